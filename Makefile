@@ -1,0 +1,95 @@
+# Thin front of Meson: every target first installs what is missing, then configures and builds.
+# DEPS=skip leaves package installation to you. Build folders: build/<mode>.
+RELEASE := build/release
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 60
+SOAK_ARGS ?=
+
+DEPS ?= install
+ifeq ($(DEPS),skip)
+INSTALL_DEPS := @:
+else
+INSTALL_DEPS := @tools/install-deps.sh
+endif
+
+HEADING = @printf '\n== %s\n'
+
+# $(call setup,mode,meson options): configures build/<mode> once
+setup = @test -f build/$(1)/build.ninja || $(3) meson setup build/$(1) --prefix=$(PREFIX) $(2)
+SETUP_RELEASE = $(call setup,release)
+SETUP_DEBUG = $(call setup,debug,-Doptimization=1 -Ddebug_logs=true -Dchecks=full -Dwerror=true)
+SETUP_ASAN = $(call setup,asan,-Db_sanitize=address$(COMMA)undefined -Db_lundef=false \
+	-Doptimization=1 -Dchecks=full -Dwerror=true,CC=clang)
+SETUP_TSAN = $(call setup,tsan,-Db_sanitize=thread -Doptimization=1 -Dchecks=full -Dwerror=true)
+SETUP_FUZZ = $(call setup,fuzz,-Dfuzz=true -Db_sanitize=address$(COMMA)undefined -Db_lundef=false \
+	-Doptimization=1 -Dchecks=full,CC=clang)
+COMMA := ,
+
+.PHONY: all demo test lint bench soak install clean debug asan tsan fuzz help deps deps-test
+
+all: deps ## build the recorder and the CLI (default)
+	$(SETUP_RELEASE)
+	@ninja -C $(RELEASE)
+	@mkdir -p target/release
+	@ln -sfn ../../$(RELEASE)/libmemory_profiler.so ../../$(RELEASE)/memory-profiler-cli target/release/
+
+deps:
+	$(INSTALL_DEPS) build
+
+deps-test:
+	$(INSTALL_DEPS) build test
+
+demo: all ## record a small bundled program and show what was recorded
+	@tools/demo.sh $(RELEASE)
+
+test: deps-test ## everything: lint, all tests, ASan+UBSan and TSan runs (under 15 minutes)
+	$(HEADING) 'lint: sources and documents'
+	@tools/lint.sh
+	$(HEADING) 'release build, warnings are errors'
+	$(SETUP_RELEASE)
+	@meson configure $(RELEASE) -Dwerror=true
+	@$(MAKE) --no-print-directory DEPS=skip all
+	$(HEADING) 'lint: symbols of the recorder'
+	@tools/check_symbols.py $(RELEASE)/libmemory_profiler.so
+	$(SETUP_ASAN)
+	$(SETUP_TSAN)
+	@tools/run_tests.py all
+
+lint: deps-test ## layers, limits, format, documents, symbols of the recorder
+	@tools/lint.sh
+	@$(MAKE) --no-print-directory DEPS=skip all
+	@tools/check_symbols.py $(RELEASE)/libmemory_profiler.so
+
+bench: all ## run the benchmarks in bench/
+	@tools/bench.sh $(RELEASE)
+
+soak: deps-test all ## the long tests
+	@tools/run_tests.py soak $(SOAK_ARGS)
+
+install: all ## install under PREFIX (/usr/local), below DESTDIR if set
+	@meson configure $(RELEASE) --prefix=$(PREFIX)
+	@DESTDIR=$(DESTDIR) meson install -C $(RELEASE)
+
+debug: deps ## build/debug: assertions, full invariant checks, debug logs
+	$(SETUP_DEBUG)
+	@ninja -C build/debug
+
+asan: deps-test ## build/asan: our own process and the unit tests with ASan and UBSan
+	$(SETUP_ASAN)
+	@ninja -C build/asan
+
+tsan: deps-test ## build/tsan: the same with TSan
+	$(SETUP_TSAN)
+	@ninja -C build/tsan
+
+fuzz: deps-test ## build the libFuzzer targets and run each for FUZZ_SECONDS (60)
+	$(SETUP_FUZZ)
+	@ninja -C build/fuzz
+	@tools/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+
+clean: ## remove everything that was built
+	rm -rf build target
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18

@@ -1,0 +1,8 @@
+/* arch/x86_64/cpu.h - what this CPU is called. */
+#ifndef ARCH_X86_64_CPU_H
+#define ARCH_X86_64_CPU_H
+
+#define ARCH_NAME "x86_64"
+#define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
+
+#endif

@@ -1,0 +1,38 @@
+/* base/compiler.h - attributes, assertions and build-time constants.
+ *
+ * Usable everywhere, also inside the target process: includes nothing that links.
+ */
+#ifndef BASE_COMPILER_H
+#define BASE_COMPILER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef CONFIG_DEBUG_LOGS
+#define CONFIG_DEBUG_LOGS 0 /* 1: trace/debug messages are compiled in */
+#endif
+#ifndef CONFIG_CHECKS
+#define CONFIG_CHECKS 0 /* 0 none, 1 cheap assertions, 2 full invariant checks */
+#endif
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define NOINLINE __attribute__((noinline))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define EXPORT __attribute__((visibility("default")))
+#define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
+#define COLD __attribute__((cold, noinline))
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Our own mistakes only, never input. Traps (no message, no allocation) so that it is usable in
+ * the target; release builds compile it away. */
+#define ASSERT(x)                                                                                  \
+	do {                                                                                       \
+		if (CONFIG_CHECKS > 0 && !(x))                                                     \
+			__builtin_trap();                                                          \
+	} while (0)
+
+#endif

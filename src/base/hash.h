@@ -1,0 +1,22 @@
+/* base/hash.h - 64-bit mixing for tables. Not for anything that an attacker chooses. */
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
+
+#include "base/compiler.h"
+
+static inline uint64_t hash_mix64(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93ull;
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93ull;
+	x ^= x >> 32;
+	return x;
+}
+
+static inline uint64_t hash_pair64(uint64_t a, uint64_t b)
+{
+	return hash_mix64(a * 0x9e3779b97f4a7c15ull ^ b);
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* format/event.h - decoded events and the decoder of a block (docs/FORMAT.md section 5). */
+#ifndef FORMAT_EVENT_H
+#define FORMAT_EVENT_H
+
+#include "base/cursor.h"
+#include "format/block.h"
+
+/* The byte that names the kind in a recording; rare kinds have bit 7 set. */
+enum event_kind {
+	EVENT_MALLOC = 1,
+	EVENT_CALLOC = 2,
+	EVENT_ALIGNED = 3,
+	EVENT_REALLOC_BEGIN = 4,
+	EVENT_REALLOC_END = 5,
+	EVENT_FREE = 6,
+	EVENT_STACK = 7,
+
+	EVENT_RARE = 0x80,
+	EVENT_TIME = 0x81,
+	EVENT_REALLOC_CANCEL = 0x82,
+	EVENT_REALLOC_FREED = 0x83,
+	EVENT_REALLOC_UNTRACKED = 0x84,
+	EVENT_STACK_END = 0x85,
+	EVENT_STACK_GUESS = 0x86,
+	EVENT_GENERATION = 0x87,
+	EVENT_MMAP = 0x88,
+	EVENT_MUNMAP = 0x89,
+	EVENT_MREMAP = 0x8a,
+	EVENT_BRK = 0x8b,
+	EVENT_MALLOPT = 0x8c,
+	EVENT_MALLOC_TRIM = 0x8d,
+	EVENT_MARKER = 0x8e,
+	EVENT_TIMESTAMP_OVERRIDE = 0x8f,
+	EVENT_LOST = 0x90,
+	EVENT_SWITCH = 0x91,
+	EVENT_PROCESS_END = 0x92,
+	EVENT_EXEC_FAILED = 0x93,
+	EVENT_FORK = 0x94,
+};
+
+/* Bits of the extras byte. */
+#define EVENT_EXTRA_UNALIGNED 1u
+#define EVENT_EXTRA_USABLE 2u
+#define EVENT_EXTRA_ALIGNMENT 4u
+
+#define EVENT_MAX_FIELDS 7
+#define EVENT_MAX_BYTES 96 /* no record is longer, so this much room is always enough */
+
+struct event {
+	uint8_t kind; /* enum event_kind, or a rare kind that this version does not know */
+	uint64_t ticks;
+	uint64_t addr; /* block, or return address of EVENT_STACK */
+	uint64_t size_bytes;
+	uint32_t stack; /* id in this lane; of definitions: the id defined */
+	uint32_t parent; /* definitions: the stack it extends, 0 = none */
+	uint64_t usable_extra_bytes; /* usable beyond size_bytes */
+	uint64_t alignment; /* 0: not told */
+	uint64_t field[EVENT_MAX_FIELDS]; /* rare kinds: as in docs/FORMAT.md, zigzag undone */
+};
+
+struct event_decoder {
+	struct cursor in;
+	uint64_t ticks;
+	uint64_t addr;
+	uint64_t code;
+	uint32_t stack;
+	uint32_t next_stack;
+	uint32_t generation;
+};
+
+/* data are the event bytes of the block that h describes; borrowed while decoding. */
+void event_decoder_init(struct event_decoder *d, const struct block_header *h, const uint8_t *data,
+			size_t len);
+
+/* 1: *ret is the next event. 0: end of the block. -1: malformed at d->in.pos; *ret untouched. */
+int event_decode(struct event_decoder *d, struct event *ret);
+
+/* Usable bytes that glibc gives for a request; events say so only when it was otherwise. */
+static inline uint64_t event_usual_usable(uint64_t size_bytes)
+{
+	uint64_t usable = ((size_bytes + 23) & ~15ull) - 8;
+
+	return usable < 24 ? 24 : usable;
+}
+
+/* Is the event one that a call of the program made (not a definition or a note of ours)? */
+bool event_is_call(unsigned kind);
+
+#endif

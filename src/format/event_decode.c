@@ -1,0 +1,208 @@
+/* format/event_decode.c - bytes to events. Trusts nothing: every length is checked, and a stack
+ * that an event names must have been possible to define before it.
+ */
+#include "format/event.h"
+
+#include "base/varint.h"
+
+void event_decoder_init(struct event_decoder *d, const struct block_header *h, const uint8_t *data,
+			size_t len)
+{
+	*d = (struct event_decoder){
+		.in = cursor_make(data, len),
+		.ticks = h->start_ticks,
+		.next_stack = h->first_stack,
+		.generation = h->generation,
+	};
+}
+
+static uint64_t take_unsigned(struct cursor *c, unsigned n_bytes)
+{
+	const uint8_t *p = cursor_take(c, n_bytes);
+	uint64_t value = 0;
+
+	for (unsigned i = 0; p && i < n_bytes; i++)
+		value |= (uint64_t)p[i] << (8 * i);
+	return value;
+}
+
+static int64_t take_signed(struct cursor *c, unsigned n_bytes)
+{
+	uint64_t value = take_unsigned(c, n_bytes);
+	unsigned unused = 64 - 8 * n_bytes;
+
+	if (n_bytes == 0)
+		return 0;
+	return (int64_t)(value << unused) >> unused;
+}
+
+static void decode_extras(struct cursor *c, struct event *ev, unsigned *bits)
+{
+	*bits = cursor_u8(c);
+	if (*bits & ~7u)
+		c->failed = true; /* a bit whose bytes we could not skip */
+	if (*bits & EVENT_EXTRA_USABLE)
+		ev->usable_extra_bytes = cursor_uleb(c);
+	if (*bits & EVENT_EXTRA_ALIGNMENT)
+		ev->alignment = cursor_uleb(c);
+}
+
+/* Ids grow by one with each definition; 32 bits of them is a limit of the format. */
+static void define_stack(struct event_decoder *d, struct event *ev, uint64_t distance)
+{
+	if (d->next_stack == 0 || distance >= d->next_stack || d->next_stack == UINT32_MAX) {
+		d->in.failed = true;
+		return;
+	}
+	ev->stack = d->next_stack++;
+	ev->parent = ev->stack - 1 - (uint32_t)distance;
+}
+
+static void decode_frequent(struct event_decoder *d, struct event *ev, unsigned head)
+{
+	static const uint8_t width8[8] = {0, 1, 2, 3, 4, 5, 6, 8};
+	static const uint8_t width4[4] = {0, 1, 2, 4};
+	struct cursor *c = &d->in;
+	uint64_t delta_ticks = take_unsigned(c, head >> 4 & 7);
+	int64_t a = take_signed(c, width8[head >> 8 & 7]);
+	uint64_t b = take_unsigned(c, width8[head >> 11 & 7]);
+	int64_t stack = take_signed(c, width4[head >> 14 & 3]);
+	unsigned extras = 0;
+
+	ev->kind = head & 7;
+	if (head & 8)
+		decode_extras(c, ev, &extras);
+	if (ev->kind == EVENT_STACK) {
+		define_stack(d, ev, b);
+		if (head & 8 || delta_ticks || stack)
+			c->failed = true;
+		d->code += (uint64_t)a;
+		ev->addr = d->code;
+		ev->ticks = d->ticks;
+		return;
+	}
+	if (!(extras & EVENT_EXTRA_UNALIGNED))
+		a = (int64_t)((uint64_t)a << 4);
+	stack += d->stack;
+	if (stack < 0 || stack >= d->next_stack)
+		c->failed = true;
+	d->ticks += delta_ticks;
+	d->addr += (uint64_t)a;
+	d->stack = (uint32_t)stack;
+	ev->ticks = d->ticks;
+	ev->addr = d->addr;
+	ev->size_bytes = b;
+	if (!(extras & EVENT_EXTRA_USABLE))
+		ev->usable_extra_bytes = event_usual_usable(b) - b;
+	ev->stack = d->stack;
+}
+
+/* Which fields of a rare kind are signed, and which one is a stack id (or none: -1). */
+static void fix_rare_fields(struct event_decoder *d, struct event *ev)
+{
+	int stack_field = -1;
+
+	switch (ev->kind) {
+	case EVENT_STACK_END:
+		define_stack(d, ev, d->next_stack - 1u);
+		return;
+	case EVENT_STACK_GUESS:
+		define_stack(d, ev, ev->field[0]);
+		return;
+	case EVENT_GENERATION:
+		d->generation = (uint32_t)ev->field[0];
+		return;
+	case EVENT_MMAP:
+		ev->field[4] = (uint64_t)unzigzag(ev->field[4]);
+		stack_field = 6;
+		break;
+	case EVENT_MUNMAP:
+	case EVENT_BRK:
+	case EVENT_MALLOC_TRIM:
+		stack_field = 2;
+		break;
+	case EVENT_MREMAP:
+		stack_field = 5;
+		break;
+	case EVENT_MALLOPT:
+		for (unsigned i = 0; i < 3; i++)
+			ev->field[i] = (uint64_t)unzigzag(ev->field[i]);
+		stack_field = 3;
+		break;
+	default:
+		break;
+	}
+	if (stack_field >= 0) {
+		if (ev->field[stack_field] >= d->next_stack)
+			d->in.failed = true;
+		ev->stack = (uint32_t)ev->field[stack_field];
+	}
+}
+
+static void decode_rare(struct event_decoder *d, struct event *ev, unsigned kind)
+{
+	uint64_t len = cursor_uleb(&d->in);
+	const uint8_t *payload = cursor_take(&d->in, len);
+	struct cursor c = cursor_make(payload, len);
+
+	ev->kind = (uint8_t)kind;
+	if (!payload)
+		return; /* d->in.failed says so */
+	d->ticks += (uint64_t)unzigzag(cursor_uleb(&c));
+	ev->ticks = d->ticks;
+	for (unsigned i = 0; i < EVENT_MAX_FIELDS && cursor_left(&c) > 0; i++)
+		ev->field[i] = cursor_uleb(&c);
+	if (c.failed)
+		d->in.failed = true;
+	if (!d->in.failed)
+		fix_rare_fields(d, ev);
+}
+
+int event_decode(struct event_decoder *d, struct event *ret)
+{
+	struct event ev = {0};
+	size_t start = d->in.pos;
+	unsigned first;
+
+	if (d->in.failed)
+		return -1;
+	if (cursor_left(&d->in) == 0)
+		return 0;
+	first = cursor_u8(&d->in);
+	if (first & 0x80) {
+		decode_rare(d, &ev, first);
+	} else {
+		unsigned head = first | (unsigned)cursor_u8(&d->in) << 8;
+
+		if ((head & 7) == 0)
+			d->in.failed = true;
+		else
+			decode_frequent(d, &ev, head);
+	}
+	if (d->in.failed) {
+		d->in.pos = start;
+		return -1;
+	}
+	*ret = ev;
+	return 1;
+}
+
+bool event_is_call(unsigned kind)
+{
+	switch (kind) {
+	case EVENT_MALLOC:
+	case EVENT_CALLOC:
+	case EVENT_ALIGNED:
+	case EVENT_REALLOC_BEGIN:
+	case EVENT_FREE:
+	case EVENT_MMAP:
+	case EVENT_MUNMAP:
+	case EVENT_MREMAP:
+	case EVENT_BRK:
+	case EVENT_MALLOPT:
+	case EVENT_MALLOC_TRIM:
+		return true;
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,145 @@
+/* format/event_encode.h - writing events into a block. On the record path, hence inline.
+ *
+ * The caller guarantees EVENT_MAX_BYTES of room at pos for each call (see has_room) and publishes
+ * pos afterwards. Little-endian machines only, like struct block.
+ */
+#ifndef FORMAT_EVENT_ENCODE_H
+#define FORMAT_EVENT_ENCODE_H
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/varint.h"
+#include "format/event.h"
+
+/* Mirrors the decoder's state; reset at the start of each block. */
+struct event_encoder {
+	uint8_t *pos;
+	uint8_t *end; /* one past the block's last byte */
+	uint64_t ticks;
+	uint64_t addr;
+	uint64_t code;
+	uint32_t stack;
+	uint32_t next_stack;
+};
+
+static inline bool event_encoder_has_room(const struct event_encoder *e, unsigned n_events)
+{
+	return (size_t)(e->end - e->pos) >= (size_t)n_events * EVENT_MAX_BYTES;
+}
+
+static ALWAYS_INLINE uint8_t *event_put_word(uint8_t *p, uint64_t value, unsigned n_bytes)
+{
+	memcpy(p, &value, 8); /* the room covers what is written too much */
+	return p + n_bytes;
+}
+
+/* A rare event: kind, n fields already zigzagged where the format says so. */
+static inline void event_put_rare(struct event_encoder *e, unsigned kind, uint64_t ticks,
+				  const uint64_t *field, unsigned n)
+{
+	uint8_t payload[ULEB_MAX_BYTES * (EVENT_MAX_FIELDS + 1)];
+	uint8_t *p = uleb_put(payload, zigzag((int64_t)(ticks - e->ticks)));
+	size_t len;
+
+	for (unsigned i = 0; i < n; i++)
+		p = uleb_put(p, field[i]);
+	len = (size_t)(p - payload);
+	e->pos[0] = (uint8_t)kind;
+	p = uleb_put(e->pos + 1, len);
+	memcpy(p, payload, len);
+	e->pos = p + len;
+	e->ticks = ticks;
+}
+
+struct event_call {
+	uint64_t ticks;
+	uint64_t addr;
+	uint64_t size_bytes;
+	uint64_t usable_extra_bytes; /* with EVENT_EXTRA_USABLE */
+	uint64_t alignment; /* with EVENT_EXTRA_ALIGNMENT */
+	uint32_t stack;
+	uint32_t extras; /* EVENT_EXTRA_ bits; UNALIGNED is added here */
+};
+
+static inline uint8_t *event_put_extras(uint8_t *p, const struct event_call *c, unsigned bits)
+{
+	*p++ = (uint8_t)bits;
+	if (bits & EVENT_EXTRA_USABLE)
+		p = uleb_put(p, c->usable_extra_bytes);
+	if (bits & EVENT_EXTRA_ALIGNMENT)
+		p = uleb_put(p, c->alignment);
+	return p;
+}
+
+/* Kinds 1 to 6. Time that went backwards costs a TIME record; room for two events is needed. */
+static ALWAYS_INLINE void event_put_call(struct event_encoder *e, unsigned kind,
+					 const struct event_call *c)
+{
+	uint64_t delta_ticks = c->ticks - e->ticks;
+	int64_t a = (int64_t)(c->addr - e->addr);
+	int64_t s = (int64_t)c->stack - (int64_t)e->stack;
+	unsigned extras = c->extras | (a & 15 ? EVENT_EXTRA_UNALIGNED : 0);
+	unsigned n_time, n_a, n_b, n_c;
+	uint8_t *p;
+
+	if (unlikely(delta_ticks >> 56)) {
+		event_put_rare(e, EVENT_TIME, c->ticks, NULL, 0);
+		delta_ticks = 0;
+	}
+	if (likely(!(a & 15)))
+		a >>= 4;
+	n_time = bytes_for_unsigned(delta_ticks);
+	n_a = bytes_for_signed(a);
+	n_b = bytes_for_unsigned(c->size_bytes);
+	n_c = bytes_for_signed(s);
+	n_a += n_a == 7;
+	n_b += n_b == 7;
+	n_c += n_c == 3;
+	p = e->pos;
+	store_le16(p, (uint16_t)(kind | (extras ? 8 : 0) | n_time << 4 | (n_a == 8 ? 7 : n_a) << 8 |
+				 (n_b == 8 ? 7 : n_b) << 11 | (n_c == 4 ? 3 : n_c) << 14));
+	p = event_put_word(p + 2, delta_ticks, n_time);
+	p = event_put_word(p, (uint64_t)a, n_a);
+	p = event_put_word(p, c->size_bytes, n_b);
+	p = event_put_word(p, (uint64_t)s, n_c);
+	if (unlikely(extras))
+		p = event_put_extras(p, c, extras);
+	e->pos = p;
+	e->ticks = c->ticks;
+	e->addr = c->addr;
+	e->stack = c->stack;
+}
+
+/* Defines the next stack id: code called from parent. Returns the id. */
+static inline uint32_t event_put_stack(struct event_encoder *e, uint64_t code, uint32_t parent)
+{
+	int64_t a = (int64_t)(code - e->code);
+	uint64_t b = e->next_stack - 1 - parent;
+	unsigned n_a = bytes_for_signed(a);
+	unsigned n_b = bytes_for_unsigned(b);
+	uint8_t *p = e->pos;
+
+	n_a += n_a == 7;
+	store_le16(p, (uint16_t)(EVENT_STACK | (n_a == 8 ? 7 : n_a) << 8 | n_b << 11));
+	p = event_put_word(p + 2, (uint64_t)a, n_a);
+	e->pos = event_put_word(p, b, n_b);
+	e->code = code;
+	return e->next_stack++;
+}
+
+/* Defines the next stack id as "could not be followed further out". */
+static inline uint32_t event_put_stack_end(struct event_encoder *e, unsigned why)
+{
+	event_put_rare(e, EVENT_STACK_END, e->ticks, (uint64_t[]){why}, 1);
+	return e->next_stack++;
+}
+
+/* Defines the next stack id: what is outside of it (parent) was found by frame pointers alone. */
+static inline uint32_t event_put_stack_guess(struct event_encoder *e, uint32_t parent)
+{
+	event_put_rare(e, EVENT_STACK_GUESS, e->ticks, (uint64_t[]){e->next_stack - 1 - parent}, 1);
+	return e->next_stack++;
+}
+
+#endif

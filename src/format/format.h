@@ -1,0 +1,163 @@
+/* format/format.h - constants of the recording format; docs/FORMAT.md is the specification. */
+#ifndef FORMAT_FORMAT_H
+#define FORMAT_FORMAT_H
+
+#include "base/units.h"
+
+#define FORMAT_VERSION_MAJOR 1
+#define FORMAT_VERSION_MINOR 0
+#define FORMAT_FEATURES_KNOWN 0ull /* features_required bits this code understands */
+
+#define FORMAT_HEADER_BYTES 4096
+#define FORMAT_BLOCK_BYTES 65536
+#define FORMAT_CHUNK_ALIGN 8
+#define FORMAT_CHUNK_MAX_BYTES (16 * MIB) /* stored and raw, of all but AREA and PAD */
+
+/* File header flags. */
+#define FORMAT_LATE_START 1u
+
+enum format_clock {
+	FORMAT_CLOCK_CPU = 1,
+	FORMAT_CLOCK_MONOTONIC = 2,
+};
+
+enum format_state {
+	FORMAT_STATE_RECORDING = 1,
+	FORMAT_STATE_ENDED = 2,
+	FORMAT_STATE_GAVE_UP = 3,
+};
+
+enum format_chunk_type {
+	CHUNK_PAD = 1,
+	CHUNK_AREA = 2,
+	CHUNK_EVENTS = 3,
+	CHUNK_PROCESS = 4,
+	CHUNK_MODULE = 5,
+	CHUNK_FILE = 6,
+	CHUNK_FILE_DATA = 7,
+	CHUNK_THREAD = 8,
+	CHUNK_SAMPLE = 9,
+	CHUNK_MAPS = 10,
+	CHUNK_NOTE = 11,
+	CHUNK_END = 12,
+};
+
+#define CHUNK_FLAG_LZ4 1u
+#define CHUNK_FLAG_UNCHECKED 2u
+
+/* Tags of the fields in each chunk that is made of fields. */
+enum format_process_tag {
+	PROCESS_PID = 1,
+	PROCESS_PPID,
+	PROCESS_UID,
+	PROCESS_GID,
+	PROCESS_EXECUTABLE,
+	PROCESS_CMDLINE,
+	PROCESS_ENVIRONMENT,
+	PROCESS_CWD,
+	PROCESS_HOST,
+	PROCESS_KERNEL,
+	PROCESS_ARCH,
+	PROCESS_PAGE_BYTES,
+	PROCESS_N_CPUS,
+	PROCESS_CGROUP,
+	PROCESS_LIMITS,
+	PROCESS_RECORDER,
+	PROCESS_PARENT,
+	PROCESS_MEMORY_BYTES,
+};
+
+enum format_module_tag {
+	MODULE_ID = 1,
+	MODULE_PATH,
+	MODULE_BASE,
+	MODULE_START,
+	MODULE_END,
+	MODULE_BUILD_ID,
+	MODULE_GENERATION,
+	MODULE_TICKS,
+	MODULE_FILE,
+};
+
+enum format_file_tag {
+	FILE_ID = 1,
+	FILE_PATH,
+	FILE_SIZE,
+	FILE_BUILD_ID,
+	FILE_KIND,
+};
+
+enum format_thread_tag {
+	THREAD_NUMBER = 1,
+	THREAD_TID,
+	THREAD_NAME,
+	THREAD_START,
+	THREAD_END,
+};
+
+enum format_sample_tag {
+	SAMPLE_TICKS = 1,
+	SAMPLE_MONOTONIC_NS,
+	SAMPLE_RSS_BYTES,
+	SAMPLE_VIRTUAL_BYTES,
+	SAMPLE_SHARED_BYTES,
+	SAMPLE_CPU_NS,
+};
+
+enum format_note_tag {
+	NOTE_TICKS = 1,
+	NOTE_LEVEL,
+	NOTE_TEXT,
+};
+
+enum format_end_tag {
+	END_TICKS = 1,
+	END_HOW,
+	END_STATUS,
+};
+
+/* How a process ended, as far as the recorder was told. */
+enum format_end_how {
+	END_BY_EXIT = 1,
+	END_BY__EXIT = 2,
+	END_BY_QUICK_EXIT = 3,
+	END_BY_EXEC = 4,
+};
+
+/* Why a stack does not reach its outermost frame. */
+enum format_stack_end {
+	STACK_END_COMPLETE = 0,
+	STACK_END_NO_INFO = 1,
+	STACK_END_BAD_INFO = 2,
+	STACK_END_BAD_MEMORY = 3,
+	STACK_END_NOT_CODE = 4,
+	STACK_END_NO_PROGRESS = 5,
+	STACK_END_NO_ROOM = 6,
+	STACK_END_LOST = 7, /* made up by readers */
+	STACK_N_ENDS = 8,
+};
+
+/* Fields of a status slot, in order. */
+enum format_status_field {
+	STATUS_TICKS,
+	STATUS_MONOTONIC_NS,
+	STATUS_REALTIME_NS,
+	STATUS_STATE,
+	STATUS_END_OF_CHUNKS,
+	STATUS_LOST_EVENTS,
+	STATUS_LOST_BLOCKS,
+	STATUS_LOST_CHUNKS,
+	STATUS_FIRST_ERROR,
+	STATUS_WRITER_CPU_NS,
+	STATUS_RECORDER_BYTES,
+	STATUS_N_WAITS,
+	STATUS_N_THREADS,
+	STATUS_N_BLOCKS,
+	STATUS_BYTES_EMBEDDED,
+	STATUS_N_WALKS,
+	STATUS_N_SLOW_WALKS,
+	STATUS_N_RULE_MISSES,
+	STATUS_N_FIELDS = 62,
+};
+
+#endif

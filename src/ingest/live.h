@@ -1,0 +1,53 @@
+/* ingest/live.h - the blocks of the recorded program that are allocated, by address.
+ *
+ * Open addressing with linear probing; an entry is one cache line, removal moves later entries
+ * back so that there are no tombstones. One thread at a time.
+ */
+#ifndef INGEST_LIVE_H
+#define INGEST_LIVE_H
+
+#include "util/err.h"
+
+/* An allocation: what its event told, and where it stands in the order of its thread. */
+struct live_block {
+	uint64_t addr; /* never 0 */
+	uint64_t size_bytes; /* requested */
+	uint64_t usable_bytes;
+	uint64_t ticks;
+	uint64_t ordinal; /* of this thread's allocations and reallocations, from 0 */
+	uint64_t tag; /* the user's, see replay.h */
+	uint32_t thread; /* number in the recording */
+	uint32_t stack; /* node of struct stacks */
+	uint8_t kind; /* enum event_kind */
+};
+
+_Static_assert(sizeof(struct live_block) == 64, "one cache line");
+
+struct live {
+	struct live_block *slot; /* addr 0: empty */
+	size_t n_slots; /* 0 or a power of two */
+	unsigned shift; /* 64 - log2(n_slots) */
+	size_t n; /* at most 5/8 of n_slots */
+};
+
+/* A zeroed struct live is empty. */
+void live_fini(struct live *l);
+
+/* Makes room so that the next live_add() cannot fail. */
+int live_reserve(struct live *l, struct err *err);
+
+/* The block at addr, or NULL. Good until the next call that changes the table. */
+struct live_block *live_find(const struct live *l, uint64_t addr);
+
+/* Adds a block; live_reserve() came before. False when its address is in the table already. */
+bool live_add(struct live *l, const struct live_block *block);
+
+/* Moves the block at addr out. False when there is none. */
+bool live_take(struct live *l, uint64_t addr, struct live_block *ret);
+
+static inline size_t live_slot(const struct live *l, uint64_t addr)
+{
+	return (size_t)((addr >> 4) * 0x9e3779b97f4a7c15ull >> l->shift);
+}
+
+#endif

@@ -1,0 +1,249 @@
+/* ingest/overview.c - see overview.h. */
+#include "ingest/overview.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/vec.h"
+
+#define NOTES_MAX 200 /* of the recording's own; a broken recorder must not flood us */
+
+static int PRINTF_LIKE(3, 4) add_note(struct overview *o, struct err *err, const char *fmt, ...)
+{
+	int r = vec_reserve(&o->note, &o->cap_notes, o->n_notes + 1, sizeof(*o->note), err);
+	char *text = NULL;
+	va_list ap;
+
+	if (r < 0)
+		return r;
+	va_start(ap, fmt);
+	r = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (r < 0)
+		return err_set_memory(err, strlen(fmt));
+	o->note[o->n_notes++] = text;
+	return 0;
+}
+
+const char *overview_arch(const struct recording *r)
+{
+	if (r->facts.process.arch.bytes)
+		return r->facts.process.arch.bytes;
+	switch (r->header.machine) {
+	case EM_X86_64:
+		return "x86_64";
+	case EM_AARCH64:
+		return "aarch64";
+	case EM_386:
+		return "i386";
+	case EM_ARM:
+		return "arm";
+	case EM_RISCV:
+		return "riscv64";
+	case EM_MIPS:
+		return "mips64";
+	default:
+		return "unknown";
+	}
+}
+
+static const char *end_name(uint64_t how)
+{
+	switch (how) {
+	case END_BY_EXIT:
+		return "exit";
+	case END_BY__EXIT:
+		return "_exit";
+	case END_BY_QUICK_EXIT:
+		return "quick_exit";
+	case END_BY_EXEC:
+		return "exec";
+	default:
+		return NULL;
+	}
+}
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void set_times(struct overview *o, const struct recording *r)
+{
+	uint64_t last = o->totals.last_ticks;
+
+	if (r->has_status)
+		last = max_u64(last, r->status.field[STATUS_TICKS]);
+	if (r->facts.end.is_known)
+		last = max_u64(last, r->facts.end.ticks);
+	for (size_t i = 0; i < r->facts.n_samples; i++)
+		last = max_u64(last, r->facts.sample[i].ticks);
+	o->has_duration = timebase_is_known(&r->time);
+	o->duration_ns = timebase_ns(&r->time, last);
+	o->peak_at_ns = o->totals.peak_bytes ? timebase_ns(&r->time, o->totals.peak_ticks) : 0;
+}
+
+static void set_end(struct overview *o, const struct recording *r)
+{
+	uint64_t state = r->has_status ? r->status.field[STATUS_STATE] : 0;
+
+	o->ended = end_name(o->totals.end_how);
+	if (!o->ended && r->facts.end.is_known)
+		o->ended = end_name(r->facts.end.how);
+	if (!o->ended && (r->facts.end.is_known || state == FORMAT_STATE_ENDED))
+		o->ended = "in an unknown way";
+	o->is_complete = o->ended && o->lost_events == 0 && o->lost_blocks == 0 &&
+			 r->damage.n_ranges == 0 && state != FORMAT_STATE_GAVE_UP;
+	if (r->has_status && r->status.field[STATUS_LOST_CHUNKS])
+		o->is_complete = false;
+	if (!o->ended)
+		o->ended = "killed or still running";
+}
+
+/* Threads that were told of, and those that only blocks mention. */
+static uint64_t count_threads(const struct recording *r)
+{
+	uint64_t n = r->facts.n_threads;
+
+	for (size_t i = 0; i < r->n_lanes; i++) {
+		bool is_first = i == 0 || r->lane[i].thread != r->lane[i - 1].thread;
+
+		if (is_first && !facts_find_thread(&r->facts, r->lane[i].thread))
+			n++;
+	}
+	return n;
+}
+
+static int count_modules(struct overview *o, const struct recording *r, struct err *err)
+{
+	struct module_map *map = NULL;
+	int n = module_map_create(&r->facts, &map, err);
+
+	if (n < 0)
+		return n;
+	o->n_modules = module_map_count(map);
+	module_map_destroy(map);
+	return 0;
+}
+
+static int note_status(struct overview *o, const struct recording *r, struct err *err)
+{
+	const uint64_t *f = r->status.field;
+	int n = 0;
+
+	if (!r->has_status)
+		return 0;
+	if (f[STATUS_STATE] == FORMAT_STATE_GAVE_UP)
+		n = add_note(o, err, "the recorder gave up before the program ended");
+	if (n == 0 && f[STATUS_FIRST_ERROR])
+		n = add_note(o, err, "the recorder could not write: %s",
+			     strerror((int)(f[STATUS_FIRST_ERROR] & 0xffff)));
+	if (n == 0 && (f[STATUS_LOST_BLOCKS] || f[STATUS_LOST_CHUNKS]))
+		n = add_note(o, err,
+			     "the recorder lost %" PRIu64 " blocks of events and %" PRIu64
+			     " other chunks",
+			     f[STATUS_LOST_BLOCKS], f[STATUS_LOST_CHUNKS]);
+	return n;
+}
+
+static int note_losses(struct overview *o, const struct recording *r, struct err *err)
+{
+	const struct replay_totals *t = &o->totals;
+	int n = note_status(o, r, err);
+
+	if (n == 0 && r->n_missing_blocks)
+		n = add_note(o, err,
+			     "%" PRIu64 " blocks are missing: an unknown number of events was lost",
+			     r->n_missing_blocks);
+	if (n == 0 && t->pauses)
+		n = add_note(o, err, "recording was paused %" PRIu64 " times", t->pauses);
+	if (n == 0 && r->header.flags & FORMAT_LATE_START)
+		n = add_note(o, err, "recording began after the program had already allocated");
+	if (n == 0 && r->facts.process.parent_pid)
+		n = add_note(o, err, "forked child of process %" PRIu64 ", which was recorded, too",
+			     r->facts.process.parent_pid);
+	if (n == 0 && t->untracked_reallocations)
+		n = add_note(o, err, "%" PRIu64 " reallocations of blocks that were not recorded",
+			     t->untracked_reallocations);
+	if (n == 0 && !o->has_duration)
+		n = add_note(o, err,
+			     "the clock was read only once: the duration is not known, times are in "
+			     "ticks");
+	if (n == 0 && r->facts.n_unknown_chunks)
+		n = add_note(o, err,
+			     "%" PRIu64 " chunks are of kinds that this version does not know",
+			     r->facts.n_unknown_chunks);
+	return n;
+}
+
+static int note_damage(struct overview *o, const struct recording *r, struct err *err)
+{
+	const struct damage *d = &r->damage;
+	int n = 0;
+
+	for (size_t i = 0; n == 0 && i < d->n_kept; i++)
+		n = add_note(o, err, "offset %" PRIu64 ", %" PRIu64 " bytes: %s", d->range[i].offset,
+			     d->range[i].n_bytes, d->range[i].text);
+	if (n == 0 && d->n_ranges > d->n_kept)
+		n = add_note(o, err, "%" PRIu64 " more damaged places", d->n_ranges - d->n_kept);
+	return n;
+}
+
+static int add_notes(struct overview *o, const struct recording *r, struct err *err)
+{
+	const struct facts *f = &r->facts;
+	int n = note_losses(o, r, err);
+
+	if (n == 0)
+		n = note_damage(o, r, err);
+	for (size_t i = 0; n == 0 && i < f->n_notes && i < NOTES_MAX; i++)
+		n = add_note(o, err, "recorder: %s", f->note[i].text.bytes ?: "(empty note)");
+	if (n == 0 && f->n_notes > NOTES_MAX)
+		n = add_note(o, err, "%zu more notes of the recorder", f->n_notes - NOTES_MAX);
+	return n;
+}
+
+int overview_make(struct recording *r, struct overview *ret, struct err *err)
+{
+	struct overview o = {0};
+	int n = replay_run(r, NULL, &o.totals, err);
+
+	if (n == 0)
+		n = count_modules(&o, r, err);
+	if (n < 0)
+		return n;
+	o.lost_events = o.totals.lost_events;
+	o.lost_blocks = r->n_missing_blocks;
+	if (r->has_status) {
+		o.lost_events = max_u64(o.lost_events, r->status.field[STATUS_LOST_EVENTS]);
+		o.lost_blocks = max_u64(o.lost_blocks, r->status.field[STATUS_LOST_BLOCKS]);
+	}
+	o.n_threads = count_threads(r);
+	for (size_t i = 0; i < r->facts.n_embedded; i++) {
+		o.n_embedded += r->facts.embedded[i].is_complete;
+		o.embedded_bytes += r->facts.embedded[i].covered_bytes;
+	}
+	if (o.totals.events)
+		o.bytes_per_event = (double)r->event_bytes / (double)o.totals.events;
+	set_times(&o, r);
+	set_end(&o, r);
+	n = add_notes(&o, r, err);
+	if (n < 0) {
+		overview_fini(&o);
+		return n;
+	}
+	*ret = o;
+	return 0;
+}
+
+void overview_fini(struct overview *o)
+{
+	for (size_t i = 0; i < o->n_notes; i++)
+		free(o->note[i]);
+	free(o->note);
+	*o = (struct overview){0};
+}

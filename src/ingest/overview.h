@@ -1,0 +1,32 @@
+/* ingest/overview.h - one recording in numbers: what `memory-profiler-cli info` shows. */
+#ifndef INGEST_OVERVIEW_H
+#define INGEST_OVERVIEW_H
+
+#include "ingest/replay.h"
+
+struct overview {
+	struct replay_totals totals;
+	bool is_complete; /* ended in order, nothing lost, nothing damaged */
+	const char *ended; /* "exit", "_exit", "quick_exit", "exec", "killed or still running" */
+	bool has_duration;
+	uint64_t duration_ns;
+	uint64_t peak_at_ns; /* since the start */
+	uint64_t n_threads;
+	uint64_t n_modules; /* different images */
+	uint64_t lost_events; /* known to be lost; blocks that are missing held more */
+	uint64_t lost_blocks; /* told by the recorder, or gaps in what is there */
+	uint64_t n_embedded; /* files that are complete */
+	uint64_t embedded_bytes;
+	double bytes_per_event; /* 0 when there are no events */
+	char **note; /* for people; owned */
+	size_t n_notes, cap_notes;
+};
+
+/* Replays the recording (which completes r->damage) and sums up. */
+int overview_make(struct recording *r, struct overview *ret, struct err *err);
+void overview_fini(struct overview *o); /* a zeroed struct is empty */
+
+/* Name of the machine the recording was made on, such as "x86_64". */
+const char *overview_arch(const struct recording *r);
+
+#endif

@@ -1,0 +1,371 @@
+/* ingest/pairing.c - see pairing.h. */
+#include "ingest/pairing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/vec.h"
+
+int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals,
+		 const struct replay_callbacks *callbacks, struct err *err)
+{
+	*p = (struct pairing){
+		.next_deadline = UINT64_MAX,
+		.totals = totals,
+		.callbacks = callbacks,
+		.n_lanes = n_lanes,
+		.lane = calloc(n_lanes + 1, sizeof(*p->lane)),
+		.pending = calloc(PAIRING_MAX_PENDING, sizeof(*p->pending)),
+	};
+	if (p->lane && p->pending)
+		return 0;
+	pairing_fini(p);
+	return err_set_memory(err, n_lanes * sizeof(*p->lane));
+}
+
+void pairing_fini(struct pairing *p)
+{
+	for (size_t i = 0; p->lane && i < p->n_lanes; i++)
+		free(p->lane[i].open);
+	free(p->lane);
+	free(p->pending);
+	live_fini(&p->live);
+	*p = (struct pairing){0};
+}
+
+static unsigned bucket_of(uint64_t addr)
+{
+	return (unsigned)((addr >> 4) * 0x9e3779b97f4a7c15ull >> 56) % PAIRING_N_BUCKETS;
+}
+
+/* ---- what an event does when it fits ---- */
+
+static void account_alloc(struct pairing *p, const struct live_block *block,
+			  const struct live_block *old)
+{
+	struct replay_totals *t = p->totals;
+
+	t->live_count++;
+	t->live_bytes += block->size_bytes;
+	if (t->live_bytes > t->peak_bytes) {
+		t->peak_bytes = t->live_bytes;
+		t->peak_ticks = block->ticks;
+	}
+	if (p->callbacks->on_alloc)
+		p->callbacks->on_alloc(p->callbacks->user, block, old);
+}
+
+static void account_end(struct pairing *p, const struct live_block *block,
+			const struct replay_release *release)
+{
+	p->totals->live_count--;
+	p->totals->live_bytes -= block->size_bytes;
+	if (p->callbacks->on_free)
+		p->callbacks->on_free(p->callbacks->user, block, release);
+}
+
+/* ---- what does not fit and is held back ---- */
+
+static int apply_op(struct pairing *p, const struct pairing_op *op, struct err *err)
+{
+	struct live_block block;
+	int r;
+
+	if (op->is_alloc) {
+		r = live_reserve(&p->live, err);
+		if (r < 0)
+			return r;
+		if (live_add(&p->live, &op->block))
+			account_alloc(p, &op->block, op->has_old ? &op->old : NULL);
+		return 0;
+	}
+	if (!live_take(&p->live, op->block.addr, &block))
+		return 0;
+	if (op->is_begin) {
+		struct pairing_open *open = &p->lane[op->lane].open[op->open];
+
+		open->block = block;
+		open->state = PAIRING_HELD;
+	} else {
+		account_end(p, &block, &op->release);
+	}
+	return 0;
+}
+
+static void remove_pending(struct pairing *p, size_t i)
+{
+	p->bucket[bucket_of(p->pending[i].block.addr)]--;
+	p->n_pending--;
+	memmove(&p->pending[i], &p->pending[i + 1], (p->n_pending - i) * sizeof(*p->pending));
+	p->next_deadline = p->n_pending ? p->pending[0].deadline_ticks : UINT64_MAX;
+}
+
+/* Does another event of the same lane and address wait before this one? Then it is not its turn. */
+static bool is_behind_own_lane(const struct pairing *p, size_t i)
+{
+	for (size_t k = 0; k < i; k++) {
+		if (p->pending[k].lane == p->pending[i].lane &&
+		    p->pending[k].block.addr == p->pending[i].block.addr)
+			return true;
+	}
+	return false;
+}
+
+/* The first event held back for addr that fits the state of addr now; n_pending if none. */
+static size_t find_fitting(const struct pairing *p, uint64_t addr)
+{
+	bool is_live = live_find(&p->live, addr) != NULL;
+
+	for (size_t i = 0; i < p->n_pending; i++) {
+		const struct pairing_op *op = &p->pending[i];
+
+		if (op->block.addr == addr && op->is_alloc != is_live && !is_behind_own_lane(p, i))
+			return i;
+	}
+	return p->n_pending;
+}
+
+/* Lets events held back for addr happen as long as one fits. */
+static int settle(struct pairing *p, uint64_t addr, struct err *err)
+{
+	while (p->bucket[bucket_of(addr)] > 0) {
+		size_t i = find_fitting(p, addr);
+		struct pairing_op op;
+		int r;
+
+		if (i == p->n_pending)
+			break;
+		op = p->pending[i];
+		remove_pending(p, i);
+		p->totals->repaired += op.is_waiting;
+		r = apply_op(p, &op, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The counterpart of the oldest event held back did not come: it is what it looks like. */
+static int give_up_oldest(struct pairing *p, struct err *err)
+{
+	struct pairing_op op = p->pending[0];
+	struct replay_release replaced = {
+		.how = REPLAY_REPLACED,
+		.ticks = op.block.ticks,
+		.thread = op.block.thread,
+		.stack = op.block.stack,
+	};
+	struct live_block block;
+	int r;
+
+	remove_pending(p, 0);
+	if (op.is_alloc) {
+		if (live_take(&p->live, op.block.addr, &block)) {
+			p->totals->duplicate_allocations++;
+			account_end(p, &block, &replaced);
+		}
+		r = apply_op(p, &op, err);
+		if (r < 0)
+			return r;
+	} else {
+		if (p->is_unknown_expected)
+			p->totals->untracked_frees++;
+		else
+			p->totals->unknown_frees++;
+		if (op.is_begin)
+			p->lane[op.lane].open[op.open].state = PAIRING_ABSENT;
+	}
+	return settle(p, op.block.addr, err);
+}
+
+static int hold_back(struct pairing *p, struct pairing_op *op, struct err *err)
+{
+	int r;
+
+	if (p->n_pending == PAIRING_MAX_PENDING) {
+		r = give_up_oldest(p, err);
+		if (r < 0)
+			return r;
+	}
+	op->deadline_ticks = p->now_ticks + p->window_ticks;
+	if (op->deadline_ticks < p->now_ticks)
+		op->deadline_ticks = UINT64_MAX - 1;
+	p->pending[p->n_pending++] = *op;
+	p->bucket[bucket_of(op->block.addr)]++;
+	p->next_deadline = p->pending[0].deadline_ticks;
+	r = settle(p, op->block.addr, err);
+	if (r == 0 && p->n_pending > 0)
+		p->pending[p->n_pending - 1].is_waiting = true;
+	return r;
+}
+
+int pairing_advance(struct pairing *p, uint64_t order_ticks, struct err *err)
+{
+	int r = 0;
+
+	p->now_ticks = order_ticks;
+	while (r == 0 && unlikely(p->next_deadline < order_ticks))
+		r = give_up_oldest(p, err);
+	return r;
+}
+
+/* ---- events ---- */
+
+static int put_alloc(struct pairing *p, uint32_t lane, const struct live_block *block,
+		     const struct live_block *old, struct err *err)
+{
+	struct pairing_op op;
+	int r = live_reserve(&p->live, err);
+
+	if (r < 0)
+		return r;
+	if (likely(p->bucket[bucket_of(block->addr)] == 0) && likely(live_add(&p->live, block))) {
+		account_alloc(p, block, old);
+		return 0;
+	}
+	op = (struct pairing_op){.block = *block, .lane = lane, .is_alloc = true};
+	if (old) {
+		op.old = *old;
+		op.has_old = true;
+	}
+	return hold_back(p, &op, err);
+}
+
+int pairing_alloc(struct pairing *p, uint32_t lane, const struct live_block *block, struct err *err)
+{
+	return put_alloc(p, lane, block, NULL, err);
+}
+
+int pairing_free(struct pairing *p, uint32_t lane, uint64_t addr,
+		 const struct replay_release *release, struct err *err)
+{
+	struct live_block block;
+	struct pairing_op op;
+
+	if (likely(p->bucket[bucket_of(addr)] == 0) && likely(live_take(&p->live, addr, &block))) {
+		account_end(p, &block, release);
+		return 0;
+	}
+	op = (struct pairing_op){.block.addr = addr, .release = *release, .lane = lane};
+	return hold_back(p, &op, err);
+}
+
+int pairing_realloc_begin(struct pairing *p, uint32_t lane, uint64_t addr,
+			  const struct replay_release *release, struct err *err)
+{
+	struct pairing_lane *l = &p->lane[lane];
+	struct pairing_open *open;
+	struct pairing_op op;
+	int r = vec_reserve(&l->open, &l->cap_open, l->n_open + 1, sizeof(*l->open), err);
+
+	if (r < 0)
+		return r;
+	open = &l->open[l->n_open++];
+	open->release = *release;
+	open->addr = addr;
+	open->state = PAIRING_HELD;
+	if (likely(p->bucket[bucket_of(addr)] == 0) &&
+	    likely(live_take(&p->live, addr, &open->block)))
+		return 0;
+	open->state = PAIRING_WAITING;
+	op = (struct pairing_op){
+		.block.addr = addr,
+		.release = *release,
+		.lane = lane,
+		.open = (uint32_t)(l->n_open - 1),
+		.is_begin = true,
+	};
+	return hold_back(p, &op, err);
+}
+
+/* Takes the last realloc of the lane off its list; false when there is none. If its release is
+ * still held back, that goes on as a release of its own (or is dropped: how < 0). */
+static bool pop_open(struct pairing *p, uint32_t lane, int how, struct pairing_open *ret)
+{
+	struct pairing_lane *l = &p->lane[lane];
+
+	if (l->n_open == 0)
+		return false;
+	*ret = l->open[--l->n_open];
+	if (ret->state != PAIRING_WAITING)
+		return true;
+	for (size_t i = 0; i < p->n_pending; i++) {
+		struct pairing_op *op = &p->pending[i];
+
+		if (!op->is_begin || op->lane != lane || op->open != l->n_open)
+			continue;
+		op->is_begin = false;
+		op->release.how = (enum replay_end)how;
+		if (how < 0)
+			remove_pending(p, i);
+		break;
+	}
+	return true;
+}
+
+int pairing_realloc_end(struct pairing *p, uint32_t lane, const struct live_block *block,
+			struct err *err)
+{
+	struct pairing_open open;
+
+	if (!pop_open(p, lane, REPLAY_REALLOCATED, &open) || open.state != PAIRING_HELD) {
+		p->totals->untracked_reallocations++;
+		return put_alloc(p, lane, block, NULL, err);
+	}
+	open.release.how = REPLAY_REALLOCATED;
+	account_end(p, &open.block, &open.release);
+	return put_alloc(p, lane, block, &open.block, err);
+}
+
+int pairing_realloc_ended(struct pairing *p, uint32_t lane, enum replay_end how, bool *was_open,
+			  struct err *err)
+{
+	struct pairing_open open;
+
+	*was_open = pop_open(p, lane, (int)how, &open);
+	if (*was_open && open.state == PAIRING_HELD) {
+		open.release.how = how;
+		account_end(p, &open.block, &open.release);
+	}
+	(void)err;
+	return 0;
+}
+
+int pairing_realloc_cancel(struct pairing *p, uint32_t lane, struct err *err)
+{
+	struct replay_release replaced = {.how = REPLAY_REPLACED};
+	struct pairing_open open;
+	int r;
+
+	if (!pop_open(p, lane, -1, &open) || open.state != PAIRING_HELD)
+		return 0;
+	r = live_reserve(&p->live, err);
+	if (r < 0)
+		return r;
+	if (!live_add(&p->live, &open.block)) {
+		p->totals->duplicate_allocations++;
+		replaced.ticks = p->now_ticks;
+		replaced.thread = open.release.thread;
+		account_end(p, &open.block, &replaced);
+	}
+	return settle(p, open.addr, err);
+}
+
+int pairing_gap(struct pairing *p, uint32_t lane, struct err *err)
+{
+	bool was_open = true;
+	int r = 0;
+
+	while (r == 0 && was_open)
+		r = pairing_realloc_ended(p, lane, REPLAY_REALLOC_UNTRACKED, &was_open, err);
+	return r;
+}
+
+int pairing_finish(struct pairing *p, struct err *err)
+{
+	int r = 0;
+
+	while (r == 0 && p->n_pending > 0)
+		r = give_up_oldest(p, err);
+	return r;
+}

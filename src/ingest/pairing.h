@@ -1,0 +1,88 @@
+/* ingest/pairing.h - the state of each address: live or not, and what is held back (see replay.h).
+ *
+ * Used by replay.c only; apart from it because it is the delicate part and is tested alone.
+ */
+#ifndef INGEST_PAIRING_H
+#define INGEST_PAIRING_H
+
+#include "ingest/replay.h"
+
+#define PAIRING_MAX_PENDING 256 /* held back at a time; more, and the oldest is settled early */
+#define PAIRING_N_BUCKETS 256
+
+/* An event that did not fit the state of its address and waits for its counterpart. */
+struct pairing_op {
+	struct live_block block; /* an allocation; of a release only addr counts */
+	struct live_block old; /* REALLOC_END: the block it replaces */
+	struct replay_release release;
+	uint64_t deadline_ticks;
+	uint32_t lane;
+	uint32_t open; /* REALLOC_BEGIN: index in the lane's open reallocs */
+	bool is_alloc;
+	bool has_old;
+	bool is_begin;
+	bool is_waiting; /* was held back, not just arrived */
+};
+
+enum pairing_open_state {
+	PAIRING_HELD, /* block is out of the table and in our hands */
+	PAIRING_WAITING, /* its release is held back */
+	PAIRING_ABSENT, /* no such block */
+};
+
+/* A realloc between its BEGIN and its END. */
+struct pairing_open {
+	enum pairing_open_state state;
+	struct live_block block; /* PAIRING_HELD */
+	struct replay_release release;
+	uint64_t addr;
+};
+
+struct pairing_lane {
+	struct pairing_open *open; /* last begun last */
+	size_t n_open, cap_open;
+};
+
+struct pairing {
+	struct live live;
+	struct pairing_op *pending; /* PAIRING_MAX_PENDING, in order of arrival */
+	size_t n_pending;
+	uint64_t next_deadline; /* of the oldest; UINT64_MAX when there is none */
+	uint64_t window_ticks;
+	uint64_t now_ticks; /* order_ticks of the event at hand */
+	uint16_t bucket[PAIRING_N_BUCKETS]; /* pending events per hash of address */
+	bool is_unknown_expected; /* frees of blocks we never saw are no surprise */
+	struct pairing_lane *lane;
+	size_t n_lanes;
+	struct replay_totals *totals; /* borrowed; live_*, peak_* and the counts of oddities */
+	const struct replay_callbacks *callbacks; /* borrowed */
+};
+
+int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals,
+		 const struct replay_callbacks *callbacks, struct err *err);
+void pairing_fini(struct pairing *p);
+
+/* Time goes on: settles what has waited long enough. Before each event. */
+int pairing_advance(struct pairing *p, uint64_t order_ticks, struct err *err);
+
+int pairing_alloc(struct pairing *p, uint32_t lane, const struct live_block *block,
+		  struct err *err);
+int pairing_free(struct pairing *p, uint32_t lane, uint64_t addr,
+		 const struct replay_release *release, struct err *err);
+
+int pairing_realloc_begin(struct pairing *p, uint32_t lane, uint64_t addr,
+			  const struct replay_release *release, struct err *err);
+int pairing_realloc_end(struct pairing *p, uint32_t lane, const struct live_block *block,
+			struct err *err);
+/* The realloc begun last ended the old block in another way. False in *was_open: none was. */
+int pairing_realloc_ended(struct pairing *p, uint32_t lane, enum replay_end how, bool *was_open,
+			  struct err *err);
+int pairing_realloc_cancel(struct pairing *p, uint32_t lane, struct err *err);
+
+/* Events of the lane are missing here: its reallocs under way will not be told how they ended. */
+int pairing_gap(struct pairing *p, uint32_t lane, struct err *err);
+
+/* The recording is over: settles everything. */
+int pairing_finish(struct pairing *p, struct err *err);
+
+#endif

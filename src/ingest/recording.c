@@ -1,0 +1,259 @@
+/* ingest/recording.c - see recording.h. Opening, and the bytes of a block on demand. */
+#include "ingest/recording.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/block.h"
+#include "format/checksum.h"
+#include "format/compress.h"
+#include "ingest/foreign.h"
+#include "ingest/recording_i.h"
+#include "util/vec.h"
+
+#define FILE_DATA_HEAD_BYTES 16
+
+int recording_read_scratch(struct recording *r, uint64_t offset, size_t len, struct err *err)
+{
+	size_t n_read = 0;
+	int n = vec_reserve(&r->scratch, &r->cap_scratch, len, 1, err);
+
+	if (n < 0)
+		return n;
+	n = file_read(&r->file, offset, r->scratch, len, &n_read, err);
+	return n < 0 ? n : n_read == len;
+}
+
+static int header_error(const uint8_t *page, size_t len, enum file_header_result result,
+			const struct file_header *h, struct err *err)
+{
+	switch (result) {
+	case FILE_HEADER_FOREIGN:
+		return err_set(err, ERR_FOREIGN, "offset 0: not a recording; %s",
+			       foreign_hint(page, len));
+	case FILE_HEADER_SHORT:
+		return err_set(err, ERR_FORMAT,
+			       "offset %zu: the file ends inside its header (%d bytes are needed); it was "
+			       "cut when copied, or the recorder could not write: see its log",
+			       len, FILE_HEADER_FIXED_BYTES);
+	case FILE_HEADER_NEWER:
+		return err_set(err, ERR_VERSION,
+			       "offset 8: recording of format %u.%u with features 0x%" PRIx64
+			       "; this program reads format %d: use a newer memory-profiler-cli",
+			       h->version_major, h->version_minor, h->features_required,
+			       FORMAT_VERSION_MAJOR);
+	default:
+		return err_set(err, ERR_FORMAT,
+			       "offset 0: the header is damaged (bad checksum at offset 124); copy the "
+			       "recording again from where it was made");
+	}
+}
+
+static int read_header_page(struct recording *r, struct err *err)
+{
+	uint8_t page[FORMAT_HEADER_BYTES];
+	enum file_header_result result;
+	size_t len = 0;
+	int n;
+
+	if (r->file.size_bytes == 0)
+		return err_set(err, ERR_FORMAT,
+			       "is empty: nothing was recorded; run the program again and see the "
+			       "recorder's log");
+	n = file_read(&r->file, 0, page, sizeof(page), &len, err);
+	if (n < 0)
+		return n;
+	result = file_header_decode(page, len, &r->header);
+	if (result != FILE_HEADER_OK)
+		return header_error(page, len, result, &r->header, err);
+	if (r->header.header_bytes < FILE_HEADER_FIXED_BYTES)
+		return err_set(err, ERR_FORMAT, "offset 12: a header of %" PRIu32 " bytes is too short",
+			       r->header.header_bytes);
+	r->has_status = file_status_decode(page, len, &r->status);
+	if (!r->has_status && len == sizeof(page))
+		damage_add(&r->damage, FILE_STATUS_OFFSET, 2 * FILE_STATUS_BYTES,
+			   "no valid status in the header");
+	return 0;
+}
+
+static const char *chunk_name(unsigned type)
+{
+	static const char *const name[] = {"?",	   "PAD",	"AREA",	  "EVENTS", "PROCESS",
+					   "MODULE", "FILE", "FILE_DATA", "THREAD", "SAMPLE",
+					   "MAPS",   "NOTE", "END"};
+
+	return type < ARRAY_LEN(name) ? name[type] : "unknown";
+}
+
+/* Chunks that are looked at when the recording is opened: all but AREA and EVENTS. */
+static int take_chunk(struct recording *r, const struct chunk_place *p, struct err *err)
+{
+	const struct chunk_header *h = &p->header;
+	uint64_t payload = p->offset + CHUNK_HEADER_BYTES;
+	int n = recording_read_scratch(r, payload, h->stored_bytes, err);
+
+	if (n < 0)
+		return n;
+	if (n == 0 || !chunk_payload_ok(h, r->scratch)) {
+		damage_add(&r->damage, p->offset, chunk_total_bytes(h), "%s chunk with a bad checksum",
+			   chunk_name(h->type));
+		return 0;
+	}
+	if (h->type == CHUNK_MAPS) {
+		r->facts.n_maps++;
+		return 0;
+	}
+	if (h->type == CHUNK_FILE_DATA) {
+		if (h->stored_bytes >= FILE_DATA_HEAD_BYTES)
+			facts_add_file_data(&r->facts, r->scratch,
+					    h->flags & CHUNK_FLAG_LZ4 ?
+						    h->raw_bytes :
+						    h->stored_bytes - FILE_DATA_HEAD_BYTES);
+		return 0;
+	}
+	n = facts_add(&r->facts, h->type, r->scratch, h->stored_bytes, err);
+	if (n == -ERR_FORMAT) {
+		damage_add(&r->damage, p->offset, chunk_total_bytes(h), "%s chunk: malformed fields",
+			   chunk_name(h->type));
+		return 0;
+	}
+	return n;
+}
+
+static int handle_chunk(struct recording *r, struct chunk_reader *walk,
+			const struct chunk_place *p, struct err *err)
+{
+	int n;
+
+	switch (p->header.type) {
+	case CHUNK_PAD:
+		return 0;
+	case CHUNK_AREA:
+		n = block_index_add_area(r, p, err);
+		/* blocks that left the area before we looked are behind the old end */
+		return n < 0 ? n : chunk_reader_extend(walk, err);
+	case CHUNK_EVENTS:
+		return block_index_add_events(r, p, err);
+	default:
+		if (p->header.type > CHUNK_END) {
+			r->facts.n_unknown_chunks++;
+			return 0;
+		}
+		return take_chunk(r, p, err);
+	}
+}
+
+static int on_stray(void *user, uint64_t offset, struct err *err)
+{
+	return block_index_add_area_block(user, offset, err);
+}
+
+static int walk_chunks(struct recording *r, struct err *err)
+{
+	struct chunk_reader walk;
+	struct chunk_place place;
+	int n = chunk_reader_init(&walk, &r->file, &r->damage,
+				  align_up(r->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
+
+	if (n < 0)
+		return n;
+	walk.on_stray = on_stray;
+	walk.user = r;
+	if (r->has_status)
+		walk.complete_to = r->status.field[STATUS_END_OF_CHUNKS];
+	while ((n = chunk_reader_next(&walk, &place, err)) > 0) {
+		n = handle_chunk(r, &walk, &place, err);
+		if (n < 0)
+			break;
+	}
+	r->unfinished_bytes = walk.unfinished_bytes;
+	if (n == 0 && r->has_status && walk.complete_to > r->file.size_bytes)
+		damage_add(&r->damage, r->file.size_bytes, walk.complete_to - r->file.size_bytes,
+			   "missing: the file was cut here");
+	chunk_reader_fini(&walk);
+	return n;
+}
+
+static void set_time(struct recording *r)
+{
+	const struct file_header *h = &r->header;
+
+	timebase_init(&r->time, h->start_ticks, h->start_monotonic_ns,
+		      h->clock_source == FORMAT_CLOCK_MONOTONIC);
+	if (r->has_status)
+		timebase_add(&r->time, r->status.field[STATUS_TICKS],
+			     r->status.field[STATUS_MONOTONIC_NS]);
+	for (size_t i = 0; i < r->facts.n_samples; i++)
+		timebase_add(&r->time, r->facts.sample[i].ticks, r->facts.sample[i].monotonic_ns);
+}
+
+int recording_open(const char *path, struct recording **ret, struct err *err)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+	int n;
+
+	if (!r)
+		return err_set_memory(err, sizeof(*r));
+	r->file = FILE_NONE;
+	n = file_open(path, &r->file, err);
+	if (n == 0)
+		n = read_header_page(r, err);
+	if (n == 0)
+		n = walk_chunks(r, err);
+	if (n == 0)
+		n = block_index_finish(r, err);
+	if (n < 0) {
+		err_prefix(err, "%s", path);
+		recording_close(r);
+		return n;
+	}
+	set_time(r);
+	*ret = r;
+	return 0;
+}
+
+void recording_close(struct recording *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n_blocks; i++)
+		free(r->block[i].copy);
+	free(r->block);
+	free(r->lane);
+	free(r->scratch);
+	facts_fini(&r->facts);
+	file_close(&r->file);
+	free(r);
+}
+
+int recording_load_block(struct recording *r, const struct block_ref *b, uint8_t *out, size_t *len,
+			 struct err *err)
+{
+	const char *problem = NULL;
+	int n;
+
+	*len = b->raw_bytes;
+	if (b->copy) {
+		memcpy(out, b->copy, b->raw_bytes);
+		return 1;
+	}
+	n = recording_read_scratch(r, b->offset, b->stored_bytes, err);
+	if (n < 0)
+		return n;
+	if (n == 0)
+		problem = "EVENTS chunk that is gone: the file was cut meanwhile";
+	else if (b->is_checked &&
+		 checksum_bytes(r->scratch, b->stored_bytes) != b->payload_checksum)
+		problem = "EVENTS chunk with a bad checksum";
+	else if (!b->is_lz4)
+		memcpy(out, r->scratch + BLOCK_HEADER_BYTES, b->raw_bytes);
+	else if (!decompress_block(r->scratch + BLOCK_HEADER_BYTES,
+				   b->stored_bytes - BLOCK_HEADER_BYTES, out, b->raw_bytes))
+		problem = "EVENTS chunk that cannot be decompressed";
+	if (!problem)
+		return 1;
+	damage_add(&r->damage, b->offset, b->stored_bytes, "%s (thread %" PRIu32 ", block %" PRIu32 ")",
+		   problem, b->thread, b->lane_index);
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* ingest/recording.h - an opened recording: its facts, and an index of its blocks of events.
+ *
+ * Opening reads the header, copies the blocks that threads are still writing (AREA), then walks
+ * all chunks. Events stay in the file: the index has one small entry per block, and a block is
+ * read when it is asked for. So memory does not depend on the number of events, and a recording
+ * that is still being written gives a consistent picture of the moment it was opened.
+ *
+ * Damage is not an error: what can be read is read, the rest is told in recording.damage.
+ * Threads: one at a time per struct recording.
+ */
+#ifndef INGEST_RECORDING_H
+#define INGEST_RECORDING_H
+
+#include "format/file_header.h"
+#include "ingest/damage.h"
+#include "ingest/facts.h"
+#include "ingest/timebase.h"
+#include "util/file.h"
+
+/* One block of events. */
+struct block_ref {
+	uint64_t sequence;
+	uint64_t offset; /* of the EVENTS chunk's payload, or of the block in its AREA */
+	uint64_t start_ticks;
+	uint64_t lost_before;
+	uint8_t *copy; /* AREA: the event bytes, owned by the recording; NULL: they are in the file */
+	uint32_t thread;
+	uint32_t lane_index;
+	uint32_t tid;
+	uint32_t first_stack;
+	uint32_t generation;
+	uint32_t stored_bytes; /* of the payload with the block header; AREA: event bytes */
+	uint32_t raw_bytes; /* event bytes after decompression */
+	uint32_t payload_checksum;
+	uint8_t lane;
+	bool is_lz4;
+	bool is_checked; /* the checksum counts */
+};
+
+/* The blocks of one lane, in order. */
+struct lane_ref {
+	uint32_t thread;
+	uint32_t lane;
+	size_t first_block; /* in recording.block */
+	size_t n_blocks;
+};
+
+struct recording {
+	struct file file;
+	struct file_header header;
+	bool has_status;
+	struct file_status status;
+	struct timebase time;
+	struct facts facts;
+	struct damage damage;
+
+	struct block_ref *block; /* sorted by thread, lane, lane_index */
+	size_t n_blocks;
+	size_t cap_blocks;
+	struct lane_ref *lane;
+	size_t n_lanes;
+	size_t cap_lanes;
+	uint64_t n_missing_blocks; /* gaps in lane_index */
+	uint64_t n_duplicate_blocks; /* seen in an AREA and again as a chunk */
+	uint64_t event_bytes; /* stored bytes of EVENTS chunks plus used bytes of AREA blocks */
+	uint64_t unfinished_bytes; /* of a chunk that was being written */
+	uint8_t *scratch; /* for one chunk */
+	size_t cap_scratch;
+};
+
+/* Errors name the path and what to do. *ret is freed with recording_close(). */
+int recording_open(const char *path, struct recording **ret, struct err *err);
+void recording_close(struct recording *r); /* NULL does nothing */
+
+/* Writes the event bytes of a block to out, BLOCK_DATA_BYTES large. 1: *len bytes are there. 0: the
+ * block is damaged (and now told in r->damage). Less: the file could not be read. */
+int recording_load_block(struct recording *r, const struct block_ref *b, uint8_t *out, size_t *len,
+			 struct err *err);
+
+#endif

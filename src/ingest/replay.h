@@ -1,0 +1,86 @@
+/* ingest/replay.h - what the events of a recording mean: which free ends which allocation.
+ *
+ * Runs once through all events in order of time and keeps the table of live blocks.
+ *
+ * Time of different CPUs may disagree by some ticks, but for one address allocations and releases
+ * alternate. An allocation of an address that is live, or a release of one that is not, is
+ * therefore held back: when the missing counterpart comes from another lane within
+ * REPLAY_WINDOW_NS, the two are put in order and the pairing is exact. Only when the window passes
+ * is it what it looks like: a duplicate allocation, or a free of an unknown block. (Inside a lane
+ * the order is always right, so a counterpart from the same lane does not count.)
+ *
+ * A realloc is a release (BEGIN) and an allocation (END) in the same lane; they pair last begun
+ * first. The old block counts as live until the END, and ends there, so that a peak does
+ * not depend on where inside a realloc another thread looked.
+ *
+ * Callbacks come in the order in which pairing is settled: by time, but for the window above.
+ */
+#ifndef INGEST_REPLAY_H
+#define INGEST_REPLAY_H
+
+#include "ingest/live.h"
+#include "ingest/merge.h"
+#include "ingest/stacks.h"
+
+#define REPLAY_WINDOW_NS (20 * NS_PER_US)
+
+enum replay_end {
+	REPLAY_FREED, /* free() */
+	REPLAY_REALLOCATED, /* a realloc() put another block in its place */
+	REPLAY_REALLOC_FREED, /* realloc(p, 0) */
+	REPLAY_REALLOC_UNTRACKED, /* a realloc() while recording was off */
+	REPLAY_REPLACED, /* its address was allocated again; its release was not seen */
+};
+
+/* How an allocation ended. */
+struct replay_release {
+	enum replay_end how;
+	uint64_t ticks;
+	uint64_t ordinal; /* of this thread's releases, from 0 */
+	uint32_t thread;
+	uint32_t stack; /* node of struct stacks */
+};
+
+/* Each may be NULL. The structs pointed to are good during the call. */
+struct replay_callbacks {
+	void *user;
+	/* An allocation as it comes along in its lane, before it is paired: all of one thread come
+	 * in the program's order here. The result becomes its tag. */
+	uint64_t (*on_arrival)(void *user, const struct live_block *a);
+	/* old: the block that a realloc() replaced by this one, if that is known; else NULL. */
+	void (*on_alloc)(void *user, const struct live_block *a, const struct live_block *old);
+	void (*on_free)(void *user, const struct live_block *a, const struct replay_release *how);
+};
+
+struct replay_totals {
+	uint64_t events; /* calls of the program */
+	uint64_t allocations; /* malloc, calloc, the aligned family, realloc(NULL, n) */
+	uint64_t reallocations; /* realloc of a block that succeeded, also of an unknown block */
+	uint64_t frees; /* free and realloc(p, 0) */
+	uint64_t bytes_allocated; /* requested, by allocations and reallocations */
+	uint64_t live_count; /* now, or at the end */
+	uint64_t live_bytes;
+	uint64_t peak_bytes; /* greatest live_bytes ... */
+	uint64_t peak_ticks; /* ... and when it was first reached */
+	uint64_t unknown_frees; /* releases of blocks that were never seen */
+	uint64_t untracked_frees; /* the same where it had to be expected: late start, pause, fork */
+	uint64_t untracked_reallocations; /* whose old block is not known, or END while off */
+	uint64_t duplicate_allocations; /* of an address that was live */
+	uint64_t repaired; /* pairs that came in the wrong order */
+	uint64_t failed_reallocations;
+	uint64_t truncated[STACK_N_ENDS]; /* events, by the reason their stack ends */
+	uint64_t guessed; /* events whose stack has guessed frames */
+	uint64_t lost_events; /* as the lanes tell */
+	uint64_t mmaps, munmaps, mremaps, brks, markers, forks, pauses;
+	uint64_t last_ticks; /* of the last event */
+	uint64_t end_how; /* of PROCESS_END; 0: none, or an exec that failed */
+	uint64_t end_status;
+	uint64_t stacks; /* different ones that events name */
+	uint32_t deepest_stack; /* frames */
+};
+
+/* Runs through the whole recording. *ret is complete on success only. */
+int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
+	       struct replay_totals *ret, struct err *err);
+
+#endif

@@ -1,0 +1,284 @@
+/* ingest/stacks.c - see stacks.h. */
+#include "ingest/stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "util/vec.h"
+
+#define FIRST_SLOTS 1024
+
+/* Ids of a lane are dense, so an array maps them; where blocks are missing the ids jump and a new
+ * run begins. The last run is the one in use. */
+struct id_run {
+	uint32_t first_id;
+	uint32_t *node; /* node of first_id + i */
+	size_t n, cap;
+};
+
+struct lane_ids {
+	struct id_run *run; /* in order of definition */
+	size_t n_runs, cap_runs;
+};
+
+struct stacks {
+	struct module_map *modules;
+	struct stack_node *node;
+	size_t n_nodes, cap_nodes;
+	uint32_t *slot; /* hash table of node numbers + 1; 0 is empty */
+	size_t n_slots; /* a power of two */
+	struct lane_ids *lane;
+	size_t n_lanes;
+	size_t n_used;
+	uint32_t deepest_used;
+};
+
+static uint64_t hash_node(const struct stack_node *n)
+{
+	uint64_t link = (uint64_t)n->parent << 32 | n->module;
+
+	return hash_pair64(n->addr ^ (uint64_t)n->kind << 56 ^ (uint64_t)n->end << 48, link);
+}
+
+static bool is_same(const struct stack_node *a, const struct stack_node *b)
+{
+	if (a->kind != b->kind || a->parent != b->parent)
+		return false;
+	if (a->kind == STACK_NODE_FRAME)
+		return a->addr == b->addr && a->module == b->module;
+	return a->kind != STACK_NODE_END || a->end == b->end;
+}
+
+static uint32_t *find_slot(const struct stacks *s, const struct stack_node *n)
+{
+	size_t i = hash_node(n) & (s->n_slots - 1);
+
+	while (s->slot[i] && !is_same(&s->node[s->slot[i] - 1], n))
+		i = (i + 1) & (s->n_slots - 1);
+	return &s->slot[i];
+}
+
+/* The address of an END is told but does not make a stack a different one. */
+static void make_comparable(struct stack_node *n, uint64_t *addr)
+{
+	*addr = n->addr;
+	if (n->kind != STACK_NODE_FRAME)
+		n->addr = 0;
+}
+
+static int grow_slots(struct stacks *s, struct err *err)
+{
+	uint32_t *old = s->slot;
+	size_t n_slots = s->n_slots ? s->n_slots * 2 : FIRST_SLOTS;
+
+	s->slot = calloc(n_slots, sizeof(*s->slot));
+	if (!s->slot) {
+		s->slot = old;
+		return err_set_memory(err, n_slots * sizeof(*s->slot));
+	}
+	s->n_slots = n_slots;
+	for (size_t i = 0; i < s->n_nodes; i++) {
+		struct stack_node n = s->node[i];
+		uint64_t addr;
+
+		make_comparable(&n, &addr);
+		*find_slot(s, &n) = (uint32_t)i + 1;
+	}
+	free(old);
+	return 0;
+}
+
+/* Finds or adds a node; the fields that depend on the parent are filled in here. */
+static int intern(struct stacks *s, struct stack_node n, uint32_t *ret, struct err *err)
+{
+	const struct stack_node *parent;
+	uint32_t *slot;
+	uint64_t addr;
+	int r;
+
+	if (s->n_nodes + 1 > s->n_slots / 4 * 3) {
+		r = grow_slots(s, err);
+		if (r < 0)
+			return r;
+	}
+	make_comparable(&n, &addr);
+	slot = find_slot(s, &n);
+	if (*slot) {
+		*ret = *slot - 1;
+		return 0;
+	}
+	if (s->n_nodes >= UINT32_MAX - 1)
+		return err_set(err, ERR_LIMIT, "more than %zu different stacks", s->n_nodes);
+	r = vec_reserve(&s->node, &s->cap_nodes, s->n_nodes + 1, sizeof(*s->node), err);
+	if (r < 0)
+		return r;
+	n.addr = addr;
+	if (s->n_nodes > 0) {
+		parent = &s->node[n.parent];
+		if (n.kind != STACK_NODE_END)
+			n.end = parent->end;
+		n.has_guess = n.kind == STACK_NODE_GUESS || parent->has_guess;
+		n.n_frames = parent->n_frames + (n.kind == STACK_NODE_FRAME);
+	}
+	s->node[s->n_nodes++] = n;
+	*slot = (uint32_t)s->n_nodes;
+	*ret = *slot - 1;
+	return 0;
+}
+
+int stacks_create(const struct facts *facts, size_t n_lanes, struct stacks **ret, struct err *err)
+{
+	const struct stack_node empty = {.kind = STACK_NODE_ROOT, .module = MODULE_MAP_NONE};
+	const struct stack_node lost = {
+		.kind = STACK_NODE_END, .end = STACK_END_LOST, .module = MODULE_MAP_NONE};
+	struct stacks *s = calloc(1, sizeof(*s));
+	uint32_t node;
+	int r;
+
+	if (!s)
+		return err_set_memory(err, sizeof(*s));
+	s->n_lanes = n_lanes;
+	s->lane = calloc(n_lanes + 1, sizeof(*s->lane));
+	r = s->lane ? 0 : err_set_memory(err, (n_lanes + 1) * sizeof(*s->lane));
+	if (r == 0)
+		r = module_map_create(facts, &s->modules, err);
+	if (r == 0)
+		r = intern(s, empty, &node, err);
+	if (r == 0)
+		r = intern(s, lost, &node, err);
+	if (r < 0) {
+		stacks_destroy(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void stacks_destroy(struct stacks *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; s->lane && i < s->n_lanes; i++) {
+		for (size_t k = 0; k < s->lane[i].n_runs; k++)
+			free(s->lane[i].run[k].node);
+		free(s->lane[i].run);
+	}
+	free(s->lane);
+	free(s->node);
+	free(s->slot);
+	module_map_destroy(s->modules);
+	free(s);
+}
+
+/* Remembers the node of an id that follows the one defined last, or begins a new run. */
+static int set_id(struct lane_ids *l, uint32_t id, uint32_t node, struct err *err)
+{
+	struct id_run *run = l->n_runs ? &l->run[l->n_runs - 1] : NULL;
+	int r;
+
+	if (!run || (uint64_t)run->first_id + run->n != id) {
+		r = vec_reserve(&l->run, &l->cap_runs, l->n_runs + 1, sizeof(*l->run), err);
+		if (r < 0)
+			return r;
+		run = &l->run[l->n_runs++];
+		*run = (struct id_run){.first_id = id};
+	}
+	r = vec_reserve(&run->node, &run->cap, run->n + 1, sizeof(*run->node), err);
+	if (r < 0)
+		return r;
+	run->node[run->n++] = node;
+	return 0;
+}
+
+int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint32_t generation,
+		  struct err *err)
+{
+	struct stack_node n = {
+		.parent = stacks_find(s, lane, ev->parent),
+		.module = MODULE_MAP_NONE,
+		.generation = generation,
+	};
+	uint32_t node;
+	int r;
+
+	switch (ev->kind) {
+	case EVENT_STACK:
+		n.kind = STACK_NODE_FRAME;
+		n.addr = ev->addr;
+		n.module = module_map_find(s->modules, ev->addr, generation);
+		break;
+	case EVENT_STACK_END:
+		n.kind = STACK_NODE_END;
+		n.addr = ev->addr;
+		n.parent = STACKS_EMPTY;
+		n.end = ev->field[0] && ev->field[0] < STACK_N_ENDS ? (uint8_t)ev->field[0] :
+								      STACK_END_BAD_INFO;
+		break;
+	default:
+		n.kind = STACK_NODE_GUESS;
+		break;
+	}
+	r = intern(s, n, &node, err);
+	return r < 0 ? r : set_id(&s->lane[lane], ev->stack, node, err);
+}
+
+uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id)
+{
+	const struct lane_ids *l = &s->lane[lane];
+
+	if (id == 0)
+		return STACKS_EMPTY;
+	for (size_t k = l->n_runs; k-- > 0;) {
+		const struct id_run *run = &l->run[k];
+
+		if (id >= run->first_id && id - run->first_id < run->n)
+			return run->node[id - run->first_id];
+	}
+	return STACKS_LOST;
+}
+
+void stacks_use(struct stacks *s, uint32_t node)
+{
+	struct stack_node *n = &s->node[node];
+
+	if (n->is_used)
+		return;
+	n->is_used = true;
+	s->n_used++;
+	if (n->n_frames > s->deepest_used)
+		s->deepest_used = n->n_frames;
+}
+
+const struct stack_node *stacks_get(const struct stacks *s, uint32_t node)
+{
+	ASSERT(node < s->n_nodes);
+	return &s->node[node];
+}
+
+const char *stacks_end_name(enum format_stack_end end)
+{
+	static const char *const name[STACK_N_ENDS] = {
+		[STACK_END_COMPLETE] = "complete",
+		[STACK_END_NO_INFO] = "no_info",
+		[STACK_END_BAD_INFO] = "bad_info",
+		[STACK_END_BAD_MEMORY] = "bad_memory",
+		[STACK_END_NOT_CODE] = "not_code",
+		[STACK_END_NO_PROGRESS] = "no_progress",
+		[STACK_END_NO_ROOM] = "no_room",
+		[STACK_END_LOST] = "lost",
+	};
+
+	ASSERT(end < STACK_N_ENDS && name[end]);
+	return name[end];
+}
+
+size_t stacks_count_used(const struct stacks *s)
+{
+	return s->n_used;
+}
+
+uint32_t stacks_deepest_used(const struct stacks *s)
+{
+	return s->deepest_used;
+}

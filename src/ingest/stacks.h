@@ -1,0 +1,64 @@
+/* ingest/stacks.h - the call stacks of a recording, each once.
+ *
+ * Lanes define stacks under ids of their own, the same one often many times. Here equal stacks
+ * become one node of a tree: a node is a frame and its parent is the frame's caller. Two frames
+ * are equal when address and module are, so code that was loaded later at the same place
+ * makes new stacks, and code that stayed does not.
+ *
+ * Node 0 is the empty stack; node 1 stands for what was defined in a block that is lost.
+ * Nodes are never removed. Threads: one at a time.
+ */
+#ifndef INGEST_STACKS_H
+#define INGEST_STACKS_H
+
+#include "format/event.h"
+#include "ingest/module_map.h"
+
+#define STACKS_EMPTY 0u
+#define STACKS_LOST 1u
+
+enum stack_node_kind {
+	STACK_NODE_ROOT, /* node 0 */
+	STACK_NODE_FRAME,
+	STACK_NODE_END, /* no frame: the stack could not be followed further out */
+	STACK_NODE_GUESS, /* no frame: those outside were found by the frame pointer alone */
+};
+
+struct stack_node {
+	uint64_t addr; /* STACK_NODE_FRAME: return address. STACK_NODE_END: where it ended */
+	uint32_t parent;
+	uint32_t module; /* index in facts.module, or MODULE_MAP_NONE */
+	uint32_t generation; /* of loaded code when it was first defined */
+	uint32_t n_frames; /* from here outwards */
+	uint8_t kind; /* enum stack_node_kind */
+	uint8_t end; /* enum format_stack_end of the whole stack */
+	bool has_guess; /* somewhere from here outwards */
+	bool is_used; /* an event named it: stacks_use() */
+};
+
+struct stacks; /* opaque: defined in stacks.c */
+
+/* facts are borrowed (for the modules). */
+int stacks_create(const struct facts *facts, size_t n_lanes, struct stacks **ret, struct err *err);
+void stacks_destroy(struct stacks *s); /* NULL does nothing */
+
+/* Takes in a definition: EVENT_STACK, EVENT_STACK_END or EVENT_STACK_GUESS. */
+int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint32_t generation,
+		  struct err *err);
+
+/* The node of a lane's id; STACKS_LOST when its definition is missing. */
+uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id);
+
+/* Marks a node as named by an event. */
+void stacks_use(struct stacks *s, uint32_t node);
+
+/* Good until the next stacks_define(). */
+const struct stack_node *stacks_get(const struct stacks *s, uint32_t node);
+
+/* "complete", "no_info" ... as in docs/FORMAT.md 5.3. */
+const char *stacks_end_name(enum format_stack_end end);
+
+size_t stacks_count_used(const struct stacks *s);
+uint32_t stacks_deepest_used(const struct stacks *s); /* frames */
+
+#endif

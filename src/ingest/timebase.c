@@ -1,0 +1,50 @@
+/* ingest/timebase.c - see timebase.h. */
+#include "ingest/timebase.h"
+
+void timebase_init(struct timebase *t, uint64_t start_ticks, uint64_t start_ns, bool is_ns)
+{
+	*t = (struct timebase){
+		.start_ticks = start_ticks,
+		.start_ns = start_ns,
+		.last_ticks = start_ticks,
+		.last_ns = start_ns,
+		.is_ns = is_ns,
+	};
+}
+
+void timebase_add(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns)
+{
+	if (ticks > t->last_ticks && monotonic_ns > t->last_ns) {
+		t->last_ticks = ticks;
+		t->last_ns = monotonic_ns;
+	}
+}
+
+bool timebase_is_known(const struct timebase *t)
+{
+	return t->is_ns || t->last_ticks > t->start_ticks;
+}
+
+/* value * mul / div without overflow on the way; the largest number when the result has no room. */
+static uint64_t scale(uint64_t value, uint64_t mul, uint64_t div)
+{
+	unsigned __int128 wide = (unsigned __int128)value * mul / div;
+
+	return wide > UINT64_MAX ? UINT64_MAX : (uint64_t)wide;
+}
+
+uint64_t timebase_ns(const struct timebase *t, uint64_t ticks)
+{
+	uint64_t since = ticks > t->start_ticks ? ticks - t->start_ticks : 0;
+
+	if (t->is_ns || t->last_ticks <= t->start_ticks)
+		return since;
+	return scale(since, t->last_ns - t->start_ns, t->last_ticks - t->start_ticks);
+}
+
+uint64_t timebase_ticks(const struct timebase *t, uint64_t ns)
+{
+	if (t->is_ns || t->last_ticks <= t->start_ticks)
+		return ns;
+	return scale(ns, t->last_ticks - t->start_ticks, t->last_ns - t->start_ns) + 1;
+}

@@ -1,0 +1,33 @@
+/* ingest/timebase.h - event ticks to nanoseconds since the start of the recording.
+ *
+ * Two readings of (ticks, CLOCK_MONOTONIC), as far apart as possible, give the length of a tick.
+ * One reading is always there, the file header's; later ones come with the status and samples.
+ */
+#ifndef INGEST_TIMEBASE_H
+#define INGEST_TIMEBASE_H
+
+#include "base/compiler.h"
+
+struct timebase {
+	uint64_t start_ticks;
+	uint64_t start_ns; /* CLOCK_MONOTONIC */
+	uint64_t last_ticks; /* the latest reading; == start_ticks while there is none */
+	uint64_t last_ns;
+	bool is_ns; /* a tick is a nanosecond */
+};
+
+void timebase_init(struct timebase *t, uint64_t start_ticks, uint64_t start_ns, bool is_ns);
+
+/* Adds a reading. One that is not later than the latest in both clocks is ignored. */
+void timebase_add(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns);
+
+/* Is the length of a tick known? If not, timebase_ns() takes 1 ns. */
+bool timebase_is_known(const struct timebase *t);
+
+/* Nanoseconds since the start; 0 for what lies before it. */
+uint64_t timebase_ns(const struct timebase *t, uint64_t ticks);
+
+/* Ticks that a span of time lasts, rounded up. */
+uint64_t timebase_ticks(const struct timebase *t, uint64_t ns);
+
+#endif

@@ -1,0 +1,134 @@
+/* record/control.c - what starts, stops and ends recording from outside: signals, the C API, the
+ * loading and unloading of the library.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "memory_profiler.h"
+#include "record/capture.h"
+#include "record/real.h"
+#include "record/sys.h"
+#include "record/writer.h"
+
+#define SYNC_PATIENCE_NS (10 * NS_PER_S)
+#define EXIT_PATIENCE_NS NS_PER_S
+
+static struct sigaction previous[2]; /* of SIGUSR1 and SIGUSR2 */
+
+/* The handler that was there before us is called as the kernel would have called it. */
+static void on_toggle(int signal_number, siginfo_t *info, void *context)
+{
+	const struct sigaction *before = &previous[signal_number == SIGUSR2];
+	int error = errno;
+
+	record_toggle();
+	errno = error;
+	if (before->sa_flags & SA_SIGINFO) {
+		if (before->sa_sigaction)
+			before->sa_sigaction(signal_number, info, context);
+	} else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
+		before->sa_handler(signal_number);
+	}
+}
+
+static void register_signal(int signal_number, struct sigaction *before)
+{
+	struct sigaction action = {.sa_sigaction = on_toggle, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(signal_number, &action, before);
+}
+
+/* Takes our own entry out of LD_PRELOAD, in place, so that programs this one executes are not
+ * profiled; without other entries the whole variable goes, as if it had never been there. */
+static void leave_ld_preload(char **envp)
+{
+	char **entry = envp, *from, *to;
+	bool is_empty = true;
+
+	while (*entry && strncmp(*entry, "LD_PRELOAD=", 11))
+		entry++;
+	if (!*entry)
+		return;
+	from = to = *entry + 11;
+	while (*from) {
+		size_t len = strcspn(from, ": ");
+		char end = from[len];
+
+		from[len] = 0;
+		if (len && strcmp(text_basename(from), "libmemory_profiler.so")) {
+			memmove(to, from, len);
+			to += len;
+			*to++ = end ? end : ':';
+			is_empty = false;
+		}
+		from += len + (end != 0);
+	}
+	if (is_empty) {
+		for (; *entry; entry++)
+			entry[0] = entry[1];
+		return;
+	}
+	to[-1] = 0;
+}
+
+static __attribute__((constructor)) void on_load(int argc, char **argv, char **envp)
+{
+	(void)argc;
+	(void)argv;
+	if (!real.malloc)
+		real_init();
+	record_check_fork();
+	if (atomic_load(&record_mode) == RECORD_UNSET)
+		record_start();
+	if (record_options.REGISTER_SIGUSR1)
+		register_signal(SIGUSR1, &previous[0]);
+	if (record_options.REGISTER_SIGUSR2)
+		register_signal(SIGUSR2, &previous[1]);
+	if (!record_options.TRACK_CHILD_PROCESSES)
+		leave_ld_preload(envp);
+}
+
+/* The program calls exit(). Recording goes on: other libraries still have destructors to run. */
+static __attribute__((destructor)) void on_exit_program(void)
+{
+	struct recorder *rec;
+
+	record_check_fork();
+	rec = record_get();
+	if (!rec || rec->pid != sys_getpid())
+		return;
+	capture_note(EVENT_PROCESS_END, (uint64_t[]){END_BY_EXIT, 0}, 2);
+	writer_sync(rec, true, EXIT_PATIENCE_NS);
+}
+
+EXPORT void memory_profiler_start(void)
+{
+	record_switch(true);
+	if (atomic_load(&record_mode) == RECORD_UNSET)
+		record_start();
+}
+
+EXPORT void memory_profiler_stop(void)
+{
+	record_switch(false);
+}
+
+EXPORT void memory_profiler_sync(void)
+{
+	struct recorder *rec = record_get();
+
+	if (rec && rec->pid == sys_getpid())
+		writer_sync(rec, false, SYNC_PATIENCE_NS);
+}
+
+EXPORT void memory_profiler_set_marker(uint32_t value)
+{
+	capture_note(EVENT_MARKER, (uint64_t[]){value}, 1);
+}
+
+EXPORT void memory_profiler_override_next_timestamp(uint64_t timestamp_us)
+{
+	capture_note(EVENT_TIMESTAMP_OVERRIDE, (uint64_t[]){timestamp_us}, 1);
+}

@@ -1,0 +1,208 @@
+/* record/describe.c - see describe.h. */
+#include "record/describe.h"
+
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+
+#include "format/field.h"
+#include "record/clock.h"
+#include "record/sys.h"
+#include "record/thread.h"
+
+#pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
+
+static void append_fields(struct describer *f, struct session *s, unsigned type,
+			  const struct field_writer *w)
+{
+	struct session_chunk c = {
+		.type = type,
+		.data = w->data,
+		.data_bytes = w->len,
+	};
+	long ret = session_append(s, f->buffers, &c);
+
+	if (ret < 0)
+		session_count_lost(s, 0, 0, ret);
+}
+
+/* A file of /proc as one field; cut when it is long (an environment may be megabytes). */
+static void put_file(struct describer *f, struct field_writer *w, unsigned tag, const char *path)
+{
+	long n = sys_read_file(path, f->scratch, 64 * KIB);
+
+	if (n > 0)
+		field_put_bytes(w, tag, f->scratch, (size_t)n);
+}
+
+static void put_link(struct field_writer *w, unsigned tag, const char *path)
+{
+	char target[1024];
+	long n = arch_syscall4(SYS_readlinkat, AT_FDCWD, path, target, sizeof(target));
+
+	if (n > 0)
+		field_put_bytes(w, tag, target, (size_t)n);
+}
+
+void describe_process(struct describer *f, struct session *s)
+{
+	struct field_writer w = field_writer_make(f->fields, SESSION_MAX_DATA);
+	struct utsname uts = {0};
+	struct sysinfo info = {0};
+	uint64_t cpus[128] = {0};
+	long n_bytes = arch_syscall3(SYS_sched_getaffinity, 0, sizeof(cpus), cpus);
+	uint64_t n_cpus = 0;
+
+	for (long i = 0; i < n_bytes / 8; i++)
+		n_cpus += (uint64_t)__builtin_popcountll(cpus[i]);
+	field_put_u64(&w, PROCESS_PID, f->rec->pid);
+	field_put_u64(&w, PROCESS_PPID, (uint64_t)arch_syscall0(SYS_getppid));
+	field_put_u64(&w, PROCESS_UID, (uint64_t)arch_syscall0(SYS_getuid));
+	field_put_u64(&w, PROCESS_GID, (uint64_t)arch_syscall0(SYS_getgid));
+	put_link(&w, PROCESS_EXECUTABLE, "/proc/self/exe");
+	put_link(&w, PROCESS_CWD, "/proc/self/cwd");
+	put_file(f, &w, PROCESS_CMDLINE, "/proc/self/cmdline");
+	put_file(f, &w, PROCESS_ENVIRONMENT, "/proc/self/environ");
+	put_file(f, &w, PROCESS_CGROUP, "/proc/self/cgroup");
+	put_file(f, &w, PROCESS_LIMITS, "/proc/self/limits");
+	if (arch_syscall1(SYS_uname, &uts) == 0) {
+		field_put_text(&w, PROCESS_HOST, uts.nodename);
+		field_put_text(&w, PROCESS_KERNEL, uts.release);
+	}
+	field_put_text(&w, PROCESS_ARCH, ARCH_NAME);
+	field_put_u64(&w, PROCESS_PAGE_BYTES, 4096);
+	field_put_u64(&w, PROCESS_N_CPUS, n_cpus);
+	field_put_text(&w, PROCESS_RECORDER, "memory-profiler " MEMORY_PROFILER_VERSION);
+	if (f->rec->parent_pid)
+		field_put_u64(&w, PROCESS_PARENT, f->rec->parent_pid);
+	if (arch_syscall1(SYS_sysinfo, &info) == 0)
+		field_put_u64(&w, PROCESS_MEMORY_BYTES, info.totalram * info.mem_unit);
+	append_fields(f, s, CHUNK_PROCESS, &w);
+}
+
+static const char *parse_pages(const char *p, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	while (*p == ' ')
+		p++;
+	for (; *p >= '0' && *p <= '9'; p++)
+		value = value * 10 + (uint64_t)(*p - '0');
+	*ret = value * 4096;
+	return p;
+}
+
+void describe_sample(struct describer *f, struct session *s)
+{
+	uint8_t fields[128];
+	struct field_writer w = field_writer_make(fields, sizeof(fields));
+	char text[128] = {0};
+	uint64_t virtual_bytes, rss_bytes, shared_bytes;
+	const char *p = text;
+
+	if (sys_read_file("/proc/self/statm", text, sizeof(text) - 1) <= 0)
+		return;
+	p = parse_pages(p, &virtual_bytes);
+	p = parse_pages(p, &rss_bytes);
+	parse_pages(p, &shared_bytes);
+	field_put_u64(&w, SAMPLE_MONOTONIC_NS, sys_clock_ns(CLOCK_MONOTONIC));
+	field_put_u64(&w, SAMPLE_TICKS, clock_is_cpu ? clock_ticks() : clock_monotonic_ns());
+	field_put_u64(&w, SAMPLE_RSS_BYTES, rss_bytes);
+	field_put_u64(&w, SAMPLE_VIRTUAL_BYTES, virtual_bytes);
+	field_put_u64(&w, SAMPLE_SHARED_BYTES, shared_bytes);
+	field_put_u64(&w, SAMPLE_CPU_NS, sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+	append_fields(f, s, CHUNK_SAMPLE, &w);
+}
+
+void describe_maps(struct describer *f, struct session *s)
+{
+	uint8_t head[8];
+	struct session_chunk c = {
+		.type = CHUNK_MAPS,
+		.head = head,
+		.head_bytes = sizeof(head),
+		.data = f->scratch,
+		.compress = true,
+	};
+	long n;
+
+	if (!record_options.GATHER_MAPS)
+		return;
+	n = sys_read_file("/proc/self/maps", f->scratch, SESSION_MAX_DATA);
+	if (n <= 0)
+		return;
+	store_le64(head, clock_ticks());
+	c.data_bytes = (size_t)n;
+	n = session_append(s, f->buffers, &c);
+	if (n < 0)
+		session_count_lost(s, 0, 0, n);
+}
+
+void describe_end(struct describer *f, struct session *s)
+{
+	uint8_t fields[64];
+	struct field_writer w = field_writer_make(fields, sizeof(fields));
+
+	field_put_u64(&w, END_TICKS, clock_ticks());
+	field_put_u64(&w, END_HOW, END_BY_EXIT);
+	append_fields(f, s, CHUNK_END, &w);
+}
+
+static void put_module(struct describer *f, struct session *s, uint32_t id)
+{
+	const struct module_entry *e = &f->rec->modules.entry[id];
+	struct field_writer w = field_writer_make(f->fields, SESSION_MAX_DATA);
+	char exe[1024];
+	long n = 0;
+
+	field_put_u64(&w, MODULE_ID, id + 1);
+	if (!e->path[0])
+		n = arch_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", exe, sizeof(exe));
+	if (n > 0)
+		field_put_bytes(&w, MODULE_PATH, exe, (size_t)n);
+	else
+		field_put_text(&w, MODULE_PATH, e->path);
+	field_put_u64(&w, MODULE_BASE, e->base);
+	field_put_u64(&w, MODULE_START, e->start);
+	field_put_u64(&w, MODULE_END, e->end);
+	field_put_bytes(&w, MODULE_BUILD_ID, e->build_id, e->build_id_bytes);
+	field_put_u64(&w, MODULE_GENERATION, e->generation);
+	field_put_u64(&w, MODULE_TICKS, e->ticks);
+	field_put_u64(&w, MODULE_FILE, record_options.WRITE_BINARIES_TO_OUTPUT ? id + 1 : 0);
+	append_fields(f, s, CHUNK_MODULE, &w);
+}
+
+uint32_t describe_modules(struct describer *f, struct session *s)
+{
+	uint32_t n = atomic_load(&f->rec->modules.n), n_new = 0;
+
+	while (s->n_modules_written < n && s->n_modules_written < MODULE_LIST_MAX &&
+	       atomic_load(&f->rec->modules.entry[s->n_modules_written].is_ready)) {
+		put_module(f, s, s->n_modules_written++);
+		n_new++;
+	}
+	return n_new;
+}
+
+void describe_thread(struct describer *f, struct session *s, struct thread *t, uint64_t ended_ticks)
+{
+	uint8_t fields[128];
+	struct field_writer w = field_writer_make(fields, sizeof(fields));
+	char path[64], name[32];
+	struct text text = text_make(path, sizeof(path));
+	uint32_t tid = atomic_load(&t->owner_tid);
+	long n;
+
+	field_put_u64(&w, THREAD_NUMBER, t->number);
+	field_put_u64(&w, THREAD_TID, tid);
+	field_put_u64(&w, THREAD_START, t->start_ticks);
+	if (ended_ticks)
+		field_put_u64(&w, THREAD_END, ended_ticks);
+	text_put(&text, "/proc/self/task/");
+	text_put_u64(&text, tid);
+	text_put(&text, "/comm");
+	n = sys_read_file(path, name, sizeof(name));
+	if (n > 1)
+		field_put_bytes(&w, THREAD_NAME, name, (size_t)n - 1);
+	append_fields(f, s, CHUNK_THREAD, &w);
+}

@@ -1,0 +1,74 @@
+/* record/fork.c - see fork.h. */
+#include "record/fork.h"
+
+#include <string.h>
+
+#include "record/sys.h"
+
+/* State of the forking thread, in memory that a fork copies. One fork at a time may need it: a
+ * second thread doing the same at the same moment goes without (and its child may then fail,
+ * which needs two threads forking in handlers that both interrupted a hook). */
+static struct {
+	_Atomic uint32_t is_used;
+	struct thread thread;
+	struct lane lane[BLOCK_N_LANES];
+} kept;
+
+void fork_prepare(struct fork_guard *guard)
+{
+	struct thread *t = thread_self;
+
+	guard->was_in_hook = false;
+	if (!t || t->depth == 0 || atomic_exchange(&kept.is_used, 1))
+		return;
+	kept.thread = *t;
+	for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
+		if (t->lane[i])
+			kept.lane[i] = *t->lane[i];
+	}
+	guard->was_in_hook = true;
+}
+
+void fork_in_parent(const struct fork_guard *guard)
+{
+	if (guard->was_in_hook)
+		atomic_store(&kept.is_used, 0);
+}
+
+/* A session without blocks to give: what the interrupted hook writes goes to scratch pages. */
+static struct session scratch;
+
+static void keep_hook_alive(void)
+{
+	struct thread *t = thread_self;
+
+	*t = kept.thread;
+	t->epoch = 0; /* the next event takes the slow way and notices the fork */
+	t->session = &scratch;
+	for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
+		struct lane *lane = t->lane[i];
+
+		if (!lane)
+			continue;
+		*lane = kept.lane[i];
+		lane->area = &scratch.area[i];
+		if (lane->block) {
+			lane->area->blocks = lane->block - lane->slot;
+			arch_syscall6(SYS_mmap, (long)lane->block, sizeof(struct block),
+				      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+				      -1, 0);
+		}
+	}
+	atomic_store(&kept.is_used, 0);
+}
+
+void fork_in_child(const struct fork_guard *guard)
+{
+	if (guard->was_in_hook) {
+		keep_hook_alive();
+		return; /* the recording of the child begins with its next event */
+	}
+	record_check_fork();
+	if (atomic_load(&record_mode) == RECORD_UNSET)
+		record_start();
+}

@@ -1,0 +1,232 @@
+/* record/hooks_malloc.c - the malloc family, with libc's semantics to the letter.
+ *
+ * The real function decides everything that the program can see: result, errno, alignment,
+ * failure. A block is recorded after it was obtained and before it is released, so that for one
+ * address the times alternate whatever other threads do.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "record/capture.h"
+#include "record/real.h"
+
+/* C23, not declared by this libc. */
+void free_sized(void *block, size_t size);
+void free_aligned_sized(void *block, size_t alignment, size_t size);
+void cfree(void *block);
+
+
+EXPORT void *malloc(size_t size)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+	struct lane *lane = capture_enter(&at);
+	void *block = record_options.ZERO_MEMORY ? real.calloc(1, size) : real.malloc(size);
+
+	if (!lane)
+		return block;
+	if (block)
+		capture_alloc(lane, &at, EVENT_MALLOC, block, size, 0);
+	capture_leave(lane);
+	return block;
+}
+
+EXPORT void *calloc(size_t n, size_t size)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+	struct lane *lane = capture_enter(&at);
+	void *block = real.calloc(n, size);
+
+	if (!lane)
+		return block;
+	if (block)
+		capture_alloc(lane, &at, EVENT_CALLOC, block, n * size, 0);
+	capture_leave(lane);
+	return block;
+}
+
+static ALWAYS_INLINE void free_at(const struct unwind_start *at, void *block)
+{
+	struct lane *lane;
+	bool recorded;
+
+	if (!block)
+		return;
+	lane = capture_enter(at);
+	if (lane)
+		capture_release(lane, at, EVENT_FREE, block, &recorded);
+	real.free(block);
+	if (lane)
+		capture_leave(lane);
+}
+
+EXPORT void free(void *block)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+
+	free_at(&at, block);
+}
+
+EXPORT void free_sized(void *block, size_t size)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+
+	(void)size;
+	free_at(&at, block);
+}
+
+EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+
+	(void)alignment;
+	(void)size;
+	free_at(&at, block);
+}
+
+EXPORT void cfree(void *block)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+
+	free_at(&at, block);
+}
+
+/* The outcome of a realloc whose begin was recorded. errno belongs to the real function. */
+static void end_realloc(struct lane *lane, uint32_t stack, const void *result, size_t size)
+{
+	if (result)
+		capture_realloc(lane, stack, result, size);
+	else if (size == 0)
+		capture_rare(lane, EVENT_REALLOC_FREED, NULL, 0); /* glibc frees and gives NULL */
+	else
+		capture_rare(lane, EVENT_REALLOC_CANCEL, NULL, 0);
+}
+
+static ALWAYS_INLINE void *realloc_at(const struct unwind_start *at, void *block, size_t size)
+{
+	struct lane *lane = capture_enter(at);
+	uint32_t stack = 0;
+	bool recorded = false;
+	void *result;
+
+	if (!lane)
+		return real.realloc(block, size);
+	if (block)
+		stack = capture_release(lane, at, EVENT_REALLOC_BEGIN, block, &recorded);
+	result = real.realloc(block, size);
+	if (!block && result)
+		capture_alloc(lane, at, EVENT_MALLOC, result, size, 0);
+	else if (recorded)
+		end_realloc(lane, stack, result, size);
+	else if (block && result)
+		lane->lost_events++;
+	capture_leave(lane);
+	return result;
+}
+
+EXPORT void *realloc(void *block, size_t size)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+
+	return realloc_at(&at, block, size);
+}
+
+EXPORT void *reallocarray(void *block, size_t n, size_t size)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc_at(&at, block, bytes);
+}
+
+static ALWAYS_INLINE void *aligned_result(struct lane *lane, const struct unwind_start *at,
+					  void *block, size_t alignment, size_t size)
+{
+	if (!lane)
+		return block;
+	if (block)
+		capture_alloc(lane, at, EVENT_ALIGNED, block, size, alignment);
+	capture_leave(lane);
+	return block;
+}
+
+EXPORT int posix_memalign(void **ret, size_t alignment, size_t size)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+	struct lane *lane = capture_enter(&at);
+	int error = real.posix_memalign(ret, alignment, size);
+
+	aligned_result(lane, &at, error ? NULL : *ret, alignment, size);
+	return error;
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+	struct lane *lane = capture_enter(&at);
+
+	return aligned_result(lane, &at, real.aligned_alloc(alignment, size), alignment, size);
+}
+
+EXPORT void *memalign(size_t alignment, size_t size)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+	struct lane *lane = capture_enter(&at);
+
+	return aligned_result(lane, &at, real.memalign(alignment, size), alignment, size);
+}
+
+EXPORT void *valloc(size_t size)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+	struct lane *lane = capture_enter(&at);
+
+	return aligned_result(lane, &at, real.valloc(size), 4096, size);
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+	struct lane *lane = capture_enter(&at);
+
+	return aligned_result(lane, &at, real.pvalloc(size), 4096, size);
+}
+
+EXPORT size_t malloc_usable_size(void *block)
+{
+	if (!real.malloc_usable_size)
+		real_init();
+	return real.malloc_usable_size(block);
+}
+
+EXPORT int mallopt(int parameter, int value)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+	struct lane *lane = capture_enter(&at);
+	int result = real.mallopt(parameter, value);
+	uint64_t field[4] = {zigzag(parameter), zigzag(value), zigzag(result)};
+
+	if (lane) {
+		capture_rare_call(lane, &at, EVENT_MALLOPT, field, 3);
+		capture_leave(lane);
+	}
+	return result;
+}
+
+EXPORT int malloc_trim(size_t pad)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+	struct lane *lane = capture_enter(&at);
+	int result = real.malloc_trim(pad);
+	uint64_t field[3] = {pad, (uint64_t)result};
+
+	if (lane) {
+		capture_rare_call(lane, &at, EVENT_MALLOC_TRIM, field, 2);
+		capture_leave(lane);
+	}
+	return result;
+}

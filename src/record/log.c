@@ -1,0 +1,125 @@
+/* record/log.c - see log.h. */
+#include "record/log.h"
+
+#include <errno.h>
+
+#include "record/record.h"
+#include "record/sys.h"
+
+bool log_wants(enum log_level level)
+{
+	return level <= record_options.LOG;
+}
+
+void log_put(enum log_level level, const char *line)
+{
+	struct recorder *rec = record_get();
+
+	if (!log_wants(level) || !rec)
+		return;
+	for (unsigned i = 0; i < LOG_N_SLOTS; i++) {
+		struct log_slot *slot = &rec->log.slot[i];
+		uint32_t expected = 0;
+		struct text text;
+
+		if (!atomic_compare_exchange_strong(&slot->state, &expected, 1))
+			continue;
+		slot->order = atomic_fetch_add(&rec->log.next_order, 1);
+		slot->level = level;
+		slot->tid = sys_gettid();
+		text = text_make(slot->line, sizeof(slot->line));
+		text_put(&text, line);
+		atomic_store(&slot->state, 2);
+		return;
+	}
+	atomic_fetch_add(&rec->log.n_dropped, 1);
+}
+
+const char *log_errno_name(long error)
+{
+	switch (error) {
+	case ENOSPC:
+		return "ENOSPC: no space left on device";
+	case EFBIG:
+		return "EFBIG: file size limit reached";
+	case EDQUOT:
+		return "EDQUOT: quota exceeded";
+	case EACCES:
+		return "EACCES: permission denied";
+	case ENOENT:
+		return "ENOENT: no such file or directory";
+	case EROFS:
+		return "EROFS: read-only file system";
+	case EMFILE:
+		return "EMFILE: too many open files";
+	case ENOMEM:
+		return "ENOMEM: out of memory";
+	case EIO:
+		return "EIO: input/output error";
+	case EISDIR:
+		return "EISDIR: is a directory";
+	case EPERM:
+		return "EPERM: operation not permitted";
+	case ENOTDIR:
+		return "ENOTDIR: not a directory";
+	default:
+		return "error";
+	}
+}
+
+void log_put_text(enum log_level level, const char *what, const char *text)
+{
+	char line[LOG_LINE_BYTES];
+	struct text out = text_make(line, sizeof(line));
+
+	if (!log_wants(level))
+		return;
+	text_put(&out, what);
+	text_put(&out, ": ");
+	text_put(&out, text);
+	log_put(level, line);
+}
+
+void log_put_error(enum log_level level, const char *what, const char *path, long error)
+{
+	char reason[LOG_LINE_BYTES];
+	struct text out = text_make(reason, sizeof(reason));
+
+	if (!log_wants(level))
+		return;
+	text_put(&out, path);
+	text_put(&out, ": ");
+	text_put(&out, log_errno_name(error));
+	text_put(&out, " (errno ");
+	text_put_i64(&out, error);
+	text_put(&out, ")");
+	log_put_text(level, what, reason);
+}
+
+bool log_take(struct log *l, struct text *out, enum log_level *level, bool with_prefix)
+{
+	static const char *const names[] = {"OFF", "ERR", "WRN", "INF", "DBG", "TRC"};
+	struct log_slot *oldest = NULL;
+
+	for (unsigned i = 0; i < LOG_N_SLOTS; i++) {
+		struct log_slot *slot = &l->slot[i];
+
+		if (atomic_load(&slot->state) == 2 && (!oldest || slot->order < oldest->order))
+			oldest = slot;
+	}
+	if (!oldest)
+		return false;
+	if (with_prefix)
+		text_put(out, "memory-profiler: ");
+	text_put_hex(out, sys_getpid(), 4);
+	text_put_char(out, ' ');
+	text_put_hex(out, oldest->tid, 4);
+	text_put_char(out, ' ');
+	text_put(out, names[oldest->level]);
+	text_put_char(out, ' ');
+	text_put(out, oldest->line);
+	text_put_char(out, '\n');
+	*level = (enum log_level)oldest->level;
+	atomic_store(&oldest->state, 0);
+	return true;
+}

@@ -1,0 +1,77 @@
+/* record/module_list.c - see module_list.h. */
+#include "record/module_list.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "record/clock.h"
+#include "unwind/unwind.h"
+
+static bool same_image(const struct module_entry *e, const struct unwind_module *found)
+{
+	return e->base == found->base && e->start == found->start && e->end == found->end &&
+	       !strncmp(e->path, found->path, sizeof(e->path) - 1) &&
+	       (e->build_id_bytes == 0 ||
+		!memcmp(e->build_id, found->build_id, e->build_id_bytes));
+}
+
+/* Newest entry over the address, or NULL. Searched backwards: later ones replace earlier. */
+static struct module_entry *find_entry(struct module_list *m, uintptr_t addr)
+{
+	uint32_t n = atomic_load_explicit(&m->n, memory_order_acquire);
+
+	for (uint32_t i = n < MODULE_LIST_MAX ? n : MODULE_LIST_MAX; i-- > 0;) {
+		struct module_entry *e = &m->entry[i];
+
+		if (atomic_load_explicit(&e->is_ready, memory_order_acquire) && addr >= e->start &&
+		    addr < e->end)
+			return e;
+	}
+	return NULL;
+}
+
+static COLD void add_entry(struct module_list *m, const struct unwind_module *found,
+			   uint32_t generation)
+{
+	uint32_t i = atomic_fetch_add(&m->n, 1);
+	struct module_entry *e;
+	struct text path;
+
+	if (i >= MODULE_LIST_MAX) {
+		atomic_store(&m->n, MODULE_LIST_MAX);
+		atomic_fetch_add(&m->n_dropped, 1);
+		return;
+	}
+	e = &m->entry[i];
+	e->generation = generation;
+	e->ticks = clock_ticks();
+	e->base = found->base;
+	e->start = found->start;
+	e->end = found->end;
+	if (found->build_id && found->build_id_bytes <= sizeof(e->build_id)) {
+		memcpy(e->build_id, found->build_id, found->build_id_bytes);
+		e->build_id_bytes = (uint32_t)found->build_id_bytes;
+	}
+	path = text_make(e->path, sizeof(e->path));
+	text_put(&path, found->path);
+	atomic_store(&e->checked, generation);
+	atomic_store_explicit(&e->is_ready, 1, memory_order_release);
+}
+
+bool module_list_note(struct module_list *m, uintptr_t addr, uint32_t generation)
+{
+	struct module_entry *e = find_entry(m, addr - 1);
+	struct unwind_module found;
+
+	if (e && atomic_load_explicit(&e->checked, memory_order_relaxed) == generation &&
+	    !(generation & 1))
+		return false;
+	if (!unwind_find_module(addr - 1, &found))
+		return false;
+	if (e && same_image(e, &found)) {
+		atomic_store(&e->checked, generation);
+		return false;
+	}
+	add_entry(m, &found, generation);
+	return true;
+}

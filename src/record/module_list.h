@@ -1,0 +1,43 @@
+/* record/module_list.h - the loaded images that stacks have passed through, for the recording.
+ *
+ * A thread that defines a stack frame makes sure its image is listed here; the writer takes new
+ * entries into the recording and embeds their files. Append-only; an image that was replaced by
+ * another at the same address gets a new entry with a later generation. Two threads may add the
+ * same image at once, which readers do not mind.
+ */
+#ifndef RECORD_MODULE_LIST_H
+#define RECORD_MODULE_LIST_H
+
+#include <stdatomic.h>
+
+#include "base/compiler.h"
+
+#define MODULE_LIST_MAX 8192
+#define MODULE_LIST_PATH_BYTES 256
+#define MODULE_LIST_BUILD_ID_BYTES 32
+
+struct module_entry {
+	_Atomic uint32_t is_ready; /* set last */
+	_Atomic uint32_t checked; /* newest generation in which it was seen to be still there */
+	uint32_t generation; /* at which it was first seen */
+	uint32_t build_id_bytes;
+	uint64_t ticks;
+	uintptr_t base;
+	uintptr_t start;
+	uintptr_t end;
+	uint8_t build_id[MODULE_LIST_BUILD_ID_BYTES];
+	char path[MODULE_LIST_PATH_BYTES]; /* "" for the main program */
+};
+
+/* Zeroed memory is an empty list. */
+struct module_list {
+	_Atomic uint32_t n; /* entries begun */
+	_Atomic uint64_t n_dropped; /* images that found no room */
+	struct module_entry entry[MODULE_LIST_MAX];
+};
+
+/* Makes sure that the image of this frame address is listed for this generation. True when that
+ * needed a new entry. */
+bool module_list_note(struct module_list *m, uintptr_t addr, uint32_t generation);
+
+#endif

@@ -1,0 +1,96 @@
+/* record/pool.c - see pool.h. */
+#include "record/pool.h"
+
+#include "record/sys.h"
+
+#define POOL_WAIT_NS (50 * NS_PER_MS) /* a lost wake-up costs this much, no more */
+#define POOL_PATIENCE_NS (30 * NS_PER_S)
+
+bool pool_try_take(struct session *session, struct area **area, uint32_t *slot)
+{
+	uint32_t n = atomic_load_explicit(&session->n_areas, memory_order_acquire);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct area *a = &session->area[i];
+		uint64_t bits = atomic_load_explicit(&a->free_bits, memory_order_relaxed);
+
+		while (bits) {
+			uint64_t bit = bits & (~bits + 1);
+
+			if (atomic_compare_exchange_weak_explicit(&a->free_bits, &bits, bits & ~bit,
+								  memory_order_acquire,
+								  memory_order_relaxed)) {
+				*area = a;
+				*slot = (uint32_t)__builtin_ctzll(bit);
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+bool pool_take(struct recorder *rec, struct session *session, struct area **area, uint32_t *slot)
+{
+	uint64_t began_ns = 0;
+
+	if (!atomic_load(&session->n_areas))
+		return false;
+	while (!pool_try_take(session, area, slot)) {
+		uint32_t seen = atomic_load(&rec->free_word);
+		bool got;
+
+		if (!began_ns) {
+			began_ns = sys_clock_ns(CLOCK_MONOTONIC);
+			atomic_fetch_add(&rec->n_waits, 1);
+		} else if (sys_clock_ns(CLOCK_MONOTONIC) - began_ns > POOL_PATIENCE_NS) {
+			return false;
+		}
+		atomic_fetch_add(&rec->n_waiting, 1);
+		record_wake_writer(rec);
+		got = pool_try_take(session, area, slot);
+		if (!got)
+			sys_futex_wait(&rec->free_word, seen, POOL_WAIT_NS);
+		atomic_fetch_sub(&rec->n_waiting, 1);
+		if (got)
+			return true;
+	}
+	return true;
+}
+
+void pool_give_full(struct recorder *rec, struct area *area, uint32_t slot)
+{
+	atomic_store_explicit(&area->blocks[slot].state, BLOCK_FULL, memory_order_release);
+	atomic_fetch_or_explicit(&area->full_bits, 1ull << slot, memory_order_release);
+	record_wake_writer(rec);
+}
+
+uint64_t pool_take_full(struct area *area)
+{
+	if (!atomic_load_explicit(&area->full_bits, memory_order_relaxed))
+		return 0;
+	return atomic_exchange_explicit(&area->full_bits, 0, memory_order_acquire);
+}
+
+void pool_give_free(struct recorder *rec, struct area *area, uint32_t slot)
+{
+	atomic_store_explicit(&area->blocks[slot].state, BLOCK_FREE, memory_order_release);
+	atomic_fetch_or_explicit(&area->free_bits, 1ull << slot, memory_order_release);
+	atomic_fetch_add(&rec->free_word, 1);
+	if (atomic_load(&rec->n_waiting))
+		sys_futex_wake_all(&rec->free_word);
+}
+
+struct session *pool_wait_session(struct recorder *rec)
+{
+	uint32_t want = atomic_load(&rec->want_session);
+
+	for (unsigned tries = 0; tries < 200; tries++) {
+		uint32_t have = atomic_load(&rec->have_session);
+
+		if ((int32_t)(have - want) >= 0)
+			break;
+		record_wake_writer(rec);
+		sys_futex_wait(&rec->have_session, have, POOL_WAIT_NS);
+	}
+	return atomic_load(&rec->session);
+}

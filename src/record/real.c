@@ -1,0 +1,127 @@
+/* record/real.c - see real.h. */
+#include "record/real.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+struct real_functions real;
+uint8_t real_is_glibc;
+
+/* What a lookup needs of one library. Addresses are absolute. */
+struct symbols {
+	const ElfW(Sym) * table;
+	const char *names;
+	const uint32_t *gnu_hash;
+	const uint16_t *versions;
+};
+
+/* Some libraries (the vdso) keep unrelocated addresses in their dynamic section. */
+static uintptr_t absolute(const struct link_map *map, uintptr_t value)
+{
+	return value < map->l_addr ? value + map->l_addr : value;
+}
+
+static bool read_dynamic(const struct link_map *map, struct symbols *ret)
+{
+	*ret = (struct symbols){0};
+	if (!map->l_ld)
+		return false;
+	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+		uintptr_t at = absolute(map, d->d_un.d_ptr);
+
+		if (d->d_tag == DT_SYMTAB)
+			ret->table = (const void *)at;
+		else if (d->d_tag == DT_STRTAB)
+			ret->names = (const void *)at;
+		else if (d->d_tag == DT_GNU_HASH)
+			ret->gnu_hash = (const void *)at;
+		else if (d->d_tag == DT_VERSYM)
+			ret->versions = (const void *)at;
+	}
+	return ret->table && ret->names && ret->gnu_hash;
+}
+
+static uint32_t gnu_hash(const char *name)
+{
+	uint32_t h = 5381;
+
+	for (; *name; name++)
+		h = h * 33 + (uint8_t)*name;
+	return h;
+}
+
+/* The default version wins (bit 15 of its version is clear); an old one is better than none. */
+static const ElfW(Sym) * find_symbol(const struct symbols *s, const char *name, uint32_t hash)
+{
+	uint32_t n_buckets = s->gnu_hash[0], first = s->gnu_hash[1], n_bloom = s->gnu_hash[2];
+	const uint32_t *buckets =
+		s->gnu_hash + 4 + n_bloom * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+	const uint32_t *chain = buckets + n_buckets;
+	const ElfW(Sym) *found = NULL;
+	uint32_t i;
+
+	if (n_buckets == 0)
+		return NULL;
+	i = buckets[hash % n_buckets];
+	if (i < first)
+		return NULL;
+	for (;; i++) {
+		const ElfW(Sym) *sym = &s->table[i];
+
+		if ((chain[i - first] | 1) == (hash | 1) && sym->st_shndx != SHN_UNDEF &&
+		    !strcmp(s->names + sym->st_name, name)) {
+			found = sym;
+			if (!s->versions || !(s->versions[i] & 0x8000))
+				return sym;
+		}
+		if (chain[i - first] & 1)
+			return found;
+	}
+}
+
+static const struct link_map *own_map(void)
+{
+	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+		if (m->l_ld == _DYNAMIC)
+			return m;
+	}
+	return NULL;
+}
+
+static void *find_behind(const struct link_map *own, const char *name)
+{
+	uint32_t hash = gnu_hash(name);
+	struct symbols s;
+
+	for (const struct link_map *m = own ? own->l_next : NULL; m; m = m->l_next) {
+		const ElfW(Sym) * sym;
+
+		if (!read_dynamic(m, &s))
+			continue;
+		sym = find_symbol(&s, name, hash);
+		if (sym && ELF64_ST_TYPE(sym->st_info) == STT_FUNC)
+			return (void *)(m->l_addr + sym->st_value);
+	}
+	return NULL;
+}
+
+void *real_find(const char *name)
+{
+	return find_behind(own_map(), name);
+}
+
+void real_init(void)
+{
+	const struct link_map *own = own_map();
+	struct real_functions found;
+
+#define HOOK(name, type) found.name = (__typeof__(found.name))find_behind(own, #name);
+#include "record/hooks.def"
+#undef HOOK
+	real_is_glibc = found.malloc && (void *)found.malloc == find_behind(own, "__libc_malloc");
+	real = found;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}

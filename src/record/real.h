@@ -1,0 +1,32 @@
+/* record/real.h - the next definitions of the functions we hook.
+ *
+ * Found by reading the dynamic linker's own list and each library's symbol table instead of
+ * calling dlsym(): dlsym may allocate (and so call us), changes what dlerror() tells the program,
+ * and may not be used this early.
+ */
+#ifndef RECORD_REAL_H
+#define RECORD_REAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct real_functions {
+#define HOOK(name, type) __typeof__(type) name;
+#include "record/hooks.def"
+#undef HOOK
+};
+
+extern struct real_functions real;
+
+/* Fills real. Idempotent, takes no lock, allocates nothing; two threads at once write the same
+ * values. malloc, calloc, realloc and free are never NULL afterwards (see real.c). */
+void real_init(void);
+
+/* The next definition of name behind our library in the search order, or NULL. */
+void *real_find(const char *name);
+
+/* Is the allocator behind us glibc's own? Its usable sizes then follow event_usual_usable(). */
+extern uint8_t real_is_glibc;
+
+#endif

@@ -1,0 +1,133 @@
+/* record/record.h - the recorder's state, and how threads hand events to the writer, in one page.
+ *
+ * A thread of the target calls a hook. The hook finds its struct thread through one thread-local
+ * pointer, takes the stack, and appends the event to its block: 64 KiB that lie in the recording
+ * file itself (MAP_SHARED), so what was published survives any death of the process. A full block
+ * is marked in its area's full_bits; the writer thread compresses it, appends it to the file as a
+ * chunk and marks the block free again.
+ *
+ * The writer is a bare kernel thread: libc does not know it (so a program whose threads all end
+ * still ends), it blocks all signals, and it has a descriptor table and a working directory of
+ * its own. The recorder therefore owns no descriptor in the target at all: closing every
+ * descriptor, using them all up, chroot or chdir change nothing.
+ *
+ * Everything below a struct recorder lies in mappings that a fork wipes (MADV_WIPEONFORK) or does
+ * not copy (the blocks, MADV_DONTFORK). A child finds zeros: no lock is held, epoch 0 matches
+ * nothing, the next hook takes the slow way and notices (record_after_fork).
+ *
+ * Modes and sessions change rarely. Each change raises record_epoch; a thread compares it with
+ * its own on every event and looks closer when they differ.
+ *
+ * Locks: none. Waiting: a thread waits for the writer only when all blocks are full, the writer
+ * waits for nobody.
+ */
+#ifndef RECORD_RECORD_H
+#define RECORD_RECORD_H
+
+#include <stdatomic.h>
+
+#include "format/block.h"
+#include "format/file_header.h"
+#include "record/log.h"
+#include "record/module_list.h"
+#include "record/options.h"
+
+#define RECORD_AREA_BLOCKS 16
+#define RECORD_MAX_AREAS 1024
+#define RECORD_PATH_BYTES 1280
+
+enum record_mode {
+	RECORD_UNSET = 0, /* nothing has been decided: the first hook does it */
+	RECORD_STARTING, /* one thread is at it, others wait */
+	RECORD_OFF, /* nothing is recorded (disabled so far, failed, or an untracked child) */
+	RECORD_ON,
+	RECORD_PAUSED, /* was on: frees are recorded, allocations are not */
+};
+
+/* A run of blocks in the file. free_bits and full_bits have a bit per block; a block that is in
+ * neither belongs to a lane or is with the writer. */
+struct area {
+	struct block *blocks;
+	uint64_t file_offset;
+	uint32_t n_blocks;
+	_Atomic uint64_t free_bits;
+	_Atomic uint64_t full_bits;
+};
+
+/* One recording file. Threads use area[0..n_areas) and next_block; the rest is the writer's. */
+struct session {
+	_Atomic uint32_t n_areas;
+	struct area area[RECORD_MAX_AREAS];
+	_Atomic uint64_t next_block; /* sequence numbers of blocks */
+	_Atomic uint32_t redefine; /* grows when a block was lost: stacks must be defined anew */
+
+	struct session *older; /* still has blocks in the hands of idle threads */
+	uint8_t *page; /* the file's first page, mapped */
+	struct file_status status;
+	uint64_t end_offset; /* where the next chunk goes */
+	uint64_t chunk_sequence;
+	uint64_t lost_in_blocks; /* events of blocks that could not be written */
+	uint64_t lost_noted; /* of these, how many a NOTE in the recording tells of */
+	uint64_t bytes_embedded;
+	uint32_t n_modules_written;
+	uint32_t n_files;
+	int fd; /* in the writer's own table */
+	bool is_ended;
+	char path[RECORD_PATH_BYTES];
+};
+
+struct thread;
+
+struct recorder {
+	_Atomic uint32_t is_alive; /* 0 in a forked child: the memory was wiped */
+	uint32_t pid;
+	uint32_t parent_pid; /* of a tracked child: the recorded parent; else 0 */
+	bool is_late; /* the program may hold blocks that we never saw */
+	_Atomic(struct session *) session; /* current; NULL until the writer has made it */
+	_Atomic(struct thread *) threads; /* push-only list; slots are reused */
+	_Atomic uint32_t n_threads;
+	_Atomic uint64_t lost_events; /* of finished lanes and of events that found no lane */
+	_Atomic uint64_t n_waits;
+
+	_Atomic uint32_t ready; /* futex: 0 writer at work, 1 session is there, 2 it failed */
+	_Atomic uint32_t work; /* futex the writer sleeps on; raised to wake it */
+	_Atomic uint32_t is_writer_asleep;
+	_Atomic uint32_t free_word; /* futex: raised when blocks became free */
+	_Atomic uint32_t n_waiting; /* threads that wait for a free block */
+	_Atomic uint32_t want_session; /* number of the session that is wanted (%n) */
+	_Atomic uint32_t have_session; /* futex: number of the current one, or of a failed attempt */
+	_Atomic uint32_t sync_wanted; /* tickets of memory_profiler_sync() and of the exit */
+	_Atomic uint32_t sync_done; /* futex */
+	_Atomic uint32_t is_exiting; /* 1: exit() has begun; end the recording in order */
+	_Atomic uint32_t writer_tid;
+
+	struct module_list modules;
+	struct log log;
+};
+
+extern struct options record_options;
+extern _Atomic uint32_t record_epoch; /* never 0 */
+extern _Atomic uint32_t record_mode; /* enum record_mode */
+
+/* The recorder of this process, or NULL before the start (and in a child that has not noticed). */
+struct recorder *record_get(void);
+
+/* Starts or refuses, once; called by the first hook. Afterwards the mode is not UNSET. */
+void record_start(void);
+
+/* Did this process come into being by fork since the last look? Puts things right if so: the mode
+ * becomes UNSET (children are tracked) or OFF. */
+void record_check_fork(void);
+
+/* Switching. Safe in signal handlers. */
+void record_switch(bool on);
+void record_toggle(void);
+
+/* Raises the word the writer sleeps on. */
+void record_wake_writer(struct recorder *rec);
+
+/* Memory of the recorder itself, wiped by a fork; NULL on failure. Counted in record_own_bytes. */
+void *record_map(size_t bytes);
+extern _Atomic uint64_t record_own_bytes;
+
+#endif

@@ -1,0 +1,390 @@
+/* record/session.c - see session.h. */
+#include "record/session.h"
+
+#include <linux/fs.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "base/bytes.h"
+#include "format/checksum.h"
+#include "format/chunk.h"
+#include "format/compress.h"
+#include "format/field.h"
+#include "record/clock.h"
+#include "record/sys.h"
+#include "record/thread.h"
+
+#pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
+
+#define PAGE_BYTES 4096u
+#define MAX_NAME_TRIES 1000
+
+static void name_of_executable(char *name, size_t capacity)
+{
+	char path[512];
+	long n = arch_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path) - 1);
+	struct text text = text_make(name, capacity);
+
+	path[n > 0 ? n : 0] = 0;
+	text_put(&text, n > 0 ? text_basename(path) : "unknown");
+}
+
+static void expand_path(struct recorder *rec, uint32_t number, char *path, size_t capacity)
+{
+	char executable[256];
+	struct options_names names = {
+		.pid = rec->pid,
+		.unix_seconds = sys_clock_ns(CLOCK_REALTIME) / NS_PER_S,
+		.executable = executable,
+		.counter = number - 1,
+		.with_counter = true,
+	};
+	struct text text = text_make(path, capacity);
+
+	name_of_executable(executable, sizeof(executable));
+	options_expand(record_options.OUTPUT, &names, &text);
+}
+
+/* The name is taken. A finished recording is kept as NAME.old; a file that somebody still writes
+ * (or that is no file at all) is left alone. 0 when the name is free now. */
+static long move_aside(const char *path)
+{
+	char old[RECORD_PATH_BYTES + 8];
+	struct text text = text_make(old, sizeof(old));
+	struct stat st;
+	long fd, ret;
+
+	fd = sys_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd < 0)
+		return fd;
+	ret = arch_syscall2(SYS_fstat, fd, &st);
+	if (ret == 0 && !S_ISREG(st.st_mode))
+		ret = SYS_EINVAL;
+	if (ret == 0)
+		ret = arch_syscall2(SYS_flock, fd, LOCK_EX | LOCK_NB);
+	sys_close((int)fd);
+	if (ret < 0)
+		return ret;
+	text_put(&text, path);
+	text_put(&text, ".old");
+	return arch_syscall4(SYS_renameat, AT_FDCWD, path, AT_FDCWD, old);
+}
+
+/* Creates the file under its name, or under NAME.1, NAME.2 ... while others are writing. */
+static long create_file(struct session *s)
+{
+	size_t base_len = strlen(s->path);
+
+	for (uint64_t n = 0; n < MAX_NAME_TRIES; n++) {
+		struct text text = {s->path, base_len, sizeof(s->path), false};
+		long fd, moved;
+
+		s->path[base_len] = 0;
+		if (n > 0) {
+			text_put_char(&text, '.');
+			text_put_u64(&text, n);
+		}
+		fd = sys_open(s->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, 0600);
+		if (fd != SYS_EEXIST)
+			return fd;
+		moved = move_aside(s->path);
+		if (moved == 0)
+			fd = sys_open(s->path, O_RDWR | O_CREAT | O_EXCL | O_NOCTTY, 0600);
+		else if (moved != SYS_EAGAIN)
+			return moved;
+		if (moved == 0 && fd != SYS_EEXIST)
+			return fd;
+	}
+	return SYS_EEXIST;
+}
+
+/* Copy-on-write file systems would need new space for every block that is written again. */
+static void prefer_in_place(int fd)
+{
+	long flags = 0;
+
+	if (arch_syscall3(SYS_ioctl, fd, FS_IOC_GETFLAGS, &flags) == 0) {
+		flags |= FS_NOCOW_FL;
+		arch_syscall3(SYS_ioctl, fd, FS_IOC_SETFLAGS, &flags);
+	}
+}
+
+/* Makes sure that [offset, offset + len) has space of its own, so that storing into a mapping of
+ * it can not fail. Zeros afterwards. */
+static long reserve(struct session *s, uint64_t offset, uint64_t len)
+{
+	static const uint8_t zeros[PAGE_BYTES];
+	long ret = arch_syscall4(SYS_fallocate, s->fd, 0, offset, len);
+
+	if (ret != SYS_EOPNOTSUPP && ret != SYS_ENOSYS)
+		return ret;
+	for (uint64_t done = 0; done < len; done += PAGE_BYTES) {
+		ret = sys_pwrite(s->fd, zeros, PAGE_BYTES, offset + done);
+		if (ret != (long)PAGE_BYTES)
+			return ret < 0 ? ret : SYS_EIO;
+	}
+	return 0;
+}
+
+static void *map_shared(struct session *s, uint64_t offset, size_t len)
+{
+	void *memory = sys_map(len, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, offset);
+
+	if (memory) {
+		sys_madvise(memory, len, MADV_DONTFORK);
+		atomic_fetch_add(&record_own_bytes, len);
+	}
+	return memory;
+}
+
+static long begin_file(struct recorder *rec, struct session *s, bool is_late)
+{
+	struct file_header h = {
+		.version_major = FORMAT_VERSION_MAJOR,
+		.version_minor = FORMAT_VERSION_MINOR,
+		.header_bytes = FORMAT_HEADER_BYTES,
+		.pointer_bytes = sizeof(void *),
+		.machine = ARCH_ELF_MACHINE,
+		.page_bytes = PAGE_BYTES,
+		.clock_source = clock_is_cpu ? FORMAT_CLOCK_CPU : FORMAT_CLOCK_MONOTONIC,
+		.pid = rec->pid,
+		.block_bytes = FORMAT_BLOCK_BYTES,
+		.flags = is_late ? FORMAT_LATE_START : 0,
+	};
+	long ret = reserve(s, 0, FORMAT_HEADER_BYTES);
+
+	if (ret < 0)
+		return ret;
+	s->page = map_shared(s, 0, FORMAT_HEADER_BYTES);
+	if (!s->page)
+		return -12; /* ENOMEM */
+	arch_syscall3(SYS_getrandom, h.recording_id, sizeof(h.recording_id), 0);
+	h.start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+	h.start_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	h.start_ticks = clock_is_cpu ? clock_ticks() : h.start_monotonic_ns;
+	file_header_encode(&h, s->page);
+	s->end_offset = FORMAT_HEADER_BYTES;
+	return 0;
+}
+
+static long open_output(struct recorder *rec, struct session *s, bool is_late)
+{
+	long fd = create_file(s);
+
+	if (fd < 0)
+		return fd;
+	s->fd = (int)fd;
+	arch_syscall2(SYS_flock, fd, LOCK_EX | LOCK_NB);
+	prefer_in_place(s->fd);
+	if (record_options.CHOWN_OUTPUT_TO != OPTIONS_U64_UNSET)
+		arch_syscall3(SYS_fchown, fd, record_options.CHOWN_OUTPUT_TO, -1);
+	return begin_file(rec, s, is_late);
+}
+
+struct session *session_create(struct recorder *rec, uint32_t number, struct session_buffers *b)
+{
+	struct session *s = record_map(sizeof(*s));
+	uint32_t n_blocks = RECORD_AREA_BLOCKS;
+	long ret;
+
+	if (!s)
+		return NULL;
+	s->fd = -1;
+	expand_path(rec, number, s->path, sizeof(s->path) - 8);
+	if (!s->path[0]) {
+		log_put(LOG_INFO, "MEMORY_PROFILER_OUTPUT is empty: nothing is recorded");
+		return NULL;
+	}
+	ret = open_output(rec, s, rec->is_late || number > 1);
+	while (ret == 0 && !session_add_area(s, b, n_blocks)) {
+		n_blocks /= 2;
+		if (n_blocks < 2)
+			ret = -(long)s->status.field[STATUS_FIRST_ERROR];
+	}
+	if (ret < 0) {
+		log_put_error(LOG_ERROR, "cannot record to", s->path, -ret);
+		if (s->fd >= 0)
+			sys_close(s->fd);
+		return NULL;
+	}
+	log_put_text(LOG_INFO, "recording to", s->path);
+	return s;
+}
+
+void session_count_lost(struct session *s, uint64_t n_events, uint64_t n_blocks, long error)
+{
+	s->lost_in_blocks += n_events;
+	s->status.field[STATUS_LOST_BLOCKS] += n_blocks;
+	s->status.field[STATUS_LOST_CHUNKS] += n_blocks == 0;
+	if (!s->status.field[STATUS_FIRST_ERROR]) {
+		s->status.field[STATUS_FIRST_ERROR] = (uint64_t)-error;
+		log_put_error(LOG_ERROR, "cannot write, events are being lost", s->path, -error);
+	}
+}
+
+static long write_all(struct session *s, const uint8_t *data, size_t len, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		long n = sys_pwrite(s->fd, data + done, len - done, offset + done);
+
+		if (n <= 0)
+			return n < 0 ? n : SYS_EIO;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+long session_append(struct session *s, struct session_buffers *b, const struct session_chunk *c)
+{
+	struct chunk_header h = {
+		.type = (uint16_t)c->type,
+		.flags = (uint16_t)c->flags,
+		.raw_bytes = (uint32_t)c->data_bytes,
+		.sequence = s->chunk_sequence,
+	};
+	uint8_t *payload = b->chunk + CHUNK_HEADER_BYTES;
+	size_t room = SESSION_CHUNK_CAPACITY - CHUNK_HEADER_BYTES - c->head_bytes - 8;
+	size_t stored = 0, total;
+	long ret;
+
+	ASSERT(c->data_bytes <= SESSION_MAX_DATA);
+	if (c->head_bytes)
+		memcpy(payload, c->head, c->head_bytes);
+	if (c->compress)
+		stored = compress_block(b->lz4_state, c->data, c->data_bytes,
+					payload + c->head_bytes, room);
+	if (stored && stored < c->data_bytes) {
+		h.flags |= CHUNK_FLAG_LZ4;
+	} else {
+		stored = c->data_bytes;
+		if (stored)
+			memcpy(payload + c->head_bytes, c->data, stored);
+	}
+	h.stored_bytes = (uint32_t)(c->head_bytes + stored);
+	h.payload_checksum = checksum_bytes(payload, h.stored_bytes);
+	chunk_encode(&h, b->chunk);
+	memset(payload + h.stored_bytes, 0, 8);
+	total = chunk_total_bytes(&h);
+	ret = write_all(s, b->chunk, total, s->end_offset);
+	if (ret < 0)
+		return ret;
+	s->end_offset += total;
+	s->chunk_sequence++;
+	return 0;
+}
+
+/* PAD and AREA headers in front of a page boundary; returns the offset of the first block. */
+static uint64_t frame_area(struct session *s, struct session_buffers *b, uint32_t bytes)
+{
+	uint64_t at = s->end_offset;
+	uint64_t first = align_up(at + CHUNK_HEADER_BYTES, PAGE_BYTES);
+	uint64_t gap = first - CHUNK_HEADER_BYTES - at;
+	struct chunk_header h = {.flags = CHUNK_FLAG_UNCHECKED, .sequence = s->chunk_sequence};
+
+	if (gap > 0 && gap < CHUNK_HEADER_BYTES)
+		first += PAGE_BYTES;
+	gap = first - CHUNK_HEADER_BYTES - at;
+	memset(b->chunk, 0, gap + CHUNK_HEADER_BYTES);
+	if (gap > 0) {
+		h.type = CHUNK_PAD;
+		h.stored_bytes = h.raw_bytes = (uint32_t)(gap - CHUNK_HEADER_BYTES);
+		chunk_encode(&h, b->chunk);
+		h.sequence++;
+	}
+	h.type = CHUNK_AREA;
+	h.stored_bytes = h.raw_bytes = bytes;
+	chunk_encode(&h, b->chunk + gap);
+	s->chunk_sequence = h.sequence + 1;
+	return first;
+}
+
+bool session_add_area(struct session *s, struct session_buffers *b, uint32_t n_blocks)
+{
+	uint32_t n = atomic_load(&s->n_areas);
+	struct area *area = &s->area[n];
+	uint32_t bytes = n_blocks * FORMAT_BLOCK_BYTES;
+	uint64_t first, sequence = s->chunk_sequence;
+	long ret;
+
+	if (n >= RECORD_MAX_AREAS)
+		return false;
+	first = frame_area(s, b, bytes);
+	ret = reserve(s, first, bytes);
+	if (ret == 0)
+		ret = write_all(s, b->chunk, first - s->end_offset, s->end_offset);
+	if (ret == 0)
+		area->blocks = map_shared(s, first, bytes);
+	if (ret < 0 || !area->blocks) {
+		s->chunk_sequence = sequence;
+		s->status.field[STATUS_FIRST_ERROR] = ret < 0 ? (uint64_t)-ret : 12;
+		arch_syscall2(SYS_ftruncate, s->fd, s->end_offset);
+		return false;
+	}
+	s->end_offset = first + bytes;
+	area->file_offset = first;
+	area->n_blocks = n_blocks;
+	atomic_store(&area->free_bits, n_blocks == 64 ? ~0ull : (1ull << n_blocks) - 1);
+	atomic_store_explicit(&s->n_areas, n + 1, memory_order_release);
+	return true;
+}
+
+static void sum_threads(struct recorder *rec, struct session *s)
+{
+	struct unwind_stats sum = {0};
+	uint64_t lost = atomic_load(&rec->lost_events) + s->lost_in_blocks;
+
+	for (struct thread *t = atomic_load(&rec->threads); t; t = t->next) {
+		for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
+			struct unwind_stats one;
+
+			if (!t->lane[i])
+				continue;
+			unwind_thread_stats(t->lane[i]->unwinder, &one);
+			sum.n_walks += one.n_walks;
+			sum.n_slow_walks += one.n_slow_walks;
+			sum.n_rule_misses += one.n_rule_misses;
+			lost += t->lane[i]->lost_events;
+		}
+	}
+	s->status.field[STATUS_LOST_EVENTS] = lost;
+	s->status.field[STATUS_N_WALKS] = sum.n_walks;
+	s->status.field[STATUS_N_SLOW_WALKS] = sum.n_slow_walks;
+	s->status.field[STATUS_N_RULE_MISSES] = sum.n_rule_misses;
+}
+
+void session_put_status(struct recorder *rec, struct session *s, enum format_state state)
+{
+	uint64_t *field = s->status.field;
+
+	sum_threads(rec, s);
+	field[STATUS_REALTIME_NS] = sys_clock_ns(CLOCK_REALTIME);
+	field[STATUS_MONOTONIC_NS] = sys_clock_ns(CLOCK_MONOTONIC);
+	field[STATUS_TICKS] = clock_is_cpu ? clock_ticks() : field[STATUS_MONOTONIC_NS];
+	field[STATUS_STATE] = state;
+	field[STATUS_END_OF_CHUNKS] = s->end_offset;
+	field[STATUS_WRITER_CPU_NS] = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	field[STATUS_RECORDER_BYTES] = atomic_load(&record_own_bytes);
+	field[STATUS_N_WAITS] = atomic_load(&rec->n_waits);
+	field[STATUS_N_THREADS] = atomic_load(&rec->n_threads);
+	field[STATUS_BYTES_EMBEDDED] = s->bytes_embedded;
+	s->status.sequence++;
+	file_status_encode(&s->status, s->page);
+}
+
+void session_note(struct session *s, struct session_buffers *b, enum log_level level,
+		  const char *text)
+{
+	uint8_t fields[768];
+	struct field_writer w = field_writer_make(fields, sizeof(fields));
+	struct session_chunk c = {.type = CHUNK_NOTE, .data = fields};
+
+	field_put_u64(&w, NOTE_TICKS, clock_ticks());
+	field_put_u64(&w, NOTE_LEVEL, level);
+	field_put_text(&w, NOTE_TEXT, text);
+	c.data_bytes = w.len;
+	if (session_append(s, b, &c) < 0)
+		session_count_lost(s, 0, 0, -28);
+	log_put(level, text);
+}

@@ -1,0 +1,142 @@
+/* record/stack.c - see stack.h.
+ *
+ * A stack is a path in a tree that grows inwards: each node is (parent, key), the key being a
+ * return address or one of two marks ("cut off here, because", "what is outside of this was
+ * guessed"). The ids of the last path are kept; of a new path only the part that differs is
+ * looked up, in a small lossy cache, and defined in the block where it is not there.
+ */
+#include "record/stack.h"
+
+#include "base/hash.h"
+#include "record/sys.h"
+
+#define KEY_MARK (1ull << 63) /* user addresses never have this bit */
+#define KEY_GUESS (KEY_MARK | 0x100)
+#define MAX_DEPTH (1u << 24)
+
+_Static_assert((int)UNWIND_NO_INFO == (int)STACK_END_NO_INFO, "reasons are written as they are");
+_Static_assert((int)UNWIND_NO_ROOM == (int)STACK_END_NO_ROOM, "reasons are written as they are");
+
+/* Deep recursion: tables four times as large. The old ones stay mapped: together they are never
+ * more than a third of the new ones, and this happens a few times in a thread's life. */
+static COLD bool grow_path(struct lane *lane)
+{
+	size_t capacity = lane->path_capacity * 4;
+	uint8_t *memory;
+
+	if (capacity > MAX_DEPTH)
+		return false;
+	memory = record_map(capacity * (2 * sizeof(uint64_t) + sizeof(uint32_t)));
+	if (!memory)
+		return false;
+	lane->path_key = (uint64_t *)memory;
+	lane->frames.addr = (uintptr_t *)(lane->path_key + capacity);
+	lane->path_id = (uint32_t *)(lane->frames.addr + capacity);
+	lane->path_capacity = capacity;
+	lane->frames.capacity = capacity - 2;
+	lane->n_path = 0;
+	return true;
+}
+
+/* Forgets all ids: code was replaced, or a block with definitions was lost. */
+static COLD void forget_stacks(struct lane *lane)
+{
+	lane->min_id = lane->enc.next_stack;
+	lane->n_path = 0;
+}
+
+static COLD void change_generation(struct lane *lane, uint32_t generation)
+{
+	lane->generation = generation;
+	forget_stacks(lane);
+	if (lane_has_room(lane, 1))
+		event_put_rare(&lane->enc, EVENT_GENERATION, lane->enc.ticks,
+			       (uint64_t[]){generation}, 1);
+}
+
+static uint32_t define(struct lane *lane, uint64_t key, uint32_t parent)
+{
+	struct recorder *rec = lane->thread->rec;
+
+	if (!lane_has_room(lane, 1))
+		return 0;
+	if (key == KEY_GUESS)
+		return event_put_stack_guess(&lane->enc, parent);
+	if (key & KEY_MARK)
+		return event_put_stack_end(&lane->enc, (unsigned)(key & 0xff));
+	if (module_list_note(&rec->modules, key, lane->generation))
+		record_wake_writer(rec); /* into the recording soon, in case we are killed */
+	return event_put_stack(&lane->enc, key, parent);
+}
+
+static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint64_t key)
+{
+	struct edge *edge = &lane->edges[hash_pair64(key, parent) % LANE_N_EDGES];
+	uint32_t id;
+
+	if (likely(edge->key == key && edge->parent == parent && edge->id >= lane->min_id))
+		return edge->id;
+	id = define(lane, key, parent);
+	if (id)
+		*edge = (struct edge){.key = key, .parent = parent, .id = id};
+	return id;
+}
+
+/* i-th key of the path, outermost first. */
+static inline uint64_t path_key(const struct unwind_frames *f, size_t i, size_t n_marks_outer)
+{
+	size_t at;
+
+	if (i < n_marks_outer)
+		return KEY_MARK | f->end;
+	at = i - n_marks_outer; /* 0 = outermost frame, counted in frames and the guess mark */
+	if (likely(f->n_certain == f->n))
+		return f->addr[f->n - 1 - at];
+	if (at == f->n - f->n_certain)
+		return KEY_GUESS;
+	return f->addr[f->n - 1 - (at > f->n - f->n_certain ? at - 1 : at)];
+}
+
+static uint32_t intern(struct lane *lane)
+{
+	const struct unwind_frames *f = &lane->frames;
+	size_t n_marks_outer = f->end != UNWIND_COMPLETE;
+	size_t n = f->n + n_marks_outer + (f->n_certain < f->n);
+	size_t i = 0;
+	uint32_t id;
+
+	while (i < n && i < lane->n_path && lane->path_key[i] == path_key(f, i, n_marks_outer))
+		i++;
+	id = i ? lane->path_id[i - 1] : 0;
+	for (; i < n; i++) {
+		uint64_t key = path_key(f, i, n_marks_outer);
+
+		id = child_of(lane, id, key);
+		if (!id) {
+			lane->n_path = 0;
+			return 0;
+		}
+		lane->path_key[i] = key;
+		lane->path_id[i] = id;
+	}
+	lane->n_path = n;
+	return id;
+}
+
+uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
+{
+	uint32_t generation = unwind_generation();
+	uint32_t redefine =
+		atomic_load_explicit(&lane->thread->session->redefine, memory_order_relaxed);
+
+	if (unlikely(generation != lane->generation || (generation & 1)))
+		change_generation(lane, generation);
+	if (unlikely(redefine != lane->redefine)) {
+		lane->redefine = redefine;
+		forget_stacks(lane);
+	}
+	do
+		unwind_walk(lane->unwinder, at, &lane->frames);
+	while (unlikely(lane->frames.end == UNWIND_NO_ROOM) && grow_path(lane));
+	return intern(lane);
+}

@@ -1,0 +1,202 @@
+/* record/thread.c - see thread.h. */
+#include "record/thread.h"
+
+#include <string.h>
+
+#include "record/clock.h"
+#include "record/pool.h"
+#include "record/sys.h"
+
+#define FIRST_PATH_CAPACITY 512
+
+_Thread_local struct thread *thread_self;
+
+/* A lane and all its tables in one mapping. They are large and touched lazily. */
+static struct lane *make_lane(struct thread *t, unsigned number)
+{
+	size_t lane_bytes = align_up(sizeof(struct lane), 64);
+	size_t unwinder_bytes = align_up(unwind_thread_bytes, 64);
+	size_t edges_bytes = LANE_N_EDGES * sizeof(struct edge);
+	size_t path_bytes = FIRST_PATH_CAPACITY * (2 * sizeof(uint64_t) + sizeof(uint32_t));
+	uint8_t *memory = record_map(lane_bytes + unwinder_bytes + edges_bytes + path_bytes);
+	struct lane *lane = (struct lane *)memory;
+
+	if (!memory)
+		return NULL;
+	lane->thread = t;
+	lane->number = number;
+	lane->unwinder = (struct unwind_thread *)(memory + lane_bytes);
+	lane->edges = (struct edge *)(memory + lane_bytes + unwinder_bytes);
+	lane->path_key = (uint64_t *)((uint8_t *)lane->edges + edges_bytes);
+	lane->frames.addr = (uintptr_t *)(lane->path_key + FIRST_PATH_CAPACITY);
+	lane->path_id = (uint32_t *)(lane->frames.addr + FIRST_PATH_CAPACITY);
+	lane->path_capacity = FIRST_PATH_CAPACITY;
+	lane->frames.capacity = FIRST_PATH_CAPACITY - 2; /* the path also holds two marks */
+	lane->enc.next_stack = 1;
+	lane->min_id = 1;
+	unwind_thread_init(lane->unwinder, record_options.USE_SHADOW_STACK);
+	return lane;
+}
+
+struct lane *thread_get_lane(struct thread *t, unsigned depth)
+{
+	if (!t->lane[depth])
+		t->lane[depth] = make_lane(t, depth);
+	return t->lane[depth];
+}
+
+bool thread_claim_slot(struct thread *t, uint32_t tid)
+{
+	return atomic_compare_exchange_strong(&t->owner_tid, &tid, THREAD_SLOT_CLAIMED);
+}
+
+/* The slot of an earlier thread that had our tid and that the writer has not missed yet. */
+static bool take_over(struct thread *t, uint32_t tid)
+{
+	if (!thread_claim_slot(t, tid))
+		return false;
+	for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
+		if (!t->lane[i])
+			continue;
+		lane_finish_block(t->lane[i]);
+		atomic_fetch_add(&t->rec->lost_events, t->lane[i]->lost_events);
+		t->lane[i]->lost_events = 0;
+	}
+	t->session = NULL;
+	atomic_store(&t->owner_tid, tid);
+	return true;
+}
+
+/* A slot whose thread is gone, or NULL. Its lanes hold no blocks any more. */
+static struct thread *take_free_slot(struct recorder *rec, uint32_t tid)
+{
+	for (struct thread *t = atomic_load(&rec->threads); t; t = t->next) {
+		uint32_t expected = 0;
+
+		if (take_over(t, tid))
+			return t;
+		if (atomic_compare_exchange_strong(&t->owner_tid, &expected, tid))
+			return t;
+	}
+	return NULL;
+}
+
+static struct thread *add_slot(struct recorder *rec, uint32_t tid)
+{
+	struct thread *t = record_map(sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->rec = rec;
+	atomic_store(&t->owner_tid, tid);
+	if (!thread_get_lane(t, 0))
+		return NULL; /* a page is leaked, once, when memory is gone anyway */
+	t->next = atomic_load(&rec->threads);
+	while (!atomic_compare_exchange_weak(&rec->threads, &t->next, t))
+		;
+	return t;
+}
+
+/* Stack ids start anew: a new thread in the recording knows nothing of the slot's last owner. */
+static void reset_lane(struct lane *lane)
+{
+	lane->block = NULL;
+	lane->enc.pos = lane->enc.end = NULL;
+	lane->enc.next_stack = 1;
+	lane->min_id = 1;
+	lane->next_index = 0;
+	lane->n_path = 0;
+	lane->lost_events = 0;
+	memset(lane->edges, 0, LANE_N_EDGES * sizeof(struct edge));
+}
+
+static void begin_lanes(struct thread *t)
+{
+	for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
+		if (t->lane[i])
+			reset_lane(t->lane[i]);
+	}
+	t->number = 1 + atomic_fetch_add(&t->rec->n_threads, 1);
+	t->announced_names = 0;
+	t->announced_in = NULL;
+	t->start_ticks = clock_ticks();
+}
+
+struct thread *thread_attach(struct recorder *rec)
+{
+	uint32_t tid = sys_gettid();
+	struct thread *t = take_free_slot(rec, tid);
+
+	if (!t)
+		t = add_slot(rec, tid);
+	if (!t)
+		return NULL;
+	t->depth = 0;
+	t->session = NULL;
+	t->epoch = 0;
+	thread_self = t;
+	return t;
+}
+
+void thread_refresh(struct thread *t)
+{
+	uint32_t epoch = atomic_load(&record_epoch);
+	struct session *session = pool_wait_session(t->rec);
+
+	if (session != t->session) {
+		for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
+			if (t->lane[i])
+				lane_finish_block(t->lane[i]);
+		}
+		t->session = session;
+		begin_lanes(t);
+	}
+	t->mode = session ? atomic_load(&record_mode) : RECORD_OFF;
+	t->epoch = t->mode == RECORD_OFF ? 0 : epoch; /* off: stay on the slow way, which says no */
+}
+
+void lane_finish_block(struct lane *lane)
+{
+	struct block *block = lane->block;
+
+	if (!block)
+		return;
+	lane_publish(lane);
+	lane->block = NULL;
+	lane->enc.pos = lane->enc.end = NULL;
+	pool_give_full(lane->thread->rec, lane->area, lane->slot);
+}
+
+bool lane_new_block(struct lane *lane)
+{
+	struct thread *t = lane->thread;
+	struct session *session = t->session;
+	struct block *block;
+
+	lane_finish_block(lane);
+	if (!session || !pool_take(t->rec, session, &lane->area, &lane->slot))
+		return false;
+	block = &lane->area->blocks[lane->slot];
+	atomic_store_explicit(&block->state, BLOCK_FREE, memory_order_relaxed);
+	atomic_store_explicit(&block->used_bytes, 0, memory_order_release);
+	block->magic = BLOCK_MAGIC;
+	block->sequence = 1 + atomic_fetch_add(&session->next_block, 1);
+	block->thread = t->number;
+	block->lane = lane->number;
+	block->tid = atomic_load(&t->owner_tid);
+	block->lane_index = lane->next_index++;
+	block->start_ticks = clock_ticks();
+	block->first_stack = lane->enc.next_stack;
+	block->generation = lane->generation;
+	block->lost_before = lane->lost_events;
+	block->checksum = block_checksum((const uint8_t *)block);
+	atomic_store_explicit(&block->state, BLOCK_OPEN, memory_order_release);
+	lane->enc = (struct event_encoder){
+		.pos = block->data,
+		.end = block->data + BLOCK_DATA_BYTES,
+		.ticks = block->start_ticks,
+		.next_stack = lane->enc.next_stack,
+	};
+	lane->block = block;
+	return true;
+}

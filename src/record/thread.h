@@ -1,0 +1,106 @@
+/* record/thread.h - what the recorder keeps per thread of the target.
+ *
+ * A thread is found through thread_self, set at its first event. Its lanes are the places events
+ * go to: lane 0 normally; lane n when a signal handler's event interrupts the recording of
+ * another event n levels deep. Each lane has a block, an encoder, an unwinder and a stack table
+ * of its own, so an interrupted lane is never touched by what interrupts it.
+ *
+ * A thread that ends tells nobody: it may still free memory after the last thread-local
+ * destructor. The writer notices that its tid is gone, takes its blocks, and the slot is free for
+ * another thread.
+ */
+#ifndef RECORD_THREAD_H
+#define RECORD_THREAD_H
+
+#include "format/event_encode.h"
+#include "record/record.h"
+#include "unwind/unwind.h"
+
+#define LANE_N_EDGES 8192u
+
+/* Stack id of "key called from parent". Direct-mapped and lossy: an entry that was pushed out
+ * only means that the stack is defined once more. */
+struct edge {
+	uint64_t key;
+	uint32_t parent;
+	uint32_t id; /* valid when >= min_id of the lane */
+};
+
+struct lane {
+	struct event_encoder enc;
+	struct block *block; /* NULL: none (yet, or none to be had) */
+	struct thread *thread;
+	struct area *area; /* where block lies */
+	uint32_t slot; /* its number in the area */
+	uint32_t number;
+	uint32_t next_index; /* of the lane's next block */
+	uint32_t generation; /* of loaded code, as of the last stack */
+	uint32_t redefine; /* session's value as of the last stack */
+	uint32_t min_id; /* ids below it are forgotten */
+	uint64_t lost_events;
+
+	/* The stack of the last event, outermost first: keys and ids, n_path of them. */
+	uint64_t *path_key;
+	uint32_t *path_id;
+	size_t n_path;
+	size_t path_capacity;
+	struct unwind_frames frames;
+	struct unwind_thread *unwinder;
+	struct edge *edges; /* LANE_N_EDGES */
+};
+
+struct thread {
+	uint32_t epoch; /* == record_epoch: mode and session are current */
+	uint32_t depth; /* hooks under way in this thread */
+	uint32_t mode; /* enum record_mode as of epoch */
+	uint32_t number; /* in the recording, from 1 */
+	struct lane *lane[BLOCK_N_LANES]; /* lane 0 is always there, others when first needed */
+	uintptr_t hook_sp[BLOCK_N_LANES]; /* stack pointer of the caller of each hook under way */
+	struct session *session;
+	struct recorder *rec;
+
+	struct thread *next;
+	_Atomic uint32_t owner_tid; /* 0: the slot is free; or THREAD_SLOT_CLAIMED */
+	uint64_t start_ticks;
+	uint32_t announced_names; /* writer: how often the name was written */
+	struct session *announced_in; /* writer: session that knows this thread */
+};
+
+extern _Thread_local struct thread *thread_self;
+
+/* Takes a slot for the calling thread and sets thread_self; NULL when there is no memory. */
+struct thread *thread_attach(struct recorder *rec);
+
+/* Takes the slot of a thread that is gone: true for exactly one of the writer and a new thread
+ * that happens to have the same tid. The winner gives the slot a new owner (or 0). */
+bool thread_claim_slot(struct thread *t, uint32_t tid);
+#define THREAD_SLOT_CLAIMED UINT32_MAX
+
+/* Brings mode and session up to date with record_epoch. */
+void thread_refresh(struct thread *t);
+
+/* Lane of this depth, made when missing; NULL when there is no memory. */
+struct lane *thread_get_lane(struct thread *t, unsigned depth);
+
+/* Publishes and hands over the lane's block, if it has one. Called by the owner, or by the writer
+ * when the owner is gone. */
+void lane_finish_block(struct lane *lane);
+
+/* Gives the lane an empty block, handing over the one it has. False when none could be had; the
+ * lane then has no room and its next event is lost. */
+bool lane_new_block(struct lane *lane);
+
+/* Room for n more records in the lane's block, getting a new one if need be. */
+static ALWAYS_INLINE bool lane_has_room(struct lane *lane, unsigned n)
+{
+	return likely(event_encoder_has_room(&lane->enc, n)) || lane_new_block(lane);
+}
+
+/* Makes everything that was encoded visible to readers of the file. */
+static ALWAYS_INLINE void lane_publish(struct lane *lane)
+{
+	atomic_store_explicit(&lane->block->used_bytes,
+			      (uint32_t)(lane->enc.pos - lane->block->data), memory_order_release);
+}
+
+#endif

@@ -1,0 +1,432 @@
+/* record/writer.c - see writer.h. */
+#include "record/writer.h"
+
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <string.h>
+
+#include "format/compress.h"
+#include "record/clock.h"
+#include "record/credentials.h"
+#include "record/embed.h"
+#include "record/describe.h"
+#include "record/pool.h"
+#include "record/session.h"
+#include "record/sys.h"
+#include "record/thread.h"
+#include "record/writer_log.h"
+
+#pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
+
+#define STACK_BYTES (64 * KIB)
+#define TLS_BYTES (8 * KIB) /* a stand-in: nothing here should touch it, a mistake hits zeros */
+#define SAMPLE_NS (100 * NS_PER_MS)
+#define HOUSEKEEPING_NS NS_PER_S
+#define START_PATIENCE_NS (5 * NS_PER_S)
+#define SPARE_BLOCKS 128 /* blocks beyond two per thread that may exist */
+#define EXIT_EMBED_NS (30 * NS_PER_MS) /* how long an exiting program waits for its binaries */
+
+struct writer {
+	struct recorder *rec;
+	struct session *session;
+	struct session_buffers buffers;
+	struct describer describer;
+	struct embed embed;
+	struct writer_log log;
+	uint64_t next_sample_ns;
+	uint64_t next_housekeeping_ns;
+	uint64_t exit_began_ns;
+};
+
+/* Events in a block that could not be saved. */
+static uint64_t count_events(const struct block *block)
+{
+	struct event_decoder d;
+	struct block_header h;
+	struct event ev;
+	uint64_t n = 0;
+
+	if (!block_decode((const uint8_t *)block, &h))
+		return 0;
+	event_decoder_init(&d, &h, block->data, h.used_bytes);
+	while (event_decode(&d, &ev) > 0)
+		n += event_is_call(ev.kind);
+	return n;
+}
+
+static void write_block(struct writer *w, struct session *s, struct area *area, uint32_t slot)
+{
+	struct block *block = &area->blocks[slot];
+	uint8_t head[BLOCK_HEADER_BYTES];
+	struct session_chunk c = {
+		.type = CHUNK_EVENTS,
+		.head = head,
+		.head_bytes = sizeof(head),
+		.data = block->data,
+		.data_bytes = atomic_load(&block->used_bytes),
+		.compress = true,
+	};
+	long ret = 0;
+
+	memcpy(head, block, sizeof(head));
+	store_le32(head + 4, 0); /* state means nothing in a chunk */
+	if (c.data_bytes)
+		ret = session_append(s, &w->buffers, &c);
+	if (ret < 0) {
+		session_count_lost(s, count_events(block), 1, ret);
+		atomic_fetch_add(&s->redefine, 1);
+	} else {
+		s->status.field[STATUS_N_BLOCKS]++;
+	}
+	pool_give_free(w->rec, area, slot);
+}
+
+/* Full blocks of one session. Returns how many there were. */
+static unsigned drain_session(struct writer *w, struct session *s)
+{
+	uint32_t n_areas = atomic_load(&s->n_areas);
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < n_areas; i++) {
+		uint64_t bits = pool_take_full(&s->area[i]);
+
+		for (; bits; bits &= bits - 1, n++)
+			write_block(w, s, &s->area[i], (uint32_t)__builtin_ctzll(bits));
+	}
+	return n;
+}
+
+static unsigned drain(struct writer *w)
+{
+	unsigned n = 0;
+
+	for (struct session *s = w->session; s; s = s->older)
+		n += drain_session(w, s);
+	return n;
+}
+
+/* Threads wait and nothing is on its way back: more blocks, as long as that stays bounded. */
+static void help_waiting(struct writer *w)
+{
+	struct session *s = w->session;
+	uint32_t limit = SPARE_BLOCKS + 2 * atomic_load(&w->rec->n_threads);
+	struct area *area;
+	uint32_t slot;
+
+	if (!atomic_load(&w->rec->n_waiting) || !s)
+		return;
+	if (pool_try_take(s, &area, &slot)) {
+		pool_give_free(w->rec, area, slot); /* there is one; wake them */
+		return;
+	}
+	if (atomic_load(&s->n_areas) * RECORD_AREA_BLOCKS < limit)
+		session_add_area(s, &w->buffers, RECORD_AREA_BLOCKS);
+	atomic_fetch_add(&w->rec->free_word, 1);
+	sys_futex_wake_all(&w->rec->free_word);
+}
+
+static bool thread_is_gone(struct writer *w, uint32_t tid)
+{
+	return arch_syscall3(SYS_tgkill, w->rec->pid, tid, 0) == SYS_ESRCH;
+}
+
+/* A thread that ended: its blocks are full now, its slot is free. A new thread with the same tid
+ * may be taking the slot over at this moment; one of us wins. */
+static void reap(struct writer *w, struct thread *t, uint32_t tid)
+{
+	if (!thread_claim_slot(t, tid))
+		return;
+	for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
+		if (!t->lane[i])
+			continue;
+		lane_finish_block(t->lane[i]);
+		atomic_fetch_add(&w->rec->lost_events, t->lane[i]->lost_events);
+		t->lane[i]->lost_events = 0;
+	}
+	if (t->session && t->session == w->session)
+		describe_thread(&w->describer, w->session, t, clock_ticks());
+	t->session = NULL;
+	t->epoch = 0;
+	atomic_store(&t->owner_tid, 0);
+}
+
+static void look_at_threads(struct writer *w)
+{
+	for (struct thread *t = atomic_load(&w->rec->threads); t; t = t->next) {
+		uint32_t tid = atomic_load(&t->owner_tid);
+
+		if (!tid || tid == THREAD_SLOT_CLAIMED || !t->session)
+			continue;
+		if (thread_is_gone(w, tid)) {
+			reap(w, t, tid);
+			continue;
+		}
+		if (t->announced_in != w->session)
+			t->announced_names = 0;
+		if (t->announced_names < 3) { /* names are often set a little after the start */
+			t->announced_names++;
+			t->announced_in = w->session;
+			describe_thread(&w->describer, w->session, t, 0);
+		}
+	}
+}
+
+/* Was something lost that the recording does not tell of yet? It may have room again. */
+static void note_losses(struct writer *w)
+{
+	struct session *s = w->session;
+	char line[256];
+	struct text text = text_make(line, sizeof(line));
+
+	if (s->lost_in_blocks == s->lost_noted)
+		return;
+	text_put_u64(&text, s->lost_in_blocks - s->lost_noted);
+	text_put(&text, " events could not be written: ");
+	text_put(&text, log_errno_name((long)s->status.field[STATUS_FIRST_ERROR]));
+	s->lost_noted = s->lost_in_blocks;
+	session_note(s, &w->buffers, LOG_ERROR, line);
+}
+
+static void keep_house(struct writer *w)
+{
+	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+	if (now_ns >= w->next_sample_ns) {
+		w->next_sample_ns = now_ns + SAMPLE_NS;
+		describe_sample(&w->describer, w->session);
+		session_put_status(w->rec, w->session, FORMAT_STATE_RECORDING);
+	}
+	if (now_ns >= w->next_housekeeping_ns) {
+		w->next_housekeeping_ns = now_ns + HOUSEKEEPING_NS;
+		look_at_threads(w);
+		note_losses(w);
+		credentials_follow();
+	}
+	if (describe_modules(&w->describer, w->session))
+		describe_maps(&w->describer, w->session);
+}
+
+/* Makes the session that is wanted. An old one stays readable; its remaining blocks are taken
+ * when their threads move on or end. */
+static void switch_session(struct writer *w)
+{
+	uint32_t want = atomic_load(&w->rec->want_session);
+	struct session *fresh;
+
+	if (want == atomic_load(&w->rec->have_session))
+		return;
+	fresh = session_create(w->rec, want, &w->buffers);
+	if (fresh) {
+		if (w->session)
+			session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
+		fresh->older = w->session;
+		w->session = fresh;
+		describe_process(&w->describer, fresh);
+		atomic_store(&w->rec->session, fresh);
+	}
+	atomic_store(&w->rec->have_session, want);
+	sys_futex_wake_all(&w->rec->have_session);
+}
+
+static bool has_blocks_out(const struct session *s)
+{
+	uint32_t n_areas = atomic_load(&s->n_areas);
+
+	for (uint32_t i = 0; i < n_areas; i++) {
+		uint64_t all = (1ull << s->area[i].n_blocks) - 1;
+
+		if (atomic_load(&s->area[i].free_bits) != all)
+			return true;
+	}
+	return false;
+}
+
+/* Old sessions none of whose blocks is in use. Their struct stays: a thread that has been idle
+ * since may still compare its pointer with the current one. */
+static void retire_sessions(struct writer *w)
+{
+	struct session **link = &w->session->older;
+
+	while (*link) {
+		struct session *s = *link;
+
+		if (has_blocks_out(s)) {
+			link = &s->older;
+			continue;
+		}
+		for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++)
+			sys_unmap(s->area[i].blocks, s->area[i].n_blocks * FORMAT_BLOCK_BYTES);
+		sys_unmap(s->page, FORMAT_HEADER_BYTES);
+		sys_close(s->fd);
+		*link = s->older;
+	}
+}
+
+/* exit() waits for this: everything drained, small binaries embedded, the end written. True when
+ * the tickets may be answered. */
+static bool finish(struct writer *w, bool embedding)
+{
+	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+	if (!atomic_load(&w->rec->is_exiting) || w->session->is_ended)
+		return true;
+	if (!w->exit_began_ns)
+		w->exit_began_ns = now_ns;
+	if (embedding && now_ns - w->exit_began_ns < EXIT_EMBED_NS)
+		return false;
+	look_at_threads(w);
+	drain(w);
+	note_losses(w);
+	describe_sample(&w->describer, w->session);
+	describe_maps(&w->describer, w->session);
+	describe_end(&w->describer, w->session);
+	session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
+	w->session->is_ended = true;
+	return true;
+}
+
+static void answer_sync(struct writer *w, uint32_t wanted)
+{
+	if (wanted == atomic_load(&w->rec->sync_done))
+		return;
+	if (!w->session->is_ended)
+		session_put_status(w->rec, w->session, FORMAT_STATE_RECORDING);
+	writer_log_flush(&w->log, w->rec);
+	atomic_store(&w->rec->sync_done, wanted);
+	sys_futex_wake_all(&w->rec->sync_done);
+}
+
+/* One turn. Returns false when there is nothing to do but wait. */
+static bool turn(struct writer *w)
+{
+	uint32_t sync_wanted = atomic_load(&w->rec->sync_wanted);
+	bool busy, embedding;
+
+	switch_session(w);
+	busy = drain(w) > 0;
+	help_waiting(w);
+	retire_sessions(w);
+	if (w->session->is_ended) {
+		session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
+		embedding = false;
+		answer_sync(w, sync_wanted);
+	} else {
+		keep_house(w);
+		embedding = embed_step(&w->embed, &w->describer, w->session);
+		if (finish(w, embedding))
+			answer_sync(w, sync_wanted);
+	}
+	writer_log_flush(&w->log, w->rec);
+	return busy || embedding;
+}
+
+static void sleep_until_work(struct writer *w, uint32_t seen)
+{
+	atomic_store(&w->rec->is_writer_asleep, 1);
+	if (atomic_load(&w->rec->work) == seen)
+		sys_futex_wait(&w->rec->work, seen, SAMPLE_NS);
+	atomic_store(&w->rec->is_writer_asleep, 0);
+}
+
+/* Everything the target had open was copied into this thread's table; none of it is ours. */
+static void drop_descriptors(bool keep_stderr)
+{
+	arch_syscall3(SYS_close_range, 0, 1, 0);
+	if (!keep_stderr)
+		arch_syscall1(SYS_close, 2);
+	if (arch_syscall3(SYS_close_range, 3, ~0u, 0) == SYS_ENOSYS) {
+		for (int fd = 0; fd < 65536; fd++) {
+			if (fd != 2)
+				sys_close(fd);
+		}
+	}
+}
+
+static bool prepare(struct writer *w, struct recorder *rec)
+{
+	uint8_t *memory =
+		record_map(SESSION_CHUNK_CAPACITY + 2 * SESSION_MAX_DATA + COMPRESS_STATE_BYTES);
+
+	if (!memory)
+		return false;
+	w->rec = rec;
+	w->buffers.chunk = memory;
+	w->describer.scratch = memory + SESSION_CHUNK_CAPACITY;
+	w->describer.fields = w->describer.scratch + SESSION_MAX_DATA;
+	w->buffers.lz4_state = w->describer.fields + SESSION_MAX_DATA;
+	w->describer.rec = rec;
+	w->describer.buffers = &w->buffers;
+	writer_log_open(&w->log, rec);
+	return true;
+}
+
+static int writer_main(void *arg)
+{
+	struct writer w = {0};
+	struct recorder *rec = arg;
+
+	arch_syscall5(SYS_prctl, PR_SET_NAME, "mem-prof", 0, 0, 0);
+	drop_descriptors(log_wants(LOG_ERROR) && !record_options.LOGFILE[0]);
+	if (prepare(&w, rec))
+		switch_session(&w);
+	writer_log_flush(&w.log, rec);
+	atomic_store(&rec->ready, w.session ? 1 : 2);
+	sys_futex_wake_all(&rec->ready);
+	if (!w.session)
+		return 0;
+	for (;;) {
+		uint32_t seen = atomic_load(&rec->work);
+
+		if (!turn(&w))
+			sleep_until_work(&w, seen);
+	}
+}
+
+static bool fail_without_writer(struct recorder *rec, long error)
+{
+	log_put_error(LOG_ERROR, "nothing is recorded, no thread can be started", "clone", error);
+	writer_log_without_writer(rec);
+	return false;
+}
+
+bool writer_start(struct recorder *rec)
+{
+	unsigned long flags = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS;
+	uint8_t *memory = record_map(STACK_BYTES + 2 * TLS_BYTES);
+	uint64_t mask;
+	long tid;
+
+	if (!memory)
+		return fail_without_writer(rec, 12);
+	/* The thread pointer points to itself; thread-local variables lie below it. */
+	*(void **)(memory + STACK_BYTES + TLS_BYTES) = memory + STACK_BYTES + TLS_BYTES;
+	mask = sys_block_signals();
+	tid = arch_clone(flags, memory + STACK_BYTES, memory + STACK_BYTES + TLS_BYTES,
+			 writer_main, rec);
+	sys_restore_signals(mask);
+	if (tid < 0)
+		return fail_without_writer(rec, -tid);
+	atomic_store(&rec->writer_tid, (uint32_t)tid);
+	for (unsigned i = 0; i < 100 && atomic_load(&rec->ready) == 0; i++)
+		sys_futex_wait(&rec->ready, 0, START_PATIENCE_NS / 100);
+	return atomic_load(&rec->ready) == 1;
+}
+
+void writer_sync(struct recorder *rec, bool is_exit, uint64_t timeout_ns)
+{
+	uint32_t ticket;
+	uint64_t began_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+	if (is_exit)
+		atomic_store(&rec->is_exiting, 1);
+	ticket = 1 + atomic_fetch_add(&rec->sync_wanted, 1);
+	record_wake_writer(rec);
+	for (;;) {
+		uint32_t done = atomic_load(&rec->sync_done);
+
+		if ((int32_t)(done - ticket) >= 0 ||
+		    sys_clock_ns(CLOCK_MONOTONIC) - began_ns > timeout_ns)
+			return;
+		sys_futex_wait(&rec->sync_done, done, 10 * NS_PER_MS);
+	}
+}

@@ -1,0 +1,84 @@
+/* record/writer_log.c - see writer_log.h. */
+#include "record/writer_log.h"
+
+#include <string.h>
+
+#include "record/sys.h"
+
+#pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
+
+static void open_file(struct writer_log *l)
+{
+	long fd = sys_open(l->path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0600);
+
+	l->fd = fd < 0 ? -1 : (int)fd;
+	l->written_bytes = 0;
+}
+
+void writer_log_open(struct writer_log *l, struct recorder *rec)
+{
+	char executable[512], name[256];
+	long n;
+	struct options_names names = {
+		.pid = rec->pid,
+		.unix_seconds = sys_clock_ns(CLOCK_REALTIME) / NS_PER_S,
+		.executable = name,
+	};
+	struct text text = text_make(l->path, sizeof(l->path));
+	struct text name_text = text_make(name, sizeof(name));
+
+	l->fd = -1;
+	if (!log_wants(LOG_ERROR))
+		return;
+	if (!record_options.LOGFILE[0]) {
+		l->fd = 2; /* a copy: the program may close or replace its own */
+		return;
+	}
+	n = arch_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", executable,
+			  sizeof(executable) - 1);
+	executable[n > 0 ? n : 0] = 0;
+	text_put(&name_text, text_basename(executable));
+	options_expand(record_options.LOGFILE, &names, &text);
+	open_file(l);
+}
+
+static void rotate(struct writer_log *l)
+{
+	char old[RECORD_PATH_BYTES + 8];
+	struct text text = text_make(old, sizeof(old));
+
+	text_put(&text, l->path);
+	text_put(&text, ".old");
+	arch_syscall4(SYS_renameat, AT_FDCWD, l->path, AT_FDCWD, old);
+	sys_close(l->fd);
+	open_file(l);
+}
+
+void writer_log_flush(struct writer_log *l, struct recorder *rec)
+{
+	char line[LOG_LINE_BYTES + 64];
+	enum log_level level;
+
+	for (;;) {
+		struct text text = text_make(line, sizeof(line));
+
+		if (!log_take(&rec->log, &text, &level, l->fd == 2))
+			return;
+		if (l->fd < 0)
+			continue;
+		sys_write(l->fd, line, text.len);
+		l->written_bytes += text.len;
+		if (l->fd != 2 && l->written_bytes > record_options.LOGFILE_ROTATE_WHEN_BIGGER_THAN)
+			rotate(l);
+	}
+}
+
+void writer_log_without_writer(struct recorder *rec)
+{
+	static struct writer_log l; /* too large for the target's stack; used once */
+
+	writer_log_open(&l, rec);
+	writer_log_flush(&l, rec);
+	if (l.fd > 2)
+		sys_close(l.fd);
+}

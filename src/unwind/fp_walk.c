@@ -1,0 +1,155 @@
+/* unwind/fp_walk.c - frames whose code has no unwind information.
+ *
+ * Here the frame pointer register may point at the pair (caller's frame pointer, return address),
+ * or be any other value, or, worst, point at the pair of an outer frame, which would skip a caller
+ * and look right. So it is believed only with evidence:
+ *
+ * Code in an ELF image (assembly without CFI): the return address must follow a direct call to a
+ * function that lies in the same stretch of uncovered code at or before pc and begins by setting
+ * up a frame pointer, and no word between the stack pointer and the pair may be a return address
+ * into that stretch, as there would be if a callee without frame pointer were running.
+ *
+ * Code in no image (JIT): its functions are not known, so the return address must follow a call
+ * and be code; and a direct call must lead to JIT code at or before pc, not into an image.
+ *
+ * Either way all frames from here on are announced as uncertain.
+ */
+#include "unwind/unwind_i.h"
+
+#include "base/bits.h"
+#include "base/units.h"
+
+#define MAX_FRAME_BYTES (1 * MIB)
+#define MAX_SCAN_BYTES (16 * KIB)
+#define MAX_FUNCTION_BYTES (16 * MIB)
+
+struct pair {
+	uintptr_t fp;
+	uintptr_t ra;
+	uint8_t before_ra[ARCH_CALL_MAX_BYTES];
+};
+
+static bool read_pair(struct unwind_thread *ut, const struct frame *f, struct pair *ret)
+{
+	struct memory *m = &ut->memory;
+
+	if (f->fp < f->sp || f->fp - f->sp > MAX_FRAME_BYTES || f->fp % sizeof(uintptr_t) ||
+	    memory_is_own(m, f->fp) != memory_is_own(m, f->sp))
+		return false;
+	return memory_word(m, f->fp, &ret->fp) &&
+	       memory_word(m, f->fp + sizeof(uintptr_t), &ret->ra) &&
+	       ret->ra > sizeof(ret->before_ra) &&
+	       memory_copy(ret->before_ra, ret->ra - sizeof(ret->before_ra),
+			   sizeof(ret->before_ra)) &&
+	       arch_is_after_call(ret->before_ra);
+}
+
+static bool is_return_into(struct memory_range code, uintptr_t word)
+{
+	uint8_t before[ARCH_CALL_MAX_BYTES];
+
+	return word > code.lo && word < code.hi &&
+	       memory_copy(before, word - sizeof(before), sizeof(before)) &&
+	       arch_is_after_call(before);
+}
+
+/* The code around pc that no FDE covers. */
+static bool uncovered_code(struct unwind_thread *ut, uintptr_t pc, struct memory_range *ret)
+{
+	struct image *im = ut->image;
+	const struct image_segment *s = image_segment_at(im, pc);
+	struct eh_reader r = {.copy = &ut->copy};
+	struct memory_range gap = {0, UINTPTR_MAX};
+
+	if (!s)
+		return false;
+	r.copy->search = (struct memory_range){0, 0};
+	if (im->hdr && !eh_frame_gap(&r, im->hdr, pc, &gap))
+		return false;
+	ret->lo = gap.lo > s->at.lo ? gap.lo : s->at.lo;
+	ret->hi = gap.hi < s->at.hi ? gap.hi : s->at.hi;
+	return ret->lo < ret->hi;
+}
+
+static bool is_convincing_in_image(struct unwind_thread *ut, const struct frame *f,
+				   const struct pair *p)
+{
+	uint8_t code[ARCH_PROLOGUE_MAX_BYTES];
+	struct memory_range gap;
+	uintptr_t target;
+	uintptr_t word;
+
+	if (!arch_call_target(p->before_ra, p->ra, &target) ||
+	    !uncovered_code(ut, f->key - 1, &gap) || target < gap.lo || target >= f->key ||
+	    f->fp - f->sp > MAX_SCAN_BYTES)
+		return false;
+	if (!memory_copy(code, target, sizeof(code)) || !arch_is_fp_prologue(code))
+		return false;
+	for (uintptr_t at = align_up(f->sp, sizeof(word)); at < f->fp; at += sizeof(word))
+		if (!memory_word(&ut->memory, at, &word) || is_return_into(gap, word))
+			return false;
+	return true;
+}
+
+static bool is_convincing_jit(struct unwind_thread *ut, const struct frame *f, const struct pair *p)
+{
+	uintptr_t target;
+
+	if (!modules_get(ut, p->ra - 1, true) && !memory_is_executable(&ut->memory, p->ra - 1))
+		return false;
+	if (!arch_call_target(p->before_ra, p->ra, &target))
+		return true;
+	return target < f->key && f->key - target < MAX_FUNCTION_BYTES &&
+	       !modules_get(ut, target, true) && memory_is_executable(&ut->memory, target);
+}
+
+/* Adds the frame itself, if it is one; returns WALK_ON to look for its caller. */
+static enum unwind_end add_frame(struct unwind_thread *ut, enum lookup what, const struct frame *f,
+				 struct unwind_frames *out)
+{
+	uintptr_t end = memory_stack_end();
+	bool is_given = out->n == 0 || f->is_exact; /* by the hook or the kernel: surely code */
+
+	if (!is_given &&
+	    (what == LOOKUP_NOT_CODE ||
+	     (what == LOOKUP_NO_IMAGE && !memory_is_executable(&ut->memory, f->key - 1))))
+		return UNWIND_NOT_CODE;
+	if (!is_given && !lookup_is_after_call(ut, f->key))
+		return UNWIND_BAD_INFO;
+	if (f->is_exact && what == LOOKUP_NO_IMAGE &&
+	    !memory_is_executable(&ut->memory, f->key - 1))
+		return UNWIND_NOT_CODE; /* the signal was about jumping to nowhere */
+	if (!walk_add(out, f->key))
+		return UNWIND_NO_ROOM;
+	if (what == LOOKUP_BAD)
+		return UNWIND_BAD_INFO;
+	if (what == LOOKUP_NOT_CODE)
+		return UNWIND_NOT_CODE;
+	/* The dynamic linker's entry has no CFI. Above the first stack pointer of the process are
+	 * only arguments and environment, so a frame that begins there has no caller. */
+	if (what == LOOKUP_NO_FDE && end && f->sp >= align_down(end, 16) &&
+	    f->sp < end + MAX_SCAN_BYTES)
+		return UNWIND_COMPLETE;
+	return WALK_ON;
+}
+
+enum unwind_end fp_walk_step(struct unwind_thread *ut, enum lookup what, struct frame *f,
+			     struct unwind_frames *out)
+{
+	enum unwind_end end = add_frame(ut, what, f, out);
+	struct pair p;
+
+	if (end != WALK_ON)
+		return end;
+	if (!read_pair(ut, f, &p))
+		return UNWIND_NO_INFO;
+	if (what == LOOKUP_NO_FDE ? !is_convincing_in_image(ut, f, &p)
+				  : !is_convincing_jit(ut, f, &p))
+		return UNWIND_NO_INFO;
+	if (!ut->is_uncertain) {
+		ut->is_uncertain = true;
+		out->n_certain = out->n;
+	}
+	*f = (struct frame){.key = p.ra, .sp = f->fp + 2 * sizeof(uintptr_t), .fp = p.fp};
+	return WALK_ON;
+}

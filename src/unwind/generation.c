@@ -1,0 +1,66 @@
+/* unwind/generation.c - which state of the loaded code a cached rule belongs to.
+ *
+ * Low half: the generation, odd while code is being removed. High half: how many removals are
+ * under way. They change together in one word, so that of several threads in dlclose() the first
+ * makes it odd and the last makes it even again.
+ *
+ * Why caches are not used while it is odd, and are empty afterwards: thread 1 unmaps library A in
+ * dlclose(), thread 2 maps B at the same place and runs it before thread 1 returns. To have got
+ * A's place, thread 2 came after the unmapping, so it sees the odd number or a later one, never
+ * the one that A's rules carry. Rules found meanwhile are not kept, since nobody can tell which
+ * side of the change they are from.
+ */
+#include "unwind/unwind_i.h"
+
+#include <stdatomic.h>
+
+#define ONE_CHANGE (1ull << 32)
+
+static _Atomic uint64_t state = 2; /* 0 means "never" in caches, so it is no generation */
+
+/* The even generation after an odd one. */
+static uint64_t even_after(uint64_t state_before)
+{
+	uint32_t next = (uint32_t)state_before + 1;
+
+	return next ? next : 2;
+}
+
+void unwind_code_changing(void)
+{
+	uint64_t old = atomic_load(&state);
+	uint64_t new;
+
+	do
+		new = (old + ONE_CHANGE) | 1;
+	while (!atomic_compare_exchange_weak(&state, &old, new));
+}
+
+void unwind_code_changed(void)
+{
+	uint64_t old = atomic_load(&state);
+	uint64_t new;
+
+	do {
+		if (old >> 32 == 0) /* we are a forked child: generation_init() was here first */
+			new = even_after(old | 1);
+		else if (old >> 32 == 1)
+			new = even_after(old);
+		else
+			new = old - ONE_CHANGE;
+	} while (!atomic_compare_exchange_weak(&state, &old, new));
+}
+
+void generation_init(void)
+{
+	uint64_t old = atomic_load(&state);
+
+	/* Whoever was changing code is not in this process. */
+	while (old >> 32 && !atomic_compare_exchange_weak(&state, &old, even_after(old)))
+		;
+}
+
+uint32_t unwind_generation(void)
+{
+	return (uint32_t)atomic_load_explicit(&state, memory_order_acquire);
+}

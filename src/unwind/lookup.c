@@ -1,0 +1,98 @@
+/* unwind/lookup.c - everything that is known about the code at a frame's key. */
+#include "unwind/unwind_i.h"
+
+#include <string.h>
+
+static uintptr_t context_return;
+
+static void context_entry(void)
+{
+}
+
+/* A function started by makecontext() returns to a stub inside libc which has no symbol and, in
+ * the glibc versions in use, no call-frame information that says it is the end. It is the word
+ * that makecontext() puts on the new stack, so we let it make a context and look. */
+static void find_context_return(void)
+{
+	static ucontext_t uc;
+	static uintptr_t stack[256];
+
+	if (context_return || getcontext(&uc) != 0)
+		return;
+	uc.uc_stack.ss_sp = stack;
+	uc.uc_stack.ss_size = sizeof(stack);
+	uc.uc_link = NULL;
+	makecontext(&uc, context_entry, 0);
+	context_return = arch_context_return(&uc);
+}
+
+void lookup_init(void)
+{
+	find_context_return();
+}
+
+uintptr_t lookup_context_return(void)
+{
+	return context_return;
+}
+
+static enum lookup find_registered(struct unwind_thread *ut, uintptr_t pc, enum lookup otherwise)
+{
+	switch (registered_find(&ut->copy, pc, &ut->fde)) {
+	case EH_FOUND:
+		return LOOKUP_FDE;
+	case EH_BAD:
+		return LOOKUP_BAD;
+	default:
+		return otherwise;
+	}
+}
+
+enum lookup lookup_find(struct unwind_thread *ut, uintptr_t key, bool is_careful)
+{
+	uintptr_t pc = key - 1;
+	struct image *im = modules_get(ut, pc, is_careful);
+	const struct image_segment *s;
+	struct eh_reader r;
+	enum eh_result found = EH_NONE;
+
+	ut->image = im;
+	if (!im)
+		return find_registered(ut, pc, LOOKUP_NO_IMAGE);
+	r = (struct eh_reader){im->segment, im->n_segments, NULL};
+	if (is_careful || !im->n_segments) {
+		r.copy = &ut->copy;
+		r.copy->search = (struct memory_range){0, 0};
+	}
+	if (im->hdr)
+		found = eh_frame_find(&r, im->hdr, pc, &ut->fde);
+	if (found == EH_FOUND)
+		return LOOKUP_FDE;
+	if (found == EH_BAD)
+		return LOOKUP_BAD;
+	s = image_segment_at(im, pc);
+	if (im->n_segments && (!s || !s->is_executable))
+		return LOOKUP_NOT_CODE;
+	return find_registered(ut, pc, LOOKUP_NO_FDE);
+}
+
+bool lookup_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret)
+{
+	const struct image_segment *s = ut->image ? image_segment_at(ut->image, addr) : NULL;
+
+	if (!s || !s->is_readable || n > s->at.hi - addr || ut->is_uncertain)
+		return memory_copy(ret, addr, n);
+	memcpy(ret, (const void *)addr, n);
+	return true;
+}
+
+bool lookup_is_after_call(struct unwind_thread *ut, uintptr_t key)
+{
+	uint8_t before[ARCH_CALL_MAX_BYTES];
+
+	if (key < sizeof(before))
+		return false;
+	if (!lookup_code(ut, key - sizeof(before), sizeof(before), before))
+		return ut->image != NULL; /* code that may be run but not read */
+	return arch_is_after_call(before);
+}

@@ -1,0 +1,318 @@
+/* unwind/memory.c - reading stacks and tables without ever touching unmapped memory.
+ *
+ * Nearly every word that a walk wants lies in the thread's own stack, between the stack pointer
+ * and a limit that no frame is above: the first stack pointer of the process for the main thread,
+ * the thread control block (which libc places at the top of each stack it makes) for the others.
+ * That range is asked about once, page by page, and read with plain loads from then on: it lives
+ * as long as the thread does. All other addresses (fibers, alternate signal stacks, whatever an
+ * expression points at) are copied by the kernel, which answers EFAULT instead of a signal.
+ */
+#include "unwind/unwind_i.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "base/bits.h"
+#include "base/units.h"
+
+#define MAX_STACK_BYTES (256 * MIB) /* larger ones are read through the kernel */
+#define PROBE_PAGES 16 /* pages asked about in one system call */
+#define PAGE_USES 1024 /* answers to is_executable before /proc is read again */
+
+#define UNCHECKED __attribute__((noinline, no_sanitize("address", "thread", "undefined")))
+
+extern void *__libc_stack_end __attribute__((weak));
+
+static uintptr_t stack_end; /* the process's first stack pointer */
+static uintptr_t main_thread_pointer;
+static _Atomic bool is_readv_refused; /* by seccomp, or not in this kernel */
+
+UNCHECKED uintptr_t memory_load(uintptr_t addr)
+{
+	return *(const volatile uintptr_t *)addr;
+}
+
+/* A byte loop: sanitizers watch memcpy(), and these are not our objects. */
+UNCHECKED static void load_bytes(uint8_t *dst, uintptr_t addr, size_t n)
+{
+	const volatile uint8_t *src = (const volatile uint8_t *)addr;
+
+	for (size_t i = 0; i < n; i++)
+		dst[i] = src[i];
+}
+
+/* Without process_vm_readv: rt_sigprocmask() copies the new set before it finds `how` to be
+ * nonsense, so it tells by EFAULT or EINVAL whether eight bytes are readable, and does nothing. */
+static bool is_page_readable(uintptr_t addr)
+{
+	uintptr_t word = align_down(addr, sizeof(uint64_t));
+
+	return arch_syscall4(SYS_rt_sigprocmask, -1, word, 0, sizeof(uint64_t)) == -EINVAL;
+}
+
+static size_t copy_page_wise(uint8_t *dst, uintptr_t addr, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		size_t in_page = PAGE_BYTES - (addr + done) % PAGE_BYTES;
+		size_t part = n - done < in_page ? n - done : in_page;
+
+		if (!is_page_readable(addr + done))
+			break;
+		load_bytes(dst + done, addr + done, part);
+		done += part;
+	}
+	return done;
+}
+
+/* Copies up to n bytes and returns how many could be read. The process id is asked for each time:
+ * after a raw clone() a remembered one would name the parent, and its memory looks like ours. */
+static size_t copy_some(void *dst, uintptr_t addr, size_t n)
+{
+	struct iovec local = {dst, n};
+	struct iovec remote = {(void *)addr, n};
+	long got;
+
+	if (addr + n < addr)
+		return 0;
+	if (atomic_load_explicit(&is_readv_refused, memory_order_relaxed))
+		return copy_page_wise(dst, addr, n);
+	got = arch_syscall6(SYS_process_vm_readv, arch_syscall0(SYS_getpid), (long)&local, 1,
+			    (long)&remote, 1, 0);
+	if (got == -ENOSYS || got == -EPERM) {
+		atomic_store_explicit(&is_readv_refused, true, memory_order_relaxed);
+		return copy_page_wise(dst, addr, n);
+	}
+	return got < 0 ? 0 : (size_t)got;
+}
+
+bool memory_copy(void *dst, uintptr_t addr, size_t n)
+{
+	return copy_some(dst, addr, n) == n;
+}
+
+/* The first page of [page, hi) that cannot be read, or hi. page is aligned. */
+static uintptr_t find_unreadable(uintptr_t page, uintptr_t hi)
+{
+	struct iovec remote[PROBE_PAGES];
+	uint8_t bytes[PROBE_PAGES];
+	struct iovec local = {bytes, sizeof(bytes)};
+
+	while (page < hi && !atomic_load_explicit(&is_readv_refused, memory_order_relaxed)) {
+		long n = 0;
+		long got;
+
+		for (; n < PROBE_PAGES && page + (uintptr_t)n * PAGE_BYTES < hi; n++)
+			remote[n] = (struct iovec){(void *)(page + (uintptr_t)n * PAGE_BYTES), 1};
+		got = arch_syscall6(SYS_process_vm_readv, arch_syscall0(SYS_getpid), (long)&local,
+				    1, (long)remote, n, 0);
+		if (got == -ENOSYS || got == -EPERM) {
+			atomic_store_explicit(&is_readv_refused, true, memory_order_relaxed);
+			break;
+		}
+		if (got < n)
+			return page + (got > 0 ? (uintptr_t)got * PAGE_BYTES : 0);
+		page += (uintptr_t)n * PAGE_BYTES;
+	}
+	while (page < hi && is_page_readable(page))
+		page += PAGE_BYTES;
+	return page < hi ? page : hi;
+}
+
+void memory_init(void)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	stack_end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
+	/* Only the first time, in the main thread: a forked child may go on in another one. */
+	if (!main_thread_pointer && here < stack_end && stack_end - here < MAX_STACK_BYTES &&
+	    find_unreadable(align_down(here, PAGE_BYTES), stack_end) == stack_end)
+		main_thread_pointer = arch_thread_pointer();
+}
+
+uintptr_t memory_stack_end(void)
+{
+	return stack_end;
+}
+
+/* Where the stack must end if sp is on the one that this thread was born with. */
+static uintptr_t stack_limit(uintptr_t sp)
+{
+	uintptr_t tp = arch_thread_pointer();
+
+	if (tp != main_thread_pointer && tp > sp)
+		return align_down(tp, sizeof(uintptr_t));
+	return stack_end;
+}
+
+void memory_begin(struct memory *m, uintptr_t sp)
+{
+	m->piece = (struct memory_range){0, 0};
+	if (unlikely(!memory_is_own(m, sp)))
+		memory_enter(m, sp);
+}
+
+COLD void memory_enter(struct memory *m, uintptr_t sp)
+{
+	bool has_own = m->own.hi != 0;
+	uintptr_t page = align_down(sp, PAGE_BYTES);
+	uintptr_t until;
+	uintptr_t stop;
+
+	if (memory_is_own(m, sp))
+		return;
+	for (unsigned i = 0; i < MEMORY_N_FOREIGN; i++)
+		if (sp >= m->foreign[i].lo && sp < m->foreign[i].hi)
+			return;
+	/* A stack grows down: below what we know only the new pages are of interest. */
+	until = has_own ? m->own.lo : stack_limit(sp);
+	if (until <= sp || until - sp > MAX_STACK_BYTES)
+		return;
+	stop = find_unreadable(page, until);
+	if (stop == until) {
+		m->own.lo = page;
+		m->own.hi = has_own ? m->own.hi : until;
+		return;
+	}
+	m->foreign[m->next_foreign++ % MEMORY_N_FOREIGN] = (struct memory_range){page, stop};
+}
+
+/* Fetches the piece around addr: a little below it, because a frame's saved registers are below
+ * its return address, and as much as there is above it, where the walk is going. */
+static bool fetch_piece(struct memory *m, uintptr_t addr)
+{
+	uintptr_t lo = addr % PAGE_BYTES > 256 ? addr - 256 : align_down(addr, PAGE_BYTES);
+	size_t n = copy_some(m->piece_bytes, lo, MEMORY_PIECE_BYTES);
+
+	m->piece = (struct memory_range){lo, lo + n};
+	return n > 0;
+}
+
+static bool is_in_piece(const struct memory *m, uintptr_t addr, size_t n)
+{
+	return addr >= m->piece.lo && addr < m->piece.hi && n <= m->piece.hi - addr;
+}
+
+bool memory_read(struct memory *m, uintptr_t addr, size_t n, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	if (addr + n < addr)
+		return false;
+	if (memory_is_own(m, addr) && n <= m->own.hi - addr) {
+		load_bytes((uint8_t *)&value, addr, n);
+		*ret = value;
+		return true;
+	}
+	if (!is_in_piece(m, addr, n) && (!fetch_piece(m, addr) || !is_in_piece(m, addr, n)))
+		return false;
+	memcpy(&value, m->piece_bytes + (addr - m->piece.lo), n);
+	*ret = value;
+	return true;
+}
+
+struct memory_value memory_word_foreign(struct memory *m, uintptr_t addr)
+{
+	uint64_t value = 0;
+	bool is_ok = memory_read(m, addr, sizeof(uintptr_t), &value);
+
+	return (struct memory_value){(uintptr_t)value, is_ok};
+}
+
+/* --- /proc/self/maps ---------------------------------------------------------------------------- */
+
+/* Lines are "start-end perms ...", in hexadecimal and ascending; they are read character by
+ * character because they may be cut anywhere by the end of a buffer. */
+struct maps_line {
+	uintptr_t addr[2];
+	unsigned field; /* 0 start, 1 end, 2 permissions, 3 the rest */
+	unsigned n_perms;
+	bool is_executable;
+};
+
+static void maps_char(struct maps_line *l, char c)
+{
+	if (c == '\n') {
+		*l = (struct maps_line){0};
+	} else if (l->field < 2 && (c == '-' || c == ' ')) {
+		l->field++;
+	} else if (l->field < 2) {
+		unsigned digit = c >= 'a' ? (unsigned)(c - 'a') + 10 : (unsigned)(c - '0');
+
+		l->addr[l->field] = l->addr[l->field] << 4 | (digit & 15);
+	} else if (l->field == 2) {
+		if (l->n_perms == 2)
+			l->is_executable = c == 'x';
+		if (++l->n_perms == 4)
+			l->field = 3;
+	}
+}
+
+/* Reads maps until the line of addr. pread() leaves alone any other file that the program may
+ * have put in place of our descriptor. */
+static bool maps_search(int fd, uint8_t *buf, uintptr_t addr)
+{
+	struct maps_line line = {0};
+	uint64_t offset = 0;
+
+	for (;;) {
+		long n = arch_syscall4(SYS_pread64, fd, buf, MEMORY_PIECE_BYTES, offset);
+
+		if (n <= 0)
+			return false;
+		offset += (uint64_t)n;
+		for (long i = 0; i < n; i++) {
+			maps_char(&line, (char)buf[i]);
+			if (line.field < 3 || addr >= line.addr[1])
+				continue;
+			return addr >= line.addr[0] && line.is_executable;
+		}
+	}
+}
+
+static uint64_t inode_of(int fd)
+{
+	struct statx st;
+
+	if (arch_syscall5(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &st) < 0)
+		return 0;
+	return st.stx_ino;
+}
+
+NOINLINE static bool ask_maps(uint8_t *buf, uintptr_t addr)
+{
+	int fd = (int)arch_syscall4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC,
+				    0);
+	uint64_t inode;
+	bool found;
+
+	if (fd < 0)
+		return false;
+	inode = inode_of(fd);
+	found = maps_search(fd, buf, addr);
+	if (inode_of(fd) == inode) /* else some other thread closed it under us */
+		arch_syscall1(SYS_close, fd);
+	return found;
+}
+
+bool memory_is_executable(struct memory *m, uintptr_t addr)
+{
+	uintptr_t page = align_down(addr, PAGE_BYTES);
+	struct memory_page *p = &m->page[addr / PAGE_BYTES % MEMORY_N_PAGES];
+
+	if (page == 0)
+		return false;
+	if (p->addr == page && p->n_uses_left) {
+		p->n_uses_left--;
+		return p->is_executable;
+	}
+	m->piece = (struct memory_range){0, 0}; /* its buffer is ours now */
+	*p = (struct memory_page){page, PAGE_USES, ask_maps(m->piece_bytes, addr)};
+	return p->is_executable;
+}

@@ -1,0 +1,97 @@
+/* unwind/memory_i.h - reading words that may not be there (memory.c). */
+#ifndef UNWIND_MEMORY_I_H
+#define UNWIND_MEMORY_I_H
+
+#include "base/compiler.h"
+
+#define PAGE_BYTES 4096u /* the smallest page of any CPU: a step that skips no page */
+
+struct memory_range {
+	uintptr_t lo;
+	uintptr_t hi; /* one past the end */
+};
+
+#define MEMORY_PIECE_BYTES 4096u
+#define MEMORY_N_FOREIGN 4
+#define MEMORY_N_PAGES 32
+
+/* What /proc/self/maps said about a page of code, believed for so many questions. */
+struct memory_page {
+	uintptr_t addr; /* start of the page, 0 = empty */
+	uint16_t n_uses_left;
+	bool is_executable;
+};
+
+/* Always: own is empty or lies in the stack that libc gave this thread, was seen readable from end
+ * to end, and lives as long as the thread: it may be read with plain loads. Everything else is
+ * read by asking the kernel, a piece at a time; a piece is good for one walk only. */
+struct memory {
+	struct memory_range own;
+	struct memory_range foreign[MEMORY_N_FOREIGN]; /* stack pointers here are not in own */
+	unsigned next_foreign;
+	struct memory_range piece;
+	struct memory_page page[MEMORY_N_PAGES];
+	uint8_t piece_bytes[MEMORY_PIECE_BYTES];
+};
+
+/* Once per process, and again in a forked child. */
+void memory_init(void);
+
+/* The process's first stack pointer, above which no frame can be; 0 when unknown. */
+uintptr_t memory_stack_end(void);
+
+/* A walk begins at sp: forgets what the last one fetched. */
+void memory_begin(struct memory *m, uintptr_t sp);
+
+/* The walk goes on at sp, on perhaps another stack. */
+void memory_enter(struct memory *m, uintptr_t sp);
+
+/* Copies n bytes if all of them can be read. */
+bool memory_copy(void *dst, uintptr_t addr, size_t n);
+
+/* Reads n (at most 8) bytes at addr as a number in the CPU's byte order. */
+bool memory_read(struct memory *m, uintptr_t addr, size_t n, uint64_t *ret);
+
+/* Whether the page of addr is mapped executable, or was a moment ago. */
+bool memory_is_executable(struct memory *m, uintptr_t addr);
+
+/* Returned in registers: a pointer to the result would keep the walk's registers in memory. */
+struct memory_value {
+	uintptr_t v;
+	bool is_ok;
+};
+struct memory_value memory_word_foreign(struct memory *m, uintptr_t addr);
+uintptr_t memory_load(uintptr_t addr);
+
+static inline bool memory_is_own(const struct memory *m, uintptr_t addr)
+{
+	return addr >= m->own.lo && addr < m->own.hi;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEMORY_CHECKED_LOADS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MEMORY_CHECKED_LOADS 1
+#endif
+#endif
+#ifndef MEMORY_CHECKED_LOADS
+#define MEMORY_CHECKED_LOADS 0
+#endif
+
+/* One word of a stack. False when it cannot be read. */
+static inline bool memory_word(struct memory *m, uintptr_t addr, uintptr_t *ret)
+{
+	if (unlikely(addr < m->own.lo || addr + sizeof(uintptr_t) > m->own.hi ||
+		     addr % sizeof(uintptr_t))) {
+		struct memory_value value = memory_word_foreign(m, addr);
+
+		*ret = value.v;
+		return value.is_ok;
+	}
+	/* memory_load() hides the load from sanitizers: these are other functions' frames. */
+	*ret = MEMORY_CHECKED_LOADS ? memory_load(addr) : *(const volatile uintptr_t *)addr;
+	return true;
+}
+
+#endif

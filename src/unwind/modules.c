@@ -1,0 +1,286 @@
+/* unwind/modules.c - from an address to the loaded ELF image that holds it.
+ *
+ * glibc since 2.35 answers this without locks (_dl_find_object). Before that there is only
+ * dl_iterate_phdr(), which takes the loader's lock: its answers are kept in a list and the loader
+ * is asked again only for addresses that the list does not have, or after code was removed.
+ */
+#include "unwind/unwind_i.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/bits.h"
+
+#define LIST_MAX 512
+#define MAX_PHDRS 64
+#define MAX_NOTE_BYTES 65536
+
+#ifdef DLFO_EH_SEGMENT_TYPE /* the header of glibc 2.35 or later */
+extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
+#define HAS_FIND_OBJECT 1
+#else
+#define HAS_FIND_OBJECT 0
+#endif
+
+/* --- without _dl_find_object -------------------------------------------------------------------- */
+
+/* Readers take no lock: is_busy is odd while the list is rewritten, and a reader that saw it odd
+ * or changed asks the loader itself. */
+static struct image list[LIST_MAX];
+static unsigned list_n;
+static uint32_t list_generation;
+static _Atomic uint32_t list_version;
+
+struct phdr_search {
+	uintptr_t addr;
+	struct image *found; /* where to put the image of addr */
+	bool is_found;
+	bool is_recording; /* put all into the list */
+};
+
+static void image_from_phdrs(const struct dl_phdr_info *info, struct image *ret)
+{
+	*ret = (struct image){.base = info->dlpi_addr, .path = info->dlpi_name};
+	ret->start = UINTPTR_MAX;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uintptr_t lo = info->dlpi_addr + ph->p_vaddr;
+
+		if (ph->p_type == PT_GNU_EH_FRAME)
+			ret->hdr = lo;
+		if (ph->p_type != PT_LOAD)
+			continue;
+		if (align_down(lo, PAGE_BYTES) < ret->start)
+			ret->start = align_down(lo, PAGE_BYTES);
+		if (lo + ph->p_memsz > ret->end)
+			ret->end = lo + ph->p_memsz;
+	}
+}
+
+static int visit_image(struct dl_phdr_info *info, size_t size_bytes, void *arg)
+{
+	struct phdr_search *s = arg;
+	struct image im;
+
+	(void)size_bytes;
+	image_from_phdrs(info, &im);
+	if (s->is_recording && list_n < LIST_MAX)
+		list[list_n++] = im;
+	if (s->addr >= im.start && s->addr < im.end) {
+		*s->found = im;
+		s->is_found = true;
+	}
+	return s->is_found && !s->is_recording;
+}
+
+static bool find_in_list(uintptr_t addr, uint32_t generation, struct image *ret)
+{
+	uint32_t version = atomic_load_explicit(&list_version, memory_order_acquire);
+	bool is_found = false;
+
+	if ((version & 1) || (generation & 1) || list_generation != generation)
+		return false;
+	for (unsigned i = 0; i < list_n && i < LIST_MAX && !is_found; i++) {
+		is_found = addr >= list[i].start && addr < list[i].end;
+		if (is_found)
+			*ret = list[i];
+	}
+	atomic_thread_fence(memory_order_acquire);
+	return is_found && atomic_load_explicit(&list_version, memory_order_relaxed) == version;
+}
+
+static bool find_by_phdrs(uintptr_t addr, struct image *ret)
+{
+	uint32_t generation = unwind_generation();
+	uint32_t version = atomic_load(&list_version);
+	struct phdr_search s = {.addr = addr, .found = ret};
+
+	if (find_in_list(addr, generation, ret))
+		return true;
+	/* One writer; whoever comes second only looks. */
+	s.is_recording = !(version & 1) && !(generation & 1) &&
+			 atomic_compare_exchange_strong(&list_version, &version, version + 1);
+	if (s.is_recording)
+		list_n = 0;
+	dl_iterate_phdr(visit_image, &s);
+	if (s.is_recording) {
+		list_generation = generation;
+		atomic_store_explicit(&list_version, version + 2, memory_order_release);
+	}
+	return s.is_found;
+}
+
+/* --- with it ------------------------------------------------------------------------------------- */
+
+static bool is_find_object_off; /* for tests: as if this were an older glibc */
+
+#if HAS_FIND_OBJECT
+static bool find_by_object(uintptr_t addr, bool is_careful, struct image *ret)
+{
+	struct dl_find_object o;
+	struct link_map lm;
+
+	if (_dl_find_object((void *)addr, &o) != 0)
+		return false;
+	if (!is_careful)
+		lm = *o.dlfo_link_map;
+	else if (!memory_copy(&lm, (uintptr_t)o.dlfo_link_map, sizeof(lm)))
+		return false;
+	*ret = (struct image){
+		.start = (uintptr_t)o.dlfo_map_start,
+		.end = (uintptr_t)o.dlfo_map_end,
+		.base = lm.l_addr,
+		.hdr = (uintptr_t)o.dlfo_eh_frame,
+		.path = lm.l_name,
+	};
+	return true;
+}
+#endif
+
+static bool find_image(uintptr_t addr, bool is_careful, struct image *ret)
+{
+#if HAS_FIND_OBJECT
+	if (_dl_find_object && !is_find_object_off)
+		return find_by_object(addr, is_careful, ret);
+#endif
+	(void)is_careful;
+	return find_by_phdrs(addr, ret);
+}
+
+void modules_init(void)
+{
+	/* A forked child has one thread: it is not rewriting the list. */
+	if (atomic_load(&list_version) & 1) {
+		list_generation = 0;
+		atomic_fetch_add(&list_version, 1);
+	}
+}
+
+void modules_use_phdrs(bool on)
+{
+	is_find_object_off = on;
+}
+
+/* --- segments ------------------------------------------------------------------------------------ */
+
+/* Calls fn for each program header until it returns true. The ELF header lies at the lowest
+ * address in all but hand-made images; there we know no segments. Everything is copied: neither
+ * is known to be readable. */
+static bool each_phdr(const struct image *im, bool (*fn)(const ElfW(Phdr) *, void *), void *arg)
+{
+	ElfW(Ehdr) eh;
+	ElfW(Phdr) ph;
+
+	if (!memory_copy(&eh, im->start, sizeof(eh)) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
+	    eh.e_phentsize != sizeof(ph) || eh.e_phoff > im->end - im->start)
+		return false;
+	for (unsigned i = 0; i < eh.e_phnum && i < MAX_PHDRS; i++) {
+		if (!memory_copy(&ph, im->start + eh.e_phoff + i * sizeof(ph), sizeof(ph)))
+			return false;
+		if (fn(&ph, arg))
+			return true;
+	}
+	return false;
+}
+
+static bool add_segment(const ElfW(Phdr) * ph, void *arg)
+{
+	struct image *im = arg;
+	uintptr_t lo = im->base + ph->p_vaddr;
+	uintptr_t hi = lo + ph->p_memsz;
+
+	if (ph->p_type != PT_LOAD || lo < im->start || hi > im->end || lo >= hi)
+		return false;
+	im->segment[im->n_segments++] = (struct image_segment){
+		.at = {lo, hi},
+		.is_readable = ph->p_flags & PF_R,
+		.is_executable = ph->p_flags & PF_X,
+	};
+	return im->n_segments == IMAGE_N_SEGMENTS;
+}
+
+const struct image_segment *image_segment_at(const struct image *im, uintptr_t addr)
+{
+	for (unsigned i = 0; i < im->n_segments; i++)
+		if (addr >= im->segment[i].at.lo && addr < im->segment[i].at.hi)
+			return &im->segment[i];
+	return NULL;
+}
+
+static bool is_same(const struct image *a, const struct image *b)
+{
+	return a->start == b->start && a->end == b->end && a->base == b->base && a->hdr == b->hdr;
+}
+
+struct image *modules_get(struct unwind_thread *ut, uintptr_t addr, bool is_careful)
+{
+	struct image now;
+	struct image *im;
+
+	if (!find_image(addr, is_careful, &now))
+		return NULL;
+	for (unsigned i = 0; i < IMAGE_CACHE && !(ut->generation & 1); i++) {
+		im = &ut->images[i];
+		if (im->generation == ut->generation && is_same(im, &now))
+			return im;
+	}
+	im = &ut->images[ut->next_image++ % IMAGE_CACHE];
+	*im = now;
+	each_phdr(im, add_segment, im);
+	im->generation = ut->generation & 1 ? 0 : ut->generation;
+	return im;
+}
+
+/* --- for the recorder ---------------------------------------------------------------------------- */
+
+struct note_search {
+	const struct image *im;
+	struct unwind_module *ret;
+};
+
+/* Notes: name length, description length, type, then both padded to 4. */
+static bool find_build_id(const ElfW(Phdr) * ph, void *arg)
+{
+	struct note_search *s = arg;
+	uintptr_t at = s->im->base + ph->p_vaddr;
+	uintptr_t end = at + ph->p_memsz;
+	struct {
+		ElfW(Nhdr) hdr;
+		char name[4];
+	} note;
+
+	if (ph->p_type != PT_NOTE || at < s->im->start || end > s->im->end ||
+	    end - at > MAX_NOTE_BYTES)
+		return false;
+	while (end - at >= sizeof(note) && memory_copy(&note, at, sizeof(note))) {
+		uint64_t size = sizeof(note.hdr) + align_up(note.hdr.n_namesz, 4);
+
+		if (note.hdr.n_type == NT_GNU_BUILD_ID && note.hdr.n_namesz == 4 &&
+		    !memcmp(note.name, "GNU", 4) && note.hdr.n_descsz <= end - at - size) {
+			s->ret->build_id = (const uint8_t *)at + size;
+			s->ret->build_id_bytes = note.hdr.n_descsz;
+			return true;
+		}
+		size += align_up(note.hdr.n_descsz, 4);
+		if (size > end - at)
+			break;
+		at += size;
+	}
+	return false;
+}
+
+bool unwind_find_module(uintptr_t addr, struct unwind_module *ret)
+{
+	struct image im;
+	struct note_search s = {&im, ret};
+
+	if (!find_image(addr, unwind_generation() & 1, &im))
+		return false;
+	*ret = (struct unwind_module){
+		.base = im.base, .start = im.start, .end = im.end, .path = im.path ? im.path : ""};
+	each_phdr(&im, find_build_id, &s);
+	return true;
+}

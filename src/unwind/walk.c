@@ -1,0 +1,154 @@
+/* unwind/walk.c - the fast walk: pc, stack pointer and frame pointer, by cached rules.
+ *
+ * It stops at the first frame that needs more and leaves the stack to slow_walk.c, which begins
+ * again from the innermost frame: the registers that are missing here can only be had there.
+ */
+#include "unwind/unwind_i.h"
+
+#include <string.h>
+
+const size_t unwind_thread_bytes = sizeof(struct unwind_thread);
+
+int unwind_init(void)
+{
+	generation_init();
+	memory_init();
+	modules_init();
+	registered_init();
+	lookup_init();
+	return 0;
+}
+
+void unwind_thread_init(struct unwind_thread *ut, bool use_cache)
+{
+	ut->use_cache = use_cache;
+}
+
+void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *ret)
+{
+	*ret = ut->stats;
+}
+
+/* Builds the rule of key and keeps it. RULE_NONE with *ret_what != LOOKUP_FDE: nothing is there. */
+COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum lookup *ret_what)
+{
+	struct rule rule = {0};
+
+	ut->stats.n_rule_misses++;
+	if (key == lookup_context_return()) {
+		rule = rule_make(RULE_START, ut->generation);
+		row_cache_add(&ut->rows, key, rule);
+		return rule;
+	}
+	*ret_what = lookup_find(ut, key, ut->is_uncertain);
+	if (*ret_what != LOOKUP_FDE)
+		return rule;
+	if (!cfi_run(&ut->cfi, &ut->fde, key)) {
+		*ret_what = LOOKUP_BAD;
+		return rule;
+	}
+	rule = rule_pack(&ut->cfi.row, ut->fde.is_signal, ut->generation);
+	if (rule_kind(rule) != RULE_END && !ut->fde.is_signal && !lookup_is_after_call(ut, key))
+		return rule_make(RULE_SLOW, ut->generation); /* suspicious; the slow walk judges */
+	row_cache_add(&ut->rows, key, rule);
+	return rule;
+}
+
+/* The frame f by its rule; the result is its caller, with key 0 when three registers do not do. */
+static ALWAYS_INLINE struct frame step(struct memory *m, struct rule rule, struct frame f)
+{
+	struct frame stuck = {0};
+	uintptr_t cfa = (rule_kind(rule) == RULE_SP ? f.sp : f.fp) + (uintptr_t)rule_cfa_off(rule);
+	uintptr_t fp_at = cfa + (uintptr_t)rule_fp_off(rule);
+	uintptr_t key;
+
+	if (unlikely(rule_kind(rule) == RULE_FP_DEREF)) {
+		fp_at = f.fp + (uintptr_t)rule_fp_off(rule);
+		if (!memory_word(m, cfa, &cfa))
+			return stuck;
+	}
+	if (unlikely(cfa <= f.sp || cfa % ARCH_STACK_ALIGN) ||
+	    unlikely(!memory_word(m, cfa + (uintptr_t)ARCH_RA_OFFSET, &key)))
+		return stuck;
+	if (rule_has_fp(rule) && unlikely(!memory_word(m, fp_at, &f.fp)))
+		return stuck;
+	f.key = key;
+	f.sp = cfa;
+	return f;
+}
+
+/* Where the quick way ends: *end tells why, or is WALK_ON and the result is the next frame. */
+COLD static struct frame step_without_fde(struct unwind_thread *ut, enum lookup what,
+					  struct frame f, struct unwind_frames *out,
+					  enum unwind_end *end)
+{
+	*end = fp_walk_step(ut, what, &f, out);
+	return f;
+}
+
+/* WALK_ON: the slow walk must do it. f is passed by value everywhere, so that it stays in
+ * registers. */
+static enum unwind_end walk_fast(struct unwind_thread *ut, const struct unwind_start *start,
+				 struct unwind_frames *out)
+{
+	struct frame f = {.key = start->pc, .sp = start->sp, .fp = start->fp};
+	uint32_t generation = ut->generation;
+	enum lookup what;
+	enum unwind_end end;
+
+	for (;;) {
+		struct rule rule = row_cache_find(&ut->rows, f.key, generation);
+		enum rule_kind kind = rule_kind(rule);
+
+		if (unlikely(kind == RULE_NONE)) {
+			rule = build_rule(ut, f.key, &what);
+			kind = rule_kind(rule);
+		}
+		if (unlikely(kind == RULE_NONE)) {
+			f = step_without_fde(ut, what, f, out, &end);
+			if (end != WALK_ON)
+				return end;
+			continue;
+		}
+		if (unlikely(kind == RULE_SLOW))
+			return WALK_ON;
+		if (unlikely(!walk_add(out, f.key + (kind == RULE_START))))
+			return UNWIND_NO_ROOM;
+		if (unlikely(kind == RULE_END || kind == RULE_START))
+			return UNWIND_COMPLETE;
+		f = step(&ut->memory, rule, f);
+		if (unlikely(!f.key))
+			return WALK_ON;
+	}
+}
+
+static void begin(struct unwind_thread *ut, const struct unwind_start *start,
+		  struct unwind_frames *out)
+{
+	out->n = 0;
+	out->n_certain = SIZE_MAX;
+	out->crossed_signal = false;
+	out->signal_sp = 0;
+	ut->is_uncertain = false;
+	memory_begin(&ut->memory, start->sp);
+}
+
+void unwind_walk(struct unwind_thread *ut, const struct unwind_start *start,
+		 struct unwind_frames *out)
+{
+	enum unwind_end end = WALK_ON;
+
+	ut->stats.n_walks++;
+	ut->generation = unwind_generation();
+	begin(ut, start, out);
+	if (ut->use_cache && !(ut->generation & 1))
+		end = walk_fast(ut, start, out);
+	if (end == WALK_ON) {
+		ut->stats.n_slow_walks++;
+		begin(ut, start, out);
+		end = slow_walk_run(ut, start, out);
+	}
+	out->end = end;
+	if (out->n_certain > out->n)
+		out->n_certain = out->n;
+}

@@ -1,0 +1,81 @@
+/* util/human.c - see human.h. */
+#include "util/human.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/units.h"
+
+char *human_count(uint64_t n, char buf[HUMAN_BYTES])
+{
+	char digits[24];
+	size_t len = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, n);
+	char *p = buf;
+
+	for (size_t i = 0; i < len; i++) {
+		if (i > 0 && (len - i) % 3 == 0)
+			*p++ = ' ';
+		*p++ = digits[i];
+	}
+	*p = 0;
+	return buf;
+}
+
+/* Three significant digits, more where the number is whole hundreds. */
+static void put_scaled(char *buf, double value, const char *unit)
+{
+	int n_decimals = value < 10 ? 2 : value < 100 ? 1 : 0;
+
+	snprintf(buf, HUMAN_BYTES, "%.*f %s", n_decimals, value, unit);
+}
+
+char *human_size(uint64_t n_bytes, char buf[HUMAN_BYTES])
+{
+	static const char *const unit[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	double value = (double)n_bytes / (double)KIB;
+	size_t i = 0;
+
+	if (n_bytes < KIB) {
+		snprintf(buf, HUMAN_BYTES, "%" PRIu64 " B", n_bytes);
+		return buf;
+	}
+	while (value >= 1024 && i + 1 < ARRAY_LEN(unit)) {
+		value /= 1024;
+		i++;
+	}
+	put_scaled(buf, value, unit[i]);
+	return buf;
+}
+
+char *human_duration(uint64_t ns, char buf[HUMAN_BYTES])
+{
+	if (ns < NS_PER_US)
+		snprintf(buf, HUMAN_BYTES, "%" PRIu64 " ns", ns);
+	else if (ns < NS_PER_MS)
+		put_scaled(buf, (double)ns / (double)NS_PER_US, "us");
+	else if (ns < NS_PER_S)
+		put_scaled(buf, (double)ns / (double)NS_PER_MS, "ms");
+	else if (ns < 100 * NS_PER_S)
+		put_scaled(buf, (double)ns / (double)NS_PER_S, "s");
+	else
+		snprintf(buf, HUMAN_BYTES, "%" PRIu64 "h %02um %02us", (uint64_t)(ns / NS_PER_S / 3600),
+			 (unsigned)(ns / NS_PER_S / 60 % 60), (unsigned)(ns / NS_PER_S % 60));
+	return buf;
+}
+
+char *human_time(uint64_t realtime_ns, char buf[HUMAN_BYTES])
+{
+	time_t seconds = (time_t)(realtime_ns / NS_PER_S);
+	struct tm tm;
+	size_t n;
+
+	if (!gmtime_r(&seconds, &tm)) {
+		snprintf(buf, HUMAN_BYTES, "unknown");
+		return buf;
+	}
+	n = strftime(buf, HUMAN_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(buf + n, HUMAN_BYTES - n, ".%09uZ", (unsigned)(realtime_ns % NS_PER_S));
+	return buf;
+}

@@ -1,0 +1,18 @@
+/* util/human.h - numbers for people. Each writes a text into the caller's buffer and returns it.
+ * Not for machines: JSON gets bare numbers.
+ */
+#ifndef UTIL_HUMAN_H
+#define UTIL_HUMAN_H
+
+#include "base/compiler.h"
+
+#define HUMAN_BYTES 32 /* enough for every text made here */
+
+char *human_count(uint64_t n, char buf[HUMAN_BYTES]); /* 1 234 567 */
+char *human_size(uint64_t n_bytes, char buf[HUMAN_BYTES]); /* 1.18 MiB */
+char *human_duration(uint64_t ns, char buf[HUMAN_BYTES]); /* 12.3 ms */
+
+/* RFC 3339 in UTC, with nanoseconds: 2026-11-15T06:02:51.000000001Z. */
+char *human_time(uint64_t realtime_ns, char buf[HUMAN_BYTES]);
+
+#endif

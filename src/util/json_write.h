@@ -1,0 +1,44 @@
+/* util/json_write.h - writing JSON to a stdio stream.
+ *
+ * The caller opens and closes objects and arrays in a sensible order (asserted where cheap); the
+ * writer puts commas, quotes and escapes. Text is bytes: what is not valid UTF-8 becomes
+ * U+FFFD, one per offending byte, so that every JSON parser accepts the result. That loses
+ * the bytes; names of files and arguments that are not UTF-8 are rare and shown, not reopened.
+ * Write errors are the stream's: check ferror() at the end.
+ */
+#ifndef UTIL_JSON_WRITE_H
+#define UTIL_JSON_WRITE_H
+
+#include <stdio.h>
+
+#include "base/compiler.h"
+
+#define JSON_MAX_DEPTH 32
+
+struct json {
+	FILE *out;
+	unsigned depth;
+	bool has_value[JSON_MAX_DEPTH]; /* of the open object or array at each depth */
+};
+
+void json_init(struct json *j, FILE *out);
+
+/* name is NULL inside arrays and at the top. */
+void json_object(struct json *j, const char *name); /* opens */
+void json_array(struct json *j, const char *name);
+void json_end_object(struct json *j);
+void json_end_array(struct json *j);
+void json_u64(struct json *j, const char *name, uint64_t value);
+void json_i64(struct json *j, const char *name, int64_t value);
+void json_bool(struct json *j, const char *name, bool value);
+void json_null(struct json *j, const char *name);
+void json_double(struct json *j, const char *name, double value, unsigned n_decimals);
+void json_hex(struct json *j, const char *name, uint64_t value); /* "0x..." */
+void json_hex_bytes(struct json *j, const char *name, const uint8_t *bytes, size_t len);
+void json_text(struct json *j, const char *name, const char *text); /* NULL: null */
+void json_bytes(struct json *j, const char *name, const char *bytes, size_t len);
+
+/* Ends the line after a top-level value and makes ready for the next one. */
+void json_line(struct json *j);
+
+#endif

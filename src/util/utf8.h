@@ -1,0 +1,11 @@
+/* util/utf8.h - recognising UTF-8. */
+#ifndef UTIL_UTF8_H
+#define UTIL_UTF8_H
+
+#include "base/compiler.h"
+
+/* Length in bytes of the valid character at p, or 0 when what is there is not one (cut short,
+ * overlong, a surrogate, beyond U+10FFFF). left is at least 1. */
+unsigned utf8_length(const uint8_t *p, size_t left);
+
+#endif

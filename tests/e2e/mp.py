@@ -1,0 +1,250 @@
+"""Shared ground of the whole-line tests: runs programs bare, counted or recorded, and reads results.
+
+A test file ends with `mp.main()`. It finds the build in $MP_BUILD and the sources in $MP_SRC.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SRC = pathlib.Path(os.environ.get("MP_SRC", pathlib.Path(__file__).resolve().parents[2]))
+BUILD = pathlib.Path(os.environ.get("MP_BUILD", SRC / "build/release"))
+LIBRARY = BUILD / "libmemory_profiler.so"
+CLI = BUILD / "memory-profiler-cli"
+PROGRAMS = BUILD / "tests/programs"
+TRUTH = BUILD / "tests/truth/libmp_truth_count.so"
+
+TIMEOUT_S = 60
+COUNTS = ("allocations", "reallocations", "frees", "bytes_allocated")
+IS_ROOT = os.geteuid() == 0
+
+
+def program(name):
+    return str(PROGRAMS / name)
+
+
+def clean_environment():
+    """The same for every run: nothing of the caller's leaks in, nothing is left to chance."""
+    return {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": "/nonexistent",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "PYTHONHASHSEED": "0",
+        "PERL_HASH_SEED": "0",
+        "PERL_PERTURB_KEYS": "0",
+    }
+
+
+class Result:
+    """What a run left: code as in subprocess (-N: ended by signal N), output, files."""
+
+    def __init__(self, code, stdout, stderr):
+        self.code = code
+        self.stdout = stdout
+        self.stderr = stderr
+        self.recordings = []
+        self.log = ""
+
+    @property
+    def recording(self):
+        if len(self.recordings) != 1:
+            raise AssertionError(f"expected one recording, found {self.recordings}\n{self.log}")
+        return self.recordings[0]
+
+    def behaviour(self):
+        return self.code, self.stdout
+
+
+class Hang(AssertionError):
+    pass
+
+
+def no_core_dump():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def where_it_hangs(pid):
+    """Stacks of a process that did not end in time, for the report."""
+    if not shutil.which("gdb"):
+        return "(no gdb to look at it)"
+    command = ["gdb", "-p", str(pid), "-batch", "-nx", "-iex", "set debuginfod enabled off",
+               "-ex", "thread apply all bt 20"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False,
+                              timeout=60).stdout[-6000:]
+    except subprocess.TimeoutExpired:
+        return "(gdb did not end either)"
+
+
+def run(argv, env=None, cwd=None, stdin=None, timeout=TIMEOUT_S, setup=None, pass_fds=()):
+    """Runs argv to its end in its own process group. setup runs in the child before exec."""
+    def prepare():
+        no_core_dump()
+        if setup:
+            setup()
+
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        # Files, not pipes: a pipe would wait for every child that still holds it.
+        child = subprocess.Popen(
+            [str(a) for a in argv], env=env, cwd=cwd, stdout=out, stderr=err,
+            stdin=stdin if stdin is not None else subprocess.DEVNULL,
+            preexec_fn=prepare, start_new_session=True, pass_fds=pass_fds)
+        try:
+            code = child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            story = where_it_hangs(child.pid)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+            raise Hang(f"{argv} did not end within {timeout} s\n{story}") from None
+        out.seek(0)
+        err.seek(0)
+        return Result(code, out.read(), err.read())
+
+
+def info(*paths):
+    """What `info --json` says of each file; it must accept all of them."""
+    done = subprocess.run([CLI, "info", "--json", *map(str, paths)], capture_output=True,
+                          text=True, check=False, timeout=300)
+    if done.returncode != 0:
+        raise AssertionError(f"info --json {paths[0]}: exit {done.returncode}: {done.stderr}")
+    found, at = [], 0
+    text = done.stdout.strip()
+    decoder = json.JSONDecoder()
+    while at < len(text):
+        value, at = decoder.raw_decode(text, at)
+        found += value if isinstance(value, list) else [value]
+        while at < len(text) and text[at] in " \r\n\t,":
+            at += 1
+    if len(found) != len(paths):
+        raise AssertionError(f"info of {len(paths)} files gave {len(found)} objects")
+    return found[0] if len(paths) == 1 else found
+
+
+def read_totals(path):
+    """The totals that libmp_truth_count.so left in a file (struct totals in tests/truth/count.c)."""
+    magic, allocations, reallocations, frees, total_bytes, _ = struct.unpack(
+        "<6Q", pathlib.Path(path).read_bytes())
+    if magic != 0x31544e554f435054:
+        raise AssertionError(f"{path} holds no totals")
+    return dict(zip(COUNTS, (allocations, reallocations, frees, total_bytes)))
+
+
+class TestCase(unittest.TestCase):
+    """A test with a folder of its own (self.dir) that is gone afterwards."""
+
+    maxDiff = 4000
+
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="mp-e2e-"))
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        # Two paths of one length: programs that look at their environment see no difference.
+        self.library = self.dir / "recorder" / LIBRARY.name
+        self.truth = self.dir / "counter_" / LIBRARY.name
+        for link, target in ((self.library, LIBRARY), (self.truth, TRUTH)):
+            link.parent.mkdir()
+            link.symlink_to(target)
+        self.n_runs = 0
+
+    # -- running ---------------------------------------------------------------------------------
+
+    def bare(self, argv, env=None, **how):
+        return run(argv, {**clean_environment(), **(env or {})}, cwd=how.pop("cwd", self.dir), **how)
+
+    def recorder_environment(self, folder, **options):
+        """Environment that records into folder; options are MEMORY_PROFILER_<name>=value."""
+        env = clean_environment()
+        env["LD_PRELOAD"] = str(self.library)
+        env["MEMORY_PROFILER_OUTPUT"] = f"{folder}/%p_%n.dat"
+        env["MEMORY_PROFILER_LOG"] = "warn"
+        env["MEMORY_PROFILER_LOGFILE"] = f"{folder}/log.%p"
+        for name, value in options.items():
+            if value is None:
+                env.pop("MEMORY_PROFILER_" + name, None)
+            else:
+                env["MEMORY_PROFILER_" + name] = str(value)
+        return env
+
+    def new_folder(self):
+        self.n_runs += 1
+        folder = self.dir / f"run{self.n_runs:03}"
+        folder.mkdir()
+        return folder
+
+    def record(self, argv, env=None, folder=None, options=None, **how):
+        """Runs argv under the recorder; the result knows its recordings, its log and its folder."""
+        folder = folder or self.new_folder()
+        full = {**self.recorder_environment(folder, **(options or {})), **(env or {})}
+        result = run(argv, full, cwd=how.pop("cwd", self.dir), **how)
+        return self.collect(result, folder)
+
+    def collect(self, result, folder):
+        result.folder = folder
+        result.recordings = sorted(folder.glob("*.dat"))
+        result.log = "".join(p.read_text(errors="replace") for p in sorted(folder.glob("log.*")))
+        return result
+
+    def counted(self, argv, env=None, **how):
+        """Runs argv under the counting library. Returns (result, totals)."""
+        folder = self.new_folder()
+        full = self.recorder_environment(folder)
+        full["LD_PRELOAD"] = str(self.truth)
+        full["MP_TRUTH_OUT"] = f"{folder}/totals"
+        result = run(argv, {**full, **(env or {})}, cwd=how.pop("cwd", self.dir), **how)
+        return result, read_totals(folder / "totals")
+
+    # -- judging ---------------------------------------------------------------------------------
+
+    def assert_same_behaviour(self, seen, expected):
+        self.assertEqual(expected.code, seen.code,
+                         f"exit status differs from the bare run\n{seen.stderr}\n{seen.log}")
+        self.assertEqual(expected.stdout, seen.stdout, "output differs from the bare run")
+        self.assertEqual(expected.stderr, seen.stderr, "stderr differs from the bare run")
+
+    def assert_nothing_lost(self, facts):
+        for key in ("lost_events", "unknown_frees", "duplicate_allocations"):
+            self.assertEqual(0, facts[key], f"{key} in {facts.get('executable')}")
+
+    def assert_exact(self, argv, at_least=100, env=None, options=None, **how):
+        """Bare, counted and recorded runs agree in behaviour, and the last two in every count."""
+        expected = self.bare(argv, env=env, **how)
+        counted, totals = self.counted(argv, env=env, **how)
+        self.assert_same_behaviour(counted, expected)
+        # The recorder's environment has the counter's variable, so that both are equally big.
+        folder = self.new_folder()
+        full = {"MP_TRUTH_OUT": f"{folder}/totals", **(env or {})}
+        seen = self.record(argv, env=full, folder=folder, options=options, **how)
+        self.assert_same_behaviour(seen, expected)
+        facts = info(seen.recording)
+        self.assertGreaterEqual(totals["allocations"], at_least, "the test is too small to tell")
+        self.assertEqual(totals, {key: facts[key] for key in COUNTS})
+        self.assert_nothing_lost(facts)
+        self.assertTrue(facts["complete"])
+        self.assertEqual(totals["allocations"] - totals["frees"], facts["live_count"])
+        return seen, facts
+
+
+def needs_root(reason):
+    return unittest.skipUnless(IS_ROOT, f"needs root: {reason}")
+
+
+def needs_tool(name):
+    return unittest.skipUnless(shutil.which(name, path=clean_environment()["PATH"] + ":" +
+                                            os.environ.get("PATH", "")),
+                               f"{name} is not installed")
+
+
+def main():
+    for path in (LIBRARY, CLI, TRUTH):
+        if not path.exists():
+            sys.exit(f"{path} is not built")
+    unittest.main(verbosity=2)

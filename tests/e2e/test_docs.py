@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Runs the examples of the documents: they work as written, or the document is wrong.
+
+Blocks marked sh are run whole; of blocks marked console the lines that start with "$ " are; in man
+pages the lines between .EX and .EE after a line `.\\" run`. Other blocks are only shown. Each
+document runs in a folder of its own, in order, where the two binaries and ./your_application lie.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+FENCE = re.compile(r"^```(sh|console)\n(.*?)^```$", re.S | re.M)
+MAN = re.compile(r'^\.\\" run\n\.EX\n(.*?)^\.EE$', re.S | re.M)
+TIMEOUT_S = 60
+
+
+def blocks(path):
+    """(line number, script) of each runnable block of a document."""
+    text = path.read_text()
+    if path.suffix == ".md":
+        for m in FENCE.finditer(text):
+            script = m[2]
+            if m[1] == "console":
+                script = "".join(line[2:] for line in script.splitlines(True)
+                                 if line.startswith("$ "))
+            yield text.count("\n", 0, m.start()) + 1, script
+    else:
+        for m in MAN.finditer(text):
+            yield text.count("\n", 0, m.start()) + 1, m[1].replace("\\-", "-").replace("\\e", "\\")
+
+
+def prepare(folder, build, src):
+    (folder / "target").mkdir()
+    (folder / "target/release").symlink_to(build)
+    for name in ("libmemory_profiler.so", "memory-profiler-cli"):
+        (folder / name).symlink_to(build / name)
+    (folder / "your_application").symlink_to(build / "tests/programs/demo")
+    for name in ("include", "docs", "README.md"):
+        (folder / name).symlink_to(src / name)
+
+
+def run_document(path, build, src):
+    """How many blocks ran; the text of the first failure or None."""
+    n = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        prepare(folder, build, src)
+        env = {key: value for key, value in os.environ.items()
+               if not key.startswith("MEMORY_PROFILER_")}
+        env.update(HOME=name, PATH=f"{build}:{env['PATH']}")
+        for line, script in blocks(path):
+            n += 1
+            done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=env,
+                                  text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, timeout=TIMEOUT_S, check=False)
+            if done.returncode != 0:
+                where = f"{path.relative_to(src)}:{line}"
+                return n, f"{where}: exit {done.returncode}\n{script}--- output\n{done.stdout}"
+    return n, None
+
+
+def main():
+    build, src = pathlib.Path(os.environ["MP_BUILD"]), pathlib.Path(os.environ["MP_SRC"])
+    documents = [src / "README.md", *sorted((src / "docs").rglob("*.md")),
+                 *sorted((src / "docs/man").glob("*.[1-8]"))]
+    total, failures = 0, []
+    for path in documents:
+        n, failure = run_document(path, build, src)
+        total += n
+        if failure:
+            failures.append(failure)
+    print("\n".join(failures), f"{total} blocks run, {len(failures)} documents failed", sep="\n")
+    if total == 0:
+        print("no runnable block was found: the marks must have changed")
+    return int(bool(failures) or total == 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

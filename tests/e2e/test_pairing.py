@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Pairing is exact: 16 threads free each other's blocks, and the recording has the same pairs."""
+import os
+import subprocess
+
+import mp
+
+N_BLOCKS = int(os.environ.get("MP_PAIRS_BLOCKS", 20_000_000))
+N_THREADS = 16
+
+
+class Pairing(mp.TestCase):
+    def test_every_block_of_a_stress_run(self):
+        logs = self.dir / "logs"
+        logs.mkdir()
+        seen = self.record([mp.program("stress_pairs"), logs, N_BLOCKS, N_THREADS], timeout=240,
+                           options={"WRITE_BINARIES_TO_OUTPUT": 0})
+        self.assertEqual(0, seen.code, seen.stderr)
+        self.assertEqual(f"{N_BLOCKS} blocks, {N_BLOCKS} freed\n".encode(), seen.stdout)
+        # The test is about blocks that change hands: most of them must have.
+        own = n = 0
+        for slot in range(N_THREADS):
+            ids = memoryview((logs / f"free_{slot}.bin").read_bytes()).cast("Q")
+            sample = ids[::97]
+            n += len(sample)
+            own += sum(1 for i in sample if i >> 40 == slot)
+        self.assertLess(own, n * 0.9, "threads hardly ever freed a block of another")
+
+        facts = mp.info(seen.recording)
+        self.assert_nothing_lost(facts)
+        self.assertGreaterEqual(facts["allocations"], N_BLOCKS)
+        self.assertLess(facts["allocations"], N_BLOCKS + 1000)
+        self.assertEqual(0, facts["reallocations"])
+        self.assertGreaterEqual(facts["threads"], N_THREADS)
+
+        done = subprocess.run([mp.BUILD / "tests/truth/pairs_check", seen.recording, logs],
+                              capture_output=True, text=True, check=False, timeout=240)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        print(done.stdout.strip())
+
+
+if __name__ == "__main__":
+    mp.main()

@@ -1,0 +1,281 @@
+"""Each check of tools/ can fail: toy trees that are wrong in one way, and right ones that pass."""
+import contextlib
+import io
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("MP_SRC", pathlib.Path(__file__).parents[2]))
+TOOLS = ROOT / "tools"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(TOOLS))
+
+import check_docs  # noqa: E402
+import check_layers  # noqa: E402
+import check_limits  # noqa: E402
+import check_symbols  # noqa: E402
+import gen_env_docs  # noqa: E402
+import run_tests  # noqa: E402
+
+
+class Toy(unittest.TestCase):
+    """A temporary tree; write() fills it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+
+class Layers(Toy):
+    def complaints(self, name, text):
+        self.write(name, text)
+        return check_layers.check(self.root)
+
+    def test_allowed_include_passes(self):
+        self.assertEqual(self.complaints("src/record/ring.c", '#include "base/bits.h"\n'), [])
+
+    def test_recorder_may_not_see_util(self):
+        found = self.complaints("src/record/hooks.c", '#include <x.h>\n#include "util/vec.h"\n')
+        self.assertEqual(found, ["src/record/hooks.c:2: record/ may not include util/"])
+
+    def test_private_header_of_another_folder(self):
+        found = self.complaints("src/query/scan.c", '#include "store/store_i.h"\n')
+        self.assertIn("private", found[0])
+
+    def test_c_file_is_not_a_header(self):
+        self.assertIn("not a header", self.complaints("src/base/a.c", '#include "base/b.c"\n')[0])
+
+    def test_unqualified_include(self):
+        self.write("src/base/b.h", "")
+        self.assertIn("folder/file.h", self.complaints("src/base/a.c", '#include "b.h"\n')[0])
+
+    def test_public_header_is_free(self):
+        text = '#include "memory_profiler.h"\n'
+        self.assertEqual(self.complaints("src/record/control.c", text), [])
+
+    def test_unknown_folder(self):
+        self.assertIn("no row", self.complaints("src/misc/a.c", "")[0])
+
+    def test_cpu_name_outside_arch(self):
+        found = self.complaints("src/unwind/walk.c", "#ifdef __x86_64__\n#endif\n")
+        self.assertIn("CPU names", found[0])
+        self.assertEqual(len(found), 1)
+
+    def test_cpu_name_inside_arch_passes(self):
+        self.assertEqual(self.complaints("src/arch/x86_64/regs.h", "#ifdef __x86_64__\n"), [])
+
+    def test_header_of_one_cpu_stays_behind_the_contract(self):
+        text = '#include "arch/x86_64/regs.h"\n'
+        self.assertIn("one CPU", self.complaints("src/unwind/walk.c", text)[0])
+
+    def test_third_party_header_has_one_user(self):
+        self.write("src/format/compress.c", "#include <lz4.h>\n")
+        self.assertIn("2 files", self.complaints("src/format/block.c", "#include <lz4hc.h>\n")[0])
+
+    def test_unit_test_sees_its_folder_and_its_private_header(self):
+        self.write("src/unwind/cfi.c", "")
+        text = '#include "unwind/unwind_i.h"\n#include "harness/test.h"\n#include "base/bits.h"\n'
+        self.assertEqual(self.complaints("tests/unit/test_cfi_rows.c", text), [])
+
+    def test_unit_test_of_the_recorder_may_not_see_util(self):
+        self.write("src/record/ring.c", "")
+        found = self.complaints("tests/unit/test_ring.c", '#include "util/err.h"\n')
+        self.assertIn("may not include util/", found[0])
+
+    def test_program_may_not_see_our_sources(self):
+        found = self.complaints("tests/programs/leak.c", '#include "base/bits.h"\n')
+        self.assertIn("may not include base/", found[0])
+
+
+class Limits(Toy):
+    def complaints(self, name, text):
+        self.write(name, text)
+        return check_limits.check(self.root)
+
+    def function(self, body, signature="int f(void)"):
+        return f"{signature}\n{{\n{body}}}\n"
+
+    def test_small_file_passes(self):
+        self.assertEqual(self.complaints("src/base/a.c", self.function("\treturn 0;\n")), [])
+
+    def test_long_files(self):
+        self.assertEqual(self.complaints("src/base/a.c", "\n" * 1000), [])
+        self.assertIn("1001 lines", self.complaints("src/base/a.c", "\n" * 1001)[0])
+        self.assertIn("401 lines", self.complaints("src/base/a.h", "\n" * 401)[-1])
+
+    def test_long_function(self):
+        self.assertEqual(self.complaints("src/base/a.c", self.function("\tx();\n" * 100)), [])
+        found = self.complaints("src/base/a.c", self.function("\tx();\n" * 101))
+        self.assertEqual(found, ["src/base/a.c:2: function of 101 lines (at most 100)"])
+
+    def test_many_parameters(self):
+        six = "int f(int a, int b, void (*c)(int, int, int), int d,\n      int e, int g{})"
+        self.assertEqual(self.complaints("src/base/a.c", self.function("", six.format(""))), [])
+        found = self.complaints("src/base/a.c", self.function("", six.format(", int h")))
+        self.assertIn("7 parameters", found[0])
+
+    def test_raw_system_call_has_seven(self):
+        signature = "long s(long n, long a, long b, long c, long d, long e, long f)"
+        text = self.function("", signature)
+        self.assertEqual(self.complaints("src/arch/x86_64/syscall.h", text), [])
+
+    def test_deep_nesting(self):
+        def nest(n):
+            opening = "".join("\t" * (i + 1) + "if (x) {\n" for i in range(n))
+            closing = "".join("\t" * (i + 1) + "}\n" for i in reversed(range(n)))
+            return opening, closing
+        opening, closing = nest(4)
+        shallow = self.function(opening + "\t\t\t\t\tstruct a b = {0, {1}};\n" + closing)
+        self.assertEqual(self.complaints("src/base/a.c", shallow), [])
+        deep = self.function(opening + "\t\t\t\t\tif (y)\n\t\t\t\t\t\tz();\n" + closing)
+        self.assertIn("nesting of 5", self.complaints("src/base/a.c", deep)[0])
+        opening, closing = nest(5)
+        self.assertIn("nesting of 5",
+                      self.complaints("src/base/a.c", self.function(opening + closing))[0])
+
+    def test_braces_in_text_do_not_count(self):
+        text = self.function('\tputs("{{{{{{"); /* {{{{{{ */\n')
+        self.assertEqual(self.complaints("src/base/a.c", text), [])
+
+    def test_same_name_twice(self):
+        self.write("src/base/list.h", "")
+        self.assertIn("already", self.complaints("src/util/list.h", "")[0])
+
+    def test_same_name_in_two_cpus_passes(self):
+        self.write("src/arch/arm/regs.h", "")
+        self.assertEqual(self.complaints("src/arch/x86_64/regs.h", ""), [])
+
+    def test_allow_list(self):
+        self.write("tools/limits.allow", "# why\nsrc/base/a.c:file\n")
+        self.assertEqual(self.complaints("src/base/a.c", "\n" * 1001), [])
+
+    def test_our_own_allow_list_is_empty(self):
+        self.assertEqual((TOOLS / "limits.allow").read_text().strip(), "")
+
+
+class Symbols(Toy):
+    MAP = "MP_1 {\nglobal: /* hooks */\n\tmalloc;\n\tmemory_profiler_*;\nlocal:\n\t*;\n};\n"
+    CODE = ("int memory_profiler_start(void) { return 0; }\n"
+            "void *malloc(unsigned long n) { return 0; }\n")
+
+    def run_check(self, code, exports=MAP, imports="# none\n"):
+        source = self.write("a.c", code)
+        library = self.root / "a.so"
+        cc = os.environ.get("CC", "cc")
+        subprocess.run([cc, "-shared", "-fPIC", "-w", "-fno-builtin", "-fno-stack-protector",
+                        "-o", library, source], check=True)
+        lists = [str(self.write("exports.map", exports)), str(self.write("imports.allow", imports))]
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            code = check_symbols.main(["", str(library), *lists])
+        return code, out.getvalue()
+
+    def test_as_listed_passes(self):
+        self.assertEqual(self.run_check(self.CODE), (0, ""))
+
+    def test_unlisted_export(self):
+        code, out = self.run_check(self.CODE + "int helper(void) { return 1; }\n")
+        self.assertEqual(code, 1)
+        self.assertIn("exports helper", out)
+
+    def test_missing_export(self):
+        code, out = self.run_check(self.CODE.replace("*malloc", "*my_malloc"))
+        self.assertEqual(code, 1)
+        self.assertIn("does not define malloc", out)
+
+    def test_unlisted_import(self):
+        code, out = self.run_check(self.CODE.replace("return 0; }\nvoid", "return puts(); }\nvoid"))
+        self.assertEqual(code, 1)
+        self.assertIn("uses puts", out)
+
+    def test_listed_import_passes(self):
+        code, _ = self.run_check(self.CODE.replace("return 0; }\nvoid", "return puts(); }\nvoid"),
+                                 imports="puts # said so\n")
+        self.assertEqual(code, 0)
+
+
+class Format(Toy):
+    def run_check(self, text):
+        self.write("src/base/a.c", text)
+        shutil.copy(ROOT / ".clang-format", self.root)
+        return subprocess.run([TOOLS / "check_format.py", self.root], check=False,
+                              capture_output=True).returncode
+
+    def setUp(self):
+        super().setUp()
+        if not shutil.which("clang-format-14") and not shutil.which("clang-format"):
+            self.skipTest("clang-format is not installed")
+
+    def test_formatted_passes(self):
+        self.assertEqual(self.run_check("int f(void)\n{\n\treturn 0;\n}\n"), 0)
+
+    def test_unformatted_fails(self):
+        self.assertNotEqual(self.run_check("int f(void) { return 0; }\n"), 0)
+
+
+class Docs(Toy):
+    DEF = ('/* OPTION(not, an, "entry", "x") */\n#ifndef OPTION\n#endif\n'
+           'OPTION(output, STRING, "a_%e.dat", "Where to, with (brackets), commas "\n'
+           '       "and \\"quotes\\".\\n\\n   * `%p` -> pid")\n'
+           'OPTION(LOG, LEVEL, NULL, "Level.") // OPTION(\n')
+
+    def test_entries_are_read(self):
+        first, second = gen_env_docs.parse_options(self.DEF)
+        self.assertEqual(first, ("MEMORY_PROFILER_OUTPUT", "string", "a_%e.dat",
+                                 'Where to, with (brackets), commas and "quotes".\n\n'
+                                 "   * `%p` -> pid"))
+        self.assertEqual(second, ("MEMORY_PROFILER_LOG", "level", None, "Level."))
+
+    def test_broken_entries_are_refused(self):
+        for text in ('OPTION(a, b, "c"', 'OPTION(a, b, "c")', 'OPTIN(a, b, "c", "d")'):
+            with self.assertRaises(gen_env_docs.BadEntry):
+                gen_env_docs.parse_options(text)
+
+    def quiet_check(self):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            return check_docs.check(self.root), out.getvalue()
+
+    def test_stale_document_fails_until_written(self):
+        source = self.write("src/record/options.def", self.DEF)
+        target = self.write("docs/ENVIRONMENT.md", "old")
+        failed, out = self.quiet_check()
+        self.assertTrue(failed)
+        self.assertIn("run tools/gen_env_docs.py", out)
+        self.assertEqual(gen_env_docs.main(["", str(source), str(target)]), 0)
+        self.assertEqual(self.quiet_check(), (False, ""))
+        source.write_text(self.DEF.replace("Level.", "Other."))
+        self.assertTrue(self.quiet_check()[0])
+
+    def test_broken_link_fails(self):
+        self.write("src/record/options.def", "")
+        gen_env_docs.main(["", str(self.root / "src/record/options.def"),
+                           str(self.write("docs/ENVIRONMENT.md", ""))])
+        self.write("README.md", "[a](docs/ENVIRONMENT.md#x) [b](https://example.org) [c](no.md)\n")
+        failed, out = self.quiet_check()
+        self.assertTrue(failed)
+        self.assertEqual(out, "README.md:1: no such file: no.md\n")
+
+
+class Totals(unittest.TestCase):
+    def test_sums_over_runs_and_names_what_was_skipped(self):
+        results = [("a", {"name": "x", "result": "OK"}), ("b", {"name": "x", "result": "TIMEOUT"}),
+                   ("b", {"name": "y", "result": "FAIL"}),
+                   ("b", {"name": "z", "result": "SKIP", "stdout": "no\nroot needed\n"})]
+        line, notes, failed = run_tests.summary(results)
+        self.assertEqual(line, "1 passed, 2 failed, 1 skipped")
+        self.assertEqual(notes, ["skipped: z (b): root needed"])
+        self.assertEqual(failed, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

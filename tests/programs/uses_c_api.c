@@ -1,0 +1,93 @@
+/* uses_c_api HOW - uses memory_profiler.h, and runs without the library as well.
+ *
+ * HOW: start_stop, markers, timestamp, toggle_files, sync. Sizes of the blocks tell them apart.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory_profiler.h"
+
+static void *blocks[16];
+
+static void start_stop(void)
+{
+	blocks[0] = malloc(30001);
+	if (memory_profiler_start)
+		memory_profiler_start();
+	blocks[1] = malloc(30002);
+	if (memory_profiler_stop)
+		memory_profiler_stop();
+	blocks[2] = malloc(30003);
+	free(blocks[0]);
+	free(blocks[1]);
+	if (memory_profiler_start)
+		memory_profiler_start();
+	blocks[3] = malloc(30004);
+}
+
+static void markers(void)
+{
+	for (unsigned i = 1; i <= 3; i++) {
+		if (memory_profiler_set_marker)
+			memory_profiler_set_marker(i * 1000003);
+		blocks[i] = malloc(40000 + i);
+	}
+	if (memory_profiler_set_marker)
+		memory_profiler_set_marker(4294967295u);
+}
+
+static void timestamp(void)
+{
+	blocks[0] = malloc(45001);
+	if (memory_profiler_override_next_timestamp)
+		memory_profiler_override_next_timestamp(1234567890123ull);
+	blocks[1] = malloc(45002);
+	blocks[2] = malloc(45003);
+}
+
+static void toggle_files(void)
+{
+	blocks[0] = malloc(46001);
+	if (memory_profiler_stop)
+		memory_profiler_stop();
+	blocks[1] = malloc(46002);
+	if (memory_profiler_start)
+		memory_profiler_start();
+	blocks[2] = malloc(46003);
+	free(blocks[0]);
+	if (memory_profiler_stop)
+		memory_profiler_stop();
+	if (memory_profiler_start)
+		memory_profiler_start();
+	blocks[3] = malloc(46004);
+}
+
+static void sync_now(void)
+{
+	blocks[0] = malloc(47001);
+	if (memory_profiler_sync)
+		memory_profiler_sync();
+	printf("synced\n");
+	fflush(stdout);
+	getchar(); /* the test looks into the recording meanwhile */
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(how, "start_stop"))
+		start_stop();
+	else if (!strcmp(how, "markers"))
+		markers();
+	else if (!strcmp(how, "timestamp"))
+		timestamp();
+	else if (!strcmp(how, "toggle_files"))
+		toggle_files();
+	else if (!strcmp(how, "sync"))
+		sync_now();
+	printf("done\n");
+	return 0;
+}

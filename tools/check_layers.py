@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Fails when a file includes a folder that it may not see, or names a CPU outside src/arch/.
+
+usage: check_layers.py [root]
+docs/ARCHITECTURE.md explains the table. Files below tests/ follow the folder that they test.
+"""
+import pathlib
+import re
+import sys
+
+MAY = {  # folder of src/: folders it may include besides itself
+    "base": "", "arch": "base", "format": "base", "unwind": "base arch",
+    "record": "base arch format unwind",
+    "util": "base", "collect": "base util format", "symbol": "base util", "store": "base util",
+    "ingest": "base util format symbol store", "query": "base util store",
+    "export": "base util store query", "serve": "base util store query export",
+    "cli": "base util format collect ingest store query export serve",
+}
+# folder outside src/: what it may include. "" = no folder of src/: these programs know the
+# recorder only from outside.
+OUTSIDE = {
+    "tests/harness": "harness", "tests/programs": "", "tests/truth": "",
+    "tests/e2e": "base format util ingest", "bench": " ".join(MAY),
+}
+PUBLIC = "memory_profiler.h"  # the only header in include/
+ONE_USER = ("lz4",)  # third-party headers that one file of src/ wraps for all others
+CPU_NAMES = re.compile(r"__x86_64__|__amd64__|__i386__|__aarch64__|__arm__|__riscv|__mips")
+CPU_NAMES_ALLOWED = ("src/arch/", "src/base/compiler.h")
+INCLUDE = re.compile(r'\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
+
+
+def folder_under_test(root, path):
+    """The folder of src/ that tests/unit/test_<module>.c or tests/fuzz/fuzz_<module>.c tests."""
+    module = re.sub(r"^(test|fuzz)_", "", path.stem)
+    stems = {p.stem.removesuffix("_i"): p.relative_to(root).parts[1]
+             for p in sorted((root / "src").rglob("*.[chS]"))}
+    words = module.split("_")
+    for n in range(len(words), 0, -1):  # ring_wraps -> ring_wraps, then ring
+        name = "_".join(words[:n])
+        if name in stems:
+            return stems[name]
+        if name in MAY:
+            return name
+    return None
+
+
+def allowed(root, path):
+    """(own folder, folders that may be included, folder whose private headers may be)."""
+    rel = path.relative_to(root)
+    if rel.parts[0] == "src":
+        here = rel.parts[1]
+        return here, [here, *MAY.get(here, "").split()], here
+    if rel.parts[:2] in (("tests", "unit"), ("tests", "fuzz")):
+        here = folder_under_test(root, path)
+        return rel.parts[1], ["harness", *([here, *MAY[here].split()] if here else [])], here
+    outside = "/".join(rel.parts[:2]) if rel.parts[0] == "tests" else rel.parts[0]
+    return outside, OUTSIDE.get(outside, "").split(), None
+
+
+def complaint(root, path, name, here, may, private):
+    """Why `path` may not include "name", or None."""
+    folder, slash, file = name.partition("/")
+    if name == PUBLIC:
+        return None
+    if name.endswith(".c"):
+        return "a .c is not a header"
+    if not slash:
+        beside = (path.parent / name).exists() and not path.is_relative_to(root / "src")
+        return None if beside else "write folder/file.h"
+    if folder not in may:
+        return f"{here}/ may not include {folder}/"
+    if folder == "arch" and "/" in file and here != "arch":
+        return f"{name} belongs to one CPU: include arch/arch.h or arch/cpu.h"
+    if file.endswith("_i.h") and folder != private:
+        return f"{name} is private to {folder}/"
+    return None
+
+
+def check(root):
+    found = []
+    users = {}
+    files = [p for top in ("src", "tests", "bench") for p in sorted((root / top).rglob("*"))
+             if p.suffix in (".c", ".h", ".S", ".cc", ".cpp", ".def") and p.is_file()]
+    for path in files:
+        rel = path.relative_to(root).as_posix()
+        here, may, private = allowed(root, path)
+        if rel.startswith("src/") and here not in MAY:
+            found.append(f"{rel}:1: {here}/ has no row in tools/check_layers.py")
+            continue
+        for no, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if (CPU_NAMES.search(line) and rel.startswith("src/")
+                    and not rel.startswith(CPU_NAMES_ALLOWED)):
+                found.append(f"{rel}:{no}: CPU names stay in src/arch/")
+            m = INCLUDE.match(line)
+            if not m:
+                continue
+            if m[1]:
+                why = complaint(root, path, m[1], here, may, private)
+                if why:
+                    found.append(f"{rel}:{no}: {why}")
+            for third in ONE_USER if m[2] and rel.startswith("src/") else ():
+                if m[2].startswith(third):
+                    users.setdefault(third, set()).add(rel)
+    for third, rels in users.items():
+        if len(rels) > 1:
+            found.append(f"{min(rels)}:1: <{third}*> is included by {len(rels)} files, one may")
+    return found
+
+
+if __name__ == "__main__":
+    problems = check(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    print("\n".join(problems), end="\n" if problems else "")
+    sys.exit(bool(problems))

@@ -1,0 +1,79 @@
+#!/bin/sh
+# Installs the missing Debian packages of the given groups (build, test), and only those.
+# What is already there counts, wherever it came from: a tool on PATH, a library the compiler finds.
+# As root or through sudo; elsewhere it says what is needed and stops. DEPS=skip make ... avoids it.
+set -eu
+
+# group package probe...
+#   a word  = this tool is on PATH
+#   lib:F   = the C compiler finds the file F      rt:F = clang finds its run-time library F
+packages() {
+	cat <<-LIST
+	build build-essential gcc g++ make ar
+	build meson meson
+	build ninja-build ninja
+	build pkg-config pkg-config
+	build python3 python3
+	build liblz4-dev lib:liblz4.a
+	build libcmocka-dev lib:libcmocka.so
+	test clang clang
+	test libclang-rt-14-dev rt:libclang_rt.fuzzer-$(uname -m).a
+	test clang-format-14 clang-format-14
+	test binutils nm addr2line readelf
+	test git git
+	test jq jq
+	test sqlite3 sqlite3
+	test perl perl
+	test rustc rustc
+	test gdb gdb
+	LIST
+}
+
+present() {
+	for probe in "$@"; do
+		case $probe in
+		lib:*) found=$(cc -print-file-name="${probe#lib:}" 2>/dev/null) || return 1 ;;
+		rt:*) found=$(clang -print-file-name="${probe#rt:}" 2>/dev/null) || return 1 ;;
+		*) found=$(command -v "$probe") || return 1 ;;
+		esac
+		case $found in */*) ;; *) return 1 ;; esac # -print-file-name echoes what it did not find
+	done
+}
+
+missing() {
+	packages | while read -r group package probes; do
+		case " $groups " in *" $group "*) ;; *) continue ;; esac
+		# shellcheck disable=SC2086 # probes are words
+		present $probes || echo "$package"
+	done
+}
+
+groups=${*:-build test}
+want=$(missing | tr '\n' ' ')
+want=${want% }
+[ -n "$want" ] || exit 0
+
+echo "memory-profiler needs these packages, which are missing: $want"
+if ! command -v apt-get >/dev/null; then
+	echo "There is no apt-get here: install what corresponds to them and run make again" \
+		"(DEPS=skip if they are there but not found)." >&2
+	exit 1
+fi
+if [ "$(id -u)" = 0 ]; then
+	as_root=
+elif command -v sudo >/dev/null; then
+	as_root=sudo
+else
+	echo "Not root and no sudo: ask somebody who is to run: apt-get install $want" >&2
+	exit 1
+fi
+# shellcheck disable=SC2086 # $want is a list of words
+{
+	$as_root apt-get update -q
+	$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $want
+}
+left=$(missing | tr '\n' ' ')
+if [ -n "$left" ]; then
+	echo "Still missing after the installation: $left" >&2
+	exit 1
+fi

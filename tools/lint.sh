@@ -1,0 +1,19 @@
+#!/bin/sh
+# Every check that needs no build. Runs all of them, then fails if one did.
+set -u
+failed=
+
+check() {
+	if "$@"; then
+		echo "ok      $1"
+	else
+		echo "FAILED  $1"
+		failed=yes
+	fi
+}
+
+check tools/check_layers.py
+check tools/check_limits.py
+check tools/check_format.py
+check tools/check_docs.py
+[ -z "$failed" ]
