@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""libc's semantics to the letter: programs that print what the allocator does at its edges."""
+import mp
+
+
+class Semantics(mp.TestCase):
+    def test_c_functions_at_their_edges(self):
+        for options in ({}, {"USE_SHADOW_STACK": 0}, {"GRAB_BACKTRACES_ON_FREE": 0},
+                        {"DISABLE_BY_DEFAULT": 1}, {"GATHER_MMAP_CALLS": 1}):
+            with self.subTest(options=options):
+                expected = self.bare([mp.program("semantics")])
+                self.assertEqual(0, expected.code)
+                self.assertIn(b"the block is as before: 1", expected.stdout)
+                self.assertIn(b"errno kept through calls that succeed: 1", expected.stdout)
+                seen = self.record([mp.program("semantics")], options=options)
+                self.assert_same_behaviour(seen, expected)
+
+    def test_c_functions_are_counted(self):
+        self.assert_exact([mp.program("semantics")], at_least=200)
+
+    def test_c_plus_plus_operators(self):
+        self.assert_exact([mp.program("semantics_cpp")], at_least=1000)
+
+    def test_operator_new_of_the_program(self):
+        self.assert_exact([mp.program("operator_new_own")], at_least=500)
+
+    def test_mmap_family_mallopt_and_trim(self):
+        expected = self.bare([mp.program("maps_memory")])
+        self.assertEqual(b"x 1 0 -1 1 0 1 1 1\n", expected.stdout)
+        for gather in (0, 1):
+            with self.subTest(gather=gather):
+                seen = self.record([mp.program("maps_memory")],
+                                   options={"GATHER_MMAP_CALLS": gather})
+                self.assert_same_behaviour(seen, expected)
+
+    def test_blocks_whose_realloc_failed_live_on(self):
+        seen, facts = self.assert_exact([mp.program("realloc_fails")], at_least=5)
+        live = mp.live_sizes(seen.recording)
+        # 50004 was freed by realloc(p, 0), 50005 after its realloc had failed.
+        self.assertEqual([50001, 50002, 90003], sorted(s for s in live if 50000 < s < 100000))
+        self.assertEqual(len(live), facts["live_count"])
+        self.assertEqual(sum(live), facts["live_bytes"])
+
+
+if __name__ == "__main__":
+    mp.main()
