@@ -125,8 +125,9 @@ static size_t find_fitting(const struct pairing *p, uint64_t addr)
 	return p->n_pending;
 }
 
-/* Lets events held back for addr happen as long as one fits. */
-static int settle(struct pairing *p, uint64_t addr, struct err *err)
+/* Lets events held back for addr happen as long as one fits. is_repair: an event that arrived just
+ * now made it possible, so those that waited had come in the wrong order. */
+static int settle(struct pairing *p, uint64_t addr, bool is_repair, struct err *err)
 {
 	while (p->bucket[bucket_of(addr)] > 0) {
 		size_t i = find_fitting(p, addr);
@@ -137,7 +138,7 @@ static int settle(struct pairing *p, uint64_t addr, struct err *err)
 			break;
 		op = p->pending[i];
 		remove_pending(p, i);
-		p->totals->repaired += op.is_waiting;
+		p->totals->repaired += is_repair && op.is_waiting;
 		r = apply_op(p, &op, err);
 		if (r < 0)
 			return r;
@@ -175,7 +176,7 @@ static int give_up_oldest(struct pairing *p, struct err *err)
 		if (op.is_begin)
 			p->lane[op.lane].open[op.open].state = PAIRING_ABSENT;
 	}
-	return settle(p, op.block.addr, err);
+	return settle(p, op.block.addr, false, err);
 }
 
 static int hold_back(struct pairing *p, struct pairing_op *op, struct err *err)
@@ -193,7 +194,7 @@ static int hold_back(struct pairing *p, struct pairing_op *op, struct err *err)
 	p->pending[p->n_pending++] = *op;
 	p->bucket[bucket_of(op->block.addr)]++;
 	p->next_deadline = p->pending[0].deadline_ticks;
-	r = settle(p, op->block.addr, err);
+	r = settle(p, op->block.addr, true, err);
 	if (r == 0 && p->n_pending > 0)
 		p->pending[p->n_pending - 1].is_waiting = true;
 	return r;
@@ -348,7 +349,7 @@ int pairing_realloc_cancel(struct pairing *p, uint32_t lane, struct err *err)
 		replaced.thread = open.release.thread;
 		account_end(p, &open.block, &replaced);
 	}
-	return settle(p, open.addr, err);
+	return settle(p, open.addr, true, err);
 }
 
 int pairing_gap(struct pairing *p, uint32_t lane, struct err *err)

@@ -2,11 +2,11 @@
 #include "util/human.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/units.h"
+#include "util/utf8.h"
 
 char *human_count(uint64_t n, char buf[HUMAN_BYTES])
 {
@@ -78,4 +78,22 @@ char *human_time(uint64_t realtime_ns, char buf[HUMAN_BYTES])
 	n = strftime(buf, HUMAN_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(buf + n, HUMAN_BYTES - n, ".%09uZ", (unsigned)(realtime_ns % NS_PER_S));
 	return buf;
+}
+
+void human_print_text(FILE *out, const char *text, size_t len)
+{
+	const uint8_t *p = (const uint8_t *)text;
+
+	for (size_t i = 0; i < len;) {
+		unsigned n = utf8_length(p + i, len - i);
+		bool is_control = p[i] < 0x20 || p[i] == 0x7f || (n == 2 && p[i] == 0xc2 && p[i + 1] < 0xa0);
+
+		if (n == 0 || is_control) {
+			fprintf(out, "\\x%02x", p[i]);
+			n = 1;
+		} else {
+			fwrite(p + i, 1, n, out);
+		}
+		i += n;
+	}
 }

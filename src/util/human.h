@@ -4,6 +4,8 @@
 #ifndef UTIL_HUMAN_H
 #define UTIL_HUMAN_H
 
+#include <stdio.h>
+
 #include "base/compiler.h"
 
 #define HUMAN_BYTES 32 /* enough for every text made here */
@@ -14,5 +16,9 @@ char *human_duration(uint64_t ns, char buf[HUMAN_BYTES]); /* 12.3 ms */
 
 /* RFC 3339 in UTC, with nanoseconds: 2026-11-15T06:02:51.000000001Z. */
 char *human_time(uint64_t realtime_ns, char buf[HUMAN_BYTES]);
+
+/* Prints text that came from a file: control characters (which could steer a terminal) and bytes
+ * that are not UTF-8 are shown as \xNN. */
+void human_print_text(FILE *out, const char *text, size_t len);
 
 #endif

@@ -130,6 +130,54 @@ def info(*paths):
     return found[0] if len(paths) == 1 else found
 
 
+def events(path):
+    """The events of a recording in order, as `dump` prints them: dicts with the kind in "e".
+
+    Stacks are resolved: "stack" is the list of frames, innermost first.
+    """
+    found, stacks = [], {}
+    with subprocess.Popen([CLI, "dump", str(path)], stdout=subprocess.PIPE, text=True) as dump:
+        for line in dump.stdout:
+            event = json.loads(line)
+            if event["e"] == "stack":
+                stacks[event["id"]] = event["frames"]
+            elif event["e"] != "module":
+                if "stack" in event:
+                    event["stack"] = stacks.get(event["stack"], [])
+                found.append(event)
+    if dump.returncode != 0:
+        raise AssertionError(f"dump {path}: exit {dump.returncode}")
+    return found
+
+
+def allocations(path):
+    return [e for e in events(path) if e["e"] == "alloc"]
+
+
+def live_sizes(path):
+    """Sizes of the blocks that nobody had freed at the end."""
+    live = {}
+    for e in events(path):
+        if e["e"] in ("free", "realloc_untracked"):
+            live.pop(e["addr"], None)
+        elif e["e"] == "realloc":
+            live.pop(e["old"], None)
+        if e["e"] in ("alloc", "realloc"):
+            live[e["addr"]] = e["size"]
+    return list(live.values())
+
+
+def calls_by_thread(path):
+    """{tid: {"allocations": n, "reallocations": n, "frees": n}}"""
+    names = {"alloc": "allocations", "realloc": "reallocations", "free": "frees"}
+    found = {}
+    for e in events(path):
+        if e["e"] in names:
+            calls = found.setdefault(e["tid"], dict.fromkeys(names.values(), 0))
+            calls[names[e["e"]]] += 1
+    return found
+
+
 def read_totals(path):
     """The totals that libmp_truth_count.so left in a file (struct totals in tests/truth/count.c)."""
     magic, allocations, reallocations, frees, total_bytes, _ = struct.unpack(

@@ -1,0 +1,9 @@
+/* cli/cli.h - the commands. Each gets its own name in argv[0] and returns the exit status. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+int cmd_dump(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+
+#endif

@@ -1,0 +1,180 @@
+/* cli/cmd_info.c - `memory-profiler-cli info`: what is in a recording. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/args.h"
+#include "cli/cli.h"
+#include "cli/info_text.h"
+#include "ingest/overview.h"
+#include "util/human.h"
+#include "util/json_write.h"
+
+static void json_list(struct json *j, const char *name, const struct facts_text *text)
+{
+	json_array(j, name);
+	for (size_t at = 0; at < text->len;) {
+		size_t len = strnlen(text->bytes + at, text->len - at);
+
+		json_bytes(j, NULL, text->bytes + at, len);
+		at += len + 1;
+	}
+	json_end_array(j);
+}
+
+static void json_process(struct json *j, const struct recording *r)
+{
+	const struct facts_process *p = &r->facts.process;
+	char buf[HUMAN_BYTES];
+
+	json_u64(j, "pid", r->header.pid);
+	json_text(j, "executable", p->executable.bytes);
+	json_list(j, "cmdline", &p->cmdline);
+	json_text(j, "arch", overview_arch(r));
+	json_text(j, "host", p->host.bytes);
+	json_text(j, "started_at", human_time(r->header.start_realtime_ns, buf));
+}
+
+static void json_totals(struct json *j, const struct overview *o)
+{
+	const struct replay_totals *t = &o->totals;
+
+	json_u64(j, "threads", o->n_threads);
+	json_u64(j, "allocations", t->allocations);
+	json_u64(j, "reallocations", t->reallocations);
+	json_u64(j, "frees", t->frees);
+	json_u64(j, "bytes_allocated", t->bytes_allocated);
+	json_u64(j, "live_count", t->live_count);
+	json_u64(j, "live_bytes", t->live_bytes);
+	json_u64(j, "peak_bytes", t->peak_bytes);
+	json_u64(j, "peak_at_ns", o->peak_at_ns);
+	json_u64(j, "unknown_frees", t->unknown_frees);
+	json_u64(j, "untracked_frees", t->untracked_frees);
+	json_u64(j, "untracked_reallocations", t->untracked_reallocations);
+	json_u64(j, "failed_reallocations", t->failed_reallocations);
+	json_u64(j, "duplicate_allocations", t->duplicate_allocations);
+	json_u64(j, "repaired_inversions", t->repaired);
+	json_u64(j, "mmaps", t->mmaps);
+	json_u64(j, "munmaps", t->munmaps);
+	json_u64(j, "mremaps", t->mremaps);
+	json_u64(j, "brks", t->brks);
+	json_u64(j, "markers", t->markers);
+	json_u64(j, "forks", t->forks);
+	json_u64(j, "stacks", t->stacks);
+	json_u64(j, "deepest_stack", t->deepest_stack);
+	json_object(j, "truncated_stacks");
+	for (unsigned i = STACK_END_NO_INFO; i < STACK_N_ENDS; i++) {
+		if (t->truncated[i])
+			json_u64(j, stacks_end_name(i), t->truncated[i]);
+	}
+	json_end_object(j);
+	json_u64(j, "guessed_stacks", t->guessed);
+}
+
+static void json_file(struct json *j, const struct recording *r, const struct overview *o)
+{
+	const uint64_t *f = r->status.field;
+
+	json_u64(j, "lost_events", o->lost_events);
+	json_u64(j, "lost_blocks", o->lost_blocks);
+	json_u64(j, "damaged_bytes", r->damage.n_bytes);
+	json_u64(j, "modules", o->n_modules);
+	json_u64(j, "embedded_files", o->n_embedded);
+	json_u64(j, "samples", r->facts.n_samples);
+	json_u64(j, "file_bytes", r->file.size_bytes);
+	json_u64(j, "events", o->totals.events);
+	json_u64(j, "event_bytes", r->event_bytes);
+	json_double(j, "bytes_per_event", o->bytes_per_event, 3);
+	json_array(j, "notes");
+	for (size_t i = 0; i < o->n_notes; i++)
+		json_text(j, NULL, o->note[i]);
+	json_end_array(j);
+	json_object(j, "recorder");
+	json_text(j, "version", r->facts.process.recorder.bytes);
+	json_u64(j, "writer_cpu_ns", f[STATUS_WRITER_CPU_NS]);
+	json_u64(j, "recorder_bytes", f[STATUS_RECORDER_BYTES]);
+	json_u64(j, "n_waits", f[STATUS_N_WAITS]);
+	json_u64(j, "n_walks", f[STATUS_N_WALKS]);
+	json_u64(j, "n_slow_walks", f[STATUS_N_SLOW_WALKS]);
+	json_u64(j, "n_rule_misses", f[STATUS_N_RULE_MISSES]);
+	json_end_object(j);
+}
+
+static void print_json(const char *path, const struct recording *r, const struct overview *o)
+{
+	char version[HUMAN_BYTES];
+	struct json j;
+
+	snprintf(version, sizeof(version), "%u.%u", r->header.version_major,
+		 r->header.version_minor);
+	json_init(&j, stdout);
+	json_object(&j, NULL);
+	json_text(&j, "file", path);
+	json_text(&j, "version", version);
+	json_bool(&j, "complete", o->is_complete);
+	json_text(&j, "ended", o->ended);
+	json_process(&j, r);
+	if (o->has_duration)
+		json_u64(&j, "duration_ns", o->duration_ns);
+	else
+		json_null(&j, "duration_ns");
+	json_totals(&j, o);
+	json_file(&j, r, o);
+	json_end_object(&j);
+	json_line(&j);
+}
+
+static int show(const char *path, bool as_json, struct err *err)
+{
+	struct recording *r = NULL;
+	struct overview o = {0};
+	int n = recording_open(path, &r, err);
+
+	if (n < 0)
+		return n;
+	n = overview_make(r, &o, err);
+	if (n < 0)
+		err_prefix(err, "%s", path);
+	else if (as_json)
+		print_json(path, r, &o);
+	else
+		info_text_print(path, r, &o);
+	overview_fini(&o);
+	recording_close(r);
+	return n;
+}
+
+int cmd_info(int argc, char **argv)
+{
+	bool as_json = false;
+	const struct args_option option[] = {
+		{.name = "json", .help = "one JSON object per file and line", .flag = &as_json},
+	};
+	const struct args_command command = {
+		.name = "info",
+		.operands = "FILE...",
+		.help = "Tells what is in recordings: process, time, threads, counts and bytes of\n"
+			"allocations, what was live at the end and at the peak, stacks, and what was\n"
+			"lost. A recording that is still being written can be looked at, too.\n",
+		.option = option,
+		.n_options = ARRAY_LEN(option),
+		.min_operands = 1,
+	};
+	int first, end;
+	int status = args_parse(&command, argc, argv, &first, &end);
+
+	if (status >= 0)
+		return status;
+	status = CLI_OK;
+	for (int i = first; i < end; i++) {
+		struct err err = {0};
+
+		if (!as_json && i > first)
+			putchar('\n');
+		if (show(argv[i], as_json, &err) < 0) {
+			args_complain("%s", err.text);
+			status = CLI_FAILED;
+		}
+	}
+	return status;
+}

@@ -1,0 +1,227 @@
+/* cli/info_text.c - see info_text.h. */
+#include "cli/info_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util/human.h"
+
+static void print_label(const char *label)
+{
+	printf("  %-16s ", label);
+}
+
+static void print_text(const char *label, const struct facts_text *text)
+{
+	print_label(label);
+	if (text->bytes)
+		human_print_text(stdout, text->bytes, text->len);
+	else
+		fputs("not known", stdout);
+	putchar('\n');
+}
+
+/* The parts of a list, those with blanks in quotes. */
+static void print_list(const char *label, const struct facts_text *text)
+{
+	print_label(label);
+	for (size_t at = 0; at < text->len;) {
+		const char *part = text->bytes + at;
+		size_t len = strnlen(part, text->len - at);
+		bool is_quoted = len == 0 || memchr(part, ' ', len);
+
+		printf("%s%s", at ? " " : "", is_quoted ? "'" : "");
+		human_print_text(stdout, part, len);
+		printf("%s", is_quoted ? "'" : "");
+		at += len + 1;
+	}
+	puts(text->len ? "" : "not known");
+}
+
+/* Words that must not be overlooked. */
+static void print_loud(const char *text)
+{
+	bool is_bold = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+
+	printf("%s%s%s", is_bold ? "\033[1;31m" : "", text, is_bold ? "\033[0m" : "");
+}
+
+static void print_size(uint64_t n_bytes)
+{
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
+
+	printf("%s", human_size(n_bytes, a));
+	if (n_bytes >= 1024)
+		printf(" (%s bytes)", human_count(n_bytes, b));
+}
+
+static void print_process(const struct recording *r, const struct overview *o)
+{
+	const struct facts_process *p = &r->facts.process;
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
+
+	print_text("Executable", &p->executable);
+	print_list("Command", &p->cmdline);
+	print_label("Process");
+	printf("%" PRIu32 ", %s, %" PRIu64 " threads\n", r->header.pid, overview_arch(r),
+	       o->n_threads);
+	print_label("Started");
+	printf("%s\n", human_time(r->header.start_realtime_ns, a));
+	print_label("Lasted");
+	if (o->has_duration)
+		printf("%s (%s ns)\n", human_duration(o->duration_ns, a),
+		       human_count(o->duration_ns, b));
+	else
+		puts("not known");
+	print_label("Ended");
+	fputs(o->ended, stdout);
+	if (o->totals.end_how && o->totals.end_how != END_BY_EXEC)
+		printf(", status %" PRIu64, o->totals.end_status);
+	putchar('\n');
+}
+
+static void print_loss(uint64_t n, const char *what, const char **separator)
+{
+	char text[128], a[HUMAN_BYTES];
+
+	if (n == 0)
+		return;
+	snprintf(text, sizeof(text), "%s%s %s", *separator, human_count(n, a), what);
+	print_loud(text);
+	*separator = ", ";
+}
+
+static void print_completeness(const struct recording *r, const struct overview *o)
+{
+	const char *separator = "NO: ";
+
+	print_label("Complete");
+	if (o->is_complete) {
+		puts("yes");
+		return;
+	}
+	print_loss(o->lost_events, "events lost", &separator);
+	print_loss(o->lost_blocks, "blocks of events lost", &separator);
+	print_loss(r->damage.n_bytes, "bytes damaged", &separator);
+	if (strcmp(separator, ", ") != 0)
+		print_loud("no: the program was killed or is still running; nothing known to be lost");
+	putchar('\n');
+}
+
+static void print_count(const char *label, uint64_t n)
+{
+	char a[HUMAN_BYTES];
+
+	print_label(label);
+	printf("%s\n", human_count(n, a));
+}
+
+static void print_odd_count(const char *label, uint64_t n, const char *meaning)
+{
+	char text[160], a[HUMAN_BYTES];
+
+	if (n == 0)
+		return;
+	print_label(label);
+	snprintf(text, sizeof(text), "%s %s\n", human_count(n, a), meaning);
+	print_loud(text);
+}
+
+static void print_allocations(const struct overview *o)
+{
+	const struct replay_totals *t = &o->totals;
+	char a[HUMAN_BYTES];
+
+	print_count("Allocations", t->allocations);
+	print_count("Reallocations", t->reallocations);
+	print_count("Frees", t->frees);
+	print_label("Allocated");
+	print_size(t->bytes_allocated);
+	printf(" in all\n");
+	print_label("Live at the end");
+	print_size(t->live_bytes);
+	printf(" in %s blocks\n", human_count(t->live_count, a));
+	print_label("Peak");
+	print_size(t->peak_bytes);
+	if (o->has_duration)
+		printf(" after %s", human_duration(o->peak_at_ns, a));
+	putchar('\n');
+	print_odd_count("Unknown frees", t->unknown_frees, "of blocks that were never seen");
+	print_odd_count("Duplicates", t->duplicate_allocations, "allocations of a live address");
+	if (t->untracked_frees) {
+		print_label("Untracked frees");
+		printf("%s of blocks from before or beside the recording\n",
+		       human_count(t->untracked_frees, a));
+	}
+}
+
+static void print_stacks(const struct overview *o)
+{
+	const struct replay_totals *t = &o->totals;
+	char a[HUMAN_BYTES];
+	const char *separator = "";
+
+	print_label("Stacks");
+	printf("%s different, the deepest of %" PRIu32 " frames\n", human_count(t->stacks, a),
+	       t->deepest_stack);
+	for (unsigned i = STACK_END_NO_INFO; i < STACK_N_ENDS; i++) {
+		if (t->truncated[i] == 0)
+			continue;
+		if (!*separator)
+			print_label("Cut off");
+		printf("%s%s events: %s", separator, human_count(t->truncated[i], a),
+		       stacks_end_name(i));
+		separator = ", ";
+	}
+	if (*separator)
+		putchar('\n');
+	if (t->guessed) {
+		print_label("Guessed");
+		printf("%s events with outer frames found by the frame pointer alone\n",
+		       human_count(t->guessed, a));
+	}
+}
+
+static void print_recording(const struct recording *r, const struct overview *o)
+{
+	char a[HUMAN_BYTES];
+
+	print_label("Recording");
+	print_size(r->file.size_bytes);
+	printf(", %s events", human_count(o->totals.events, a));
+	if (o->totals.events)
+		printf(" of %.2f bytes", o->bytes_per_event);
+	putchar('\n');
+	print_label("Modules");
+	printf("%" PRIu64 ", %" PRIu64 " files embedded\n", o->n_modules, o->n_embedded);
+	if (!r->has_status)
+		return;
+	print_label("Recorder");
+	printf("%s of processor time in the writer, ",
+	       human_duration(r->status.field[STATUS_WRITER_CPU_NS], a));
+	printf("%s of memory\n", human_size(r->status.field[STATUS_RECORDER_BYTES], a));
+}
+
+void info_text_print(const char *path, const struct recording *r, const struct overview *o)
+{
+	human_print_text(stdout, path, strlen(path));
+	putchar('\n');
+	print_process(r, o);
+	print_completeness(r, o);
+	putchar('\n');
+	print_allocations(o);
+	print_stacks(o);
+	putchar('\n');
+	print_recording(r, o);
+	for (size_t i = 0; i < o->n_notes; i++) {
+		print_label(i ? "" : "Notes");
+		human_print_text(stdout, o->note[i], strlen(o->note[i]));
+		putchar('\n');
+	}
+	fputs("\nNext: 'memory-profiler-cli info --json FILE' gives all numbers, "
+	      "'memory-profiler-cli dump FILE' the events.\n",
+	      stdout);
+}
