@@ -16,6 +16,10 @@
 #define CONFIG_CHECKS 0 /* 0 none, 1 cheap assertions, 2 full invariant checks */
 #endif
 
+#ifndef CONFIG_AUDIT
+#define CONFIG_AUDIT 0 /* 1: every stack from the fast path is compared with a walk in full */
+#endif
+
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 

@@ -1,2 +1,210 @@
+/* cli/cmd_run.c - `memory-profiler-cli run`: starts a program with the recorder in it. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "cli/args.h"
 #include "cli/cli.h"
-int cmd_run(int argc, char **argv){(void)argc;(void)argv;return 2;}
+#include "cli/output_name.h"
+#include "cli/recorder_lib.h"
+#include "cli/run_child.h"
+#include "cli/run_files.h"
+#include "cli/target.h"
+#include "util/human.h"
+
+#define OUTPUT_VARIABLE "MEMORY_PROFILER_OUTPUT"
+#define DEFAULT_OUTPUT "memory-profiling_%e_%t_%p.dat"
+#define PATTERN_BYTES (2 * PATH_MAX)
+#define MAX_LISTED 10
+
+/* The folder must be there and writable: better to say so now than to run without a recording. */
+static int check_folder(const char *pattern, struct err *err)
+{
+	const char *slash = strrchr(pattern, '/');
+	char dir[PATTERN_BYTES];
+	struct stat st;
+
+	snprintf(dir, sizeof(dir), "%.*s", (int)(slash - pattern), pattern);
+	if (output_name_has_placeholder(dir))
+		return 0;
+	for (char *p = dir; (p = strstr(p, "%%")); p++)
+		memmove(p, p + 1, strlen(p));
+	if (access(dir[0] ? dir : "/", W_OK | X_OK) < 0)
+		return err_set_errno(err, errno, "recordings cannot be written to %s",
+				     dir[0] ? dir : "/");
+	if (!output_name_has_placeholder(pattern) && stat(pattern, &st) == 0 && S_ISDIR(st.st_mode))
+		return err_set(err, ERR_REFUSED, "%s is a directory; give the recording a name in it",
+			       pattern);
+	return 0;
+}
+
+/* Decides where recordings go, as an absolute pattern, and tells the recorder. */
+static int set_output(const char *wanted, char pattern[PATTERN_BYTES], struct err *err)
+{
+	char cwd[PATH_MAX], quoted[PATTERN_BYTES];
+	int n;
+
+	if (!wanted)
+		wanted = getenv(OUTPUT_VARIABLE);
+	if (!wanted)
+		wanted = DEFAULT_OUTPUT;
+	if (!*wanted)
+		return err_set(err, ERR_REFUSED, "the name of the recording is empty (-o or "
+						 OUTPUT_VARIABLE "); nothing would be recorded");
+	if (wanted[0] == '/') {
+		n = snprintf(pattern, PATTERN_BYTES, "%s", wanted);
+	} else {
+		if (!getcwd(cwd, sizeof(cwd)))
+			return err_set_errno(err, errno, "the current directory is not known");
+		if (!output_name_quote(cwd, quoted, sizeof(quoted)))
+			return err_set(err, ERR_REFUSED, "the current directory's name is too long");
+		n = snprintf(pattern, PATTERN_BYTES, "%s/%s", strcmp(quoted, "/") ? quoted : "",
+			     wanted);
+	}
+	if (n >= PATTERN_BYTES)
+		return err_set(err, ERR_REFUSED, "the name of the recording is too long");
+	if (setenv(OUTPUT_VARIABLE, pattern, 1) < 0)
+		return err_set_memory(err, strlen(pattern));
+	return check_folder(pattern, err);
+}
+
+/* The shortest way to name the file from here. */
+static const char *short_path(const char *path)
+{
+	char cwd[PATH_MAX];
+	size_t len;
+
+	if (!getcwd(cwd, sizeof(cwd)))
+		return path;
+	len = strlen(cwd);
+	if (strncmp(path, cwd, len) == 0 && path[len] == '/' && path[len + 1] != '-')
+		return path + len + 1;
+	return path;
+}
+
+/* Text that a shell takes as one word. */
+static void print_word(FILE *out, const char *word)
+{
+	bool is_plain = word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					  "0123456789_./+-=@,:%")] == 0;
+
+	if (!is_plain)
+		putc('\'', out);
+	human_print_text(out, word, strlen(word));
+	if (!is_plain)
+		putc('\'', out);
+}
+
+static void report_files(const struct run_files *f)
+{
+	char size[HUMAN_BYTES];
+
+	fputs(PROGRAM ": recorded:\n", stderr);
+	for (size_t i = 0; i < f->n_ours && i < MAX_LISTED; i++) {
+		fputs("  ", stderr);
+		human_print_text(stderr, short_path(f->file[i].path),
+				 strlen(short_path(f->file[i].path)));
+		fprintf(stderr, " (%s, process %u)\n", human_size(f->file[i].file_bytes, size),
+			f->file[i].pid);
+	}
+	if (f->n_ours > MAX_LISTED)
+		fprintf(stderr, "  and %zu more\n", f->n_ours - MAX_LISTED);
+	fputs("Next: " PROGRAM " info ", stderr);
+	print_word(stderr, short_path(f->file[0].path));
+	putc('\n', stderr);
+}
+
+/* Tells what was recorded and what to do with it. */
+static void report(const char *pattern, const struct run_child *child, uint64_t since_ns)
+{
+	struct run_files files = {0};
+	struct err err = {0};
+
+	if (WIFSIGNALED(child->status))
+		args_complain("the program was ended by signal %d (%s)", WTERMSIG(child->status),
+			      strsignal(WTERMSIG(child->status)));
+	if (run_files_find(pattern, (uint32_t)child->pid, since_ns, &files, &err) < 0)
+		args_complain("recordings were written as %s (%s)", pattern, err.text);
+	else if (files.n_ours == 0)
+		args_complain("no recording was made; run again with MEMORY_PROFILER_LOG=warn to see why "
+			      "(a program that never allocates leaves none, either)");
+	else
+		report_files(&files);
+	run_files_fini(&files);
+}
+
+static uint64_t wall_clock_ns(void)
+{
+	struct timespec t = {0};
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static int run(char **argv, const char *output)
+{
+	char pattern[PATTERN_BYTES];
+	struct run_child child;
+	struct err err = {0};
+	int status = CLI_FAILED;
+	uint64_t since_ns;
+	int r = target_check(argv[0], &status, &err);
+
+	if (r == 0)
+		r = recorder_lib_preload(&err);
+	if (r == 0)
+		r = set_output(output, pattern, &err);
+	since_ns = wall_clock_ns();
+	if (r == 0)
+		r = run_child(argv, &child, &err);
+	if (r < 0) {
+		args_complain("run: %s", err.text);
+		return status;
+	}
+	if (child.exec_errno) {
+		args_complain("run: %s: %s", argv[0], strerror(child.exec_errno));
+		return child.exec_errno == ENOENT ? TARGET_NOT_FOUND : TARGET_NOT_EXECUTABLE;
+	}
+	report(pattern, &child, since_ns);
+	run_child_end_like(&child);
+}
+
+int cmd_run(int argc, char **argv)
+{
+	const char *output = NULL;
+	const struct args_option option[] = {
+		{.letter = 'o',
+		 .name = "output",
+		 .value = "FILE",
+		 .help = "name of the recording; may hold %p %t %e %n %%",
+		 .text = &output},
+	};
+	const struct args_command command = {
+		.name = "run",
+		.operands = "[--] COMMAND [ARGUMENT]...",
+		.help = "Starts COMMAND with the recorder loaded into it, and tells at the end which\n"
+			"recordings were written. Signals are passed on, and the exit status of COMMAND\n"
+			"becomes ours. Without -o the recording is " DEFAULT_OUTPUT "\n"
+			"in the current directory (%e executable, %t seconds since 1970, %p process,\n"
+			"%n counter, %% a percent sign). docs/ENVIRONMENT.md lists the variables\n"
+			"MEMORY_PROFILER_* that the recorder obeys.\n",
+		.option = option,
+		.n_options = ARRAY_LEN(option),
+		.stops_at_operand = true,
+		.min_operands = 1,
+	};
+	int first, end;
+	int status = args_parse(&command, argc, argv, &first, &end);
+
+	if (status >= 0)
+		return status;
+	argv[end] = NULL; /* end <= argc, where there is a NULL in any case */
+	return run(argv + first, output);
+}

@@ -1,7 +1,8 @@
 /* ingest/live.h - the blocks of the recorded program that are allocated, by address.
  *
- * Open addressing with linear probing; an entry is one cache line, removal moves later entries
- * back so that there are no tombstones. One thread at a time.
+ * Open addressing with linear probing. Addresses are apart from the rest, so a search stays in one
+ * or two cache lines; removal moves later entries back so that there are no tombstones. One
+ * thread at a time.
  */
 #ifndef INGEST_LIVE_H
 #define INGEST_LIVE_H
@@ -24,7 +25,8 @@ struct live_block {
 _Static_assert(sizeof(struct live_block) == 64, "one cache line");
 
 struct live {
-	struct live_block *slot; /* addr 0: empty */
+	uint64_t *key; /* address of each slot; 0: empty */
+	struct live_block *block; /* valid where key is not 0 */
 	size_t n_slots; /* 0 or a power of two */
 	unsigned shift; /* 64 - log2(n_slots) */
 	size_t n; /* at most 5/8 of n_slots */
@@ -45,9 +47,19 @@ bool live_add(struct live *l, const struct live_block *block);
 /* Moves the block at addr out. False when there is none. */
 bool live_take(struct live *l, uint64_t addr, struct live_block *ret);
 
+/* Where the search for addr begins. */
 static inline size_t live_slot(const struct live *l, uint64_t addr)
 {
-	return (size_t)((addr >> 4) * 0x9e3779b97f4a7c15ull >> l->shift);
+	return (size_t)((addr >> 4) * 0x9e3779b97f4a7c15ull >> (l->shift & 63));
+}
+
+/* Not a plain inline function: gcc takes that for one without effect and drops the call. */
+static ALWAYS_INLINE void live_prefetch(const struct live *l, uint64_t addr)
+{
+	size_t i = live_slot(l, addr);
+
+	__builtin_prefetch(&l->key[i], 1);
+	__builtin_prefetch(&l->block[i], 1);
 }
 
 #endif

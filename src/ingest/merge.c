@@ -6,8 +6,16 @@
 #include "format/block.h"
 #include "util/vec.h"
 
+#define LANE_AHEAD 8 /* events that a lane decodes at a time: time for memory to arrive */
+
+struct merge_decoded {
+	struct event event;
+	uint32_t generation;
+};
+
 struct merge_lane {
-	struct event next; /* valid while is_loaded */
+	struct merge_decoded ahead[LANE_AHEAD]; /* [at, n) are to come; none while not loaded */
+	unsigned at, n;
 	struct event_decoder decoder;
 	uint64_t key; /* greatest time seen; when not loaded: no event comes before it */
 	uint8_t *buf; /* event bytes of the block; NULL between blocks */
@@ -27,6 +35,8 @@ struct merge {
 	size_t n_spare;
 	size_t cap_spare;
 	bool is_top_used; /* the top's event was handed out: it must advance */
+	merge_hint hint;
+	void *hint_user;
 };
 
 static bool is_before(const struct merge *m, uint32_t a, uint32_t b)
@@ -95,6 +105,12 @@ void merge_destroy(struct merge *m)
 	free(m);
 }
 
+void merge_set_hint(struct merge *m, merge_hint hint, void *user)
+{
+	m->hint = hint;
+	m->hint_user = user;
+}
+
 static int take_buffer(struct merge *m, uint8_t **ret, struct err *err)
 {
 	if (m->n_spare > 0) {
@@ -130,21 +146,41 @@ static void report_malformed(struct merge *m, const struct merge_lane *l)
 		   b->lane_index, b->thread);
 }
 
-/* Decodes the next event of a lane whose block is in memory. */
-static int advance(struct merge *m, struct merge_lane *l, struct err *err)
+/* Decodes some events of a lane whose block is in memory; less than one: the block is done. */
+static int decode_ahead(struct merge *m, struct merge_lane *l, struct err *err)
 {
-	int n = event_decode(&l->decoder, &l->next);
+	int n = 1;
 
-	if (likely(n > 0)) {
-		if (l->next.ticks > l->key)
-			l->key = l->next.ticks;
-		return 0;
+	l->at = 0;
+	for (l->n = 0; l->n < LANE_AHEAD; l->n++) {
+		struct merge_decoded *d = &l->ahead[l->n];
+
+		n = event_decode(&l->decoder, &d->event);
+		if (n <= 0)
+			break;
+		d->generation = l->decoder.generation;
+		if (m->hint)
+			m->hint(m->hint_user, d->event.addr);
 	}
+	if (l->n > 0)
+		return 0;
 	if (n < 0) {
 		report_malformed(m, l);
 		l->is_after_gap = true;
 	}
 	return end_block(m, l, err);
+}
+
+/* Goes on to the next event of a lane whose block is in memory. */
+static int advance(struct merge *m, struct merge_lane *l, struct err *err)
+{
+	int n = 0;
+
+	if (++l->at >= l->n)
+		n = decode_ahead(m, l, err);
+	if (l->is_loaded && l->ahead[l->at].event.ticks > l->key)
+		l->key = l->ahead[l->at].event.ticks;
+	return n;
 }
 
 /* Reads the block that the lane waits for. */
@@ -173,6 +209,7 @@ static int load(struct merge *m, struct merge_lane *l, struct err *err)
 	}
 	l->is_loaded = true;
 	event_decoder_init(&l->decoder, &h, l->buf, len);
+	l->at = l->n = 0;
 	return advance(m, l, err);
 }
 
@@ -198,10 +235,10 @@ int merge_next(struct merge *m, struct merge_event *ret, struct err *err)
 		return 0;
 	l = &m->lane[m->heap[0]];
 	*ret = (struct merge_event){
-		.event = &l->next,
+		.event = &l->ahead[l->at].event,
 		.order_ticks = l->key,
 		.lane = m->heap[0],
-		.generation = l->decoder.generation,
+		.generation = l->ahead[l->at].generation,
 		.is_after_gap = l->is_after_gap,
 	};
 	l->is_after_gap = false;

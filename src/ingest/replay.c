@@ -24,6 +24,14 @@ struct replay {
 	uint64_t *lane_lost; /* lane -> sum of its LOST events */
 };
 
+static void prefetch(void *user, uint64_t addr)
+{
+	const struct live *l = user;
+
+	if (l->n_slots)
+		live_prefetch(l, addr);
+}
+
 static int replay_init(struct replay *p, struct recording *r, const struct replay_callbacks *c,
 		       struct err *err)
 {
@@ -50,6 +58,7 @@ static int replay_init(struct replay *p, struct recording *r, const struct repla
 			n_threads++;
 		p->lane_thread[i] = n_threads;
 	}
+	merge_set_hint(p->merge, prefetch, &p->pairing.live);
 	p->pairing.window_ticks = timebase_ticks(&r->time, REPLAY_WINDOW_NS);
 	p->pairing.is_unknown_expected = (r->header.flags & FORMAT_LATE_START) ||
 					 r->facts.process.parent_pid != 0;

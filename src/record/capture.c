@@ -62,7 +62,6 @@ static struct lane *enter_current(struct thread *t, const struct unwind_start *a
 	if (!lane || t->mode == RECORD_OFF)
 		return NULL;
 	t->depth = lane->number + 1;
-	t->hook_sp[lane->number] = at->sp;
 	atomic_signal_fence(memory_order_seq_cst);
 	return lane;
 }

@@ -38,7 +38,6 @@ static ALWAYS_INLINE struct lane *capture_enter(const struct unwind_start *at)
 		     t->epoch != atomic_load_explicit(&record_epoch, memory_order_relaxed)))
 		return capture_enter_slow(at);
 	t->depth = 1;
-	t->hook_sp[0] = at->sp;
 	atomic_signal_fence(memory_order_seq_cst); /* a handler sees depth before we touch a lane */
 	return t->lane[0];
 }

@@ -330,28 +330,35 @@ bool session_add_area(struct session *s, struct session_buffers *b, uint32_t n_b
 	return true;
 }
 
+/* Adds what one lane counted. The thread may be counting meanwhile: good enough for a report. */
+static void sum_lane(const struct lane *lane, uint64_t *field)
+{
+	struct unwind_stats one;
+
+	unwind_thread_stats(lane->unwinder, &one);
+	field[STATUS_LOST_EVENTS] += lane->lost_events;
+	field[STATUS_N_WALKS] += one.n_walks;
+	field[STATUS_N_SLOW_WALKS] += one.n_slow_walks;
+	field[STATUS_N_RULE_MISSES] += one.n_rule_misses;
+	field[STATUS_N_PATH_WALKS] += one.n_path_walks;
+	field[STATUS_N_FRESH_FRAMES] += one.n_fresh_frames;
+	field[STATUS_N_AUDITED] += lane->n_audited;
+	field[STATUS_N_DIFFERING] += lane->n_differing;
+}
+
 static void sum_threads(struct recorder *rec, struct session *s)
 {
-	struct unwind_stats sum = {0};
-	uint64_t lost = atomic_load(&rec->lost_events) + s->lost_in_blocks;
+	uint64_t *field = s->status.field;
 
+	for (unsigned i = STATUS_N_WALKS; i <= STATUS_N_DIFFERING; i++)
+		field[i] = 0;
+	field[STATUS_LOST_EVENTS] = atomic_load(&rec->lost_events) + s->lost_in_blocks;
 	for (struct thread *t = atomic_load(&rec->threads); t; t = t->next) {
 		for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
-			struct unwind_stats one;
-
-			if (!t->lane[i])
-				continue;
-			unwind_thread_stats(t->lane[i]->unwinder, &one);
-			sum.n_walks += one.n_walks;
-			sum.n_slow_walks += one.n_slow_walks;
-			sum.n_rule_misses += one.n_rule_misses;
-			lost += t->lane[i]->lost_events;
+			if (t->lane[i])
+				sum_lane(t->lane[i], field);
 		}
 	}
-	s->status.field[STATUS_LOST_EVENTS] = lost;
-	s->status.field[STATUS_N_WALKS] = sum.n_walks;
-	s->status.field[STATUS_N_SLOW_WALKS] = sum.n_slow_walks;
-	s->status.field[STATUS_N_RULE_MISSES] = sum.n_rule_misses;
 }
 
 void session_put_status(struct recorder *rec, struct session *s, enum format_state state)

@@ -21,20 +21,33 @@ _Static_assert((int)UNWIND_NO_ROOM == (int)STACK_END_NO_ROOM, "reasons are writt
  * more than a third of the new ones, and this happens a few times in a thread's life. */
 static COLD bool grow_path(struct lane *lane)
 {
-	size_t capacity = lane->path_capacity * 4;
-	uint8_t *memory;
+	size_t n = lane->path_capacity * 4;
+	uint8_t *memory = n <= MAX_DEPTH ? record_map(UNWIND_PATH_BYTES(n) + n * sizeof(uint32_t))
+					 : NULL;
 
-	if (capacity > MAX_DEPTH)
-		return false;
-	memory = record_map(capacity * (2 * sizeof(uint64_t) + sizeof(uint32_t)));
 	if (!memory)
 		return false;
-	lane->path_key = (uint64_t *)memory;
-	lane->frames.addr = (uintptr_t *)(lane->path_key + capacity);
-	lane->path_id = (uint32_t *)(lane->frames.addr + capacity);
-	lane->path_capacity = capacity;
-	lane->frames.capacity = capacity - 2;
-	lane->n_path = 0;
+	unwind_path_set_memory(lane->unwinder, memory, n);
+	lane->ids = (uint32_t *)(memory + UNWIND_PATH_BYTES(n));
+	lane->path_capacity = n;
+	lane->n_ids = 0;
+	return true;
+}
+
+static COLD bool grow_other(struct lane *lane)
+{
+	size_t n = lane->other_capacity * 4;
+	uint8_t *memory =
+		n <= MAX_DEPTH ? record_map(n * (2 * sizeof(uint64_t) + sizeof(uint32_t))) : NULL;
+
+	if (!memory)
+		return false;
+	lane->other_key = (uint64_t *)memory;
+	lane->frames.addr = (uintptr_t *)(lane->other_key + n);
+	lane->other_id = (uint32_t *)(lane->frames.addr + n);
+	lane->other_capacity = n;
+	lane->frames.capacity = n - 2;
+	lane->n_other = 0;
 	return true;
 }
 
@@ -42,7 +55,8 @@ static COLD bool grow_path(struct lane *lane)
 static COLD void forget_stacks(struct lane *lane)
 {
 	lane->min_id = lane->enc.next_stack;
-	lane->n_path = 0;
+	lane->n_ids = 0;
+	lane->n_other = 0;
 }
 
 static COLD void change_generation(struct lane *lane, uint32_t generation)
@@ -82,8 +96,24 @@ static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint64_t key
 	return id;
 }
 
-/* i-th key of the path, outermost first. */
-static inline uint64_t path_key(const struct unwind_frames *f, size_t i, size_t n_marks_outer)
+/* The path: its outer part is what it was, so are the ids of it. */
+static inline uint32_t intern_path(struct lane *lane, const struct unwind_path *path)
+{
+	size_t i = path->n_kept < lane->n_ids ? path->n_kept : lane->n_ids;
+	uint32_t id = i ? lane->ids[i - 1] : 0;
+
+	for (; i < path->n; i++) {
+		id = child_of(lane, id, path->entry[i].addr);
+		if (unlikely(!id))
+			break;
+		lane->ids[i] = id;
+	}
+	lane->n_ids = i;
+	return id;
+}
+
+/* i-th key of a stack of another kind, outermost first. */
+static uint64_t other_key(const struct unwind_frames *f, size_t i, size_t n_marks_outer)
 {
 	size_t at;
 
@@ -97,7 +127,7 @@ static inline uint64_t path_key(const struct unwind_frames *f, size_t i, size_t 
 	return f->addr[f->n - 1 - (at > f->n - f->n_certain ? at - 1 : at)];
 }
 
-static uint32_t intern(struct lane *lane)
+static uint32_t intern_other(struct lane *lane)
 {
 	const struct unwind_frames *f = &lane->frames;
 	size_t n_marks_outer = f->end != UNWIND_COMPLETE;
@@ -105,22 +135,47 @@ static uint32_t intern(struct lane *lane)
 	size_t i = 0;
 	uint32_t id;
 
-	while (i < n && i < lane->n_path && lane->path_key[i] == path_key(f, i, n_marks_outer))
+	while (i < n && i < lane->n_other && lane->other_key[i] == other_key(f, i, n_marks_outer))
 		i++;
-	id = i ? lane->path_id[i - 1] : 0;
+	id = i ? lane->other_id[i - 1] : 0;
 	for (; i < n; i++) {
-		uint64_t key = path_key(f, i, n_marks_outer);
+		uint64_t key = other_key(f, i, n_marks_outer);
 
 		id = child_of(lane, id, key);
 		if (!id) {
-			lane->n_path = 0;
+			lane->n_other = 0;
 			return 0;
 		}
-		lane->path_key[i] = key;
-		lane->path_id[i] = id;
+		lane->other_key[i] = key;
+		lane->other_id[i] = id;
 	}
-	lane->n_path = n;
+	lane->n_other = n;
 	return id;
+}
+
+static COLD uint32_t capture_other(struct lane *lane, const struct unwind_start *at)
+{
+	do
+		unwind_walk(lane->unwinder, at, &lane->frames);
+	while (unlikely(lane->frames.end == UNWIND_NO_ROOM) && grow_other(lane));
+	return intern_other(lane);
+}
+
+/* CONFIG_AUDIT: is the path what a walk in full finds? */
+static COLD void audit(struct lane *lane, const struct unwind_start *at,
+		       const struct unwind_path *path)
+{
+	const struct unwind_frames *f = &lane->frames;
+	size_t i = 0;
+
+	lane->n_audited++;
+	do
+		unwind_walk(lane->auditor, at, &lane->frames);
+	while (lane->frames.end == UNWIND_NO_ROOM && grow_other(lane));
+	while (i < f->n && i < path->n && f->addr[f->n - 1 - i] == path->entry[i].addr)
+		i++;
+	if (i != f->n || i != path->n || f->end != UNWIND_COMPLETE || f->n_certain != f->n)
+		lane->n_differing++;
 }
 
 uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
@@ -128,6 +183,8 @@ uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
 	uint32_t generation = unwind_generation();
 	uint32_t redefine =
 		atomic_load_explicit(&lane->thread->session->redefine, memory_order_relaxed);
+	struct unwind_path path;
+	enum unwind_path_result result;
 
 	if (unlikely(generation != lane->generation || (generation & 1)))
 		change_generation(lane, generation);
@@ -136,7 +193,11 @@ uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
 		forget_stacks(lane);
 	}
 	do
-		unwind_walk(lane->unwinder, at, &lane->frames);
-	while (unlikely(lane->frames.end == UNWIND_NO_ROOM) && grow_path(lane));
-	return intern(lane);
+		result = unwind_path_walk(lane->unwinder, at, &path);
+	while (unlikely(result == UNWIND_PATH_NO_ROOM) && grow_path(lane));
+	if (unlikely(result != UNWIND_PATH_OK))
+		return capture_other(lane, at);
+	if (CONFIG_AUDIT)
+		audit(lane, at, &path);
+	return intern_path(lane, &path);
 }

@@ -11,37 +11,68 @@
 
 _Thread_local struct thread *thread_self;
 
+/* Pieces of one mapping, each on a cache line of its own. */
+static void *cut(uint8_t **rest, size_t bytes)
+{
+	void *piece = *rest;
+
+	*rest += align_up(bytes, 64);
+	return piece;
+}
+
 /* A lane and all its tables in one mapping. They are large and touched lazily. */
 static struct lane *make_lane(struct thread *t, unsigned number)
 {
-	size_t lane_bytes = align_up(sizeof(struct lane), 64);
-	size_t unwinder_bytes = align_up(unwind_thread_bytes, 64);
-	size_t edges_bytes = LANE_N_EDGES * sizeof(struct edge);
-	size_t path_bytes = FIRST_PATH_CAPACITY * (2 * sizeof(uint64_t) + sizeof(uint32_t));
-	uint8_t *memory = record_map(lane_bytes + unwinder_bytes + edges_bytes + path_bytes);
-	struct lane *lane = (struct lane *)memory;
+	const size_t n = FIRST_PATH_CAPACITY;
+	size_t bytes = sizeof(struct lane) + (1 + CONFIG_AUDIT) * unwind_thread_bytes +
+		       LANE_N_EDGES * sizeof(struct edge) + UNWIND_PATH_BYTES(n) + n * 24 + 512;
+	uint8_t *memory = record_map(bytes);
+	struct lane *lane;
 
 	if (!memory)
 		return NULL;
+	lane = cut(&memory, sizeof(struct lane));
 	lane->thread = t;
 	lane->number = number;
-	lane->unwinder = (struct unwind_thread *)(memory + lane_bytes);
-	lane->edges = (struct edge *)(memory + lane_bytes + unwinder_bytes);
-	lane->path_key = (uint64_t *)((uint8_t *)lane->edges + edges_bytes);
-	lane->frames.addr = (uintptr_t *)(lane->path_key + FIRST_PATH_CAPACITY);
-	lane->path_id = (uint32_t *)(lane->frames.addr + FIRST_PATH_CAPACITY);
-	lane->path_capacity = FIRST_PATH_CAPACITY;
-	lane->frames.capacity = FIRST_PATH_CAPACITY - 2; /* the path also holds two marks */
+	lane->unwinder = cut(&memory, unwind_thread_bytes);
+	lane->edges = cut(&memory, LANE_N_EDGES * sizeof(struct edge));
+	lane->ids = cut(&memory, n * sizeof(uint32_t));
+	lane->path_capacity = n;
+	unwind_path_set_memory(lane->unwinder, cut(&memory, UNWIND_PATH_BYTES(n)), n);
+	lane->other_key = cut(&memory, n * sizeof(uint64_t));
+	lane->frames.addr = cut(&memory, n * sizeof(uintptr_t));
+	lane->other_id = cut(&memory, n * sizeof(uint32_t));
+	lane->other_capacity = n;
+	lane->frames.capacity = n - 2; /* the keys also hold two marks */
+	if (CONFIG_AUDIT)
+		lane->auditor = cut(&memory, unwind_thread_bytes);
+	return lane;
+}
+
+/* Everything starts anew: a new thread in the recording knows nothing of the slot's last owner. */
+static void reset_lane(struct lane *lane)
+{
+	lane->block = NULL;
+	lane->enc.pos = lane->enc.end = NULL;
 	lane->enc.next_stack = 1;
 	lane->min_id = 1;
+	lane->next_index = 0;
+	lane->n_ids = 0;
+	lane->n_other = 0;
+	lane->lost_events = 0;
+	memset(lane->edges, 0, LANE_N_EDGES * sizeof(struct edge));
 	unwind_thread_init(lane->unwinder, record_options.USE_SHADOW_STACK);
-	return lane;
+	if (CONFIG_AUDIT)
+		unwind_thread_init(lane->auditor, false);
 }
 
 struct lane *thread_get_lane(struct thread *t, unsigned depth)
 {
-	if (!t->lane[depth])
+	if (!t->lane[depth]) {
 		t->lane[depth] = make_lane(t, depth);
+		if (t->lane[depth])
+			reset_lane(t->lane[depth]);
+	}
 	return t->lane[depth];
 }
 
@@ -95,19 +126,6 @@ static struct thread *add_slot(struct recorder *rec, uint32_t tid)
 	while (!atomic_compare_exchange_weak(&rec->threads, &t->next, t))
 		;
 	return t;
-}
-
-/* Stack ids start anew: a new thread in the recording knows nothing of the slot's last owner. */
-static void reset_lane(struct lane *lane)
-{
-	lane->block = NULL;
-	lane->enc.pos = lane->enc.end = NULL;
-	lane->enc.next_stack = 1;
-	lane->min_id = 1;
-	lane->next_index = 0;
-	lane->n_path = 0;
-	lane->lost_events = 0;
-	memset(lane->edges, 0, LANE_N_EDGES * sizeof(struct edge));
 }
 
 static void begin_lanes(struct thread *t)

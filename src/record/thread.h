@@ -39,13 +39,21 @@ struct lane {
 	uint32_t min_id; /* ids below it are forgotten */
 	uint64_t lost_events;
 
-	/* The stack of the last event, outermost first: keys and ids, n_path of them. */
-	uint64_t *path_key;
-	uint32_t *path_id;
-	size_t n_path;
+	/* Ids of the unwinder's path, outermost first; n_ids of them are valid. */
+	uint32_t *ids;
+	size_t n_ids;
 	size_t path_capacity;
+
+	/* The last stack that was not of the path's kind, likewise: keys and ids. */
+	uint64_t *other_key;
+	uint32_t *other_id;
+	size_t n_other;
+	size_t other_capacity;
 	struct unwind_frames frames;
 	struct unwind_thread *unwinder;
+	struct unwind_thread *auditor; /* CONFIG_AUDIT: walks in full, without caches */
+	uint64_t n_audited;
+	uint64_t n_differing;
 	struct edge *edges; /* LANE_N_EDGES */
 };
 
@@ -55,7 +63,6 @@ struct thread {
 	uint32_t mode; /* enum record_mode as of epoch */
 	uint32_t number; /* in the recording, from 1 */
 	struct lane *lane[BLOCK_N_LANES]; /* lane 0 is always there, others when first needed */
-	uintptr_t hook_sp[BLOCK_N_LANES]; /* stack pointer of the caller of each hook under way */
 	struct session *session;
 	struct recorder *rec;
 

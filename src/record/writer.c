@@ -105,26 +105,6 @@ static unsigned drain(struct writer *w)
 	return n;
 }
 
-/* Threads wait and nothing is on its way back: more blocks, as long as that stays bounded. */
-static void help_waiting(struct writer *w)
-{
-	struct session *s = w->session;
-	uint32_t limit = SPARE_BLOCKS + 2 * atomic_load(&w->rec->n_threads);
-	struct area *area;
-	uint32_t slot;
-
-	if (!atomic_load(&w->rec->n_waiting) || !s)
-		return;
-	if (pool_try_take(s, &area, &slot)) {
-		pool_give_free(w->rec, area, slot); /* there is one; wake them */
-		return;
-	}
-	if (atomic_load(&s->n_areas) * RECORD_AREA_BLOCKS < limit)
-		session_add_area(s, &w->buffers, RECORD_AREA_BLOCKS);
-	atomic_fetch_add(&w->rec->free_word, 1);
-	sys_futex_wake_all(&w->rec->free_word);
-}
-
 static bool thread_is_gone(struct writer *w, uint32_t tid)
 {
 	return arch_syscall3(SYS_tgkill, w->rec->pid, tid, 0) == SYS_ESRCH;
@@ -169,6 +149,27 @@ static void look_at_threads(struct writer *w)
 			describe_thread(&w->describer, w->session, t, 0);
 		}
 	}
+}
+
+/* Threads wait and nothing is on its way back: more blocks, as long as that stays bounded. */
+static void help_waiting(struct writer *w)
+{
+	struct session *s = w->session;
+	uint32_t limit = SPARE_BLOCKS + 2 * atomic_load(&w->rec->n_threads);
+	struct area *area;
+	uint32_t slot;
+
+	if (!atomic_load(&w->rec->n_waiting) || !s)
+		return;
+	if (pool_try_take(s, &area, &slot)) {
+		pool_give_free(w->rec, area, slot); /* there is one; wake them */
+		return;
+	}
+	look_at_threads(w); /* threads that are gone may hold blocks */
+	if (drain(w) == 0 && atomic_load(&s->n_areas) * RECORD_AREA_BLOCKS < limit)
+		session_add_area(s, &w->buffers, RECORD_AREA_BLOCKS);
+	atomic_fetch_add(&w->rec->free_word, 1);
+	sys_futex_wake_all(&w->rec->free_word);
 }
 
 /* Was something lost that the recording does not tell of yet? It may have room again. */

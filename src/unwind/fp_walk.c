@@ -4,13 +4,14 @@
  * or be any other value, or, worst, point at the pair of an outer frame, which would skip a caller
  * and look right. So it is believed only with evidence:
  *
- * Code in an ELF image (assembly without CFI): the return address must follow a direct call to a
- * function that lies in the same stretch of uncovered code at or before pc and begins by setting
- * up a frame pointer, and no word between the stack pointer and the pair may be a return address
- * into that stretch, as there would be if a callee without frame pointer were running.
+ * The pair's return address must follow a call, and no word between the stack pointer and the pair
+ * may be a return address: a frame that did not make the pair has its own there.
  *
- * Code in no image (JIT): its functions are not known, so the return address must follow a call
- * and be code; and a direct call must lead to JIT code at or before pc, not into an image.
+ * Code in an ELF image (assembly without CFI): the call must be direct, to a function that lies in
+ * the same stretch of uncovered code at or before pc and begins by setting up a frame pointer.
+ *
+ * Code in no image (JIT): its functions are not known, so an indirect call will do; a direct call
+ * must lead to JIT code at or before pc, not into an image.
  *
  * Either way all frames from here on are announced as uncertain.
  */
@@ -19,9 +20,9 @@
 #include "base/bits.h"
 #include "base/units.h"
 
-#define MAX_FRAME_BYTES (1 * MIB)
-#define MAX_SCAN_BYTES (16 * KIB)
+#define MAX_FRAME_BYTES (16 * KIB)
 #define MAX_FUNCTION_BYTES (16 * MIB)
+#define NEAR_BYTES GIB /* code that a JIT compiler made lies this near to other such code */
 
 struct pair {
 	uintptr_t fp;
@@ -44,13 +45,25 @@ static bool read_pair(struct unwind_thread *ut, const struct frame *f, struct pa
 	       arch_is_after_call(ret->before_ra);
 }
 
-static bool is_return_into(struct memory_range code, uintptr_t word)
+/* Whether a word may be a return address into an image or into code near pc. */
+static bool is_return(uintptr_t pc, uintptr_t word)
 {
 	uint8_t before[ARCH_CALL_MAX_BYTES];
 
-	return word > code.lo && word < code.hi &&
+	return (word - (pc - NEAR_BYTES) < 2 * NEAR_BYTES || modules_has(word)) &&
 	       memory_copy(before, word - sizeof(before), sizeof(before)) &&
 	       arch_is_after_call(before);
+}
+
+/* Whether a return address may lie below the pair. */
+static bool has_return_below(struct unwind_thread *ut, const struct frame *f)
+{
+	uintptr_t word;
+
+	for (uintptr_t at = align_up(f->sp, sizeof(word)); at < f->fp; at += sizeof(word))
+		if (!memory_word(&ut->memory, at, &word) || is_return(f->key, word))
+			return true;
+	return false;
 }
 
 /* The code around pc that no FDE covers. */
@@ -77,30 +90,22 @@ static bool is_convincing_in_image(struct unwind_thread *ut, const struct frame 
 	uint8_t code[ARCH_PROLOGUE_MAX_BYTES];
 	struct memory_range gap;
 	uintptr_t target;
-	uintptr_t word;
 
-	if (!arch_call_target(p->before_ra, p->ra, &target) ||
-	    !uncovered_code(ut, f->key - 1, &gap) || target < gap.lo || target >= f->key ||
-	    f->fp - f->sp > MAX_SCAN_BYTES)
-		return false;
-	if (!memory_copy(code, target, sizeof(code)) || !arch_is_fp_prologue(code))
-		return false;
-	for (uintptr_t at = align_up(f->sp, sizeof(word)); at < f->fp; at += sizeof(word))
-		if (!memory_word(&ut->memory, at, &word) || is_return_into(gap, word))
-			return false;
-	return true;
+	return arch_call_target(p->before_ra, p->ra, &target) &&
+	       uncovered_code(ut, f->key - 1, &gap) && target >= gap.lo && target < f->key &&
+	       memory_copy(code, target, sizeof(code)) && arch_is_fp_prologue(code);
 }
 
 static bool is_convincing_jit(struct unwind_thread *ut, const struct frame *f, const struct pair *p)
 {
 	uintptr_t target;
 
-	if (!modules_get(ut, p->ra - 1, true) && !memory_is_executable(&ut->memory, p->ra - 1))
+	if (!modules_has(p->ra - 1) && !memory_is_executable(&ut->memory, p->ra - 1))
 		return false;
 	if (!arch_call_target(p->before_ra, p->ra, &target))
 		return true;
-	return target < f->key && f->key - target < MAX_FUNCTION_BYTES &&
-	       !modules_get(ut, target, true) && memory_is_executable(&ut->memory, target);
+	return target < f->key && f->key - target < MAX_FUNCTION_BYTES && !modules_has(target) &&
+	       memory_is_executable(&ut->memory, target);
 }
 
 /* Adds the frame itself, if it is one; returns WALK_ON to look for its caller. */
@@ -128,7 +133,7 @@ static enum unwind_end add_frame(struct unwind_thread *ut, enum lookup what, con
 	/* The dynamic linker's entry has no CFI. Above the first stack pointer of the process are
 	 * only arguments and environment, so a frame that begins there has no caller. */
 	if (what == LOOKUP_NO_FDE && end && f->sp >= align_down(end, 16) &&
-	    f->sp < end + MAX_SCAN_BYTES)
+	    f->sp < end + MAX_FRAME_BYTES)
 		return UNWIND_COMPLETE;
 	return WALK_ON;
 }
@@ -141,7 +146,7 @@ enum unwind_end fp_walk_step(struct unwind_thread *ut, enum lookup what, struct 
 
 	if (end != WALK_ON)
 		return end;
-	if (!read_pair(ut, f, &p))
+	if (!read_pair(ut, f, &p) || has_return_below(ut, f))
 		return UNWIND_NO_INFO;
 	if (what == LOOKUP_NO_FDE ? !is_convincing_in_image(ut, f, &p)
 				  : !is_convincing_jit(ut, f, &p))

@@ -136,6 +136,11 @@ void memory_init(void)
 		main_thread_pointer = arch_thread_pointer();
 }
 
+void memory_refuse_copies(bool on)
+{
+	atomic_store(&is_readv_refused, on);
+}
+
 uintptr_t memory_stack_end(void)
 {
 	return stack_end;
@@ -149,6 +154,13 @@ static uintptr_t stack_limit(uintptr_t sp)
 	if (tp != main_thread_pointer && tp > sp)
 		return align_down(tp, sizeof(uintptr_t));
 	return stack_end;
+}
+
+void memory_forget(struct memory *m)
+{
+	m->own = m->piece = (struct memory_range){0, 0};
+	memset(m->foreign, 0, sizeof(m->foreign));
+	memset(m->page, 0, sizeof(m->page));
 }
 
 void memory_begin(struct memory *m, uintptr_t sp)

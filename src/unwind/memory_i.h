@@ -37,8 +37,14 @@ struct memory {
 /* Once per process, and again in a forked child. */
 void memory_init(void);
 
+/* For tests: as if the kernel refused process_vm_readv(). */
+void memory_refuse_copies(bool on);
+
 /* The process's first stack pointer, above which no frame can be; 0 when unknown. */
 uintptr_t memory_stack_end(void);
+
+/* Another thread goes on with this: what was known about the last one's stack is void. */
+void memory_forget(struct memory *m);
 
 /* A walk begins at sp: forgets what the last one fetched. */
 void memory_begin(struct memory *m, uintptr_t sp);
@@ -79,6 +85,13 @@ static inline bool memory_is_own(const struct memory *m, uintptr_t addr)
 #define MEMORY_CHECKED_LOADS 0
 #endif
 
+/* A word at an aligned address inside own. memory_load() hides the load from sanitizers: these
+ * are other functions' frames. */
+static inline uintptr_t memory_load_own(uintptr_t addr)
+{
+	return MEMORY_CHECKED_LOADS ? memory_load(addr) : *(const volatile uintptr_t *)addr;
+}
+
 /* One word of a stack. False when it cannot be read. */
 static inline bool memory_word(struct memory *m, uintptr_t addr, uintptr_t *ret)
 {
@@ -89,8 +102,7 @@ static inline bool memory_word(struct memory *m, uintptr_t addr, uintptr_t *ret)
 		*ret = value.v;
 		return value.is_ok;
 	}
-	/* memory_load() hides the load from sanitizers: these are other functions' frames. */
-	*ret = MEMORY_CHECKED_LOADS ? memory_load(addr) : *(const volatile uintptr_t *)addr;
+	*ret = memory_load_own(addr);
 	return true;
 }
 

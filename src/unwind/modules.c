@@ -27,12 +27,12 @@ extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 
 /* --- without _dl_find_object -------------------------------------------------------------------- */
 
-/* Readers take no lock: is_busy is odd while the list is rewritten, and a reader that saw it odd
- * or changed asks the loader itself. */
+/* is_list_taken guards all three. Nobody waits for it: who finds it taken (a signal handler may,
+ * by the thread that it interrupted) asks the loader itself. */
 static struct image list[LIST_MAX];
 static unsigned list_n;
 static uint32_t list_generation;
-static _Atomic uint32_t list_version;
+static _Atomic bool is_list_taken;
 
 struct phdr_search {
 	uintptr_t addr;
@@ -78,38 +78,35 @@ static int visit_image(struct dl_phdr_info *info, size_t size_bytes, void *arg)
 
 static bool find_in_list(uintptr_t addr, uint32_t generation, struct image *ret)
 {
-	uint32_t version = atomic_load_explicit(&list_version, memory_order_acquire);
-	bool is_found = false;
-
-	if ((version & 1) || (generation & 1) || list_generation != generation)
+	if (list_generation != generation)
 		return false;
-	for (unsigned i = 0; i < list_n && i < LIST_MAX && !is_found; i++) {
-		is_found = addr >= list[i].start && addr < list[i].end;
-		if (is_found)
+	for (unsigned i = 0; i < list_n; i++) {
+		if (addr >= list[i].start && addr < list[i].end) {
 			*ret = list[i];
+			return true;
+		}
 	}
-	atomic_thread_fence(memory_order_acquire);
-	return is_found && atomic_load_explicit(&list_version, memory_order_relaxed) == version;
+	return false;
 }
 
 static bool find_by_phdrs(uintptr_t addr, struct image *ret)
 {
 	uint32_t generation = unwind_generation();
-	uint32_t version = atomic_load(&list_version);
 	struct phdr_search s = {.addr = addr, .found = ret};
 
-	if (find_in_list(addr, generation, ret))
-		return true;
-	/* One writer; whoever comes second only looks. */
-	s.is_recording = !(version & 1) && !(generation & 1) &&
-			 atomic_compare_exchange_strong(&list_version, &version, version + 1);
-	if (s.is_recording)
-		list_n = 0;
-	dl_iterate_phdr(visit_image, &s);
-	if (s.is_recording) {
-		list_generation = generation;
-		atomic_store_explicit(&list_version, version + 2, memory_order_release);
+	/* While code changes the list would be out of date before it is read. */
+	s.is_recording = !(generation & 1) && !atomic_exchange(&is_list_taken, true);
+	if (s.is_recording && find_in_list(addr, generation, ret)) {
+		s.is_found = true;
+	} else {
+		if (s.is_recording)
+			list_n = 0;
+		dl_iterate_phdr(visit_image, &s);
+		if (s.is_recording)
+			list_generation = generation;
 	}
+	if (s.is_recording)
+		atomic_store(&is_list_taken, false);
 	return s.is_found;
 }
 
@@ -152,10 +149,10 @@ static bool find_image(uintptr_t addr, bool is_careful, struct image *ret)
 
 void modules_init(void)
 {
-	/* A forked child has one thread: it is not rewriting the list. */
-	if (atomic_load(&list_version) & 1) {
+	/* In a forked child whoever had the list is gone, perhaps with half of it written. */
+	if (atomic_load(&is_list_taken)) {
 		list_generation = 0;
-		atomic_fetch_add(&list_version, 1);
+		atomic_store(&is_list_taken, false);
 	}
 }
 
@@ -232,6 +229,13 @@ struct image *modules_get(struct unwind_thread *ut, uintptr_t addr, bool is_care
 	each_phdr(im, add_segment, im);
 	im->generation = ut->generation & 1 ? 0 : ut->generation;
 	return im;
+}
+
+bool modules_has(uintptr_t addr)
+{
+	struct image im;
+
+	return find_image(addr, true, &im);
 }
 
 /* --- for the recorder ---------------------------------------------------------------------------- */

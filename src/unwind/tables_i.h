@@ -41,6 +41,9 @@ void modules_init(void);
  * is_careful: the image may vanish while we look at it. */
 struct image *modules_get(struct unwind_thread *ut, uintptr_t addr, bool is_careful);
 
+/* Whether addr lies in any image. */
+bool modules_has(uintptr_t addr);
+
 /* For tests: as if this glibc had no _dl_find_object. */
 void modules_use_phdrs(bool on);
 

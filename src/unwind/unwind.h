@@ -63,7 +63,8 @@ extern const size_t unwind_thread_bytes;
  * the main stack's end. Returns 0, or -errno when nothing can be unwound here. */
 int unwind_init(void);
 
-/* Makes a zeroed area of unwind_thread_bytes usable. use_cache false = walk every frame through
+/* Makes a zeroed area of unwind_thread_bytes usable, or hands one that a thread which has ended
+ * used to another thread (cached rules stay). use_cache false = walk every frame through
  * full CFI (MEMORY_PROFILER_USE_SHADOW_STACK=0). */
 void unwind_thread_init(struct unwind_thread *ut, bool use_cache);
 
@@ -71,11 +72,48 @@ void unwind_thread_init(struct unwind_thread *ut, bool use_cache);
 void unwind_walk(struct unwind_thread *ut, const struct unwind_start *start,
 		 struct unwind_frames *out);
 
+/* The validated path: the stack of the last event is kept and only what changed is walked.
+ *
+ * Of each frame the kept path has the address of the stack slot that holds its return address, and
+ * of frames outside it that depend on a saved frame pointer, that word too. Before a path is used
+ * again, every such word is read and compared. A walk is a function of the registers it starts
+ * with, of the rules (constant within a generation) and of exactly these words; so where the words
+ * are the same, the frames outside of the place where a new walk joins the path are those that a
+ * full walk would find. Nothing else is assumed: a frame that was left and entered again by
+ * another function, a stack that was cut by longjmp or an exception, a slot that happens to hold
+ * an old value, all compare equal only where a full walk would read the same as well.
+ */
+struct unwind_path_entry {
+	uintptr_t slot; /* where the return address lies: just below the frame's stack pointer */
+	uintptr_t addr; /* the return address, as in unwind_frames */
+};
+
+struct unwind_path {
+	const struct unwind_path_entry *entry; /* outermost first; borrowed until the next walk */
+	size_t n;
+	size_t n_kept; /* entries [0, n_kept) are those of the last successful walk of the path */
+};
+
+enum unwind_path_result {
+	UNWIND_PATH_OK, /* *ret is the whole stack, complete and certain */
+	UNWIND_PATH_OTHER, /* a stack of another kind: unwind_walk() must do it; the path stays */
+	UNWIND_PATH_NO_ROOM, /* more memory is needed */
+};
+
+/* Memory for paths of so many frames; what the path held is forgotten. */
+#define UNWIND_PATH_BYTES(capacity) ((capacity) * 112)
+void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capacity);
+
+enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct unwind_start *start,
+					 struct unwind_path *ret);
+
 /* Counters of this thread since unwind_thread_init(). */
 struct unwind_stats {
 	uint64_t n_walks;
 	uint64_t n_slow_walks; /* walks that needed all registers */
 	uint64_t n_rule_misses; /* rules built from .eh_frame */
+	uint64_t n_path_walks; /* unwind_path_walk() that succeeded */
+	uint64_t n_fresh_frames; /* frames walked in these; the others were validated */
 };
 void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *ret);
 

@@ -151,6 +151,41 @@ struct slow_walk {
 	unsigned n_switches; /* times that the stack pointer went down */
 };
 
+/* --- path.c: the stack of the last event ------------------------------------------------------ */
+
+/* What the walk out of a frame needs besides its return address. */
+struct path_cold {
+	uintptr_t fp; /* frame pointer register in this frame */
+	uint32_t n_extra; /* extras of this entry and those outside of it */
+	bool uses_fp; /* the walk outwards from here depends on fp */
+};
+
+/* A word that the walk out of an entry reads besides return addresses. */
+struct path_extra {
+	uintptr_t addr;
+	uintptr_t value;
+};
+
+/* A frame just walked, innermost first, before it gets its place in the path. */
+struct path_fresh {
+	struct unwind_path_entry at;
+	uintptr_t fp;
+	uintptr_t fp_at; /* where the caller's frame pointer was read, 0 = it is unchanged */
+	uintptr_t cfa_at; /* where the CFA was read, 0 = it was computed */
+	bool uses_fp; /* the CFA was computed from fp */
+};
+
+/* Entries are outermost first, slots strictly descending, all in memory.own. */
+struct path {
+	struct unwind_path_entry *entry;
+	struct path_cold *cold;
+	struct path_extra *extra; /* two per frame at most */
+	struct path_fresh *fresh;
+	size_t n;
+	size_t capacity;
+	uint32_t generation;
+};
+
 struct unwind_thread {
 	bool use_cache;
 	bool is_uncertain; /* this walk has passed a frame that only the frame pointer suggests */
@@ -163,6 +198,7 @@ struct unwind_thread {
 	unsigned next_image;
 	struct cfi_machine cfi;
 	struct slow_walk slow;
+	struct path path;
 	uint64_t expr_stack[EXPR_STACK];
 	struct eh_copy copy;
 	struct row_cache rows;

@@ -22,6 +22,7 @@ int unwind_init(void)
 void unwind_thread_init(struct unwind_thread *ut, bool use_cache)
 {
 	ut->use_cache = use_cache;
+	memory_forget(&ut->memory);
 }
 
 void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *ret)

@@ -19,8 +19,7 @@ static bool eval(const void *ops, size_t len, uint32_t known, const uintptr_t *i
 	static uint64_t stack[EXPR_STACK];
 	struct arch_regs regs;
 	unsigned char *guarded = guard_buf_create(ops, len);
-	struct expr_env env = {
-		.reg = regs.r, .known = known, .read = read_address, .stack = stack};
+	struct expr_env env = {.reg = regs.r, .known = known, .read = read_address, .stack = stack};
 	bool is_ok;
 
 	for (unsigned i = 0; i < ARCH_N_REGS; i++)
