@@ -59,7 +59,8 @@ struct session {
 	_Atomic uint32_t n_areas;
 	struct area area[RECORD_MAX_AREAS];
 	_Atomic uint64_t next_block; /* sequence numbers of blocks */
-	_Atomic uint32_t redefine; /* grows when a block was lost: stacks must be defined anew */
+	_Atomic uint32_t redefine; /* grows, with record_epoch, when a block was lost: stacks must be
+				      defined anew */
 
 	struct session *older; /* still has blocks in the hands of idle threads */
 	uint8_t *page; /* the file's first page, mapped */

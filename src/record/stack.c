@@ -7,7 +7,6 @@
  */
 #include "record/stack.h"
 
-#include "base/hash.h"
 #include "record/sys.h"
 
 #define KEY_MARK (1ull << 63) /* user addresses never have this bit */
@@ -22,15 +21,12 @@ _Static_assert((int)UNWIND_NO_ROOM == (int)STACK_END_NO_ROOM, "reasons are writt
 static COLD bool grow_path(struct lane *lane)
 {
 	size_t n = lane->path_capacity * 4;
-	uint8_t *memory = n <= MAX_DEPTH ? record_map(UNWIND_PATH_BYTES(n) + n * sizeof(uint32_t))
-					 : NULL;
+	void *memory = n <= MAX_DEPTH ? record_map(UNWIND_PATH_BYTES(n)) : NULL;
 
 	if (!memory)
 		return false;
 	unwind_path_set_memory(lane->unwinder, memory, n);
-	lane->ids = (uint32_t *)(memory + UNWIND_PATH_BYTES(n));
 	lane->path_capacity = n;
-	lane->n_ids = 0;
 	return true;
 }
 
@@ -51,21 +47,46 @@ static COLD bool grow_other(struct lane *lane)
 	return true;
 }
 
-/* Forgets all ids: code was replaced, or a block with definitions was lost. */
-static COLD void forget_stacks(struct lane *lane)
+void stack_forget(struct lane *lane)
 {
 	lane->min_id = lane->enc.next_stack;
-	lane->n_ids = 0;
 	lane->n_other = 0;
+	unwind_path_forget_ids(lane->unwinder);
 }
 
 static COLD void change_generation(struct lane *lane, uint32_t generation)
 {
 	lane->generation = generation;
-	forget_stacks(lane);
+	stack_forget(lane);
 	if (lane_has_room(lane, 1))
 		event_put_rare(&lane->enc, EVENT_GENERATION, lane->enc.ticks,
 			       (uint64_t[]){generation}, 1);
+}
+
+/* CONFIG_AUDIT: what each id stands for, in a table that a normal build has no need of. */
+#define AUDIT_MAX_IDS (1u << 26)
+
+static void audit_define(struct lane *lane, uint32_t id, uint64_t key, uint32_t parent)
+{
+	if (!lane->audit_nodes)
+		lane->audit_nodes = record_map(AUDIT_MAX_IDS * sizeof(struct edge));
+	if (lane->audit_nodes && id < AUDIT_MAX_IDS)
+		lane->audit_nodes[id] = (struct edge){.key = key, .parent = parent};
+}
+
+static bool audit_equals(const struct lane *lane, uint32_t id)
+{
+	const struct unwind_frames *f = &lane->frames;
+
+	if (f->end != UNWIND_COMPLETE || f->n_certain != f->n)
+		return false;
+	for (size_t i = 0; i < f->n; i++) {
+		if (!id || !lane->audit_nodes || id >= AUDIT_MAX_IDS ||
+		    lane->audit_nodes[id].key != f->addr[i])
+			return false;
+		id = lane->audit_nodes[id].parent;
+	}
+	return id == 0;
 }
 
 static uint32_t define(struct lane *lane, uint64_t key, uint32_t parent)
@@ -83,32 +104,51 @@ static uint32_t define(struct lane *lane, uint64_t key, uint32_t parent)
 	return event_put_stack(&lane->enc, key, parent);
 }
 
+/* Two multiplications, of which only the second waits for the parent's id. */
+static inline size_t edge_index(uint64_t key, uint32_t parent)
+{
+	uint64_t h = (key * 0x9e3779b97f4a7c15ull) ^ (parent * 0xff51afd7ed558ccdull);
+
+	return (size_t)(h >> (64 - LANE_EDGE_BITS));
+}
+
 static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint64_t key)
 {
-	struct edge *edge = &lane->edges[hash_pair64(key, parent) % LANE_N_EDGES];
+	struct edge *edge = &lane->edges[edge_index(key, parent)];
 	uint32_t id;
 
 	if (likely(edge->key == key && edge->parent == parent && edge->id >= lane->min_id))
 		return edge->id;
 	id = define(lane, key, parent);
+	if (CONFIG_AUDIT)
+		audit_define(lane, id, key, parent);
 	if (id)
 		*edge = (struct edge){.key = key, .parent = parent, .id = id};
 	return id;
 }
 
-/* The path: its outer part is what it was, so are the ids of it. */
-static inline uint32_t intern_path(struct lane *lane, const struct unwind_path *path)
+/* Names the part of the path that has no name yet, then the frames that are not on it. */
+static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
+			    const struct unwind_path *path)
 {
-	size_t i = path->n_kept < lane->n_ids ? path->n_kept : lane->n_ids;
-	uint32_t id = i ? lane->ids[i - 1] : 0;
+	size_t i = path->n_kept;
+	uint32_t id;
 
-	for (; i < path->n; i++) {
+	while (i && !path->id[i - 1])
+		i--;
+	id = i ? path->id[i - 1] : 0;
+	for (; i < path->n_kept; i++) {
 		id = child_of(lane, id, path->entry[i].addr);
 		if (unlikely(!id))
-			break;
-		lane->ids[i] = id;
+			return 0;
+		path->id[i] = id;
 	}
-	lane->n_ids = i;
+	for (i = path->n_fresh; i-- > 0;) {
+		id = child_of(lane, id, unwind_path_fresh(lane->unwinder, i));
+		if (unlikely(!id))
+			return 0;
+	}
+	unwind_path_remember(lane->unwinder, at, id);
 	return id;
 }
 
@@ -161,37 +201,44 @@ static COLD uint32_t capture_other(struct lane *lane, const struct unwind_start 
 	return intern_other(lane);
 }
 
+/* Frame i of a path, outermost first. */
+static uintptr_t path_addr(const struct lane *lane, const struct unwind_path *path, size_t i)
+{
+	if (i < path->n_kept)
+		return path->entry[i].addr;
+	return unwind_path_fresh(lane->unwinder, path->n_kept + path->n_fresh - 1 - i);
+}
+
 /* CONFIG_AUDIT: is the path what a walk in full finds? */
 static COLD void audit(struct lane *lane, const struct unwind_start *at,
 		       const struct unwind_path *path)
 {
 	const struct unwind_frames *f = &lane->frames;
+	size_t n = path->n_kept + path->n_fresh;
 	size_t i = 0;
 
 	lane->n_audited++;
 	do
 		unwind_walk(lane->auditor, at, &lane->frames);
 	while (lane->frames.end == UNWIND_NO_ROOM && grow_other(lane));
-	while (i < f->n && i < path->n && f->addr[f->n - 1 - i] == path->entry[i].addr)
+	if (path->known_id) {
+		lane->n_differing += !audit_equals(lane, path->known_id);
+		return;
+	}
+	while (i < f->n && i < n && f->addr[f->n - 1 - i] == path_addr(lane, path, i))
 		i++;
-	if (i != f->n || i != path->n || f->end != UNWIND_COMPLETE || f->n_certain != f->n)
+	if (i != f->n || i != n || f->end != UNWIND_COMPLETE || f->n_certain != f->n)
 		lane->n_differing++;
 }
 
 uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
 {
 	uint32_t generation = unwind_generation();
-	uint32_t redefine =
-		atomic_load_explicit(&lane->thread->session->redefine, memory_order_relaxed);
 	struct unwind_path path;
 	enum unwind_path_result result;
 
 	if (unlikely(generation != lane->generation || (generation & 1)))
 		change_generation(lane, generation);
-	if (unlikely(redefine != lane->redefine)) {
-		lane->redefine = redefine;
-		forget_stacks(lane);
-	}
 	do
 		result = unwind_path_walk(lane->unwinder, at, &path);
 	while (unlikely(result == UNWIND_PATH_NO_ROOM) && grow_path(lane));
@@ -199,5 +246,5 @@ uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
 		return capture_other(lane, at);
 	if (CONFIG_AUDIT)
 		audit(lane, at, &path);
-	return intern_path(lane, &path);
+	return likely(path.known_id) ? path.known_id : intern_path(lane, at, &path);
 }

@@ -8,4 +8,8 @@
  * 0 only when the stack is empty or there was no room to define it. */
 uint32_t stack_capture(struct lane *lane, const struct unwind_start *at);
 
+/* Forgets all ids: code was replaced, or a block with definitions was lost. Stacks are defined anew
+ * from here on. */
+void stack_forget(struct lane *lane);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "record/clock.h"
 #include "record/pool.h"
+#include "record/stack.h"
 #include "record/sys.h"
 
 #define FIRST_PATH_CAPACITY 512
@@ -36,7 +37,6 @@ static struct lane *make_lane(struct thread *t, unsigned number)
 	lane->number = number;
 	lane->unwinder = cut(&memory, unwind_thread_bytes);
 	lane->edges = cut(&memory, LANE_N_EDGES * sizeof(struct edge));
-	lane->ids = cut(&memory, n * sizeof(uint32_t));
 	lane->path_capacity = n;
 	unwind_path_set_memory(lane->unwinder, cut(&memory, UNWIND_PATH_BYTES(n)), n);
 	lane->other_key = cut(&memory, n * sizeof(uint64_t));
@@ -57,8 +57,8 @@ static void reset_lane(struct lane *lane)
 	lane->enc.next_stack = 1;
 	lane->min_id = 1;
 	lane->next_index = 0;
-	lane->n_ids = 0;
 	lane->n_other = 0;
+	unwind_path_forget_ids(lane->unwinder);
 	lane->lost_events = 0;
 	memset(lane->edges, 0, LANE_N_EDGES * sizeof(struct edge));
 	unwind_thread_init(lane->unwinder, record_options.USE_SHADOW_STACK);
@@ -168,6 +168,13 @@ void thread_refresh(struct thread *t)
 		}
 		t->session = session;
 		begin_lanes(t);
+	}
+	if (session && t->redefine != atomic_load(&session->redefine)) {
+		t->redefine = atomic_load(&session->redefine);
+		for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
+			if (t->lane[i])
+				stack_forget(t->lane[i]);
+		}
 	}
 	t->mode = session ? atomic_load(&record_mode) : RECORD_OFF;
 	t->epoch = t->mode == RECORD_OFF ? 0 : epoch; /* off: stay on the slow way, which says no */

@@ -16,7 +16,8 @@
 #include "record/record.h"
 #include "unwind/unwind.h"
 
-#define LANE_N_EDGES 8192u
+#define LANE_EDGE_BITS 13
+#define LANE_N_EDGES (1u << LANE_EDGE_BITS)
 
 /* Stack id of "key called from parent". Direct-mapped and lossy: an entry that was pushed out
  * only means that the stack is defined once more. */
@@ -35,16 +36,12 @@ struct lane {
 	uint32_t number;
 	uint32_t next_index; /* of the lane's next block */
 	uint32_t generation; /* of loaded code, as of the last stack */
-	uint32_t redefine; /* session's value as of the last stack */
 	uint32_t min_id; /* ids below it are forgotten */
 	uint64_t lost_events;
 
-	/* Ids of the unwinder's path, outermost first; n_ids of them are valid. */
-	uint32_t *ids;
-	size_t n_ids;
-	size_t path_capacity;
+	size_t path_capacity; /* frames that the unwinder's path has room for */
 
-	/* The last stack that was not of the path's kind, likewise: keys and ids. */
+	/* The last stack that was not of the path's kind, outermost first: keys and ids. */
 	uint64_t *other_key;
 	uint32_t *other_id;
 	size_t n_other;
@@ -52,6 +49,7 @@ struct lane {
 	struct unwind_frames frames;
 	struct unwind_thread *unwinder;
 	struct unwind_thread *auditor; /* CONFIG_AUDIT: walks in full, without caches */
+	struct edge *audit_nodes; /* likewise: what ids stand for */
 	uint64_t n_audited;
 	uint64_t n_differing;
 	struct edge *edges; /* LANE_N_EDGES */
@@ -64,6 +62,7 @@ struct thread {
 	uint32_t number; /* in the recording, from 1 */
 	struct lane *lane[BLOCK_N_LANES]; /* lane 0 is always there, others when first needed */
 	struct session *session;
+	uint32_t redefine; /* session's value as of epoch */
 	struct recorder *rec;
 
 	struct thread *next;

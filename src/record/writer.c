@@ -75,6 +75,7 @@ static void write_block(struct writer *w, struct session *s, struct area *area, 
 	if (ret < 0) {
 		session_count_lost(s, count_events(block), 1, ret);
 		atomic_fetch_add(&s->redefine, 1);
+		atomic_fetch_add(&record_epoch, 1);
 	} else {
 		s->status.field[STATUS_N_BLOCKS]++;
 	}

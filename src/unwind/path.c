@@ -5,25 +5,47 @@
  * memory, outermost first, independent loads that cost a third of a nanosecond each; walk from
  * the innermost frame by rules until the walk arrives at a valid entry; join.
  *
+ * A program that goes to and fro between a few callers at the end of a long path would walk the
+ * same frames again and again, so a short fresh part is not put onto the path but remembered in a
+ * memo together with every word that its walk read. The same start and the same words give the
+ * same walk: then even the rules need not be looked at.
+ *
  * Only stacks of the common kind are handled: on the thread's own stack, by simple rules, to the
  * end. Everything else is left to unwind_walk().
  */
 #include "unwind/unwind_i.h"
+
+#define MAX_SHORT 3 /* fresh frames that are not put onto the path */
 
 void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capacity)
 {
 	struct path *p = &ut->path;
 
 	_Static_assert(sizeof(struct unwind_path_entry) + sizeof(struct path_cold) +
-					2 * sizeof(struct path_extra) + sizeof(struct path_fresh) <=
+					2 * sizeof(struct path_extra) + sizeof(struct path_fresh) +
+					sizeof(uint32_t) <=
 				UNWIND_PATH_BYTES(1),
 		       "UNWIND_PATH_BYTES");
 	p->entry = memory;
 	p->cold = (struct path_cold *)(p->entry + capacity);
 	p->extra = (struct path_extra *)(p->cold + capacity);
 	p->fresh = (struct path_fresh *)(p->extra + 2 * capacity);
+	p->id = (uint32_t *)(p->fresh + capacity);
 	p->capacity = capacity;
 	p->n = 0;
+	p->epoch++;
+}
+
+void unwind_path_forget_ids(struct unwind_thread *ut)
+{
+	ut->path.epoch++;
+	for (size_t k = 0; k < ut->path.n; k++)
+		ut->path.id[k] = 0;
+}
+
+uintptr_t unwind_path_fresh(const struct unwind_thread *ut, size_t i)
+{
+	return ut->path.fresh[i].at.addr;
 }
 
 /* Number of entries of [0, n) whose return-address slots all hold what they held. */
@@ -46,11 +68,11 @@ static ALWAYS_INLINE size_t count_equal(const struct unwind_path_entry *e, size_
 }
 
 /* Of the first n entries, those whose extra words are unchanged as well. */
-static COLD size_t count_extra_equal(const struct path *p, size_t n)
+static NOINLINE size_t count_extra_equal(const struct path *p, size_t n)
 {
-	size_t i = 0, k = 0;
+	size_t k = 0;
 
-	for (; i < p->cold[n - 1].n_extra; i++) {
+	for (size_t i = 0; i < p->cold[n - 1].n_extra; i++) {
 		if (memory_load_own(p->extra[i].addr) == p->extra[i].value)
 			continue;
 		while (p->cold[k].n_extra <= i)
@@ -66,8 +88,34 @@ static inline bool is_at(const struct path *p, size_t k, const struct frame *f)
 	       (!p->cold[k].uses_fp || p->cold[k].fp == f->fp);
 }
 
-/* Puts the n fresh frames (innermost first) on top of the n_kept entries. */
-static void add_fresh(struct path *p, size_t n_kept, size_t n_fresh)
+static inline struct path_memo *memo_of(struct path *p, const struct unwind_start *start)
+{
+	uint64_t h = (start->pc * 0x9e3779b97f4a7c15ull) ^ (start->sp * 0xff51afd7ed558ccdull);
+
+	return &p->memo[h >> 56];
+}
+
+_Static_assert(PATH_MEMOS == 256, "memo_of() takes eight bits");
+
+/* Id of the stack if the memo's walk would be made again, else 0. */
+static ALWAYS_INLINE uint32_t memo_id(const struct path *p, const struct path_memo *m,
+				      const struct unwind_start *start, size_t n_valid)
+{
+	uint32_t n = m->join_n;
+
+	if (m->pc != start->pc || m->sp != start->sp || m->epoch != p->epoch || n > n_valid ||
+	    p->entry[n - 1].slot != m->join_slot || p->id[n - 1] != m->join_id ||
+	    (m->uses_fp && m->fp != start->fp))
+		return 0;
+	for (uint32_t i = 0; i < m->n_words; i++) {
+		if (memory_load_own(m->word[i].addr) != m->word[i].value)
+			return 0;
+	}
+	return m->id;
+}
+
+/* Puts the fresh frames on top of the n_kept entries. */
+static void push_fresh(struct path *p, size_t n_kept, size_t n_fresh)
 {
 	size_t k = n_kept;
 
@@ -77,11 +125,12 @@ static void add_fresh(struct path *p, size_t n_kept, size_t n_fresh)
 		uint32_t n_extra = out ? out->n_extra : 0;
 
 		if (f->cfa_at && out)
-			p->extra[n_extra++] =
-				(struct path_extra){f->cfa_at, p->entry[k - 1].slot - (uintptr_t)ARCH_RA_OFFSET};
+			p->extra[n_extra++] = (struct path_extra){
+				f->cfa_at, p->entry[k - 1].slot - (uintptr_t)ARCH_RA_OFFSET};
 		if (f->fp_at && out && out->uses_fp)
 			p->extra[n_extra++] = (struct path_extra){f->fp_at, out->fp};
 		p->entry[k] = f->at;
+		p->id[k] = 0;
 		p->cold[k] = (struct path_cold){
 			.fp = f->fp,
 			.n_extra = n_extra,
@@ -99,11 +148,12 @@ static ALWAYS_INLINE bool step_noting(const struct memory *m, struct rule rule, 
 	uintptr_t cfa = (kind == RULE_SP ? f->sp : f->fp) + (uintptr_t)rule_cfa_off(rule);
 	uintptr_t fp_at = cfa + (uintptr_t)rule_fp_off(rule);
 
-	*note = (struct path_fresh){
-		.at = {f->sp + (uintptr_t)ARCH_RA_OFFSET, f->key},
-		.fp = f->fp,
-		.uses_fp = kind != RULE_SP,
-	};
+	note->at.slot = f->sp + (uintptr_t)ARCH_RA_OFFSET;
+	note->at.addr = f->key;
+	note->fp = f->fp;
+	note->fp_at = 0;
+	note->cfa_at = 0;
+	note->uses_fp = kind != RULE_SP;
 	if (unlikely(kind == RULE_FP_DEREF)) {
 		if (!memory_is_own(m, cfa) || cfa % ARCH_STACK_ALIGN)
 			return false;
@@ -125,10 +175,10 @@ static ALWAYS_INLINE bool step_noting(const struct memory *m, struct rule rule, 
 	return true;
 }
 
-/* Walks until it arrives at one of the first n_valid entries or at the end. Gives the number of
- * entries that stay in *n_kept and the number of fresh frames. */
+/* Walks until it arrives at one of the first n_valid entries or at the end; p->n_kept entries stay
+ * and p->n_fresh frames are new. */
 static enum unwind_path_result walk_fresh(struct unwind_thread *ut, const struct unwind_start *start,
-					  size_t n_valid, size_t *n_kept, size_t *n_fresh)
+					  size_t n_valid)
 {
 	struct path *p = &ut->path;
 	struct frame f = {.key = start->pc, .sp = start->sp, .fp = start->fp};
@@ -141,10 +191,8 @@ static enum unwind_path_result walk_fresh(struct unwind_thread *ut, const struct
 
 		while (n_valid && p->entry[n_valid - 1].slot < slot)
 			n_valid--;
-		if (n_valid && is_at(p, n_valid - 1, &f)) {
-			*n_kept = n_valid;
+		if (n_valid && is_at(p, n_valid - 1, &f))
 			break;
-		}
 		rule = row_cache_find(&ut->rows, f.key, ut->generation);
 		kind = rule_kind(rule);
 		if (unlikely(kind == RULE_NONE || kind == RULE_SLOW || kind == RULE_START))
@@ -153,15 +201,41 @@ static enum unwind_path_result walk_fresh(struct unwind_thread *ut, const struct
 			return UNWIND_PATH_NO_ROOM;
 		if (unlikely(kind == RULE_END)) {
 			p->fresh[n++] = (struct path_fresh){.at = {slot, f.key}, .fp = f.fp};
-			*n_kept = 0;
+			n_valid = 0;
 			break;
 		}
 		if (unlikely(!step_noting(&ut->memory, rule, &f, &p->fresh[n])))
 			return UNWIND_PATH_OTHER;
 		n++;
 	}
-	*n_fresh = n;
-	return *n_kept + n > p->capacity ? UNWIND_PATH_NO_ROOM : UNWIND_PATH_OK;
+	p->n_kept = n_valid;
+	p->n_fresh = n;
+	return n_valid + n > p->capacity ? UNWIND_PATH_NO_ROOM : UNWIND_PATH_OK;
+}
+
+/* The slow half of unwind_path_walk(): no stack that is known as a whole. */
+static NOINLINE enum unwind_path_result walk_changed(struct unwind_thread *ut,
+						     const struct unwind_start *start,
+						     size_t n_valid, struct unwind_path *ret)
+{
+	struct path *p = &ut->path;
+	enum unwind_path_result result = walk_fresh(ut, start, n_valid);
+
+	if (unlikely(result != UNWIND_PATH_OK))
+		return result;
+	ut->stats.n_path_walks++;
+	ut->stats.n_fresh_frames += p->n_fresh;
+	if (p->n_fresh > MAX_SHORT || p->n_kept == 0) {
+		push_fresh(p, p->n_kept, p->n_fresh);
+		p->n_kept = p->n;
+		p->n_fresh = 0;
+	}
+	ret->known_id = 0;
+	ret->entry = p->entry;
+	ret->id = p->id;
+	ret->n_kept = p->n_kept;
+	ret->n_fresh = p->n_fresh;
+	return UNWIND_PATH_OK;
 }
 
 enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct unwind_start *start,
@@ -171,30 +245,89 @@ enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct 
 	struct frame f = {.key = start->pc, .sp = start->sp, .fp = start->fp};
 	uintptr_t slot = start->sp + (uintptr_t)ARCH_RA_OFFSET;
 	uint32_t generation = unwind_generation();
-	size_t n = p->n, n_kept, n_fresh;
-	enum unwind_path_result result;
+	size_t n = p->n, n_valid;
+	uint32_t id = 0;
 
 	if (unlikely(generation & 1 || !ut->use_cache || !memory_is_own(&ut->memory, slot)))
 		return UNWIND_PATH_OTHER;
 	if (unlikely(generation != p->generation)) {
 		p->generation = generation;
 		p->n = n = 0;
+		p->epoch++;
 	}
 	ut->generation = generation;
 	while (n && p->entry[n - 1].slot < slot)
 		n--;
-	n_kept = count_equal(p->entry, n);
-	if (unlikely(n_kept && p->cold[n_kept - 1].n_extra))
-		n_kept = count_extra_equal(p, n_kept);
-	n_fresh = 0;
-	if (!(n && n_kept == n && is_at(p, n - 1, &f))) {
-		result = walk_fresh(ut, start, n_kept, &n_kept, &n_fresh);
-		if (unlikely(result != UNWIND_PATH_OK))
-			return result;
+	n_valid = count_equal(p->entry, n);
+	if (n_valid && p->cold[n_valid - 1].n_extra)
+		n_valid = count_extra_equal(p, n_valid);
+	p->n = n;
+	if (likely(n_valid)) {
+		if (n_valid == n && is_at(p, n - 1, &f))
+			id = p->id[n - 1];
+		else
+			id = memo_id(p, memo_of(p, start), start, n_valid);
 	}
-	add_fresh(p, n_kept, n_fresh);
+	if (unlikely(!id))
+		return walk_changed(ut, start, n_valid, ret);
 	ut->stats.n_path_walks++;
-	ut->stats.n_fresh_frames += n_fresh;
-	*ret = (struct unwind_path){p->entry, p->n, n_kept};
+	ut->stats.n_known_stacks++;
+	ret->known_id = id;
 	return UNWIND_PATH_OK;
+}
+
+/* Adds a word to the memo; false when it is full. */
+static bool memo_add(struct path_memo *m, uintptr_t addr, uintptr_t value)
+{
+	if (m->n_words == PATH_MEMO_WORDS)
+		return false;
+	m->word[m->n_words++] = (struct path_extra){addr, value};
+	return true;
+}
+
+/* All words that the walk over the fresh frames read, outermost first; the return address at which
+ * it joined the path is checked with the path. */
+static bool memo_add_words(const struct path *p, struct path_memo *m)
+{
+	const struct path_cold *join = &p->cold[p->n_kept - 1];
+	struct unwind_path_entry out = p->entry[p->n_kept - 1];
+	uintptr_t out_fp = join->fp;
+	bool uses_fp = join->uses_fp;
+
+	for (size_t i = p->n_fresh; i-- > 0;) {
+		const struct path_fresh *f = &p->fresh[i];
+
+		if (i + 1 < p->n_fresh && !memo_add(m, out.slot, out.addr))
+			return false;
+		if (f->cfa_at && !memo_add(m, f->cfa_at, out.slot - (uintptr_t)ARCH_RA_OFFSET))
+			return false;
+		if (f->fp_at && uses_fp && !memo_add(m, f->fp_at, out_fp))
+			return false;
+		uses_fp = f->uses_fp || (!f->fp_at && uses_fp);
+		out = f->at;
+		out_fp = f->fp;
+	}
+	m->uses_fp = uses_fp;
+	return true;
+}
+
+void unwind_path_remember(struct unwind_thread *ut, const struct unwind_start *start, uint32_t id)
+{
+	struct path *p = &ut->path;
+	struct path_memo *m = memo_of(p, start);
+
+	if (!p->n_fresh || !p->n_kept)
+		return;
+	m->epoch = 0;
+	m->n_words = 0;
+	if (!memo_add_words(p, m))
+		return;
+	m->pc = start->pc;
+	m->sp = start->sp;
+	m->fp = start->fp;
+	m->join_n = (uint32_t)p->n_kept;
+	m->join_slot = p->entry[p->n_kept - 1].slot;
+	m->join_id = p->id[p->n_kept - 1];
+	m->id = id;
+	m->epoch = p->epoch;
 }

@@ -88,10 +88,15 @@ struct unwind_path_entry {
 	uintptr_t addr; /* the return address, as in unwind_frames */
 };
 
+/* The stack is entry[0 .. n_kept), outermost first, and then fresh(n_fresh - 1) .. fresh(0). The
+ * caller names stacks by ids of its own, which are kept with the path: id[k] is that of the stack
+ * that ends with entry k, 0 while it has none. */
 struct unwind_path {
-	const struct unwind_path_entry *entry; /* outermost first; borrowed until the next walk */
-	size_t n;
-	size_t n_kept; /* entries [0, n_kept) are those of the last successful walk of the path */
+	uint32_t known_id; /* not 0: the whole stack is this one, nothing below is filled in */
+	size_t n_kept;
+	size_t n_fresh;
+	const struct unwind_path_entry *entry; /* borrowed until the next walk, like all here */
+	uint32_t *id;
 };
 
 enum unwind_path_result {
@@ -101,11 +106,20 @@ enum unwind_path_result {
 };
 
 /* Memory for paths of so many frames; what the path held is forgotten. */
-#define UNWIND_PATH_BYTES(capacity) ((capacity) * 112)
+#define UNWIND_PATH_BYTES(capacity) ((capacity) * 120)
 void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capacity);
 
 enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct unwind_start *start,
 					 struct unwind_path *ret);
+
+/* Return address of the i-th fresh frame of the last walk, 0 = innermost. */
+uintptr_t unwind_path_fresh(const struct unwind_thread *ut, size_t i);
+
+/* Tells the id of the stack that the last walk found. id[0 .. n_kept) must have been filled in. */
+void unwind_path_remember(struct unwind_thread *ut, const struct unwind_start *start, uint32_t id);
+
+/* All ids are void. */
+void unwind_path_forget_ids(struct unwind_thread *ut);
 
 /* Counters of this thread since unwind_thread_init(). */
 struct unwind_stats {
@@ -113,7 +127,8 @@ struct unwind_stats {
 	uint64_t n_slow_walks; /* walks that needed all registers */
 	uint64_t n_rule_misses; /* rules built from .eh_frame */
 	uint64_t n_path_walks; /* unwind_path_walk() that succeeded */
-	uint64_t n_fresh_frames; /* frames walked in these; the others were validated */
+	uint64_t n_known_stacks; /* of these, stacks that were known as a whole */
+	uint64_t n_fresh_frames; /* frames walked in the others; the rest was validated */
 };
 void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *ret);
 

@@ -175,15 +175,39 @@ struct path_fresh {
 	bool uses_fp; /* the CFA was computed from fp */
 };
 
+/* A stack seen before that ends a few frames inside of the path: where it joins, and all words
+ * that the walk from its start to there reads. Good while epoch is the path's. */
+#define PATH_MEMOS 256u
+#define PATH_MEMO_WORDS 8
+
+struct path_memo {
+	uintptr_t pc;
+	uintptr_t sp;
+	uintptr_t fp;
+	uintptr_t join_slot; /* entry join_n - 1 has this slot and this id */
+	uint32_t join_n;
+	uint32_t join_id;
+	uint32_t epoch; /* 0 = empty */
+	uint32_t id;
+	uint32_t n_words;
+	bool uses_fp; /* fp must be the same too */
+	struct path_extra word[PATH_MEMO_WORDS];
+};
+
 /* Entries are outermost first, slots strictly descending, all in memory.own. */
 struct path {
 	struct unwind_path_entry *entry;
 	struct path_cold *cold;
+	uint32_t *id;
 	struct path_extra *extra; /* two per frame at most */
 	struct path_fresh *fresh;
 	size_t n;
+	size_t n_kept; /* of the last walk */
+	size_t n_fresh; /* likewise */
 	size_t capacity;
 	uint32_t generation;
+	uint32_t epoch; /* of ids; grows when all become void */
+	struct path_memo memo[PATH_MEMOS];
 };
 
 struct unwind_thread {

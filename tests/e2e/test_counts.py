@@ -68,7 +68,9 @@ console.log(require('zlib').inflateSync(require('zlib').deflateSync(Buffer.alloc
 
 class Counts(mp.TestCase):
     def write(self, name, text):
-        path = self.dir / name
+        """In a folder where nothing else appears: python lists the folder of its script."""
+        path = self.dir / "input" / name
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text)
         return path
 

@@ -79,7 +79,8 @@ class Death(mp.TestCase):
     def check_threads(self, copy, counters):
         recorded = mp.calls_by_thread(copy)
         for tid, counted in counters.items():
-            more = {key: recorded[tid][key] - counted[key] for key in KEYS}
+            calls = recorded.get(tid, dict.fromkeys(KEYS, 0))  # it may not have come to a call
+            more = {key: calls[key] - counted[key] for key in KEYS}
             self.assertTrue(all(0 <= n <= 1 for n in more.values()), f"thread {tid}: {more}")
             self.assertLessEqual(sum(more.values()), 1, f"thread {tid}: {more}")
 
@@ -120,7 +121,7 @@ class Death(mp.TestCase):
         for threads in (1, 3):
             with self.subTest(how=how, threads=threads):
                 folder = self.new_folder()
-                child = self.start(folder, threads, how, 20_000, **options)
+                child = self.start(folder, threads, how, 10_000, **options)
                 self.assertEqual(expected_code, self.wait(child))
                 self.assertGreater(self.check(folder, per_thread=True), 100)
 

@@ -59,7 +59,7 @@ static inline void synth_append(struct synth *s, const void *bytes, size_t len)
 	}
 	if (bytes && len)
 		memcpy(s->data + s->len, bytes, len);
-	else
+	else if (len)
 		memset(s->data + s->len, 0, len);
 	s->len += len;
 }
