@@ -26,6 +26,8 @@ packages() {
 	test perl perl
 	test rustc rustc
 	test gdb gdb
+	test redis-server redis-server redis-cli
+	test nodejs node
 	LIST
 }
 

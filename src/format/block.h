@@ -6,8 +6,8 @@
 
 #include <stdatomic.h>
 
-#include "format/format.h"
 #include "base/compiler.h"
+#include "format/format.h"
 
 #define BLOCK_MAGIC 0x4b42504du /* MPBK */
 #define BLOCK_HEADER_BYTES 64

@@ -2,8 +2,8 @@
 #ifndef FORMAT_FILE_HEADER_H
 #define FORMAT_FILE_HEADER_H
 
-#include "format/format.h"
 #include "base/compiler.h"
+#include "format/format.h"
 
 #define FILE_HEADER_FIXED_BYTES 128
 #define FILE_STATUS_OFFSET 1024

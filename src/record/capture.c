@@ -18,8 +18,8 @@ static size_t find_own_frame(const struct unwind_frames *f)
 {
 	size_t i = 0;
 
-	while (i < f->n && (f->addr[i] < (uintptr_t)own_code_start ||
-			    f->addr[i] > (uintptr_t)own_code_end))
+	while (i < f->n &&
+	       (f->addr[i] < (uintptr_t)own_code_start || f->addr[i] > (uintptr_t)own_code_end))
 		i++;
 	return i;
 }
@@ -41,7 +41,8 @@ static struct lane *enter_nested(struct thread *t, const struct unwind_start *at
 	unwind_walk(lane->unwinder, at, &lane->frames);
 	own = find_own_frame(&lane->frames);
 	if (own < lane->frames.n)
-		return lane->frames.crossed_signal && lane->frames.signal_index <= own ? lane : NULL;
+		return lane->frames.crossed_signal && lane->frames.signal_index <= own ? lane
+										       : NULL;
 	if (lane->frames.end == UNWIND_COMPLETE) {
 		t->depth = 0;
 		return t->lane[0];

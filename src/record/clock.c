@@ -17,7 +17,8 @@ void clock_init(void)
 	/* The kernel takes "tsc" only after having checked that the counters agree. Where it does
 	 * not tell (no /sys), the CPU's own word must do. */
 	if (n > 0)
-		clock_is_cpu = !strncmp(source, "tsc", 3) || !strncmp(source, "arch_sys_counter", 16);
+		clock_is_cpu =
+			!strncmp(source, "tsc", 3) || !strncmp(source, "arch_sys_counter", 16);
 	else
 		clock_is_cpu = arch_ticks_usable();
 }

@@ -13,7 +13,10 @@
 #define PIECE_BYTES SESSION_MAX_DATA
 #define EXTRA_FILE_ID 0x10000u /* ids of MEMORY_PROFILER_INCLUDE_FILE files start here */
 
-enum { KIND_IMAGE = 1, KIND_OTHER = 2 };
+enum {
+	KIND_IMAGE = 1,
+	KIND_OTHER = 2
+};
 
 /* A file already embedded in this session under another entry (loaded again elsewhere)? */
 static bool is_repeated(const struct module_list *list, uint32_t n)

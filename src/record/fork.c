@@ -55,8 +55,8 @@ static void keep_hook_alive(void)
 		if (lane->block) {
 			lane->area->blocks = lane->block - lane->slot;
 			arch_syscall6(SYS_mmap, (long)lane->block, sizeof(struct block),
-				      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-				      -1, 0);
+				      PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 		}
 	}
 	atomic_store(&kept.is_used, 0);

@@ -16,7 +16,6 @@ void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);
 void cfree(void *block);
 
-
 EXPORT void *malloc(size_t size)
 {
 	struct unwind_start at = CAPTURE_CALLER();

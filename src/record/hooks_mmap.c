@@ -37,8 +37,8 @@ EXPORT void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off
 	if (!lane)
 		return result;
 	if (result != MAP_FAILED) {
-		uint64_t field[7] = {(uintptr_t)result, len,	    (uint32_t)prot,
-				     (uint32_t)flags,	zigzag(fd), (uint64_t)offset};
+		uint64_t field[7] = {(uintptr_t)result, len,        (uint32_t)prot,
+				     (uint32_t)flags,   zigzag(fd), (uint64_t)offset};
 
 		capture_rare_call(lane, &at, EVENT_MMAP, field, 6);
 	}

@@ -143,7 +143,7 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 	char **argv = __builtin_alloca((n_args + 1) * sizeof(char *));                             \
 	argv[0] = (char *)(uintptr_t)(first);                                                      \
 	for (size_t i = 1; i <= n_args; i++)                                                       \
-		argv[i] = va_arg(args, char *)
+	argv[i] = va_arg(args, char *)
 
 EXPORT int execl(const char *path, const char *arg, ...)
 {

@@ -11,8 +11,7 @@ static bool same_image(const struct module_entry *e, const struct unwind_module 
 {
 	return e->base == found->base && e->start == found->start && e->end == found->end &&
 	       !strncmp(e->path, found->path, sizeof(e->path) - 1) &&
-	       (e->build_id_bytes == 0 ||
-		!memcmp(e->build_id, found->build_id, e->build_id_bytes));
+	       (e->build_id_bytes == 0 || !memcmp(e->build_id, found->build_id, e->build_id_bytes));
 }
 
 /* Newest entry over the address, or NULL. Searched backwards: later ones replace earlier. */

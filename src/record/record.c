@@ -90,8 +90,9 @@ static void read_environment(options_complain_fn complain_fn)
 static void log_refused_features(void)
 {
 	if (record_options.CULL_TEMPORARY_ALLOCATIONS)
-		log_put(LOG_WARN, "MEMORY_PROFILER_CULL_TEMPORARY_ALLOCATIONS: not in this version; "
-				  "every allocation is recorded");
+		log_put(LOG_WARN,
+			"MEMORY_PROFILER_CULL_TEMPORARY_ALLOCATIONS: not in this version; "
+			"every allocation is recorded");
 	if (record_options.ENABLE_SERVER)
 		log_put(LOG_WARN, "MEMORY_PROFILER_ENABLE_SERVER: not in this version; "
 				  "the recording goes to the output file only");
@@ -160,8 +161,7 @@ void record_check_fork(void)
 
 	if (!rec || atomic_load(&rec->is_alive) || atomic_load(&record_mode) <= RECORD_OFF)
 		return;
-	on = record_options.TRACK_CHILD_PROCESSES &&
-	     atomic_load(&record_mode) == RECORD_ON;
+	on = record_options.TRACK_CHILD_PROCESSES && atomic_load(&record_mode) == RECORD_ON;
 	thread_self = NULL;
 	atomic_store(&record_own_bytes, 0);
 	atomic_fetch_add(&record_epoch, 1);

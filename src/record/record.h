@@ -59,7 +59,8 @@ struct session {
 	_Atomic uint32_t n_areas;
 	struct area area[RECORD_MAX_AREAS];
 	_Atomic uint64_t next_block; /* sequence numbers of blocks */
-	_Atomic uint32_t redefine; /* grows, with record_epoch, when a block was lost: stacks must be
+	_Atomic uint32_t
+		redefine; /* grows, with record_epoch, when a block was lost: stacks must be
 				      defined anew */
 
 	struct session *older; /* still has blocks in the hands of idle threads */
@@ -96,7 +97,8 @@ struct recorder {
 	_Atomic uint32_t free_word; /* futex: raised when blocks became free */
 	_Atomic uint32_t n_waiting; /* threads that wait for a free block */
 	_Atomic uint32_t want_session; /* number of the session that is wanted (%n) */
-	_Atomic uint32_t have_session; /* futex: number of the current one, or of a failed attempt */
+	_Atomic uint32_t
+		have_session; /* futex: number of the current one, or of a failed attempt */
 	_Atomic uint32_t sync_wanted; /* tickets of memory_profiler_sync() and of the exit */
 	_Atomic uint32_t sync_done; /* futex */
 	_Atomic uint32_t is_exiting; /* 1: exit() has begun; end the recording in order */

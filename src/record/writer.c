@@ -8,8 +8,8 @@
 #include "format/compress.h"
 #include "record/clock.h"
 #include "record/credentials.h"
-#include "record/embed.h"
 #include "record/describe.h"
+#include "record/embed.h"
 #include "record/pool.h"
 #include "record/session.h"
 #include "record/sys.h"
@@ -393,7 +393,8 @@ static bool fail_without_writer(struct recorder *rec, long error)
 
 bool writer_start(struct recorder *rec)
 {
-	unsigned long flags = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS;
+	unsigned long flags =
+		CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS;
 	uint8_t *memory = record_map(STACK_BYTES + 2 * TLS_BYTES);
 	uint64_t mask;
 	long tid;
@@ -403,8 +404,8 @@ bool writer_start(struct recorder *rec)
 	/* The thread pointer points to itself; thread-local variables lie below it. */
 	*(void **)(memory + STACK_BYTES + TLS_BYTES) = memory + STACK_BYTES + TLS_BYTES;
 	mask = sys_block_signals();
-	tid = arch_clone(flags, memory + STACK_BYTES, memory + STACK_BYTES + TLS_BYTES,
-			 writer_main, rec);
+	tid = arch_clone(flags, memory + STACK_BYTES, memory + STACK_BYTES + TLS_BYTES, writer_main,
+			 rec);
 	sys_restore_signals(mask);
 	if (tid < 0)
 		return fail_without_writer(rec, -tid);

@@ -77,7 +77,7 @@ static bool uncovered_code(struct unwind_thread *ut, uintptr_t pc, struct memory
 	if (!s)
 		return false;
 	r.copy->search = (struct memory_range){0, 0};
-	if (im->hdr && !eh_frame_gap(&r, im->hdr, pc, &gap))
+	if (im->map.hdr && !eh_frame_gap(&r, im->map.hdr, pc, &gap))
 		return false;
 	ret->lo = gap.lo > s->at.lo ? gap.lo : s->at.lo;
 	ret->hi = gap.hi < s->at.hi ? gap.hi : s->at.hi;

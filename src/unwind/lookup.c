@@ -64,8 +64,8 @@ enum lookup lookup_find(struct unwind_thread *ut, uintptr_t key, bool is_careful
 		r.copy = &ut->copy;
 		r.copy->search = (struct memory_range){0, 0};
 	}
-	if (im->hdr)
-		found = eh_frame_find(&r, im->hdr, pc, &ut->fde);
+	if (im->map.hdr)
+		found = eh_frame_find(&r, im->map.hdr, pc, &ut->fde);
 	if (found == EH_FOUND)
 		return LOOKUP_FDE;
 	if (found == EH_BAD)

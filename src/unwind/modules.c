@@ -29,21 +29,21 @@ extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 
 /* is_list_taken guards all three. Nobody waits for it: who finds it taken (a signal handler may,
  * by the thread that it interrupted) asks the loader itself. */
-static struct image list[LIST_MAX];
+static struct image_map list[LIST_MAX];
 static unsigned list_n;
 static uint32_t list_generation;
 static _Atomic bool is_list_taken;
 
 struct phdr_search {
 	uintptr_t addr;
-	struct image *found; /* where to put the image of addr */
+	struct image_map *found; /* where to put the image of addr */
 	bool is_found;
 	bool is_recording; /* put all into the list */
 };
 
-static void image_from_phdrs(const struct dl_phdr_info *info, struct image *ret)
+static void map_from_phdrs(const struct dl_phdr_info *info, struct image_map *ret)
 {
-	*ret = (struct image){.base = info->dlpi_addr, .path = info->dlpi_name};
+	*ret = (struct image_map){.base = info->dlpi_addr, .path = info->dlpi_name};
 	ret->start = UINTPTR_MAX;
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
@@ -63,10 +63,10 @@ static void image_from_phdrs(const struct dl_phdr_info *info, struct image *ret)
 static int visit_image(struct dl_phdr_info *info, size_t size_bytes, void *arg)
 {
 	struct phdr_search *s = arg;
-	struct image im;
+	struct image_map im;
 
 	(void)size_bytes;
-	image_from_phdrs(info, &im);
+	map_from_phdrs(info, &im);
 	if (s->is_recording && list_n < LIST_MAX)
 		list[list_n++] = im;
 	if (s->addr >= im.start && s->addr < im.end) {
@@ -76,7 +76,7 @@ static int visit_image(struct dl_phdr_info *info, size_t size_bytes, void *arg)
 	return s->is_found && !s->is_recording;
 }
 
-static bool find_in_list(uintptr_t addr, uint32_t generation, struct image *ret)
+static bool find_in_list(uintptr_t addr, uint32_t generation, struct image_map *ret)
 {
 	if (list_generation != generation)
 		return false;
@@ -89,7 +89,7 @@ static bool find_in_list(uintptr_t addr, uint32_t generation, struct image *ret)
 	return false;
 }
 
-static bool find_by_phdrs(uintptr_t addr, struct image *ret)
+static bool find_by_phdrs(uintptr_t addr, struct image_map *ret)
 {
 	uint32_t generation = unwind_generation();
 	struct phdr_search s = {.addr = addr, .found = ret};
@@ -115,7 +115,7 @@ static bool find_by_phdrs(uintptr_t addr, struct image *ret)
 static bool is_find_object_off; /* for tests: as if this were an older glibc */
 
 #if HAS_FIND_OBJECT
-static bool find_by_object(uintptr_t addr, bool is_careful, struct image *ret)
+static bool find_by_object(uintptr_t addr, bool is_careful, struct image_map *ret)
 {
 	struct dl_find_object o;
 	struct link_map lm;
@@ -126,7 +126,7 @@ static bool find_by_object(uintptr_t addr, bool is_careful, struct image *ret)
 		lm = *o.dlfo_link_map;
 	else if (!memory_copy(&lm, (uintptr_t)o.dlfo_link_map, sizeof(lm)))
 		return false;
-	*ret = (struct image){
+	*ret = (struct image_map){
 		.start = (uintptr_t)o.dlfo_map_start,
 		.end = (uintptr_t)o.dlfo_map_end,
 		.base = lm.l_addr,
@@ -137,7 +137,7 @@ static bool find_by_object(uintptr_t addr, bool is_careful, struct image *ret)
 }
 #endif
 
-static bool find_image(uintptr_t addr, bool is_careful, struct image *ret)
+static bool find_map(uintptr_t addr, bool is_careful, struct image_map *ret)
 {
 #if HAS_FIND_OBJECT
 	if (_dl_find_object && !is_find_object_off)
@@ -166,7 +166,7 @@ void modules_use_phdrs(bool on)
 /* Calls fn for each program header until it returns true. The ELF header lies at the lowest
  * address in all but hand-made images; there we know no segments. Everything is copied: neither
  * is known to be readable. */
-static bool each_phdr(const struct image *im, bool (*fn)(const ElfW(Phdr) *, void *), void *arg)
+static bool each_phdr(const struct image_map *im, bool (*fn)(const ElfW(Phdr) *, void *), void *arg)
 {
 	ElfW(Ehdr) eh;
 	ElfW(Phdr) ph;
@@ -186,10 +186,10 @@ static bool each_phdr(const struct image *im, bool (*fn)(const ElfW(Phdr) *, voi
 static bool add_segment(const ElfW(Phdr) * ph, void *arg)
 {
 	struct image *im = arg;
-	uintptr_t lo = im->base + ph->p_vaddr;
+	uintptr_t lo = im->map.base + ph->p_vaddr;
 	uintptr_t hi = lo + ph->p_memsz;
 
-	if (ph->p_type != PT_LOAD || lo < im->start || hi > im->end || lo >= hi)
+	if (ph->p_type != PT_LOAD || lo < im->map.start || hi > im->map.end || lo >= hi)
 		return false;
 	im->segment[im->n_segments++] = (struct image_segment){
 		.at = {lo, hi},
@@ -207,42 +207,12 @@ const struct image_segment *image_segment_at(const struct image *im, uintptr_t a
 	return NULL;
 }
 
-static bool is_same(const struct image *a, const struct image *b)
-{
-	return a->start == b->start && a->end == b->end && a->base == b->base && a->hdr == b->hdr;
-}
-
-struct image *modules_get(struct unwind_thread *ut, uintptr_t addr, bool is_careful)
-{
-	struct image now;
-	struct image *im;
-
-	if (!find_image(addr, is_careful, &now))
-		return NULL;
-	for (unsigned i = 0; i < IMAGE_CACHE && !(ut->generation & 1); i++) {
-		im = &ut->images[i];
-		if (im->generation == ut->generation && is_same(im, &now))
-			return im;
-	}
-	im = &ut->images[ut->next_image++ % IMAGE_CACHE];
-	*im = now;
-	each_phdr(im, add_segment, im);
-	im->generation = ut->generation & 1 ? 0 : ut->generation;
-	return im;
-}
-
-bool modules_has(uintptr_t addr)
-{
-	struct image im;
-
-	return find_image(addr, true, &im);
-}
-
-/* --- for the recorder ---------------------------------------------------------------------------- */
+/* --- build id -------------------------------------------------------------------------------------- */
 
 struct note_search {
-	const struct image *im;
-	struct unwind_module *ret;
+	const struct image_map *im;
+	uintptr_t build_id; /* the result; 0 = not found */
+	size_t build_id_bytes;
 };
 
 /* Notes: name length, description length, type, then both padded to 4. */
@@ -264,8 +234,8 @@ static bool find_build_id(const ElfW(Phdr) * ph, void *arg)
 
 		if (note.hdr.n_type == NT_GNU_BUILD_ID && note.hdr.n_namesz == 4 &&
 		    !memcmp(note.name, "GNU", 4) && note.hdr.n_descsz <= end - at - size) {
-			s->ret->build_id = (const uint8_t *)at + size;
-			s->ret->build_id_bytes = note.hdr.n_descsz;
+			s->build_id = at + size;
+			s->build_id_bytes = note.hdr.n_descsz;
 			return true;
 		}
 		size += align_up(note.hdr.n_descsz, 4);
@@ -276,15 +246,99 @@ static bool find_build_id(const ElfW(Phdr) * ph, void *arg)
 	return false;
 }
 
+/* --- images ------------------------------------------------------------------------------------------ */
+
+/* The first page of an image is there and holds its headers. */
+static void read_mark(struct image *im)
+{
+	struct note_search s = {.im = &im->map};
+
+	each_phdr(&im->map, find_build_id, &s);
+	im->mark_at = 0;
+	im->mark = (uintptr_t)im->map.path;
+	if (s.build_id_bytes >= sizeof(im->mark) &&
+	    s.build_id - im->map.start <= PAGE_BYTES - sizeof(im->mark) &&
+	    memory_copy(&im->mark, s.build_id, sizeof(im->mark)))
+		im->mark_at = s.build_id;
+}
+
+static bool is_still(const struct image *im, const struct image_map *now)
+{
+	uint64_t mark = (uintptr_t)now->path;
+
+	if (im->map.start != now->start || im->map.end != now->end || im->map.base != now->base ||
+	    im->map.hdr != now->hdr)
+		return false;
+	if (im->mark_at)
+		memcpy(&mark, (const void *)im->mark_at, sizeof(mark));
+	return mark == im->mark;
+}
+
+static struct image *find_cached(struct unwind_thread *ut, const struct image_map *now)
+{
+	if (ut->generation & 1)
+		return NULL;
+	if (ut->image && ut->image->generation == ut->generation && is_still(ut->image, now))
+		return ut->image; /* neighbouring frames are often of one image */
+	for (unsigned i = 0; i < IMAGE_CACHE; i++) {
+		struct image *im = &ut->images[i];
+
+		if (im->generation == ut->generation && is_still(im, now))
+			return im;
+	}
+	return NULL;
+}
+
+struct image *modules_get(struct unwind_thread *ut, uintptr_t addr, bool is_careful)
+{
+	struct image_map now;
+	struct image *im;
+
+	if (!find_map(addr, is_careful, &now))
+		return NULL;
+	im = find_cached(ut, &now);
+	if (im)
+		return im;
+	im = &ut->images[ut->next_image++ % IMAGE_CACHE];
+	*im = (struct image){.map = now};
+	each_phdr(&im->map, add_segment, im);
+	read_mark(im);
+	if (ut->generation & 1)
+		return im;
+	im->generation = ut->generation;
+	if (image_set_add(im, ut->generation)) {
+		/* A library was replaced behind our back (by libc itself, or by one that does not
+		 * see our dlclose): what is cached may be about the one that is gone. */
+		unwind_code_changing();
+		unwind_code_changed();
+	}
+	return im;
+}
+
+bool modules_has(uintptr_t addr)
+{
+	struct image_map im;
+
+	return find_map(addr, true, &im);
+}
+
+/* --- for the recorder ---------------------------------------------------------------------------- */
+
 bool unwind_find_module(uintptr_t addr, struct unwind_module *ret)
 {
-	struct image im;
-	struct note_search s = {&im, ret};
+	struct image_map im;
+	struct note_search s = {.im = &im};
 
-	if (!find_image(addr, unwind_generation() & 1, &im))
+	if (!find_map(addr, unwind_generation() & 1, &im))
 		return false;
-	*ret = (struct unwind_module){
-		.base = im.base, .start = im.start, .end = im.end, .path = im.path ? im.path : ""};
 	each_phdr(&im, find_build_id, &s);
+	*ret = (struct unwind_module){
+		.base = im.base,
+		.start = im.start,
+		.end = im.end,
+		.path = im.path ? im.path : "",
+		.build_id = (const uint8_t *)s.build_id,
+		.build_id_bytes = s.build_id_bytes,
+	};
 	return true;
 }

@@ -22,9 +22,9 @@ void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capac
 	struct path *p = &ut->path;
 
 	_Static_assert(sizeof(struct unwind_path_entry) + sizeof(struct path_cold) +
-					2 * sizeof(struct path_extra) + sizeof(struct path_fresh) +
-					sizeof(uint32_t) <=
-				UNWIND_PATH_BYTES(1),
+				       2 * sizeof(struct path_extra) + sizeof(struct path_fresh) +
+				       sizeof(uint32_t) <=
+			       UNWIND_PATH_BYTES(1),
 		       "UNWIND_PATH_BYTES");
 	p->entry = memory;
 	p->cold = (struct path_cold *)(p->entry + capacity);
@@ -84,8 +84,8 @@ static NOINLINE size_t count_extra_equal(const struct path *p, size_t n)
 
 static inline bool is_at(const struct path *p, size_t k, const struct frame *f)
 {
-	return p->entry[k].slot == f->sp + (uintptr_t)ARCH_RA_OFFSET && p->entry[k].addr == f->key &&
-	       (!p->cold[k].uses_fp || p->cold[k].fp == f->fp);
+	return p->entry[k].slot == f->sp + (uintptr_t)ARCH_RA_OFFSET &&
+	       p->entry[k].addr == f->key && (!p->cold[k].uses_fp || p->cold[k].fp == f->fp);
 }
 
 static inline struct path_memo *memo_of(struct path *p, const struct unwind_start *start)
@@ -177,8 +177,8 @@ static ALWAYS_INLINE bool step_noting(const struct memory *m, struct rule rule, 
 
 /* Walks until it arrives at one of the first n_valid entries or at the end; p->n_kept entries stay
  * and p->n_fresh frames are new. */
-static enum unwind_path_result walk_fresh(struct unwind_thread *ut, const struct unwind_start *start,
-					  size_t n_valid)
+static enum unwind_path_result walk_fresh(struct unwind_thread *ut,
+					  const struct unwind_start *start, size_t n_valid)
 {
 	struct path *p = &ut->path;
 	struct frame f = {.key = start->pc, .sp = start->sp, .fp = start->fp};

@@ -22,15 +22,22 @@ struct image_segment {
 	bool is_executable;
 };
 
-/* An ELF image. Segments are those of its program headers; more than IMAGE_N_SEGMENTS are left
- * out, and a table in one of those is then not found. */
-struct image {
+/* What the loader says of an image. */
+struct image_map {
 	uintptr_t start;
 	uintptr_t end;
 	uintptr_t base;
 	uintptr_t hdr; /* .eh_frame_hdr, or 0 */
 	const char *path;
-	uint32_t generation; /* in which the segments were read; 0 = not */
+};
+
+/* An ELF image. Segments are those of its program headers; more than IMAGE_N_SEGMENTS are left
+ * out, and a table in one of those is then not found. */
+struct image {
+	struct image_map map;
+	uint32_t generation; /* in which the rest was read; 0 = not */
+	uintptr_t mark_at; /* first bytes of the build id, in the first page; 0 = there is none */
+	uint64_t mark; /* what was there: images of one size at one place differ in it */
 	unsigned n_segments;
 	struct image_segment segment[IMAGE_N_SEGMENTS];
 };
@@ -46,6 +53,11 @@ bool modules_has(uintptr_t addr);
 
 /* For tests: as if this glibc had no _dl_find_object. */
 void modules_use_phdrs(bool on);
+
+/* image_set.c: notes an image; true when another one was noted there in the same generation, so
+ * that it went away without our being told. */
+bool image_set_add(const struct image *im, uint32_t generation);
+void image_set_init(void);
 
 const struct image_segment *image_segment_at(const struct image *im, uintptr_t addr);
 

@@ -106,7 +106,7 @@ enum unwind_path_result {
 };
 
 /* Memory for paths of so many frames; what the path held is forgotten. */
-#define UNWIND_PATH_BYTES(capacity) ((capacity) * 120)
+#define UNWIND_PATH_BYTES(capacity) ((capacity)*120)
 void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capacity);
 
 enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct unwind_start *start,

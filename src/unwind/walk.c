@@ -14,6 +14,7 @@ int unwind_init(void)
 	generation_init();
 	memory_init();
 	modules_init();
+	image_set_init();
 	registered_init();
 	lookup_init();
 	return 0;
@@ -134,12 +135,11 @@ static void begin(struct unwind_thread *ut, const struct unwind_start *start,
 	memory_begin(&ut->memory, start->sp);
 }
 
-void unwind_walk(struct unwind_thread *ut, const struct unwind_start *start,
-		 struct unwind_frames *out)
+static enum unwind_end walk(struct unwind_thread *ut, const struct unwind_start *start,
+			    struct unwind_frames *out)
 {
 	enum unwind_end end = WALK_ON;
 
-	ut->stats.n_walks++;
 	ut->generation = unwind_generation();
 	begin(ut, start, out);
 	if (ut->use_cache && !(ut->generation & 1))
@@ -149,7 +149,16 @@ void unwind_walk(struct unwind_thread *ut, const struct unwind_start *start,
 		begin(ut, start, out);
 		end = slow_walk_run(ut, start, out);
 	}
-	out->end = end;
+	return end;
+}
+
+void unwind_walk(struct unwind_thread *ut, const struct unwind_start *start,
+		 struct unwind_frames *out)
+{
+	ut->stats.n_walks++;
+	out->end = walk(ut, start, out);
+	if (unlikely(unwind_generation() != ut->generation))
+		out->end = walk(ut, start, out); /* it found out that its rules were out of date */
 	if (out->n_certain > out->n)
 		out->n_certain = out->n;
 }

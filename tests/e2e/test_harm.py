@@ -38,9 +38,9 @@ class Storage(mp.TestCase):
         facts = [f for f in map(self.info_or_none, recordings) if f]
         lost = not facts
         for f in facts:
-            self.assertEqual(0, f["duplicate_allocations"])
             lost = lost or f["lost_events"] > 0
             if f["lost_events"] == 0:
+                self.assertEqual(0, f["duplicate_allocations"])
                 self.assertGreaterEqual(f["allocations"], complete_calls,
                                         f"events are missing, and nobody says so: {seen.log}")
         if lost:
@@ -262,7 +262,7 @@ class Identity(mp.TestCase):
                 for f in facts:
                     self.assert_nothing_lost(f)
                 most = max(f["allocations"] for f in facts)
-                self.assertEqual(track == 1, most > 100000, "only the daemon makes so many")
+                self.assertEqual(track == 1, most > 90000, "only the daemon makes so many")
 
     @mp.needs_root("chroot")
     def test_chroot(self):

@@ -82,8 +82,8 @@ TEST(modules_both_ways_agree_on_every_image)
 		CHECK_EQ(!a, !b);
 		if (!a)
 			continue;
-		CHECK_EQ(copy.base, b->base);
-		CHECK_EQ(copy.hdr, b->hdr);
+		CHECK_EQ(copy.map.base, b->map.base);
+		CHECK_EQ(copy.map.hdr, b->map.hdr);
 		CHECK_EQ(copy.n_segments, b->n_segments);
 	}
 }
@@ -103,7 +103,7 @@ TEST(modules_segments_know_code_from_data)
 	CHECK_NOT_NULL(other);
 	CHECK(code->is_executable && code->is_readable);
 	CHECK(!other->is_executable && other->is_readable);
-	CHECK_NULL(image_segment_at(im, im->end));
+	CHECK_NULL(image_segment_at(im, im->map.end));
 }
 
 TEST(modules_list_forgets_after_a_change)

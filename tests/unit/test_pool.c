@@ -78,8 +78,7 @@ static bool drain(void)
 
 			memcpy(&low, area->blocks[slot].data, sizeof(low));
 			atomic_fetch_add(&sum_written, area->blocks[slot].sequence);
-			atomic_fetch_add(&n_written,
-					 low == (uint32_t)area->blocks[slot].sequence);
+			atomic_fetch_add(&n_written, low == (uint32_t)area->blocks[slot].sequence);
 			pool_give_free(rec, area, slot);
 			any = true;
 		}

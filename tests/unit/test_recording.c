@@ -429,8 +429,10 @@ static bool is_unused(size_t i)
 {
 	struct chunk_header h;
 
-	if (i < FORMAT_HEADER_BYTES)
-		return i >= FILE_HEADER_FIXED_BYTES;
+	if (i < FORMAT_HEADER_BYTES) /* the sample has one status, in the second slot */
+		return i >= FILE_HEADER_FIXED_BYTES &&
+		       (i < FILE_STATUS_OFFSET + FILE_STATUS_BYTES ||
+			i >= FILE_STATUS_OFFSET + 2 * FILE_STATUS_BYTES);
 	for (size_t at = FORMAT_HEADER_BYTES; at < s.len; at += chunk_total_bytes(&h)) {
 		CHECK(chunk_decode(s.data + at, &h));
 		if (i < at + chunk_total_bytes(&h))
