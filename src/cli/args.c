@@ -81,8 +81,8 @@ static int set_option(struct args_state *s, const struct args_option *o, const c
 {
 	if (!o->value) {
 		*o->flag = true;
-		return attached ? complain_usage(s->command, "no value is taken by", s->argv[s->at]) :
-				  -1;
+		return attached ? complain_usage(s->command, "no value is taken by", s->argv[s->at])
+				: -1;
 	}
 	if (!attached) {
 		if (s->at + 1 >= s->argc)
@@ -155,7 +155,8 @@ int args_parse(const struct args_command *c, int argc, char **argv, int *first, 
 			return result;
 	}
 	if ((size_t)n_operands < c->min_operands)
-		return complain_usage(c, n_operands ? "too few arguments" : "nothing was named", NULL);
+		return complain_usage(c, n_operands ? "too few arguments" : "nothing was named",
+				      NULL);
 	*first = 1;
 	*end = 1 + n_operands;
 	return -1;

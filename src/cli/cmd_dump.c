@@ -346,7 +346,8 @@ int cmd_dump(int argc, char **argv)
 	const struct args_command command = {
 		.name = "dump",
 		.operands = "FILE",
-		.help = "Prints the events of a recording in order of time, one JSON object per line:\n"
+		.help = "Prints the events of a recording in order of time, one JSON object per "
+			"line:\n"
 			"modules first, each stack before it is used. For debugging and tests.\n",
 		.min_operands = 1,
 	};

@@ -159,7 +159,8 @@ int cmd_info(int argc, char **argv)
 		.name = "info",
 		.operands = "FILE...",
 		.help = "Tells what is in recordings: process, time, threads, counts and bytes of\n"
-			"allocations, what was live at the end and at the peak, stacks, and what was\n"
+			"allocations, what was live at the end and at the peak, stacks, and what "
+			"was\n"
 			"lost. A recording that is still being written can be looked at, too.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),

@@ -40,8 +40,8 @@ static int check_folder(const char *pattern, struct err *err)
 		return err_set_errno(err, errno, "recordings cannot be written to %s",
 				     dir[0] ? dir : "/");
 	if (!output_name_has_placeholder(pattern) && stat(pattern, &st) == 0 && S_ISDIR(st.st_mode))
-		return err_set(err, ERR_REFUSED, "%s is a directory; give the recording a name in it",
-			       pattern);
+		return err_set(err, ERR_REFUSED,
+			       "%s is a directory; give the recording a name in it", pattern);
 	return 0;
 }
 
@@ -56,15 +56,17 @@ static int set_output(const char *wanted, char pattern[PATTERN_BYTES], struct er
 	if (!wanted)
 		wanted = DEFAULT_OUTPUT;
 	if (!*wanted)
-		return err_set(err, ERR_REFUSED, "the name of the recording is empty (-o or "
-						 OUTPUT_VARIABLE "); nothing would be recorded");
+		return err_set(err, ERR_REFUSED,
+			       "the name of the recording is empty (-o or " OUTPUT_VARIABLE
+			       "); nothing would be recorded");
 	if (wanted[0] == '/') {
 		n = snprintf(pattern, PATTERN_BYTES, "%s", wanted);
 	} else {
 		if (!getcwd(cwd, sizeof(cwd)))
 			return err_set_errno(err, errno, "the current directory is not known");
 		if (!output_name_quote(cwd, quoted, sizeof(quoted)))
-			return err_set(err, ERR_REFUSED, "the current directory's name is too long");
+			return err_set(err, ERR_REFUSED,
+				       "the current directory's name is too long");
 		n = snprintf(pattern, PATTERN_BYTES, "%s/%s", strcmp(quoted, "/") ? quoted : "",
 			     wanted);
 	}
@@ -133,8 +135,9 @@ static void report(const char *pattern, const struct run_child *child, uint64_t 
 	if (run_files_find(pattern, (uint32_t)child->pid, since_ns, &files, &err) < 0)
 		args_complain("recordings were written as %s (%s)", pattern, err.text);
 	else if (files.n_ours == 0)
-		args_complain("no recording was made; run again with MEMORY_PROFILER_LOG=warn to see why "
-			      "(a program that never allocates leaves none, either)");
+		args_complain(
+			"no recording was made; run again with MEMORY_PROFILER_LOG=warn to see why "
+			"(a program that never allocates leaves none, either)");
 	else
 		report_files(&files);
 	run_files_fini(&files);
@@ -189,10 +192,13 @@ int cmd_run(int argc, char **argv)
 	const struct args_command command = {
 		.name = "run",
 		.operands = "[--] COMMAND [ARGUMENT]...",
-		.help = "Starts COMMAND with the recorder loaded into it, and tells at the end which\n"
-			"recordings were written. Signals are passed on, and the exit status of COMMAND\n"
+		.help = "Starts COMMAND with the recorder loaded into it, and tells at the end "
+			"which\n"
+			"recordings were written. Signals are passed on, and the exit status of "
+			"COMMAND\n"
 			"becomes ours. Without -o the recording is " DEFAULT_OUTPUT "\n"
-			"in the current directory (%e executable, %t seconds since 1970, %p process,\n"
+			"in the current directory (%e executable, %t seconds since 1970, %p "
+			"process,\n"
 			"%n counter, %% a percent sign). docs/ENVIRONMENT.md lists the variables\n"
 			"MEMORY_PROFILER_* that the recorder obeys.\n",
 		.option = option,

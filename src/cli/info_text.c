@@ -107,7 +107,8 @@ static void print_completeness(const struct recording *r, const struct overview 
 	print_loss(o->lost_blocks, "blocks of events lost", &separator);
 	print_loss(r->damage.n_bytes, "bytes damaged", &separator);
 	if (strcmp(separator, ", ") != 0)
-		print_loud("no: the program was killed or is still running; nothing known to be lost");
+		print_loud(
+			"no: the program was killed or is still running; nothing known to be lost");
 	putchar('\n');
 }
 

@@ -42,8 +42,8 @@ static void quote_pattern(const char *text, char *out, size_t capacity)
 
 static int find_library(char path[PATH_MAX], struct err *err)
 {
-	static const char *const place[] = {"/" LIBRARY, "/../lib/" LIBRARY, "/../lib/*-linux-*/" LIBRARY,
-					    "/../lib64/" LIBRARY};
+	static const char *const place[] = {"/" LIBRARY, "/../lib/" LIBRARY,
+					    "/../lib/*-linux-*/" LIBRARY, "/../lib64/" LIBRARY};
 	char self[PATH_MAX], dir[2 * PATH_MAX], pattern[2 * PATH_MAX + 64];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -60,10 +60,12 @@ static int find_library(char path[PATH_MAX], struct err *err)
 	if (find_file(MEMORY_PROFILER_LIBDIR "/" LIBRARY, path) ||
 	    find_file(MEMORY_PROFILER_LIBDIR "/*-linux-*/" LIBRARY, path))
 		return 0;
-	return err_set(err, ERR_REFUSED,
-		       LIBRARY " is neither beside this program (%s) nor in ../lib nor in "
-			       MEMORY_PROFILER_LIBDIR "; build it (make) or install it (make install)",
-		       self);
+	return err_set(
+		err, ERR_REFUSED,
+		LIBRARY
+		" is neither beside this program (%s) nor in ../lib nor in " MEMORY_PROFILER_LIBDIR
+		"; build it (make) or install it (make install)",
+		self);
 }
 
 int recorder_lib_preload(struct err *err)
@@ -76,10 +78,11 @@ int recorder_lib_preload(struct err *err)
 	if (r < 0)
 		return r;
 	if (strpbrk(path, " :"))
-		return err_set(err, ERR_REFUSED,
-			       "%s: LD_PRELOAD cannot hold a path with a blank or a colon; move the "
-			       "program and the library to another folder",
-			       path);
+		return err_set(
+			err, ERR_REFUSED,
+			"%s: LD_PRELOAD cannot hold a path with a blank or a colon; move the "
+			"program and the library to another folder",
+			path);
 	if (old && *old)
 		r = asprintf(&value, "%s:%s", path, old);
 	else

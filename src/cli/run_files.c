@@ -91,7 +91,8 @@ int run_files_find(const char *pattern, uint32_t pid, uint64_t since_ns, struct 
 	DIR *d;
 	int r = 0;
 
-	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - pattern) : 1, slash ? pattern : ".");
+	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - pattern) : 1,
+		 slash ? pattern : ".");
 	if (output_name_has_placeholder(dir))
 		return err_set(err, ERR_REFUSED, "folders with placeholders are not searched");
 	for (char *p = dir; (p = strstr(p, "%%")); p++)

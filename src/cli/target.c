@@ -59,7 +59,8 @@ static int find_command(const char *command, char path[PATH_MAX], int *exit_stat
 		return 0;
 	*exit_status = TARGET_NOT_EXECUTABLE;
 	return err_set(err, ERR_REFUSED,
-		       "%s: is not an executable file; name the program itself (chmod +x?)", command);
+		       "%s: is not an executable file; name the program itself (chmod +x?)",
+		       command);
 }
 
 /* Programs that change the user run in a mode in which the dynamic linker ignores LD_PRELOAD. */
@@ -75,15 +76,17 @@ static int check_privileges(const char *path, struct err *err)
 			       "'" PROGRAM "' as that user, or record a copy without the bit",
 			       path, st.st_uid);
 	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getgid())
-		return err_set(err, ERR_REFUSED,
-			       "%s is set-group-ID to group %u: LD_PRELOAD is ignored for it; record a "
-			       "copy without the bit",
-			       path, st.st_gid);
+		return err_set(
+			err, ERR_REFUSED,
+			"%s is set-group-ID to group %u: LD_PRELOAD is ignored for it; record a "
+			"copy without the bit",
+			path, st.st_gid);
 	if (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
-		return err_set(err, ERR_REFUSED,
-			       "%s has file capabilities: LD_PRELOAD is ignored for it; record a copy "
-			       "without them, or run as root",
-			       path);
+		return err_set(
+			err, ERR_REFUSED,
+			"%s has file capabilities: LD_PRELOAD is ignored for it; record a copy "
+			"without them, or run as root",
+			path);
 	return 0;
 }
 
@@ -94,7 +97,7 @@ struct elf_facts {
 };
 
 /* Reads what matters of an ELF file. What cannot be read is left out. */
-static int read_elf(const struct file *f, const ElfW(Ehdr) *own, struct elf_facts *ret,
+static int read_elf(const struct file *f, const ElfW(Ehdr) * own, struct elf_facts *ret,
 		    struct err *err)
 {
 	ElfW(Ehdr) head = {0};
@@ -119,15 +122,15 @@ static int read_elf(const struct file *f, const ElfW(Ehdr) *own, struct elf_fact
 			return r;
 		if (ph.p_type != PT_INTERP)
 			continue;
-		r = file_read(f, ph.p_offset, ret->interpreter, sizeof(ret->interpreter) - 1, &n_read,
-			      err);
+		r = file_read(f, ph.p_offset, ret->interpreter, sizeof(ret->interpreter) - 1,
+			      &n_read, err);
 		return r;
 	}
 	return 0;
 }
 
 /* Our own ELF header tells which programs the recorder fits. */
-static bool read_own_elf(ElfW(Ehdr) *head, struct elf_facts *facts)
+static bool read_own_elf(ElfW(Ehdr) * head, struct elf_facts *facts)
 {
 	struct file f = FILE_NONE;
 	size_t n_read = 0;
@@ -151,21 +154,24 @@ static int check_elf(const char *path, const struct file *f, struct err *err)
 	if (r < 0 || !facts.is_elf)
 		return r; /* execvp() will know what to do with it */
 	if (!facts.is_same_machine)
-		return err_set(err, ERR_REFUSED,
-			       "%s is a program for another CPU or word size; use a memory-profiler "
-			       "built for that",
-			       path);
+		return err_set(
+			err, ERR_REFUSED,
+			"%s is a program for another CPU or word size; use a memory-profiler "
+			"built for that",
+			path);
 	if (!facts.interpreter[0])
-		return err_set(err, ERR_REFUSED,
-			       "%s is statically linked, so nothing can be preloaded into it; link it "
-			       "dynamically (without -static) to record it",
-			       path);
+		return err_set(
+			err, ERR_REFUSED,
+			"%s is statically linked, so nothing can be preloaded into it; link it "
+			"dynamically (without -static) to record it",
+			path);
 	if (own.interpreter[0] &&
 	    !strstr(facts.interpreter, "ld-musl") != !strstr(own.interpreter, "ld-musl"))
-		return err_set(err, ERR_REFUSED,
-			       "%s uses another C library (%s) than this memory-profiler; use one built "
-			       "for that",
-			       path, facts.interpreter);
+		return err_set(
+			err, ERR_REFUSED,
+			"%s uses another C library (%s) than this memory-profiler; use one built "
+			"for that",
+			path, facts.interpreter);
 	return 0;
 }
 
@@ -210,10 +216,12 @@ int target_check(const char *command, int *exit_status, struct err *err)
 		}
 		if (!is_executable_file(interpreter)) {
 			*exit_status = TARGET_NOT_EXECUTABLE;
-			return err_set(err, ERR_REFUSED, "%s: its interpreter %s cannot be executed",
-				       path, interpreter);
+			return err_set(err, ERR_REFUSED,
+				       "%s: its interpreter %s cannot be executed", path,
+				       interpreter);
 		}
 		memcpy(path, interpreter, strlen(interpreter) + 1);
 	}
-	return err_set(err, ERR_REFUSED, "%s: scripts whose interpreters are scripts, too deep", command);
+	return err_set(err, ERR_REFUSED, "%s: scripts whose interpreters are scripts, too deep",
+		       command);
 }

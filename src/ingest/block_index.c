@@ -143,9 +143,9 @@ int block_index_add_events(struct recording *r, const struct chunk_place *p, str
 	bool is_lz4 = p->header.flags & CHUNK_FLAG_LZ4;
 	int n;
 
-	n = p->header.stored_bytes < BLOCK_HEADER_BYTES ?
-		    0 :
-		    recording_read_scratch(r, payload, BLOCK_HEADER_BYTES, err);
+	n = p->header.stored_bytes < BLOCK_HEADER_BYTES
+		    ? 0
+		    : recording_read_scratch(r, payload, BLOCK_HEADER_BYTES, err);
 	if (n < 0)
 		return n;
 	if (n == 0 || !block_decode(r->scratch, &h) || p->header.raw_bytes > BLOCK_DATA_BYTES ||

@@ -15,8 +15,14 @@ struct tag_place {
 	size_t offset;
 };
 
-#define NUMBER(tag, type, member) {tag, false, offsetof(struct type, member)}
-#define TEXT(tag, type, member) {tag, true, offsetof(struct type, member)}
+#define NUMBER(tag, type, member)                                                                  \
+	{                                                                                          \
+		tag, false, offsetof(struct type, member)                                          \
+	}
+#define TEXT(tag, type, member)                                                                    \
+	{                                                                                          \
+		tag, true, offsetof(struct type, member)                                           \
+	}
 
 static const struct tag_place process_tags[] = {
 	NUMBER(PROCESS_PID, facts_process, pid),
@@ -75,10 +81,8 @@ static const struct tag_place note_tags[] = {
 };
 
 static const struct tag_place file_tags[] = {
-	NUMBER(FILE_ID, facts_file, id),
-	TEXT(FILE_PATH, facts_file, path),
-	NUMBER(FILE_SIZE, facts_file, size_bytes),
-	TEXT(FILE_BUILD_ID, facts_file, build_id),
+	NUMBER(FILE_ID, facts_file, id),           TEXT(FILE_PATH, facts_file, path),
+	NUMBER(FILE_SIZE, facts_file, size_bytes), TEXT(FILE_BUILD_ID, facts_file, build_id),
 	NUMBER(FILE_KIND, facts_file, kind),
 };
 
@@ -123,7 +127,8 @@ static int parse_fields(const struct tag_place *tags, size_t n_tags, struct curs
 			return r;
 	}
 	if (c->failed)
-		return err_set(err, ERR_FORMAT, "malformed field at byte %zu of %zu", c->pos, c->len);
+		return err_set(err, ERR_FORMAT, "malformed field at byte %zu of %zu", c->pos,
+			       c->len);
 	return 0;
 }
 

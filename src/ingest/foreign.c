@@ -12,13 +12,19 @@ static const struct {
 } known[] = {
 	{"\x1f\x8b", 2, "it is gzip data: unpack it first (gunzip)"},
 	{"\x28\xb5\x2f\xfd", 4,
-	 "it is zstd data: unpack it first (zstd -d); if it is a heaptrack file, open it with heaptrack"},
-	{"\xfd" "7zXZ", 5, "it is xz data: unpack it first (unxz)"},
+	 "it is zstd data: unpack it first (zstd -d); if it is a heaptrack file, open it with "
+	 "heaptrack"},
+	{"\xfd"
+	 "7zXZ",
+	 5, "it is xz data: unpack it first (unxz)"},
 	{"BZh", 3, "it is bzip2 data: unpack it first (bunzip2)"},
 	{"\x04\x22\x4d\x18", 4, "it is an lz4 frame: unpack it first (lz4 -d)"},
 	{"PK\x03\x04", 4, "it is a zip archive: unpack it first (unzip)"},
-	{"\x7f" "ELF", 4,
-	 "it is a program or library: record it with 'memory-profiler-cli run -- PROGRAM' and name the "
+	{"\x7f"
+	 "ELF",
+	 4,
+	 "it is a program or library: record it with 'memory-profiler-cli run -- PROGRAM' and name "
+	 "the "
 	 "recording"},
 	{"v 1", 3, "it looks like heaptrack data: open it with heaptrack"},
 	{"desc:", 5, "it looks like the output of valgrind's massif: use ms_print"},
@@ -45,7 +51,8 @@ const char *foreign_hint(const uint8_t *data, size_t len)
 			return known[i].hint;
 	}
 	if (is_bytehound(data, len))
-		return "it looks like a recording of bytehound or of an older memory-profiler: open it with "
+		return "it looks like a recording of bytehound or of an older memory-profiler: "
+		       "open it with "
 		       "that program";
 	return "its first bytes are not those of a recording; was the right file named?";
 }

@@ -95,8 +95,8 @@ int module_map_create(const struct facts *facts, struct module_map **ret, struct
 		if (e->end > max_end)
 			max_end = e->end;
 		e->max_end = max_end;
-		if (i > 0 && compare_images(&facts->module[e->module],
-					    &facts->module[e[-1].module]) == 0)
+		if (i > 0 &&
+		    compare_images(&facts->module[e->module], &facts->module[e[-1].module]) == 0)
 			e->same = e[-1].same;
 		else
 			m->n_different++;

@@ -170,9 +170,10 @@ static int note_losses(struct overview *o, const struct recording *r, struct err
 		n = add_note(o, err, "%" PRIu64 " reallocations of blocks that were not recorded",
 			     t->untracked_reallocations);
 	if (n == 0 && !o->has_duration)
-		n = add_note(o, err,
-			     "the clock was read only once: the duration is not known, times are in "
-			     "ticks");
+		n = add_note(
+			o, err,
+			"the clock was read only once: the duration is not known, times are in "
+			"ticks");
 	if (n == 0 && r->facts.n_unknown_chunks)
 		n = add_note(o, err,
 			     "%" PRIu64 " chunks are of kinds that this version does not know",
@@ -186,8 +187,8 @@ static int note_damage(struct overview *o, const struct recording *r, struct err
 	int n = 0;
 
 	for (size_t i = 0; n == 0 && i < d->n_kept; i++)
-		n = add_note(o, err, "offset %" PRIu64 ", %" PRIu64 " bytes: %s", d->range[i].offset,
-			     d->range[i].n_bytes, d->range[i].text);
+		n = add_note(o, err, "offset %" PRIu64 ", %" PRIu64 " bytes: %s",
+			     d->range[i].offset, d->range[i].n_bytes, d->range[i].text);
 	if (n == 0 && d->n_ranges > d->n_kept)
 		n = add_note(o, err, "%" PRIu64 " more damaged places", d->n_ranges - d->n_kept);
 	return n;

@@ -33,10 +33,11 @@ static int header_error(const uint8_t *page, size_t len, enum file_header_result
 		return err_set(err, ERR_FOREIGN, "offset 0: not a recording; %s",
 			       foreign_hint(page, len));
 	case FILE_HEADER_SHORT:
-		return err_set(err, ERR_FORMAT,
-			       "offset %zu: the file ends inside its header (%d bytes are needed); it was "
-			       "cut when copied, or the recorder could not write: see its log",
-			       len, FILE_HEADER_FIXED_BYTES);
+		return err_set(
+			err, ERR_FORMAT,
+			"offset %zu: the file ends inside its header (%d bytes are needed); it was "
+			"cut when copied, or the recorder could not write: see its log",
+			len, FILE_HEADER_FIXED_BYTES);
 	case FILE_HEADER_NEWER:
 		return err_set(err, ERR_VERSION,
 			       "offset 8: recording of format %u.%u with features 0x%" PRIx64
@@ -44,9 +45,10 @@ static int header_error(const uint8_t *page, size_t len, enum file_header_result
 			       h->version_major, h->version_minor, h->features_required,
 			       FORMAT_VERSION_MAJOR);
 	default:
-		return err_set(err, ERR_FORMAT,
-			       "offset 0: the header is damaged (bad checksum at offset 124); copy the "
-			       "recording again from where it was made");
+		return err_set(
+			err, ERR_FORMAT,
+			"offset 0: the header is damaged (bad checksum at offset 124); copy the "
+			"recording again from where it was made");
 	}
 }
 
@@ -68,7 +70,8 @@ static int read_header_page(struct recording *r, struct err *err)
 	if (result != FILE_HEADER_OK)
 		return header_error(page, len, result, &r->header, err);
 	if (r->header.header_bytes < FILE_HEADER_FIXED_BYTES)
-		return err_set(err, ERR_FORMAT, "offset 12: a header of %" PRIu32 " bytes is too short",
+		return err_set(err, ERR_FORMAT,
+			       "offset 12: a header of %" PRIu32 " bytes is too short",
 			       r->header.header_bytes);
 	r->has_status = file_status_decode(page, len, &r->status);
 	if (!r->has_status && len == sizeof(page))
@@ -79,7 +82,7 @@ static int read_header_page(struct recording *r, struct err *err)
 
 static const char *chunk_name(unsigned type)
 {
-	static const char *const name[] = {"?",	   "PAD",	"AREA",	  "EVENTS", "PROCESS",
+	static const char *const name[] = {"?",      "PAD",  "AREA",      "EVENTS", "PROCESS",
 					   "MODULE", "FILE", "FILE_DATA", "THREAD", "SAMPLE",
 					   "MAPS",   "NOTE", "END"};
 
@@ -96,8 +99,8 @@ static int take_chunk(struct recording *r, const struct chunk_place *p, struct e
 	if (n < 0)
 		return n;
 	if (n == 0 || !chunk_payload_ok(h, r->scratch)) {
-		damage_add(&r->damage, p->offset, chunk_total_bytes(h), "%s chunk with a bad checksum",
-			   chunk_name(h->type));
+		damage_add(&r->damage, p->offset, chunk_total_bytes(h),
+			   "%s chunk with a bad checksum", chunk_name(h->type));
 		return 0;
 	}
 	if (h->type == CHUNK_MAPS) {
@@ -107,22 +110,22 @@ static int take_chunk(struct recording *r, const struct chunk_place *p, struct e
 	if (h->type == CHUNK_FILE_DATA) {
 		if (h->stored_bytes >= FILE_DATA_HEAD_BYTES)
 			facts_add_file_data(&r->facts, r->scratch,
-					    h->flags & CHUNK_FLAG_LZ4 ?
-						    h->raw_bytes :
-						    h->stored_bytes - FILE_DATA_HEAD_BYTES);
+					    h->flags & CHUNK_FLAG_LZ4
+						    ? h->raw_bytes
+						    : h->stored_bytes - FILE_DATA_HEAD_BYTES);
 		return 0;
 	}
 	n = facts_add(&r->facts, h->type, r->scratch, h->stored_bytes, err);
 	if (n == -ERR_FORMAT) {
-		damage_add(&r->damage, p->offset, chunk_total_bytes(h), "%s chunk: malformed fields",
-			   chunk_name(h->type));
+		damage_add(&r->damage, p->offset, chunk_total_bytes(h),
+			   "%s chunk: malformed fields", chunk_name(h->type));
 		return 0;
 	}
 	return n;
 }
 
-static int handle_chunk(struct recording *r, struct chunk_reader *walk,
-			const struct chunk_place *p, struct err *err)
+static int handle_chunk(struct recording *r, struct chunk_reader *walk, const struct chunk_place *p,
+			struct err *err)
 {
 	int n;
 
@@ -253,7 +256,7 @@ int recording_load_block(struct recording *r, const struct block_ref *b, uint8_t
 		problem = "EVENTS chunk that cannot be decompressed";
 	if (!problem)
 		return 1;
-	damage_add(&r->damage, b->offset, b->stored_bytes, "%s (thread %" PRIu32 ", block %" PRIu32 ")",
-		   problem, b->thread, b->lane_index);
+	damage_add(&r->damage, b->offset, b->stored_bytes,
+		   "%s (thread %" PRIu32 ", block %" PRIu32 ")", problem, b->thread, b->lane_index);
 	return 0;
 }

@@ -23,7 +23,8 @@ struct block_ref {
 	uint64_t offset; /* of the EVENTS chunk's payload, or of the block in its AREA */
 	uint64_t start_ticks;
 	uint64_t lost_before;
-	uint8_t *copy; /* AREA: the event bytes, owned by the recording; NULL: they are in the file */
+	uint8_t *
+		copy; /* AREA: the event bytes, owned by the recording; NULL: they are in the file */
 	uint32_t thread;
 	uint32_t lane_index;
 	uint32_t tid;

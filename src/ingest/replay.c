@@ -60,8 +60,8 @@ static int replay_init(struct replay *p, struct recording *r, const struct repla
 	}
 	merge_set_hint(p->merge, prefetch, &p->pairing.live);
 	p->pairing.window_ticks = timebase_ticks(&r->time, REPLAY_WINDOW_NS);
-	p->pairing.is_unknown_expected = (r->header.flags & FORMAT_LATE_START) ||
-					 r->facts.process.parent_pid != 0;
+	p->pairing.is_unknown_expected =
+		(r->header.flags & FORMAT_LATE_START) || r->facts.process.parent_pid != 0;
 	return 0;
 }
 
@@ -261,8 +261,8 @@ static void finish_totals(struct replay *p)
 		const struct block_ref *last =
 			&r->block[r->lane[i].first_block + r->lane[i].n_blocks - 1];
 
-		p->totals.lost_events += last->lost_before > p->lane_lost[i] ? last->lost_before :
-									       p->lane_lost[i];
+		p->totals.lost_events +=
+			last->lost_before > p->lane_lost[i] ? last->lost_before : p->lane_lost[i];
 	}
 	p->totals.stacks = stacks_count_used(p->stacks);
 	p->totals.deepest_stack = stacks_deepest_used(p->stacks);

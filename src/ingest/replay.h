@@ -63,7 +63,8 @@ struct replay_totals {
 	uint64_t peak_bytes; /* greatest live_bytes ... */
 	uint64_t peak_ticks; /* ... and when it was first reached */
 	uint64_t unknown_frees; /* releases of blocks that were never seen */
-	uint64_t untracked_frees; /* the same where it had to be expected: late start, pause, fork */
+	uint64_t
+		untracked_frees; /* the same where it had to be expected: late start, pause, fork */
 	uint64_t untracked_reallocations; /* whose old block is not known, or END while off */
 	uint64_t duplicate_allocations; /* of an address that was live */
 	uint64_t repaired; /* pairs that came in the wrong order */

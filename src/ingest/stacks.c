@@ -212,8 +212,8 @@ int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint3
 		n.kind = STACK_NODE_END;
 		n.addr = ev->addr;
 		n.parent = STACKS_EMPTY;
-		n.end = ev->field[0] && ev->field[0] < STACK_N_ENDS ? (uint8_t)ev->field[0] :
-								      STACK_END_BAD_INFO;
+		n.end = ev->field[0] && ev->field[0] < STACK_N_ENDS ? (uint8_t)ev->field[0]
+								    : STACK_END_BAD_INFO;
 		break;
 	default:
 		n.kind = STACK_NODE_GUESS;
@@ -259,14 +259,10 @@ const struct stack_node *stacks_get(const struct stacks *s, uint32_t node)
 const char *stacks_end_name(enum format_stack_end end)
 {
 	static const char *const name[STACK_N_ENDS] = {
-		[STACK_END_COMPLETE] = "complete",
-		[STACK_END_NO_INFO] = "no_info",
-		[STACK_END_BAD_INFO] = "bad_info",
-		[STACK_END_BAD_MEMORY] = "bad_memory",
-		[STACK_END_NOT_CODE] = "not_code",
-		[STACK_END_NO_PROGRESS] = "no_progress",
-		[STACK_END_NO_ROOM] = "no_room",
-		[STACK_END_LOST] = "lost",
+		[STACK_END_COMPLETE] = "complete", [STACK_END_NO_INFO] = "no_info",
+		[STACK_END_BAD_INFO] = "bad_info", [STACK_END_BAD_MEMORY] = "bad_memory",
+		[STACK_END_NOT_CODE] = "not_code", [STACK_END_NO_PROGRESS] = "no_progress",
+		[STACK_END_NO_ROOM] = "no_room",   [STACK_END_LOST] = "lost",
 	};
 
 	ASSERT(end < STACK_N_ENDS && name[end]);

@@ -46,6 +46,9 @@ void log_put_error(enum log_level level, const char *what, const char *path, lon
 			log_put(LOG_DEBUG, line);                                                  \
 	} while (0)
 
+/* For a recorder that could not even start: one line, written by the calling thread itself. */
+void log_directly(const char *line);
+
 /* Short name of an errno value (positive), or "error". */
 const char *log_errno_name(long error);
 

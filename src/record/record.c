@@ -2,11 +2,14 @@
 #include "record/record.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "record/capture.h"
 #include "record/clock.h"
 #include "record/sys.h"
 #include "record/writer.h"
+
+#define MIN_FREE_ADDRESS_BYTES (24 * MIB)
 
 struct options record_options;
 _Atomic uint32_t record_epoch = 1;
@@ -100,15 +103,38 @@ static void log_refused_features(void)
 		log_put(LOG_WARN, "MEMORY_PROFILER_ENABLE_BROADCAST: not in this version");
 }
 
+/* A program that runs close to its address space limit needs what is left of it for itself. */
+static bool has_address_space(void)
+{
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+	char text[64] = {0};
+	uint64_t n_pages = 0;
+
+	arch_syscall2(SYS_getrlimit, RLIMIT_AS, &limit);
+	if (limit.rlim_cur == RLIM_INFINITY)
+		return true;
+	sys_read_file("/proc/self/statm", text, sizeof(text) - 1);
+	for (const char *p = text; *p >= '0' && *p <= '9'; p++)
+		n_pages = n_pages * 10 + (uint64_t)(*p - '0');
+	return limit.rlim_cur / 4096 > n_pages + MIN_FREE_ADDRESS_BYTES / 4096;
+}
+
 /* Gets memory for the recorder and starts the writer, which makes the first session. */
 static enum record_mode start_recording(bool is_late)
 {
 	struct recorder *rec = atomic_load(&the_recorder);
 
+	if (!has_address_space()) {
+		log_directly("nothing is recorded: the address space limit (RLIMIT_AS) leaves less "
+			     "than 24 MiB");
+		return RECORD_OFF;
+	}
 	if (!rec)
 		rec = record_map(sizeof(*rec));
-	if (!rec)
+	if (!rec) {
+		log_directly("nothing is recorded: no memory that a fork wipes (MADV_WIPEONFORK)");
 		return RECORD_OFF;
+	}
 	rec->pid = sys_getpid();
 	rec->parent_pid = recorded_pid != rec->pid ? recorded_pid : 0;
 	rec->is_late = is_late || rec->parent_pid;

@@ -202,9 +202,11 @@ struct session *session_create(struct recorder *rec, uint32_t number, struct ses
 			ret = -(long)s->status.field[STATUS_FIRST_ERROR];
 	}
 	if (ret < 0) {
-		log_put_error(LOG_ERROR, "cannot record to", s->path, -ret);
-		if (s->fd >= 0)
+		log_put_error(LOG_ERROR, "nothing is recorded, cannot write", s->path, -ret);
+		if (s->fd >= 0) { /* made by us a moment ago, and without a single event */
+			arch_syscall3(SYS_unlinkat, AT_FDCWD, s->path, 0);
 			sys_close(s->fd);
+		}
 		return NULL;
 	}
 	log_put_text(LOG_INFO, "recording to", s->path);

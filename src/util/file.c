@@ -12,7 +12,8 @@ static int check_kind(mode_t mode, struct err *err)
 	if (S_ISREG(mode))
 		return 0;
 	if (S_ISDIR(mode))
-		return err_set(err, ERR_FOREIGN, "is a directory, not a recording; name a file in it");
+		return err_set(err, ERR_FOREIGN,
+			       "is a directory, not a recording; name a file in it");
 	return err_set(err, ERR_FOREIGN,
 		       "is not a regular file; copy what it delivers to a file first");
 }

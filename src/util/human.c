@@ -60,8 +60,9 @@ char *human_duration(uint64_t ns, char buf[HUMAN_BYTES])
 	else if (ns < 100 * NS_PER_S)
 		put_scaled(buf, (double)ns / (double)NS_PER_S, "s");
 	else
-		snprintf(buf, HUMAN_BYTES, "%" PRIu64 "h %02um %02us", (uint64_t)(ns / NS_PER_S / 3600),
-			 (unsigned)(ns / NS_PER_S / 60 % 60), (unsigned)(ns / NS_PER_S % 60));
+		snprintf(buf, HUMAN_BYTES, "%" PRIu64 "h %02um %02us",
+			 (uint64_t)(ns / NS_PER_S / 3600), (unsigned)(ns / NS_PER_S / 60 % 60),
+			 (unsigned)(ns / NS_PER_S % 60));
 	return buf;
 }
 
@@ -86,7 +87,8 @@ void human_print_text(FILE *out, const char *text, size_t len)
 
 	for (size_t i = 0; i < len;) {
 		unsigned n = utf8_length(p + i, len - i);
-		bool is_control = p[i] < 0x20 || p[i] == 0x7f || (n == 2 && p[i] == 0xc2 && p[i + 1] < 0xa0);
+		bool is_control =
+			p[i] < 0x20 || p[i] == 0x7f || (n == 2 && p[i] == 0xc2 && p[i + 1] < 0xa0);
 
 		if (n == 0 || is_control) {
 			fprintf(out, "\\x%02x", p[i]);

@@ -242,12 +242,25 @@ class Odd(Stacks):
                           n_certain=2)
 
 
+def swap_libraries(level):
+    return [mp.program(f"stacks/libstack_swap_{name}_{level}.so") for name in ("one", "two")]
+
+
 class Libraries(Stacks):
     def test_two_at_one_address(self):
-        def libraries(level):
-            return [mp.program(f"stacks/libstack_swap_{name}_{level}.so") for name in ("one", "two")]
+        self.check_each_variant("stack_swap", self.check, swap_libraries)
 
-        self.check_each_variant("stack_swap", self.check, libraries)
+    def test_two_at_one_address_unloaded_behind_our_back(self):
+        self.check_each_variant("stack_swap", self.check_hidden,
+                                lambda level: [*swap_libraries(level), "hidden"])
+
+    def check_hidden(self):
+        # The rules of the wrong library would lead astray: its frames have another size.
+        for size in (4001, 4002):
+            self.assertEqual(30, len(self.stacks[size]))
+            for stack in self.stacks[size]:
+                self.assertEqual(["swap_call", "calls_library", "uses", *MAIN], stack.chain[1:])
+                self.assertEqual("complete", stack.end)
 
     def check(self):
         outside = ["calls_library", "uses", *MAIN]

@@ -107,9 +107,8 @@ static void put_chunk(unsigned type, unsigned flags, const uint8_t *payload, siz
 		put(payload, len);
 	}
 	h.stored_bytes = (uint32_t)(file_len - head_at - CHUNK_HEADER_BYTES);
-	h.payload_checksum =
-		checksum_bytes(file + head_at + CHUNK_HEADER_BYTES, h.stored_bytes) ^
-		!!(flags & FLAG_BAD_CHECKSUM);
+	h.payload_checksum = checksum_bytes(file + head_at + CHUNK_HEADER_BYTES, h.stored_bytes) ^
+			     !!(flags & FLAG_BAD_CHECKSUM);
 	if (head_at + CHUNK_HEADER_BYTES <= sizeof(file))
 		chunk_encode(&h, file + head_at);
 	put(NULL, align_up(file_len, 8) - file_len);

@@ -134,8 +134,8 @@ static int check_slot(struct check *c, const char *dir, size_t slot, struct chec
 		qsort(t->free, n_free, sizeof(*t->free), compare_ordinals);
 	for (j = 0; fread(&name, sizeof(name), 1, f) == 1; j++) {
 		if (j >= n_free) {
-			differ(c, "slot %" PRIu64 ": free %" PRIu64 " is not in the recording\n", slot,
-			       j);
+			differ(c, "slot %" PRIu64 ": free %" PRIu64 " is not in the recording\n",
+			       slot, j);
 		} else if (t->free[j].name != name) {
 			differ(c, "slot %" PRIu64 ": free %" PRIu64 " differs:", slot, j);
 			if (c->n_wrong <= MAX_SHOWN)
@@ -193,15 +193,17 @@ int main(int argc, char **argv)
 	}
 	n_slots = read_slots(r, argv[2], &c);
 	if (n_slots == 0 || replay_run(r, &callbacks, &totals, &err) < 0 || c.has_failed) {
-		fprintf(stderr, "pairs_check: %s\n", n_slots ? err.text : "no thread_0.txt in the logs");
+		fprintf(stderr, "pairs_check: %s\n",
+			n_slots ? err.text : "no thread_0.txt in the logs");
 		return 1;
 	}
 	for (size_t slot = 0; slot < n_slots; slot++) {
 		if (check_slot(&c, argv[2], slot, find_thread(&c, slot)) < 0)
 			return 1;
 	}
-	printf("%" PRIu64 " pairs equal, %" PRIu64 " wrong; %" PRIu64 " inversions repaired, %" PRIu64
-	       " unknown frees, %" PRIu64 " duplicate allocations, %" PRIu64 " blocks of other threads\n",
+	printf("%" PRIu64 " pairs equal, %" PRIu64 " wrong; %" PRIu64
+	       " inversions repaired, %" PRIu64 " unknown frees, %" PRIu64
+	       " duplicate allocations, %" PRIu64 " blocks of other threads\n",
 	       c.n_right, c.n_wrong, totals.repaired, totals.unknown_frees,
 	       totals.duplicate_allocations, c.n_unlogged);
 	for (size_t i = 0; i < c.n_threads; i++)

@@ -24,7 +24,8 @@ static struct event decode_one(const void *bytes, size_t len)
 	guard_buf_destroy(buf, len);
 	return ev;
 }
-#define DECODE(...) decode_one((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+#define DECODE(...)                                                                                \
+	decode_one((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
 static bool is_refused(const void *bytes, size_t len)
 {
@@ -223,10 +224,14 @@ TEST(rare_kinds_keep_their_fields)
 {
 	static const uint64_t plain[EVENT_MAX_FIELDS] = {UINT64_MAX, 2, 3, 4, 0, 0, 0};
 	static const uint8_t simple[] = {
-		EVENT_TIME,	    EVENT_REALLOC_CANCEL, EVENT_REALLOC_FREED, EVENT_REALLOC_UNTRACKED,
-		EVENT_MARKER,	    EVENT_TIMESTAMP_OVERRIDE, EVENT_LOST,      EVENT_SWITCH,
-		EVENT_PROCESS_END,  EVENT_EXEC_FAILED,	  EVENT_FORK,	       EVENT_GENERATION,
-		EVENT_MUNMAP,	    EVENT_BRK,		  EVENT_MALLOC_TRIM,
+		EVENT_TIME,          EVENT_REALLOC_CANCEL,
+		EVENT_REALLOC_FREED, EVENT_REALLOC_UNTRACKED,
+		EVENT_MARKER,        EVENT_TIMESTAMP_OVERRIDE,
+		EVENT_LOST,          EVENT_SWITCH,
+		EVENT_PROCESS_END,   EVENT_EXEC_FAILED,
+		EVENT_FORK,          EVENT_GENERATION,
+		EVENT_MUNMAP,        EVENT_BRK,
+		EVENT_MALLOC_TRIM,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(simple); i++)
@@ -330,8 +335,8 @@ TEST(a_cut_at_any_byte_is_refused_and_read_no_further)
 
 TEST(calls_survive_encoding_and_decoding)
 {
-	static const uint64_t value[] = {0,	     1,		 15,	     16,	 127,
-					 128,	     255,	 256,	     32767,	 65535,
+	static const uint64_t value[] = {0,          1,          15,         16,         127,
+					 128,        255,        256,        32767,      65535,
 					 1ull << 24, 1ull << 31, 1ull << 32, 1ull << 47, 1ull << 56,
 					 1ull << 63, UINT64_MAX};
 	struct event_encoder e;
@@ -355,7 +360,8 @@ TEST(calls_survive_encoding_and_decoding)
 
 TEST(calls_of_the_program_are_told_from_the_rest)
 {
-	CHECK(event_is_call(EVENT_MALLOC) && event_is_call(EVENT_FREE) && event_is_call(EVENT_MMAP));
+	CHECK(event_is_call(EVENT_MALLOC) && event_is_call(EVENT_FREE) &&
+	      event_is_call(EVENT_MMAP));
 	CHECK(event_is_call(EVENT_REALLOC_BEGIN));
 	CHECK(!event_is_call(EVENT_REALLOC_END) && !event_is_call(EVENT_STACK));
 	CHECK(!event_is_call(EVENT_MARKER) && !event_is_call(0xff));

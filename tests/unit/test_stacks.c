@@ -1,0 +1,146 @@
+/* Canonical stacks: what is equal is one, what is lost says so. */
+#include "harness/test.h"
+
+#include <string.h>
+
+#include "ingest/stacks.h"
+
+static struct facts_module images[] = {
+	{.id = 1, .base = 0x1000, .start = 0x1000, .end = 0x2000, .generation = 0},
+	{.id = 2, .base = 0x5000, .start = 0x5000, .end = 0x6000, .generation = 0},
+	{.id = 3, .base = 0x5000, .start = 0x5000, .end = 0x6000, .generation = 2},
+};
+static char path_a[] = "/a.so", path_b[] = "/b.so";
+static struct facts facts;
+
+static struct stacks *create(void)
+{
+	struct stacks *s = NULL;
+	struct err err = {0};
+
+	images[1].path = (struct facts_text){path_a, 5};
+	images[2].path = (struct facts_text){path_b, 5};
+	facts = (struct facts){.module = images, .n_modules = 3};
+	CHECK_OK(stacks_create(&facts, 3, &s, &err));
+	return s;
+}
+
+/* Defines id as a frame (addr != 0) or as what kind says, and gives the node. */
+static uint32_t define(struct stacks *s, uint32_t lane, uint32_t id, uint64_t addr, uint32_t parent)
+{
+	const struct event ev = {.kind = EVENT_STACK, .addr = addr, .stack = id, .parent = parent};
+	struct err err = {0};
+
+	CHECK_OK(stacks_define(s, lane, &ev, 0, &err));
+	return stacks_find(s, lane, id);
+}
+
+static uint32_t define_mark(struct stacks *s, uint32_t id, unsigned kind, uint64_t why,
+			    uint32_t parent)
+{
+	const struct event ev = {
+		.kind = (uint8_t)kind, .field = {why}, .stack = id, .parent = parent};
+	struct err err = {0};
+
+	CHECK_OK(stacks_define(s, 0, &ev, 0, &err));
+	return stacks_find(s, 0, id);
+}
+
+TEST(equal_stacks_of_different_lanes_and_ids_are_one)
+{
+	struct stacks *s = create();
+	uint32_t outer = define(s, 0, 1, 0x1100, 0);
+	uint32_t inner = define(s, 0, 2, 0x1200, 1);
+
+	CHECK_EQ(define(s, 1, 1, 0x1100, 0), outer);
+	CHECK_EQ(define(s, 1, 2, 0x1200, 1), inner);
+	CHECK_EQ(define(s, 0, 3, 0x1200, 1), inner); /* defined again */
+	CHECK_NE(define(s, 0, 4, 0x1200, 0), inner); /* another caller */
+	CHECK_EQ(stacks_get(s, inner)->n_frames, 2);
+	CHECK_EQ(stacks_get(s, inner)->parent, outer);
+	CHECK_EQ(stacks_get(s, inner)->module, 0);
+	CHECK_EQ(stacks_find(s, 0, 0), STACKS_EMPTY);
+	stacks_destroy(s);
+}
+
+TEST(code_loaded_later_at_the_same_place_makes_new_stacks)
+{
+	struct stacks *s = create();
+	struct event ev = {.kind = EVENT_STACK, .addr = 0x5100, .stack = 1};
+	struct event stays = {.kind = EVENT_STACK, .addr = 0x1100, .stack = 3};
+	struct err err = {0};
+
+	CHECK_OK(stacks_define(s, 0, &ev, 0, &err));
+	ev.stack = 2;
+	CHECK_OK(stacks_define(s, 0, &ev, 2, &err));
+	CHECK_NE(stacks_find(s, 0, 1), stacks_find(s, 0, 2));
+	CHECK_EQ(stacks_get(s, stacks_find(s, 0, 1))->module, 1);
+	CHECK_EQ(stacks_get(s, stacks_find(s, 0, 2))->module, 2);
+	CHECK_OK(stacks_define(s, 0, &stays, 0, &err));
+	stays.stack = 4;
+	CHECK_OK(stacks_define(s, 0, &stays, 2, &err));
+	CHECK_EQ(stacks_find(s, 0, 3), stacks_find(s, 0, 4));
+	stacks_destroy(s);
+}
+
+TEST(ends_and_guesses_are_inherited)
+{
+	struct stacks *s = create();
+	uint32_t end, guess, inner;
+
+	end = define_mark(s, 1, EVENT_STACK_END, STACK_END_BAD_MEMORY, 0);
+	define(s, 0, 2, 0x1100, 1);
+	guess = define_mark(s, 3, EVENT_STACK_GUESS, 0, 2);
+	inner = define(s, 0, 4, 0x1200, 3);
+	CHECK_EQ(stacks_get(s, end)->n_frames, 0);
+	CHECK_EQ(stacks_get(s, guess)->n_frames, 1);
+	CHECK_EQ(stacks_get(s, inner)->n_frames, 2);
+	CHECK_EQ(stacks_get(s, inner)->end, STACK_END_BAD_MEMORY);
+	CHECK(stacks_get(s, inner)->has_guess);
+	CHECK(!stacks_get(s, end)->has_guess);
+	CHECK_NE(define(s, 0, 5, 0x1100, 0), stacks_find(s, 0, 2)); /* a complete one differs */
+	CHECK_EQ(define_mark(s, 6, EVENT_STACK_END, STACK_END_BAD_MEMORY, 0), end);
+	CHECK_NE(define_mark(s, 7, EVENT_STACK_END, STACK_END_NO_INFO, 0), end);
+	CHECK_EQ(stacks_get(s, define_mark(s, 8, EVENT_STACK_END, 99, 0))->end, STACK_END_BAD_INFO);
+	stacks_destroy(s);
+}
+
+TEST(ids_without_definition_are_lost)
+{
+	struct stacks *s = create();
+	uint32_t node = define(s, 0, 10, 0x1100, 4); /* ids below 10 were in a lost block */
+
+	CHECK_EQ(stacks_find(s, 0, 4), STACKS_LOST);
+	CHECK_EQ(stacks_find(s, 0, 11), STACKS_LOST);
+	CHECK_EQ(stacks_find(s, 2, 1), STACKS_LOST);
+	CHECK_EQ(stacks_get(s, node)->end, STACK_END_LOST);
+	CHECK_EQ(stacks_get(s, node)->n_frames, 1);
+	stacks_destroy(s);
+}
+
+TEST(ids_may_jump_far_without_taking_memory)
+{
+	struct stacks *s = create();
+	uint32_t early = define(s, 0, 1, 0x1100, 0);
+	uint32_t late = define(s, 0, 4000000000u, 0x1200, 0);
+
+	CHECK_EQ(stacks_find(s, 0, 1), early);
+	CHECK_EQ(stacks_find(s, 0, 4000000000u), late);
+	CHECK_EQ(stacks_find(s, 0, 2000000000u), STACKS_LOST);
+	stacks_destroy(s);
+}
+
+TEST(a_stack_of_ten_thousand_frames_is_kept_whole)
+{
+	struct stacks *s = create();
+	uint32_t node = 0;
+
+	for (uint32_t id = 1; id <= 10000; id++)
+		node = define(s, 0, id, 0x1100 + id % 7, id - 1);
+	CHECK_EQ(stacks_get(s, node)->n_frames, 10000);
+	stacks_use(s, node);
+	stacks_use(s, node);
+	CHECK_EQ(stacks_count_used(s), 1);
+	CHECK_EQ(stacks_deepest_used(s), 10000);
+	stacks_destroy(s);
+}
