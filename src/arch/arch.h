@@ -3,7 +3,11 @@
  * regs.h     struct arch_regs (the registers unwinding can restore, indexed by DWARF number),
  *            ARCH_N_REGS, ARCH_REG_SP, ARCH_REG_FP, ARCH_REG_PC (the return-address column),
  *            ARCH_CALLEE_SAVED (bit mask of DWARF numbers that a call preserves),
- *            arch_is_after_call(): does the code before this return address look like a call?
+ *            ARCH_RA_OFFSET (where a call leaves the return address, from the CFA),
+ *            ARCH_STACK_ALIGN; of the code around a return address (ARCH_CALL_MAX_BYTES before
+ *            it): arch_is_after_call(), does it look like a call? arch_call_target(), to where?
+ *            arch_is_fp_prologue(), does a function begin by setting up a frame pointer?
+ *            arch_thread_pointer(); arch_context_return(), what makecontext() left to return to.
  * getregs.S  arch_getregs(): stores the caller's registers as they are after the call returns.
  * syscall.h  arch_syscall6(): a raw system call; returns the kernel's value, -errno on failure.
  *            It touches neither errno nor any other thread-local variable.

@@ -29,6 +29,11 @@
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 #define COLD __attribute__((cold, noinline))
 
+/* A counter that one thread counts and others may look at. */
+#define COUNT_ADD(counter, n)                                                                      \
+	__atomic_store_n(&(counter), (counter) + (uint64_t)(n), __ATOMIC_RELAXED)
+#define COUNT_READ(counter) __atomic_load_n(&(counter), __ATOMIC_RELAXED)
+
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Our own mistakes only, never input. Traps (no message, no allocation) so that it is usable in

@@ -2,16 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "format/block.h"
 #include "format/checksum.h"
 #include "ingest/recording_i.h"
 #include "util/vec.h"
 
-#define AREA_TRIES 16 /* a block that moves on while we read it is read again */
-
-static int add_ref(struct recording *r, const struct block_header *h, struct block_ref **ret,
-		   struct err *err)
+int block_index_add(struct recording *r, const struct block_header *h, struct block_ref **ret,
+		    struct err *err)
 {
 	int n = vec_reserve(&r->block, &r->cap_blocks, r->n_blocks + 1, sizeof(*r->block), err);
 
@@ -29,109 +26,6 @@ static int add_ref(struct recording *r, const struct block_header *h, struct blo
 		.first_stack = h->first_stack,
 		.generation = h->generation,
 	};
-	return 0;
-}
-
-enum area_result {
-	AREA_EMPTY,
-	AREA_TAKEN, /* *ret and r->scratch hold the block */
-	AREA_CHANGED, /* it moved on meanwhile */
-	AREA_DAMAGED,
-};
-
-/* One attempt at a block that a thread may be writing. used_bytes covers bytes that were stored
- * before it; the sequence tells whether it is still the same block after the bytes were read. */
-static int read_area_block(struct recording *r, uint64_t offset, struct block_header *ret,
-			   enum area_result *result, struct err *err)
-{
-	static const uint8_t zeros[BLOCK_HEADER_BYTES];
-	uint8_t head[BLOCK_HEADER_BYTES];
-	struct block_header h, again;
-	uint32_t state;
-	int n;
-
-	*result = AREA_EMPTY;
-	n = recording_read_scratch(r, offset, BLOCK_HEADER_BYTES, err);
-	if (n <= 0)
-		return n;
-	memcpy(head, r->scratch, sizeof(head));
-	if (memcmp(head, zeros, sizeof(zeros)) == 0)
-		return 1;
-	state = load_le32(head + 4);
-	if (load_le32(head) == BLOCK_MAGIC && state == BLOCK_FREE)
-		return 1;
-	*result = AREA_DAMAGED;
-	if (!block_decode(head, &h))
-		return 1;
-	n = recording_read_scratch(r, offset, BLOCK_HEADER_BYTES + h.used_bytes, err);
-	if (n <= 0)
-		return n;
-	n = file_read_all(&r->file, offset, head, sizeof(head), err);
-	if (n < 0)
-		return n;
-	*result = AREA_CHANGED;
-	if (block_decode(head, &again) && again.sequence == h.sequence &&
-	    again.state != BLOCK_FREE) {
-		*ret = h;
-		*result = AREA_TAKEN;
-	}
-	return 1;
-}
-
-int block_index_add_area_block(struct recording *r, uint64_t offset, struct err *err)
-{
-	enum area_result result = AREA_CHANGED;
-	struct block_header h = {0};
-	struct block_ref *ref = NULL;
-	uint8_t *copy = NULL;
-	int n;
-
-	for (int i = 0; i < AREA_TRIES && result != AREA_TAKEN && result != AREA_EMPTY; i++) {
-		n = read_area_block(r, offset, &h, &result, err);
-		if (n <= 0)
-			return n;
-	}
-	if (result == AREA_DAMAGED)
-		damage_add(&r->damage, offset, FORMAT_BLOCK_BYTES, "damaged block in an AREA");
-	/* one that keeps changing has been moved to a chunk each time: nothing is lost */
-	if (result != AREA_TAKEN || h.used_bytes == 0)
-		return 1;
-	copy = malloc(h.used_bytes);
-	if (!copy)
-		return err_set_memory(err, h.used_bytes);
-	n = add_ref(r, &h, &ref, err);
-	if (n < 0) {
-		free(copy);
-		return n;
-	}
-	memcpy(copy, r->scratch + BLOCK_HEADER_BYTES, h.used_bytes);
-	ref->copy = copy;
-	ref->offset = offset;
-	ref->stored_bytes = h.used_bytes;
-	ref->raw_bytes = h.used_bytes;
-	return 1;
-}
-
-int block_index_add_area(struct recording *r, const struct chunk_place *p, struct err *err)
-{
-	uint64_t payload = p->offset + CHUNK_HEADER_BYTES;
-	uint64_t missing = p->header.stored_bytes - p->present_bytes;
-
-	for (uint64_t at = 0; at + BLOCK_HEADER_BYTES <= p->present_bytes;
-	     at += FORMAT_BLOCK_BYTES) {
-		int n = block_index_add_area_block(r, payload + at, err);
-
-		if (n < 0)
-			return n;
-		if (n == 0) {
-			damage_add(&r->damage, payload + at, p->present_bytes - at,
-				   "block in an AREA cut off by the end of the file");
-			break;
-		}
-	}
-	if (missing)
-		damage_add(&r->damage, payload + p->present_bytes, missing,
-			   "missing: the file was cut inside an AREA");
 	return 0;
 }
 
@@ -154,7 +48,7 @@ int block_index_add_events(struct recording *r, const struct chunk_place *p, str
 			   "EVENTS chunk with a damaged block header");
 		return 0;
 	}
-	n = add_ref(r, &h, &ref, err);
+	n = block_index_add(r, &h, &ref, err);
 	if (n < 0)
 		return n;
 	ref->offset = payload;

@@ -234,6 +234,8 @@ int merge_next(struct merge *m, struct merge_event *ret, struct err *err)
 	if (m->n_heap == 0)
 		return 0;
 	l = &m->lane[m->heap[0]];
+	if (l->key > m->rec->horizon_ticks)
+		return 0;
 	*ret = (struct merge_event){
 		.event = &l->ahead[l->at].event,
 		.order_ticks = l->key,

@@ -124,18 +124,24 @@ static int take_chunk(struct recording *r, const struct chunk_place *p, struct e
 	return n;
 }
 
-static int handle_chunk(struct recording *r, struct chunk_reader *walk, const struct chunk_place *p,
-			struct err *err)
+static int handle_area(struct recording *r, const struct chunk_place *p, struct err *err)
 {
-	int n;
+	uint64_t payload = p->offset + CHUNK_HEADER_BYTES;
 
+	if (p->present_bytes < p->header.stored_bytes)
+		damage_add(&r->damage, payload + p->present_bytes,
+			   p->header.stored_bytes - p->present_bytes,
+			   "missing: the file was cut inside an AREA");
+	return area_read_note(r, payload, p->present_bytes, err);
+}
+
+static int handle_chunk(struct recording *r, const struct chunk_place *p, struct err *err)
+{
 	switch (p->header.type) {
 	case CHUNK_PAD:
 		return 0;
 	case CHUNK_AREA:
-		n = block_index_add_area(r, p, err);
-		/* blocks that left the area before we looked are behind the old end */
-		return n < 0 ? n : chunk_reader_extend(walk, err);
+		return handle_area(r, p, err);
 	case CHUNK_EVENTS:
 		return block_index_add_events(r, p, err);
 	default:
@@ -149,13 +155,27 @@ static int handle_chunk(struct recording *r, struct chunk_reader *walk, const st
 
 static int on_stray(void *user, uint64_t offset, struct err *err)
 {
-	return block_index_add_area_block(user, offset, err);
+	return area_read_note(user, offset, FORMAT_BLOCK_BYTES, err);
 }
 
+static int walk_to_end(struct recording *r, struct chunk_reader *walk, struct err *err)
+{
+	struct chunk_place place;
+	int n;
+
+	while ((n = chunk_reader_next(walk, &place, err)) > 0) {
+		n = handle_chunk(r, &place, err);
+		if (n < 0)
+			break;
+	}
+	return n;
+}
+
+/* A block that leaves its area before we look at it is in a chunk that was appended before. So:
+ * first all chunks, then the areas, then what was appended meanwhile (and new areas in it). */
 static int walk_chunks(struct recording *r, struct err *err)
 {
 	struct chunk_reader walk;
-	struct chunk_place place;
 	int n = chunk_reader_init(&walk, &r->file, &r->damage,
 				  align_up(r->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
 
@@ -165,11 +185,13 @@ static int walk_chunks(struct recording *r, struct err *err)
 	walk.user = r;
 	if (r->has_status)
 		walk.complete_to = r->status.field[STATUS_END_OF_CHUNKS];
-	while ((n = chunk_reader_next(&walk, &place, err)) > 0) {
-		n = handle_chunk(r, &walk, &place, err);
-		if (n < 0)
-			break;
-	}
+	do {
+		n = chunk_reader_extend(&walk, err);
+		if (n == 0)
+			n = walk_to_end(r, &walk, err);
+		if (n == 0)
+			n = area_read(r, err);
+	} while (n > 0);
 	r->unfinished_bytes = walk.unfinished_bytes;
 	if (n == 0 && r->has_status && walk.complete_to > r->file.size_bytes)
 		damage_add(&r->damage, r->file.size_bytes, walk.complete_to - r->file.size_bytes,
@@ -199,6 +221,7 @@ int recording_open(const char *path, struct recording **ret, struct err *err)
 	if (!r)
 		return err_set_memory(err, sizeof(*r));
 	r->file = FILE_NONE;
+	r->horizon_ticks = UINT64_MAX;
 	n = file_open(path, &r->file, err);
 	if (n == 0)
 		n = read_header_page(r, err);
@@ -224,6 +247,7 @@ void recording_close(struct recording *r)
 		free(r->block[i].copy);
 	free(r->block);
 	free(r->lane);
+	free(r->area);
 	free(r->scratch);
 	facts_fini(&r->facts);
 	file_close(&r->file);

@@ -1,7 +1,7 @@
 /* ingest/recording.h - an opened recording: its facts, and an index of its blocks of events.
  *
- * Opening reads the header, copies the blocks that threads are still writing (AREA), then walks
- * all chunks. Events stay in the file: the index has one small entry per block, and a block is
+ * Opening reads the header, walks the chunks, copies the blocks that threads are still writing
+ * (AREA), and walks on over what was appended meanwhile. Events stay in the file: the index has one small entry per block, and a block is
  * read when it is asked for. So memory does not depend on the number of events, and a recording
  * that is still being written gives a consistent picture of the moment it was opened.
  *
@@ -38,6 +38,12 @@ struct block_ref {
 	bool is_checked; /* the checksum counts */
 };
 
+/* A run of blocks that threads write into. */
+struct area_place {
+	uint64_t offset; /* of the first block */
+	uint64_t n_bytes; /* that are in the file */
+};
+
 /* The blocks of one lane, in order. */
 struct lane_ref {
 	uint32_t thread;
@@ -65,6 +71,10 @@ struct recording {
 	uint64_t n_duplicate_blocks; /* seen in an AREA and again as a chunk */
 	uint64_t event_bytes; /* stored bytes of EVENTS chunks plus used bytes of AREA blocks */
 	uint64_t unfinished_bytes; /* of a chunk that was being written */
+	uint64_t horizon_ticks; /* later events are left out: see area_read.c; UINT64_MAX: none */
+
+	struct area_place *area; /* while opening */
+	size_t n_areas, cap_areas, n_areas_read;
 	uint8_t *scratch; /* for one chunk */
 	size_t cap_scratch;
 };

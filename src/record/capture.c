@@ -35,7 +35,7 @@ static struct lane *enter_nested(struct thread *t, const struct unwind_start *at
 	size_t own;
 
 	if (!lane) {
-		t->lane[0]->lost_events++;
+		COUNT_ADD(t->lane[0]->lost_events, 1);
 		return NULL;
 	}
 	unwind_walk(lane->unwinder, at, &lane->frames);
@@ -47,7 +47,7 @@ static struct lane *enter_nested(struct thread *t, const struct unwind_start *at
 		t->depth = 0;
 		return t->lane[0];
 	}
-	t->lane[0]->lost_events++;
+	COUNT_ADD(t->lane[0]->lost_events, 1);
 	return NULL;
 }
 
@@ -81,7 +81,7 @@ struct lane *capture_enter_slow(const struct unwind_start *at)
 	struct lane *lane = NULL;
 	struct recorder *rec;
 
-	if (!real.malloc)
+	if (!real_is_ready())
 		real_init();
 	if (is_busy) {
 		count_lost();
@@ -118,7 +118,7 @@ static inline uint64_t usable_extra(const void *block, size_t size_bytes, uint32
 static inline void put_call(struct lane *lane, unsigned kind, struct event_call *call)
 {
 	if (unlikely(!lane_has_room(lane, 2))) {
-		lane->lost_events++;
+		COUNT_ADD(lane->lost_events, 1);
 		return;
 	}
 	call->ticks = clock_ticks();
@@ -178,7 +178,7 @@ void capture_realloc(struct lane *lane, uint32_t stack, const void *block, size_
 void capture_rare(struct lane *lane, unsigned kind, const uint64_t *field, unsigned n)
 {
 	if (!lane_has_room(lane, 1)) {
-		lane->lost_events++;
+		COUNT_ADD(lane->lost_events, 1);
 		return;
 	}
 	event_put_rare(&lane->enc, kind, clock_ticks(), field, n);

@@ -34,18 +34,17 @@ static ALWAYS_INLINE struct lane *capture_enter(const struct unwind_start *at)
 {
 	struct thread *t = thread_self;
 
-	if (unlikely(!t || t->depth ||
+	if (unlikely(!t || atomic_load_explicit(&t->depth, memory_order_relaxed) ||
 		     t->epoch != atomic_load_explicit(&record_epoch, memory_order_relaxed)))
 		return capture_enter_slow(at);
-	t->depth = 1;
+	atomic_store_explicit(&t->depth, 1, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst); /* a handler sees depth before we touch a lane */
 	return t->lane[0];
 }
 
 static ALWAYS_INLINE void capture_leave(struct lane *lane)
 {
-	atomic_signal_fence(memory_order_seq_cst);
-	lane->thread->depth = lane->number;
+	atomic_store_explicit(&lane->thread->depth, lane->number, memory_order_release);
 }
 
 /* A block was obtained: kind is MALLOC, CALLOC or ALIGNED (alignment not 0 is recorded too). */

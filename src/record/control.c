@@ -77,7 +77,7 @@ static __attribute__((constructor)) void on_load(int argc, char **argv, char **e
 {
 	(void)argc;
 	(void)argv;
-	if (!real.malloc)
+	if (!real_is_ready())
 		real_init();
 	record_check_fork();
 	if (atomic_load(&record_mode) == RECORD_UNSET)

@@ -31,7 +31,7 @@ static int clean_flags(const char *path, int flags)
 
 int hook_dlopen(const char *path, int flags)
 {
-	if (!real.malloc)
+	if (!real_is_ready())
 		real_init();
 	hook_real_dlopen = real.dlopen;
 	return clean_flags(path, flags);
@@ -40,7 +40,7 @@ int hook_dlopen(const char *path, int flags)
 int hook_dlmopen(long ns, const char *path, int flags)
 {
 	(void)ns;
-	if (!real.malloc)
+	if (!real_is_ready())
 		real_init();
 	hook_real_dlmopen = real.dlmopen;
 	return clean_flags(path, flags);
@@ -50,7 +50,7 @@ EXPORT int dlclose(void *handle)
 {
 	int result;
 
-	if (!real.malloc)
+	if (!real_is_ready())
 		real_init();
 	unwind_code_changing();
 	result = real.dlclose(handle);

@@ -118,7 +118,7 @@ static ALWAYS_INLINE void *realloc_at(const struct unwind_start *at, void *block
 	else if (recorded)
 		end_realloc(lane, stack, result, size);
 	else if (block && result)
-		lane->lost_events++;
+		COUNT_ADD(lane->lost_events, 1);
 	capture_leave(lane);
 	return result;
 }
@@ -197,7 +197,7 @@ EXPORT void *pvalloc(size_t size)
 
 EXPORT size_t malloc_usable_size(void *block)
 {
-	if (!real.malloc_usable_size)
+	if (!real_is_ready())
 		real_init();
 	return real.malloc_usable_size(block);
 }

@@ -16,7 +16,7 @@ static ALWAYS_INLINE struct lane *enter_map(const struct unwind_start *at)
 {
 	struct lane *lane;
 
-	if (unlikely(!real.mmap))
+	if (unlikely(!real_is_ready()))
 		real_init();
 	if (likely(!record_options.GATHER_MMAP_CALLS))
 		return NULL;

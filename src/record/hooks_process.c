@@ -36,7 +36,7 @@ static pid_t fork_by(pid_t (*real_fork)(void))
 
 EXPORT pid_t fork(void)
 {
-	if (!real.fork)
+	if (!real_is_ready())
 		real_init();
 	return fork_by(real.fork);
 }
@@ -45,7 +45,7 @@ pid_t _Fork(void);
 
 EXPORT pid_t _Fork(void)
 {
-	if (!real._Fork)
+	if (!real_is_ready())
 		real_init();
 	return fork_by(real._Fork ? real._Fork : real.fork);
 }
@@ -60,7 +60,7 @@ static bool is_recorded_process(void)
 
 static void note_end(enum format_end_how how, int status)
 {
-	if (!real.malloc)
+	if (!real_is_ready())
 		real_init();
 	if (is_recorded_process())
 		capture_note(EVENT_PROCESS_END, (uint64_t[]){how, (uint32_t)status}, 2);

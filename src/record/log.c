@@ -45,7 +45,8 @@ void log_directly(const char *line)
 	if (!log_wants(LOG_ERROR))
 		return;
 	if (record_options.LOGFILE[0])
-		fd = sys_open(record_options.LOGFILE, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0600);
+		fd = sys_open(record_options.LOGFILE, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY,
+			      0600);
 	if (fd < 0)
 		return;
 	text_put(&text, "memory-profiler: ERR ");

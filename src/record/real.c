@@ -117,11 +117,17 @@ void real_init(void)
 {
 	const struct link_map *own = own_map();
 	struct real_functions found;
+	void *(*found_malloc)(size_t);
 
 #define HOOK(name, type) found.name = (__typeof__(found.name))find_behind(own, #name);
 #include "record/hooks.def"
 #undef HOOK
 	real_is_glibc = found.malloc && (void *)found.malloc == find_behind(own, "__libc_malloc");
+	/* malloc is what others look at (real_is_ready), so it comes last. */
+	found_malloc = found.malloc;
+	if (real_is_ready())
+		return;
+	found.malloc = NULL;
 	real = found;
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&real.malloc, found_malloc, __ATOMIC_RELEASE);
 }

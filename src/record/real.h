@@ -23,6 +23,11 @@ extern struct real_functions real;
  * values. malloc, calloc, realloc and free are never NULL afterwards (see real.c). */
 void real_init(void);
 
+static inline int real_is_ready(void)
+{
+	return __atomic_load_n(&real.malloc, __ATOMIC_ACQUIRE) != NULL;
+}
+
 /* The next definition of name behind our library in the search order, or NULL. */
 void *real_find(const char *name);
 

@@ -338,15 +338,15 @@ static void sum_lane(const struct lane *lane, uint64_t *field)
 	struct unwind_stats one;
 
 	unwind_thread_stats(lane->unwinder, &one);
-	field[STATUS_LOST_EVENTS] += lane->lost_events;
+	field[STATUS_LOST_EVENTS] += COUNT_READ(lane->lost_events);
 	field[STATUS_N_WALKS] += one.n_walks;
 	field[STATUS_N_SLOW_WALKS] += one.n_slow_walks;
 	field[STATUS_N_RULE_MISSES] += one.n_rule_misses;
 	field[STATUS_N_PATH_WALKS] += one.n_path_walks;
 	field[STATUS_N_FRESH_FRAMES] += one.n_fresh_frames;
 	field[STATUS_N_KNOWN_STACKS] += one.n_known_stacks;
-	field[STATUS_N_AUDITED] += lane->n_audited;
-	field[STATUS_N_DIFFERING] += lane->n_differing;
+	field[STATUS_N_AUDITED] += COUNT_READ(lane->n_audited);
+	field[STATUS_N_DIFFERING] += COUNT_READ(lane->n_differing);
 }
 
 static void sum_threads(struct recorder *rec, struct session *s)

@@ -217,18 +217,18 @@ static COLD void audit(struct lane *lane, const struct unwind_start *at,
 	size_t n = path->n_kept + path->n_fresh;
 	size_t i = 0;
 
-	lane->n_audited++;
+	COUNT_ADD(lane->n_audited, 1);
 	do
 		unwind_walk(lane->auditor, at, &lane->frames);
 	while (lane->frames.end == UNWIND_NO_ROOM && grow_other(lane));
 	if (path->known_id) {
-		lane->n_differing += !audit_equals(lane, path->known_id);
+		COUNT_ADD(lane->n_differing, !audit_equals(lane, path->known_id));
 		return;
 	}
 	while (i < f->n && i < n && f->addr[f->n - 1 - i] == path_addr(lane, path, i))
 		i++;
 	if (i != f->n || i != n || f->end != UNWIND_COMPLETE || f->n_certain != f->n)
-		lane->n_differing++;
+		COUNT_ADD(lane->n_differing, 1);
 }
 
 uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)

@@ -86,6 +86,7 @@ static bool take_over(struct thread *t, uint32_t tid)
 {
 	if (!thread_claim_slot(t, tid))
 		return false;
+	(void)atomic_load_explicit(&t->depth, memory_order_acquire); /* its last hook is over */
 	for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
 		if (!t->lane[i])
 			continue;

@@ -57,7 +57,9 @@ struct lane {
 
 struct thread {
 	uint32_t epoch; /* == record_epoch: mode and session are current */
-	uint32_t depth; /* hooks under way in this thread */
+	_Atomic uint32_t
+		depth; /* hooks under way in this thread; its release at the end of a hook is
+				   what the writer acquires when the thread is gone */
 	uint32_t mode; /* enum record_mode as of epoch */
 	uint32_t number; /* in the recording, from 1 */
 	struct lane *lane[BLOCK_N_LANES]; /* lane 0 is always there, others when first needed */

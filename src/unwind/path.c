@@ -223,8 +223,8 @@ static NOINLINE enum unwind_path_result walk_changed(struct unwind_thread *ut,
 
 	if (unlikely(result != UNWIND_PATH_OK))
 		return result;
-	ut->stats.n_path_walks++;
-	ut->stats.n_fresh_frames += p->n_fresh;
+	COUNT_ADD(ut->stats.n_path_walks, 1);
+	COUNT_ADD(ut->stats.n_fresh_frames, p->n_fresh);
 	if (p->n_fresh > MAX_SHORT || p->n_kept == 0) {
 		push_fresh(p, p->n_kept, p->n_fresh);
 		p->n_kept = p->n;
@@ -270,8 +270,8 @@ enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct 
 	}
 	if (unlikely(!id))
 		return walk_changed(ut, start, n_valid, ret);
-	ut->stats.n_path_walks++;
-	ut->stats.n_known_stacks++;
+	COUNT_ADD(ut->stats.n_path_walks, 1);
+	COUNT_ADD(ut->stats.n_known_stacks, 1);
 	ret->known_id = id;
 	return UNWIND_PATH_OK;
 }

@@ -28,7 +28,14 @@ void unwind_thread_init(struct unwind_thread *ut, bool use_cache)
 
 void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *ret)
 {
-	*ret = ut->stats;
+	*ret = (struct unwind_stats){
+		.n_walks = COUNT_READ(ut->stats.n_walks),
+		.n_slow_walks = COUNT_READ(ut->stats.n_slow_walks),
+		.n_rule_misses = COUNT_READ(ut->stats.n_rule_misses),
+		.n_path_walks = COUNT_READ(ut->stats.n_path_walks),
+		.n_known_stacks = COUNT_READ(ut->stats.n_known_stacks),
+		.n_fresh_frames = COUNT_READ(ut->stats.n_fresh_frames),
+	};
 }
 
 /* Builds the rule of key and keeps it. RULE_NONE with *ret_what != LOOKUP_FDE: nothing is there. */
@@ -36,7 +43,7 @@ COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum
 {
 	struct rule rule = {0};
 
-	ut->stats.n_rule_misses++;
+	COUNT_ADD(ut->stats.n_rule_misses, 1);
 	if (key == lookup_context_return()) {
 		rule = rule_make(RULE_START, ut->generation);
 		row_cache_add(&ut->rows, key, rule);
@@ -145,7 +152,7 @@ static enum unwind_end walk(struct unwind_thread *ut, const struct unwind_start 
 	if (ut->use_cache && !(ut->generation & 1))
 		end = walk_fast(ut, start, out);
 	if (end == WALK_ON) {
-		ut->stats.n_slow_walks++;
+		COUNT_ADD(ut->stats.n_slow_walks, 1);
 		begin(ut, start, out);
 		end = slow_walk_run(ut, start, out);
 	}
@@ -155,7 +162,7 @@ static enum unwind_end walk(struct unwind_thread *ut, const struct unwind_start 
 void unwind_walk(struct unwind_thread *ut, const struct unwind_start *start,
 		 struct unwind_frames *out)
 {
-	ut->stats.n_walks++;
+	COUNT_ADD(ut->stats.n_walks, 1);
 	out->end = walk(ut, start, out);
 	if (unlikely(unwind_generation() != ut->generation))
 		out->end = walk(ut, start, out); /* it found out that its rules were out of date */

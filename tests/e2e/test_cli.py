@@ -174,22 +174,19 @@ class Info(mp.TestCase):
 class Damage(mp.TestCase):
     """A recording that was hurt gives what is left of it, or a clear error; never a crash."""
 
-    def judge(self, path, original):
+    def judge(self, path):
         done = cli("info", "--json", path)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         if done.returncode:
             self.assertTrue(done.stderr.startswith(b"memory-profiler-cli: " + bytes(path)),
                             done.stderr)
             return None
-        facts = json.loads(done.stdout)
-        self.assertLessEqual(facts["allocations"], original["allocations"])
-        return facts
+        return json.loads(done.stdout)
 
     def setUp(self):
         super().setUp()
         self.random = random.Random(20261115)
         seen = self.record([mp.program("demo")])
-        self.original = mp.info(seen.recording)
         self.content = seen.recording.read_bytes()
         self.path = self.dir / "hurt.dat"
 
@@ -200,7 +197,7 @@ class Damage(mp.TestCase):
             for _ in range(self.random.choice((1, 1, 4, 64))):
                 hurt[self.random.randrange(len(hurt))] ^= 1 << self.random.randrange(8)
             self.path.write_bytes(hurt)
-            facts = self.judge(self.path, self.original)
+            facts = self.judge(self.path)
             noticed += facts is None or facts["damaged_bytes"] > 0
         self.assertGreater(noticed, 20)
 
@@ -210,7 +207,7 @@ class Damage(mp.TestCase):
             at = self.random.randrange(4096, len(hurt) - 8192)
             hurt[at:at + 8192] = self.random.randbytes(8192)
             self.path.write_bytes(hurt)
-            facts = self.judge(self.path, self.original)
+            facts = self.judge(self.path)
             if facts["damaged_bytes"]:
                 self.assertFalse(facts["complete"])
                 self.assertTrue(any(note.startswith("offset ") for note in facts["notes"]))
@@ -218,7 +215,7 @@ class Damage(mp.TestCase):
     def test_cut_files(self):
         for _ in range(60):
             self.path.write_bytes(self.content[:self.random.randrange(len(self.content))])
-            facts = self.judge(self.path, self.original)
+            facts = self.judge(self.path)
             if facts:
                 self.assertFalse(facts["complete"])
                 self.assertGreater(facts["damaged_bytes"], 0)
