@@ -59,7 +59,7 @@ static void reset_lane(struct lane *lane)
 	lane->next_index = 0;
 	lane->n_other = 0;
 	unwind_path_forget_ids(lane->unwinder);
-	lane->lost_events = 0;
+	COUNT_RESET(lane->lost_events);
 	memset(lane->edges, 0, LANE_N_EDGES * sizeof(struct edge));
 	unwind_thread_init(lane->unwinder, record_options.USE_SHADOW_STACK);
 	if (CONFIG_AUDIT)
@@ -92,7 +92,7 @@ static bool take_over(struct thread *t, uint32_t tid)
 			continue;
 		lane_finish_block(t->lane[i]);
 		atomic_fetch_add(&t->rec->lost_events, t->lane[i]->lost_events);
-		t->lane[i]->lost_events = 0;
+		COUNT_RESET(t->lane[i]->lost_events);
 	}
 	t->session = NULL;
 	atomic_store(&t->owner_tid, tid);
@@ -136,8 +136,6 @@ static void begin_lanes(struct thread *t)
 			reset_lane(t->lane[i]);
 	}
 	t->number = 1 + atomic_fetch_add(&t->rec->n_threads, 1);
-	t->announced_names = 0;
-	t->announced_in = NULL;
 	t->start_ticks = clock_ticks();
 }
 
@@ -167,8 +165,8 @@ void thread_refresh(struct thread *t)
 			if (t->lane[i])
 				lane_finish_block(t->lane[i]);
 		}
-		t->session = session;
 		begin_lanes(t);
+		atomic_store(&t->session, session);
 	}
 	if (session && t->redefine != atomic_load(&session->redefine)) {
 		t->redefine = atomic_load(&session->redefine);

@@ -61,17 +61,17 @@ struct thread {
 		depth; /* hooks under way in this thread; its release at the end of a hook is
 				   what the writer acquires when the thread is gone */
 	uint32_t mode; /* enum record_mode as of epoch */
-	uint32_t number; /* in the recording, from 1 */
+	_Atomic uint32_t number; /* in the recording, from 1 */
 	struct lane *lane[BLOCK_N_LANES]; /* lane 0 is always there, others when first needed */
-	struct session *session;
+	_Atomic(struct session *) session; /* NULL: not (yet, any more) recording */
 	uint32_t redefine; /* session's value as of epoch */
 	struct recorder *rec;
 
 	struct thread *next;
 	_Atomic uint32_t owner_tid; /* 0: the slot is free; or THREAD_SLOT_CLAIMED */
-	uint64_t start_ticks;
-	uint32_t announced_names; /* writer: how often the name was written */
-	struct session *announced_in; /* writer: session that knows this thread */
+	_Atomic uint64_t start_ticks;
+	uint32_t announced_number; /* writer: thread whose name was written ... */
+	uint32_t n_announced; /* ... so many times */
 };
 
 extern _Thread_local struct thread *thread_self;

@@ -123,7 +123,7 @@ static void reap(struct writer *w, struct thread *t, uint32_t tid)
 			continue;
 		lane_finish_block(t->lane[i]);
 		atomic_fetch_add(&w->rec->lost_events, t->lane[i]->lost_events);
-		t->lane[i]->lost_events = 0;
+		COUNT_RESET(t->lane[i]->lost_events);
 	}
 	if (t->session && t->session == w->session)
 		describe_thread(&w->describer, w->session, t, clock_ticks());
@@ -143,11 +143,12 @@ static void look_at_threads(struct writer *w)
 			reap(w, t, tid);
 			continue;
 		}
-		if (t->announced_in != w->session)
-			t->announced_names = 0;
-		if (t->announced_names < 3) { /* names are often set a little after the start */
-			t->announced_names++;
-			t->announced_in = w->session;
+		if (t->announced_number != t->number) {
+			t->announced_number = t->number;
+			t->n_announced = 0;
+		}
+		if (t->n_announced < 3) { /* names are often set a little after the start */
+			t->n_announced++;
 			describe_thread(&w->describer, w->session, t, 0);
 		}
 	}

@@ -254,6 +254,18 @@ class Libraries(Stacks):
         self.check_each_variant("stack_swap", self.check_hidden,
                                 lambda level: [*swap_libraries(level), "hidden"])
 
+    def test_two_at_one_address_in_two_threads(self):
+        self.check_each_variant("stack_swap", self.check_threads,
+                                lambda level: [*swap_libraries(level), "threads"])
+
+    def check_threads(self):
+        for size, name in ((4003, "one"), (4004, "two")):
+            expected = ["inner_" + name, "swap_call", "calls_library", "uses", "swaps_" + name,
+                        "(libc)"]
+            found = collections.Counter(
+                (tuple(stack.chain), stack.end) for stack in self.stacks[size])
+            self.assertEqual({(tuple(expected), "complete"): 1000}, dict(found))
+
     def check_hidden(self):
         # The rules of the wrong library would lead astray: its frames have another size.
         for size in (4001, 4002):

@@ -9,7 +9,7 @@
 
 static struct memory m;
 
-static uintptr_t here(void)
+NOINLINE static uintptr_t here(void)
 {
 	return (uintptr_t)__builtin_frame_address(0);
 }
