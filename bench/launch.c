@@ -52,9 +52,10 @@ int main(int argc, char **argv)
 	}
 	wall_ns = now_ns() - start_ns;
 	result = fopen(argv[1], "we");
-	if (!result || fprintf(result, "%lld %lld %ld %d\n", (long long)wall_ns,
-			       (long long)(in_us(usage.ru_utime) + in_us(usage.ru_stime)),
-			       usage.ru_maxrss, status) < 0 ||
+	if (!result ||
+	    fprintf(result, "%lld %lld %ld %d\n", (long long)wall_ns,
+		    (long long)(in_us(usage.ru_utime) + in_us(usage.ru_stime)), usage.ru_maxrss,
+		    status) < 0 ||
 	    fclose(result)) {
 		perror(argv[1]);
 		return 1;

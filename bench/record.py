@@ -39,12 +39,13 @@ def max_rss_mib(n_threads):
 WAYS = {
     "bare": "bare",
     "heaptrack": "heaptrack, the command",
+    "heaptrack_raw": "heaptrack --raw",
     "heaptrack_library": "heaptrack, library alone",
     "ours": "ours, everything on",
     "ours_like": "ours, like for like",
 }
 OURS = ("ours", "ours_like")
-JUDGES = ("heaptrack", "heaptrack_library")
+JUDGES = {"heaptrack": "command", "heaptrack_raw": "--raw", "heaptrack_library": "library alone"}
 
 
 @dataclasses.dataclass
@@ -120,6 +121,8 @@ class Bench:
         argv = program.argv
         if way == "heaptrack":
             argv = [HEAPTRACK, "-o", out / "recording", *argv]
+        elif way == "heaptrack_raw":
+            argv = [HEAPTRACK, "--raw", "-o", out / "recording", *argv]
         elif way == "heaptrack_library":
             env |= {"LD_PRELOAD": HEAPTRACK_LIBRARY, "DUMP_HEAPTRACK_OUTPUT": out / "recording"}
         elif way in OURS:
@@ -255,8 +258,8 @@ def show(m):
                              way, m.bytes_per_event(way))
             row += f"{m.over(way, 'wall_ns') / events:10.1f}{per_event:9.2f}"
             row += f"{m.best(way, 'file_bytes') / 2 ** 20:10.1f}"
-        if way == "heaptrack":
-            row += f"{'-':>9}{'-':>8}"  # of three processes; see the library alone
+        if way in ("heaptrack", "heaptrack_raw"):
+            row += f"{'-':>9}{'-':>8}"  # of several processes; see the library alone
         else:
             row += f"{m.best(way, 'rss_kib') / 1024:9.1f}"
             if way != "bare":
@@ -289,45 +292,44 @@ def show_startup(m):
     sys.stdout.flush()
 
 
+def summary_row(m):
+    """Cells of a program in the closing table."""
+    cells = [m.program.name, f"{m.events_per_s / 1e6:.2f}"]
+    for judge in JUDGES:
+        cells += [verdict(m.ratio(way, judge), m.limit(way)) for way in OURS]
+    for way in OURS:
+        cpu = m.ratio(way, "heaptrack", "cpu_ns")
+        cells.append("-" if cpu is None else f"{cpu:.2f}")
+    size, limit = m.facts["bytes_per_event"], MAX_BYTES_PER_EVENT.get(m.program.name)
+    mark = "" if limit is None else " ok" if size <= limit else " MISS"
+    cells.append(f"{size:.2f}{mark}")
+    mark = "ok" if m.rss_added_mib <= max_rss_mib(m.program.n_threads) else "MISS"
+    return cells + [f"{m.rss_added_mib:.1f} {mark}"]
+
+
 def summarize(measured):
-    """Closing table; the number of targets that were missed."""
-    n_missed = n_noisy = 0
-    print("\nsummary: our overhead over bare as a share of heaptrack's (1 = as slow as heaptrack)")
-    head = f"  {'program':16}{'M events/s':>11}"
-    for judge in ("the command", "library alone"):
-        head += f" | {judge + ': all on':>21}{'like for like':>14}{'CPU':>6}{'like':>6}"
-    print(head + f" | {'B/event':>12}{'RSS added MiB':>18}")
-    for m in measured:
-        if m.program.startup:
-            continue
-        cells = []
-        row = f"  {m.program.name:16}{m.events_per_s / 1e6:11.2f}"
-        for judge in JUDGES:
-            pair = [verdict(m.ratio(way, judge), m.limit(way)) for way in OURS]
-            cpu = [m.ratio(way, judge, "cpu_ns") for way in OURS]
-            if judge == "heaptrack":
-                cells += pair
-            row += f" | {pair[0]:>21}{pair[1]:>14}"
-            row += "".join(f"{'-' if c is None else f'{c:.2f}':>6}" for c in cpu)
-        limit = MAX_BYTES_PER_EVENT.get(m.program.name)
-        size = f"{m.facts['bytes_per_event']:.2f}"
-        if limit:
-            size += " ok" if m.facts["bytes_per_event"] <= limit else " MISS"
-        rss_limit = max_rss_mib(m.program.n_threads)
-        rss = f"{m.rss_added_mib:.1f} {'ok' if m.rss_added_mib <= rss_limit else 'MISS'}"
-        cells += [size, rss]
-        print(row + f" | {size:>12}{rss:>18}")
-        n_missed += sum("MISS" in c for c in cells)
-        n_noisy += m.others_percent > 5
-    for m in measured:
-        if m.program.startup:
-            n_missed += sum(m.over(way, "wall_ns") / 1e6 > MAX_STARTUP_MS for way in OURS)
-    print(f"\ntargets missed: {n_missed} (ratios are judged against the heaptrack command, as users"
-          " run it; the columns of the library alone are for comparison)")
-    if n_noisy:
-        print(f"the machine was not idle: during {n_noisy} programs others used more than 5 % of the"
-              " CPUs, so these numbers are not to be relied on")
-    return n_missed
+    """Closing table."""
+    head = ["program", "M events/s"]
+    for short in JUDGES.values():
+        head += [f"{short}: all on", "like for like"]
+    head += ["CPU: all on", "like", "B/event", "RSS added MiB"]
+    rows = [summary_row(m) for m in measured if not m.program.startup]
+    print("\nsummary: our wall overhead over bare as a share of heaptrack's, in three ways to run it;"
+          " CPU: of the command's")
+    widths = [max(map(len, column)) + 2 for column in zip(head, *rows)]
+    for cells in [head, *rows]:
+        print("".join(f"{c:>{w}}" if i else f"  {c:{w}}" for i, (c, w) in
+                      enumerate(zip(cells, widths))))
+    others = sum("MISS" in c for row in rows for c in row[2 + 2 * len(JUDGES):])
+    others += sum(m.over(way, "wall_ns") / 1e6 > MAX_STARTUP_MS
+                  for m in measured if m.program.startup for way in OURS)
+    missed = [f"{sum('MISS' in c for row in rows for c in row[2 + 2 * i:4 + 2 * i])} of the"
+              f" {2 * len(rows)} ratios to {short}" for i, short in enumerate(JUDGES.values())]
+    print(f"\ntargets missed: {', '.join(missed)}; {others} others")
+    noisy = [m.program.name for m in measured if m.others_percent > 5]
+    if noisy:
+        print("the machine was not idle: others used more than 5 % of the CPUs during "
+              + ", ".join(noisy))
 
 
 def main(argv):
@@ -351,9 +353,9 @@ def main(argv):
         chosen = [p for p in programs(build, folder) if not args.only or p.name in args.only]
         if not chosen:
             sys.exit(f"record.py: no program is called {' or '.join(args.only)}")
-        print(f"{version} of Debian; \"the command\" runs heaptrack_interpret and zstd beside the"
-              " program, as users run it;\n\"library alone\" writes raw text into a file without"
-              f" them. {platform.machine()}, {os.cpu_count()} CPUs, Linux {platform.release()},"
+        print(f"{version} of Debian: the command runs heaptrack_interpret and zstd beside the program,"
+              " as users run it;\n--raw runs zstd only; the library alone writes text into a file."
+              f" {platform.machine()}, {os.cpu_count()} CPUs, Linux {platform.release()},"
               f" best of {args.n}.")
         measured = []
         for program in chosen:

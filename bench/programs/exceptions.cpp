@@ -41,7 +41,7 @@ uint32_t next_random()
 
 class parser
 {
-public:
+      public:
 	explicit parser(const std::string &text) : text_(text)
 	{
 	}
@@ -55,7 +55,7 @@ public:
 		return v;
 	}
 
-private:
+      private:
 	char peek() const
 	{
 		if (at_ >= text_.size())
@@ -100,7 +100,8 @@ private:
 			try {
 				v->members[key] = parse_value();
 			} catch (const syntax_error &e) {
-				throw syntax_error(std::string(e.what()) + " in " + key, e.position);
+				throw syntax_error(std::string(e.what()) + " in " + key,
+						   e.position);
 			}
 			if (peek() == ',')
 				at_++;

@@ -1,8 +1,9 @@
 /* threads N [MILLIONS]: N/2 producers allocate messages, N/2 consumers free them.
  *
  * Each pair has a ring of its own, handed over in batches under a mutex, so that the allocator and
- * not the ring is what the program spends its time on. Every block is freed by another thread than
- * the one that allocated it.
+ * not the ring is what the program spends its time on. Every message is freed by another thread
+ * than the one that allocated it. That alone would measure how glibc's arenas bounce between CPUs,
+ * which differs by a factor of three from run to run; so both ends also use blocks of their own.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -16,8 +17,12 @@ enum {
 };
 
 struct message {
-	struct message *reply;
 	uint32_t number;
+	char text[];
+};
+
+enum {
+	EVENTS_PER_MESSAGE = 14
 };
 
 struct pair {
@@ -32,31 +37,39 @@ struct pair {
 
 static struct pair pairs[MAX_PAIRS];
 
+/* Blocks of the thread's own: three live at a time. */
+static uint64_t __attribute__((noinline)) work(uint32_t number)
+{
+	char *part[3];
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		part[i] = malloc(24 + (number + 40 * i) % 200);
+		if (!part[i])
+			abort();
+		part[i][0] = (char)i;
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		sum += (uint64_t)part[i][0];
+		free(part[i]);
+	}
+	return sum;
+}
+
 static struct message *__attribute__((noinline)) make_message(uint32_t number)
 {
-	struct message *m = malloc(sizeof(*m) + number % 200);
+	struct message *m = malloc(sizeof(*m) + number % 80);
 
 	if (!m)
 		abort();
-	m->number = number;
-	m->reply = NULL;
-	if (number % 4 == 0) {
-		m->reply = malloc(48);
-		if (!m->reply)
-			abort();
-		m->reply->number = number + 1;
-	}
+	m->number = number + (uint32_t)work(number);
 	return m;
 }
 
 static uint64_t __attribute__((noinline)) take_message(struct message *m)
 {
-	uint64_t value = m->number;
+	uint64_t value = m->number + work(m->number);
 
-	if (m->reply) {
-		value += m->reply->number;
-		free(m->reply);
-	}
 	free(m);
 	return value;
 }
@@ -108,7 +121,7 @@ static void *consume(void *arg)
 int main(int argc, char **argv)
 {
 	int n_pairs = (argc > 1 ? atoi(argv[1]) : 2) / 2;
-	double events = (argc > 2 ? atof(argv[2]) : 4.0) * 1e6;
+	double events = (argc > 2 ? atof(argv[2]) : 8.0) * 1e6;
 	uint64_t sum = 0;
 
 	if (n_pairs < 1 || n_pairs > MAX_PAIRS)
@@ -116,7 +129,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n_pairs; i++) {
 		struct pair *p = &pairs[i];
 
-		p->n_messages = (uint64_t)(events / 2.5 / n_pairs) / BATCH * BATCH;
+		p->n_messages = (uint64_t)(events / EVENTS_PER_MESSAGE / n_pairs) / BATCH * BATCH;
 		pthread_mutex_init(&p->lock, NULL);
 		pthread_cond_init(&p->changed, NULL);
 		if (pthread_create(&p->producer, NULL, produce, p) ||

@@ -129,14 +129,20 @@ static int add_lane(struct recording *r, size_t first, size_t end, struct err *e
 {
 	const struct block_ref *b = &r->block[first];
 	uint64_t expected = 0;
+	size_t i;
 	int n;
 
-	for (size_t i = first; i < end; i++) {
+	for (i = first; i < end; i++) {
+		/* behind the horizon blocks may be missing that had not left their area yet */
+		if (r->block[i].start_ticks > r->horizon_ticks)
+			break;
 		if (r->block[i].lane_index > expected)
 			r->n_missing_blocks += r->block[i].lane_index - expected;
 		expected = (uint64_t)r->block[i].lane_index + 1;
 		r->event_bytes += r->block[i].stored_bytes;
 	}
+	if (i == first)
+		return 0;
 	n = vec_reserve(&r->lane, &r->cap_lanes, r->n_lanes + 1, sizeof(*r->lane), err);
 	if (n < 0)
 		return n;
@@ -144,7 +150,7 @@ static int add_lane(struct recording *r, size_t first, size_t end, struct err *e
 		.thread = b->thread,
 		.lane = b->lane,
 		.first_block = first,
-		.n_blocks = end - first,
+		.n_blocks = i - first,
 	};
 	return 0;
 }

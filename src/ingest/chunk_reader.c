@@ -28,6 +28,7 @@ void chunk_reader_fini(struct chunk_reader *r)
 
 int chunk_reader_extend(struct chunk_reader *r, struct err *err)
 {
+	r->unfinished_bytes = 0;
 	return file_update_size(r->file, err);
 }
 
@@ -148,7 +149,7 @@ static void report_skipped(struct chunk_reader *r, const struct search_result *s
 {
 	uint64_t n_bytes = end - r->offset;
 
-	if (r->offset >= r->complete_to && (!s->is_found || s->only_zeros))
+	if (r->offset >= r->complete_to && s->is_found && s->only_zeros)
 		r->unfinished_bytes += n_bytes;
 	else if (is_cut && !s->is_found)
 		damage_add(r->damage, r->offset, n_bytes, "chunk cut off by the end of the file");
@@ -181,6 +182,10 @@ int chunk_reader_next(struct chunk_reader *r, struct chunk_place *ret, struct er
 	n = search(r, r->offset, &s, err);
 	if (n < 0)
 		return n;
+	if (!s.is_found && r->offset >= r->complete_to) {
+		r->unfinished_bytes = r->file->size_bytes - r->offset;
+		return 0; /* and looks again after chunk_reader_extend(): it may be whole then */
+	}
 	if (!s.is_found && n_read < sizeof(data) && !is_zero(data, n_read))
 		is_cut = true;
 	report_skipped(r, &s, s.is_found ? s.place.offset : r->file->size_bytes, is_cut);

@@ -25,7 +25,7 @@ struct chunk_reader {
 	struct damage *damage;
 	uint64_t offset; /* where the next chunk is expected */
 	uint64_t complete_to; /* as the status tells; behind it, chunks may be unfinished */
-	uint64_t unfinished_bytes; /* skipped there; their blocks are still in an AREA */
+	uint64_t unfinished_bytes; /* there, at the last look; their blocks are still in an AREA */
 	uint8_t *window; /* CHUNK_READER_WINDOW_BYTES, for searching */
 	chunk_stray_block on_stray;
 	void *user;

@@ -1,8 +1,8 @@
 /* unwind/generation.c - which state of the loaded code a cached rule belongs to.
  *
  * Low half: the generation, odd while code is being removed. High half: how many removals are
- * under way. They change together in one word, so that of several threads in dlclose() the first
- * makes it odd and the last makes it even again.
+ * under way. They change together in one word. Every beginning and every end of a removal makes a
+ * new generation, also while others are under way: it then stays odd, and grows.
  *
  * Why caches are not used while it is odd, and are empty afterwards: thread 1 unmaps library A in
  * dlclose(), thread 2 maps B at the same place and runs it before thread 1 returns. To have got
@@ -18,12 +18,15 @@
 
 static _Atomic uint64_t state = 2; /* 0 means "never" in caches, so it is no generation */
 
-/* The even generation after an odd one. */
-static uint64_t even_after(uint64_t state_before)
+static uint64_t make_state(uint64_t n_changes, uint32_t generation)
 {
-	uint32_t next = (uint32_t)state_before + 1;
+	return n_changes << 32 | (generation ? generation : 2);
+}
 
-	return next ? next : 2;
+/* The even generation after this one. */
+static uint32_t even_after(uint64_t old)
+{
+	return ((uint32_t)old | 1) + 1;
 }
 
 void unwind_code_changing(void)
@@ -32,7 +35,7 @@ void unwind_code_changing(void)
 	uint64_t new;
 
 	do
-		new = (old + ONE_CHANGE) | 1;
+		new = make_state((old >> 32) + 1, ((uint32_t)old + 1) | 1);
 	while (!atomic_compare_exchange_weak(&state, &old, new));
 }
 
@@ -42,12 +45,10 @@ void unwind_code_changed(void)
 	uint64_t new;
 
 	do {
-		if (old >> 32 == 0) /* we are a forked child: generation_init() was here first */
-			new = even_after(old | 1);
-		else if (old >> 32 == 1)
-			new = even_after(old);
-		else
-			new = old - ONE_CHANGE;
+		if (old >> 32 > 1)
+			new = make_state((old >> 32) - 1, (uint32_t)old + 2);
+		else /* none at all: we are a forked child and generation_init() was here first */
+			new = make_state(0, even_after(old));
 	} while (!atomic_compare_exchange_weak(&state, &old, new));
 }
 
@@ -56,7 +57,8 @@ void generation_init(void)
 	uint64_t old = atomic_load(&state);
 
 	/* Whoever was changing code is not in this process. */
-	while (old >> 32 && !atomic_compare_exchange_weak(&state, &old, even_after(old)))
+	while (old >> 32 &&
+	       !atomic_compare_exchange_weak(&state, &old, make_state(0, even_after(old))))
 		;
 }
 

@@ -17,6 +17,7 @@
 #define LIST_MAX 512
 #define MAX_PHDRS 64
 #define MAX_NOTE_BYTES 65536
+#define HEAD_BYTES 832 /* ELF header, thirteen program headers; mostly also the build id */
 
 #ifdef DLFO_EH_SEGMENT_TYPE /* the header of glibc 2.35 or later */
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
@@ -161,34 +162,60 @@ void modules_use_phdrs(bool on)
 	is_find_object_off = on;
 }
 
-/* --- segments ------------------------------------------------------------------------------------ */
+/* --- program headers ----------------------------------------------------------------------------- */
+
+/* The beginning of an image, where its headers are, copied: it may vanish while we look. */
+struct head {
+	const struct image_map *map;
+	uint8_t *bytes;
+	size_t n;
+};
+
+static struct head head_get(const struct image_map *map, uint8_t *buf, size_t buf_bytes)
+{
+	size_t size = map->end - map->start;
+
+	if (size > buf_bytes)
+		size = buf_bytes;
+	return (struct head){map, buf, memory_copy(buf, map->start, size) ? size : 0};
+}
+
+/* Copies from the image: from the copy of its beginning, if it has this. */
+static bool head_read(const struct head *h, uintptr_t addr, void *dst, size_t n)
+{
+	uintptr_t at = addr - h->map->start;
+
+	if (at > h->n || n > h->n - at)
+		return memory_copy(dst, addr, n);
+	memcpy(dst, h->bytes + at, n);
+	return true;
+}
 
 /* Calls fn for each program header until it returns true. The ELF header lies at the lowest
- * address in all but hand-made images; there we know no segments. Everything is copied: neither
- * is known to be readable. */
-static bool each_phdr(const struct image_map *im, bool (*fn)(const ElfW(Phdr) *, void *), void *arg)
+ * address in all but hand-made images; there we know nothing. */
+static void each_phdr(const struct head *h,
+		      bool (*fn)(const struct head *h, const ElfW(Phdr) * ph, void *arg), void *arg)
 {
 	ElfW(Ehdr) eh;
 	ElfW(Phdr) ph;
 
-	if (!memory_copy(&eh, im->start, sizeof(eh)) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
-	    eh.e_phentsize != sizeof(ph) || eh.e_phoff > im->end - im->start)
-		return false;
-	for (unsigned i = 0; i < eh.e_phnum && i < MAX_PHDRS; i++) {
-		if (!memory_copy(&ph, im->start + eh.e_phoff + i * sizeof(ph), sizeof(ph)))
-			return false;
-		if (fn(&ph, arg))
-			return true;
-	}
-	return false;
+	if (!h->n || !head_read(h, h->map->start, &eh, sizeof(eh)) ||
+	    memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_phentsize != sizeof(ph) ||
+	    eh.e_phoff > h->map->end - h->map->start)
+		return;
+	for (unsigned i = 0; i < eh.e_phnum && i < MAX_PHDRS; i++)
+		if (!head_read(h, h->map->start + eh.e_phoff + i * sizeof(ph), &ph, sizeof(ph)) ||
+		    fn(h, &ph, arg))
+			return;
 }
 
-static bool add_segment(const ElfW(Phdr) * ph, void *arg)
+static bool add_segment(const struct head *h, const ElfW(Phdr) * ph, void *arg)
 {
 	struct image *im = arg;
 	uintptr_t lo = im->map.base + ph->p_vaddr;
 	uintptr_t hi = lo + ph->p_memsz;
 
+	(void)h;
 	if (ph->p_type != PT_LOAD || lo < im->map.start || hi > im->map.end || lo >= hi)
 		return false;
 	im->segment[im->n_segments++] = (struct image_segment){
@@ -209,33 +236,31 @@ const struct image_segment *image_segment_at(const struct image *im, uintptr_t a
 
 /* --- build id -------------------------------------------------------------------------------------- */
 
-struct note_search {
-	const struct image_map *im;
-	uintptr_t build_id; /* the result; 0 = not found */
-	size_t build_id_bytes;
+struct build_id {
+	uintptr_t addr; /* 0 = there is none */
+	size_t n_bytes;
 };
 
 /* Notes: name length, description length, type, then both padded to 4. */
-static bool find_build_id(const ElfW(Phdr) * ph, void *arg)
+static bool find_build_id(const struct head *h, const ElfW(Phdr) * ph, void *arg)
 {
-	struct note_search *s = arg;
-	uintptr_t at = s->im->base + ph->p_vaddr;
+	struct build_id *ret = arg;
+	uintptr_t at = h->map->base + ph->p_vaddr;
 	uintptr_t end = at + ph->p_memsz;
 	struct {
 		ElfW(Nhdr) hdr;
 		char name[4];
 	} note;
 
-	if (ph->p_type != PT_NOTE || at < s->im->start || end > s->im->end ||
+	if (ph->p_type != PT_NOTE || at < h->map->start || end > h->map->end || end < at ||
 	    end - at > MAX_NOTE_BYTES)
 		return false;
-	while (end - at >= sizeof(note) && memory_copy(&note, at, sizeof(note))) {
+	while (end - at >= sizeof(note) && head_read(h, at, &note, sizeof(note))) {
 		uint64_t size = sizeof(note.hdr) + align_up(note.hdr.n_namesz, 4);
 
 		if (note.hdr.n_type == NT_GNU_BUILD_ID && note.hdr.n_namesz == 4 &&
 		    !memcmp(note.name, "GNU", 4) && note.hdr.n_descsz <= end - at - size) {
-			s->build_id = at + size;
-			s->build_id_bytes = note.hdr.n_descsz;
+			*ret = (struct build_id){at + size, note.hdr.n_descsz};
 			return true;
 		}
 		size += align_up(note.hdr.n_descsz, 4);
@@ -248,20 +273,23 @@ static bool find_build_id(const ElfW(Phdr) * ph, void *arg)
 
 /* --- images ------------------------------------------------------------------------------------------ */
 
-/* The first page of an image is there and holds its headers. */
-static void read_mark(struct image *im)
+static void read_image(struct image *im, uint8_t *buf, size_t buf_bytes)
 {
-	struct note_search s = {.im = &im->map};
+	struct head h = head_get(&im->map, buf, buf_bytes);
+	struct build_id id = {0, 0};
 
-	each_phdr(&im->map, find_build_id, &s);
+	each_phdr(&h, add_segment, im);
+	each_phdr(&h, find_build_id, &id);
 	im->mark_at = 0;
 	im->mark = (uintptr_t)im->map.path;
-	if (s.build_id_bytes >= sizeof(im->mark) &&
-	    s.build_id - im->map.start <= PAGE_BYTES - sizeof(im->mark) &&
-	    memory_copy(&im->mark, s.build_id, sizeof(im->mark)))
-		im->mark_at = s.build_id;
+	if (id.n_bytes >= sizeof(im->mark) &&
+	    id.addr - im->map.start <= PAGE_BYTES - sizeof(im->mark) &&
+	    head_read(&h, id.addr, &im->mark, sizeof(im->mark)))
+		im->mark_at = id.addr;
 }
 
+/* Whether the image that the loader now names is the one that was read. Its first page is there
+ * and holds its headers, so the mark can be read. */
 static bool is_still(const struct image *im, const struct image_map *now)
 {
 	uint64_t mark = (uintptr_t)now->path;
@@ -274,18 +302,21 @@ static bool is_still(const struct image *im, const struct image_map *now)
 	return mark == im->mark;
 }
 
-static struct image *find_cached(struct unwind_thread *ut, const struct image_map *now)
+/* An image without mark is known only by its place, which says nothing while code changes. */
+static bool is_usable(const struct unwind_thread *ut, const struct image *im)
 {
 	if (ut->generation & 1)
-		return NULL;
-	if (ut->image && ut->image->generation == ut->generation && is_still(ut->image, now))
-		return ut->image; /* neighbouring frames are often of one image */
-	for (unsigned i = 0; i < IMAGE_CACHE; i++) {
-		struct image *im = &ut->images[i];
+		return im->generation && im->mark_at;
+	return im->generation == ut->generation;
+}
 
-		if (im->generation == ut->generation && is_still(im, now))
-			return im;
-	}
+static struct image *find_cached(struct unwind_thread *ut, const struct image_map *now)
+{
+	if (ut->image && is_usable(ut, ut->image) && is_still(ut->image, now))
+		return ut->image; /* neighbouring frames are often of one image */
+	for (unsigned i = 0; i < IMAGE_CACHE; i++)
+		if (is_usable(ut, &ut->images[i]) && is_still(&ut->images[i], now))
+			return &ut->images[i];
 	return NULL;
 }
 
@@ -296,17 +327,13 @@ struct image *modules_get(struct unwind_thread *ut, uintptr_t addr, bool is_care
 
 	if (!find_map(addr, is_careful, &now))
 		return NULL;
-	im = find_cached(ut, &now);
+	im = is_careful ? NULL : find_cached(ut, &now);
 	if (im)
 		return im;
 	im = &ut->images[ut->next_image++ % IMAGE_CACHE];
-	*im = (struct image){.map = now};
-	each_phdr(&im->map, add_segment, im);
-	read_mark(im);
-	if (ut->generation & 1)
-		return im;
-	im->generation = ut->generation;
-	if (image_set_add(im, ut->generation)) {
+	*im = (struct image){.map = now, .generation = ut->generation};
+	read_image(im, ut->copy.fde, sizeof(ut->copy.fde));
+	if (!(ut->generation & 1) && image_set_add(im, ut->generation)) {
 		/* A library was replaced behind our back (by libc itself, or by one that does not
 		 * see our dlclose): what is cached may be about the one that is gone. */
 		unwind_code_changing();
@@ -326,19 +353,22 @@ bool modules_has(uintptr_t addr)
 
 bool unwind_find_module(uintptr_t addr, struct unwind_module *ret)
 {
-	struct image_map im;
-	struct note_search s = {.im = &im};
+	uint8_t buf[HEAD_BYTES];
+	struct build_id id = {0, 0};
+	struct image_map map;
+	struct head h;
 
-	if (!find_map(addr, unwind_generation() & 1, &im))
+	if (!find_map(addr, unwind_generation() & 1, &map))
 		return false;
-	each_phdr(&im, find_build_id, &s);
+	h = head_get(&map, buf, sizeof(buf));
+	each_phdr(&h, find_build_id, &id);
 	*ret = (struct unwind_module){
-		.base = im.base,
-		.start = im.start,
-		.end = im.end,
-		.path = im.path ? im.path : "",
-		.build_id = (const uint8_t *)s.build_id,
-		.build_id_bytes = s.build_id_bytes,
+		.base = map.base,
+		.start = map.start,
+		.end = map.end,
+		.path = map.path ? map.path : "",
+		.build_id = (const uint8_t *)id.addr,
+		.build_id_bytes = id.n_bytes,
 	};
 	return true;
 }

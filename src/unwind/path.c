@@ -15,7 +15,7 @@
  */
 #include "unwind/unwind_i.h"
 
-#define MAX_SHORT 3 /* fresh frames that are not put onto the path */
+#define MAX_SHORT 8 /* fresh frames that are not put onto the path */
 
 void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capacity)
 {
@@ -92,10 +92,10 @@ static inline struct path_memo *memo_of(struct path *p, const struct unwind_star
 {
 	uint64_t h = (start->pc * 0x9e3779b97f4a7c15ull) ^ (start->sp * 0xff51afd7ed558ccdull);
 
-	return &p->memo[h >> 56];
+	return &p->memo[h >> 54];
 }
 
-_Static_assert(PATH_MEMOS == 256, "memo_of() takes eight bits");
+_Static_assert(PATH_MEMOS == 1024, "memo_of() takes ten bits");
 
 /* Id of the stack if the memo's walk would be made again, else 0. */
 static ALWAYS_INLINE uint32_t memo_id(const struct path *p, const struct path_memo *m,

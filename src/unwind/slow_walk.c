@@ -137,16 +137,11 @@ static enum unwind_end step_row(struct unwind_thread *ut)
 	return WALK_ON;
 }
 
-static bool is_careful(const struct unwind_thread *ut)
-{
-	return ut->is_uncertain || ut->generation & 1;
-}
-
 static bool step_own(struct unwind_thread *ut)
 {
 	uintptr_t pc = ut->slow.regs.r[ARCH_REG_PC];
 
-	return lookup_find(ut, pc, is_careful(ut)) == LOOKUP_FDE &&
+	return lookup_find(ut, pc, ut->is_uncertain) == LOOKUP_FDE &&
 	       cfi_run(&ut->cfi, &ut->fde, pc) && step_row(ut) == WALK_ON;
 }
 
@@ -204,7 +199,7 @@ static enum unwind_end step(struct unwind_thread *ut, struct unwind_frames *out)
 
 	if (!s->is_exact && key == lookup_context_return())
 		return walk_add(out, key + 1) ? UNWIND_COMPLETE : UNWIND_NO_ROOM;
-	what = lookup_find(ut, key, is_careful(ut));
+	what = lookup_find(ut, key, ut->is_uncertain);
 	if (what == LOOKUP_FDE && !cfi_run(&ut->cfi, &ut->fde, key))
 		what = LOOKUP_BAD;
 	if (what != LOOKUP_FDE)

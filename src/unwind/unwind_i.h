@@ -121,7 +121,8 @@ enum lookup {
 
 void lookup_init(void);
 
-/* is_careful: key may be no more than a guess, or its image about to go. */
+/* is_careful: key may be no more than a guess, so its image may be going away. The images of true
+ * frames stay, whatever others unload. */
 enum lookup lookup_find(struct unwind_thread *ut, uintptr_t key, bool is_careful);
 
 /* n bytes of code at addr: of ut->image by plain loads if possible. */
@@ -177,8 +178,8 @@ struct path_fresh {
 
 /* A stack seen before that ends a few frames inside of the path: where it joins, and all words
  * that the walk from its start to there reads. Good while epoch is the path's. */
-#define PATH_MEMOS 256u
-#define PATH_MEMO_WORDS 8
+#define PATH_MEMOS 1024u
+#define PATH_MEMO_WORDS 10
 
 struct path_memo {
 	uintptr_t pc;

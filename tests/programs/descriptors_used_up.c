@@ -24,7 +24,7 @@ static void use_up(int argc, char **argv, char **envp)
 }
 
 __attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **,
-									       char **) = use_up;
+									      char **) = use_up;
 
 int main(void)
 {

@@ -14,6 +14,15 @@
 
 static volatile sig_atomic_t n_good, n_bad;
 
+/* One shot at a time: a period shorter than the handler would leave the main loop no time at all. */
+static void set_alarm(void)
+{
+	static unsigned n;
+	struct itimerval once = {{0, 0}, {0, 300 + (n++ * 7919) % 700}};
+
+	setitimer(ITIMER_REAL, &once, NULL);
+}
+
 static void on_alarm(int sig)
 {
 	pid_t pid = fork();
@@ -26,18 +35,19 @@ static void on_alarm(int sig)
 		n_good++;
 	else
 		n_bad++;
+	set_alarm();
 }
 
 int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
-	struct itimerval every = {{0, 997}, {0, 997}}, never = {{0, 0}, {0, 0}};
+	struct itimerval never = {{0, 0}, {0, 0}};
 	int n_children = argc > 1 ? atoi(argv[1]) : 100;
 	void *held[64] = {0};
 	unsigned i;
 
 	sigaction(SIGALRM, &action, NULL);
-	setitimer(ITIMER_REAL, &every, NULL);
+	set_alarm();
 	for (i = 0; n_good + n_bad < n_children; i++) {
 		free(held[i % 64]);
 		held[i % 64] = malloc(1 + i % 3000);

@@ -28,14 +28,14 @@ __attribute__((constructor)) static void normal(void)
 __attribute__((destructor)) static void normal_end(void)
 {
 	kept[2] = strdup("normal end");
-	allocate(30);
+	allocate(10);
 	free(kept[1]);
 }
 
 __attribute__((destructor(101))) static void last(void)
 {
 	kept[3] = strdup("last");
-	allocate(30);
+	allocate(10);
 	free(kept[0]);
 }
 

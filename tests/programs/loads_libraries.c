@@ -46,7 +46,7 @@ static void *in_thread(void *arg)
 
 int main(int argc, char **argv)
 {
-	unsigned rounds = 50;
+	unsigned rounds = 12;
 	int bad = 0, failed;
 	pthread_t t;
 
