@@ -17,12 +17,14 @@
 #include "cli/run_child.h"
 #include "cli/run_files.h"
 #include "cli/target.h"
+#include "ingest/overview.h"
 #include "util/human.h"
 
 #define OUTPUT_VARIABLE "MEMORY_PROFILER_OUTPUT"
 #define DEFAULT_OUTPUT "memory-profiling_%e_%t_%p.dat"
 #define PATTERN_BYTES (2 * PATH_MAX)
 #define MAX_LISTED 10
+#define MAX_LOOKED_INTO_BYTES (64 * MIB)
 
 /* The folder must be there and writable: better to say so now than to run without a recording. */
 static int check_folder(const char *pattern, struct err *err)
@@ -104,20 +106,63 @@ static void print_word(FILE *out, const char *word)
 		putc('\'', out);
 }
 
-static void report_files(const struct run_files *f)
+/* A few numbers of a recording that is not too big to look into; true when it ended in exec. */
+static bool print_numbers(const struct run_file *f)
 {
+	char count[HUMAN_BYTES], size[HUMAN_BYTES];
+	struct recording *r = NULL;
+	struct overview o = {0};
+	bool is_exec = false;
+
+	if (f->file_bytes <= MAX_LOOKED_INTO_BYTES && recording_open(f->path, &r, NULL) == 0 &&
+	    overview_make(r, &o, NULL) == 0) {
+		fprintf(stderr, ", %s allocations, peak %s",
+			human_count(o.totals.allocations, count),
+			human_size(o.totals.peak_bytes, size));
+		if (o.lost_events || o.lost_blocks)
+			fputs(", NOT COMPLETE: events were lost", stderr);
+		is_exec = o.totals.end_how == END_BY_EXEC;
+	}
+	overview_fini(&o);
+	recording_close(r);
+	return is_exec;
+}
+
+/* One line per recording. Returns the process that went on as another, unrecorded program; 0 none. */
+static uint32_t print_files(const struct run_files *f)
+{
+	uint32_t exec_pid = 0;
 	char size[HUMAN_BYTES];
 
-	fputs(PROGRAM ": recorded:\n", stderr);
 	for (size_t i = 0; i < f->n_ours && i < MAX_LISTED; i++) {
+		const struct run_file *file = &f->file[i];
+		const char *path = short_path(file->path);
+
 		fputs("  ", stderr);
-		human_print_text(stderr, short_path(f->file[i].path),
-				 strlen(short_path(f->file[i].path)));
-		fprintf(stderr, " (%s, process %u)\n", human_size(f->file[i].file_bytes, size),
-			f->file[i].pid);
+		human_print_text(stderr, path, strlen(path));
+		fprintf(stderr, " (%s, process %u", human_size(file->file_bytes, size), file->pid);
+		if (print_numbers(file))
+			exec_pid = file->pid;
+		else if (exec_pid == file->pid)
+			exec_pid = 0; /* the program it went on as has its own recording */
+		fputs(")\n", stderr);
 	}
 	if (f->n_ours > MAX_LISTED)
 		fprintf(stderr, "  and %zu more\n", f->n_ours - MAX_LISTED);
+	return exec_pid;
+}
+
+static void report_files(const struct run_files *f)
+{
+	uint32_t exec_pid;
+
+	fputs(PROGRAM ": recorded:\n", stderr);
+	exec_pid = print_files(f);
+	if (exec_pid)
+		fprintf(stderr,
+			"Process %u went on as another program (exec), which was not recorded; set "
+			"MEMORY_PROFILER_TRACK_CHILD_PROCESSES=1 to record that, too.\n",
+			exec_pid);
 	fputs("Next: " PROGRAM " info ", stderr);
 	print_word(stderr, short_path(f->file[0].path));
 	putc('\n', stderr);

@@ -159,6 +159,24 @@ class Info(mp.TestCase):
             child.wait(30)
         self.assertTrue(mp.info(path)["complete"])
 
+    def test_every_look_at_a_busy_recording_shows_one_moment(self):
+        folder = self.new_folder()
+        logs = self.dir / "logs"
+        logs.mkdir()
+        env = self.recorder_environment(folder, WRITE_BINARIES_TO_OUTPUT=0)
+        looks = 0
+        with subprocess.Popen([mp.program("stress_pairs"), logs, "4000000", "8"], env=env,
+                              stdout=subprocess.DEVNULL) as child:
+            while child.poll() is None:
+                for path in folder.glob("*.dat"):
+                    if path.stat().st_size < 4096:
+                        continue
+                    facts = mp.info(path)
+                    self.assert_nothing_lost(facts)
+                    self.assertEqual((0, 0), (facts["lost_blocks"], facts["damaged_bytes"]))
+                    looks += not facts["complete"]
+        self.assertGreater(looks, 0)
+
     def test_dump_and_info_agree(self):
         path = self.record([mp.program("demo")]).recording
         facts, events = mp.info(path), mp.events(path)
@@ -245,7 +263,7 @@ class Run(mp.TestCase):
     def test_the_recording_is_named_at_the_end(self):
         done = self.run_cli("-o", "app.dat", "--", mp.program("demo"))
         self.assertEqual(0, done.returncode, done.stderr)
-        self.assertIn(b"app.dat", done.stderr)
+        self.assertRegex(done.stderr, rb"app\.dat \(.*process \d+, [\d ]+ allocations, peak ")
         self.assertIn(b"memory-profiler-cli info app.dat", done.stderr)
         self.assertTrue(mp.info(self.dir / "app.dat")["complete"])
 
@@ -287,6 +305,14 @@ class Run(mp.TestCase):
         done = self.run_cli("-o", "p_%p.dat", "--", "sh", "-c", "ls >/dev/null; true", env=env)
         self.assertEqual(0, done.returncode)
         self.assertGreaterEqual(done.stderr.count(b"process "), 2, done.stderr)
+
+    def test_a_program_that_becomes_another_is_noticed(self):
+        done = self.run_cli("-o", "e_%p.dat", "env", "ls")
+        self.assertIn(b"MEMORY_PROFILER_TRACK_CHILD_PROCESSES=1", done.stderr)
+        env = {**mp.clean_environment(), "MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "1"}
+        done = self.run_cli("-o", "e_%p_%n.dat", "env", "ls", env=env)
+        self.assertNotIn(b"went on as", done.stderr)
+        self.assertEqual(2, done.stderr.count(b"process "), done.stderr)
 
     def test_death_by_a_signal_is_passed_on(self):
         for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGABRT):

@@ -100,6 +100,23 @@ class Signals(SwitchCase):
         self.assertEqual([15002], sizes_of(found.recording, 15000, 15010))
 
 
+class Storm(SwitchCase):
+    def test_switching_all_the_time(self):
+        for output, n_toggles in (("%p.dat", 2000), ("%p_%n.dat", 60)):
+            with self.subTest(output=output):
+                folder = self.new_folder()
+                seen = self.record([mp.program("toggle_storm"), n_toggles], folder=folder,
+                                   options={"OUTPUT": f"{folder}/{output}",
+                                            "WRITE_BINARIES_TO_OUTPUT": 0})
+                self.assertEqual((0, b"done\n", b""), (*seen.behaviour(), seen.stderr))
+                self.assertEqual(1 if "%n" not in output else 31, len(seen.recordings))
+                facts = [mp.info(p) for p in seen.recordings]
+                for f in facts:
+                    self.assertEqual(0, f["lost_events"])
+                    self.assertEqual(0, f["duplicate_allocations"])
+                self.assertGreater(sum(f["allocations"] for f in facts), 1000)
+
+
 class DisabledByDefault(mp.TestCase):
     def test_nothing_is_recorded(self):
         expected = self.bare([mp.program("workload"), "1000"])

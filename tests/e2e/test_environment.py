@@ -76,6 +76,14 @@ class Output(EnvironmentCase):
         self.assert_same_behaviour(seen, expected)
         self.assertEqual([], [p.name for p in folder.iterdir() if not p.name.startswith("log")])
 
+    def test_overlong_name(self):
+        folder = self.new_folder()
+        seen = self.record(KNOWN, folder=folder, cwd=folder,
+                           options={"OUTPUT": f"{folder}/{'x' * 2000}.dat"})
+        self.assertEqual(0, seen.code)
+        self.assertIn("MEMORY_PROFILER_OUTPUT", seen.log)
+        self.assertTrue(seen.recording.name.startswith("memory-profiling_known_blocks_"))
+
     def test_only_its_owner_may_read_it(self):
         seen = self.record(KNOWN, setup=lambda: os.umask(0))
         mode = stat.S_IMODE(seen.recording.stat().st_mode)

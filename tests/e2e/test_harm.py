@@ -163,6 +163,24 @@ def become_nobody():
 
 
 class Memory(mp.TestCase):
+    @mp.needs_root("becomes somebody who has no process left")
+    def test_no_thread_can_be_started(self):
+        os.chmod(self.dir, 0o755)
+        folder = self.new_folder()
+        os.chmod(folder, 0o777)
+
+        def setup():
+            become_nobody()
+            resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+
+        argv = [mp.program("workload"), "20000"]
+        expected = self.bare(argv, setup=setup)
+        self.assertEqual(7, expected.code)
+        seen = self.record(argv, setup=setup, folder=folder)
+        self.assert_same_behaviour(seen, expected)
+        self.assertIn("thread", seen.log)
+        self.assertEqual([], seen.recordings)
+
     def test_address_space_limit(self):
         n_recorded = 0
         for size in (5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512):
@@ -332,6 +350,15 @@ class Forks(mp.TestCase):
         facts = self.storm(100, "thread", 1)
         self.assertEqual(101, len(facts))
         self.check_children(facts[:-1], 201)
+
+    def test_forked_children_that_start_threads(self):
+        self.assertEqual(1, len(self.storm(100, "threads_in_child", 0)))
+        facts = self.storm(100, "threads_in_child", 1)
+        self.assertEqual(101, len(facts))
+        for f in facts[:-1]:
+            self.assertGreaterEqual(f["allocations"], 4 * 201)
+            self.assertEqual(4, f["threads"])
+            self.assertEqual(0, f["unknown_frees"])
 
     def test_children_that_execute_something(self):
         for how in ("vfork", "vfork_exec", "spawn", "system", "popen"):

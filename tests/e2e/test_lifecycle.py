@@ -31,7 +31,9 @@ class Threads(mp.TestCase):
 
     def test_main_ends_first(self):
         argv = [mp.program("threads_end"), "main_first"]
-        seen, _ = self.assert_exact(argv, at_least=7000)
+        seen, facts = self.assert_exact(argv, at_least=7000)
+        # The kernel forgets some things about a process whose first thread has ended.
+        self.assertEqual({}, facts["truncated_stacks"])
         self.assertEqual(b"main ends\nworker 1 ends\nworker 2 ends\nworker 3 ends\n", seen.stdout)
         # It ends with its last thread: not before (above), and not much later.
         folder = self.new_folder()
@@ -100,6 +102,20 @@ class Signals(mp.TestCase):
         for how in ("raise", "timer", "altstack", "thread", "nested"):
             with self.subTest(how=how):
                 self.assert_exact([mp.program("alloc_in_signal"), how], at_least=1000)
+
+
+    def test_handler_that_interrupts_the_recorder(self):
+        expected = self.bare([mp.program("alloc_in_signal"), "mmap"])
+        seen = self.record([mp.program("alloc_in_signal"), "mmap"],
+                           options={"GATHER_MMAP_CALLS": 1})
+        self.assert_same_behaviour(seen, expected)
+        facts = mp.info(seen.recording)
+        self.assert_nothing_lost(facts)
+        self.assertGreater(facts["reallocations"], 1000)
+        mine = [e for e in mp.events(seen.recording)
+                if e["e"] in ("mmap", "munmap") and e["length"] == 4096]
+        self.assertGreaterEqual(len(mine), 2000, "each handler maps and unmaps a page")
+        self.assertTrue(any(e.get("lane") for e in mine), "no handler interrupted the recorder")
 
 
 class Run(mp.TestCase):

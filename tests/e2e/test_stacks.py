@@ -264,7 +264,7 @@ class Libraries(Stacks):
                         "(libc)"]
             found = collections.Counter(
                 (tuple(stack.chain), stack.end) for stack in self.stacks[size])
-            self.assertEqual({(tuple(expected), "complete"): 1000}, dict(found))
+            self.assertEqual({(tuple(expected), "complete"): 300}, dict(found))
 
     def check_hidden(self):
         # The rules of the wrong library would lead astray: its frames have another size.

@@ -2,7 +2,8 @@
  *
  * HOW: raise, timer, altstack (timer, handler on a small stack of its own), thread (the signal goes
  * to a thread that waits), nested (the handler of one signal is interrupted by another's, at a point
- * where neither is in libc).
+ * where neither is in libc), mmap (the main loop does allocate, and the handler, which may then not
+ * use malloc, maps and unmaps memory: it interrupts whoever watches malloc anywhere).
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -39,6 +41,32 @@ static void on_signal(int sig)
 	p = realloc(p, 500);
 	free(p);
 	n_handled++;
+}
+
+static void on_signal_map(int sig)
+{
+	char *p;
+
+	(void)sig;
+	if (n_handled >= N_SIGNALS)
+		return;
+	p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	*p = 1;
+	munmap(p, 4096);
+	n_handled++;
+}
+
+static void allocate_meanwhile(void)
+{
+	void *held[32] = {0};
+
+	for (unsigned i = 0; n_handled < N_SIGNALS; i++) {
+		free(held[i % 32]);
+		held[i % 32] = malloc(1 + i % 700);
+		held[i % 32] = realloc(held[i % 32], 1 + i % 900);
+	}
+	for (unsigned i = 0; i < 32; i++)
+		free(held[i]);
 }
 
 static void *wait_forever(void *arg)
@@ -77,6 +105,8 @@ int main(int argc, char **argv)
 		sigaltstack(&alternate, NULL);
 		action.sa_flags = SA_ONSTACK;
 	}
+	if (!strcmp(how, "mmap"))
+		action.sa_handler = on_signal_map;
 	sigaction(SIGALRM, &action, NULL);
 	sigaction(SIGURG, &second, NULL);
 	if (!strcmp(how, "raise") || !strcmp(how, "nested")) {
@@ -86,6 +116,8 @@ int main(int argc, char **argv)
 		send_to_thread();
 	} else {
 		setitimer(ITIMER_REAL, &every, NULL);
+		if (!strcmp(how, "mmap"))
+			allocate_meanwhile();
 		while (n_handled < N_SIGNALS)
 			sink++;
 		setitimer(ITIMER_REAL, &never, NULL);

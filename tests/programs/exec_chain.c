@@ -16,7 +16,8 @@ int main(int argc, char **argv)
 	char path[4096], number[16];
 
 	/* A name that is not there: what was announced does not happen, and we go on. */
-	execl("/nonexistent/program", "program", (char *)NULL);
+	if (execl("/nonexistent/program", "program", (char *)NULL) != -1 || errno != ENOENT)
+		return 3;
 	for (int i = 0; i < 100 + n; i++)
 		if (!malloc(1000))
 			return 1;

@@ -2,7 +2,8 @@
  *
  * Each child allocates (where libc allows it), ends with status 42, and is waited for. HOW: fork,
  * clone (the bare system call), vfork, vfork_exec, spawn, system, popen, thread (each fork is made
- * by a new thread). A child that hangs hangs the program: the caller has a time limit.
+ * by a new thread), threads_in_child (the child starts threads that allocate). A child that hangs
+ * hangs the program: the caller has a time limit.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -88,12 +89,23 @@ static int wait_for(pid_t pid)
 	return status;
 }
 
+static void *allocate_in_child(void *arg)
+{
+	child_allocates();
+	return arg;
+}
+
 static int start_fork(void)
 {
 	pid_t pid = fork();
+	pthread_t threads[3];
 
 	if (pid == 0) {
 		child_allocates();
+		for (unsigned i = 0; !strcmp(how, "threads_in_child") && i < 3; i++) {
+			pthread_create(&threads[i], NULL, allocate_in_child, NULL);
+			pthread_join(threads[i], NULL);
+		}
 		_exit(42);
 	}
 	return wait_for(pid);
@@ -164,7 +176,7 @@ static int start_in_thread(void)
 
 static int start_child(void)
 {
-	if (!strcmp(how, "fork"))
+	if (!strcmp(how, "fork") || !strcmp(how, "threads_in_child"))
 		return start_fork();
 	if (!strcmp(how, "clone"))
 		return start_clone();

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define ROUNDS 30
-#define THREAD_ROUNDS 1000
+#define THREAD_ROUNDS 300
 
 typedef void (*swap_call)(size_t size);
 
