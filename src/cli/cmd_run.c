@@ -199,7 +199,7 @@ static uint64_t wall_clock_ns(void)
 static int run(char **argv, const char *output)
 {
 	char pattern[PATTERN_BYTES];
-	struct run_child child;
+	struct run_child child = {0};
 	struct err err = {0};
 	int status = CLI_FAILED;
 	uint64_t since_ns;

@@ -18,6 +18,7 @@
 #include "util/vec.h"
 
 #define AREA_TRIES 16 /* a block that moves on while we read it is read again */
+#define CLOCK_MARGIN_TICKS 64 /* clocks of different CPUs disagree by less */
 
 /* What the header of a block in use said at the first look. */
 struct glimpse {
@@ -102,6 +103,8 @@ static int glimpse_block(struct recording *r, uint64_t offset, struct glimpses *
 	n = vec_reserve(&g->at, &g->cap, g->n + 1, sizeof(*g->at), err);
 	if (n < 0)
 		return n;
+	if (h.start_ticks > g->newest_ticks)
+		g->newest_ticks = h.start_ticks;
 	g->at[g->n++] = (struct glimpse){
 		.offset = offset, .sequence = h.sequence, .used_bytes = h.used_bytes};
 	return 1;
@@ -222,6 +225,7 @@ int area_read(struct recording *r, struct err *err)
 	r->n_areas_read = r->n_areas;
 	if (r->has_status && r->status.field[STATUS_TICKS] > g.newest_ticks)
 		g.newest_ticks = r->status.field[STATUS_TICKS];
+	g.newest_ticks -= g.newest_ticks < CLOCK_MARGIN_TICKS ? 0 : CLOCK_MARGIN_TICKS;
 	if (g.has_changed && g.newest_ticks < r->horizon_ticks)
 		r->horizon_ticks = g.newest_ticks;
 	free(g.at);

@@ -111,18 +111,55 @@ static bool is_behind_own_lane(const struct pairing *p, size_t i)
 	return false;
 }
 
-/* The first event held back for addr that fits the state of addr now; n_pending if none. */
-static size_t find_fitting(const struct pairing *p, uint64_t addr)
+/* A young free is for this block for certain once the block is younger still: it came too early. */
+static bool is_undecided(const struct pairing_op *op, const struct live_block *live)
 {
-	bool is_live = live_find(&p->live, addr) != NULL;
+	return op->is_young && op->release.ticks >= live->ticks;
+}
 
+/* The first allocation or release held back for addr whose turn it may be; n_pending if none. */
+static size_t find_first(const struct pairing *p, uint64_t addr, bool is_alloc)
+{
 	for (size_t i = 0; i < p->n_pending; i++) {
 		const struct pairing_op *op = &p->pending[i];
 
-		if (op->block.addr == addr && op->is_alloc != is_live && !is_behind_own_lane(p, i))
+		if (op->block.addr == addr && op->is_alloc == is_alloc && !is_behind_own_lane(p, i))
 			return i;
 	}
 	return p->n_pending;
+}
+
+/* The first allocation held back for addr, and in *blocker the event of its own lane that must
+ * happen before it (itself when there is none). */
+static bool find_waiting_alloc(const struct pairing *p, uint64_t addr, size_t *blocker)
+{
+	for (size_t i = 0; i < p->n_pending; i++) {
+		const struct pairing_op *op = &p->pending[i];
+
+		if (op->block.addr != addr || !op->is_alloc)
+			continue;
+		*blocker = 0;
+		while (p->pending[*blocker].lane != op->lane ||
+		       p->pending[*blocker].block.addr != addr)
+			++*blocker;
+		return true;
+	}
+	return false;
+}
+
+/* The event held back for addr that fits the state of addr now; n_pending if none. A young free
+ * waits until an allocation needs it. If that allocation is behind a release of its own lane, then
+ * it is that release which ended the block, and the young free is for the next one. */
+static size_t find_fitting(const struct pairing *p, uint64_t addr)
+{
+	const struct live_block *live = live_find(&p->live, addr);
+	size_t first = find_first(p, addr, !live), blocker;
+
+	if (!live || first == p->n_pending || !is_undecided(&p->pending[first], live))
+		return first;
+	if (!find_waiting_alloc(p, addr, &blocker))
+		return p->n_pending;
+	return p->pending[blocker].is_alloc ? first : blocker;
 }
 
 /* Lets events held back for addr happen as long as one fits. is_repair: an event that arrived just
@@ -166,6 +203,10 @@ static int give_up_oldest(struct pairing *p, struct err *err)
 			account_end(p, &block, &replaced);
 		}
 		r = apply_op(p, &op, err);
+		if (r < 0)
+			return r;
+	} else if (op.is_young && live_find(&p->live, op.block.addr)) {
+		r = apply_op(p, &op, err); /* nothing spoke against it */
 		if (r < 0)
 			return r;
 	} else {
@@ -242,12 +283,21 @@ int pairing_free(struct pairing *p, uint32_t lane, uint64_t addr,
 {
 	struct live_block block;
 	struct pairing_op op;
+	bool is_young = false;
 
-	if (likely(p->bucket[bucket_of(addr)] == 0) && likely(live_take(&p->live, addr, &block))) {
-		account_end(p, &block, release);
-		return 0;
+	if (likely(p->bucket[bucket_of(addr)] == 0)) {
+		const struct live_block *live = live_find(&p->live, addr);
+
+		is_young = live && live->thread != release->thread &&
+			   release->ticks - live->ticks < p->window_ticks;
+		if (likely(live && !is_young)) {
+			live_take(&p->live, addr, &block);
+			account_end(p, &block, release);
+			return 0;
+		}
 	}
-	op = (struct pairing_op){.block.addr = addr, .release = *release, .lane = lane};
+	op = (struct pairing_op){
+		.block.addr = addr, .release = *release, .lane = lane, .is_young = is_young};
 	return hold_back(p, &op, err);
 }
 

@@ -7,7 +7,7 @@
 
 #include "ingest/replay.h"
 
-#define PAIRING_MAX_PENDING 256 /* held back at a time; more, and the oldest is settled early */
+#define PAIRING_MAX_PENDING 1024 /* held back at a time; more, and the oldest is settled early */
 #define PAIRING_N_BUCKETS 256
 
 /* An event that did not fit the state of its address and waits for its counterpart. */
@@ -22,6 +22,7 @@ struct pairing_op {
 	bool has_old;
 	bool is_begin;
 	bool is_waiting; /* was held back, not just arrived */
+	bool is_young; /* a free that would fit now but may be meant for the next block */
 };
 
 enum pairing_open_state {

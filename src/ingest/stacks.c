@@ -133,7 +133,7 @@ int stacks_create(const struct facts *facts, size_t n_lanes, struct stacks **ret
 	const struct stack_node lost = {
 		.kind = STACK_NODE_END, .end = STACK_END_LOST, .module = MODULE_MAP_NONE};
 	struct stacks *s = calloc(1, sizeof(*s));
-	uint32_t node;
+	uint32_t node = 0;
 	int r;
 
 	if (!s)
@@ -199,7 +199,7 @@ int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint3
 		.module = MODULE_MAP_NONE,
 		.generation = generation,
 	};
-	uint32_t node;
+	uint32_t node = 0;
 	int r;
 
 	switch (ev->kind) {

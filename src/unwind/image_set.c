@@ -1,9 +1,15 @@
-/* unwind/image_set.c - notices that an image was replaced without our being told.
+/* unwind/image_set.c - notices that an image went away without our being told.
  *
- * dlclose() in libc itself, or in a library loaded with RTLD_DEEPBIND, does not pass by our hook.
- * Rules of the image that went away stay in the caches, and another one may come to lie there.
- * Every image is noted here before its first rule of a generation is made. So when a second image
- * overlaps a note of the same generation, rules of the first may be cached, and it is gone.
+ * libc unloads libraries itself (character sets, name services), past our hook of dlclose(). The
+ * rules of such an image would stay in the caches, and another one may come to lie there. Every
+ * image is therefore noted here before its first rule of a generation is made. Two ways to notice:
+ *
+ * When the dynamic linker has unmapped an image it frees what it knew about it, through the free()
+ * that we hook. So at each call of malloc or free by the dynamic linker the noted images are looked
+ * up, which takes no lock, and a missing one is found before its place can be given away.
+ *
+ * When a second image overlaps a note of the same generation, the first is gone as well. This
+ * covers C libraries whose linker keeps to its own allocator.
  */
 #include "unwind/unwind_i.h"
 
@@ -30,6 +36,24 @@ void image_set_init(void)
 static bool is_same(const struct note *n, const struct image *im)
 {
 	return n->start == im->map.start && n->end == im->map.end && n->mark == im->mark;
+}
+
+bool image_set_lost(void)
+{
+	bool is_lost = false;
+
+	if (atomic_exchange(&is_taken, true))
+		return false;
+	for (unsigned i = 0; i < MAX_NOTES; i++) {
+		struct note *n = &notes[i];
+
+		if (n->end && !modules_is_at(n->start, n->end)) {
+			n->end = 0;
+			is_lost = true;
+		}
+	}
+	atomic_store(&is_taken, false);
+	return is_lost;
 }
 
 bool image_set_add(const struct image *im, uint32_t generation)

@@ -71,8 +71,10 @@ static size_t copy_page_wise(uint8_t *dst, uintptr_t addr, size_t n)
 	return done;
 }
 
-/* Copies up to n bytes and returns how many could be read. The process id is asked for each time:
- * after a raw clone() a remembered one would name the parent, and its memory looks like ours. */
+/* Copies up to n bytes and returns how many could be read. It is this thread's memory that is asked
+ * for: the process as a whole has none any more once its first thread has ended. And the id is
+ * asked for each time: after a raw clone() a remembered one would name the parent, whose memory
+ * looks like ours. */
 static size_t copy_some(void *dst, uintptr_t addr, size_t n)
 {
 	struct iovec local = {dst, n};
@@ -83,7 +85,7 @@ static size_t copy_some(void *dst, uintptr_t addr, size_t n)
 		return 0;
 	if (atomic_load_explicit(&is_readv_refused, memory_order_relaxed))
 		return copy_page_wise(dst, addr, n);
-	got = arch_syscall6(SYS_process_vm_readv, arch_syscall0(SYS_getpid), (long)&local, 1,
+	got = arch_syscall6(SYS_process_vm_readv, arch_syscall0(SYS_gettid), (long)&local, 1,
 			    (long)&remote, 1, 0);
 	if (got == -ENOSYS || got == -EPERM) {
 		atomic_store_explicit(&is_readv_refused, true, memory_order_relaxed);
@@ -110,7 +112,7 @@ static uintptr_t find_unreadable(uintptr_t page, uintptr_t hi)
 
 		for (; n < PROBE_PAGES && page + (uintptr_t)n * PAGE_BYTES < hi; n++)
 			remote[n] = (struct iovec){(void *)(page + (uintptr_t)n * PAGE_BYTES), 1};
-		got = arch_syscall6(SYS_process_vm_readv, arch_syscall0(SYS_getpid), (long)&local,
+		got = arch_syscall6(SYS_process_vm_readv, arch_syscall0(SYS_gettid), (long)&local,
 				    1, (long)remote, n, 0);
 		if (got == -ENOSYS || got == -EPERM) {
 			atomic_store_explicit(&is_readv_refused, true, memory_order_relaxed);
@@ -237,7 +239,7 @@ struct memory_value memory_word_foreign(struct memory *m, uintptr_t addr)
 	return (struct memory_value){(uintptr_t)value, is_ok};
 }
 
-/* --- /proc/self/maps ---------------------------------------------------------------------------- */
+/* --- /proc/thread-self/maps ---------------------------------------------------------------------------- */
 
 /* Lines are "start-end perms ...", in hexadecimal and ascending; they are read character by
  * character because they may be cut anywhere by the end of a buffer. */
@@ -299,8 +301,8 @@ static uint64_t inode_of(int fd)
 
 NOINLINE static bool ask_maps(uint8_t *buf, uintptr_t addr)
 {
-	int fd = (int)arch_syscall4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC,
-				    0);
+	int fd = (int)arch_syscall4(SYS_openat, AT_FDCWD, "/proc/thread-self/maps",
+				    O_RDONLY | O_CLOEXEC, 0);
 	uint64_t inode;
 	bool found;
 

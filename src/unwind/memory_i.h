@@ -15,7 +15,7 @@ struct memory_range {
 #define MEMORY_N_FOREIGN 4
 #define MEMORY_N_PAGES 32
 
-/* What /proc/self/maps said about a page of code, believed for so many questions. */
+/* What /proc said about a page of code, believed for so many questions. */
 struct memory_page {
 	uintptr_t addr; /* start of the page, 0 = empty */
 	uint16_t n_uses_left;

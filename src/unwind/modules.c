@@ -148,8 +148,12 @@ static bool find_map(uintptr_t addr, bool is_careful, struct image_map *ret)
 	return find_by_phdrs(addr, ret);
 }
 
+static struct image_map loader; /* the dynamic linker's image; all zero when not known */
+
 void modules_init(void)
 {
+	if (!find_map(_r_debug.r_ldbase, false, &loader))
+		loader = (struct image_map){0};
 	/* In a forked child whoever had the list is gone, perhaps with half of it written. */
 	if (atomic_load(&is_list_taken)) {
 		list_generation = 0;
@@ -347,6 +351,25 @@ bool modules_has(uintptr_t addr)
 	struct image_map im;
 
 	return find_map(addr, true, &im);
+}
+
+bool modules_is_at(uintptr_t start, uintptr_t end)
+{
+#if HAS_FIND_OBJECT
+	struct dl_find_object o;
+
+	if (_dl_find_object && !is_find_object_off)
+		return _dl_find_object((void *)start, &o) == 0 &&
+		       (uintptr_t)o.dlfo_map_start == start && (uintptr_t)o.dlfo_map_end == end;
+#endif
+	(void)start;
+	(void)end;
+	return true;
+}
+
+bool modules_is_loader(uintptr_t pc)
+{
+	return pc - loader.start < loader.end - loader.start;
 }
 
 /* --- for the recorder ---------------------------------------------------------------------------- */

@@ -54,9 +54,18 @@ bool modules_has(uintptr_t addr);
 /* For tests: as if this glibc had no _dl_find_object. */
 void modules_use_phdrs(bool on);
 
+/* Whether an image of this very extent is loaded. True when that cannot be told without locks. */
+bool modules_is_at(uintptr_t start, uintptr_t end);
+
+/* Whether pc is the dynamic linker's. */
+bool modules_is_loader(uintptr_t pc);
+
 /* image_set.c: notes an image; true when another one was noted there in the same generation, so
  * that it went away without our being told. */
 bool image_set_add(const struct image *im, uint32_t generation);
+
+/* True when a noted image is gone. To be asked whenever the dynamic linker calls us. */
+bool image_set_lost(void);
 void image_set_init(void);
 
 const struct image_segment *image_segment_at(const struct image *im, uintptr_t addr);

@@ -24,6 +24,8 @@ void unwind_thread_init(struct unwind_thread *ut, bool use_cache)
 {
 	ut->use_cache = use_cache;
 	memory_forget(&ut->memory);
+	ut->path.n = 0; /* its slots lie in a stack that may be unmapped by now */
+	ut->path.epoch++;
 }
 
 void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *ret)
@@ -59,7 +61,8 @@ COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum
 	rule = rule_pack(&ut->cfi.row, ut->fde.is_signal, ut->generation);
 	if (rule_kind(rule) != RULE_END && !ut->fde.is_signal && !lookup_is_after_call(ut, key))
 		return rule_make(RULE_SLOW, ut->generation); /* suspicious; the slow walk judges */
-	row_cache_add(&ut->rows, key, rule);
+	if (!modules_is_loader(key)) /* these are never cached: unwind_walk() has to see them */
+		row_cache_add(&ut->rows, key, rule);
 	return rule;
 }
 
@@ -163,6 +166,10 @@ void unwind_walk(struct unwind_thread *ut, const struct unwind_start *start,
 		 struct unwind_frames *out)
 {
 	COUNT_ADD(ut->stats.n_walks, 1);
+	if (unlikely(modules_is_loader(start->pc)) && image_set_lost()) {
+		unwind_code_changing();
+		unwind_code_changed();
+	}
 	out->end = walk(ut, start, out);
 	if (unlikely(unwind_generation() != ut->generation))
 		out->end = walk(ut, start, out); /* it found out that its rules were out of date */

@@ -113,7 +113,8 @@ class Storm(SwitchCase):
                 facts = [mp.info(p) for p in seen.recordings]
                 for f in facts:
                     self.assertEqual(0, f["lost_events"])
-                    self.assertEqual(0, f["duplicate_allocations"])
+                    # A block made in a pause may look like one whose events came in a wrong order.
+                    self.assertLessEqual(f["duplicate_allocations"], f["allocations"] / 100000)
                 self.assertGreater(sum(f["allocations"] for f in facts), 1000)
 
 

@@ -1,6 +1,8 @@
 #include "harness/test.h"
 #include "unwind/unwind_i.h"
 
+#include <sys/mman.h>
+
 static struct image make(uintptr_t start, uintptr_t end, uint64_t mark)
 {
 	return (struct image){.map = {.start = start, .end = end}, .mark = mark};
@@ -47,4 +49,24 @@ TEST(image_set_goes_on_when_full)
 
 		CHECK(!image_set_add(&a, 2));
 	}
+}
+
+TEST(image_set_misses_an_image_that_is_gone)
+{
+	static struct unwind_thread *ut;
+	struct image gone = make(0x7000000, 0x7010000, 1);
+
+	unwind_init();
+	image_set_lost(); /* the inventions of the other tests */
+	CHECK(!image_set_lost());
+	ut = mmap(NULL, unwind_thread_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		  -1, 0);
+	CHECK(ut != MAP_FAILED);
+	ut->generation = unwind_generation();
+	CHECK_NOT_NULL(modules_get(ut, (uintptr_t)make, false)); /* notes this program */
+	CHECK(!image_set_lost());
+	image_set_add(&gone, 2);
+	CHECK(image_set_lost());
+	CHECK(!image_set_lost()); /* told once */
+	munmap(ut, unwind_thread_bytes);
 }

@@ -2,9 +2,12 @@
 #include "unwind/unwind_i.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct memory m;
@@ -221,4 +224,39 @@ TEST(memory_asking_for_code_leaves_no_descriptor_open)
 	memory_is_executable(&m, (uintptr_t)here);
 	CHECK_EQ(dup(0), before);
 	close(before);
+}
+
+static void *look_without_first_thread(void *arg)
+{
+	static struct memory mine;
+	uintptr_t word = 0;
+	struct iovec local = {&word, sizeof(word)};
+	struct iovec remote = {&m, sizeof(word)};
+
+	(void)arg;
+	while (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) >= 0)
+		sched_yield(); /* until the kernel has taken its memory away */
+	_exit(memory_copy(&word, (uintptr_t)&m, sizeof(word)) &&
+			      memory_is_executable(&mine, (uintptr_t)here)
+		      ? 0
+		      : 1);
+}
+
+/* The process's id then names a thread that has no memory any more. */
+TEST(memory_is_there_after_the_first_thread_has_ended)
+{
+	int status = 1;
+	pid_t child;
+
+	start();
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, look_without_first_thread, NULL);
+		pthread_exit(NULL);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
 }

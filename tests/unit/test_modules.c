@@ -139,3 +139,12 @@ TEST(modules_are_found_while_code_changes)
 	check_find();
 	unwind_code_changed();
 }
+
+TEST(modules_knows_the_dynamic_linker)
+{
+	walker();
+	CHECK(modules_is_loader((uintptr_t)dlsym(RTLD_DEFAULT, "_dl_mcount")));
+	CHECK(!modules_is_loader((uintptr_t)check_find));
+	CHECK(!modules_is_loader((uintptr_t)dlsym(RTLD_NEXT, "gnu_get_libc_version")));
+	CHECK(!modules_is_loader(0));
+}

@@ -250,6 +250,37 @@ TEST(frees_of_unknown_blocks_are_expected_after_a_pause)
 	CHECK_EQ(t.pauses, 1);
 }
 
+/* Seen in a recording of toggle_storm: 49 ns between the free and the realloc that it follows. */
+TEST(a_free_stamped_before_both_ends_of_the_realloc_it_follows_ends_the_new_block)
+{
+	struct replay_totals t;
+
+	begin(0);
+	synth_malloc(&a, 100, 0x1000, 8, 0); /* 1 */
+	synth_free(&b, 110, 0x1000);
+	synth_call(&a, EVENT_REALLOC_BEGIN, 115, 0x1000, 0, 0);
+	synth_call(&a, EVENT_REALLOC_END, 120, 0x1000, 16, 0); /* 2 */
+	t = run_two_lanes();
+	CHECK_EQ(t.duplicate_allocations + t.unknown_frees + t.untracked_reallocations, 0);
+	CHECK_EQ(t.live_count, 0);
+	CHECK_STR_EQ(story.text, "+1 -1r1 +2<1 -2f2 ");
+}
+
+TEST(a_young_free_by_another_thread_ends_its_block_when_nothing_speaks_against_it)
+{
+	struct replay_totals t;
+
+	begin(0);
+	synth_malloc(&a, 100, 0x1000, 8, 0); /* 1 */
+	synth_free(&b, 110, 0x1000);
+	synth_malloc(&a, 120, 0x1000, 9, 0); /* 2 */
+	synth_free(&b, 130, 0x1000);
+	t = run_two_lanes();
+	CHECK_EQ(t.duplicate_allocations + t.unknown_frees, 0);
+	CHECK_EQ(t.live_count, 0);
+	CHECK_STR_EQ(story.text, "+1 -1f2 +2 -2f2 ");
+}
+
 TEST(a_failed_realloc_leaves_the_block_alive)
 {
 	struct replay_totals t;
@@ -416,4 +447,107 @@ TEST(stacks_of_events_are_counted_by_the_reason_they_end)
 	CHECK_EQ(t.guessed, 1);
 	CHECK_EQ(t.stacks, 3);
 	CHECK_EQ(t.deepest_stack, 2);
+}
+
+/* ---- a random history of which the truth is known ---- */
+
+#define N_LANES 8
+#define N_ADDRESSES 48
+#define N_STEPS 60000
+#define STEP_TICKS 25
+#define JITTER_TICKS 20 /* two neighbours in time may change places, no others */
+
+static struct synth_lane lanes[N_LANES];
+static uint64_t expected[N_LANES + 1][2 * N_STEPS]; /* thread, release -> size of the block */
+static uint64_t n_releases[N_LANES + 1];
+static uint64_t live_size[N_ADDRESSES]; /* the size is unique and names the block; 0: free */
+static uint64_t n_wrong_pairs;
+static uint64_t random_state;
+
+static uint64_t next_random(uint64_t n)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state % n;
+}
+
+static void on_free_check(void *user, const struct live_block *block,
+			  const struct replay_release *how)
+{
+	(void)user;
+	n_wrong_pairs += expected[how->thread][how->ordinal] != block->size_bytes;
+}
+
+static uint64_t stamp(uint64_t step)
+{
+	return 1000 + step * STEP_TICKS + next_random(2 * JITTER_TICKS + 1) - JITTER_TICKS;
+}
+
+static void put(struct synth_lane *l, unsigned kind, uint64_t step, size_t at, uint64_t size)
+{
+	synth_call(l, kind, stamp(step), 0x10000 + at * 64, size, 0);
+	if (kind == EVENT_FREE || kind == EVENT_REALLOC_BEGIN) {
+		expected[l->thread][n_releases[l->thread]++] = live_size[at];
+		live_size[at] = 0;
+	} else {
+		live_size[at] = size;
+	}
+}
+
+/* One thing that a program could do next; returns the steps it took. */
+static uint64_t do_something(uint64_t step)
+{
+	struct synth_lane *l = &lanes[next_random(N_LANES)];
+	size_t at = next_random(next_random(2) ? N_ADDRESSES : 4), to = next_random(N_ADDRESSES);
+
+	if (!event_encoder_has_room(&l->enc, 8))
+		synth_flush(&s, l, step % 2);
+	if (!live_size[at]) {
+		put(l, EVENT_MALLOC, step, at, step + 1);
+		return 1;
+	}
+	if (next_random(4)) {
+		put(l, EVENT_FREE, step, at, 0);
+		return 1;
+	}
+	put(l, EVENT_REALLOC_BEGIN, step, at, 0);
+	put(l, EVENT_REALLOC_END, step + 1, live_size[to] ? at : to, step + 1);
+	return 2;
+}
+
+TEST(random_histories_with_jitter_are_paired_exactly)
+{
+	struct replay_callbacks c = {.on_free = on_free_check};
+	struct replay_totals t = {0};
+	struct recording *r = NULL;
+	struct err err = {0};
+
+	for (random_state = 1; random_state < 6;) {
+		uint64_t seed = random_state, n_live = 0;
+
+		random_state *= 0x9e3779b97f4a7c15ull;
+		memset(n_releases, 0, sizeof(n_releases));
+		memset(live_size, 0, sizeof(live_size));
+		n_wrong_pairs = 0;
+		synth_begin(&s, 0);
+		for (uint32_t i = 0; i < N_LANES; i++)
+			synth_lane_begin(&lanes[i], i + 1, 0);
+		for (uint64_t step = 0; step < N_STEPS;)
+			step += do_something(step);
+		for (uint32_t i = 0; i < N_LANES; i++)
+			synth_flush(&s, &lanes[i], true);
+		synth_end(&s, END_BY_EXIT);
+		CHECK_OK(recording_open(synth_save(&s), &r, &err));
+		CHECK_OK(replay_run(r, &c, &t, &err));
+		recording_close(r);
+		synth_fini(&s);
+		for (size_t i = 0; i < N_ADDRESSES; i++)
+			n_live += live_size[i] != 0;
+		CHECK_EQ(n_wrong_pairs, 0);
+		CHECK_EQ(t.unknown_frees + t.duplicate_allocations + t.untracked_reallocations, 0);
+		CHECK_EQ(t.live_count, n_live);
+		CHECK(t.repaired > 100);
+		random_state = seed + 1;
+	}
 }
