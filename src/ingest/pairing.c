@@ -354,11 +354,37 @@ static bool pop_open(struct pairing *p, uint32_t lane, int how, struct pairing_o
 	return true;
 }
 
+/* A realloc that got its own address back ended the block that is live there, whatever young free
+ * of another lane waits for the same: that one is for the new block. */
+static int decide_open(struct pairing *p, uint32_t lane, uint64_t addr, struct err *err)
+{
+	struct pairing_lane *l = &p->lane[lane];
+	struct pairing_open *open = l->n_open ? &l->open[l->n_open - 1] : NULL;
+
+	if (!open || open->state != PAIRING_WAITING || open->addr != addr ||
+	    !live_find(&p->live, addr))
+		return 0;
+	for (size_t i = 0; i < p->n_pending; i++) {
+		struct pairing_op op = p->pending[i];
+
+		if (!op.is_begin || op.lane != lane || op.open != l->n_open - 1)
+			continue;
+		if (is_behind_own_lane(p, i))
+			return 0;
+		remove_pending(p, i);
+		return apply_op(p, &op, err);
+	}
+	return 0;
+}
+
 int pairing_realloc_end(struct pairing *p, uint32_t lane, const struct live_block *block,
 			struct err *err)
 {
 	struct pairing_open open;
+	int r = decide_open(p, lane, block->addr, err);
 
+	if (r < 0)
+		return r;
 	if (!pop_open(p, lane, REPLAY_REALLOCATED, &open) || open.state != PAIRING_HELD) {
 		p->totals->untracked_reallocations++;
 		return put_alloc(p, lane, block, NULL, err);
