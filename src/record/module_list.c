@@ -7,10 +7,19 @@
 #include "record/clock.h"
 #include "unwind/unwind.h"
 
+/* Build ids that are too long for an entry count as none, as add_entry() has it. */
+static size_t kept_build_id_bytes(const struct unwind_module *found)
+{
+	if (!found->build_id || found->build_id_bytes > MODULE_LIST_BUILD_ID_BYTES)
+		return 0;
+	return found->build_id_bytes;
+}
+
 static bool same_image(const struct module_entry *e, const struct unwind_module *found)
 {
 	return e->base == found->base && e->start == found->start && e->end == found->end &&
 	       !strncmp(e->path, found->path, sizeof(e->path) - 1) &&
+	       e->build_id_bytes == kept_build_id_bytes(found) &&
 	       (e->build_id_bytes == 0 || !memcmp(e->build_id, found->build_id, e->build_id_bytes));
 }
 
@@ -47,10 +56,9 @@ static COLD void add_entry(struct module_list *m, const struct unwind_module *fo
 	e->base = found->base;
 	e->start = found->start;
 	e->end = found->end;
-	if (found->build_id && found->build_id_bytes <= sizeof(e->build_id)) {
-		memcpy(e->build_id, found->build_id, found->build_id_bytes);
-		e->build_id_bytes = (uint32_t)found->build_id_bytes;
-	}
+	e->build_id_bytes = (uint32_t)kept_build_id_bytes(found);
+	if (e->build_id_bytes)
+		memcpy(e->build_id, found->build_id, e->build_id_bytes);
 	path = text_make(e->path, sizeof(e->path));
 	text_put(&path, found->path);
 	atomic_store(&e->checked, generation);

@@ -226,6 +226,8 @@ static void switch_session(struct writer *w)
 		fresh->older = w->session;
 		w->session = fresh;
 		describe_process(&w->describer, fresh);
+		describe_maps(&w->describer,
+			      fresh); /* in case we are killed before any module is told */
 		atomic_store(&w->rec->session, fresh);
 	}
 	atomic_store(&w->rec->have_session, want);
@@ -280,6 +282,7 @@ static bool finish(struct writer *w, bool embedding)
 		return false;
 	look_at_threads(w);
 	drain(w);
+	describe_modules(&w->describer, w->session); /* what these blocks refer to */
 	note_losses(w);
 	describe_sample(&w->describer, w->session);
 	describe_maps(&w->describer, w->session);
@@ -311,6 +314,7 @@ static bool turn(struct writer *w)
 	help_waiting(w);
 	retire_sessions(w);
 	if (w->session->is_ended) {
+		describe_modules(&w->describer, w->session); /* destructors of other libraries */
 		session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
 		embedding = false;
 		answer_sync(w, sync_wanted);

@@ -38,6 +38,22 @@ class Pairing(mp.TestCase):
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         print(done.stdout.strip())
 
+    def test_blocks_changed_by_realloc_and_handed_over_at_once(self):
+        # The time stamp of the next owner's free may be a little earlier than that of the realloc.
+        n_repaired = 0
+        for _ in range(5):
+            seen = self.record([mp.program("toggle_storm"), "0", "1000"],
+                               options={"WRITE_BINARIES_TO_OUTPUT": 0})
+            self.assertEqual((0, b"done\n"), seen.behaviour())
+            facts = mp.info(seen.recording)
+            self.assert_nothing_lost(facts)
+            self.assertGreater(facts["reallocations"], 10000)
+            self.assertEqual(facts["allocations"] - facts["frees"], facts["live_count"])
+            self.assertLess(facts["live_count"], 20)
+            n_repaired += facts["repaired_inversions"]
+            seen.recording.unlink()
+        print(f"{n_repaired} inversions repaired")
+
 
 if __name__ == "__main__":
     mp.main()

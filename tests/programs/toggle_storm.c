@@ -1,6 +1,7 @@
-/* toggle_storm TOGGLES - recording is switched all the time while four threads pass blocks around.
+/* toggle_storm TOGGLES [MS] - recording is switched all the time while threads pass blocks around.
  *
- * Blocks are made on one side of a switch and freed on the other, by another thread.
+ * Blocks are made, often changed by realloc, and handed over at once to another of four threads,
+ * which frees them; made on one side of a switch and freed on the other. With 0 toggles: for MS.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -46,6 +47,8 @@ int main(int argc, char **argv)
 		kill(getpid(), i % 2 ? SIGUSR1 : SIGUSR2);
 		usleep(i % 7 * 100);
 	}
+	if (n_toggles == 0)
+		usleep(1000u * (argc > 2 ? (unsigned)atoi(argv[2]) : 500));
 	atomic_store(&stop, 1);
 	for (unsigned i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
