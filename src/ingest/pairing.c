@@ -111,10 +111,11 @@ static bool is_behind_own_lane(const struct pairing *p, size_t i)
 	return false;
 }
 
-/* A young free is for this block for certain once the block is younger still: it came too early. */
+/* A release that was held back and comes from another thread than the block's maker: it may be for
+ * this block or for one that the maker puts in its place within the window. */
 static bool is_undecided(const struct pairing_op *op, const struct live_block *live)
 {
-	return op->is_young && op->release.ticks >= live->ticks;
+	return op->release.thread != live->thread;
 }
 
 /* The first allocation or release held back for addr whose turn it may be; n_pending if none. */
@@ -147,9 +148,9 @@ static bool find_waiting_alloc(const struct pairing *p, uint64_t addr, size_t *b
 	return false;
 }
 
-/* The event held back for addr that fits the state of addr now; n_pending if none. A young free
- * waits until an allocation needs it. If that allocation is behind a release of its own lane, then
- * it is that release which ended the block, and the young free is for the next one. */
+/* The event held back for addr that fits the state of addr now; n_pending if none. An undecided
+ * release waits until an allocation needs it. If that allocation is behind a release of its own lane, then
+ * it is that release which ended the block, and the undecided one is for the next. */
 static size_t find_fitting(const struct pairing *p, uint64_t addr)
 {
 	const struct live_block *live = live_find(&p->live, addr);
@@ -205,7 +206,8 @@ static int give_up_oldest(struct pairing *p, struct err *err)
 		r = apply_op(p, &op, err);
 		if (r < 0)
 			return r;
-	} else if (op.is_young && live_find(&p->live, op.block.addr)) {
+	} else if (live_find(&p->live, op.block.addr)) {
+		p->totals->repaired += !op.is_young;
 		r = apply_op(p, &op, err); /* nothing spoke against it */
 		if (r < 0)
 			return r;
@@ -354,24 +356,26 @@ static bool pop_open(struct pairing *p, uint32_t lane, int how, struct pairing_o
 	return true;
 }
 
-/* A realloc that got its own address back ended the block that is live there, whatever young free
- * of another lane waits for the same: that one is for the new block. */
+/* The END of a realloc whose release waits though the address is live: undecided, because another
+ * thread made the block. It ended that block if it is the first release that waits; and in any
+ * case if it got its own address back: then what else waits is for the new block. */
 static int decide_open(struct pairing *p, uint32_t lane, uint64_t addr, struct err *err)
 {
 	struct pairing_lane *l = &p->lane[lane];
 	struct pairing_open *open = l->n_open ? &l->open[l->n_open - 1] : NULL;
 
-	if (!open || open->state != PAIRING_WAITING || open->addr != addr ||
-	    !live_find(&p->live, addr))
+	if (!open || open->state != PAIRING_WAITING || !live_find(&p->live, open->addr))
 		return 0;
 	for (size_t i = 0; i < p->n_pending; i++) {
 		struct pairing_op op = p->pending[i];
 
 		if (!op.is_begin || op.lane != lane || op.open != l->n_open - 1)
 			continue;
-		if (is_behind_own_lane(p, i))
+		if (is_behind_own_lane(p, i) ||
+		    (open->addr != addr && find_first(p, open->addr, false) != i))
 			return 0;
 		remove_pending(p, i);
+		p->totals->repaired += op.is_waiting;
 		return apply_op(p, &op, err);
 	}
 	return 0;

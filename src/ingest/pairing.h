@@ -22,7 +22,7 @@ struct pairing_op {
 	bool has_old;
 	bool is_begin;
 	bool is_waiting; /* was held back, not just arrived */
-	bool is_young; /* a free that would fit now but may be meant for the next block */
+	bool is_young; /* a free that fitted when it came but may be meant for the next block */
 };
 
 enum pairing_open_state {

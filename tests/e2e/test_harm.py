@@ -87,8 +87,10 @@ class Storage(mp.TestCase):
         folder = self.dir / f"tmpfs{size}"
         folder.mkdir()
         options = f"size={size}" if size else "size=4k"
-        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder], check=True,
-                       timeout=30)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder],
+                                 check=False, capture_output=True, text=True, timeout=30)
+        if mounted.returncode != 0:
+            self.skipTest(f"cannot mount a tmpfs: {mounted.stderr.strip()}")
         try:
             if size == 0:  # not a byte left
                 with contextlib.suppress(OSError), open(folder / "filler", "wb") as f:
