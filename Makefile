@@ -5,6 +5,8 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
 SOAK_ARGS ?=
+BENCH_ARGS ?=
+AUDIT_ARGS ?=
 
 DEPS ?= install
 ifeq ($(DEPS),skip)
@@ -22,11 +24,13 @@ SETUP_DEBUG = $(call setup,debug,-Doptimization=1 -Ddebug_logs=true -Dchecks=ful
 SETUP_ASAN = $(call setup,asan,-Db_sanitize=address$(COMMA)undefined -Db_lundef=false \
 	-Doptimization=1 -Dchecks=full -Dwerror=true,CC=clang)
 SETUP_TSAN = $(call setup,tsan,-Db_sanitize=thread -Doptimization=1 -Dchecks=full -Dwerror=true)
+SETUP_AUDIT = $(call setup,audit,-Daudit=true)
 SETUP_FUZZ = $(call setup,fuzz,-Dfuzz=true -Db_sanitize=address$(COMMA)undefined -Db_lundef=false \
 	-Doptimization=1 -Dchecks=full,CC=clang)
 COMMA := ,
 
-.PHONY: all demo test lint bench soak install clean debug asan tsan fuzz help deps deps-test
+.PHONY: all demo test lint bench audit audit-build soak install clean debug asan tsan fuzz help \
+	deps deps-test deps-bench
 
 all: deps ## build the recorder and the CLI (default)
 	$(SETUP_RELEASE)
@@ -39,6 +43,9 @@ deps:
 
 deps-test:
 	$(INSTALL_DEPS) build test
+
+deps-bench:
+	$(INSTALL_DEPS) build test bench
 
 demo: all ## record a small bundled program and show what was recorded
 	@tools/demo.sh $(RELEASE)
@@ -61,8 +68,15 @@ lint: deps-test ## layers, limits, format, documents, symbols of the recorder
 	@$(MAKE) --no-print-directory DEPS=skip all
 	@tools/check_symbols.py $(RELEASE)/libmemory_profiler.so
 
-bench: all ## run the benchmarks in bench/
-	@tools/bench.sh $(RELEASE)
+bench: deps-bench all ## what recording costs, against heaptrack and libunwind (bench/README.md)
+	@tools/bench.sh $(RELEASE) $(BENCH_ARGS)
+
+audit: deps-test audit-build ## compare 10 million stacks of each of five programs with full walks
+	@bench/audit.py build/audit $(AUDIT_ARGS)
+
+audit-build:
+	$(SETUP_AUDIT)
+	@ninja -C build/audit libmemory_profiler.so memory-profiler-cli bench/exceptions
 
 soak: deps-test all ## the long tests
 	@tools/run_tests.py soak $(SOAK_ARGS)

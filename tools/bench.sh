@@ -1,16 +1,9 @@
 #!/bin/sh
-# Runs every executable script in bench/ with the build folder as its argument.
+# Builds what bench/ measures with and runs it. Arguments: the build folder, then those of record.py.
 set -eu
 build=$1
-ran=0
-for script in bench/*; do
-	if [ -f "$script" ] && [ -x "$script" ]; then
-		printf '\n== %s\n' "$script"
-		"$script" "$build"
-		ran=$((ran + 1))
-	fi
-done
-if [ "$ran" = 0 ]; then
-	echo "make bench: bench/ holds no executable script, so nothing was measured" >&2
-	exit 1
-fi
+ninja -C "$build" bench_programs
+printf '\n== bench/unwind.c: stacks\n'
+"$build/bench/bench_unwind"
+printf '\n== bench/record.py: whole programs\n'
+bench/record.py "$@"

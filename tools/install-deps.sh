@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the missing Debian packages of the given groups (build, test), and only those.
+# Installs the missing Debian packages of the given groups (build, test, bench), and only those.
 # What is already there counts, wherever it came from: a tool on PATH, a library the compiler finds.
 # As root or through sudo; elsewhere it says what is needed and stops. DEPS=skip make ... avoids it.
 set -eu
@@ -28,6 +28,9 @@ packages() {
 	test gdb gdb
 	test redis-server redis-server redis-cli
 	test nodejs node
+	bench heaptrack heaptrack
+	bench zstd zstd
+	bench libunwind-dev lib:libunwind.so
 	LIST
 }
 

@@ -155,19 +155,29 @@ struct thread *thread_attach(struct recorder *rec)
 	return t;
 }
 
+static void move_to(struct thread *t, struct session *session)
+{
+	if (session == t->session)
+		return;
+	for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
+		if (t->lane[i])
+			lane_finish_block(t->lane[i]);
+	}
+	begin_lanes(t);
+	atomic_store(&t->session, session);
+}
+
 void thread_refresh(struct thread *t)
 {
 	uint32_t epoch = atomic_load(&record_epoch);
-	struct session *session = pool_wait_session(t->rec);
+	struct session *session;
 
-	if (session != t->session) {
-		for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
-			if (t->lane[i])
-				lane_finish_block(t->lane[i]);
-		}
-		begin_lanes(t);
-		atomic_store(&t->session, session);
-	}
+	/* The writer may give up a session when no thread names it any more. So name it first and
+	 * then look whether it still is the current one. */
+	do {
+		session = pool_wait_session(t->rec);
+		move_to(t, session);
+	} while (session != atomic_load(&t->rec->session));
 	if (session && t->redefine != atomic_load(&session->redefine)) {
 		t->redefine = atomic_load(&session->redefine);
 		for (unsigned i = 0; i < BLOCK_N_LANES; i++) {

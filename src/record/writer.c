@@ -234,10 +234,17 @@ static void switch_session(struct writer *w)
 	sys_futex_wake_all(&w->rec->have_session);
 }
 
-static bool has_blocks_out(const struct session *s)
+/* A thread names the session that it takes blocks from before it takes one, and looks again
+ * whether that is the current one (thread_refresh). So when none names an old session and all its
+ * blocks are free, nobody will touch them again. */
+static bool is_in_use(struct writer *w, const struct session *s)
 {
 	uint32_t n_areas = atomic_load(&s->n_areas);
 
+	for (struct thread *t = atomic_load(&w->rec->threads); t; t = t->next) {
+		if (atomic_load(&t->session) == s)
+			return true;
+	}
 	for (uint32_t i = 0; i < n_areas; i++) {
 		uint64_t all = (1ull << s->area[i].n_blocks) - 1;
 
@@ -247,8 +254,8 @@ static bool has_blocks_out(const struct session *s)
 	return false;
 }
 
-/* Old sessions none of whose blocks is in use. Their struct stays: a thread that has been idle
- * since may still compare its pointer with the current one. */
+/* Closes old sessions that nobody uses. Their struct stays, so that no new session can have the
+ * address of an old one. */
 static void retire_sessions(struct writer *w)
 {
 	struct session **link = &w->session->older;
@@ -256,7 +263,7 @@ static void retire_sessions(struct writer *w)
 	while (*link) {
 		struct session *s = *link;
 
-		if (has_blocks_out(s)) {
+		if (is_in_use(w, s)) {
 			link = &s->older;
 			continue;
 		}

@@ -257,6 +257,10 @@ class TestCase(unittest.TestCase):
         result = run(argv, {**full, **(env or {})}, cwd=how.pop("cwd", self.dir), **how)
         return result, read_totals(folder / "totals")
 
+    def both(self, folder):
+        """Environment with the counter in front of the recorder: both see one and the same run."""
+        return {"LD_PRELOAD": f"{self.truth}:{self.library}", "MP_TRUTH_OUT": f"{folder}/totals"}
+
     # -- judging ---------------------------------------------------------------------------------
 
     def assert_same_behaviour(self, seen, expected):
@@ -292,6 +296,23 @@ class TestCase(unittest.TestCase):
         self.assert_nothing_lost(facts)
         self.assertTrue(facts["complete"])
         self.assertEqual(totals["allocations"] - totals["frees"], facts["live_count"])
+        return seen, facts
+
+    def assert_exact_in_one_run(self, argv, at_least=100, env=None, **how):
+        """For programs that never do quite the same twice: the counter runs with the recorder."""
+        expected = self.bare(argv, env=env, **how)
+        folder = self.new_folder()
+        seen = self.record(argv, env={**self.both(folder), **(env or {})}, folder=folder, **how)
+        self.assert_same_behaviour(seen, expected)
+        return self.assert_equals_counter(seen, at_least)
+
+    def assert_equals_counter(self, seen, at_least):
+        totals = read_totals(seen.folder / "totals")
+        facts = info(seen.recording)
+        self.assertGreaterEqual(totals["allocations"], at_least, "the test is too small to tell")
+        self.assertEqual(totals, {key: facts[key] for key in COUNTS})
+        self.assert_nothing_lost(facts)
+        self.assertTrue(facts["complete"])
         return seen, facts
 
 

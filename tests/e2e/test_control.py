@@ -111,11 +111,11 @@ class Storm(SwitchCase):
                 self.assertEqual((0, b"done\n", b""), (*seen.behaviour(), seen.stderr))
                 self.assertEqual(1 if "%n" not in output else 31, len(seen.recordings))
                 facts = [mp.info(p) for p in seen.recordings]
-                for f in facts:
-                    self.assertEqual(0, f["lost_events"])
-                    # A block made in a pause may look like one whose events came in a wrong order.
-                    self.assertLessEqual(f["duplicate_allocations"], f["allocations"] / 100000)
-                self.assertGreater(sum(f["allocations"] for f in facts), 1000)
+                n = sum(f["allocations"] for f in facts)
+                self.assertGreater(n, 1000)
+                self.assertEqual(0, sum(f["lost_events"] for f in facts))
+                # A block made in a pause may look like one whose events came in a wrong order.
+                self.assertLessEqual(sum(f["duplicate_allocations"] for f in facts), 5 + n / 1e5)
 
 
 class DisabledByDefault(mp.TestCase):

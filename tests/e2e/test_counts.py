@@ -96,8 +96,10 @@ class Counts(mp.TestCase):
 
     @unittest.skipUnless(os.path.exists("/usr/bin/python3"), "there is no /usr/bin/python3")
     def test_python3_on_malloc(self):
-        seen, _ = self.assert_exact(["/usr/bin/python3", "-B", self.write("p.py", PYTHON)],
-                                    at_least=100000, env={"PYTHONMALLOC": "malloc"})
+        # Once in some sixty runs python asks for a few bytes more: hashes of addresses.
+        seen, _ = self.assert_exact_in_one_run(
+            ["/usr/bin/python3", "-B", self.write("p.py", PYTHON)],
+            at_least=100000, env={"PYTHONMALLOC": "malloc"})
         self.assertTrue(seen.stdout.endswith(b"False\n"), "our entry stays out of LD_PRELOAD")
 
     def make_repository(self):
@@ -140,27 +142,18 @@ class Counts(mp.TestCase):
         self.assert_exact([mp.program("workload"), "100000", "8"], at_least=400000)
 
     @mp.needs_tool("node")
-    def test_node_loses_nothing(self):
-        # Its threads and timers make the counts differ from run to run: only consistency counts.
+    def test_node(self):
         node = shutil.which("node")
-        script = self.write("script.js", NODE)
-        expected = self.bare([node, script])
-        seen = self.record([node, script])
-        self.assert_same_behaviour(seen, expected)
-        facts = mp.info(seen.recording)
-        _, totals = self.counted([node, script])
-        self.assert_nothing_lost(facts)
-        self.assertGreater(totals["allocations"], 10000)
-        for key in ("allocations", "frees"):
-            self.assertAlmostEqual(1, facts[key] / totals[key], delta=0.1, msg=key)
+        self.assert_exact_in_one_run([node, self.write("script.js", NODE)], at_least=10000)
 
     @mp.needs_tool("redis-server")
-    def test_redis_loses_nothing(self):
+    def test_redis(self):
         folder = self.new_folder()
         port = free_port()
         server = subprocess.Popen(
             ["redis-server", "--port", str(port), "--save", "", "--dir", str(folder)],
-            env=self.recorder_environment(folder), stdout=subprocess.DEVNULL, cwd=self.dir)
+            env={**self.recorder_environment(folder), **self.both(folder)},
+            stdout=subprocess.DEVNULL, cwd=self.dir)
         self.addCleanup(server.kill)
         with connect(port) as client:
             replies = client.makefile("rb")
@@ -170,10 +163,7 @@ class Counts(mp.TestCase):
                 self.assertNotEqual(b"", replies.readline())
         server.send_signal(signal.SIGTERM)
         self.assertEqual(0, server.wait(mp.TIMEOUT_S))
-        found = self.collect(mp.Result(0, b"", b""), folder)
-        facts = mp.info(found.recording)
-        self.assert_nothing_lost(facts)
-        self.assertGreater(facts["allocations"], 10000)
+        self.assert_equals_counter(self.collect(mp.Result(0, b"", b""), folder), 10000)
 
 
 def free_port():
