@@ -210,6 +210,19 @@ class TestCase(unittest.TestCase):
             link.symlink_to(target)
         self.n_runs = 0
 
+    def open_to_all(self, name):
+        """A copy of a test program that any user may run; so may the recorder be loaded. The build
+        folder need not be reachable for them."""
+        os.chmod(self.dir, 0o755)
+        self.library.unlink()
+        shutil.copy(LIBRARY, self.library)
+        os.chmod(self.library, 0o755)
+        os.chmod(self.library.parent, 0o755)
+        copy = self.dir / name
+        shutil.copy(program(name), copy)
+        os.chmod(copy, 0o755)
+        return copy
+
     # -- running ---------------------------------------------------------------------------------
 
     def bare(self, argv, env=None, **how):

@@ -124,13 +124,13 @@ class Storage(mp.TestCase):
         closed = self.dir / "closed"
         closed.mkdir()
         setup = None
+        work = self.open_to_all("workload")
         if mp.IS_ROOT:  # root may write anywhere: become somebody else first
-            os.chmod(self.dir, 0o755)
             setup = become_nobody
         os.chmod(closed, 0o555)
         folder = self.new_folder()
         os.chmod(folder, 0o777)
-        seen = self.record_and_compare(folder=folder, setup=setup,
+        seen = self.record_and_compare([work, *WORK[1:]], folder=folder, setup=setup,
                                        options={"OUTPUT": f"{closed}/%p.dat"})
         self.assertIn("/closed/", seen.log)
         self.assertEqual([], list(closed.iterdir()))
@@ -174,7 +174,7 @@ def become_nobody():
 class Memory(mp.TestCase):
     @mp.needs_root("becomes somebody who has no process left")
     def test_no_thread_can_be_started(self):
-        os.chmod(self.dir, 0o755)
+        argv = [self.open_to_all("workload"), "20000"]
         folder = self.new_folder()
         os.chmod(folder, 0o777)
 
@@ -182,7 +182,6 @@ class Memory(mp.TestCase):
             become_nobody()
             resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
 
-        argv = [mp.program("workload"), "20000"]
         expected = self.bare(argv, setup=setup)
         self.assertEqual(7, expected.code)
         seen = self.record(argv, setup=setup, folder=folder)
