@@ -2,6 +2,7 @@
 """What recording costs: programs bare, under heaptrack and under us, interleaved, best of N.
 
 usage: record.py BUILD [-n RUNS] [--only NAME]... [--json FILE] [--library FILE]
+       record.py --show FILE...   tables from what --json wrote (later files add to earlier ones)
 bench/README.md says what the numbers mean. The machine must be otherwise idle.
 """
 import argparse
@@ -332,46 +333,84 @@ def summarize(measured):
               + ", ".join(noisy))
 
 
-def main(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("-n", type=int, default=5, metavar="RUNS", help="runs of each kind (5)")
-    parser.add_argument("--only", action="append", metavar="NAME", help="this program only")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all numbers there")
-    parser.add_argument("--library", type=pathlib.Path, metavar="FILE",
-                        help="recorder to measure (BUILD/libmemory_profiler.so)")
-    args = parser.parse_args(argv[1:])
+def save(path, version, measured):
+    path.write_text(json.dumps({
+        "heaptrack": version, "machine": platform.machine(), "cpus": os.cpu_count(),
+        "kernel": platform.release(),
+        "programs": {m.program.name: {
+            "n_threads": m.program.n_threads, "startup": m.program.startup, "facts": m.facts,
+            "others_percent": m.others_percent,
+            "runs": {way: [dataclasses.asdict(c) for c in costs] for way, costs in m.runs.items()},
+        } for m in measured}}, indent=1) + "\n")
+
+
+def load(paths):
+    found = {}
+    for path in paths:
+        for name, p in json.loads(pathlib.Path(path).read_text())["programs"].items():
+            program = Program(name, [], n_threads=p["n_threads"], startup=p["startup"])
+            runs = {way: [Cost(**c) for c in costs] for way, costs in p["runs"].items()}
+            if name in found:
+                for way, costs in found[name].runs.items():
+                    runs[way] += costs
+            found[name] = Measured(program, p["facts"], runs, p["others_percent"])
+    return list(found.values())
+
+
+def show_all(measured):
+    for m in measured:
+        (show_startup if m.program.startup else show)(m)
+
+
+def run_all(args):
     build = args.build.resolve()
-    for path in (HEAPTRACK, HEAPTRACK_LIBRARY, build / "bench/bench_launch"):
+    for path in (HEAPTRACK_LIBRARY, build / "bench/bench_launch"):
         if not pathlib.Path(path).exists():
             sys.exit(f"record.py: {path} is missing (make bench installs and builds what is needed)")
-    version = subprocess.run([HEAPTRACK, "--version"], check=True, text=True,
-                             stdout=subprocess.PIPE).stdout.strip()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=build))
     try:
         bench = Bench(build, args.library or build / "libmemory_profiler.so", folder)
         chosen = [p for p in programs(build, folder) if not args.only or p.name in args.only]
         if not chosen:
             sys.exit(f"record.py: no program is called {' or '.join(args.only)}")
-        print(f"{version} of Debian: the command runs heaptrack_interpret and zstd beside the program,"
-              " as users run it;\n--raw runs zstd only; the library alone writes text into a file."
-              f" {platform.machine()}, {os.cpu_count()} CPUs, Linux {platform.release()},"
-              f" best of {args.n}.")
         measured = []
         for program in chosen:
             measured.append(measure(bench, program, args.n))
-            (show_startup if program.startup else show)(measured[-1])
-        summarize(measured)
+            show_all(measured[-1:])
+        return measured
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path, nargs="?")
+    parser.add_argument("-n", type=int, default=5, metavar="RUNS", help="runs of each kind (5)")
+    parser.add_argument("--only", action="append", metavar="NAME", help="this program only")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all numbers there")
+    parser.add_argument("--library", type=pathlib.Path, metavar="FILE",
+                        help="recorder to measure (BUILD/libmemory_profiler.so)")
+    parser.add_argument("--show", nargs="+", metavar="FILE", help="tables of what --json wrote")
+    args = parser.parse_args(argv[1:])
+    if args.show:
+        measured = load(args.show)
+        show_all(measured)
+        summarize(measured)
+        return 0
+    if not args.build:
+        parser.error("which build folder?")
+    if not pathlib.Path(HEAPTRACK).exists():
+        sys.exit(f"record.py: {HEAPTRACK} is missing (make bench installs what is needed)")
+    version = subprocess.run([HEAPTRACK, "--version"], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout.strip()
+    print(f"{version} of Debian: the command runs heaptrack_interpret and zstd beside the program, as"
+          " users run it;\n--raw runs zstd only; the library alone writes text into a file."
+          f" {platform.machine()}, {os.cpu_count()} CPUs, Linux {platform.release()},"
+          f" best of {args.n}.", flush=True)
+    measured = run_all(args)
+    summarize(measured)
     if args.json:
-        args.json.write_text(json.dumps({
-            "heaptrack": version, "machine": platform.machine(), "cpus": os.cpu_count(),
-            "kernel": platform.release(),
-            "programs": {m.program.name: {
-                "facts": m.facts, "others_percent": m.others_percent,
-                "runs": {way: [dataclasses.asdict(c) for c in costs]
-                         for way, costs in m.runs.items()}} for m in measured}}, indent=1) + "\n")
+        save(args.json, version, measured)
     return 0
 
 

@@ -15,8 +15,9 @@ int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals
 		.callbacks = callbacks,
 		.n_lanes = n_lanes,
 		.lane = calloc(n_lanes + 1, sizeof(*p->lane)),
-		.pending = calloc(PAIRING_MAX_PENDING, sizeof(*p->pending)),
+		.pending_memory = calloc(2 * PAIRING_MAX_PENDING, sizeof(*p->pending)),
 	};
+	p->pending = p->pending_memory;
 	if (p->lane && p->pending)
 		return 0;
 	pairing_fini(p);
@@ -28,7 +29,7 @@ void pairing_fini(struct pairing *p)
 	for (size_t i = 0; p->lane && i < p->n_lanes; i++)
 		free(p->lane[i].open);
 	free(p->lane);
-	free(p->pending);
+	free(p->pending_memory);
 	live_fini(&p->live);
 	*p = (struct pairing){0};
 }
@@ -96,7 +97,11 @@ static void remove_pending(struct pairing *p, size_t i)
 {
 	p->bucket[bucket_of(p->pending[i].block.addr)]--;
 	p->n_pending--;
-	memmove(&p->pending[i], &p->pending[i + 1], (p->n_pending - i) * sizeof(*p->pending));
+	if (i == 0) /* the usual case: its time is up */
+		p->pending++;
+	else
+		memmove(&p->pending[i], &p->pending[i + 1],
+			(p->n_pending - i) * sizeof(*p->pending));
 	p->next_deadline = p->n_pending ? p->pending[0].deadline_ticks : UINT64_MAX;
 }
 
@@ -207,7 +212,7 @@ static int give_up_oldest(struct pairing *p, struct err *err)
 		if (r < 0)
 			return r;
 	} else if (live_find(&p->live, op.block.addr)) {
-		p->totals->repaired += !op.is_young;
+		p->totals->repaired += !op.is_foreign;
 		r = apply_op(p, &op, err); /* nothing spoke against it */
 		if (r < 0)
 			return r;
@@ -234,6 +239,10 @@ static int hold_back(struct pairing *p, struct pairing_op *op, struct err *err)
 	op->deadline_ticks = p->now_ticks + p->window_ticks;
 	if (op->deadline_ticks < p->now_ticks)
 		op->deadline_ticks = UINT64_MAX - 1;
+	if (p->pending + p->n_pending == p->pending_memory + 2 * PAIRING_MAX_PENDING) {
+		memcpy(p->pending_memory, p->pending, p->n_pending * sizeof(*p->pending));
+		p->pending = p->pending_memory;
+	}
 	p->pending[p->n_pending++] = *op;
 	p->bucket[bucket_of(op->block.addr)]++;
 	p->next_deadline = p->pending[0].deadline_ticks;
@@ -285,21 +294,20 @@ int pairing_free(struct pairing *p, uint32_t lane, uint64_t addr,
 {
 	struct live_block block;
 	struct pairing_op op;
-	bool is_young = false;
+	bool is_foreign = false;
 
 	if (likely(p->bucket[bucket_of(addr)] == 0)) {
 		const struct live_block *live = live_find(&p->live, addr);
 
-		is_young = live && live->thread != release->thread &&
-			   release->ticks - live->ticks < p->window_ticks;
-		if (likely(live && !is_young)) {
+		is_foreign = live && live->thread != release->thread;
+		if (likely(live && !is_foreign)) {
 			live_take(&p->live, addr, &block);
 			account_end(p, &block, release);
 			return 0;
 		}
 	}
 	op = (struct pairing_op){
-		.block.addr = addr, .release = *release, .lane = lane, .is_young = is_young};
+		.block.addr = addr, .release = *release, .lane = lane, .is_foreign = is_foreign};
 	return hold_back(p, &op, err);
 }
 

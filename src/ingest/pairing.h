@@ -22,7 +22,7 @@ struct pairing_op {
 	bool has_old;
 	bool is_begin;
 	bool is_waiting; /* was held back, not just arrived */
-	bool is_young; /* a free that fitted when it came but may be meant for the next block */
+	bool is_foreign; /* a free that fitted when it came, of a block that another thread made */
 };
 
 enum pairing_open_state {
@@ -46,7 +46,8 @@ struct pairing_lane {
 
 struct pairing {
 	struct live live;
-	struct pairing_op *pending; /* PAIRING_MAX_PENDING, in order of arrival */
+	struct pairing_op *pending; /* at most PAIRING_MAX_PENDING, in order of arrival */
+	struct pairing_op *pending_memory; /* twice as much, in which they move up */
 	size_t n_pending;
 	uint64_t next_deadline; /* of the oldest; UINT64_MAX when there is none */
 	uint64_t window_ticks;

@@ -9,9 +9,10 @@
  * is it what it looks like: a duplicate allocation, or a free of an unknown block. (Inside a lane
  * the order is always right, so a counterpart from the same lane does not count.)
  *
- * A free of a block that another thread made less than a window ago may belong to the next block at
- * that address, if the maker releases the first one and gets the address again: it is held back as
- * well, until the window passes or the other events of the address decide.
+ * A free of a block that another thread made may belong to the next block at that address, if the
+ * maker releases the first one and gets the address again: it is held back as well, until the
+ * window passes or the other events of the address decide. (So such a block counts as live for up
+ * to a microsecond longer.)
  *
  * A realloc is a release (BEGIN) and an allocation (END) in the same lane; they pair last begun
  * first. The old block counts as live until the END, and ends there, so that a peak does

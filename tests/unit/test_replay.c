@@ -283,6 +283,22 @@ TEST(a_free_stamped_before_everything_it_follows_ends_the_last_block)
 	CHECK_STR_EQ(story.text, "+1 -1r1 +2<1 -2f2 ");
 }
 
+/* The block is old, but its maker frees it and gets the address again just after. */
+TEST(a_free_stamped_before_the_makers_own_free_and_new_block_ends_the_new_block)
+{
+	struct replay_totals t;
+
+	begin(0);
+	synth_malloc(&b, 1000, 0x1000, 8, 0); /* 1 */
+	synth_free(&a, 3052, 0x1000);
+	synth_free(&b, 3083, 0x1000);
+	synth_malloc(&b, 3110, 0x1000, 9, 0); /* 2 */
+	synth_malloc(&a, 3388, 0x1000, 7, 0); /* 3 */
+	t = run_two_lanes();
+	CHECK_EQ(t.duplicate_allocations + t.unknown_frees, 0);
+	CHECK_STR_EQ(story.text, "+1 -1f2 +2 -2f1 +3 ");
+}
+
 TEST(a_young_free_by_another_thread_ends_its_block_when_nothing_speaks_against_it)
 {
 	struct replay_totals t;
