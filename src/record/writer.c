@@ -225,6 +225,7 @@ static void switch_session(struct writer *w)
 			session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
 		fresh->older = w->session;
 		w->session = fresh;
+		session_put_status(w->rec, fresh, FORMAT_STATE_RECORDING);
 		describe_process(&w->describer, fresh);
 		describe_maps(&w->describer,
 			      fresh); /* in case we are killed before any module is told */

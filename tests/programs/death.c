@@ -72,12 +72,22 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-static void die(unsigned delay_us)
+/* On a busy machine a thread may not have run at all by then: a death that comes by itself waits
+ * until each has done something. */
+static void let_threads_work(unsigned n_threads, unsigned delay_us)
+{
+	usleep(delay_us);
+	for (unsigned i = 0; i < n_threads; i++)
+		while (delay_us >= 10000 && all[i].allocations < 200)
+			usleep(1000);
+}
+
+static void die(unsigned n_threads, unsigned delay_us)
 {
 	if (!strcmp(how, "wait"))
 		for (;;)
 			pause();
-	usleep(delay_us);
+	let_threads_work(n_threads, delay_us);
 	if (!strcmp(how, "kill"))
 		kill(getpid(), SIGKILL);
 	else if (!strcmp(how, "term"))
@@ -131,6 +141,6 @@ int main(int argc, char **argv)
 			return 2;
 	if (write(1, "running\n", 8) != 8) /* whoever kills us may wait for it */
 		return 2;
-	die(argc > 4 ? (unsigned)atoi(argv[4]) : 0);
+	die(n_threads, argc > 4 ? (unsigned)atoi(argv[4]) : 0);
 	return 7;
 }
