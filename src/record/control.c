@@ -90,6 +90,14 @@ static __attribute__((constructor)) void on_load(int argc, char **argv, char **e
 		leave_ld_preload(envp);
 }
 
+/* What this thread wrote goes to its final, checked place now. Not when exit() or sync() was called
+ * by a handler that interrupted a hook: then the block is in use. */
+static void finish_own_blocks(void)
+{
+	if (thread_self && thread_self->depth == 0)
+		thread_finish_blocks(thread_self);
+}
+
 /* The program calls exit(). Recording goes on: other libraries still have destructors to run. */
 static __attribute__((destructor)) void on_exit_program(void)
 {
@@ -100,6 +108,7 @@ static __attribute__((destructor)) void on_exit_program(void)
 	if (!rec || rec->pid != sys_getpid())
 		return;
 	capture_note(EVENT_PROCESS_END, (uint64_t[]){END_BY_EXIT, 0}, 2);
+	finish_own_blocks();
 	writer_sync(rec, true, EXIT_PATIENCE_NS);
 }
 
@@ -119,8 +128,10 @@ EXPORT void memory_profiler_sync(void)
 {
 	struct recorder *rec = record_get();
 
-	if (rec && rec->pid == sys_getpid())
-		writer_sync(rec, false, SYNC_PATIENCE_NS);
+	if (!rec || rec->pid != sys_getpid())
+		return;
+	finish_own_blocks();
+	writer_sync(rec, false, SYNC_PATIENCE_NS);
 }
 
 EXPORT void memory_profiler_set_marker(uint32_t value)

@@ -155,14 +155,19 @@ struct thread *thread_attach(struct recorder *rec)
 	return t;
 }
 
-static void move_to(struct thread *t, struct session *session)
+void thread_finish_blocks(struct thread *t)
 {
-	if (session == t->session)
-		return;
 	for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
 		if (t->lane[i])
 			lane_finish_block(t->lane[i]);
 	}
+}
+
+static void move_to(struct thread *t, struct session *session)
+{
+	if (session == t->session)
+		return;
+	thread_finish_blocks(t);
 	begin_lanes(t);
 	atomic_store(&t->session, session);
 }

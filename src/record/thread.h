@@ -87,6 +87,9 @@ bool thread_claim_slot(struct thread *t, uint32_t tid);
 /* Brings mode and session up to date with record_epoch. */
 void thread_refresh(struct thread *t);
 
+/* Hands over the blocks of the calling thread, full or not, outside of any hook. */
+void thread_finish_blocks(struct thread *t);
+
 /* Lane of this depth, made when missing; NULL when there is no memory. */
 struct lane *thread_get_lane(struct thread *t, unsigned depth);
 
