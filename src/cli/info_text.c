@@ -78,7 +78,8 @@ static void print_process(const struct recording *r, const struct overview *o)
 		puts("not known");
 	print_label("Ended");
 	fputs(o->ended, stdout);
-	if (o->totals.end_how && o->totals.end_how != END_BY_EXEC)
+	/* of exit() the recorder only sees the destructors run, not the status */
+	if (o->totals.end_how == END_BY__EXIT || o->totals.end_how == END_BY_QUICK_EXIT)
 		printf(", status %" PRIu64, o->totals.end_status);
 	putchar('\n');
 }

@@ -181,7 +181,7 @@ static int settle(struct pairing *p, uint64_t addr, bool is_repair, struct err *
 			break;
 		op = p->pending[i];
 		remove_pending(p, i);
-		p->totals->repaired += is_repair && op.is_waiting;
+		p->totals->repaired += is_repair && op.is_waiting && !op.is_foreign;
 		r = apply_op(p, &op, err);
 		if (r < 0)
 			return r;
