@@ -23,7 +23,11 @@
 #include "base/compiler.h"
 #include "unwind/unwind.h"
 
+#if defined(__clang__)
+#define APART NOINLINE
+#else
 #define APART __attribute__((noipa)) /* a call stays a call of exactly this function */
+#endif
 #define MAX_FRAMES 512
 #define LIBC "libc.so.6"
 
@@ -285,7 +289,7 @@ APART static void pair_bottom(void)
 }
 
 enum {
-	FRAMES_OUTSIDE = 6 /* run, main and what is outside of them, and the bottom function */
+	FRAMES_OUTSIDE = 8 /* what is outside of the first way function, and the bottom function */
 };
 
 APART static void run_down(void (*at_bottom)(void), int levels)
@@ -315,9 +319,9 @@ APART static void run_return(void)
 	bottom = pair_bottom;
 	for (uint64_t i = 0; i < stacks_wanted; i += 2) {
 		if (next_random() % 2)
-			way_a0(depth - FRAMES_OUTSIDE);
+			way_a0(depth - FRAMES_OUTSIDE + 1);
 		else
-			way_b0(depth - FRAMES_OUTSIDE);
+			way_b0(depth - FRAMES_OUTSIDE + 1);
 	}
 }
 
