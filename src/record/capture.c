@@ -6,8 +6,8 @@
 #include "record/stack.h"
 #include "record/sys.h"
 
-/* Set while this thread starts the recorder or attaches itself: what happens meanwhile in a
- * signal handler passes unrecorded and is counted. */
+/* Set while this thread is on the slow way in: a hook that is reached from there (libc may allocate
+ * for a dlsym) passes unrecorded and is counted. Signals wait meanwhile. */
 static _Thread_local bool is_busy;
 
 extern const char own_code_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
@@ -75,11 +75,29 @@ static void count_lost(void)
 		atomic_fetch_add(&rec->lost_events, 1);
 }
 
+/* With signals blocked: a handler that came now could neither take the lane that is being prepared
+ * nor another, and its events would be lost. */
+static struct lane *enter_masked(const struct unwind_start *at)
+{
+	struct recorder *rec;
+	struct lane *lane = NULL;
+
+	if (atomic_load(&record_mode) <= RECORD_STARTING)
+		record_start();
+	rec = record_get();
+	if (!rec || atomic_load(&record_mode) == RECORD_OFF)
+		return NULL;
+	if (thread_self || thread_attach(rec))
+		lane = enter_current(thread_self, at);
+	else
+		atomic_fetch_add(&rec->lost_events, 1);
+	return lane;
+}
+
 struct lane *capture_enter_slow(const struct unwind_start *at)
 {
-	struct thread *t;
-	struct lane *lane = NULL;
-	struct recorder *rec;
+	struct lane *lane;
+	uint64_t mask;
 
 	if (!real_is_ready())
 		real_init();
@@ -87,21 +105,14 @@ struct lane *capture_enter_slow(const struct unwind_start *at)
 		count_lost();
 		return NULL;
 	}
-	is_busy = true;
 	record_check_fork();
-	if (atomic_load(&record_mode) <= RECORD_STARTING)
-		record_start();
-	rec = record_get();
-	t = thread_self;
-	if (rec && atomic_load(&record_mode) != RECORD_OFF) {
-		if (!t)
-			t = thread_attach(rec);
-		if (t)
-			lane = enter_current(t, at);
-		else
-			atomic_fetch_add(&rec->lost_events, 1);
-	}
+	if (atomic_load(&record_mode) == RECORD_OFF)
+		return NULL; /* before any system call: a program may run like this for days */
+	mask = sys_block_signals();
+	is_busy = true;
+	lane = enter_masked(at);
 	is_busy = false;
+	sys_restore_signals(mask);
 	return lane;
 }
 
