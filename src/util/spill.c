@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "util/temp_file.h"
 
 #define PAGE_BYTES 4096u /* sizes are rounded to it; larger pages of the system do no harm */
 
@@ -49,27 +50,6 @@ void spill_destroy(struct spill *s)
 		close(s->fd);
 	free(s->folder);
 	free(s);
-}
-
-/* A file without a name; where the file system has none, one that loses its name at once. */
-static int open_file(const struct spill *s, int *ret, struct err *err)
-{
-	char name[4096];
-	int fd = open(s->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (fd < 0) {
-		int len = snprintf(name, sizeof(name), "%s/.memory-profiler.XXXXXX", s->folder);
-
-		if (len < 0 || (size_t)len >= sizeof(name))
-			return err_set_errno(err, ENAMETOOLONG, "%s", s->folder);
-		fd = mkostemp(name, O_CLOEXEC);
-		if (fd < 0)
-			return err_set_errno(err, errno, "%s: no temporary file can be made there",
-					     s->folder);
-		unlink(name);
-	}
-	*ret = fd;
-	return 0;
 }
 
 /* Reserves [from, to) of the file, so that storing into a mapping of it cannot fail. */
@@ -114,7 +94,7 @@ static int move_to_file(struct spill *s, size_t new_bytes, struct err *err)
 	int fd = -1;
 	int r;
 
-	r = open_file(s, &fd, err);
+	r = temp_file_create(s->folder, &fd, err);
 	if (r < 0)
 		return r;
 	r = reserve(s, fd, 0, new_bytes, err);
