@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "ingest/pairing.h"
 
-#define PROGRESS_EVENTS 65536 /* how often on_progress() is called */
+#define EVENTS_PER_PROGRESS 65536 /* how often on_progress() is called */
 
 /* What is counted per thread; lanes of a thread share it. */
 struct replay_thread {
@@ -98,7 +98,7 @@ static void make_block(struct replay *p, const struct merge_event *m, uint32_t s
 	*ret = (struct live_block){
 		.addr = ev->addr,
 		.size_bytes = ev->size_bytes,
-		.ticks = ev->ticks,
+		.ticks = m->order_ticks,
 		.ordinal = p->thread[p->lane_thread[m->lane]].n_allocs++,
 		.thread = p->rec->lane[m->lane].thread,
 		.stack = stack,
@@ -290,7 +290,7 @@ int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
 {
 	struct merge_event m = {0};
 	struct replay p;
-	uint64_t n_until_progress = PROGRESS_EVENTS;
+	uint64_t n_until_progress = EVENTS_PER_PROGRESS;
 	int n = replay_init(&p, r, callbacks, err);
 
 	while (n == 0) {
@@ -298,7 +298,7 @@ int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
 		if (n <= 0)
 			break;
 		if (unlikely(--n_until_progress == 0)) {
-			n_until_progress = PROGRESS_EVENTS;
+			n_until_progress = EVENTS_PER_PROGRESS;
 			n = tell_progress(&p, err);
 			if (n < 0)
 				break;
@@ -317,7 +317,8 @@ int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
 		finish_totals(&p);
 		*ret = p.totals;
 		if (p.callbacks.on_end)
-			n = p.callbacks.on_end(p.callbacks.user, p.stacks, &p.totals, err);
+			n = p.callbacks.on_end(p.callbacks.user, p.stacks, &p.pairing.live,
+					       &p.totals, err);
 	}
 	replay_fini(&p);
 	return n;

@@ -64,8 +64,8 @@ struct replay_callbacks {
 	/* Now and then: so much of the whole is read. Less than 0 ends the replay with it. */
 	int (*on_progress)(void *user, uint64_t n_blocks_read, struct err *err);
 	/* After the last event. */
-	int (*on_end)(void *user, const struct stacks *stacks, const struct replay_totals *totals,
-		      struct err *err);
+	int (*on_end)(void *user, const struct stacks *stacks, const struct live *live,
+		      const struct replay_totals *totals, struct err *err);
 };
 
 struct replay_totals {
