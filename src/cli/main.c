@@ -19,6 +19,7 @@ static const struct {
 	{"run", cmd_run, "start a program and record what it allocates"},
 	{"info", cmd_info, "tell what is in a recording"},
 	{"dump", cmd_dump, "print the events of a recording as JSON lines"},
+	{"cache", cmd_cache, "list or remove what is kept of recordings"},
 };
 
 static void print_help(FILE *out)
