@@ -102,6 +102,7 @@ def own_functions(path, sources):
 
 def leaf(name):
     """The last part of a path, without parameters and template arguments."""
+    name = name.replace("__second_sect_of_", "")  # what gcc calls it in DWARF 2
     name = re.sub(r" \[clone [^]]*\]|\.(cold|part|isra|constprop)[.0-9]*", "", name)
     name = re.sub(r"\boperator(\(\)|<|->)", lambda m: "operator" + m[1].encode().hex(), name)
     before = None

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-extern const char __ehdr_start[]; /* where the ELF header was loaded: all programs here start at 0 */
+extern const char __ehdr_start[]; /* the ELF header; the programs here are linked to 0 */
 
 __attribute__((noinline)) static void mark(const char *tag)
 {
