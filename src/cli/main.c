@@ -19,6 +19,9 @@ static const struct {
 	{"run", cmd_run, "start a program and record what it allocates"},
 	{"info", cmd_info, "tell what is in a recording"},
 	{"dump", cmd_dump, "print the events of a recording as JSON lines"},
+	{"strip", cmd_strip, "leave out allocations that lived only for a short time"},
+	{"squeeze", cmd_squeeze, "keep only the allocations that were never freed"},
+	{"repack", cmd_repack, "write a recording anew, without gaps and damage"},
 };
 
 static void print_help(FILE *out)
@@ -30,7 +33,7 @@ static void print_help(FILE *out)
 	      "Commands:\n",
 	      out);
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		fprintf(out, "  %-6s %s\n", commands[i].name, commands[i].summary);
+		fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
 	      "Options:\n"
 	      "  -h, --help     show this text; after a command: help on it\n"
