@@ -22,6 +22,8 @@ static const struct {
 	{"strip", cmd_strip, "leave out allocations that lived only for a short time"},
 	{"squeeze", cmd_squeeze, "keep only the allocations that were never freed"},
 	{"repack", cmd_repack, "write a recording anew, without gaps and damage"},
+	{"extract", cmd_extract, "write the files that a recording carries to a folder"},
+	{"analyze-size", cmd_analyze_size, "tell what makes a recording large"},
 };
 
 static void print_help(FILE *out)
