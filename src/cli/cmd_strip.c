@@ -35,7 +35,8 @@ static int strip(const char *in_path, const char *out_path, struct strip_rule *r
 	int r = rewrite_begin(&w, in_path, "stripping", 2, &err);
 	int status;
 
-	rule->scratch_folder = rewrite_folder(out_path, folder, sizeof(folder));
+	if (!rule->scratch_folder)
+		rule->scratch_folder = rewrite_folder(out_path, folder, sizeof(folder));
 	if (r == 0) {
 		in_bytes = w.rec->file.size_bytes;
 		r = strip_run(w.rec, rule, out_path, &result, &err);
@@ -110,7 +111,7 @@ int cmd_squeeze(int argc, char **argv)
 		REWRITE_OPTIONS(&output, "FILE", &is_quiet),
 		{.name = "tmpfile",
 		 .value = "FILE",
-		 .help = "a name for scratch data, if much is needed; must not exist",
+		 .help = "scratch data goes to the folder of this file, if much is needed",
 		 .text = &tmpfile_path},
 	};
 	const struct args_command command = {
@@ -124,10 +125,12 @@ int cmd_squeeze(int argc, char **argv)
 		.min_operands = 1,
 	};
 	struct strip_rule rule = {0};
+	char folder[PATH_MAX];
 	int status = rewrite_parse(&command, argc, argv, &output, &is_quiet);
 
 	if (status >= 0)
 		return status;
-	rule.scratch_path = tmpfile_path;
+	if (tmpfile_path)
+		rule.scratch_folder = rewrite_folder(tmpfile_path, folder, sizeof(folder));
 	return strip(argv[1], output, &rule, is_quiet);
 }

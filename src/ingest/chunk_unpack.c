@@ -5,16 +5,13 @@
 
 #include "format/compress.h"
 
-#define FILE_DATA_HEAD_BYTES 16
-#define MAPS_HEAD_BYTES 8
-
 int chunk_unpack_head_bytes(unsigned type)
 {
 	switch (type) {
 	case CHUNK_FILE_DATA:
-		return FILE_DATA_HEAD_BYTES;
+		return CHUNK_UNPACK_FILE_DATA_HEAD;
 	case CHUNK_MAPS:
-		return MAPS_HEAD_BYTES;
+		return CHUNK_UNPACK_MAPS_HEAD;
 	case CHUNK_DROPPED:
 	case CHUNK_SYMBOLS:
 		return 0;

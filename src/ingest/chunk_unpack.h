@@ -5,6 +5,9 @@
 #include "format/chunk.h"
 #include "util/err.h"
 
+#define CHUNK_UNPACK_FILE_DATA_HEAD 16 /* file id, zero, offset */
+#define CHUNK_UNPACK_MAPS_HEAD 8 /* ticks */
+
 /* Bytes in front of the part that may be compressed, for the types that have one; else -1. (EVENTS
  * are not among them: recording_load_block() reads them.) */
 int chunk_unpack_head_bytes(unsigned type);

@@ -17,7 +17,6 @@
 
 #define NAME_MAX_BYTES 240 /* of a part of a path; leaves room for a suffix */
 #define MAX_SUFFIX 1000000u
-#define HEAD_BYTES 16
 
 /* A file that is being written. */
 struct extract_open {
@@ -262,7 +261,7 @@ static int add_data(struct extract *x, size_t i, const struct chunk_header *h,
 
 	if (r < 0 || !o->file || load_le64(payload + 8) != o->covered_bytes)
 		return r;
-	r = chunk_unpack(h, payload, HEAD_BYTES, &buf, &data, &len, err);
+	r = chunk_unpack(h, payload, CHUNK_UNPACK_FILE_DATA_HEAD, &buf, &data, &len, err);
 	if (r == 0 && len > 0)
 		r = atomic_file_append(o->file, data, len, err);
 	if (r == 0)
@@ -285,7 +284,7 @@ static int on_chunk(void *user, const struct chunk_header *h, const uint8_t *pay
 	struct extract *x = user;
 	const uint64_t *at;
 
-	if (h->type != CHUNK_FILE_DATA || h->stored_bytes < HEAD_BYTES)
+	if (h->type != CHUNK_FILE_DATA || h->stored_bytes < CHUNK_UNPACK_FILE_DATA_HEAD)
 		return 0;
 	at = map_find(&x->rec->facts.embedded_at, load_le32(payload));
 	return at ? add_data(x, *at, h, payload, err) : 0;

@@ -14,7 +14,7 @@
 #include "ingest/recording_i.h"
 #include "util/vec.h"
 
-#define FILE_DATA_HEAD_BYTES 16
+#define MAPS_MAX_BYTES (64u << 20)
 
 int recording_read_scratch(struct recording *r, uint64_t offset, size_t len, struct err *err)
 {
@@ -109,6 +109,32 @@ static int take_dropped(struct recording *r, const struct chunk_place *p, struct
 	return 0;
 }
 
+/* Keeps the newest memory map. */
+static int take_maps(struct recording *r, const struct chunk_header *h, struct err *err)
+{
+	size_t len =
+		h->flags & CHUNK_FLAG_LZ4 ? h->raw_bytes : h->stored_bytes - CHUNK_UNPACK_MAPS_HEAD;
+	const uint8_t *from = r->scratch + CHUNK_UNPACK_MAPS_HEAD;
+	char *text;
+
+	r->facts.n_maps++;
+	if (h->stored_bytes < CHUNK_UNPACK_MAPS_HEAD || len > MAPS_MAX_BYTES)
+		return 0;
+	text = malloc(len + 1);
+	if (!text)
+		return err_set_memory(err, len + 1);
+	if (!(h->flags & CHUNK_FLAG_LZ4)) {
+		memcpy(text, from, len);
+	} else if (!decompress_block(from, h->stored_bytes - CHUNK_UNPACK_MAPS_HEAD, text, len)) {
+		free(text);
+		return 0;
+	}
+	text[len] = 0;
+	free(r->facts.maps.bytes);
+	r->facts.maps = (struct facts_text){text, len};
+	return 0;
+}
+
 /* Chunks that are looked at when the recording is opened: all but AREA and EVENTS. */
 static int take_chunk(struct recording *r, const struct chunk_place *p, struct err *err)
 {
@@ -125,17 +151,19 @@ static int take_chunk(struct recording *r, const struct chunk_place *p, struct e
 	}
 	if (h->type == CHUNK_DROPPED)
 		return take_dropped(r, p, err);
-	if (h->type == CHUNK_MAPS || h->type == CHUNK_SYMBOLS) {
-		r->facts.n_maps += h->type == CHUNK_MAPS;
-		r->facts.n_symbols += h->type == CHUNK_SYMBOLS;
+	if (h->type == CHUNK_SYMBOLS) {
+		r->facts.n_symbols++;
 		return 0;
 	}
+	if (h->type == CHUNK_MAPS)
+		return take_maps(r, h, err);
 	if (h->type == CHUNK_FILE_DATA) {
-		if (h->stored_bytes >= FILE_DATA_HEAD_BYTES)
+		if (h->stored_bytes >= CHUNK_UNPACK_FILE_DATA_HEAD)
 			facts_add_file_data(&r->facts, r->scratch,
 					    h->flags & CHUNK_FLAG_LZ4
 						    ? h->raw_bytes
-						    : h->stored_bytes - FILE_DATA_HEAD_BYTES);
+						    : h->stored_bytes -
+							      CHUNK_UNPACK_FILE_DATA_HEAD);
 		return 0;
 	}
 	n = facts_add(&r->facts, h->type, r->scratch, h->stored_bytes, err);

@@ -15,6 +15,7 @@
 
 #define PAGE_BYTES 4096u
 #define PAGE_BITS (PAGE_BYTES * 8)
+#define SCRATCH_MEMORY_BYTES ((size_t)32 << 20) /* more, and it goes to a file */
 #define MAX_LOOSE 256 /* see struct loose_end */
 
 /* Bits of one thread: pages of the spill, taken when the first bit of a page is set. */
@@ -56,9 +57,9 @@ struct strip_lifetime {
 	struct map thread_at; /* number -> index in thread */
 	struct thread_bits *thread;
 	size_t n_threads;
-	struct spill bits; /* pages */
+	struct spill *bits; /* pages */
 	uint32_t n_pages;
-	struct spill links; /* of struct chain_link; 0 is not used */
+	struct spill *links; /* of struct chain_link; 0 is not used */
 	uint64_t n_links;
 	uint64_t free_link; /* first of a list through before_tag; 0: none */
 	struct loose_end loose[MAX_LOOSE];
@@ -72,12 +73,24 @@ struct strip_lifetime {
 	int failed; /* result of the first thing that failed */
 };
 
+/* Makes an array at least that long; it grows by half each time. */
+static int reserve(struct spill *a, size_t n_bytes, struct err *err)
+{
+	return n_bytes <= spill_size(a) ? 0
+					: spill_resize(a, n_bytes + n_bytes / 2 + PAGE_BYTES, err);
+}
+
 static struct chain_link *get_link(struct strip_lifetime *s, uint64_t tag)
 {
-	return (struct chain_link *)s->links.data + tag;
+	return (struct chain_link *)spill_data(s->links) + tag;
 }
 
 /* ---- bits ---- */
+
+static uint8_t *get_page(const struct strip_lifetime *s, uint32_t number)
+{
+	return (uint8_t *)spill_data(s->bits) + (size_t)(number - 1) * PAGE_BYTES;
+}
 
 static struct thread_bits *find_thread(const struct strip_lifetime *s, uint32_t number)
 {
@@ -100,13 +113,12 @@ static int set_bit(struct strip_lifetime *s, struct bit_pages *p, uint64_t ordin
 		p->n = page + 1;
 	}
 	if (p->page[page] == 0) {
-		r = spill_reserve(&s->bits, ((size_t)s->n_pages + 1) * PAGE_BYTES, err);
+		r = reserve(s->bits, ((size_t)s->n_pages + 1) * PAGE_BYTES, err);
 		if (r < 0)
 			return r;
 		p->page[page] = ++s->n_pages;
 	}
-	s->bits.data[(size_t)(p->page[page] - 1) * PAGE_BYTES + bit / 8] |=
-		(uint8_t)(1u << bit % 8);
+	get_page(s, p->page[page])[bit / 8] |= (uint8_t)(1u << bit % 8);
 	return 0;
 }
 
@@ -117,7 +129,7 @@ static bool get_bit(const struct strip_lifetime *s, const struct bit_pages *p, u
 
 	if (page >= p->n || p->page[page] == 0)
 		return false;
-	return s->bits.data[(size_t)(p->page[page] - 1) * PAGE_BYTES + bit / 8] >> bit % 8 & 1;
+	return get_page(s, p->page[page])[bit / 8] >> bit % 8 & 1;
 }
 
 bool strip_lifetime_drops_alloc(const struct strip_lifetime *s, uint32_t thread, uint64_t ordinal)
@@ -216,18 +228,19 @@ static int end_chain(struct strip_lifetime *s, uint64_t tag, bool is_dropped, st
 
 /* ---- callbacks of the replay ---- */
 
-static uint64_t on_arrival(void *user, const struct live_block *a)
+static uint64_t on_arrival(void *user, const struct live_block *a, uint64_t order_ticks)
 {
 	struct strip_lifetime *s = user;
 	uint64_t tag = s->free_link;
 
+	(void)order_ticks;
 	if (a->kind != EVENT_REALLOC_END || s->failed)
 		return 0;
 	if (tag) {
 		s->free_link = get_link(s, tag)->before_tag;
 	} else {
 		tag = s->n_links + 1;
-		s->failed = spill_reserve(&s->links, (tag + 1) * sizeof(struct chain_link), s->err);
+		s->failed = reserve(s->links, (tag + 1) * sizeof(struct chain_link), s->err);
 		if (s->failed)
 			return 0;
 		s->n_links++;
@@ -256,7 +269,7 @@ static bool take_loose(struct strip_lifetime *s, uint64_t addr, struct replay_re
 	return false;
 }
 
-static void on_alloc(void *user, const struct live_block *a, const struct live_block *old)
+static void on_alloc(void *user, struct live_block *a, const struct live_block *old)
 {
 	struct strip_lifetime *s = user;
 	struct replay_release release;
@@ -340,9 +353,11 @@ int strip_lifetime_create(struct recording *r, const struct strip_rule *rule,
 	s->has_threshold = s->summary.has_threshold = rule->has_threshold;
 	s->summary.threshold_ns = rule->has_threshold ? rule->threshold_ns : 0;
 	s->threshold_ticks = timebase_ticks(&r->time, rule->threshold_ns);
-	spill_init(&s->bits, rule->scratch_folder, rule->scratch_path);
-	spill_init(&s->links, rule->scratch_folder, NULL);
-	n = add_threads(s, r, err);
+	n = spill_create(rule->scratch_folder, SCRATCH_MEMORY_BYTES, &s->bits, err);
+	if (n == 0)
+		n = spill_create(rule->scratch_folder, SCRATCH_MEMORY_BYTES, &s->links, err);
+	if (n == 0)
+		n = add_threads(s, r, err);
 	if (n == 0)
 		n = replay_run(r, &callbacks, &s->totals, err);
 	if (n == 0)
@@ -367,8 +382,8 @@ void strip_lifetime_destroy(struct strip_lifetime *s)
 	free(s->group);
 	map_fini(&s->thread_at);
 	map_fini(&s->group_at);
-	spill_fini(&s->bits);
-	spill_fini(&s->links);
+	spill_destroy(s->bits);
+	spill_destroy(s->links);
 	free(s);
 }
 

@@ -20,7 +20,6 @@ struct strip_rule {
 	bool has_threshold;
 	uint64_t threshold_ns;
 	const char *scratch_folder; /* for struct spill */
-	const char *scratch_path; /* or NULL */
 };
 
 /* Allocations left out, by stack; node is that of struct stacks. */

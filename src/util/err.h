@@ -21,6 +21,7 @@ enum err_code {
 	ERR_VERSION, /* made by a newer version */
 	ERR_USAGE, /* the user asked for something that does not exist */
 	ERR_REFUSED, /* it could be tried, but would not work; the text says why */
+	ERR_CANCELLED, /* the caller asked to stop */
 };
 
 struct err {

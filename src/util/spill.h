@@ -1,31 +1,40 @@
-/* util/spill.h - a growing piece of memory that the system can move to disk.
+/* util/spill.h - an array that lies in memory while it is small and in a temporary file when not.
  *
- * Small ones are ordinary memory. From SPILL_MEMORY_BYTES on the bytes lie in a file without a name,
- * mapped: they are in memory as long as there is room. The file vanishes with the process. Its
- * space is reserved when it grows, so a full disk is an error here and not a crash later.
- * One thread at a time.
+ * Up to the budget the bytes are ordinary memory. Beyond it they are a mapped file without a name in
+ * the folder that the caller gives: used in the same way, through a pointer, but the system can
+ * write them out and take the memory back, and spill_trim() makes it do so for this process. The
+ * space on disk is reserved before it is mapped: a full disk is an error of spill_resize(), never a
+ * SIGBUS later. Nothing of it remains after spill_destroy() or the end of the process.
+ *
+ * Do not give a folder that itself lies in memory (/tmp may be a tmpfs): that of the output is best.
+ * Threads: one at a time for create, resize and destroy; the bytes are the caller's to share.
+ * spill_trim() may run while others read and write the bytes.
  */
 #ifndef UTIL_SPILL_H
 #define UTIL_SPILL_H
 
 #include "util/err.h"
 
-#define SPILL_MEMORY_BYTES ((size_t)32 << 20)
+struct spill; /* opaque: defined in spill.c */
 
-struct spill {
-	uint8_t *data; /* moves when it grows; new bytes are 0 */
-	size_t n_bytes; /* a multiple of the page size, or 0 */
-	int fd; /* -1: in memory */
-	const char *folder; /* borrowed */
-	const char *path; /* borrowed, or NULL */
-};
+/* Makes an empty array. With a budget of 0 it lies in the file from the first byte on. The file is
+ * made when it is first needed, so a folder that does not exist is an error only then. */
+int spill_create(const char *folder, size_t budget_bytes, struct spill **ret, struct err *err);
+void spill_destroy(struct spill *s); /* NULL does nothing */
 
-/* folder is where the file goes; path, if not NULL, is its name there for a moment: it must not
- * exist. Both are borrowed. */
-void spill_init(struct spill *s, const char *folder, const char *path);
-void spill_fini(struct spill *s);
+/* Makes the array that long: new bytes are zero, bytes beyond are gone. The array may move. Costs a
+ * system call or more: grow by a share of the size, not by items. On failure nothing changes. */
+int spill_resize(struct spill *s, size_t size_bytes, struct err *err);
 
-/* Makes it at least n_bytes long. On failure nothing changes. */
-int spill_reserve(struct spill *s, size_t n_bytes, struct err *err);
+/* The array: good until the next spill_resize(), aligned to a page. NULL while it is empty. */
+void *spill_data(const struct spill *s);
+size_t spill_size(const struct spill *s);
+bool spill_is_file(const struct spill *s);
+
+/* Takes the pages out of this process's memory; they come back, with the same bytes, when they are
+ * touched. Only of an array in a file; otherwise it does nothing. offset and len are bytes; pages
+ * that lie there in part may stay. */
+void spill_trim(const struct spill *s);
+void spill_trim_part(const struct spill *s, size_t offset, size_t len);
 
 #endif

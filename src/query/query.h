@@ -1,0 +1,163 @@
+/* query/query.h - asking a store: the one way for the command line, the REST API, exports and GUI.
+ *
+ * A query is a filter bound to a store: regexes are matched once per frame name, conditions on
+ * stacks become a bitmap over stacks, the rest are ranges over columns that skip whole blocks by
+ * their minimum and maximum. What needs no row at all is answered from the tables.
+ *
+ * Every call can be cancelled from another thread: *cancel becomes true (the client hung up) and
+ * the call returns -ERR_CANCELLED soon. Work is spread over query_context.n_threads threads.
+ *
+ * Memory: results are bounded by what is asked for (a page, a number of buckets, the number of
+ * stacks), never by the number of rows.
+ */
+#ifndef QUERY_QUERY_H
+#define QUERY_QUERY_H
+
+#include <stdatomic.h>
+
+#include "query/filter.h"
+#include "store/frames.h"
+
+struct query_context {
+	const struct store *store;
+	struct frames *frames;
+	const atomic_bool *cancel; /* may be NULL */
+	unsigned n_threads; /* 0: as many as there are CPUs */
+};
+
+struct query; /* opaque: defined in query.c */
+
+/* Context and filter are borrowed for the query's life. ERR_USAGE for a bad regex (names the
+ * parameter, the offset and what is wrong) and for an unknown backtrace. */
+int query_create(const struct query_context *c, const struct filter *f, struct query **ret,
+		 struct err *err);
+void query_destroy(struct query *q); /* NULL does nothing */
+
+/* ---- rows ---- */
+
+/* A row with all that is known of it. */
+struct query_row {
+	uint64_t row; /* its number: the id of an allocation */
+	uint64_t birth_ns;
+	uint64_t death_ns; /* UINT64_MAX: never released */
+	uint64_t size_bytes;
+	uint64_t extra_bytes;
+	uint64_t addr;
+	uint64_t marker;
+	uint64_t chain; /* UINT64_MAX: none */
+	uint64_t chain_position;
+	uint32_t stack;
+	uint32_t thread; /* index */
+	uint32_t free_stack;
+	uint32_t free_thread;
+	uint32_t flags; /* columns.h */
+};
+
+enum query_sort {
+	QUERY_BY_TIME,
+	QUERY_BY_ADDRESS,
+	QUERY_BY_SIZE,
+	QUERY_BY_LIFETIME
+};
+
+struct query_page {
+	enum query_sort sort;
+	bool is_descending;
+	uint64_t skip;
+	uint64_t count; /* UINT64_MAX: all */
+};
+
+/* Calls fn for the rows of the page, in order, until it returns false. *n_matching: all rows that
+ * match, also outside of the page (may be NULL: not counted, faster). Unsorted pages stream;
+ * sorted ones keep a heap of skip + count rows, and sort on disk beyond a limit. */
+int query_rows(struct query *q, const struct query_page *page,
+	       bool (*fn)(void *user, const struct query_row *row), void *user,
+	       uint64_t *n_matching, struct err *err);
+
+/* ---- groups ---- */
+
+enum query_group_by {
+	QUERY_BY_STACK, /* key: stack */
+	QUERY_BY_FREE_STACK, /* key: stack that released; 0: not released */
+	QUERY_BY_THREAD, /* key: index of thread */
+	QUERY_BY_SIZE_CLASS, /* key: exact size in bytes */
+	QUERY_BY_CODE, /* key: innermost code of the program's own; see frames */
+	QUERY_BY_MODULE, /* key: module of the innermost frame that is no allocator's */
+	QUERY_BY_FUNCTION, /* key: number of a function name, see query_group_name() */
+	QUERY_BY_LINE, /* likewise "file:line" */
+};
+
+struct query_group {
+	uint64_t key;
+	uint64_t n_allocs;
+	uint64_t n_bytes;
+	uint64_t n_leaked;
+	uint64_t leaked_bytes;
+	uint64_t n_temporary;
+	uint64_t temporary_bytes;
+	uint64_t extra_bytes;
+	uint64_t peak_bytes; /* alive at the peak of the matching rows: see query_peak */
+	uint64_t peak_count;
+	uint64_t first_ns;
+	uint64_t last_ns;
+	uint64_t min_size_bytes;
+	uint64_t max_size_bytes;
+	uint64_t lifetime_sum_ns; /* of those released */
+};
+
+struct query_groups {
+	struct query_group *group; /* owned; ascending by key; only those with n_allocs > 0 */
+	size_t n;
+	struct query_group total;
+};
+
+int query_groups(struct query *q, enum query_group_by by, struct query_groups *ret,
+		 struct err *err);
+void query_groups_fini(struct query_groups *g);
+const char *query_group_name(struct query *q, enum query_group_by by, uint64_t key);
+
+/* The first moment at which the bytes of the matching rows that are alive are most, and how much. For
+ * the filter that lets all pass these are the figures of store_facts. */
+struct query_peak {
+	uint64_t at_ns;
+	uint64_t n_bytes;
+	uint64_t n_alive;
+};
+int query_peak(struct query *q, struct query_peak *ret, struct err *err);
+
+/* ---- over time ---- */
+
+/* Buckets of equal width over [from_ns, to_ns): as struct store_bucket. */
+int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_buckets,
+		   struct store_bucket *ret, struct err *err);
+
+/* ---- trees ---- */
+
+enum query_tree_kind {
+	QUERY_TOP_DOWN,
+	QUERY_BOTTOM_UP
+};
+
+/* A tree over frames (inlined ones are nodes of their own); node 0 is the root and sums up all.
+ * Children follow their parent's first_child through next_sibling, largest bytes first. */
+struct query_tree_node {
+	const struct frame *frame; /* NULL for the root and for marks */
+	uint32_t parent;
+	uint32_t first_child; /* 0: none */
+	uint32_t next_sibling; /* 0: none */
+	uint32_t depth;
+	struct query_group cost; /* inclusive; key: unused */
+	uint64_t self_bytes; /* of stacks that end here */
+	uint64_t self_allocs;
+};
+
+struct query_tree {
+	struct query_tree_node *node;
+	size_t n;
+};
+
+/* Frames with equal names (function, source, module) and the same caller are one node. */
+int query_tree(struct query *q, enum query_tree_kind kind, struct query_tree *ret, struct err *err);
+void query_tree_fini(struct query_tree *t);
+
+#endif

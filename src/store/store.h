@@ -1,0 +1,70 @@
+/* store/store.h - reading a store: a recording made ready for questions.
+ *
+ * The file is mapped and never loaded: tables are used where they lie, blocks of columns are
+ * unpacked into the caller's buffer when they are asked for. Opening checks the header, the
+ * directory and the bounds of everything in it, so nothing that is reached through this header
+ * lies outside of the file; the contents of a damaged file may be nonsense but never harm.
+ * A table's own references (stack -> node -> code) are checked when the store is opened.
+ *
+ * Threads: any number of readers.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include "store/columns.h"
+#include "util/err.h"
+
+struct store; /* opaque: defined in store.c */
+
+/* Which recording a store was made from, and how much of it. */
+struct store_identity {
+	uint8_t recording_id[16]; /* from the header of the .dat */
+	uint64_t size_bytes; /* of the .dat when it was read */
+	uint64_t changed_ns; /* its modification time then */
+};
+
+/* ERR_VERSION: made by another version, ERR_FORMAT: no sealed store or a damaged one. */
+int store_open(const char *path, struct store **ret, struct err *err);
+void store_close(struct store *s); /* NULL does nothing */
+
+const struct store_identity *store_identity(const struct store *s);
+
+/* The items of a table, borrowed until store_close(). */
+const void *store_table(const struct store *s, enum store_table table, size_t *n_items);
+
+/* Shorthands for it. Each index must be below the table's count (asserted). */
+const struct store_facts *store_facts(const struct store *s);
+const struct store_stack *store_stack(const struct store *s, uint32_t stack);
+const struct store_node *store_node(const struct store *s, uint32_t node);
+const struct store_code *store_code(const struct store *s, uint32_t code);
+const struct store_module *store_module(const struct store *s, uint32_t module);
+const struct store_thread *store_thread(const struct store *s, uint32_t thread);
+const struct store_chain *store_chain(const struct store *s, uint64_t chain);
+size_t store_n_stacks(const struct store *s);
+
+/* A string; ends with a zero byte that does not count in *len. len may be NULL. */
+const char *store_string(const struct store *s, uint32_t string, size_t *len);
+
+/* The words for store_node.end: "complete", "no_info" ... */
+const char *store_end_name(unsigned end);
+
+/* ---- rows ---- */
+
+uint64_t store_n_rows(const struct store *s);
+uint64_t store_n_blocks(const struct store *s); /* of each column */
+
+/* Rows of a block: STORE_BLOCK_ROWS but for the last. */
+uint32_t store_block_rows(const struct store *s, uint64_t block);
+
+/* Smallest and greatest value of a column in a block: what cannot match need not be read. */
+uint64_t store_block_min(const struct store *s, enum store_column c, uint64_t block);
+uint64_t store_block_max(const struct store *s, enum store_column c, uint64_t block);
+
+/* Unpacks a block of a column. out has room for STORE_BLOCK_ROWS values; those of the block's
+ * rows are written. Of a damaged block all values are its minimum. */
+void store_read_block(const struct store *s, enum store_column c, uint64_t block, uint64_t *out);
+
+/* One value. For few rows; store_read_block() is a hundred times faster per value. */
+uint64_t store_value(const struct store *s, enum store_column c, uint64_t row);
+
+#endif
