@@ -19,6 +19,7 @@ static const struct {
 	{"run", cmd_run, "start a program and record what it allocates"},
 	{"info", cmd_info, "tell what is in a recording"},
 	{"dump", cmd_dump, "print the events of a recording as JSON lines"},
+	{"postprocess", cmd_postprocess, "put the names of functions in, leave binaries out"},
 	{"strip", cmd_strip, "leave out allocations that lived only for a short time"},
 	{"squeeze", cmd_squeeze, "keep only the allocations that were never freed"},
 	{"repack", cmd_repack, "write a recording anew, without gaps and damage"},
