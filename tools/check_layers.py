@@ -24,6 +24,7 @@ OUTSIDE = {
 }
 # Tests that write with the one world and read with the other.
 JOINED = {
+    "tests/harness/store_synth.h": "base util store",
     "tests/unit/test_recorder.c": "harness base arch format unwind record util ingest",
     "tests/truth/pairs_check.c": "base format util ingest",
     "tests/truth/make_store.c": "base format util store ingest",

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/store_synth.h"
 #include "store/store_cache.h"
-#include "store_synth.h"
 
 static char folder[200], xdg[256], recording[256];
 
