@@ -16,6 +16,7 @@ packages() {
 	build python3 python3
 	build liblz4-dev lib:liblz4.a
 	build libcmocka-dev lib:libcmocka.so
+	build libpcre2-dev lib:libpcre2-8.so
 	test clang clang
 	test libclang-rt-14-dev rt:libclang_rt.fuzzer-$(uname -m).a
 	test clang-format-14 clang-format-14
