@@ -94,7 +94,6 @@ struct store_stack {
 	uint64_t n_bytes;
 	uint64_t n_leaked; /* rows never released */
 	uint64_t leaked_bytes;
-	uint64_t n_chain_leaked; /* rows whose chain was never released */
 	uint64_t n_temporary;
 	uint64_t temporary_bytes;
 	uint64_t extra_bytes; /* usable beyond the requested size, all rows */
