@@ -92,11 +92,11 @@ static int compare_sites(const void *a, const void *b, void *kind)
 
 static size_t limit_of(const struct report_options *o, enum report_kind kind, size_t n_sites)
 {
-	uint64_t limit = o->has_limit		? o->limit
-			 : o->is_json		? LIMIT_JSON
-			 : o->has_sort		? LIMIT_SORTED
-			 : kind == REPORT_PEAK	? LIMIT_FIRST
-						: LIMIT_OTHERS;
+	uint64_t limit = o->has_limit          ? o->limit
+			 : o->is_json          ? LIMIT_JSON
+			 : o->has_sort         ? LIMIT_SORTED
+			 : kind == REPORT_PEAK ? LIMIT_FIRST
+					       : LIMIT_OTHERS;
 
 	if (o->has_limit && limit == 0)
 		return n_sites;
@@ -259,20 +259,22 @@ size_t report_caveats(const struct report *r, char ret[][REPORT_CAVEAT_BYTES])
 	size_t n = 0;
 
 	if (!is_ended(r))
-		snprintf(ret[n++], REPORT_CAVEAT_BYTES,
-			 "The recording has no end: the program was killed, or it is still running. "
-			 "All figures are those up to its last event; \"leaked\" is what was "
-			 "allocated then.");
+		snprintf(
+			ret[n++], REPORT_CAVEAT_BYTES,
+			"The recording has no end: the program was killed, or it is still running. "
+			"All figures are those up to its last event; \"leaked\" is what was "
+			"allocated then.");
 	if (f->lost_events)
 		snprintf(ret[n++], REPORT_CAVEAT_BYTES,
 			 "%s events were lost while recording: figures are too small, and some "
 			 "releases may be missing.",
 			 human_count(f->lost_events, a));
 	if (f->lost_blocks)
-		snprintf(ret[n++], REPORT_CAVEAT_BYTES,
-			 "%s blocks of events are missing: figures are too small, and some releases "
-			 "may be missing.",
-			 human_count(f->lost_blocks, a));
+		snprintf(
+			ret[n++], REPORT_CAVEAT_BYTES,
+			"%s blocks of events are missing: figures are too small, and some releases "
+			"may be missing.",
+			human_count(f->lost_blocks, a));
 	if (f->damaged_bytes)
 		snprintf(ret[n++], REPORT_CAVEAT_BYTES,
 			 "%s bytes of the file are damaged or cut off and were skipped; "
@@ -288,10 +290,11 @@ size_t report_caveats(const struct report *r, char ret[][REPORT_CAVEAT_BYTES])
 			 "are missing.",
 			 human_count(f->duplicate_allocations, a));
 	if (f->untracked_frees)
-		snprintf(ret[n++], REPORT_CAVEAT_BYTES,
-			 "%s releases are of blocks from before the recording, or from while it was "
-			 "paused.",
-			 human_count(f->untracked_frees, a));
+		snprintf(
+			ret[n++], REPORT_CAVEAT_BYTES,
+			"%s releases are of blocks from before the recording, or from while it was "
+			"paused.",
+			human_count(f->untracked_frees, a));
 	if (f->truncated_stacks)
 		snprintf(ret[n++], REPORT_CAVEAT_BYTES,
 			 "%s events have a call stack that could not be followed to its start.",

@@ -190,8 +190,7 @@ static void put_site_figures(struct json *j, enum report_kind kind, const struct
 	uint64_t total = report_weight(kind, &r->groups.total);
 
 	json_u64(j, "stack", g->key);
-	json_double(j, "share",
-		    total ? (double)report_weight(kind, g) / (double)total : 0.0, 6);
+	json_double(j, "share", total ? (double)report_weight(kind, g) / (double)total : 0.0, 6);
 	json_u64(j, "allocations", g->n_allocs);
 	json_u64(j, "bytes", g->n_bytes);
 	json_u64(j, "min_size", g->min_size_bytes);

@@ -170,8 +170,8 @@ static void print_name(const struct report *r, const struct frame *f, FILE *out)
 	char buf[FRAME_NAME_BYTES];
 
 	if (f->function && *f->function) {
-		print_text(out, r->options->is_full ? f->function
-						    : frame_name_short(f->function, buf));
+		print_text(out,
+			   r->options->is_full ? f->function : frame_name_short(f->function, buf));
 	} else if (f->module) {
 		print_text(out, base_name(f->module));
 		fprintf(out, "+0x%" PRIx64, f->module_offset);
@@ -250,7 +250,7 @@ static const char *word_of(enum frame_class class, bool is_cut)
 static void print_columns(const struct report *r, const struct line *l, const char *name,
 			  const char *place, const struct paint *paint)
 {
-	enum paint_style style = l->class == FRAME_CLASS_OWN	   ? PAINT_BOLD
+	enum paint_style style = l->class == FRAME_CLASS_OWN       ? PAINT_BOLD
 				 : l->class == FRAME_CLASS_LIBRARY ? PAINT_PLAIN
 								   : PAINT_DIM;
 	size_t room = r->options->width > INDENT + 2 + 20 ? r->options->width - INDENT - 2 : 0;
@@ -318,8 +318,7 @@ static int print_line(struct report *r, const struct line *l, const struct paint
 /* Why a stack ends before its start, or where it may be wrong. */
 static void print_end(struct report *r, uint32_t stack, const struct paint *paint)
 {
-	const struct store_node *node =
-		store_node(r->store, store_stack(r->store, stack)->node);
+	const struct store_node *node = store_node(r->store, store_stack(r->store, stack)->node);
 	const char *end = store_end_name(node->end);
 
 	if (strcmp(end, "complete") != 0)
@@ -330,8 +329,7 @@ static void print_end(struct report *r, uint32_t stack, const struct paint *pain
 			   "%*s  (outer frames are a guess by the frame pointer)\n", INDENT, "");
 }
 
-int report_stack_print(struct report *r, uint32_t stack, const struct paint *paint,
-		       struct err *err)
+int report_stack_print(struct report *r, uint32_t stack, const struct paint *paint, struct err *err)
 {
 	const struct frame **frame = NULL;
 	struct lines l = {0};

@@ -281,8 +281,9 @@ static int print_list_of(struct report *r, enum report_kind kind, const struct p
 		n_printed++;
 	}
 	if (i < l->n_sites)
-		paint_text(paint, PAINT_DIM, "\n  ... and %zu more call sites: --sort %s --limit N\n",
-			   l->n_sites - i, report_kind_name(kind));
+		paint_text(paint, PAINT_DIM,
+			   "\n  ... and %zu more call sites: --sort %s --limit N\n", l->n_sites - i,
+			   report_kind_name(kind));
 	return n;
 }
 
