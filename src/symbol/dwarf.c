@@ -51,6 +51,8 @@ static void drop_indexes(struct dwarf *d)
 	for (size_t i = 0; i < d->main.n_units; i++) {
 		dwarf_index_destroy(d->main.unit[i].index);
 		d->main.unit[i].index = NULL;
+		dwarf_scopes_destroy(d->main.unit[i].scopes);
+		d->main.unit[i].scopes = NULL;
 		dwarf_split_close(&d->main.unit[i]);
 	}
 	d->index_bytes = 0;

@@ -109,6 +109,15 @@ enum {
 	DW_FORM_GNU_strp_alt = 0x1f21,
 };
 
+enum { /* languages in which a name says all by itself */
+	DW_LANG_C89 = 0x01,
+	DW_LANG_C = 0x02,
+	DW_LANG_C99 = 0x0c,
+	DW_LANG_Go = 0x16,
+	DW_LANG_C11 = 0x1d,
+	DW_LANG_C17 = 0x2c,
+};
+
 enum {
 	DW_RLE_end_of_list = 0,
 	DW_RLE_base_addressx = 1,

@@ -62,7 +62,7 @@ struct abbrev_table {
 /* The file's name record of a function, shared by all its inlined copies. */
 struct dwarf_name {
 	const char *raw; /* in the file's sections */
-	char *demangled; /* NULL: raw is not mangled */
+	char *demangled; /* or with its scope; NULL: raw says it all */
 };
 
 struct dwarf_file {
@@ -85,6 +85,7 @@ struct dwarf_unit {
 	struct dwarf_file *file;
 	struct abbrev_table *abbrevs; /* NULL: not opened yet, or damaged */
 	struct dwarf_index *index; /* NULL until asked for */
+	struct dwarf_scopes *scopes; /* same */
 	struct dwarf_unit *split; /* of a skeleton: its unit in a .dwo or .dwp; owned */
 	struct dwarf_unit *skeleton; /* of a split unit */
 	uint64_t offset, end, die_offset; /* in .debug_info */
@@ -221,6 +222,12 @@ void dwarf_index_destroy(struct dwarf_index *ix);
 /* dwarf_name.c: NULL in *ret when it has no name. Good until the next call. */
 int dwarf_name_get(struct dwarf_unit *u, uint64_t die, const struct dwarf_name **ret,
 		   struct err *err);
+
+/* dwarf_scope.c: the name with the namespaces and classes around the DIE that it is from, for the
+ * caller to free; *ret stays when there are none. */
+int dwarf_scope_name(struct dwarf_unit *u, uint64_t die, const char *name, char **ret,
+		     struct err *err);
+void dwarf_scopes_destroy(struct dwarf_scopes *s);
 
 /* dwarf_split.c: what is in .dwo and .dwp files. */
 struct split_search {

@@ -13,6 +13,8 @@
 
 struct name_die {
 	const char *name, *linkage_name;
+	struct dwarf_unit *unit; /* where name is from */
+	uint64_t at;
 	struct dwarf_attr origin;
 };
 
@@ -26,6 +28,10 @@ static bool read_name(struct dwarf_unit **unit, uint64_t *at, struct name_die *d
 	bool in_alt;
 
 	c.pos = *at;
+	if (!die->name) {
+		die->unit = u;
+		die->at = *at;
+	}
 	die->origin.form = 0;
 	ab = u->abbrevs ? dwarf_abbrev_find(u->abbrevs, cursor_uleb(&c)) : NULL;
 	for (unsigned i = 0; ab && i < ab->n_specs && !c.failed; i++) {
@@ -48,6 +54,22 @@ static bool read_name(struct dwarf_unit **unit, uint64_t *at, struct name_die *d
 		return false;
 	*unit = *at >= u->die_offset && *at < u->end && !in_alt ? u : dwarf_file_find_unit(f, *at);
 	return *unit;
+}
+
+static bool has_scopes(const struct dwarf_unit *u)
+{
+	switch (u->language) {
+	case 0: /* assembly, or not known */
+	case DW_LANG_C89:
+	case DW_LANG_C:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+	case DW_LANG_C17:
+	case DW_LANG_Go:
+		return false;
+	default:
+		return true;
+	}
 }
 
 int dwarf_name_get(struct dwarf_unit *u, uint64_t at, const struct dwarf_name **ret,
@@ -87,6 +109,10 @@ int dwarf_name_get(struct dwarf_unit *u, uint64_t at, const struct dwarf_name **
 		return r;
 	if (die.linkage_name)
 		name.demangled = symbol_demangle(die.linkage_name);
+	else if (die.name && has_scopes(die.unit))
+		r = dwarf_scope_name(die.unit, die.at, die.name, &name.demangled, err);
+	if (r < 0)
+		return r;
 	f->name[f->n_names++] = name;
 	*slot = f->n_names;
 	*ret = name.raw ? &f->name[f->n_names - 1] : NULL;

@@ -26,6 +26,7 @@ void dwarf_file_fini(struct dwarf_file *f)
 {
 	for (size_t i = 0; i < f->n_units; i++) {
 		dwarf_index_destroy(f->unit[i].index);
+		dwarf_scopes_destroy(f->unit[i].scopes);
 		dwarf_split_close(&f->unit[i]);
 	}
 	for (size_t i = 0; i < f->n_abbrevs; i++)
