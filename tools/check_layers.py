@@ -24,8 +24,10 @@ OUTSIDE = {
 }
 # Tests that write with the one world and read with the other.
 JOINED = {
+    "tests/harness/store_synth.h": "base util store",
     "tests/unit/test_recorder.c": "harness base arch format unwind record util ingest",
     "tests/truth/pairs_check.c": "base format util ingest",
+    "tests/truth/make_store.c": "base format util store ingest",
 }
 PUBLIC = "memory_profiler.h"  # the only header in include/
 ONE_USER = ("lz4", "pcre2")  # third-party headers that one file of src/ wraps for all others
