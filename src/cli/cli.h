@@ -9,6 +9,7 @@ int cmd_extract(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_postprocess(int argc, char **argv);
 int cmd_repack(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_squeeze(int argc, char **argv);
 int cmd_strip(int argc, char **argv);
