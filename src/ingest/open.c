@@ -88,7 +88,12 @@ static int on_progress(void *user, uint64_t n_done, uint64_t n_total)
 
 static int build_at(struct opening *op, const char *store_path, const char *temp, struct err *err)
 {
-	struct build_options o = {.temp_folder = temp, .on_progress = on_progress, .user = op};
+	struct build_options o = {
+		.without_rows = op->options->without_rows,
+		.temp_folder = temp,
+		.on_progress = on_progress,
+		.user = op,
+	};
 	const char *slash = strrchr(op->path, '/');
 	char label[PROGRESS_LABEL_BYTES];
 	struct recording *r = NULL;
@@ -152,8 +157,14 @@ static int get_store(struct opening *op, struct opened *ret, struct err *err)
 	if (op->is_kept &&
 	    store_cache_find(op->path, &op->identity, &ret->store, &op->place, &why) == 0 &&
 	    ret->store) {
-		ret->is_from_cache = true;
-		return 0;
+		if (op->options->without_rows || store_has_rows(ret->store)) {
+			ret->is_from_cache = true;
+			return 0;
+		}
+		store_close(ret->store); /* it is made anew, with rows */
+		ret->store = NULL;
+		store_place_fini(&op->place);
+		op->place = (struct store_place){0};
 	}
 	if (!op->is_kept)
 		return build_temporary(op, ret, err);
