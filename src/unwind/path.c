@@ -195,7 +195,7 @@ static enum unwind_path_result walk_fresh(struct unwind_thread *ut,
 			break;
 		rule = row_cache_find(&ut->rows, f.key, ut->generation);
 		kind = rule_kind(rule);
-		if (unlikely(kind == RULE_NONE || kind == RULE_SLOW || kind == RULE_START))
+		if (unlikely(kind == RULE_NONE || kind > RULE_END))
 			return UNWIND_PATH_OTHER;
 		if (unlikely(n == p->capacity))
 			return UNWIND_PATH_NO_ROOM;

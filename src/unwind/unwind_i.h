@@ -4,10 +4,10 @@
  * key - 1 is always an address inside the instruction that was executing, and the rules in force
  * there are those of the last row that starts below key. That is also what unwind_frames holds.
  *
- * From the bottom: memory.c reads without ever faulting; modules.c and registered.c find tables;
- * eh_frame.c finds the FDE in them, cfi.c runs it to a row, expr.c helps; rule.c packs a row into
- * 64 bits when it can, row_cache.c keeps those; walk.c steps with them, slow_walk.c steps with
- * rows and all registers, fp_walk.c where there is no FDE.
+ * From the bottom: memory.c reads without ever faulting; main_program.c, modules.c and
+ * registered.c find tables; eh_frame.c finds the FDE in them, cfi.c runs it to a row, expr.c helps;
+ * rule.c packs a row into 64 bits when it can, row_cache.c keeps those; walk.c steps with them,
+ * slow_walk.c steps with rows and all registers, fp_walk.c where there is no FDE.
  */
 #ifndef UNWIND_UNWIND_I_H
 #define UNWIND_UNWIND_I_H
@@ -31,6 +31,7 @@ enum rule_kind {
 	RULE_END, /* no caller */
 	RULE_START, /* no caller, and key is not a return address but the first one of a stack */
 	RULE_SLOW, /* needs the row */
+	RULE_NO_FDE, /* code of an image that no FDE covers */
 };
 
 /* bits 0-2 kind, 3 fp is saved, 4-19 fp_off / 8, 20-39 cfa_off / 8, 40-63 generation / 2.
@@ -127,6 +128,9 @@ enum lookup lookup_find(struct unwind_thread *ut, uintptr_t key, bool is_careful
 
 /* n bytes of code at addr: of ut->image by plain loads if possible. */
 bool lookup_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret);
+
+/* A few bytes at an address that is no more than a guess. */
+bool lookup_any_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret);
 
 /* False when the bytes before key are readable and no call: no return address then. */
 bool lookup_is_after_call(struct unwind_thread *ut, uintptr_t key);
