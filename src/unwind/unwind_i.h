@@ -12,11 +12,21 @@
 #ifndef UNWIND_UNWIND_I_H
 #define UNWIND_UNWIND_I_H
 
+#include <stdatomic.h>
+
 #include "unwind/memory_i.h"
 #include "unwind/tables_i.h"
 #include "unwind/unwind.h"
 
 /* --- generation.c ------------------------------------------------------------------------------- */
+
+/* Low half: unwind_generation(). */
+extern _Atomic uint64_t generation_state;
+
+static inline uint32_t generation_now(void)
+{
+	return (uint32_t)atomic_load_explicit(&generation_state, memory_order_acquire);
+}
 
 /* In a forked child: changes that other threads had begun are over. */
 void generation_init(void);
@@ -183,10 +193,10 @@ struct path_fresh {
 /* A stack seen before that ends a few frames inside of the path: where it joins, and all words
  * that the walk from its start to there reads. Good while epoch is the path's. */
 #define PATH_MEMOS 1024u
-#define PATH_MEMO_WORDS 10
+#define PATH_MEMO_WORDS 12
 
 struct path_memo {
-	uintptr_t pc;
+	_Alignas(64) uintptr_t pc;
 	uintptr_t sp;
 	uintptr_t fp;
 	uintptr_t join_slot; /* entry join_n - 1 has this slot and this id */
@@ -199,35 +209,39 @@ struct path_memo {
 	struct path_extra word[PATH_MEMO_WORDS];
 };
 
-/* Entries are outermost first, slots strictly descending, all in memory.own. */
+/* Entries are outermost first, slots strictly descending, all in memory.own. What
+ * unwind_path_known() needs comes first, in one cache line. */
 struct path {
 	struct unwind_path_entry *entry;
-	struct path_cold *cold;
 	uint32_t *id;
+	struct path_cold *cold;
+	uint32_t n;
+	uint32_t n_here; /* entries not below the stack pointer of the last event */
+	uint32_t n_valid; /* of these, as found by the last unwind_path_known() */
+	uint32_t generation; /* even; 0 = never */
+	uint32_t epoch; /* of ids; grows when all become void */
+	uint64_t n_known; /* a count for unwind_stats */
+	uint32_t n_kept; /* of the last walk */
+	uint32_t n_fresh; /* likewise */
+	size_t capacity;
 	struct path_extra *extra; /* two per frame at most */
 	struct path_fresh *fresh;
-	size_t n;
-	size_t n_kept; /* of the last walk */
-	size_t n_fresh; /* likewise */
-	size_t capacity;
-	uint32_t generation;
-	uint32_t epoch; /* of ids; grows when all become void */
 	struct path_memo memo[PATH_MEMOS];
 };
 
 struct unwind_thread {
+	struct path path;
+	struct memory memory;
 	bool use_cache;
 	bool is_uncertain; /* this walk has passed a frame that only the frame pointer suggests */
 	uint32_t generation; /* at the beginning of this walk */
 	struct unwind_stats stats;
-	struct memory memory;
 	struct image *image; /* result of the last lookup, NULL = none */
 	struct eh_fde fde; /* likewise */
 	struct image images[IMAGE_CACHE];
 	unsigned next_image;
 	struct cfi_machine cfi;
 	struct slow_walk slow;
-	struct path path;
 	uint64_t expr_stack[EXPR_STACK];
 	struct eh_copy copy;
 	struct row_cache rows;

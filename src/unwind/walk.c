@@ -24,7 +24,7 @@ void unwind_thread_init(struct unwind_thread *ut, bool use_cache)
 {
 	ut->use_cache = use_cache;
 	memory_forget(&ut->memory);
-	ut->path.n = 0; /* its slots lie in a stack that may be unmapped by now */
+	ut->path.n = ut->path.n_here = 0; /* its slots lie in a stack that may be unmapped by now */
 	ut->path.epoch++;
 }
 
@@ -34,8 +34,8 @@ void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *re
 		.n_walks = COUNT_READ(ut->stats.n_walks),
 		.n_slow_walks = COUNT_READ(ut->stats.n_slow_walks),
 		.n_rule_misses = COUNT_READ(ut->stats.n_rule_misses),
-		.n_path_walks = COUNT_READ(ut->stats.n_path_walks),
-		.n_known_stacks = COUNT_READ(ut->stats.n_known_stacks),
+		.n_path_walks = COUNT_READ(ut->stats.n_path_walks) + COUNT_READ(ut->path.n_known),
+		.n_known_stacks = COUNT_READ(ut->path.n_known),
 		.n_fresh_frames = COUNT_READ(ut->stats.n_fresh_frames),
 	};
 }
