@@ -58,7 +58,7 @@ unsigned stacks_use(struct stacks *s, uint32_t node);
 /* Good until the next stacks_define(). */
 const struct stack_node *stacks_get(const struct stacks *s, uint32_t node);
 
-/* "complete", "no_info" ... as in docs/FORMAT.md 5.3. */
+/* "complete", "no_info" ... as in docs/FORMAT.md 5.4. */
 const char *stacks_end_name(enum format_stack_end end);
 
 size_t stacks_count(const struct stacks *s); /* nodes */
