@@ -478,8 +478,9 @@ class Split(Symbols):
 
     def test_dwp(self):
         makers = [("g++", 4, "dwp")]
-        makers += [(cc, 5, tool_name) for cc in ("g++", "clang++")
-                   for tool_name in ("llvm-dwp-14", "llvm-dwp") if shutil.which(tool_name)][:2]
+        # not for gcc's DWARF 5: llvm-dwp 14 may eat all memory over it
+        makers += [("clang++", 5, name) for name in ("llvm-dwp-14", "llvm-dwp")
+                   if shutil.which(name)][:1]
         for compiler, version, maker in makers:
             if not shutil.which(maker):
                 continue
