@@ -48,7 +48,7 @@ static int adopt(struct dwarf_unit *u, struct dwarf_file *f, struct err *err)
 
 		split->skeleton = u;
 		r = dwarf_unit_open(split, NULL, 0, err);
-		if (r == 0 && split->abbrevs && split->dwo_id == u->dwo_id &&
+		if (r == 0 && !split->is_damaged && split->dwo_id == u->dwo_id &&
 		    split->addr_bytes == u->addr_bytes) {
 			u->split = split;
 			return 0;
