@@ -158,6 +158,7 @@ static int read_scopes(struct dwarf_unit *u, struct err *err)
 		return r;
 	}
 	u->scopes = s;
+	u->file->name_bytes += s->cap * sizeof(*s->scope) + 2 * s->n * sizeof(*s->rows.row);
 	return 0;
 }
 
