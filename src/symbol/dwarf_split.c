@@ -166,7 +166,7 @@ static int section_of_column(uint32_t id, uint32_t version)
 
 static int try_dwp(struct dwarf_unit *u, struct elf_file *dwp, struct err *err)
 {
-	struct cu_index ix;
+	struct cu_index ix = {.n_slots = 0};
 	struct dwarf_file *f;
 	uint32_t row;
 
