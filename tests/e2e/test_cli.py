@@ -128,7 +128,7 @@ class Info(mp.TestCase):
         self.assertGreater(facts["duration_ns"], 0)
         self.assertLessEqual(facts["peak_at_ns"], facts["duration_ns"])
         self.assertEqual(seen.recording.stat().st_size, facts["file_bytes"])
-        self.assertEqual("1.0", facts["version"])
+        self.assertEqual("1.1", facts["version"])
 
     def test_text_shows_the_numbers_and_nothing_that_steers_a_terminal(self):
         seen = self.record([mp.program("demo"), "\x1b]0;title\x07"])
