@@ -149,6 +149,26 @@ static int build_temporary(struct opening *op, struct opened *ret, struct err *e
 	return n;
 }
 
+/* A store that was made before, if there is one that can answer. */
+static bool find_kept(struct opening *op, struct opened *ret)
+{
+	if (!op->is_kept ||
+	    store_cache_find(op->path, &op->identity, &ret->store, &op->place, NULL) < 0 ||
+	    !ret->store)
+		return false;
+	/* made without rows, and now they are needed: make it anew */
+	if (!op->options->without_rows && store_n_rows(ret->store) == 0 &&
+	    store_facts(ret->store)->n_rows > 0) {
+		store_close(ret->store);
+		ret->store = NULL;
+		store_place_fini(&op->place);
+		op->place = (struct store_place){0};
+		return false;
+	}
+	ret->is_from_cache = true;
+	return true;
+}
+
 static int get_store(struct opening *op, struct opened *ret, struct err *err)
 {
 	struct err why = {0};
@@ -166,6 +186,8 @@ static int get_store(struct opening *op, struct opened *ret, struct err *err)
 		store_place_fini(&op->place);
 		op->place = (struct store_place){0};
 	}
+	if (find_kept(op, ret))
+		return 0;
 	if (!op->is_kept)
 		return build_temporary(op, ret, err);
 	n = build_kept(op, ret, err);
