@@ -286,6 +286,7 @@ void facts_fini(struct facts *f)
 	free(f->sample);
 	free(f->note);
 	free(f->embedded);
+	free(f->maps.bytes);
 	map_fini(&f->thread_at);
 	map_fini(&f->embedded_at);
 	*f = (struct facts){0};

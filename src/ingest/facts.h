@@ -104,6 +104,7 @@ struct facts {
 	struct map thread_at; /* number -> index in thread */
 	struct map embedded_at; /* id -> index in embedded */
 	uint64_t n_maps; /* MAPS chunks */
+	struct facts_text maps; /* the text of the last one: see proc_maps.h */
 	uint64_t n_unknown_chunks; /* of types this version does not know */
 };
 

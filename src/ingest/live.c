@@ -84,17 +84,17 @@ struct live_block *live_find(const struct live *l, uint64_t addr)
 	return l->key[i] ? &l->block[i] : NULL;
 }
 
-bool live_add(struct live *l, const struct live_block *block)
+struct live_block *live_add(struct live *l, const struct live_block *block)
 {
 	size_t i = find_slot(l, block->addr);
 
 	ASSERT(block->addr && l->n < l->n_slots);
 	if (unlikely(l->key[i] != 0))
-		return false;
+		return NULL;
 	l->key[i] = block->addr;
 	l->block[i] = *block;
 	l->n++;
-	return true;
+	return &l->block[i];
 }
 
 bool live_take(struct live *l, uint64_t addr, struct live_block *ret)

@@ -13,12 +13,13 @@
 struct live_block {
 	uint64_t addr; /* never 0 */
 	uint64_t size_bytes; /* requested */
-	uint64_t usable_bytes;
 	uint64_t ticks;
 	uint64_t ordinal; /* of this thread's allocations and reallocations, from 0 */
 	uint64_t tag; /* the user's, see replay.h */
+	uint64_t chain; /* likewise; 0 at first */
 	uint32_t thread; /* number in the recording */
 	uint32_t stack; /* node of struct stacks */
+	uint32_t extra_bytes; /* usable beyond size_bytes; UINT32_MAX: so much or more */
 	uint8_t kind; /* enum event_kind */
 };
 
@@ -41,8 +42,9 @@ int live_reserve(struct live *l, struct err *err);
 /* The block at addr, or NULL. Good until the next call that changes the table. */
 struct live_block *live_find(const struct live *l, uint64_t addr);
 
-/* Adds a block; live_reserve() came before. False when its address is in the table already. */
-bool live_add(struct live *l, const struct live_block *block);
+/* Adds a block; live_reserve() came before. Gives its place in the table, good until the next call
+ * that changes it; NULL when its address is there already. */
+struct live_block *live_add(struct live *l, const struct live_block *block);
 
 /* Moves the block at addr out. False when there is none. */
 bool live_take(struct live *l, uint64_t addr, struct live_block *ret);

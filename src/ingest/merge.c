@@ -34,6 +34,7 @@ struct merge {
 	uint8_t **spare; /* buffers to use again */
 	size_t n_spare;
 	size_t cap_spare;
+	uint64_t n_blocks_read;
 	bool is_top_used; /* the top's event was handed out: it must advance */
 	merge_hint hint;
 	void *hint_user;
@@ -197,6 +198,7 @@ static int load(struct merge *m, struct merge_lane *l, struct err *err)
 
 	if (n < 0)
 		return n;
+	m->n_blocks_read++;
 	n = recording_load_block(m->rec, b, l->buf, &len, err);
 	if (n < 0)
 		return n;
@@ -246,4 +248,9 @@ int merge_next(struct merge *m, struct merge_event *ret, struct err *err)
 	l->is_after_gap = false;
 	m->is_top_used = true;
 	return 1;
+}
+
+uint64_t merge_n_blocks_read(const struct merge *m)
+{
+	return m->n_blocks_read;
 }

@@ -208,13 +208,12 @@ static int add_notes(struct overview *o, const struct recording *r, struct err *
 	return n;
 }
 
-int overview_make(struct recording *r, struct overview *ret, struct err *err)
+int overview_of_totals(const struct recording *r, const struct replay_totals *totals,
+		       struct overview *ret, struct err *err)
 {
-	struct overview o = {0};
-	int n = replay_run(r, NULL, &o.totals, err);
+	struct overview o = {.totals = *totals};
+	int n = count_modules(&o, r, err);
 
-	if (n == 0)
-		n = count_modules(&o, r, err);
 	if (n < 0)
 		return n;
 	o.lost_events = o.totals.lost_events;
@@ -239,6 +238,14 @@ int overview_make(struct recording *r, struct overview *ret, struct err *err)
 	}
 	*ret = o;
 	return 0;
+}
+
+int overview_make(struct recording *r, struct overview *ret, struct err *err)
+{
+	struct replay_totals totals;
+	int n = replay_run(r, NULL, &totals, err);
+
+	return n < 0 ? n : overview_of_totals(r, &totals, ret, err);
 }
 
 void overview_fini(struct overview *o)

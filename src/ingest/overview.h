@@ -24,6 +24,10 @@ struct overview {
 
 /* Replays the recording (which completes r->damage) and sums up. */
 int overview_make(struct recording *r, struct overview *ret, struct err *err);
+
+/* The same from a replay that was run already. */
+int overview_of_totals(const struct recording *r, const struct replay_totals *totals,
+		       struct overview *ret, struct err *err);
 void overview_fini(struct overview *o); /* a zeroed struct is empty */
 
 /* Name of the machine the recording was made on, such as "x86_64". */

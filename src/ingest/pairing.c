@@ -41,8 +41,8 @@ static unsigned bucket_of(uint64_t addr)
 
 /* ---- what an event does when it fits ---- */
 
-static void account_alloc(struct pairing *p, const struct live_block *block,
-			  const struct live_block *old)
+/* block is the one in the table: the user may change its chain. */
+static void account_alloc(struct pairing *p, struct live_block *block, const struct live_block *old)
 {
 	struct replay_totals *t = p->totals;
 
@@ -69,15 +69,16 @@ static void account_end(struct pairing *p, const struct live_block *block,
 
 static int apply_op(struct pairing *p, const struct pairing_op *op, struct err *err)
 {
-	struct live_block block;
+	struct live_block *added, block;
 	int r;
 
 	if (op->is_alloc) {
 		r = live_reserve(&p->live, err);
 		if (r < 0)
 			return r;
-		if (live_add(&p->live, &op->block))
-			account_alloc(p, &op->block, op->has_old ? &op->old : NULL);
+		added = live_add(&p->live, &op->block);
+		if (added)
+			account_alloc(p, added, op->has_old ? &op->old : NULL);
 		return 0;
 	}
 	if (!live_take(&p->live, op->block.addr, &block))
@@ -267,13 +268,16 @@ int pairing_advance(struct pairing *p, uint64_t order_ticks, struct err *err)
 static int put_alloc(struct pairing *p, uint32_t lane, const struct live_block *block,
 		     const struct live_block *old, struct err *err)
 {
+	struct live_block *added = NULL;
 	struct pairing_op op;
 	int r = live_reserve(&p->live, err);
 
 	if (r < 0)
 		return r;
-	if (likely(p->bucket[bucket_of(block->addr)] == 0) && likely(live_add(&p->live, block))) {
-		account_alloc(p, block, old);
+	if (likely(p->bucket[bucket_of(block->addr)] == 0))
+		added = live_add(&p->live, block);
+	if (likely(added)) {
+		account_alloc(p, added, old);
 		return 0;
 	}
 	op = (struct pairing_op){.block = *block, .lane = lane, .is_alloc = true};

@@ -13,6 +13,8 @@
 #include "util/vec.h"
 
 #define FILE_DATA_HEAD_BYTES 16
+#define MAPS_HEAD_BYTES 8
+#define MAPS_MAX_BYTES (64u << 20)
 
 int recording_read_scratch(struct recording *r, uint64_t offset, size_t len, struct err *err)
 {
@@ -89,6 +91,31 @@ static const char *chunk_name(unsigned type)
 	return type < ARRAY_LEN(name) ? name[type] : "unknown";
 }
 
+/* Keeps the newest memory map. */
+static int take_maps(struct recording *r, const struct chunk_header *h, struct err *err)
+{
+	size_t len = h->flags & CHUNK_FLAG_LZ4 ? h->raw_bytes : h->stored_bytes - MAPS_HEAD_BYTES;
+	const uint8_t *from = r->scratch + MAPS_HEAD_BYTES;
+	char *text;
+
+	r->facts.n_maps++;
+	if (h->stored_bytes < MAPS_HEAD_BYTES || len > MAPS_MAX_BYTES)
+		return 0;
+	text = malloc(len + 1);
+	if (!text)
+		return err_set_memory(err, len + 1);
+	if (!(h->flags & CHUNK_FLAG_LZ4)) {
+		memcpy(text, from, len);
+	} else if (!decompress_block(from, h->stored_bytes - MAPS_HEAD_BYTES, text, len)) {
+		free(text);
+		return 0;
+	}
+	text[len] = 0;
+	free(r->facts.maps.bytes);
+	r->facts.maps = (struct facts_text){text, len};
+	return 0;
+}
+
 /* Chunks that are looked at when the recording is opened: all but AREA and EVENTS. */
 static int take_chunk(struct recording *r, const struct chunk_place *p, struct err *err)
 {
@@ -103,10 +130,8 @@ static int take_chunk(struct recording *r, const struct chunk_place *p, struct e
 			   "%s chunk with a bad checksum", chunk_name(h->type));
 		return 0;
 	}
-	if (h->type == CHUNK_MAPS) {
-		r->facts.n_maps++;
-		return 0;
-	}
+	if (h->type == CHUNK_MAPS)
+		return take_maps(r, h, err);
 	if (h->type == CHUNK_FILE_DATA) {
 		if (h->stored_bytes >= FILE_DATA_HEAD_BYTES)
 			facts_add_file_data(&r->facts, r->scratch,

@@ -6,6 +6,8 @@
 #include "base/units.h"
 #include "ingest/pairing.h"
 
+#define EVENTS_PER_PROGRESS 65536 /* how often on_progress() is called */
+
 /* What is counted per thread; lanes of a thread share it. */
 struct replay_thread {
 	uint64_t n_allocs;
@@ -96,16 +98,18 @@ static void make_block(struct replay *p, const struct merge_event *m, uint32_t s
 	*ret = (struct live_block){
 		.addr = ev->addr,
 		.size_bytes = ev->size_bytes,
-		.usable_bytes = ev->size_bytes + ev->usable_extra_bytes,
-		.ticks = ev->ticks,
+		.ticks = m->order_ticks,
 		.ordinal = p->thread[p->lane_thread[m->lane]].n_allocs++,
 		.thread = p->rec->lane[m->lane].thread,
 		.stack = stack,
+		.extra_bytes = ev->usable_extra_bytes < UINT32_MAX
+				       ? (uint32_t)ev->usable_extra_bytes
+				       : UINT32_MAX,
 		.kind = ev->kind,
 	};
 	p->totals.bytes_allocated += ev->size_bytes;
 	if (p->callbacks.on_arrival)
-		ret->tag = p->callbacks.on_arrival(p->callbacks.user, ret);
+		ret->tag = p->callbacks.on_arrival(p->callbacks.user, ret, m->order_ticks);
 }
 
 static int on_alloc(struct replay *p, const struct merge_event *m, struct err *err)
@@ -121,10 +125,13 @@ static int on_alloc(struct replay *p, const struct merge_event *m, struct err *e
 
 static void make_release(struct replay *p, const struct merge_event *m, struct replay_release *ret)
 {
+	struct replay_thread *t = &p->thread[p->lane_thread[m->lane]];
+
 	*ret = (struct replay_release){
 		.how = REPLAY_FREED,
 		.ticks = m->event->ticks,
-		.ordinal = p->thread[p->lane_thread[m->lane]].n_releases++,
+		.ordinal = t->n_releases++,
+		.n_allocs = t->n_allocs,
 		.thread = p->rec->lane[m->lane].thread,
 		.stack = use_stack(p, m->lane, m->event->stack),
 	};
@@ -184,9 +191,12 @@ static void on_rare(struct replay *p, const struct merge_event *m)
 {
 	struct replay_totals *t = &p->totals;
 	const struct event *ev = m->event;
+	uint32_t stack = STACKS_EMPTY;
 
 	if (event_is_call(ev->kind))
-		use_stack(p, m->lane, ev->stack);
+		stack = use_stack(p, m->lane, ev->stack);
+	if (p->callbacks.on_rare)
+		p->callbacks.on_rare(p->callbacks.user, ev, p->rec->lane[m->lane].thread, stack);
 	switch (ev->kind) {
 	case EVENT_MMAP:
 		t->mmaps++;
@@ -268,17 +278,31 @@ static void finish_totals(struct replay *p)
 	p->totals.deepest_stack = stacks_deepest_used(p->stacks);
 }
 
+static int tell_progress(struct replay *p, struct err *err)
+{
+	if (!p->callbacks.on_progress)
+		return 0;
+	return p->callbacks.on_progress(p->callbacks.user, merge_n_blocks_read(p->merge), err);
+}
+
 int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
 	       struct replay_totals *ret, struct err *err)
 {
 	struct merge_event m = {0};
 	struct replay p;
+	uint64_t n_until_progress = EVENTS_PER_PROGRESS;
 	int n = replay_init(&p, r, callbacks, err);
 
 	while (n == 0) {
 		n = merge_next(p.merge, &m, err);
 		if (n <= 0)
 			break;
+		if (unlikely(--n_until_progress == 0)) {
+			n_until_progress = EVENTS_PER_PROGRESS;
+			n = tell_progress(&p, err);
+			if (n < 0)
+				break;
+		}
 		if (unlikely(m.is_after_gap))
 			n = pairing_gap(&p.pairing, m.lane, err);
 		if (n >= 0)
@@ -292,6 +316,9 @@ int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
 		p.totals.last_ticks = m.order_ticks;
 		finish_totals(&p);
 		*ret = p.totals;
+		if (p.callbacks.on_end)
+			n = p.callbacks.on_end(p.callbacks.user, p.stacks, &p.pairing.live,
+					       &p.totals, err);
 	}
 	replay_fini(&p);
 	return n;

@@ -42,19 +42,30 @@ struct replay_release {
 	enum replay_end how;
 	uint64_t ticks;
 	uint64_t ordinal; /* of this thread's releases, from 0 */
+	uint64_t n_allocs; /* of this thread so far: block.ordinal + 1 means none in between */
 	uint32_t thread;
 	uint32_t stack; /* node of struct stacks */
 };
+
+struct replay_totals;
 
 /* Each may be NULL. The structs pointed to are good during the call. */
 struct replay_callbacks {
 	void *user;
 	/* An allocation as it comes along in its lane, before it is paired: all of one thread come
-	 * in the program's order here. The result becomes its tag. */
-	uint64_t (*on_arrival)(void *user, const struct live_block *a);
-	/* old: the block that a realloc() replaced by this one, if that is known; else NULL. */
-	void (*on_alloc)(void *user, const struct live_block *a, const struct live_block *old);
+	 * in the program's order here. order_ticks never goes back. The result becomes its tag. */
+	uint64_t (*on_arrival)(void *user, const struct live_block *a, uint64_t order_ticks);
+	/* old: the block that a realloc() replaced by this one, if that is known; else NULL. The
+	 * user may set a->chain. */
+	void (*on_alloc)(void *user, struct live_block *a, const struct live_block *old);
 	void (*on_free)(void *user, const struct live_block *a, const struct replay_release *how);
+	/* A rare event: mmap, marker ... stack: node of struct stacks. */
+	void (*on_rare)(void *user, const struct event *ev, uint32_t thread, uint32_t stack);
+	/* Now and then: so much of the whole is read. Less than 0 ends the replay with it. */
+	int (*on_progress)(void *user, uint64_t n_blocks_read, struct err *err);
+	/* After the last event. */
+	int (*on_end)(void *user, const struct stacks *stacks, const struct live *live,
+		      const struct replay_totals *totals, struct err *err);
 };
 
 struct replay_totals {

@@ -269,6 +269,11 @@ const char *stacks_end_name(enum format_stack_end end)
 	return name[end];
 }
 
+size_t stacks_count(const struct stacks *s)
+{
+	return s->n_nodes;
+}
+
 size_t stacks_count_used(const struct stacks *s)
 {
 	return s->n_used;

@@ -58,6 +58,7 @@ const struct stack_node *stacks_get(const struct stacks *s, uint32_t node);
 /* "complete", "no_info" ... as in docs/FORMAT.md 5.3. */
 const char *stacks_end_name(enum format_stack_end end);
 
+size_t stacks_count(const struct stacks *s); /* nodes */
 size_t stacks_count_used(const struct stacks *s);
 uint32_t stacks_deepest_used(const struct stacks *s); /* frames */
 

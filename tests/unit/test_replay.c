@@ -12,11 +12,12 @@ struct story {
 	uint64_t n_unequal; /* frees whose ordinal is not that of the allocation */
 };
 
-static uint64_t on_arrival(void *user, const struct live_block *a)
+static uint64_t on_arrival(void *user, const struct live_block *a, uint64_t order_ticks)
 {
 	struct story *st = user;
 
 	(void)a;
+	(void)order_ticks;
 	return ++st->n_arrivals;
 }
 
@@ -25,7 +26,7 @@ static void tell(struct story *st, const char *text)
 	strncat(st->text, text, sizeof(st->text) - strlen(st->text) - 1);
 }
 
-static void on_alloc(void *user, const struct live_block *a, const struct live_block *old)
+static void on_alloc(void *user, struct live_block *a, const struct live_block *old)
 {
 	char buf[64];
 

@@ -1,0 +1,417 @@
+/* ingest/build.c - see build.h: the events. build_tables.c writes the tables. */
+#include "ingest/build.h"
+
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/units.h"
+#include "ingest/build_i.h"
+#include "ingest/proc_maps.h"
+#include "util/vec.h"
+
+#define CHAINS_BUDGET_BYTES (24 * MIB)
+#define CALLS_BUDGET_BYTES (16 * MIB)
+#define PAGE_OFFSET_MASK 4095u
+
+/* Room for one more item at the end of an array that may lie in a file. */
+static void *append_item(struct build *b, struct spill *s, uint64_t *n, size_t item_bytes)
+{
+	size_t need = (size_t)(*n + 1) * item_bytes;
+
+	if (unlikely(need > spill_size(s))) {
+		int r = spill_resize(s, need + need / 2 + 65536, &b->err);
+
+		if (r < 0) {
+			b->result = r;
+			return NULL;
+		}
+	}
+	return (uint8_t *)spill_data(s) + (*n)++ * item_bytes;
+}
+
+static struct store_chain *chain_at(struct build *b, uint64_t chain)
+{
+	return (struct store_chain *)spill_data(b->chains) + (chain - 1);
+}
+
+/* ---- threads ---- */
+
+static uint32_t add_thread(struct build *b, uint64_t number)
+{
+	struct build_threads *t = &b->threads;
+	uint64_t *index = NULL;
+	bool is_new = false;
+	int r = map_add(&t->index_of, number, &index, &is_new, &b->err);
+
+	if (r == 0 && is_new)
+		r = vec_reserve(&t->thread, &t->cap, t->n + 1, sizeof(*t->thread), &b->err);
+	if (r < 0) {
+		b->result = r;
+		return 0;
+	}
+	if (is_new) {
+		*index = t->n;
+		t->thread[t->n++] = (struct store_thread){.number = number, .end_ns = UINT64_MAX};
+	}
+	t->last_number = number;
+	t->last_index = (uint32_t)*index;
+	return t->last_index;
+}
+
+static inline uint32_t thread_index(struct build *b, uint64_t number)
+{
+	if (likely(number == b->threads.last_number))
+		return b->threads.last_index;
+	return add_thread(b, number);
+}
+
+static inline uint32_t stack_number(struct build *b, uint32_t node)
+{
+	uint32_t stack = 0;
+	int r = sites_number(&b->sites, node, &stack, &b->err);
+
+	if (unlikely(r < 0))
+		b->result = r;
+	return stack;
+}
+
+/* ---- what glibc's allocator tells by address and size ---- */
+
+/* Blocks in an arena have 8 usable bytes more than a multiple of 16; a block with a mapping of its own
+ * has a multiple of 16, and begins 16 bytes into its first page. */
+static uint32_t place_flags(const struct build *b, const struct live_block *a)
+{
+	uint64_t usable_bytes = a->size_bytes + a->extra_bytes;
+
+	if (usable_bytes % 16 == 0 && (a->addr & PAGE_OFFSET_MASK) == 16)
+		return STORE_FLAG_MMAPED;
+	if (a->addr >= b->heap_start && a->addr < b->heap_end)
+		return STORE_FLAG_MAIN_ARENA;
+	return 0;
+}
+
+static uint32_t kind_of(unsigned event_kind)
+{
+	switch (event_kind) {
+	case EVENT_CALLOC:
+		return STORE_KIND_CALLOC;
+	case EVENT_ALIGNED:
+		return STORE_KIND_ALIGNED;
+	case EVENT_REALLOC_END:
+		return STORE_KIND_REALLOC;
+	default:
+		return STORE_KIND_MALLOC;
+	}
+}
+
+/* ---- events ---- */
+
+static uint64_t on_arrival(void *user, const struct live_block *a, uint64_t order_ticks)
+{
+	struct build *b = user;
+	struct row_birth birth;
+	uint32_t thread = thread_index(b, a->thread);
+	uint64_t row = rows_count(b->rows);
+	uint64_t at_ns = timebase_ns(&b->rec->time, order_ticks);
+
+	if (unlikely(b->result < 0))
+		return row;
+	if (at_ns > b->now_ns)
+		b->now_ns = at_ns;
+	birth = (struct row_birth){
+		.birth_ns = b->now_ns,
+		.size_bytes = a->size_bytes,
+		.addr = a->addr,
+		.marker = b->marker,
+		.stack = stack_number(b, a->stack),
+		.thread = thread,
+		.extra_bytes = a->extra_bytes,
+	};
+	b->threads.thread[thread].n_allocs++;
+	b->threads.thread[thread].n_bytes += a->size_bytes;
+	b->sites.site[birth.stack].stats.extra_bytes += a->extra_bytes;
+	b->result = rows_add(b->rows, &birth, kind_of(a->kind) | place_flags(b, a), &b->err);
+	return row;
+}
+
+/* The new block of a realloc goes on with the chain of the old one. */
+static void link_chain(struct build *b, struct live_block *a, const struct live_block *old)
+{
+	struct row_end end = {0};
+	struct store_chain *c;
+
+	a->chain = old->chain;
+	if (!a->chain) {
+		c = append_item(b, b->chains, &b->n_chains, sizeof(*c));
+		if (!c)
+			return;
+		a->chain = b->n_chains;
+		*c = (struct store_chain){
+			.first_row = old->tag,
+			.first_size_bytes = old->size_bytes,
+			.birth_ns = timebase_ns(&b->rec->time, old->ticks),
+			.length = 1,
+		};
+		end.chain = a->chain;
+		b->result = rows_set_end(b->rows, old->tag, &end, &b->err);
+		if (b->result < 0)
+			return;
+	}
+	c = chain_at(b, a->chain);
+	c->last_row = a->tag;
+	c->last_size_bytes = a->size_bytes;
+	c->lifetime_ns = 0; /* it goes on */
+	end = (struct row_end){.chain = a->chain, .chain_position = (uint32_t)c->length};
+	c->length++;
+	b->result = rows_set_end(b->rows, a->tag, &end, &b->err);
+}
+
+static void on_alloc(void *user, struct live_block *a, const struct live_block *old)
+{
+	struct build *b = user;
+	uint64_t at_ns = timebase_ns(&b->rec->time, a->ticks);
+
+	if (unlikely(b->result < 0))
+		return;
+	sites_alloc(&b->sites, stack_number(b, a->stack), a->size_bytes, at_ns);
+	usage_alloc(&b->usage, at_ns, a->size_bytes);
+	if (b->usage.live_bytes > b->peak_bytes) {
+		b->peak_bytes = b->usage.live_bytes;
+		b->peak_count = b->usage.live_count;
+		b->peak_ns = at_ns;
+		sites_peak(&b->sites);
+	}
+	if (old)
+		link_chain(b, a, old);
+}
+
+static uint32_t end_flags(struct build *b, const struct live_block *a,
+			  const struct replay_release *how)
+{
+	uint32_t flags = 0;
+
+	if (how->how == REPLAY_REALLOCATED)
+		flags |= STORE_FLAG_MOVED;
+	if (how->how == REPLAY_REPLACED)
+		flags |= STORE_FLAG_REPLACED;
+	else if (how->thread == a->thread && how->n_allocs == a->ordinal + 1)
+		flags |= STORE_FLAG_TEMPORARY;
+	if (flags & STORE_FLAG_TEMPORARY) {
+		struct store_stack *s = &b->sites.site[stack_number(b, a->stack)].stats;
+
+		s->n_temporary++;
+		s->temporary_bytes += a->size_bytes;
+		b->n_temporary++;
+		b->temporary_bytes += a->size_bytes;
+		b->threads.thread[thread_index(b, a->thread)].n_temporary++;
+	}
+	return flags;
+}
+
+static void on_free(void *user, const struct live_block *a, const struct replay_release *how)
+{
+	struct build *b = user;
+	uint64_t birth_ns = timebase_ns(&b->rec->time, a->ticks);
+	/* A block that a realloc replaces lives until the call returns: see replay.h. */
+	uint64_t end_ns =
+		how->how == REPLAY_REALLOCATED ? b->now_ns : timebase_ns(&b->rec->time, how->ticks);
+	uint32_t stack = stack_number(b, a->stack), free_stack = stack_number(b, how->stack);
+	uint64_t lifetime_ns = end_ns > birth_ns ? end_ns - birth_ns : 1;
+	struct row_end end;
+
+	if (unlikely(b->result < 0))
+		return;
+	end = (struct row_end){
+		.lifetime_ns = 1 + lifetime_ns,
+		.free_stack = free_stack,
+		.free_thread = thread_index(b, how->thread),
+		.flags = end_flags(b, a, how),
+	};
+	sites_free(&b->sites, stack, a->size_bytes);
+	b->sites.site[stack].stats.lifetime_sum_ns += lifetime_ns;
+	b->sites.site[free_stack].stats.n_releases++;
+	b->threads.thread[end.free_thread].n_frees++;
+	usage_free(&b->usage, end_ns, a->size_bytes);
+	if (a->chain) {
+		struct store_chain *c = chain_at(b, a->chain);
+
+		c->lifetime_ns = 1 + birth_ns + lifetime_ns - c->birth_ns;
+	}
+	b->result = rows_set_end(b->rows, a->tag, &end, &b->err);
+}
+
+static void on_rare(void *user, const struct event *ev, uint32_t thread, uint32_t stack)
+{
+	struct build *b = user;
+	struct store_call *c;
+
+	if (ev->kind == EVENT_MARKER)
+		b->marker = ev->field[0];
+	if (ev->kind < EVENT_MMAP || ev->kind == EVENT_LOST || b->result < 0)
+		return;
+	c = append_item(b, b->calls, &b->n_calls, sizeof(*c));
+	if (!c)
+		return;
+	*c = (struct store_call){
+		.at_ns = timebase_ns(&b->rec->time, ev->ticks),
+		.kind = ev->kind,
+		.stack = stack_number(b, stack),
+		.thread = thread_index(b, thread),
+	};
+	memcpy(c->field, ev->field, sizeof(c->field));
+}
+
+static int on_progress(void *user, uint64_t n_blocks_read, struct err *err)
+{
+	struct build *b = user;
+
+	if (b->result < 0) {
+		*err = b->err;
+		return b->result;
+	}
+	if (b->options && b->options->on_progress &&
+	    b->options->on_progress(b->options->user, n_blocks_read, b->rec->n_blocks) < 0)
+		return err_set(err, ERR_CANCELLED, "stopped");
+	return 0;
+}
+
+/* ---- the end ---- */
+
+/* What is live at the end was leaked, as far as the recording tells. */
+static void count_leaks(struct build *b, const struct live *live)
+{
+	for (size_t i = 0; i < live->n_slots; i++) {
+		const struct live_block *a = &live->block[i];
+		struct store_stack *s;
+
+		if (!live->key[i])
+			continue;
+		s = &b->sites.site[stack_number(b, a->stack)].stats;
+		s->n_leaked++;
+		s->leaked_bytes += a->size_bytes;
+		s->leaked_extra_bytes += a->extra_bytes;
+		usage_leaked(&b->usage, timebase_ns(&b->rec->time, a->ticks), a->size_bytes);
+	}
+}
+
+static int on_end(void *user, const struct stacks *stacks, const struct live *live,
+		  const struct replay_totals *totals, struct err *err)
+{
+	struct build *b = user;
+	struct overview o = {0};
+	int r = on_progress(b, b->rec->n_blocks, err);
+
+	if (r == 0)
+		r = overview_of_totals(b->rec, totals, &o, err);
+	if (r == 0) {
+		usage_finish(&b->usage, o.duration_ns);
+		count_leaks(b, live);
+		r = rows_finish(b->rows, err);
+	}
+	if (r == 0)
+		r = build_put_tables(b, stacks, &o, err);
+	overview_fini(&o);
+	return r;
+}
+
+/* ---- all of it ---- */
+
+static void find_heap(struct build *b)
+{
+	const struct facts_text *maps = &b->rec->facts.maps;
+	const char *at = maps->bytes, *end = at + maps->len;
+	struct proc_map m;
+
+	while (at && proc_maps_next(&at, end, &m)) {
+		if (m.name_len != 6 || memcmp(m.name, "[heap]", 6) != 0)
+			continue;
+		b->heap_start = m.start;
+		b->heap_end = m.end;
+	}
+}
+
+static int make_identity(struct recording *r, struct store_identity *ret, struct err *err)
+{
+	struct stat st;
+
+	*ret = (struct store_identity){.size_bytes = r->file.size_bytes};
+	memcpy(ret->recording_id, r->header.recording_id, sizeof(ret->recording_id));
+	if (fstat(r->file.fd, &st) < 0)
+		return err_set(err, ERR_IO, "cannot be examined");
+	ret->changed_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+	return 0;
+}
+
+static int build_init(struct build *b, const char *store_path, const char *temp_folder,
+		      struct err *err)
+{
+	struct store_identity identity;
+	int r = make_identity(b->rec, &identity, err);
+
+	if (r == 0)
+		r = store_writer_create(store_path, &identity, &b->writer, err);
+	if (r == 0)
+		r = rows_create(b->writer, temp_folder, &b->rows, err);
+	if (r == 0)
+		r = spill_create(temp_folder, CHAINS_BUDGET_BYTES, &b->chains, err);
+	if (r == 0)
+		r = spill_create(temp_folder, CALLS_BUDGET_BYTES, &b->calls, err);
+	if (r == 0)
+		r = sites_init(&b->sites, err);
+	if (r < 0)
+		return r;
+	usage_init(&b->usage);
+	find_heap(b);
+	add_thread(b, 0);
+	if (b->result < 0)
+		*err = b->err;
+	return b->result;
+}
+
+static void build_fini(struct build *b)
+{
+	rows_destroy(b->rows);
+	spill_destroy(b->chains);
+	spill_destroy(b->calls);
+	sites_fini(&b->sites);
+	map_fini(&b->threads.index_of);
+	free(b->threads.thread);
+	store_writer_destroy(b->writer);
+}
+
+int build_store(struct recording *r, const char *store_path, const struct build_options *o,
+		struct err *err)
+{
+	char *folder_copy = strdup(store_path);
+	struct build *b = calloc(1, sizeof(*b));
+	struct replay_callbacks callbacks = {
+		.user = b,
+		.on_arrival = on_arrival,
+		.on_alloc = on_alloc,
+		.on_free = on_free,
+		.on_rare = on_rare,
+		.on_progress = on_progress,
+		.on_end = on_end,
+	};
+	struct replay_totals totals;
+	int n = b && folder_copy ? 0 : err_set_memory(err, sizeof(*b));
+
+	if (n == 0) {
+		const char *folder = o && o->temp_folder ? o->temp_folder : dirname(folder_copy);
+
+		b->rec = r;
+		b->options = o;
+		n = build_init(b, store_path, folder, err);
+		if (n == 0)
+			n = replay_run(r, &callbacks, &totals, err);
+		if (n == 0)
+			n = store_writer_commit(b->writer, rows_count(b->rows), err);
+		build_fini(b);
+	}
+	free(b);
+	free(folder_copy);
+	return n;
+}

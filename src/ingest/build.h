@@ -1,0 +1,25 @@
+/* ingest/build.h - from a recording to a store, once, in bounded memory.
+ *
+ * Reads all events in order of time (replay.h), makes a row of each allocation (rows.h), sums up
+ * per stack (sites.h) and over time (usage.h), and writes the tables. What grows with the number of
+ * events lies in files; in memory are the live blocks up to a budget, the stacks, and the window of
+ * rows.h.
+ */
+#ifndef INGEST_BUILD_H
+#define INGEST_BUILD_H
+
+#include "ingest/recording.h"
+
+struct build_options {
+	const char *temp_folder; /* for what does not fit into memory; NULL: the store's folder */
+	/* Called now and then; less than 0 ends the work with -ERR_CANCELLED. May be NULL. */
+	int (*on_progress)(void *user, uint64_t n_done, uint64_t n_total);
+	void *user;
+};
+
+/* Makes the store of an opened recording (completing r->damage); o may be NULL. On failure no
+ * file is left. */
+int build_store(struct recording *r, const char *store_path, const struct build_options *o,
+		struct err *err);
+
+#endif

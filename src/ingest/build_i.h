@@ -1,0 +1,52 @@
+/* ingest/build_i.h - between build.c and build_tables.c. */
+#ifndef INGEST_BUILD_I_H
+#define INGEST_BUILD_I_H
+
+#include "ingest/build.h"
+#include "ingest/overview.h"
+#include "ingest/replay.h"
+#include "ingest/rows.h"
+#include "ingest/sites.h"
+#include "ingest/usage.h"
+#include "util/map.h"
+#include "util/spill.h"
+
+/* Numbers of threads in the recording, and their indexes in the store. */
+struct build_threads {
+	struct map index_of;
+	uint64_t last_number; /* the one asked for last, and its index */
+	uint32_t last_index;
+	struct store_thread *thread; /* by index; 0 stands for none */
+	size_t n, cap;
+};
+
+struct build {
+	struct recording *rec;
+	const struct build_options *options;
+	const char *temp_folder;
+	struct store_writer *writer;
+	struct rows *rows;
+	struct sites sites;
+	struct usage usage;
+	struct build_threads threads;
+	struct spill *chains; /* struct store_chain */
+	uint64_t n_chains;
+	struct spill *calls; /* struct store_call */
+	uint64_t n_calls;
+	uint64_t heap_start, heap_end; /* what brk() makes; equal: not known */
+	uint64_t marker;
+	uint64_t now_ns; /* birth of the newest row */
+	uint64_t peak_bytes;
+	uint64_t peak_count;
+	uint64_t peak_ns;
+	uint64_t n_temporary;
+	uint64_t temporary_bytes;
+	int result; /* the first thing that went wrong in a callback, in err */
+	struct err err;
+};
+
+/* Writes all tables but those of rows. */
+int build_put_tables(struct build *b, const struct stacks *stacks, const struct overview *o,
+		     struct err *err);
+
+#endif

@@ -1,0 +1,427 @@
+/* ingest/build_tables.c - see build.h: the tables of a store. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+#include "ingest/build_i.h"
+#include "ingest/proc_maps.h"
+#include "util/vec.h"
+
+#define MAX_REGIONS 1000000u
+
+/* The strings of the store. Equal ones are kept once where that is cheap to see. */
+struct strings {
+	char *bytes;
+	size_t n_bytes, cap_bytes;
+	uint64_t *end;
+	size_t n, cap;
+	struct map of_hash; /* hash -> number of the first string with it */
+};
+
+static const char *string_at(const struct strings *s, size_t number, size_t *len)
+{
+	uint64_t start = number ? s->end[number - 1] + 1 : 0;
+
+	*len = (size_t)(s->end[number] - start);
+	return s->bytes + start;
+}
+
+static int add_string(struct strings *s, const char *text, size_t len, uint32_t *ret,
+		      struct err *err)
+{
+	uint64_t *number = NULL;
+	bool is_new = false;
+	size_t old_len = 0;
+	int r = map_add(&s->of_hash, hash_bytes(text, len), &number, &is_new, err);
+
+	if (r < 0)
+		return r;
+	if (!is_new) {
+		const char *old = string_at(s, (size_t)*number, &old_len);
+
+		if (old_len == len && memcmp(old, text, len) == 0) {
+			*ret = (uint32_t)*number;
+			return 0;
+		}
+	}
+	r = vec_reserve(&s->bytes, &s->cap_bytes, s->n_bytes + len + 1, 1, err);
+	if (r == 0)
+		r = vec_reserve(&s->end, &s->cap, s->n + 1, sizeof(*s->end), err);
+	if (r < 0)
+		return r;
+	if (len)
+		memcpy(s->bytes + s->n_bytes, text, len);
+	s->bytes[s->n_bytes + len] = 0;
+	s->end[s->n] = s->n_bytes + len;
+	s->n_bytes += len + 1;
+	if (is_new)
+		*number = s->n;
+	*ret = (uint32_t)s->n++;
+	return 0;
+}
+
+/* What follows shares one result: the first failure makes the rest do nothing. */
+struct tables {
+	struct build *b;
+	struct strings strings;
+	int result;
+	struct err *err;
+};
+
+static uint32_t put_string(struct tables *t, const char *text, size_t len)
+{
+	uint32_t number = 0;
+
+	if (t->result == 0)
+		t->result =
+			add_string(&t->strings, text ? text : "", text ? len : 0, &number, t->err);
+	return number;
+}
+
+static uint32_t put_text(struct tables *t, const struct facts_text *text)
+{
+	return put_string(t, text->bytes, text->len);
+}
+
+static uint32_t put_hex(struct tables *t, const struct facts_text *bytes)
+{
+	static const char digit[] = "0123456789abcdef";
+	char text[129];
+	size_t n = bytes->len < 64 ? bytes->len : 64;
+
+	for (size_t i = 0; i < n; i++) {
+		text[2 * i] = digit[(uint8_t)bytes->bytes[i] >> 4];
+		text[2 * i + 1] = digit[(uint8_t)bytes->bytes[i] & 15];
+	}
+	return put_string(t, text, 2 * n);
+}
+
+static void put_table(struct tables *t, enum store_table table, const void *item, size_t n)
+{
+	if (t->result == 0)
+		t->result = store_writer_put_table(t->b->writer, table, item, n, t->err);
+}
+
+/* Zeroed room for n items of a table that is put at once; never NULL when result is 0. */
+static void *make_items(struct tables *t, size_t n, size_t item_bytes)
+{
+	void *items = t->result == 0 ? calloc(n + 1, item_bytes) : NULL;
+
+	if (!items && t->result == 0)
+		t->result = err_set_memory(t->err, (n + 1) * item_bytes);
+	return items;
+}
+
+static uint64_t ns_of(const struct tables *t, uint64_t ticks)
+{
+	return timebase_ns(&t->b->rec->time, ticks);
+}
+
+/* ---- code and stacks ---- */
+
+struct code_numbers {
+	struct map of_hash; /* hash of (address, module) -> last code with it */
+	uint32_t *next; /* by code: another one with the same hash; 0: none */
+	size_t cap_next;
+	struct store_code *code;
+	size_t n, cap;
+};
+
+static int find_code(struct code_numbers *c, const struct stack_node *n, uint32_t *ret,
+		     struct err *err)
+{
+	uint64_t *head = NULL;
+	int r = map_add(&c->of_hash, hash_pair64(n->addr, n->module), &head, NULL, err);
+
+	if (r < 0)
+		return r;
+	for (uint32_t i = (uint32_t)*head; i; i = c->next[i]) {
+		if (c->code[i].addr == n->addr && c->code[i].module == n->module) {
+			*ret = i;
+			return 0;
+		}
+	}
+	r = vec_reserve(&c->code, &c->cap, c->n + 1, sizeof(*c->code), err);
+	if (r == 0)
+		r = vec_reserve(&c->next, &c->cap_next, c->n + 1, sizeof(*c->next), err);
+	if (r < 0)
+		return r;
+	c->code[c->n] = (struct store_code){
+		.addr = n->addr,
+		.module = n->module == MODULE_MAP_NONE ? STORE_NO_MODULE : n->module,
+		.generation = n->generation,
+	};
+	c->next[c->n] = (uint32_t)*head;
+	*head = c->n;
+	*ret = (uint32_t)c->n++;
+	return 0;
+}
+
+static int make_nodes(const struct stacks *stacks, struct code_numbers *codes,
+		      struct store_node *node, struct err *err)
+{
+	size_t n = stacks_count(stacks);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct stack_node *from = stacks_get(stacks, (uint32_t)i);
+		uint32_t code = 0;
+
+		if (from->kind == STACK_NODE_FRAME) {
+			int r = find_code(codes, from, &code, err);
+
+			if (r < 0)
+				return r;
+		}
+		node[i] = (struct store_node){
+			.parent = from->parent,
+			.code = code,
+			.n_frames = from->n_frames,
+			.kind = from->kind,
+			.end = from->end,
+			.has_guess = from->has_guess,
+		};
+	}
+	return 0;
+}
+
+static void put_stacks(struct tables *t, const struct stacks *stacks)
+{
+	const struct sites *sites = &t->b->sites;
+	size_t n_nodes = stacks_count(stacks);
+	struct store_node *node = make_items(t, n_nodes, sizeof(*node));
+	struct store_stack *stack = make_items(t, sites->n, sizeof(*stack));
+	struct code_numbers codes = {.n = 1};
+
+	if (t->result == 0)
+		t->result = vec_reserve(&codes.code, &codes.cap, 1, sizeof(*codes.code), t->err);
+	if (t->result == 0) {
+		codes.code[0] = (struct store_code){.module = STORE_NO_MODULE};
+		t->result = make_nodes(stacks, &codes, node, t->err);
+	}
+	for (size_t i = 0; t->result == 0 && i < sites->n; i++) {
+		stack[i] = sites->site[i].stats;
+		if (!stack[i].n_allocs)
+			stack[i].first_ns = stack[i].min_size_bytes = 0;
+	}
+	put_table(t, STORE_CODES, codes.code, codes.n);
+	put_table(t, STORE_NODES, node, n_nodes);
+	put_table(t, STORE_STACKS, stack, sites->n);
+	free(node);
+	free(stack);
+	free(codes.code);
+	free(codes.next);
+	map_fini(&codes.of_hash);
+}
+
+/* ---- what the recording tells of the process ---- */
+
+static void put_modules(struct tables *t)
+{
+	const struct facts *f = &t->b->rec->facts;
+	struct store_module *m = make_items(t, f->n_modules, sizeof(*m));
+
+	for (size_t i = 0; t->result == 0 && i < f->n_modules; i++) {
+		const struct facts_module *from = &f->module[i];
+
+		m[i] = (struct store_module){
+			.base = from->base,
+			.start = from->start,
+			.end = from->end,
+			.loaded_ns = ns_of(t, from->ticks),
+			.path = put_text(t, &from->path),
+			.build_id = put_hex(t, &from->build_id),
+			.file_id = from->file_id,
+		};
+	}
+	put_table(t, STORE_MODULES, m, f->n_modules);
+	free(m);
+}
+
+static void put_threads(struct tables *t)
+{
+	struct build_threads *threads = &t->b->threads;
+
+	for (size_t i = 1; i < threads->n; i++) {
+		struct store_thread *to = &threads->thread[i];
+		const struct facts_thread *from = facts_find_thread(&t->b->rec->facts, to->number);
+
+		if (!from)
+			continue;
+		to->tid = from->tid;
+		to->start_ns = ns_of(t, from->start_ticks);
+		to->end_ns = from->end_ticks ? ns_of(t, from->end_ticks) : UINT64_MAX;
+		to->name = put_text(t, &from->name);
+	}
+	put_table(t, STORE_THREADS, threads->thread, threads->n);
+}
+
+/* Threads that the recording only mentions in its blocks have a tid there. */
+static void find_tids(struct build *b)
+{
+	for (size_t i = 0; i < b->rec->n_lanes; i++) {
+		const struct lane_ref *lane = &b->rec->lane[i];
+		const uint64_t *index = map_find(&b->threads.index_of, lane->thread);
+
+		if (index && lane->n_blocks)
+			b->threads.thread[*index].tid = b->rec->block[lane->first_block].tid;
+	}
+}
+
+static uint64_t put_samples(struct tables *t)
+{
+	const struct facts *f = &t->b->rec->facts;
+	struct store_sample *s = make_items(t, f->n_samples, sizeof(*s));
+	uint64_t most = 0;
+
+	for (size_t i = 0; t->result == 0 && i < f->n_samples; i++) {
+		const struct facts_sample *from = &f->sample[i];
+
+		s[i] = (struct store_sample){
+			.at_ns = ns_of(t, from->ticks),
+			.rss_bytes = from->rss_bytes,
+			.virtual_bytes = from->virtual_bytes,
+			.shared_bytes = from->shared_bytes,
+			.cpu_ns = from->cpu_ns,
+		};
+		if (from->rss_bytes > most)
+			most = from->rss_bytes;
+	}
+	put_table(t, STORE_SAMPLES, s, f->n_samples);
+	free(s);
+	return most;
+}
+
+static void put_notes(struct tables *t, const struct overview *o)
+{
+	struct store_note *n = make_items(t, o->n_notes, sizeof(*n));
+
+	for (size_t i = 0; t->result == 0 && i < o->n_notes; i++) {
+		n[i].level = 2;
+		n[i].text = put_string(t, o->note[i], strlen(o->note[i]));
+	}
+	put_table(t, STORE_NOTES, n, o->n_notes);
+	free(n);
+}
+
+static struct store_region make_region(struct tables *t, const struct proc_map *m)
+{
+	return (struct store_region){
+		.start = m->start,
+		.end = m->end,
+		.offset = m->offset,
+		.inode = m->inode,
+		.device_major = m->device_major,
+		.device_minor = m->device_minor,
+		.prot = (m->is_readable ? PROT_READ : 0u) | (m->is_writable ? PROT_WRITE : 0u) |
+			(m->is_executable ? PROT_EXEC : 0u),
+		.is_shared = m->is_shared,
+		.name = put_string(t, m->name, m->name_len),
+	};
+}
+
+static void put_regions(struct tables *t)
+{
+	const struct facts_text *maps = &t->b->rec->facts.maps;
+	const char *at = maps->bytes, *end = at + maps->len;
+	struct store_region *region = NULL;
+	size_t n = 0, cap = 0;
+	struct proc_map m;
+
+	while (at && n < MAX_REGIONS && t->result == 0 && proc_maps_next(&at, end, &m)) {
+		t->result = vec_reserve(&region, &cap, n + 1, sizeof(*region), t->err);
+		if (t->result == 0)
+			region[n++] = make_region(t, &m);
+	}
+	put_table(t, STORE_REGIONS, region, n);
+	free(region);
+}
+
+/* ---- the recording as a whole ---- */
+
+static void set_totals(struct store_facts *f, const struct build *b, const struct overview *o)
+{
+	const struct replay_totals *from = &o->totals;
+
+	f->n_rows = rows_count(b->rows);
+	f->n_events = from->events;
+	f->n_allocations = from->allocations;
+	f->n_reallocations = from->reallocations;
+	f->n_frees = from->frees;
+	f->n_bytes = from->bytes_allocated;
+	f->n_temporary = b->n_temporary;
+	f->temporary_bytes = b->temporary_bytes;
+	f->live_count = from->live_count;
+	f->live_bytes = from->live_bytes;
+	f->peak_bytes = b->peak_bytes;
+	f->peak_count = b->peak_count;
+	f->peak_ns = b->peak_ns;
+	f->duration_ns = o->duration_ns;
+	f->bucket_ns = b->usage.width_ns;
+	f->unknown_frees = from->unknown_frees;
+	f->untracked_frees = from->untracked_frees;
+	f->duplicate_allocations = from->duplicate_allocations;
+	f->lost_events = o->lost_events;
+	f->lost_blocks = o->lost_blocks;
+	f->damaged_bytes = b->rec->damage.n_bytes;
+	for (size_t i = 0; i < STACK_N_ENDS; i++)
+		f->truncated_stacks += from->truncated[i];
+	f->n_stacks = from->stacks;
+	f->deepest_stack = from->deepest_stack;
+	f->recording_bytes = b->rec->file.size_bytes;
+	f->end_status = from->end_status;
+	f->is_complete = o->is_complete;
+}
+
+static void set_process(struct tables *t, struct store_facts *f, const struct overview *o)
+{
+	const struct recording *r = t->b->rec;
+	const struct facts_process *p = &r->facts.process;
+	const char *arch = overview_arch(r);
+
+	f->start_realtime_ns = r->header.start_realtime_ns;
+	f->pid = p->is_known ? p->pid : r->header.pid;
+	f->parent_pid = p->parent_pid;
+	f->page_bytes = p->page_bytes ? p->page_bytes : 4096;
+	f->memory_bytes = p->memory_bytes;
+	f->n_cpus = p->n_cpus;
+	f->ended = put_string(t, o->ended, strlen(o->ended));
+	f->executable = put_text(t, &p->executable);
+	f->cmdline = put_text(t, &p->cmdline);
+	f->environment = put_text(t, &p->environment);
+	f->cwd = put_text(t, &p->cwd);
+	f->host = put_text(t, &p->host);
+	f->kernel = put_text(t, &p->kernel);
+	f->arch = put_string(t, arch, strlen(arch));
+	f->cgroup = put_text(t, &p->cgroup);
+	f->limits = put_text(t, &p->limits);
+	f->recorder = put_text(t, &p->recorder);
+}
+
+int build_put_tables(struct build *b, const struct stacks *stacks, const struct overview *o,
+		     struct err *err)
+{
+	struct tables t = {.b = b, .err = err};
+	struct store_facts f = {0};
+
+	put_string(&t, "", 0); /* string 0 */
+	find_tids(b);
+	put_stacks(&t, stacks);
+	put_modules(&t);
+	put_threads(&t);
+	f.rss_peak_bytes = put_samples(&t);
+	put_notes(&t, o);
+	put_regions(&t);
+	put_table(&t, STORE_CHAINS, spill_data(b->chains), b->n_chains);
+	put_table(&t, STORE_CALLS, spill_data(b->calls), b->n_calls);
+	put_table(&t, STORE_BUCKETS, b->usage.bucket, b->usage.current + 1);
+	set_totals(&f, b, o);
+	set_process(&t, &f, o);
+	put_table(&t, STORE_FACTS, &f, 1);
+	put_table(&t, STORE_STRING_BYTES, t.strings.bytes, t.strings.n_bytes);
+	put_table(&t, STORE_STRING_ENDS, t.strings.end, t.strings.n);
+	free(t.strings.bytes);
+	free(t.strings.end);
+	map_fini(&t.strings.of_hash);
+	return t.result;
+}

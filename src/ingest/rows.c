@@ -1,0 +1,326 @@
+/* ingest/rows.c - see rows.h. */
+#include "ingest/rows.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ingest/late.h"
+#include "ingest/row_scratch.h"
+
+#define QUEUE_BLOCKS 16u /* that wait for the packer, beyond the window */
+#define RING_BLOCKS (ROWS_WINDOW_BLOCKS + QUEUE_BLOCKS)
+
+/* One block of rows, as it is made. */
+struct row_block {
+	struct row_birth birth[STORE_BLOCK_ROWS];
+	struct row_end end[STORE_BLOCK_ROWS];
+	uint32_t n_rows;
+	uint32_t n_ended;
+};
+
+/* Blocks are numbered from 0 and lie in ring[number % RING_BLOCKS]. Those before n_packed are in
+ * the store, those before n_closed are the packer's. */
+struct rows {
+	struct store_writer *writer;
+	struct late *late;
+	struct row_scratch *scratch;
+	struct row_block *ring[RING_BLOCKS]; /* made when first needed */
+	uint64_t n_rows;
+	uint64_t n_closed; /* only the caller changes it, with lock held */
+
+	pthread_t packer;
+	bool has_packer;
+	pthread_mutex_t lock; /* for what follows, and n_closed */
+	pthread_cond_t changed;
+	uint64_t n_packed;
+	bool is_last; /* no more blocks will be closed */
+	int result; /* of the packer: 0 or what went wrong, in err */
+	struct err err;
+};
+
+/* ---- packing: the other thread ---- */
+
+static void birth_column(const struct row_block *b, enum store_column c, uint64_t *ret)
+{
+	for (uint32_t i = 0; i < b->n_rows; i++) {
+		const struct row_birth *r = &b->birth[i];
+
+		switch (c) {
+		case STORE_BIRTH_NS:
+			ret[i] = r->birth_ns;
+			break;
+		case STORE_SIZE_BYTES:
+			ret[i] = r->size_bytes;
+			break;
+		case STORE_ADDR:
+			ret[i] = r->addr;
+			break;
+		case STORE_STACK:
+			ret[i] = r->stack;
+			break;
+		case STORE_THREAD:
+			ret[i] = r->thread;
+			break;
+		case STORE_EXTRA_BYTES:
+			ret[i] = r->extra_bytes;
+			break;
+		default:
+			ret[i] = r->marker;
+			break;
+		}
+	}
+}
+
+static const enum store_column birth_columns[] = {
+	STORE_BIRTH_NS, STORE_SIZE_BYTES,  STORE_ADDR,   STORE_STACK,
+	STORE_THREAD,   STORE_EXTRA_BYTES, STORE_MARKER,
+};
+
+static int put_births(struct rows *r, uint64_t block, const struct row_block *b, uint64_t *column,
+		      struct err *err)
+{
+	int n = 0;
+
+	for (size_t i = 0; n == 0 && i < ARRAY_LEN(birth_columns); i++) {
+		birth_column(b, birth_columns[i], column);
+		n = store_writer_put_block(r->writer, birth_columns[i], block, column, b->n_rows,
+					   err);
+	}
+	return n;
+}
+
+/* is_final: no end of a row in it can come any more. */
+static int pack(struct rows *r, uint64_t block, const struct row_block *b, bool is_final,
+		struct err *err)
+{
+	uint64_t *column = row_scratch_column(r->scratch);
+	int n = put_births(r, block, b, column, err);
+
+	if (n < 0)
+		return n;
+	if (is_final || b->n_ended == b->n_rows)
+		return row_scratch_put_ends(r->scratch, r->writer, block, b->end, b->n_rows, err);
+	return row_scratch_save(r->scratch, block, b->end, b->n_rows, err);
+}
+
+static void *run_packer(void *arg)
+{
+	struct rows *r = arg;
+	int n = 0;
+
+	pthread_mutex_lock(&r->lock);
+	for (;;) {
+		uint64_t block = r->n_packed;
+		bool is_last;
+
+		while (r->n_closed == r->n_packed && !r->is_last)
+			pthread_cond_wait(&r->changed, &r->lock);
+		if (r->n_closed == r->n_packed)
+			break;
+		is_last = r->is_last;
+		pthread_mutex_unlock(&r->lock);
+		if (n == 0)
+			n = pack(r, block, r->ring[block % RING_BLOCKS], is_last, &r->err);
+		pthread_mutex_lock(&r->lock);
+		r->result = n;
+		r->n_packed++;
+		pthread_cond_broadcast(&r->changed);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return NULL;
+}
+
+/* ---- making: the caller ---- */
+
+int rows_create(struct store_writer *writer, const char *folder, struct rows **ret, struct err *err)
+{
+	struct rows *r = calloc(1, sizeof(*r));
+	int n;
+
+	if (!r)
+		return err_set_memory(err, sizeof(*r));
+	r->writer = writer;
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_cond_init(&r->changed, NULL);
+	n = late_create(folder, &r->late, err);
+	if (n == 0)
+		n = row_scratch_create(folder, &r->scratch, err);
+	if (n == 0) {
+		n = pthread_create(&r->packer, NULL, run_packer, r);
+		r->has_packer = n == 0;
+		if (n != 0)
+			n = err_set_errno(err, n, "no thread can be started");
+	}
+	if (n < 0) {
+		rows_destroy(r);
+		return n;
+	}
+	*ret = r;
+	return 0;
+}
+
+/* Lets the packer do what it was given, and waits for it. */
+static void stop_packer(struct rows *r)
+{
+	if (!r->has_packer)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->is_last = true;
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+	pthread_join(r->packer, NULL);
+	r->has_packer = false;
+}
+
+void rows_destroy(struct rows *r)
+{
+	if (!r)
+		return;
+	stop_packer(r);
+	for (size_t i = 0; i < RING_BLOCKS; i++)
+		free(r->ring[i]);
+	row_scratch_destroy(r->scratch);
+	late_destroy(r->late);
+	pthread_cond_destroy(&r->changed);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}
+
+uint64_t rows_count(const struct rows *r)
+{
+	return r->n_rows;
+}
+
+static int packer_result(struct rows *r, struct err *err)
+{
+	if (r->result < 0 && err)
+		*err = r->err;
+	return r->result;
+}
+
+/* Makes room for a block: the oldest of the window goes to the packer, and the place in the ring
+ * that the new one takes must have been packed. */
+static int begin_block(struct rows *r, uint64_t block, struct err *err)
+{
+	struct row_block **place = &r->ring[block % RING_BLOCKS];
+	int n;
+
+	pthread_mutex_lock(&r->lock);
+	if (block - r->n_closed >= ROWS_WINDOW_BLOCKS) {
+		r->n_closed++;
+		pthread_cond_broadcast(&r->changed);
+	}
+	while (block >= RING_BLOCKS && r->n_packed <= block - RING_BLOCKS)
+		pthread_cond_wait(&r->changed, &r->lock);
+	n = packer_result(r, err);
+	pthread_mutex_unlock(&r->lock);
+	if (n < 0)
+		return n;
+	if (!*place)
+		*place = malloc(sizeof(**place));
+	if (!*place)
+		return err_set_memory(err, sizeof(**place));
+	(*place)->n_rows = (*place)->n_ended = 0;
+	return 0;
+}
+
+int rows_add(struct rows *r, const struct row_birth *birth, uint32_t flags, struct err *err)
+{
+	uint64_t block = r->n_rows / STORE_BLOCK_ROWS;
+	struct row_block *b;
+
+	if (r->n_rows % STORE_BLOCK_ROWS == 0) {
+		int n = begin_block(r, block, err);
+
+		if (n < 0)
+			return n;
+	}
+	b = r->ring[block % RING_BLOCKS];
+	b->birth[b->n_rows] = *birth;
+	b->end[b->n_rows] = (struct row_end){.flags = flags};
+	b->n_rows++;
+	r->n_rows++;
+	return 0;
+}
+
+static void merge_end(struct row_end *at, const struct row_end *more)
+{
+	at->flags |= more->flags;
+	if (more->lifetime_ns) {
+		at->lifetime_ns = more->lifetime_ns;
+		at->free_stack = more->free_stack;
+		at->free_thread = more->free_thread;
+	}
+	if (more->chain) {
+		at->chain = more->chain;
+		at->chain_position = more->chain_position;
+	}
+}
+
+int rows_set_end(struct rows *r, uint64_t row, const struct row_end *end, struct err *err)
+{
+	uint64_t block = row / STORE_BLOCK_ROWS;
+	struct row_block *b;
+
+	ASSERT(row < r->n_rows);
+	if (unlikely(block < r->n_closed))
+		return late_add(r->late, row, end, err);
+	b = r->ring[block % RING_BLOCKS];
+	b->n_ended += end->lifetime_ns != 0;
+	merge_end(&b->end[row % STORE_BLOCK_ROWS], end);
+	return 0;
+}
+
+/* ---- the end ---- */
+
+/* Applies the late ends of one bin to the blocks of it that are in the scratch file. */
+static int finish_bin(struct rows *r, uint64_t bin, uint64_t n_blocks, struct err *err)
+{
+	uint64_t first = bin * LATE_BIN_BLOCKS;
+	uint64_t last = first + LATE_BIN_BLOCKS < n_blocks ? first + LATE_BIN_BLOCKS : n_blocks;
+	const struct late_end *late = NULL;
+	struct row_end *end = r->ring[0]->end;
+	size_t n_late = 0, at = 0;
+	int n = late_read(r->late, bin, &late, &n_late, err);
+
+	for (uint64_t block = first; n == 0 && block < last; block++) {
+		uint32_t first_row = (uint32_t)(block - first) * STORE_BLOCK_ROWS;
+		uint32_t n_rows = 0;
+
+		if (!row_scratch_has(r->scratch, block)) {
+			while (at < n_late && late[at].row - first_row < STORE_BLOCK_ROWS)
+				at++;
+			continue;
+		}
+		n = row_scratch_load(r->scratch, block, end, &n_rows, err);
+		if (n < 0)
+			break;
+		for (; at < n_late && late[at].row - first_row < STORE_BLOCK_ROWS; at++)
+			merge_end(&end[late[at].row - first_row], &late[at].end);
+		n = row_scratch_put_ends(r->scratch, r->writer, block, end, n_rows, err);
+	}
+	return n;
+}
+
+int rows_finish(struct rows *r, struct err *err)
+{
+	uint64_t n_blocks = (r->n_rows + STORE_BLOCK_ROWS - 1) / STORE_BLOCK_ROWS;
+	uint64_t n_early;
+	int n = 0;
+
+	pthread_mutex_lock(&r->lock);
+	n_early = r->n_closed; /* the others are packed now, when all of their ends are known */
+	while (r->n_packed < n_early)
+		pthread_cond_wait(&r->changed, &r->lock);
+	r->is_last = true;
+	r->n_closed = n_blocks;
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+	stop_packer(r);
+	n = packer_result(r, err);
+	for (uint64_t bin = 0; n == 0 && bin * LATE_BIN_BLOCKS < n_early; bin++)
+		n = finish_bin(r, bin, n_early, err);
+	return n;
+}

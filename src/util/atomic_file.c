@@ -1,0 +1,335 @@
+/* util/atomic_file.c - see atomic_file.h. */
+#include "util/atomic_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES (256u * 1024)
+#define MAX_NAMED 16 /* temporary files with a name, at a time */
+#define NO_SLOT (-1)
+
+struct atomic_file {
+	char *path; /* the target, symbolic links followed */
+	int fd;
+	int slot; /* in named[], or NO_SLOT: the file has no name */
+	mode_t mode;
+	unsigned flags;
+	uint8_t *buffer; /* BUFFER_BYTES; what comes behind written_bytes */
+	size_t n_buffered;
+	uint64_t written_bytes;
+};
+
+/* Names to remove when a signal ends us. state: 0 free, 1 being filled, 2 the name counts. A slot
+ * is set to 2 before its file is made and back only after the file is gone or renamed. */
+static struct {
+	atomic_int state;
+	char name[PATH_MAX];
+} named[MAX_NAMED];
+
+void atomic_file_cleanup(void)
+{
+	for (size_t i = 0; i < MAX_NAMED; i++) {
+		if (atomic_load(&named[i].state) == 2)
+			unlink(named[i].name);
+	}
+}
+
+static void on_signal(int sig)
+{
+	atomic_file_cleanup();
+	raise(sig); /* its default meaning is back (SA_RESETHAND): ends us on return */
+}
+
+static void install_handlers(void)
+{
+	static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND}, old;
+
+	sigfillset(&action.sa_mask);
+	for (size_t i = 0; i < ARRAY_LEN(ending); i++) {
+		if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+			sigaction(ending[i], &action, NULL);
+	}
+	/* a limit on file sizes is to be an error of write(), with our words, not a death */
+	if (sigaction(SIGXFSZ, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+		signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Takes a slot and writes the name of a new temporary file for path into it. */
+static int take_slot(const char *path)
+{
+	static atomic_uint counter;
+	const char *slash = strrchr(path, '/');
+	int folder_bytes = slash ? (int)(slash + 1 - path) : 0;
+
+	for (int i = 0; i < MAX_NAMED; i++) {
+		int is_free = 0, len;
+
+		if (!atomic_compare_exchange_strong(&named[i].state, &is_free, 1))
+			continue;
+		/* the name of the target may be as long as names can be: 200 bytes will do */
+		len = snprintf(named[i].name, PATH_MAX, "%.*s.%.200s.%ld.%u.tmp", folder_bytes,
+			       path, path + folder_bytes, (long)getpid(),
+			       atomic_fetch_add(&counter, 1));
+		if (len >= PATH_MAX) {
+			atomic_store(&named[i].state, 0);
+			errno = ENAMETOOLONG;
+			return NO_SLOT;
+		}
+		atomic_store(&named[i].state, 2);
+		return i;
+	}
+	errno = EMFILE;
+	return NO_SLOT;
+}
+
+static void give_slot(int slot)
+{
+	if (slot != NO_SLOT)
+		atomic_store(&named[slot].state, 0);
+}
+
+/* The path that is to be replaced: where symbolic links lead to. */
+static int find_target(const char *path, char **ret, struct err *err)
+{
+	struct stat st;
+	char *real;
+
+	if (path[0] == 0)
+		return err_set(err, ERR_USAGE, "the name of the output is empty");
+	if (stat(path, &st) < 0) {
+		if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+			return err_set(err, ERR_REFUSED,
+				       "%s: is a symbolic link that leads nowhere; remove it "
+				       "or name another output",
+				       path);
+		real = strdup(path);
+	} else if (!S_ISREG(st.st_mode)) {
+		return err_set(err, ERR_REFUSED,
+			       "%s: exists and is not a regular file; name another output", path);
+	} else {
+		real = realpath(path, NULL);
+	}
+	if (!real)
+		return err_set_errno(err, errno, "%s: cannot be examined", path);
+	*ret = real;
+	return 0;
+}
+
+/* A file without a name in the folder of the target; false where there is no such thing. */
+static bool open_unnamed(struct atomic_file *f)
+{
+	char folder[PATH_MAX], link[64];
+	const char *slash = strrchr(f->path, '/');
+	size_t len = slash ? (size_t)(slash - f->path) : 0;
+
+	if (len >= sizeof(folder) || (f->flags & ATOMIC_FILE_NAMED))
+		return false;
+	memcpy(folder, f->path, len);
+	folder[len] = 0;
+	f->fd = open(len ? folder : slash ? "/" : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, f->mode);
+	if (f->fd < 0)
+		return false;
+	/* /proc is needed to give it a name at the end */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
+	if (access(link, F_OK) == 0)
+		return true;
+	close(f->fd);
+	f->fd = -1;
+	return false;
+}
+
+static int open_named(struct atomic_file *f, struct err *err)
+{
+	f->slot = take_slot(f->path);
+	if (f->slot == NO_SLOT)
+		return err_set_errno(err, errno, "%s: cannot be written", f->path);
+	unlink(named[f->slot].name); /* of a process long gone that had our number */
+	f->fd = open(named[f->slot].name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, f->mode);
+	if (f->fd < 0)
+		return err_set_errno(err, errno, "%s: cannot be written", f->path);
+	return 0;
+}
+
+int atomic_file_create(const char *path, mode_t mode, unsigned flags, struct atomic_file **ret,
+		       struct err *err)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct atomic_file *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f)
+		return err_set_memory(err, sizeof(*f));
+	*f = (struct atomic_file){.fd = -1, .slot = NO_SLOT, .mode = mode, .flags = flags};
+	f->buffer = malloc(BUFFER_BYTES);
+	r = f->buffer ? find_target(path, &f->path, err) : err_set_memory(err, BUFFER_BYTES);
+	if (r == 0 && (flags & ATOMIC_FILE_KEEP_EXISTING) && access(f->path, F_OK) == 0)
+		r = err_set(err, ERR_REFUSED, "%s: exists already", path);
+	if (r == 0) {
+		pthread_once(&once, install_handlers);
+		r = open_unnamed(f) ? 0 : open_named(f, err);
+	}
+	if (r < 0) {
+		atomic_file_discard(f);
+		return r;
+	}
+	*ret = f;
+	return 0;
+}
+
+static int write_at(struct atomic_file *f, uint64_t offset, const void *data, size_t len,
+		    struct err *err)
+{
+	size_t done = 0;
+
+	if (offset > INT64_MAX || len > INT64_MAX - offset)
+		return err_set(err, ERR_LIMIT, "%s: offset %" PRIu64 " is beyond any file", f->path,
+			       offset);
+	while (done < len) {
+		ssize_t n = pwrite(f->fd, (const uint8_t *)data + done, len - done,
+				   (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return err_set_errno(err, n < 0 ? errno : ENOSPC,
+					     "%s: cannot be written at offset %" PRIu64, f->path,
+					     offset + done);
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int atomic_file_flush(struct atomic_file *f, struct err *err)
+{
+	int r = write_at(f, f->written_bytes, f->buffer, f->n_buffered, err);
+
+	if (r < 0)
+		return r;
+	f->written_bytes += f->n_buffered;
+	f->n_buffered = 0;
+	return 0;
+}
+
+int atomic_file_append(struct atomic_file *f, const void *data, size_t len, struct err *err)
+{
+	int r;
+
+	if (len > BUFFER_BYTES - f->n_buffered) {
+		r = atomic_file_flush(f, err);
+		if (r < 0)
+			return r;
+	}
+	if (len >= BUFFER_BYTES) {
+		r = write_at(f, f->written_bytes, data, len, err);
+		if (r == 0)
+			f->written_bytes += len;
+		return r;
+	}
+	if (len > 0)
+		memcpy(f->buffer + f->n_buffered, data, len);
+	f->n_buffered += len;
+	return 0;
+}
+
+int atomic_file_pwrite(struct atomic_file *f, uint64_t offset, const void *data, size_t len,
+		       struct err *err)
+{
+	int r = atomic_file_flush(f, err);
+
+	if (r == 0)
+		r = write_at(f, offset, data, len, err);
+	if (r == 0 && offset + len > f->written_bytes)
+		f->written_bytes = offset + len;
+	return r;
+}
+
+uint64_t atomic_file_size(const struct atomic_file *f)
+{
+	return f->written_bytes + f->n_buffered;
+}
+
+int atomic_file_fd(const struct atomic_file *f)
+{
+	return f->fd;
+}
+
+/* Gives a file without a name the given one, which must be free. */
+static int link_unnamed(const struct atomic_file *f, const char *name)
+{
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
+	return linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+}
+
+/* Into the place of the target, but only if there is none. */
+static int place_new(struct atomic_file *f)
+{
+	int n = f->slot == NO_SLOT ? link_unnamed(f, f->path) : link(named[f->slot].name, f->path);
+
+	if (n == 0 && f->slot != NO_SLOT)
+		unlink(named[f->slot].name);
+	return n;
+}
+
+static int place_over(struct atomic_file *f)
+{
+	if (f->slot == NO_SLOT) {
+		f->slot = take_slot(f->path);
+		if (f->slot == NO_SLOT)
+			return -1;
+		unlink(named[f->slot].name);
+		if (link_unnamed(f, named[f->slot].name) < 0)
+			return -1;
+	}
+	return rename(named[f->slot].name, f->path);
+}
+
+int atomic_file_commit(struct atomic_file *f, struct err *err)
+{
+	int r = atomic_file_flush(f, err);
+	int n;
+
+	if (r < 0)
+		goto out;
+	n = f->flags & ATOMIC_FILE_KEEP_EXISTING ? place_new(f) : place_over(f);
+	if (n < 0) {
+		r = err_set_errno(err, errno, "%s: cannot be put in place", f->path);
+		goto out;
+	}
+	give_slot(f->slot); /* the name is gone: nothing to remove any more */
+	f->slot = NO_SLOT;
+	/* some file systems tell here what they could not write */
+	if (close(f->fd) < 0 && errno != EINTR)
+		r = err_set_errno(err, errno, "%s: cannot be written", f->path);
+	f->fd = -1;
+out:
+	atomic_file_discard(f);
+	return r;
+}
+
+void atomic_file_discard(struct atomic_file *f)
+{
+	if (!f)
+		return;
+	if (f->slot != NO_SLOT) {
+		unlink(named[f->slot].name);
+		give_slot(f->slot);
+	}
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->path);
+	free(f->buffer);
+	free(f);
+}

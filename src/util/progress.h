@@ -1,0 +1,68 @@
+/* util/progress.h - how far a long job is, on the user's terminal.
+ *
+ *	progress_start(&p, "reading app.dat", n_bytes, PROGRESS_BYTES);
+ *	while (...)
+ *		progress_set(&p, done);
+ *	progress_end(&p);
+ *
+ * One line on stderr with a bar, percent, rate and remaining time:
+ *	reading app.dat [#######---------]  43%  212 MiB/s  0:42 left
+ * Shown only when stderr is a terminal that can erase a line (not TERM=dumb), we are in its
+ * foreground and progress_disable() was not called; first after half a second, so short jobs show
+ * nothing; redrawn at most ten times a second. progress_end() erases it: call it before printing
+ * anything else.
+ * Threads: one at a time per struct progress, and one struct progress at a time on the terminal.
+ */
+#ifndef UTIL_PROGRESS_H
+#define UTIL_PROGRESS_H
+
+#include "base/compiler.h"
+
+#define PROGRESS_LABEL_BYTES 96
+
+enum progress_unit {
+	PROGRESS_BYTES, /* 212 MiB/s */
+	PROGRESS_EVENTS, /* 3.1 M events/s */
+};
+
+struct progress {
+	char label[PROGRESS_LABEL_BYTES]; /* without control characters */
+	uint64_t total; /* 0: not known; then there is no bar */
+	uint64_t done;
+	uint64_t start_ns;
+	uint64_t looked_ns; /* when the clock was read last */
+	uint64_t drawn_ns; /* 0: not on the screen */
+	uint64_t drawn_done;
+	double per_second; /* smoothed; 0 before the second drawing */
+	uint32_t n_skip; /* calls of progress_set() between two looks at the clock */
+	uint32_t n_left; /* of these */
+	bool is_on;
+	enum progress_unit unit;
+};
+
+/* Nothing is shown from now on, whatever the terminal: --quiet. */
+void progress_disable(void);
+
+/* label is copied. total is in units; 0 when it is not known. */
+void progress_start(struct progress *p, const char *label, uint64_t total, enum progress_unit unit);
+
+/* Looks at the clock and draws when it is time. For progress_set(). */
+void progress_look(struct progress *p);
+
+/* done units of total are behind us. Costs a nanosecond: may be called for each event. */
+static inline void progress_set(struct progress *p, uint64_t done)
+{
+	p->done = done;
+	if (unlikely(p->is_on) && p->n_left-- == 0)
+		progress_look(p);
+}
+
+static inline void progress_add(struct progress *p, uint64_t more)
+{
+	progress_set(p, p->done + more);
+}
+
+/* Erases the line. Also for a zeroed struct, and more than once. */
+void progress_end(struct progress *p);
+
+#endif
