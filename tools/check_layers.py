@@ -20,7 +20,7 @@ MAY = {  # folder of src/: folders it may include besides itself
 # recorder only from outside.
 OUTSIDE = {
     "tests/harness": "harness", "tests/programs": "", "tests/truth": "",
-    "tests/e2e": "base format util ingest", "bench": " ".join(MAY),
+    "tests/e2e": "base format util ingest symbol", "bench": " ".join(MAY),
 }
 # Tests that write with the one world and read with the other.
 JOINED = {

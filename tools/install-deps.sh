@@ -15,6 +15,9 @@ packages() {
 	build pkg-config pkg-config
 	build python3 python3
 	build liblz4-dev lib:liblz4.a
+	build libelf-dev lib:libelf.so
+	build liblzma-dev lib:liblzma.so
+	build libiberty-dev lib:libiberty.a
 	build libcmocka-dev lib:libcmocka.so
 	test clang clang
 	test libclang-rt-14-dev rt:libclang_rt.fuzzer-$(uname -m).a

@@ -17,6 +17,7 @@ static const struct {
 	const char *summary;
 } commands[] = {
 	{"run", cmd_run, "start a program and record what it allocates"},
+	{"report", cmd_report, "tell where the memory went"},
 	{"info", cmd_info, "tell what is in a recording"},
 	{"dump", cmd_dump, "print the events of a recording as JSON lines"},
 };

@@ -1,0 +1,147 @@
+/* symbol/dwarf_abbrev.c - the tables that say which attributes a DIE has. See dwarf_i.h. */
+#include <stdlib.h>
+
+#include "symbol/dwarf_const_i.h"
+#include "symbol/dwarf_i.h"
+#include "util/vec.h"
+
+/* Real DIEs have some 20. The limit keeps DIEs of many attributes without bytes from taking for
+ * ever. */
+#define MAX_SPECS 256
+
+/* One attribute specification; false at the end of the list or when it makes no sense. */
+static bool read_spec(struct cursor *c, struct abbrev_spec *spec)
+{
+	uint64_t name = cursor_uleb(c), form = cursor_uleb(c);
+
+	spec->implicit = form == DW_FORM_implicit_const ? cursor_sleb(c) : 0;
+	if (c->failed || (name == 0 && form == 0))
+		return false;
+	if (form > UINT16_MAX) {
+		c->failed = true;
+		return false;
+	}
+	spec->name = name > UINT16_MAX ? 0 : (uint16_t)name; /* none of ours */
+	spec->form = (uint16_t)form;
+	return true;
+}
+
+/* Reads one declaration; *is_end after the last. */
+static int read_abbrev(const struct dwarf_unit *u, struct cursor *c, struct abbrev_table *t,
+		       bool *is_end, struct err *err)
+{
+	struct abbrev ab = {.code = cursor_uleb(c), .first_spec = (uint32_t)t->n_specs};
+	struct abbrev_spec spec;
+	uint64_t tag;
+	int r, n;
+
+	*is_end = c->failed || ab.code == 0;
+	if (*is_end)
+		return 0;
+	tag = cursor_uleb(c);
+	ab.tag = tag > UINT16_MAX ? 0 : (uint16_t)tag;
+	ab.has_children = cursor_u8(c) != 0;
+	while (read_spec(c, &spec)) {
+		if (++ab.n_specs > MAX_SPECS || t->n_specs >= UINT32_MAX) {
+			c->failed = true;
+			break;
+		}
+		r = vec_reserve(&t->spec, &t->cap_specs, t->n_specs + 1, sizeof(spec), err);
+		if (r < 0)
+			return r;
+		t->spec[t->n_specs++] = spec;
+		n = dwarf_form_bytes(spec.form, u);
+		ab.fixed_bytes = n < 0 || ab.fixed_bytes < 0 ? -1 : ab.fixed_bytes + n;
+	}
+	if (c->failed) {
+		*is_end = true;
+		return 0;
+	}
+	r = vec_reserve(&t->abbrev, &t->cap, t->n + 1, sizeof(ab), err);
+	if (r < 0)
+		return r;
+	t->abbrev[t->n++] = ab;
+	return 0;
+}
+
+static int by_code(const void *a, const void *b)
+{
+	const struct abbrev *x = a, *y = b;
+
+	return (x->code > y->code) - (x->code < y->code);
+}
+
+static int read_table(const struct dwarf_unit *u, struct abbrev_table *t, struct err *err)
+{
+	struct view v = u->file->sect[SECT_ABBREV];
+	struct cursor c;
+	bool is_end = false;
+
+	if (u->abbrev_offset >= v.len)
+		return 0;
+	c = cursor_make(v.data + u->abbrev_offset, v.len - u->abbrev_offset);
+	while (!is_end) {
+		int r = read_abbrev(u, &c, t, &is_end, err);
+
+		if (r < 0)
+			return r;
+	}
+	t->is_dense = true;
+	for (size_t i = 0; i < t->n && t->is_dense; i++)
+		t->is_dense = t->abbrev[i].code == i + 1;
+	if (!t->is_dense && t->n > 0)
+		qsort(t->abbrev, t->n, sizeof(*t->abbrev), by_code);
+	return 0;
+}
+
+int dwarf_abbrevs_get(struct dwarf_unit *u, struct abbrev_table **ret, struct err *err)
+{
+	struct dwarf_file *f = u->file;
+	/* The sizes that fixed_bytes counts in differ by these. */
+	uint64_t key = u->abbrev_offset << 3 | (u->offset_bytes == 8) << 2 |
+		       (u->addr_bytes == 8) << 1 | (u->version == 2);
+	struct abbrev_table *t;
+	uint64_t *slot;
+	int r;
+
+	r = map_add(&f->abbrev_by_offset, key, &slot, NULL, err);
+	if (r < 0)
+		return r;
+	if (*slot) {
+		*ret = f->abbrevs[*slot - 1];
+		return 0;
+	}
+	r = vec_reserve(&f->abbrevs, &f->cap_abbrevs, f->n_abbrevs + 1, sizeof(t), err);
+	if (r < 0)
+		return r;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return err_set_memory(err, sizeof(*t));
+	r = read_table(u, t, err);
+	if (r < 0) {
+		dwarf_abbrevs_destroy(t);
+		return r;
+	}
+	f->abbrevs[f->n_abbrevs++] = t;
+	*slot = f->n_abbrevs;
+	*ret = t;
+	return 0;
+}
+
+const struct abbrev *dwarf_abbrev_find(const struct abbrev_table *t, uint64_t code)
+{
+	struct abbrev key = {.code = code};
+
+	if (t->is_dense)
+		return code - 1 < t->n ? &t->abbrev[code - 1] : NULL;
+	return bsearch(&key, t->abbrev, t->n, sizeof(key), by_code);
+}
+
+void dwarf_abbrevs_destroy(struct abbrev_table *t)
+{
+	if (!t)
+		return;
+	free(t->abbrev);
+	free(t->spec);
+	free(t);
+}
