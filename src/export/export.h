@@ -6,7 +6,7 @@
  *	r = export_write(f, query, &o, out, &err);
  *
  * Every format honours the filter of the query. Memory: formats that write rows stream and need
- * a fixed amount (beyond it they use unlinked temporary files, see export/timed.h); formats that
+ * a fixed amount (beyond it they use temporary files without names, see export/timed.h); formats that
  * write groups need memory for the stacks, never for the rows.
  *
  * Nothing is written before the filter has been found to be good, so a caller may answer "400" to
@@ -43,6 +43,7 @@ struct export_options {
 	const char *title; /* name of the recording, for headings; NULL: the executable's */
 	enum export_cost cost;
 	bool is_inverted; /* trees and flame graphs: innermost frame at the root */
+	const char *temp_folder; /* for what does not fit into memory; NULL: $TMPDIR or /var/tmp */
 	double min_share; /* flame graph, trees: leave out less than this part (0.0005); 0: default */
 };
 

@@ -206,7 +206,8 @@ static int put_file(struct dhat *d, const struct export_options *o, uint64_t pea
 int export_dhat(struct query *q, const struct export_options *o, FILE *out, struct err *err)
 {
 	struct dhat d = {.err = err, .end_ns = store_facts(o->context->store)->duration_ns};
-	const struct timed_calls calls = {o->context->store, born, released, &d};
+	const struct timed_calls calls = {o->context->store, export_temp_folder(o), born, released,
+					  &d};
 	struct query_peak peak;
 	size_t n_codes;
 	int r = export_stacks_init(&d.stacks, q, o, err);

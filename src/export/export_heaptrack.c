@@ -313,7 +313,8 @@ int export_heaptrack(struct query *q, const struct export_options *o, FILE *out,
 {
 	struct heaptrack h = {
 		.out = out, .err = err, .store = o->context->store, .frames = o->context->frames};
-	const struct timed_calls calls = {o->context->store, born, released, &h};
+	const struct timed_calls calls = {o->context->store, export_temp_folder(o), born, released,
+					  &h};
 	const struct store_facts *facts = store_facts(h.store);
 	int r = prepare(&h, q, o);
 

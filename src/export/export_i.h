@@ -45,6 +45,8 @@ int export_stacks_codes(struct export_stacks *s, uint32_t stack, struct err *err
 /* A row whose stacks exist: those of a damaged store may be any number, and become 0. */
 struct query_row export_clean_row(const struct store *s, const struct query_row *row);
 
+const char *export_temp_folder(const struct export_options *o);
+
 /* 0 when there is no such thread. */
 uint64_t export_tid(const struct store *s, uint32_t thread);
 

@@ -156,11 +156,12 @@ static int released(void *user, uint64_t at_ns, const struct timed_tag *tag)
 /* One walk over all operations. */
 static int walk(struct replay *p, struct query *q, const struct export_options *o)
 {
-	const struct timed_calls calls = {o->context->store, born, released, p};
+	const struct timed_calls calls = {o->context->store, export_temp_folder(o), born, released,
+					  p};
 	uint64_t end_ns = store_facts(o->context->store)->duration_ns;
 	int r;
 
-	slots_init(&p->slots);
+	slots_init(&p->slots, export_temp_folder(o));
 	p->n_moved = 0;
 	p->depth = 0;
 	p->stack = 0;
@@ -221,7 +222,7 @@ int export_replay(struct query *q, const struct export_options *o, FILE *out, st
 	struct replay p = {.err = err};
 	int r;
 
-	slots_init(&p.slots);
+	slots_init(&p.slots, export_temp_folder(o));
 	p.stacks.store = o->context->store;
 	r = query_groups(q, QUERY_BY_STACK, &p.stacks.groups, err); /* no names are needed */
 	if (r < 0)

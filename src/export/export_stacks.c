@@ -109,6 +109,15 @@ uint64_t export_tid(const struct store *s, uint32_t thread)
 	return thread < n ? t[thread].tid : 0;
 }
 
+const char *export_temp_folder(const struct export_options *o)
+{
+	const char *folder = getenv("TMPDIR");
+
+	if (o->temp_folder)
+		return o->temp_folder;
+	return folder && folder[0] ? folder : "/var/tmp"; /* /tmp may lie in memory */
+}
+
 void export_stacks_fini(struct export_stacks *s)
 {
 	query_groups_fini(&s->groups);

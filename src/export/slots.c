@@ -5,14 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "export/temp_file.h"
+#include "util/temp_file.h"
 #include "util/vec.h"
 
 #define CHUNK_BYTES (SLOTS_CHUNK * sizeof(uint64_t))
 
-void slots_init(struct slots *s)
+void slots_init(struct slots *s, const char *temp_folder)
 {
-	*s = (struct slots){.fd = -1};
+	*s = (struct slots){.fd = -1, .temp_folder = temp_folder};
 }
 
 void slots_fini(struct slots *s)
@@ -20,7 +20,7 @@ void slots_fini(struct slots *s)
 	free(s->free);
 	if (s->fd >= 0)
 		close(s->fd);
-	slots_init(s);
+	slots_init(s, s->temp_folder);
 }
 
 int slots_take(struct slots *s, uint64_t *ret, struct err *err)
@@ -41,7 +41,7 @@ int slots_take(struct slots *s, uint64_t *ret, struct err *err)
 /* The earlier half goes to the file, always a whole chunk. */
 static int spill(struct slots *s, struct err *err)
 {
-	int r = s->fd < 0 ? temp_file_open(&s->fd, err) : 0;
+	int r = s->fd < 0 ? temp_file_create(s->temp_folder, &s->fd, err) : 0;
 
 	if (r == 0)
 		r = temp_file_write(s->fd, s->n_spilled * sizeof(uint64_t), s->free, CHUNK_BYTES,

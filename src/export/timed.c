@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "export/export_i.h"
-#include "export/temp_file.h"
+#include "util/temp_file.h"
 #include "util/vec.h"
 
 struct waiting {
@@ -153,7 +153,7 @@ static int spill(struct timed *t)
 	int e = 0;
 
 	if (t->fd < 0)
-		e = temp_file_open(&t->fd, t->err);
+		e = temp_file_create(t->calls->temp_folder, &t->fd, t->err);
 	if (e == 0)
 		e = vec_reserve(&t->run, &t->cap_runs, t->n_runs + 1, sizeof(*t->run), t->err);
 	if (e < 0)

@@ -1,8 +1,8 @@
 /* export/timed.h - the births and releases of a query's rows, in the order of time.
  *
  * Rows come ordered by birth; their releases wait in a heap until their time has come. When more
- * than a limit wait, the later half is sorted and moved to an unlinked temporary file ($TMPDIR,
- * else /tmp), and is merged from there. So memory is fixed, whatever the number of rows alive.
+ * than a limit wait, the later half is sorted and moved to a temporary file without a
+ * name, and is merged from there. So memory is fixed, whatever the number of rows alive.
  *
  * At equal times releases come before births, but never before the row's own birth.
  */
@@ -19,6 +19,7 @@ struct timed_tag {
 
 struct timed_calls {
 	const struct store *store;
+	const char *temp_folder;
 	/* A row is born: fills *tag. Its stacks exist, also in a damaged store. A negative result ends it all and is passed on. */
 	int (*born)(void *user, const struct query_row *row, struct timed_tag *tag);
 	/* It is released. */
