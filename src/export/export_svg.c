@@ -11,7 +11,7 @@
 #include "util/human.h"
 #include "util/utf8.h"
 
-#define MAX_NODES 200000u /* in the file; smaller ones are left out, and it says so */
+#define MAX_NODES 500000u /* in the file; smaller ones are left out, and it says so */
 #define STILL_SHARE 0.002 /* the first picture has frames from this part on: 2.4 of 1200 px */
 #define WIDTH 1200.0
 #define TOP 64u
