@@ -78,14 +78,13 @@ static int show(const char *path, const struct opened_options *how, const struct
 		struct err *err)
 {
 	struct opened opened = {0};
-	const char *notice[OPENED_MAX_NOTES];
-	struct report r = {.path = path, .options = o, .notice = notice};
+	struct report r = {.path = path, .options = o};
 	int n = opened_open(path, how, &opened, err);
 
 	if (n < 0)
 		return n;
 	for (size_t i = 0; i < opened.n_notes; i++)
-		notice[r.n_notices++] = opened.note[i];
+		args_complain("note: %s", opened.note[i]);
 	r.store = opened.store;
 	r.frames = opened.frames;
 	n = report_make(&r, err);

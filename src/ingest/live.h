@@ -13,7 +13,7 @@
 struct live_block {
 	uint64_t addr; /* never 0 */
 	uint64_t size_bytes; /* requested */
-	uint64_t ticks;
+	uint64_t at_ns; /* of the call, since the start */
 	uint64_t ordinal; /* of this thread's allocations and reallocations, from 0 */
 	uint64_t tag; /* the user's, see replay.h */
 	uint64_t chain; /* likewise; 0 at first */

@@ -73,7 +73,7 @@ static int add_event(struct stream *s, struct stream_batch *b, const struct merg
 		size = b->n_rare - 1;
 	}
 	b->call[b->n++] = (struct stream_call){
-		.order_ticks = m->order_ticks,
+		.at_ns = timebase_ns(&s->rec->time, m->order_ticks),
 		.addr = ev->addr,
 		.size_bytes = size,
 		.lane = m->lane,

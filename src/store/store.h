@@ -58,7 +58,7 @@ const char *store_end_name(unsigned end);
 
 /* ---- rows ---- */
 
-uint64_t store_n_rows(const struct store *s);
+uint64_t store_n_rows(const struct store *s); /* 0 in a store that was made without rows */
 uint64_t store_n_blocks(const struct store *s); /* of each column */
 
 /* Rows of a block: STORE_BLOCK_ROWS but for the last. */

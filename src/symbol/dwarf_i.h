@@ -98,7 +98,8 @@ struct dwarf_unit {
 	uint16_t version;
 	uint8_t offset_bytes, addr_bytes, type;
 	uint8_t language; /* DW_LANG_x, 0 when above 255 */
-	bool is_opened, has_stmt_list, has_searched_split, is_gnu_split;
+	bool is_opened, has_stmt_list, has_searched_split;
+	bool has_no_ranges; /* its first DIE does not tell (all of) where its code is */
 };
 
 /* An attribute as it stands in the file; the dwarf_attr_x() functions make sense of it. */
@@ -247,7 +248,9 @@ void split_search_fini(struct split_search *s);
 struct dwarf {
 	struct dwarf_file main, alt;
 	bool has_read;
-	struct dwarf_rows rows; /* items are indexes of main.unit */
+	bool has_all_ranges; /* also those of units that do not tell them in their first DIE */
+	struct dwarf_ranges ranges; /* of the units */
+	struct dwarf_rows rows; /* items are indexes of main.unit; made of ranges */
 	size_t index_bytes; /* of all units' indexes */
 	struct split_search split;
 };

@@ -10,6 +10,7 @@
 #include "symbol/dwarf_i.h"
 #include "util/vec.h"
 
+#define ANONYMOUS "(anonymous)"
 #define MAX_DEPTH 256
 #define MAX_NAME_BYTES 4096
 #define OFFSET_BIAS 64 /* struct dwarf_ranges takes no small addresses */
@@ -58,7 +59,7 @@ static const char *default_name(uint16_t tag)
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_interface_type:
-		return "(anonymous)";
+		return ANONYMOUS;
 	default:
 		return NULL;
 	}
@@ -190,7 +191,12 @@ int dwarf_scope_name(struct dwarf_unit *u, uint64_t die, const char *name, char 
 	if (!put_before(buf, &at, name))
 		return 0;
 	for (; i != DWARF_NONE; i = u->scopes->scope[i].parent) { /* always a smaller index */
-		if (!put_before(buf, &at, "::") || !put_before(buf, &at, u->scopes->scope[i].name))
+		const char *scope = u->scopes->scope[i].name;
+
+		/* the class of a lambda has no name, and one function that everybody knows */
+		if (strcmp(scope, ANONYMOUS) == 0 && strcmp(buf + at, "operator()") == 0)
+			scope = "{lambda}";
+		if (!put_before(buf, &at, "::") || !put_before(buf, &at, scope))
 			return 0;
 	}
 	*ret = strdup(buf + at);

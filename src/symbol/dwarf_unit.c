@@ -152,7 +152,6 @@ static void take_attr(struct dwarf_unit *u, const struct dwarf_attr *a, struct f
 		break;
 	case DW_AT_GNU_dwo_name:
 	case DW_AT_dwo_name:
-		u->is_gnu_split = a->name == DW_AT_GNU_dwo_name;
 		die->dwo_name = *a;
 		break;
 	case DW_AT_GNU_dwo_id:
@@ -238,5 +237,7 @@ int dwarf_unit_open(struct dwarf_unit *u, struct dwarf_ranges *ranges, uint32_t 
 		u->low_pc = u->skeleton->low_pc;
 	else
 		dwarf_attr_address(u, &die.pc[0], &u->low_pc);
+	/* version 2 has no way to tell more than one range, and compilers tell only the first */
+	u->has_no_ranges = u->version == 2 || (!die.pc[1].form && !die.pc[2].form);
 	return ranges ? dwarf_ranges_read(u, die.pc, ranges, &like, err) : 0;
 }

@@ -373,7 +373,7 @@ class Names(mp.TestCase):
             self.assertIsNone(frame["source"])
         text = run_report(recording).stdout
         self.assertRegex(text, r"known_names\+0x[0-9a-f]+")
-        self.assertIn("no symbols", text, "it says what to do about it")
+        self.assertIn("no symbols for", text, "it says what to do about it")
 
     def plugin(self, options):
         library = self.dir / "libplugin.so"

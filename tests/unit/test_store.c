@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/store_synth.h"
 #include "store/seal.h"
 #include "store/store_i.h"
-#include "store_synth.h"
 
 static char folder[256];
 static char path[300];
