@@ -97,9 +97,9 @@ int query_rows(struct query *q, const struct query_page *page,
 
 /* ---- groups ---- */
 
-/* CODE to LINE go by one frame of each stack, its site: the innermost one that does not belong to
- * an allocator (operator new, __rust_alloc, strdup ...; the innermost one when all do). Inclusive
- * figures of functions: query_functions(). */
+/* CODE to LINE go by one frame of each stack, its site: the innermost one that belongs neither to an
+ * allocator nor to a run-time library (frame_class_is_folded()); the innermost one when all do.
+ * Inclusive figures of functions: query_functions(). */
 enum query_group_by {
 	QUERY_BY_STACK, /* key: stack */
 	QUERY_BY_FREE_STACK, /* key: stack that released; 0: not released, or not known */

@@ -320,7 +320,7 @@ static const struct query_name_frame *site_of_stack(const struct query *q, uint3
 
 		for (uint32_t i = n->code ? names->first[n->code] : 0;
 		     n->code && i < names->first[n->code + 1]; i++) {
-			if (!names->identity[names->frame[i].identity].is_allocator)
+			if (!names->identity[names->frame[i].identity].is_folded)
 				return &names->frame[i];
 			if (!innermost)
 				innermost = &names->frame[i];
