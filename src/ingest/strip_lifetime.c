@@ -53,7 +53,8 @@ struct loose_end {
 
 struct strip_lifetime {
 	bool has_threshold;
-	uint64_t threshold_ticks;
+	uint64_t threshold_ns;
+	const struct timebase *time; /* during the run */
 	struct map thread_at; /* number -> index in thread */
 	struct thread_bits *thread;
 	size_t n_threads;
@@ -295,10 +296,22 @@ static void on_alloc(void *user, struct live_block *a, const struct live_block *
 	}
 }
 
+/* Did the chain that ends here live for a shorter time than is kept? */
+static bool is_short(struct strip_lifetime *s, const struct live_block *a,
+		     const struct replay_release *how)
+{
+	uint64_t start_ns, end_ns;
+
+	if (!s->has_threshold)
+		return true;
+	start_ns = timebase_ns(s->time, a->tag ? get_link(s, a->tag)->first_ticks : a->ticks);
+	end_ns = timebase_ns(s->time, how->ticks);
+	return (end_ns > start_ns ? end_ns - start_ns : 0) < s->threshold_ns;
+}
+
 static void on_free(void *user, const struct live_block *a, const struct replay_release *how)
 {
 	struct strip_lifetime *s = user;
-	uint64_t first, lifetime_ticks;
 	bool is_dropped;
 
 	if (s->failed)
@@ -307,10 +320,7 @@ static void on_free(void *user, const struct live_block *a, const struct replay_
 		add_loose(s, a->addr, how);
 		return;
 	}
-	first = a->tag ? get_link(s, a->tag)->first_ticks : a->ticks;
-	lifetime_ticks = how->ticks > first ? how->ticks - first : 0;
-	is_dropped = !s->has_threshold || lifetime_ticks < s->threshold_ticks ||
-		     how->how == REPLAY_REPLACED;
+	is_dropped = is_short(s, a, how) || how->how == REPLAY_REPLACED;
 	if (is_dropped)
 		s->failed = drop_alloc(s, a, s->err);
 	if (is_dropped && how->how != REPLAY_REPLACED && !s->failed)
@@ -352,7 +362,8 @@ int strip_lifetime_create(struct recording *r, const struct strip_rule *rule,
 	s->err = err;
 	s->has_threshold = s->summary.has_threshold = rule->has_threshold;
 	s->summary.threshold_ns = rule->has_threshold ? rule->threshold_ns : 0;
-	s->threshold_ticks = timebase_ticks(&r->time, rule->threshold_ns);
+	s->threshold_ns = rule->threshold_ns;
+	s->time = &r->time;
 	n = spill_create(rule->scratch_folder, SCRATCH_MEMORY_BYTES, &s->bits, err);
 	if (n == 0)
 		n = spill_create(rule->scratch_folder, SCRATCH_MEMORY_BYTES, &s->links, err);
