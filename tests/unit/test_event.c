@@ -472,3 +472,49 @@ TEST(calls_of_the_program_are_told_from_the_rest)
 	CHECK(!event_is_call(EVENT_REALLOC_END) && !event_is_call(EVENT_STACK));
 	CHECK(!event_is_call(EVENT_MARKER) && !event_is_call(0xff));
 }
+
+/* What the decoder gives for a stream of any bytes; window: how far it can see at a time. */
+static size_t decode_stream(const uint8_t *bytes, size_t len, size_t window, struct event *ev,
+			    size_t max)
+{
+	struct event_decoder d;
+	size_t n = 0;
+
+	event_decoder_init(&d, &header, bytes, len);
+	while (n < max) {
+		d.in.len = d.in.pos + window < len ? d.in.pos + window : len;
+		memset(&ev[n], 0, sizeof(ev[n]));
+		if (event_decode(&d, &ev[n]) <= 0)
+			break;
+		n++;
+	}
+	return n;
+}
+
+TEST(the_fast_way_gives_what_the_careful_one_gives)
+{
+	static uint8_t bytes[4096];
+	static struct event fast[4096], careful[4096];
+	uint64_t random = 88172645463325252ull;
+	size_t n_all = 0;
+
+	for (unsigned round = 0; round < 3000; round++) {
+		size_t n;
+
+		for (size_t i = 0; i < sizeof(bytes); i++) {
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			bytes[i] = (uint8_t)(random >> 20);
+			if (random % 3 == 0) /* small values, so that stacks are often in range */
+				bytes[i] &= 0x3f & (random % 2 ? 0x38 : 0x3f);
+		}
+		/* 39 bytes are enough for any frequent event, but not for the fast way */
+		n = decode_stream(bytes, sizeof(bytes), 39, careful, ARRAY_LEN(careful));
+		n_all += n;
+		CHECK(decode_stream(bytes, sizeof(bytes), sizeof(bytes), fast, ARRAY_LEN(fast)) >=
+		      n);
+		CHECK_MEM_EQ(fast, careful, n * sizeof(*fast));
+	}
+	CHECK(n_all > 3000);
+}
