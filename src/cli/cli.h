@@ -5,6 +5,9 @@
 int cmd_cache(int argc, char **argv);
 int cmd_analyze_size(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
+int cmd_export(int argc, char **argv);
+int cmd_export_heaptrack(int argc, char **argv);
+int cmd_export_replay(int argc, char **argv);
 int cmd_extract(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_postprocess(int argc, char **argv);

@@ -174,6 +174,18 @@ static int get_store(struct opening *op, struct opened *ret, struct err *err)
 	struct err why = {0};
 	int n;
 
+	if (op->is_kept &&
+	    store_cache_find(op->path, &op->identity, &ret->store, &op->place, &why) == 0 &&
+	    ret->store) {
+		if (op->options->without_rows || store_has_rows(ret->store)) {
+			ret->is_from_cache = true;
+			return 0;
+		}
+		store_close(ret->store); /* it is made anew, with rows */
+		ret->store = NULL;
+		store_place_fini(&op->place);
+		op->place = (struct store_place){0};
+	}
 	if (find_kept(op, ret))
 		return 0;
 	if (!op->is_kept)
