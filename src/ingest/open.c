@@ -157,8 +157,7 @@ static bool find_kept(struct opening *op, struct opened *ret)
 	    !ret->store)
 		return false;
 	/* made without rows, and now they are needed: make it anew */
-	if (!op->options->without_rows && store_n_rows(ret->store) == 0 &&
-	    store_facts(ret->store)->n_rows > 0) {
+	if (!op->options->without_rows && !store_has_rows(ret->store)) {
 		store_close(ret->store);
 		ret->store = NULL;
 		store_place_fini(&op->place);
@@ -174,18 +173,6 @@ static int get_store(struct opening *op, struct opened *ret, struct err *err)
 	struct err why = {0};
 	int n;
 
-	if (op->is_kept &&
-	    store_cache_find(op->path, &op->identity, &ret->store, &op->place, &why) == 0 &&
-	    ret->store) {
-		if (op->options->without_rows || store_has_rows(ret->store)) {
-			ret->is_from_cache = true;
-			return 0;
-		}
-		store_close(ret->store); /* it is made anew, with rows */
-		ret->store = NULL;
-		store_place_fini(&op->place);
-		op->place = (struct store_place){0};
-	}
 	if (find_kept(op, ret))
 		return 0;
 	if (!op->is_kept)

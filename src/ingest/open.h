@@ -11,7 +11,6 @@
 
 struct opened_options {
 	bool no_cache; /* read the recording anew and keep nothing */
-	bool without_rows; /* questions on the whole recording only: see build.h */
 	bool without_rows; /* only figures of the whole recording will be asked for: faster */
 	bool use_debuginfod;
 	const char *const *debug_path; /* -d: borrowed until opened_close() */
