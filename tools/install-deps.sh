@@ -32,9 +32,9 @@ packages() {
 	test perl perl
 	test rustc rustc
 	test gdb gdb
+	test heaptrack heaptrack heaptrack_print
 	test redis-server redis-server redis-cli
 	test nodejs node
-	bench heaptrack heaptrack
 	bench zstd zstd
 	bench libunwind-dev lib:libunwind.so
 	LIST
