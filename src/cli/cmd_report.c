@@ -159,6 +159,7 @@ int cmd_report(int argc, char **argv)
 		n = end - first > 1 ? err_set(&err, ERR_USAGE, "one recording at a time, not '%s'",
 					      argv[first + 1])
 				    : parse_words(&w, &o, &filter, &err);
+		how.without_rows = filter.n == 0 && !o.is_json; /* JSON tells of chains */
 		if (n == 0)
 			n = show(argv[first], &how, &o, &err);
 		status = n == 0 ? CLI_OK : n == -ERR_USAGE ? CLI_USAGE : CLI_FAILED;

@@ -55,7 +55,7 @@ static void put_program(struct json *j, const struct report *r)
 	json_end_object(j);
 }
 
-/* The longest chain, from the maxima of the blocks of rows. */
+/* The longest chain, by the maxima of the blocks of rows. */
 static uint64_t longest_chain(const struct report *r, size_t n_chains)
 {
 	uint64_t n_blocks = store_n_blocks(r->store), longest = 0;

@@ -423,6 +423,7 @@ int build_store(struct recording *r, const char *store_path, const struct build_
 
 		b->rec = r;
 		b->options = o;
+		callbacks.temp_folder = folder;
 		n = build_init(b, store_path, folder, err);
 		if (n == 0)
 			n = replay_run(r, &callbacks, &totals, err);

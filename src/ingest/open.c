@@ -88,7 +88,12 @@ static int on_progress(void *user, uint64_t n_done, uint64_t n_total)
 
 static int build_at(struct opening *op, const char *store_path, const char *temp, struct err *err)
 {
-	struct build_options o = {.temp_folder = temp, .on_progress = on_progress, .user = op};
+	struct build_options o = {
+		.without_rows = op->options->without_rows,
+		.temp_folder = temp,
+		.on_progress = on_progress,
+		.user = op,
+	};
 	const char *slash = strrchr(op->path, '/');
 	char label[PROGRESS_LABEL_BYTES];
 	struct recording *r = NULL;
@@ -144,17 +149,32 @@ static int build_temporary(struct opening *op, struct opened *ret, struct err *e
 	return n;
 }
 
+/* A store that was made before, if there is one that can answer. */
+static bool find_kept(struct opening *op, struct opened *ret)
+{
+	if (!op->is_kept ||
+	    store_cache_find(op->path, &op->identity, &ret->store, &op->place, NULL) < 0 ||
+	    !ret->store)
+		return false;
+	/* made without rows, and now they are needed: make it anew */
+	if (!op->options->without_rows && !store_has_rows(ret->store)) {
+		store_close(ret->store);
+		ret->store = NULL;
+		store_place_fini(&op->place);
+		op->place = (struct store_place){0};
+		return false;
+	}
+	ret->is_from_cache = true;
+	return true;
+}
+
 static int get_store(struct opening *op, struct opened *ret, struct err *err)
 {
 	struct err why = {0};
 	int n;
 
-	if (op->is_kept &&
-	    store_cache_find(op->path, &op->identity, &ret->store, &op->place, &why) == 0 &&
-	    ret->store) {
-		ret->is_from_cache = true;
+	if (find_kept(op, ret))
 		return 0;
-	}
 	if (!op->is_kept)
 		return build_temporary(op, ret, err);
 	n = build_kept(op, ret, err);

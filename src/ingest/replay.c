@@ -50,6 +50,7 @@ static int replay_init(struct replay *p, struct recording *r, const struct repla
 			n_threads++;
 		p->lane_thread[i] = n_threads;
 	}
+	p->pairing.live.folder = p->callbacks.temp_folder;
 	p->pairing.window_ns = REPLAY_WINDOW_NS;
 	p->pairing.is_unknown_expected =
 		(r->header.flags & FORMAT_LATE_START) || r->facts.process.parent_pid != 0;

@@ -52,6 +52,7 @@ struct replay_totals;
 /* Each may be NULL. The structs pointed to are good during the call. */
 struct replay_callbacks {
 	void *user;
+	const char *temp_folder; /* for many live blocks; NULL: temp_file_folder() */
 	/* An allocation as it comes along in its lane, before it is paired: all of one thread come
 	 * in the program's order here, and a->at_ns never goes back. The result becomes its tag. */
 	uint64_t (*on_arrival)(void *user, const struct live_block *a);

@@ -60,8 +60,7 @@ int store_cache_folder(char **ret, struct err *err)
 	else if (home && home[0] == '/')
 		n = asprintf(&folder, "%s/.cache/memory-profiler", home);
 	else
-		return err_set(err, ERR_REFUSED,
-			       "there is no cache folder; set HOME or XDG_CACHE_HOME");
+		return err_set(err, ERR_IO, "there is no cache folder; set HOME or XDG_CACHE_HOME");
 	if (n < 0)
 		return err_set_memory(err, PATH_MAX);
 	*ret = folder;
@@ -352,7 +351,7 @@ static int visit_folder(const char *recording, store_cache_visit visit, void *us
 
 	/* without a folder there is nothing, but who asks for it is told */
 	if (store_cache_folder(&folder, err) < 0)
-		return recording ? 0 : -ERR_REFUSED;
+		return recording ? 0 : -ERR_IO;
 	if (recording) {
 		real = real_path(recording);
 		snprintf(hash, sizeof(hash), "%016" PRIx64, path_hash(real ? real : recording));

@@ -55,6 +55,9 @@ static void drop_indexes(struct dwarf *d)
 		dwarf_split_close(&d->main.unit[i]);
 	}
 	d->index_bytes = 0;
+	dwarf_abbrevs_drop(&d->main);
+	dwarf_abbrevs_drop(&d->alt);
+	dwarf_file_drop_names(&d->main);
 }
 
 static int get_index(struct dwarf *d, struct dwarf_unit *u, struct err *err)
@@ -63,7 +66,8 @@ static int get_index(struct dwarf *d, struct dwarf_unit *u, struct err *err)
 
 	if (u->index)
 		return 0;
-	if (d->index_bytes > SYMBOL_MAX_INDEX_BYTES)
+	if (d->index_bytes + d->main.name_bytes + d->main.abbrev_bytes + d->alt.abbrev_bytes >
+	    SYMBOL_MAX_INDEX_BYTES)
 		drop_indexes(d);
 	if (u->dwo_name && !u->split) {
 		r = dwarf_split_open(&d->split, u, err);
@@ -86,7 +90,7 @@ static int read_missing_ranges(struct dwarf *d, struct err *err)
 	for (size_t i = 0; r == 0 && i < d->main.n_units; i++) {
 		struct dwarf_unit *u = &d->main.unit[i];
 
-		if (!u->has_no_ranges || !u->abbrevs || !u->has_stmt_list)
+		if (!u->has_no_ranges || u->is_damaged || !u->has_stmt_list)
 			continue;
 		r = get_index(d, u, err);
 		for (size_t k = 0; r == 0 && k + 1 < u->index->rows.n; k++) {

@@ -135,6 +135,8 @@ static int read_scopes(struct dwarf_unit *u, struct err *err)
 	struct dwarf_scopes *s = calloc(1, sizeof(*s));
 	int r = w && s ? 0 : err_set_memory(err, sizeof(*w));
 
+	if (r == 0)
+		r = dwarf_abbrevs_load(u, err);
 	if (r == 0) {
 		*w = (struct scope_walk){.u = u, .scopes = s};
 		w->c = cursor_make(u->file->sect[SECT_INFO].data, u->end);
@@ -156,6 +158,7 @@ static int read_scopes(struct dwarf_unit *u, struct err *err)
 		return r;
 	}
 	u->scopes = s;
+	u->file->name_bytes += s->cap * sizeof(*s->scope) + 2 * s->n * sizeof(*s->rows.row);
 	return 0;
 }
 

@@ -202,7 +202,7 @@ TEST(without_any_folder_for_it_there_is_an_error)
 	CHECK_NOT_NULL(strstr(err.text, "XDG_CACHE_HOME"));
 	CHECK_EQ(unsetenv("XDG_CACHE_HOME"), 0);
 	CHECK_EQ(setenv("HOME", "not/absolute", 1), 0);
-	CHECK_ERR(store_cache_place(recording, id, &p, &err), ERR_REFUSED);
+	CHECK_ERR(store_cache_place(recording, id, &p, &err), ERR_IO);
 	CHECK_NULL(p.store);
 	end();
 }
