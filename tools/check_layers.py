@@ -28,7 +28,7 @@ JOINED = {
     "tests/truth/pairs_check.c": "base format util ingest",
 }
 PUBLIC = "memory_profiler.h"  # the only header in include/
-ONE_USER = ("lz4",)  # third-party headers that one file of src/ wraps for all others
+ONE_USER = ("lz4", "pcre2")  # third-party headers that one file of src/ wraps for all others
 CPU_NAMES = re.compile(r"__x86_64__|__amd64__|__i386__|__aarch64__|__arm__|__riscv|__mips")
 CPU_NAMES_ALLOWED = ("src/arch/", "src/base/compiler.h")
 INCLUDE = re.compile(r'\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

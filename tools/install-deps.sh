@@ -19,6 +19,7 @@ packages() {
 	build liblzma-dev lib:liblzma.so
 	build libiberty-dev lib:libiberty.a
 	build libcmocka-dev lib:libcmocka.so
+	build libpcre2-dev lib:libpcre2-8.so
 	test clang clang
 	test libclang-rt-14-dev rt:libclang_rt.fuzzer-$(uname -m).a
 	test clang-format-14 clang-format-14

@@ -3,6 +3,9 @@
 #define CLI_CLI_H
 
 int cmd_dump(int argc, char **argv);
+int cmd_export(int argc, char **argv);
+int cmd_export_heaptrack(int argc, char **argv);
+int cmd_export_replay(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);

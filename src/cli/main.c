@@ -18,6 +18,9 @@ static const struct {
 } commands[] = {
 	{"run", cmd_run, "start a program and record what it allocates"},
 	{"report", cmd_report, "tell where the memory went"},
+	{"export", cmd_export, "write what is in a recording for other tools"},
+	{"export-heaptrack", cmd_export_heaptrack, "the same, for heaptrack"},
+	{"export-replay", cmd_export_replay, "the same, as a list of operations"},
 	{"info", cmd_info, "tell what is in a recording"},
 	{"dump", cmd_dump, "print the events of a recording as JSON lines"},
 };
@@ -31,7 +34,7 @@ static void print_help(FILE *out)
 	      "Commands:\n",
 	      out);
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		fprintf(out, "  %-6s %s\n", commands[i].name, commands[i].summary);
+		fprintf(out, "  %-16s %s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
 	      "Options:\n"
 	      "  -h, --help     show this text; after a command: help on it\n"

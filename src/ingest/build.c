@@ -109,13 +109,13 @@ static uint32_t kind_of(unsigned event_kind)
 
 /* ---- events ---- */
 
-static uint64_t on_arrival(void *user, const struct live_block *a, uint64_t order_ticks)
+static uint64_t on_arrival(void *user, const struct live_block *a)
 {
 	struct build *b = user;
 	struct row_birth birth;
 	uint32_t thread = thread_index(b, a->thread);
 	uint64_t row = rows_count(b->rows);
-	uint64_t at_ns = timebase_ns(&b->rec->time, order_ticks);
+	uint64_t at_ns = timebase_ns(&b->rec->time, a->ticks);
 
 	if (unlikely(b->result < 0))
 		return row;
@@ -241,6 +241,15 @@ static void on_free(void *user, const struct live_block *a, const struct replay_
 		c->lifetime_ns = 1 + birth_ns + lifetime_ns - c->birth_ns;
 	}
 	b->result = rows_set_end(b->rows, a->tag, &end, &b->err);
+}
+
+static void on_soon(void *user, const struct live_block *a)
+{
+	struct build *b = user;
+
+	rows_prefetch(b->rows, a->tag);
+	if (a->stack < b->sites.n_nodes)
+		__builtin_prefetch(&b->sites.site[b->sites.of_node[a->stack]], 1);
 }
 
 static void on_rare(void *user, const struct event *ev, uint32_t thread, uint32_t stack)
@@ -392,6 +401,7 @@ int build_store(struct recording *r, const char *store_path, const struct build_
 		.on_arrival = on_arrival,
 		.on_alloc = on_alloc,
 		.on_free = on_free,
+		.on_soon = on_soon,
 		.on_rare = on_rare,
 		.on_progress = on_progress,
 		.on_end = on_end,

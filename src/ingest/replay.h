@@ -53,12 +53,14 @@ struct replay_totals;
 struct replay_callbacks {
 	void *user;
 	/* An allocation as it comes along in its lane, before it is paired: all of one thread come
-	 * in the program's order here. order_ticks never goes back. The result becomes its tag. */
-	uint64_t (*on_arrival)(void *user, const struct live_block *a, uint64_t order_ticks);
+	 * in the program's order here, and a->ticks never goes back. The result becomes its tag. */
+	uint64_t (*on_arrival)(void *user, const struct live_block *a);
 	/* old: the block that a realloc() replaced by this one, if that is known; else NULL. The
 	 * user may set a->chain. */
 	void (*on_alloc)(void *user, struct live_block *a, const struct live_block *old);
 	void (*on_free)(void *user, const struct live_block *a, const struct replay_release *how);
+	/* A call that soon comes may release this block: a chance to prefetch. */
+	void (*on_soon)(void *user, const struct live_block *a);
 	/* A rare event: mmap, marker ... stack: node of struct stacks. */
 	void (*on_rare)(void *user, const struct event *ev, uint32_t thread, uint32_t stack);
 	/* Now and then: so much of the whole is read. Less than 0 ends the replay with it. */

@@ -6,18 +6,14 @@
  */
 #include "ingest/symbolize.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/units.h"
 #include "ingest/embedded.h"
-#include "ingest/jit_names.h"
+#include "ingest/jit_files.h"
 #include "symbol/symbol.h"
 #include "util/vec.h"
 
@@ -28,9 +24,9 @@ struct symbolize {
 	char *recording_path;
 	const struct store *store;
 	struct symbolize_options options;
-	bool is_opened; /* the two below */
 	struct embedded *embedded; /* NULL: the recording is gone or cannot be read */
-	struct jit_names jit;
+	struct perf_map
+		*jit; /* code made at run time; one thread's at a time. NULL: not opened yet */
 };
 
 /* Codes of one module: [first, first + n) of struct work.code. */
@@ -78,7 +74,7 @@ void symbolize_destroy(struct symbolize *s)
 	if (!s)
 		return;
 	embedded_close(s->embedded);
-	jit_names_fini(&s->jit);
+	perf_map_destroy(s->jit);
 	free(s->recording_path);
 	free(s);
 }
@@ -88,93 +84,6 @@ static const char *temp_folder(const struct symbolize *s)
 	const char *folder = s->options.temp_folder ? s->options.temp_folder : getenv("TMPDIR");
 
 	return folder && *folder ? folder : "/tmp";
-}
-
-/* ---- code made at run time ---- */
-
-static bool has_base_name(const char *path, const char *name)
-{
-	const char *slash = strrchr(path, '/');
-
-	return strcmp(slash ? slash + 1 : path, name) == 0;
-}
-
-static int add_jit_fd(struct symbolize *s, int fd, struct err *err)
-{
-	struct err ignored = {0};
-	int n = jit_names_add(&s->jit, fd, &ignored);
-
-	close(fd);
-	if (n != -ERR_MEMORY)
-		return 0; /* a file that is not what its name says gives no names */
-	*err = ignored;
-	return n;
-}
-
-/* A file of this machine that the recorded process may have written: of its number, and not older
- * than the recording. */
-static int add_jit_file(struct symbolize *s, const char *path, struct err *err)
-{
-	uint64_t start_s = store_facts(s->store)->start_realtime_ns / NS_PER_S;
-	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	if (fd < 0)
-		return 0;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_mtime + 1 < start_s) {
-		close(fd);
-		return 0;
-	}
-	return add_jit_fd(s, fd, err);
-}
-
-static int add_local_jit_files(struct symbolize *s, const char *map_name, const char *dump_name,
-			       struct err *err)
-{
-	const char *cwd = store_string(s->store, store_facts(s->store)->cwd, NULL);
-	size_t n_regions;
-	const struct store_region *region = store_table(s->store, STORE_REGIONS, &n_regions);
-	char path[4096];
-	int n;
-
-	snprintf(path, sizeof(path), "/tmp/%s", map_name);
-	n = add_jit_file(s, path, err);
-	/* a process maps the jitdump that it writes, so that perf notices */
-	for (size_t i = 0; i < n_regions && n == 0; i++) {
-		const char *mapped = store_string(s->store, region[i].name, NULL);
-
-		if (has_base_name(mapped, dump_name))
-			return add_jit_file(s, mapped, err);
-	}
-	snprintf(path, sizeof(path), "%s/%s", cwd, dump_name);
-	return n == 0 && cwd[0] == '/' ? add_jit_file(s, path, err) : n;
-}
-
-static int load_jit_names(struct symbolize *s, struct err *err)
-{
-	char map_name[64], dump_name[64];
-	uint64_t pid = store_facts(s->store)->pid;
-	bool is_embedded = false;
-	int n = 0;
-
-	snprintf(map_name, sizeof(map_name), "perf-%" PRIu64 ".map", pid);
-	snprintf(dump_name, sizeof(dump_name), "jit-%" PRIu64 ".dump", pid);
-	for (size_t i = 0; s->embedded && i < embedded_count(s->embedded) && n == 0; i++) {
-		const struct facts_file *f = embedded_get(s->embedded, i);
-		struct err ignored = {0};
-		int fd;
-
-		if (!f->path.bytes || (!has_base_name(f->path.bytes, map_name) &&
-				       !has_base_name(f->path.bytes, dump_name)))
-			continue;
-		if (embedded_extract(s->embedded, f, temp_folder(s), &fd, &ignored) < 0)
-			continue;
-		is_embedded = true;
-		n = add_jit_fd(s, fd, err);
-	}
-	if (n == 0 && !is_embedded && !s->options.use_only_recording)
-		n = add_local_jit_files(s, map_name, dump_name, err);
-	return n;
 }
 
 /* ---- one module ---- */
@@ -286,11 +195,12 @@ static int resolve_loose(struct work *w, const struct piece *p, struct found *fo
 
 	for (size_t i = 0; i < p->n && n == 0; i++) {
 		uint32_t code = w->code[p->first + i];
-		const char *name =
-			jit_names_find(&w->s->jit, store_code(w->s->store, code)->addr - 1);
+		struct symbol_frame frame;
 
-		found->names[0] = (struct frame_names){.function = name, .raw_function = name};
-		found->n = name != NULL;
+		found->n = 0;
+		if (perf_map_resolve(w->s->jit, store_code(w->s->store, code)->addr - 1, UINT64_MAX,
+				     &frame))
+			keep_frame(found, &frame);
 		n = put(w, code, found, err);
 	}
 	return n;
@@ -395,18 +305,19 @@ static void run_threads(struct work *w)
 
 static int open_sources(struct symbolize *s, struct err *err)
 {
+	struct jit_files_options jit = {.temp_folder = temp_folder(s),
+					.use_local_files = !s->options.use_only_recording};
 	struct err ignored = {0};
 	int n;
 
-	if (s->is_opened)
+	if (s->jit)
 		return 0;
-	s->is_opened = true;
 	/* without the recording there are still this machine's files */
 	if (embedded_open(s->recording_path, &s->embedded, &ignored) < 0)
 		s->embedded = NULL;
-	n = load_jit_names(s, err);
-	jit_names_sort(&s->jit);
-	return n;
+	jit.embedded = s->embedded;
+	n = perf_map_create(&s->jit, err);
+	return n == 0 ? jit_files_load(s->jit, s->store, &jit, err) : n;
 }
 
 int symbolize_resolve(void *user, struct frames *f, const uint32_t *code, size_t n, struct err *err)

@@ -5,7 +5,12 @@
  * their minimum and maximum. What needs no row at all is answered from the tables.
  *
  * Every call can be cancelled from another thread: *cancel becomes true (the client hung up) and
- * the call returns -ERR_CANCELLED soon. Work is spread over query_context.n_threads threads.
+ * the call returns -ERR_CANCELLED soon. Work is spread over query_context.n_threads threads; the
+ * result does not depend on their number. A query belongs to one thread at a time; any number of
+ * queries may use one store and one struct frames.
+ *
+ * An allocation is alive from the nanosecond of its birth until the one before its release. What
+ * is alive "at" a moment is what is alive after everything that happened in that nanosecond.
  *
  * Memory: results are bounded by what is asked for (a page, a number of buckets, the number of
  * stacks), never by the number of rows.
@@ -32,6 +37,18 @@ struct query; /* opaque: defined in query.c */
 int query_create(const struct query_context *c, const struct filter *f, struct query **ret,
 		 struct err *err);
 void query_destroy(struct query *q); /* NULL does nothing */
+
+/* Which figures of a struct query_group are needed: all of them unless this is called. Those that
+ * are not wanted may be 0, which saves one or more passes over the rows: without both of these a
+ * query about stacks alone, or about leaks, is answered from the table of stacks. */
+#define QUERY_WANT_PEAK 1u /* peak_* */
+#define QUERY_WANT_SPAN 2u /* first_ns, last_ns, min_size_bytes, max_size_bytes */
+#define QUERY_WANT_ALL 3u
+void query_want(struct query *q, unsigned wants);
+
+/* All of the matching rows: as the total of any grouping. */
+struct query_group;
+int query_total(struct query *q, struct query_group *ret, struct err *err);
 
 /* ---- rows ---- */
 
@@ -68,24 +85,32 @@ struct query_page {
 };
 
 /* Calls fn for the rows of the page, in order, until it returns false. *n_matching: all rows that
- * match, also outside of the page (may be NULL: not counted, faster). Unsorted pages stream;
- * sorted ones keep a heap of skip + count rows, and sort on disk beyond a limit. */
+ * match, also outside of the page (may be NULL: not counted, faster; not written when fn ended the
+ * call). Rows with equal keys come in the order of their numbers; descending is exactly the
+ * reverse. Never released counts as living until the end.
+ * Pages by time stream. Others hold skip + count rows at a time, at most QUERY_SORT_ROWS: beyond it
+ * one more pass over the store for each as many rows. */
+#define QUERY_SORT_ROWS ((size_t)1 << 20)
 int query_rows(struct query *q, const struct query_page *page,
 	       bool (*fn)(void *user, const struct query_row *row), void *user,
 	       uint64_t *n_matching, struct err *err);
 
 /* ---- groups ---- */
 
+/* CODE to LINE go by one frame of each stack, its site: the innermost one that does not belong to
+ * an allocator (operator new, __rust_alloc, strdup ...; the innermost one when all do). Inclusive
+ * figures of functions: query_functions(). */
 enum query_group_by {
 	QUERY_BY_STACK, /* key: stack */
-	QUERY_BY_FREE_STACK, /* key: stack that released; 0: not released */
+	QUERY_BY_FREE_STACK, /* key: stack that released; 0: not released, or not known */
 	QUERY_BY_THREAD, /* key: index of thread */
 	QUERY_BY_SIZE_CLASS, /* key: exact size in bytes */
-	QUERY_BY_CODE, /* key: innermost code of the program's own; see frames */
-	QUERY_BY_MODULE, /* key: module of the innermost frame that is no allocator's */
-	QUERY_BY_FUNCTION, /* key: number of a function name, see query_group_name() */
-	QUERY_BY_LINE, /* likewise "file:line" */
+	QUERY_BY_CODE, /* key: code of the site; 0: none */
+	QUERY_BY_MODULE, /* key: number of the path of its module, see query_group_name(); 0: none */
+	QUERY_BY_FUNCTION, /* key: number of its function's name; 0: not known */
+	QUERY_BY_LINE, /* key: number of "file:line"; 0: not known */
 };
+#define QUERY_MAX_SIZES ((size_t)1 << 20) /* different ones, by SIZE_CLASS; more: ERR_LIMIT */
 
 struct query_group {
 	uint64_t key;
@@ -114,6 +139,8 @@ struct query_groups {
 int query_groups(struct query *q, enum query_group_by by, struct query_groups *ret,
 		 struct err *err);
 void query_groups_fini(struct query_groups *g);
+/* The text of a key by MODULE, FUNCTION or LINE, NULL for other kinds and for 0. Numbers are those
+ * of this query. The text of a line is good until the next call, the others as long as frames. */
 const char *query_group_name(struct query *q, enum query_group_by by, uint64_t key);
 
 /* The first moment at which the bytes of the matching rows that are alive are most, and how much. For
@@ -127,7 +154,11 @@ int query_peak(struct query *q, struct query_peak *ret, struct err *err);
 
 /* ---- over time ---- */
 
-/* Buckets of equal width over [from_ns, to_ns): as struct store_bucket. */
+/* Buckets of equal width from from_ns on, as struct store_bucket, for matching rows. The width is
+ * query_timeline_width(): the smallest whole number of nanoseconds with which they cover
+ * [from_ns, to_ns). max_bytes and max_count are exact: the most at any moment of the bucket, and
+ * at least what is alive when it begins. At most 65536 buckets. */
+uint64_t query_timeline_width(uint64_t from_ns, uint64_t to_ns, size_t n_buckets);
 int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_buckets,
 		   struct store_bucket *ret, struct err *err);
 

@@ -12,12 +12,11 @@ struct story {
 	uint64_t n_unequal; /* frees whose ordinal is not that of the allocation */
 };
 
-static uint64_t on_arrival(void *user, const struct live_block *a, uint64_t order_ticks)
+static uint64_t on_arrival(void *user, const struct live_block *a)
 {
 	struct story *st = user;
 
 	(void)a;
-	(void)order_ticks;
 	return ++st->n_arrivals;
 }
 

@@ -1,0 +1,64 @@
+/* query/query_time.c - peaks and timelines: what was alive over time. */
+#include <stdlib.h>
+
+#include "query/query_i.h"
+#include "query/sweep.h"
+
+static int peak_by_rows(struct query *q, struct query_peak *ret, struct err *err)
+{
+	const struct sweep_span span = {
+		.width_ns = q->end_ns + 1, .n_buckets = 1, .wants_first = true};
+	struct sweep_bucket b;
+	int r = sweep_run(q, &span, &b, err);
+
+	if (r < 0)
+		return r;
+	*ret = (struct query_peak){b.max_at_ns, b.figures.max_bytes, b.max_at_count};
+	return 0;
+}
+
+int query_peak(struct query *q, struct query_peak *ret, struct err *err)
+{
+	const struct store_facts *facts = store_facts(q->c.store);
+	int r = 0;
+
+	if (!q->has_peak && q->plan.is_table && !q->stack_set && !q->plan.is_leaked &&
+	    !q->plan.is_released)
+		q->peak = (struct query_peak){facts->peak_ns, facts->peak_bytes, facts->peak_count};
+	else if (!q->has_peak)
+		r = peak_by_rows(q, &q->peak, err);
+	if (r < 0)
+		return r;
+	q->has_peak = true;
+	*ret = q->peak;
+	return 0;
+}
+
+uint64_t query_timeline_width(uint64_t from_ns, uint64_t to_ns, size_t n_buckets)
+{
+	uint64_t span_ns = to_ns > from_ns ? to_ns - from_ns : 1;
+
+	return n_buckets ? (span_ns - 1) / n_buckets + 1 : span_ns;
+}
+
+int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_buckets,
+		   struct store_bucket *ret, struct err *err)
+{
+	const struct sweep_span span = {
+		.from_ns = from_ns,
+		.width_ns = query_timeline_width(from_ns, to_ns, n_buckets),
+		.n_buckets = n_buckets,
+		.wants_count = true,
+	};
+	struct sweep_bucket *b;
+	int r;
+
+	b = calloc(n_buckets && n_buckets <= SWEEP_MAX_BUCKETS ? n_buckets : 1, sizeof(*b));
+	if (!b)
+		return err_set_memory(err, n_buckets * sizeof(*b));
+	r = sweep_run(q, &span, b, err);
+	for (size_t i = 0; i < n_buckets && r >= 0; i++)
+		ret[i] = b[i].figures;
+	free(b);
+	return r;
+}
