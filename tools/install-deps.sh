@@ -20,6 +20,8 @@ packages() {
 	build libiberty-dev lib:libiberty.a
 	build libcmocka-dev lib:libcmocka.so
 	build libpcre2-dev lib:libpcre2-8.so
+	build libmicrohttpd-dev lib:libmicrohttpd.so
+	build libzstd-dev lib:libzstd.so
 	test clang clang
 	test libclang-rt-14-dev rt:libclang_rt.fuzzer-$(uname -m).a
 	test clang-format-14 clang-format-14
@@ -28,6 +30,7 @@ packages() {
 	test jq jq
 	test sqlite3 sqlite3
 	test perl perl
+	test curl curl
 	test rustc rustc
 	test gdb gdb
 	test redis-server redis-server redis-cli

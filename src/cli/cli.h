@@ -9,5 +9,6 @@ int cmd_export_replay(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_server(int argc, char **argv);
 
 #endif

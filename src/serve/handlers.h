@@ -59,6 +59,8 @@ const char *rest_state_name(enum shelf_state s); /* "loading", "ready", "failed"
 #define V1_GROUPS_SORT                                                                             \
 	"bytes|leaked_bytes|leaked_count|peak_bytes|allocations|temporary_count|extra_bytes|"      \
 	"first_ns|last_ns|key"
-#define V1_FUNCTIONS_SORT "bytes|leaked_bytes|leaked_count|peak_bytes|allocations|temporary_count"
+#define V1_FUNCTIONS_SORT                                                                          \
+	"bytes|leaked_bytes|leaked_count|peak_bytes|allocations|temporary_count|self_bytes|"       \
+	"self_allocations"
 
 #endif

@@ -47,7 +47,6 @@ static const struct filter_parameter v1_grouping[] = {
 };
 static const struct filter_parameter v1_functions_parameters[] = {
 	{"sort_by", "choice", V1_FUNCTIONS_SORT, "default bytes"},
-	{"self", "choice", "false|true", "sort by the function's own cost"},
 	{"skip", "count", NULL, "leave out the first ones"},
 	{"count", "count", NULL, "at most this many; default 200"},
 	{"order", "choice", "asc|dsc|desc", "default dsc"},

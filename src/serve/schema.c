@@ -102,9 +102,8 @@ static const struct schema table[] = {
 	{"GroupRows", "by:str groups:[GroupRow] total_count:u64 total:Cost"},
 	{"FrameText", "function:str~ source:str~ line:u64~ module:str~ address:str is_inline:bool "
 		      "class:str"},
-	{"Calls", "function:str cost:Cost callers:[CallRow] callees:[CallRow]"},
-	{"CallRow", "function:str~ source:str~ module:str~ cost:Cost"},
-	{"FunctionRow", "function:str~ source:str~ module:str~ cost:Cost self:Cost"},
+	{"FunctionRow", "key:u64 function:str~ cost:Cost self_bytes:u64 self_allocations:u64"},
+	{"Calls", "function:FunctionRow callers:[FunctionRow] callees:[FunctionRow]"},
 	{"Functions", "functions:[FunctionRow] total_count:u64 total:Cost"},
 	{"Tree", "direction:str names:[FrameText] parent:[u64] name:[u64] bytes:[u64] "
 		 "leaked_bytes:[u64] peak_bytes:[u64] allocations:[u64] temporary_count:[u64] "

@@ -728,3 +728,8 @@ unsigned serve_port(const struct server *s)
 {
 	return s->listening.port;
 }
+
+bool serve_is_loopback(const struct server *s)
+{
+	return s->listening.is_loopback;
+}

@@ -62,6 +62,7 @@ void serve_stop(struct server *s); /* cuts what is under way; NULL does nothing 
 
 const char *serve_url(const struct server *s); /* "http://127.0.0.1:8080/" */
 unsigned serve_port(const struct server *s);
+bool serve_is_loopback(const struct server *s);
 
 /* Writes the OpenAPI document, the same that /api/v1/openapi.json answers. */
 void serve_write_openapi(FILE *out);
