@@ -26,6 +26,8 @@ packages() {
 	test libclang-rt-14-dev rt:libclang_rt.fuzzer-$(uname -m).a
 	test clang-format-14 clang-format-14
 	test binutils nm addr2line readelf
+	test dwz dwz
+	test xz-utils xz
 	test git git
 	test jq jq
 	test sqlite3 sqlite3

@@ -74,18 +74,20 @@ static int parse_words(const struct words *w, struct report_options *o, struct f
 	return n;
 }
 
-static int show(const char *path, const struct opened_options *how, const struct report_options *o,
+static int show(const char *path, struct opened_options *how, const struct report_options *o,
 		struct err *err)
 {
 	struct opened opened = {0};
-	const char *notice[OPENED_MAX_NOTES];
-	struct report r = {.path = path, .options = o, .notice = notice};
-	int n = opened_open(path, how, &opened, err);
+	struct report r = {.path = path, .options = o};
+	int n;
 
+	/* The figures of the whole recording need no rows: less to do, and little to keep. */
+	how->without_rows = o->filter->n == 0;
+	n = opened_open(path, how, &opened, err);
 	if (n < 0)
 		return n;
 	for (size_t i = 0; i < opened.n_notes; i++)
-		notice[r.n_notices++] = opened.note[i];
+		args_complain("note: %s", opened.note[i]);
 	r.store = opened.store;
 	r.frames = opened.frames;
 	n = report_make(&r, err);
@@ -160,6 +162,7 @@ int cmd_report(int argc, char **argv)
 		n = end - first > 1 ? err_set(&err, ERR_USAGE, "one recording at a time, not '%s'",
 					      argv[first + 1])
 				    : parse_words(&w, &o, &filter, &err);
+		how.without_rows = filter.n == 0 && !o.is_json; /* JSON tells of chains */
 		if (n == 0)
 			n = show(argv[first], &how, &o, &err);
 		status = n == 0 ? CLI_OK : n == -ERR_USAGE ? CLI_USAGE : CLI_FAILED;

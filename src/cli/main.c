@@ -24,6 +24,13 @@ static const struct {
 	{"export-replay", cmd_export_replay, "the same, as a list of operations"},
 	{"info", cmd_info, "tell what is in a recording"},
 	{"dump", cmd_dump, "print the events of a recording as JSON lines"},
+	{"cache", cmd_cache, "list or remove what is kept of recordings"},
+	{"postprocess", cmd_postprocess, "put the names of functions in, leave binaries out"},
+	{"strip", cmd_strip, "leave out allocations that lived only for a short time"},
+	{"squeeze", cmd_squeeze, "keep only the allocations that were never freed"},
+	{"repack", cmd_repack, "write a recording anew, without gaps and damage"},
+	{"extract", cmd_extract, "write the files that a recording carries to a folder"},
+	{"analyze-size", cmd_analyze_size, "tell what makes a recording large"},
 };
 
 static void print_help(FILE *out)

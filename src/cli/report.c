@@ -67,6 +67,21 @@ uint64_t report_weight(enum report_kind kind, const struct query_group *g)
 								      : report_bytes(kind, g);
 }
 
+bool report_is_thread(const struct store_thread *t)
+{
+	return t->number != 0 || t->n_allocs > 0 || t->n_frees > 0;
+}
+
+size_t report_n_threads(const struct report *r)
+{
+	size_t n_all, n = 0;
+	const struct store_thread *t = store_table(r->store, STORE_THREADS, &n_all);
+
+	for (size_t i = 0; i < n_all; i++)
+		n += report_is_thread(&t[i]);
+	return n;
+}
+
 /* A site of weight 0 may still have blocks of 0 bytes: they are listed, last. */
 static bool is_in_list(enum report_kind kind, const struct query_group *g)
 {
@@ -145,6 +160,29 @@ static int add_codes(struct report *r, uint32_t stack, struct codes *c, struct e
 	return 0;
 }
 
+static void add_nameless(struct report *r, const char *module)
+{
+	for (size_t i = 0; i < r->n_nameless; i++) {
+		if (strcmp(r->nameless[i], module) == 0)
+			return;
+	}
+	if (r->n_nameless < REPORT_MAX_NAMELESS)
+		r->nameless[r->n_nameless++] = module;
+}
+
+/* Code of the program that has no name: somebody should be told how to get one. */
+static void find_nameless(struct report *r, const struct codes *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		size_t n;
+		const struct frame *f = frames_of_code(r->frames, c->code[i], &n);
+
+		if (n > 0 && !f[0].function && f[0].module &&
+		    frame_class_of(&f[0], r->executable) == FRAME_CLASS_OWN)
+			add_nameless(r, f[0].module);
+	}
+}
+
 static int need_names(struct report *r, struct err *err)
 {
 	struct codes c = {0};
@@ -156,6 +194,8 @@ static int need_names(struct report *r, struct err *err)
 	}
 	if (n == 0 && c.n > 0)
 		n = frames_need(r->frames, c.code, c.n, err);
+	if (n == 0)
+		find_nameless(r, &c);
 	free(c.code);
 	return n;
 }
@@ -299,5 +339,10 @@ size_t report_caveats(const struct report *r, char ret[][REPORT_CAVEAT_BYTES])
 		snprintf(ret[n++], REPORT_CAVEAT_BYTES,
 			 "%s events have a call stack that could not be followed to its start.",
 			 human_count(f->truncated_stacks, a));
+	for (size_t i = 0; i < r->n_nameless; i++)
+		snprintf(ret[n++], REPORT_CAVEAT_BYTES,
+			 "There are no symbols for %.200s: its functions are shown as addresses. "
+			 "-d FILE names a file with its debug information.",
+			 r->nameless[i]);
 	return n;
 }

@@ -39,6 +39,8 @@ struct report_list {
 	bool is_wanted;
 };
 
+#define REPORT_MAX_NAMELESS 4
+
 struct report {
 	const char *path; /* of the recording */
 	const struct report_options *options;
@@ -49,8 +51,8 @@ struct report {
 	struct query_groups groups; /* by stack, of what the filter lets pass */
 	struct query_peak peak; /* of the same */
 	struct report_list list[REPORT_N_KINDS];
-	const char *const *notice; /* of the opener: borrowed */
-	size_t n_notices;
+	const char *nameless[REPORT_MAX_NAMELESS]; /* images of the program without symbols */
+	size_t n_nameless;
 };
 
 /* The figure that orders a list, and the one that goes with it (bytes for counts, counts for
@@ -63,8 +65,12 @@ uint64_t report_count(enum report_kind kind, const struct query_group *g);
 const char *report_kind_name(enum report_kind kind);
 bool report_kind_parse(const char *text, enum report_kind *ret);
 
-/* Asks for everything, and for the names of what will be shown. path, options, store, frames and
- * notices are set by the caller and borrowed. */
+/* Threads of the program; the first entry of the table stands for "not known" and hardly counts. */
+bool report_is_thread(const struct store_thread *t);
+size_t report_n_threads(const struct report *r);
+
+/* Asks for everything, and for the names of what will be shown. path, options, store and frames
+ * are set by the caller and borrowed. */
 int report_make(struct report *r, struct err *err);
 void report_fini(struct report *r); /* a zeroed struct is empty */
 
@@ -78,8 +84,8 @@ int report_frames(struct report *r, uint32_t stack, const struct frame ***ret, s
 
 /* Is the recording's program known to have ended in order, with nothing lost? If not, *ret are
  * sentences on what that means. At most REPORT_MAX_CAVEATS. */
-#define REPORT_MAX_CAVEATS 8
-#define REPORT_CAVEAT_BYTES 320
+#define REPORT_MAX_CAVEATS (8 + REPORT_MAX_NAMELESS)
+#define REPORT_CAVEAT_BYTES 512
 size_t report_caveats(const struct report *r, char ret[][REPORT_CAVEAT_BYTES]);
 
 #endif

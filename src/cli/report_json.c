@@ -39,9 +39,7 @@ static void put_program(struct json *j, const struct report *r)
 {
 	const struct store_facts *f = r->facts;
 	char buf[HUMAN_BYTES];
-	size_t n_threads;
 
-	(void)store_table(r->store, STORE_THREADS, &n_threads);
 	json_object(j, "program");
 	put_string(j, "executable", r, f->executable);
 	put_list(j, "command_line", r, f->cmdline);
@@ -53,11 +51,11 @@ static void put_program(struct json *j, const struct report *r)
 	put_string(j, "ended", r, f->ended);
 	json_u64(j, "end_status", f->end_status);
 	json_bool(j, "complete", f->is_complete);
-	json_u64(j, "threads", n_threads);
+	json_u64(j, "threads", report_n_threads(r));
 	json_end_object(j);
 }
 
-/* The longest chain, from the maxima of the blocks of rows. */
+/* The longest chain, by the maxima of the blocks of rows. */
 static uint64_t longest_chain(const struct report *r, size_t n_chains)
 {
 	uint64_t n_blocks = store_n_blocks(r->store), longest = 0;
@@ -130,6 +128,8 @@ static void put_threads(struct json *j, const struct report *r)
 	for (size_t i = 0; i < n; i++) {
 		const struct store_thread *t = store_thread(r->store, (uint32_t)i);
 
+		if (!report_is_thread(t))
+			continue;
 		json_object(j, NULL);
 		json_u64(j, "tid", t->tid);
 		put_string(j, "name", r, t->name);
@@ -260,8 +260,6 @@ static void put_notes(struct json *j, const struct report *r)
 	json_array(j, "notices");
 	for (size_t i = 0; i < n; i++)
 		json_text(j, NULL, caveat[i]);
-	for (size_t i = 0; i < r->n_notices; i++)
-		json_text(j, NULL, r->notice[i]);
 	json_end_array(j);
 	note = store_table(r->store, STORE_NOTES, &n);
 	json_array(j, "notes");

@@ -141,6 +141,8 @@ static const char *short_path(const struct report *r, const char *path, const ch
 	*prefix = "";
 	if (r->options->is_full)
 		return path;
+	for (const char *dot = strstr(path, "/./"); dot; dot = strstr(path, "/./"))
+		path = dot + 3; /* ./elf/./elf/dl-init.c */
 	if (len > 1 && strncmp(path, cwd, len) == 0 && path[len] == '/')
 		return path + len + 1;
 	if (at - path <= PATH_COLUMNS)

@@ -12,6 +12,7 @@
 #include "util/human.h"
 
 #define TEXT_COLUMNS 100 /* where sentences are broken when the width is not known */
+#define MAX_COMMAND 240 /* bytes of a command line that are shown */
 #define MAX_SIMILAR 1000 /* neighbours that are compared with a site */
 
 static void print_label(const char *label)
@@ -30,11 +31,14 @@ static void print_string(const struct report *r, uint32_t string)
 		fputs("not known", stdout);
 }
 
-/* The parts of a list, those with blanks in quotes. */
+/* The parts of a list, those with blanks in quotes; cut where it is long. */
 static void print_list(const struct report *r, uint32_t string)
 {
-	size_t len;
+	size_t len, max = r->options->is_full ? SIZE_MAX : MAX_COMMAND;
 	const char *text = store_string(r->store, string, &len);
+	bool is_cut = len > max;
+
+	len = is_cut ? max : len;
 
 	if (len == 0)
 		fputs("not known", stdout);
@@ -47,6 +51,7 @@ static void print_list(const struct report *r, uint32_t string)
 		fputs(quote, stdout);
 		at += n + 1;
 	}
+	fputs(is_cut ? " ..." : "", stdout);
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -97,11 +102,7 @@ static void print_caveats(const struct report *r, const struct paint *paint)
 		paint_text(paint, PAINT_LOUD, "Note: ");
 		print_wrapped(r, caveat[i], 6);
 	}
-	for (size_t i = 0; i < r->n_notices; i++) {
-		paint_text(paint, PAINT_BOLD, "Note: ");
-		print_wrapped(r, r->notice[i], 6);
-	}
-	if (n + r->n_notices > 0)
+	if (n > 0)
 		putchar('\n');
 }
 
@@ -110,9 +111,8 @@ static void print_program(const struct report *r)
 	const struct store_facts *f = r->facts;
 	const char *ended = store_string(r->store, f->ended, NULL);
 	char a[HUMAN_BYTES], b[HUMAN_BYTES];
-	size_t n_threads;
+	size_t n_threads = report_n_threads(r);
 
-	(void)store_table(r->store, STORE_THREADS, &n_threads);
 	print_label("Program");
 	print_string(r, f->executable);
 	putchar('\n');
@@ -183,9 +183,11 @@ static void print_filter(const struct report *r, const struct paint *paint)
 	printf("%s after the start\n", human_duration(r->peak.at_ns, text));
 }
 
-static const char *unit_of(enum report_kind kind)
+static const char *unit_of(enum report_kind kind, uint64_t n)
 {
-	return kind == REPORT_PEAK || kind == REPORT_LEAKED ? "blocks" : "allocations";
+	if (kind == REPORT_PEAK || kind == REPORT_LEAKED)
+		return n == 1 ? "block " : "blocks";
+	return n == 1 ? "allocation " : "allocations";
 }
 
 static void print_heading(const struct report *r, enum report_kind kind, const struct paint *paint)
@@ -198,14 +200,17 @@ static void print_heading(const struct report *r, enum report_kind kind, const s
 
 	putchar('\n');
 	paint_text(paint, PAINT_HEADING, "%s", title[kind]);
-	if (kind == REPORT_PEAK)
+	if (kind == REPORT_PEAK) {
 		printf(": %s in %s blocks, ", human_size(r->peak.n_bytes, a),
-		       human_count(r->peak.n_alive, b)),
-			printf("%s after the start", human_duration(r->peak.at_ns, a));
-	else
-		printf(": %s in %s %s", human_size(report_bytes(kind, t), a),
-		       human_count(report_count(kind, t), b), unit_of(kind));
-	putchar('\n');
+		       human_count(r->peak.n_alive, b));
+		printf("%s after the start\n", human_duration(r->peak.at_ns, a));
+	} else if (kind == REPORT_LEAKED) {
+		printf(": %s in %s blocks\n", human_size(t->leaked_bytes, a),
+		       human_count(t->n_leaked, b));
+	} else {
+		printf(": %s, %s in all\n", human_count(report_count(kind, t), b),
+		       human_size(report_bytes(kind, t), a));
+	}
 }
 
 /* How many of the sites behind number i look just like it, and what they add up to. */
@@ -248,7 +253,7 @@ static void print_site_figures(const struct report *r, enum report_kind kind,
 	paint_text(paint, PAINT_NUMBER, "%5.1f%%",
 		   percent(report_weight(kind, g), report_weight(kind, &r->groups.total)));
 	printf("  %10s", human_size(n_bytes, a));
-	printf("  %13s %s", human_count(n, a), unit_of(kind));
+	printf("  %13s %s", human_count(n, a), unit_of(kind, n));
 	printf("  %10s each", human_size(n ? n_bytes / n : 0, a));
 }
 
@@ -281,9 +286,8 @@ static int print_list_of(struct report *r, enum report_kind kind, const struct p
 		n_printed++;
 	}
 	if (i < l->n_sites)
-		paint_text(paint, PAINT_DIM,
-			   "\n  ... and %zu more call sites: --sort %s --limit N\n", l->n_sites - i,
-			   report_kind_name(kind));
+		paint_text(paint, PAINT_DIM, "\n  ... and %zu more: --sort %s --limit N\n",
+			   l->n_sites - i, report_kind_name(kind));
 	return n;
 }
 

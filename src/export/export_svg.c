@@ -7,10 +7,11 @@
 #include "export/flame.h"
 #include "export/text_table.h"
 #include "export/tree_order.h"
+#include "query/frame_name.h"
 #include "util/human.h"
 #include "util/utf8.h"
 
-#define MAX_NODES 200000u /* in the file; smaller ones are left out, and it says so */
+#define MAX_NODES 500000u /* in the file; smaller ones are left out, and it says so */
 #define STILL_SHARE 0.002 /* the first picture has frames from this part on: 2.4 of 1200 px */
 #define WIDTH 1200.0
 #define TOP 64u
@@ -36,11 +37,27 @@ struct svg {
 	const struct flame *flame;
 	struct tree_order order;
 	struct text_table labels;
-	uint32_t *label; /* by node; UINT32_MAX: not reached */
+	uint32_t *label; /* by node that is reached */
 	unsigned deepest; /* of the first picture */
 };
 
-/* "function\tsource\tmodule": what the script shows. */
+/* "name\tsource\tmodule", and the name in full where that is longer: what the script shows. */
+static void make_label(const struct frame *f, char text[LABEL_BYTES])
+{
+	char buf[EXPORT_LABEL_BYTES], name[FRAME_NAME_BYTES];
+	const char *full = export_frame_label(f, buf);
+	bool is_short;
+
+	if (f && f->function)
+		frame_name_short(full, name);
+	else
+		snprintf(name, sizeof(name), "%s", full);
+	is_short = strcmp(name, full) != 0;
+	snprintf(text, LABEL_BYTES, "%s\t%.500s\t%.200s%s%.800s", name,
+		 f && f->source ? f->source : "", f && f->module ? export_base_name(f->module) : "",
+		 is_short ? "\t" : "", is_short ? full : "");
+}
+
 static int label_nodes(struct svg *s)
 {
 	uint32_t i = 0;
@@ -50,15 +67,10 @@ static int label_nodes(struct svg *s)
 	if (!s->label)
 		return err_set_memory(s->err, s->tree->n * sizeof(*s->label));
 	do {
-		const struct frame *f = s->tree->node[i].frame;
-		char buf[EXPORT_LABEL_BYTES], text[LABEL_BYTES];
+		char text[LABEL_BYTES] = "all";
 
-		if (i == 0)
-			snprintf(text, sizeof(text), "all");
-		else
-			snprintf(text, sizeof(text), "%.1000s\t%.700s\t%.300s",
-				 export_frame_label(f, buf), f && f->source ? f->source : "",
-				 f && f->module ? export_base_name(f->module) : "");
+		if (i != 0)
+			make_label(s->tree->node[i].frame, text);
 		r = text_table_add(&s->labels, text, &s->label[i], NULL, s->err);
 		i = tree_order_next(s->tree, i);
 	} while (r == 0 && i != 0);
@@ -76,13 +88,13 @@ static char *amount(const struct svg *s, uint64_t value, char buf[HUMAN_BYTES])
 						    : human_count(value, buf);
 }
 
-/* Hash for the colour, as in the script. */
+/* Hash for the colour, as in the script (FNV-1a). */
 static uint32_t hash(const char *text, size_t len)
 {
-	uint32_t h = 7;
+	uint32_t h = 2166136261u;
 
 	for (size_t i = 0; i < len; i++)
-		h = h * 31 + (unsigned char)text[i];
+		h = (h ^ (unsigned char)text[i]) * 16777619u;
 	return h;
 }
 
@@ -110,18 +122,20 @@ static void put_still_frame(struct svg *s, uint32_t node, double x, double width
 {
 	const char *label = s->labels.text[s->label[node]];
 	size_t name_len = strcspn(label, "\t");
-	const char *module = strrchr(label, '\t');
+	const char *module = strchr(label, '\t'); /* behind the source */
+	size_t module_len;
 	unsigned y = TOP + depth * FRAME_HEIGHT;
 	uint64_t root = cost(s, 0);
 	char buf[HUMAN_BYTES];
 
+	module = module ? strchr(module + 1, '\t') : NULL;
 	module = module ? module + 1 : "";
+	module_len = strcspn(module, "\t");
 	fprintf(s->out,
 		"<g class=\"mpf-f\"><rect x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"%u\" "
 		"rx=\"1.5\" fill=\"hsl(%u,62%%,%u%%)\"/><title>",
 		x, y, width > 0.7 ? width - 0.4 : 0.3, FRAME_HEIGHT - 1,
-		module[0] ? (unsigned)(((uint64_t)hash(module, strlen(module)) * 47) % 360) : 35,
-		68 + hash(label, name_len) % 14);
+		module_len ? hash(module, module_len) % 360 : 35, 68 + hash(label, name_len) % 14);
 	export_put_xml(s->out, label);
 	fprintf(s->out, " %s (%.2f %%)</title>", amount(s, cost(s, node), buf),
 		root ? 100.0 * (double)cost(s, node) / (double)root : 0);

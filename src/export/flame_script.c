@@ -1,13 +1,13 @@
 /* export/flame_script.c - the script of the flame graph: zoom, search, keys. See flame.h.
  *
- * The graph comes as DATA: l = labels ("function\tsource\tmodule"), t = the tree in pre-order,
- * n = its nodes, bytes = whether values are bytes, id = which <svg> it is for. A node is
- * "label,value" in base 36, followed by its children in brackets, or by a semicolon. Only frames that
- * are wide enough are drawn, so the size of the tree does not matter for the speed of drawing.
- * Parents come before children; end[i] is the node behind the subtree of i, so that a walk skips
- * a subtree by going there.
+ * The graph comes as DATA: l = labels ("name\tsource\tmodule\tname in full", the last where it
+ * differs), t = the tree in pre-order, n = its nodes, bytes = whether values are bytes, id = which
+ * <svg> it is for. A node is "label,value" in base 36, followed by its children in brackets, or by
+ * a semicolon. Only frames that are wide enough are drawn, so the size of the tree does not matter
+ * for the speed of drawing. Parents come before children; end[i] is the node behind the subtree of
+ * i, so that a walk skips a subtree by going there.
  *
- * No "</" and no "]]>" may stand in it: it lies in XML and in HTML.
+ * No "</" and no "]]>" may stand in it: it lies in XML and in HTML. At most 10 KB.
  */
 #include "export/flame.h"
 
@@ -51,13 +51,13 @@ const char flame_script[] =
 "	return e;\n"
 "}\n"
 "function hash(s) {\n"
-"	for (var h = 7, i = 0; i < s.length; i++) h = (h * 31 + s.charCodeAt(i)) >>> 0;\n"
+"	for (var h = 2166136261, i = 0; i < s.length; i++) h = Math.imul(h ^ s.charCodeAt(i), 16777619) >>> 0;\n"
 "	return h;\n"
 "}\n"
 "var colours = [];\n"
 "function colour(l) {\n"
 "	if (!colours[l])\n"
-"		colours[l] = \"hsl(\" + (mod[l] ? hash(mod[l]) * 47 % 360 : 35) + \",62%,\" +\n"
+"		colours[l] = \"hsl(\" + (mod[l] ? hash(mod[l]) % 360 : 35) + \",62%,\" +\n"
 "			(68 + hash(name[l]) % 14) + \"%)\";\n"
 "	return colours[l];\n"
 "}\n"
@@ -73,9 +73,9 @@ const char flame_script[] =
 "}\n"
 "function story(i) {\n"
 "	var p = DATA.l[lab[i]].split(\"\\t\");\n"
-"	return p[0] + (p[1] ? \"\\n\" + p[1] : \"\") + (p[2] ? \"\\n[\" + p[2] + \"]\" : \"\") + \"\\n\" + amount(val[i]) +\n"
-"		\" (\" + share(val[i], val[0]) + \" of all\" + (zoom ? \", \" + share(val[i], val[zoom]) + \" of the view\" : \"\") +\n"
-"		\"), of its own \" + amount(self(i));\n"
+"	return (p[3] || p[0]) + \"\\n\" + amount(val[i]) + \" (\" + share(val[i], val[0]) + \" of all\" +\n"
+"		(zoom ? \", \" + share(val[i], val[zoom]) + \" of the view\" : \"\") + \"), own \" + amount(self(i)) +\n"
+"		(p[1] ? \"\\n\" + p[1] : \"\") + (p[2] ? \"\\n[\" + p[2] + \"]\" : \"\");\n"
 "}\n"
 "Array.prototype.slice.call(svg.querySelectorAll(\".still\")).forEach(function (e) { e.remove(); });\n"
 "var head = make(\"g\", {}, svg),\n"
@@ -85,7 +85,7 @@ const char flame_script[] =
 "	box = make(\"foreignObject\", {x: 0, y: 4, width: 230, height: 26}, head),\n"
 "	input = document.createElementNS(\"http://www.w3.org/1999/xhtml\", \"input\"),\n"
 "	frames = make(\"g\", {\"class\": \"mpf-frames\"}, svg);\n"
-"input.setAttribute(\"placeholder\", \"search: regular expression ( / )\");\n"
+"input.setAttribute(\"placeholder\", \"search: regex  (/)\");\n"
 "input.setAttribute(\"aria-label\", \"search\");\n"
 "input.setAttribute(\"class\", \"mpf-search\");\n"
 "box.appendChild(input);\n"

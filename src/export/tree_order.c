@@ -99,6 +99,7 @@ int tree_order(struct query_tree *t, enum export_cost cost, double min_share, si
 {
 	struct order o = {.tree = t, .cost = cost, .ret = ret};
 	uint64_t at_least;
+	size_t n_all = 0; /* that cost something */
 	int r;
 
 	*ret = (struct tree_order){0};
@@ -117,7 +118,9 @@ int tree_order(struct query_tree *t, enum export_cost cost, double min_share, si
 		if (r < 0 || i == 0)
 			break;
 	}
-	ret->n_cut = t->n - ret->n_kept;
+	for (size_t i = 0; i < t->n; i++)
+		n_all += export_cost_of(&t->node[i].cost, cost) > 0;
+	ret->n_cut = n_all > ret->n_kept ? n_all - ret->n_kept : 0;
 	free(o.child);
 	return r;
 }

@@ -10,7 +10,7 @@
 
 struct tree_order {
 	size_t n_kept; /* nodes that are reached from the root, which counts */
-	size_t n_cut;
+	size_t n_cut; /* that cost something */
 	uint64_t cut_cost; /* of what was cut off right below nodes that are kept */
 	uint64_t min_cost; /* that was used */
 };

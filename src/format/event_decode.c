@@ -58,6 +58,56 @@ static void define_stack(struct event_decoder *d, struct event *ev, uint64_t dis
 	ev->parent = ev->stack - 1 - (uint32_t)distance;
 }
 
+/* What all forms of calls have in common: differences become values. */
+static void finish_call(struct event_decoder *d, struct event *ev, uint64_t a, int64_t s)
+{
+	uint64_t *base = &d->addr[event_is_release(ev->kind)];
+
+	s += d->stack;
+	if (s < 0 || s >= d->next_stack)
+		d->in.failed = true;
+	*base += a;
+	d->stack = (uint32_t)s;
+	ev->ticks = d->ticks;
+	ev->addr = *base;
+	ev->stack = d->stack;
+}
+
+static void decode_short(struct event_decoder *d, struct event *ev, unsigned head)
+{
+	struct cursor *c = &d->in;
+	unsigned kind = head >> 3 & 7;
+	bool is_wide = head & 0x40;
+	uint64_t delta_ticks = take_unsigned(c, 1);
+	uint64_t a = take_unsigned(c, 3) << 4;
+	uint64_t size_bytes = kind == EVENT_FREE ? 0 : take_unsigned(c, 1 + is_wide);
+	int64_t stack = take_signed(c, 1 + is_wide);
+
+	if (kind == 0)
+		c->failed = true;
+	d->is_in_place = kind == EVENT_SHORT_IN_PLACE;
+	d->in_place_bytes = (uint32_t)size_bytes;
+	ev->kind = d->is_in_place ? EVENT_REALLOC_BEGIN : (uint8_t)kind;
+	d->ticks += delta_ticks;
+	finish_call(d, ev, a - EVENT_SHORT_ADDR_BIAS, stack);
+	ev->size_bytes = event_is_release(ev->kind) ? 0 : size_bytes;
+	ev->usable_extra_bytes = event_usual_usable(ev->size_bytes) - ev->size_bytes;
+}
+
+/* The second event of a realloc in place: the block is back where it was, at the same time. */
+static void decode_second_half(struct event_decoder *d, struct event *ev)
+{
+	*ev = (struct event){
+		.kind = EVENT_REALLOC_END,
+		.ticks = d->ticks,
+		.addr = d->addr[1],
+		.size_bytes = d->in_place_bytes,
+		.usable_extra_bytes = event_usual_usable(d->in_place_bytes) - d->in_place_bytes,
+		.stack = d->stack,
+	};
+	d->is_in_place = false;
+}
+
 static void decode_frequent(struct event_decoder *d, struct event *ev, unsigned head)
 {
 	static const uint8_t width8[8] = {0, 1, 2, 3, 4, 5, 6, 8};
@@ -83,18 +133,11 @@ static void decode_frequent(struct event_decoder *d, struct event *ev, unsigned 
 	}
 	if (!(extras & EVENT_EXTRA_UNALIGNED))
 		a = (int64_t)((uint64_t)a << 4);
-	stack += d->stack;
-	if (stack < 0 || stack >= d->next_stack)
-		c->failed = true;
 	d->ticks += delta_ticks;
-	d->addr += (uint64_t)a;
-	d->stack = (uint32_t)stack;
-	ev->ticks = d->ticks;
-	ev->addr = d->addr;
+	finish_call(d, ev, (uint64_t)a, stack);
 	ev->size_bytes = b;
 	if (!(extras & EVENT_EXTRA_USABLE))
 		ev->usable_extra_bytes = event_usual_usable(b) - b;
-	ev->stack = d->stack;
 }
 
 /* Which fields of a rare kind are signed, and which one is a stack id (or none: -1). */
@@ -166,18 +209,19 @@ int event_decode(struct event_decoder *d, struct event *ret)
 
 	if (d->in.failed)
 		return -1;
+	if (d->is_in_place) {
+		decode_second_half(d, ret);
+		return 1;
+	}
 	if (cursor_left(&d->in) == 0)
 		return 0;
 	first = cursor_u8(&d->in);
 	if (first & 0x80) {
 		decode_rare(d, &ev, first);
+	} else if (first & 7) {
+		decode_frequent(d, &ev, first | (unsigned)cursor_u8(&d->in) << 8);
 	} else {
-		unsigned head = first | (unsigned)cursor_u8(&d->in) << 8;
-
-		if ((head & 7) == 0)
-			d->in.failed = true;
-		else
-			decode_frequent(d, &ev, head);
+		decode_short(d, &ev, first);
 	}
 	if (d->in.failed) {
 		d->in.pos = start;

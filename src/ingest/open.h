@@ -11,6 +11,7 @@
 
 struct opened_options {
 	bool no_cache; /* read the recording anew and keep nothing */
+	bool without_rows; /* only figures of the whole recording will be asked for: faster */
 	bool use_debuginfod;
 	const char *const *debug_path; /* -d: borrowed until opened_close() */
 	size_t n_debug_paths;

@@ -14,6 +14,8 @@
 
 #include "ingest/embedded.h"
 #include "ingest/jit_files.h"
+#include "ingest/recording.h"
+#include "ingest/symbol_table.h"
 #include "symbol/symbol.h"
 #include "util/vec.h"
 
@@ -24,9 +26,11 @@ struct symbolize {
 	char *recording_path;
 	const struct store *store;
 	struct symbolize_options options;
+	bool is_opened; /* what follows */
 	struct embedded *embedded; /* NULL: the recording is gone or cannot be read */
-	struct perf_map
-		*jit; /* code made at run time; one thread's at a time. NULL: not opened yet */
+	struct recording *recording; /* NULL unless it carries names ... */
+	struct symbol_table *table; /* ... which are here */
+	struct perf_map *jit; /* code made at run time; one thread's at a time */
 };
 
 /* Codes of one module: [first, first + n) of struct work.code. */
@@ -74,6 +78,8 @@ void symbolize_destroy(struct symbolize *s)
 	if (!s)
 		return;
 	embedded_close(s->embedded);
+	symbol_table_destroy(s->table);
+	recording_close(s->recording);
 	perf_map_destroy(s->jit);
 	free(s->recording_path);
 	free(s);
@@ -160,6 +166,34 @@ static int open_image(struct symbolize *s, const struct store_module *m,
 	return n;
 }
 
+/* Names that the recording carries ready-made; 1: they were put, 0: it tells nothing of the code. */
+static int resolve_from_table(struct work *w, uint32_t code, struct found *found, struct err *err)
+{
+	const struct symbolize *s = w->s;
+	const struct store_code *c = store_code(s->store, code);
+	uint64_t id = SYMBOLS_NO_MODULE, offset = c->addr;
+	const struct symbol_frame *frame;
+	size_t n_frames;
+	int n;
+
+	if (!s->table)
+		return 0;
+	if (c->module != STORE_NO_MODULE) {
+		/* the table of modules is the recording's list */
+		if (c->module >= s->recording->facts.n_modules)
+			return 0;
+		id = s->recording->facts.module[c->module].id;
+		offset -= store_module(s->store, c->module)->base;
+	}
+	if (!symbol_table_find(s->table, id, offset, &frame, &n_frames))
+		return 0;
+	found->n = 0;
+	for (size_t i = 0; i < n_frames; i++)
+		keep_frame(found, &frame[i]);
+	n = put(w, code, found, err);
+	return n < 0 ? n : 1;
+}
+
 static int resolve_module(struct work *w, const struct piece *p, struct found *found,
 			  struct err *err)
 {
@@ -172,14 +206,21 @@ static int resolve_module(struct work *w, const struct piece *p, struct found *f
 		.use_local_files = !s->options.use_only_recording,
 	};
 	struct symbol_image *image = NULL;
-	int n = open_image(s, m, &options, &image, err);
+	int n = 0;
 
 	for (size_t i = 0; i < p->n && n >= 0; i++) {
 		uint32_t code = w->code[p->first + i];
 
+		n = resolve_from_table(w, code, found, err);
+		if (n != 0)
+			continue;
+		if (!image)
+			n = open_image(s, m, &options, &image, err);
 		found->n = 0;
-		n = symbol_image_resolve(image, store_code(s->store, code)->addr - 1 - m->base,
-					 keep_frame, found, err);
+		if (n == 0)
+			n = symbol_image_resolve(image,
+						 store_code(s->store, code)->addr - 1 - m->base,
+						 keep_frame, found, err);
 		if (n >= 0)
 			n = put(w, code, found, err);
 	}
@@ -193,17 +234,20 @@ static int resolve_loose(struct work *w, const struct piece *p, struct found *fo
 {
 	int n = 0;
 
-	for (size_t i = 0; i < p->n && n == 0; i++) {
+	for (size_t i = 0; i < p->n && n >= 0; i++) {
 		uint32_t code = w->code[p->first + i];
 		struct symbol_frame frame;
 
+		n = resolve_from_table(w, code, found, err);
+		if (n != 0)
+			continue;
 		found->n = 0;
 		if (perf_map_resolve(w->s->jit, store_code(w->s->store, code)->addr - 1, UINT64_MAX,
 				     &frame))
 			keep_frame(found, &frame);
 		n = put(w, code, found, err);
 	}
-	return n;
+	return n < 0 ? n : 0;
 }
 
 /* ---- all of them ---- */
@@ -303,20 +347,34 @@ static void run_threads(struct work *w)
 		pthread_join(thread[--n], NULL);
 }
 
+/* The names that a postprocessed recording carries. */
+static int load_table(struct symbolize *s, struct err *err)
+{
+	if (!s->embedded || !embedded_has_symbols(s->embedded))
+		return 0;
+	if (recording_open(s->recording_path, &s->recording, NULL) < 0) {
+		s->recording = NULL;
+		return 0;
+	}
+	return symbol_table_load(s->recording, &s->table, err);
+}
+
 static int open_sources(struct symbolize *s, struct err *err)
 {
 	struct jit_files_options jit = {.temp_folder = temp_folder(s),
 					.use_local_files = !s->options.use_only_recording};
-	struct err ignored = {0};
 	int n;
 
-	if (s->jit)
+	if (s->is_opened)
 		return 0;
+	s->is_opened = true;
 	/* without the recording there are still this machine's files */
-	if (embedded_open(s->recording_path, &s->embedded, &ignored) < 0)
+	if (embedded_open(s->recording_path, &s->embedded, NULL) < 0)
 		s->embedded = NULL;
+	n = load_table(s, err);
+	if (n == 0)
+		n = perf_map_create(&s->jit, err);
 	jit.embedded = s->embedded;
-	n = perf_map_create(&s->jit, err);
 	return n == 0 ? jit_files_load(s->jit, s->store, &jit, err) : n;
 }
 

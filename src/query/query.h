@@ -172,7 +172,7 @@ enum query_tree_kind {
 /* A tree over frames (inlined ones are nodes of their own); node 0 is the root and sums up all.
  * Children follow their parent's first_child through next_sibling, largest bytes first. */
 struct query_tree_node {
-	const struct frame *frame; /* NULL for the root and for marks */
+	const struct frame *frame; /* one of those that it stands for; NULL for the root */
 	uint32_t parent;
 	uint32_t first_child; /* 0: none */
 	uint32_t next_sibling; /* 0: none */
@@ -187,8 +187,39 @@ struct query_tree {
 	size_t n;
 };
 
-/* Frames with equal names (function, source, module) and the same caller are one node. */
+/* Frames with equal names (function, source, module) and the same caller are one node; code without
+ * a function name is one node for each address. Bottom-up, the children of a node are callers.
+ * query_want() applies to the costs. */
 int query_tree(struct query *q, enum query_tree_kind kind, struct query_tree *ret, struct err *err);
 void query_tree_fini(struct query_tree *t);
+
+/* ---- functions ---- */
+
+/* What passes through a function, whatever calls it. Stacks that do so more than once count once. */
+struct query_function {
+	uint64_t key; /* as QUERY_BY_FUNCTION; 0: all frames without a name */
+	const char *name; /* NULL for key 0; good as long as frames */
+	struct query_group cost; /* inclusive */
+	uint64_t self_bytes; /* of stacks whose innermost frame it is */
+	uint64_t self_allocs;
+};
+
+struct query_functions {
+	struct query_function *function; /* largest bytes first */
+	size_t n;
+};
+int query_functions(struct query *q, struct query_functions *ret, struct err *err);
+void query_functions_fini(struct query_functions *f);
+
+/* A function with those that call it and those that it calls: of these, the cost is that of the
+ * stacks in which they do. ERR_USAGE when no frame has that name. */
+struct query_callers {
+	struct query_function function;
+	struct query_functions callers; /* self_*: not filled */
+	struct query_functions callees; /* self_*: of stacks that end there */
+};
+int query_callers(struct query *q, const char *function, struct query_callers *ret,
+		  struct err *err);
+void query_callers_fini(struct query_callers *c);
 
 #endif

@@ -146,8 +146,10 @@ static int sort_sink(void *state, struct scanner *s, struct err *err)
 		if (order->has_payload) {
 			uint64_t stack = scanner_column(s, STORE_STACK)[i];
 
-			item.usable_bytes = scanner_column(s, STORE_SIZE_BYTES)[i] +
-					    scanner_column(s, STORE_EXTRA_BYTES)[i];
+			item.requested_bytes = scanner_column(s, STORE_SIZE_BYTES)[i];
+			item.usable_bytes =
+				item.requested_bytes + scanner_column(s, STORE_EXTRA_BYTES)[i];
+			item.flags = (uint32_t)scanner_column(s, STORE_FLAGS)[i];
 			item.stack = stack < s->q->n_stacks ? (uint32_t)stack : 0;
 		}
 		r = add_item(st, &item, err);

@@ -11,9 +11,10 @@
 struct sorted_row {
 	uint64_t key; /* address, size or lifetime; all bits turned when descending */
 	uint64_t row; /* likewise */
-	uint64_t usable_bytes;
+	uint64_t usable_bytes; /* these only when has_payload was asked for */
+	uint64_t requested_bytes;
 	uint32_t stack;
-	uint32_t unused;
+	uint32_t flags; /* columns.h */
 };
 
 struct sorted_rows {
@@ -26,7 +27,7 @@ struct sort_order {
 	const struct plan *plan;
 	enum query_sort sort;
 	bool is_descending;
-	bool has_payload; /* usable_bytes and stack are needed */
+	bool has_payload;
 };
 
 /* after: the last one of the piece before; NULL: from the start. */

@@ -8,7 +8,7 @@
 
 static void *volatile sink;
 
-__attribute__((noinline)) void INNER(size_t size)
+static __attribute__((noinline)) void INNER(size_t size)
 {
 	sink = malloc(size);
 	__asm__ volatile("" ::: "memory");
