@@ -97,9 +97,9 @@ int query_rows(struct query *q, const struct query_page *page,
 
 /* ---- groups ---- */
 
-/* CODE to LINE go by one frame of each stack, its site: the innermost one that does not belong to
- * an allocator (operator new, __rust_alloc, strdup ...; the innermost one when all do). Inclusive
- * figures of functions: query_functions(). */
+/* CODE to LINE go by one frame of each stack, its site: the innermost one that belongs neither to an
+ * allocator nor to a run-time library (frame_class_is_folded()); the innermost one when all do.
+ * Inclusive figures of functions: query_functions(). */
 enum query_group_by {
 	QUERY_BY_STACK, /* key: stack */
 	QUERY_BY_FREE_STACK, /* key: stack that released; 0: not released, or not known */
@@ -159,6 +159,11 @@ int query_peak(struct query *q, struct query_peak *ret, struct err *err);
  * [from_ns, to_ns). max_bytes and max_count are exact: the most at any moment of the bucket, and
  * at least what is alive when it begins. At most 65536 buckets. */
 uint64_t query_timeline_width(uint64_t from_ns, uint64_t to_ns, size_t n_buckets);
+
+/* Moves from_ns down and to_ns up so that buckets consist of whole buckets of the store, if these are
+ * finer. Not needed, but without a filter such a timeline needs no pass over the rows. */
+void query_timeline_round(const struct store *store, uint64_t *from_ns, uint64_t *to_ns,
+			  size_t n_buckets);
 int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_buckets,
 		   struct store_bucket *ret, struct err *err);
 

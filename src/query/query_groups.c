@@ -107,22 +107,15 @@ struct group_state {
 	enum store_column column; /* of the key */
 	bool is_sparse; /* keys are any numbers: sizes */
 	struct map number_of; /* key -> number */
+	uint32_t *small; /* key below N_SMALL -> 1 + number; 0: none yet */
 	bool wants_peak;
 	uint64_t peak_ns;
 };
 
-/* The group for a key; a key that no table has (a damaged store) goes to 0. */
-static struct query_group *find_group(struct group_state *st, uint64_t key, struct err *err)
-{
-	uint64_t *number;
-	bool is_new;
+#define N_SMALL 65536u /* most sizes are below: no need to ask the map */
 
-	if (!st->is_sparse)
-		return &st->group[key < st->n_groups ? key : 0];
-	if (map_add(&st->number_of, key, &number, &is_new, err) < 0)
-		return NULL;
-	if (!is_new)
-		return &st->group[*number];
+static struct query_group *add_group(struct group_state *st, uint64_t key, struct err *err)
+{
 	if (st->n_groups == QUERY_MAX_SIZES) {
 		err_set(err, ERR_LIMIT, "more than %zu different sizes: narrow the filter",
 			QUERY_MAX_SIZES);
@@ -130,9 +123,33 @@ static struct query_group *find_group(struct group_state *st, uint64_t key, stru
 	}
 	if (vec_reserve(&st->group, &st->capacity, st->n_groups + 1, sizeof(*st->group), err) < 0)
 		return NULL;
-	*number = st->n_groups++;
-	st->group[*number] = (struct query_group){.key = key};
-	return &st->group[*number];
+	st->group[st->n_groups] = (struct query_group){.key = key};
+	return &st->group[st->n_groups++];
+}
+
+/* The group for a key; a key that no table has (a damaged store) goes to 0. */
+static struct query_group *find_group(struct group_state *st, uint64_t key, struct err *err)
+{
+	struct query_group *g;
+	uint64_t *number;
+	bool is_new;
+
+	if (!st->is_sparse)
+		return &st->group[key < st->n_groups ? key : 0];
+	if (key < N_SMALL && st->small) {
+		g = st->small[key] ? &st->group[st->small[key] - 1] : add_group(st, key, err);
+		if (g)
+			st->small[key] = (uint32_t)(g - st->group) + 1;
+		return g;
+	}
+	if (map_add(&st->number_of, key, &number, &is_new, err) < 0)
+		return NULL;
+	if (!is_new)
+		return &st->group[*number];
+	g = add_group(st, key, err);
+	if (g)
+		*number = (uint64_t)(g - st->group);
+	return g;
 }
 
 static int group_sink(void *state, struct scanner *s, struct err *err)
@@ -240,8 +257,10 @@ static int make_state(struct query *q, enum query_group_by by, struct group_stat
 		.wants_peak = q->wants & QUERY_WANT_PEAK,
 		.peak_ns = q->peak.at_ns,
 	};
-	if (st->is_sparse)
-		return 0;
+	if (st->is_sparse) {
+		st->small = calloc(N_SMALL, sizeof(*st->small));
+		return st->small ? 0 : err_set_memory(err, N_SMALL * sizeof(*st->small));
+	}
 	st->group = calloc(n_keys(q, by), sizeof(*st->group));
 	if (!st->group)
 		return err_set_memory(err, n_keys(q, by) * sizeof(*st->group));
@@ -280,6 +299,7 @@ static int groups_by_rows(struct query *q, enum query_group_by by, struct query_
 		finish(&st[0], ret);
 	for (unsigned i = 0; i < n; i++) {
 		free(st[i].group);
+		free(st[i].small);
 		map_fini(&st[i].number_of);
 	}
 	return r;
@@ -320,7 +340,7 @@ static const struct query_name_frame *site_of_stack(const struct query *q, uint3
 
 		for (uint32_t i = n->code ? names->first[n->code] : 0;
 		     n->code && i < names->first[n->code + 1]; i++) {
-			if (!names->identity[names->frame[i].identity].is_allocator)
+			if (!names->identity[names->frame[i].identity].is_folded)
 				return &names->frame[i];
 			if (!innermost)
 				innermost = &names->frame[i];

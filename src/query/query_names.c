@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "query/frame_class.h"
 #include "util/vec.h"
 
 static uint64_t text_hash(const char *text)
@@ -20,71 +21,6 @@ static uint64_t text_hash(const char *text)
 	word = 0;
 	memcpy(&word, text + i, len - i);
 	return hash_pair64(h, word ^ (uint64_t)len << 56);
-}
-
-/* ---- whom nobody looks for ---- */
-
-/* Functions that hand out memory for their caller. A '*' at the end stands for any rest. */
-static const char *const allocators[] = {
-	"malloc",
-	"calloc",
-	"realloc",
-	"reallocarray",
-	"memalign",
-	"posix_memalign",
-	"aligned_alloc",
-	"valloc",
-	"pvalloc",
-	"strdup",
-	"strndup",
-	"__strdup",
-	"__strndup",
-	"__libc_*",
-	"__GI___*",
-	"operator new*",
-	"_Znwm*",
-	"_Znam*",
-	"__gnu_cxx::new_allocator<*",
-	"std::__new_allocator<*",
-	"std::allocator_traits<*",
-	"std::allocator<*",
-	"__rust_alloc*",
-	"__rust_realloc*",
-	"__rdl_alloc*",
-	"__rdl_realloc*",
-	"__rg_alloc*",
-	"__rg_realloc*",
-	"alloc::alloc::*",
-	"alloc::raw_vec::*",
-	"<alloc::alloc::Global as *",
-	"<alloc::raw_vec::RawVec*",
-	"g_malloc",
-	"g_malloc0",
-	"g_realloc",
-	"g_slice_alloc*",
-	"xmalloc",
-	"xcalloc",
-	"xrealloc",
-	"xstrdup",
-	"PyMem_*Alloc",
-	"PyMem_RawMalloc",
-	"_PyMem_Raw*",
-	"PyObject_Malloc",
-	"PyObject_Calloc",
-	"PyObject_Realloc",
-};
-
-static bool is_allocator_name(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(allocators); i++) {
-		const char *pattern = allocators[i];
-		size_t len = strlen(pattern);
-
-		if (pattern[len - 1] == '*' ? strncmp(name, pattern, len - 1) == 0
-					    : strcmp(name, pattern) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* ---- texts ---- */
@@ -181,8 +117,8 @@ static int identity_number(struct query_names *n, const struct query_name_identi
 			return r;
 		number = (uint32_t)n->n_identities++;
 		n->identity[number] = *want;
-		n->identity[number].is_allocator =
-			want->function && is_allocator_name(n->text[want->function]);
+		n->identity[number].is_folded =
+			frame_class_is_folded(frame_class_of(want->frame, n->executable));
 		n->identity_next[number] = (uint32_t)*slot;
 		*slot = number;
 	}
@@ -295,6 +231,7 @@ int query_names_create(const struct store *store, struct frames *frames, struct 
 	if (r < 0)
 		goto out;
 	store_table(store, STORE_CODES, &n->n_codes);
+	n->executable = store_string(store, store_facts(store)->executable, NULL);
 	n->first = calloc(n->n_codes + 1, sizeof(*n->first));
 	if (!n->first) {
 		r = err_set_memory(err, n->n_codes * sizeof(*n->first));

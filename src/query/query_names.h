@@ -21,7 +21,7 @@ struct query_name_identity {
 	uint32_t function; /* numbers of texts */
 	uint32_t source;
 	uint32_t module;
-	bool is_allocator; /* malloc, operator new and the like: not whom the user looks for */
+	bool is_folded; /* an allocator's or a run-time's: not whom the user looks for */
 	const struct frame *frame; /* the first one that had it */
 };
 
@@ -31,6 +31,7 @@ struct query_name_line {
 };
 
 struct query_names {
+	const char *executable;
 	/* frames of code c: frame[first[c]] up to frame[first[c + 1]], innermost first */
 	uint32_t *first;
 	struct query_name_frame *frame;

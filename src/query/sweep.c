@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SLICES ((size_t)1 << 19)
+#define MAX_SLICES ((size_t)1 << 21) /* the thinner, the fewer events have to be looked at */
 #define ROWS_PER_SLICE 16u
 #define EVENTS_AT_ONCE ((size_t)4 << 20)
 #define MAX_SPAN_NS (1ull << 62)
 
 struct slice {
 	uint64_t born_bytes, died_bytes;
-	uint64_t n_born, n_died;
+	uint32_t n_born, n_died;
 };
 
 /* What is alive. */
@@ -144,7 +144,7 @@ static int sum_up(struct sweep *sw, struct err *err)
 	scan.sink = sum_sink;
 	scan.states = states;
 	scan.n_states = scan_n_threads(sw->q, scan.end_block - scan.first_block,
-				       4 * sw->n_slices * sizeof(struct slice));
+				       2 * sw->n_slices * sizeof(struct slice));
 	for (unsigned i = 0; i < scan.n_states; i++) {
 		st[i].sw = sw;
 		st[i].slice = calloc(sw->n_slices, sizeof(struct slice));
@@ -179,7 +179,7 @@ static void raise_max(struct sweep_bucket *b, struct level level, uint64_t at_ns
 static struct level level_after(struct level l, const struct slice *s)
 {
 	l.n_bytes += s->born_bytes - s->died_bytes;
-	l.count += s->n_born - s->n_died;
+	l.count += (uint64_t)s->n_born - s->n_died;
 	return l;
 }
 
@@ -258,7 +258,7 @@ static int compare_excess(const void *a, const void *b)
 
 static uint64_t n_events_of(const struct sweep *sw, size_t slice)
 {
-	return sw->slice[slice].n_born + sw->slice[slice].n_died;
+	return (uint64_t)sw->slice[slice].n_born + sw->slice[slice].n_died;
 }
 
 /* The slices that can hold a maximum, and of these as many as fit into one pass. */
@@ -471,7 +471,7 @@ static void make_plan(struct sweep *sw)
 			.kind = PLAN_DEATH, .min = sw->span->from_ns, .max = UINT64_MAX};
 }
 
-static int check_span(const struct sweep_span *span, struct err *err)
+int sweep_check(const struct sweep_span *span, struct err *err)
 {
 	uint64_t span_ns;
 
@@ -491,7 +491,7 @@ int sweep_run(struct query *q, const struct sweep_span *span, struct sweep_bucke
 	      struct err *err)
 {
 	struct sweep sw = {.q = q, .span = span, .bucket = ret};
-	int r = check_span(span, err);
+	int r = sweep_check(span, err);
 
 	if (r < 0)
 		return r;

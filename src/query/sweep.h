@@ -30,6 +30,9 @@ struct sweep_bucket {
 
 #define SWEEP_MAX_BUCKETS 65536u
 
+/* ERR_USAGE: too many buckets, or too long. */
+int sweep_check(const struct sweep_span *span, struct err *err);
+
 int sweep_run(struct query *q, const struct sweep_span *span, struct sweep_bucket *ret,
 	      struct err *err);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/frame_class.h"
 #include "query/query.h"
 #include "query_naive.h"
 
@@ -117,7 +118,7 @@ static void check_rows(struct query *q, const struct query_page *page)
 
 /* ---- groups ---- */
 
-/* The innermost frame that is no allocator's. */
+/* The innermost frame that is neither an allocator's nor a run-time's. */
 static const struct world_frame *site_of(uint32_t stack, uint32_t *code)
 {
 	const struct world_frame *frame[1000];
@@ -126,9 +127,11 @@ static const struct world_frame *site_of(uint32_t stack, uint32_t *code)
 
 	*code = n ? codes[0] : 0;
 	for (unsigned i = 0; i < n; i++) {
-		const char *name = frame[i]->function;
+		const struct frame f = {.function = frame[i]->function,
+					.source = frame[i]->source,
+					.module = frame[i]->module};
 
-		if (name && (strcmp(name, "malloc") == 0 || strncmp(name, "operator new", 12) == 0))
+		if (frame_class_is_folded(frame_class_of(&f, "")))
 			continue;
 		*code = codes[i];
 		return frame[i];
