@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "util/vec.h"
+#include "query/fragmentation.h"
 
 struct maps_choice {
 	const struct store_region *region;
@@ -177,75 +177,17 @@ int rest_maps(struct request *rq, struct err *err)
 
 /* ---- regions ---- */
 
-/* Occupied ranges, gathered in one pass: rows come in the order of time. The array is sorted and
- * joined whenever it is full; it grows only when that does not help. */
-#define FIRST_RANGES ((size_t)1 << 16)
-#define MAX_RANGES ((size_t)1 << 23)
+#define GAP_BYTES 16u /* glibc puts 8 bytes of its own between blocks, and rounds */
 
-struct range {
-	uint64_t start, end;
-};
-
-struct occupied {
-	struct request *rq;
-	struct range *range;
-	size_t n, cap;
-	struct err *err;
-	int r;
-};
-
-static int compare_ranges(const void *a, const void *b)
+static bool put_range(void *user, uint64_t start, uint64_t end)
 {
-	const struct range *x = a, *y = b;
+	struct request *rq = user;
 
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/* What overlaps or touches becomes one. */
-static void join_ranges(struct occupied *o)
-{
-	size_t n = 0;
-
-	if (o->n)
-		qsort(o->range, o->n, sizeof(*o->range), compare_ranges);
-	for (size_t i = 0; i < o->n; i++) {
-		struct range *last = n ? &o->range[n - 1] : NULL;
-
-		if (!last || o->range[i].start > last->end)
-			o->range[n++] = o->range[i];
-		else if (o->range[i].end > last->end)
-			last->end = o->range[i].end;
-	}
-	o->n = n;
-}
-
-static int make_room(struct occupied *o)
-{
-	join_ranges(o);
-	if (o->n <= o->cap / 2 && o->cap)
-		return 0;
-	if (o->cap >= MAX_RANGES)
-		return err_set(o->err, ERR_LIMIT,
-			       "there are more than %zu regions; ask for fewer by a filter",
-			       MAX_RANGES / 2);
-	return vec_reserve(&o->range, &o->cap, o->cap ? 2 * o->cap : FIRST_RANGES,
-			   sizeof(*o->range), o->err);
-}
-
-static bool add_row(void *user, const struct query_row *row)
-{
-	struct occupied *o = user;
-	uint64_t end = row->addr + row->size_bytes + row->extra_bytes;
-
-	if (end <= row->addr)
-		return true;
-	if (o->n == o->cap) {
-		o->r = make_room(o);
-		if (o->r < 0)
-			return false;
-	}
-	o->range[o->n++] = (struct range){row->addr, end};
-	return true;
+	json_array(&rq->json, NULL);
+	json_u64(&rq->json, NULL, start);
+	json_u64(&rq->json, NULL, end);
+	json_end_array(&rq->json);
+	return !request_is_over(rq);
 }
 
 static void put_heap(struct request *rq)
@@ -272,30 +214,19 @@ static void put_heap(struct request *rq)
 
 int rest_regions(struct request *rq, struct err *err)
 {
-	struct occupied o = {.rq = rq, .err = err};
-	struct query_page page = {.count = UINT64_MAX};
 	struct json *j = &rq->json;
-	int r = request_query(rq, err);
+	uint64_t gap;
+	int r = request_u64(rq, "gap", GAP_BYTES, UINT32_MAX, &gap, err);
 
 	if (r == 0)
-		r = query_rows(rq->query, &page, add_row, &o, NULL, err);
-	if (r == 0)
-		r = o.r;
+		r = request_query(rq, err);
 	if (r < 0)
-		goto out;
-	join_ranges(&o);
+		return r;
 	json_object(j, NULL);
 	put_heap(rq);
 	json_array(j, "regions");
-	for (size_t i = 0; i < o.n && !request_is_over(rq); i++) {
-		json_array(j, NULL);
-		json_u64(j, NULL, o.range[i].start);
-		json_u64(j, NULL, o.range[i].end);
-		json_end_array(j);
-	}
+	r = fragmentation_regions(rq->query, gap, put_range, rq, err);
 	json_end_array(j);
 	json_end_object(j);
-out:
-	free(o.range);
 	return r;
 }

@@ -32,6 +32,9 @@ static const struct filter_parameter maps[] = {
 	{"writable", "choice", "any|only_true|only_false", "by right"},
 	{"executable", "choice", "any|only_true|only_false", "by right"},
 };
+static const struct filter_parameter regions[] = {
+	{"gap", "count", NULL, "ranges that are at most this many bytes apart are one; default 16"},
+};
 static const struct filter_parameter v1_window[] = {
 	{"from", "time", NULL, "start of the time shown; no condition on allocations here"},
 	{"to", "time", NULL, "end of the time shown"},
@@ -61,6 +64,7 @@ static const struct filter_parameter v1_tree_parameters[] = {
 };
 static const struct filter_parameter v1_at[] = {
 	{"at", "time", NULL, "the moment; default: the peak"},
+	{"count", "count", NULL, "at most this many call sites; default 50"},
 };
 
 static const struct route table[] = {
@@ -96,7 +100,7 @@ static const struct route table[] = {
 	{"/data/{id}/backtraces", rest_backtraces, OLD | ROUTE_FILTER, JSON, "Backtraces",
 	 "the backtraces of allocations", PARAMETERS(frames)},
 	{"/data/{id}/regions", rest_regions, OLD | ROUTE_FILTER, JSON, "Regions",
-	 "occupied address ranges", NULL, 0},
+	 "occupied address ranges", PARAMETERS(regions)},
 	{"/data/{id}/mallopts", rest_mallopts, OLD, JSON, "[Mallopt]", "calls of mallopt",
 	 PARAMETERS(frames)},
 	{"/data/{id}/allocation_ascii_tree", rest_ascii_tree, OLD | ROUTE_FILTER | ROUTE_EXPORT,

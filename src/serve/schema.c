@@ -123,11 +123,14 @@ static const struct schema table[] = {
 	{"Modules", "modules:[Module]"},
 	{"Note", "at_ns:u64 level:str text:str"},
 	{"Notes", "notes:[Note] lost_events:u64 damaged_bytes:u64 truncated_stacks:u64"},
-	{"Holder", "backtrace_id:u64 blocks:u64 bytes:u64 pages:u64 blame:FrameText"},
+	{"Holder",
+	 "backtrace_id:u64 blocks:u64 requested_bytes:u64 usable_bytes:u64 sparse_pages:u64 "
+	 "held_bytes:u64 oldest_birth_ns:u64~ blame?:FrameText"},
 	{"Fragmentation",
-	 "at_ns:u64 page_bytes:u64 blocks:u64 used_bytes:u64 usable_bytes:u64 pages:u64 "
-	 "span_bytes:u64 sparse_pages:u64 sparse_free_bytes:u64 occupancy:[u64] "
-	 "held_by:[Holder]"},
+	 "at_ns:u64 page_bytes:u64 blocks:u64 requested_bytes:u64 usable_bytes:u64 "
+	 "heap_span_bytes:u64 heap_usable_bytes:u64 pages:u64 sparse_pages:u64 "
+	 "sparse_used_bytes:u64 sparse_held_bytes:u64 pages_by_use:[u64] held_by:[Holder] "
+	 "total_count:u64"},
 	{"FilterParameter", "name:str type:str choices:str~ help:str valid:str~"},
 	{"FilterParameters", "parameters:[FilterParameter]"},
 };
