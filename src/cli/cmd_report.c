@@ -74,16 +74,13 @@ static int parse_words(const struct words *w, struct report_options *o, struct f
 	return n;
 }
 
-static int show(const char *path, struct opened_options *how, const struct report_options *o,
+static int show(const char *path, const struct opened_options *how, const struct report_options *o,
 		struct err *err)
 {
 	struct opened opened = {0};
 	struct report r = {.path = path, .options = o};
-	int n;
+	int n = opened_open(path, how, &opened, err);
 
-	/* The figures of the whole recording need no rows: less to do, and little to keep. */
-	how->without_rows = o->filter->n == 0;
-	n = opened_open(path, how, &opened, err);
 	if (n < 0)
 		return n;
 	for (size_t i = 0; i < opened.n_notes; i++)

@@ -82,6 +82,8 @@ static int on_progress(void *user, uint64_t n_done, uint64_t n_total)
 	struct opening *op = user;
 	double share = n_total ? (double)n_done / (double)n_total : 0;
 
+	if (op->options->on_progress)
+		return op->options->on_progress(op->options->user, n_done, n_total);
 	progress_set(&op->progress, (uint64_t)(share * (double)op->size_bytes));
 	return 0;
 }
@@ -103,7 +105,8 @@ static int build_at(struct opening *op, const char *store_path, const char *temp
 		return n;
 	op->size_bytes = r->file.size_bytes;
 	snprintf(label, sizeof(label), "reading %s", slash ? slash + 1 : op->path);
-	progress_start(&op->progress, label, op->size_bytes, PROGRESS_BYTES);
+	if (!op->options->on_progress)
+		progress_start(&op->progress, label, op->size_bytes, PROGRESS_BYTES);
 	n = build_store(r, store_path, &o, err);
 	progress_end(&op->progress);
 	recording_close(r);
@@ -157,8 +160,7 @@ static bool find_kept(struct opening *op, struct opened *ret)
 	    !ret->store)
 		return false;
 	/* made without rows, and now they are needed: make it anew */
-	if (!op->options->without_rows && store_n_rows(ret->store) == 0 &&
-	    store_facts(ret->store)->n_rows > 0) {
+	if (!op->options->without_rows && !store_has_rows(ret->store)) {
 		store_close(ret->store);
 		ret->store = NULL;
 		store_place_fini(&op->place);
@@ -174,18 +176,6 @@ static int get_store(struct opening *op, struct opened *ret, struct err *err)
 	struct err why = {0};
 	int n;
 
-	if (op->is_kept &&
-	    store_cache_find(op->path, &op->identity, &ret->store, &op->place, &why) == 0 &&
-	    ret->store) {
-		if (op->options->without_rows || store_has_rows(ret->store)) {
-			ret->is_from_cache = true;
-			return 0;
-		}
-		store_close(ret->store); /* it is made anew, with rows */
-		ret->store = NULL;
-		store_place_fini(&op->place);
-		op->place = (struct store_place){0};
-	}
 	if (find_kept(op, ret))
 		return 0;
 	if (!op->is_kept)

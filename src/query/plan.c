@@ -369,12 +369,6 @@ int plan_need_rows(const struct query *q, struct err *err)
 	if (store_has_rows(q->c.store))
 		return 0;
 	return err_set(err, ERR_REFUSED, "the store was made without rows");
-/* A store that was made for its tables only; they answer what asks for everything. */
-static bool is_without_rows(const struct query *q)
-{
-	return q->plan.is_table && q->filter->from.kind == FILTER_TIME_NONE &&
-	       q->filter->to.kind == FILTER_TIME_NONE && store_n_rows(q->c.store) == 0 &&
-	       store_facts(q->c.store)->n_rows > 0;
 }
 
 /* Steps are taken in this order: first those that often decide whole blocks, last the dear ones. */
@@ -415,7 +409,7 @@ int plan_create(struct query *q, struct err *err)
 	add_chain(q);
 	if (f->jemalloc == FILTER_YES)
 		match_nothing(p);
-	if (p->first_row >= p->end_row && !is_without_rows(q)) {
+	if (p->first_row >= p->end_row) {
 		match_nothing(p);
 		p->is_table = false;
 	}

@@ -370,11 +370,6 @@ uint64_t store_n_rows(const struct store *s)
 	return s->header.n_rows;
 }
 
-bool store_has_rows(const struct store *s)
-{
-	return s->header.n_rows == store_facts(s)->n_rows;
-}
-
 uint64_t store_n_blocks(const struct store *s)
 {
 	return s->n_blocks;

@@ -62,8 +62,6 @@ const char *store_end_name(unsigned end);
  * is 0, though store_facts() tells how many allocations there were. */
 bool store_has_rows(const struct store *s);
 uint64_t store_n_rows(const struct store *s);
-uint64_t store_n_rows(const struct store *s); /* 0 in a store that was made without rows */
-bool store_has_rows(const struct store *s); /* false: it has none although the recording has some */
 uint64_t store_n_blocks(const struct store *s); /* of each column */
 
 /* Rows of a block: STORE_BLOCK_ROWS but for the last. */
