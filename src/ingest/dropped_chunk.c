@@ -59,8 +59,8 @@ static bool read_group(const uint64_t *f, uint32_t n_nodes, const struct dropped
 		.n_bytes = f[2],
 		.min_bytes = f[3],
 		.max_bytes = f[4],
-		.first_ticks = f[5],
-		.last_ticks = f[6],
+		.first_ns = f[5],
+		.last_ns = f[6],
 	};
 
 	if (f[0] > n_nodes)
@@ -156,8 +156,8 @@ int dropped_writer_node(struct dropped_writer *w, struct dropped_node *n, struct
 
 int dropped_writer_group(struct dropped_writer *w, const struct dropped_group *g, struct err *err)
 {
-	const uint64_t field[] = {g->node,      g->n_allocations, g->n_bytes,   g->min_bytes,
-				  g->max_bytes, g->first_ticks,   g->last_ticks};
+	const uint64_t field[] = {g->node,      g->n_allocations, g->n_bytes, g->min_bytes,
+				  g->max_bytes, g->first_ns,      g->last_ns};
 
 	return put_record(w, RECORD_GROUP, field, ARRAY_LEN(field), err);
 }

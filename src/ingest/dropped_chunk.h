@@ -40,8 +40,8 @@ struct dropped_group {
 	uint64_t n_bytes;
 	uint64_t min_bytes; /* smallest and greatest size */
 	uint64_t max_bytes;
-	uint64_t first_ticks; /* of the first and the last allocation */
-	uint64_t last_ticks;
+	uint64_t first_ns; /* of the first and the last allocation */
+	uint64_t last_ns;
 };
 
 /* Each may be NULL. */

@@ -30,6 +30,7 @@ struct embedded {
 	size_t n_pieces, cap_pieces;
 	size_t *complete; /* indexes in facts.embedded */
 	size_t n_complete, cap_complete;
+	bool has_symbols; /* there are SYMBOLS chunks */
 };
 
 static int take_file(struct embedded *e, const struct chunk_place *p, struct err *err)
@@ -95,6 +96,8 @@ static int walk(struct embedded *e, uint64_t start, struct err *err)
 			n = take_file(e, &place, err);
 		else if (place.header.type == CHUNK_FILE_DATA)
 			n = take_piece(e, &place, err);
+		else if (place.header.type == CHUNK_SYMBOLS)
+			e->has_symbols = true;
 		if (n < 0)
 			break;
 	}
@@ -156,6 +159,11 @@ void embedded_close(struct embedded *e)
 	free(e->piece);
 	free(e->complete);
 	free(e);
+}
+
+bool embedded_has_symbols(const struct embedded *e)
+{
+	return e->has_symbols;
 }
 
 size_t embedded_count(const struct embedded *e)

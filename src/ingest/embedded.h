@@ -15,6 +15,9 @@ struct embedded; /* opaque: defined in embedded.c */
 int embedded_open(const char *path, struct embedded **ret, struct err *err);
 void embedded_close(struct embedded *e); /* NULL does nothing */
 
+/* Does the recording carry names ready-made (ingest/symbol_table.h)? */
+bool embedded_has_symbols(const struct embedded *e);
+
 /* The complete files, borrowed until embedded_close(). */
 size_t embedded_count(const struct embedded *e);
 const struct facts_file *embedded_get(const struct embedded *e, size_t i);

@@ -6,7 +6,7 @@
 #include "format/block.h"
 #include "util/vec.h"
 
-#define LANE_AHEAD 8 /* events that a lane decodes at a time: time for memory to arrive */
+#define LANE_AHEAD 8 /* events that a lane decodes at a time */
 
 struct merge_decoded {
 	struct event event;
@@ -36,8 +36,6 @@ struct merge {
 	size_t cap_spare;
 	uint64_t n_blocks_read;
 	bool is_top_used; /* the top's event was handed out: it must advance */
-	merge_hint hint;
-	void *hint_user;
 };
 
 static bool is_before(const struct merge *m, uint32_t a, uint32_t b)
@@ -106,12 +104,6 @@ void merge_destroy(struct merge *m)
 	free(m);
 }
 
-void merge_set_hint(struct merge *m, merge_hint hint, void *user)
-{
-	m->hint = hint;
-	m->hint_user = user;
-}
-
 static int take_buffer(struct merge *m, uint8_t **ret, struct err *err)
 {
 	if (m->n_spare > 0) {
@@ -161,8 +153,6 @@ static int decode_ahead(struct merge *m, struct merge_lane *l, struct err *err)
 		if (n <= 0)
 			break;
 		d->generation = l->decoder.generation;
-		if (m->hint)
-			m->hint(m->hint_user, d->event.addr);
 	}
 	if (l->n > 0)
 		return 0;

@@ -22,14 +22,9 @@ struct merge_event {
 	bool is_after_gap; /* events of this lane before it are missing */
 };
 
-/* Called with the address of each event some time before merge_next() gives it, to prefetch. */
-typedef void (*merge_hint)(void *user, uint64_t addr);
-
 /* r is borrowed. */
 int merge_create(struct recording *r, struct merge **ret, struct err *err);
 void merge_destroy(struct merge *m); /* NULL does nothing */
-
-void merge_set_hint(struct merge *m, merge_hint hint, void *user);
 
 /* 1: *ret is the next event. 0: no more. Less: the file could not be read. */
 int merge_next(struct merge *m, struct merge_event *ret, struct err *err);

@@ -273,6 +273,14 @@ int rows_set_end(struct rows *r, uint64_t row, const struct row_end *end, struct
 	return 0;
 }
 
+void rows_prefetch(const struct rows *r, uint64_t row)
+{
+	uint64_t block = row / STORE_BLOCK_ROWS;
+
+	if (row < r->n_rows && block >= r->n_closed)
+		__builtin_prefetch(&r->ring[block % RING_BLOCKS]->end[row % STORE_BLOCK_ROWS], 1);
+}
+
 /* ---- the end ---- */
 
 /* Applies the late ends of one bin to the blocks of it that are in the scratch file. */

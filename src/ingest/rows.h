@@ -48,6 +48,9 @@ uint64_t rows_count(const struct rows *r);
 /* Adds what is known of a row's end: flags are or-ed, fields that are not 0 are set. */
 int rows_set_end(struct rows *r, uint64_t row, const struct row_end *end, struct err *err);
 
+/* An end of this row may come soon. */
+void rows_prefetch(const struct rows *r, uint64_t row);
+
 /* All is known: writes the rest. Afterwards only rows_count() and rows_destroy(). */
 int rows_finish(struct rows *r, struct err *err);
 

@@ -135,15 +135,14 @@ static int count_events(struct recording *r, struct size_report *s, struct err *
 }
 
 struct lifetime_user {
-	const struct timebase *time;
 	struct size_report *report;
 };
 
 static void on_free(void *user, const struct live_block *a, const struct replay_release *how)
 {
 	struct lifetime_user *u = user;
-	uint64_t start_ns = timebase_ns(u->time, a->ticks);
-	uint64_t end_ns = timebase_ns(u->time, how->ticks);
+	uint64_t start_ns = a->at_ns;
+	uint64_t end_ns = how->at_ns;
 	uint64_t lived_ns = end_ns > start_ns ? end_ns - start_ns : 0;
 	unsigned i = 0;
 
@@ -155,7 +154,7 @@ static void on_free(void *user, const struct live_block *a, const struct replay_
 
 int size_report_make(struct recording *r, struct size_report *ret, struct err *err)
 {
-	struct lifetime_user user = {.time = &r->time, .report = ret};
+	struct lifetime_user user = {.report = ret};
 	const struct replay_callbacks callbacks = {.user = &user, .on_free = on_free};
 	struct damage damage = r->damage;
 	int n;

@@ -31,10 +31,10 @@ struct thread_bits {
 
 /* The step from a block that a realloc() made to the one before it. */
 struct chain_link {
-	uint64_t first_ticks; /* of the chain */
+	uint64_t first_ns; /* of the chain */
 	uint64_t before_tag; /* the link of the block before; 0: it was the first */
 	uint64_t before_ordinal;
-	uint64_t before_ticks;
+	uint64_t before_ns;
 	uint64_t before_bytes;
 	uint64_t release_ordinal; /* of the REALLOC_BEGIN that ended it */
 	uint32_t before_thread;
@@ -54,7 +54,6 @@ struct loose_end {
 struct strip_lifetime {
 	bool has_threshold;
 	uint64_t threshold_ns;
-	const struct timebase *time; /* during the run */
 	struct map thread_at; /* number -> index in thread */
 	struct thread_bits *thread;
 	size_t n_threads;
@@ -163,7 +162,7 @@ static int add_to_group(struct strip_lifetime *s, const struct live_block *a, st
 			return r;
 		s->group[s->n_groups++] = (struct strip_group){
 			.node = a->stack,
-			.sums = {.min_bytes = UINT64_MAX, .first_ticks = UINT64_MAX},
+			.sums = {.min_bytes = UINT64_MAX, .first_ns = UINT64_MAX},
 		};
 	}
 	if (r < 0)
@@ -173,12 +172,12 @@ static int add_to_group(struct strip_lifetime *s, const struct live_block *a, st
 	g->n_bytes += a->size_bytes;
 	g->min_bytes = a->size_bytes < g->min_bytes ? a->size_bytes : g->min_bytes;
 	g->max_bytes = a->size_bytes > g->max_bytes ? a->size_bytes : g->max_bytes;
-	g->first_ticks = a->ticks < g->first_ticks ? a->ticks : g->first_ticks;
-	g->last_ticks = a->ticks > g->last_ticks ? a->ticks : g->last_ticks;
+	g->first_ns = a->at_ns < g->first_ns ? a->at_ns : g->first_ns;
+	g->last_ns = a->at_ns > g->last_ns ? a->at_ns : g->last_ns;
 	return 0;
 }
 
-/* a needs thread, ordinal, stack, size_bytes and ticks only. */
+/* a needs thread, ordinal, stack, size_bytes and at_ns only. */
 static int drop_alloc(struct strip_lifetime *s, const struct live_block *a, struct err *err)
 {
 	struct thread_bits *t = find_thread(s, a->thread);
@@ -213,7 +212,7 @@ static int end_chain(struct strip_lifetime *s, uint64_t tag, bool is_dropped, st
 			.ordinal = link.before_ordinal,
 			.stack = link.before_stack,
 			.size_bytes = link.before_bytes,
-			.ticks = link.before_ticks,
+			.at_ns = link.before_ns,
 		};
 
 		get_link(s, tag)->before_tag = s->free_link;
@@ -229,12 +228,11 @@ static int end_chain(struct strip_lifetime *s, uint64_t tag, bool is_dropped, st
 
 /* ---- callbacks of the replay ---- */
 
-static uint64_t on_arrival(void *user, const struct live_block *a, uint64_t order_ticks)
+static uint64_t on_arrival(void *user, const struct live_block *a)
 {
 	struct strip_lifetime *s = user;
 	uint64_t tag = s->free_link;
 
-	(void)order_ticks;
 	if (a->kind != EVENT_REALLOC_END || s->failed)
 		return 0;
 	if (tag) {
@@ -246,7 +244,7 @@ static uint64_t on_arrival(void *user, const struct live_block *a, uint64_t orde
 			return 0;
 		s->n_links++;
 	}
-	*get_link(s, tag) = (struct chain_link){.first_ticks = a->ticks};
+	*get_link(s, tag) = (struct chain_link){.first_ns = a->at_ns};
 	return tag;
 }
 
@@ -280,10 +278,10 @@ static void on_alloc(void *user, struct live_block *a, const struct live_block *
 		return;
 	link = get_link(s, a->tag);
 	*link = (struct chain_link){
-		.first_ticks = old->tag ? get_link(s, old->tag)->first_ticks : old->ticks,
+		.first_ns = old->tag ? get_link(s, old->tag)->first_ns : old->at_ns,
 		.before_tag = old->tag,
 		.before_ordinal = old->ordinal,
-		.before_ticks = old->ticks,
+		.before_ns = old->at_ns,
 		.before_bytes = old->size_bytes,
 		.before_thread = old->thread,
 		.before_stack = old->stack,
@@ -304,8 +302,8 @@ static bool is_short(struct strip_lifetime *s, const struct live_block *a,
 
 	if (!s->has_threshold)
 		return true;
-	start_ns = timebase_ns(s->time, a->tag ? get_link(s, a->tag)->first_ticks : a->ticks);
-	end_ns = timebase_ns(s->time, how->ticks);
+	start_ns = a->tag ? get_link(s, a->tag)->first_ns : a->at_ns;
+	end_ns = how->at_ns;
 	return (end_ns > start_ns ? end_ns - start_ns : 0) < s->threshold_ns;
 }
 
@@ -363,7 +361,6 @@ int strip_lifetime_create(struct recording *r, const struct strip_rule *rule,
 	s->has_threshold = s->summary.has_threshold = rule->has_threshold;
 	s->summary.threshold_ns = rule->has_threshold ? rule->threshold_ns : 0;
 	s->threshold_ns = rule->threshold_ns;
-	s->time = &r->time;
 	n = spill_create(rule->scratch_folder, SCRATCH_MEMORY_BYTES, &s->bits, err);
 	if (n == 0)
 		n = spill_create(rule->scratch_folder, SCRATCH_MEMORY_BYTES, &s->links, err);

@@ -11,7 +11,16 @@
 
 #include "util/err.h"
 
-/* A moment: absolute (nanoseconds since 1970, or since the start), or a share of the run. */
+/* A moment: absolute (nanoseconds since 1970, or since the start), or a share of the run.
+ *
+ * As text:
+ *	50%		a share of the time from the start to the end of the recording
+ *	1600000000	UNIX time in seconds, fractions allowed; 1e11 and more are milliseconds (the
+ *			2021 API had seconds, the 2023 one milliseconds; both work)
+ *	+90, +1m30s, 1.5s, 250ms	from the start: a plus sign or a unit says so
+ * A UNIX time as an upper bound means the end of its last digit: to=1600000000 includes all of that
+ * second. A moment before the start comes before every allocation.
+ */
 enum filter_time_kind {
 	FILTER_TIME_NONE,
 	FILTER_TIME_UNIX,
@@ -24,7 +33,10 @@ struct filter_time {
 	double percent;
 };
 
-/* An inclusive range; has_* says which ends are set. */
+#define FILTER_PPM_PER_PERCENT 10000u
+
+/* An inclusive range; has_* says which ends are set. A share is held in millionths: 50% is
+ * 50 * FILTER_PPM_PER_PERCENT. */
 struct filter_range {
 	uint64_t min, max;
 	bool has_min, has_max;
@@ -36,6 +48,7 @@ enum filter_lifetime {
 	FILTER_ONLY_LEAKED,
 	FILTER_ONLY_CHAIN_LEAKED,
 	FILTER_ONLY_TEMPORARY, /* as in the old API: released at any time */
+	/* The next two look at the upper bound `to` (without it: the end): */
 	FILTER_ONLY_NOT_DEALLOCATED_IN_RANGE,
 	FILTER_ONLY_DEALLOCATED_IN_RANGE,
 	FILTER_ONLY_WHOLE_GROUP_LEAKED,
@@ -52,6 +65,12 @@ enum filter_window {
 	FILTER_OUTSIDE
 };
 
+/* Lifetimes: an allocation that was never released lives until the end of the recording, for both
+ * bounds (as in the 2023 API). A chain is the allocations that reallocs linked; one that no realloc
+ * took part in is a chain of length 1, at position 0, with its own size and lifetime.
+ * group_*: figures of the whole call site (stack), whatever else is asked for. Shares: of the run
+ * time for group_interval, of the call site's allocations for group_leaked_allocations.
+ */
 struct filter {
 	struct filter_time from, to; /* birth */
 	struct filter_time alive_at, alive_at_2;
@@ -66,29 +85,47 @@ struct filter {
 		group_max_total_usage_first_seen_max;
 	char *function_regex, *source_regex, *negative_function_regex, *negative_source_regex;
 	char *module_regex, *negative_module_regex; /* owned */
+	/* One frame must match all three positive ones that are given; no frame may match any of the
+	 * negative ones. Function: demangled, else as in the symbol table. */
 	uint32_t *backtraces, *deallocation_backtraces; /* owned; any of them */
 	size_t n_backtraces, n_deallocation_backtraces;
-	bool has_backtraces, has_deallocation_backtraces, has_marker, has_thread;
+	bool has_backtraces, has_deallocation_backtraces, has_marker, has_thread, has_from_map;
 	uint64_t marker;
 	uint64_t thread; /* tid */
-	enum filter_choice mmaped, main_arena, jemalloc, temporary; /* temporary: columns.h */
+	uint64_t from_map; /* index in the table of regions: the address lies in it */
+	enum filter_choice mmaped, main_arena, temporary; /* temporary: columns.h */
+	enum filter_choice jemalloc; /* the recorder sees none of it: YES matches nothing */
 };
 
-void filter_init(struct filter *f);
-void filter_fini(struct filter *f);
+void filter_init(struct filter *f); /* lets everything pass */
+void filter_fini(struct filter *f); /* leaves one that was initialised */
 
 /* Sets the condition `name` from its text. 1: done. 0: there is no such parameter (others may
  * know it). -ERR_USAGE: the value is not valid; the text names the parameter, the value and
- * what would be valid. An empty value of a text parameter unsets it. */
+ * what would be valid. An empty value of a text parameter (a regex, a list of backtraces) unsets it,
+ * of any other it is an error. Given twice, the last one counts. */
 int filter_set(struct filter *f, const char *name, const char *value, struct err *err);
 
-/* The table: name, what it means, grammar of the value, an example. For --help and OpenAPI. */
+/* The table: name, kind of value, what it means. For --help and OpenAPI. The kinds:
+ *	time		see struct filter_time
+ *	interval	4h3m2s: d, h, m, s, ms, us, ns, any case, fractions allowed; bare: seconds
+ *	interval|share, count|share	or N%
+ *	size		bytes, or with k, M, G, T (1024 each): 64k, 1.5M, 2GiB
+ *	address		decimal or 0x...
+ *	count		decimal
+ *	regex		PCRE2, found anywhere
+ *	ids		numbers with commas between them: any of them
+ *	choice		one of choices
+ */
 struct filter_parameter {
 	const char *name;
-	const char *type; /* "time", "interval", "count", "share", "regex", "choice" ... */
+	const char *type;
 	const char *choices; /* of a choice: "a|b|c"; else NULL */
 	const char *help;
 };
 const struct filter_parameter *filter_parameters(size_t *n);
+
+/* What a kind of value looks like, in a sentence: "bytes, or with k, M ...". NULL: no such kind. */
+const char *filter_type_help(const char *type);
 
 #endif

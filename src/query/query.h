@@ -5,7 +5,12 @@
  * their minimum and maximum. What needs no row at all is answered from the tables.
  *
  * Every call can be cancelled from another thread: *cancel becomes true (the client hung up) and
- * the call returns -ERR_CANCELLED soon. Work is spread over query_context.n_threads threads.
+ * the call returns -ERR_CANCELLED soon. Work is spread over query_context.n_threads threads; the
+ * result does not depend on their number. A query belongs to one thread at a time; any number of
+ * queries may use one store and one struct frames.
+ *
+ * An allocation is alive from the nanosecond of its birth until the one before its release. What
+ * is alive "at" a moment is what is alive after everything that happened in that nanosecond.
  *
  * Memory: results are bounded by what is asked for (a page, a number of buckets, the number of
  * stacks), never by the number of rows.
@@ -32,6 +37,18 @@ struct query; /* opaque: defined in query.c */
 int query_create(const struct query_context *c, const struct filter *f, struct query **ret,
 		 struct err *err);
 void query_destroy(struct query *q); /* NULL does nothing */
+
+/* Which figures of a struct query_group are needed: all of them unless this is called. Those that
+ * are not wanted may be 0, which saves one or more passes over the rows: without both of these a
+ * query about stacks alone, or about leaks, is answered from the table of stacks. */
+#define QUERY_WANT_PEAK 1u /* peak_* */
+#define QUERY_WANT_SPAN 2u /* first_ns, last_ns, min_size_bytes, max_size_bytes */
+#define QUERY_WANT_ALL 3u
+void query_want(struct query *q, unsigned wants);
+
+/* All of the matching rows: as the total of any grouping. */
+struct query_group;
+int query_total(struct query *q, struct query_group *ret, struct err *err);
 
 /* ---- rows ---- */
 
@@ -68,24 +85,32 @@ struct query_page {
 };
 
 /* Calls fn for the rows of the page, in order, until it returns false. *n_matching: all rows that
- * match, also outside of the page (may be NULL: not counted, faster). Unsorted pages stream;
- * sorted ones keep a heap of skip + count rows, and sort on disk beyond a limit. */
+ * match, also outside of the page (may be NULL: not counted, faster; not written when fn ended the
+ * call). Rows with equal keys come in the order of their numbers; descending is exactly the
+ * reverse. Never released counts as living until the end.
+ * Pages by time stream. Others hold skip + count rows at a time, at most QUERY_SORT_ROWS: beyond it
+ * one more pass over the store for each as many rows. */
+#define QUERY_SORT_ROWS ((size_t)1 << 20)
 int query_rows(struct query *q, const struct query_page *page,
 	       bool (*fn)(void *user, const struct query_row *row), void *user,
 	       uint64_t *n_matching, struct err *err);
 
 /* ---- groups ---- */
 
+/* CODE to LINE go by one frame of each stack, its site: the innermost one that belongs neither to an
+ * allocator nor to a run-time library (frame_class_is_folded()); the innermost one when all do.
+ * Inclusive figures of functions: query_functions(). */
 enum query_group_by {
 	QUERY_BY_STACK, /* key: stack */
-	QUERY_BY_FREE_STACK, /* key: stack that released; 0: not released */
+	QUERY_BY_FREE_STACK, /* key: stack that released; 0: not released, or not known */
 	QUERY_BY_THREAD, /* key: index of thread */
 	QUERY_BY_SIZE_CLASS, /* key: exact size in bytes */
-	QUERY_BY_CODE, /* key: innermost code of the program's own; see frames */
-	QUERY_BY_MODULE, /* key: module of the innermost frame that is no allocator's */
-	QUERY_BY_FUNCTION, /* key: number of a function name, see query_group_name() */
-	QUERY_BY_LINE, /* likewise "file:line" */
+	QUERY_BY_CODE, /* key: code of the site; 0: none */
+	QUERY_BY_MODULE, /* key: number of the path of its module, see query_group_name(); 0: none */
+	QUERY_BY_FUNCTION, /* key: number of its function's name; 0: not known */
+	QUERY_BY_LINE, /* key: number of "file:line"; 0: not known */
 };
+#define QUERY_MAX_SIZES ((size_t)1 << 20) /* different ones, by SIZE_CLASS; more: ERR_LIMIT */
 
 struct query_group {
 	uint64_t key;
@@ -114,6 +139,8 @@ struct query_groups {
 int query_groups(struct query *q, enum query_group_by by, struct query_groups *ret,
 		 struct err *err);
 void query_groups_fini(struct query_groups *g);
+/* The text of a key by MODULE, FUNCTION or LINE, NULL for other kinds and for 0. Numbers are those
+ * of this query. The text of a line is good until the next call, the others as long as frames. */
 const char *query_group_name(struct query *q, enum query_group_by by, uint64_t key);
 
 /* The first moment at which the bytes of the matching rows that are alive are most, and how much. For
@@ -127,7 +154,16 @@ int query_peak(struct query *q, struct query_peak *ret, struct err *err);
 
 /* ---- over time ---- */
 
-/* Buckets of equal width over [from_ns, to_ns): as struct store_bucket. */
+/* Buckets of equal width from from_ns on, as struct store_bucket, for matching rows. The width is
+ * query_timeline_width(): the smallest whole number of nanoseconds with which they cover
+ * [from_ns, to_ns). max_bytes and max_count are exact: the most at any moment of the bucket, and
+ * at least what is alive when it begins. At most 65536 buckets. */
+uint64_t query_timeline_width(uint64_t from_ns, uint64_t to_ns, size_t n_buckets);
+
+/* Moves from_ns down and to_ns up so that buckets consist of whole buckets of the store, if these are
+ * finer. Not needed, but without a filter such a timeline needs no pass over the rows. */
+void query_timeline_round(const struct store *store, uint64_t *from_ns, uint64_t *to_ns,
+			  size_t n_buckets);
 int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_buckets,
 		   struct store_bucket *ret, struct err *err);
 
@@ -141,7 +177,7 @@ enum query_tree_kind {
 /* A tree over frames (inlined ones are nodes of their own); node 0 is the root and sums up all.
  * Children follow their parent's first_child through next_sibling, largest bytes first. */
 struct query_tree_node {
-	const struct frame *frame; /* NULL for the root and for marks */
+	const struct frame *frame; /* one of those that it stands for; NULL for the root */
 	uint32_t parent;
 	uint32_t first_child; /* 0: none */
 	uint32_t next_sibling; /* 0: none */
@@ -156,8 +192,39 @@ struct query_tree {
 	size_t n;
 };
 
-/* Frames with equal names (function, source, module) and the same caller are one node. */
+/* Frames with equal names (function, source, module) and the same caller are one node; code without
+ * a function name is one node for each address. Bottom-up, the children of a node are callers.
+ * query_want() applies to the costs. */
 int query_tree(struct query *q, enum query_tree_kind kind, struct query_tree *ret, struct err *err);
 void query_tree_fini(struct query_tree *t);
+
+/* ---- functions ---- */
+
+/* What passes through a function, whatever calls it. Stacks that do so more than once count once. */
+struct query_function {
+	uint64_t key; /* as QUERY_BY_FUNCTION; 0: all frames without a name */
+	const char *name; /* NULL for key 0; good as long as frames */
+	struct query_group cost; /* inclusive */
+	uint64_t self_bytes; /* of stacks whose innermost frame it is */
+	uint64_t self_allocs;
+};
+
+struct query_functions {
+	struct query_function *function; /* largest bytes first */
+	size_t n;
+};
+int query_functions(struct query *q, struct query_functions *ret, struct err *err);
+void query_functions_fini(struct query_functions *f);
+
+/* A function with those that call it and those that it calls: of these, the cost is that of the
+ * stacks in which they do. ERR_USAGE when no frame has that name. */
+struct query_callers {
+	struct query_function function;
+	struct query_functions callers; /* self_*: not filled */
+	struct query_functions callees; /* self_*: of stacks that end there */
+};
+int query_callers(struct query *q, const char *function, struct query_callers *ret,
+		  struct err *err);
+void query_callers_fini(struct query_callers *c);
 
 #endif

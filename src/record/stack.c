@@ -209,6 +209,21 @@ static uintptr_t path_addr(const struct lane *lane, const struct unwind_path *pa
 	return unwind_path_fresh(lane->unwinder, path->n_kept + path->n_fresh - 1 - i);
 }
 
+static void audit_walk(struct lane *lane, const struct unwind_start *at)
+{
+	COUNT_ADD(lane->n_audited, 1);
+	do
+		unwind_walk(lane->auditor, at, &lane->frames);
+	while (lane->frames.end == UNWIND_NO_ROOM && grow_other(lane));
+}
+
+COLD uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uint32_t id)
+{
+	audit_walk(lane, at);
+	COUNT_ADD(lane->n_differing, !audit_equals(lane, id));
+	return id;
+}
+
 /* CONFIG_AUDIT: is the path what a walk in full finds? */
 static COLD void audit(struct lane *lane, const struct unwind_start *at,
 		       const struct unwind_path *path)
@@ -217,21 +232,14 @@ static COLD void audit(struct lane *lane, const struct unwind_start *at,
 	size_t n = path->n_kept + path->n_fresh;
 	size_t i = 0;
 
-	COUNT_ADD(lane->n_audited, 1);
-	do
-		unwind_walk(lane->auditor, at, &lane->frames);
-	while (lane->frames.end == UNWIND_NO_ROOM && grow_other(lane));
-	if (path->known_id) {
-		COUNT_ADD(lane->n_differing, !audit_equals(lane, path->known_id));
-		return;
-	}
+	audit_walk(lane, at);
 	while (i < f->n && i < n && f->addr[f->n - 1 - i] == path_addr(lane, path, i))
 		i++;
 	if (i != f->n || i != n || f->end != UNWIND_COMPLETE || f->n_certain != f->n)
 		COUNT_ADD(lane->n_differing, 1);
 }
 
-uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
+NOINLINE uint32_t stack_capture_new(struct lane *lane, const struct unwind_start *at)
 {
 	uint32_t generation = unwind_generation();
 	struct unwind_path path;
@@ -240,11 +248,11 @@ uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
 	if (unlikely(generation != lane->generation || (generation & 1)))
 		change_generation(lane, generation);
 	do
-		result = unwind_path_walk(lane->unwinder, at, &path);
+		result = unwind_path_walk(lane->unwinder, at, generation, &path);
 	while (unlikely(result == UNWIND_PATH_NO_ROOM) && grow_path(lane));
 	if (unlikely(result != UNWIND_PATH_OK))
 		return capture_other(lane, at);
 	if (CONFIG_AUDIT)
 		audit(lane, at, &path);
-	return likely(path.known_id) ? path.known_id : intern_path(lane, at, &path);
+	return intern_path(lane, at, &path);
 }

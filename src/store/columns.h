@@ -5,7 +5,9 @@
  * blocks of STORE_BLOCK_ROWS rows; every value is an unsigned 64-bit number.
  *
  * Tables are arrays of the structs below, as they lie in the file: little endian, no pointers.
- * Texts are numbers of strings (store_string()); string 0 is empty and means "not known".
+ * Texts are numbers of strings (store_string()); string 0 is empty and means "not known". Each string
+ * ends with a zero byte, and STORE_STRING_ENDS holds the place of that byte: the bytes "\0one\0two\0" have
+ * the ends 0, 4, 8. A string may itself contain zero bytes.
  * A store is a cache: any change here raises STORE_VERSION, and older files are made anew.
  *
  * Times are nanoseconds since the start of the recording.
@@ -70,9 +72,10 @@ struct store_code {
 
 /* The tree of frames: a node's parent is its caller. Node 0 is the root, without a frame. */
 struct store_node {
-	uint32_t parent;
-	uint32_t code; /* 0: no frame but a mark, see kind */
-	uint32_t n_frames; /* from here outwards, without inlined ones */
+	uint32_t parent; /* less than the number of this node */
+	uint32_t code; /* not 0 exactly when kind is STORE_NODE_FRAME */
+	uint32_t
+		n_frames; /* from here outwards, without inlined ones: that of the parent, or + 1 */
 	uint8_t kind; /* enum store_node_kind */
 	uint8_t end; /* why the whole stack ends where it does: store_end_name() */
 	uint8_t has_guess; /* somewhere from here outwards */
@@ -239,7 +242,7 @@ struct store_facts {
 enum store_table {
 	STORE_FACTS, /* struct store_facts, one */
 	STORE_STRING_BYTES, /* char */
-	STORE_STRING_ENDS, /* uint64_t: end of each string in the bytes */
+	STORE_STRING_ENDS, /* uint64_t: where the zero byte of each string is */
 	STORE_MODULES,
 	STORE_THREADS,
 	STORE_CODES,

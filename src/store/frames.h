@@ -4,7 +4,7 @@
  * the function that holds the machine code. Names are looked up when they are first asked for,
  * by a resolver that the opener of the store gives (ingest/symbolize.h), and kept in a file beside the
  * store, so the next run finds them there. Without a resolver, or where nothing is known, a frame has
- * only its address and module.
+ * only its address and module; that is not remembered, so a later resolver is asked.
  *
  * Threads: any number of callers; resolving is serialised inside.
  */
@@ -53,6 +53,10 @@ void frames_close(struct frames *f); /* writes what is new; NULL does nothing */
 
 void frames_set_resolver(struct frames *f, frames_resolve resolve, void *user);
 
+/* Forgets what the cache holds: for when names may be found now that were not before, such as with
+ * other debug files. Only before the first question. */
+void frames_forget(struct frames *f);
+
 /* For the resolver. */
 int frames_put(struct frames *f, uint32_t code, const struct frame_names *names, size_t n_names,
 	       struct err *err);
@@ -62,7 +66,8 @@ int frames_need(struct frames *f, const uint32_t *code, size_t n, struct err *er
 int frames_need_all(struct frames *f, struct err *err);
 int frames_need_stack(struct frames *f, uint32_t stack, struct err *err);
 
-/* The frames of a code that was asked for: at least one. Borrowed until frames_close(). */
+/* The frames of a code that was asked for: at least one. Borrowed until frames_close(). Of a code that
+ * was not asked for, one with the address alone, unless the cache has it. */
 const struct frame *frames_of_code(struct frames *f, uint32_t code, size_t *n);
 
 /* Calls fn for the frames of a stack, innermost first, until it returns false. Nodes that are

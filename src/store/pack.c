@@ -330,7 +330,7 @@ static void decode_plain(const struct pack_head *head, const uint8_t *in, uint64
 			out[i] = x <= scale.range ? out[i] : head->max;
 		}
 	}
-	if (head->n_exceptions)
+	if (head->n_exceptions > 0)
 		put_exceptions(head, in + tiles_bytes(n, head->width), &scale, out);
 }
 

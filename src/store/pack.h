@@ -53,7 +53,7 @@ size_t pack_encode(const uint64_t *value, uint32_t n, bool is_sorted, struct pac
 bool pack_check(const struct pack_head *head, size_t *size_bytes);
 
 /* Unpacks a block. head has passed pack_check(), in is as long as that said and aligned to 8; its
- * bytes may be anything: every value that comes out lies within min..max. out has room for
+ * bytes may be anything (NULL when there are none): every value that comes out lies within min..max. out has room for
  * PACK_MAX_VALUES; beyond the block's values it is overwritten with nonsense. */
 void pack_decode(const struct pack_head *head, const uint8_t *in, uint64_t *out);
 

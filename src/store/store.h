@@ -4,7 +4,15 @@
  * unpacked into the caller's buffer when they are asked for. Opening checks the header, the
  * directory and the bounds of everything in it, so nothing that is reached through this header
  * lies outside of the file; the contents of a damaged file may be nonsense but never harm.
- * A table's own references (stack -> node -> code) are checked when the store is opened.
+ * A table's own references (stack -> node -> code) are checked when the store is opened, and so is
+ * that every value of STORE_STACK, STORE_FREE_STACK, STORE_THREAD, STORE_FREE_THREAD and STORE_CHAIN is good as
+ * an index in its table: readers use them as they come. Rows that a store_chain names are not
+ * checked; store_value() gives 0 for a row that is not there.
+ *
+ * Memory: pages that were read are given back after every 32 MiB of packed blocks, so a scan of
+ * any length holds little; readers need not care.
+ * A store is written once and renamed into place; nobody may write to it or cut it off while it is
+ * open (that would be a SIGBUS). Removing or replacing the file by rename does no harm.
  *
  * Threads: any number of readers.
  */
@@ -50,6 +58,9 @@ const char *store_end_name(unsigned end);
 
 /* ---- rows ---- */
 
+/* A store may be made without rows, for questions that its tables answer. Then the number of rows
+ * is 0, though store_facts() tells how many allocations there were. */
+bool store_has_rows(const struct store *s);
 uint64_t store_n_rows(const struct store *s);
 uint64_t store_n_blocks(const struct store *s); /* of each column */
 
@@ -61,10 +72,11 @@ uint64_t store_block_min(const struct store *s, enum store_column c, uint64_t bl
 uint64_t store_block_max(const struct store *s, enum store_column c, uint64_t block);
 
 /* Unpacks a block of a column. out has room for STORE_BLOCK_ROWS values; those of the block's
- * rows are written. Of a damaged block all values are its minimum. */
+ * rows are written, what lies behind them is overwritten with nonsense. Values always lie between
+ * store_block_min() and store_block_max(), also those of a damaged block. */
 void store_read_block(const struct store *s, enum store_column c, uint64_t block, uint64_t *out);
 
-/* One value. For few rows; store_read_block() is a hundred times faster per value. */
+/* One value, 0 when there is no such row. For few rows: it unpacks the whole block. */
 uint64_t store_value(const struct store *s, enum store_column c, uint64_t row);
 
 #endif

@@ -24,11 +24,13 @@ void store_writer_destroy(struct store_writer *w); /* NULL does nothing; not com
 int store_writer_put_block(struct store_writer *w, enum store_column c, uint64_t block,
 			   const uint64_t *value, uint32_t n_rows, struct err *err);
 
-/* Writes a table of n items; the size of an item is known from its number. */
+/* Writes a table of n items; the size of an item is known from its number. A table that is
+ * never given is empty. */
 int store_writer_put_table(struct store_writer *w, enum store_table table, const void *item,
 			   size_t n_items, struct err *err);
 
-/* Blocks of every column and all tables are there: writes the directory, seals, renames. */
+/* Blocks of every column and all tables are there: writes the directory, seals, renames. Checks that
+ * all blocks came, but not what is in them: store_open() does. Destroy the writer afterwards. */
 int store_writer_commit(struct store_writer *w, uint64_t n_rows, struct err *err);
 
 #endif

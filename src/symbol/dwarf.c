@@ -17,6 +17,7 @@ void dwarf_fini(struct dwarf *d)
 	dwarf_file_fini(&d->main);
 	dwarf_file_fini(&d->alt);
 	split_search_fini(&d->split);
+	free(d->ranges.range);
 	free(d->rows.row);
 	*d = (struct dwarf){0};
 }
@@ -24,7 +25,6 @@ void dwarf_fini(struct dwarf *d)
 /* Reads the sections and the table of units. */
 static int read_units(struct dwarf *d, struct err *err)
 {
-	struct dwarf_ranges ranges = {0};
 	int r;
 
 	dwarf_file_init(&d->main, d->main.elf);
@@ -34,13 +34,12 @@ static int read_units(struct dwarf *d, struct err *err)
 		d->main.alt = &d->alt;
 		r = dwarf_file_read_units(&d->alt, err);
 	}
-	ranges.max = d->main.n_units + d->main.sect[SECT_RANGES].len / 8 +
-		     d->main.sect[SECT_RNGLISTS].len / 2;
+	d->ranges.max = d->main.n_units + d->main.sect[SECT_INFO].len / 8 +
+			d->main.sect[SECT_RANGES].len / 8 + d->main.sect[SECT_RNGLISTS].len / 2;
 	for (size_t i = 0; r == 0 && i < d->main.n_units; i++)
-		r = dwarf_unit_open(&d->main.unit[i], &ranges, (uint32_t)i, err);
+		r = dwarf_unit_open(&d->main.unit[i], &d->ranges, (uint32_t)i, err);
 	if (r == 0)
-		r = dwarf_rows_make(&ranges, &d->rows, err);
-	free(ranges.range);
+		r = dwarf_rows_make(&d->ranges, &d->rows, err);
 	d->has_read = true; /* also after a failure: what is there is consistent */
 	return r;
 }
@@ -56,6 +55,9 @@ static void drop_indexes(struct dwarf *d)
 		dwarf_split_close(&d->main.unit[i]);
 	}
 	d->index_bytes = 0;
+	dwarf_abbrevs_drop(&d->main);
+	dwarf_abbrevs_drop(&d->alt);
+	dwarf_file_drop_names(&d->main);
 }
 
 static int get_index(struct dwarf *d, struct dwarf_unit *u, struct err *err)
@@ -64,7 +66,8 @@ static int get_index(struct dwarf *d, struct dwarf_unit *u, struct err *err)
 
 	if (u->index)
 		return 0;
-	if (d->index_bytes > SYMBOL_MAX_INDEX_BYTES)
+	if (d->index_bytes + d->main.name_bytes + d->main.abbrev_bytes + d->alt.abbrev_bytes >
+	    SYMBOL_MAX_INDEX_BYTES)
 		drop_indexes(d);
 	if (u->dwo_name && !u->split) {
 		r = dwarf_split_open(&d->split, u, err);
@@ -74,6 +77,55 @@ static int get_index(struct dwarf *d, struct dwarf_unit *u, struct err *err)
 	r = dwarf_index_create(u, &u->index, err);
 	if (r == 0)
 		d->index_bytes += u->index->size_bytes;
+	return r;
+}
+
+/* Old compilers do not say where the code of a unit with several sections is: its functions do.
+ * Costs a walk over all such units, once; units of types only are among them. */
+static int read_missing_ranges(struct dwarf *d, struct err *err)
+{
+	int r = 0;
+
+	d->has_all_ranges = true;
+	for (size_t i = 0; r == 0 && i < d->main.n_units; i++) {
+		struct dwarf_unit *u = &d->main.unit[i];
+
+		if (!u->has_no_ranges || u->is_damaged || !u->has_stmt_list)
+			continue;
+		r = get_index(d, u, err);
+		for (size_t k = 0; r == 0 && k + 1 < u->index->rows.n; k++) {
+			const struct dwarf_row *row = &u->index->rows.row[k];
+			struct dwarf_range range = {row->start, row[1].start, (uint32_t)i, 0};
+
+			if (row->item != DWARF_NONE)
+				r = dwarf_ranges_add(&d->ranges, &range, err);
+		}
+	}
+	if (r == 0) {
+		struct dwarf_rows rows = {0};
+
+		r = dwarf_rows_make(&d->ranges, &rows, err);
+		if (r < 0)
+			return r;
+		free(d->rows.row);
+		d->rows = rows;
+	}
+	return r;
+}
+
+/* The unit with the code at addr; *ret stays when there is none. */
+static int find_unit(struct dwarf *d, uint64_t addr, struct dwarf_unit **ret, struct err *err)
+{
+	uint32_t item;
+	int r = d->has_read ? 0 : read_units(d, err);
+
+	item = dwarf_rows_find(&d->rows, addr);
+	if (r == 0 && item == DWARF_NONE && !d->has_all_ranges) {
+		r = read_missing_ranges(d, err);
+		item = dwarf_rows_find(&d->rows, addr);
+	}
+	if (r == 0 && item != DWARF_NONE)
+		*ret = &d->main.unit[item];
 	return r;
 }
 
@@ -116,16 +168,13 @@ int dwarf_resolve(struct dwarf *d, uint64_t addr, const struct frame_sink *sink,
 {
 	struct symbol_frame frame = {0};
 	const struct dwarf_line *line;
-	struct dwarf_unit *u;
+	struct dwarf_unit *u = NULL;
 	uint32_t item;
-	int r = d->has_read ? 0 : read_units(d, err);
+	int r;
 
-	if (r < 0)
+	r = find_unit(d, addr, &u, err);
+	if (r < 0 || !u)
 		return r;
-	item = dwarf_rows_find(&d->rows, addr);
-	if (item == DWARF_NONE)
-		return 0;
-	u = &d->main.unit[item];
 	r = get_index(d, u, err);
 	if (r < 0)
 		return r;

@@ -2,8 +2,7 @@
  *
  * A reader of our own on the sections that libelf delivers, because of what libdw (0.188) lacks for
  * this task: it has no address table where .debug_aranges is missing (clang, rustc), no .dwp
- * files, and its way from one DIE to the next walks all children again (src/symbol's first commit
- * has the measurement).
+ * files, and its way from one DIE to the next walks all children again.
  *
  *   dwarf_file   the sections of one file, or the part of a .dwp that belongs to one unit
  *   dwarf_unit   a compilation unit: header, and what its first DIE says
@@ -78,12 +77,13 @@ struct dwarf_file {
 	struct map name_by_die; /* to 1 + index in name */
 	struct dwarf_name *name;
 	size_t n_names, cap_names;
+	size_t name_bytes, abbrev_bytes; /* memory that the names and tables take */
 	struct dwarf_file *alt; /* what dwz moved out; NULL: none. Not owned. */
 };
 
 struct dwarf_unit {
 	struct dwarf_file *file;
-	struct abbrev_table *abbrevs; /* NULL: not opened yet, or damaged */
+	struct abbrev_table *abbrevs; /* NULL until asked for */
 	struct dwarf_index *index; /* NULL until asked for */
 	struct dwarf_scopes *scopes; /* same */
 	struct dwarf_unit *split; /* of a skeleton: its unit in a .dwo or .dwp; owned */
@@ -98,7 +98,9 @@ struct dwarf_unit {
 	uint16_t version;
 	uint8_t offset_bytes, addr_bytes, type;
 	uint8_t language; /* DW_LANG_x, 0 when above 255 */
-	bool is_opened, has_stmt_list, has_searched_split, is_gnu_split;
+	bool is_opened, is_damaged; /* it was tried; nothing more can be read of it */
+	bool has_stmt_list, has_searched_split;
+	bool has_no_ranges; /* its first DIE does not tell (all of) where its code is */
 };
 
 /* An attribute as it stands in the file; the dwarf_attr_x() functions make sense of it. */
@@ -171,11 +173,14 @@ struct dwarf_index {
 	size_t size_bytes;
 };
 
-/* dwarf_abbrev.c: the unit's table, shared by the units that use the same one. NULL in *ret when
- * it is damaged. */
-int dwarf_abbrevs_get(struct dwarf_unit *u, struct abbrev_table **ret, struct err *err);
+/* dwarf_abbrev.c: sets u->abbrevs. A table is shared by the units that use the same one. */
+int dwarf_abbrevs_load(struct dwarf_unit *u, struct err *err);
 const struct abbrev *dwarf_abbrev_find(const struct abbrev_table *t, uint64_t code);
-void dwarf_abbrevs_destroy(struct abbrev_table *t);
+/* Reads only as far as that code, when it is near the start; *ret is the caller's, empty if not. */
+int dwarf_abbrev_peek(const struct dwarf_unit *u, uint64_t code, struct abbrev_table *ret,
+		      struct err *err);
+void dwarf_abbrev_table_fini(struct abbrev_table *t);
+void dwarf_abbrevs_drop(struct dwarf_file *f); /* those of all units */
 
 /* dwarf_form.c: reading an attribute moves c behind it; c fails when that is not possible. */
 void dwarf_attr_read(const struct dwarf_unit *u, struct cursor *c, const struct abbrev_spec *spec,
@@ -197,6 +202,7 @@ void dwarf_file_init(struct dwarf_file *f, struct elf_file *elf);
 void dwarf_file_fini(struct dwarf_file *f);
 int dwarf_file_read_units(struct dwarf_file *f, struct err *err);
 struct dwarf_unit *dwarf_file_find_unit(struct dwarf_file *f, uint64_t die_offset);
+void dwarf_file_drop_names(struct dwarf_file *f);
 /* Reads what the first DIE says; the ranges of its code go to ranges (may be NULL) as item. */
 int dwarf_unit_open(struct dwarf_unit *u, struct dwarf_ranges *ranges, uint32_t item,
 		    struct err *err);
@@ -247,7 +253,9 @@ void split_search_fini(struct split_search *s);
 struct dwarf {
 	struct dwarf_file main, alt;
 	bool has_read;
-	struct dwarf_rows rows; /* items are indexes of main.unit */
+	bool has_all_ranges; /* also those of units that do not tell them in their first DIE */
+	struct dwarf_ranges ranges; /* of the units */
+	struct dwarf_rows rows; /* items are indexes of main.unit; made of ranges */
 	size_t index_bytes; /* of all units' indexes */
 	struct split_search split;
 };

@@ -191,9 +191,12 @@ static size_t max_ranges(const struct dwarf_unit *u)
 
 static int index_funcs(struct dwarf_unit *u, struct dwarf_index *ix, struct err *err)
 {
-	struct walk *w = calloc(1, sizeof(*w));
-	int r = 0;
+	struct walk *w;
+	int r = dwarf_abbrevs_load(u, err);
 
+	if (r < 0)
+		return r;
+	w = calloc(1, sizeof(*w));
 	if (!w)
 		return err_set_memory(err, sizeof(*w));
 	w->u = u;
@@ -219,7 +222,7 @@ int dwarf_index_create(struct dwarf_unit *u, struct dwarf_index **ret, struct er
 
 	if (!ix)
 		return err_set_memory(err, sizeof(*ix));
-	if (with_funcs->abbrevs)
+	if (!with_funcs->is_damaged)
 		r = index_funcs(with_funcs, ix, err);
 	if (r == 0)
 		r = dwarf_lines_read(u, &ix->lines, err);

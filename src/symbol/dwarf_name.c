@@ -4,6 +4,7 @@
  * class, in this unit, another one, or the file that dwz made. The linkage name is best, because
  * demangled it tells scope and parameters; with it the name needs no parents. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "symbol/dwarf_const_i.h"
 #include "symbol/dwarf_i.h"
@@ -33,7 +34,7 @@ static bool read_name(struct dwarf_unit **unit, uint64_t *at, struct name_die *d
 		die->at = *at;
 	}
 	die->origin.form = 0;
-	ab = u->abbrevs ? dwarf_abbrev_find(u->abbrevs, cursor_uleb(&c)) : NULL;
+	ab = dwarf_abbrev_find(u->abbrevs, cursor_uleb(&c));
 	for (unsigned i = 0; ab && i < ab->n_specs && !c.failed; i++) {
 		struct dwarf_attr a;
 
@@ -95,10 +96,9 @@ int dwarf_name_get(struct dwarf_unit *u, uint64_t at, const struct dwarf_name **
 		goes_on = u;
 	}
 	for (int i = 0; goes_on && i < MAX_REFERENCES; i++) {
-		r = u->file->has_read_units || u->skeleton ? 0
-							   : dwarf_file_read_units(u->file, err);
+		r = dwarf_unit_open(u, NULL, 0, err);
 		if (r == 0)
-			r = dwarf_unit_open(u, NULL, 0, err);
+			r = dwarf_abbrevs_load(u, err);
 		if (r < 0)
 			return r;
 		goes_on = read_name(&u, &at, &die);
@@ -114,6 +114,8 @@ int dwarf_name_get(struct dwarf_unit *u, uint64_t at, const struct dwarf_name **
 	if (r < 0)
 		return r;
 	f->name[f->n_names++] = name;
+	f->name_bytes += sizeof(name) + 2 * sizeof(struct map_slot) +
+			 (name.demangled ? strlen(name.demangled) + 16 : 0);
 	*slot = f->n_names;
 	*ret = name.raw ? &f->name[f->n_names - 1] : NULL;
 	return 0;

@@ -10,6 +10,7 @@
 #include "symbol/dwarf_i.h"
 #include "util/vec.h"
 
+#define ANONYMOUS "(anonymous)"
 #define MAX_DEPTH 256
 #define MAX_NAME_BYTES 4096
 #define OFFSET_BIAS 64 /* struct dwarf_ranges takes no small addresses */
@@ -58,7 +59,7 @@ static const char *default_name(uint16_t tag)
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_interface_type:
-		return "(anonymous)";
+		return ANONYMOUS;
 	default:
 		return NULL;
 	}
@@ -134,6 +135,8 @@ static int read_scopes(struct dwarf_unit *u, struct err *err)
 	struct dwarf_scopes *s = calloc(1, sizeof(*s));
 	int r = w && s ? 0 : err_set_memory(err, sizeof(*w));
 
+	if (r == 0)
+		r = dwarf_abbrevs_load(u, err);
 	if (r == 0) {
 		*w = (struct scope_walk){.u = u, .scopes = s};
 		w->c = cursor_make(u->file->sect[SECT_INFO].data, u->end);
@@ -155,6 +158,7 @@ static int read_scopes(struct dwarf_unit *u, struct err *err)
 		return r;
 	}
 	u->scopes = s;
+	u->file->name_bytes += s->cap * sizeof(*s->scope) + 2 * s->n * sizeof(*s->rows.row);
 	return 0;
 }
 
@@ -190,7 +194,12 @@ int dwarf_scope_name(struct dwarf_unit *u, uint64_t die, const char *name, char 
 	if (!put_before(buf, &at, name))
 		return 0;
 	for (; i != DWARF_NONE; i = u->scopes->scope[i].parent) { /* always a smaller index */
-		if (!put_before(buf, &at, "::") || !put_before(buf, &at, u->scopes->scope[i].name))
+		const char *scope = u->scopes->scope[i].name;
+
+		/* the class of a lambda has no name, and one function that everybody knows */
+		if (strcmp(scope, ANONYMOUS) == 0 && strcmp(buf + at, "operator()") == 0)
+			scope = "{lambda}";
+		if (!put_before(buf, &at, "::") || !put_before(buf, &at, scope))
 			return 0;
 	}
 	*ret = strdup(buf + at);

@@ -48,7 +48,7 @@ static int adopt(struct dwarf_unit *u, struct dwarf_file *f, struct err *err)
 
 		split->skeleton = u;
 		r = dwarf_unit_open(split, NULL, 0, err);
-		if (r == 0 && split->abbrevs && split->dwo_id == u->dwo_id &&
+		if (r == 0 && !split->is_damaged && split->dwo_id == u->dwo_id &&
 		    split->addr_bytes == u->addr_bytes) {
 			u->split = split;
 			return 0;
@@ -166,7 +166,7 @@ static int section_of_column(uint32_t id, uint32_t version)
 
 static int try_dwp(struct dwarf_unit *u, struct elf_file *dwp, struct err *err)
 {
-	struct cu_index ix;
+	struct cu_index ix = {.n_slots = 0};
 	struct dwarf_file *f;
 	uint32_t row;
 

@@ -29,16 +29,21 @@ void dwarf_file_fini(struct dwarf_file *f)
 		dwarf_scopes_destroy(f->unit[i].scopes);
 		dwarf_split_close(&f->unit[i]);
 	}
-	for (size_t i = 0; i < f->n_abbrevs; i++)
-		dwarf_abbrevs_destroy(f->abbrevs[i]);
-	for (size_t i = 0; i < f->n_names; i++)
-		free(f->name[i].demangled);
+	dwarf_abbrevs_drop(f);
+	dwarf_file_drop_names(f);
 	free(f->unit);
 	free(f->abbrevs);
 	free(f->name);
-	map_fini(&f->abbrev_by_offset);
-	map_fini(&f->name_by_die);
 	*f = (struct dwarf_file){0};
+}
+
+void dwarf_file_drop_names(struct dwarf_file *f)
+{
+	for (size_t i = 0; i < f->n_names; i++)
+		free(f->name[i].demangled);
+	f->n_names = 0;
+	f->name_bytes = 0;
+	map_fini(&f->name_by_die);
 }
 
 static uint64_t read_offset(struct cursor *c, const struct dwarf_unit *u)
@@ -152,7 +157,6 @@ static void take_attr(struct dwarf_unit *u, const struct dwarf_attr *a, struct f
 		break;
 	case DW_AT_GNU_dwo_name:
 	case DW_AT_dwo_name:
-		u->is_gnu_split = a->name == DW_AT_GNU_dwo_name;
 		die->dwo_name = *a;
 		break;
 	case DW_AT_GNU_dwo_id:
@@ -193,25 +197,42 @@ static void set_default_bases(struct dwarf_unit *u)
 	u->rnglists_base = u->offset_bytes == 8 ? 20 : 12;
 }
 
-static bool read_first_die(struct dwarf_unit *u, struct first_die *die)
+static bool read_attrs(struct dwarf_unit *u, struct cursor *c, const struct abbrev_table *t,
+		       const struct abbrev *ab, struct first_die *die)
 {
-	const struct abbrev_table *t = u->abbrevs;
-	struct cursor c = cursor_make(u->file->sect[SECT_INFO].data, u->end);
-	const struct abbrev *ab;
-
-	c.pos = u->die_offset;
-	ab = dwarf_abbrev_find(t, cursor_uleb(&c));
-	if (c.failed || !ab)
-		return false;
 	for (unsigned i = 0; i < ab->n_specs; i++) {
 		struct dwarf_attr a;
 
-		dwarf_attr_read(u, &c, &t->spec[ab->first_spec + i], &a);
-		if (c.failed)
+		dwarf_attr_read(u, c, &t->spec[ab->first_spec + i], &a);
+		if (c->failed)
 			return false;
 		take_attr(u, &a, die);
 	}
 	return true;
+}
+
+/* Without loading the unit's abbreviations if that can be avoided: there may be 100 000 units. */
+static int read_first_die(struct dwarf_unit *u, struct first_die *die, struct err *err)
+{
+	struct cursor c = cursor_make(u->file->sect[SECT_INFO].data, u->end);
+	struct abbrev_table some = {0};
+	const struct abbrev_table *t = &some;
+	const struct abbrev *ab;
+	uint64_t code;
+	int r;
+
+	c.pos = u->die_offset;
+	code = cursor_uleb(&c);
+	r = dwarf_abbrev_peek(u, code, &some, err);
+	ab = dwarf_abbrev_find(&some, code);
+	if (r == 0 && !ab && code) {
+		r = dwarf_abbrevs_load(u, err);
+		t = u->abbrevs;
+		ab = r == 0 ? dwarf_abbrev_find(t, code) : NULL;
+	}
+	u->is_damaged = c.failed || !ab || !read_attrs(u, &c, t, ab, die);
+	dwarf_abbrev_table_fini(&some);
+	return r;
 }
 
 int dwarf_unit_open(struct dwarf_unit *u, struct dwarf_ranges *ranges, uint32_t item,
@@ -223,20 +244,20 @@ int dwarf_unit_open(struct dwarf_unit *u, struct dwarf_ranges *ranges, uint32_t 
 
 	if (u->is_opened)
 		return 0;
-	r = dwarf_abbrevs_get(u, &u->abbrevs, err);
+	set_default_bases(u);
+	r = read_first_die(u, &die, err);
 	if (r < 0)
 		return r;
 	u->is_opened = true;
-	set_default_bases(u);
-	if (!read_first_die(u, &die)) {
-		u->abbrevs = NULL;
+	if (u->is_damaged)
 		return 0;
-	}
 	u->comp_dir = dwarf_attr_text(u, &die.comp_dir);
 	u->dwo_name = dwarf_attr_text(u, &die.dwo_name);
 	if (u->skeleton)
 		u->low_pc = u->skeleton->low_pc;
 	else
 		dwarf_attr_address(u, &die.pc[0], &u->low_pc);
+	/* version 2 has no way to tell more than one range, and compilers tell only the first */
+	u->has_no_ranges = u->version == 2 || (!die.pc[1].form && !die.pc[2].form);
 	return ranges ? dwarf_ranges_read(u, die.pc, ranges, &like, err) : 0;
 }

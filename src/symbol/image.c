@@ -22,8 +22,7 @@ struct symbol_image {
 
 static bool has_symbols(struct elf_file *f)
 {
-	return f && (elf_file_has_section(f, ".symtab") || elf_file_has_section(f, ".dynsym") ||
-		     elf_file_has_dwarf(f));
+	return f && (elf_file_has_dwarf(f) || symtab_has_functions(f));
 }
 
 /* In words: what was found. */

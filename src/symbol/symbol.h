@@ -31,7 +31,8 @@
 
 struct symbol_image; /* opaque: defined in image.c */
 
-/* One function at an address. All texts are borrowed until the next call with the same image. */
+/* One function at an address. All texts are borrowed until the next call with the same image. They
+ * come from the file as they are: any bytes, UTF-8 as a rule (human_print_text(), json_text()). */
 struct symbol_frame {
 	const char *function; /* for people: demangled where it was mangled; NULL: not known */
 	const char *raw_function; /* as in the file: the linkage name where there is one; or NULL */

@@ -33,24 +33,30 @@ static bool is_function(const GElf_Sym *sym)
 	return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
 }
 
-/* A symbol's place must be in its section, and that must have code. */
+/* Whether it is a function with a name; its place must be in its section, and that have code. */
+static bool is_usable(struct elf_file *f, const GElf_Sym *sym, const char *name, GElf_Shdr *shdr)
+{
+	Elf_Scn *scn;
+
+	/* $x, $d and the like mark pieces of code for disassemblers */
+	if (!is_function(sym) || !*name || *name == '$' || sym->st_shndx == SHN_UNDEF ||
+	    sym->st_shndx >= SHN_LORESERVE)
+		return false;
+	scn = elf_getscn(f->elf, sym->st_shndx);
+	if (!scn || !gelf_getshdr(scn, shdr) || !(shdr->sh_flags & SHF_EXECINSTR))
+		return false;
+	return sym->st_value >= shdr->sh_addr && sym->st_value - shdr->sh_addr < shdr->sh_size &&
+	       shdr->sh_size <= UINT64_MAX - shdr->sh_addr;
+}
+
 static int add_symbol(struct symtab *t, struct elf_file *f, const GElf_Sym *sym, const char *name,
 		      struct err *err)
 {
 	struct symtab_entry e = {.start = sym->st_value, .name = {.raw = name}};
 	GElf_Shdr shdr;
-	Elf_Scn *scn;
 	int r;
 
-	/* $x, $d and the like mark pieces of code for disassemblers */
-	if (!is_function(sym) || !*name || *name == '$' || sym->st_shndx == SHN_UNDEF ||
-	    sym->st_shndx >= SHN_LORESERVE)
-		return 0;
-	scn = elf_getscn(f->elf, sym->st_shndx);
-	if (!scn || !gelf_getshdr(scn, &shdr) || !(shdr.sh_flags & SHF_EXECINSTR))
-		return 0;
-	if (e.start < shdr.sh_addr || e.start - shdr.sh_addr >= shdr.sh_size ||
-	    shdr.sh_size > UINT64_MAX - shdr.sh_addr)
+	if (!is_usable(f, sym, name, &shdr))
 		return 0;
 	e.end = shdr.sh_addr + shdr.sh_size;
 	e.is_sized = sym->st_size > 0;
@@ -63,39 +69,54 @@ static int add_symbol(struct symtab *t, struct elf_file *f, const GElf_Sym *sym,
 	return r;
 }
 
-static int add_table(struct symtab *t, struct elf_file *f, Elf_Scn *scn, size_t strings,
-		     struct err *err)
+/* The next symbol table after scn, with its header. */
+static Elf_Scn *next_table(struct elf_file *f, Elf_Scn *scn, GElf_Shdr *shdr)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
-	GElf_Sym sym;
-
-	for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
-		const char *name = elf_strptr(f->elf, strings, sym.st_name);
-		int r = name ? add_symbol(t, f, &sym, name, err) : 0;
-
-		if (r < 0)
-			return r;
+	while ((scn = elf_nextscn(f->elf, scn))) {
+		if (gelf_getshdr(scn, shdr) &&
+		    (shdr->sh_type == SHT_SYMTAB || shdr->sh_type == SHT_DYNSYM))
+			break;
 	}
-	return 0;
+	return scn;
 }
 
 int symtab_add(struct symtab *t, struct elf_file *f, struct err *err)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
+	GElf_Sym sym;
 
-	while ((scn = elf_nextscn(f->elf, scn))) {
-		int r;
+	while ((scn = next_table(f, scn, &shdr))) {
+		Elf_Data *data = elf_getdata(scn, NULL);
 
-		if (!gelf_getshdr(scn, &shdr))
-			continue;
-		if (shdr.sh_type != SHT_SYMTAB && shdr.sh_type != SHT_DYNSYM)
-			continue;
-		r = add_table(t, f, scn, shdr.sh_link, err);
-		if (r < 0)
-			return r;
+		for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
+			const char *name = elf_strptr(f->elf, shdr.sh_link, sym.st_name);
+			int r = name ? add_symbol(t, f, &sym, name, err) : 0;
+
+			if (r < 0)
+				return r;
+		}
 	}
 	return 0;
+}
+
+bool symtab_has_functions(struct elf_file *f)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr, code;
+	GElf_Sym sym;
+
+	while ((scn = next_table(f, scn, &shdr))) {
+		Elf_Data *data = elf_getdata(scn, NULL);
+
+		for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
+			const char *name = elf_strptr(f->elf, shdr.sh_link, sym.st_name);
+
+			if (name && is_usable(f, &sym, name, &code))
+				return true;
+		}
+	}
+	return false;
 }
 
 static int by_start(const void *a, const void *b)

@@ -22,6 +22,8 @@ struct symtab {
 
 /* Adds the functions of .symtab and .dynsym. Names are borrowed: f must live longer. */
 int symtab_add(struct symtab *t, struct elf_file *f, struct err *err);
+/* Whether there is anything to add: an executable's .dynsym may name only what it imports. */
+bool symtab_has_functions(struct elf_file *f);
 /* Sorts. After it nothing is added. */
 void symtab_seal(struct symtab *t);
 void symtab_fini(struct symtab *t);

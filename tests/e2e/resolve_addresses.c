@@ -13,19 +13,30 @@
 #include <string.h>
 
 #include "symbol/symbol.h"
+#include "util/human.h"
 
 #define MAX_DEBUG_PATHS 16
 
 static bool is_quiet;
+
+static void print_text(const char *text)
+{
+	if (!text)
+		text = "?";
+	human_print_text(stdout, text, strlen(text)); /* a damaged file has any bytes in it */
+	putchar('\t');
+}
 
 static void print_frame(void *user, const struct symbol_frame *f)
 {
 	(void)user;
 	if (is_quiet)
 		return;
-	printf("%s\t%s\t%s\t%" PRIu32 "\t%" PRIu32 "\t%s\n", f->function ? f->function : "?",
-	       f->raw_function ? f->raw_function : "?", f->source ? f->source : "?", f->line,
-	       f->column, f->is_inline ? "inline" : "function");
+	print_text(f->function);
+	print_text(f->raw_function);
+	print_text(f->source);
+	printf("%" PRIu32 "\t%" PRIu32 "\t%s\n", f->line, f->column,
+	       f->is_inline ? "inline" : "function");
 }
 
 static size_t parse_hex(const char *hex, uint8_t *ret, size_t max)

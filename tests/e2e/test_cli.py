@@ -32,7 +32,8 @@ def cli(*args, **how):
 class Usage(mp.TestCase):
     def test_wrong_usage_is_2_and_says_what_to_do(self):
         for args in ([], ["nonsense"], ["--nonsense"], ["info"], ["info", "--jsn", "x"], ["dump"],
-                     ["dump", "a", "b"], ["run"], ["run", "-o"], ["run", "--", ], ["run", "-x", "ls"]):
+                     ["dump", "a", "b"], ["cache"], ["cache", "x"], ["run"], ["run", "-o"],
+                     ["run", "--", ], ["run", "-x", "ls"]):
             done = cli(*args)
             self.assertEqual(2, done.returncode, args)
             self.assertEqual(b"", done.stdout, args)
@@ -41,7 +42,7 @@ class Usage(mp.TestCase):
     def test_help_and_version(self):
         done = cli("--help")
         self.assertEqual(0, done.returncode)
-        for command in ("run", "info", "dump"):
+        for command in ("run", "info", "dump", "cache"):
             self.assertRegex(done.stdout.decode(), rf"(?m)^  {command} ")
             self.assertEqual(0, cli(command, "--help").returncode)
         self.assertRegex(cli("--version").stdout.decode(), r"^memory-profiler-cli \d+\.\d+")
@@ -51,7 +52,7 @@ class Usage(mp.TestCase):
         done = subprocess.run([sys.executable, man / "make_man.py", "--check"], check=False,
                               capture_output=True, text=True)
         self.assertEqual(0, done.returncode, done.stdout)
-        for command in ("run", "info", "dump"):
+        for command in ("run", "info", "dump", "cache"):
             page = (man / f"memory-profiler-cli-{command}.1.md").read_text()
             for option in re.findall(r"--[a-z][a-z-]+", cli(command, "--help").stdout.decode()):
                 self.assertIn(option, page, command)

@@ -47,12 +47,11 @@ static bool is_of_test(uint64_t size_bytes)
 	return size_bytes >= 64 && size_bytes < 4096 && size_bytes % 16 == 9;
 }
 
-static uint64_t on_arrival(void *user, const struct live_block *a, uint64_t order_ticks)
+static uint64_t on_arrival(void *user, const struct live_block *a)
 {
 	struct check *c = user;
 	struct checked_thread *t;
 
-	(void)order_ticks;
 	if (!is_of_test(a->size_bytes))
 		return NO_NAME;
 	t = a->thread < c->n_threads ? &c->thread[a->thread] : NULL;

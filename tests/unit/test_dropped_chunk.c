@@ -68,8 +68,8 @@ static void fill(struct dropped_writer *w)
 		.n_bytes = 96,
 		.min_bytes = 16,
 		.max_bytes = 48,
-		.first_ticks = 1000,
-		.last_ticks = UINT64_MAX,
+		.first_ns = 1000,
+		.last_ns = UINT64_MAX,
 	};
 	struct err err = {0};
 
@@ -101,7 +101,7 @@ TEST(what_is_written_reads_the_same)
 	CHECK_EQ(seen.n_groups, 1);
 	CHECK_EQ(seen.group[0].min_bytes, 16);
 	CHECK_EQ(seen.group[0].max_bytes, 48);
-	CHECK_EQ(seen.group[0].last_ticks, UINT64_MAX);
+	CHECK_EQ(seen.group[0].last_ns, UINT64_MAX);
 	dropped_writer_fini(&w);
 }
 
@@ -116,8 +116,8 @@ TEST(worked_bytes)
 	CHECK(!seen.summary.has_threshold);
 	CHECK_EQ(seen.summary.n_bytes, 16);
 	CHECK_EQ(seen.group[0].node, 0);
-	CHECK_EQ(seen.group[0].first_ticks, 5);
-	CHECK_EQ(seen.group[0].last_ticks, 6);
+	CHECK_EQ(seen.group[0].first_ns, 5);
+	CHECK_EQ(seen.group[0].last_ns, 6);
 }
 
 TEST(cut_and_senseless_payloads_are_errors)

@@ -1,0 +1,271 @@
+/* query/frame_class.c - see frame_class.h. */
+#include "query/frame_class.h"
+
+#include <string.h>
+
+#include "query/frame_name.h"
+
+enum match {
+	MATCH_EXACT,
+	MATCH_PREFIX, /* of the name */
+	MATCH_RUST, /* of the name, and only in code that comes from Rust: C++ has a core:: as well */
+};
+
+/* The first entry that fits decides. */
+static const struct {
+	const char *text;
+	enum match match;
+	enum frame_class class;
+} by_name[] = {
+	/* libc */
+	{"malloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"calloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"realloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"reallocarray", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"posix_memalign", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"aligned_alloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"memalign", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"valloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"pvalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"free", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"cfree", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"__libc_malloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"__libc_calloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"__libc_realloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"__libc_free", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"_start", MATCH_EXACT, FRAME_CLASS_RUNTIME},
+	{"__libc_start_main", MATCH_PREFIX, FRAME_CLASS_RUNTIME},
+	{"__libc_start_call_main", MATCH_EXACT, FRAME_CLASS_RUNTIME},
+	{"__libc_csu_init", MATCH_EXACT, FRAME_CLASS_RUNTIME},
+	{"start_thread", MATCH_EXACT, FRAME_CLASS_RUNTIME},
+	{"clone", MATCH_EXACT, FRAME_CLASS_RUNTIME},
+	{"clone3", MATCH_EXACT, FRAME_CLASS_RUNTIME},
+	{"__clone", MATCH_PREFIX, FRAME_CLASS_RUNTIME},
+	{"__GI___clone", MATCH_PREFIX, FRAME_CLASS_RUNTIME},
+	{"call_init", MATCH_PREFIX, FRAME_CLASS_RUNTIME},
+	{"_dl_", MATCH_PREFIX, FRAME_CLASS_RUNTIME},
+	{"__run_exit_handlers", MATCH_EXACT, FRAME_CLASS_RUNTIME},
+	/* C++ */
+	{"operator new", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"operator delete", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"std::allocator", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"std::__new_allocator", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"std::__allocate_guarded", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"__gnu_cxx::new_allocator", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"__gnu_cxx::__alloc_traits", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"__gnu_cxx::", MATCH_PREFIX, FRAME_CLASS_RUNTIME},
+	{"__cxa_", MATCH_PREFIX, FRAME_CLASS_RUNTIME},
+	{"__cxxabiv1::", MATCH_PREFIX, FRAME_CLASS_RUNTIME},
+	/* Rust */
+	{"__rust_", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"__rdl_", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"__rg_", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"__rustc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"alloc::alloc::", MATCH_RUST, FRAME_CLASS_ALLOCATOR},
+	{"alloc::raw_vec::", MATCH_RUST, FRAME_CLASS_ALLOCATOR},
+	{"core::alloc::", MATCH_RUST, FRAME_CLASS_ALLOCATOR},
+	{"std::alloc::", MATCH_RUST, FRAME_CLASS_ALLOCATOR},
+	{"std::sys::alloc::", MATCH_RUST, FRAME_CLASS_ALLOCATOR},
+	{"std::sys::unix::alloc::", MATCH_RUST, FRAME_CLASS_ALLOCATOR},
+	{"std::sys::pal::unix::alloc::", MATCH_RUST, FRAME_CLASS_ALLOCATOR},
+	{"alloc::", MATCH_RUST, FRAME_CLASS_RUNTIME},
+	{"core::", MATCH_RUST, FRAME_CLASS_RUNTIME},
+	{"hashbrown::", MATCH_RUST, FRAME_CLASS_RUNTIME},
+	{"test::", MATCH_RUST, FRAME_CLASS_RUNTIME},
+	{"std::", MATCH_PREFIX, FRAME_CLASS_RUNTIME}, /* of C++ as well */
+	/* wrappers of well-known programs and libraries */
+	{"xmalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"xcalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"xrealloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"xzalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"zmalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"zcalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"zrealloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"ztrymalloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"ztrycalloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"g_malloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"g_realloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"g_try_malloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"g_try_realloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"g_slice_alloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"PyMem_", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"_PyMem_", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"PyObject_Malloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"PyObject_Calloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"PyObject_Realloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"_PyObject_Malloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"_PyObject_Calloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"_PyObject_Realloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"Perl_safesys", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"sqlite3Malloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"sqlite3MemMalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"sqlite3MemRealloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"sqlite3Realloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"sqlite3_malloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"sqlite3_realloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"sqlite3DbMalloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"CRYPTO_malloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"CRYPTO_zalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"CRYPTO_realloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"jv_mem_", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+};
+
+/* A part of the source's path: inlined code of a library lies in the program's own image. */
+static const struct {
+	const char *text;
+	enum frame_class class;
+} by_source[] = {
+	{"/include/c++/", FRAME_CLASS_RUNTIME},
+	{"/libstdc++-v3/", FRAME_CLASS_RUNTIME},
+	{"/rustc/", FRAME_CLASS_RUNTIME},
+	{"/rustlib/src/rust/", FRAME_CLASS_RUNTIME},
+	{"/usr/src/rustc-", FRAME_CLASS_RUNTIME},
+	{"/.cargo/registry/", FRAME_CLASS_LIBRARY},
+	{"/usr/share/cargo/registry/", FRAME_CLASS_LIBRARY},
+	{"/.cargo/git/", FRAME_CLASS_LIBRARY},
+};
+
+/* The start of an image's file name. */
+static const struct {
+	const char *text;
+	enum frame_class class;
+	bool only_nameless; /* other frames of it are worth seeing: strdup, fopen, qsort ... */
+} by_image[] = {
+	{"libmemory_profiler.so", FRAME_CLASS_ALLOCATOR, false},
+	{"ld-linux", FRAME_CLASS_RUNTIME, false},
+	{"ld-musl", FRAME_CLASS_RUNTIME, false},
+	{"libstdc++.so", FRAME_CLASS_RUNTIME, false},
+	{"libc++.so", FRAME_CLASS_RUNTIME, false},
+	{"libc++abi.so", FRAME_CLASS_RUNTIME, false},
+	{"libgcc_s.so", FRAME_CLASS_RUNTIME, false},
+	{"libpthread", FRAME_CLASS_RUNTIME, false},
+	{"libc.so", FRAME_CLASS_RUNTIME, true},
+	{"libc-2.", FRAME_CLASS_RUNTIME, true},
+	{"libjemalloc.so", FRAME_CLASS_ALLOCATOR, false},
+	{"libtcmalloc", FRAME_CLASS_ALLOCATOR, false},
+	{"libmimalloc", FRAME_CLASS_ALLOCATOR, false},
+	{"[vdso]", FRAME_CLASS_RUNTIME, false},
+	{"linux-vdso", FRAME_CLASS_RUNTIME, false},
+};
+
+/* Images below these were not built with the program, unless it is the program. */
+static const char *const system_folder[] = {
+	"/usr/", "/lib/",  "/lib32/", "/lib64/",     "/libx32/",
+	"/bin/", "/sbin/", "/snap/",  "/nix/store/", "/gnu/store/",
+};
+
+static bool has_prefix(const char *text, size_t len, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return len >= n && memcmp(text, prefix, n) == 0;
+}
+
+/* "_R..." or the hash at the end of a legacy name; or the source. */
+static bool is_rust(const struct frame *f)
+{
+	const char *raw = f->raw_function;
+	size_t len = f->source ? strlen(f->source) : 0;
+
+	if (len > 3 && strcmp(f->source + len - 3, ".rs") == 0)
+		return true;
+	if (!raw)
+		return false;
+	len = strlen(raw);
+	return has_prefix(raw, len, "_R") ||
+	       (has_prefix(raw, len, "_ZN") && len > 23 && memcmp(raw + len - 20, "17h", 3) == 0 &&
+		raw[len - 1] == 'E');
+}
+
+/* The part of a path that tells where it belongs: inside of "<T as Trait>::f" the type, or the
+ * trait when the type is a primitive or a parameter. */
+static struct frame_name_path deciding_part(struct frame_name_path p)
+{
+	const char *end = p.start + p.len;
+
+	while (p.len > 0 && strchr("<&[(*", *p.start)) {
+		const char *as, *colons;
+
+		p.start++;
+		if (has_prefix(p.start, (size_t)(end - p.start), "mut "))
+			p.start += 4;
+		else if (has_prefix(p.start, (size_t)(end - p.start), "impl "))
+			p.start += 5;
+		p.len = (size_t)(end - p.start);
+		as = memmem(p.start, p.len, " as ", 4);
+		colons = memmem(p.start, p.len, "::", 2);
+		if (as && (!colons || colons > as))
+			p.start = as + 4;
+		p.len = (size_t)(end - p.start);
+	}
+	return p;
+}
+
+static bool find_by_name(const struct frame *f, enum frame_class *ret)
+{
+	struct frame_name_path p;
+	bool rust;
+
+	if (!f->function)
+		return false;
+	rust = is_rust(f);
+	p = frame_name_path(f->function);
+	if (rust)
+		p = deciding_part(p);
+	for (size_t i = 0; i < ARRAY_LEN(by_name); i++) {
+		if (!has_prefix(p.start, p.len, by_name[i].text) ||
+		    (by_name[i].match == MATCH_RUST && !rust) ||
+		    (by_name[i].match == MATCH_EXACT && p.len != strlen(by_name[i].text)))
+			continue;
+		*ret = by_name[i].class;
+		return true;
+	}
+	return false;
+}
+
+static bool find_by_source(const struct frame *f, enum frame_class *ret)
+{
+	for (size_t i = 0; f->source && i < ARRAY_LEN(by_source); i++) {
+		if (strstr(f->source, by_source[i].text)) {
+			*ret = by_source[i].class;
+			return true;
+		}
+	}
+	return false;
+}
+
+static enum frame_class find_by_image(const struct frame *f, const char *executable)
+{
+	const char *name, *slash;
+
+	if (!f->module || (executable && strcmp(f->module, executable) == 0))
+		return FRAME_CLASS_OWN;
+	slash = strrchr(f->module, '/');
+	name = slash ? slash + 1 : f->module;
+	for (size_t i = 0; i < ARRAY_LEN(by_image); i++) {
+		if (has_prefix(name, strlen(name), by_image[i].text) &&
+		    (!by_image[i].only_nameless || !f->function))
+			return by_image[i].class;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(system_folder); i++) {
+		if (has_prefix(f->module, strlen(f->module), system_folder[i]))
+			return FRAME_CLASS_LIBRARY;
+	}
+	return FRAME_CLASS_OWN;
+}
+
+enum frame_class frame_class_of(const struct frame *f, const char *executable)
+{
+	enum frame_class class;
+
+	if (find_by_name(f, &class) || find_by_source(f, &class))
+		return class;
+	return find_by_image(f, executable);
+}
+
+const char *frame_class_name(enum frame_class c)
+{
+	static const char *const name[FRAME_N_CLASSES] = {"own", "library", "runtime", "allocator"};
+
+	return (unsigned)c < FRAME_N_CLASSES ? name[c] : "own";
+}

@@ -1,0 +1,55 @@
+/* query/query.c - see query.h. Compiling a filter: plan.c; answers: query_rows.c and so on. */
+#include "query/query.h"
+
+#include <stdlib.h>
+
+#include "query/query_i.h"
+
+int query_need_names(struct query *q, struct err *err)
+{
+	return q->names ? 0 : query_names_create(q->c.store, q->c.frames, &q->names, err);
+}
+
+void query_want(struct query *q, unsigned wants)
+{
+	q->wants = wants;
+}
+
+int query_create(const struct query_context *c, const struct filter *f, struct query **ret,
+		 struct err *err)
+{
+	struct query *q = calloc(1, sizeof(*q));
+	uint64_t n_blocks = store_n_blocks(c->store);
+	int r;
+
+	if (!q)
+		return err_set_memory(err, sizeof(*q));
+	q->c = *c;
+	q->filter = f;
+	q->wants = QUERY_WANT_ALL;
+	q->stack = store_table(c->store, STORE_STACKS, &q->n_stacks);
+	q->chain = store_table(c->store, STORE_CHAINS, &q->n_chains);
+	store_table(c->store, STORE_THREADS, &q->n_threads);
+	q->end_ns = store_facts(c->store)->duration_ns;
+	if (n_blocks && store_block_max(c->store, STORE_BIRTH_NS, n_blocks - 1) > q->end_ns)
+		q->end_ns = store_block_max(c->store, STORE_BIRTH_NS, n_blocks - 1);
+	r = plan_create(q, err);
+	if (r < 0) {
+		query_destroy(q);
+		return r;
+	}
+	*ret = q;
+	return 0;
+}
+
+void query_destroy(struct query *q)
+{
+	if (!q)
+		return;
+	query_names_destroy(q->names);
+	free(q->line_name);
+	free(q->stack_set);
+	free(q->thread_set);
+	free(q->free_stack_set);
+	free(q);
+}

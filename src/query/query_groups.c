@@ -1,0 +1,463 @@
+/* query/query_groups.c - sums over matching rows, by stack, thread, size and so on.
+ *
+ * Stacks and threads have small numbers: each thread sums up into an array of its own, and the
+ * arrays are added. What goes by function, line, module or code is made from the groups by stack.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/query_i.h"
+#include "util/map.h"
+#include "util/vec.h"
+
+static void group_min_max(struct query_group *sum, const struct query_group *g)
+{
+	if (sum->n_allocs == 0) {
+		sum->first_ns = g->first_ns;
+		sum->last_ns = g->last_ns;
+		sum->min_size_bytes = g->min_size_bytes;
+		sum->max_size_bytes = g->max_size_bytes;
+		return;
+	}
+	if (g->first_ns < sum->first_ns)
+		sum->first_ns = g->first_ns;
+	if (g->last_ns > sum->last_ns)
+		sum->last_ns = g->last_ns;
+	if (g->min_size_bytes < sum->min_size_bytes)
+		sum->min_size_bytes = g->min_size_bytes;
+	if (g->max_size_bytes > sum->max_size_bytes)
+		sum->max_size_bytes = g->max_size_bytes;
+}
+
+void group_add(struct query_group *sum, const struct query_group *g)
+{
+	if (g->n_allocs == 0)
+		return;
+	group_min_max(sum, g);
+	sum->n_allocs += g->n_allocs;
+	sum->n_bytes += g->n_bytes;
+	sum->n_leaked += g->n_leaked;
+	sum->leaked_bytes += g->leaked_bytes;
+	sum->n_temporary += g->n_temporary;
+	sum->temporary_bytes += g->temporary_bytes;
+	sum->extra_bytes += g->extra_bytes;
+	sum->peak_bytes += g->peak_bytes;
+	sum->peak_count += g->peak_count;
+	sum->lifetime_sum_ns += g->lifetime_sum_ns;
+}
+
+/* ---- from the table ---- */
+
+static bool table_knows(const struct query *q)
+{
+	const struct plan *p = &q->plan;
+
+	if (!p->is_table)
+		return false;
+	if (p->is_leaked || p->is_released)
+		return !(q->wants & (QUERY_WANT_PEAK | QUERY_WANT_SPAN));
+	return !q->stack_set || !(q->wants & QUERY_WANT_PEAK);
+}
+
+static struct query_group group_of_stack(const struct query *q, uint32_t stack)
+{
+	const struct store_stack *s = &q->stack[stack];
+	struct query_group g = {
+		.key = stack,
+		.n_allocs = s->n_allocs,
+		.n_bytes = s->n_bytes,
+		.n_leaked = s->n_leaked,
+		.leaked_bytes = s->leaked_bytes,
+		.n_temporary = s->n_temporary,
+		.temporary_bytes = s->temporary_bytes,
+		.extra_bytes = s->extra_bytes,
+		.peak_bytes = s->peak_bytes,
+		.peak_count = s->peak_count,
+		.first_ns = s->first_ns,
+		.last_ns = s->last_ns,
+		.min_size_bytes = s->min_size_bytes,
+		.max_size_bytes = s->max_size_bytes,
+		.lifetime_sum_ns = s->lifetime_sum_ns,
+	};
+
+	if (q->plan.is_leaked || q->plan.is_released) {
+		g.peak_bytes = g.peak_count = g.first_ns = g.last_ns = 0;
+		g.min_size_bytes = g.max_size_bytes = 0;
+	}
+	if (q->plan.is_leaked) {
+		g.n_allocs = s->n_leaked;
+		g.n_bytes = s->leaked_bytes;
+		g.extra_bytes = s->leaked_extra_bytes;
+		g.n_temporary = g.temporary_bytes = g.lifetime_sum_ns = 0;
+	} else if (q->plan.is_released) {
+		g.n_allocs -= s->n_leaked;
+		g.n_bytes -= s->leaked_bytes;
+		g.extra_bytes -= s->leaked_extra_bytes;
+		g.n_leaked = g.leaked_bytes = 0;
+	}
+	return g;
+}
+
+/* ---- from the rows ---- */
+
+struct group_state {
+	struct query_group *group; /* by key; by number in order of appearance for sizes */
+	size_t n_groups, capacity;
+	enum store_column column; /* of the key */
+	bool is_sparse; /* keys are any numbers: sizes */
+	struct map number_of; /* key -> number */
+	uint32_t *small; /* key below N_SMALL -> 1 + number; 0: none yet */
+	bool wants_peak;
+	uint64_t peak_ns;
+};
+
+#define N_SMALL 65536u /* most sizes are below: no need to ask the map */
+
+static struct query_group *add_group(struct group_state *st, uint64_t key, struct err *err)
+{
+	if (st->n_groups == QUERY_MAX_SIZES) {
+		err_set(err, ERR_LIMIT, "more than %zu different sizes: narrow the filter",
+			QUERY_MAX_SIZES);
+		return NULL;
+	}
+	if (vec_reserve(&st->group, &st->capacity, st->n_groups + 1, sizeof(*st->group), err) < 0)
+		return NULL;
+	st->group[st->n_groups] = (struct query_group){.key = key};
+	return &st->group[st->n_groups++];
+}
+
+/* The group for a key; a key that no table has (a damaged store) goes to 0. */
+static struct query_group *find_group(struct group_state *st, uint64_t key, struct err *err)
+{
+	struct query_group *g;
+	uint64_t *number;
+	bool is_new;
+
+	if (!st->is_sparse)
+		return &st->group[key < st->n_groups ? key : 0];
+	if (key < N_SMALL && st->small) {
+		g = st->small[key] ? &st->group[st->small[key] - 1] : add_group(st, key, err);
+		if (g)
+			st->small[key] = (uint32_t)(g - st->group) + 1;
+		return g;
+	}
+	if (map_add(&st->number_of, key, &number, &is_new, err) < 0)
+		return NULL;
+	if (!is_new)
+		return &st->group[*number];
+	g = add_group(st, key, err);
+	if (g)
+		*number = (uint64_t)(g - st->group);
+	return g;
+}
+
+static int group_sink(void *state, struct scanner *s, struct err *err)
+{
+	struct group_state *st = state;
+	const uint64_t *key = scanner_column(s, st->column);
+	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
+	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
+	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
+	const uint64_t *extra = scanner_column(s, STORE_EXTRA_BYTES);
+	const uint64_t *flags = scanner_column(s, STORE_FLAGS);
+
+	for (uint32_t k = 0; k < s->n_selected; k++) {
+		uint32_t i = s->selected[k];
+		struct query_group *g = find_group(st, key[i], err);
+		uint64_t is_leaked = life[i] == 0, n_bytes = size[i];
+		uint64_t is_temporary = !!(flags[i] & STORE_FLAG_TEMPORARY);
+
+		if (!g)
+			return err ? -(int)err->code : -ERR_MEMORY;
+		if (g->n_allocs == 0) {
+			g->first_ns = birth[i];
+			g->last_ns = birth[i];
+			g->min_size_bytes = n_bytes;
+		}
+		g->n_allocs++;
+		g->n_bytes += n_bytes;
+		g->extra_bytes += extra[i];
+		g->n_leaked += is_leaked;
+		g->leaked_bytes += is_leaked ? n_bytes : 0;
+		g->n_temporary += is_temporary;
+		g->temporary_bytes += is_temporary ? n_bytes : 0;
+		g->lifetime_sum_ns += life[i] - !is_leaked;
+		g->first_ns = birth[i] < g->first_ns ? birth[i] : g->first_ns;
+		g->last_ns = birth[i] > g->last_ns ? birth[i] : g->last_ns;
+		g->min_size_bytes = n_bytes < g->min_size_bytes ? n_bytes : g->min_size_bytes;
+		g->max_size_bytes = n_bytes > g->max_size_bytes ? n_bytes : g->max_size_bytes;
+		if (st->wants_peak && birth[i] <= st->peak_ns &&
+		    row_death(birth[i], life[i]) > st->peak_ns) {
+			g->peak_bytes += n_bytes;
+			g->peak_count++;
+		}
+	}
+	return 0;
+}
+
+static int merge_groups(struct group_state *all, struct group_state *st, struct err *err)
+{
+	for (size_t i = 0; i < st->n_groups; i++) {
+		uint64_t key = st->is_sparse ? st->group[i].key : i;
+		struct query_group *g = find_group(all, key, err);
+
+		if (!g)
+			return err ? -(int)err->code : -ERR_MEMORY;
+		group_add(g, &st->group[i]);
+	}
+	return 0;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	uint64_t x = ((const struct query_group *)a)->key, y = ((const struct query_group *)b)->key;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Keys, no empty groups, ascending; the groups go to ret. */
+static void finish(struct group_state *st, struct query_groups *ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < st->n_groups; i++) {
+		if (!st->is_sparse)
+			st->group[i].key = i;
+		if (st->group[i].n_allocs)
+			st->group[n++] = st->group[i];
+	}
+	if (st->is_sparse && n)
+		qsort(st->group, n, sizeof(*st->group), compare_keys);
+	ret->group = st->group;
+	ret->n = n;
+	st->group = NULL;
+}
+
+static size_t n_keys(const struct query *q, enum query_group_by by)
+{
+	size_t n = by == QUERY_BY_THREAD ? q->n_threads : q->n_stacks;
+
+	return n ? n : 1;
+}
+
+static int make_state(struct query *q, enum query_group_by by, struct group_state *st,
+		      struct err *err)
+{
+	static const enum store_column columns[] = {
+		[QUERY_BY_STACK] = STORE_STACK,
+		[QUERY_BY_FREE_STACK] = STORE_FREE_STACK,
+		[QUERY_BY_THREAD] = STORE_THREAD,
+		[QUERY_BY_SIZE_CLASS] = STORE_SIZE_BYTES,
+	};
+
+	*st = (struct group_state){
+		.column = columns[by],
+		.is_sparse = by == QUERY_BY_SIZE_CLASS,
+		.wants_peak = q->wants & QUERY_WANT_PEAK,
+		.peak_ns = q->peak.at_ns,
+	};
+	if (st->is_sparse) {
+		st->small = calloc(N_SMALL, sizeof(*st->small));
+		return st->small ? 0 : err_set_memory(err, N_SMALL * sizeof(*st->small));
+	}
+	st->group = calloc(n_keys(q, by), sizeof(*st->group));
+	if (!st->group)
+		return err_set_memory(err, n_keys(q, by) * sizeof(*st->group));
+	st->n_groups = n_keys(q, by);
+	return 0;
+}
+
+static int groups_by_rows(struct query *q, enum query_group_by by, struct query_groups *ret,
+			  struct err *err)
+{
+	struct group_state st[SCAN_MAX_THREADS];
+	void *states[SCAN_MAX_THREADS];
+	struct query_peak peak;
+	struct scan scan;
+	unsigned n = 0;
+	int r = 0;
+
+	if (q->wants & QUERY_WANT_PEAK)
+		r = query_peak(q, &peak, err);
+	if (r < 0)
+		return r;
+	scan_init(&scan, q, &q->plan);
+	scan.sink = group_sink;
+	scan.states = states;
+	scan.n_states = scan_n_threads(q, scan.end_block - scan.first_block,
+				       n_keys(q, by) * sizeof(struct query_group));
+	for (; n < scan.n_states && r >= 0; n++) {
+		r = make_state(q, by, &st[n], err);
+		states[n] = &st[n];
+	}
+	if (r >= 0)
+		r = scan_run(&scan, err);
+	for (unsigned i = 1; i < n && r >= 0; i++)
+		r = merge_groups(&st[0], &st[i], err);
+	if (r >= 0)
+		finish(&st[0], ret);
+	for (unsigned i = 0; i < n; i++) {
+		free(st[i].group);
+		free(st[i].small);
+		map_fini(&st[i].number_of);
+	}
+	return r;
+}
+
+static int groups_by_stack(struct query *q, struct query_groups *ret, struct err *err)
+{
+	struct query_group *group;
+	size_t n = 0;
+
+	if (!table_knows(q))
+		return groups_by_rows(q, QUERY_BY_STACK, ret, err);
+	group = malloc((q->n_stacks + 1) * sizeof(*group));
+	if (!group)
+		return err_set_memory(err, q->n_stacks * sizeof(*group));
+	for (size_t i = 0; i < q->n_stacks; i++) {
+		if (q->stack_set && !set_has(q->stack_set, i))
+			continue;
+		group[n] = group_of_stack(q, (uint32_t)i);
+		n += group[n].n_allocs > 0;
+	}
+	ret->group = group;
+	ret->n = n;
+	return 0;
+}
+
+/* ---- by site ---- */
+
+/* The frame that stands for a stack: query.h. NULL: it has none. */
+static const struct query_name_frame *site_of_stack(const struct query *q, uint32_t stack)
+{
+	const struct query_names *names = q->names;
+	const struct query_name_frame *innermost = NULL;
+	uint32_t node = q->stack[stack].node;
+
+	while (node) {
+		const struct store_node *n = store_node(q->c.store, node);
+
+		for (uint32_t i = n->code ? names->first[n->code] : 0;
+		     n->code && i < names->first[n->code + 1]; i++) {
+			if (!names->identity[names->frame[i].identity].is_folded)
+				return &names->frame[i];
+			if (!innermost)
+				innermost = &names->frame[i];
+		}
+		node = n->parent < node ? n->parent : 0;
+	}
+	return innermost;
+}
+
+static uint64_t site_key(const struct query *q, enum query_group_by by, uint32_t stack)
+{
+	const struct query_name_frame *site = site_of_stack(q, stack);
+
+	if (!site)
+		return 0;
+	switch (by) {
+	case QUERY_BY_MODULE:
+		return q->names->identity[site->identity].module;
+	case QUERY_BY_FUNCTION:
+		return q->names->identity[site->identity].function;
+	case QUERY_BY_LINE:
+		return site->line;
+	default:
+		return site->frame->code;
+	}
+}
+
+static int groups_by_site(struct query *q, enum query_group_by by, struct query_groups *ret,
+			  struct err *err)
+{
+	struct group_state sites = {.is_sparse = true};
+	struct query_groups stacks = {0};
+	int r = query_need_names(q, err);
+
+	if (r >= 0)
+		r = groups_by_stack(q, &stacks, err);
+	for (size_t i = 0; i < stacks.n && r >= 0; i++) {
+		const struct query_group *from = &stacks.group[i];
+		struct query_group *g =
+			find_group(&sites, site_key(q, by, (uint32_t)from->key), err);
+
+		if (g)
+			group_add(g, from);
+		else
+			r = err ? -(int)err->code : -ERR_MEMORY;
+	}
+	if (r >= 0)
+		finish(&sites, ret);
+	free(sites.group);
+	map_fini(&sites.number_of);
+	query_groups_fini(&stacks);
+	return r;
+}
+
+int query_groups(struct query *q, enum query_group_by by, struct query_groups *ret, struct err *err)
+{
+	struct query_groups g = {0};
+	int r = query_check_cancel(q, err);
+
+	if (r < 0)
+		return r;
+	switch (by) {
+	case QUERY_BY_STACK:
+		r = groups_by_stack(q, &g, err);
+		break;
+	case QUERY_BY_FREE_STACK:
+	case QUERY_BY_THREAD:
+	case QUERY_BY_SIZE_CLASS:
+		r = groups_by_rows(q, by, &g, err);
+		break;
+	case QUERY_BY_CODE:
+	case QUERY_BY_MODULE:
+	case QUERY_BY_FUNCTION:
+	case QUERY_BY_LINE:
+		r = groups_by_site(q, by, &g, err);
+		break;
+	}
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < g.n; i++)
+		group_add(&g.total, &g.group[i]);
+	*ret = g;
+	return 0;
+}
+
+void query_groups_fini(struct query_groups *g)
+{
+	free(g->group);
+	*g = (struct query_groups){0};
+}
+
+int query_total(struct query *q, struct query_group *ret, struct err *err)
+{
+	struct query_groups g;
+	int r = query_groups(q, QUERY_BY_STACK, &g, err);
+
+	if (r < 0)
+		return r;
+	*ret = g.total;
+	query_groups_fini(&g);
+	return 0;
+}
+
+const char *query_group_name(struct query *q, enum query_group_by by, uint64_t key)
+{
+	const struct query_names *names = q->names;
+
+	if (!names || key == 0)
+		return NULL;
+	if ((by == QUERY_BY_FUNCTION || by == QUERY_BY_MODULE) && key < names->n_texts)
+		return names->text[key];
+	if (by != QUERY_BY_LINE || key >= names->n_lines)
+		return NULL;
+	free(q->line_name);
+	q->line_name = NULL;
+	if (asprintf(&q->line_name, "%s:%u", names->text[names->line[key].source],
+		     names->line[key].line) < 0)
+		q->line_name = NULL;
+	return q->line_name;
+}

@@ -1,0 +1,183 @@
+/* query/query_i.h - what the files of query/ share: the plan of a query and the scan over blocks.
+ *
+ * A filter is compiled into a plan: a range of rows (births are sorted, so every condition on the
+ * birth ends there) and steps, each of which looks at one or two columns. A block is decided by
+ * the minima and maxima of its columns where that is possible; else the columns that a step needs
+ * are unpacked and the selection, a list of row numbers in the block, is made shorter. What is
+ * left goes to the sink, which unpacks what it needs itself.
+ *
+ * Column values come from a file: every one that is used as an index is checked where it is used.
+ */
+#ifndef QUERY_QUERY_I_H
+#define QUERY_QUERY_I_H
+
+#include "query/query.h"
+#include "query/query_names.h"
+
+/* ---- sets of small numbers ---- */
+
+static inline bool set_has(const uint64_t *set, uint64_t i)
+{
+	return set[i / 64] >> (i % 64) & 1;
+}
+
+static inline void set_add(uint64_t *set, uint64_t i)
+{
+	set[i / 64] |= 1ull << (i % 64);
+}
+
+/* An empty set for numbers below n; never of size 0. NULL: out of memory. */
+uint64_t *set_create(uint64_t n);
+
+/* ---- plan ---- */
+
+enum plan_kind {
+	PLAN_RANGE, /* column within [min, max] */
+	PLAN_NOT_RANGE, /* column not within */
+	PLAN_MASK, /* column & mask == min */
+	PLAN_SET, /* column's value is in the set */
+	PLAN_DEATH, /* release within [min, max]; never is UINT64_MAX */
+	PLAN_NOT_DEATH,
+	PLAN_LIFETIME, /* nanoseconds of life within [min, max]; never released: until the end */
+	PLAN_USABLE, /* size and extra within [min, max] */
+	PLAN_CHAIN, /* see struct plan_chain */
+};
+
+struct plan_step {
+	enum plan_kind kind;
+	enum store_column column;
+	uint64_t min, max;
+	uint64_t mask;
+	const uint64_t *set; /* borrowed from the query */
+	uint64_t n_set; /* values from there on are in no set */
+};
+
+/* All inclusive; a row without a chain is a chain of its own. */
+struct plan_range {
+	uint64_t min, max;
+};
+struct plan_chain {
+	struct plan_range first_size, last_size, length, lifetime_ns;
+	bool is_leaked; /* the last one must never have been released */
+};
+
+#define PLAN_MAX_STEPS 24u
+
+struct plan {
+	uint64_t first_row, end_row; /* births */
+	struct plan_step step[PLAN_MAX_STEPS];
+	unsigned n_steps;
+	struct plan_chain chain;
+	/* What the table of stacks can answer: no step but these. */
+	bool is_table; /* conditions on stacks, and at most one of the next two */
+	bool is_leaked;
+	bool is_released;
+};
+
+/* A moment of the recording that may lie before its start. */
+struct plan_moment {
+	uint64_t ns;
+	bool is_before;
+};
+struct plan_moment plan_moment(const struct store *s, const struct filter_time *t);
+
+/* A share in millionths of a whole, rounded down. */
+uint64_t plan_share(uint64_t whole, uint64_t ppm);
+
+struct query {
+	struct query_context c;
+	const struct filter *filter;
+	const struct store_stack *stack; /* the tables */
+	const struct store_chain *chain;
+	size_t n_stacks, n_threads, n_chains;
+	uint64_t end_ns; /* last moment: of the recording, or of the last birth */
+	uint64_t *stack_set; /* stacks that match; NULL: all */
+	uint64_t *thread_set;
+	uint64_t *free_stack_set;
+	struct plan plan;
+	unsigned wants; /* QUERY_WANT_* */
+	struct query_names *names; /* NULL: not asked for yet */
+	struct query_peak peak;
+	bool has_peak;
+	char *line_name; /* text of the last query_group_name() by line */
+};
+
+/* Makes the plan of q->filter; sets are kept in q. */
+int plan_create(struct query *q, struct err *err);
+
+/* ERR_REFUSED when the store was made without rows. */
+int plan_need_rows(const struct query *q, struct err *err);
+
+/* The stacks that fulfil every condition on stacks: *ret is NULL when there is none. */
+int plan_stacks(struct query *q, uint64_t **ret, struct err *err);
+
+/* First row whose birth is at ns or later. */
+uint64_t plan_first_row(const struct store *s, uint64_t ns);
+
+/* The frames of all codes, looked up once per query. */
+int query_need_names(struct query *q, struct err *err);
+
+/* Adds the figures of one group to those of another; key stays. */
+void group_add(struct query_group *sum, const struct query_group *g);
+
+/* ---- scan ---- */
+
+struct scanner {
+	const struct query *q;
+	const struct plan *plan;
+	uint64_t block;
+	uint32_t n_rows; /* of the block */
+	uint32_t loaded; /* bit of each column that is unpacked */
+	uint32_t n_selected;
+	uint16_t selected[STORE_BLOCK_ROWS]; /* ascending */
+	uint64_t column[STORE_N_COLUMNS][STORE_BLOCK_ROWS];
+};
+
+/* The values of a column of the current block. */
+const uint64_t *scanner_column(struct scanner *s, enum store_column c);
+
+/* Selects the matching rows of a block. */
+void scanner_select(struct scanner *s, uint64_t block);
+
+/* How many rows of the block match, without unpacking if possible. */
+uint32_t scanner_count(struct scanner *s, uint64_t block);
+
+static inline uint64_t row_death(uint64_t birth_ns, uint64_t lifetime)
+{
+	return lifetime ? birth_ns + (lifetime - 1) : UINT64_MAX;
+}
+
+/* A pass over blocks with several threads. */
+struct scan {
+	struct query *q;
+	const struct plan *plan;
+	uint64_t first_block, end_block;
+	/* Called for each block with at least one selected row, in any order, by several threads;
+	 * states[] has one state for each. 0 or -ERR_x, which ends the pass. Must not depend on
+	 * the order of blocks, so that results are the same whoever did what. */
+	int (*sink)(void *state, struct scanner *s, struct err *err);
+	void **states;
+	unsigned n_states; /* threads */
+};
+
+/* first_block and end_block of a plan's rows. */
+void scan_init(struct scan *scan, struct query *q, const struct plan *plan);
+
+#define SCAN_MAX_THREADS 32u
+
+/* How many threads a pass may use: each needs state_bytes. */
+unsigned scan_n_threads(const struct query *q, uint64_t n_blocks, size_t state_bytes);
+
+int scan_run(struct scan *scan, struct err *err);
+
+/* Runs fn(user, i) for i below n, each in a thread of its own, and waits. */
+int scan_in_threads(unsigned n, int (*fn)(void *user, unsigned i, struct err *err), void *user,
+		    struct err *err);
+
+/* -ERR_CANCELLED when the caller asked for it. */
+int query_check_cancel(const struct query *q, struct err *err);
+
+/* All columns of a selected row. */
+void scanner_row(struct scanner *s, uint32_t row_in_block, struct query_row *ret);
+
+#endif

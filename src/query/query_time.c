@@ -1,0 +1,130 @@
+/* query/query_time.c - peaks and timelines: what was alive over time. */
+#include <stdlib.h>
+
+#include "query/query_i.h"
+#include "query/sweep.h"
+
+/* Every row matches: the store itself has figures. */
+static bool is_everything(const struct query *q)
+{
+	return q->plan.is_table && !q->stack_set && !q->plan.is_leaked && !q->plan.is_released;
+}
+
+static int peak_by_rows(struct query *q, struct query_peak *ret, struct err *err)
+{
+	const struct sweep_span span = {
+		.width_ns = q->end_ns + 1, .n_buckets = 1, .wants_first = true};
+	struct sweep_bucket b;
+	int r = sweep_run(q, &span, &b, err);
+
+	if (r < 0)
+		return r;
+	*ret = (struct query_peak){b.max_at_ns, b.figures.max_bytes, b.max_at_count};
+	return 0;
+}
+
+int query_peak(struct query *q, struct query_peak *ret, struct err *err)
+{
+	const struct store_facts *facts = store_facts(q->c.store);
+	int r = 0;
+
+	if (!q->has_peak && is_everything(q))
+		q->peak = (struct query_peak){facts->peak_ns, facts->peak_bytes, facts->peak_count};
+	else if (!q->has_peak)
+		r = peak_by_rows(q, &q->peak, err);
+	if (r < 0)
+		return r;
+	q->has_peak = true;
+	*ret = q->peak;
+	return 0;
+}
+
+uint64_t query_timeline_width(uint64_t from_ns, uint64_t to_ns, size_t n_buckets)
+{
+	uint64_t span_ns = to_ns > from_ns ? to_ns - from_ns : 1;
+
+	return n_buckets ? (span_ns - 1) / n_buckets + 1 : span_ns;
+}
+
+void query_timeline_round(const struct store *store, uint64_t *from_ns, uint64_t *to_ns,
+			  size_t n_buckets)
+{
+	uint64_t unit_ns = store_facts(store)->bucket_ns, width_ns;
+
+	width_ns = query_timeline_width(*from_ns, *to_ns, n_buckets);
+	if (unit_ns == 0 || width_ns < unit_ns || n_buckets == 0)
+		return;
+	width_ns = (width_ns + unit_ns - 1) / unit_ns * unit_ns;
+	*from_ns -= *from_ns % unit_ns;
+	if (*to_ns > *from_ns && (*to_ns - *from_ns - 1) / width_ns >= n_buckets)
+		width_ns += unit_ns; /* the start moved */
+	if (width_ns <= (UINT64_MAX - *from_ns) / n_buckets)
+		*to_ns = *from_ns + width_ns * n_buckets;
+}
+
+/* What one bucket after another amounts to. */
+static void append(struct store_bucket *sum, const struct store_bucket *b, bool is_first)
+{
+	if (is_first) {
+		*sum = *b;
+		return;
+	}
+	sum->max_bytes = b->max_bytes > sum->max_bytes ? b->max_bytes : sum->max_bytes;
+	sum->max_count = b->max_count > sum->max_count ? b->max_count : sum->max_count;
+	sum->last_bytes = b->last_bytes;
+	sum->last_count = b->last_count;
+	sum->n_allocs += b->n_allocs;
+	sum->n_releases += b->n_releases;
+	sum->alloc_bytes += b->alloc_bytes;
+	sum->release_bytes += b->release_bytes;
+	sum->leaked_bytes += b->leaked_bytes;
+	sum->n_leaked += b->n_leaked;
+}
+
+/* From the buckets of the store, when they fit into those that are asked for. */
+static bool timeline_by_table(const struct query *q, const struct sweep_span *span,
+			      struct store_bucket *ret)
+{
+	uint64_t unit_ns = store_facts(q->c.store)->bucket_ns, per_bucket, at;
+	size_t n;
+	const struct store_bucket *bucket = store_table(q->c.store, STORE_BUCKETS, &n);
+	struct store_bucket quiet = {0};
+
+	if (!is_everything(q) || n == 0 || unit_ns == 0 || span->from_ns % unit_ns ||
+	    span->width_ns % unit_ns || n < (q->end_ns / unit_ns))
+		return false;
+	per_bucket = span->width_ns / unit_ns;
+	at = span->from_ns / unit_ns;
+	/* Behind the end nothing happens any more. */
+	quiet.max_bytes = quiet.last_bytes = bucket[n - 1].last_bytes;
+	quiet.max_count = quiet.last_count = bucket[n - 1].last_count;
+	for (size_t i = 0; i < span->n_buckets; i++) {
+		for (uint64_t k = 0; k < per_bucket && (k == 0 || at < n); k++, at++)
+			append(&ret[i], at < n ? &bucket[at] : &quiet, k == 0);
+	}
+	return true;
+}
+
+int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_buckets,
+		   struct store_bucket *ret, struct err *err)
+{
+	const struct sweep_span span = {
+		.from_ns = from_ns,
+		.width_ns = query_timeline_width(from_ns, to_ns, n_buckets),
+		.n_buckets = n_buckets,
+		.wants_count = true,
+	};
+	struct sweep_bucket *b;
+	int r = sweep_check(&span, err);
+
+	if (r < 0 || timeline_by_table(q, &span, ret))
+		return r;
+	b = calloc(n_buckets, sizeof(*b));
+	if (!b)
+		return err_set_memory(err, n_buckets * sizeof(*b));
+	r = sweep_run(q, &span, b, err);
+	for (size_t i = 0; i < n_buckets && r >= 0; i++)
+		ret[i] = b[i].figures;
+	free(b);
+	return r;
+}

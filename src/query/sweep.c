@@ -1,0 +1,523 @@
+/* query/sweep.c - see sweep.h. */
+#include "query/sweep.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SLICES ((size_t)1 << 21) /* the thinner, the fewer events have to be looked at */
+#define ROWS_PER_SLICE 16u
+#define EVENTS_AT_ONCE ((size_t)4 << 20)
+#define MAX_SPAN_NS (1ull << 62)
+
+struct slice {
+	uint64_t born_bytes, died_bytes;
+	uint32_t n_born, n_died;
+};
+
+/* What is alive. */
+struct level {
+	uint64_t n_bytes, count;
+};
+
+/* Time since the start of the span, shifted by one; lowest bit: a release. */
+struct event {
+	uint64_t key;
+	uint64_t n_bytes;
+};
+
+struct candidate {
+	uint32_t slice;
+	uint64_t excess; /* how far the bucket's maximum could rise: the order of work */
+	struct level start;
+	uint64_t first_event; /* in sweep.event */
+	_Atomic uint64_t n_events; /* that were put there */
+};
+
+struct sweep {
+	struct query *q;
+	const struct sweep_span *span;
+	struct plan plan; /* the query's, without rows that do not matter */
+	uint64_t span_ns;
+	double inverse_width;
+	unsigned shift; /* of time within a bucket: the slice */
+	size_t slices_per_bucket, n_slices;
+	struct slice *slice;
+	struct level base; /* before the span */
+	uint64_t *is_done; /* set of slices whose exact maximum is known */
+	struct sweep_bucket *bucket;
+	struct candidate *candidate;
+	size_t n_candidates;
+	uint32_t *candidate_of; /* slice -> 1 + candidate that is under way, 0: none */
+	struct event *event;
+};
+
+/* One thread's part of the first pass. */
+struct sum_state {
+	const struct sweep *sw;
+	struct slice *slice;
+	struct level base;
+	struct level *leaked; /* by bucket */
+};
+
+static inline size_t slice_of(const struct sweep *sw, uint64_t since_ns)
+{
+	uint64_t width = sw->span->width_ns, bucket = 0;
+
+	if (sw->span->n_buckets > 1) {
+		/* Rounding puts it at most one beside the right one. */
+		bucket = (uint64_t)((double)since_ns * sw->inverse_width);
+		if (bucket * width > since_ns)
+			bucket--;
+		else if ((bucket + 1) * width <= since_ns)
+			bucket++;
+	}
+	return bucket * sw->slices_per_bucket + ((since_ns - bucket * width) >> sw->shift);
+}
+
+/* ---- first pass ---- */
+
+static int sum_sink(void *state, struct scanner *s, struct err *err)
+{
+	struct sum_state *st = state;
+	const struct sweep *sw = st->sw;
+	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
+	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
+	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
+	uint64_t from = sw->span->from_ns, span_ns = sw->span_ns;
+
+	(void)err;
+	for (uint32_t k = 0; k < s->n_selected; k++) {
+		uint32_t i = s->selected[k];
+		uint64_t death = row_death(birth[i], life[i]);
+		struct slice *slice;
+
+		if (death < from && birth[i] < from)
+			continue;
+		if (birth[i] < from) {
+			st->base.n_bytes += size[i];
+			st->base.count++;
+		} else if (birth[i] - from < span_ns) {
+			size_t at = slice_of(sw, birth[i] - from);
+
+			slice = &st->slice[at];
+			slice->born_bytes += size[i];
+			slice->n_born++;
+			if (life[i] == 0) {
+				st->leaked[at / sw->slices_per_bucket].n_bytes += size[i];
+				st->leaked[at / sw->slices_per_bucket].count++;
+			}
+		}
+		if (death >= from && death - from < span_ns) {
+			slice = &st->slice[slice_of(sw, death - from)];
+			slice->died_bytes += size[i];
+			slice->n_died++;
+		}
+	}
+	return 0;
+}
+
+static void add_sums(struct sweep *sw, const struct sum_state *st)
+{
+	for (size_t i = 0; i < sw->n_slices; i++) {
+		sw->slice[i].born_bytes += st->slice[i].born_bytes;
+		sw->slice[i].died_bytes += st->slice[i].died_bytes;
+		sw->slice[i].n_born += st->slice[i].n_born;
+		sw->slice[i].n_died += st->slice[i].n_died;
+	}
+	for (size_t i = 0; i < sw->span->n_buckets; i++) {
+		sw->bucket[i].figures.leaked_bytes += st->leaked[i].n_bytes;
+		sw->bucket[i].figures.n_leaked += st->leaked[i].count;
+	}
+	sw->base.n_bytes += st->base.n_bytes;
+	sw->base.count += st->base.count;
+}
+
+static int sum_up(struct sweep *sw, struct err *err)
+{
+	struct sum_state st[SCAN_MAX_THREADS] = {0};
+	void *states[SCAN_MAX_THREADS];
+	struct scan scan;
+	int r = 0;
+
+	scan_init(&scan, sw->q, &sw->plan);
+	scan.sink = sum_sink;
+	scan.states = states;
+	scan.n_states = scan_n_threads(sw->q, scan.end_block - scan.first_block,
+				       2 * sw->n_slices * sizeof(struct slice));
+	for (unsigned i = 0; i < scan.n_states; i++) {
+		st[i].sw = sw;
+		st[i].slice = calloc(sw->n_slices, sizeof(struct slice));
+		st[i].leaked = calloc(sw->span->n_buckets, sizeof(struct level));
+		states[i] = &st[i];
+		if (!st[i].slice || !st[i].leaked)
+			r = err_set_memory(err, sw->n_slices * sizeof(struct slice));
+	}
+	if (r >= 0)
+		r = scan_run(&scan, err);
+	for (unsigned i = 0; i < scan.n_states; i++) {
+		if (r >= 0)
+			add_sums(sw, &st[i]);
+		free(st[i].slice);
+		free(st[i].leaked);
+	}
+	return r;
+}
+
+static void raise_max(struct sweep_bucket *b, struct level level, uint64_t at_ns)
+{
+	if (level.n_bytes > b->figures.max_bytes ||
+	    (level.n_bytes == b->figures.max_bytes && at_ns < b->max_at_ns)) {
+		b->figures.max_bytes = level.n_bytes;
+		b->max_at_count = level.count;
+		b->max_at_ns = at_ns;
+	}
+	if (level.count > b->figures.max_count)
+		b->figures.max_count = level.count;
+}
+
+static struct level level_after(struct level l, const struct slice *s)
+{
+	l.n_bytes += s->born_bytes - s->died_bytes;
+	l.count += (uint64_t)s->n_born - s->n_died;
+	return l;
+}
+
+/* First moment of a slice, and the one behind its last. */
+static uint64_t slice_start(const struct sweep *sw, size_t slice)
+{
+	return sw->span->from_ns + slice / sw->slices_per_bucket * sw->span->width_ns +
+	       ((uint64_t)(slice % sw->slices_per_bucket) << sw->shift);
+}
+
+static uint64_t slice_end(const struct sweep *sw, size_t slice)
+{
+	uint64_t bucket_end =
+		sw->span->from_ns + (slice / sw->slices_per_bucket + 1) * sw->span->width_ns;
+	uint64_t end = slice_start(sw, slice) + (1ull << sw->shift);
+
+	return end < bucket_end ? end : bucket_end;
+}
+
+/* All figures but the exact maxima: these are at least the levels at the ends of slices. */
+static void fill_buckets(struct sweep *sw)
+{
+	struct level level = sw->base;
+
+	for (size_t i = 0; i < sw->n_slices; i++) {
+		struct sweep_bucket *b = &sw->bucket[i / sw->slices_per_bucket];
+		const struct slice *s = &sw->slice[i];
+
+		if (i % sw->slices_per_bucket == 0) {
+			b->figures.max_bytes = level.n_bytes;
+			b->figures.max_count = level.count;
+			b->max_at_count = level.count;
+			b->max_at_ns = slice_start(sw, i);
+		}
+		level = level_after(level, s);
+		if (s->n_born || s->n_died)
+			raise_max(b, level, slice_end(sw, i) - 1);
+		b->figures.n_allocs += s->n_born;
+		b->figures.n_releases += s->n_died;
+		b->figures.alloc_bytes += s->born_bytes;
+		b->figures.release_bytes += s->died_bytes;
+		b->figures.last_bytes = level.n_bytes;
+		b->figures.last_count = level.count;
+	}
+}
+
+/* ---- second pass ---- */
+
+/* How far the slice can raise its bucket's maximum; 0: not at all. */
+static uint64_t excess_of(const struct sweep *sw, size_t i, struct level start)
+{
+	const struct sweep_bucket *b = &sw->bucket[i / sw->slices_per_bucket];
+	const struct slice *s = &sw->slice[i];
+	uint64_t most = start.n_bytes + s->born_bytes, excess = 0;
+
+	if (s->n_born == 0 || sw->shift == 0 || set_has(sw->is_done, i))
+		return 0; /* what is a nanosecond wide has one level, its last */
+	if (most > b->figures.max_bytes)
+		excess = most - b->figures.max_bytes;
+	else if (sw->span->wants_first && most == b->figures.max_bytes &&
+		 slice_start(sw, i) < b->max_at_ns)
+		excess = 1;
+	if (sw->span->wants_count && start.count + s->n_born > b->figures.max_count && !excess)
+		excess = 1;
+	return excess;
+}
+
+static int compare_excess(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->excess != y->excess)
+		return x->excess > y->excess ? -1 : 1;
+	return x->slice < y->slice ? -1 : x->slice > y->slice;
+}
+
+static uint64_t n_events_of(const struct sweep *sw, size_t slice)
+{
+	return (uint64_t)sw->slice[slice].n_born + sw->slice[slice].n_died;
+}
+
+/* The slices that can hold a maximum, and of these as many as fit into one pass. */
+static void choose(struct sweep *sw)
+{
+	struct level level = sw->base;
+	uint64_t n_events = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < sw->n_slices; i++) {
+		uint64_t excess = excess_of(sw, i, level);
+
+		if (excess) {
+			struct candidate *c = &sw->candidate[n++];
+
+			c->slice = (uint32_t)i;
+			c->excess = excess;
+			c->start = level;
+		}
+		level = level_after(level, &sw->slice[i]);
+	}
+	if (n)
+		qsort(sw->candidate, n, sizeof(*sw->candidate), compare_excess);
+	for (sw->n_candidates = 0; sw->n_candidates < n; sw->n_candidates++) {
+		struct candidate *c = &sw->candidate[sw->n_candidates];
+
+		if (n_events + n_events_of(sw, c->slice) > EVENTS_AT_ONCE)
+			break;
+		c->first_event = n_events;
+		atomic_init(&c->n_events, 0);
+		sw->candidate_of[c->slice] = (uint32_t)sw->n_candidates + 1;
+		n_events += n_events_of(sw, c->slice);
+	}
+	if (n && sw->n_candidates == 0)
+		sw->n_candidates = SIZE_MAX; /* not even the first one fits */
+}
+
+static void put_event(struct sweep *sw, uint64_t since_ns, bool is_release, uint64_t n_bytes)
+{
+	size_t slice = slice_of(sw, since_ns);
+	uint32_t number = sw->candidate_of[slice];
+	struct candidate *c;
+	uint64_t at;
+
+	if (!number)
+		return;
+	c = &sw->candidate[number - 1];
+	at = atomic_fetch_add_explicit(&c->n_events, 1, memory_order_relaxed);
+	if (at < n_events_of(sw, slice))
+		sw->event[c->first_event + at] =
+			(struct event){since_ns << 1 | is_release, n_bytes};
+}
+
+static int event_sink(void *state, struct scanner *s, struct err *err)
+{
+	struct sweep *sw = state;
+	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
+	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
+	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
+	uint64_t from = sw->span->from_ns, span_ns = sw->span_ns;
+
+	(void)err;
+	for (uint32_t k = 0; k < s->n_selected; k++) {
+		uint32_t i = s->selected[k];
+		uint64_t death = row_death(birth[i], life[i]);
+
+		if (birth[i] >= from && birth[i] - from < span_ns)
+			put_event(sw, birth[i] - from, false, size[i]);
+		if (death >= from && death - from < span_ns)
+			put_event(sw, death - from, true, size[i]);
+	}
+	return 0;
+}
+
+/* Where candidates begin and end, so that blocks which can not matter are passed over. */
+static void narrow(const struct sweep *sw, struct plan *p)
+{
+	uint64_t first = UINT64_MAX, end = 0, row;
+
+	for (size_t i = 0; i < sw->n_candidates; i++) {
+		uint64_t start = slice_start(sw, sw->candidate[i].slice);
+
+		first = start < first ? start : first;
+		start = slice_end(sw, sw->candidate[i].slice);
+		end = start > end ? start : end;
+	}
+	*p = sw->plan;
+	row = plan_first_row(sw->q->c.store, end);
+	p->end_row = row < p->end_row ? row : p->end_row;
+	if (first > 0 && p->n_steps < PLAN_MAX_STEPS)
+		p->step[p->n_steps++] =
+			(struct plan_step){.kind = PLAN_DEATH, .min = first, .max = UINT64_MAX};
+}
+
+static int collect(struct sweep *sw, struct err *err)
+{
+	void *states[SCAN_MAX_THREADS];
+	struct plan plan;
+	struct scan scan;
+
+	narrow(sw, &plan);
+	scan_init(&scan, sw->q, &plan);
+	scan.sink = event_sink;
+	scan.states = states;
+	scan.n_states = scan_n_threads(sw->q, scan.end_block - scan.first_block, 0);
+	for (unsigned i = 0; i < scan.n_states; i++)
+		states[i] = sw;
+	return scan_run(&scan, err);
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* The exact maximum of a slice whose events are all there. */
+static void run_slice(struct sweep *sw, struct candidate *c)
+{
+	struct sweep_bucket *b = &sw->bucket[c->slice / sw->slices_per_bucket];
+	struct event *e = &sw->event[c->first_event];
+	size_t n = (size_t)atomic_load(&c->n_events);
+	struct level level = c->start;
+
+	if (n > n_events_of(sw, c->slice))
+		n = n_events_of(sw, c->slice);
+	if (n)
+		qsort(e, n, sizeof(*e), compare_events);
+	for (size_t i = 0; i < n; i++) {
+		bool is_release = e[i].key & 1;
+
+		level.n_bytes += is_release ? -e[i].n_bytes : e[i].n_bytes;
+		level.count += is_release ? UINT64_MAX : 1;
+		if (i + 1 == n || e[i + 1].key >> 1 != e[i].key >> 1)
+			raise_max(b, level, sw->span->from_ns + (e[i].key >> 1));
+	}
+	set_add(sw->is_done, c->slice);
+	sw->candidate_of[c->slice] = 0;
+}
+
+/* A slice with too many events: as a span of its own. */
+static int run_wide_slice(struct sweep *sw, const struct candidate *c, struct err *err)
+{
+	struct sweep_bucket *b = &sw->bucket[c->slice / sw->slices_per_bucket];
+	struct sweep_span span = *sw->span;
+	struct sweep_bucket part;
+	int r;
+
+	span.from_ns = slice_start(sw, c->slice);
+	span.width_ns = slice_end(sw, c->slice) - span.from_ns;
+	span.n_buckets = 1;
+	r = sweep_run(sw->q, &span, &part, err);
+	if (r < 0)
+		return r;
+	raise_max(b, (struct level){part.figures.max_bytes, part.max_at_count}, part.max_at_ns);
+	if (part.figures.max_count > b->figures.max_count)
+		b->figures.max_count = part.figures.max_count;
+	set_add(sw->is_done, c->slice);
+	return 0;
+}
+
+static int refine(struct sweep *sw, struct err *err)
+{
+	int r = 0;
+
+	for (choose(sw); sw->n_candidates && r >= 0; choose(sw)) {
+		if (sw->n_candidates == SIZE_MAX) {
+			r = run_wide_slice(sw, &sw->candidate[0], err);
+			continue;
+		}
+		r = collect(sw, err);
+		for (size_t i = 0; i < sw->n_candidates && r >= 0; i++)
+			run_slice(sw, &sw->candidate[i]);
+	}
+	return r;
+}
+
+/* ---- all of it ---- */
+
+static void cut_slices(struct sweep *sw)
+{
+	const struct sweep_span *span = sw->span;
+	uint64_t n_rows = sw->plan.end_row - sw->plan.first_row, want = n_rows / ROWS_PER_SLICE;
+
+	if (want > MAX_SLICES)
+		want = MAX_SLICES;
+	want = want / span->n_buckets;
+	if (want < 16)
+		want = 16;
+	while (((span->width_ns - 1) >> sw->shift) + 1 > want)
+		sw->shift++;
+	sw->slices_per_bucket = ((span->width_ns - 1) >> sw->shift) + 1;
+	sw->n_slices = sw->slices_per_bucket * span->n_buckets;
+	sw->inverse_width = 1.0 / (double)span->width_ns;
+}
+
+/* Rows that are born behind the span or die before it change nothing. */
+static void make_plan(struct sweep *sw)
+{
+	struct plan *p = &sw->plan;
+	uint64_t row = plan_first_row(sw->q->c.store, sw->span->from_ns + sw->span_ns);
+
+	*p = sw->q->plan;
+	p->end_row = row < p->end_row ? row : p->end_row;
+	if (p->first_row > p->end_row)
+		p->first_row = p->end_row;
+	if (sw->span->from_ns > 0 && p->n_steps < PLAN_MAX_STEPS)
+		p->step[p->n_steps++] = (struct plan_step){
+			.kind = PLAN_DEATH, .min = sw->span->from_ns, .max = UINT64_MAX};
+}
+
+int sweep_check(const struct sweep_span *span, struct err *err)
+{
+	uint64_t span_ns;
+
+	if (span->n_buckets == 0 || span->n_buckets > SWEEP_MAX_BUCKETS || span->width_ns == 0)
+		return err_set(err, ERR_USAGE, "a timeline of %zu points: 1 to %u are possible",
+			       span->n_buckets, SWEEP_MAX_BUCKETS);
+	if (__builtin_mul_overflow(span->width_ns, span->n_buckets, &span_ns) ||
+	    span_ns > MAX_SPAN_NS || span->from_ns > MAX_SPAN_NS)
+		return err_set(err, ERR_USAGE,
+			       "a timeline of %zu points, %" PRIu64 " ns each, from %" PRIu64
+			       " ns on is too long",
+			       span->n_buckets, span->width_ns, span->from_ns);
+	return 0;
+}
+
+int sweep_run(struct query *q, const struct sweep_span *span, struct sweep_bucket *ret,
+	      struct err *err)
+{
+	struct sweep sw = {.q = q, .span = span, .bucket = ret};
+	int r = sweep_check(span, err);
+
+	if (r < 0)
+		return r;
+	sw.span_ns = span->width_ns * span->n_buckets;
+	make_plan(&sw);
+	cut_slices(&sw);
+	memset(ret, 0, span->n_buckets * sizeof(*ret));
+	sw.slice = calloc(sw.n_slices, sizeof(*sw.slice));
+	sw.is_done = set_create(sw.n_slices);
+	sw.candidate = malloc(sw.n_slices * sizeof(*sw.candidate));
+	sw.candidate_of = calloc(sw.n_slices, sizeof(*sw.candidate_of));
+	sw.event = malloc(EVENTS_AT_ONCE * sizeof(*sw.event));
+	if (!sw.slice || !sw.is_done || !sw.candidate || !sw.candidate_of || !sw.event) {
+		r = err_set_memory(err, EVENTS_AT_ONCE * sizeof(*sw.event));
+		goto out;
+	}
+	r = sum_up(&sw, err);
+	if (r < 0)
+		goto out;
+	fill_buckets(&sw);
+	r = refine(&sw, err);
+out:
+	free(sw.slice);
+	free(sw.is_done);
+	free(sw.candidate);
+	free(sw.candidate_of);
+	free(sw.event);
+	return r;
+}

@@ -1,0 +1,77 @@
+/* store/store_i.h - the file of a store: header, directory. docs/STORE.md explains it. */
+#ifndef STORE_STORE_I_H
+#define STORE_STORE_I_H
+
+#include "store/pack.h"
+#include "store/store.h"
+
+#define STORE_MAGIC "MPSTORE" /* with its zero byte: 8 bytes */
+#define STORE_HEADER_BYTES 4096u /* kept for the header; blocks and tables begin behind it */
+#define STORE_ALIGN 64u /* of blocks, tables and the directory */
+#define STORE_HEADER_TABLES 16u /* places for tables in the header */
+
+struct store_extent {
+	uint64_t offset; /* in the file */
+	uint64_t n_items;
+};
+
+/* At offset 0. Written last: a file with a right checksum here is complete. */
+struct store_header {
+	char magic[8];
+	uint32_t version; /* STORE_VERSION; its place never changes */
+	uint32_t header_bytes; /* sizeof(struct store_header) */
+	uint32_t block_rows;
+	uint32_t n_columns;
+	uint32_t n_tables;
+	uint32_t entry_bytes; /* sizeof(struct store_entry) */
+	uint32_t item_bytes[STORE_HEADER_TABLES];
+	struct store_identity identity;
+	uint64_t n_rows;
+	uint64_t file_bytes;
+	uint64_t directory_offset;
+	uint64_t directory_checksum;
+	struct store_extent table[STORE_HEADER_TABLES];
+	uint64_t checksum; /* of all before it */
+};
+
+/* A block of a column. The directory holds those of block 0 in the order of the columns, then those
+ * of block 1 ... */
+struct store_entry {
+	uint64_t offset; /* in the file; means nothing when the block takes no bytes */
+	struct pack_head head;
+};
+
+_Static_assert(sizeof(struct store_identity) == 32, "lies in the file");
+_Static_assert(sizeof(struct store_header) == 32 + 64 + 32 + 32 + 256 + 8, "no holes");
+_Static_assert(sizeof(struct store_header) <= STORE_HEADER_BYTES, "fits");
+_Static_assert(sizeof(struct store_entry) == 32, "lies in the file");
+_Static_assert(STORE_N_TABLES <= STORE_HEADER_TABLES, "fits");
+_Static_assert(STORE_BLOCK_ROWS == PACK_MAX_VALUES, "a block is packed in one piece");
+
+/* Sizes of the items of all tables, by enum store_table; store_tables.c. */
+extern const uint32_t store_item_bytes[STORE_HEADER_TABLES];
+
+static inline uint64_t store_blocks_for(uint64_t n_rows)
+{
+	return n_rows / STORE_BLOCK_ROWS + (n_rows % STORE_BLOCK_ROWS != 0);
+}
+
+/* Rows of a block, given that it is one. */
+static inline uint32_t store_rows_of(uint64_t n_rows, uint64_t block)
+{
+	uint64_t left = n_rows - block * STORE_BLOCK_ROWS;
+
+	return left < STORE_BLOCK_ROWS ? (uint32_t)left : STORE_BLOCK_ROWS;
+}
+
+/* The tables of a store, whatever they lie in. */
+struct store_tables {
+	const void *item[STORE_N_TABLES];
+	size_t n[STORE_N_TABLES];
+};
+
+/* Checks all that tables say about each other: every reference leads to an item. n_rows is that of
+ * the header. store_tables.c */
+int store_tables_check(const struct store_tables *t, uint64_t n_rows, struct err *err);
+
+#endif

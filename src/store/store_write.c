@@ -1,0 +1,391 @@
+/* store/store_write.c - see store_write.h.
+ *
+ * Packed blocks are gathered per column and go to the file in pieces of up to COLUMN_BYTES, so the
+ * blocks of a column lie together: a question about few columns reads few pages. The place of a
+ * block is known when its piece is written; until then it is in the column's list.
+ */
+#include "store/store_write.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "store/seal.h"
+#include "store/store_i.h"
+#include "util/atomic_file.h"
+#include "util/spill.h"
+
+#define COLUMN_BYTES (512u * 1024) /* of packed blocks that wait to be written */
+#define COLUMN_BLOCKS                                                                              \
+	(COLUMN_BYTES / 64) /* at most, and they fit: a block takes 64 bytes or more */
+#define DIRECTORY_MEMORY_BYTES (8u * 1024 * 1024) /* of the directory, before it is in a file */
+#define PUTS_PER_TRIM (256u * 1024) /* 8 MiB of entries */
+#define BLOCKS_PER_TRIM (PUTS_PER_TRIM / STORE_N_COLUMNS)
+
+_Static_assert(COLUMN_BYTES >= 2 * PACK_MAX_BYTES, "a block fits");
+
+/* Blocks of one column that are not in the file yet. */
+struct column_buffer {
+	uint8_t *data; /* COLUMN_BYTES */
+	size_t n_bytes; /* a multiple of STORE_ALIGN */
+	struct {
+		uint64_t block;
+		size_t at; /* in data */
+	} * waiting; /* COLUMN_BLOCKS, in order of arrival */
+	size_t n_waiting;
+};
+
+struct store_writer {
+	pthread_mutex_t lock; /* guards all below */
+	struct atomic_file *file;
+	struct spill *directory; /* struct store_entry, STORE_N_COLUMNS per block */
+	uint64_t n_blocks; /* greatest block that came, + 1 */
+	uint64_t n_puts;
+	struct column_buffer column[STORE_N_COLUMNS];
+	struct store_header header;
+	struct err failure; /* the first one; a writer that failed can only be destroyed */
+};
+
+static int make_column(struct column_buffer *c, struct err *err)
+{
+	c->data = malloc(COLUMN_BYTES);
+	c->waiting = malloc(COLUMN_BLOCKS * sizeof(*c->waiting));
+	if (!c->data || !c->waiting)
+		return err_set_memory(err, COLUMN_BYTES);
+	return 0;
+}
+
+static void fill_header(struct store_header *h, const struct store_identity *identity)
+{
+	*h = (struct store_header){
+		.magic = STORE_MAGIC,
+		.version = STORE_VERSION,
+		.header_bytes = sizeof(*h),
+		.block_rows = STORE_BLOCK_ROWS,
+		.n_columns = STORE_N_COLUMNS,
+		.n_tables = STORE_N_TABLES,
+		.entry_bytes = sizeof(struct store_entry),
+		.identity = *identity,
+	};
+	memcpy(h->item_bytes, store_item_bytes, sizeof(h->item_bytes));
+}
+
+/* The folder of a path, to be freed. */
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return strdup(".");
+	return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+static int append_zeroes(struct store_writer *w, size_t len, struct err *err)
+{
+	static const uint8_t zero[STORE_HEADER_BYTES];
+
+	ASSERT(len <= sizeof(zero));
+	return atomic_file_append(w->file, zero, len, err);
+}
+
+int store_writer_create(const char *path, const struct store_identity *identity,
+			struct store_writer **ret, struct err *err)
+{
+	struct store_writer *w = calloc(1, sizeof(*w));
+	char *folder = folder_of(path);
+	int r;
+
+	if (!w || !folder) {
+		free(w);
+		free(folder);
+		return err_set_memory(err, sizeof(*w));
+	}
+	pthread_mutex_init(&w->lock, NULL);
+	fill_header(&w->header, identity);
+	r = spill_create(folder, DIRECTORY_MEMORY_BYTES, &w->directory, err);
+	for (unsigned c = 0; r == 0 && c < STORE_N_COLUMNS; c++)
+		r = make_column(&w->column[c], err);
+	if (r == 0)
+		r = atomic_file_create(path, 0600, 0, &w->file, err);
+	if (r == 0)
+		r = append_zeroes(w, STORE_HEADER_BYTES, err);
+	free(folder);
+	if (r < 0) {
+		store_writer_destroy(w);
+		return r;
+	}
+	*ret = w;
+	return 0;
+}
+
+void store_writer_destroy(struct store_writer *w)
+{
+	if (!w)
+		return;
+	for (unsigned c = 0; c < STORE_N_COLUMNS; c++) {
+		free(w->column[c].data);
+		free(w->column[c].waiting);
+	}
+	atomic_file_discard(w->file);
+	spill_destroy(w->directory);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
+
+/* Remembers a failure and passes it on. */
+static int note_failure(struct store_writer *w, int r, struct err *err)
+{
+	if (r < 0 && w->failure.code == ERR_NONE) {
+		int code = -r;
+
+		if (err)
+			w->failure = *err;
+		else
+			err_set(&w->failure, code, "the store could not be written");
+	}
+	return r;
+}
+
+static int check_failed(const struct store_writer *w, struct err *err)
+{
+	if (w->failure.code == ERR_NONE)
+		return 0;
+	if (err)
+		*err = w->failure;
+	return -(int)w->failure.code;
+}
+
+static int align_file(struct store_writer *w, struct err *err)
+{
+	uint64_t size = atomic_file_size(w->file);
+
+	return append_zeroes(w, align_up(size, STORE_ALIGN) - size, err);
+}
+
+static struct store_entry *entry_of(struct store_writer *w, enum store_column c, uint64_t block)
+{
+	struct store_entry *entry = spill_data(w->directory);
+
+	return &entry[block * STORE_N_COLUMNS + c];
+}
+
+/* Writes the blocks of a column that wait and tells the directory where they are. */
+static int flush_column(struct store_writer *w, enum store_column c, struct err *err)
+{
+	struct column_buffer *col = &w->column[c];
+	uint64_t offset;
+	int r = align_file(w, err);
+
+	if (r < 0)
+		return r;
+	offset = atomic_file_size(w->file);
+	r = atomic_file_append(w->file, col->data, col->n_bytes, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < col->n_waiting; i++)
+		entry_of(w, c, col->waiting[i].block)->offset = offset + col->waiting[i].at;
+	col->n_bytes = 0;
+	col->n_waiting = 0;
+	return 0;
+}
+
+/* Makes the directory long enough for a block. */
+static int reserve_block(struct store_writer *w, uint64_t block, struct err *err)
+{
+	const size_t row_bytes = STORE_N_COLUMNS * sizeof(struct store_entry);
+	uint64_t n = spill_size(w->directory) / row_bytes;
+
+	if (block >= n) {
+		uint64_t want = n + n / 2 + 64;
+		int r;
+
+		if (block >= PTRDIFF_MAX / row_bytes / 2)
+			return err_set(err, ERR_LIMIT, "block %" PRIu64 " is beyond any store",
+				       block);
+		r = spill_resize(w->directory, (block < want ? want : block + 1) * row_bytes, err);
+		if (r < 0)
+			return r;
+	}
+	if (block >= w->n_blocks)
+		w->n_blocks = block + 1;
+	if (++w->n_puts % PUTS_PER_TRIM == 0)
+		spill_trim(w->directory);
+	return 0;
+}
+
+/* A block that is packed. */
+struct packed_block {
+	_Alignas(STORE_ALIGN) uint8_t data[PACK_MAX_BYTES];
+	size_t len;
+	uint64_t block;
+	struct store_entry entry;
+};
+
+/* The lock is held. */
+static int add_block(struct store_writer *w, enum store_column c, const struct packed_block *p,
+		     struct err *err)
+{
+	struct column_buffer *col = &w->column[c];
+	size_t room = align_up(p->len, STORE_ALIGN);
+	int r = reserve_block(w, p->block, err);
+
+	if (r == 0 && (room > COLUMN_BYTES - col->n_bytes || col->n_waiting == COLUMN_BLOCKS))
+		r = flush_column(w, c, err);
+	if (r < 0)
+		return r;
+	*entry_of(w, c, p->block) = p->entry;
+	if (p->len == 0)
+		return 0;
+	memcpy(col->data + col->n_bytes, p->data, p->len);
+	memset(col->data + col->n_bytes + p->len, 0, room - p->len);
+	col->waiting[col->n_waiting].block = p->block;
+	col->waiting[col->n_waiting].at = col->n_bytes;
+	col->n_waiting++;
+	col->n_bytes += room;
+	return 0;
+}
+
+int store_writer_put_block(struct store_writer *w, enum store_column c, uint64_t block,
+			   const uint64_t *value, uint32_t n_rows, struct err *err)
+{
+	struct packed_block p;
+	int r;
+
+	ASSERT(n_rows >= 1 && n_rows <= STORE_BLOCK_ROWS && (unsigned)c < STORE_N_COLUMNS);
+	p.block = block;
+	p.entry.offset = STORE_HEADER_BYTES;
+	p.len = pack_encode(value, n_rows, c == STORE_BIRTH_NS, &p.entry.head, p.data);
+	pthread_mutex_lock(&w->lock);
+	r = check_failed(w, err);
+	if (r == 0)
+		r = note_failure(w, add_block(w, c, &p, err), err);
+	pthread_mutex_unlock(&w->lock);
+	return r;
+}
+
+static int write_table(struct store_writer *w, enum store_table table, const void *item,
+		       size_t n_items, struct err *err)
+{
+	struct store_extent *at = &w->header.table[table];
+	int r;
+
+	if (n_items > PTRDIFF_MAX / store_item_bytes[table])
+		return err_set(err, ERR_LIMIT, "a table of %zu items is beyond any store", n_items);
+	r = align_file(w, err);
+	if (r < 0)
+		return r;
+	*at = (struct store_extent){atomic_file_size(w->file), n_items};
+	return atomic_file_append(w->file, item, n_items * store_item_bytes[table], err);
+}
+
+int store_writer_put_table(struct store_writer *w, enum store_table table, const void *item,
+			   size_t n_items, struct err *err)
+{
+	int r;
+
+	ASSERT((unsigned)table < STORE_N_TABLES);
+	pthread_mutex_lock(&w->lock);
+	r = check_failed(w, err);
+	if (r == 0)
+		r = note_failure(w, write_table(w, table, item, n_items, err), err);
+	pthread_mutex_unlock(&w->lock);
+	return r;
+}
+
+/* Every block of every column came, each with the rows that it must have. */
+static int check_blocks(struct store_writer *w, uint64_t n_rows, struct err *err)
+{
+	uint64_t n_blocks = store_blocks_for(n_rows);
+
+	if (w->n_blocks != n_blocks)
+		return err_set(err, ERR_FORMAT,
+			       "a store of %" PRIu64 " rows has %" PRIu64
+			       " blocks of rows, but %" PRIu64 " were written",
+			       n_rows, n_blocks, w->n_blocks);
+	for (uint64_t block = 0; block < n_blocks; block++) {
+		if (block % BLOCKS_PER_TRIM == 0)
+			spill_trim(w->directory);
+		for (unsigned c = 0; c < STORE_N_COLUMNS; c++) {
+			const struct pack_head *h = &entry_of(w, c, block)->head;
+
+			if (h->encoding == PACK_NONE ||
+			    h->last + 1u != store_rows_of(n_rows, block))
+				return err_set(err, ERR_FORMAT,
+					       "block %" PRIu64 " of column %u was not written, or "
+					       "not with all its rows",
+					       block, c);
+		}
+	}
+	return 0;
+}
+
+static int write_directory(struct store_writer *w, struct err *err)
+{
+	struct store_header *h = &w->header;
+	const size_t row_bytes = STORE_N_COLUMNS * sizeof(struct store_entry);
+	const size_t step = DIRECTORY_MEMORY_BYTES / row_bytes * row_bytes;
+	size_t size = w->n_blocks * row_bytes;
+	struct seal seal;
+	int r;
+
+	r = align_file(w, err);
+	if (r < 0)
+		return r;
+	h->directory_offset = atomic_file_size(w->file);
+	seal_init(&seal);
+	for (size_t at = 0; at < size; at += step) {
+		const uint8_t *from = (const uint8_t *)spill_data(w->directory) + at;
+		size_t len = size - at < step ? size - at : step;
+
+		seal_add(&seal, from, len);
+		r = atomic_file_append(w->file, from, len, err);
+		if (r < 0)
+			return r;
+		spill_trim(w->directory);
+	}
+	h->directory_checksum = seal_sum(&seal);
+	return 0;
+}
+
+static int finish(struct store_writer *w, uint64_t n_rows, struct err *err)
+{
+	struct store_header *h = &w->header;
+	int r = check_blocks(w, n_rows, err);
+
+	for (unsigned c = 0; r == 0 && c < STORE_N_COLUMNS; c++)
+		r = flush_column(w, c, err);
+	if (r == 0)
+		r = write_directory(w, err);
+	if (r < 0)
+		return r;
+	for (unsigned t = 0; t < STORE_N_TABLES; t++) {
+		if (h->table[t].offset == 0) /* never given: empty */
+			h->table[t].offset = STORE_HEADER_BYTES;
+	}
+	h->n_rows = n_rows;
+	h->file_bytes = atomic_file_size(w->file);
+	h->checksum = seal_of(h, offsetof(struct store_header, checksum));
+	r = atomic_file_pwrite(w->file, 0, h, sizeof(*h), err);
+	return r;
+}
+
+int store_writer_commit(struct store_writer *w, uint64_t n_rows, struct err *err)
+{
+	int r;
+
+	pthread_mutex_lock(&w->lock);
+	r = check_failed(w, err);
+	if (r == 0)
+		r = finish(w, n_rows, err);
+	if (r == 0) {
+		r = atomic_file_commit(w->file, err);
+		w->file = NULL;
+	}
+	note_failure(w, r, err);
+	if (r == 0) /* no second time */
+		w->failure = (struct err){.code = ERR_REFUSED, .text = "the store is finished"};
+	pthread_mutex_unlock(&w->lock);
+	return r;
+}

@@ -1,0 +1,22 @@
+/* store/text_set.h - distinct texts, numbered from 0 in the order in which they came.
+ *
+ * Text 0 is the empty one. Pointers stay good until text_set_destroy(). One thread at a time.
+ */
+#ifndef STORE_TEXT_SET_H
+#define STORE_TEXT_SET_H
+
+#include "util/err.h"
+
+struct text_set; /* opaque: defined in text_set.c */
+
+/* copies: texts are copied in; otherwise they are borrowed and must outlive the set. */
+int text_set_create(bool copies, struct text_set **ret, struct err *err);
+void text_set_destroy(struct text_set *s); /* NULL does nothing */
+
+/* Finds the text or adds it. At most UINT32_MAX texts: ERR_LIMIT. */
+int text_set_add(struct text_set *s, const char *text, uint32_t *ret, struct err *err);
+
+const char *text_set_get(const struct text_set *s, uint32_t number); /* number < text_set_count() */
+size_t text_set_count(const struct text_set *s);
+
+#endif

@@ -1,0 +1,397 @@
+/* query_naive.c - see query_naive.h. */
+#include "query_naive.h"
+
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct naive_condition *naive_find(const struct naive *f, const char *name)
+{
+	for (unsigned i = 0; i < f->n; i++) {
+		if (strcmp(f->condition[i].name, name) == 0)
+			return &f->condition[i];
+	}
+	return NULL;
+}
+
+static bool naive_is(const struct naive_condition *c, const char *text)
+{
+	return strcmp(c->text, text) == 0;
+}
+
+static bool naive_regex(const char *pattern, const char *text)
+{
+	regex_t x;
+	bool found;
+
+	if (!text || !*text || regcomp(&x, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+		return false;
+	found = regexec(&x, text, 0, NULL, 0) == 0;
+	regfree(&x);
+	return found;
+}
+
+unsigned naive_frames(const struct world *w, uint32_t stack, const struct world_frame **ret,
+		      uint32_t *code)
+{
+	unsigned n = 0;
+
+	for (uint32_t node = w->stack_node[stack]; node; node = w->node_parent[node]) {
+		uint32_t c = w->node_code[node];
+
+		for (unsigned i = 0; c && i < w->n_code_frames[c] && n < 1000; i++, n++) {
+			ret[n] = &w->code_frame[c][i];
+			if (code)
+				code[n] = c;
+		}
+	}
+	return n;
+}
+
+/* Some frame matches all positive expressions, no frame a negative one. */
+static bool naive_frames_fit(const struct world *w, const struct naive *f, uint32_t stack)
+{
+	const struct naive_condition *fn = naive_find(f, "function_regex");
+	const struct naive_condition *src = naive_find(f, "source_regex");
+	const struct naive_condition *mod = naive_find(f, "module_regex");
+	const struct naive_condition *no_fn = naive_find(f, "negative_function_regex");
+	const struct naive_condition *no_src = naive_find(f, "negative_source_regex");
+	const struct naive_condition *no_mod = naive_find(f, "negative_module_regex");
+	const struct world_frame *frame[1000];
+	unsigned n = naive_frames(w, stack, frame, NULL);
+	bool found = !fn && !src && !mod;
+
+	for (unsigned i = 0; i < n; i++) {
+		if ((!fn || naive_regex(fn->text, frame[i]->function)) &&
+		    (!src || naive_regex(src->text, frame[i]->source)) &&
+		    (!mod || naive_regex(mod->text, frame[i]->module)))
+			found = true;
+		if ((no_fn && naive_regex(no_fn->text, frame[i]->function)) ||
+		    (no_src && naive_regex(no_src->text, frame[i]->source)) ||
+		    (no_mod && naive_regex(no_mod->text, frame[i]->module)))
+			return false;
+	}
+	return found;
+}
+
+/* value >= or <= number, for the pair name_min and name_max */
+static bool naive_range(const struct naive *f, const char *name, unsigned long long value)
+{
+	const struct naive_condition *c;
+	char full[64];
+
+	snprintf(full, sizeof(full), "%s_min", name);
+	c = naive_find(f, full);
+	if (c && value < (unsigned long long)c->number)
+		return false;
+	snprintf(full, sizeof(full), "%s_max", name);
+	c = naive_find(f, full);
+	return !c || value <= (unsigned long long)c->number;
+}
+
+static bool naive_group_fits(const struct world *w, const struct naive *f, uint32_t stack)
+{
+	const struct store_stack *s = &w->figures[stack];
+	const struct naive_condition *c;
+
+	c = naive_find(f, "group_leaked_allocations_min");
+	if (c && (c->is_share ? s->n_leaked * 100 < (uint64_t)c->number * s->n_allocs
+			      : s->n_leaked < (uint64_t)c->number))
+		return false;
+	c = naive_find(f, "group_leaked_allocations_max");
+	if (c && (c->is_share ? s->n_leaked * 100 > (uint64_t)c->number * s->n_allocs
+			      : s->n_leaked > (uint64_t)c->number))
+		return false;
+	c = naive_find(f, "group_max_total_usage_first_seen_min");
+	if (c && (long long)s->max_at_ns < c->number)
+		return false;
+	c = naive_find(f, "group_max_total_usage_first_seen_max");
+	if (c && (long long)s->max_at_ns > c->number)
+		return false;
+	return naive_range(f, "group_allocations", s->n_allocs) &&
+	       naive_range(f, "group_interval", s->last_ns - s->first_ns);
+}
+
+static bool naive_lifetime_kind(const struct world *w, const struct naive *f,
+				const struct world_row *r)
+{
+	const struct naive_condition *c = naive_find(f, "lifetime");
+	const struct naive_condition *to = naive_find(f, "to");
+	bool never = r->death == WORLD_NEVER;
+	bool in_range = !never && (!to || (long long)r->death <= to->number);
+
+	if (!c || naive_is(c, "all"))
+		return true;
+	if (naive_is(c, "only_leaked"))
+		return never;
+	if (naive_is(c, "only_temporary"))
+		return !never;
+	if (naive_is(c, "only_chain_leaked"))
+		return r->chain == WORLD_NEVER
+			       ? never
+			       : w->row[w->chain[r->chain].last].death == WORLD_NEVER;
+	if (naive_is(c, "only_whole_group_leaked"))
+		return w->figures[r->stack].n_leaked == w->figures[r->stack].n_allocs;
+	return naive_is(c, "only_deallocated_in_current_range") == in_range;
+}
+
+static bool naive_times_fit(const struct naive *f, const struct world_row *r)
+{
+	const struct naive_condition *c, *from = naive_find(f, "window_from");
+	const struct naive_condition *to = naive_find(f, "window_to");
+	long long birth = (long long)r->birth;
+	long long death = r->death == WORLD_NEVER ? INT64_MAX : (long long)r->death;
+	bool born, died;
+
+	c = naive_find(f, "from");
+	if (c && birth < c->number)
+		return false;
+	c = naive_find(f, "to");
+	if (c && birth > c->number)
+		return false;
+	c = naive_find(f, "alive_at");
+	if (c && !(birth <= c->number && c->number < death))
+		return false;
+	c = naive_find(f, "alive_at_2");
+	if (c && !(birth <= c->number && c->number < death))
+		return false;
+	born = (!from || birth >= from->number) && (!to || birth <= to->number);
+	died = death != INT64_MAX && (!from || death >= from->number) &&
+	       (!to || death <= to->number);
+	c = naive_find(f, "born");
+	if (c && naive_is(c, "inside") != born)
+		return false;
+	c = naive_find(f, "died");
+	return !c || naive_is(c, "inside") == died;
+}
+
+static bool naive_flag_fits(const struct naive *f, const char *name, const char *yes, bool is_set)
+{
+	const struct naive_condition *c = naive_find(f, name);
+
+	return !c || naive_is(c, yes) == is_set;
+}
+
+static bool naive_chain_fits(const struct world *w, const struct naive *f,
+			     const struct world_row *r)
+{
+	const struct world_row *first = r, *last = r;
+	uint64_t length = 1;
+
+	if (r->chain != WORLD_NEVER) {
+		first = &w->row[w->chain[r->chain].first];
+		last = &w->row[w->chain[r->chain].last];
+		length = w->chain[r->chain].length;
+	}
+	return naive_range(f, "first_size", first->size) &&
+	       naive_range(f, "last_size", last->size) && naive_range(f, "chain_length", length) &&
+	       naive_range(f, "position_in_chain", r->position) &&
+	       naive_range(f, "chain_lifetime",
+			   (last->death == WORLD_NEVER ? w->duration : last->death) - first->birth);
+}
+
+static bool naive_ids_fit(const struct naive *f, const char *name, uint32_t id)
+{
+	const struct naive_condition *c = naive_find(f, name);
+	const char *at = c ? c->text : NULL;
+
+	if (!c)
+		return true;
+	do {
+		if ((uint32_t)atoi(at) == id)
+			return true;
+		at = strchr(at, ',');
+	} while (at++);
+	return false;
+}
+
+bool naive_matches(const struct world *w, const struct naive *f, size_t row)
+{
+	const struct world_row *r = &w->row[row];
+	const struct naive_condition *c;
+
+	c = naive_find(f, "thread");
+	if (c && w->tid[r->thread] != (uint64_t)c->number)
+		return false;
+	c = naive_find(f, "marker");
+	if (c && r->marker != (uint64_t)c->number)
+		return false;
+	c = naive_find(f, "jemalloc");
+	if (c && naive_is(c, "yes"))
+		return false;
+	c = naive_find(f, "from_map");
+	if (c && (r->addr < w->region_start[c->number] || r->addr >= w->region_end[c->number]))
+		return false;
+	if (naive_find(f, "deallocation_backtraces") && r->death == WORLD_NEVER)
+		return false;
+	return naive_times_fit(f, r) && naive_lifetime_kind(w, f, r) &&
+	       naive_range(f, "size", r->size) && naive_range(f, "address", r->addr) &&
+	       naive_range(f, "usable_size", r->size + r->extra) &&
+	       naive_range(f, "lifetime",
+			   (r->death == WORLD_NEVER ? w->duration : r->death) - r->birth) &&
+	       naive_flag_fits(f, "mmaped", "yes", r->flags & STORE_FLAG_MMAPED) &&
+	       naive_flag_fits(f, "arena", "main", r->flags & STORE_FLAG_MAIN_ARENA) &&
+	       naive_flag_fits(f, "temporary", "yes", r->flags & STORE_FLAG_TEMPORARY) &&
+	       naive_chain_fits(w, f, r) && naive_ids_fit(f, "backtraces", r->stack) &&
+	       naive_ids_fit(f, "deallocation_backtraces", r->free_stack) &&
+	       naive_group_fits(w, f, r->stack);
+}
+
+bool naive_stack_matches(const struct world *w, const struct naive *f, uint32_t stack)
+{
+	const struct world_frame *frame[1000];
+
+	return naive_range(f, "backtrace_depth", naive_frames(w, stack, frame, NULL)) &&
+	       naive_frames_fit(w, f, stack);
+}
+
+/* ---- random conditions ---- */
+
+/* A time in one of its notations; the end of its unit where it is an upper bound. */
+static void naive_time(struct world *w, struct naive_condition *c, bool is_upper)
+{
+	uint64_t ns = world_below(w, w->duration + w->duration / 10 + 1), unit;
+
+	switch (world_below(w, 5)) {
+	case 0:
+		ns = world_below(w, 101);
+		snprintf(c->text, sizeof(c->text), "%llu%%", (unsigned long long)ns);
+		c->number = (long long)(w->duration * ns / 100);
+		return;
+	case 1: /* UNIX, seconds */
+	case 2: /* or milliseconds */
+		unit = world_below(w, 2) ? 1000000000 : 1000000;
+		ns = (WORLD_START_REALTIME_NS + ns) / unit;
+		if (world_below(w, 20) == 0)
+			ns -= 1500; /* before the start */
+		snprintf(c->text, sizeof(c->text), "%llu", (unsigned long long)ns);
+		c->number = (long long)(ns * unit + (is_upper ? unit - 1 : 0)) -
+			    (long long)WORLD_START_REALTIME_NS;
+		return;
+	case 3:
+		snprintf(c->text, sizeof(c->text), "+%llu.%09llus",
+			 (unsigned long long)(ns / 1000000000),
+			 (unsigned long long)(ns % 1000000000));
+		break;
+	default:
+		/* a moment at which something happened */
+		ns = w->row[world_below(w, w->n_rows)].birth;
+		snprintf(c->text, sizeof(c->text), "%lluns", (unsigned long long)ns);
+	}
+	c->number = (long long)ns;
+}
+
+static void naive_interval(struct world *w, struct naive_condition *c)
+{
+	uint64_t ns = world_below(w, 3) ? world_below(w, 6000) : world_below(w, w->duration + 1);
+
+	c->number = (long long)ns;
+	if (world_below(w, 2))
+		snprintf(c->text, sizeof(c->text), "%lluus %lluns", (unsigned long long)(ns / 1000),
+			 (unsigned long long)(ns % 1000));
+	else
+		snprintf(c->text, sizeof(c->text), "%llu.%09llu",
+			 (unsigned long long)(ns / 1000000000),
+			 (unsigned long long)(ns % 1000000000));
+}
+
+static void naive_count(struct naive_condition *c, uint64_t number, bool is_share)
+{
+	c->number = (long long)number;
+	c->is_share = is_share;
+	snprintf(c->text, sizeof(c->text), is_share ? "%llu%%" : "%llu",
+		 (unsigned long long)number);
+}
+
+static bool naive_ends_with(const char *name, const char *end)
+{
+	size_t len = strlen(name), end_len = strlen(end);
+
+	return len >= end_len && strcmp(name + len - end_len, end) == 0;
+}
+
+static void naive_choose(struct world *w, struct naive_condition *c, const char *choices)
+{
+	unsigned n = 1, want;
+	const char *at = choices;
+
+	for (const char *p = choices; *p; p++)
+		n += *p == '|';
+	for (want = (unsigned)world_below(w, n); want; want--)
+		at = strchr(at, '|') + 1;
+	snprintf(c->text, sizeof(c->text), "%.*s", (int)strcspn(at, "|"), at);
+}
+
+static void naive_numbers(struct world *w, struct naive_condition *c)
+{
+	const struct world_row *some = &w->row[world_below(w, w->n_rows)];
+
+	if (strncmp(c->name, "address", 7) == 0) {
+		naive_count(c, some->addr, false);
+		if (world_below(w, 2))
+			snprintf(c->text, sizeof(c->text), "0x%llx",
+				 (unsigned long long)some->addr);
+	} else if (strstr(c->name, "size")) {
+		naive_count(c, world_below(w, 3) ? some->size : some->size + some->extra, false);
+		if (c->number % 1024 == 0 && world_below(w, 2))
+			snprintf(c->text, sizeof(c->text), "%lldk", c->number / 1024);
+	} else if (strncmp(c->name, "group_leaked", 12) == 0) {
+		bool is_share = world_below(w, 2);
+
+		naive_count(c, world_below(w, is_share ? 101 : 40), is_share);
+	} else if (strncmp(c->name, "group_allocations", 17) == 0) {
+		naive_count(c, w->figures[some->stack].n_allocs, false);
+	} else if (strncmp(c->name, "backtrace_depth", 15) == 0) {
+		naive_count(c, world_below(w, 12), false);
+	} else if (strcmp(c->name, "thread") == 0) {
+		naive_count(c, 100 + world_below(w, WORLD_THREADS + 1), false);
+	} else if (strcmp(c->name, "from_map") == 0) {
+		naive_count(c, world_below(w, WORLD_REGIONS), false);
+	} else {
+		naive_count(c, world_below(w, 4), false); /* chains, positions, markers */
+	}
+}
+
+void naive_value(struct world *w, struct naive_condition *c, const char *type, const char *choices)
+{
+	static const char *const regexes[] = {
+		"main",
+		"^parse",
+		"Cache::(fill|evict)",
+		"e$",
+		"[sS]erver",
+		"vector",
+		"x+y",
+		"[.]c$",
+		"tls|json",
+		"new",
+		"^/src/",
+		"lib(tls|std)",
+		"[.]cp+",
+		"^(worker|read_all)$",
+		".",
+	};
+
+	if (choices) {
+		naive_choose(w, c, choices);
+	} else if (strcmp(type, "time") == 0) {
+		naive_time(w, c, naive_ends_with(c->name, "to") || naive_ends_with(c->name, "max"));
+	} else if (strcmp(type, "regex") == 0) {
+		snprintf(c->text, sizeof(c->text), "%s",
+			 regexes[world_below(w, sizeof(regexes) / sizeof(regexes[0]))]);
+	} else if (strcmp(type, "ids") == 0) {
+		snprintf(c->text, sizeof(c->text), "%u", (unsigned)world_below(w, WORLD_STACKS));
+		while (world_below(w, 3) && strlen(c->text) < 40)
+			snprintf(c->text + strlen(c->text), 8, ",%u", (unsigned)world_below(w, 15));
+	} else if (strncmp(type, "interval", 8) == 0) {
+		if (type[8] && world_below(w, 2)) {
+			naive_count(c, world_below(w, 101), true);
+			c->number = (long long)(w->duration * (uint64_t)c->number / 100);
+		} else {
+			naive_interval(w, c);
+		}
+	} else {
+		naive_numbers(w, c);
+	}
+}

@@ -1,0 +1,491 @@
+/* query_synth.c - see query_synth.h. */
+#include "query_synth.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/store_write.h"
+
+static const char *const world_functions[] = {
+	"main",        "parse_line",     "operator new(unsigned long)",
+	"Cache::fill", "Cache::evict",   "std::vector<int>::push_back",
+	"read_all",    "server::handle", "malloc",
+	"json_parse",  "tls::handshake", "worker",
+};
+static const char *const world_sources[] = {"/src/main.c", "/src/cache.cpp", "/src/json/parse.c",
+					    "/usr/include/c++/12/vector", "/src/net/tls.rs"};
+static const char *const world_modules[] = {"/opt/app/bin/server", "/usr/lib/libstdc++.so.6",
+					    "/usr/lib/libtls.so", NULL};
+
+/* ---- making it ---- */
+
+static void world_make_codes(struct world *w)
+{
+	for (unsigned c = 1; c < WORLD_CODES; c++) {
+		w->code_module[c] = (uint32_t)world_below(w, 4);
+		w->n_code_frames[c] = world_below(w, 4) ? 1 : 1 + (unsigned)world_below(w, 3);
+		for (unsigned i = 0; i < w->n_code_frames[c]; i++) {
+			struct world_frame *f = &w->code_frame[c][i];
+
+			f->module = world_modules[w->code_module[c]];
+			if (world_below(w, 10))
+				f->function = world_functions[world_below(w, 12)];
+			if (f->function && world_below(w, 5))
+				f->source = world_sources[world_below(w, 5)];
+			if (f->source)
+				f->line = (uint32_t)world_below(w, 9);
+		}
+		if (!w->code_frame[c][0].function)
+			w->n_code_frames[c] = 1; /* nothing known of it */
+		for (unsigned i = 1; i < w->n_code_frames[c]; i++) {
+			if (!w->code_frame[c][i].function)
+				w->code_frame[c][i].function = "worker";
+		}
+	}
+}
+
+static void world_make_stacks(struct world *w)
+{
+	for (uint32_t n = 1; n < WORLD_NODES; n++) {
+		w->node_parent[n] = n < 4 ? 0 : (uint32_t)world_below(w, n < 60 ? n : 60);
+		/* 0: a mark, no frame */
+		w->node_code[n] =
+			world_below(w, 20) ? 1 + (uint32_t)world_below(w, WORLD_CODES - 1) : 0;
+	}
+	for (uint32_t s = 1; s < WORLD_STACKS; s++)
+		w->stack_node[s] = (uint32_t)world_below(w, WORLD_NODES);
+}
+
+/* Many times the same moment, and gaps of all lengths. */
+static uint64_t world_gap(struct world *w)
+{
+	switch (world_below(w, 8)) {
+	case 0:
+	case 1:
+		return 0;
+	case 2:
+		return world_below(w, 100000);
+	case 3:
+		return world_below(w, 30) ? world_below(w, 3) : world_below(w, 30000000);
+	default:
+		return world_below(w, 2000);
+	}
+}
+
+static uint64_t world_size(struct world *w)
+{
+	switch (world_below(w, 6)) {
+	case 0:
+		return world_below(w, 3) * 24;
+	case 1:
+		return world_below(w, 100000);
+	case 2:
+		return world_below(w, 20) ? 4096 : 1 + world_below(w, 5000000);
+	default:
+		return 8 * world_below(w, 64);
+	}
+}
+
+static void world_link(struct world *w, uint64_t from, uint64_t to)
+{
+	struct world_row *a = &w->row[from], *b = &w->row[to];
+
+	if (a->chain == WORLD_NEVER) {
+		a->chain = w->n_chains;
+		w->chain[w->n_chains++] = (struct world_chain){from, from, 1};
+	}
+	a->death = b->birth;
+	a->flags |= STORE_FLAG_MOVED;
+	b->chain = a->chain;
+	b->position = a->position + 1;
+	b->flags = (b->flags & ~(uint64_t)STORE_KIND_MASK) | STORE_KIND_REALLOC;
+	w->chain[b->chain].last = to;
+	w->chain[b->chain].length++;
+}
+
+static void world_make_row(struct world *w, uint64_t i, uint64_t now)
+{
+	struct world_row *r = &w->row[i];
+	uint64_t stack = world_below(w, 3) ? world_below(w, 12) : world_below(w, WORLD_STACKS - 10);
+
+	*r = (struct world_row){
+		.birth = now,
+		.death = WORLD_NEVER,
+		.size = world_size(w),
+		.extra = world_below(w, 3) * 8,
+		.addr = world_below(w, 50) ? 0x10000000 + 16 * world_below(w, 4 * w->n_rows)
+					   : 0x7f0000000000 + 4096 * world_below(w, 1000),
+		.flags = world_below(w, 3) | (world_below(w, 4) ? STORE_FLAG_MAIN_ARENA : 0) |
+			 (world_below(w, 9) ? 0 : STORE_FLAG_MMAPED),
+		.marker = (i / 97) % 3,
+		.chain = WORLD_NEVER,
+		.stack = (uint32_t)stack,
+		.thread = (uint32_t)world_below(w, WORLD_THREADS),
+	};
+	if (i > 4 && world_below(w, 6) == 0) {
+		uint64_t from = i - 1 - world_below(w, i > 200 ? 200 : i - 1);
+
+		if (w->row[from].death == WORLD_NEVER)
+			world_link(w, from, i);
+	}
+}
+
+/* Some live on, the others die; those that a realloc ended are dead already. */
+static void world_kill(struct world *w)
+{
+	for (uint64_t i = 0; i < w->n_rows; i++) {
+		struct world_row *r = &w->row[i];
+
+		if (r->death == WORLD_NEVER && (world_below(w, 8) && r->stack != 5)) {
+			uint64_t most = world_below(w, 3) ? 5000 : w->duration / 2;
+
+			r->death = r->birth + world_below(w, most + 1);
+			if (r->death > w->duration)
+				r->death = WORLD_NEVER;
+			else if (world_below(w, 3) == 0)
+				r->flags |= STORE_FLAG_TEMPORARY;
+		}
+		if (r->death != WORLD_NEVER) {
+			r->free_stack = (uint32_t)world_below(w, WORLD_STACKS);
+			r->free_thread = (uint32_t)world_below(w, WORLD_THREADS);
+		}
+	}
+}
+
+/* ---- what is true of it ---- */
+
+int world_compare_events(const void *a, const void *b)
+{
+	const struct world_event *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+void world_peak(const struct world *w, const bool *chosen, uint64_t *at, uint64_t *n_bytes,
+		uint64_t *count)
+{
+	struct world_event *e = malloc((2 * w->n_rows + 1) * sizeof(*e));
+	uint64_t bytes_now = 0, count_now = 0;
+	size_t n = 0;
+
+	*at = *n_bytes = *count = 0;
+	for (size_t i = 0; i < w->n_rows; i++) {
+		const struct world_row *r = &w->row[i];
+
+		if (!chosen[i])
+			continue;
+		e[n++] = (struct world_event){r->birth, r->size, false};
+		if (r->death != WORLD_NEVER)
+			e[n++] = (struct world_event){r->death, r->size, true};
+	}
+	qsort(e, n, sizeof(*e), world_compare_events);
+	for (size_t i = 0; i < n; i++) {
+		bytes_now += e[i].is_death ? -e[i].size : e[i].size;
+		count_now += e[i].is_death ? UINT64_MAX : 1;
+		if (i + 1 < n && e[i + 1].at == e[i].at)
+			continue;
+		if (bytes_now > *n_bytes || (i == 0 && bytes_now == 0)) {
+			*n_bytes = bytes_now;
+			*count = count_now;
+			*at = e[i].at;
+		}
+	}
+	if (*n_bytes == 0)
+		*at = *count = 0;
+	free(e);
+}
+
+static void world_count_stack(struct world *w, uint32_t stack, bool *chosen)
+{
+	struct store_stack *s = &w->figures[stack];
+	uint64_t unused;
+
+	*s = (struct store_stack){.node = w->stack_node[stack]};
+	for (size_t i = 0; i < w->n_rows; i++) {
+		const struct world_row *r = &w->row[i];
+
+		chosen[i] = r->stack == stack;
+		s->n_releases += r->death != WORLD_NEVER && r->free_stack == stack;
+		if (!chosen[i])
+			continue;
+		if (s->n_allocs++ == 0) {
+			s->first_ns = r->birth;
+			s->min_size_bytes = r->size;
+		}
+		s->last_ns = r->birth;
+		s->n_bytes += r->size;
+		s->extra_bytes += r->extra;
+		if (r->size < s->min_size_bytes)
+			s->min_size_bytes = r->size;
+		if (r->size > s->max_size_bytes)
+			s->max_size_bytes = r->size;
+		if (r->death == WORLD_NEVER) {
+			s->n_leaked++;
+			s->leaked_bytes += r->size;
+			s->leaked_extra_bytes += r->extra;
+		} else {
+			s->lifetime_sum_ns += r->death - r->birth;
+		}
+		if (r->flags & STORE_FLAG_TEMPORARY) {
+			s->n_temporary++;
+			s->temporary_bytes += r->size;
+		}
+		if (world_is_alive(r, w->peak_ns)) {
+			s->peak_bytes += r->size;
+			s->peak_count++;
+		}
+	}
+	world_peak(w, chosen, &s->max_at_ns, &s->max_bytes, &unused);
+}
+
+static void world_count(struct world *w)
+{
+	bool *chosen = malloc(w->n_rows + 1);
+
+	memset(chosen, true, w->n_rows);
+	world_peak(w, chosen, &w->peak_ns, &w->peak_bytes, &w->peak_count);
+	for (uint32_t s = 0; s < WORLD_STACKS; s++)
+		world_count_stack(w, s, chosen);
+	free(chosen);
+}
+
+void world_make(struct world *w, uint64_t seed, size_t n_rows)
+{
+	uint64_t now = 0;
+
+	memset(w, 0, sizeof(*w));
+	w->seed = seed;
+	w->n_rows = n_rows;
+	w->row = calloc(n_rows + 1, sizeof(*w->row));
+	w->chain = calloc(n_rows + 1, sizeof(*w->chain));
+	world_make_codes(w);
+	world_make_stacks(w);
+	for (unsigned t = 0; t < WORLD_THREADS; t++)
+		w->tid[t] = t == 4 ? 101 : 100 + t; /* one number is used twice */
+	w->region_start[0] = 0x10000000;
+	w->region_end[0] = 0x10000000 + 32 * n_rows;
+	w->region_start[1] = 0x7f0000000000;
+	w->region_end[1] = 0x7f0000000000 + 4096 * 500;
+	for (size_t i = 0; i < n_rows; i++) {
+		now += world_gap(w);
+		world_make_row(w, i, now);
+	}
+	w->duration = now + world_below(w, 1000);
+	world_kill(w);
+	world_count(w);
+}
+
+void world_free(struct world *w)
+{
+	free(w->row);
+	free(w->chain);
+}
+
+/* ---- as a store ---- */
+
+static uint64_t world_value(const struct world_row *r, unsigned c)
+{
+	switch (c) {
+	case STORE_BIRTH_NS:
+		return r->birth;
+	case STORE_LIFETIME_NS:
+		return r->death == WORLD_NEVER ? 0 : 1 + r->death - r->birth;
+	case STORE_SIZE_BYTES:
+		return r->size;
+	case STORE_ADDR:
+		return r->addr;
+	case STORE_STACK:
+		return r->stack;
+	case STORE_THREAD:
+		return r->thread;
+	case STORE_EXTRA_BYTES:
+		return r->extra;
+	case STORE_FLAGS:
+		return r->flags;
+	case STORE_MARKER:
+		return r->marker;
+	case STORE_FREE_STACK:
+		return r->free_stack;
+	case STORE_FREE_THREAD:
+		return r->free_thread;
+	case STORE_CHAIN:
+		return r->chain + 1; /* WORLD_NEVER becomes 0 */
+	default:
+		return r->position;
+	}
+}
+
+static int world_put_columns(const struct world *w, struct store_writer *sw, struct err *err)
+{
+	uint64_t value[STORE_BLOCK_ROWS];
+	int r = 0;
+
+	for (uint64_t first = 0; first < w->n_rows; first += STORE_BLOCK_ROWS) {
+		uint64_t left = w->n_rows - first;
+		uint32_t n = left < STORE_BLOCK_ROWS ? (uint32_t)left : STORE_BLOCK_ROWS;
+
+		for (unsigned c = 0; c < STORE_N_COLUMNS && r >= 0; c++) {
+			for (uint32_t i = 0; i < n; i++)
+				value[i] = world_value(&w->row[first + i], c);
+			r = store_writer_put_block(sw, c, first / STORE_BLOCK_ROWS, value, n, err);
+		}
+	}
+	return r;
+}
+
+static int world_put_code(const struct world *w, struct store_writer *sw, struct err *err)
+{
+	static struct store_node node[WORLD_NODES];
+	static struct store_code code[WORLD_CODES];
+	struct store_module module[3];
+	char bytes[200] = "";
+	uint64_t ends[4] = {0};
+	size_t at = 1;
+	int r;
+
+	for (uint32_t m = 0; m < 3; m++) {
+		size_t len = strlen(world_modules[m]);
+
+		memcpy(bytes + at, world_modules[m], len + 1);
+		ends[m + 1] = at + len;
+		at += len + 1;
+		module[m] = (struct store_module){.base = 0x400000 * (m + 1), .path = m + 1};
+	}
+	for (uint32_t c = 0; c < WORLD_CODES; c++)
+		code[c] = (struct store_code){.addr = 0x400000 * (w->code_module[c] + 1) + 16 * c,
+					      .module = w->code_module[c] == 3 ? STORE_NO_MODULE
+									       : w->code_module[c]};
+	for (uint32_t n = 1; n < WORLD_NODES; n++)
+		node[n] = (struct store_node){
+			.parent = w->node_parent[n],
+			.code = w->node_code[n],
+			.n_frames = node[w->node_parent[n]].n_frames + !!w->node_code[n],
+			.kind = w->node_code[n] ? STORE_NODE_FRAME : STORE_NODE_END};
+	r = store_writer_put_table(sw, STORE_STRING_BYTES, bytes, at, err);
+	if (r >= 0)
+		r = store_writer_put_table(sw, STORE_STRING_ENDS, ends, 4, err);
+	if (r >= 0)
+		r = store_writer_put_table(sw, STORE_MODULES, module, 3, err);
+	if (r >= 0)
+		r = store_writer_put_table(sw, STORE_CODES, code, WORLD_CODES, err);
+	if (r >= 0)
+		r = store_writer_put_table(sw, STORE_NODES, node, WORLD_NODES, err);
+	return r;
+}
+
+static int world_put_chains(const struct world *w, struct store_writer *sw, struct err *err)
+{
+	struct store_chain *c = calloc(w->n_chains + 1, sizeof(*c));
+	int r;
+
+	for (size_t i = 0; i < w->n_chains; i++) {
+		const struct world_row *first = &w->row[w->chain[i].first];
+		const struct world_row *last = &w->row[w->chain[i].last];
+
+		c[i] = (struct store_chain){
+			.first_row = w->chain[i].first,
+			.last_row = w->chain[i].last,
+			.first_size_bytes = first->size,
+			.last_size_bytes = last->size,
+			.birth_ns = first->birth,
+			.lifetime_ns =
+				last->death == WORLD_NEVER ? 0 : 1 + last->death - first->birth,
+			.length = w->chain[i].length,
+		};
+	}
+	r = store_writer_put_table(sw, STORE_CHAINS, c, w->n_chains, err);
+	free(c);
+	return r;
+}
+
+static int world_put_rest(const struct world *w, struct store_writer *sw, struct err *err)
+{
+	struct store_thread thread[WORLD_THREADS] = {0};
+	struct store_region region[WORLD_REGIONS] = {0};
+	struct store_facts facts = {
+		.n_rows = w->n_rows,
+		.duration_ns = w->duration,
+		.start_realtime_ns = WORLD_START_REALTIME_NS,
+		.peak_ns = w->peak_ns,
+		.peak_bytes = w->peak_bytes,
+		.peak_count = w->peak_count,
+		.page_bytes = 4096,
+	};
+	int r;
+
+	for (unsigned t = 0; t < WORLD_THREADS; t++)
+		thread[t].tid = w->tid[t];
+	for (unsigned i = 0; i < WORLD_REGIONS; i++) {
+		region[i].start = w->region_start[i];
+		region[i].end = w->region_end[i];
+	}
+	r = store_writer_put_table(sw, STORE_FACTS, &facts, 1, err);
+	if (r >= 0)
+		r = store_writer_put_table(sw, STORE_THREADS, thread, WORLD_THREADS, err);
+	if (r >= 0)
+		r = store_writer_put_table(sw, STORE_REGIONS, region, WORLD_REGIONS, err);
+	if (r >= 0)
+		r = store_writer_put_table(sw, STORE_STACKS, w->figures, WORLD_STACKS, err);
+	return r;
+}
+
+static int world_resolve(void *user, struct frames *f, const uint32_t *code, size_t n,
+			 struct err *err)
+{
+	const struct world *w = user;
+
+	for (size_t i = 0; i < n; i++) {
+		struct frame_names names[3] = {0};
+		unsigned n_names = w->n_code_frames[code[i]];
+		int r;
+
+		for (unsigned k = 0; k < n_names; k++) {
+			const struct world_frame *from = &w->code_frame[code[i]][k];
+
+			names[k].function = from->function;
+			names[k].source = from->source;
+			names[k].line = from->line;
+			names[k].is_inline = k + 1 < n_names;
+		}
+		if (n_names && !names[0].function)
+			n_names = 0;
+		r = frames_put(f, code[i], names, n_names, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int world_open(struct world *w, struct store **store, struct frames **frames, struct err *err)
+{
+	const struct store_identity identity = {.size_bytes = w->n_rows};
+	const char *tmp = getenv("TMPDIR");
+	struct store_writer *sw = NULL;
+	char path[300];
+	int r;
+
+	snprintf(path, sizeof(path), "%s/query_synth.%d.store", tmp && tmp[0] ? tmp : "/tmp",
+		 (int)getpid());
+	r = store_writer_create(path, &identity, &sw, err);
+	if (r >= 0)
+		r = world_put_columns(w, sw, err);
+	if (r >= 0)
+		r = world_put_code(w, sw, err);
+	if (r >= 0)
+		r = world_put_chains(w, sw, err);
+	if (r >= 0)
+		r = world_put_rest(w, sw, err);
+	if (r >= 0)
+		r = store_writer_commit(sw, w->n_rows, err);
+	store_writer_destroy(sw);
+	if (r >= 0)
+		r = store_open(path, store, err);
+	unlink(path);
+	if (r >= 0)
+		r = frames_open(*store, NULL, frames, err);
+	if (r >= 0)
+		frames_set_resolver(*frames, world_resolve, w);
+	return r;
+}

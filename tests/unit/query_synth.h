@@ -1,0 +1,84 @@
+/* query_synth.h - a small made-up world for the tests of query/: rows with their stacks, names,
+ * threads and chains in plain arrays, and the store that holds the same.
+ *
+ * What is true is told by the arrays, in the simplest way; the tests compare what queries say.
+ */
+#ifndef QUERY_SYNTH_H
+#define QUERY_SYNTH_H
+
+#include "store/frames.h"
+
+#define WORLD_CODES 60u
+#define WORLD_NODES 300u
+#define WORLD_STACKS 120u
+#define WORLD_THREADS 6u
+#define WORLD_REGIONS 3u
+#define WORLD_START_REALTIME_NS 1600000000123456789ull
+#define WORLD_NEVER UINT64_MAX
+
+struct world_frame {
+	const char *function, *source, *module;
+	uint32_t line;
+};
+
+struct world_row {
+	uint64_t birth, death, size, extra, addr, flags, marker;
+	uint64_t chain; /* WORLD_NEVER: none */
+	uint64_t position;
+	uint32_t stack, thread, free_stack, free_thread;
+};
+
+struct world_chain {
+	uint64_t first, last, length; /* rows */
+};
+
+struct world {
+	uint64_t seed;
+	size_t n_rows, n_chains;
+	struct world_row *row;
+	struct world_chain *chain;
+	uint64_t duration;
+	struct world_frame code_frame[WORLD_CODES][3]; /* innermost first */
+	unsigned n_code_frames[WORLD_CODES];
+	uint32_t code_module[WORLD_CODES];
+	uint32_t node_parent[WORLD_NODES], node_code[WORLD_NODES];
+	uint32_t stack_node[WORLD_STACKS];
+	uint64_t tid[WORLD_THREADS];
+	uint64_t region_start[WORLD_REGIONS], region_end[WORLD_REGIONS];
+	struct store_stack figures[WORLD_STACKS];
+	uint64_t peak_ns, peak_bytes, peak_count;
+};
+
+static inline uint64_t world_random(struct world *w)
+{
+	w->seed ^= w->seed << 13;
+	w->seed ^= w->seed >> 7;
+	w->seed ^= w->seed << 17;
+	return w->seed;
+}
+
+static inline uint64_t world_below(struct world *w, uint64_t n)
+{
+	return world_random(w) % n;
+}
+
+struct world_event {
+	uint64_t at, size;
+	bool is_death;
+};
+
+static inline bool world_is_alive(const struct world_row *r, uint64_t at)
+{
+	return r->birth <= at && at < r->death;
+}
+
+void world_make(struct world *w, uint64_t seed, size_t n_rows);
+void world_free(struct world *w);
+/* Writes, opens and removes the file: the store lives on while it is open. */
+int world_open(struct world *w, struct store **store, struct frames **frames, struct err *err);
+/* The first moment at which the chosen rows are most bytes. */
+void world_peak(const struct world *w, const bool *chosen, uint64_t *at, uint64_t *n_bytes,
+		uint64_t *count);
+int world_compare_events(const void *a, const void *b); /* by time */
+
+#endif

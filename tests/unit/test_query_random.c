@@ -1,0 +1,515 @@
+/* Thousands of random filters on three stores: rows, orders, groups, peaks and timelines are those
+ * that a naive evaluation of the same conditions finds. */
+#include "harness/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/frame_class.h"
+#include "query/query.h"
+#include "query_naive.h"
+
+#define N_FILTERS 700u /* on each of three stores */
+
+static struct world world;
+static struct store *store;
+static struct frames *frames;
+static bool *chosen; /* rows that match, as the naive evaluation says */
+static size_t n_chosen;
+
+static void open_world(uint64_t seed, size_t n_rows)
+{
+	struct err err = {0};
+
+	world_make(&world, seed, n_rows);
+	chosen = calloc(n_rows + 1, 1);
+	if (world_open(&world, &store, &frames, &err) < 0)
+		fprintf(stderr, "%s\n", err.text);
+	CHECK_EQ(err.code, ERR_NONE);
+}
+
+static void close_world(void)
+{
+	frames_close(frames);
+	store_close(store);
+	free(chosen);
+	world_free(&world);
+}
+
+/* ---- rows ---- */
+
+static enum query_sort sort_by;
+static bool is_descending;
+
+static uint64_t sort_key(const struct world_row *r)
+{
+	switch (sort_by) {
+	case QUERY_BY_ADDRESS:
+		return r->addr;
+	case QUERY_BY_SIZE:
+		return r->size;
+	case QUERY_BY_LIFETIME:
+		return (r->death == WORLD_NEVER ? world.duration : r->death) - r->birth;
+	default:
+		return r->birth;
+	}
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	uint64_t x_key = sort_key(&world.row[x]), y_key = sort_key(&world.row[y]);
+	int order = x_key != y_key ? (x_key < y_key ? -1 : 1) : x < y ? -1 : x > y;
+
+	return is_descending ? -order : order;
+}
+
+struct expected {
+	const uint64_t *row;
+	uint64_t n, at, n_wrong;
+};
+
+static bool check_row(void *user, const struct query_row *row)
+{
+	struct expected *e = user;
+	const struct world_row *w;
+
+	if (e->at >= e->n || row->row != e->row[e->at]) {
+		e->n_wrong++;
+		return false;
+	}
+	w = &world.row[e->row[e->at++]];
+	e->n_wrong += row->birth_ns != w->birth || row->death_ns != w->death ||
+		      row->size_bytes != w->size || row->extra_bytes != w->extra ||
+		      row->addr != w->addr || row->marker != w->marker || row->chain != w->chain ||
+		      row->chain_position != w->position || row->stack != w->stack ||
+		      row->thread != w->thread || row->free_stack != w->free_stack ||
+		      row->free_thread != w->free_thread || row->flags != w->flags;
+	return true;
+}
+
+static void check_rows(struct query *q, const struct query_page *page)
+{
+	uint64_t *row = malloc((world.n_rows + 1) * sizeof(*row)), n = 0, n_matching = 12345;
+	struct expected e;
+	struct err err = {0};
+
+	sort_by = page->sort;
+	is_descending = page->is_descending;
+	for (uint64_t i = 0; i < world.n_rows; i++) {
+		if (chosen[i])
+			row[n++] = i;
+	}
+	qsort(row, n, sizeof(*row), compare_rows);
+	e = (struct expected){.row = row, .n = n};
+	if (page->skip < n) {
+		e.row = row + page->skip;
+		e.n = n - page->skip < page->count ? n - page->skip : page->count;
+	} else {
+		e.n = 0;
+	}
+	CHECK_OK(query_rows(q, page, check_row, &e, &n_matching, &err));
+	CHECK_EQ(e.n_wrong, 0);
+	CHECK_EQ(e.at, e.n);
+	CHECK_EQ(n_matching, n);
+	free(row);
+}
+
+/* ---- groups ---- */
+
+/* The innermost frame that is neither an allocator's nor a run-time's. */
+static const struct world_frame *site_of(uint32_t stack, uint32_t *code)
+{
+	const struct world_frame *frame[1000];
+	uint32_t codes[1000];
+	unsigned n = naive_frames(&world, stack, frame, codes);
+
+	*code = n ? codes[0] : 0;
+	for (unsigned i = 0; i < n; i++) {
+		const struct frame f = {.function = frame[i]->function,
+					.source = frame[i]->source,
+					.module = frame[i]->module};
+
+		if (frame_class_is_folded(frame_class_of(&f, "")))
+			continue;
+		*code = codes[i];
+		return frame[i];
+	}
+	return n ? frame[0] : NULL;
+}
+
+/* A key that does not depend on the query's own numbers of names. */
+static uint64_t text_key(const char *text)
+{
+	uint64_t h = 1469598103934665603ull;
+
+	if (!text)
+		return 0;
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 1099511628211ull;
+	return h;
+}
+
+static uint64_t row_key(enum query_group_by by, const struct world_row *r)
+{
+	const struct world_frame *site;
+	uint32_t code;
+	char line[100];
+
+	switch (by) {
+	case QUERY_BY_STACK:
+		return r->stack;
+	case QUERY_BY_FREE_STACK:
+		return r->free_stack;
+	case QUERY_BY_THREAD:
+		return r->thread;
+	case QUERY_BY_SIZE_CLASS:
+		return r->size;
+	default:
+		break;
+	}
+	site = site_of(r->stack, &code);
+	if (by == QUERY_BY_CODE)
+		return code;
+	if (!site)
+		return 0;
+	if (by == QUERY_BY_MODULE)
+		return text_key(site->module);
+	if (by == QUERY_BY_FUNCTION)
+		return text_key(site->function);
+	if (!site->source || !site->line)
+		return 0;
+	snprintf(line, sizeof(line), "%s:%u", site->source, site->line);
+	return text_key(line);
+}
+
+static void add_row(struct query_group *g, const struct world_row *r, uint64_t peak_ns)
+{
+	if (g->n_allocs++ == 0) {
+		g->first_ns = g->last_ns = r->birth;
+		g->min_size_bytes = g->max_size_bytes = r->size;
+	}
+	g->n_bytes += r->size;
+	g->extra_bytes += r->extra;
+	if (r->death == WORLD_NEVER) {
+		g->n_leaked++;
+		g->leaked_bytes += r->size;
+	} else {
+		g->lifetime_sum_ns += r->death - r->birth;
+	}
+	if (r->flags & STORE_FLAG_TEMPORARY) {
+		g->n_temporary++;
+		g->temporary_bytes += r->size;
+	}
+	if (world_is_alive(r, peak_ns)) {
+		g->peak_bytes += r->size;
+		g->peak_count++;
+	}
+	g->first_ns = r->birth < g->first_ns ? r->birth : g->first_ns;
+	g->last_ns = r->birth > g->last_ns ? r->birth : g->last_ns;
+	g->min_size_bytes = r->size < g->min_size_bytes ? r->size : g->min_size_bytes;
+	g->max_size_bytes = r->size > g->max_size_bytes ? r->size : g->max_size_bytes;
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+	const struct query_group *x = a, *y = b;
+
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static size_t naive_groups(enum query_group_by by, struct query_group *group, uint64_t peak_ns)
+{
+	uint64_t key_of_stack[WORLD_STACKS];
+	bool is_by_site = by >= QUERY_BY_CODE;
+	size_t n = 0;
+
+	for (uint32_t s = 0; s < WORLD_STACKS && is_by_site; s++)
+		key_of_stack[s] = row_key(by, &(struct world_row){.stack = s});
+	for (size_t i = 0; i < world.n_rows; i++) {
+		const struct world_row *r = &world.row[i];
+		uint64_t key = is_by_site ? key_of_stack[r->stack] : row_key(by, r);
+		size_t at = 0;
+
+		if (!chosen[i])
+			continue;
+		while (at < n && group[at].key != key)
+			at++;
+		if (at == n)
+			group[n++] = (struct query_group){.key = key};
+		add_row(&group[at], r, peak_ns);
+	}
+	qsort(group, n, sizeof(*group), compare_groups);
+	return n;
+}
+
+static void check_groups(struct query *q, enum query_group_by by)
+{
+	struct query_group *group = malloc((world.n_rows + 1) * sizeof(*group)), total = {0};
+	struct query_groups g;
+	struct query_peak peak;
+	struct err err = {0};
+	size_t n;
+
+	CHECK_OK(query_peak(q, &peak, &err));
+	CHECK_OK(query_groups(q, by, &g, &err));
+	for (size_t i = 1; i < g.n; i++)
+		CHECK(g.group[i - 1].key < g.group[i].key);
+	n = naive_groups(by, group, peak.at_ns);
+	CHECK_EQ(g.n, n);
+	for (size_t i = 0; i < n && by > QUERY_BY_CODE; i++)
+		g.group[i].key = text_key(query_group_name(q, by, g.group[i].key));
+	qsort(g.group, n, sizeof(*group), compare_groups);
+	CHECK_MEM_EQ(g.group, group, n * sizeof(*group));
+	for (size_t i = 0; i < world.n_rows; i++) {
+		if (chosen[i])
+			add_row(&total, &world.row[i], peak.at_ns);
+	}
+	CHECK_MEM_EQ(&g.total, &total, sizeof(total));
+	query_groups_fini(&g);
+	free(group);
+}
+
+/* ---- over time ---- */
+
+static void check_peak(struct query *q)
+{
+	uint64_t at, n_bytes, count;
+	struct query_peak peak;
+	struct err err = {0};
+
+	world_peak(&world, chosen, &at, &n_bytes, &count);
+	CHECK_OK(query_peak(q, &peak, &err));
+	CHECK_EQ(peak.n_bytes, n_bytes);
+	CHECK_EQ(peak.at_ns, at);
+	CHECK_EQ(peak.n_alive, count);
+}
+
+static size_t make_events(struct world_event *e)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < world.n_rows; i++) {
+		const struct world_row *r = &world.row[i];
+
+		if (!chosen[i])
+			continue;
+		e[n++] = (struct world_event){r->birth, r->size, false};
+		if (r->death != WORLD_NEVER)
+			e[n++] = (struct world_event){r->death, r->size, true};
+	}
+	qsort(e, n, sizeof(*e), world_compare_events);
+	return n;
+}
+
+/* Runs over the events from *at on that lie before end. */
+static void naive_bucket(const struct world_event *e, size_t n, size_t *at, uint64_t end,
+			 struct store_bucket *b)
+{
+	b->max_bytes = b->last_bytes;
+	b->max_count = b->last_count;
+	for (; *at < n && e[*at].at < end; ++*at) {
+		const struct world_event *now = &e[*at];
+
+		b->last_bytes += now->is_death ? -now->size : now->size;
+		b->last_count += now->is_death ? UINT64_MAX : 1;
+		if (now->is_death) {
+			b->n_releases++;
+			b->release_bytes += now->size;
+		} else {
+			b->n_allocs++;
+			b->alloc_bytes += now->size;
+		}
+		if (*at + 1 < n && now[1].at == now->at)
+			continue;
+		b->max_bytes = b->last_bytes > b->max_bytes ? b->last_bytes : b->max_bytes;
+		b->max_count = b->last_count > b->max_count ? b->last_count : b->max_count;
+	}
+}
+
+static void check_timeline(struct query *q, uint64_t from, uint64_t to, size_t n_buckets)
+{
+	struct world_event *e = malloc((2 * world.n_rows + 1) * sizeof(*e));
+	struct store_bucket *got = calloc(n_buckets, sizeof(*got)), want = {0};
+	size_t n = make_events(e), at = 0;
+	uint64_t width = (to - from) / n_buckets + !!((to - from) % n_buckets);
+	struct err err = {0};
+
+	CHECK_OK(query_timeline(q, from, to, n_buckets, got, &err));
+	CHECK_EQ(query_timeline_width(from, to, n_buckets), width);
+	naive_bucket(e, n, &at, from, &want); /* what was before */
+	for (size_t i = 0; i < n_buckets; i++) {
+		uint64_t start = from + i * width, end = start + width;
+		struct store_bucket b = {.last_bytes = want.last_bytes,
+					 .last_count = want.last_count};
+
+		naive_bucket(e, n, &at, end, &b);
+		for (size_t k = 0; k < world.n_rows; k++) {
+			const struct world_row *r = &world.row[k];
+
+			if (chosen[k] && r->birth >= start && r->birth < end &&
+			    r->death == WORLD_NEVER) {
+				b.n_leaked++;
+				b.leaked_bytes += r->size;
+			}
+		}
+		CHECK_MEM_EQ(&got[i], &b, sizeof(b));
+		want = b;
+	}
+	free(got);
+	free(e);
+}
+
+/* ---- filters ---- */
+
+static void set_filter(const struct naive *n, struct filter *f)
+{
+	struct err err = {0};
+
+	filter_init(f);
+	for (unsigned i = 0; i < n->n; i++)
+		CHECK_EQ(filter_set(f, n->condition[i].name, n->condition[i].text, &err), 1);
+}
+
+static void choose_rows(const struct naive *n)
+{
+	bool fits[WORLD_STACKS];
+
+	n_chosen = 0;
+	for (uint32_t i = 0; i < WORLD_STACKS; i++)
+		fits[i] = naive_stack_matches(&world, n, i);
+	for (size_t i = 0; i < world.n_rows; i++) {
+		chosen[i] = fits[world.row[i].stack] && naive_matches(&world, n, i);
+		n_chosen += chosen[i];
+	}
+}
+
+static void add_condition(struct naive *n, const struct filter_parameter *p)
+{
+	if (naive_find(n, p->name) || n->n == NAIVE_MAX)
+		return;
+	n->condition[n->n] = (struct naive_condition){.name = p->name};
+	naive_value(&world, &n->condition[n->n], p->type, p->choices);
+	n->n++;
+}
+
+static void show(const struct naive *n)
+{
+	for (unsigned i = 0; i < n->n; i++)
+		fprintf(stderr, "%s%s=%s", i ? "&" : "filter: ", n->condition[i].name,
+			n->condition[i].text);
+	fputc('\n', stderr);
+}
+
+static const struct naive *current; /* shown when a check fails */
+
+static void show_current(void)
+{
+	if (current)
+		show(current);
+}
+
+static void check_filter(const struct naive *n)
+{
+	const struct query_context context = {.store = store, .frames = frames, .n_threads = 2};
+	const struct query_page all = {.count = UINT64_MAX};
+	struct query_page page = {
+		.sort = (enum query_sort)world_below(&world, 4),
+		.is_descending = world_below(&world, 2),
+		.skip = world_below(&world, 3) ? world_below(&world, 20)
+					       : world_below(&world, world.n_rows),
+		.count = world_below(&world, 3) ? world_below(&world, 50) : UINT64_MAX,
+	};
+	struct query *q = NULL;
+	struct filter f;
+	struct err err = {0};
+	uint64_t from, to;
+
+	current = n;
+	choose_rows(n);
+	set_filter(n, &f);
+	CHECK_OK(query_create(&context, &f, &q, &err));
+	check_rows(q, &all);
+	check_rows(q, &page);
+	check_peak(q);
+	check_groups(q, (enum query_group_by)world_below(&world, 8));
+	from = world_below(&world, 2) ? 0 : world_below(&world, world.duration);
+	to = from + 1 + world_below(&world, 2 * (world.duration - from) + 1);
+	check_timeline(q, from, to, 1 + world_below(&world, 20));
+	query_destroy(q);
+	filter_fini(&f);
+	current = NULL;
+}
+
+static void check_random_filters(void)
+{
+	size_t n_parameters, n_with_rows = 0;
+	const struct filter_parameter *p = filter_parameters(&n_parameters);
+
+	for (unsigned i = 0; i < N_FILTERS; i++) {
+		struct naive n = {0};
+		unsigned want = (unsigned)world_below(&world, 5);
+
+		while (want--)
+			add_condition(&n, &p[world_below(&world, n_parameters)]);
+		check_filter(&n);
+		n_with_rows += n_chosen > 0;
+	}
+	CHECK(n_with_rows > N_FILTERS / 3); /* the test would be worth little otherwise */
+}
+
+static void check_each_parameter(void)
+{
+	size_t n_parameters;
+	const struct filter_parameter *p = filter_parameters(&n_parameters);
+
+	for (size_t i = 0; i < n_parameters; i++) {
+		bool has_some = false, has_others = false;
+
+		for (unsigned k = 0; k < 12; k++) {
+			struct naive n = {0};
+
+			add_condition(&n, &p[i]);
+			/* these mean nothing alone */
+			if (strncmp(p[i].name, "window_", 7) == 0)
+				add_condition(&n, &(struct filter_parameter){"born", "choice",
+									     "inside|outside", ""});
+			check_filter(&n);
+			has_some |= n_chosen > 0;
+			has_others |= n_chosen < world.n_rows;
+		}
+		if (!has_some || !has_others)
+			fprintf(stderr, "parameter %s: always the same\n", p[i].name);
+		CHECK(has_some && has_others);
+	}
+}
+
+TEST(each_parameter_alone_selects_what_it_says)
+{
+	atexit(show_current);
+	open_world(11, 3000);
+	check_each_parameter();
+	close_world();
+}
+
+TEST(random_filters_on_a_small_store)
+{
+	open_world(21, 500);
+	check_random_filters();
+	close_world();
+}
+
+TEST(random_filters_on_a_store_of_two_blocks)
+{
+	open_world(22, STORE_BLOCK_ROWS + 700);
+	check_random_filters();
+	close_world();
+}
+
+TEST(random_filters_on_a_store_of_three_blocks)
+{
+	open_world(23, 2 * STORE_BLOCK_ROWS + 1);
+	check_random_filters();
+	close_world();
+}
