@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/vec.h"
+
 /* The thinner, the fewer events have to be looked at, but the more often memory is waited for. One
  * maximum leaves few slices that could hold it; many do not. */
 #define MAX_SLICES_OF_ONE ((size_t)1 << 19)
@@ -54,7 +56,8 @@ struct sweep {
 	uint64_t *
 		is_candidate; /* set of slices that are under way: small, so it stays in the cache */
 	uint32_t *candidate_of; /* slice -> candidate, for these */
-	struct event *event;
+	struct event *event; /* of all candidates */
+	size_t n_events, cap_events;
 };
 
 /* One thread's part of the first pass. */
@@ -312,9 +315,9 @@ static uint64_t n_events_of(const struct sweep *sw, size_t slice)
 static void choose(struct sweep *sw)
 {
 	struct level level = sw->base;
-	uint64_t n_events = 0;
 	size_t n = 0;
 
+	sw->n_events = 0;
 	for (size_t i = 0; i < sw->n_slices; i++) {
 		uint64_t excess = excess_of(sw, i, level);
 
@@ -332,13 +335,13 @@ static void choose(struct sweep *sw)
 	for (sw->n_candidates = 0; sw->n_candidates < n; sw->n_candidates++) {
 		struct candidate *c = &sw->candidate[sw->n_candidates];
 
-		if (n_events + n_events_of(sw, c->slice) > EVENTS_AT_ONCE)
+		if (sw->n_events + n_events_of(sw, c->slice) > EVENTS_AT_ONCE)
 			break;
-		c->first_event = n_events;
+		c->first_event = sw->n_events;
 		atomic_init(&c->n_events, 0);
 		set_add(sw->is_candidate, c->slice);
 		sw->candidate_of[c->slice] = (uint32_t)sw->n_candidates;
-		n_events += n_events_of(sw, c->slice);
+		sw->n_events += n_events_of(sw, c->slice);
 	}
 	if (n && sw->n_candidates == 0)
 		sw->n_candidates = SIZE_MAX; /* not even the first one fits */
@@ -405,7 +408,10 @@ static int collect(struct sweep *sw, struct err *err)
 	void *states[SCAN_MAX_THREADS];
 	struct plan plan;
 	struct scan scan;
+	int r = vec_reserve(&sw->event, &sw->cap_events, sw->n_events, sizeof(*sw->event), err);
 
+	if (r < 0)
+		return r;
 	narrow(sw, &plan);
 	scan_init(&scan, sw->q, &plan);
 	scan.sink = event_sink;
@@ -570,10 +576,8 @@ int sweep_run(struct query *q, const struct sweep_span *span, struct sweep_bucke
 	sw.is_candidate = set_create(sw.n_slices);
 	sw.candidate = malloc(sw.n_slices * sizeof(*sw.candidate));
 	sw.candidate_of = malloc(sw.n_slices * sizeof(*sw.candidate_of));
-	sw.event = malloc(EVENTS_AT_ONCE * sizeof(*sw.event));
-	if (!sw.slice || !sw.is_done || !sw.is_candidate || !sw.candidate || !sw.candidate_of ||
-	    !sw.event) {
-		r = err_set_memory(err, EVENTS_AT_ONCE * sizeof(*sw.event));
+	if (!sw.slice || !sw.is_done || !sw.is_candidate || !sw.candidate || !sw.candidate_of) {
+		r = err_set_memory(err, sw.n_slices * sizeof(*sw.slice));
 		goto out;
 	}
 	r = sum_up(&sw, err);
