@@ -461,6 +461,11 @@ class Text(mp.TestCase):
         self.assertNotIn("runtime frames", text)
         self.assertIn("_start", text)
 
+    def test_nothing_fulfils_the_conditions(self):
+        text = run_report(self.recording, "--size-min=1G").stdout
+        self.assertIn("Only what matches size_min=1G:\n  0 allocations (0.0% of all)", text)
+        self.assertTrue(text.endswith("No allocation fulfils these conditions.\n"), text)
+
     def test_colours_only_where_wanted(self):
         self.assertIn("\x1b[", run_report(self.recording, "--color=always").stdout)
         self.assertNotIn("\x1b[", run_report(self.recording, "--color=never").stdout)
