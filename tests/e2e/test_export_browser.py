@@ -177,6 +177,27 @@ class HtmlReport(Shown):
         self.assertGreater(page.evaluate("document.querySelectorAll('details ol li').length"), 10)
 
 
+class OddNames(Shown):
+    """What a recording holds must not become part of the page."""
+
+    def test_nothing_of_the_recording_is_run(self):
+        recorded = self.recorded("odd_names", "<script>window.harm=1</script>")
+        nasty = recorded.path.with_name("<img src=x onerror='window.harm=1'>&.dat")
+        recorded.path.rename(nasty)
+        recorded.path = nasty
+        for name, suffix in (("flamegraph-svg", ".svg"), ("html", ".html")):
+            path = self.export(recorded, name)
+            plain = path.with_name("page")
+            path.rename(plain)
+            page = self.show(plain, suffix)
+            self.assertIsNone(page.evaluate("window.harm"))
+            self.assertGreater(self.state(page, "frames"), 6)
+            text = page.evaluate("document.documentElement.textContent")
+            self.assertIn("<img src=x", text)
+            page.key("/", 191)
+            self.assertEqual([], page.complaints())
+
+
 @mp.unittest.skipUnless(DHAT_VIEWER.exists(), "valgrind's dh_view.html is not installed")
 class DhatViewer(Shown):
     def test_viewer_shows_the_totals(self):
