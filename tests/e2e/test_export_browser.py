@@ -109,7 +109,7 @@ class FlameGraph(Shown):
         self.assertRegex(title, r"^main\n.* of all\).*\n\S*known_figures\.c\n\[known_figures\]$")
 
     def test_every_cost_and_the_still_picture(self):
-        recorded = self.recorded("demo")
+        recorded = self.recorded("known_figures")
         totals = self.groups(recorded)["total"]
         for cost, key in (("bytes", "bytes"), ("leaked", "leaked_bytes"), ("peak", "peak_bytes"),
                           ("allocations", "allocations"), ("temporary", "temporary_allocations")):
