@@ -21,6 +21,8 @@ packages() {
 	build libcmocka-dev lib:libcmocka.so
 	build libpcre2-dev lib:libpcre2-8.so
 	build zlib1g-dev lib:libz.so
+	build libmicrohttpd-dev lib:libmicrohttpd.so
+	build libzstd-dev lib:libzstd.so
 	test clang clang
 	test libclang-rt-14-dev rt:libclang_rt.fuzzer-$(uname -m).a
 	test clang-format-14 clang-format-14
@@ -31,17 +33,17 @@ packages() {
 	test jq jq
 	test sqlite3 sqlite3
 	test perl perl
+	test curl curl
 	test rustc rustc
 	test gdb gdb
+	test heaptrack heaptrack heaptrack_print
 	test redis-server redis-server redis-cli
 	test nodejs node
-	test heaptrack heaptrack_print
 	test valgrind valgrind ms_print
 	test libjemalloc-dev jeprof
 	test golang-go go
 	test python3-jsonschema jsonschema
 	test chromium chromium
-	bench heaptrack heaptrack
 	bench zstd zstd
 	bench libunwind-dev lib:libunwind.so
 	LIST

@@ -18,6 +18,7 @@ static const struct {
 } commands[] = {
 	{"run", cmd_run, "start a program and record what it allocates"},
 	{"report", cmd_report, "tell where the memory went"},
+	{"server", cmd_server, "answer questions about recordings over HTTP"},
 	{"export", cmd_export, "write what is in a recording for other tools"},
 	{"export-heaptrack", cmd_export_heaptrack, "the same, for heaptrack"},
 	{"export-replay", cmd_export_replay, "the same, as a list of operations"},

@@ -16,6 +16,10 @@ struct opened_options {
 	const char *const *debug_path; /* -d: borrowed until opened_close() */
 	size_t n_debug_paths;
 	unsigned n_threads; /* for symbols; 0: as many as there are CPUs */
+	/* Called now and then while a store is made, instead of the progress line; less than 0 ends
+	 * it with -ERR_CANCELLED. May be NULL. */
+	int (*on_progress)(void *user, uint64_t n_done, uint64_t n_total);
+	void *user;
 };
 
 #define OPENED_MAX_NOTES 4
