@@ -22,14 +22,14 @@ insert into t select x, hex(randomblob(20)) from c;
 select count(*), max(length(b)) from t group by a%10;"""
 
 
-def tool(argv, **how):
+def tool(argv, errors="strict", **how):
     """Runs a foreign tool, which must succeed; its output."""
     env = {**mp.clean_environment(), "PATH": os.environ["PATH"], **how.pop("env", {})}
     done = subprocess.run([str(a) for a in argv], env=env, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=300, check=False, **how)
     if done.returncode != 0:
         raise AssertionError(f"{argv}: exit {done.returncode}\n{done.stderr.decode()}")
-    return done.stdout.decode()
+    return done.stdout.decode(errors=errors)
 
 
 class Recorded:
@@ -135,6 +135,48 @@ class EveryFormat(ExportCase):
         done = self.cli("export", "-f", "csv", "-o", self.dir / "kept", self.dir / "missing.dat")
         self.assertEqual(1, done.code)
         self.assertFalse((self.dir / "kept").exists())
+
+
+class OddNames(ExportCase):
+    """Names that would do harm in a file that holds them unescaped. They are not UTF-8, either."""
+
+    def setUp(self):
+        super().setUp()
+        self.odd = self.recorded("odd_names", "<script>window.harm=1</script>")
+
+    def test_texts_are_utf8(self):
+        for name in FORMATS:
+            if name not in ("heaptrack", "pprof", "replay"):
+                self.export(self.odd, name).read_bytes().decode()
+
+    def test_formats_are_whole(self):
+        for name in ("json", "json-groups", "dhat", "speedscope"):
+            text = self.export(self.odd, name).read_text()
+            json.loads(text)
+            if name != "json-groups":
+                self.assertIn("window.harm", text)
+        with self.export(self.odd, "csv-groups").open() as f:
+            rows = list(csv.DictReader(f))
+        self.assertEqual(3, len(rows))
+        self.assertTrue(all(r["frames"].endswith("_start [odd_names]") for r in rows))
+        self.assertEqual(6000, sum(folded_counts(
+            self.export(self.odd, "collapsed").read_text()).values()))
+        self.assertNotIn("semi;colon", self.export(self.odd, "collapsed").read_text())
+
+    @mp.needs_tool("heaptrack_print")
+    def test_heaptrack(self):
+        text = tool(["heaptrack_print", self.export(self.odd, "heaptrack")], errors="replace")
+        self.assertIn("calls to allocation functions: 3 ", text)
+
+    @mp.needs_tool("ms_print")
+    def test_massif(self):
+        self.assertIn("6,000", tool(["ms_print", self.export(self.odd, "massif")]))
+
+    @mp.needs_tool("go")
+    def test_pprof(self):
+        text = tool(["go", "tool", "pprof", "-top", self.export(self.odd, "pprof")],
+                    env={"HOME": str(self.dir)})
+        self.assertIn("window.harm", text)
 
 
 class Tables(ExportCase):
