@@ -20,6 +20,7 @@ packages() {
 	build libiberty-dev lib:libiberty.a
 	build libcmocka-dev lib:libcmocka.so
 	build libpcre2-dev lib:libpcre2-8.so
+	build zlib1g-dev lib:libz.so
 	build libmicrohttpd-dev lib:libmicrohttpd.so
 	build libzstd-dev lib:libzstd.so
 	test clang clang
@@ -35,9 +36,14 @@ packages() {
 	test curl curl
 	test rustc rustc
 	test gdb gdb
+	test heaptrack heaptrack heaptrack_print
 	test redis-server redis-server redis-cli
 	test nodejs node
-	bench heaptrack heaptrack
+	test valgrind valgrind ms_print
+	test libjemalloc-dev jeprof
+	test golang-go go
+	test python3-jsonschema jsonschema
+	test chromium chromium
 	bench zstd zstd
 	bench libunwind-dev lib:libunwind.so
 	LIST

@@ -119,7 +119,7 @@ int cmd_report(int argc, char **argv)
 		 .help = "what was allocated in that time: 1s..2.5s, ..50%",
 		 .text = &w.time},
 		{.letter = 'd',
-		 .name = "debug",
+		 .name = "debug-symbols",
 		 .value = "PATH",
 		 .help = "debug file, or folder of such, to look into for names",
 		 .list = &debug},

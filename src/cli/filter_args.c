@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HELP_COLUMN 36
+#define HELP_WIDTH 100
+
 /* The parameter that an option means, or NULL. */
 static const struct filter_parameter *find_parameter(const char *option)
 {
@@ -47,6 +50,47 @@ static int set_more(void *user, const char *name, const char *value, struct err 
 	return filter_args_set(user, name, value, err);
 }
 
+/* Words from column HELP_COLUMN on, broken at blanks and behind '|'. */
+static void print_wrapped(const char *text)
+{
+	const char *blank = "";
+	size_t at = HELP_COLUMN;
+
+	while (*text) {
+		size_t len = strcspn(text, " |");
+
+		len += text[len] == '|';
+		if (at + strlen(blank) + len > HELP_WIDTH && at > HELP_COLUMN) {
+			printf("\n%*s", HELP_COLUMN, "");
+			at = HELP_COLUMN;
+			blank = "";
+		}
+		printf("%s%.*s", blank, (int)len, text);
+		at += strlen(blank) + len;
+		text += len;
+		blank = *text == ' ' ? " " : "";
+		text += *text == ' ';
+	}
+	putchar('\n');
+}
+
+/* What the kinds of values look like, each kind once. */
+static void print_types(const struct filter_parameter *p, size_t n)
+{
+	fputs("\nValues:\n", stdout);
+	for (size_t i = 0; i < n; i++) {
+		const char *help = filter_type_help(p[i].type);
+		size_t k = 0;
+
+		while (k < i && strcmp(p[k].type, p[i].type) != 0)
+			k++;
+		if (k < i || !help || p[i].choices)
+			continue;
+		printf("  %-*s", HELP_COLUMN - 2, p[i].type);
+		print_wrapped(help);
+	}
+}
+
 static void print_help(void)
 {
 	size_t n;
@@ -54,17 +98,25 @@ static void print_help(void)
 
 	fputs("\nOnly allocations that fulfil all of these, if given:\n", stdout);
 	for (size_t i = 0; i < n; i++) {
+		bool is_long = p[i].choices && strlen(p[i].choices) > 16;
 		char text[96];
 
 		snprintf(text, sizeof(text), "--%s=%s", p[i].name,
-			 p[i].choices ? p[i].choices : p[i].type);
+			 is_long        ? "WHAT"
+			 : p[i].choices ? p[i].choices
+					: p[i].type);
 		for (char *c = text; *c && *c != '='; c++)
 			*c = *c == '_' ? '-' : *c;
-		if (strlen(text) > 34)
-			printf("  %s\n  %-34s %s\n", text, "", p[i].help);
-		else
-			printf("  %-34s %s\n", text, p[i].help);
+		printf("  %-*s", HELP_COLUMN - 2, text);
+		if (strlen(text) + 3 > HELP_COLUMN)
+			printf("\n%*s", HELP_COLUMN, "");
+		if (is_long) {
+			print_wrapped(p[i].choices);
+			printf("%*s", HELP_COLUMN, "");
+		}
+		print_wrapped(p[i].help);
 	}
+	print_types(p, n);
 }
 
 void filter_args_init(struct filter_args *a)

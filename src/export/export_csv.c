@@ -3,17 +3,10 @@
  * The first line names the columns. Times are nanoseconds since the start of the recording; empty
  * means never or none. Numbers of backtraces are those of the store, in both files.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "export/export_i.h"
-
-static const char *const kinds[] = {
-	[STORE_KIND_MALLOC] = "malloc",
-	[STORE_KIND_CALLOC] = "calloc",
-	[STORE_KIND_ALIGNED] = "aligned",
-	[STORE_KIND_REALLOC] = "realloc",
-};
+#include "export/row_text.h"
 
 struct csv {
 	FILE *out;
@@ -22,58 +15,48 @@ struct csv {
 	int result;
 };
 
-static void put_u64(FILE *out, uint64_t v)
+static void put_field(struct row_text *t, uint64_t v)
 {
-	char text[20];
-	unsigned at = sizeof(text);
-
-	do {
-		text[--at] = (char)('0' + v % 10);
-		v /= 10;
-	} while (v);
-	fwrite_unlocked(text + at, 1, sizeof(text) - at, out);
+	row_text_bytes(t, ",", 1);
+	row_text_u64(t, v);
 }
 
-static void put_field(FILE *out, uint64_t v)
+static void put_optional(struct row_text *t, bool has, uint64_t v)
 {
-	putc_unlocked(',', out);
-	put_u64(out, v);
-}
-
-static void put_optional(FILE *out, bool has, uint64_t v)
-{
-	putc_unlocked(',', out);
+	row_text_bytes(t, ",", 1);
 	if (has)
-		put_u64(out, v);
+		row_text_u64(t, v);
 }
 
 static bool put_row(void *user, const struct query_row *row)
 {
 	struct csv *c = user;
-	const struct query_row clean = export_clean_row(c->store, row);
-	const struct query_row *r = &clean;
-	bool is_released = r->death_ns != UINT64_MAX;
-	unsigned kind = r->flags & STORE_KIND_MASK;
+	const struct query_row r = export_clean_row(c->store, row);
+	bool is_released = r.death_ns != UINT64_MAX, has_chain = r.chain != UINT64_MAX;
+	struct row_text t = {.n = 0};
 
-	put_u64(c->out, r->row);
-	fprintf(c->out, ",0x%" PRIx64, r->addr);
-	put_field(c->out, r->size_bytes);
-	put_field(c->out, r->extra_bytes);
-	put_field(c->out, r->birth_ns);
-	put_optional(c->out, is_released, r->death_ns);
-	put_optional(c->out, is_released, r->death_ns - r->birth_ns);
-	put_field(c->out, export_tid(c->store, r->thread));
-	put_optional(c->out, is_released, is_released ? export_tid(c->store, r->free_thread) : 0);
-	put_field(c->out, r->stack);
-	put_optional(c->out, is_released && r->free_stack, r->free_stack);
-	fprintf(c->out, ",%s", kind < ARRAY_LEN(kinds) ? kinds[kind] : "");
-	put_field(c->out, !!(r->flags & STORE_FLAG_TEMPORARY));
-	put_field(c->out, !!(r->flags & STORE_FLAG_MMAPED));
-	put_field(c->out, !!(r->flags & STORE_FLAG_MAIN_ARENA));
-	put_field(c->out, r->marker);
-	put_optional(c->out, r->chain != UINT64_MAX, r->chain);
-	put_optional(c->out, r->chain != UINT64_MAX, r->chain_position);
-	putc_unlocked('\n', c->out);
+	row_text_u64(&t, r.row);
+	row_text_put(&t, ",0x");
+	row_text_hex(&t, r.addr);
+	put_field(&t, r.size_bytes);
+	put_field(&t, r.extra_bytes);
+	put_field(&t, r.birth_ns);
+	put_optional(&t, is_released, r.death_ns);
+	put_optional(&t, is_released, r.death_ns - r.birth_ns);
+	put_field(&t, export_tid(c->store, r.thread));
+	put_optional(&t, is_released, export_tid(c->store, r.free_thread));
+	put_field(&t, r.stack);
+	put_optional(&t, is_released && r.free_stack, r.free_stack);
+	row_text_bytes(&t, ",", 1);
+	row_text_put(&t, export_kind_name(r.flags));
+	put_field(&t, !!(r.flags & STORE_FLAG_TEMPORARY));
+	put_field(&t, !!(r.flags & STORE_FLAG_MMAPED));
+	put_field(&t, !!(r.flags & STORE_FLAG_MAIN_ARENA));
+	put_field(&t, r.marker);
+	put_optional(&t, has_chain, r.chain);
+	put_optional(&t, has_chain, r.chain_position);
+	row_text_bytes(&t, "\n", 1);
+	row_text_write(&t, c->out);
 	c->result = export_check(c->out, c->err);
 	return c->result == 0;
 }
@@ -147,6 +130,7 @@ static int put_stack(struct export_stacks *s, const struct query_group *g, FILE 
 int export_csv_groups(struct query *q, const struct export_options *o, FILE *out, struct err *err)
 {
 	struct export_stacks s;
+	struct row_text t = {.n = 0};
 	int r = export_stacks_init(&s, q, o, err);
 
 	if (r < 0)
@@ -164,9 +148,10 @@ int export_csv_groups(struct query *q, const struct export_options *o, FILE *out
 			g->last_ns,
 		};
 
-		put_u64(out, g->key);
+		row_text_u64(&t, g->key);
 		for (size_t k = 0; k < ARRAY_LEN(value); k++)
-			put_field(out, value[k]);
+			put_field(&t, value[k]);
+		row_text_write(&t, out);
 		r = put_stack(&s, g, out, err);
 	}
 	export_stacks_fini(&s);

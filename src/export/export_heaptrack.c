@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/units.h"
 #include "export/export_i.h"
+#include "export/row_text.h"
 #include "export/text_table.h"
 #include "export/timed.h"
 
@@ -52,27 +53,20 @@ struct heaptrack {
 	bool has_time;
 };
 
-static void put_hex(FILE *out, uint64_t v)
-{
-	char text[16];
-	unsigned at = sizeof(text);
-
-	do {
-		text[--at] = "0123456789abcdef"[v & 15];
-		v >>= 4;
-	} while (v);
-	fwrite_unlocked(text + at, 1, sizeof(text) - at, out);
-}
-
 /* A mode, its fields, the end of the line. */
 static void put_line(FILE *out, char mode, const uint64_t *field, size_t n)
 {
-	putc_unlocked(mode, out);
+	struct row_text t = {.n = 0};
+
+	row_text_bytes(&t, &mode, 1);
 	for (size_t i = 0; i < n; i++) {
-		putc_unlocked(' ', out);
-		put_hex(out, field[i]);
+		row_text_bytes(&t, " ", 1);
+		row_text_hex(&t, field[i]);
+		if (t.n > sizeof(t.byte) / 2) /* a code with dozens of inlined frames */
+			row_text_write(&t, out);
 	}
-	putc_unlocked('\n', out);
+	row_text_bytes(&t, "\n", 1);
+	row_text_write(&t, out);
 }
 
 static int text_number(struct heaptrack *h, const char *text, uint32_t *ret)
@@ -88,9 +82,7 @@ static int text_number(struct heaptrack *h, const char *text, uint32_t *ret)
 		return r;
 	++*ret;
 	if (is_new) {
-		fputs("s ", h->out);
-		put_hex(h->out, strlen(text));
-		putc(' ', h->out);
+		fprintf(h->out, "s %zx ", strlen(text));
 		export_put_clean(h->out, text, "", ' '); /* as many bytes, and on one line */
 		putc('\n', h->out);
 	}

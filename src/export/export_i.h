@@ -45,6 +45,9 @@ int export_stacks_codes(struct export_stacks *s, uint32_t stack, struct err *err
 /* A row whose stacks exist: those of a damaged store may be any number, and become 0. */
 struct query_row export_clean_row(const struct store *s, const struct query_row *row);
 
+/* "malloc", "realloc" ... from STORE_FLAGS. */
+const char *export_kind_name(uint32_t flags);
+
 const char *export_temp_folder(const struct export_options *o);
 
 /* 0 when there is no such thread. */

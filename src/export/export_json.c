@@ -7,31 +7,18 @@
 #include <string.h>
 
 #include "export/export_i.h"
+#include "export/row_text.h"
 #include "util/json_write.h"
-
-static const char *const kinds[] = {
-	[STORE_KIND_MALLOC] = "malloc",
-	[STORE_KIND_CALLOC] = "calloc",
-	[STORE_KIND_ALIGNED] = "aligned",
-	[STORE_KIND_REALLOC] = "realloc",
-};
 
 struct json_rows {
 	struct json json;
 	const struct store *store;
 	struct frames *frames;
 	uint8_t *is_used; /* by stack */
+	uint64_t n_rows;
 	struct err *err;
 	int result;
 };
-
-static void put_optional(struct json *j, const char *name, bool has, uint64_t value)
-{
-	if (has)
-		json_u64(j, name, value);
-	else
-		json_null(j, name);
-}
 
 static void put_recording(struct json *j, const struct export_options *o)
 {
@@ -91,53 +78,65 @@ static int put_frames(struct json_rows *w, uint32_t stack)
 	return r < 0 ? r : export_check(w->json.out, w->err);
 }
 
-static void put_release(struct json_rows *w, const struct query_row *r)
+static void put_number(struct row_text *t, const char *name, uint64_t v)
 {
-	struct json *j = &w->json;
+	row_text_put(t, name);
+	row_text_u64(t, v);
+}
 
+static void put_bool(struct row_text *t, const char *name, bool v)
+{
+	row_text_put(t, name);
+	row_text_put(t, v ? "true" : "false");
+}
+
+static void put_release(struct json_rows *w, struct row_text *t, const struct query_row *r)
+{
 	if (r->death_ns == UINT64_MAX) {
-		json_null(j, "released");
+		row_text_put(t, ",\"released\":null");
 		return;
 	}
-	json_object(j, "released");
-	json_u64(j, "at_ns", r->death_ns);
-	json_u64(j, "thread", export_tid(w->store, r->free_thread));
-	put_optional(j, "backtrace", r->free_stack != 0, r->free_stack);
-	json_end_object(j);
+	put_number(t, ",\"released\":{\"at_ns\":", r->death_ns);
+	put_number(t, ",\"thread\":", export_tid(w->store, r->free_thread));
+	if (r->free_stack)
+		put_number(t, ",\"backtrace\":", r->free_stack);
+	else
+		row_text_put(t, ",\"backtrace\":null");
+	row_text_put(t, "}");
 	w->is_used[r->free_stack] = 1;
 }
 
+/* By hand: there are as many as rows, and no text in them needs care. */
 static bool put_row(void *user, const struct query_row *row)
 {
 	struct json_rows *w = user;
-	const struct query_row clean = export_clean_row(w->store, row);
-	const struct query_row *r = &clean;
-	struct json *j = &w->json;
-	unsigned kind = r->flags & STORE_KIND_MASK;
+	const struct query_row r = export_clean_row(w->store, row);
+	struct row_text t = {.n = 0};
 
-	putc('\n', j->out);
-	json_object(j, NULL);
-	json_u64(j, "id", r->row);
-	json_hex(j, "address", r->addr);
-	json_u64(j, "size", r->size_bytes);
-	json_u64(j, "extra", r->extra_bytes);
-	json_text(j, "kind", kind < ARRAY_LEN(kinds) ? kinds[kind] : NULL);
-	json_u64(j, "at_ns", r->birth_ns);
-	json_u64(j, "thread", export_tid(w->store, r->thread));
-	json_u64(j, "backtrace", r->stack);
-	put_release(w, r);
-	json_bool(j, "is_temporary", r->flags & STORE_FLAG_TEMPORARY);
-	json_bool(j, "is_mmaped", r->flags & STORE_FLAG_MMAPED);
-	json_bool(j, "in_main_arena", r->flags & STORE_FLAG_MAIN_ARENA);
-	if (r->marker)
-		json_u64(j, "marker", r->marker);
-	if (r->chain != UINT64_MAX) {
-		json_u64(j, "chain", r->chain);
-		json_u64(j, "position_in_chain", r->chain_position);
+	put_number(&t, w->n_rows++ ? ",\n{\"id\":" : "\n{\"id\":", r.row);
+	row_text_put(&t, ",\"address\":\"0x");
+	row_text_hex(&t, r.addr);
+	put_number(&t, "\",\"size\":", r.size_bytes);
+	put_number(&t, ",\"extra\":", r.extra_bytes);
+	row_text_put(&t, ",\"kind\":\"");
+	row_text_put(&t, export_kind_name(r.flags));
+	put_number(&t, "\",\"at_ns\":", r.birth_ns);
+	put_number(&t, ",\"thread\":", export_tid(w->store, r.thread));
+	put_number(&t, ",\"backtrace\":", r.stack);
+	put_release(w, &t, &r);
+	put_bool(&t, ",\"is_temporary\":", r.flags & STORE_FLAG_TEMPORARY);
+	put_bool(&t, ",\"is_mmaped\":", r.flags & STORE_FLAG_MMAPED);
+	put_bool(&t, ",\"in_main_arena\":", r.flags & STORE_FLAG_MAIN_ARENA);
+	if (r.marker)
+		put_number(&t, ",\"marker\":", r.marker);
+	if (r.chain != UINT64_MAX) {
+		put_number(&t, ",\"chain\":", r.chain);
+		put_number(&t, ",\"position_in_chain\":", r.chain_position);
 	}
-	json_end_object(j);
-	w->is_used[r->stack] = 1;
-	w->result = export_check(j->out, w->err);
+	row_text_put(&t, "}");
+	row_text_write(&t, w->json.out);
+	w->is_used[r.stack] = 1;
+	w->result = export_check(w->json.out, w->err);
 	return w->result == 0;
 }
 

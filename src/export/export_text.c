@@ -26,6 +26,19 @@ const char *export_frame_label(const struct frame *f, char buf[EXPORT_LABEL_BYTE
 	return buf;
 }
 
+const char *export_kind_name(uint32_t flags)
+{
+	static const char *const names[STORE_KIND_MASK + 1] = {
+		[STORE_KIND_MALLOC] = "malloc",
+		[STORE_KIND_CALLOC] = "calloc",
+		[STORE_KIND_ALIGNED] = "aligned",
+		[STORE_KIND_REALLOC] = "realloc",
+	};
+	const char *name = names[flags & STORE_KIND_MASK];
+
+	return name ? name : "unknown";
+}
+
 const char *export_title(const struct export_options *o)
 {
 	const struct store *s = o->context->store;

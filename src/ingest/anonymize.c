@@ -363,15 +363,13 @@ static int put_maps(struct anonymize *a, struct recording_writer *w, const struc
 	struct recording_chunk c = {
 		.type = CHUNK_MAPS, .head = payload, .head_bytes = CHUNK_UNPACK_MAPS_HEAD};
 	struct text_out out = {0};
-	const uint8_t *data = NULL;
-	uint8_t *buf = NULL;
-	size_t len = 0;
-	int r = chunk_unpack(h, payload, CHUNK_UNPACK_MAPS_HEAD, &buf, &data, &len, err);
+	struct chunk_unpacked u = {0};
+	int r = chunk_unpack(h, payload, CHUNK_UNPACK_MAPS_HEAD, &u, err);
 
-	for (size_t at = 0; r == 0 && at < len;) {
-		const char *line = (const char *)data + at;
-		const char *end = memchr(line, '\n', len - at);
-		size_t n = end ? (size_t)(end - line) : len - at;
+	for (size_t at = 0; r == 0 && at < u.len;) {
+		const char *line = (const char *)u.data + at;
+		const char *end = memchr(line, '\n', u.len - at);
+		size_t n = end ? (size_t)(end - line) : u.len - at;
 
 		r = put_map_line(a, &out, line, n, err);
 		at += n + 1;
@@ -381,7 +379,7 @@ static int put_maps(struct anonymize *a, struct recording_writer *w, const struc
 	if (r == 0)
 		r = recording_writer_put(w, &c, err);
 	free(out.bytes);
-	free(buf);
+	free(u.buf);
 	return r == -ERR_FORMAT ? 0 : r; /* what cannot be read cannot be cleaned: left out */
 }
 

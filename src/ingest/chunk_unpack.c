@@ -21,23 +21,26 @@ int chunk_unpack_head_bytes(unsigned type)
 }
 
 int chunk_unpack(const struct chunk_header *h, const uint8_t *payload, size_t head_bytes,
-		 uint8_t **buf, const uint8_t **ret, size_t *len, struct err *err)
+		 struct chunk_unpacked *ret, struct err *err)
 {
+	uint8_t *buf;
+
 	if (h->stored_bytes < head_bytes)
 		return err_set(err, ERR_FORMAT, "a chunk of %u bytes is too short",
 			       h->stored_bytes);
 	if (!(h->flags & CHUNK_FLAG_LZ4)) {
-		*ret = payload + head_bytes;
-		*len = h->stored_bytes - head_bytes;
+		*ret = (struct chunk_unpacked){payload + head_bytes, h->stored_bytes - head_bytes,
+					       NULL};
 		return 0;
 	}
-	*buf = malloc((size_t)h->raw_bytes + 1);
-	if (!*buf)
+	buf = malloc((size_t)h->raw_bytes + 1);
+	if (!buf)
 		return err_set_memory(err, h->raw_bytes);
-	if (!decompress_block(payload + head_bytes, h->stored_bytes - head_bytes, *buf,
-			      h->raw_bytes))
+	if (!decompress_block(payload + head_bytes, h->stored_bytes - head_bytes, buf,
+			      h->raw_bytes)) {
+		free(buf);
 		return err_set(err, ERR_FORMAT, "a chunk cannot be decompressed");
-	*ret = *buf;
-	*len = h->raw_bytes;
+	}
+	*ret = (struct chunk_unpacked){buf, h->raw_bytes, buf};
 	return 0;
 }

@@ -12,10 +12,16 @@
  * are not among them: recording_load_block() reads them.) */
 int chunk_unpack_head_bytes(unsigned type);
 
-/* The bytes of a payload behind its head, decompressed if necessary. *ret is borrowed from payload
- * or from *buf (NULL before), which the caller frees in any case. ERR_FORMAT when it makes no
- * sense. */
+/* What chunk_unpack() found. */
+struct chunk_unpacked {
+	const uint8_t *data; /* in the payload, or in buf */
+	size_t len;
+	uint8_t *buf; /* NULL, or for the caller to free() */
+};
+
+/* The bytes of a payload behind its head, decompressed if necessary. ERR_FORMAT when it makes no
+ * sense; ret->buf is set only on success. */
 int chunk_unpack(const struct chunk_header *h, const uint8_t *payload, size_t head_bytes,
-		 uint8_t **buf, const uint8_t **ret, size_t *len, struct err *err);
+		 struct chunk_unpacked *ret, struct err *err);
 
 #endif

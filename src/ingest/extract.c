@@ -254,19 +254,17 @@ static int add_data(struct extract *x, size_t i, const struct chunk_header *h,
 		    const uint8_t *payload, struct err *err)
 {
 	struct extract_open *o = &x->open[i];
-	const uint8_t *data = NULL;
-	uint8_t *buf = NULL;
-	size_t len = 0;
+	struct chunk_unpacked u = {0};
 	int r = o->is_begun ? 0 : begin_file(x, i, err);
 
 	if (r < 0 || !o->file || load_le64(payload + 8) != o->covered_bytes)
 		return r;
-	r = chunk_unpack(h, payload, CHUNK_UNPACK_FILE_DATA_HEAD, &buf, &data, &len, err);
-	if (r == 0 && len > 0)
-		r = atomic_file_append(o->file, data, len, err);
+	r = chunk_unpack(h, payload, CHUNK_UNPACK_FILE_DATA_HEAD, &u, err);
+	if (r == 0 && u.len > 0)
+		r = atomic_file_append(o->file, u.data, u.len, err);
 	if (r == 0)
-		o->covered_bytes += len;
-	if (r == 0 && len == 0 && o->covered_bytes == x->rec->facts.embedded[i].size_bytes)
+		o->covered_bytes += u.len;
+	if (r == 0 && u.len == 0 && o->covered_bytes == x->rec->facts.embedded[i].size_bytes)
 		r = end_file(x, i, err);
 	if (r == -ERR_FORMAT) { /* complete as far as one can tell by the lengths */
 		atomic_file_discard(o->file);
@@ -274,7 +272,7 @@ static int add_data(struct extract *x, size_t i, const struct chunk_header *h,
 		tell(x, i, x->rec->facts.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
 		r = 0;
 	}
-	free(buf);
+	free(u.buf);
 	return r;
 }
 

@@ -125,18 +125,16 @@ static int collect_from_dropped(void *user, const struct chunk_header *h, const 
 {
 	struct post *p = user;
 	const struct dropped_callbacks callbacks = {.user = p, .on_node = on_dropped_node};
-	const uint8_t *data = NULL;
-	uint8_t *buf = NULL;
-	size_t len = 0;
+	struct chunk_unpacked u = {0};
 	int r;
 
 	if (h->type != CHUNK_DROPPED)
 		return 0;
 	p->err = err;
-	r = chunk_unpack(h, payload, 0, &buf, &data, &len, err);
+	r = chunk_unpack(h, payload, 0, &u, err);
 	if (r == 0)
-		r = dropped_chunk_decode(data, len, &callbacks, err);
-	free(buf);
+		r = dropped_chunk_decode(u.data, u.len, &callbacks, err);
+	free(u.buf);
 	if (r == -ERR_FORMAT)
 		r = 0; /* opening has told of it */
 	return r < 0 ? r : p->failed;

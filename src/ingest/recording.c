@@ -94,14 +94,12 @@ static const char *chunk_name(unsigned type)
 /* The payload is in r->scratch. */
 static int take_dropped(struct recording *r, const struct chunk_place *p, struct err *err)
 {
-	const uint8_t *data = NULL;
-	uint8_t *buf = NULL;
-	size_t len = 0;
-	int n = chunk_unpack(&p->header, r->scratch, 0, &buf, &data, &len, err);
+	struct chunk_unpacked u = {0};
+	int n = chunk_unpack(&p->header, r->scratch, 0, &u, err);
 
 	if (n == 0)
-		n = facts_add_dropped(&r->facts, data, len, err);
-	free(buf);
+		n = facts_add_dropped(&r->facts, u.data, u.len, err);
+	free(u.buf);
 	if (n != -ERR_FORMAT)
 		return n;
 	damage_add(&r->damage, p->offset, chunk_total_bytes(&p->header),
@@ -351,6 +349,7 @@ int recording_load_block(struct recording *r, const struct block_ref *b, uint8_t
 		problem = "EVENTS chunk that cannot be decompressed";
 	if (!problem)
 		return 1;
+	r->n_bad_blocks++;
 	damage_add(&r->damage, b->offset, b->stored_bytes,
 		   "%s (thread %" PRIu32 ", block %" PRIu32 ")", problem, b->thread, b->lane_index);
 	return 0;

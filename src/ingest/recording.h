@@ -69,6 +69,8 @@ struct recording {
 	size_t n_lanes;
 	size_t cap_lanes;
 	uint64_t n_missing_blocks; /* gaps in lane_index */
+	uint64_t
+		n_bad_blocks; /* that could not be decoded (to their end), each time it was tried */
 	uint64_t n_duplicate_blocks; /* seen in an AREA and again as a chunk */
 	uint64_t event_bytes; /* stored bytes of EVENTS chunks plus used bytes of AREA blocks */
 	uint64_t unfinished_bytes; /* of a chunk that was being written */

@@ -50,20 +50,20 @@ int recording_copy_one(struct recording_writer *w, const struct chunk_header *h,
 {
 	int head_bytes = chunk_unpack_head_bytes(h->type);
 	struct recording_chunk c = {.type = h->type, .head = payload};
-	const uint8_t *data = NULL;
-	uint8_t *buf = NULL;
+	struct chunk_unpacked u = {0};
 	int r;
 
 	if (head_bytes < 0)
 		return recording_writer_put_stored(w, h, payload, err);
 	c.head_bytes = (size_t)head_bytes;
-	r = chunk_unpack(h, payload, c.head_bytes, &buf, &data, &c.data_bytes, err);
-	c.data = data;
+	r = chunk_unpack(h, payload, c.head_bytes, &u, err);
+	c.data = u.data;
+	c.data_bytes = u.len;
 	if (r == 0)
 		r = recording_writer_put(w, &c, err);
 	else if (r == -ERR_FORMAT) /* whole, but not as we know it: whoever does may have it */
 		r = recording_writer_put_stored(w, h, payload, err);
-	free(buf);
+	free(u.buf);
 	return r;
 }
 
@@ -159,7 +159,6 @@ static int copy_event(struct copy *c, uint32_t lane, const struct event *ev,
 		      const struct event_decoder *d, size_t start, struct err *err)
 {
 	const uint8_t *fields;
-	bool fits = true;
 	size_t len;
 	int r;
 
@@ -168,9 +167,9 @@ static int copy_event(struct copy *c, uint32_t lane, const struct event *ev,
 	if (recording_writer_knows(ev->kind))
 		return recording_writer_event(c->w, lane, ev, ev->stack, err);
 	find_fields(d, start, &fields, &len);
-	r = recording_writer_rare(c->w, lane, ev, fields, len, &fits, err);
-	c->result.n_unknown_events += !fits;
-	return r;
+	r = recording_writer_rare(c->w, lane, ev, fields, len, err);
+	c->result.n_unknown_events += r == 0;
+	return r < 0 ? r : 0;
 }
 
 /* Lets the lane of the new recording stand where the block begins, if it does not already. */

@@ -416,15 +416,14 @@ int recording_writer_event(struct recording_writer *w, uint32_t lane, const stru
 }
 
 int recording_writer_rare(struct recording_writer *w, uint32_t lane, const struct event *ev,
-			  const uint8_t *fields, size_t len, bool *fits, struct err *err)
+			  const uint8_t *fields, size_t len, struct err *err)
 {
 	uint8_t time[ULEB_MAX_BYTES];
 	size_t time_bytes;
 	struct event_encoder *e;
 	int r;
 
-	*fits = len + 1 + (size_t)2 * ULEB_MAX_BYTES <= BLOCK_DATA_BYTES;
-	if (!*fits)
+	if (len + 1 + (size_t)2 * ULEB_MAX_BYTES > BLOCK_DATA_BYTES)
 		return 0;
 	r = make_room(w, lane, len + 1 + (size_t)2 * ULEB_MAX_BYTES, &e, err);
 	if (r < 0)
@@ -437,7 +436,7 @@ int recording_writer_rare(struct recording_writer *w, uint32_t lane, const struc
 		memcpy(e->pos + time_bytes, fields, len);
 	e->pos += time_bytes + len;
 	e->ticks = ev->ticks;
-	return 0;
+	return 1;
 }
 
 /* ---- the end ---- */

@@ -76,9 +76,9 @@ int recording_writer_event(struct recording_writer *w, uint32_t lane, const stru
 			   uint32_t stack, struct err *err);
 
 /* Appends a rare event with its fields as they stand in the source, for kinds that this version
- * does not know. *fits: false when no block has room for it. */
+ * does not know. 1: done. 0: no block has room for it. */
 int recording_writer_rare(struct recording_writer *w, uint32_t lane, const struct event *ev,
-			  const uint8_t *fields, size_t len, bool *fits, struct err *err);
+			  const uint8_t *fields, size_t len, struct err *err);
 
 /* Does this version know the kind? */
 bool recording_writer_knows(unsigned kind);

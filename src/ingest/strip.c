@@ -42,6 +42,7 @@ struct strip {
 	struct map id_of; /* (lane, node) -> stack id in the new recording */
 	uint32_t *path; /* nodes to be defined, innermost first */
 	size_t cap_path;
+	uint64_t kept_ticks; /* of the latest event that is kept */
 	struct strip_result result;
 };
 
@@ -161,6 +162,8 @@ static int keep(struct strip *s, const struct merge_event *m, const struct event
 	if (r == 0)
 		r = recording_writer_event(s->w, m->lane, ev, id, err);
 	s->result.n_events_kept++;
+	if (ev->ticks > s->kept_ticks)
+		s->kept_ticks = ev->ticks;
 	return r;
 }
 
@@ -329,12 +332,27 @@ static int on_gap(struct strip *s, const struct merge_event *m, struct err *err)
 	return r < 0 ? r : restart_lane(s, m, 1, err);
 }
 
+/* The recording lasted until its last event, also when that is left out. */
+static int mark_end(struct strip *s, uint32_t lane, uint64_t ticks, struct err *err)
+{
+	const struct event end = {.kind = EVENT_TIME, .ticks = ticks};
+	const struct merge_event m = {.event = &end, .lane = lane};
+	int r = s->lane[lane].has_begun ? 0 : restart_lane(s, &m, 0, err);
+
+	return r < 0 ? r : recording_writer_event(s->w, lane, &end, 0, err);
+}
+
 static int write_events(struct strip *s, struct err *err)
 {
 	struct merge_event m = {0};
+	uint32_t last_lane = 0;
+	uint64_t last_ticks = 0;
 	int n;
 
 	while ((n = merge_next(s->merge, &m, err)) > 0) {
+		last_lane = m.lane;
+		last_ticks = m.order_ticks;
+
 		if (unlikely(m.is_after_gap))
 			n = on_gap(s, &m, err);
 		if (n >= 0)
@@ -350,6 +368,8 @@ static int write_events(struct strip *s, struct err *err)
 		m = (struct merge_event){.event = &l->begin[0].event, .lane = (uint32_t)i};
 		n = keep_open_begins(s, &m, err);
 	}
+	if (n == 0 && last_ticks > s->kept_ticks)
+		n = mark_end(s, last_lane, last_ticks, err);
 	return n;
 }
 
@@ -478,6 +498,7 @@ int strip_run(struct recording *r, const struct strip_rule *rule, const char *ou
 {
 	struct strip_lifetime *lifetime = NULL;
 	struct damage damage;
+	uint64_t n_lost_blocks;
 	struct strip s = {0};
 	int n = strip_lifetime_create(r, rule, &lifetime, err);
 
@@ -486,6 +507,7 @@ int strip_run(struct recording *r, const struct strip_rule *rule, const char *ou
 	s.lifetime = lifetime;
 	s.result.dropped = *strip_lifetime_summary(lifetime);
 	damage = r->damage; /* complete now; the second pass would tell it again */
+	n_lost_blocks = r->n_missing_blocks + r->n_bad_blocks;
 	n = strip_init(&s, r, out_path, err);
 	if (n == 0)
 		n = recording_copy_facts(s.w, r, err);
@@ -495,7 +517,7 @@ int strip_run(struct recording *r, const struct strip_rule *rule, const char *ou
 		n = write_dropped(&s, err);
 	r->damage = damage;
 	if (n == 0) {
-		n = recording_writer_commit(s.w, r->n_missing_blocks, &s.result.out_bytes, err);
+		n = recording_writer_commit(s.w, n_lost_blocks, &s.result.out_bytes, err);
 		s.w = NULL;
 	}
 	if (n == 0)

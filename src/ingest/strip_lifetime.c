@@ -294,10 +294,22 @@ static void on_alloc(void *user, struct live_block *a, const struct live_block *
 	}
 }
 
+/* Did the chain that ends here live for a shorter time than is kept? */
+static bool is_short(struct strip_lifetime *s, const struct live_block *a,
+		     const struct replay_release *how)
+{
+	uint64_t start_ns, end_ns;
+
+	if (!s->has_threshold)
+		return true;
+	start_ns = a->tag ? get_link(s, a->tag)->first_ns : a->at_ns;
+	end_ns = how->at_ns;
+	return (end_ns > start_ns ? end_ns - start_ns : 0) < s->threshold_ns;
+}
+
 static void on_free(void *user, const struct live_block *a, const struct replay_release *how)
 {
 	struct strip_lifetime *s = user;
-	uint64_t first, lifetime_ns;
 	bool is_dropped;
 
 	if (s->failed)
@@ -306,10 +318,7 @@ static void on_free(void *user, const struct live_block *a, const struct replay_
 		add_loose(s, a->addr, how);
 		return;
 	}
-	first = a->tag ? get_link(s, a->tag)->first_ns : a->at_ns;
-	lifetime_ns = how->at_ns > first ? how->at_ns - first : 0;
-	is_dropped =
-		!s->has_threshold || lifetime_ns < s->threshold_ns || how->how == REPLAY_REPLACED;
+	is_dropped = is_short(s, a, how) || how->how == REPLAY_REPLACED;
 	if (is_dropped)
 		s->failed = drop_alloc(s, a, s->err);
 	if (is_dropped && how->how != REPLAY_REPLACED && !s->failed)

@@ -54,27 +54,24 @@ static int on_chunk(void *user, const struct chunk_header *h, const uint8_t *pay
 		    struct err *err)
 {
 	struct symbol_table *t = user;
-	const uint8_t *data = NULL;
-	uint8_t *buf = NULL, *copy = NULL;
-	size_t len = 0;
+	struct chunk_unpacked u = {0};
+	uint8_t *copy;
 	int r;
 
 	if (h->type != CHUNK_SYMBOLS)
 		return 0;
 	r = vec_reserve(&t->payload, &t->cap_payloads, t->n_payloads + 1, sizeof(*t->payload), err);
 	if (r == 0)
-		r = chunk_unpack(h, payload, 0, &buf, &data, &len, err);
+		r = chunk_unpack(h, payload, 0, &u, err);
 	if (r == 0) {
-		copy = buf ? buf : malloc(len + 1);
+		copy = u.buf ? u.buf : malloc(u.len + 1);
 		if (!copy)
-			return err_set_memory(err, len + 1);
-		if (!buf)
-			memcpy(copy, data, len);
+			return err_set_memory(err, u.len + 1);
+		if (!u.buf)
+			memcpy(copy, u.data, u.len);
 		t->payload[t->n_payloads++] = copy;
-		buf = NULL;
-		r = symbols_chunk_decode(copy, len, add_place, t, err);
+		r = symbols_chunk_decode(copy, u.len, add_place, t, err);
 	}
-	free(buf);
 	if (r != -ERR_FORMAT)
 		return r;
 	damage_add(&t->rec->damage, 0, h->stored_bytes, "SYMBOLS chunk: malformed");

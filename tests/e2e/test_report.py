@@ -15,7 +15,6 @@ import stat
 import struct
 import subprocess
 import time
-import unittest
 
 import mp
 
@@ -548,17 +547,49 @@ class Caches(mp.TestCase):
         shutil.copy(other, self.recording)
         self.assertEqual(report(other, "--no-cache")["totals"], report(self.recording)["totals"])
 
-    @unittest.skipIf(mp.IS_ROOT, "root may write everywhere")
-    def test_folder_that_cannot_be_written(self):
-        self.check_unwritable()
+    def block_beside(self):
+        """Nothing can be kept beside the recording, not even by root."""
+        (self.folder / (self.recording.name + ".store")).mkdir()
 
-    def check_unwritable(self):
+    def test_cache_folder_where_the_recording_cannot_have_it_beside(self):
+        self.block_beside()
+        cache = self.dir / "cache"
+        env = {"XDG_CACHE_HOME": str(cache)}
+        first = run_report(self.recording, "--json", env=env)
+        self.assertEqual(0, first.returncode, first.stderr)
+        self.assertIn(str(cache), first.stderr, "it says where it is kept")
+        kept = {p for p in cache.rglob("*") if p.is_file()}
+        self.assertEqual({".store", ".symbols"}, {p.suffix for p in kept})
+        second = run_report(self.recording, "--json", env=env)
+        self.assertEqual((first.stdout, ""), (second.stdout, second.stderr))
+
+    def test_nothing_can_be_kept(self):
+        expected = run_report(self.recording, "--json", "--no-cache").stdout
+        self.block_beside()
+        (self.dir / "file").write_text("no folder")
+        done = run_report(self.recording, "--json",
+                          env={"XDG_CACHE_HOME": str(self.dir / "file" / "cache")})
+        self.assertEqual((0, expected), (done.returncode, done.stdout), done.stderr)
+        self.assertIn("cannot be kept", done.stderr)
+
+    def test_recording_in_a_folder_that_cannot_be_written(self):
+        if mp.IS_ROOT:
+            self.skipTest("root may write everywhere")
         cache = self.dir / "cache"
         self.folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
         self.addCleanup(self.folder.chmod, 0o755)
         done = run_report(self.recording, "--json", env={"XDG_CACHE_HOME": str(cache)})
         self.assertEqual(0, done.returncode, done.stderr)
-        self.assertTrue(list(cache.rglob("*")))
+        self.assertTrue(list(cache.rglob("*.store")))
+
+    def test_text_of_a_store_without_rows_is_the_same(self):
+        """Without conditions the text needs no rows and makes none; JSON and conditions do."""
+        small = run_report(self.recording).stdout
+        store = self.folder / (self.recording.name + ".store")
+        size = store.stat().st_size
+        run_report(self.recording, "--size-min=1")
+        self.assertGreater(store.stat().st_size, size)
+        self.assertEqual(small, run_report(self.recording).stdout)
 
 
 class Damage(mp.TestCase):

@@ -472,3 +472,58 @@ TEST(calls_of_the_program_are_told_from_the_rest)
 	CHECK(!event_is_call(EVENT_REALLOC_END) && !event_is_call(EVENT_STACK));
 	CHECK(!event_is_call(EVENT_MARKER) && !event_is_call(0xff));
 }
+
+/* What the decoder gives for any bytes; what it refuses is passed over by a byte. is_fast: let it see
+ * all that is left, else no more than 39 bytes, which are enough for any frequent event but not for
+ * the fast way. */
+static size_t decode_stream(const uint8_t *bytes, size_t len, bool is_fast, struct event *ev,
+			    size_t max)
+{
+	struct event_decoder d;
+	size_t n = 0;
+
+	event_decoder_init(&d, &header, bytes, len);
+	d.next_stack = 1u << 30; /* nearly every difference leads to a stack that may be */
+	d.stack = 1u << 29;
+	while (n < max && d.in.pos < len) {
+		size_t window = is_fast && !(bytes[d.in.pos] & 0x80) ? len : 39;
+
+		d.in.len = len - d.in.pos < window ? len : d.in.pos + window;
+		memset(&ev[n], 0, sizeof(ev[n]));
+		if (event_decode(&d, &ev[n]) > 0) {
+			n++;
+			continue;
+		}
+		d.in.failed = false;
+		d.in.pos++;
+	}
+	return n;
+}
+
+TEST(the_fast_way_gives_what_the_careful_one_gives)
+{
+	static uint8_t bytes[4096];
+	static struct event fast[4096], careful[4096];
+	uint64_t random = 88172645463325252ull;
+	size_t n_all = 0;
+
+	for (unsigned round = 0; round < 300; round++) {
+		size_t n;
+
+		for (size_t i = 0; i < sizeof(bytes); i++) {
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			bytes[i] = (uint8_t)(random >> 20);
+			if (random % 32) /* few rare events */
+				bytes[i] &= 0x7f;
+			if (random % 3 == 0) /* many short forms */
+				bytes[i] &= 0x78;
+		}
+		n = decode_stream(bytes, sizeof(bytes), false, careful, ARRAY_LEN(careful));
+		n_all += n;
+		CHECK_EQ(decode_stream(bytes, sizeof(bytes), true, fast, ARRAY_LEN(fast)), n);
+		CHECK_MEM_EQ(fast, careful, n * sizeof(*fast));
+	}
+	CHECK(n_all > 20000);
+}
