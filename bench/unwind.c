@@ -100,12 +100,15 @@ static COLD void walk_other(const struct unwind_start *at)
 APART static void by_path(void)
 {
 	struct unwind_start at = CALLER;
+	uint32_t id = unwind_path_known(unwinder, &at);
 	struct unwind_path path;
 
-	if (unlikely(unwind_path_walk(unwinder, &at, &path) != UNWIND_PATH_OK))
-		walk_other(&at);
+	if (likely(id))
+		last_id = id;
+	else if (unwind_path_walk(unwinder, &at, unwind_generation(), &path) == UNWIND_PATH_OK)
+		last_id = intern_path(&at, &path);
 	else
-		last_id = likely(path.known_id) ? path.known_id : intern_path(&at, &path);
+		walk_other(&at);
 	n_stacks++;
 }
 
@@ -390,7 +393,8 @@ APART static void by_comparing(void)
 	/* Ids are not given, so the path never answers "known". */
 	if (f.n != n || memcmp(walked, theirs + 1, n * sizeof(*walked)))
 		n_differing++;
-	else if (unwind_path_walk(unwinder, &at, &path) != UNWIND_PATH_OK ||
+	else if (unwind_path_known(unwinder, &at) ||
+		 unwind_path_walk(unwinder, &at, unwind_generation(), &path) != UNWIND_PATH_OK ||
 		 path_frames(&path, pathed) != n || memcmp(pathed, walked, n * sizeof(*walked)))
 		n_differing++;
 	depth_sum += n;

@@ -20,12 +20,14 @@ MAY = {  # folder of src/: folders it may include besides itself
 # recorder only from outside.
 OUTSIDE = {
     "tests/harness": "harness", "tests/programs": "", "tests/truth": "",
-    "tests/e2e": "base format util ingest", "bench": " ".join(MAY),
+    "tests/e2e": "base format util ingest symbol store query cli", "bench": " ".join(MAY),
 }
 # Tests that write with the one world and read with the other.
 JOINED = {
+    "tests/harness/store_synth.h": "base util store",
     "tests/unit/test_recorder.c": "harness base arch format unwind record util ingest",
     "tests/truth/pairs_check.c": "base format util ingest",
+    "tests/truth/make_store.c": "base format util store ingest",
 }
 PUBLIC = "memory_profiler.h"  # the only header in include/
 ONE_USER = ("lz4", "pcre2")  # third-party headers that one file of src/ wraps for all others

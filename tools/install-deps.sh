@@ -15,21 +15,35 @@ packages() {
 	build pkg-config pkg-config
 	build python3 python3
 	build liblz4-dev lib:liblz4.a
+	build libelf-dev lib:libelf.so
+	build liblzma-dev lib:liblzma.so
+	build libiberty-dev lib:libiberty.a
 	build libcmocka-dev lib:libcmocka.so
 	build libpcre2-dev lib:libpcre2-8.so
+	build zlib1g-dev lib:libz.so
+	build libmicrohttpd-dev lib:libmicrohttpd.so
+	build libzstd-dev lib:libzstd.so
 	test clang clang
 	test libclang-rt-14-dev rt:libclang_rt.fuzzer-$(uname -m).a
 	test clang-format-14 clang-format-14
 	test binutils nm addr2line readelf
+	test dwz dwz
+	test xz-utils xz
 	test git git
 	test jq jq
 	test sqlite3 sqlite3
 	test perl perl
+	test curl curl
 	test rustc rustc
 	test gdb gdb
+	test heaptrack heaptrack heaptrack_print
 	test redis-server redis-server redis-cli
 	test nodejs node
-	bench heaptrack heaptrack
+	test valgrind valgrind ms_print
+	test libjemalloc-dev jeprof
+	test golang-go go
+	test python3-jsonschema jsonschema
+	test chromium chromium
 	bench zstd zstd
 	bench libunwind-dev lib:libunwind.so
 	LIST

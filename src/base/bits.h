@@ -20,6 +20,11 @@ static inline bool is_pow2(uint64_t value)
 	return value && !(value & (value - 1));
 }
 
+static inline uint64_t rotate_right64(uint64_t value, unsigned n)
+{
+	return value >> n | value << (64 - n);
+}
+
 /* Number of bytes that hold value; 0 for 0. */
 static inline unsigned bytes_for_unsigned(uint64_t value)
 {

@@ -48,6 +48,8 @@ static void print_help(const struct args_command *c)
 	for (size_t i = 0; i < c->n_options; i++)
 		print_option(&c->option[i]);
 	print_option(&help);
+	if (c->more)
+		c->more->print_help();
 }
 
 static const struct args_option *find_long(const struct args_command *c, const char *name,
@@ -90,7 +92,40 @@ static int set_option(struct args_state *s, const struct args_option *o, const c
 					      s->argv[s->at]);
 		attached = s->argv[++s->at];
 	}
-	*o->text = attached;
+	if (!o->list) {
+		*o->text = attached;
+		return -1;
+	}
+	if (o->list->n == ARGS_LIST_MAX)
+		return complain_usage(s->command, "there are too many of", s->argv[s->at]);
+	o->list->item[o->list->n++] = attached;
+	return -1;
+}
+
+/* An option that is not in the command's table. */
+static int set_more(struct args_state *s, size_t len, const char *attached)
+{
+	const struct args_more *more = s->command->more;
+	const char *arg = s->argv[s->at];
+	struct err err = {0};
+	char name[64];
+	int r = 0;
+
+	if (more && len < sizeof(name)) {
+		memcpy(name, arg + 2, len);
+		name[len] = 0;
+		r = more->set(more->user, name,
+			      attached              ? attached
+			      : s->at + 1 < s->argc ? s->argv[s->at + 1]
+						    : NULL,
+			      &err);
+	}
+	if (r == 0)
+		return complain_usage(s->command, "unknown option", arg);
+	if (r < 0)
+		return complain_usage(s->command, err.text, NULL);
+	if (!attached)
+		s->at++;
 	return -1;
 }
 
@@ -106,7 +141,7 @@ static int parse_long(struct args_state *s)
 		return CLI_OK;
 	}
 	if (!o)
-		return complain_usage(s->command, "unknown option", s->argv[s->at]);
+		return set_more(s, len, equals ? equals + 1 : NULL);
 	return set_option(s, o, equals ? equals + 1 : NULL);
 }
 

@@ -2,7 +2,7 @@
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
 
-#include "base/compiler.h"
+#include "util/err.h"
 
 #define PROGRAM "memory-profiler-cli"
 
@@ -13,13 +13,30 @@ enum cli_exit {
 	CLI_USAGE = 2,
 };
 
+/* The values of an option that may be given more than once. */
+#define ARGS_LIST_MAX 64
+struct args_list {
+	const char *item[ARGS_LIST_MAX]; /* borrowed from argv */
+	size_t n;
+};
+
+/* Options that a table elsewhere knows, such as the parameters of a filter. */
+struct args_more {
+	/* name: without the dashes. value: what follows it, behind '=' or as the next argument; NULL
+	 * when nothing does. 1: taken. 0: no such option. Less: the value is not valid. */
+	int (*set)(void *user, const char *name, const char *value, struct err *err);
+	void (*print_help)(void); /* lines for the end of --help */
+	void *user;
+};
+
 struct args_option {
 	char letter; /* 0: none */
 	const char *name; /* without the dashes */
 	const char *value; /* what to call the value in --help; NULL: a flag */
 	const char *help;
 	bool *flag; /* set to true; for flags */
-	const char **text; /* set to the value, borrowed from argv; for the others */
+	const char **text; /* set to the value, borrowed from argv; for the others ... */
+	struct args_list *list; /* ... or added to it */
 };
 
 struct args_command {
@@ -28,6 +45,7 @@ struct args_command {
 	const char *help; /* paragraphs, ready wrapped, ending with a newline */
 	const struct args_option *option;
 	size_t n_options;
+	const struct args_more *more; /* may be NULL */
 	bool stops_at_operand; /* what follows the first operand is not ours */
 	size_t min_operands;
 };

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "ingest/merge.h"
 #include "ingest/stacks.h"
+#include "ingest/symbol_table.h"
 #include "util/json_write.h"
 #include "util/vec.h"
 
@@ -23,6 +24,7 @@ struct dump {
 	struct recording *rec;
 	struct merge *merge;
 	struct stacks *stacks;
+	struct symbol_table *symbols;
 	struct dump_lane *lane;
 	uint8_t *is_shown; /* per stack node */
 	size_t n_shown;
@@ -49,6 +51,28 @@ static void put_modules(struct dump *d)
 	}
 }
 
+/* Names that the recording carries. */
+static void put_symbols(struct dump *d, uint64_t module_id, uint64_t offset)
+{
+	const struct symbol_frame *frame;
+	size_t n;
+
+	if (!symbol_table_find(d->symbols, module_id, offset, &frame, &n))
+		return;
+	json_array(&d->json, "symbols");
+	for (size_t i = 0; i < n; i++) {
+		json_object(&d->json, NULL);
+		json_text(&d->json, "function", frame[i].function);
+		json_text(&d->json, "raw_function", frame[i].raw_function);
+		json_text(&d->json, "source", frame[i].source);
+		json_u64(&d->json, "line", frame[i].line);
+		json_u64(&d->json, "column", frame[i].column);
+		json_bool(&d->json, "inline", frame[i].is_inline);
+		json_end_object(&d->json);
+	}
+	json_end_array(&d->json);
+}
+
 static void put_frame(struct dump *d, const struct stack_node *n)
 {
 	const struct facts_module *m =
@@ -63,6 +87,7 @@ static void put_frame(struct dump *d, const struct stack_node *n)
 		json_null(&d->json, "module");
 		json_null(&d->json, "offset");
 	}
+	put_symbols(d, m ? m->id : SYMBOLS_NO_MODULE, m ? n->addr - m->base : n->addr);
 	json_end_object(&d->json);
 }
 
@@ -228,6 +253,7 @@ static const struct {
 	{EVENT_PROCESS_END, "process_end", {"how", "status"}},
 	{EVENT_EXEC_FAILED, "exec_failed", {"errno"}},
 	{EVENT_FORK, "fork", {"pid"}},
+	{EVENT_FORGET, "forget", {"stack_id"}},
 };
 
 static void put_field(struct dump *d, const char *name, uint64_t value)
@@ -324,6 +350,8 @@ static int dump_run(const char *path, struct err *err)
 	if (n == 0)
 		n = stacks_create(&d.rec->facts, d.rec->n_lanes, &d.stacks, err);
 	if (n == 0)
+		n = symbol_table_load(d.rec, &d.symbols, err);
+	if (n == 0)
 		put_modules(&d);
 	while (n == 0 && (n = merge_next(d.merge, &m, err)) > 0)
 		n = put_event(&d, &m, err);
@@ -336,6 +364,7 @@ static int dump_run(const char *path, struct err *err)
 	free(d.lane);
 	free(d.is_shown);
 	stacks_destroy(d.stacks);
+	symbol_table_destroy(d.symbols);
 	merge_destroy(d.merge);
 	recording_close(d.rec);
 	return n;

@@ -71,6 +71,23 @@ static void json_totals(struct json *j, const struct overview *o)
 	json_u64(j, "guessed_stacks", t->guessed);
 }
 
+static void json_dropped(struct json *j, const struct facts_dropped *d)
+{
+	if (d->n_runs == 0) {
+		json_null(j, "stripped");
+		return;
+	}
+	json_object(j, "stripped");
+	if (d->has_threshold)
+		json_u64(j, "threshold_ns", d->threshold_ns);
+	else
+		json_null(j, "threshold_ns");
+	json_u64(j, "allocations", d->n_allocations);
+	json_u64(j, "bytes", d->n_bytes);
+	json_u64(j, "events", d->n_events);
+	json_end_object(j);
+}
+
 static void json_file(struct json *j, const struct recording *r, const struct overview *o)
 {
 	const uint64_t *f = r->status.field;
@@ -81,6 +98,8 @@ static void json_file(struct json *j, const struct recording *r, const struct ov
 	json_u64(j, "modules", o->n_modules);
 	json_u64(j, "embedded_files", o->n_embedded);
 	json_u64(j, "samples", r->facts.n_samples);
+	json_bool(j, "has_symbols", r->facts.n_symbols > 0);
+	json_dropped(j, &r->facts.dropped);
 	json_u64(j, "file_bytes", r->file.size_bytes);
 	json_u64(j, "events", o->totals.events);
 	json_u64(j, "event_bytes", r->event_bytes);
@@ -132,12 +151,19 @@ static void print_json(const char *path, const struct recording *r, const struct
 static int show(const char *path, bool as_json, struct err *err)
 {
 	struct recording *r = NULL;
+	struct progress progress;
+	char label[PROGRESS_LABEL_BYTES];
 	struct overview o = {0};
 	int n = recording_open(path, &r, err);
 
 	if (n < 0)
 		return n;
+	snprintf(label, sizeof(label), "reading %s", path);
+	progress_start(&progress, label, r->event_bytes, PROGRESS_BYTES);
+	r->progress = &progress;
 	n = overview_make(r, &o, err);
+	r->progress = NULL;
+	progress_end(&progress);
 	if (n < 0)
 		err_prefix(err, "%s", path);
 	else if (as_json)

@@ -187,6 +187,21 @@ static void print_stacks(const struct overview *o)
 	}
 }
 
+static void print_dropped(const struct facts_dropped *d)
+{
+	char a[HUMAN_BYTES], b[HUMAN_BYTES], c[HUMAN_BYTES];
+
+	if (d->n_runs == 0)
+		return;
+	print_label("Stripped");
+	printf("%s allocations of %s in all were left out: ", human_count(d->n_allocations, a),
+	       human_size(d->n_bytes, b));
+	if (d->has_threshold)
+		printf("those that lived shorter than %s\n", human_duration(d->threshold_ns, c));
+	else
+		puts("all that were freed");
+}
+
 static void print_recording(const struct recording *r, const struct overview *o)
 {
 	char a[HUMAN_BYTES];
@@ -199,6 +214,7 @@ static void print_recording(const struct recording *r, const struct overview *o)
 	putchar('\n');
 	print_label("Modules");
 	printf("%" PRIu64 ", %" PRIu64 " files embedded\n", o->n_modules, o->n_embedded);
+	print_dropped(&r->facts.dropped);
 	if (!r->has_status)
 		return;
 	print_label("Recorder");
@@ -223,7 +239,7 @@ void info_text_print(const char *path, const struct recording *r, const struct o
 		human_print_text(stdout, o->note[i], strlen(o->note[i]));
 		putchar('\n');
 	}
-	fputs("\nNext: 'memory-profiler-cli info --json FILE' gives all numbers, "
+	fputs("\nNext: 'memory-profiler-cli report FILE' tells where the memory went, "
 	      "'memory-profiler-cli dump FILE' the events.\n",
 	      stdout);
 }

@@ -17,8 +17,20 @@ static const struct {
 	const char *summary;
 } commands[] = {
 	{"run", cmd_run, "start a program and record what it allocates"},
+	{"report", cmd_report, "tell where the memory went"},
+	{"server", cmd_server, "answer questions about recordings over HTTP"},
+	{"export", cmd_export, "write what is in a recording for other tools"},
+	{"export-heaptrack", cmd_export_heaptrack, "the same, for heaptrack"},
+	{"export-replay", cmd_export_replay, "the same, as a list of operations"},
 	{"info", cmd_info, "tell what is in a recording"},
 	{"dump", cmd_dump, "print the events of a recording as JSON lines"},
+	{"cache", cmd_cache, "list or remove what is kept of recordings"},
+	{"postprocess", cmd_postprocess, "put the names of functions in, leave binaries out"},
+	{"strip", cmd_strip, "leave out allocations that lived only for a short time"},
+	{"squeeze", cmd_squeeze, "keep only the allocations that were never freed"},
+	{"repack", cmd_repack, "write a recording anew, without gaps and damage"},
+	{"extract", cmd_extract, "write the files that a recording carries to a folder"},
+	{"analyze-size", cmd_analyze_size, "tell what makes a recording large"},
 };
 
 static void print_help(FILE *out)
@@ -30,7 +42,7 @@ static void print_help(FILE *out)
 	      "Commands:\n",
 	      out);
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		fprintf(out, "  %-6s %s\n", commands[i].name, commands[i].summary);
+		fprintf(out, "  %-16s %s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
 	      "Options:\n"
 	      "  -h, --help     show this text; after a command: help on it\n"
@@ -42,7 +54,7 @@ static void print_help(FILE *out)
 	      "\n"
 	      "Example:\n"
 	      "  " PROGRAM " run -o app.dat -- ./app --its-own options\n"
-	      "  " PROGRAM " info app.dat\n",
+	      "  " PROGRAM " report app.dat\n",
 	      out);
 }
 

@@ -36,12 +36,18 @@ enum event_kind {
 	EVENT_PROCESS_END = 0x92,
 	EVENT_EXEC_FAILED = 0x93,
 	EVENT_FORK = 0x94,
+	EVENT_FORGET = 0x95,
 };
 
 /* Bits of the extras byte. */
 #define EVENT_EXTRA_UNALIGNED 1u
 #define EVENT_EXTRA_USABLE 2u
 #define EVENT_EXTRA_ALIGNMENT 4u
+
+/* The short form of calls (kind 0 in its low bits): the kind's place is taken by this one when a
+ * REALLOC_BEGIN turned out to be the whole story. */
+#define EVENT_SHORT_IN_PLACE 7u
+#define EVENT_SHORT_ADDR_BIAS (1u << 27)
 
 #define EVENT_MAX_FIELDS 7
 #define EVENT_MAX_BYTES 96 /* no record is longer, so this much room is always enough */
@@ -61,11 +67,13 @@ struct event {
 struct event_decoder {
 	struct cursor in;
 	uint64_t ticks;
-	uint64_t addr;
+	uint64_t addr[2]; /* of the last block obtained, of the last one released */
 	uint64_t code;
 	uint32_t stack;
 	uint32_t next_stack;
 	uint32_t generation;
+	bool is_in_place; /* the second half of a realloc in place comes next: */
+	uint32_t in_place_bytes; /* its size */
 };
 
 /* data are the event bytes of the block that h describes; borrowed while decoding. */
@@ -81,6 +89,12 @@ static inline uint64_t event_usual_usable(uint64_t size_bytes)
 	uint64_t usable = ((size_bytes + 23) & ~15ull) - 8;
 
 	return usable < 24 ? 24 : usable;
+}
+
+/* Does a call of this kind (1 to 6) give a block back? Index into the addresses kept. */
+static inline bool event_is_release(unsigned kind)
+{
+	return kind == EVENT_FREE || kind == EVENT_REALLOC_BEGIN;
 }
 
 /* Is the event one that a call of the program made (not a definition or a note of ours)? */

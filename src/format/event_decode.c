@@ -58,6 +58,56 @@ static void define_stack(struct event_decoder *d, struct event *ev, uint64_t dis
 	ev->parent = ev->stack - 1 - (uint32_t)distance;
 }
 
+/* What all forms of calls have in common: differences become values. */
+static void finish_call(struct event_decoder *d, struct event *ev, uint64_t a, int64_t s)
+{
+	uint64_t *base = &d->addr[event_is_release(ev->kind)];
+
+	s += d->stack;
+	if (s < 0 || s >= d->next_stack)
+		d->in.failed = true;
+	*base += a;
+	d->stack = (uint32_t)s;
+	ev->ticks = d->ticks;
+	ev->addr = *base;
+	ev->stack = d->stack;
+}
+
+static void decode_short(struct event_decoder *d, struct event *ev, unsigned head)
+{
+	struct cursor *c = &d->in;
+	unsigned kind = head >> 3 & 7;
+	bool is_wide = head & 0x40;
+	uint64_t delta_ticks = take_unsigned(c, 1);
+	uint64_t a = take_unsigned(c, 3) << 4;
+	uint64_t size_bytes = kind == EVENT_FREE ? 0 : take_unsigned(c, 1 + is_wide);
+	int64_t stack = take_signed(c, 1 + is_wide);
+
+	if (kind == 0)
+		c->failed = true;
+	d->is_in_place = kind == EVENT_SHORT_IN_PLACE;
+	d->in_place_bytes = (uint32_t)size_bytes;
+	ev->kind = d->is_in_place ? EVENT_REALLOC_BEGIN : (uint8_t)kind;
+	d->ticks += delta_ticks;
+	finish_call(d, ev, a - EVENT_SHORT_ADDR_BIAS, stack);
+	ev->size_bytes = event_is_release(ev->kind) ? 0 : size_bytes;
+	ev->usable_extra_bytes = event_usual_usable(ev->size_bytes) - ev->size_bytes;
+}
+
+/* The second event of a realloc in place: the block is back where it was, at the same time. */
+static void decode_second_half(struct event_decoder *d, struct event *ev)
+{
+	*ev = (struct event){
+		.kind = EVENT_REALLOC_END,
+		.ticks = d->ticks,
+		.addr = d->addr[1],
+		.size_bytes = d->in_place_bytes,
+		.usable_extra_bytes = event_usual_usable(d->in_place_bytes) - d->in_place_bytes,
+		.stack = d->stack,
+	};
+	d->is_in_place = false;
+}
+
 static void decode_frequent(struct event_decoder *d, struct event *ev, unsigned head)
 {
 	static const uint8_t width8[8] = {0, 1, 2, 3, 4, 5, 6, 8};
@@ -83,18 +133,11 @@ static void decode_frequent(struct event_decoder *d, struct event *ev, unsigned 
 	}
 	if (!(extras & EVENT_EXTRA_UNALIGNED))
 		a = (int64_t)((uint64_t)a << 4);
-	stack += d->stack;
-	if (stack < 0 || stack >= d->next_stack)
-		c->failed = true;
 	d->ticks += delta_ticks;
-	d->addr += (uint64_t)a;
-	d->stack = (uint32_t)stack;
-	ev->ticks = d->ticks;
-	ev->addr = d->addr;
+	finish_call(d, ev, (uint64_t)a, stack);
 	ev->size_bytes = b;
 	if (!(extras & EVENT_EXTRA_USABLE))
 		ev->usable_extra_bytes = event_usual_usable(b) - b;
-	ev->stack = d->stack;
 }
 
 /* Which fields of a rare kind are signed, and which one is a stack id (or none: -1). */
@@ -158,26 +201,123 @@ static void decode_rare(struct event_decoder *d, struct event *ev, unsigned kind
 		fix_rare_fields(d, ev);
 }
 
+#define FAST_BYTES 40 /* no frequent record, and no load below, reaches further */
+
+static inline uint64_t low_bytes(uint64_t word, unsigned n_bytes)
+{
+	return n_bytes == 0 ? 0 : word << (64 - 8 * n_bytes) >> (64 - 8 * n_bytes);
+}
+
+static inline int64_t low_bytes_signed(uint64_t word, unsigned n_bytes)
+{
+	return n_bytes == 0 ? 0 : (int64_t)(word << (64 - 8 * n_bytes)) >> (64 - 8 * n_bytes);
+}
+
+/* The parts of a call, taken without a check of each length. */
+struct fast_call {
+	unsigned kind;
+	unsigned n_bytes; /* of the record; 0: it is not for the fast way */
+	uint64_t delta_ticks;
+	uint64_t a;
+	uint64_t size_bytes;
+	int64_t stack;
+};
+
+static ALWAYS_INLINE struct fast_call fast_short(const uint8_t *p)
+{
+	uint64_t word = load_le64(p), rest = load_le64(p + 5);
+	unsigned kind = word >> 3 & 7, width = 1 + (word >> 6 & 1);
+	unsigned size_width = kind == EVENT_FREE ? 0 : width;
+
+	if (kind == 0 || kind == EVENT_SHORT_IN_PLACE)
+		return (struct fast_call){0};
+	return (struct fast_call){
+		.kind = kind,
+		.n_bytes = 5 + size_width + width,
+		.delta_ticks = word >> 8 & 0xff,
+		.a = (word >> 16 & 0xffffff) * 16 - EVENT_SHORT_ADDR_BIAS,
+		.size_bytes = event_is_release(kind) ? 0 : low_bytes(rest, size_width),
+		.stack = low_bytes_signed(rest >> (8 * size_width), width),
+	};
+}
+
+static ALWAYS_INLINE struct fast_call fast_long(const uint8_t *p)
+{
+	static const uint8_t width8[8] = {0, 1, 2, 3, 4, 5, 6, 8};
+	static const uint8_t width4[4] = {0, 1, 2, 4};
+	unsigned head = load_le16(p);
+	unsigned time_width = head >> 4 & 7, a_width = width8[head >> 8 & 7];
+	unsigned b_width = width8[head >> 11 & 7], c_width = width4[head >> 14 & 3];
+	const uint8_t *a = p + 2 + time_width, *b = a + a_width, *c = b + b_width;
+
+	if ((head & 7) == EVENT_STACK || head & 8)
+		return (struct fast_call){0};
+	return (struct fast_call){
+		.kind = head & 7,
+		.n_bytes = (unsigned)(c - p) + c_width,
+		.delta_ticks = low_bytes(load_le64(p + 2), time_width),
+		.a = (uint64_t)low_bytes_signed(load_le64(a), a_width) << 4,
+		.size_bytes = low_bytes(load_le64(b), b_width),
+		.stack = low_bytes_signed(load_le64(c), c_width),
+	};
+}
+
+/* The way nearly all events go: a call without extras, with bytes enough behind it. False: it is
+ * something else, or not right, and nothing has changed. */
+static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret)
+{
+	const uint8_t *p = d->in.data + d->in.pos;
+	struct fast_call call;
+	uint64_t *base;
+	int64_t stack;
+
+	if (unlikely(d->is_in_place || d->in.failed || cursor_left(&d->in) < FAST_BYTES ||
+		     *p & 0x80))
+		return false;
+	call = *p & 7 ? fast_long(p) : fast_short(p);
+	stack = (int64_t)d->stack + call.stack;
+	if (unlikely(call.n_bytes == 0 || stack < 0 || stack >= d->next_stack))
+		return false;
+	base = &d->addr[event_is_release(call.kind)];
+	d->in.pos += call.n_bytes;
+	d->ticks += call.delta_ticks;
+	d->stack = (uint32_t)stack;
+	*base += call.a;
+	ret->kind = (uint8_t)call.kind;
+	ret->ticks = d->ticks;
+	ret->addr = *base;
+	ret->size_bytes = call.size_bytes;
+	ret->stack = d->stack;
+	ret->parent = 0;
+	ret->usable_extra_bytes = event_usual_usable(call.size_bytes) - call.size_bytes;
+	ret->alignment = 0;
+	return true;
+}
+
 int event_decode(struct event_decoder *d, struct event *ret)
 {
-	struct event ev = {0};
+	struct event ev;
 	size_t start = d->in.pos;
 	unsigned first;
 
+	if (likely(decode_fast(d, ret)))
+		return 1;
+	ev = (struct event){0};
 	if (d->in.failed)
 		return -1;
+	if (d->is_in_place) {
+		decode_second_half(d, ret);
+		return 1;
+	}
 	if (cursor_left(&d->in) == 0)
 		return 0;
 	first = cursor_u8(&d->in);
 	if (first & 0x80) {
 		decode_rare(d, &ev, first);
+	} else if (first & 7) {
+		decode_frequent(d, &ev, first | (unsigned)cursor_u8(&d->in) << 8);
 	} else {
-		unsigned head = first | (unsigned)cursor_u8(&d->in) << 8;
-
-		if ((head & 7) == 0)
-			d->in.failed = true;
-		else
-			decode_frequent(d, &ev, head);
+		decode_short(d, &ev, first);
 	}
 	if (d->in.failed) {
 		d->in.pos = start;

@@ -17,7 +17,7 @@ struct event_encoder {
 	uint8_t *pos;
 	uint8_t *end; /* one past the block's last byte */
 	uint64_t ticks;
-	uint64_t addr;
+	uint64_t addr[2]; /* of the last block obtained, of the last one released */
 	uint64_t code;
 	uint32_t stack;
 	uint32_t next_stack;
@@ -72,26 +72,54 @@ static inline uint8_t *event_put_extras(uint8_t *p, const struct event_call *c, 
 	return p;
 }
 
-/* Kinds 1 to 6. Time that went backwards costs a TIME record; room for two events is needed. */
-static ALWAYS_INLINE void event_put_call(struct event_encoder *e, unsigned kind,
-					 const struct event_call *c)
+/* The short form. False, and nothing is written: the call does not fit. Straight on purpose: every
+ * event of a busy program comes through here, and nearly all of them fit. */
+static ALWAYS_INLINE bool event_put_short(struct event_encoder *e, unsigned kind,
+					  const struct event_call *c)
 {
+	uint64_t *base = &e->addr[event_is_release(kind)];
 	uint64_t delta_ticks = c->ticks - e->ticks;
-	int64_t a = (int64_t)(c->addr - e->addr);
+	uint64_t a = rotate_right64(c->addr - *base + EVENT_SHORT_ADDR_BIAS, 4);
+	uint32_t s = c->stack - e->stack;
+	unsigned is_wide = (c->size_bytes > 0xff) | (s + 0x80 > 0xff);
+	uint8_t *p = e->pos;
+
+	if (unlikely(delta_ticks >> 8 | a >> 24 | (uint64_t)(s + 0x8000) >> 16 |
+		     c->size_bytes >> 16 | c->extras))
+		return false;
+	event_put_word(
+		p, kind << 3 | is_wide << 6 | delta_ticks << 8 | a << 16 | c->size_bytes << 40, 8);
+	p += kind == EVENT_FREE ? 5 : 6 + is_wide;
+	store_le16(p, (uint16_t)s);
+	e->pos = p + 1 + is_wide;
+	e->ticks = c->ticks;
+	e->stack = c->stack;
+	*base = c->addr;
+	return true;
+}
+
+/* The long form, for everything. Time that went backwards costs a TIME record. */
+static inline void event_put_long(struct event_encoder *e, unsigned kind,
+				  const struct event_call *c)
+{
+	uint64_t *base = &e->addr[event_is_release(kind)];
+	uint64_t delta_ticks = c->ticks - e->ticks;
+	int64_t a = (int64_t)(c->addr - *base);
 	int64_t s = (int64_t)c->stack - (int64_t)e->stack;
+	uint64_t size_bytes = event_is_release(kind) ? 0 : c->size_bytes;
 	unsigned extras = c->extras | (a & 15 ? EVENT_EXTRA_UNALIGNED : 0);
 	unsigned n_time, n_a, n_b, n_c;
 	uint8_t *p;
 
-	if (unlikely(delta_ticks >> 56)) {
+	if (delta_ticks >> 56) {
 		event_put_rare(e, EVENT_TIME, c->ticks, NULL, 0);
 		delta_ticks = 0;
 	}
-	if (likely(!(a & 15)))
+	if (!(a & 15))
 		a >>= 4;
 	n_time = bytes_for_unsigned(delta_ticks);
 	n_a = bytes_for_signed(a);
-	n_b = bytes_for_unsigned(c->size_bytes);
+	n_b = bytes_for_unsigned(size_bytes);
 	n_c = bytes_for_signed(s);
 	n_a += n_a == 7;
 	n_b += n_b == 7;
@@ -101,14 +129,30 @@ static ALWAYS_INLINE void event_put_call(struct event_encoder *e, unsigned kind,
 				 (n_b == 8 ? 7 : n_b) << 11 | (n_c == 4 ? 3 : n_c) << 14));
 	p = event_put_word(p + 2, delta_ticks, n_time);
 	p = event_put_word(p, (uint64_t)a, n_a);
-	p = event_put_word(p, c->size_bytes, n_b);
+	p = event_put_word(p, size_bytes, n_b);
 	p = event_put_word(p, (uint64_t)s, n_c);
-	if (unlikely(extras))
+	if (extras)
 		p = event_put_extras(p, c, extras);
 	e->pos = p;
 	e->ticks = c->ticks;
-	e->addr = c->addr;
 	e->stack = c->stack;
+	*base = c->addr;
+}
+
+/* Kinds 1 to 6, in the shortest form. Room for two events is needed. */
+static inline void event_put_call(struct event_encoder *e, unsigned kind,
+				  const struct event_call *c)
+{
+	if (!event_put_short(e, kind, c))
+		event_put_long(e, kind, c);
+}
+
+/* record is a REALLOC_BEGIN that was put by event_put_short() with the size that is asked for, and
+ * nothing was put after it: the block stayed where it was. One byte changes, so whoever reads the
+ * block meanwhile finds the one or the other. */
+static inline void event_make_in_place(uint8_t *record)
+{
+	__atomic_store_n(record, (uint8_t)(*record | EVENT_SHORT_IN_PLACE << 3), __ATOMIC_RELEASE);
 }
 
 /* Defines the next stack id: code called from parent. Returns the id. */

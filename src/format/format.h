@@ -5,7 +5,7 @@
 #include "base/units.h"
 
 #define FORMAT_VERSION_MAJOR 1
-#define FORMAT_VERSION_MINOR 0
+#define FORMAT_VERSION_MINOR 1
 #define FORMAT_FEATURES_KNOWN 0ull /* features_required bits this code understands */
 
 #define FORMAT_HEADER_BYTES 4096
@@ -40,6 +40,8 @@ enum format_chunk_type {
 	CHUNK_MAPS = 10,
 	CHUNK_NOTE = 11,
 	CHUNK_END = 12,
+	CHUNK_DROPPED = 13,
+	CHUNK_SYMBOLS = 14,
 };
 
 #define CHUNK_FLAG_LZ4 1u

@@ -109,19 +109,9 @@ static uint32_t kind_of(unsigned event_kind)
 
 /* ---- events ---- */
 
-static uint64_t on_arrival(void *user, const struct live_block *a)
+static void add_row(struct build *b, const struct live_block *a, uint32_t thread)
 {
-	struct build *b = user;
-	struct row_birth birth;
-	uint32_t thread = thread_index(b, a->thread);
-	uint64_t row = rows_count(b->rows);
-	uint64_t at_ns = timebase_ns(&b->rec->time, a->ticks);
-
-	if (unlikely(b->result < 0))
-		return row;
-	if (at_ns > b->now_ns)
-		b->now_ns = at_ns;
-	birth = (struct row_birth){
+	struct row_birth birth = {
 		.birth_ns = b->now_ns,
 		.size_bytes = a->size_bytes,
 		.addr = a->addr,
@@ -130,10 +120,21 @@ static uint64_t on_arrival(void *user, const struct live_block *a)
 		.thread = thread,
 		.extra_bytes = a->extra_bytes,
 	};
-	b->threads.thread[thread].n_allocs++;
-	b->threads.thread[thread].n_bytes += a->size_bytes;
-	b->sites.site[birth.stack].stats.extra_bytes += a->extra_bytes;
+
 	b->result = rows_add(b->rows, &birth, kind_of(a->kind) | place_flags(b, a), &b->err);
+}
+
+static uint64_t on_arrival(void *user, const struct live_block *a)
+{
+	struct build *b = user;
+	struct store_thread *t = &b->threads.thread[thread_index(b, a->thread)];
+	uint64_t row = b->n_rows++;
+
+	b->now_ns = a->at_ns;
+	t->n_allocs++;
+	t->n_bytes += a->size_bytes;
+	if (b->rows && likely(b->result == 0))
+		add_row(b, a, (uint32_t)(t - b->threads.thread));
 	return row;
 }
 
@@ -152,7 +153,7 @@ static void link_chain(struct build *b, struct live_block *a, const struct live_
 		*c = (struct store_chain){
 			.first_row = old->tag,
 			.first_size_bytes = old->size_bytes,
-			.birth_ns = timebase_ns(&b->rec->time, old->ticks),
+			.birth_ns = old->at_ns,
 			.length = 1,
 		};
 		end.chain = a->chain;
@@ -172,11 +173,13 @@ static void link_chain(struct build *b, struct live_block *a, const struct live_
 static void on_alloc(void *user, struct live_block *a, const struct live_block *old)
 {
 	struct build *b = user;
-	uint64_t at_ns = timebase_ns(&b->rec->time, a->ticks);
+	uint32_t stack = stack_number(b, a->stack);
+	uint64_t at_ns = a->at_ns;
 
 	if (unlikely(b->result < 0))
 		return;
-	sites_alloc(&b->sites, stack_number(b, a->stack), a->size_bytes, at_ns);
+	sites_alloc(&b->sites, stack, a->size_bytes, at_ns);
+	b->sites.site[stack].stats.extra_bytes += a->extra_bytes;
 	usage_alloc(&b->usage, at_ns, a->size_bytes);
 	if (b->usage.live_bytes > b->peak_bytes) {
 		b->peak_bytes = b->usage.live_bytes;
@@ -184,7 +187,7 @@ static void on_alloc(void *user, struct live_block *a, const struct live_block *
 		b->peak_ns = at_ns;
 		sites_peak(&b->sites);
 	}
-	if (old)
+	if (old && b->rows)
 		link_chain(b, a, old);
 }
 
@@ -211,43 +214,48 @@ static uint32_t end_flags(struct build *b, const struct live_block *a,
 	return flags;
 }
 
+/* What the end of a block means for its row and its chain. */
+static void end_row(struct build *b, const struct live_block *a, const struct row_end *end)
+{
+	if (a->chain) {
+		struct store_chain *c = chain_at(b, a->chain);
+
+		c->lifetime_ns = a->at_ns + end->lifetime_ns - c->birth_ns;
+	}
+	b->result = rows_set_end(b->rows, a->tag, end, &b->err);
+}
+
 static void on_free(void *user, const struct live_block *a, const struct replay_release *how)
 {
 	struct build *b = user;
-	uint64_t birth_ns = timebase_ns(&b->rec->time, a->ticks);
 	/* A block that a realloc replaces lives until the call returns: see replay.h. */
-	uint64_t end_ns =
-		how->how == REPLAY_REALLOCATED ? b->now_ns : timebase_ns(&b->rec->time, how->ticks);
+	uint64_t end_ns = how->how == REPLAY_REALLOCATED ? b->now_ns : how->at_ns;
 	uint32_t stack = stack_number(b, a->stack), free_stack = stack_number(b, how->stack);
-	uint64_t lifetime_ns = end_ns > birth_ns ? end_ns - birth_ns : 1;
-	struct row_end end;
-
-	if (unlikely(b->result < 0))
-		return;
-	end = (struct row_end){
+	uint64_t lifetime_ns = end_ns > a->at_ns ? end_ns - a->at_ns : 1;
+	struct row_end end = {
 		.lifetime_ns = 1 + lifetime_ns,
 		.free_stack = free_stack,
 		.free_thread = thread_index(b, how->thread),
 		.flags = end_flags(b, a, how),
 	};
+
+	if (unlikely(b->result < 0))
+		return;
 	sites_free(&b->sites, stack, a->size_bytes);
 	b->sites.site[stack].stats.lifetime_sum_ns += lifetime_ns;
 	b->sites.site[free_stack].stats.n_releases++;
 	b->threads.thread[end.free_thread].n_frees++;
 	usage_free(&b->usage, end_ns, a->size_bytes);
-	if (a->chain) {
-		struct store_chain *c = chain_at(b, a->chain);
-
-		c->lifetime_ns = 1 + birth_ns + lifetime_ns - c->birth_ns;
-	}
-	b->result = rows_set_end(b->rows, a->tag, &end, &b->err);
+	if (b->rows)
+		end_row(b, a, &end);
 }
 
 static void on_soon(void *user, const struct live_block *a)
 {
 	struct build *b = user;
 
-	rows_prefetch(b->rows, a->tag);
+	if (b->rows)
+		rows_prefetch(b->rows, a->tag);
 	if (a->stack < b->sites.n_nodes)
 		__builtin_prefetch(&b->sites.site[b->sites.of_node[a->stack]], 1);
 }
@@ -302,7 +310,7 @@ static void count_leaks(struct build *b, const struct live *live)
 		s->n_leaked++;
 		s->leaked_bytes += a->size_bytes;
 		s->leaked_extra_bytes += a->extra_bytes;
-		usage_leaked(&b->usage, timebase_ns(&b->rec->time, a->ticks), a->size_bytes);
+		usage_leaked(&b->usage, a->at_ns, a->size_bytes);
 	}
 }
 
@@ -318,7 +326,8 @@ static int on_end(void *user, const struct stacks *stacks, const struct live *li
 	if (r == 0) {
 		usage_finish(&b->usage, o.duration_ns);
 		count_leaks(b, live);
-		r = rows_finish(b->rows, err);
+		if (b->rows)
+			r = rows_finish(b->rows, err);
 	}
 	if (r == 0)
 		r = build_put_tables(b, stacks, &o, err);
@@ -362,7 +371,7 @@ static int build_init(struct build *b, const char *store_path, const char *temp_
 
 	if (r == 0)
 		r = store_writer_create(store_path, &identity, &b->writer, err);
-	if (r == 0)
+	if (r == 0 && !(b->options && b->options->without_rows))
 		r = rows_create(b->writer, temp_folder, &b->rows, err);
 	if (r == 0)
 		r = spill_create(temp_folder, CHAINS_BUDGET_BYTES, &b->chains, err);
@@ -414,11 +423,12 @@ int build_store(struct recording *r, const char *store_path, const struct build_
 
 		b->rec = r;
 		b->options = o;
+		callbacks.temp_folder = folder;
 		n = build_init(b, store_path, folder, err);
 		if (n == 0)
 			n = replay_run(r, &callbacks, &totals, err);
 		if (n == 0)
-			n = store_writer_commit(b->writer, rows_count(b->rows), err);
+			n = store_writer_commit(b->writer, b->rows ? b->n_rows : 0, err);
 		build_fini(b);
 	}
 	free(b);

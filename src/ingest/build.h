@@ -11,6 +11,9 @@
 #include "ingest/recording.h"
 
 struct build_options {
+	/* Only the tables: enough for reports on the whole recording, faster, and small. The store has
+	 * no rows then (store_n_rows() is 0 although store_facts.n_rows is not). */
+	bool without_rows;
 	const char *temp_folder; /* for what does not fit into memory; NULL: the store's folder */
 	/* Called now and then; less than 0 ends the work with -ERR_CANCELLED. May be NULL. */
 	int (*on_progress)(void *user, uint64_t n_done, uint64_t n_total);

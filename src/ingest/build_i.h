@@ -25,7 +25,8 @@ struct build {
 	const struct build_options *options;
 	const char *temp_folder;
 	struct store_writer *writer;
-	struct rows *rows;
+	struct rows *rows; /* NULL: without rows */
+	uint64_t n_rows;
 	struct sites sites;
 	struct usage usage;
 	struct build_threads threads;

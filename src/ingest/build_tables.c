@@ -343,7 +343,7 @@ static void set_totals(struct store_facts *f, const struct build *b, const struc
 {
 	const struct replay_totals *from = &o->totals;
 
-	f->n_rows = rows_count(b->rows);
+	f->n_rows = b->n_rows;
 	f->n_events = from->events;
 	f->n_allocations = from->allocations;
 	f->n_reallocations = from->reallocations;

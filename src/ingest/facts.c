@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "format/field.h"
+#include "ingest/dropped_chunk.h"
 #include "util/vec.h"
 
 /* Where the value of a tag goes. */
@@ -290,4 +291,24 @@ void facts_fini(struct facts *f)
 	map_fini(&f->thread_at);
 	map_fini(&f->embedded_at);
 	*f = (struct facts){0};
+}
+
+static void on_summary(void *user, const struct dropped_summary *s)
+{
+	struct facts_dropped *d = user;
+
+	d->has_threshold = s->has_threshold && (d->n_runs == 0 || d->has_threshold);
+	d->n_runs++;
+	if (s->threshold_ns > d->threshold_ns)
+		d->threshold_ns = s->threshold_ns;
+	d->n_allocations += s->n_allocations;
+	d->n_bytes += s->n_bytes;
+	d->n_events += s->n_events;
+}
+
+int facts_add_dropped(struct facts *f, const uint8_t *data, size_t len, struct err *err)
+{
+	const struct dropped_callbacks callbacks = {.user = &f->dropped, .on_summary = on_summary};
+
+	return dropped_chunk_decode(data, len, &callbacks, err);
 }

@@ -88,9 +88,20 @@ struct facts_end {
 	uint64_t status;
 };
 
+/* What tools left out, over all DROPPED chunks (ingest/dropped_chunk.h). */
+struct facts_dropped {
+	uint64_t n_runs; /* of tools; 0: nothing was left out */
+	bool has_threshold; /* in all of them */
+	uint64_t threshold_ns; /* the greatest */
+	uint64_t n_allocations;
+	uint64_t n_bytes;
+	uint64_t n_events;
+};
+
 struct facts {
 	struct facts_process process;
 	struct facts_end end;
+	struct facts_dropped dropped;
 	struct facts_module *module;
 	size_t n_modules, cap_modules;
 	struct facts_thread *thread; /* one per number, in order of first mention */
@@ -104,6 +115,7 @@ struct facts {
 	struct map thread_at; /* number -> index in thread */
 	struct map embedded_at; /* id -> index in embedded */
 	uint64_t n_maps; /* MAPS chunks */
+	uint64_t n_symbols; /* SYMBOLS chunks */
 	struct facts_text maps; /* the text of the last one: see proc_maps.h */
 	uint64_t n_unknown_chunks; /* of types this version does not know */
 };
@@ -117,6 +129,9 @@ int facts_add(struct facts *f, enum format_chunk_type type, const uint8_t *paylo
 
 /* Takes in the head of a FILE_DATA chunk (16 bytes) whose content is n_bytes long. */
 void facts_add_file_data(struct facts *f, const uint8_t *head, uint64_t n_bytes);
+
+/* Takes in the payload of a DROPPED chunk, decompressed. ERR_FORMAT as above. */
+int facts_add_dropped(struct facts *f, const uint8_t *data, size_t len, struct err *err);
 
 /* NULL when the number was never mentioned. */
 const struct facts_thread *facts_find_thread(const struct facts *f, uint64_t number);

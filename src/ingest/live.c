@@ -1,19 +1,21 @@
 /* ingest/live.c - see live.h. */
 #include "ingest/live.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/units.h"
+#include "util/rss.h"
+#include "util/temp_file.h"
 
 #define FIRST_SLOTS 4096
 #define HUGE_PAGE_BYTES (2 * MIB)
+#define ADDS_PER_LOOK 8192 /* each may bring in two pages: 64 MiB at most */
 
 void live_fini(struct live *l)
 {
-	free(l->key);
-	free(l->block);
+	spill_destroy(l->key_memory);
+	spill_destroy(l->block_memory);
 	*l = (struct live){0};
 }
 
@@ -28,29 +30,41 @@ static inline size_t find_slot(const struct live *l, uint64_t addr)
 }
 
 /* Zeroed memory, in huge pages where that is possible: it is accessed at random. */
-static void *make_array(size_t n_bytes)
+static int make_array(const struct live *l, size_t item_bytes, size_t n_slots, struct spill **ret,
+		      struct err *err)
 {
-	size_t align = n_bytes >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES : sizeof(struct live_block);
-	void *memory = aligned_alloc(align, n_bytes);
+	size_t budget = l->budget_bytes ? l->budget_bytes : LIVE_BUDGET_BYTES;
+	size_t share = budget / (sizeof(uint64_t) + sizeof(struct live_block)) * item_bytes;
+	int r = spill_create(l->folder ? l->folder : temp_file_folder(), share, ret, err);
 
-	if (!memory)
-		return NULL;
-	if (n_bytes >= HUGE_PAGE_BYTES)
-		madvise(memory, n_bytes, MADV_HUGEPAGE);
-	return memset(memory, 0, n_bytes);
+	if (r == 0)
+		r = spill_resize(*ret, n_slots * item_bytes, err);
+	if (r < 0)
+		return r;
+	if (!spill_is_file(*ret) && n_slots * item_bytes >= HUGE_PAGE_BYTES)
+		madvise(spill_data(*ret), n_slots * item_bytes, MADV_HUGEPAGE);
+	return 0;
 }
 
 static int grow(struct live *l, struct err *err)
 {
-	struct live bigger = {.n_slots = l->n_slots ? l->n_slots * 2 : FIRST_SLOTS, .n = l->n};
+	struct live bigger = {
+		.n_slots = l->n_slots ? l->n_slots * 2 : FIRST_SLOTS,
+		.n = l->n,
+		.folder = l->folder,
+		.budget_bytes = l->budget_bytes,
+	};
+	int r = make_array(l, sizeof(*l->key), bigger.n_slots, &bigger.key_memory, err);
 
-	bigger.key = make_array(bigger.n_slots * sizeof(*bigger.key));
-	bigger.block = make_array(bigger.n_slots * sizeof(*bigger.block));
-	if (!bigger.key || !bigger.block) {
-		free(bigger.key);
-		free(bigger.block);
-		return err_set_memory(err, bigger.n_slots * sizeof(*bigger.block));
+	if (r == 0)
+		r = make_array(l, sizeof(*l->block), bigger.n_slots, &bigger.block_memory, err);
+	if (r < 0) {
+		live_fini(&bigger);
+		return r;
 	}
+	bigger.key = spill_data(bigger.key_memory);
+	bigger.block = spill_data(bigger.block_memory);
+	bigger.is_file = spill_is_file(bigger.block_memory);
 	bigger.shift = 64 - (unsigned)__builtin_ctzll(bigger.n_slots);
 	for (size_t i = 0; i < l->n_slots; i++) {
 		size_t to;
@@ -60,15 +74,27 @@ static int grow(struct live *l, struct err *err)
 		to = find_slot(&bigger, l->key[i]);
 		bigger.key[to] = l->key[i];
 		bigger.block[to] = l->block[i];
+		if (bigger.is_file && i % ADDS_PER_LOOK == 0)
+			live_trim(&bigger);
 	}
-	free(l->key);
-	free(l->block);
+	live_fini(l);
 	*l = bigger;
 	return 0;
 }
 
+void live_trim(struct live *l)
+{
+	l->n_since_look = 0;
+	if (rss_bytes() < LIVE_RESIDENT_BYTES)
+		return;
+	spill_trim(l->key_memory);
+	spill_trim(l->block_memory);
+}
+
 int live_reserve(struct live *l, struct err *err)
 {
+	if (unlikely(l->is_file) && ++l->n_since_look == ADDS_PER_LOOK)
+		live_trim(l);
 	if (likely(l->n < l->n_slots / 8 * 5))
 		return 0;
 	return grow(l, err);

@@ -7,13 +7,18 @@
 #ifndef INGEST_LIVE_H
 #define INGEST_LIVE_H
 
-#include "util/err.h"
+#include "util/spill.h"
+
+/* What the table may take of memory. Beyond it lies in a temporary file, and is taken out of
+ * memory whenever the process has more than LIVE_RESIDENT_BYTES there. */
+#define LIVE_BUDGET_BYTES (160u << 20)
+#define LIVE_RESIDENT_BYTES (320u << 20)
 
 /* An allocation: what its event told, and where it stands in the order of its thread. */
 struct live_block {
 	uint64_t addr; /* never 0 */
 	uint64_t size_bytes; /* requested */
-	uint64_t ticks;
+	uint64_t at_ns; /* of the call, since the start */
 	uint64_t ordinal; /* of this thread's allocations and reallocations, from 0 */
 	uint64_t tag; /* the user's, see replay.h */
 	uint64_t chain; /* likewise; 0 at first */
@@ -31,10 +36,19 @@ struct live {
 	size_t n_slots; /* 0 or a power of two */
 	unsigned shift; /* 64 - log2(n_slots) */
 	size_t n; /* at most 5/8 of n_slots */
+	const char *folder; /* for the temporary file, borrowed; NULL: temp_file_folder() */
+	size_t budget_bytes; /* 0: LIVE_BUDGET_BYTES */
+	struct spill *key_memory;
+	struct spill *block_memory;
+	uint32_t n_since_look; /* additions since the size of the process was looked at */
+	bool is_file;
 };
 
-/* A zeroed struct live is empty. */
+/* A zeroed struct live is empty; folder and budget_bytes may be set. */
 void live_fini(struct live *l);
+
+/* Takes a table that lies in a file out of memory if the process has much there. */
+void live_trim(struct live *l);
 
 /* Makes room so that the next live_add() cannot fail. */
 int live_reserve(struct live *l, struct err *err);

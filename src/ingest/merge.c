@@ -134,6 +134,7 @@ static void report_malformed(struct merge *m, const struct merge_lane *l)
 {
 	const struct block_ref *b = &m->rec->block[l->block];
 
+	m->rec->n_bad_blocks++;
 	damage_add(&m->rec->damage, b->offset, b->raw_bytes - l->decoder.in.pos,
 		   "malformed event at byte %zu of block %u of thread %u", l->decoder.in.pos,
 		   b->lane_index, b->thread);

@@ -84,7 +84,7 @@ static void set_times(struct overview *o, const struct recording *r)
 		last = max_u64(last, r->facts.sample[i].ticks);
 	o->has_duration = timebase_is_known(&r->time);
 	o->duration_ns = timebase_ns(&r->time, last);
-	o->peak_at_ns = o->totals.peak_bytes ? timebase_ns(&r->time, o->totals.peak_ticks) : 0;
+	o->peak_at_ns = o->totals.peak_bytes ? o->totals.peak_ns : 0;
 }
 
 static void set_end(struct overview *o, const struct recording *r)

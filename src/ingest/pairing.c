@@ -50,7 +50,7 @@ static void account_alloc(struct pairing *p, struct live_block *block, const str
 	t->live_bytes += block->size_bytes;
 	if (t->live_bytes > t->peak_bytes) {
 		t->peak_bytes = t->live_bytes;
-		t->peak_ticks = block->ticks;
+		t->peak_ns = block->at_ns;
 	}
 	if (p->callbacks->on_alloc)
 		p->callbacks->on_alloc(p->callbacks->user, block, old);
@@ -103,7 +103,7 @@ static void remove_pending(struct pairing *p, size_t i)
 	else
 		memmove(&p->pending[i], &p->pending[i + 1],
 			(p->n_pending - i) * sizeof(*p->pending));
-	p->next_deadline = p->n_pending ? p->pending[0].deadline_ticks : UINT64_MAX;
+	p->next_deadline = p->n_pending ? p->pending[0].deadline_ns : UINT64_MAX;
 }
 
 /* Does another event of the same lane and address wait before this one? Then it is not its turn. */
@@ -196,7 +196,7 @@ static int give_up_oldest(struct pairing *p, struct err *err)
 	struct pairing_op op = p->pending[0];
 	struct replay_release replaced = {
 		.how = REPLAY_REPLACED,
-		.ticks = op.block.ticks,
+		.at_ns = op.block.at_ns,
 		.thread = op.block.thread,
 		.stack = op.block.stack,
 	};
@@ -237,28 +237,28 @@ static int hold_back(struct pairing *p, struct pairing_op *op, struct err *err)
 		if (r < 0)
 			return r;
 	}
-	op->deadline_ticks = p->now_ticks + p->window_ticks;
-	if (op->deadline_ticks < p->now_ticks)
-		op->deadline_ticks = UINT64_MAX - 1;
+	op->deadline_ns = p->now_ns + p->window_ns;
+	if (op->deadline_ns < p->now_ns)
+		op->deadline_ns = UINT64_MAX - 1;
 	if (p->pending + p->n_pending == p->pending_memory + 2 * PAIRING_MAX_PENDING) {
 		memcpy(p->pending_memory, p->pending, p->n_pending * sizeof(*p->pending));
 		p->pending = p->pending_memory;
 	}
 	p->pending[p->n_pending++] = *op;
 	p->bucket[bucket_of(op->block.addr)]++;
-	p->next_deadline = p->pending[0].deadline_ticks;
+	p->next_deadline = p->pending[0].deadline_ns;
 	r = settle(p, op->block.addr, true, err);
 	if (r == 0 && p->n_pending > 0)
 		p->pending[p->n_pending - 1].is_waiting = true;
 	return r;
 }
 
-int pairing_advance(struct pairing *p, uint64_t order_ticks, struct err *err)
+int pairing_advance(struct pairing *p, uint64_t at_ns, struct err *err)
 {
 	int r = 0;
 
-	p->now_ticks = order_ticks;
-	while (r == 0 && unlikely(p->next_deadline < order_ticks))
+	p->now_ns = at_ns;
+	while (r == 0 && unlikely(p->next_deadline < at_ns))
 		r = give_up_oldest(p, err);
 	return r;
 }
@@ -437,7 +437,7 @@ int pairing_realloc_cancel(struct pairing *p, uint32_t lane, struct err *err)
 		return r;
 	if (!live_add(&p->live, &open.block)) {
 		p->totals->duplicate_allocations++;
-		replaced.ticks = p->now_ticks;
+		replaced.at_ns = p->now_ns;
 		replaced.thread = open.release.thread;
 		account_end(p, &open.block, &replaced);
 	}

@@ -15,7 +15,7 @@ struct pairing_op {
 	struct live_block block; /* an allocation; of a release only addr counts */
 	struct live_block old; /* REALLOC_END: the block it replaces */
 	struct replay_release release;
-	uint64_t deadline_ticks;
+	uint64_t deadline_ns;
 	uint32_t lane;
 	uint32_t open; /* REALLOC_BEGIN: index in the lane's open reallocs */
 	bool is_alloc;
@@ -50,8 +50,8 @@ struct pairing {
 	struct pairing_op *pending_memory; /* twice as much, in which they move up */
 	size_t n_pending;
 	uint64_t next_deadline; /* of the oldest; UINT64_MAX when there is none */
-	uint64_t window_ticks;
-	uint64_t now_ticks; /* order_ticks of the event at hand */
+	uint64_t window_ns;
+	uint64_t now_ns; /* time of the event at hand */
 	uint16_t bucket[PAIRING_N_BUCKETS]; /* pending events per hash of address */
 	bool is_unknown_expected; /* frees of blocks we never saw are no surprise */
 	struct pairing_lane *lane;
@@ -65,7 +65,7 @@ int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals
 void pairing_fini(struct pairing *p);
 
 /* Time goes on: settles what has waited long enough. Before each event. */
-int pairing_advance(struct pairing *p, uint64_t order_ticks, struct err *err);
+int pairing_advance(struct pairing *p, uint64_t at_ns, struct err *err);
 
 int pairing_alloc(struct pairing *p, uint32_t lane, const struct live_block *block,
 		  struct err *err);

@@ -2,24 +2,22 @@
 #include "ingest/recording.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/block.h"
 #include "format/checksum.h"
 #include "format/compress.h"
+#include "ingest/chunk_unpack.h"
 #include "ingest/foreign.h"
 #include "ingest/recording_i.h"
 #include "util/vec.h"
 
-#define FILE_DATA_HEAD_BYTES 16
-#define MAPS_HEAD_BYTES 8
-#define MAPS_MAX_BYTES (64u << 20)
-
 int recording_read_scratch(struct recording *r, uint64_t offset, size_t len, struct err *err)
 {
 	size_t n_read = 0;
-	int n = vec_reserve(&r->scratch, &r->cap_scratch, len, 1, err);
+	int n = vec_reserve(&r->scratch, &r->cap_scratch, len + 1, 1, err); /* never NULL */
 
 	if (n < 0)
 		return n;
@@ -84,36 +82,48 @@ static int read_header_page(struct recording *r, struct err *err)
 
 static const char *chunk_name(unsigned type)
 {
-	static const char *const name[] = {"?",      "PAD",  "AREA",      "EVENTS", "PROCESS",
-					   "MODULE", "FILE", "FILE_DATA", "THREAD", "SAMPLE",
-					   "MAPS",   "NOTE", "END"};
+	static const char *const name[] = {"?",      "PAD",  "AREA",      "EVENTS",  "PROCESS",
+					   "MODULE", "FILE", "FILE_DATA", "THREAD",  "SAMPLE",
+					   "MAPS",   "NOTE", "END",       "DROPPED", "SYMBOLS"};
 
 	return type < ARRAY_LEN(name) ? name[type] : "unknown";
+}
+
+/* The payload is in r->scratch. */
+static int take_dropped(struct recording *r, const struct chunk_place *p, struct err *err)
+{
+	struct chunk_unpacked u = {0};
+	int n = chunk_unpack(&p->header, r->scratch, 0, &u, err);
+
+	if (n == 0)
+		n = facts_add_dropped(&r->facts, u.data, u.len, err);
+	free(u.buf);
+	if (n != -ERR_FORMAT)
+		return n;
+	damage_add(&r->damage, p->offset, chunk_total_bytes(&p->header),
+		   "DROPPED chunk: malformed");
+	return 0;
 }
 
 /* Keeps the newest memory map. */
 static int take_maps(struct recording *r, const struct chunk_header *h, struct err *err)
 {
-	size_t len = h->flags & CHUNK_FLAG_LZ4 ? h->raw_bytes : h->stored_bytes - MAPS_HEAD_BYTES;
-	const uint8_t *from = r->scratch + MAPS_HEAD_BYTES;
+	struct chunk_unpacked u = {0};
 	char *text;
+	int n = chunk_unpack(h, r->scratch, CHUNK_UNPACK_MAPS_HEAD, &u, err);
 
 	r->facts.n_maps++;
-	if (h->stored_bytes < MAPS_HEAD_BYTES || len > MAPS_MAX_BYTES)
-		return 0;
-	text = malloc(len + 1);
-	if (!text)
-		return err_set_memory(err, len + 1);
-	if (!(h->flags & CHUNK_FLAG_LZ4)) {
-		memcpy(text, from, len);
-	} else if (!decompress_block(from, h->stored_bytes - MAPS_HEAD_BYTES, text, len)) {
-		free(text);
-		return 0;
+	if (n < 0)
+		return n == -ERR_FORMAT ? 0 : n;
+	text = malloc(u.len + 1);
+	if (text) {
+		memcpy(text, u.data, u.len);
+		text[u.len] = 0;
+		free(r->facts.maps.bytes);
+		r->facts.maps = (struct facts_text){text, u.len};
 	}
-	text[len] = 0;
-	free(r->facts.maps.bytes);
-	r->facts.maps = (struct facts_text){text, len};
-	return 0;
+	free(u.buf);
+	return text ? 0 : err_set_memory(err, u.len + 1);
 }
 
 /* Chunks that are looked at when the recording is opened: all but AREA and EVENTS. */
@@ -130,14 +140,21 @@ static int take_chunk(struct recording *r, const struct chunk_place *p, struct e
 			   "%s chunk with a bad checksum", chunk_name(h->type));
 		return 0;
 	}
+	if (h->type == CHUNK_DROPPED)
+		return take_dropped(r, p, err);
+	if (h->type == CHUNK_SYMBOLS) {
+		r->facts.n_symbols++;
+		return 0;
+	}
 	if (h->type == CHUNK_MAPS)
 		return take_maps(r, h, err);
 	if (h->type == CHUNK_FILE_DATA) {
-		if (h->stored_bytes >= FILE_DATA_HEAD_BYTES)
+		if (h->stored_bytes >= CHUNK_UNPACK_FILE_DATA_HEAD)
 			facts_add_file_data(&r->facts, r->scratch,
 					    h->flags & CHUNK_FLAG_LZ4
 						    ? h->raw_bytes
-						    : h->stored_bytes - FILE_DATA_HEAD_BYTES);
+						    : h->stored_bytes -
+							      CHUNK_UNPACK_FILE_DATA_HEAD);
 		return 0;
 	}
 	n = facts_add(&r->facts, h->type, r->scratch, h->stored_bytes, err);
@@ -170,7 +187,7 @@ static int handle_chunk(struct recording *r, const struct chunk_place *p, struct
 	case CHUNK_EVENTS:
 		return block_index_add_events(r, p, err);
 	default:
-		if (p->header.type > CHUNK_END) {
+		if (p->header.type > CHUNK_SYMBOLS) {
 			r->facts.n_unknown_chunks++;
 			return 0;
 		}
@@ -189,6 +206,8 @@ static int walk_to_end(struct recording *r, struct chunk_reader *walk, struct er
 	int n;
 
 	while ((n = chunk_reader_next(walk, &place, err)) > 0) {
+		if (r->progress)
+			progress_set(r->progress, place.offset);
 		n = handle_chunk(r, &place, err);
 		if (n < 0)
 			break;
@@ -238,6 +257,22 @@ static void set_time(struct recording *r)
 		timebase_add(&r->time, r->facts.sample[i].ticks, r->facts.sample[i].monotonic_ns);
 }
 
+/* Reads everything but the events, and shows how far it is. */
+static int read_chunks(struct recording *r, const char *path, struct err *err)
+{
+	struct progress progress;
+	char label[PROGRESS_LABEL_BYTES];
+	int n;
+
+	snprintf(label, sizeof(label), "opening %s", path);
+	progress_start(&progress, label, r->file.size_bytes, PROGRESS_BYTES);
+	r->progress = &progress;
+	n = walk_chunks(r, err);
+	r->progress = NULL;
+	progress_end(&progress);
+	return n;
+}
+
 int recording_open(const char *path, struct recording **ret, struct err *err)
 {
 	struct recording *r = calloc(1, sizeof(*r));
@@ -251,7 +286,7 @@ int recording_open(const char *path, struct recording **ret, struct err *err)
 	if (n == 0)
 		n = read_header_page(r, err);
 	if (n == 0)
-		n = walk_chunks(r, err);
+		n = read_chunks(r, path, err);
 	if (n == 0)
 		n = block_index_finish(r, err);
 	if (n < 0) {
@@ -286,6 +321,8 @@ int recording_load_block(struct recording *r, const struct block_ref *b, uint8_t
 	int n;
 
 	*len = b->raw_bytes;
+	if (r->progress)
+		progress_add(r->progress, b->stored_bytes);
 	if (b->copy) {
 		memcpy(out, b->copy, b->raw_bytes);
 		return 1;
@@ -305,6 +342,7 @@ int recording_load_block(struct recording *r, const struct block_ref *b, uint8_t
 		problem = "EVENTS chunk that cannot be decompressed";
 	if (!problem)
 		return 1;
+	r->n_bad_blocks++;
 	damage_add(&r->damage, b->offset, b->stored_bytes,
 		   "%s (thread %" PRIu32 ", block %" PRIu32 ")", problem, b->thread, b->lane_index);
 	return 0;

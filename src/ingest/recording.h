@@ -16,6 +16,7 @@
 #include "ingest/facts.h"
 #include "ingest/timebase.h"
 #include "util/file.h"
+#include "util/progress.h"
 
 /* One block of events. */
 struct block_ref {
@@ -68,10 +69,15 @@ struct recording {
 	size_t n_lanes;
 	size_t cap_lanes;
 	uint64_t n_missing_blocks; /* gaps in lane_index */
+	uint64_t
+		n_bad_blocks; /* that could not be decoded (to their end), each time it was tried */
 	uint64_t n_duplicate_blocks; /* seen in an AREA and again as a chunk */
 	uint64_t event_bytes; /* stored bytes of EVENTS chunks plus used bytes of AREA blocks */
 	uint64_t unfinished_bytes; /* of a chunk that was being written */
 	uint64_t horizon_ticks; /* later events are left out: see area_read.c; UINT64_MAX: none */
+
+	struct progress *progress; /* borrowed, or NULL: is told of the bytes of each block read,
+				    * out of event_bytes for one run through all events */
 
 	struct area_place *area; /* while opening */
 	size_t n_areas, cap_areas, n_areas_read;

@@ -50,7 +50,8 @@ static int replay_init(struct replay *p, struct recording *r, const struct repla
 			n_threads++;
 		p->lane_thread[i] = n_threads;
 	}
-	p->pairing.window_ticks = timebase_ticks(&r->time, REPLAY_WINDOW_NS);
+	p->pairing.live.folder = p->callbacks.temp_folder;
+	p->pairing.window_ns = REPLAY_WINDOW_NS;
 	p->pairing.is_unknown_expected =
 		(r->header.flags & FORMAT_LATE_START) || r->facts.process.parent_pid != 0;
 	return stream_create(r, &p->stream, err);
@@ -70,7 +71,7 @@ static void make_block(struct replay *p, const struct stream_call *c, struct liv
 	*ret = (struct live_block){
 		.addr = c->addr,
 		.size_bytes = c->size_bytes,
-		.ticks = c->order_ticks,
+		.at_ns = c->at_ns,
 		.ordinal = p->thread[p->lane_thread[c->lane]].n_allocs++,
 		.thread = p->rec->lane[c->lane].thread,
 		.stack = c->stack,
@@ -99,7 +100,7 @@ static void make_release(struct replay *p, const struct stream_call *c, struct r
 
 	*ret = (struct replay_release){
 		.how = REPLAY_FREED,
-		.ticks = c->order_ticks,
+		.at_ns = c->at_ns,
 		.ordinal = t->n_releases++,
 		.n_allocs = t->n_allocs,
 		.thread = p->rec->lane[c->lane].thread,
@@ -251,7 +252,7 @@ static int replay_batch(struct replay *p, const struct stream_batch *b, struct e
 		if (unlikely(c->is_after_gap))
 			n = pairing_gap(&p->pairing, c->lane, err);
 		if (n >= 0)
-			n = pairing_advance(&p->pairing, c->order_ticks, err);
+			n = pairing_advance(&p->pairing, c->at_ns, err);
 		if (n >= 0)
 			n = on_call(p, c, c->kind & EVENT_RARE ? &b->rare[c->size_bytes] : NULL,
 				    err);

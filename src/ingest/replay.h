@@ -40,7 +40,7 @@ enum replay_end {
 /* How an allocation ended. */
 struct replay_release {
 	enum replay_end how;
-	uint64_t ticks;
+	uint64_t at_ns;
 	uint64_t ordinal; /* of this thread's releases, from 0 */
 	uint64_t n_allocs; /* of this thread so far: block.ordinal + 1 means none in between */
 	uint32_t thread;
@@ -52,8 +52,9 @@ struct replay_totals;
 /* Each may be NULL. The structs pointed to are good during the call. */
 struct replay_callbacks {
 	void *user;
+	const char *temp_folder; /* for many live blocks; NULL: temp_file_folder() */
 	/* An allocation as it comes along in its lane, before it is paired: all of one thread come
-	 * in the program's order here, and a->ticks never goes back. The result becomes its tag. */
+	 * in the program's order here, and a->at_ns never goes back. The result becomes its tag. */
 	uint64_t (*on_arrival)(void *user, const struct live_block *a);
 	/* old: the block that a realloc() replaced by this one, if that is known; else NULL. The
 	 * user may set a->chain. */
@@ -79,7 +80,7 @@ struct replay_totals {
 	uint64_t live_count; /* now, or at the end */
 	uint64_t live_bytes;
 	uint64_t peak_bytes; /* greatest live_bytes ... */
-	uint64_t peak_ticks; /* ... and when it was first reached */
+	uint64_t peak_ns; /* ... and when it was first reached */
 	uint64_t unknown_frees; /* releases of blocks that were never seen */
 	uint64_t
 		untracked_frees; /* the same where it had to be expected: late start, pause, fork */

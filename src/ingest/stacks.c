@@ -26,7 +26,9 @@ struct stacks {
 	struct module_map *modules;
 	struct stack_node *node;
 	size_t n_nodes, cap_nodes;
-	uint32_t *slot; /* hash table of node numbers + 1; 0 is empty */
+	uint8_t *mark; /* by node: STACKS_END_MASK and so on; small, because every event reads it */
+	size_t cap_marks;
+	uint64_t *slot; /* hash table: node number + 1, above it half of the hash; 0 is empty */
 	size_t n_slots; /* a power of two */
 	struct lane_ids *lane;
 	size_t n_lanes;
@@ -50,12 +52,16 @@ static bool is_same(const struct stack_node *a, const struct stack_node *b)
 	return a->kind != STACK_NODE_END || a->end == b->end;
 }
 
-static uint32_t *find_slot(const struct stacks *s, const struct stack_node *n)
+/* The half of the hash that is kept spares looking at most nodes that are not the one. */
+static uint64_t *find_slot(const struct stacks *s, const struct stack_node *n, uint64_t hash)
 {
-	size_t i = hash_node(n) & (s->n_slots - 1);
+	size_t i = hash & (s->n_slots - 1);
 
-	while (s->slot[i] && !is_same(&s->node[s->slot[i] - 1], n))
-		i = (i + 1) & (s->n_slots - 1);
+	for (; s->slot[i]; i = (i + 1) & (s->n_slots - 1)) {
+		if (s->slot[i] >> 32 == hash >> 32 &&
+		    is_same(&s->node[(uint32_t)s->slot[i] - 1], n))
+			break;
+	}
 	return &s->slot[i];
 }
 
@@ -67,9 +73,14 @@ static void make_comparable(struct stack_node *n, uint64_t *addr)
 		n->addr = 0;
 }
 
+static uint64_t slot_value(uint64_t hash, size_t node)
+{
+	return (hash >> 32 << 32) | (node + 1);
+}
+
 static int grow_slots(struct stacks *s, struct err *err)
 {
-	uint32_t *old = s->slot;
+	uint64_t *old = s->slot;
 	size_t n_slots = s->n_slots ? s->n_slots * 2 : FIRST_SLOTS;
 
 	s->slot = calloc(n_slots, sizeof(*s->slot));
@@ -80,10 +91,11 @@ static int grow_slots(struct stacks *s, struct err *err)
 	s->n_slots = n_slots;
 	for (size_t i = 0; i < s->n_nodes; i++) {
 		struct stack_node n = s->node[i];
-		uint64_t addr;
+		uint64_t addr, hash;
 
 		make_comparable(&n, &addr);
-		*find_slot(s, &n) = (uint32_t)i + 1;
+		hash = hash_node(&n);
+		*find_slot(s, &n, hash) = slot_value(hash, i);
 	}
 	free(old);
 	return 0;
@@ -93,8 +105,7 @@ static int grow_slots(struct stacks *s, struct err *err)
 static int intern(struct stacks *s, struct stack_node n, uint32_t *ret, struct err *err)
 {
 	const struct stack_node *parent;
-	uint32_t *slot;
-	uint64_t addr;
+	uint64_t *slot, addr, hash;
 	int r;
 
 	if (s->n_nodes + 1 > s->n_slots / 4 * 3) {
@@ -103,14 +114,17 @@ static int intern(struct stacks *s, struct stack_node n, uint32_t *ret, struct e
 			return r;
 	}
 	make_comparable(&n, &addr);
-	slot = find_slot(s, &n);
+	hash = hash_node(&n);
+	slot = find_slot(s, &n, hash);
 	if (*slot) {
-		*ret = *slot - 1;
+		*ret = (uint32_t)*slot - 1;
 		return 0;
 	}
 	if (s->n_nodes >= UINT32_MAX - 1)
 		return err_set(err, ERR_LIMIT, "more than %zu different stacks", s->n_nodes);
 	r = vec_reserve(&s->node, &s->cap_nodes, s->n_nodes + 1, sizeof(*s->node), err);
+	if (r == 0)
+		r = vec_reserve(&s->mark, &s->cap_marks, s->n_nodes + 1, 1, err);
 	if (r < 0)
 		return r;
 	n.addr = addr;
@@ -121,9 +135,10 @@ static int intern(struct stacks *s, struct stack_node n, uint32_t *ret, struct e
 		n.has_guess = n.kind == STACK_NODE_GUESS || parent->has_guess;
 		n.n_frames = parent->n_frames + (n.kind == STACK_NODE_FRAME);
 	}
-	s->node[s->n_nodes++] = n;
-	*slot = (uint32_t)s->n_nodes;
-	*ret = *slot - 1;
+	*slot = slot_value(hash, s->n_nodes);
+	s->mark[s->n_nodes] = (uint8_t)(n.end | (n.has_guess ? STACKS_GUESS_MARK : 0));
+	s->node[s->n_nodes] = n;
+	*ret = (uint32_t)s->n_nodes++;
 	return 0;
 }
 
@@ -167,6 +182,7 @@ void stacks_destroy(struct stacks *s)
 	free(s->lane);
 	free(s->node);
 	free(s->slot);
+	free(s->mark);
 	module_map_destroy(s->modules);
 	free(s);
 }
@@ -223,6 +239,29 @@ int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint3
 	return r < 0 ? r : set_id(&s->lane[lane], ev->stack, node, err);
 }
 
+void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id)
+{
+	struct lane_ids *l = &s->lane[lane];
+	size_t n_kept = 0;
+
+	for (size_t k = 0; k < l->n_runs; k++) {
+		struct id_run *run = &l->run[k];
+		uint64_t n_gone = first_id > run->first_id ? first_id - run->first_id : 0;
+
+		if (n_gone >= run->n && k + 1 < l->n_runs) {
+			free(run->node);
+			continue;
+		}
+		if (n_gone > run->n)
+			n_gone = run->n;
+		run->n -= (size_t)n_gone;
+		run->first_id += (uint32_t)n_gone;
+		memmove(run->node, run->node + n_gone, run->n * sizeof(*run->node));
+		l->run[n_kept++] = *run;
+	}
+	l->n_runs = n_kept;
+}
+
 uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id)
 {
 	const struct lane_ids *l = &s->lane[lane];
@@ -238,16 +277,17 @@ uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id)
 	return STACKS_LOST;
 }
 
-void stacks_use(struct stacks *s, uint32_t node)
+unsigned stacks_use(struct stacks *s, uint32_t node)
 {
-	struct stack_node *n = &s->node[node];
+	unsigned mark = s->mark[node];
 
-	if (n->is_used)
-		return;
-	n->is_used = true;
+	if (likely(mark & STACKS_USED_MARK))
+		return mark;
+	s->mark[node] |= STACKS_USED_MARK;
 	s->n_used++;
-	if (n->n_frames > s->deepest_used)
-		s->deepest_used = n->n_frames;
+	if (s->node[node].n_frames > s->deepest_used)
+		s->deepest_used = s->node[node].n_frames;
+	return mark;
 }
 
 const struct stack_node *stacks_get(const struct stacks *s, uint32_t node)

@@ -33,7 +33,6 @@ struct stack_node {
 	uint8_t kind; /* enum stack_node_kind */
 	uint8_t end; /* enum format_stack_end of the whole stack */
 	bool has_guess; /* somewhere from here outwards */
-	bool is_used; /* an event named it: stacks_use() */
 };
 
 struct stacks; /* opaque: defined in stacks.c */
@@ -46,16 +45,23 @@ void stacks_destroy(struct stacks *s); /* NULL does nothing */
 int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint32_t generation,
 		  struct err *err);
 
+/* Ids of the lane below first_id are not asked for any more (EVENT_FORGET). */
+void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id);
+
 /* The node of a lane's id; STACKS_LOST when its definition is missing. */
 uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id);
 
-/* Marks a node as named by an event. */
-void stacks_use(struct stacks *s, uint32_t node);
+/* Marks a node as named by an event, and tells of the whole stack: enum format_stack_end in
+ * STACKS_END_MASK, and whether frames of it are guessed. */
+#define STACKS_END_MASK 15u
+#define STACKS_GUESS_MARK 16u
+#define STACKS_USED_MARK 32u /* private */
+unsigned stacks_use(struct stacks *s, uint32_t node);
 
 /* Good until the next stacks_define(). */
 const struct stack_node *stacks_get(const struct stacks *s, uint32_t node);
 
-/* "complete", "no_info" ... as in docs/FORMAT.md 5.3. */
+/* "complete", "no_info" ... as in docs/FORMAT.md 5.4. */
 const char *stacks_end_name(enum format_stack_end end);
 
 size_t stacks_count(const struct stacks *s); /* nodes */

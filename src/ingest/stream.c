@@ -37,16 +37,15 @@ struct stream {
 static uint32_t find_stack(struct stream *s, const struct merge_event *m)
 {
 	uint32_t node = stacks_find(s->stacks, m->lane, m->event->stack);
-	const struct stack_node *n;
+	unsigned mark;
 
 	if (!event_is_call(m->event->kind))
 		return node;
-	n = stacks_get(s->stacks, node);
-	stacks_use(s->stacks, node);
+	mark = stacks_use(s->stacks, node);
 	s->counts.events++;
-	if (unlikely(n->end != STACK_END_COMPLETE))
-		s->counts.truncated[n->end]++;
-	s->counts.guessed += n->has_guess;
+	if (unlikely((mark & STACKS_END_MASK) != STACK_END_COMPLETE))
+		s->counts.truncated[mark & STACKS_END_MASK]++;
+	s->counts.guessed += (mark & STACKS_GUESS_MARK) != 0;
 	return node;
 }
 
@@ -73,7 +72,7 @@ static int add_event(struct stream *s, struct stream_batch *b, const struct merg
 		size = b->n_rare - 1;
 	}
 	b->call[b->n++] = (struct stream_call){
-		.order_ticks = m->order_ticks,
+		.at_ns = timebase_ns(&s->rec->time, m->order_ticks),
 		.addr = ev->addr,
 		.size_bytes = size,
 		.lane = m->lane,
@@ -106,6 +105,9 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 		if (is_definition(m.event->kind)) {
 			s->is_gap_due[m.lane] |= m.is_after_gap;
 			r = stacks_define(s->stacks, m.lane, m.event, m.generation, err);
+		} else if (unlikely(m.event->kind == EVENT_FORGET)) {
+			s->is_gap_due[m.lane] |= m.is_after_gap;
+			stacks_forget(s->stacks, m.lane, m.event->field[0]);
 		} else {
 			r = add_event(s, b, &m, err);
 		}

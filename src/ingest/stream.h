@@ -16,7 +16,7 @@
 #define STREAM_BATCH_CALLS 4096u
 
 struct stream_call {
-	uint64_t order_ticks; /* never goes back */
+	uint64_t at_ns; /* since the start; never goes back */
 	uint64_t addr;
 	uint64_t size_bytes; /* of a rare event: index in stream_batch.rare */
 	uint32_t lane; /* index in recording.lane */

@@ -12,11 +12,23 @@ void timebase_init(struct timebase *t, uint64_t start_ticks, uint64_t start_ns, 
 	};
 }
 
+/* A division now spares one per event. */
+static void set_rate(struct timebase *t)
+{
+	uint64_t ns = t->last_ns - t->start_ns, ticks = t->last_ticks - t->start_ticks;
+
+	t->ns_per_tick = ns / ticks;
+	/* Rounded up: whole results must not fall below themselves. */
+	t->fraction =
+		(uint64_t)(((unsigned __int128)(ns % ticks) << 64) / ticks) + (ns % ticks != 0);
+}
+
 void timebase_add(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns)
 {
 	if (ticks > t->last_ticks && monotonic_ns > t->last_ns) {
 		t->last_ticks = ticks;
 		t->last_ns = monotonic_ns;
+		set_rate(t);
 	}
 }
 
@@ -37,9 +49,13 @@ uint64_t timebase_ns(const struct timebase *t, uint64_t ticks)
 {
 	uint64_t since = ticks > t->start_ticks ? ticks - t->start_ticks : 0;
 
+	unsigned __int128 ns;
+
 	if (t->is_ns || t->last_ticks <= t->start_ticks)
 		return since;
-	return scale(since, t->last_ns - t->start_ns, t->last_ticks - t->start_ticks);
+	ns = (unsigned __int128)since * t->ns_per_tick +
+	     (uint64_t)((unsigned __int128)since * t->fraction >> 64);
+	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
 uint64_t timebase_ticks(const struct timebase *t, uint64_t ns)

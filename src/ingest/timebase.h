@@ -14,6 +14,8 @@ struct timebase {
 	uint64_t last_ticks; /* the latest reading; == start_ticks while there is none */
 	uint64_t last_ns;
 	bool is_ns; /* a tick is a nanosecond */
+	uint64_t ns_per_tick; /* whole nanoseconds ... */
+	uint64_t fraction; /* ... and 1/2^64 of one */
 };
 
 void timebase_init(struct timebase *t, uint64_t start_ticks, uint64_t start_ns, bool is_ns);

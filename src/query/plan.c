@@ -161,7 +161,10 @@ static void add_births(struct query *q)
 		match_nothing(&q->plan);
 	else if (f->to.kind != FILTER_TIME_NONE)
 		born_to(q, to.ns);
-	if (q->plan.first_row > first || q->plan.end_row < end)
+	/* Without rows there is no telling whether it makes a difference. */
+	if (q->plan.first_row > first || q->plan.end_row < end ||
+	    (!store_has_rows(q->c.store) &&
+	     (f->from.kind != FILTER_TIME_NONE || f->to.kind != FILTER_TIME_NONE)))
 		q->plan.is_table = false;
 }
 
@@ -364,6 +367,13 @@ static int add_stacks(struct query *q, struct err *err)
 	return 0;
 }
 
+int plan_need_rows(const struct query *q, struct err *err)
+{
+	if (store_has_rows(q->c.store))
+		return 0;
+	return err_set(err, ERR_REFUSED, "the store was made without rows");
+}
+
 /* Steps are taken in this order: first those that often decide whole blocks, last the dear ones. */
 int plan_create(struct query *q, struct err *err)
 {
@@ -371,7 +381,7 @@ int plan_create(struct query *q, struct err *err)
 	struct plan *p = &q->plan;
 	int r;
 
-	*p = (struct plan){.end_row = store_n_rows(q->c.store), .is_table = true};
+	*p = (struct plan){.end_row = store_facts(q->c.store)->n_rows, .is_table = true};
 	add_births(q);
 	add_lifetime_kind(q);
 	add_range(p, PLAN_RANGE, STORE_SIZE_BYTES, &f->size);
@@ -406,5 +416,5 @@ int plan_create(struct query *q, struct err *err)
 		match_nothing(p);
 		p->is_table = false;
 	}
-	return 0;
+	return p->is_table ? 0 : plan_need_rows(q, err);
 }

@@ -110,6 +110,9 @@ struct query {
 /* Makes the plan of q->filter; sets are kept in q. */
 int plan_create(struct query *q, struct err *err);
 
+/* ERR_REFUSED when the store was made without rows. */
+int plan_need_rows(const struct query *q, struct err *err);
+
 /* The stacks that fulfil every condition on stacks: *ret is NULL when there is none. */
 int plan_stacks(struct query *q, uint64_t **ret, struct err *err);
 

@@ -152,8 +152,10 @@ int query_rows(struct query *q, const struct query_page *page,
 {
 	struct scan scan;
 	struct page p = {.q = q, .page = page, .fn = fn, .user = user};
-	int r;
+	int r = plan_need_rows(q, err);
 
+	if (r < 0)
+		return r;
 	if (page->sort != QUERY_BY_TIME)
 		return query_rows_sorted(q, page, fn, user, n_matching, err);
 	scan_init(&scan, q, &q->plan);

@@ -492,7 +492,10 @@ void scan_init(struct scan *scan, struct query *q, const struct plan *plan)
 int scan_run(struct scan *scan, struct err *err)
 {
 	struct scan_run run = {.scan = scan};
+	int r = plan_need_rows(scan->q, err);
 
+	if (r < 0)
+		return r;
 	if (scan->first_block >= scan->end_block)
 		return 0;
 	atomic_init(&run.next_block, scan->first_block);

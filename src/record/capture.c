@@ -116,74 +116,158 @@ struct lane *capture_enter_slow(const struct unwind_start *at)
 	return lane;
 }
 
-static inline uint64_t usable_extra(const void *block, size_t size_bytes, uint32_t *extras)
+/* Does glibc's allocator give as many usable bytes as it usually does for this size? It keeps the
+ * size of a chunk, with three flags, in the word before the block; where that is what it should be
+ * and the block is no mapping of its own, malloc_usable_size() would tell the same. Anything else
+ * is left to that function. */
+static ALWAYS_INLINE bool is_usual_chunk(const void *block, size_t size_bytes)
 {
-	size_t usable = real.malloc_usable_size((void *)block);
+	const size_t previous_in_use = 1, other_arena = 4;
+	size_t word = ((const size_t *)block)[-1];
 
-	if (usable < size_bytes || (real_is_glibc && usable == event_usual_usable(size_bytes)))
-		return 0;
-	*extras |= EVENT_EXTRA_USABLE;
-	return usable - size_bytes;
+	return (word & ~(previous_in_use | other_arena)) == event_usual_usable(size_bytes) + 8;
 }
 
-static inline void put_call(struct lane *lane, unsigned kind, struct event_call *call)
+static NOINLINE void add_usable(const void *block, struct event_call *call)
 {
-	if (unlikely(!lane_has_room(lane, 2))) {
-		COUNT_ADD(lane->lost_events, 1);
+	size_t usable;
+
+	if (!real.malloc_usable_size)
 		return;
+	usable = real.malloc_usable_size((void *)block);
+	if (usable < call->size_bytes ||
+	    (real_is_glibc && usable == event_usual_usable(call->size_bytes)))
+		return;
+	call->extras |= EVENT_EXTRA_USABLE;
+	call->usable_extra_bytes = usable - call->size_bytes;
+}
+
+/* Any call, in whatever form it fits. */
+static NOINLINE bool put_call(struct lane *lane, unsigned kind, struct event_call *call)
+{
+	if (!lane_has_room(lane, 2)) {
+		COUNT_ADD(lane->lost_events, 1);
+		return false;
 	}
 	call->ticks = clock_ticks();
 	event_put_call(&lane->enc, kind, call);
 	lane_publish(lane);
+	return true;
 }
 
-void capture_alloc(struct lane *lane, const struct unwind_start *at, unsigned kind,
-		   const void *block, size_t size_bytes, size_t alignment)
+static COLD bool put_plain(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
+			   uint32_t stack)
 {
-	struct event_call call = {.addr = (uintptr_t)block, .size_bytes = size_bytes};
+	struct event_call call = {
+		.addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
 
-	if (lane->thread->mode != RECORD_ON)
-		return;
-	if (likely(real.malloc_usable_size))
-		call.usable_extra_bytes = usable_extra(block, size_bytes, &call.extras);
-	if (alignment) {
-		call.alignment = alignment;
-		call.extras |= EVENT_EXTRA_ALIGNMENT;
-	}
-	call.stack = stack_capture(lane, at);
+	return put_call(lane, kind, &call);
+}
+
+/* A call without extras. The time is read when everything else is known: before a release, after an
+ * allocation. */
+static ALWAYS_INLINE bool put_short(struct lane *lane, unsigned kind, const void *block,
+				    size_t size_bytes, uint32_t stack)
+{
+	struct event_call call = {
+		.addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
+
+	if (unlikely(!event_encoder_has_room(&lane->enc, 1)))
+		return false;
+	call.ticks = clock_ticks();
+	if (unlikely(!event_put_short(&lane->enc, kind, &call)))
+		return false;
+	lane_publish(lane);
+	return true;
+}
+
+static NOINLINE void put_unusual(struct lane *lane, unsigned kind, const void *block,
+				 size_t size_bytes, uint32_t stack)
+{
+	struct event_call call = {
+		.addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
+
+	add_usable(block, &call);
 	put_call(lane, kind, &call);
 }
 
-uint32_t capture_release(struct lane *lane, const struct unwind_start *at, unsigned kind,
-			 const void *block, bool *recorded)
+/* A block that malloc, calloc or realloc gave. */
+static ALWAYS_INLINE void put_obtained(struct lane *lane, unsigned kind, const void *block,
+				       size_t size_bytes, uint32_t stack)
 {
-	struct event_call call = {.addr = (uintptr_t)block};
-	uint64_t lost_before = lane->lost_events;
-
-	if (kind == EVENT_REALLOC_BEGIN || record_options.GRAB_BACKTRACES_ON_FREE) {
-		if (lane->thread->mode == RECORD_ON)
-			call.stack = stack_capture(lane, at);
-	}
-	put_call(lane, kind, &call);
-	*recorded = lane->lost_events == lost_before;
-	return call.stack;
+	if (unlikely(!real_has_chunks || !is_usual_chunk(block, size_bytes)))
+		put_unusual(lane, kind, block, size_bytes, stack);
+	else if (unlikely(!put_short(lane, kind, block, size_bytes, stack)))
+		put_plain(lane, kind, block, size_bytes, stack);
 }
 
-void capture_realloc(struct lane *lane, uint32_t stack, const void *block, size_t size_bytes)
+void capture_malloc(struct lane *lane, const struct unwind_start *at, const void *block,
+		    size_t size_bytes)
+{
+	if (likely(lane->thread->mode == RECORD_ON))
+		put_obtained(lane, EVENT_MALLOC, block, size_bytes, stack_capture(lane, at));
+}
+
+void capture_calloc(struct lane *lane, const struct unwind_start *at, const void *block,
+		    size_t size_bytes)
+{
+	if (likely(lane->thread->mode == RECORD_ON))
+		put_obtained(lane, EVENT_CALLOC, block, size_bytes, stack_capture(lane, at));
+}
+
+void capture_aligned(struct lane *lane, const struct unwind_start *at, const void *block,
+		     size_t size_bytes, size_t alignment)
 {
 	struct event_call call = {
 		.addr = (uintptr_t)block,
 		.size_bytes = size_bytes,
-		.stack = stack,
+		.alignment = alignment,
+		.extras = EVENT_EXTRA_ALIGNMENT,
 	};
 
-	if (lane->thread->mode != RECORD_ON) {
-		capture_rare(lane, EVENT_REALLOC_UNTRACKED, NULL, 0);
+	if (lane->thread->mode != RECORD_ON)
 		return;
-	}
-	if (likely(real.malloc_usable_size))
-		call.usable_extra_bytes = usable_extra(block, size_bytes, &call.extras);
-	put_call(lane, EVENT_REALLOC_END, &call);
+	add_usable(block, &call);
+	call.stack = stack_capture(lane, at);
+	put_call(lane, EVENT_ALIGNED, &call);
+}
+
+void capture_free(struct lane *lane, const struct unwind_start *at, const void *block)
+{
+	uint32_t stack = 0;
+
+	if (likely(record_options.GRAB_BACKTRACES_ON_FREE && lane->thread->mode == RECORD_ON))
+		stack = stack_capture(lane, at);
+	if (unlikely(!put_short(lane, EVENT_FREE, block, 0, stack)))
+		put_plain(lane, EVENT_FREE, block, 0, stack);
+}
+
+void capture_realloc_begin(struct lane *lane, const struct unwind_start *at,
+			   struct capture_realloc *r, size_t size_bytes)
+{
+	uint32_t stack = 0;
+
+	if (likely(lane->thread->mode == RECORD_ON))
+		stack = stack_capture(lane, at);
+	r->stack = stack;
+	r->record = lane->enc.pos;
+	r->is_recorded = true;
+	if (likely(put_short(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, stack)))
+		return;
+	r->record = NULL;
+	r->is_recorded = put_plain(lane, EVENT_REALLOC_BEGIN, r->block, 0, stack);
+}
+
+void capture_realloc_end(struct lane *lane, const struct capture_realloc *r, const void *block,
+			 size_t size_bytes)
+{
+	if (unlikely(lane->thread->mode != RECORD_ON))
+		capture_rare(lane, EVENT_REALLOC_UNTRACKED, NULL, 0);
+	else if (block == r->block && r->record && real_has_chunks &&
+		 is_usual_chunk(block, size_bytes))
+		event_make_in_place(r->record);
+	else
+		put_obtained(lane, EVENT_REALLOC_END, block, size_bytes, r->stack);
 }
 
 void capture_rare(struct lane *lane, unsigned kind, const uint64_t *field, unsigned n)

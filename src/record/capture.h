@@ -5,7 +5,7 @@
  *	if (!lane)
  *		return real.malloc(size);
  *	p = real.malloc(size);
- *	capture_alloc(lane, &at, ...);
+ *	capture_malloc(lane, &at, ...);
  *	capture_leave(lane);
  *
  * Between enter and leave the thread's depth is raised, so a hook that the real function reaches
@@ -47,17 +47,32 @@ static ALWAYS_INLINE void capture_leave(struct lane *lane)
 	atomic_store_explicit(&lane->thread->depth, lane->number, memory_order_release);
 }
 
-/* A block was obtained: kind is MALLOC, CALLOC or ALIGNED (alignment not 0 is recorded too). */
-void capture_alloc(struct lane *lane, const struct unwind_start *at, unsigned kind,
-		   const void *block, size_t size_bytes, size_t alignment);
+/* A block was obtained. */
+void capture_malloc(struct lane *lane, const struct unwind_start *at, const void *block,
+		    size_t size_bytes);
+void capture_calloc(struct lane *lane, const struct unwind_start *at, const void *block,
+		    size_t size_bytes);
+void capture_aligned(struct lane *lane, const struct unwind_start *at, const void *block,
+		     size_t size_bytes, size_t alignment);
 
-/* A block is about to be released: kind is FREE or REALLOC_BEGIN. Returns the stack id to pass to
- * capture_realloc(). Sets *recorded when the event was taken. */
-uint32_t capture_release(struct lane *lane, const struct unwind_start *at, unsigned kind,
-			 const void *block, bool *recorded);
+/* A block is about to be given back. */
+void capture_free(struct lane *lane, const struct unwind_start *at, const void *block);
 
-/* The realloc that was begun returned. */
-void capture_realloc(struct lane *lane, uint32_t stack, const void *block, size_t size_bytes);
+/* A realloc under way. */
+struct capture_realloc {
+	const void *block; /* the old one */
+	uint8_t *record; /* where its begin lies, when it may yet become the whole story */
+	uint32_t stack;
+	bool is_recorded;
+};
+
+/* A block is about to be moved or to change its size. */
+void capture_realloc_begin(struct lane *lane, const struct unwind_start *at,
+			   struct capture_realloc *r, size_t size_bytes);
+
+/* It was, without failure. */
+void capture_realloc_end(struct lane *lane, const struct capture_realloc *r, const void *block,
+			 size_t size_bytes);
 
 /* A rare event without a stack. */
 void capture_rare(struct lane *lane, unsigned kind, const uint64_t *field, unsigned n);

@@ -25,7 +25,7 @@ EXPORT void *malloc(size_t size)
 	if (!lane)
 		return block;
 	if (block)
-		capture_alloc(lane, &at, EVENT_MALLOC, block, size, 0);
+		capture_malloc(lane, &at, block, size);
 	capture_leave(lane);
 	return block;
 }
@@ -39,7 +39,7 @@ EXPORT void *calloc(size_t n, size_t size)
 	if (!lane)
 		return block;
 	if (block)
-		capture_alloc(lane, &at, EVENT_CALLOC, block, n * size, 0);
+		capture_calloc(lane, &at, block, n * size);
 	capture_leave(lane);
 	return block;
 }
@@ -47,16 +47,17 @@ EXPORT void *calloc(size_t n, size_t size)
 static ALWAYS_INLINE void free_at(const struct unwind_start *at, void *block)
 {
 	struct lane *lane;
-	bool recorded;
 
 	if (!block)
 		return;
 	lane = capture_enter(at);
-	if (lane)
-		capture_release(lane, at, EVENT_FREE, block, &recorded);
+	if (unlikely(!lane)) {
+		real.free(block);
+		return;
+	}
+	capture_free(lane, at, block);
 	real.free(block);
-	if (lane)
-		capture_leave(lane);
+	capture_leave(lane);
 }
 
 EXPORT void free(void *block)
@@ -91,10 +92,11 @@ EXPORT void cfree(void *block)
 }
 
 /* The outcome of a realloc whose begin was recorded. errno belongs to the real function. */
-static void end_realloc(struct lane *lane, uint32_t stack, const void *result, size_t size)
+static ALWAYS_INLINE void end_realloc(struct lane *lane, const struct capture_realloc *r,
+				      const void *result, size_t size)
 {
-	if (result)
-		capture_realloc(lane, stack, result, size);
+	if (likely(result))
+		capture_realloc_end(lane, r, result, size);
 	else if (size == 0)
 		capture_rare(lane, EVENT_REALLOC_FREED, NULL, 0); /* glibc frees and gives NULL */
 	else
@@ -104,19 +106,18 @@ static void end_realloc(struct lane *lane, uint32_t stack, const void *result, s
 static ALWAYS_INLINE void *realloc_at(const struct unwind_start *at, void *block, size_t size)
 {
 	struct lane *lane = capture_enter(at);
-	uint32_t stack = 0;
-	bool recorded = false;
+	struct capture_realloc r = {.block = block};
 	void *result;
 
 	if (!lane)
 		return real.realloc(block, size);
 	if (block)
-		stack = capture_release(lane, at, EVENT_REALLOC_BEGIN, block, &recorded);
+		capture_realloc_begin(lane, at, &r, size);
 	result = real.realloc(block, size);
 	if (!block && result)
-		capture_alloc(lane, at, EVENT_MALLOC, result, size, 0);
-	else if (recorded)
-		end_realloc(lane, stack, result, size);
+		capture_malloc(lane, at, result, size);
+	else if (r.is_recorded)
+		end_realloc(lane, &r, result, size);
 	else if (block && result)
 		COUNT_ADD(lane->lost_events, 1);
 	capture_leave(lane);
@@ -148,7 +149,7 @@ static ALWAYS_INLINE void *aligned_result(struct lane *lane, const struct unwind
 	if (!lane)
 		return block;
 	if (block)
-		capture_alloc(lane, at, EVENT_ALIGNED, block, size, alignment);
+		capture_aligned(lane, at, block, size, alignment);
 	capture_leave(lane);
 	return block;
 }

@@ -9,6 +9,7 @@
 
 struct real_functions real;
 uint8_t real_is_glibc;
+uint8_t real_has_chunks;
 
 /* What a lookup needs of one library. Addresses are absolute. */
 struct symbols {
@@ -123,6 +124,12 @@ void real_init(void)
 #include "record/hooks.def"
 #undef HOOK
 	real_is_glibc = found.malloc && (void *)found.malloc == find_behind(own, "__libc_malloc");
+	/* Until 2.33 a program could put functions of its own behind __libc_malloc(); versions with
+	 * _dl_find_object() are later than that. */
+	real_has_chunks = real_is_glibc && sizeof(size_t) == 8 &&
+			  find_behind(own, "_dl_find_object") &&
+			  (void *)found.calloc == find_behind(own, "__libc_calloc") &&
+			  (void *)found.realloc == find_behind(own, "__libc_realloc");
 	/* malloc is what others look at (real_is_ready), so it comes last. */
 	found_malloc = found.malloc;
 	if (real_is_ready())

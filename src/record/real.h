@@ -34,4 +34,7 @@ void *real_find(const char *name);
 /* Is the allocator behind us glibc's own? Its usable sizes then follow event_usual_usable(). */
 extern uint8_t real_is_glibc;
 
+/* Do malloc, calloc and realloc give chunks of glibc, with their size in the word before them? */
+extern uint8_t real_has_chunks;
+
 #endif

@@ -63,6 +63,25 @@ static COLD void change_generation(struct lane *lane, uint32_t generation)
 			       (uint64_t[]){generation}, 1);
 }
 
+/* A reader keeps what each id stands for. Ids of a long recording are many, so from time to time all
+ * are given up and those in use are defined again: a percent of a percent more to write. A stack that
+ * is itself of that size must not be defined for every event. */
+#define MAX_IDS (1u << 20)
+#define MAX_IDS_DEEP (1u << 28)
+#define DEEP_FRAMES (1u << 18)
+
+static inline void limit_ids(struct lane *lane, size_t n_frames)
+{
+	uint32_t n_ids = lane->enc.next_stack - lane->min_id;
+
+	if (likely(n_ids < MAX_IDS) || (n_frames > DEEP_FRAMES && n_ids < MAX_IDS_DEEP))
+		return;
+	stack_forget(lane);
+	if (lane_has_room(lane, 1))
+		event_put_rare(&lane->enc, EVENT_FORGET, lane->enc.ticks,
+			       (uint64_t[]){lane->min_id}, 1);
+}
+
 /* CONFIG_AUDIT: what each id stands for, in a table that a normal build has no need of. */
 #define AUDIT_MAX_IDS (1u << 26)
 
@@ -134,6 +153,7 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 	size_t i = path->n_kept;
 	uint32_t id;
 
+	limit_ids(lane, path->n_kept + path->n_fresh);
 	while (i && !path->id[i - 1])
 		i--;
 	id = i ? path->id[i - 1] : 0;
@@ -175,6 +195,7 @@ static uint32_t intern_other(struct lane *lane)
 	size_t i = 0;
 	uint32_t id;
 
+	limit_ids(lane, n);
 	while (i < n && i < lane->n_other && lane->other_key[i] == other_key(f, i, n_marks_outer))
 		i++;
 	id = i ? lane->other_id[i - 1] : 0;
@@ -209,6 +230,21 @@ static uintptr_t path_addr(const struct lane *lane, const struct unwind_path *pa
 	return unwind_path_fresh(lane->unwinder, path->n_kept + path->n_fresh - 1 - i);
 }
 
+static void audit_walk(struct lane *lane, const struct unwind_start *at)
+{
+	COUNT_ADD(lane->n_audited, 1);
+	do
+		unwind_walk(lane->auditor, at, &lane->frames);
+	while (lane->frames.end == UNWIND_NO_ROOM && grow_other(lane));
+}
+
+COLD uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uint32_t id)
+{
+	audit_walk(lane, at);
+	COUNT_ADD(lane->n_differing, !audit_equals(lane, id));
+	return id;
+}
+
 /* CONFIG_AUDIT: is the path what a walk in full finds? */
 static COLD void audit(struct lane *lane, const struct unwind_start *at,
 		       const struct unwind_path *path)
@@ -217,21 +253,14 @@ static COLD void audit(struct lane *lane, const struct unwind_start *at,
 	size_t n = path->n_kept + path->n_fresh;
 	size_t i = 0;
 
-	COUNT_ADD(lane->n_audited, 1);
-	do
-		unwind_walk(lane->auditor, at, &lane->frames);
-	while (lane->frames.end == UNWIND_NO_ROOM && grow_other(lane));
-	if (path->known_id) {
-		COUNT_ADD(lane->n_differing, !audit_equals(lane, path->known_id));
-		return;
-	}
+	audit_walk(lane, at);
 	while (i < f->n && i < n && f->addr[f->n - 1 - i] == path_addr(lane, path, i))
 		i++;
 	if (i != f->n || i != n || f->end != UNWIND_COMPLETE || f->n_certain != f->n)
 		COUNT_ADD(lane->n_differing, 1);
 }
 
-uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
+NOINLINE uint32_t stack_capture_new(struct lane *lane, const struct unwind_start *at)
 {
 	uint32_t generation = unwind_generation();
 	struct unwind_path path;
@@ -240,11 +269,11 @@ uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
 	if (unlikely(generation != lane->generation || (generation & 1)))
 		change_generation(lane, generation);
 	do
-		result = unwind_path_walk(lane->unwinder, at, &path);
+		result = unwind_path_walk(lane->unwinder, at, generation, &path);
 	while (unlikely(result == UNWIND_PATH_NO_ROOM) && grow_path(lane));
 	if (unlikely(result != UNWIND_PATH_OK))
 		return capture_other(lane, at);
 	if (CONFIG_AUDIT)
 		audit(lane, at, &path);
-	return likely(path.known_id) ? path.known_id : intern_path(lane, at, &path);
+	return intern_path(lane, at, &path);
 }

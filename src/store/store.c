@@ -360,6 +360,11 @@ const char *store_end_name(unsigned end)
 
 /* ---- rows ---- */
 
+bool store_has_rows(const struct store *s)
+{
+	return store_n_rows(s) == store_facts(s)->n_rows;
+}
+
 uint64_t store_n_rows(const struct store *s)
 {
 	return s->header.n_rows;

@@ -58,6 +58,9 @@ const char *store_end_name(unsigned end);
 
 /* ---- rows ---- */
 
+/* A store may be made without rows, for questions that its tables answer. Then the number of rows
+ * is 0, though store_facts() tells how many allocations there were. */
+bool store_has_rows(const struct store *s);
 uint64_t store_n_rows(const struct store *s);
 uint64_t store_n_blocks(const struct store *s); /* of each column */
 

@@ -22,6 +22,7 @@
 	(COLUMN_BYTES / 64) /* at most, and they fit: a block takes 64 bytes or more */
 #define DIRECTORY_MEMORY_BYTES (8u * 1024 * 1024) /* of the directory, before it is in a file */
 #define PUTS_PER_TRIM (256u * 1024) /* 8 MiB of entries */
+#define BLOCKS_PER_TRIM (PUTS_PER_TRIM / STORE_N_COLUMNS)
 
 _Static_assert(COLUMN_BYTES >= 2 * PACK_MAX_BYTES, "a block fits");
 
@@ -137,9 +138,12 @@ void store_writer_destroy(struct store_writer *w)
 static int note_failure(struct store_writer *w, int r, struct err *err)
 {
 	if (r < 0 && w->failure.code == ERR_NONE) {
-		w->failure.code = (enum err_code) - r;
+		int code = -r;
+
 		if (err)
 			w->failure = *err;
+		else
+			err_set(&w->failure, code, "the store could not be written");
 	}
 	return r;
 }
@@ -301,6 +305,8 @@ static int check_blocks(struct store_writer *w, uint64_t n_rows, struct err *err
 			       " blocks of rows, but %" PRIu64 " were written",
 			       n_rows, n_blocks, w->n_blocks);
 	for (uint64_t block = 0; block < n_blocks; block++) {
+		if (block % BLOCKS_PER_TRIM == 0)
+			spill_trim(w->directory);
 		for (unsigned c = 0; c < STORE_N_COLUMNS; c++) {
 			const struct pack_head *h = &entry_of(w, c, block)->head;
 

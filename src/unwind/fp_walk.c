@@ -40,18 +40,18 @@ static bool read_pair(struct unwind_thread *ut, const struct frame *f, struct pa
 	return memory_word(m, f->fp, &ret->fp) &&
 	       memory_word(m, f->fp + sizeof(uintptr_t), &ret->ra) &&
 	       ret->ra > sizeof(ret->before_ra) &&
-	       memory_copy(ret->before_ra, ret->ra - sizeof(ret->before_ra),
-			   sizeof(ret->before_ra)) &&
+	       lookup_any_code(ut, ret->ra - sizeof(ret->before_ra), sizeof(ret->before_ra),
+			       ret->before_ra) &&
 	       arch_is_after_call(ret->before_ra);
 }
 
 /* Whether a word may be a return address into an image or into code near pc. */
-static bool is_return(uintptr_t pc, uintptr_t word)
+static bool is_return(struct unwind_thread *ut, uintptr_t pc, uintptr_t word)
 {
 	uint8_t before[ARCH_CALL_MAX_BYTES];
 
 	return (word - (pc - NEAR_BYTES) < 2 * NEAR_BYTES || modules_has(word)) &&
-	       memory_copy(before, word - sizeof(before), sizeof(before)) &&
+	       lookup_any_code(ut, word - sizeof(before), sizeof(before), before) &&
 	       arch_is_after_call(before);
 }
 
@@ -61,7 +61,7 @@ static bool has_return_below(struct unwind_thread *ut, const struct frame *f)
 	uintptr_t word;
 
 	for (uintptr_t at = align_up(f->sp, sizeof(word)); at < f->fp; at += sizeof(word))
-		if (!memory_word(&ut->memory, at, &word) || is_return(f->key, word))
+		if (!memory_word(&ut->memory, at, &word) || is_return(ut, f->key, word))
 			return true;
 	return false;
 }
@@ -71,12 +71,15 @@ static bool uncovered_code(struct unwind_thread *ut, uintptr_t pc, struct memory
 {
 	struct image *im = ut->image;
 	const struct image_segment *s = image_segment_at(im, pc);
-	struct eh_reader r = {.copy = &ut->copy};
+	struct eh_reader r = {im->segment, im->n_segments, NULL};
 	struct memory_range gap = {0, UINTPTR_MAX};
 
 	if (!s)
 		return false;
-	r.copy->search = (struct memory_range){0, 0};
+	if (ut->is_uncertain && !im->is_permanent) {
+		r.copy = &ut->copy;
+		r.copy->search = (struct memory_range){0, 0};
+	}
 	if (im->map.hdr && !eh_frame_gap(&r, im->map.hdr, pc, &gap))
 		return false;
 	ret->lo = gap.lo > s->at.lo ? gap.lo : s->at.lo;
@@ -93,7 +96,7 @@ static bool is_convincing_in_image(struct unwind_thread *ut, const struct frame 
 
 	return arch_call_target(p->before_ra, p->ra, &target) &&
 	       uncovered_code(ut, f->key - 1, &gap) && target >= gap.lo && target < f->key &&
-	       memory_copy(code, target, sizeof(code)) && arch_is_fp_prologue(code);
+	       lookup_any_code(ut, target, sizeof(code), code) && arch_is_fp_prologue(code);
 }
 
 static bool is_convincing_jit(struct unwind_thread *ut, const struct frame *f, const struct pair *p)

@@ -12,11 +12,9 @@
  */
 #include "unwind/unwind_i.h"
 
-#include <stdatomic.h>
-
 #define ONE_CHANGE (1ull << 32)
 
-static _Atomic uint64_t state = 2; /* 0 means "never" in caches, so it is no generation */
+_Atomic uint64_t generation_state = 2; /* 0 means "never" in caches, so it is no generation */
 
 static uint64_t make_state(uint64_t n_changes, uint32_t generation)
 {
@@ -31,17 +29,17 @@ static uint32_t even_after(uint64_t old)
 
 void unwind_code_changing(void)
 {
-	uint64_t old = atomic_load(&state);
+	uint64_t old = atomic_load(&generation_state);
 	uint64_t new;
 
 	do
 		new = make_state((old >> 32) + 1, ((uint32_t)old + 1) | 1);
-	while (!atomic_compare_exchange_weak(&state, &old, new));
+	while (!atomic_compare_exchange_weak(&generation_state, &old, new));
 }
 
 void unwind_code_changed(void)
 {
-	uint64_t old = atomic_load(&state);
+	uint64_t old = atomic_load(&generation_state);
 	uint64_t new;
 
 	do {
@@ -49,20 +47,20 @@ void unwind_code_changed(void)
 			new = make_state((old >> 32) - 1, (uint32_t)old + 2);
 		else /* none at all: we are a forked child and generation_init() was here first */
 			new = make_state(0, even_after(old));
-	} while (!atomic_compare_exchange_weak(&state, &old, new));
+	} while (!atomic_compare_exchange_weak(&generation_state, &old, new));
 }
 
 void generation_init(void)
 {
-	uint64_t old = atomic_load(&state);
+	uint64_t old = atomic_load(&generation_state);
 
 	/* Whoever was changing code is not in this process. */
-	while (old >> 32 &&
-	       !atomic_compare_exchange_weak(&state, &old, make_state(0, even_after(old))))
+	while (old >> 32 && !atomic_compare_exchange_weak(&generation_state, &old,
+							  make_state(0, even_after(old))))
 		;
 }
 
 uint32_t unwind_generation(void)
 {
-	return (uint32_t)atomic_load_explicit(&state, memory_order_acquire);
+	return generation_now();
 }

@@ -60,7 +60,7 @@ enum lookup lookup_find(struct unwind_thread *ut, uintptr_t key, bool is_careful
 	if (!im)
 		return find_registered(ut, pc, LOOKUP_NO_IMAGE);
 	r = (struct eh_reader){im->segment, im->n_segments, NULL};
-	if (is_careful || !im->n_segments) {
+	if ((is_careful && !im->is_permanent) || !im->n_segments) {
 		r.copy = &ut->copy;
 		r.copy->search = (struct memory_range){0, 0};
 	}
@@ -76,12 +76,21 @@ enum lookup lookup_find(struct unwind_thread *ut, uintptr_t key, bool is_careful
 	return find_registered(ut, pc, LOOKUP_NO_FDE);
 }
 
+bool lookup_any_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret)
+{
+	if (!main_program_has_code(addr, n))
+		return memory_code(&ut->memory, addr, n, ut->generation, ret);
+	memcpy(ret, (const void *)addr, n);
+	return true;
+}
+
 bool lookup_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret)
 {
 	const struct image_segment *s = ut->image ? image_segment_at(ut->image, addr) : NULL;
 
-	if (!s || !s->is_readable || n > s->at.hi - addr || ut->is_uncertain)
-		return memory_copy(ret, addr, n);
+	if (!s || !s->is_readable || n > s->at.hi - addr ||
+	    (ut->is_uncertain && !ut->image->is_permanent))
+		return lookup_any_code(ut, addr, n, ret);
 	memcpy(ret, (const void *)addr, n);
 	return true;
 }

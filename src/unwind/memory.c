@@ -24,6 +24,8 @@
 #define PROBE_PAGES 16 /* pages asked about in one system call */
 #define PAGE_USES 1024 /* answers to is_executable before /proc is read again */
 
+#define CODE_TICKS (1u << 21) /* how long code is believed: about a millisecond */
+
 #define UNCHECKED __attribute__((noinline, no_sanitize("address", "thread", "undefined")))
 
 extern void *__libc_stack_end __attribute__((weak));
@@ -163,6 +165,7 @@ void memory_forget(struct memory *m)
 	m->own = m->piece = (struct memory_range){0, 0};
 	memset(m->foreign, 0, sizeof(m->foreign));
 	memset(m->page, 0, sizeof(m->page));
+	memset(m->code, 0, sizeof(m->code));
 }
 
 void memory_begin(struct memory *m, uintptr_t sp)
@@ -237,6 +240,26 @@ struct memory_value memory_word_foreign(struct memory *m, uintptr_t addr)
 	bool is_ok = memory_read(m, addr, sizeof(uintptr_t), &value);
 
 	return (struct memory_value){(uintptr_t)value, is_ok};
+}
+
+bool memory_code(struct memory *m, uintptr_t addr, size_t n, uint32_t generation, uint8_t *ret)
+{
+	struct memory_code *c = &m->code[(addr ^ addr >> 8) % MEMORY_N_CODE];
+	uint64_t now = arch_ticks();
+
+	if (c->addr != addr || now - c->ticks > CODE_TICKS || c->generation != generation ||
+	    generation & 1 || (c->n && c->n < n)) {
+		bool is_ok = memory_copy(c->bytes, addr, n);
+
+		c->addr = addr;
+		c->ticks = now;
+		c->generation = generation;
+		c->n = is_ok ? (uint8_t)n : 0;
+	}
+	if (!c->n)
+		return false;
+	memcpy(ret, c->bytes, n);
+	return true;
 }
 
 /* --- /proc/thread-self/maps ---------------------------------------------------------------------------- */

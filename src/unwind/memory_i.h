@@ -14,12 +14,23 @@ struct memory_range {
 #define MEMORY_PIECE_BYTES 4096u
 #define MEMORY_N_FOREIGN 4
 #define MEMORY_N_PAGES 32
+#define MEMORY_N_CODE 256
+#define MEMORY_CODE_BYTES 8
 
 /* What /proc said about a page of code, believed for so many questions. */
 struct memory_page {
 	uintptr_t addr; /* start of the page, 0 = empty */
 	uint16_t n_uses_left;
 	bool is_executable;
+};
+
+/* A few bytes of code as they were a moment ago. */
+struct memory_code {
+	uintptr_t addr; /* 0 = empty */
+	uint64_t ticks; /* when they were read ... */
+	uint32_t generation; /* ... and in which generation */
+	uint8_t n; /* 0 = could not be read */
+	uint8_t bytes[MEMORY_CODE_BYTES];
 };
 
 /* Always: own is empty or lies in the stack that libc gave this thread, was seen readable from end
@@ -31,6 +42,7 @@ struct memory {
 	unsigned next_foreign;
 	struct memory_range piece;
 	struct memory_page page[MEMORY_N_PAGES];
+	struct memory_code code[MEMORY_N_CODE];
 	uint8_t piece_bytes[MEMORY_PIECE_BYTES];
 };
 
@@ -60,6 +72,11 @@ bool memory_read(struct memory *m, uintptr_t addr, size_t n, uint64_t *ret);
 
 /* Whether the page of addr is mapped executable, or was a moment ago. */
 bool memory_is_executable(struct memory *m, uintptr_t addr);
+
+/* Copies n (at most MEMORY_CODE_BYTES) bytes of code that may be gone. They are read anew in every
+ * generation and after a millisecond: a JIT compiler that registers nothing may put other code
+ * there, and what depends on such code is a guess anyway. */
+bool memory_code(struct memory *m, uintptr_t addr, size_t n, uint32_t generation, uint8_t *ret);
 
 /* Returned in registers: a pointer to the result would keep the walk's registers in memory. */
 struct memory_value {

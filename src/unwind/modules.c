@@ -123,7 +123,7 @@ static bool find_by_object(uintptr_t addr, bool is_careful, struct image_map *re
 
 	if (_dl_find_object((void *)addr, &o) != 0)
 		return false;
-	if (!is_careful)
+	if (!is_careful || o.dlfo_link_map == _r_debug.r_map) /* the first one stays */
 		lm = *o.dlfo_link_map;
 	else if (!memory_copy(&lm, (uintptr_t)o.dlfo_link_map, sizeof(lm)))
 		return false;
@@ -152,6 +152,7 @@ static struct image_map loader; /* the dynamic linker's image; all zero when not
 
 void modules_init(void)
 {
+	main_program_init();
 	if (!find_map(_r_debug.r_ldbase, false, &loader))
 		loader = (struct image_map){0};
 	/* In a forked child whoever had the list is gone, perhaps with half of it written. */
@@ -195,14 +196,29 @@ static bool head_read(const struct head *h, uintptr_t addr, void *dst, size_t n)
 	return true;
 }
 
-/* Calls fn for each program header until it returns true. The ELF header lies at the lowest
- * address in all but hand-made images; there we know nothing. */
-static void each_phdr(const struct head *h,
-		      bool (*fn)(const struct head *h, const ElfW(Phdr) * ph, void *arg), void *arg)
+typedef bool (*phdr_visitor)(const struct head *h, const ElfW(Phdr) * ph, void *arg);
+
+static void each_main_phdr(const struct head *h, phdr_visitor fn, void *arg)
+{
+	unsigned n;
+	const ElfW(Phdr) *ph = main_program_phdrs(&n);
+
+	for (unsigned i = 0; i < n; i++)
+		if (fn(h, &ph[i], arg))
+			return;
+}
+
+/* Calls fn for each program header until it returns true. The ELF header of a library lies at its
+ * lowest address in all but hand-made ones; there we know nothing. */
+static void each_phdr(const struct head *h, phdr_visitor fn, void *arg)
 {
 	ElfW(Ehdr) eh;
 	ElfW(Phdr) ph;
 
+	if (main_program_is(h->map)) {
+		each_main_phdr(h, fn, arg);
+		return;
+	}
 	if (!h->n || !head_read(h, h->map->start, &eh, sizeof(eh)) ||
 	    memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_phentsize != sizeof(ph) ||
 	    eh.e_phoff > h->map->end - h->map->start)
@@ -220,7 +236,8 @@ static bool add_segment(const struct head *h, const ElfW(Phdr) * ph, void *arg)
 	uintptr_t hi = lo + ph->p_memsz;
 
 	(void)h;
-	if (ph->p_type != PT_LOAD || lo < im->map.start || hi > im->map.end || lo >= hi)
+	if (ph->p_type != PT_LOAD || lo >= hi ||
+	    (!im->is_permanent && (lo < im->map.start || hi > im->map.end)))
 		return false;
 	im->segment[im->n_segments++] = (struct image_segment){
 		.at = {lo, hi},
@@ -279,13 +296,18 @@ static bool find_build_id(const struct head *h, const ElfW(Phdr) * ph, void *arg
 
 static void read_image(struct image *im, uint8_t *buf, size_t buf_bytes)
 {
-	struct head h = head_get(&im->map, buf, buf_bytes);
+	struct head h = {.map = &im->map};
 	struct build_id id = {0, 0};
 
+	im->is_permanent = main_program_is(&im->map);
+	if (!im->is_permanent)
+		h = head_get(&im->map, buf, buf_bytes);
 	each_phdr(&h, add_segment, im);
-	each_phdr(&h, find_build_id, &id);
 	im->mark_at = 0;
 	im->mark = (uintptr_t)im->map.path;
+	if (im->is_permanent)
+		return; /* no other image will ever be mistaken for it */
+	each_phdr(&h, find_build_id, &id);
 	if (id.n_bytes >= sizeof(im->mark) &&
 	    id.addr - im->map.start <= PAGE_BYTES - sizeof(im->mark) &&
 	    head_read(&h, id.addr, &im->mark, sizeof(im->mark)))
@@ -309,13 +331,18 @@ static bool is_still(const struct image *im, const struct image_map *now)
 /* An image without mark is known only by its place, which says nothing while code changes. */
 static bool is_usable(const struct unwind_thread *ut, const struct image *im)
 {
+	if (im->is_permanent)
+		return true;
 	if (ut->generation & 1)
 		return im->generation && im->mark_at;
 	return im->generation == ut->generation;
 }
 
-static struct image *find_cached(struct unwind_thread *ut, const struct image_map *now)
+static struct image *find_cached(struct unwind_thread *ut, const struct image_map *now,
+				 bool is_careful)
 {
+	if (is_careful && !main_program_is(now))
+		return NULL; /* it takes loads to find out that it is the same */
 	if (ut->image && is_usable(ut, ut->image) && is_still(ut->image, now))
 		return ut->image; /* neighbouring frames are often of one image */
 	for (unsigned i = 0; i < IMAGE_CACHE; i++)
@@ -331,13 +358,13 @@ struct image *modules_get(struct unwind_thread *ut, uintptr_t addr, bool is_care
 
 	if (!find_map(addr, is_careful, &now))
 		return NULL;
-	im = is_careful ? NULL : find_cached(ut, &now);
+	im = find_cached(ut, &now, is_careful);
 	if (im)
 		return im;
 	im = &ut->images[ut->next_image++ % IMAGE_CACHE];
 	*im = (struct image){.map = now, .generation = ut->generation};
 	read_image(im, ut->copy.fde, sizeof(ut->copy.fde));
-	if (!(ut->generation & 1) && image_set_add(im, ut->generation)) {
+	if (!(ut->generation & 1) && !im->is_permanent && image_set_add(im, ut->generation)) {
 		/* A library was replaced behind our back (by libc itself, or by one that does not
 		 * see our dlclose): what is cached may be about the one that is gone. */
 		unwind_code_changing();
@@ -383,6 +410,12 @@ bool unwind_find_module(uintptr_t addr, struct unwind_module *ret)
 
 	if (!find_map(addr, unwind_generation() & 1, &map))
 		return false;
+	if (main_program_is(&map)) {
+		struct memory_range all = main_program_extent(); /* with what lies behind holes */
+
+		map.start = all.lo;
+		map.end = all.hi;
+	}
 	h = head_get(&map, buf, sizeof(buf));
 	each_phdr(&h, find_build_id, &id);
 	*ret = (struct unwind_module){

@@ -1,9 +1,12 @@
 /* unwind/path.c - the validated path: see unwind.h for why it is exact.
  *
- * A call of malloc comes from nearly the same stack as the one before it. So: drop the entries of
- * frames that are certainly gone (below the stack pointer); compare every remaining entry with
+ * A call of malloc comes from nearly the same stack as the one before it. So: leave out the entries
+ * of frames that are certainly gone (below the stack pointer); compare every other entry with
  * memory, outermost first, independent loads that cost a third of a nanosecond each; walk from
  * the innermost frame by rules until the walk arrives at a valid entry; join.
+ *
+ * Entries that were left out stay. If the program comes back to where they were, they are compared
+ * like all others, and either they are what a walk would find, or they differ.
  *
  * A program that goes to and fro between a few callers at the end of a long path would walk the
  * same frames again and again, so a short fresh part is not put onto the path but remembered in a
@@ -32,7 +35,7 @@ void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capac
 	p->fresh = (struct path_fresh *)(p->extra + 2 * capacity);
 	p->id = (uint32_t *)(p->fresh + capacity);
 	p->capacity = capacity;
-	p->n = 0;
+	p->n = p->n_here = p->n_valid = 0;
 	p->epoch++;
 }
 
@@ -98,9 +101,9 @@ static inline struct path_memo *memo_of(struct path *p, const struct unwind_star
 _Static_assert(PATH_MEMOS == 1024, "memo_of() takes ten bits");
 
 /* Id of the stack if the memo's walk would be made again, else 0. */
-static ALWAYS_INLINE uint32_t memo_id(const struct path *p, const struct path_memo *m,
-				      const struct unwind_start *start, size_t n_valid)
+static NOINLINE uint32_t memo_id(struct path *p, const struct unwind_start *start, size_t n_valid)
 {
+	const struct path_memo *m = memo_of(p, start);
 	uint32_t n = m->join_n;
 
 	if (m->pc != start->pc || m->sp != start->sp || m->epoch != p->epoch || n > n_valid ||
@@ -111,6 +114,7 @@ static ALWAYS_INLINE uint32_t memo_id(const struct path *p, const struct path_me
 		if (memory_load_own(m->word[i].addr) != m->word[i].value)
 			return 0;
 	}
+	COUNT_ADD(p->n_known, 1);
 	return m->id;
 }
 
@@ -137,7 +141,7 @@ static void push_fresh(struct path *p, size_t n_kept, size_t n_fresh)
 			.uses_fp = f->uses_fp || (!f->fp_at && out && out->uses_fp),
 		};
 	}
-	p->n = k;
+	p->n = p->n_here = (uint32_t)k;
 }
 
 /* One step by a simple rule, noting the words it read. False: the stack is not of our kind. */
@@ -195,7 +199,7 @@ static enum unwind_path_result walk_fresh(struct unwind_thread *ut,
 			break;
 		rule = row_cache_find(&ut->rows, f.key, ut->generation);
 		kind = rule_kind(rule);
-		if (unlikely(kind == RULE_NONE || kind == RULE_SLOW || kind == RULE_START))
+		if (unlikely(kind == RULE_NONE || kind > RULE_END))
 			return UNWIND_PATH_OTHER;
 		if (unlikely(n == p->capacity))
 			return UNWIND_PATH_NO_ROOM;
@@ -208,19 +212,57 @@ static enum unwind_path_result walk_fresh(struct unwind_thread *ut,
 			return UNWIND_PATH_OTHER;
 		n++;
 	}
-	p->n_kept = n_valid;
-	p->n_fresh = n;
+	p->n_kept = (uint32_t)n_valid;
+	p->n_fresh = (uint32_t)n;
 	return n_valid + n > p->capacity ? UNWIND_PATH_NO_ROOM : UNWIND_PATH_OK;
 }
 
-/* The slow half of unwind_path_walk(): no stack that is known as a whole. */
-static NOINLINE enum unwind_path_result walk_changed(struct unwind_thread *ut,
-						     const struct unwind_start *start,
-						     size_t n_valid, struct unwind_path *ret)
+/* That the start lies in memory.own need not be asked: all slots and words that are read do, and
+ * so do the starts that they are compared with. */
+uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *start)
 {
 	struct path *p = &ut->path;
-	enum unwind_path_result result = walk_fresh(ut, start, n_valid);
+	struct frame f = {.key = start->pc, .sp = start->sp, .fp = start->fp};
+	uintptr_t slot = start->sp + (uintptr_t)ARCH_RA_OFFSET;
+	uint32_t n = p->n_here;
+	size_t n_valid;
 
+	p->n_valid = 0;
+	if (unlikely(p->generation != generation_now()))
+		return 0;
+	while (n < p->n && p->entry[n].slot >= slot)
+		n++;
+	while (n && p->entry[n - 1].slot < slot)
+		n--;
+	p->n_here = n;
+	n_valid = count_equal(p->entry, n);
+	if (unlikely(!n_valid))
+		return 0;
+	if (p->cold[n_valid - 1].n_extra)
+		n_valid = count_extra_equal(p, n_valid);
+	p->n_valid = (uint32_t)n_valid;
+	if (n_valid != n || !is_at(p, n - 1, &f))
+		return memo_id(p, start, n_valid);
+	COUNT_ADD(p->n_known, p->id[n - 1] != 0);
+	return p->id[n - 1];
+}
+
+enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct unwind_start *start,
+					 uint32_t generation, struct unwind_path *ret)
+{
+	struct path *p = &ut->path;
+	enum unwind_path_result result;
+
+	if (unlikely(generation & 1 || !ut->use_cache ||
+		     !memory_is_own(&ut->memory, start->sp + (uintptr_t)ARCH_RA_OFFSET)))
+		return UNWIND_PATH_OTHER;
+	if (unlikely(generation != p->generation)) {
+		p->generation = generation;
+		p->n = p->n_here = p->n_valid = 0;
+		p->epoch++;
+	}
+	ut->generation = generation;
+	result = walk_fresh(ut, start, p->n_valid);
 	if (unlikely(result != UNWIND_PATH_OK))
 		return result;
 	COUNT_ADD(ut->stats.n_path_walks, 1);
@@ -230,49 +272,10 @@ static NOINLINE enum unwind_path_result walk_changed(struct unwind_thread *ut,
 		p->n_kept = p->n;
 		p->n_fresh = 0;
 	}
-	ret->known_id = 0;
 	ret->entry = p->entry;
 	ret->id = p->id;
 	ret->n_kept = p->n_kept;
 	ret->n_fresh = p->n_fresh;
-	return UNWIND_PATH_OK;
-}
-
-enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct unwind_start *start,
-					 struct unwind_path *ret)
-{
-	struct path *p = &ut->path;
-	struct frame f = {.key = start->pc, .sp = start->sp, .fp = start->fp};
-	uintptr_t slot = start->sp + (uintptr_t)ARCH_RA_OFFSET;
-	uint32_t generation = unwind_generation();
-	size_t n = p->n, n_valid;
-	uint32_t id = 0;
-
-	if (unlikely(generation & 1 || !ut->use_cache || !memory_is_own(&ut->memory, slot)))
-		return UNWIND_PATH_OTHER;
-	if (unlikely(generation != p->generation)) {
-		p->generation = generation;
-		p->n = n = 0;
-		p->epoch++;
-	}
-	ut->generation = generation;
-	while (n && p->entry[n - 1].slot < slot)
-		n--;
-	n_valid = count_equal(p->entry, n);
-	if (n_valid && p->cold[n_valid - 1].n_extra)
-		n_valid = count_extra_equal(p, n_valid);
-	p->n = n;
-	if (likely(n_valid)) {
-		if (n_valid == n && is_at(p, n - 1, &f))
-			id = p->id[n - 1];
-		else
-			id = memo_id(p, memo_of(p, start), start, n_valid);
-	}
-	if (unlikely(!id))
-		return walk_changed(ut, start, n_valid, ret);
-	COUNT_ADD(ut->stats.n_path_walks, 1);
-	COUNT_ADD(ut->stats.n_known_stacks, 1);
-	ret->known_id = id;
 	return UNWIND_PATH_OK;
 }
 

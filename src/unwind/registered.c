@@ -44,6 +44,11 @@ void registered_init(void)
 	atomic_store(&is_measuring, false); /* whoever it was is not in this process */
 }
 
+bool registered_has_any(void)
+{
+	return atomic_load_explicit(&n_slots_used, memory_order_acquire) != 0;
+}
+
 static struct slot *take_slot(uintptr_t table)
 {
 	for (unsigned i = 0; i < MAX_TABLES; i++) {

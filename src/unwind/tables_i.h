@@ -6,6 +6,8 @@
 #ifndef UNWIND_TABLES_I_H
 #define UNWIND_TABLES_I_H
 
+#include <link.h>
+
 #include "arch/arch.h"
 #include "unwind/memory_i.h"
 
@@ -38,6 +40,7 @@ struct image {
 	uint32_t generation; /* in which the rest was read; 0 = not */
 	uintptr_t mark_at; /* first bytes of the build id, in the first page; 0 = there is none */
 	uint64_t mark; /* what was there: images of one size at one place differ in it */
+	bool is_permanent; /* the main program: it may be read without care at any time */
 	unsigned n_segments;
 	struct image_segment segment[IMAGE_N_SEGMENTS];
 };
@@ -45,7 +48,7 @@ struct image {
 void modules_init(void);
 
 /* Finds the image at addr and its segments, through the cache unless the generation is odd.
- * is_careful: the image may vanish while we look at it. */
+ * is_careful: the image may vanish while we look at it (the main program will not). */
 struct image *modules_get(struct unwind_thread *ut, uintptr_t addr, bool is_careful);
 
 /* Whether addr lies in any image. */
@@ -69,6 +72,18 @@ bool image_set_lost(void);
 void image_set_init(void);
 
 const struct image_segment *image_segment_at(const struct image *im, uintptr_t addr);
+
+/* --- main_program.c: the image that is always there -------------------------------------------- */
+
+void main_program_init(void);
+
+/* Whether this is it, or one of its segments. */
+bool main_program_is(const struct image_map *map);
+const ElfW(Phdr) * main_program_phdrs(unsigned *ret_n);
+struct memory_range main_program_extent(void);
+
+/* Whether these bytes are code of it, which may be loaded like any memory of our own. */
+bool main_program_has_code(uintptr_t addr, size_t n);
 
 /* --- eh_frame.c: from a pc to its FDE --------------------------------------------------------- */
 
@@ -199,6 +214,9 @@ bool expr_eval(const struct expr_env *env, const uint8_t *ops, size_t len, const
 /* --- registered.c: tables of __register_frame() ----------------------------------------------- */
 
 void registered_init(void);
+
+/* Whether any table was ever registered. */
+bool registered_has_any(void);
 
 /* Finds the FDE of pc in the registered tables. Bytes are copied: the table is not ours. */
 enum eh_result registered_find(struct eh_copy *copy, uintptr_t pc, struct eh_fde *ret);

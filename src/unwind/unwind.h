@@ -92,7 +92,6 @@ struct unwind_path_entry {
  * caller names stacks by ids of its own, which are kept with the path: id[k] is that of the stack
  * that ends with entry k, 0 while it has none. */
 struct unwind_path {
-	uint32_t known_id; /* not 0: the whole stack is this one, nothing below is filled in */
 	size_t n_kept;
 	size_t n_fresh;
 	const struct unwind_path_entry *entry; /* borrowed until the next walk, like all here */
@@ -109,8 +108,13 @@ enum unwind_path_result {
 #define UNWIND_PATH_BYTES(capacity) ((capacity)*120)
 void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capacity);
 
+/* The id of the stack when it is known as a whole, which nearly all are; else 0. */
+uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *start);
+
+/* Directly after unwind_path_known() gave 0 for the same start (it has looked which part of the
+ * path holds). generation is unwind_generation() as of now: what the ids of the path belong to. */
 enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct unwind_start *start,
-					 struct unwind_path *ret);
+					 uint32_t generation, struct unwind_path *ret);
 
 /* Return address of the i-th fresh frame of the last walk, 0 = innermost. */
 uintptr_t unwind_path_fresh(const struct unwind_thread *ut, size_t i);
@@ -126,7 +130,7 @@ struct unwind_stats {
 	uint64_t n_walks;
 	uint64_t n_slow_walks; /* walks that needed all registers */
 	uint64_t n_rule_misses; /* rules built from .eh_frame */
-	uint64_t n_path_walks; /* unwind_path_walk() that succeeded */
+	uint64_t n_path_walks; /* stacks that came from the path */
 	uint64_t n_known_stacks; /* of these, stacks that were known as a whole */
 	uint64_t n_fresh_frames; /* frames walked in the others; the rest was validated */
 };

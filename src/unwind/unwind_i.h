@@ -4,19 +4,29 @@
  * key - 1 is always an address inside the instruction that was executing, and the rules in force
  * there are those of the last row that starts below key. That is also what unwind_frames holds.
  *
- * From the bottom: memory.c reads without ever faulting; modules.c and registered.c find tables;
- * eh_frame.c finds the FDE in them, cfi.c runs it to a row, expr.c helps; rule.c packs a row into
- * 64 bits when it can, row_cache.c keeps those; walk.c steps with them, slow_walk.c steps with
- * rows and all registers, fp_walk.c where there is no FDE.
+ * From the bottom: memory.c reads without ever faulting; main_program.c, modules.c and
+ * registered.c find tables; eh_frame.c finds the FDE in them, cfi.c runs it to a row, expr.c helps;
+ * rule.c packs a row into 64 bits when it can, row_cache.c keeps those; walk.c steps with them,
+ * slow_walk.c steps with rows and all registers, fp_walk.c where there is no FDE.
  */
 #ifndef UNWIND_UNWIND_I_H
 #define UNWIND_UNWIND_I_H
+
+#include <stdatomic.h>
 
 #include "unwind/memory_i.h"
 #include "unwind/tables_i.h"
 #include "unwind/unwind.h"
 
 /* --- generation.c ------------------------------------------------------------------------------- */
+
+/* Low half: unwind_generation(). */
+extern _Atomic uint64_t generation_state;
+
+static inline uint32_t generation_now(void)
+{
+	return (uint32_t)atomic_load_explicit(&generation_state, memory_order_acquire);
+}
 
 /* In a forked child: changes that other threads had begun are over. */
 void generation_init(void);
@@ -31,6 +41,7 @@ enum rule_kind {
 	RULE_END, /* no caller */
 	RULE_START, /* no caller, and key is not a return address but the first one of a stack */
 	RULE_SLOW, /* needs the row */
+	RULE_NO_FDE, /* code of an image that no FDE covers */
 };
 
 /* bits 0-2 kind, 3 fp is saved, 4-19 fp_off / 8, 20-39 cfa_off / 8, 40-63 generation / 2.
@@ -128,6 +139,9 @@ enum lookup lookup_find(struct unwind_thread *ut, uintptr_t key, bool is_careful
 /* n bytes of code at addr: of ut->image by plain loads if possible. */
 bool lookup_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret);
 
+/* A few bytes at an address that is no more than a guess. */
+bool lookup_any_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret);
+
 /* False when the bytes before key are readable and no call: no return address then. */
 bool lookup_is_after_call(struct unwind_thread *ut, uintptr_t key);
 
@@ -179,10 +193,10 @@ struct path_fresh {
 /* A stack seen before that ends a few frames inside of the path: where it joins, and all words
  * that the walk from its start to there reads. Good while epoch is the path's. */
 #define PATH_MEMOS 1024u
-#define PATH_MEMO_WORDS 10
+#define PATH_MEMO_WORDS 12
 
 struct path_memo {
-	uintptr_t pc;
+	_Alignas(64) uintptr_t pc;
 	uintptr_t sp;
 	uintptr_t fp;
 	uintptr_t join_slot; /* entry join_n - 1 has this slot and this id */
@@ -195,35 +209,39 @@ struct path_memo {
 	struct path_extra word[PATH_MEMO_WORDS];
 };
 
-/* Entries are outermost first, slots strictly descending, all in memory.own. */
+/* Entries are outermost first, slots strictly descending, all in memory.own. What
+ * unwind_path_known() needs comes first, in one cache line. */
 struct path {
 	struct unwind_path_entry *entry;
-	struct path_cold *cold;
 	uint32_t *id;
+	struct path_cold *cold;
+	uint32_t n;
+	uint32_t n_here; /* entries not below the stack pointer of the last event */
+	uint32_t n_valid; /* of these, as found by the last unwind_path_known() */
+	uint32_t generation; /* even; 0 = never */
+	uint32_t epoch; /* of ids; grows when all become void */
+	uint64_t n_known; /* a count for unwind_stats */
+	uint32_t n_kept; /* of the last walk */
+	uint32_t n_fresh; /* likewise */
+	size_t capacity;
 	struct path_extra *extra; /* two per frame at most */
 	struct path_fresh *fresh;
-	size_t n;
-	size_t n_kept; /* of the last walk */
-	size_t n_fresh; /* likewise */
-	size_t capacity;
-	uint32_t generation;
-	uint32_t epoch; /* of ids; grows when all become void */
 	struct path_memo memo[PATH_MEMOS];
 };
 
 struct unwind_thread {
+	struct path path;
+	struct memory memory;
 	bool use_cache;
 	bool is_uncertain; /* this walk has passed a frame that only the frame pointer suggests */
 	uint32_t generation; /* at the beginning of this walk */
 	struct unwind_stats stats;
-	struct memory memory;
 	struct image *image; /* result of the last lookup, NULL = none */
 	struct eh_fde fde; /* likewise */
 	struct image images[IMAGE_CACHE];
 	unsigned next_image;
 	struct cfi_machine cfi;
 	struct slow_walk slow;
-	struct path path;
 	uint64_t expr_stack[EXPR_STACK];
 	struct eh_copy copy;
 	struct row_cache rows;

@@ -24,7 +24,7 @@ void unwind_thread_init(struct unwind_thread *ut, bool use_cache)
 {
 	ut->use_cache = use_cache;
 	memory_forget(&ut->memory);
-	ut->path.n = 0; /* its slots lie in a stack that may be unmapped by now */
+	ut->path.n = ut->path.n_here = 0; /* its slots lie in a stack that may be unmapped by now */
 	ut->path.epoch++;
 }
 
@@ -34,24 +34,30 @@ void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *re
 		.n_walks = COUNT_READ(ut->stats.n_walks),
 		.n_slow_walks = COUNT_READ(ut->stats.n_slow_walks),
 		.n_rule_misses = COUNT_READ(ut->stats.n_rule_misses),
-		.n_path_walks = COUNT_READ(ut->stats.n_path_walks),
-		.n_known_stacks = COUNT_READ(ut->stats.n_known_stacks),
+		.n_path_walks = COUNT_READ(ut->stats.n_path_walks) + COUNT_READ(ut->path.n_known),
+		.n_known_stacks = COUNT_READ(ut->path.n_known),
 		.n_fresh_frames = COUNT_READ(ut->stats.n_fresh_frames),
 	};
 }
 
-/* Builds the rule of key and keeps it. RULE_NONE with *ret_what != LOOKUP_FDE: nothing is there. */
+/* Builds the rule of key and keeps it. RULE_NONE with *ret_what != LOOKUP_FDE: nothing is there.
+ * That nothing is there is kept for code in images, which stay for a generation; where there is
+ * none, one may come at any time. */
 COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum lookup *ret_what)
 {
 	struct rule rule = {0};
 
-	COUNT_ADD(ut->stats.n_rule_misses, 1);
 	if (key == lookup_context_return()) {
 		rule = rule_make(RULE_START, ut->generation);
 		row_cache_add(&ut->rows, key, rule);
 		return rule;
 	}
 	*ret_what = lookup_find(ut, key, ut->is_uncertain);
+	if (*ret_what == LOOKUP_NO_IMAGE)
+		return rule;
+	COUNT_ADD(ut->stats.n_rule_misses, 1);
+	if (*ret_what == LOOKUP_NO_FDE)
+		row_cache_add(&ut->rows, key, rule_make(RULE_NO_FDE, ut->generation));
 	if (*ret_what != LOOKUP_FDE)
 		return rule;
 	if (!cfi_run(&ut->cfi, &ut->fde, key)) {
@@ -89,6 +95,16 @@ static ALWAYS_INLINE struct frame step(struct memory *m, struct rule rule, struc
 	return f;
 }
 
+/* It was found before that no FDE covers key. True when that still holds: the image is there as long
+ * as the generation lasts, but the program may have registered a table for its code. */
+COLD static bool has_no_fde(struct unwind_thread *ut, uintptr_t key)
+{
+	if (registered_has_any())
+		return false;
+	ut->image = modules_get(ut, key - 1, ut->is_uncertain);
+	return ut->image != NULL;
+}
+
 /* Where the quick way ends: *end tells why, or is WALK_ON and the result is the next frame. */
 COLD static struct frame step_without_fde(struct unwind_thread *ut, enum lookup what,
 					  struct frame f, struct unwind_frames *out,
@@ -112,7 +128,13 @@ static enum unwind_end walk_fast(struct unwind_thread *ut, const struct unwind_s
 		struct rule rule = row_cache_find(&ut->rows, f.key, generation);
 		enum rule_kind kind = rule_kind(rule);
 
-		if (unlikely(kind == RULE_NONE)) {
+		if (unlikely(kind == RULE_NO_FDE)) {
+			kind = RULE_NONE;
+			what = LOOKUP_NO_FDE;
+			if (!has_no_fde(ut, f.key))
+				rule.v = 0;
+		}
+		if (unlikely(!rule.v)) {
 			rule = build_rule(ut, f.key, &what);
 			kind = rule_kind(rule);
 		}

@@ -77,16 +77,17 @@ void progress_start(struct progress *p, const char *label, uint64_t total, enum 
 
 static void put_rate(const struct progress *p, char *buf, size_t capacity)
 {
+	const char *what = p->unit == PROGRESS_EVENTS ? " events" : "";
 	char a[HUMAN_BYTES];
 
 	if (p->unit == PROGRESS_BYTES)
 		snprintf(buf, capacity, "%s/s", human_size((uint64_t)p->per_second, a));
 	else if (p->per_second >= 1e6)
-		snprintf(buf, capacity, "%.1f M events/s", p->per_second / 1e6);
+		snprintf(buf, capacity, "%.1f M%s/s", p->per_second / 1e6, what);
 	else if (p->per_second >= 1e3)
-		snprintf(buf, capacity, "%.1f k events/s", p->per_second / 1e3);
+		snprintf(buf, capacity, "%.1f k%s/s", p->per_second / 1e3, what);
 	else
-		snprintf(buf, capacity, "%.0f events/s", p->per_second);
+		snprintf(buf, capacity, "%.0f%s/s", p->per_second, what);
 }
 
 static void put_left(const struct progress *p, char *buf, size_t capacity)
@@ -117,7 +118,7 @@ static void put_figures(const struct progress *p, char *buf, size_t capacity)
 		snprintf(buf, capacity, "%s%s  %s",
 			 p->unit == PROGRESS_BYTES ? human_size(p->done, a)
 						   : human_count(p->done, a),
-			 p->unit == PROGRESS_BYTES ? "" : " events", rate);
+			 p->unit == PROGRESS_EVENTS ? " events" : "", rate);
 		return;
 	}
 	percent = (unsigned)((double)p->done * 100 / (double)p->total);

@@ -7,6 +7,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+const char *temp_file_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && *folder ? folder : "/var/tmp";
+}
+
 int temp_file_create(const char *folder, int *ret_fd, struct err *err)
 {
 	char name[4096];

@@ -7,6 +7,10 @@
 
 #include "util/err.h"
 
+/* Where to put them when nothing better is known: $TMPDIR, else /var/tmp, which is on a disk more
+ * often than /tmp. */
+const char *temp_file_folder(void);
+
 /* Makes one in the folder. Errors name the folder. */
 int temp_file_create(const char *folder, int *ret_fd, struct err *err);
 

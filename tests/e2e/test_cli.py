@@ -32,7 +32,8 @@ def cli(*args, **how):
 class Usage(mp.TestCase):
     def test_wrong_usage_is_2_and_says_what_to_do(self):
         for args in ([], ["nonsense"], ["--nonsense"], ["info"], ["info", "--jsn", "x"], ["dump"],
-                     ["dump", "a", "b"], ["run"], ["run", "-o"], ["run", "--", ], ["run", "-x", "ls"]):
+                     ["dump", "a", "b"], ["cache"], ["cache", "x"], ["run"], ["run", "-o"],
+                     ["run", "--", ], ["run", "-x", "ls"]):
             done = cli(*args)
             self.assertEqual(2, done.returncode, args)
             self.assertEqual(b"", done.stdout, args)
@@ -41,7 +42,7 @@ class Usage(mp.TestCase):
     def test_help_and_version(self):
         done = cli("--help")
         self.assertEqual(0, done.returncode)
-        for command in ("run", "info", "dump"):
+        for command in ("run", "info", "dump", "cache"):
             self.assertRegex(done.stdout.decode(), rf"(?m)^  {command} ")
             self.assertEqual(0, cli(command, "--help").returncode)
         self.assertRegex(cli("--version").stdout.decode(), r"^memory-profiler-cli \d+\.\d+")
@@ -51,7 +52,7 @@ class Usage(mp.TestCase):
         done = subprocess.run([sys.executable, man / "make_man.py", "--check"], check=False,
                               capture_output=True, text=True)
         self.assertEqual(0, done.returncode, done.stdout)
-        for command in ("run", "info", "dump"):
+        for command in ("run", "info", "dump", "cache"):
             page = (man / f"memory-profiler-cli-{command}.1.md").read_text()
             for option in re.findall(r"--[a-z][a-z-]+", cli(command, "--help").stdout.decode()):
                 self.assertIn(option, page, command)
@@ -127,7 +128,7 @@ class Info(mp.TestCase):
         self.assertGreater(facts["duration_ns"], 0)
         self.assertLessEqual(facts["peak_at_ns"], facts["duration_ns"])
         self.assertEqual(seen.recording.stat().st_size, facts["file_bytes"])
-        self.assertEqual("1.0", facts["version"])
+        self.assertEqual("1.1", facts["version"])
 
     def test_text_shows_the_numbers_and_nothing_that_steers_a_terminal(self):
         seen = self.record([mp.program("demo"), "\x1b]0;title\x07"])

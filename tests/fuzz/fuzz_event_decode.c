@@ -20,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 	struct event_decoder d;
 	struct event ev;
 	size_t last = 0;
+	bool is_second; /* of the two events that one record may be */
 	int r;
 
 	if (size_bytes < HEAD_BYTES)
@@ -30,8 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 	if (h.first_stack == 0)
 		h.first_stack = 1;
 	event_decoder_init(&d, &h, data + HEAD_BYTES, size_bytes - HEAD_BYTES);
-	while ((r = event_decode(&d, &ev)) > 0) {
-		check(d.in.pos > last && d.in.pos <= d.in.len);
+	while (is_second = d.is_in_place, (r = event_decode(&d, &ev)) > 0) {
+		check((is_second ? d.in.pos == last : d.in.pos > last) && d.in.pos <= d.in.len);
 		check(ev.kind != 0 && (ev.kind <= EVENT_STACK || ev.kind >= EVENT_RARE));
 		check(ev.stack < d.next_stack && d.next_stack >= h.first_stack);
 		if (ev.kind == EVENT_STACK || ev.kind == EVENT_STACK_END ||

@@ -130,26 +130,132 @@ TEST(extras_are_unaligned_usable_alignment_in_this_order)
 TEST(address_and_stack_are_differences_to_the_event_before)
 {
 	static const uint8_t bytes[] = {
-		0x01, 0x41, 0x10, 2, /* address 0x100, stack 2 */
-		0x06, 0xc1, 0xff, 0xff, 0xff, 0xff, 0xff, /* one unit lower, stack 1 in 4 bytes */
-		0x06, 0x00, /* the same again */
+		0x01, 0x41, 0x10, 2, /* obtained: address 0x100, stack 2 */
+		0x06, 0xc1, 0x20, 0xff, 0xff, 0xff, 0xff, /* released: 0x200, stack 1 in 4 bytes */
+		0x05, 0x01, 0xff, /* obtained: one unit below 0x100 */
+		0x04, 0x00, /* released: 0x200 again */
 	};
+	static const uint64_t addr[] = {0x100, 0x200, 0xf0, 0x200};
+	static const uint32_t stack[] = {2, 1, 1, 1};
 	unsigned char *buf = guard_buf_create(bytes, sizeof(bytes));
 	struct event_decoder d;
 	struct event ev;
 
 	event_decoder_init(&d, &header, buf, sizeof(bytes));
-	CHECK_EQ(event_decode(&d, &ev), 1);
-	CHECK_EQ(ev.addr, 0x100);
-	CHECK_EQ(ev.stack, 2);
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < ARRAY_LEN(addr); i++) {
 		CHECK_EQ(event_decode(&d, &ev), 1);
-		CHECK_EQ(ev.kind, EVENT_FREE);
-		CHECK_EQ(ev.addr, 0xf0);
-		CHECK_EQ(ev.stack, 1);
+		CHECK_EQ(ev.addr, addr[i]);
+		CHECK_EQ(ev.stack, stack[i]);
 	}
 	CHECK_EQ(event_decode(&d, &ev), 0);
 	guard_buf_destroy(buf, sizeof(bytes));
+}
+
+TEST(short_form_is_head_time_address_size_stack)
+{
+	struct event_encoder e = encoder();
+	struct event_call c = {
+		.ticks = START_TICKS + 9, .addr = 0x700, .size_bytes = 40, .stack = 3};
+	struct event ev;
+
+	CHECK(event_put_short(&e, EVENT_MALLOC, &c));
+	CHECK_BYTES(&e, 0x08, 9, 0x70, 0x00, 0x80, 40, 3); /* address + 2^27, in units of 16 */
+	ev = DECODE(0x08, 9, 0x70, 0x00, 0x80, 40, 3);
+	CHECK_EQ(ev.kind, EVENT_MALLOC);
+	CHECK_EQ(ev.ticks, START_TICKS + 9);
+	CHECK_EQ(ev.addr, 0x700);
+	CHECK_EQ(ev.size_bytes, 40);
+	CHECK_EQ(ev.usable_extra_bytes, 0);
+	CHECK_EQ(ev.stack, 3);
+	e = encoder();
+	c.size_bytes = 0;
+	CHECK(event_put_short(&e, EVENT_FREE, &c));
+	CHECK_BYTES(&e, 0x30, 9, 0x70, 0x00, 0x80, 3);
+	CHECK_EQ(DECODE(0x30, 9, 0x70, 0x00, 0x80, 3).kind, EVENT_FREE);
+	e = encoder();
+	c.size_bytes = 0x1234; /* needs two bytes, so the stack has two as well */
+	CHECK(event_put_short(&e, EVENT_CALLOC, &c));
+	CHECK_BYTES(&e, 0x50, 9, 0x70, 0x00, 0x80, 0x34, 0x12, 3, 0);
+	CHECK_EQ(DECODE(0x50, 9, 0x70, 0x00, 0x80, 0x34, 0x12, 3, 0).size_bytes, 0x1234);
+	CHECK(REFUSED(0x00, 9, 0x70, 0x00, 0x80, 40, 3)); /* no kind */
+	CHECK(REFUSED(0x08, 9, 0x70, 0x00, 0x80, 40)); /* no stack */
+	CHECK(REFUSED(0x08, 9, 0x70, 0x00, 0x80, 40, 5)); /* one that was not defined */
+	CHECK(REFUSED(0x08, 9, 0x70, 0x00, 0x80, 40, 0xff));
+}
+
+/* What does not fit is left to the long form, and nothing changes. */
+TEST(short_form_holds_what_fits_only)
+{
+	static const struct {
+		struct event_call call;
+		bool fits;
+	} tried[] = {
+		{{.ticks = START_TICKS + 255}, true},
+		{{.ticks = START_TICKS + 256}, false},
+		{{.ticks = START_TICKS - 1}, false},
+		{{.ticks = START_TICKS, .addr = (1u << 27) - 16}, true},
+		{{.ticks = START_TICKS, .addr = 1u << 27}, false},
+		{{.ticks = START_TICKS, .addr = 0 - (uint64_t)(1u << 27)}, true},
+		{{.ticks = START_TICKS, .addr = 0 - (uint64_t)(1u << 27) - 16}, false},
+		{{.ticks = START_TICKS, .addr = 8}, false},
+		{{.ticks = START_TICKS, .size_bytes = 0xffff}, true},
+		{{.ticks = START_TICKS, .size_bytes = 0x10000}, false},
+		{{.ticks = START_TICKS, .size_bytes = UINT64_MAX}, false},
+		{{.ticks = START_TICKS, .stack = 4}, true},
+		{{.ticks = START_TICKS, .stack = 0x7fff}, true},
+		{{.ticks = START_TICKS, .stack = 0x8000}, false},
+		{{.ticks = START_TICKS, .extras = EVENT_EXTRA_USABLE}, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(tried); i++) {
+		struct event_encoder e = encoder();
+		struct event ev;
+
+		CHECK_EQ(event_put_short(&e, EVENT_MALLOC, &tried[i].call), tried[i].fits);
+		CHECK(tried[i].fits || (e.pos == out && e.ticks == START_TICKS));
+		if (!tried[i].fits || tried[i].call.stack >= FIRST_STACK)
+			continue;
+		ev = decode_one(out, (size_t)(e.pos - out));
+		CHECK_EQ(ev.addr, tried[i].call.addr);
+		CHECK_EQ(ev.size_bytes, tried[i].call.size_bytes);
+		CHECK_EQ(ev.ticks, tried[i].call.ticks);
+		CHECK_EQ(ev.stack, tried[i].call.stack);
+	}
+}
+
+/* One record, of which the first byte was changed later, is a begin and an end. */
+TEST(realloc_in_place_is_decoded_as_two_events)
+{
+	struct event_encoder e = encoder();
+	struct event_call c = {
+		.ticks = START_TICKS + 2, .addr = 0x500, .size_bytes = 100, .stack = 2};
+	struct event_decoder d;
+	struct event ev;
+
+	CHECK(event_put_short(&e, EVENT_REALLOC_BEGIN, &c));
+	ev = decode_one(out, (size_t)(e.pos - out));
+	CHECK_EQ(ev.kind, EVENT_REALLOC_BEGIN); /* so far it may yet move */
+	CHECK_EQ(ev.size_bytes, 0);
+	event_make_in_place(out);
+	c.addr = 0x900;
+	CHECK(event_put_short(&e, EVENT_MALLOC, &c));
+	event_decoder_init(&d, &header, out, (size_t)(e.pos - out));
+	CHECK_EQ(event_decode(&d, &ev), 1);
+	CHECK_EQ(ev.kind, EVENT_REALLOC_BEGIN);
+	CHECK_EQ(ev.addr, 0x500);
+	CHECK_EQ(ev.size_bytes, 0);
+	CHECK_EQ(ev.stack, 2);
+	CHECK_EQ(event_decode(&d, &ev), 1);
+	CHECK_EQ(ev.kind, EVENT_REALLOC_END);
+	CHECK_EQ(ev.addr, 0x500);
+	CHECK_EQ(ev.size_bytes, 100);
+	CHECK_EQ(ev.usable_extra_bytes, 4);
+	CHECK_EQ(ev.ticks, START_TICKS + 2);
+	CHECK_EQ(ev.stack, 2);
+	CHECK_EQ(event_decode(&d, &ev), 1);
+	CHECK_EQ(ev.kind, EVENT_MALLOC);
+	CHECK_EQ(ev.addr, 0x900);
+	CHECK_EQ(event_decode(&d, &ev), 0);
 }
 
 TEST(stack_defines_the_next_id)
@@ -365,4 +471,59 @@ TEST(calls_of_the_program_are_told_from_the_rest)
 	CHECK(event_is_call(EVENT_REALLOC_BEGIN));
 	CHECK(!event_is_call(EVENT_REALLOC_END) && !event_is_call(EVENT_STACK));
 	CHECK(!event_is_call(EVENT_MARKER) && !event_is_call(0xff));
+}
+
+/* What the decoder gives for any bytes; what it refuses is passed over by a byte. is_fast: let it see
+ * all that is left, else no more than 39 bytes, which are enough for any frequent event but not for
+ * the fast way. */
+static size_t decode_stream(const uint8_t *bytes, size_t len, bool is_fast, struct event *ev,
+			    size_t max)
+{
+	struct event_decoder d;
+	size_t n = 0;
+
+	event_decoder_init(&d, &header, bytes, len);
+	d.next_stack = 1u << 30; /* nearly every difference leads to a stack that may be */
+	d.stack = 1u << 29;
+	while (n < max && d.in.pos < len) {
+		size_t window = is_fast && !(bytes[d.in.pos] & 0x80) ? len : 39;
+
+		d.in.len = len - d.in.pos < window ? len : d.in.pos + window;
+		memset(&ev[n], 0, sizeof(ev[n]));
+		if (event_decode(&d, &ev[n]) > 0) {
+			n++;
+			continue;
+		}
+		d.in.failed = false;
+		d.in.pos++;
+	}
+	return n;
+}
+
+TEST(the_fast_way_gives_what_the_careful_one_gives)
+{
+	static uint8_t bytes[4096];
+	static struct event fast[4096], careful[4096];
+	uint64_t random = 88172645463325252ull;
+	size_t n_all = 0;
+
+	for (unsigned round = 0; round < 300; round++) {
+		size_t n;
+
+		for (size_t i = 0; i < sizeof(bytes); i++) {
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			bytes[i] = (uint8_t)(random >> 20);
+			if (random % 32) /* few rare events */
+				bytes[i] &= 0x7f;
+			if (random % 3 == 0) /* many short forms */
+				bytes[i] &= 0x78;
+		}
+		n = decode_stream(bytes, sizeof(bytes), false, careful, ARRAY_LEN(careful));
+		n_all += n;
+		CHECK_EQ(decode_stream(bytes, sizeof(bytes), true, fast, ARRAY_LEN(fast)), n);
+		CHECK_MEM_EQ(fast, careful, n * sizeof(*fast));
+	}
+	CHECK(n_all > 20000);
 }

@@ -44,9 +44,10 @@ static void *map(size_t size_bytes, int prot)
 	return p;
 }
 
+static struct unwind_thread *walker[N_WAYS];
+
 NOINLINE static void hook(void)
 {
-	static struct unwind_thread *walker[N_WAYS];
 	uintptr_t *frame = __builtin_frame_address(0);
 	struct unwind_start s = {(uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
 				 frame[0]};
@@ -170,6 +171,19 @@ TEST(fp_walk_proven_frame_pointer_is_followed)
 {
 	run_odd_fp();
 	check_whole(false);
+}
+
+/* That nothing is known about a place is kept like a rule. */
+TEST(fp_walk_does_not_look_for_missing_rules_again)
+{
+	struct unwind_stats stats[2];
+
+	for (volatile unsigned i = 0; i < 2; i++) { /* not unrolled: the same stack both times */
+		run_odd_fp();
+		check_whole(false);
+		unwind_thread_stats(walker[0], &stats[i]);
+	}
+	CHECK_EQ(stats[1].n_rule_misses, stats[0].n_rule_misses);
 }
 
 TEST(fp_walk_unproven_frame_pointer_is_not_believed)

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/store_synth.h"
 #include "store/frames.h"
 #include "store/names_file.h"
 #include "store/text_set.h"
-#include "store_synth.h"
 
 static char path[300], cache[300];
 static struct store *store;
@@ -139,6 +139,44 @@ TEST(a_stack_is_named_from_the_inside_out)
 	CHECK_ERR(frames_each(f, SYNTH_STORE_STACKS, append, text, &err), ERR_USAGE);
 	CHECK_EQ(t.n_calls, 1);
 	check_names(f);
+	frames_close(f);
+	end();
+}
+
+static bool count(void *user, const struct frame *frame)
+{
+	*(size_t *)user += frame->code == 2;
+	return true;
+}
+
+TEST(a_deep_stack_is_named_in_full)
+{
+	enum {
+		DEPTH = 5000
+	};
+	static struct store_node node[DEPTH + 1];
+	const struct store_stack stacks[SYNTH_STORE_STACKS] = {{0}, {.node = DEPTH}};
+	struct store_writer *w = NULL;
+	struct err err = {0};
+	struct frames *f = NULL;
+	size_t n = 0;
+
+	begin();
+	store_close(store);
+	for (uint32_t i = 1; i <= DEPTH; i++)
+		node[i] = (struct store_node){
+			.parent = i - 1, .code = 2, .n_frames = i, .kind = STORE_NODE_FRAME};
+	CHECK_OK(store_writer_create(path, &synth_store_identity, &w, &err));
+	CHECK_OK(synth_store_put_tables(w, 0, &err));
+	CHECK_OK(store_writer_put_table(w, STORE_NODES, node, DEPTH + 1, &err));
+	CHECK_OK(store_writer_put_table(w, STORE_STACKS, stacks, SYNTH_STORE_STACKS, &err));
+	CHECK_OK(store_writer_commit(w, 0, &err));
+	store_writer_destroy(w);
+	CHECK_OK(store_open(path, &store, &err));
+	CHECK_OK(frames_open(store, NULL, &f, &err));
+	CHECK_OK(frames_each(f, 1, count, &n, &err));
+	CHECK_EQ(n, DEPTH);
+	CHECK_OK(frames_need_stack(f, 1, &err));
 	frames_close(f);
 	end();
 }

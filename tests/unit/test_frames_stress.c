@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/store_synth.h"
 #include "store/frames.h"
-#include "store_synth.h"
 
 #define N_THREADS 4
 #define N_ROUNDS 200

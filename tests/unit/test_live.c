@@ -52,9 +52,9 @@ TEST(adding_finding_and_taking_agree_with_an_array)
 	live_fini(&l);
 }
 
-TEST(it_grows_far_beyond_its_first_size)
+static void grow_and_shrink(size_t budget_bytes)
 {
-	struct live l = {0};
+	struct live l = {.budget_bytes = budget_bytes};
 	struct live_block b = {0}, out;
 	struct err err = {0};
 	uint64_t n = 300000;
@@ -66,10 +66,22 @@ TEST(it_grows_far_beyond_its_first_size)
 		CHECK(live_add(&l, &b) != NULL);
 	}
 	CHECK_EQ(l.n, n);
+	CHECK_EQ(l.is_file, budget_bytes != 0);
+	spill_trim(l.block_memory);
 	for (uint64_t i = 1; i <= n; i++) {
 		CHECK(live_take(&l, i * 64, &out));
 		CHECK_EQ(out.size_bytes, i);
 	}
 	CHECK_EQ(l.n, 0);
 	live_fini(&l);
+}
+
+TEST(it_grows_far_beyond_its_first_size)
+{
+	grow_and_shrink(0);
+}
+
+TEST(beyond_its_budget_it_lies_in_a_file)
+{
+	grow_and_shrink(1 << 20);
 }

@@ -260,3 +260,29 @@ TEST(memory_is_there_after_the_first_thread_has_ended)
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	CHECK_EQ(status, 0);
 }
+
+/* Code is believed for a moment, but not longer than the generation in which it was read. */
+TEST(memory_code_is_read_anew_in_each_generation)
+{
+	uint8_t *page =
+		mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t got[MEMORY_CODE_BYTES] = {0};
+
+	start();
+	CHECK(page != MAP_FAILED);
+	memset(page, 1, 64);
+	CHECK(memory_code(&m, (uintptr_t)page + 8, 7, 2, got));
+	CHECK_EQ(got[0], 1);
+	page[8] = 2;
+	CHECK(memory_code(&m, (uintptr_t)page + 8, 7, 4, got));
+	CHECK_EQ(got[0], 2);
+	page[8] = 3;
+	CHECK(memory_code(&m, (uintptr_t)page + 8, 7, 5, got)); /* odd: nothing is kept */
+	CHECK_EQ(got[0], 3);
+	page[8] = 4;
+	CHECK(memory_code(&m, (uintptr_t)page + 8, 7, 5, got));
+	CHECK_EQ(got[0], 4);
+	munmap(page, PAGE_BYTES);
+	CHECK(!memory_code(&m, (uintptr_t)page + 16, 7, 4, got));
+	CHECK(!memory_code(&m, UINTPTR_MAX - 3, 7, 4, got));
+}

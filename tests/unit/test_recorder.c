@@ -78,7 +78,7 @@ static NOINLINE void record_alloc(void *block, size_t size_bytes)
 
 	if (!lane)
 		return;
-	capture_alloc(lane, &at, EVENT_MALLOC, block, size_bytes, 0);
+	capture_malloc(lane, &at, block, size_bytes);
 	capture_leave(lane);
 }
 
@@ -86,11 +86,10 @@ static NOINLINE void record_free(void *block)
 {
 	struct unwind_start at = CAPTURE_CALLER();
 	struct lane *lane = capture_enter(&at);
-	bool recorded;
 
 	if (!lane)
 		return;
-	capture_release(lane, &at, EVENT_FREE, block, &recorded);
+	capture_free(lane, &at, block);
 	capture_leave(lane);
 }
 

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/store_synth.h"
 #include "store/seal.h"
 #include "store/store_i.h"
-#include "store_synth.h"
 
 static char folder[256];
 static char path[300];
@@ -87,6 +87,7 @@ TEST(rows_come_back_for_every_count)
 		CHECK_EQ(n_files(), 1);
 		CHECK_OK(store_open(path, &s, &err));
 		CHECK_EQ(store_n_rows(s), counts[i]);
+		CHECK(store_has_rows(s));
 		CHECK_EQ(store_n_blocks(s), (counts[i] + 4095) / 4096);
 		CHECK_EQ(n_wrong_rows(s), 0);
 		for (uint64_t row = 0; row < counts[i]; row += 1 + counts[i] / 50)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "store_synth.h"
+#include "harness/store_synth.h"
 
 #define N_THREADS 4
 #define N_ROWS (200 * 4096 + 17)

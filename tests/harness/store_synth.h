@@ -1,12 +1,12 @@
-/* store_synth.h - makes stores with known rows, for the tests of store/ and of what reads stores.
+/* harness/store_synth.h - makes stores with known rows, for the tests of store/ and of what reads stores.
  *
  *	synth_store_write(path, n_rows, NULL);	all columns are synth_store_value(column, row)
  *
  * Tables: SYNTH_STORE_STACKS stacks, SYNTH_STORE_THREADS threads, chains of two, two modules, strings
  * "", "one", "two" and "a longer string".
  */
-#ifndef UNIT_STORE_SYNTH_H
-#define UNIT_STORE_SYNTH_H
+#ifndef HARNESS_STORE_SYNTH_H
+#define HARNESS_STORE_SYNTH_H
 
 #include <string.h>
 

@@ -1,0 +1,246 @@
+/* cli/cmd_export.c - `memory-profiler-cli export`, and the older names for two of its formats:
+ * `export-heaptrack` and `export-replay`.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/args.h"
+#include "cli/cli.h"
+#include "cli/export_file.h"
+#include "cli/filter_args.h"
+#include "export/export.h"
+#include "ingest/open.h"
+
+struct export_command {
+	const char *format;
+	const char *output;
+	struct opened_options how;
+	struct args_list debug;
+	struct filter_args filter;
+	struct export_options options;
+	struct args_more more; /* options of exports, then those of filters */
+};
+
+static int set_more(void *user, const char *name, const char *value, struct err *err)
+{
+	struct export_command *c = user;
+	char plain[64];
+	int r;
+
+	snprintf(plain, sizeof(plain), "%s", name);
+	for (char *p = plain; *p; p++)
+		*p = *p == '-' ? '_' : *p;
+	if (strlen(name) < sizeof(plain) && value) {
+		r = export_set(&c->options, plain, value, err);
+		if (r != 0)
+			return r;
+	}
+	return c->filter.more.set(c->filter.more.user, name, value, err);
+}
+
+static void print_filter_help(void)
+{
+	struct filter_args a;
+
+	filter_args_init(&a);
+	a.more.print_help();
+	filter_args_fini(&a);
+}
+
+static void print_more_help(void)
+{
+	size_t n;
+	const struct export_format *f = export_formats(&n);
+	const struct filter_parameter *p;
+
+	puts("\nFormats:");
+	for (size_t i = 0; i < n; i++)
+		printf("  %-16s %s\n", f[i].name, f[i].help);
+	p = export_parameters(&n);
+	puts("\nFor trees, flame graphs and collapsed stacks:");
+	for (size_t i = 0; i < n; i++)
+		printf("  --%s=%s\n  %-16s %s\n", p[i].name,
+		       p[i].choices ? p[i].choices : p[i].type, "", p[i].help);
+	print_filter_help();
+}
+
+static int find_format(const char *name, const struct export_format **ret, struct err *err)
+{
+	char list[400] = "";
+	size_t n;
+	const struct export_format *f = export_formats(&n);
+
+	*ret = name ? export_find(name) : NULL;
+	if (*ret)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t at = strlen(list);
+
+		snprintf(list + at, sizeof(list) - at, "%s%s", i ? ", " : "", f[i].name);
+	}
+	if (!name)
+		return err_set(err, ERR_USAGE, "--format is missing; it is one of %s", list);
+	return err_set(err, ERR_USAGE, "there is no format '%s'; it is one of %s", name, list);
+}
+
+static int write_file(struct export_command *c, const struct export_format *f, const char *path,
+		      const struct query_context *context, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	struct export_file *file = NULL;
+	struct query *q = NULL;
+	int r = query_create(context, &c->filter.filter, &q, err);
+
+	if (r < 0)
+		return r;
+	c->options.context = context;
+	c->options.filter = &c->filter.filter;
+	c->options.title = slash && slash[1] ? slash + 1 : path;
+	r = export_file_open(c->output, f, &file, err);
+	if (r == 0) {
+		r = export_write(f, q, &c->options, export_file_stream(file), err);
+		r = export_file_close(file, r, err);
+	}
+	query_destroy(q);
+	return r;
+}
+
+static int export_recording(struct export_command *c, const char *path, struct err *err)
+{
+	const struct export_format *f;
+	struct opened opened = {0};
+	int r = find_format(c->format, &f, err);
+
+	if (r == 0)
+		r = export_file_check(c->output, f, err); /* before a long wait */
+	if (r < 0)
+		return r;
+	c->how.debug_path = c->debug.item;
+	c->how.n_debug_paths = c->debug.n;
+	r = opened_open(path, &c->how, &opened, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < opened.n_notes; i++)
+		args_complain("%s", opened.note[i]);
+	r = write_file(c, f, path,
+		       &(struct query_context){.store = opened.store, .frames = opened.frames},
+		       err);
+	if (r < 0 && r != -ERR_USAGE)
+		err_prefix(err, "%s", path);
+	opened_close(&opened);
+	return r;
+}
+
+static int run_command(struct export_command *c, const struct args_command *command, int argc,
+		       char **argv)
+{
+	struct err err = {0};
+	int first, end, r;
+	int status = args_parse(command, argc, argv, &first, &end);
+
+	if (status >= 0)
+		return status;
+	if (end - first > 1)
+		r = err_set(&err, ERR_USAGE, "one recording at a time, not '%s'", argv[first + 1]);
+	else
+		r = export_recording(c, argv[first], &err);
+	if (r == 0)
+		return CLI_OK;
+	args_complain("%s%s%s", r == -ERR_USAGE ? command->name : "", r == -ERR_USAGE ? ": " : "",
+		      err.text);
+	return r == -ERR_USAGE ? CLI_USAGE : CLI_FAILED;
+}
+
+static void init_command(struct export_command *c)
+{
+	*c = (struct export_command){0};
+	filter_args_init(&c->filter);
+	c->more = (struct args_more){.set = set_more, .print_help = print_more_help, .user = c};
+}
+
+/* The options of all three; --format must be the last. */
+#define EXPORT_OPTIONS(c)                                                                          \
+	{.letter = 'o',                                                                            \
+	 .name = "output",                                                                         \
+	 .value = "FILE",                                                                          \
+	 .help = "where to write; a name with .gz at its end: compressed",                         \
+	 .text = &(c).output},                                                                     \
+		{.letter = 'd',                                                                    \
+		 .name = "debug-symbols",                                                          \
+		 .value = "PATH",                                                                  \
+		 .help = "debug file, or folder of such, to look into for names",                  \
+		 .list = &(c).debug},                                                              \
+		{.name = "debuginfod",                                                             \
+		 .help = "ask the servers in $DEBUGINFOD_URLS for symbols",                        \
+		 .flag = &(c).how.use_debuginfod},                                                 \
+	{                                                                                          \
+		.name = "no-cache", .help = "read the recording anew and keep nothing",            \
+		.flag = &(c).how.no_cache                                                          \
+	}
+
+int cmd_export(int argc, char **argv)
+{
+	struct export_command c;
+	const struct args_option option[] = {
+		EXPORT_OPTIONS(c),
+		{.letter = 'f',
+		 .name = "format",
+		 .value = "NAME",
+		 .help = "what to write: see below",
+		 .text = &c.format},
+	};
+	const struct args_command command = {
+		.name = "export",
+		.operands = "FILE",
+		.help = "Writes what is in a recording in the format of another tool, to a file or "
+			"to the\n"
+			"standard output. Conditions leave out allocations that do not fulfil "
+			"them.\n",
+		.option = option,
+		.n_options = ARRAY_LEN(option),
+		.more = &c.more,
+		.min_operands = 1,
+	};
+	int status;
+
+	init_command(&c);
+	status = run_command(&c, &command, argc, argv);
+	filter_args_fini(&c.filter);
+	return status;
+}
+
+static int export_as(const char *name, const char *format, int argc, char **argv)
+{
+	struct export_command c;
+	const struct args_option option[] = {EXPORT_OPTIONS(c)};
+	const struct args_more more = {
+		.set = set_more, .print_help = print_filter_help, .user = &c};
+	const struct args_command command = {
+		.name = name,
+		.operands = "FILE",
+		.help = "The same as 'export --format' with this format.\n",
+		.option = option,
+		.n_options = ARRAY_LEN(option),
+		.more = &more,
+		.min_operands = 1,
+	};
+	int status;
+
+	init_command(&c);
+	c.format = format;
+	status = run_command(&c, &command, argc, argv);
+	filter_args_fini(&c.filter);
+	return status;
+}
+
+int cmd_export_heaptrack(int argc, char **argv)
+{
+	return export_as("export-heaptrack", "heaptrack", argc, argv);
+}
+
+int cmd_export_replay(int argc, char **argv)
+{
+	return export_as("export-replay", "replay", argc, argv);
+}

@@ -1,0 +1,83 @@
+/* cli/cmd_repack.c - `memory-profiler-cli repack`: the same recording, written anew. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/args.h"
+#include "cli/cli.h"
+#include "cli/rewrite.h"
+#include "ingest/recording_copy.h"
+#include "util/human.h"
+
+static int note_damage(struct recording_writer *w, const struct recording *r, struct err *err)
+{
+	char text[160];
+
+	if (r->damage.n_ranges == 0)
+		return 0;
+	snprintf(text, sizeof(text),
+		 "repack left out %" PRIu64 " bytes at %" PRIu64 " places that were damaged",
+		 r->damage.n_bytes, r->damage.n_ranges);
+	return recording_writer_note(w, 2, text, err);
+}
+
+static int repack(struct recording *r, const char *out_path, bool is_plain, uint64_t *out_bytes,
+		  struct err *err)
+{
+	struct recording_copy_result result = {0};
+	struct recording_writer *w = NULL;
+	int n = recording_writer_create(out_path, r, is_plain ? "repack plain" : "repack",
+					!is_plain, &w, err);
+
+	if (n == 0)
+		n = recording_copy_facts(w, r, err);
+	if (n == 0)
+		n = recording_copy_events(w, r, &result, err);
+	if (n == 0)
+		n = note_damage(w, r, err);
+	if (n < 0) {
+		recording_writer_discard(w);
+		return n;
+	}
+	return recording_writer_commit(w, r->n_missing_blocks + result.n_unreadable_blocks,
+				       out_bytes, err);
+}
+
+int cmd_repack(int argc, char **argv)
+{
+	const char *output = NULL;
+	bool is_plain = false, is_quiet = false;
+	const struct args_option option[] = {
+		REWRITE_OPTIONS(&output, "FILE", &is_quiet),
+		{.name = "disable-compression",
+		 .help = "store everything as it is, to compress it in another way",
+		 .flag = &is_plain},
+	};
+	const struct args_command command = {
+		.name = "repack",
+		.operands = "-o FILE RECORDING",
+		.help = "Writes a recording anew: the same events in full blocks, without unused "
+			"space and\n"
+			"without what is damaged. An existing FILE is replaced when all is done.\n",
+		.option = option,
+		.n_options = ARRAY_LEN(option),
+		.min_operands = 1,
+	};
+	int status = rewrite_parse(&command, argc, argv, &output, &is_quiet);
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
+	struct rewrite w = {0};
+	uint64_t in_bytes = 0, out_bytes = 0;
+	struct err err = {0};
+	int r;
+
+	if (status >= 0)
+		return status;
+	r = rewrite_begin(&w, argv[1], "repacking", 1, &err);
+	if (r == 0) {
+		in_bytes = w.rec->file.size_bytes;
+		r = repack(w.rec, output, is_plain, &out_bytes, &err);
+	}
+	status = rewrite_end(&w, r, &err);
+	if (status == CLI_OK && !is_quiet)
+		printf("%s became %s\n", human_size(in_bytes, a), human_size(out_bytes, b));
+	return status;
+}

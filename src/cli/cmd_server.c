@@ -1,0 +1,258 @@
+/* cli/cmd_server.c - `memory-profiler-cli server`: recordings over HTTP. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/args.h"
+#include "cli/cli.h"
+#include "format/file_header.h"
+#include "ingest/open.h"
+#include "serve/serve.h"
+#include "util/file.h"
+
+#define TOKEN_BYTES 512
+#define DEFAULT_PORT 8080u
+
+/* What every recording is opened with. */
+struct server_input {
+	struct opened_options options;
+};
+
+/* ---- recordings, for the server ---- */
+
+static int identify(void *user, const char *path, uint8_t id[16])
+{
+	uint8_t page[FORMAT_HEADER_BYTES];
+	struct file f = FILE_NONE;
+	struct file_header header;
+	size_t len = 0;
+	int r = -1;
+
+	(void)user;
+	if (file_open(path, &f, NULL) < 0)
+		return -1;
+	if (file_read(&f, 0, page, sizeof(page), &len, NULL) == 0 &&
+	    file_header_decode(page, len, &header) == FILE_HEADER_OK) {
+		memcpy(id, header.recording_id, sizeof(header.recording_id));
+		r = 0;
+	}
+	file_close(&f);
+	return r;
+}
+
+static int report_progress(void *user, uint64_t n_done, uint64_t n_total)
+{
+	return serve_progress(user, n_done, n_total) ? 0 : -1;
+}
+
+static int open_recording(void *user, const char *path, struct serve_loading *l,
+			  struct serve_opened *ret, struct err *err)
+{
+	const struct server_input *in = user;
+	struct opened_options options = in->options;
+	struct opened *o = calloc(1, sizeof(*o));
+	int r;
+
+	if (!o)
+		return err_set_memory(err, sizeof(*o));
+	options.on_progress = report_progress;
+	options.user = l;
+	r = opened_open(path, &options, o, err);
+	if (r < 0) {
+		free(o);
+		if (r != -ERR_CANCELLED)
+			args_complain("%s", err->text);
+		return r;
+	}
+	for (size_t i = 0; i < o->n_notes; i++)
+		args_complain("%s: %s", path, o->note[i]);
+	*ret = (struct serve_opened){.store = o->store, .frames = o->frames, .handle = o};
+	return 0;
+}
+
+static void close_recording(void *user, struct serve_opened *opened)
+{
+	(void)user;
+	opened_close(opened->handle);
+	free(opened->handle);
+}
+
+/* ---- options ---- */
+
+static bool read_port(const char *text, unsigned *ret)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || n > 65535) {
+		args_complain("server: --port %s: a number from 0 to 65535 is needed", text);
+		return false;
+	}
+	*ret = (unsigned)n;
+	return true;
+}
+
+/* "@FILE": the first line of a file, which other users do not see in the list of processes. */
+static bool read_token(const char *text, char buf[TOKEN_BYTES], const char **ret)
+{
+	FILE *f;
+
+	*ret = text;
+	if (!text || text[0] != '@') {
+		if (!text || *text)
+			return true;
+		args_complain("server: --token: the token is empty");
+		return false;
+	}
+	f = fopen(text + 1, "re");
+	if (!f || !fgets(buf, TOKEN_BYTES, f))
+		buf[0] = '\0';
+	if (f)
+		fclose(f);
+	buf[strcspn(buf, "\r\n")] = '\0';
+	if (!buf[0]) {
+		args_complain("server: --token %s: there is no token in this file", text);
+		return false;
+	}
+	*ret = buf;
+	return true;
+}
+
+static bool can_be_read(char **path, size_t n)
+{
+	bool ok = true;
+
+	for (size_t i = 0; i < n; i++) {
+		struct file f = FILE_NONE;
+		struct err err = {0};
+
+		if (file_open(path[i], &f, &err) < 0) {
+			args_complain("%s: %s", path[i], err.text);
+			ok = false;
+		}
+		file_close(&f);
+	}
+	return ok;
+}
+
+/* ---- running ---- */
+
+static void announce(const struct server *s, const struct serve_options *o)
+{
+	if (o->port && serve_port(s) != o->port)
+		args_complain("port %u is taken; using %u", o->port, serve_port(s));
+	if (o->token)
+		printf("Listening on %s?token=%s\n", serve_url(s), o->token);
+	else
+		printf("Listening on %s\n", serve_url(s));
+	fflush(stdout);
+	if (!o->token && !serve_is_loopback(s))
+		args_complain("anybody who reaches this machine can read the recordings; "
+			      "--token keeps others out");
+}
+
+static int run(const struct serve_options *o)
+{
+	struct server *server = NULL;
+	struct err err = {0};
+	sigset_t ends;
+	int signal_number;
+
+	/* Blocked in all threads from here on; the main thread waits for them. */
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &ends, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	if (serve_start(o, &server, &err) < 0) {
+		args_complain("%s", err.text);
+		return CLI_FAILED;
+	}
+	announce(server, o);
+	sigwait(&ends, &signal_number);
+	pthread_sigmask(SIG_UNBLOCK, &ends, NULL); /* a second one ends us at once */
+	serve_stop(server);
+	return CLI_OK;
+}
+
+int cmd_server(int argc, char **argv)
+{
+	struct args_list debug = {0}, host = {0}, origin = {0};
+	const char *interface = "127.0.0.1", *port = NULL, *token = NULL;
+	bool wants_openapi = false;
+	const struct args_option option[] = {
+		{.letter = 'd',
+		 .name = "debug-symbols",
+		 .value = "PATH",
+		 .help = "file or folder with debug information; may be repeated",
+		 .list = &debug},
+		{.letter = 'i',
+		 .name = "interface",
+		 .value = "ADDRESS",
+		 .help = "address to listen on (127.0.0.1)",
+		 .text = &interface},
+		{.letter = 'p',
+		 .name = "port",
+		 .value = "PORT",
+		 .help = "port (8080); when it is taken the next free one, 0: any",
+		 .text = &port},
+		{.name = "token",
+		 .value = "TOKEN",
+		 .help = "answer only who knows it; @FILE reads it from a file",
+		 .text = &token},
+		{.name = "allow-host",
+		 .value = "NAME",
+		 .help = "a name of this machine that clients may use; may be repeated",
+		 .list = &host},
+		{.name = "allow-origin",
+		 .value = "ORIGIN",
+		 .help = "a web page that may ask, as http://host:port; may be repeated",
+		 .list = &origin},
+		{.name = "openapi",
+		 .help = "print the description of the API (OpenAPI 3.1) and end",
+		 .flag = &wants_openapi},
+	};
+	const struct args_command command = {
+		.name = "server",
+		.operands = "[FILE]...",
+		.help = "Serves recordings over HTTP: the REST API (docs/REST.md) and a start "
+			"page.\n"
+			"A recording can be asked as soon as it is loaded, while others still "
+			"are.\n"
+			"Prints the address and runs until SIGINT or SIGTERM.\n",
+		.option = option,
+		.n_options = ARRAY_LEN(option),
+	};
+	struct server_input input = {0};
+	struct serve_options o = {
+		.port = DEFAULT_PORT,
+		.source = {identify, open_recording, close_recording, &input},
+	};
+	char token_text[TOKEN_BYTES];
+	int first, end;
+	int status = args_parse(&command, argc, argv, &first, &end);
+
+	if (status >= 0)
+		return status;
+	if (wants_openapi) {
+		serve_write_openapi(stdout);
+		return CLI_OK;
+	}
+	if ((port && !read_port(port, &o.port)) || !read_token(token, token_text, &o.token))
+		return CLI_USAGE;
+	o.interface = interface;
+	o.allow_host = host.item;
+	o.n_allow_hosts = host.n;
+	o.allow_origin = origin.item;
+	o.n_allow_origins = origin.n;
+	o.path = (const char *const *)&argv[first];
+	o.n_paths = (size_t)(end - first);
+	input.options.debug_path = debug.item;
+	input.options.n_debug_paths = debug.n;
+	return can_be_read(&argv[first], o.n_paths) ? run(&o) : CLI_FAILED;
+}

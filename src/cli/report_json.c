@@ -1,0 +1,289 @@
+/* cli/report_json.c - see report_json.h. */
+#include "cli/report_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/human.h"
+#include "util/json_write.h"
+
+/* A string of the store; null when it is not known. */
+static void put_string(struct json *j, const char *name, const struct report *r, uint32_t string)
+{
+	size_t len;
+	const char *text = store_string(r->store, string, &len);
+
+	if (string == 0)
+		json_null(j, name);
+	else
+		json_bytes(j, name, text, len);
+}
+
+static void put_list(struct json *j, const char *name, const struct report *r, uint32_t string)
+{
+	size_t len;
+	const char *text = store_string(r->store, string, &len);
+
+	json_array(j, name);
+	for (size_t at = 0; at < len;) {
+		size_t n = strnlen(text + at, len - at);
+
+		json_bytes(j, NULL, text + at, n);
+		at += n + 1;
+	}
+	json_end_array(j);
+}
+
+static void put_program(struct json *j, const struct report *r)
+{
+	const struct store_facts *f = r->facts;
+	char buf[HUMAN_BYTES];
+
+	json_object(j, "program");
+	put_string(j, "executable", r, f->executable);
+	put_list(j, "command_line", r, f->cmdline);
+	json_u64(j, "pid", f->pid);
+	put_string(j, "host", r, f->host);
+	put_string(j, "arch", r, f->arch);
+	json_text(j, "started_at", human_time(f->start_realtime_ns, buf));
+	json_u64(j, "duration_ns", f->duration_ns);
+	put_string(j, "ended", r, f->ended);
+	json_u64(j, "end_status", f->end_status);
+	json_bool(j, "complete", f->is_complete);
+	json_u64(j, "threads", report_n_threads(r));
+	json_end_object(j);
+}
+
+/* The longest chain, by the maxima of the blocks of rows. */
+static uint64_t longest_chain(const struct report *r, size_t n_chains)
+{
+	uint64_t n_blocks = store_n_blocks(r->store), longest = 0;
+
+	for (uint64_t b = 0; n_chains > 0 && b < n_blocks; b++) {
+		uint64_t position = store_block_max(r->store, STORE_CHAIN_POSITION, b);
+
+		if (position >= longest)
+			longest = position + 1;
+	}
+	return longest;
+}
+
+static void put_pair(struct json *j, const char *name, uint64_t count, uint64_t bytes)
+{
+	json_object(j, name);
+	json_u64(j, "count", count);
+	json_u64(j, "bytes", bytes);
+	json_end_object(j);
+}
+
+static void put_peak(struct json *j, uint64_t count, uint64_t bytes, uint64_t at_ns)
+{
+	json_object(j, "peak");
+	json_u64(j, "count", count);
+	json_u64(j, "bytes", bytes);
+	json_u64(j, "at_ns", at_ns);
+	json_end_object(j);
+}
+
+/* Of the whole recording. */
+static void put_totals(struct json *j, const struct report *r)
+{
+	const struct store_facts *f = r->facts;
+	size_t n_chains;
+
+	(void)store_table(r->store, STORE_CHAINS, &n_chains);
+	json_object(j, "totals");
+	json_u64(j, "events", f->n_events);
+	json_u64(j, "allocations", f->n_allocations);
+	json_u64(j, "reallocations", f->n_reallocations);
+	json_u64(j, "frees", f->n_frees);
+	json_u64(j, "bytes", f->n_bytes);
+	put_peak(j, f->peak_count, f->peak_bytes, f->peak_ns);
+	put_pair(j, "leaked", f->live_count, f->live_bytes);
+	put_pair(j, "temporary", f->n_temporary, f->temporary_bytes);
+	json_object(j, "chains");
+	json_u64(j, "count", n_chains);
+	json_u64(j, "longest", longest_chain(r, n_chains));
+	json_end_object(j);
+	json_u64(j, "rss_peak_bytes", f->rss_peak_bytes);
+	json_u64(j, "stacks", f->n_stacks);
+	json_u64(j, "deepest_stack", f->deepest_stack);
+	json_u64(j, "truncated_stacks", f->truncated_stacks);
+	json_u64(j, "lost_events", f->lost_events);
+	json_u64(j, "lost_blocks", f->lost_blocks);
+	json_u64(j, "damaged_bytes", f->damaged_bytes);
+	json_u64(j, "unknown_frees", f->unknown_frees);
+	json_u64(j, "untracked_frees", f->untracked_frees);
+	json_u64(j, "duplicate_allocations", f->duplicate_allocations);
+	json_end_object(j);
+}
+
+static void put_threads(struct json *j, const struct report *r)
+{
+	size_t n;
+
+	(void)store_table(r->store, STORE_THREADS, &n);
+	json_array(j, "threads");
+	for (size_t i = 0; i < n; i++) {
+		const struct store_thread *t = store_thread(r->store, (uint32_t)i);
+
+		if (!report_is_thread(t))
+			continue;
+		json_object(j, NULL);
+		json_u64(j, "tid", t->tid);
+		put_string(j, "name", r, t->name);
+		json_u64(j, "allocations", t->n_allocs);
+		json_u64(j, "bytes", t->n_bytes);
+		json_u64(j, "frees", t->n_frees);
+		json_u64(j, "temporary", t->n_temporary);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+/* What the filter lets pass; equal to the totals when there is none. */
+static void put_matching(struct json *j, const struct report *r)
+{
+	const struct query_group *t = &r->groups.total;
+	const struct filter_args *a = r->options->filter;
+
+	json_object(j, "filter");
+	for (size_t i = 0; i < a->n; i++)
+		json_text(j, a->name[i], a->value[i]);
+	json_end_object(j);
+	json_object(j, "matching");
+	json_u64(j, "allocations", t->n_allocs);
+	json_u64(j, "bytes", t->n_bytes);
+	put_peak(j, r->peak.n_alive, r->peak.n_bytes, r->peak.at_ns);
+	put_pair(j, "leaked", t->n_leaked, t->leaked_bytes);
+	put_pair(j, "temporary", t->n_temporary, t->temporary_bytes);
+	json_u64(j, "sites", r->groups.n);
+	json_end_object(j);
+}
+
+static void put_frame(struct json *j, const struct report *r, const struct frame *f)
+{
+	json_object(j, NULL);
+	json_text(j, "function", f->function);
+	json_text(j, "raw_function", f->raw_function);
+	json_text(j, "source", f->source);
+	if (f->line)
+		json_u64(j, "line", f->line);
+	else
+		json_null(j, "line");
+	if (f->column)
+		json_u64(j, "column", f->column);
+	else
+		json_null(j, "column");
+	json_text(j, "module", f->module);
+	json_hex(j, "address", f->addr);
+	json_hex(j, "module_offset", f->module_offset);
+	json_bool(j, "inlined", f->is_inline);
+	json_text(j, "class", frame_class_name(frame_class_of(f, r->executable)));
+	json_end_object(j);
+}
+
+static void put_site_figures(struct json *j, enum report_kind kind, const struct report *r,
+			     const struct query_group *g)
+{
+	uint64_t total = report_weight(kind, &r->groups.total);
+
+	json_u64(j, "stack", g->key);
+	json_double(j, "share", total ? (double)report_weight(kind, g) / (double)total : 0.0, 6);
+	json_u64(j, "allocations", g->n_allocs);
+	json_u64(j, "bytes", g->n_bytes);
+	json_u64(j, "min_size", g->min_size_bytes);
+	json_u64(j, "max_size", g->max_size_bytes);
+	json_u64(j, "usable_extra_bytes", g->extra_bytes);
+	put_pair(j, "peak", g->peak_count, g->peak_bytes);
+	put_pair(j, "leaked", g->n_leaked, g->leaked_bytes);
+	put_pair(j, "temporary", g->n_temporary, g->temporary_bytes);
+	json_u64(j, "first_ns", g->first_ns);
+	json_u64(j, "last_ns", g->last_ns);
+}
+
+static int put_site(struct json *j, enum report_kind kind, struct report *r,
+		    const struct query_group *g, struct err *err)
+{
+	const struct store_node *node =
+		store_node(r->store, store_stack(r->store, (uint32_t)g->key)->node);
+	const struct frame **frame = NULL;
+	size_t n = 0;
+	int result = report_frames(r, (uint32_t)g->key, &frame, &n, err);
+
+	if (result < 0)
+		return result;
+	json_object(j, NULL);
+	put_site_figures(j, kind, r, g);
+	json_text(j, "stack_end", store_end_name(node->end));
+	json_bool(j, "stack_is_guessed", node->has_guess);
+	json_array(j, "frames");
+	for (size_t i = 0; i < n; i++)
+		put_frame(j, r, frame[i]);
+	json_end_array(j);
+	json_end_object(j);
+	free(frame);
+	return 0;
+}
+
+static int put_lists(struct json *j, struct report *r, struct err *err)
+{
+	int n = 0;
+
+	json_object(j, "lists");
+	for (unsigned k = 0; k < REPORT_N_KINDS && n == 0; k++) {
+		struct report_list *l = &r->list[k];
+
+		if (!l->is_wanted)
+			continue;
+		json_object(j, report_kind_name(k));
+		put_pair(j, "total", report_count(k, &r->groups.total),
+			 report_bytes(k, &r->groups.total));
+		json_u64(j, "n_sites", l->n_sites);
+		json_array(j, "sites");
+		for (size_t i = 0; i < l->n_shown && n == 0; i++)
+			n = put_site(j, k, r, l->site[i], err);
+		json_end_array(j);
+		json_end_object(j);
+	}
+	json_end_object(j);
+	return n;
+}
+
+static void put_notes(struct json *j, const struct report *r)
+{
+	char caveat[REPORT_MAX_CAVEATS][REPORT_CAVEAT_BYTES];
+	size_t n = report_caveats(r, caveat);
+	const struct store_note *note;
+
+	json_array(j, "notices");
+	for (size_t i = 0; i < n; i++)
+		json_text(j, NULL, caveat[i]);
+	json_end_array(j);
+	note = store_table(r->store, STORE_NOTES, &n);
+	json_array(j, "notes");
+	for (size_t i = 0; i < n; i++)
+		put_string(j, NULL, r, note[i].text);
+	json_end_array(j);
+}
+
+int report_json_print(struct report *r, struct err *err)
+{
+	struct json j;
+	int n;
+
+	json_init(&j, stdout);
+	json_object(&j, NULL);
+	json_u64(&j, "schema", REPORT_JSON_SCHEMA);
+	json_text(&j, "file", r->path);
+	put_notes(&j, r);
+	put_program(&j, r);
+	put_totals(&j, r);
+	put_threads(&j, r);
+	put_matching(&j, r);
+	n = put_lists(&j, r, err);
+	json_end_object(&j);
+	json_line(&j);
+	return n;
+}

@@ -1,0 +1,398 @@
+/* cli/report_stack.c - see report_stack.h.
+ *
+ * Frames become lines: runs of allocator and run-time frames fold into one, which shows the
+ * outermost of them: that is what the program's own code called. A stack with many lines loses
+ * those in the middle.
+ */
+#include "cli/report_stack.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/frame_name.h"
+#include "util/human.h"
+#include "util/vec.h"
+
+#define MAX_LINES 10
+#define FIRST_LINES 7 /* of a stack with more than MAX_LINES */
+#define INDENT 6
+#define NAME_COLUMNS 44 /* places stand behind it, where names are not longer */
+#define PATH_COLUMNS 40
+#define PATH_BYTES 1024
+
+struct line {
+	const struct frame *frame; /* NULL: only a number of frames */
+	enum frame_class class;
+	size_t n_folded; /* frames inside of it that are not shown; all of them without frame */
+	bool is_cut; /* left out because there are too many, not folded */
+};
+
+struct lines {
+	struct line *line;
+	size_t n, cap;
+};
+
+static int add_line(struct lines *l, struct line line, struct err *err)
+{
+	int n = vec_reserve(&l->line, &l->cap, l->n + 1, sizeof(*l->line), err);
+
+	if (n == 0)
+		l->line[l->n++] = line;
+	return n;
+}
+
+/* The class of a run: the most common meaning wins, which is runtime when there is any. */
+static enum frame_class class_of_run(struct report *r, const struct frame **frame, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (frame_class_of(frame[i], r->executable) != FRAME_CLASS_ALLOCATOR)
+			return FRAME_CLASS_RUNTIME;
+	}
+	return FRAME_CLASS_ALLOCATOR;
+}
+
+static int add_run(struct lines *l, struct report *r, const struct frame **frame, size_t n,
+		   bool is_outermost, struct err *err)
+{
+	struct line line = {.class = class_of_run(r, frame, n)};
+
+	if (is_outermost && n > 1) {
+		line.n_folded = n;
+	} else {
+		line.frame = frame[n - 1];
+		line.n_folded = n - 1;
+	}
+	return add_line(l, line, err);
+}
+
+static bool has_loud_frame(struct report *r, const struct frame **frame, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!frame_class_is_folded(frame_class_of(frame[i], r->executable)))
+			return true;
+	}
+	return false;
+}
+
+static int fold(struct lines *l, struct report *r, const struct frame **frame, size_t n_frames,
+		struct err *err)
+{
+	bool is_folded = !r->options->is_full && has_loud_frame(r, frame, n_frames);
+	int n = 0;
+
+	for (size_t i = 0; i < n_frames && n == 0;) {
+		enum frame_class class = frame_class_of(frame[i], r->executable);
+		size_t end = i + 1;
+
+		if (!is_folded || !frame_class_is_folded(class)) {
+			n = add_line(l, (struct line){.frame = frame[i], .class = class}, err);
+			i++;
+			continue;
+		}
+		while (end < n_frames &&
+		       frame_class_is_folded(frame_class_of(frame[end], r->executable)))
+			end++;
+		n = add_run(l, r, frame + i, end - i, end == n_frames, err);
+		i = end;
+	}
+	return n;
+}
+
+static size_t frames_of_lines(const struct lines *l, size_t from, size_t to)
+{
+	size_t n = 0;
+
+	for (size_t i = from; i < to; i++)
+		n += l->line[i].n_folded + (l->line[i].frame != NULL);
+	return n;
+}
+
+/* Keeps the innermost lines and the program's outermost one. */
+static void cut_middle(struct lines *l)
+{
+	struct line tail = {0};
+	size_t last = 0, n_behind, n_cut, n = FIRST_LINES;
+
+	if (l->n <= MAX_LINES)
+		return;
+	for (size_t i = FIRST_LINES + 1; i < l->n; i++) {
+		if (l->line[i].frame && l->line[i].class == FRAME_CLASS_OWN)
+			last = i;
+	}
+	if (last > 0)
+		tail = l->line[last];
+	n_cut = frames_of_lines(l, n, last > 0 ? last : l->n);
+	n_behind = last > 0 ? frames_of_lines(l, last + 1, l->n) : 0;
+	l->line[n++] = (struct line){.n_folded = n_cut, .is_cut = true};
+	if (last > 0)
+		l->line[n++] = tail;
+	if (n_behind > 0)
+		l->line[n++] = (struct line){.n_folded = n_behind, .is_cut = true};
+	l->n = n;
+}
+
+/* Takes "." and "dir/.." out of a path, as far as the text tells. path itself when it is too long. */
+static const char *normalise(const char *path, char buf[PATH_BYTES])
+{
+	size_t n = 0;
+
+	if (strlen(path) + 2 > PATH_BYTES)
+		return path;
+	for (const char *p = path; *p;) {
+		size_t len = strcspn(p, "/");
+		const char *slash = n > 1 ? memrchr(buf, '/', n - 1) : NULL;
+
+		if (len == 2 && p[0] == '.' && p[1] == '.' && slash && strncmp(slash, "/../", 4)) {
+			n = (size_t)(slash - buf) + 1; /* up to the slash before it */
+		} else if (!(len == 1 && p[0] == '.') && !(len == 0 && n > 0)) {
+			memcpy(buf + n, p, len);
+			n += len;
+			if (p[len])
+				buf[n++] = '/';
+		}
+		p += len + (p[len] == '/');
+	}
+	buf[n] = 0;
+	return buf;
+}
+
+/* The part of a source's path worth a line: relative to where the program ran, or its end. */
+static const char *short_path(const struct report *r, const char *path, const char **prefix)
+{
+	size_t len;
+	const char *cwd = store_string(r->store, r->facts->cwd, &len);
+	const char *at = path + strlen(path);
+
+	*prefix = "";
+	if (len > 1 && strncmp(path, cwd, len) == 0 && path[len] == '/')
+		return path + len + 1;
+	if (at - path <= PATH_COLUMNS)
+		return path;
+	*prefix = ".../";
+	for (unsigned n_slashes = 0; at > path; at--) {
+		if (at[-1] == '/' && ++n_slashes == 3)
+			return at;
+	}
+	return path;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void print_text(FILE *out, const char *text)
+{
+	human_print_text(out, text, strlen(text));
+}
+
+static void print_name(const struct report *r, const struct frame *f, FILE *out)
+{
+	char buf[FRAME_NAME_BYTES];
+
+	if (f->function && *f->function) {
+		print_text(out,
+			   r->options->is_full ? f->function : frame_name_short(f->function, buf));
+	} else if (f->module) {
+		print_text(out, base_name(f->module));
+		fprintf(out, "+0x%" PRIx64, f->module_offset);
+	} else {
+		fprintf(out, "0x%" PRIx64, f->addr);
+	}
+}
+
+/* Source and line; the module for code that is not the program's. */
+static void print_place(const struct report *r, const struct frame *f, enum frame_class class,
+			FILE *out)
+{
+	const char *space = "";
+
+	if (f->source && *f->source) {
+		const char *prefix = "", *path = f->source;
+		char buf[PATH_BYTES];
+
+		if (!r->options->is_full)
+			path = short_path(r, normalise(path, buf), &prefix);
+		fputs(prefix, out);
+		print_text(out, path);
+		if (f->line)
+			fprintf(out, ":%" PRIu32, f->line);
+		if (r->options->is_full && f->column)
+			fprintf(out, ":%" PRIu32, f->column);
+		space = " ";
+	}
+	if (f->module && f->function && (class != FRAME_CLASS_OWN || !f->source)) {
+		fprintf(out, "%s[", space);
+		print_text(out, r->options->is_full ? f->module : base_name(f->module));
+		fputc(']', out);
+	}
+}
+
+void report_stack_print_frame(const struct report *r, const struct frame *f, FILE *out)
+{
+	print_name(r, f, out);
+	if (f->source && *f->source) {
+		fputs(" at ", out);
+		print_place(r, f, FRAME_CLASS_OWN, out);
+	} else if (f->function && f->module) {
+		fprintf(out, " in ");
+		print_text(out, base_name(f->module));
+	}
+}
+
+/* Columns that UTF-8 text takes, taking every character for one. */
+static size_t columns(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+/* Prints at most n columns of text, with ".." at the end where it is longer. */
+static void print_cut(FILE *out, const char *text, size_t n)
+{
+	bool is_cut = columns(text) > n;
+	size_t left = is_cut ? n - 2 : n;
+
+	for (; *text; text++) {
+		if (((unsigned char)*text & 0xc0) != 0x80 && left-- == 0)
+			break;
+		fputc(*text, out);
+	}
+	fputs(is_cut ? ".." : "", out);
+}
+
+static const char *word_of(enum frame_class class, bool is_cut)
+{
+	return is_cut ? "more" : class == FRAME_CLASS_ALLOCATOR ? "allocator" : "runtime";
+}
+
+/* Name and place of a line, padded and cut for the width. */
+static void print_columns(const struct report *r, const struct line *l, const char *name,
+			  const char *place, const struct paint *paint)
+{
+	enum paint_style style = l->class == FRAME_CLASS_OWN       ? PAINT_BOLD
+				 : l->class == FRAME_CLASS_LIBRARY ? PAINT_PLAIN
+								   : PAINT_DIM;
+	size_t room = r->options->width > INDENT + 2 + 20 ? r->options->width - INDENT - 2 : 0;
+	size_t n_name = columns(name), n_place = columns(place);
+	size_t n_pad = n_name < NAME_COLUMNS ? NAME_COLUMNS - n_name : 0;
+
+	if (room > 0) {
+		size_t for_name = room > n_place + 2 + 20 ? room - n_place - 2 : 20;
+
+		if (n_name > for_name)
+			n_name = for_name;
+		n_pad = n_name + n_pad + 2 + n_place > room
+				? (room > n_name + 2 + n_place ? room - n_name - 2 - n_place : 0)
+				: n_pad;
+	}
+	paint_start(paint, style);
+	print_cut(paint->out, name, n_name);
+	paint_end(paint, style);
+	if (!*place)
+		return;
+	fprintf(paint->out, "%*s  ", (int)n_pad, "");
+	paint_start(paint, l->class == FRAME_CLASS_OWN ? PAINT_PLAIN : PAINT_DIM);
+	fputs(place, paint->out);
+	paint_end(paint, PAINT_DIM);
+}
+
+static int print_line(struct report *r, const struct line *l, const struct paint *paint,
+		      struct err *err)
+{
+	char *name = NULL, *place = NULL;
+	size_t len;
+	FILE *out;
+
+	fprintf(paint->out, "%*s%s ", INDENT, "",
+		l->frame && l->class == FRAME_CLASS_OWN ? ">" : " ");
+	if (!l->frame) {
+		paint_text(paint, PAINT_DIM, "... %zu %s frame%s\n", l->n_folded,
+			   word_of(l->class, l->is_cut), l->n_folded == 1 ? "" : "s");
+		return 0;
+	}
+	out = open_memstream(&name, &len);
+	if (!out)
+		return err_set_memory(err, 1);
+	print_name(r, l->frame, out);
+	fputs(l->frame->is_inline ? " (inlined)" : "", out);
+	fclose(out);
+	out = open_memstream(&place, &len);
+	if (!out) {
+		free(name);
+		return err_set_memory(err, 1);
+	}
+	if (l->n_folded == 0)
+		print_place(r, l->frame, l->class, out);
+	else
+		fprintf(out, "... and %zu %s frame%s inside", l->n_folded, word_of(l->class, false),
+			l->n_folded == 1 ? "" : "s");
+	fclose(out);
+	print_columns(r, l, name, place, paint);
+	fputc('\n', paint->out);
+	free(name);
+	free(place);
+	return 0;
+}
+
+/* Why a stack ends before its start, or where it may be wrong. */
+static void print_end(struct report *r, uint32_t stack, const struct paint *paint)
+{
+	const struct store_node *node = store_node(r->store, store_stack(r->store, stack)->node);
+	const char *end = store_end_name(node->end);
+
+	if (strcmp(end, "complete") != 0)
+		paint_text(paint, PAINT_DIM, "%*s  (could not be followed further out: %s)\n",
+			   INDENT, "", end);
+	if (node->has_guess)
+		paint_text(paint, PAINT_DIM,
+			   "%*s  (outer frames are a guess by the frame pointer)\n", INDENT, "");
+}
+
+int report_stack_print(struct report *r, uint32_t stack, const struct paint *paint, struct err *err)
+{
+	const struct frame **frame = NULL;
+	struct lines l = {0};
+	size_t n_frames = 0;
+	int n = report_frames(r, stack, &frame, &n_frames, err);
+
+	if (n == 0)
+		n = fold(&l, r, frame, n_frames, err);
+	if (n == 0 && !r->options->is_full)
+		cut_middle(&l);
+	for (size_t i = 0; i < l.n && n == 0; i++)
+		n = print_line(r, &l.line[i], paint, err);
+	if (n == 0 && n_frames == 0)
+		paint_text(paint, PAINT_DIM, "%*s  (no call stack)\n", INDENT, "");
+	if (n == 0)
+		print_end(r, stack, paint);
+	free(l.line);
+	free(frame);
+	return n;
+}
+
+int report_stack_text(struct report *r, uint32_t stack, char **ret, struct err *err)
+{
+	struct paint paint = {0};
+	char *text = NULL;
+	size_t len;
+	int n;
+
+	paint.out = open_memstream(&text, &len);
+	if (!paint.out)
+		return err_set_memory(err, 1);
+	n = report_stack_print(r, stack, &paint, err);
+	fclose(paint.out);
+	if (n < 0) {
+		free(text);
+		return n;
+	}
+	*ret = text;
+	return 0;
+}

@@ -1,0 +1,347 @@
+/* cli/report_text.c - see report_text.h. */
+#include "cli/report_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/paint.h"
+#include "cli/report_findings.h"
+#include "cli/report_stack.h"
+#include "util/human.h"
+
+#define TEXT_COLUMNS 100 /* where sentences are broken when the width is not known */
+#define MAX_COMMAND 240 /* bytes of a command line that are shown */
+#define MAX_SIMILAR 1000 /* neighbours that are compared with a site */
+
+static void print_label(const char *label)
+{
+	printf("  %-11s ", label);
+}
+
+static void print_string(const struct report *r, uint32_t string)
+{
+	size_t len;
+	const char *text = store_string(r->store, string, &len);
+
+	if (len > 0)
+		human_print_text(stdout, text, len);
+	else
+		fputs("not known", stdout);
+}
+
+/* The parts of a list, those with blanks in quotes; cut where it is long. */
+static void print_list(const struct report *r, uint32_t string)
+{
+	size_t len, max = r->options->is_full ? SIZE_MAX : MAX_COMMAND;
+	const char *text = store_string(r->store, string, &len);
+	bool is_cut = len > max;
+
+	len = is_cut ? max : len;
+
+	if (len == 0)
+		fputs("not known", stdout);
+	for (size_t at = 0; at < len;) {
+		size_t n = strnlen(text + at, len - at);
+		const char *quote = n == 0 || memchr(text + at, ' ', n) ? "'" : "";
+
+		printf("%s%s", at ? " " : "", quote);
+		human_print_text(stdout, text + at, n);
+		fputs(quote, stdout);
+		at += n + 1;
+	}
+	fputs(is_cut ? " ..." : "", stdout);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+static void print_size(uint64_t n_bytes)
+{
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
+
+	fputs(human_size(n_bytes, a), stdout);
+	if (n_bytes >= KIB)
+		printf(" (%s bytes)", human_count(n_bytes, b));
+}
+
+/* Words broken at blanks, with an indent from the second line on. */
+static void print_wrapped(const struct report *r, const char *text, int indent)
+{
+	size_t width = r->options->width ? r->options->width : TEXT_COLUMNS;
+	size_t at = (size_t)indent;
+
+	while (*text) {
+		size_t len = strcspn(text, " ");
+
+		if (at + len > width && at > (size_t)indent) {
+			printf("\n%*s", indent, "");
+			at = (size_t)indent;
+		}
+		human_print_text(stdout, text, len);
+		at += len + 1;
+		text += len;
+		if (*text == ' ') {
+			text++;
+			if (at + strcspn(text, " ") <= width)
+				putchar(' ');
+		}
+	}
+	putchar('\n');
+}
+
+static void print_caveats(const struct report *r, const struct paint *paint)
+{
+	char caveat[REPORT_MAX_CAVEATS][REPORT_CAVEAT_BYTES];
+	size_t n = report_caveats(r, caveat);
+
+	for (size_t i = 0; i < n; i++) {
+		paint_text(paint, PAINT_LOUD, "Note: ");
+		print_wrapped(r, caveat[i], 6);
+	}
+	if (n > 0)
+		putchar('\n');
+}
+
+static void print_program(const struct report *r)
+{
+	const struct store_facts *f = r->facts;
+	const char *ended = store_string(r->store, f->ended, NULL);
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
+	size_t n_threads = report_n_threads(r);
+
+	print_label("Program");
+	print_string(r, f->executable);
+	putchar('\n');
+	print_label("Command");
+	print_list(r, f->cmdline);
+	putchar('\n');
+	print_label("Started");
+	human_time(f->start_realtime_ns, a);
+	printf("%.19sZ, process %" PRIu64 ", %s thread%s\n", a, f->pid, human_count(n_threads, b),
+	       n_threads == 1 ? "" : "s");
+	print_label("Lasted");
+	printf("%s, ended by: ", human_duration(f->duration_ns, a));
+	human_print_text(stdout, ended, strlen(ended));
+	if (strcmp(ended, "_exit") == 0 || strcmp(ended, "quick_exit") == 0)
+		printf(", status %" PRIu64, f->end_status);
+	putchar('\n');
+}
+
+static void print_figures(const struct report *r)
+{
+	const struct store_facts *f = r->facts;
+	double seconds = (double)f->duration_ns / (double)NS_PER_S;
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
+
+	print_label("Allocated");
+	print_size(f->n_bytes);
+	printf(" by %s allocations", human_count(f->n_rows, a));
+	if (seconds > 0)
+		printf(", %s per second", human_count((uint64_t)((double)f->n_rows / seconds), a));
+	putchar('\n');
+	print_label("Peak heap");
+	print_size(f->peak_bytes);
+	printf(" in %s blocks, %s after the start\n", human_count(f->peak_count, a),
+	       human_duration(f->peak_ns, b));
+	print_label("Peak RSS");
+	if (f->rss_peak_bytes)
+		printf("%s\n", human_size(f->rss_peak_bytes, a));
+	else
+		puts("not known");
+	print_label("Leaked");
+	print_size(f->live_bytes);
+	printf(" in %s blocks: not released at the end\n", human_count(f->live_count, a));
+	print_label("Temporary");
+	printf("%s (%.1f%% of all allocations): released before their thread allocated again\n",
+	       human_count(f->n_temporary, a), percent(f->n_temporary, f->n_rows));
+	print_label("Recording");
+	printf("%s events, %s\n", human_count(f->n_events, a), human_size(f->recording_bytes, b));
+}
+
+static void print_filter(const struct report *r, const struct paint *paint)
+{
+	const struct filter_args *a = r->options->filter;
+	const struct query_group *t = &r->groups.total;
+	char text[HUMAN_BYTES];
+
+	if (a->n == 0)
+		return;
+	putchar('\n');
+	paint_text(paint, PAINT_BOLD, "Only what matches");
+	for (size_t i = 0; i < a->n; i++) {
+		printf("%s %s=", i ? "," : "", a->name[i]);
+		human_print_text(stdout, a->value[i], strlen(a->value[i]));
+	}
+	printf(":\n  %s allocations (%.1f%% of all), ", human_count(t->n_allocs, text),
+	       percent(t->n_allocs, r->facts->n_rows));
+	printf("%s; at their peak ", human_size(t->n_bytes, text));
+	printf("%s, ", human_size(r->peak.n_bytes, text));
+	printf("%s after the start\n", human_duration(r->peak.at_ns, text));
+}
+
+static const char *unit_of(enum report_kind kind, uint64_t n)
+{
+	if (kind == REPORT_PEAK || kind == REPORT_LEAKED)
+		return n == 1 ? "block " : "blocks";
+	return n == 1 ? "allocation " : "allocations";
+}
+
+static void print_heading(const struct report *r, enum report_kind kind, const struct paint *paint)
+{
+	static const char *const title[REPORT_N_KINDS] = {
+		"Most at the peak", "Most leaked", "Most allocations", "Most temporary allocations",
+		"Most bytes allocated"};
+	const struct query_group *t = &r->groups.total;
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
+
+	putchar('\n');
+	paint_text(paint, PAINT_HEADING, "%s", title[kind]);
+	if (kind == REPORT_PEAK) {
+		printf(": %s in %s blocks, ", human_size(r->peak.n_bytes, a),
+		       human_count(r->peak.n_alive, b));
+		printf("%s after the start\n", human_duration(r->peak.at_ns, a));
+	} else if (kind == REPORT_LEAKED) {
+		printf(": %s in %s blocks\n", human_size(t->leaked_bytes, a),
+		       human_count(t->n_leaked, b));
+	} else {
+		printf(": %s, %s in all\n", human_count(report_count(kind, t), b),
+		       human_size(report_bytes(kind, t), a));
+	}
+}
+
+/* How many of the sites behind number i look just like it, and what they add up to. */
+static int count_similar(struct report *r, enum report_kind kind, size_t i, size_t *ret,
+			 struct query_group *sum, struct err *err)
+{
+	const struct report_list *l = &r->list[kind];
+	char *text = NULL, *other = NULL;
+	size_t n_similar = 0;
+	int n = 0;
+
+	if (!r->options->is_full)
+		n = report_stack_text(r, (uint32_t)l->site[i]->key, &text, err);
+	for (size_t k = i + 1; text && n == 0 && k < l->n_sites && n_similar < MAX_SIMILAR; k++) {
+		n = report_stack_text(r, (uint32_t)l->site[k]->key, &other, err);
+		if (n < 0 || strcmp(text, other) != 0)
+			break;
+		free(other);
+		other = NULL;
+		sum->peak_bytes += l->site[k]->peak_bytes;
+		sum->leaked_bytes += l->site[k]->leaked_bytes;
+		sum->n_allocs += l->site[k]->n_allocs;
+		sum->n_temporary += l->site[k]->n_temporary;
+		sum->n_bytes += l->site[k]->n_bytes;
+		n_similar++;
+	}
+	free(text);
+	free(other);
+	*ret = n_similar;
+	return n;
+}
+
+static void print_site_figures(const struct report *r, enum report_kind kind,
+			       const struct query_group *g, const struct paint *paint)
+{
+	uint64_t n = report_count(kind, g), n_bytes = report_bytes(kind, g);
+	char a[HUMAN_BYTES];
+
+	fputs("  ", stdout);
+	paint_text(paint, PAINT_NUMBER, "%5.1f%%",
+		   percent(report_weight(kind, g), report_weight(kind, &r->groups.total)));
+	printf("  %10s", human_size(n_bytes, a));
+	printf("  %13s %s", human_count(n, a), unit_of(kind, n));
+	printf("  %10s each", human_size(n ? n_bytes / n : 0, a));
+}
+
+static int print_list_of(struct report *r, enum report_kind kind, const struct paint *paint,
+			 struct err *err)
+{
+	const struct report_list *l = &r->list[kind];
+	size_t i = 0, n_printed = 0;
+	int n = 0;
+
+	print_heading(r, kind, paint);
+	if (l->n_sites == 0)
+		puts("  nothing");
+	while (i < l->n_sites && n_printed < l->n_shown && n == 0) {
+		struct query_group more = {0};
+		size_t n_similar = 0;
+
+		n = count_similar(r, kind, i, &n_similar, &more, err);
+		if (n < 0)
+			break;
+		putchar('\n');
+		print_site_figures(r, kind, l->site[i], paint);
+		if (n_similar > 0)
+			paint_text(paint, PAINT_DIM, "  (+%zu similar, %.1f%%)", n_similar,
+				   percent(report_weight(kind, &more),
+					   report_weight(kind, &r->groups.total)));
+		putchar('\n');
+		n = report_stack_print(r, (uint32_t)l->site[i]->key, paint, err);
+		i += 1 + n_similar;
+		n_printed++;
+	}
+	if (i < l->n_sites)
+		paint_text(paint, PAINT_DIM, "\n  ... and %zu more: --sort %s --limit N\n",
+			   l->n_sites - i, report_kind_name(kind));
+	return n;
+}
+
+static void print_findings(struct report *r, const struct paint *paint)
+{
+	struct report_findings f = {0};
+
+	report_findings_make(r, &f);
+	if (f.n > 0) {
+		putchar('\n');
+		paint_text(paint, PAINT_HEADING, "What stands out\n");
+	}
+	for (size_t i = 0; i < f.n; i++) {
+		fputs("  - ", stdout);
+		print_wrapped(r, f.text[i], 4);
+	}
+	report_findings_fini(&f);
+}
+
+static void print_notes(const struct report *r)
+{
+	size_t n;
+	const struct store_note *note = store_table(r->store, STORE_NOTES, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		print_label(i ? "" : "Recorder");
+		print_string(r, note[i].text);
+		putchar('\n');
+	}
+}
+
+int report_text_print(struct report *r, struct err *err)
+{
+	struct paint paint = {.out = stdout, .has_color = r->options->has_color};
+	int n = 0;
+
+	paint_start(&paint, PAINT_BOLD);
+	human_print_text(stdout, r->path, strlen(r->path));
+	paint_end(&paint, PAINT_BOLD);
+	putchar('\n');
+	print_caveats(r, &paint);
+	print_program(r);
+	print_figures(r);
+	print_notes(r);
+	print_filter(r, &paint);
+	if (r->groups.n == 0) {
+		puts(r->options->filter->n ? "\nNo allocation fulfils these conditions."
+					   : "\nThere are no allocations in the recording.");
+		return 0;
+	}
+	print_findings(r, &paint);
+	for (unsigned k = 0; k < REPORT_N_KINDS && n == 0; k++) {
+		if (r->list[k].is_wanted)
+			n = print_list_of(r, k, &paint, err);
+	}
+	return n;
+}

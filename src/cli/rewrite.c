@@ -1,0 +1,84 @@
+/* cli/rewrite.c - see rewrite.h. */
+#include "cli/rewrite.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/args.h"
+
+int rewrite_parse(const struct args_command *c, int argc, char **argv, const char *const *output,
+		  const bool *is_quiet)
+{
+	int first, end;
+	int status = args_parse(c, argc, argv, &first, &end);
+
+	if (status >= 0)
+		return status;
+	if (end - first > 1) {
+		args_complain("%s: one recording at a time, please; see '" PROGRAM " %s --help'",
+			      c->name, c->name);
+		return CLI_USAGE;
+	}
+	if (!*output) {
+		args_complain("%s: say where the result goes: -o NAME; see '" PROGRAM " %s --help'",
+			      c->name, c->name);
+		return CLI_USAGE;
+	}
+	if (*is_quiet)
+		progress_disable();
+	return -1;
+}
+
+int rewrite_begin(struct rewrite *w, const char *in_path, const char *verb, unsigned n_passes,
+		  struct err *err)
+{
+	char label[PROGRESS_LABEL_BYTES];
+	int r;
+
+	w->in_path = in_path;
+	r = recording_open(in_path, &w->rec, err);
+	if (r < 0)
+		return r;
+	snprintf(label, sizeof(label), "%s %s", verb, in_path);
+	progress_start(&w->progress, label, n_passes * w->rec->event_bytes, PROGRESS_BYTES);
+	w->rec->progress = &w->progress;
+	return 0;
+}
+
+static void tell_damage(const struct rewrite *w)
+{
+	const struct damage *d = &w->rec->damage;
+
+	if (d->n_ranges == 0)
+		return;
+	args_complain("%s: %" PRIu64 " bytes at %" PRIu64
+		      " places are damaged and were left out (offset %" PRIu64 ": %s%s)",
+		      w->in_path, d->n_bytes, d->n_ranges, d->range[0].offset, d->range[0].text,
+		      d->n_ranges > 1 ? "; 'info' tells of all" : "");
+}
+
+int rewrite_end(struct rewrite *w, int r, struct err *err)
+{
+	progress_end(&w->progress);
+	if (r < 0)
+		args_complain("%s", err->text);
+	else if (w->rec)
+		tell_damage(w);
+	recording_close(w->rec);
+	w->rec = NULL;
+	return r < 0 ? CLI_FAILED : CLI_OK;
+}
+
+const char *rewrite_folder(const char *path, char *buf, size_t capacity)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash || (size_t)(slash - path) >= capacity)
+		return ".";
+	if (slash == path)
+		return "/";
+	memcpy(buf, path, (size_t)(slash - path));
+	buf[slash - path] = 0;
+	return buf;
+}

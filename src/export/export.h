@@ -1,0 +1,82 @@
+/* export/export.h - what a query finds, in the file formats of other tools: one table for the
+ * command line (`memory-profiler-cli export`), the REST API and the GUI.
+ *
+ *	const struct export_format *f = export_find("pprof");
+ *	struct export_options o = {.context = &context, .filter = &filter, .title = "app.dat"};
+ *	r = export_write(f, query, &o, out, &err);
+ *
+ * Every format honours the filter of the query. Memory: formats that write rows stream and need
+ * a fixed amount (beyond it they use temporary files without names, see export/timed.h); formats that
+ * write groups need memory for the stacks, never for the rows.
+ *
+ * Nothing is written before the filter has been found to be good, so a caller may answer "400" to
+ * an error as long as *out is untouched (ftell() == 0, or the first byte has not come); an error
+ * later on means that what was written must be thrown away. The writers need no seeking: out may
+ * be a pipe or a socket.
+ *
+ * Threads: any number of exports at once, each with a query of its own.
+ */
+#ifndef EXPORT_EXPORT_H
+#define EXPORT_EXPORT_H
+
+#include <stdio.h>
+
+#include "query/query.h"
+
+/* What a flame graph, a tree or collapsed stacks add up. */
+enum export_cost {
+	EXPORT_BYTES, /* requested, all rows */
+	EXPORT_LEAKED, /* bytes never released */
+	EXPORT_PEAK, /* bytes alive at the peak of the matching rows */
+	EXPORT_ALLOCATIONS, /* number of rows */
+	EXPORT_TEMPORARY, /* number of rows released before the thread's next allocation */
+	EXPORT_N_COSTS,
+};
+const char *export_cost_name(enum export_cost c); /* "bytes", "leaked" ...: the option's values */
+const char *export_cost_label(enum export_cost c); /* for people: "leaked bytes" ... */
+bool export_cost_is_bytes(enum export_cost c);
+uint64_t export_cost_of(const struct query_group *g, enum export_cost c);
+
+struct export_options {
+	const struct query_context *context; /* the one that the query was made with */
+	const struct filter *filter; /* likewise */
+	const char *title; /* name of the recording, for headings; NULL: the executable's */
+	enum export_cost cost;
+	bool is_inverted; /* trees and flame graphs: innermost frame at the root */
+	const char *temp_folder; /* for what does not fit into memory; NULL: $TMPDIR or /var/tmp */
+	double min_share; /* flame graph, trees: leave out less than this part (0.0005); 0: default */
+};
+
+/* Sets the option `name` (one of export_parameters()) from its text, as filter_set() does for
+ * conditions. 1: done. 0: there is no such option. -ERR_USAGE: the value is not valid. */
+int export_set(struct export_options *o, const char *name, const char *value, struct err *err);
+const struct filter_parameter *export_parameters(size_t *n);
+
+#define EXPORT_BINARY 1u /* not a text: never onto a terminal */
+#define EXPORT_ROWS 2u /* one item per row: the file grows with the recording */
+#define EXPORT_COMPRESSED 4u /* gzip already: no Content-Encoding, no second time */
+#define EXPORT_COST 8u /* heeds export_options.cost */
+#define EXPORT_TREE 16u /* heeds is_inverted and min_share */
+
+struct export_format {
+	const char *name; /* "heaptrack": for --format and /export/<name> */
+	const char *content_type; /* of HTTP */
+	const char *suffix; /* ".svg": of the file; with more than one dot where it must be */
+	const char *help; /* one line: what opens it */
+	unsigned flags;
+	/* What export_write() calls: the same rules. */
+	int (*write)(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+};
+
+/* All of them, in the order of the help. */
+const struct export_format *export_formats(size_t *n);
+
+/* By name; also "flamegraph.pl" and "flamegraph", as the old REST API calls them. NULL: unknown. */
+const struct export_format *export_find(const char *name);
+
+/* Writes everything and flushes out. ERR_IO when out refuses (a client that hung up: EPIPE),
+ * ERR_CANCELLED by the context's flag, else what the query says. */
+int export_write(const struct export_format *f, struct query *q, const struct export_options *o,
+		 FILE *out, struct err *err);
+
+#endif

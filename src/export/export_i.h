@@ -1,0 +1,86 @@
+/* export/export_i.h - what the writers of formats share. Private to export/. */
+#ifndef EXPORT_EXPORT_I_H
+#define EXPORT_EXPORT_I_H
+
+#include "export/export.h"
+
+/* The writers, one file each: export_<name>.c. */
+int export_ascii(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+int export_collapsed(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+int export_csv(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+int export_csv_groups(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+int export_dhat(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+int export_heaptrack(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+int export_html(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+int export_jemalloc(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+int export_json(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+int export_json_groups(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+int export_massif(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+int export_pprof(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+int export_replay(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+int export_speedscope(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+int export_svg(struct query *q, const struct export_options *o, FILE *out, struct err *err);
+
+/* ---- stacks as lists of codes ---- */
+
+/* The stacks of a query, with their codes' names looked up once for all. */
+struct export_stacks {
+	struct query_groups groups; /* by stack */
+	const struct store *store;
+	struct frames *frames;
+	/* of the stack that export_stacks_codes() was last called for */
+	uint32_t *code; /* innermost first */
+	size_t n_codes, cap_codes;
+};
+
+int export_stacks_init(struct export_stacks *s, struct query *q, const struct export_options *o,
+		       struct err *err);
+void export_stacks_fini(struct export_stacks *s);
+
+/* Fills code and n_codes. */
+int export_stacks_codes(struct export_stacks *s, uint32_t stack, struct err *err);
+
+/* ---- rows ---- */
+
+/* A row whose stacks exist: those of a damaged store may be any number, and become 0. */
+struct query_row export_clean_row(const struct store *s, const struct query_row *row);
+
+/* "malloc", "realloc" ... from STORE_FLAGS. */
+const char *export_kind_name(uint32_t flags);
+
+const char *export_temp_folder(const struct export_options *o);
+
+/* 0 when there is no such thread. */
+uint64_t export_tid(const struct store *s, uint32_t thread);
+
+/* ---- texts ---- */
+
+/* The last part of a path. */
+const char *export_base_name(const char *path);
+
+/* What is shown for a frame: its function, else "module+0x12", else "0x12". buf is used for the
+ * latter two. */
+#define EXPORT_LABEL_BYTES 256
+const char *export_frame_label(const struct frame *f, char buf[EXPORT_LABEL_BYTES]);
+
+/* Title of the recording, and its command line with spaces between arguments (not ended by a
+ * newline; control characters become spaces). */
+const char *export_title(const struct export_options *o);
+void export_put_cmdline(const struct export_options *o, FILE *out);
+
+#define EXPORT_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/* Text with control characters, and those in `also`, replaced by `with`; what is not UTF-8 becomes
+ * U+FFFD. */
+void export_put_clean(FILE *out, const char *text, const char *also, char with);
+
+/* A copy with U+FFFD for what is not UTF-8; NULL when all is. */
+int export_valid_text(const char *text, char **ret, struct err *err);
+
+/* Text for XML and HTML: escaped, without characters that XML forbids. */
+void export_put_xml(FILE *out, const char *text);
+
+/* -ERR_IO when out has failed, else 0. */
+int export_check(FILE *out, struct err *err);
+
+#endif

@@ -1,0 +1,341 @@
+/* export/export_svg.c - the flame graph as a file, and flame.h. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/export_i.h"
+#include "export/flame.h"
+#include "export/text_table.h"
+#include "export/tree_order.h"
+#include "query/frame_name.h"
+#include "util/human.h"
+#include "util/utf8.h"
+
+#define MAX_NODES 500000u /* in the file; smaller ones are left out, and it says so */
+#define STILL_SHARE 0.002 /* the first picture has frames from this part on: 2.4 of 1200 px */
+#define STILL_DEPTH 300u /* and so many levels */
+#define WIDTH 1200.0
+#define TOP 64u
+#define FRAME_HEIGHT 18u
+#define CHAR_WIDTH 6.7 /* of 11 px monospace; the script has the same */
+#define LABEL_BYTES 2048
+
+const char flame_style[] =
+	".mpf{font:11px ui-monospace,Menlo,Consolas,monospace;background:#fff;outline:none}"
+	".mpf text{fill:#111}.mpf .mpf-title{font:bold 15px system-ui,sans-serif}"
+	".mpf .mpf-sub,.mpf .mpf-info{font-size:12px;fill:#555}.mpf .mpf-info{fill:#111}"
+	".mpf .mpf-button{font-size:12px;fill:#06c;cursor:pointer;text-decoration:underline}"
+	".mpf-f{cursor:pointer}.mpf-f text{pointer-events:none}.mpf-f:hover rect{stroke:#000}"
+	".mpf-above{opacity:.55}.mpf-sel rect{stroke:#000;stroke-width:1.5}"
+	".mpf-search{box-sizing:border-box;width:100%;height:24px;border:1px solid #999;"
+	"border-radius:3px;font:12px ui-monospace,monospace;padding:2px 6px;background:#fff;"
+	"color:#111}";
+
+struct svg {
+	FILE *out;
+	struct err *err;
+	const struct query_tree *tree;
+	const struct flame *flame;
+	struct tree_order order;
+	struct text_table labels;
+	uint32_t *label; /* by node that is reached */
+};
+
+/* "name\tsource\tmodule", and the name in full where that is longer: what the script shows. */
+static void make_label(const struct frame *f, char text[LABEL_BYTES])
+{
+	char buf[EXPORT_LABEL_BYTES], name[FRAME_NAME_BYTES];
+	const char *full = export_frame_label(f, buf);
+	bool is_short;
+
+	if (f && f->function)
+		frame_name_short(full, name);
+	else
+		snprintf(name, sizeof(name), "%s", full);
+	is_short = strcmp(name, full) != 0;
+	snprintf(text, LABEL_BYTES, "%s\t%.500s\t%.200s%s%.800s", name,
+		 f && f->source ? f->source : "", f && f->module ? export_base_name(f->module) : "",
+		 is_short ? "\t" : "", is_short ? full : "");
+}
+
+static int label_nodes(struct svg *s)
+{
+	uint32_t i = 0;
+	int r = 0;
+
+	s->label = malloc(s->tree->n * sizeof(*s->label));
+	if (!s->label)
+		return err_set_memory(s->err, s->tree->n * sizeof(*s->label));
+	do {
+		char text[LABEL_BYTES] = "all";
+
+		if (i != 0)
+			make_label(s->tree->node[i].frame, text);
+		r = text_table_add(&s->labels, text, &s->label[i], NULL, s->err);
+		i = tree_order_next(s->tree, i);
+	} while (r == 0 && i != 0);
+	return r;
+}
+
+static uint64_t cost(const struct svg *s, uint32_t node)
+{
+	return export_cost_of(&s->tree->node[node].cost, s->flame->cost);
+}
+
+static char *amount(const struct svg *s, uint64_t value, char buf[HUMAN_BYTES])
+{
+	return export_cost_is_bytes(s->flame->cost) ? human_size(value, buf)
+						    : human_count(value, buf);
+}
+
+/* Hash for the colour, as in the script (FNV-1a). */
+static uint32_t hash(const char *text, size_t len)
+{
+	uint32_t h = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)text[i]) * 16777619u;
+	return h;
+}
+
+/* As much of a text as fits, cut between characters. */
+static void put_cut(FILE *out, const char *text, size_t len, size_t room)
+{
+	char part[256];
+	size_t n = 0, n_chars = 0;
+
+	while (n < len && n_chars < room && n + 8 < sizeof(part)) {
+		unsigned c = utf8_length((const uint8_t *)text + n, len - n);
+
+		c = c ? c : 1;
+		memcpy(part + n, text + n, c);
+		n += c;
+		n_chars++;
+	}
+	part[n] = 0;
+	export_put_xml(out, part);
+	if (n < len)
+		fputs("\xe2\x80\xa6", out);
+}
+
+static void put_still_frame(struct svg *s, uint32_t node, double x, double width, unsigned depth)
+{
+	const char *label = s->labels.text[s->label[node]];
+	size_t name_len = strcspn(label, "\t");
+	const char *module = strchr(label, '\t'); /* behind the source */
+	size_t module_len;
+	unsigned y = TOP + depth * FRAME_HEIGHT;
+	uint64_t root = cost(s, 0);
+	char buf[HUMAN_BYTES];
+
+	module = module ? strchr(module + 1, '\t') : NULL;
+	module = module ? module + 1 : "";
+	module_len = strcspn(module, "\t");
+	fprintf(s->out,
+		"<g class=\"mpf-f\"><rect x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"%u\" "
+		"rx=\"1.5\" fill=\"hsl(%u,62%%,%u%%)\"/><title>",
+		x, y, width > 0.7 ? width - 0.4 : 0.3, FRAME_HEIGHT - 1,
+		module_len ? hash(module, module_len) % 360 : 35, 68 + hash(label, name_len) % 14);
+	export_put_xml(s->out, label);
+	fprintf(s->out, " %s (%.2f %%)</title>", amount(s, cost(s, node), buf),
+		root ? 100.0 * (double)cost(s, node) / (double)root : 0);
+	if (width > 3 * CHAR_WIDTH) {
+		fprintf(s->out, "<text x=\"%.1f\" y=\"%u\">", x + 3, y + 13);
+		put_cut(s->out, label, name_len, (size_t)((width - 6) / CHAR_WIDTH));
+		fputs("</text>", s->out);
+	}
+	fputs("</g>\n", s->out);
+}
+
+/* Frames of the first picture. Their places follow from what was drawn before: x of a node is that
+ * of its parent and the widths of its earlier siblings. *next_x holds, by depth, where the next
+ * child begins. */
+static int put_still(struct svg *s)
+{
+	uint64_t root = cost(s, 0);
+	double *next_x;
+	unsigned depth = 0, max_depth = 0;
+	uint32_t i;
+
+	for (i = 0; (i = tree_order_next(s->tree, i)) != 0;)
+		max_depth = s->tree->node[i].depth > max_depth ? s->tree->node[i].depth : max_depth;
+	next_x = calloc((size_t)max_depth + 2, sizeof(*next_x));
+	if (!next_x)
+		return err_set_memory(s->err, max_depth * sizeof(*next_x));
+	i = 0;
+	do {
+		double width = root ? WIDTH * (double)cost(s, i) / (double)root : WIDTH;
+		double x;
+
+		depth = s->tree->node[i].depth;
+		if (depth > max_depth) /* cannot be: depth is counted by the query */
+			break;
+		x = next_x[depth];
+		next_x[depth] += width;
+		next_x[depth + 1] = x;
+		if (width >= STILL_SHARE * WIDTH && depth <= STILL_DEPTH)
+			put_still_frame(s, i, x, width, depth);
+		i = tree_order_next(s->tree, i);
+	} while (i != 0);
+	free(next_x);
+	return export_check(s->out, s->err);
+}
+
+static void put_base36(FILE *out, uint64_t v)
+{
+	char text[13];
+	unsigned at = sizeof(text);
+
+	do {
+		text[--at] = "0123456789abcdefghijklmnopqrstuvwxyz"[v % 36];
+		v /= 36;
+	} while (v);
+	fwrite(text + at, 1, sizeof(text) - at, out);
+}
+
+/* The tree in pre-order: "label,value" and then ";" or "(" children ")". */
+static void put_tree(struct svg *s)
+{
+	const struct query_tree_node *node = s->tree->node;
+	uint32_t i = 0;
+
+	for (;;) {
+		put_base36(s->out, s->label[i]);
+		putc(',', s->out);
+		put_base36(s->out, cost(s, i));
+		if (node[i].first_child) {
+			putc('(', s->out);
+			i = node[i].first_child;
+			continue;
+		}
+		putc(';', s->out);
+		while (i != 0 && node[i].next_sibling == 0) {
+			i = node[i].parent;
+			putc(')', s->out);
+		}
+		if (i == 0)
+			return;
+		i = node[i].next_sibling;
+	}
+}
+
+/* A text of JavaScript that neither ends a script nor a CDATA section. */
+static void put_js_text(FILE *out, const char *text)
+{
+	const uint8_t *p = (const uint8_t *)text;
+	size_t len = strlen(text);
+
+	putc('"', out);
+	for (size_t i = 0; i < len;) {
+		unsigned n = utf8_length(p + i, len - i);
+
+		if (n == 0)
+			fputs("\\ufffd", out);
+		else if (n > 1 && !(n == 3 && p[i] == 0xef && p[i + 1] == 0xbf) &&
+			 !(n == 3 && p[i] == 0xe2 && p[i + 1] == 0x80))
+			fwrite(p + i, 1, n, out);
+		else if (n == 3) /* U+2028 ends a line, U+FFFF is no XML: all that are near */
+			fprintf(out, "\\u%04x",
+				(unsigned)((p[i] & 15) << 12 | (p[i + 1] & 63) << 6 |
+					   (p[i + 2] & 63)));
+		else if (p[i] < 0x20 || strchr("\"\\<>&'", p[i]))
+			fprintf(out, "\\u%04x", p[i]);
+		else
+			putc(p[i], out);
+		i += n ? n : 1;
+	}
+	putc('"', out);
+}
+
+static void put_data(struct svg *s)
+{
+	fprintf(s->out, "mpFlame({\"id\":%u,\"bytes\":%s,\"n\":%zu,\"l\":[\n", s->flame->id,
+		export_cost_is_bytes(s->flame->cost) ? "true" : "false", s->order.n_kept);
+	for (size_t i = 0; i < s->labels.n; i++) {
+		if (i > 0)
+			fputs(",\n", s->out);
+		put_js_text(s->out, s->labels.text[i]);
+	}
+	fputs("],\n\"t\":\"", s->out);
+	put_tree(s);
+	fputs("\"});\n", s->out);
+}
+
+/* Title, what is added up, and what is not shown. */
+static void put_heading(struct svg *s, const struct export_options *o)
+{
+	uint64_t root = s->tree->n ? cost(s, 0) : 0;
+	char buf[HUMAN_BYTES], cut[HUMAN_BYTES];
+
+	fputs("<text x=\"8\" y=\"20\" class=\"mpf-title\">", s->out);
+	put_cut(s->out, export_title(o), strlen(export_title(o)), 60);
+	fprintf(s->out, "</text><text x=\"8\" y=\"36\" class=\"mpf-sub\">%s %s%s",
+		amount(s, root, buf), export_cost_label(s->flame->cost),
+		o->is_inverted ? ", innermost frames on top" : "");
+	if (s->order.n_cut > 0)
+		fprintf(s->out, "; %zu frames below %s each are left out, %s (%.3f %%) in all",
+			s->order.n_cut, amount(s, s->order.min_cost, buf),
+			amount(s, s->order.cut_cost, cut),
+			root ? 100.0 * (double)s->order.cut_cost / (double)root : 0);
+	fputs("</text>\n", s->out);
+}
+
+static int put_svg(struct svg *s, const struct export_options *o)
+{
+	unsigned depth = 0, height;
+	int r = 0;
+
+	for (uint32_t i = 0; s->tree->n && (i = tree_order_next(s->tree, i)) != 0;) {
+		unsigned d = s->tree->node[i].depth;
+
+		if ((double)cost(s, i) >= STILL_SHARE * (double)cost(s, 0) && d > depth &&
+		    d <= STILL_DEPTH)
+			depth = d;
+	}
+	height = TOP + (depth + 1) * FRAME_HEIGHT + 8;
+	if (s->flame->is_alone)
+		fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", s->out);
+	fprintf(s->out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"mpf\" id=\"mpf-%u\" "
+		"tabindex=\"0\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n",
+		s->flame->id, (unsigned)WIDTH, height, (unsigned)WIDTH, height);
+	if (s->flame->is_alone)
+		fprintf(s->out, "<style>%s</style>\n", flame_style);
+	put_heading(s, o);
+	fputs("<g class=\"still\">\n", s->out);
+	if (s->tree->n > 0)
+		r = put_still(s);
+	fputs("</g>\n<script><![CDATA[\n", s->out);
+	if (s->flame->is_alone)
+		fputs(flame_script, s->out);
+	if (s->tree->n > 0)
+		put_data(s);
+	fputs("]]></script>\n</svg>\n", s->out);
+	return r < 0 ? r : export_check(s->out, s->err);
+}
+
+int flame_write(struct query *q, const struct export_options *o, const struct flame *f, FILE *out,
+		struct err *err)
+{
+	struct query_tree tree = {0};
+	struct svg s = {.out = out, .err = err, .tree = &tree, .flame = f};
+	int r = query_tree(q, o->is_inverted ? QUERY_BOTTOM_UP : QUERY_TOP_DOWN, &tree, err);
+
+	if (r == 0)
+		r = tree_order(&tree, f->cost, o->min_share, MAX_NODES, &s.order, err);
+	if (r == 0 && tree.n > 0)
+		r = label_nodes(&s);
+	if (r == 0)
+		r = put_svg(&s, o);
+	free(s.label);
+	text_table_fini(&s.labels);
+	query_tree_fini(&tree);
+	return r;
+}
+
+int export_svg(struct query *q, const struct export_options *o, FILE *out, struct err *err)
+{
+	const struct flame flame = {.cost = o->cost, .is_alone = true};
+
+	return flame_write(q, o, &flame, out, err);
+}

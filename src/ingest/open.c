@@ -1,0 +1,246 @@
+/* ingest/open.c - see open.h.
+ *
+ * A store is kept only for a recording that nobody writes any more: it ended in order, or its writer
+ * is gone. Size and time of modification do not tell that a recording has grown inside.
+ */
+#include "ingest/open.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "ingest/being_written.h"
+#include "ingest/build.h"
+#include "ingest/symbolize.h"
+#include "store/store_cache.h"
+#include "util/progress.h"
+
+struct opening {
+	const char *path;
+	const struct opened_options *options;
+	struct store_identity identity;
+	bool is_kept; /* a store may be taken from the cache, and go there */
+	struct store_place place; /* zeroed: a temporary one, which is gone already */
+	struct progress progress;
+	uint64_t size_bytes;
+};
+
+PRINTF_LIKE(2, 3) static void add_note(struct opened *o, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (o->n_notes == OPENED_MAX_NOTES)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(o->note[o->n_notes++], OPENED_NOTE_BYTES, fmt, ap);
+	va_end(ap);
+}
+
+static const char *temp_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	if (folder && *folder)
+		return folder;
+	return access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
+}
+
+/* Reads no more than the first page: may a store be kept, and how would one be recognised? What is
+ * wrong with the file is told later, by recording_open(). */
+static void look_at_recording(struct opening *op)
+{
+	uint8_t page[FORMAT_HEADER_BYTES];
+	struct file f = FILE_NONE;
+	struct file_header header;
+	struct file_status status;
+	struct stat st;
+	size_t len = 0;
+
+	if (file_open(op->path, &f, NULL) < 0)
+		return;
+	if (file_read(&f, 0, page, sizeof(page), &len, NULL) == 0 && fstat(f.fd, &st) == 0 &&
+	    file_header_decode(page, len, &header) == FILE_HEADER_OK) {
+		bool has_ended = file_status_decode(page, len, &status) &&
+				 status.field[STATUS_STATE] != FORMAT_STATE_RECORDING;
+
+		op->is_kept = !op->options->no_cache && (has_ended || !being_written(f.fd));
+		op->size_bytes = f.size_bytes;
+		op->identity.size_bytes = (uint64_t)st.st_size;
+		op->identity.changed_ns =
+			(uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+		memcpy(op->identity.recording_id, header.recording_id,
+		       sizeof(op->identity.recording_id));
+	}
+	file_close(&f);
+}
+
+static int on_progress(void *user, uint64_t n_done, uint64_t n_total)
+{
+	struct opening *op = user;
+	double share = n_total ? (double)n_done / (double)n_total : 0;
+
+	if (op->options->on_progress)
+		return op->options->on_progress(op->options->user, n_done, n_total);
+	progress_set(&op->progress, (uint64_t)(share * (double)op->size_bytes));
+	return 0;
+}
+
+static int build_at(struct opening *op, const char *store_path, const char *temp, struct err *err)
+{
+	struct build_options o = {
+		.without_rows = op->options->without_rows,
+		.temp_folder = temp,
+		.on_progress = on_progress,
+		.user = op,
+	};
+	const char *slash = strrchr(op->path, '/');
+	char label[PROGRESS_LABEL_BYTES];
+	struct recording *r = NULL;
+	int n = recording_open(op->path, &r, err);
+
+	if (n < 0)
+		return n;
+	op->size_bytes = r->file.size_bytes;
+	snprintf(label, sizeof(label), "reading %s", slash ? slash + 1 : op->path);
+	if (!op->options->on_progress)
+		progress_start(&op->progress, label, op->size_bytes, PROGRESS_BYTES);
+	n = build_store(r, store_path, &o, err);
+	progress_end(&op->progress);
+	recording_close(r);
+	return n;
+}
+
+/* Makes the store where it will be found again. */
+static int build_kept(struct opening *op, struct opened *ret, struct err *err)
+{
+	int n = store_cache_place(op->path, op->identity.recording_id, &op->place, err);
+
+	if (n == 0)
+		n = build_at(op, op->place.store, NULL, err);
+	if (n == 0)
+		n = store_open(op->place.store, &ret->store, err);
+	if (n < 0)
+		return n;
+	if (!op->place.is_beside)
+		add_note(ret,
+			 "the folder of the recording cannot be written; what was read is kept "
+			 "in %s",
+			 op->place.store);
+	return 0;
+}
+
+/* Makes the store in a file that is gone with us. */
+static int build_temporary(struct opening *op, struct opened *ret, struct err *err)
+{
+	const char *folder = temp_folder();
+	char path[4096];
+	int fd, n;
+
+	snprintf(path, sizeof(path), "%s/memory-profiler-XXXXXX", folder);
+	fd = mkstemp(path); /* takes the name; the store is put in its place */
+	if (fd < 0)
+		return err_set(err, ERR_IO, "cannot write to %s: set TMPDIR to a folder with room",
+			       folder);
+	close(fd);
+	n = build_at(op, path, folder, err);
+	if (n == 0)
+		n = store_open(path, &ret->store, err);
+	unlink(path);
+	return n;
+}
+
+/* A store that was made before, if there is one that can answer. */
+static bool find_kept(struct opening *op, struct opened *ret)
+{
+	if (!op->is_kept ||
+	    store_cache_find(op->path, &op->identity, &ret->store, &op->place, NULL) < 0 ||
+	    !ret->store)
+		return false;
+	/* made without rows, and now they are needed: make it anew */
+	if (!op->options->without_rows && !store_has_rows(ret->store)) {
+		store_close(ret->store);
+		ret->store = NULL;
+		store_place_fini(&op->place);
+		op->place = (struct store_place){0};
+		return false;
+	}
+	ret->is_from_cache = true;
+	return true;
+}
+
+static int get_store(struct opening *op, struct opened *ret, struct err *err)
+{
+	struct err why = {0};
+	int n;
+
+	if (find_kept(op, ret))
+		return 0;
+	if (!op->is_kept)
+		return build_temporary(op, ret, err);
+	n = build_kept(op, ret, err);
+	if (n != -ERR_IO)
+		return n;
+	/* no room, no permission, no home: then without keeping it */
+	store_place_fini(&op->place);
+	op->place = (struct store_place){0};
+	n = build_temporary(op, ret, &why);
+	if (n == 0)
+		add_note(ret, "what was read cannot be kept for next time: %s", err->text);
+	else
+		*err = why;
+	return n;
+}
+
+static int get_frames(struct opening *op, struct opened *ret, struct err *err)
+{
+	const struct opened_options *o = op->options;
+	struct symbolize_options symbols = {
+		.debug_path = o->debug_path,
+		.n_debug_paths = o->n_debug_paths,
+		.use_debuginfod = o->use_debuginfod,
+		.n_threads = o->n_threads,
+		.show_progress = true,
+	};
+	int n = frames_open(ret->store, op->place.names, &ret->frames, err);
+
+	if (n < 0)
+		return n;
+	if (o->n_debug_paths > 0 || o->use_debuginfod)
+		frames_forget(ret->frames); /* there may be better names now */
+	n = symbolize_create(op->path, ret->store, &symbols, &ret->symbolize, err);
+	if (n == 0)
+		frames_set_resolver(ret->frames, symbolize_resolve, ret->symbolize);
+	return n;
+}
+
+int opened_open(const char *path, const struct opened_options *o, struct opened *ret,
+		struct err *err)
+{
+	static const struct opened_options none;
+	struct opening op = {.path = path, .options = o ? o : &none};
+	int n;
+
+	*ret = (struct opened){0};
+	look_at_recording(&op);
+	n = get_store(&op, ret, err);
+	if (n == 0)
+		n = get_frames(&op, ret, err);
+	store_place_fini(&op.place);
+	if (n < 0) {
+		if (err && !strstr(err->text, path))
+			err_prefix(err, "%s", path);
+		opened_close(ret);
+	}
+	return n;
+}
+
+void opened_close(struct opened *o)
+{
+	frames_close(o->frames);
+	symbolize_destroy(o->symbolize);
+	store_close(o->store);
+	*o = (struct opened){0};
+}

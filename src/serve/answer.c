@@ -1,0 +1,430 @@
+/* serve/answer.c - see answer.h. */
+#include "serve/answer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define FILE_BYTES 32768u
+#define HEAD_BYTES 2048u /* less than this is not compressed */
+#define LOOK_NS 100000000 /* how often the socket is looked at while waiting */
+
+struct turns {
+	pthread_mutex_t lock;
+	pthread_cond_t freed;
+	unsigned n_free; /* under lock */
+};
+
+struct answer {
+	struct turns *turns;
+	FILE *file;
+	bool has_turn; /* maker only, like all up to cancel */
+	struct encoder *encoder;
+	uint8_t head[HEAD_BYTES];
+	size_t head_len;
+	bool has_started; /* the head has been passed on */
+	bool is_dropping; /* what the FILE still holds is not wanted */
+	uint8_t *copy; /* NULL: not kept, or given up */
+	size_t copy_len, copy_cap;
+	answer_done done;
+	void *done_user;
+	const char *content_type, *file_name;
+	enum encoding wanted, encoding;
+	atomic_bool cancel;
+
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t changed;
+	uint8_t *queue;
+	size_t queue_cap, queue_at, queue_len;
+	bool is_known; /* status and encoding will not change */
+	bool is_finished;
+	bool is_broken;
+	unsigned status;
+	unsigned n_refs;
+};
+
+/* ---- turns ---- */
+
+int turns_create(unsigned n, struct turns **ret, struct err *err)
+{
+	struct turns *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return err_set_memory(err, sizeof(*t));
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->freed, NULL);
+	t->n_free = n;
+	*ret = t;
+	return 0;
+}
+
+void turns_destroy(struct turns *t)
+{
+	if (!t)
+		return;
+	pthread_cond_destroy(&t->freed);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+static void wait_a_little(pthread_cond_t *cond, pthread_mutex_t *lock)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += LOOK_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_cond_timedwait(cond, lock, &until);
+}
+
+/* One that is cancelled goes on without a turn: there is little left to do. */
+static void turn_take(struct answer *a)
+{
+	struct turns *t = a->turns;
+
+	pthread_mutex_lock(&t->lock);
+	while (t->n_free == 0 && !atomic_load(&a->cancel))
+		wait_a_little(&t->freed, &t->lock);
+	a->has_turn = t->n_free > 0;
+	t->n_free -= a->has_turn;
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void turn_give(struct answer *a)
+{
+	struct turns *t = a->turns;
+
+	if (!a->has_turn)
+		return;
+	pthread_mutex_lock(&t->lock);
+	t->n_free++;
+	pthread_cond_signal(&t->freed);
+	pthread_mutex_unlock(&t->lock);
+	a->has_turn = false;
+}
+
+/* ---- maker ---- */
+
+/* Puts bytes into the queue; waits while it is full. False: nobody takes them any more. */
+static bool enqueue(struct answer *a, const uint8_t *bytes, size_t len)
+{
+	pthread_mutex_lock(&a->lock);
+	while (len && !a->is_broken) {
+		size_t room = a->queue_cap - a->queue_len;
+		size_t end = (a->queue_at + a->queue_len) % a->queue_cap;
+		size_t n = len < room ? len : room;
+
+		if (n > a->queue_cap - end)
+			n = a->queue_cap - end;
+		if (n) {
+			memcpy(a->queue + end, bytes, n);
+			a->queue_len += n;
+			bytes += n;
+			len -= n;
+			continue;
+		}
+		a->is_known = true;
+		pthread_cond_broadcast(&a->changed);
+		pthread_mutex_unlock(&a->lock);
+		turn_give(a);
+		pthread_mutex_lock(&a->lock);
+		while (a->queue_len == a->queue_cap && !a->is_broken)
+			pthread_cond_wait(&a->changed, &a->lock);
+		pthread_mutex_unlock(&a->lock);
+		turn_take(a);
+		pthread_mutex_lock(&a->lock);
+	}
+	a->is_known = true;
+	pthread_cond_broadcast(&a->changed);
+	pthread_mutex_unlock(&a->lock);
+	return !atomic_load(&a->cancel);
+}
+
+static void keep_copy(struct answer *a, const uint8_t *bytes, size_t len)
+{
+	if (!a->done || a->copy_len == SIZE_MAX)
+		return;
+	if (len > ANSWER_COPY_BYTES - a->copy_len) {
+		free(a->copy);
+		a->copy = NULL;
+		a->copy_len = SIZE_MAX; /* too large: no longer kept */
+		return;
+	}
+	if (a->copy_len + len > a->copy_cap) {
+		size_t cap = 2 * (a->copy_len + len);
+		uint8_t *more = realloc(a->copy, cap);
+
+		if (!more) {
+			free(a->copy);
+			a->copy = NULL;
+			a->copy_len = SIZE_MAX;
+			return;
+		}
+		a->copy = more;
+		a->copy_cap = cap;
+	}
+	memcpy(a->copy + a->copy_len, bytes, len);
+	a->copy_len += len;
+}
+
+static bool pass_on(void *user, const uint8_t *bytes, size_t len)
+{
+	struct answer *a = user;
+
+	keep_copy(a, bytes, len);
+	return enqueue(a, bytes, len);
+}
+
+/* The answer is larger than the head, or complete: settles the encoding. */
+static bool start(struct answer *a, bool is_small)
+{
+	struct err err;
+
+	a->has_started = true;
+	a->encoding = is_small ? ENCODING_NONE : a->wanted;
+	if (encoder_create(a->encoding, pass_on, a, &a->encoder, &err) < 0)
+		return false;
+	return encoder_write(a->encoder, a->head, a->head_len);
+}
+
+static ssize_t write_cookie(void *cookie, const char *bytes, size_t len)
+{
+	struct answer *a = cookie;
+
+	if (a->is_dropping)
+		return (ssize_t)len;
+	if (atomic_load(&a->cancel))
+		return 0; /* an error to stdio */
+	if (!a->has_started) {
+		if (len <= HEAD_BYTES - a->head_len) {
+			memcpy(a->head + a->head_len, bytes, len);
+			a->head_len += len;
+			return (ssize_t)len;
+		}
+		if (!start(a, false))
+			return 0;
+	}
+	return a->encoder && encoder_write(a->encoder, (const uint8_t *)bytes, len) ? (ssize_t)len
+										    : 0;
+}
+
+int answer_create(struct turns *turns, enum encoding encoding, struct answer **ret, struct err *err)
+{
+	struct answer *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return err_set_memory(err, sizeof(*a));
+	a->turns = turns;
+	a->wanted = encoding;
+	a->queue_cap = ANSWER_QUEUE_BYTES;
+	a->queue = malloc(a->queue_cap);
+	a->content_type = "application/json";
+	a->file = fopencookie(a, "w", (cookie_io_functions_t){.write = write_cookie});
+	if (!a->queue || !a->file) {
+		if (a->file)
+			fclose(a->file);
+		free(a->queue);
+		free(a);
+		return err_set_memory(err, ANSWER_QUEUE_BYTES);
+	}
+	setvbuf(a->file, NULL, _IOFBF, FILE_BYTES);
+	__fsetlocking(a->file, FSETLOCKING_BYCALLER); /* one thread: putc() need not lock */
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->changed, NULL);
+	a->n_refs = 2;
+	*ret = a;
+	return 0;
+}
+
+void answer_unref(struct answer *a)
+{
+	bool is_last;
+
+	pthread_mutex_lock(&a->lock);
+	is_last = --a->n_refs == 0;
+	pthread_mutex_unlock(&a->lock);
+	if (!is_last)
+		return;
+	a->is_dropping = true;
+	if (a->file)
+		fclose(a->file);
+	encoder_destroy(a->encoder);
+	free(a->copy);
+	free(a->queue);
+	pthread_cond_destroy(&a->changed);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}
+
+bool answer_begin(struct answer *a)
+{
+	turn_take(a);
+	return !atomic_load(&a->cancel);
+}
+
+FILE *answer_file(struct answer *a)
+{
+	return a->file;
+}
+
+const atomic_bool *answer_cancel_flag(const struct answer *a)
+{
+	return &a->cancel;
+}
+
+void answer_set_type(struct answer *a, const char *content_type, const char *file_name)
+{
+	ASSERT(!a->has_started);
+	a->content_type = content_type;
+	a->file_name = file_name;
+}
+
+void answer_set_done(struct answer *a, answer_done done, void *user)
+{
+	a->done = done;
+	a->done_user = user;
+}
+
+bool answer_restart(struct answer *a)
+{
+	if (a->has_started)
+		return false;
+	a->is_dropping = true;
+	fflush(a->file);
+	clearerr(a->file);
+	a->is_dropping = false;
+	a->head_len = 0;
+	return true;
+}
+
+void answer_finish(struct answer *a, unsigned status)
+{
+	bool ok = fflush(a->file) == 0 && !ferror(a->file);
+	bool was_started = a->has_started;
+
+	a->is_dropping = true;
+	fclose(a->file);
+	a->file = NULL;
+	if (!was_started) { /* status first: the sender may look at once */
+		pthread_mutex_lock(&a->lock);
+		a->status = status;
+		pthread_mutex_unlock(&a->lock);
+		ok = ok && start(a, true);
+	} else if (status != 200) {
+		ok = false;
+	}
+	ok = ok && a->encoder && encoder_finish(a->encoder);
+	if (ok && status == 200 && a->done && a->copy_len != SIZE_MAX) {
+		a->done(a->done_user, a, a->copy, a->copy_len);
+		a->copy = NULL;
+	}
+	pthread_mutex_lock(&a->lock);
+	a->is_known = a->is_finished = true;
+	a->is_broken |= !ok;
+	pthread_cond_broadcast(&a->changed);
+	pthread_mutex_unlock(&a->lock);
+	turn_give(a);
+	answer_unref(a);
+}
+
+/* ---- sender ---- */
+
+static bool has_gone(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+
+	return fd >= 0 && poll(&p, 1, 0) == 1 &&
+	       (p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
+}
+
+static void cancel_locked(struct answer *a)
+{
+	atomic_store(&a->cancel, true);
+	a->is_broken = true;
+	pthread_cond_broadcast(&a->changed);
+}
+
+void answer_cancel(struct answer *a)
+{
+	pthread_mutex_lock(&a->lock);
+	cancel_locked(a);
+	pthread_mutex_unlock(&a->lock);
+}
+
+bool answer_wait(struct answer *a, int fd)
+{
+	bool ok;
+
+	pthread_mutex_lock(&a->lock);
+	while (!a->is_known && !a->is_broken) {
+		wait_a_little(&a->changed, &a->lock);
+		if (!a->is_known && has_gone(fd))
+			cancel_locked(a);
+	}
+	if (a->status == 0)
+		a->status = 200;
+	ok = a->is_known;
+	pthread_mutex_unlock(&a->lock);
+	return ok;
+}
+
+unsigned answer_status(const struct answer *a)
+{
+	return a->status;
+}
+
+const char *answer_type(const struct answer *a)
+{
+	return a->content_type;
+}
+
+const char *answer_file_name(const struct answer *a)
+{
+	return a->file_name;
+}
+
+enum encoding answer_encoding(const struct answer *a)
+{
+	return a->encoding;
+}
+
+bool answer_is_whole(struct answer *a, size_t *len)
+{
+	bool ret;
+
+	pthread_mutex_lock(&a->lock);
+	ret = a->is_finished && !a->is_broken;
+	*len = a->queue_len;
+	pthread_mutex_unlock(&a->lock);
+	return ret;
+}
+
+ssize_t answer_take(struct answer *a, int fd, void *buf, size_t len)
+{
+	ssize_t ret;
+
+	pthread_mutex_lock(&a->lock);
+	while (a->queue_len == 0 && !a->is_finished && !a->is_broken) {
+		wait_a_little(&a->changed, &a->lock);
+		if (a->queue_len == 0 && !a->is_finished && has_gone(fd))
+			cancel_locked(a);
+	}
+	if (len > a->queue_cap - a->queue_at)
+		len = a->queue_cap - a->queue_at;
+	if (len > a->queue_len)
+		len = a->queue_len;
+	memcpy(buf, a->queue + a->queue_at, len);
+	a->queue_at = (a->queue_at + len) % a->queue_cap;
+	a->queue_len -= len;
+	ret = len ? (ssize_t)len : a->is_broken ? -1 : 0;
+	pthread_cond_broadcast(&a->changed);
+	pthread_mutex_unlock(&a->lock);
+	return ret;
+}

@@ -1,0 +1,66 @@
+/* serve/handlers.h - the functions behind the table of routes. Each is a route_handler; the file of a
+ * function has the name of its first part: rest_* is the API of old, v1_* the new one. */
+#ifndef SERVE_HANDLERS_H
+#define SERVE_HANDLERS_H
+
+#include "serve/request.h"
+
+int rest_list(struct request *rq, struct err *err);
+int rest_timeline(struct request *rq, struct err *err);
+int rest_timeline_leaked(struct request *rq, struct err *err);
+int rest_timeline_maps(struct request *rq, struct err *err);
+int rest_fragmentation(struct request *rq, struct err *err);
+int rest_allocations(struct request *rq, struct err *err);
+int rest_raw_allocations(struct request *rq, struct err *err);
+int rest_groups(struct request *rq, struct err *err);
+int rest_tree(struct request *rq, struct err *err);
+int rest_mmaps(struct request *rq, struct err *err);
+int rest_mallopts(struct request *rq, struct err *err);
+int rest_maps(struct request *rq, struct err *err);
+int rest_regions(struct request *rq, struct err *err);
+int rest_backtrace(struct request *rq, struct err *err);
+int rest_backtraces(struct request *rq, struct err *err);
+int rest_constants(struct request *rq, struct err *err);
+int rest_constants_tree(struct request *rq, struct err *err);
+int rest_statics(struct request *rq, struct err *err);
+int rest_statics_tree(struct request *rq, struct err *err);
+int rest_export(struct request *rq, struct err *err);
+int rest_ascii_tree(struct request *rq, struct err *err);
+
+int v1_recordings(struct request *rq, struct err *err);
+int v1_summary(struct request *rq, struct err *err);
+int v1_threads(struct request *rq, struct err *err);
+int v1_modules(struct request *rq, struct err *err);
+int v1_samples(struct request *rq, struct err *err);
+int v1_notes(struct request *rq, struct err *err);
+int v1_filters(struct request *rq, struct err *err);
+int v1_timeline(struct request *rq, struct err *err);
+int v1_peak(struct request *rq, struct err *err);
+int v1_groups(struct request *rq, struct err *err);
+int v1_tree(struct request *rq, struct err *err);
+int v1_functions(struct request *rq, struct err *err);
+int v1_callers(struct request *rq, struct err *err);
+int v1_fragmentation(struct request *rq, struct err *err);
+
+int openapi_answer(struct request *rq, struct err *err);
+int start_page_answer(struct request *rq, struct err *err);
+
+const char *rest_state_name(enum shelf_state s); /* "loading", "ready", "failed" */
+
+/* What sort_by and by may be, as in "a|b|c". */
+#define REST_GROUPS_SORT                                                                           \
+	"only_matched.min_timestamp|only_matched.max_timestamp|only_matched.interval|"             \
+	"only_matched.allocated_count|only_matched.leaked_count|only_matched.size|"                \
+	"all.min_timestamp|all.max_timestamp|all.interval|all.allocated_count|"                    \
+	"all.leaked_count|all.size|all.max_total_usage_first_seen_at"
+#define REST_ALLOCATIONS_SORT "timestamp|address|size|lifetime"
+#define REST_MAPS_SORT "timestamp|address|size|peak_rss"
+#define V1_GROUPS_BY "stack|free_stack|thread|size|code|module|function|line"
+#define V1_GROUPS_SORT                                                                             \
+	"bytes|leaked_bytes|leaked_count|peak_bytes|allocations|temporary_count|extra_bytes|"      \
+	"first_ns|last_ns|key"
+#define V1_FUNCTIONS_SORT                                                                          \
+	"bytes|leaked_bytes|leaked_count|peak_bytes|allocations|temporary_count|self_bytes|"       \
+	"self_allocations"
+
+#endif

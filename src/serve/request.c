@@ -1,0 +1,267 @@
+/* serve/request.c - see request.h. */
+#include "serve/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/filter_value.h"
+
+#define SHOWN_VALUE_BYTES 200u /* of a bad value in an error: enough to recognise it */
+
+void request_init(struct request *rq, const struct route *route, struct url *url)
+{
+	memset(rq, 0, sizeof(*rq));
+	rq->route = route;
+	rq->url = *url;
+	*url = URL_NONE;
+	filter_init(&rq->filter);
+}
+
+void request_fini(struct request *rq)
+{
+	query_destroy(rq->query);
+	filter_fini(&rq->filter);
+	url_fini(&rq->url);
+}
+
+bool request_is_over(const struct request *rq)
+{
+	return atomic_load(answer_cancel_flag(rq->answer)) || ferror(rq->out);
+}
+
+/* ---- errors ---- */
+
+void request_write_error(FILE *out, const char *text, const struct refusal *r)
+{
+	struct json j;
+
+	json_init(&j, out);
+	json_object(&j, NULL);
+	json_text(&j, "error", text);
+	if (r && r->parameter)
+		json_text(&j, "parameter", r->parameter);
+	if (r && r->value)
+		json_bytes(&j, "value", r->value, strnlen(r->value, SHOWN_VALUE_BYTES));
+	if (r && r->valid[0])
+		json_text(&j, "valid", r->valid);
+	json_end_object(&j);
+	json_line(&j);
+}
+
+int request_refuse(struct request *rq, unsigned status, const char *parameter, const char *value,
+		   const char *valid)
+{
+	struct refusal *r = &rq->refusal;
+
+	r->status = status;
+	r->parameter = parameter;
+	r->value = value;
+	snprintf(r->valid, sizeof(r->valid), "%s", valid ? valid : "");
+	return -ERR_USAGE;
+}
+
+static unsigned status_of(const struct request *rq, const struct err *err)
+{
+	if (rq->refusal.status)
+		return rq->refusal.status;
+	switch (err->code) {
+	case ERR_USAGE:
+	case ERR_LIMIT:
+		return 400;
+	case ERR_MEMORY:
+		return 503;
+	default:
+		return 500;
+	}
+}
+
+void request_run(struct request *rq)
+{
+	struct err err = {0};
+	unsigned status = 200;
+
+	rq->out = answer_file(rq->answer);
+	json_init(&rq->json, rq->out);
+	if (rq->route->content_type)
+		answer_set_type(rq->answer, rq->route->content_type, NULL);
+	if (!answer_begin(rq->answer)) {
+		answer_finish(rq->answer, 503);
+		return;
+	}
+	if (rq->route->handler(rq, &err) < 0) {
+		status = status_of(rq, &err);
+		if (answer_restart(rq->answer)) {
+			answer_set_type(rq->answer, "application/json", NULL);
+			request_write_error(rq->out, err.text, &rq->refusal);
+		}
+	}
+	answer_finish(rq->answer, status);
+}
+
+/* ---- filter ---- */
+
+static void describe_filter_parameter(struct request *rq, const char *name, const char *value)
+{
+	size_t n;
+	const struct filter_parameter *p = filter_parameters(&n);
+	char valid[sizeof(rq->refusal.valid)];
+
+	for (size_t i = 0; i < n; i++) {
+		const char *type = p[i].choices ? p[i].choices : filter_type_help(p[i].type);
+
+		if (strcmp(p[i].name, name) != 0)
+			continue;
+		snprintf(valid, sizeof(valid), "%s", type ? type : p[i].type);
+		request_refuse(rq, 400, name, value, valid);
+		return;
+	}
+	request_refuse(rq, 400, name, value, NULL);
+}
+
+/* A parameter of the route's own counts before a condition of the same name. */
+static bool is_own(const struct route *r, const char *name)
+{
+	for (size_t i = 0; i < r->n_parameters; i++) {
+		if (strcmp(r->parameter[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+int request_filter(struct request *rq, struct err *err)
+{
+	for (size_t i = 0; i < rq->url.n_pairs; i++) {
+		const struct url_pair *p = &rq->url.pair[i];
+		int r = is_own(rq->route, p->name)
+				? 0
+				: filter_set(&rq->filter, p->name, p->value, err);
+
+		if (r == -ERR_USAGE)
+			describe_filter_parameter(rq, p->name, p->value);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The query's errors name the parameter in their text: the JSON shows it as a field. */
+static void find_culprit(struct request *rq, const struct err *err)
+{
+	for (size_t i = 0; i < rq->url.n_pairs; i++) {
+		const struct url_pair *p = &rq->url.pair[i];
+		const char *at = strstr(err->text, p->name);
+
+		if (p->name[0] && at && (at == err->text || at[-1] != '_')) {
+			describe_filter_parameter(rq, p->name, p->value);
+			return;
+		}
+	}
+}
+
+int request_make_query(struct request *rq, struct err *err)
+{
+	int r = query_create(&rq->context, &rq->filter, &rq->query, err);
+
+	if (r == -ERR_USAGE)
+		find_culprit(rq, err);
+	return r;
+}
+
+int request_query(struct request *rq, struct err *err)
+{
+	int r = request_filter(rq, err);
+
+	return r < 0 ? r : request_make_query(rq, err);
+}
+
+/* ---- values ---- */
+
+int request_u64(struct request *rq, const char *name, uint64_t preset, uint64_t max, uint64_t *ret,
+		struct err *err)
+{
+	const char *text = url_find(&rq->url, name);
+	char valid[80];
+	uint64_t n;
+
+	*ret = preset;
+	if (!text)
+		return 0;
+	if (filter_value_count(text, &n) && n <= max) {
+		*ret = n;
+		return 0;
+	}
+	snprintf(valid, sizeof(valid), "a number from 0 to %llu", (unsigned long long)max);
+	request_refuse(rq, 400, name, text, valid);
+	return err_set(err, ERR_USAGE, "%s: '%.*s' is not %s", name, (int)SHOWN_VALUE_BYTES, text,
+		       valid);
+}
+
+int request_choice(struct request *rq, const char *name, const char *choices, unsigned preset,
+		   unsigned *ret, struct err *err)
+{
+	const char *text = url_find(&rq->url, name);
+	size_t len = text ? strlen(text) : 0;
+	unsigned index = 0;
+
+	*ret = preset;
+	if (!text)
+		return 0;
+	for (const char *p = choices; *p; index++) {
+		size_t n = strcspn(p, "|");
+
+		if (n == len && memcmp(p, text, n) == 0) {
+			*ret = index;
+			return 0;
+		}
+		p += n + (p[n] == '|');
+	}
+	request_refuse(rq, 400, name, text, choices);
+	return err_set(err, ERR_USAGE, "%s: '%.*s' is none of %s", name, (int)SHOWN_VALUE_BYTES,
+		       text, choices);
+}
+
+int request_flag(struct request *rq, const char *name, bool preset, bool *ret, struct err *err)
+{
+	unsigned choice;
+	int r = request_choice(rq, name, "false|true|0|1|no|yes", preset, &choice, err);
+
+	*ret = choice & 1;
+	return r;
+}
+
+int request_page(struct request *rq, struct query_page *ret, struct err *err)
+{
+	unsigned order = 0;
+	int r = request_u64(rq, "skip", 0, UINT64_MAX, &ret->skip, err);
+
+	if (r == 0)
+		r = request_u64(rq, "count", UINT64_MAX, UINT64_MAX, &ret->count, err);
+	if (r == 0)
+		r = request_choice(rq, "order", "asc|dsc|desc", 0, &order, err);
+	ret->is_descending = order > 0;
+	return r;
+}
+
+int request_time(struct request *rq, const char *name, bool is_upper, uint64_t preset,
+		 uint64_t *ret, struct err *err)
+{
+	const struct store_facts *facts = store_facts(rq->store);
+	const char *text = url_find(&rq->url, name);
+	struct filter_time t;
+
+	*ret = preset;
+	if (!text)
+		return 0;
+	if (!filter_value_time(text, is_upper, &t)) {
+		request_refuse(rq, 400, name, text, filter_type_help("time"));
+		return err_set(err, ERR_USAGE, "%s: '%.*s' is not a time", name,
+			       (int)SHOWN_VALUE_BYTES, text);
+	}
+	if (t.kind == FILTER_TIME_RELATIVE)
+		*ret = t.ns;
+	else if (t.kind == FILTER_TIME_PERCENT)
+		*ret = (uint64_t)((double)facts->duration_ns * t.percent / 100);
+	else
+		*ret = t.ns > facts->start_realtime_ns ? t.ns - facts->start_realtime_ns : 0;
+	return 0;
+}

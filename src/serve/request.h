@@ -1,0 +1,83 @@
+/* serve/request.h - what a handler gets: the parameters, the recording, and the place to write to.
+ *
+ * A handler runs in a thread of its own. It writes through rq->json or rq->out and returns 0, or an
+ * error; as long as little has been written the client gets a status for it:
+ *	ERR_USAGE 400 (or what request_refuse() says), ERR_MEMORY 503, others 500.
+ * A client that hangs up makes queries return ERR_CANCELLED and writes fail.
+ */
+#ifndef SERVE_REQUEST_H
+#define SERVE_REQUEST_H
+
+#include "query/query.h"
+#include "serve/answer.h"
+#include "serve/route.h"
+#include "serve/shelf.h"
+#include "util/json_write.h"
+
+/* For the JSON of an error. Texts are borrowed until the request ends. */
+struct refusal {
+	unsigned status; /* 0: by the kind of error */
+	const char *parameter;
+	const char *value;
+	char valid[512];
+};
+
+struct request {
+	const struct route *route;
+	struct url url;
+	const char *value[ROUTE_MAX_VALUES]; /* for {id} and so on */
+	bool is_trusted; /* carries the token, or none is needed; routes that are open may lack it */
+	struct shelf *shelf;
+	struct shelf_item *item; /* NULL when the route has no {id} */
+	const struct store *store; /* of the item, like the next */
+	struct frames *frames;
+	struct query_context context;
+	struct filter filter;
+	struct query *query; /* made by request_query() */
+	struct answer *answer;
+	FILE *out;
+	struct json json;
+	struct refusal refusal;
+};
+
+/* Both ends of a request's life. The url is moved in. */
+void request_init(struct request *rq, const struct route *route, struct url *url);
+void request_fini(struct request *rq);
+
+/* Runs the handler and finishes the answer; writes the error if there is one. */
+void request_run(struct request *rq);
+
+/* Sets rq->filter from the parameters, and the query. Conditions that the handler itself wants go
+ * into the filter between the two. */
+int request_filter(struct request *rq, struct err *err);
+int request_make_query(struct request *rq, struct err *err);
+int request_query(struct request *rq, struct err *err); /* both */
+
+/* The value of a parameter, or the default where it is not given. */
+int request_u64(struct request *rq, const char *name, uint64_t preset, uint64_t max, uint64_t *ret,
+		struct err *err);
+int request_flag(struct request *rq, const char *name, bool preset, bool *ret, struct err *err);
+
+/* choices: "a|b|c"; *ret is the index of the one given. */
+int request_choice(struct request *rq, const char *name, const char *choices, unsigned preset,
+		   unsigned *ret, struct err *err);
+
+/* skip, count, order. */
+int request_page(struct request *rq, struct query_page *ret, struct err *err);
+
+/* A moment, as filters take it, in nanoseconds since the start; preset when it is not given. */
+int request_time(struct request *rq, const char *name, bool is_upper, uint64_t preset,
+		 uint64_t *ret, struct err *err);
+
+/* Says what the error is about: status (0: by the kind of error), the parameter, its value and what
+ * would be right; any may be NULL. Returns -ERR_USAGE; the caller sets the text. */
+int request_refuse(struct request *rq, unsigned status, const char *parameter, const char *value,
+		   const char *valid);
+
+/* Did the client go, or the stream fail? For handlers that write much. */
+bool request_is_over(const struct request *rq);
+
+/* Writes {"error", "parameter", "value", "valid"} to out. r may be NULL. */
+void request_write_error(FILE *out, const char *text, const struct refusal *r);
+
+#endif

@@ -1,0 +1,73 @@
+/* serve/rest_export.c - /export/{format} and the ASCII tree: what src/export/ writes, over HTTP. */
+#include "serve/handlers.h"
+#include "serve/wire.h"
+
+#include <string.h>
+
+#include "export/export.h"
+
+static int read_options(struct request *rq, struct export_options *o, struct err *err)
+{
+	for (size_t i = 0; i < rq->url.n_pairs; i++) {
+		const struct url_pair *p = &rq->url.pair[i];
+		int r = export_set(o, p->name, p->value, err);
+
+		if (r == -ERR_USAGE)
+			request_refuse(rq, 400, p->name, p->value, NULL);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int write_export(struct request *rq, const struct export_format *f, const char *file_name,
+			struct err *err)
+{
+	const char *slash = strrchr(shelf_path(rq->item), '/');
+	struct export_options o = {.context = &rq->context,
+				   .filter = &rq->filter,
+				   .title = slash ? slash + 1 : shelf_path(rq->item)};
+	int r = read_options(rq, &o, err);
+
+	if (r == 0)
+		r = request_query(rq, err);
+	if (r < 0)
+		return r;
+	answer_set_type(rq->answer, f->content_type, file_name);
+	return export_write(f, rq->query, &o, rq->out, err);
+}
+
+static void list_formats(char *buf, size_t len)
+{
+	size_t n, at = 0;
+	const struct export_format *f = export_formats(&n);
+
+	for (size_t i = 0; i < n && at < len; i++) {
+		int more = snprintf(buf + at, len - at, "%s%s", i ? "|" : "", f[i].name);
+
+		at += more > 0 ? (size_t)more : 0;
+	}
+}
+
+int rest_export(struct request *rq, struct err *err)
+{
+	const struct export_format *f = export_find(rq->value[1]);
+	char valid[400];
+
+	if (f) /* a {file} at the end of the address is only there for the browser */
+		return write_export(rq, f, NULL, err);
+	list_formats(valid, sizeof(valid));
+	request_refuse(rq, 404, "format", rq->value[1], valid);
+	return err_set(err, ERR_USAGE, "there is no export format '%.100s'", rq->value[1]);
+}
+
+int rest_ascii_tree(struct request *rq, struct err *err)
+{
+	const struct export_format *f = export_find("ascii-tree");
+
+	if (!f)
+		f = export_find("tree");
+	if (!f)
+		return err_set(err, ERR_REFUSED, "this build has no ASCII tree");
+	return write_export(rq, f, NULL, err);
+}

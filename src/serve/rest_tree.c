@@ -1,0 +1,60 @@
+/* serve/rest_tree.c - /tree: the tree of calls as nested objects, outermost frames at the root.
+ *
+ * A tree can be thousands of calls deep, deeper than struct json counts: each node is begun with a
+ * writer of its own and the brackets around children are put by hand.
+ */
+#include "serve/handlers.h"
+#include "serve/wire.h"
+
+/* Writes a node up to the '[' of its children. */
+static void open_node(struct request *rq, const struct query_tree_node *n)
+{
+	struct json *j = &rq->json;
+
+	json_init(j, rq->out);
+	json_object(j, NULL);
+	json_u64(j, "size", n->cost.n_bytes);
+	json_u64(j, "count", n->cost.n_allocs);
+	wire_timeval(j, "first", wire_unix_ns(rq, n->cost.first_ns));
+	wire_timeval(j, "last", wire_unix_ns(rq, n->cost.last_ns));
+	if (n->frame)
+		wire_frame(rq, "value", n->frame);
+	fputs(",\"children\":[", rq->out);
+}
+
+static void put_tree(struct request *rq, const struct query_tree *t)
+{
+	uint32_t at = 0;
+
+	open_node(rq, &t->node[0]);
+	while (!request_is_over(rq)) {
+		if (t->node[at].first_child) {
+			at = t->node[at].first_child;
+			open_node(rq, &t->node[at]);
+			continue;
+		}
+		while (at && !t->node[at].next_sibling) {
+			fputs("]}", rq->out);
+			at = t->node[at].parent;
+		}
+		fputs("]}", rq->out);
+		if (!at)
+			return;
+		putc(',', rq->out);
+		at = t->node[at].next_sibling;
+		open_node(rq, &t->node[at]);
+	}
+}
+
+int rest_tree(struct request *rq, struct err *err)
+{
+	struct query_tree t = {0};
+	int r = request_query(rq, err);
+
+	if (r == 0)
+		r = query_tree(rq->query, QUERY_TOP_DOWN, &t, err);
+	if (r == 0 && t.n)
+		put_tree(rq, &t);
+	query_tree_fini(&t);
+	return r;
+}

@@ -1,0 +1,50 @@
+/* serve/route.h - what can be asked: paths, their parameters and answers.
+ *
+ * One table (routes.c) decides which function answers, which parameters it knows, and what the
+ * OpenAPI document says. A path is a pattern: "{id}" stands for one segment, "[/{file}]" at the
+ * end may be there or not.
+ */
+#ifndef SERVE_ROUTE_H
+#define SERVE_ROUTE_H
+
+#include "query/filter.h"
+#include "serve/url.h"
+
+struct request;
+/* Writes the answer. Failing before much has been written gives an error status (request.h). */
+typedef int (*route_handler)(struct request *rq, struct err *err);
+
+#define ROUTE_FILTER 1u /* takes the parameters of filter_parameters() */
+#define ROUTE_PAGE 2u /* skip, count, order */
+#define ROUTE_EXPORT 4u /* export_parameters() */
+#define ROUTE_VOLATILE 8u /* the answer may be another next time: no ETag, not kept */
+#define ROUTE_LARGE 16u /* never worth keeping */
+#define ROUTE_OPEN 32u /* needs no token: holds nothing of a recording */
+#define ROUTE_WAITS 64u /* waits for a recording that is loading, as old scripts expect */
+
+#define ROUTE_MAX_VALUES 3
+
+struct route {
+	const char *path;
+	route_handler handler;
+	unsigned flags;
+	const char *content_type; /* NULL: the handler decides */
+	const char *schema; /* of JSON: a type of schema.h; NULL: none */
+	const char *summary;
+	const struct filter_parameter *parameter; /* of its own */
+	size_t n_parameters;
+};
+
+const struct route *route_table(size_t *n);
+
+/* NULL: none. value: what stands in the place of {...}, in order; NULL for what is not there. */
+const struct route *route_find(const struct url *u, const char *value[ROUTE_MAX_VALUES]);
+
+/* The parameters that every route with ROUTE_PAGE takes. */
+const struct filter_parameter *route_page_parameters(size_t *n);
+
+/* Calls fn for each parameter that a route knows. */
+void route_each_parameter(const struct route *r,
+			  void (*fn)(void *user, const struct filter_parameter *p), void *user);
+
+#endif

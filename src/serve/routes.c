@@ -1,0 +1,156 @@
+/* serve/routes.c - the table of routes. docs/openapi.json is made from it. */
+#include "serve/handlers.h"
+#include "serve/wire.h"
+
+#define JSON "application/json"
+#define TEXT "text/plain; charset=utf-8"
+
+#define OLD ROUTE_WAITS
+#define PARAMETERS(p) .parameter = p, .n_parameters = ARRAY_LEN(p)
+
+static const struct filter_parameter resolution[] = {
+	{"resolution", "choice", "ms|s",
+	 "ms: about 1000 points, xs in milliseconds (2023); s: a point a second, xs in seconds "
+	 "(2021)"},
+};
+static const struct filter_parameter allocations[] = {
+	{"sort_by", "choice", REST_ALLOCATIONS_SORT, "what to sort by; default timestamp"},
+	WIRE_STRIP_PARAMETER,
+};
+static const struct filter_parameter groups[] = {
+	{"sort_by", "choice", REST_GROUPS_SORT,
+	 "what to sort by: matching allocations only, or all of the call site"},
+	WIRE_STRIP_PARAMETER,
+};
+static const struct filter_parameter frames[] = {WIRE_STRIP_PARAMETER};
+static const struct filter_parameter maps[] = {
+	{"sort_by", "choice", REST_MAPS_SORT, "what to sort by; timestamp and peak_rss: address"},
+	{"with_regions", "choice", "false|true", "add regions"},
+	{"with_usage_history", "choice", "false|true", "add usage_history (always empty)"},
+	{"id", "count", NULL, "this map only"},
+	{"readable", "choice", "any|only_true|only_false", "by right"},
+	{"writable", "choice", "any|only_true|only_false", "by right"},
+	{"executable", "choice", "any|only_true|only_false", "by right"},
+};
+static const struct filter_parameter regions[] = {
+	{"gap", "count", NULL, "ranges that are at most this many bytes apart are one; default 16"},
+};
+static const struct filter_parameter v1_window[] = {
+	{"from", "time", NULL, "start of the time shown; no condition on allocations here"},
+	{"to", "time", NULL, "end of the time shown"},
+	{"buckets", "count", NULL, "how many points; default 1000, at most 65536"},
+};
+static const struct filter_parameter v1_grouping[] = {
+	{"by", "choice", V1_GROUPS_BY, "what to add up by; default stack"},
+	{"sort_by", "choice", V1_GROUPS_SORT, "default bytes"},
+	{"skip", "count", NULL, "leave out the first ones"},
+	{"count", "count", NULL, "at most this many; default 200"},
+	{"order", "choice", "asc|dsc|desc", "default dsc"},
+	{"graph", "count", NULL, "by stack: points of a graph of each row; default 0, at most 500"},
+};
+static const struct filter_parameter v1_functions_parameters[] = {
+	{"sort_by", "choice", V1_FUNCTIONS_SORT, "default bytes"},
+	{"skip", "count", NULL, "leave out the first ones"},
+	{"count", "count", NULL, "at most this many; default 200"},
+	{"order", "choice", "asc|dsc|desc", "default dsc"},
+};
+static const struct filter_parameter v1_one_function[] = {
+	{"function", "name", NULL, "full name of a function, as /functions gives it; needed"},
+};
+static const struct filter_parameter v1_tree_parameters[] = {
+	{"direction", "choice", "top_down|bottom_up", "root: the outermost or the innermost frame"},
+	{"min_share", "share", NULL,
+	 "leave out nodes with less of every cost, in percent; default 0.05%; 0: none"},
+};
+static const struct filter_parameter v1_at[] = {
+	{"at", "time", NULL, "the moment; default: the peak"},
+	{"count", "count", NULL, "at most this many call sites; default 50"},
+};
+
+static const struct route table[] = {
+	{"/", start_page_answer, ROUTE_VOLATILE | ROUTE_OPEN, "text/html; charset=utf-8", NULL,
+	 "start page for people", NULL, 0},
+	{"/list", rest_list, ROUTE_VOLATILE, JSON, "[Metadata]",
+	 "the recordings, also those that are still being loaded", NULL, 0},
+	{"/data/{id}/timeline", rest_timeline, OLD | ROUTE_FILTER, JSON, "Timeline",
+	 "memory over time", PARAMETERS(resolution)},
+	{"/data/{id}/timeline_leaked", rest_timeline_leaked, OLD | ROUTE_FILTER, JSON, "Timeline",
+	 "the same for allocations that were never released", PARAMETERS(resolution)},
+	{"/data/{id}/timeline_maps", rest_timeline_maps, OLD, JSON, "MapTimeline",
+	 "address space and resident memory over time", NULL, 0},
+	{"/data/{id}/fragmentation_timeline", rest_fragmentation, OLD | ROUTE_FILTER, JSON,
+	 "FragmentationTimeline", "span of the main heap less what is in use",
+	 PARAMETERS(resolution)},
+	{"/data/{id}/allocations", rest_allocations, OLD | ROUTE_FILTER | ROUTE_PAGE, JSON,
+	 "Allocations", "allocations with their backtraces", PARAMETERS(allocations)},
+	{"/data/{id}/allocation_groups", rest_groups, OLD | ROUTE_FILTER | ROUTE_PAGE, JSON,
+	 "Groups", "allocations grouped by backtrace", PARAMETERS(groups)},
+	{"/data/{id}/raw_allocations", rest_raw_allocations, OLD | ROUTE_FILTER | ROUTE_LARGE, JSON,
+	 "[RawAllocation]", "addresses of the backtrace of every allocation", NULL, 0},
+	{"/data/{id}/tree", rest_tree, OLD | ROUTE_FILTER, JSON, "TreeNode",
+	 "tree of calls, outermost first", PARAMETERS(frames)},
+	{"/data/{id}/mmaps", rest_mmaps, OLD | ROUTE_FILTER, JSON, "MapOperations",
+	 "calls of mmap, munmap, mremap, brk; of the filter only size_min and size_max count",
+	 PARAMETERS(frames)},
+	{"/data/{id}/maps", rest_maps, OLD | ROUTE_FILTER | ROUTE_PAGE, JSON, "Maps",
+	 "memory maps at the last look; of the filter only size and address count",
+	 PARAMETERS(maps)},
+	{"/data/{id}/backtrace/{n}", rest_backtrace, OLD, JSON, "Backtrace", "one backtrace",
+	 PARAMETERS(frames)},
+	{"/data/{id}/backtraces", rest_backtraces, OLD | ROUTE_FILTER, JSON, "Backtraces",
+	 "the backtraces of allocations", PARAMETERS(frames)},
+	{"/data/{id}/regions", rest_regions, OLD | ROUTE_FILTER, JSON, "Regions",
+	 "occupied address ranges", PARAMETERS(regions)},
+	{"/data/{id}/mallopts", rest_mallopts, OLD, JSON, "[Mallopt]", "calls of mallopt",
+	 PARAMETERS(frames)},
+	{"/data/{id}/allocation_ascii_tree", rest_ascii_tree, OLD | ROUTE_FILTER | ROUTE_EXPORT,
+	 TEXT, NULL, "tree of calls as text", NULL, 0},
+	{"/data/{id}/dynamic_constants[/{file}]", rest_constants, OLD | ROUTE_FILTER, JSON,
+	 "Collation", "what initialisers of constants allocated", NULL, 0},
+	{"/data/{id}/dynamic_constants_ascii_tree[/{file}]", rest_constants_tree,
+	 OLD | ROUTE_FILTER, TEXT, NULL, "the same as text", NULL, 0},
+	{"/data/{id}/dynamic_statics[/{file}]", rest_statics, OLD | ROUTE_FILTER, JSON, "Collation",
+	 "what initialisers of other static variables allocated", NULL, 0},
+	{"/data/{id}/dynamic_statics_ascii_tree[/{file}]", rest_statics_tree, OLD | ROUTE_FILTER,
+	 TEXT, NULL, "the same as text", NULL, 0},
+	{"/data/{id}/export/{format}[/{file}]", rest_export,
+	 OLD | ROUTE_FILTER | ROUTE_EXPORT | ROUTE_LARGE, NULL, NULL,
+	 "matches in a format of another tool; {file} only suggests a name", NULL, 0},
+
+	{"/api/v1/openapi.json", openapi_answer, ROUTE_OPEN, JSON, NULL, "this document", NULL, 0},
+	{"/api/v1/filters", v1_filters, ROUTE_OPEN, JSON, "FilterParameters",
+	 "the conditions that a filter can have", NULL, 0},
+	{"/api/v1/recordings", v1_recordings, ROUTE_VOLATILE, JSON, "Recordings",
+	 "the recordings and their state", NULL, 0},
+	{"/api/v1/{id}/summary", v1_summary, ROUTE_FILTER, JSON, "Summary",
+	 "the process and all totals; with a filter also those of what matches", NULL, 0},
+	{"/api/v1/{id}/groups", v1_groups, ROUTE_FILTER, JSON, "GroupRows",
+	 "matches added up by stack, thread, size, function ...", PARAMETERS(v1_grouping)},
+	{"/api/v1/{id}/functions", v1_functions, ROUTE_FILTER, JSON, "Functions",
+	 "functions, with and without what they call", PARAMETERS(v1_functions_parameters)},
+	{"/api/v1/{id}/callers", v1_callers, ROUTE_FILTER, JSON, "Calls",
+	 "callers and callees of a function", PARAMETERS(v1_one_function)},
+	{"/api/v1/{id}/tree", v1_tree, ROUTE_FILTER, JSON, "Tree", "tree of calls in columns",
+	 PARAMETERS(v1_tree_parameters)},
+	{"/api/v1/{id}/flamegraph", v1_tree, ROUTE_FILTER, JSON, "Tree", "the same as tree",
+	 PARAMETERS(v1_tree_parameters)},
+	{"/api/v1/{id}/timeline", v1_timeline, ROUTE_FILTER, JSON, "Buckets",
+	 "usage, counts and rates over time", PARAMETERS(v1_window)},
+	{"/api/v1/{id}/peak", v1_peak, ROUTE_FILTER, JSON, "Peak",
+	 "when the bytes of what matches were most", NULL, 0},
+	{"/api/v1/{id}/fragmentation", v1_fragmentation, ROUTE_FILTER, JSON, "Fragmentation",
+	 "occupancy of the heap's pages at one moment, and who holds nearly empty ones",
+	 PARAMETERS(v1_at)},
+	{"/api/v1/{id}/threads", v1_threads, 0, JSON, "Threads", "the threads", NULL, 0},
+	{"/api/v1/{id}/modules", v1_modules, 0, JSON, "Modules", "the loaded images", NULL, 0},
+	{"/api/v1/{id}/samples", v1_samples, 0, JSON, "Samples",
+	 "resident memory, address space and processor time over time", NULL, 0},
+	{"/api/v1/{id}/notes", v1_notes, 0, JSON, "Notes",
+	 "what the recorder noted: losses and such", NULL, 0},
+};
+
+const struct route *route_table(size_t *n)
+{
+	*n = ARRAY_LEN(table);
+	return table;
+}

@@ -1,0 +1,244 @@
+/* serve/schema.c - see schema.h. */
+#include "serve/schema.h"
+
+#include <string.h>
+
+static const struct schema table[] = {
+	{"Error", "error:str parameter?:str value?:str valid?:str state?:str percent?:num"},
+	{"Timeval", "secs:u64 fract_nsecs:u64"},
+	{"Metadata",
+	 "id:str executable:str~ cmdline:str~ architecture:str~ final_allocated:u64~ "
+	 "final_allocated_count:u64~ runtime:Timeval~ unique_backtrace_count:u64~ "
+	 "maximum_backtrace_depth:u64~ timestamp:Timeval~ state:str percent:num file:str "
+	 "error?:str"},
+	{"Timeline", "xs:[u64] size_delta:[int] count_delta:[int] allocated_size:[u64] "
+		     "allocated_count:[u64] leaked_size:[u64] leaked_count:[u64] allocations:[u64] "
+		     "deallocations:[u64]"},
+	{"MapTimeline",
+	 "xs:[u64] address_space:[u64] rss:[u64] anonymous:[u64] dirty:[u64~] clean:[u64~] "
+	 "swap:[u64~]"},
+	{"FragmentationTimeline", "xs:[u64] fragmentation:[u64]"},
+	{"Frame",
+	 "address:u64 address_s:str count:u64 library?:str function?:str raw_function?:str "
+	 "source?:str line?:u64 column?:u64 is_inline:bool"},
+	{"Deallocation", "timestamp:Timeval thread:u64 backtrace_id?:u64 backtrace?:[Frame]"},
+	{"Allocation",
+	 "id:u64 address:u64 address_s:str timestamp:Timeval timestamp_relative:Timeval "
+	 "timestamp_relative_p:num thread:u64 size:u64 backtrace_id:u64 "
+	 "deallocation?:Deallocation chain_deallocation?:Deallocation backtrace:[Frame] "
+	 "is_mmaped:bool is_jemalloc:bool in_main_arena:bool extra_space:u64 "
+	 "chain_lifetime?:Timeval position_in_chain:u64 chain_length:u64 marker:u64 "
+	 "is_temporary:bool"},
+	{"Allocations", "allocations:[Allocation] total_count:u64"},
+	{"GroupData",
+	 "size:u64 min_size:u64 max_size:u64 min_timestamp:Timeval "
+	 "min_timestamp_relative:Timeval min_timestamp_relative_p:num max_timestamp:Timeval "
+	 "max_timestamp_relative:Timeval max_timestamp_relative_p:num interval:Timeval "
+	 "leaked_count:u64 allocated_count:u64 leaked_size:u64 peak_size:u64 "
+	 "temporary_count:u64 graph_preview_url:str~ graph_url:str~ "
+	 "max_total_usage_first_seen_at:Timeval~ "
+	 "max_total_usage_first_seen_at_relative:Timeval~ "
+	 "max_total_usage_first_seen_at_relative_p:num~"},
+	{"Group", "all:GroupData only_matched:GroupData backtrace_id:u64 backtrace:[Frame]"},
+	{"Groups", "allocations:[Group] total_count:u64"},
+	{"RawAllocation", "backtrace:[str]"},
+	{"TreeNode",
+	 "size:u64 count:u64 first:Timeval last:Timeval value?:Frame children:[TreeNode]"},
+	{"Mmap", "timestamp:Timeval pointer:u64 pointer_s:str length:u64 backtrace_id:u64 "
+		 "backtrace:[Frame] requested_address:u64 requested_address_s:str is_readable:bool "
+		 "is_writable:bool is_executable:bool is_semaphore:bool grows_down:bool "
+		 "grows_up:bool is_shared:bool is_private:bool is_fixed:bool is_anonymous:bool "
+		 "is_uninitialized:bool offset:u64 file_descriptor:int thread:u64"},
+	{"Munmap", "timestamp:Timeval pointer:u64 pointer_s:str length:u64 backtrace_id:u64 "
+		   "backtrace:[Frame] thread:u64"},
+	{"Mremap", "timestamp:Timeval old_pointer:u64 old_length:u64 pointer:u64 pointer_s:str "
+		   "length:u64 flags:u64 backtrace_id:u64 backtrace:[Frame] thread:u64"},
+	{"Brk",
+	 "timestamp:Timeval old_end:u64 pointer:u64 pointer_s:str length:int backtrace_id:u64 "
+	 "backtrace:[Frame] thread:u64"},
+	{"MapOperation", "mmap?:Mmap munmap?:Munmap mremap?:Mremap brk?:Brk"},
+	{"MapOperations", "operations:[MapOperation]"},
+	{"Region",
+	 "address:u64 address_s:str size:u64 file_offset:u64 inode:u64 major:u64 minor:u64 "
+	 "is_readable:bool is_writable:bool is_executable:bool is_shared:bool name:str"},
+	{"Map", "id:u64 address:u64 address_s:str timestamp:Timeval~ timestamp_relative:Timeval~ "
+		"timestamp_relative_p:num~ size:u64 is_readable:bool is_writable:bool "
+		"is_executable:bool is_shared:bool name:str peak_rss:u64~ graph_preview_url:str~ "
+		"graph_url:str~ regions?:[Region] usage_history?:[any]"},
+	{"Maps", "maps:[Map] total_count:u64"},
+	{"Backtrace", "frames:[Frame]"},
+	{"Backtraces", "backtraces:[[Frame]] total_count:u64"},
+	{"Mallopt", "timestamp:Timeval thread:u64 backtrace_id:u64 backtrace:[Frame] raw_param:int "
+		    "param?:str value:int result:int"},
+	{"Regions",
+	 "main_heap_start:u64 main_heap_end:u64 main_heap_start_s:str main_heap_end_s:str "
+	 "regions:[[u64]]"},
+	{"CountAndSize", "count:u64 size:u64"},
+	{"FileCollation", "count:u64 size:u64 per_line:{CountAndSize}"},
+	{"Collation", "count:u64 size:u64 per_file:{FileCollation}"},
+	/* /api/v1: sizes in bytes, times in nanoseconds since the start of the recording. */
+	{"Cost", "allocations:u64 bytes:u64 leaked_count:u64 leaked_bytes:u64 temporary_count:u64 "
+		 "temporary_bytes:u64 extra_bytes:u64 peak_count:u64 peak_bytes:u64"},
+	{"Recording",
+	 "id:str file:str state:str percent:num error?:str executable?:str cmdline?:[str] "
+	 "host?:str architecture?:str pid?:u64 started_at?:str start_ns?:u64 duration_ns?:u64 "
+	 "allocations?:u64 peak_bytes?:u64 leaked_bytes?:u64 file_bytes?:u64 complete?:bool "
+	 "ended?:str"},
+	{"Recordings", "recordings:[Recording] version:str"},
+	{"Summary",
+	 "id:str file:str executable:str cmdline:[str] cwd:str host:str kernel:str "
+	 "architecture:str recorder:str pid:u64 parent_pid:u64 page_bytes:u64 memory_bytes:u64 "
+	 "cpus:u64 started_at:str start_ns:u64 duration_ns:u64 complete:bool ended:str "
+	 "end_status:u64 events:u64 allocations:u64 reallocations:u64 frees:u64 rows:u64 "
+	 "bytes:u64 temporary_count:u64 temporary_bytes:u64 leaked_count:u64 leaked_bytes:u64 "
+	 "peak_bytes:u64 peak_count:u64 peak_ns:u64 rss_peak_bytes:u64 call_sites:u64 "
+	 "stacks:u64 deepest_stack:u64 threads:u64 modules:u64 lost_events:u64 lost_blocks:u64 "
+	 "damaged_bytes:u64 unknown_frees:u64 untracked_frees:u64 duplicate_allocations:u64 "
+	 "truncated_stacks:u64 file_bytes:u64 matched?:Cost"},
+	{"GroupRow",
+	 "key:u64 name:str~ cost:Cost first_ns:u64 last_ns:u64 min_size:u64 max_size:u64 "
+	 "mean_lifetime_ns:u64~ all?:Cost max_bytes?:u64 max_at_ns?:u64 blame?:FrameText "
+	 "callers?:[FrameText] timeline?:[u64] leaked_timeline?:[u64]"},
+	{"GroupRows", "by:str groups:[GroupRow] total_count:u64 total:Cost"},
+	{"FrameText", "function:str~ source:str~ line:u64~ module:str~ address:str is_inline:bool "
+		      "class:str"},
+	{"FunctionRow", "key:u64 function:str~ cost:Cost self_bytes:u64 self_allocations:u64"},
+	{"Calls", "function:FunctionRow callers:[FunctionRow] callees:[FunctionRow]"},
+	{"Functions", "functions:[FunctionRow] total_count:u64 total:Cost"},
+	{"Tree", "direction:str names:[FrameText] parent:[u64] name:[u64] bytes:[u64] "
+		 "leaked_bytes:[u64] peak_bytes:[u64] allocations:[u64] temporary_count:[u64] "
+		 "self_bytes:[u64] self_allocations:[u64] left_out:u64 total:Cost"},
+	{"Buckets",
+	 "from_ns:u64 to_ns:u64 bucket_ns:num max_bytes:[u64] max_count:[u64] "
+	 "last_bytes:[u64] last_count:[u64] allocations:[u64] releases:[u64] "
+	 "allocated_bytes:[u64] released_bytes:[u64] leaked_bytes:[u64] leaked_count:[u64]"},
+	{"Peak", "at_ns:u64 bytes:u64 count:u64"},
+	{"Samples",
+	 "at_ns:[u64] rss_bytes:[u64] virtual_bytes:[u64] shared_bytes:[u64] cpu_ns:[u64]"},
+	{"Thread", "index:u64 tid:u64 name:str start_ns:u64 end_ns:u64~ allocations:u64 bytes:u64 "
+		   "frees:u64 temporary_count:u64"},
+	{"Threads", "threads:[Thread]"},
+	{"Module", "index:u64 path:str build_id:str base:str start:str end:str loaded_ns:u64 "
+		   "is_embedded:bool"},
+	{"Modules", "modules:[Module]"},
+	{"Note", "at_ns:u64 level:str text:str"},
+	{"Notes", "notes:[Note] lost_events:u64 damaged_bytes:u64 truncated_stacks:u64"},
+	{"Holder",
+	 "backtrace_id:u64 blocks:u64 requested_bytes:u64 usable_bytes:u64 sparse_pages:u64 "
+	 "held_bytes:u64 oldest_birth_ns:u64~ blame?:FrameText"},
+	{"Fragmentation",
+	 "at_ns:u64 page_bytes:u64 blocks:u64 requested_bytes:u64 usable_bytes:u64 "
+	 "heap_span_bytes:u64 heap_usable_bytes:u64 pages:u64 sparse_pages:u64 "
+	 "sparse_used_bytes:u64 sparse_held_bytes:u64 pages_by_use:[u64] held_by:[Holder] "
+	 "total_count:u64"},
+	{"FilterParameter", "name:str type:str choices:str~ help:str valid:str~"},
+	{"FilterParameters", "parameters:[FilterParameter]"},
+};
+
+const struct schema *schema_table(size_t *n)
+{
+	*n = ARRAY_LEN(table);
+	return table;
+}
+
+static void write_simple(struct json *j, const char *type, bool is_nullable)
+{
+	if (is_nullable) {
+		json_array(j, "type");
+		json_text(j, NULL, type);
+		json_text(j, NULL, "null");
+		json_end_array(j);
+	} else {
+		json_text(j, "type", type);
+	}
+}
+
+static void write_reference(struct json *j, const char *type, size_t len, bool is_nullable)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "#/components/schemas/%.*s", (int)len, type);
+	if (!is_nullable) {
+		json_text(j, "$ref", path);
+		return;
+	}
+	json_array(j, "anyOf");
+	json_object(j, NULL);
+	json_text(j, "$ref", path);
+	json_end_object(j);
+	json_object(j, NULL);
+	json_text(j, "type", "null");
+	json_end_object(j);
+	json_end_array(j);
+}
+
+void schema_write_type(struct json *j, const char *name, const char *type, size_t len)
+{
+	static const struct {
+		const char *ours, *theirs;
+	} simple[] = {{"u64", "integer"},
+		      {"int", "integer"},
+		      {"num", "number"},
+		      {"str", "string"},
+		      {"bool", "boolean"}};
+	bool is_nullable = type[len - 1] == '~';
+
+	len -= is_nullable;
+	json_object(j, name);
+	if (type[0] == '[' || type[0] == '{') {
+		write_simple(j, type[0] == '[' ? "array" : "object", is_nullable);
+		schema_write_type(j, type[0] == '[' ? "items" : "additionalProperties", type + 1,
+				  len - 2);
+	} else if (type[0] >= 'A' && type[0] <= 'Z') {
+		write_reference(j, type, len, is_nullable);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(simple); i++) {
+		if (strlen(simple[i].ours) != len || memcmp(simple[i].ours, type, len) != 0)
+			continue;
+		write_simple(j, simple[i].theirs, is_nullable);
+		if (i == 0)
+			json_u64(j, "minimum", 0);
+	}
+	json_end_object(j);
+}
+
+/* Calls fn for each field: its name, its type. */
+static void each_field(const char *fields,
+		       void (*fn)(struct json *j, const char *field, size_t name_len, size_t len),
+		       struct json *j)
+{
+	while (*fields) {
+		size_t len = strcspn(fields, " ");
+
+		fn(j, fields, strcspn(fields, ":"), len);
+		fields += len + (fields[len] == ' ');
+	}
+}
+
+static void write_property(struct json *j, const char *field, size_t name_len, size_t len)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)(name_len - (field[name_len - 1] == '?')), field);
+	schema_write_type(j, name, field + name_len + 1, len - name_len - 1);
+}
+
+static void write_required(struct json *j, const char *field, size_t name_len, size_t len)
+{
+	(void)len;
+	if (field[name_len - 1] != '?')
+		json_bytes(j, NULL, field, name_len);
+}
+
+void schema_write_fields(struct json *j, const char *name, const char *fields)
+{
+	json_object(j, name);
+	json_text(j, "type", "object");
+	json_object(j, "properties");
+	each_field(fields, write_property, j);
+	json_end_object(j);
+	json_array(j, "required");
+	each_field(fields, write_required, j);
+	json_end_array(j);
+	json_end_object(j);
+}

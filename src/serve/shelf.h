@@ -1,0 +1,53 @@
+/* serve/shelf.h - the recordings that the server has: being loaded, ready, or failed.
+ *
+ * Each is loaded by a thread of its own, few at a time, while the others can be asked. None is taken
+ * off before shelf_destroy(), so what is found stays valid for the life of a request.
+ * Threads: any.
+ */
+#ifndef SERVE_SHELF_H
+#define SERVE_SHELF_H
+
+#include "serve/serve.h"
+
+#define SHELF_ID_BYTES 33 /* 32 hexadecimal digits and the end */
+
+enum shelf_state {
+	SHELF_LOADING,
+	SHELF_READY,
+	SHELF_FAILED,
+};
+
+struct shelf_item; /* opaque: defined in shelf.c */
+struct shelf; /* opaque: defined in shelf.c */
+
+/* Begins to load all of path. source is borrowed. */
+int shelf_create(const struct serve_source *source, const char *const *path, size_t n_paths,
+		 struct shelf **ret, struct err *err);
+void shelf_destroy(struct shelf *s); /* stops what is still loading; NULL does nothing */
+
+size_t shelf_n_items(const struct shelf *s);
+struct shelf_item *shelf_item(const struct shelf *s, size_t index);
+
+/* By id, or "last": the last one given that has not failed. NULL: there is none. */
+struct shelf_item *shelf_find(const struct shelf *s, const char *id);
+
+enum shelf_state shelf_state(struct shelf_item *i);
+double shelf_percent(struct shelf_item *i); /* 0 to 100 */
+const char *shelf_id(const struct shelf_item *i);
+const char *shelf_path(const struct shelf_item *i);
+
+/* Of one that failed: why. */
+const char *shelf_error(struct shelf_item *i);
+
+/* Of one that is ready. */
+const struct store *shelf_store(struct shelf_item *i);
+struct frames *shelf_frames(struct shelf_item *i);
+
+/* The number of allocations whose stack has a code, by code. Counted when first asked for; NULL
+ * when there is no memory for it. */
+const uint64_t *shelf_code_counts(struct shelf_item *i);
+
+/* Waits until it is no longer loading, the time is over, or gone(user) says so. */
+void shelf_wait(struct shelf_item *i, unsigned max_ms, bool (*gone)(void *user), void *user);
+
+#endif

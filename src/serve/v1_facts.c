@@ -1,0 +1,304 @@
+/* serve/v1_facts.c - /api/v1: what is known of recordings as a whole. */
+#include "serve/handlers.h"
+#include "serve/wire.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "util/human.h"
+
+static void put_string(struct json *j, const char *name, const struct store *s, uint32_t string)
+{
+	size_t len;
+	const char *text = store_string(s, string, &len);
+
+	json_bytes(j, name, text, len);
+}
+
+static void put_cmdline(struct json *j, const struct store *s)
+{
+	size_t len;
+	const char *text = store_string(s, store_facts(s)->cmdline, &len);
+
+	wire_list(j, "cmdline", text, len);
+}
+
+static const char *file_name(struct shelf_item *i)
+{
+	const char *slash = strrchr(shelf_path(i), '/');
+
+	return slash ? slash + 1 : shelf_path(i);
+}
+
+static void put_recording(struct json *j, struct shelf_item *i)
+{
+	enum shelf_state state = shelf_state(i);
+	const struct store *s;
+	const struct store_facts *f;
+	char buf[HUMAN_BYTES];
+
+	json_object(j, NULL);
+	json_text(j, "id", shelf_id(i));
+	json_text(j, "file", file_name(i));
+	json_text(j, "state", rest_state_name(state));
+	json_double(j, "percent", shelf_percent(i), 1);
+	if (state == SHELF_FAILED)
+		json_text(j, "error", shelf_error(i));
+	if (state == SHELF_READY) {
+		s = shelf_store(i);
+		f = store_facts(s);
+		put_string(j, "executable", s, f->executable);
+		put_cmdline(j, s);
+		put_string(j, "host", s, f->host);
+		put_string(j, "architecture", s, f->arch);
+		json_u64(j, "pid", f->pid);
+		json_text(j, "started_at", human_time(f->start_realtime_ns, buf));
+		json_u64(j, "start_ns", f->start_realtime_ns);
+		json_u64(j, "duration_ns", f->duration_ns);
+		json_u64(j, "allocations", f->n_rows);
+		json_u64(j, "peak_bytes", f->peak_bytes);
+		json_u64(j, "leaked_bytes", f->live_bytes);
+		json_u64(j, "file_bytes", f->recording_bytes);
+		json_bool(j, "complete", f->is_complete);
+		put_string(j, "ended", s, f->ended);
+	}
+	json_end_object(j);
+}
+
+int v1_recordings(struct request *rq, struct err *err)
+{
+	struct json *j = &rq->json;
+
+	(void)err;
+	json_object(j, NULL);
+	json_array(j, "recordings");
+	for (size_t k = 0; k < shelf_n_items(rq->shelf); k++)
+		put_recording(j, shelf_item(rq->shelf, k));
+	json_end_array(j);
+	json_text(j, "version", MEMORY_PROFILER_VERSION);
+	json_end_object(j);
+	return 0;
+}
+
+static void put_process(struct json *j, const struct store *s)
+{
+	const struct store_facts *f = store_facts(s);
+	char buf[HUMAN_BYTES];
+
+	put_string(j, "executable", s, f->executable);
+	put_cmdline(j, s);
+	put_string(j, "cwd", s, f->cwd);
+	put_string(j, "host", s, f->host);
+	put_string(j, "kernel", s, f->kernel);
+	put_string(j, "architecture", s, f->arch);
+	put_string(j, "recorder", s, f->recorder);
+	json_u64(j, "pid", f->pid);
+	json_u64(j, "parent_pid", f->parent_pid);
+	json_u64(j, "page_bytes", f->page_bytes);
+	json_u64(j, "memory_bytes", f->memory_bytes);
+	json_u64(j, "cpus", f->n_cpus);
+	json_text(j, "started_at", human_time(f->start_realtime_ns, buf));
+	json_u64(j, "start_ns", f->start_realtime_ns);
+	json_u64(j, "duration_ns", f->duration_ns);
+	json_bool(j, "complete", f->is_complete);
+	put_string(j, "ended", s, f->ended);
+	json_u64(j, "end_status", f->end_status);
+}
+
+static void put_counts(struct json *j, const struct store *s)
+{
+	const struct store_facts *f = store_facts(s);
+	uint64_t n_sites = 0;
+	size_t n_threads, n_modules;
+
+	store_table(s, STORE_THREADS, &n_threads);
+	store_table(s, STORE_MODULES, &n_modules);
+	for (size_t i = 0; i < store_n_stacks(s); i++)
+		n_sites += store_stack(s, (uint32_t)i)->n_allocs > 0;
+	json_u64(j, "events", f->n_events);
+	json_u64(j, "allocations", f->n_allocations);
+	json_u64(j, "reallocations", f->n_reallocations);
+	json_u64(j, "frees", f->n_frees);
+	json_u64(j, "rows", f->n_rows);
+	json_u64(j, "bytes", f->n_bytes);
+	json_u64(j, "temporary_count", f->n_temporary);
+	json_u64(j, "temporary_bytes", f->temporary_bytes);
+	json_u64(j, "leaked_count", f->live_count);
+	json_u64(j, "leaked_bytes", f->live_bytes);
+	json_u64(j, "peak_bytes", f->peak_bytes);
+	json_u64(j, "peak_count", f->peak_count);
+	json_u64(j, "peak_ns", f->peak_ns);
+	json_u64(j, "rss_peak_bytes", f->rss_peak_bytes);
+	json_u64(j, "call_sites", n_sites);
+	json_u64(j, "stacks", f->n_stacks);
+	json_u64(j, "deepest_stack", f->deepest_stack);
+	json_u64(j, "threads", n_threads);
+	json_u64(j, "modules", n_modules);
+	json_u64(j, "lost_events", f->lost_events);
+	json_u64(j, "lost_blocks", f->lost_blocks);
+	json_u64(j, "damaged_bytes", f->damaged_bytes);
+	json_u64(j, "unknown_frees", f->unknown_frees);
+	json_u64(j, "untracked_frees", f->untracked_frees);
+	json_u64(j, "duplicate_allocations", f->duplicate_allocations);
+	json_u64(j, "truncated_stacks", f->truncated_stacks);
+	json_u64(j, "file_bytes", f->recording_bytes);
+}
+
+/* Totals of the recording; with a filter also those of what matches. */
+int v1_summary(struct request *rq, struct err *err)
+{
+	struct query_group total = {0};
+	struct json *j = &rq->json;
+	bool has_filter = rq->url.n_pairs > 0;
+	int r = has_filter ? request_query(rq, err) : 0;
+
+	if (r == 0 && has_filter)
+		r = query_total(rq->query, &total, err);
+	if (r < 0)
+		return r;
+	json_object(j, NULL);
+	json_text(j, "id", shelf_id(rq->item));
+	json_text(j, "file", file_name(rq->item));
+	put_process(j, rq->store);
+	put_counts(j, rq->store);
+	if (has_filter)
+		wire_cost(j, "matched", &total);
+	json_end_object(j);
+	return 0;
+}
+
+int v1_threads(struct request *rq, struct err *err)
+{
+	struct json *j = &rq->json;
+	size_t n;
+	const struct store_thread *t = store_table(rq->store, STORE_THREADS, &n);
+
+	(void)err;
+	json_object(j, NULL);
+	json_array(j, "threads");
+	for (size_t i = 0; i < n; i++) {
+		json_object(j, NULL);
+		json_u64(j, "index", i);
+		json_u64(j, "tid", t[i].tid);
+		put_string(j, "name", rq->store, t[i].name);
+		json_u64(j, "start_ns", t[i].start_ns);
+		if (t[i].end_ns == UINT64_MAX)
+			json_null(j, "end_ns");
+		else
+			json_u64(j, "end_ns", t[i].end_ns);
+		json_u64(j, "allocations", t[i].n_allocs);
+		json_u64(j, "bytes", t[i].n_bytes);
+		json_u64(j, "frees", t[i].n_frees);
+		json_u64(j, "temporary_count", t[i].n_temporary);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+	return 0;
+}
+
+int v1_modules(struct request *rq, struct err *err)
+{
+	struct json *j = &rq->json;
+	size_t n;
+	const struct store_module *m = store_table(rq->store, STORE_MODULES, &n);
+
+	(void)err;
+	json_object(j, NULL);
+	json_array(j, "modules");
+	for (size_t i = 0; i < n; i++) {
+		json_object(j, NULL);
+		json_u64(j, "index", i);
+		put_string(j, "path", rq->store, m[i].path);
+		put_string(j, "build_id", rq->store, m[i].build_id);
+		json_hex(j, "base", m[i].base);
+		json_hex(j, "start", m[i].start);
+		json_hex(j, "end", m[i].end);
+		json_u64(j, "loaded_ns", m[i].loaded_ns);
+		json_bool(j, "is_embedded", m[i].file_id != 0);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+	return 0;
+}
+
+static uint64_t sample_value(const struct store_sample *s, unsigned column)
+{
+	const uint64_t value[] = {s->at_ns, s->rss_bytes, s->virtual_bytes, s->shared_bytes,
+				  s->cpu_ns};
+
+	return value[column];
+}
+
+int v1_samples(struct request *rq, struct err *err)
+{
+	static const char *const name[] = {"at_ns", "rss_bytes", "virtual_bytes", "shared_bytes",
+					   "cpu_ns"};
+	struct json *j = &rq->json;
+	size_t n;
+	const struct store_sample *s = store_table(rq->store, STORE_SAMPLES, &n);
+
+	(void)err;
+	json_object(j, NULL);
+	for (unsigned c = 0; c < ARRAY_LEN(name); c++) {
+		json_array(j, name[c]);
+		for (size_t i = 0; i < n; i++)
+			json_u64(j, NULL, sample_value(&s[i], c));
+		json_end_array(j);
+	}
+	json_end_object(j);
+	return 0;
+}
+
+int v1_notes(struct request *rq, struct err *err)
+{
+	static const char *const level[] = {"error", "warning", "information"};
+	const struct store_facts *f = store_facts(rq->store);
+	struct json *j = &rq->json;
+	size_t n;
+	const struct store_note *note = store_table(rq->store, STORE_NOTES, &n);
+
+	(void)err;
+	json_object(j, NULL);
+	json_array(j, "notes");
+	for (size_t i = 0; i < n; i++) {
+		uint32_t l = note[i].level - 1;
+
+		json_object(j, NULL);
+		json_u64(j, "at_ns", note[i].at_ns);
+		json_text(j, "level", level[l < ARRAY_LEN(level) ? l : ARRAY_LEN(level) - 1]);
+		put_string(j, "text", rq->store, note[i].text);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_u64(j, "lost_events", f->lost_events);
+	json_u64(j, "damaged_bytes", f->damaged_bytes);
+	json_u64(j, "truncated_stacks", f->truncated_stacks);
+	json_end_object(j);
+	return 0;
+}
+
+/* The table of filters, for programs that show a form. */
+int v1_filters(struct request *rq, struct err *err)
+{
+	struct json *j = &rq->json;
+	size_t n;
+	const struct filter_parameter *p = filter_parameters(&n);
+
+	(void)err;
+	json_object(j, NULL);
+	json_array(j, "parameters");
+	for (size_t i = 0; i < n; i++) {
+		json_object(j, NULL);
+		json_text(j, "name", p[i].name);
+		json_text(j, "type", p[i].type);
+		json_text(j, "choices", p[i].choices);
+		json_text(j, "help", p[i].help);
+		json_text(j, "valid", filter_type_help(p[i].type));
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+	return 0;
+}

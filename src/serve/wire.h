@@ -1,0 +1,53 @@
+/* serve/wire.h - the pieces that many answers are made of, in the shapes of the old API.
+ *
+ * Numbers that come from a store's columns (stacks, threads, chains) may be nonsense in a damaged
+ * one: these functions check them.
+ */
+#ifndef SERVE_WIRE_H
+#define SERVE_WIRE_H
+
+#include "serve/request.h"
+
+/* {"secs", "fract_nsecs"} */
+void wire_timeval(struct json *j, const char *name, uint64_t ns);
+
+/* A moment of the recording in three fields: name (since 1970), name_relative (since the start) and
+ * name_relative_p (percent of the run). */
+void wire_moment(struct request *rq, const char *name, uint64_t at_ns);
+uint64_t wire_unix_ns(const struct request *rq, uint64_t at_ns);
+
+/* The kernel's id of a thread, by index; 0 for a wrong index. */
+uint64_t wire_tid(const struct request *rq, uint64_t thread);
+bool wire_has_stack(const struct request *rq, uint64_t stack);
+
+/* Calls fn for the frames of a stack, outermost first. */
+int wire_each_frame(struct request *rq, uint32_t stack,
+		    void (*fn)(struct request *rq, const struct frame *f), struct err *err);
+
+/* Frames as the old API shows them. rq's parameter strip_template_args is heeded. */
+void wire_frame(struct request *rq, const char *name, const struct frame *f);
+int wire_backtrace(struct request *rq, const char *name, uint32_t stack, struct err *err);
+
+/* What a route that shows frames takes. */
+#define WIRE_STRIP_PARAMETER                                                                       \
+	{                                                                                          \
+		"strip_template_args", "choice", "false|true",                                     \
+			"shorten names of functions: no template arguments"                        \
+	}
+
+/* ---- /api/v1 ---- */
+
+/* "FrameText" of schema.c: what a person needs to recognise a frame. */
+void wire_frame_text(struct request *rq, const char *name, const struct frame *f);
+
+/* The frame to blame for a stack: the innermost of the program's own code, else the innermost that
+ * is not the allocator's, else the innermost. NULL: the stack is empty. */
+const struct frame *wire_blame(struct request *rq, uint32_t stack, struct err *err);
+
+/* "Cost" of schema.c. */
+void wire_cost(struct json *j, const char *name, const struct query_group *g);
+
+/* A list of texts that each end with a zero byte. */
+void wire_list(struct json *j, const char *name, const char *text, size_t len);
+
+#endif

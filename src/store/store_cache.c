@@ -1,0 +1,420 @@
+/* store/store_cache.c - see store_cache.h. */
+#include "store/store_cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "store/seal.h"
+#include "util/file.h"
+#include "util/vec.h"
+
+#define STORE_ENDING ".store"
+#define NAMES_ENDING ".symbols"
+#define ID_BYTES 16
+#define HASH_DIGITS 16
+#define STEM_DIGITS (2 * ID_BYTES + 1 + HASH_DIGITS) /* ID-PATH */
+
+void store_place_fini(struct store_place *p)
+{
+	free(p->store);
+	free(p->names);
+	*p = (struct store_place){0};
+}
+
+/* The two files whose names begin with stem. */
+static int set_place(const char *stem, bool is_beside, struct store_place *ret, struct err *err)
+{
+	struct store_place p = {.is_beside = is_beside};
+
+	if (asprintf(&p.store, "%s" STORE_ENDING, stem) < 0)
+		p.store = NULL;
+	if (asprintf(&p.names, "%s" NAMES_ENDING, stem) < 0)
+		p.names = NULL;
+	if (!p.store || !p.names) {
+		store_place_fini(&p);
+		return err_set_memory(err, strlen(stem));
+	}
+	*ret = p;
+	return 0;
+}
+
+/* ---- folders and names ---- */
+
+int store_cache_folder(char **ret, struct err *err)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char *folder = NULL;
+	int n;
+
+	if (cache && cache[0] == '/') /* others are to be ignored, says the specification */
+		n = asprintf(&folder, "%s/memory-profiler", cache);
+	else if (home && home[0] == '/')
+		n = asprintf(&folder, "%s/.cache/memory-profiler", home);
+	else
+		return err_set(err, ERR_IO, "there is no cache folder; set HOME or XDG_CACHE_HOME");
+	if (n < 0)
+		return err_set_memory(err, PATH_MAX);
+	*ret = folder;
+	return 0;
+}
+
+/* Makes the folder and those above it, readable by the owner alone. */
+static int make_folder(const char *folder, struct err *err)
+{
+	char part[PATH_MAX];
+	size_t len = strlen(folder);
+
+	if (len >= sizeof(part))
+		return err_set_errno(err, ENAMETOOLONG, "%s", folder);
+	for (size_t i = 1; i <= len; i++) {
+		if (folder[i] != '/' && folder[i] != 0)
+			continue;
+		memcpy(part, folder, i);
+		part[i] = 0;
+		if (mkdir(part, 0700) < 0 && errno != EEXIST && access(part, F_OK) != 0)
+			return err_set_errno(err, errno,
+					     "%s: cannot be made; make the folder of the recording "
+					     "writable or set XDG_CACHE_HOME",
+					     part);
+	}
+	return 0;
+}
+
+/* The path by which a recording is known; to be freed. */
+static char *real_path(const char *recording)
+{
+	char *real = realpath(recording, NULL);
+
+	return real ? real : strdup(recording);
+}
+
+static uint64_t path_hash(const char *real)
+{
+	return seal_of(real, strlen(real));
+}
+
+static int cache_place(const char *real, const uint8_t recording_id[ID_BYTES], bool make,
+		       struct store_place *ret, struct err *err)
+{
+	char id[2 * ID_BYTES + 1];
+	char *folder = NULL, *stem = NULL;
+	int r = store_cache_folder(&folder, err);
+
+	if (r == 0 && make)
+		r = make_folder(folder, err);
+	if (r < 0)
+		goto out;
+	for (unsigned i = 0; i < ID_BYTES; i++)
+		snprintf(id + 2 * (size_t)i, 3, "%02x", recording_id[i]);
+	if (asprintf(&stem, "%s/%s-%016" PRIx64, folder, id, path_hash(real)) < 0) {
+		stem = NULL;
+		r = err_set_memory(err, PATH_MAX);
+		goto out;
+	}
+	r = set_place(stem, false, ret, err);
+out:
+	free(stem);
+	free(folder);
+	return r;
+}
+
+/* ---- finding and placing ---- */
+
+static bool begins_with(const char *path, const char magic[8])
+{
+	struct file f = FILE_NONE;
+	char bytes[8];
+	bool is = false;
+
+	if (file_open(path, &f, NULL) == 0)
+		is = file_read_all(&f, 0, bytes, sizeof(bytes), NULL) == 0 &&
+		     memcmp(bytes, magic, sizeof(bytes)) == 0;
+	file_close(&f);
+	return is;
+}
+
+/* Whether the name is free or holds a file of ours, so that it may be replaced or removed. */
+static bool is_ours(const char *path, const char magic[8])
+{
+	struct stat st;
+
+	return (lstat(path, &st) < 0 && errno == ENOENT) || begins_with(path, magic);
+}
+
+static bool place_is_ours(const struct store_place *p)
+{
+	return is_ours(p->store, "MPSTORE") && is_ours(p->names, "MPNAMES");
+}
+
+static bool folder_is_writable(const char *real)
+{
+	char folder[PATH_MAX];
+	const char *slash = strrchr(real, '/');
+	size_t len = slash ? (size_t)(slash - real) : 0;
+
+	if (!slash)
+		return access(".", W_OK | X_OK) == 0;
+	if (len >= sizeof(folder))
+		return false;
+	memcpy(folder, real, len);
+	folder[len] = 0;
+	return access(len ? folder : "/", W_OK | X_OK) == 0;
+}
+
+int store_cache_place(const char *recording, const uint8_t recording_id[16],
+		      struct store_place *ret, struct err *err)
+{
+	struct store_place p = {0};
+	char *real = real_path(recording);
+	int r;
+
+	if (!real)
+		return err_set_memory(err, PATH_MAX);
+	r = set_place(real, true, &p, err);
+	if (r == 0 && (!folder_is_writable(real) || !place_is_ours(&p))) {
+		store_place_fini(&p);
+		r = cache_place(real, recording_id, true, &p, err);
+	}
+	free(real);
+	if (r == 0)
+		*ret = p;
+	return r;
+}
+
+/* Opens the store of a place if it has the identity. Not one whose names would go into a foreign file. */
+static struct store *try_place(const struct store_place *p, const struct store_identity *identity)
+{
+	struct store *s = NULL;
+
+	if (!is_ours(p->names, "MPNAMES") || store_open(p->store, &s, NULL) < 0)
+		return NULL;
+	if (memcmp(store_identity(s), identity, sizeof(*identity)) != 0) {
+		store_close(s);
+		return NULL;
+	}
+	return s;
+}
+
+int store_cache_find(const char *recording, const struct store_identity *identity,
+		     struct store **ret, struct store_place *place, struct err *err)
+{
+	struct store_place p = {0};
+	char *real = real_path(recording);
+	struct store *s = NULL;
+	int r;
+
+	if (!real)
+		return err_set_memory(err, PATH_MAX);
+	r = set_place(real, true, &p, err);
+	if (r == 0)
+		s = try_place(&p, identity);
+	if (r == 0 && !s) {
+		store_place_fini(&p);
+		/* no cache folder at all: then there is nothing in it */
+		if (cache_place(real, identity->recording_id, false, &p, NULL) == 0)
+			s = try_place(&p, identity);
+	}
+	free(real);
+	if (r < 0)
+		return r;
+	if (s)
+		*place = p;
+	else
+		store_place_fini(&p);
+	*ret = s;
+	return 0;
+}
+
+/* ---- looking after them ---- */
+
+static bool is_stale(const char *recording, const struct store_identity *identity)
+{
+	struct stat st;
+
+	if (stat(recording, &st) < 0)
+		return true;
+	return (uint64_t)st.st_size != identity->size_bytes ||
+	       (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec !=
+		       identity->changed_ns;
+}
+
+/* Visits what is at a place, if anything is. recording is NULL when it is not known. */
+static int visit_place(const struct store_place *p, const char *recording, store_cache_visit visit,
+		       void *user, struct err *err)
+{
+	struct store_cache_item item = {.program = ""};
+	struct store *s = NULL;
+	struct stat st;
+	int r;
+
+	if (lstat(p->names, &st) == 0) {
+		item.names = p->names;
+		item.state = STORE_CACHE_NAMES;
+		item.n_bytes = (uint64_t)st.st_size;
+		item.changed_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S;
+	}
+	if (lstat(p->store, &st) == 0) {
+		item.store = p->store;
+		item.n_bytes += (uint64_t)st.st_size;
+		item.changed_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S;
+		r = store_open(p->store, &s, NULL);
+		item.state = r == 0              ? STORE_CACHE_GOOD
+			     : r == -ERR_VERSION ? STORE_CACHE_VERSION
+						 : STORE_CACHE_DAMAGED;
+	}
+	if (!item.store && !item.names)
+		return 0;
+	if (s) {
+		item.n_rows = store_n_rows(s);
+		item.identity = *store_identity(s);
+		item.program = store_string(s, store_facts(s)->executable, NULL);
+		if (recording && is_stale(recording, &item.identity))
+			item.state = STORE_CACHE_STALE;
+	}
+	r = visit(user, &item, err);
+	store_close(s);
+	return r;
+}
+
+/* The stems of names in the cache folder, sorted, each once. */
+struct stems {
+	char (*stem)[STEM_DIGITS + 1];
+	size_t n, cap;
+};
+
+/* Whether a file of the cache folder is one of ours; hash is NULL or the one that it must have. */
+static bool is_cache_name(const char *name, const char *hash)
+{
+	const char *ending = name + STEM_DIGITS;
+
+	if (strlen(name) <= STEM_DIGITS || name[2 * ID_BYTES] != '-' ||
+	    strspn(name, "0123456789abcdef") != 2 * ID_BYTES ||
+	    strspn(name + 2 * ID_BYTES + 1, "0123456789abcdef") != HASH_DIGITS)
+		return false;
+	if (strcmp(ending, STORE_ENDING) != 0 && strcmp(ending, NAMES_ENDING) != 0)
+		return false;
+	return !hash || strncmp(name + 2 * ID_BYTES + 1, hash, HASH_DIGITS) == 0;
+}
+
+static int compare_stems(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static int read_stems(const char *folder, const char *hash, struct stems *s, struct err *err)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	size_t n = 0;
+	int r = 0;
+
+	if (!dir && errno == ENOENT)
+		return 0;
+	if (!dir)
+		return err_set_errno(err, errno, "%s: cannot be read", folder);
+	while (r == 0 && (entry = readdir(dir)) != NULL) {
+		if (!is_cache_name(entry->d_name, hash))
+			continue;
+		r = vec_reserve(&s->stem, &s->cap, s->n + 1, sizeof(*s->stem), err);
+		if (r == 0) {
+			memcpy(s->stem[s->n], entry->d_name, STEM_DIGITS);
+			s->stem[s->n++][STEM_DIGITS] = 0;
+		}
+	}
+	closedir(dir);
+	if (r == 0 && s->n > 0)
+		qsort(s->stem, s->n, sizeof(*s->stem), compare_stems);
+	for (size_t i = 0; i < s->n; i++) {
+		if (i == 0 || strcmp(s->stem[i], s->stem[n - 1]) != 0)
+			memmove(s->stem[n++], s->stem[i], sizeof(*s->stem));
+	}
+	s->n = n;
+	return r;
+}
+
+/* Visits the stores in the cache folder: all, or those of a recording. */
+static int visit_folder(const char *recording, store_cache_visit visit, void *user, struct err *err)
+{
+	char *folder = NULL, *real = NULL;
+	char hash[HASH_DIGITS + 1], path[PATH_MAX];
+	struct stems stems = {0};
+	int r;
+
+	/* without a folder there is nothing, but who asks for it is told */
+	if (store_cache_folder(&folder, err) < 0)
+		return recording ? 0 : -ERR_IO;
+	if (recording) {
+		real = real_path(recording);
+		snprintf(hash, sizeof(hash), "%016" PRIx64, path_hash(real ? real : recording));
+	}
+	r = read_stems(folder, recording ? hash : NULL, &stems, err);
+	for (size_t i = 0; r == 0 && i < stems.n; i++) {
+		struct store_place p = {0};
+
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, stems.stem[i]) >=
+		    sizeof(path))
+			continue;
+		r = set_place(path, false, &p, err);
+		if (r == 0)
+			r = visit_place(&p, recording, visit, user, err);
+		store_place_fini(&p);
+	}
+	free(stems.stem);
+	free(folder);
+	free(real);
+	return r;
+}
+
+static int visit_beside(const char *recording, store_cache_visit visit, void *user, struct err *err)
+{
+	char *real = real_path(recording);
+	struct store_place p = {0};
+	int r;
+
+	if (!real)
+		return err_set_memory(err, PATH_MAX);
+	r = set_place(real, true, &p, err);
+	if (r == 0 && place_is_ours(&p)) /* what is not ours is none of our business */
+		r = visit_place(&p, recording, visit, user, err);
+	store_place_fini(&p);
+	free(real);
+	return r;
+}
+
+int store_cache_each(char *const *recording, size_t n, store_cache_visit visit, void *user,
+		     struct err *err)
+{
+	int r = 0;
+
+	if (n == 0)
+		return visit_folder(NULL, visit, user, err);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		r = visit_beside(recording[i], visit, user, err);
+		if (r == 0)
+			r = visit_folder(recording[i], visit, user, err);
+	}
+	return r;
+}
+
+static int remove_file(const char *path, struct err *err)
+{
+	if (path && unlink(path) < 0 && errno != ENOENT)
+		return err_set_errno(err, errno, "%s: cannot be removed", path);
+	return 0;
+}
+
+int store_cache_remove(const struct store_cache_item *item, struct err *err)
+{
+	int r = remove_file(item->store, err);
+
+	return r == 0 ? remove_file(item->names, err) : r;
+}

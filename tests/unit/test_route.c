@@ -1,0 +1,98 @@
+/* The table of routes. */
+#include "harness/test.h"
+
+#include <string.h>
+
+#include "serve/route.h"
+
+static const struct route *find(const char *target, const char *value[ROUTE_MAX_VALUES],
+				struct url *u)
+{
+	struct err err = {0};
+
+	CHECK_OK(url_parse(target, u, &err));
+	return route_find(u, value);
+}
+
+TEST(paths_lead_to_their_route)
+{
+	static const struct {
+		const char *target, *path;
+	} table[] = {
+		{"/", "/"},
+		{"/list", "/list"},
+		{"/data/last/timeline?x=1", "/data/{id}/timeline"},
+		{"/data/0123/backtrace/17", "/data/{id}/backtrace/{n}"},
+		{"/data/last/export/flamegraph.pl", "/data/{id}/export/{format}[/{file}]"},
+		{"/data/last/export/heaptrack/app.dat", "/data/{id}/export/{format}[/{file}]"},
+		{"/data/last/dynamic_statics", "/data/{id}/dynamic_statics[/{file}]"},
+		{"/data/last/dynamic_statics/x.json", "/data/{id}/dynamic_statics[/{file}]"},
+		{"/api/v1/last/tree", "/api/v1/{id}/tree"},
+		{"/api/v1/openapi.json", "/api/v1/openapi.json"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+		const char *value[ROUTE_MAX_VALUES];
+		struct url u = URL_NONE;
+		const struct route *r = find(table[i].target, value, &u);
+
+		CHECK_NOT_NULL(r);
+		if (r)
+			CHECK_STR_EQ(r->path, table[i].path);
+		url_fini(&u);
+	}
+}
+
+TEST(what_is_not_quite_a_path_leads_nowhere)
+{
+	static const char *const bad[] = {"/x",
+					  "/list/",
+					  "//list",
+					  "/data",
+					  "/data/last",
+					  "/data//timeline",
+					  "/data/last/timeline/",
+					  "/data/last/timeline/x",
+					  "/data/last/backtrace",
+					  "/data/last/backtrace/",
+					  "/data/last/export",
+					  "/data/last/export/svg/a/b",
+					  "/LIST",
+					  "/data/last/../list"};
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		const char *value[ROUTE_MAX_VALUES];
+		struct url u = URL_NONE;
+
+		CHECK_NULL(find(bad[i], value, &u));
+		url_fini(&u);
+	}
+}
+
+TEST(values_come_in_order)
+{
+	const char *value[ROUTE_MAX_VALUES];
+	struct url u = URL_NONE;
+
+	find("/data/last/export/svg/a%20b.svg", value, &u);
+	CHECK_STR_EQ(value[0], "last");
+	CHECK_STR_EQ(value[1], "svg");
+	CHECK_STR_EQ(value[2], "a b.svg");
+	url_fini(&u);
+	find("/data/last/export/svg", value, &u);
+	CHECK_NULL(value[2]);
+	url_fini(&u);
+}
+
+TEST(every_route_is_described)
+{
+	size_t n;
+	const struct route *r = route_table(&n);
+
+	CHECK(n > 30);
+	for (size_t i = 0; i < n; i++) {
+		CHECK(r[i].handler && r[i].summary && r[i].path[0] == '/');
+		for (size_t k = 0; k < i; k++)
+			CHECK(strcmp(r[i].path, r[k].path) != 0);
+	}
+}
