@@ -141,6 +141,19 @@ class Info(mp.TestCase):
         for key in ("allocations", "frees", "peak_bytes"):
             self.assertIn(f"{facts[key]:,}".replace(",", " "), text)
 
+    def test_the_recorder_tells_of_itself(self):
+        seen = self.record([mp.program("demo")])
+        own = mp.info(seen.recording)["recorder"]
+        for key in ("writer_cpu_ns", "recorder_bytes", "n_blocks", "n_path_walks", "n_known_stacks",
+                    "n_fresh_frames", "n_walks", "n_rule_misses"):
+            self.assertGreater(own[key], 0, key)
+        self.assertEqual(0, own["n_waits"])
+        text = cli("info", seen.recording).stdout.decode()
+        heading, *lines = re.search(r"(?m)^  Recorder\n(?:    .*\n)+", text)[0].splitlines()
+        self.assertEqual("  Recorder", heading)
+        self.assertEqual(["Writer", "Memory", "Blocks", "Stacks taken", "Rules read"],
+                         [line[4:19].strip() for line in lines])
+
     def test_a_recording_that_is_being_written(self):
         folder = self.new_folder()
         env = self.recorder_environment(folder)
