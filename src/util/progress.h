@@ -23,7 +23,6 @@
 enum progress_unit {
 	PROGRESS_BYTES, /* 212 MiB/s */
 	PROGRESS_EVENTS, /* 3.1 M events/s */
-	PROGRESS_ITEMS, /* 3.1 M/s: the label says of what */
 	PROGRESS_ITEMS, /* 3.1 k/s */
 };
 
