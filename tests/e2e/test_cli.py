@@ -278,7 +278,7 @@ class Run(mp.TestCase):
         done = self.run_cli("-o", "app.dat", "--", mp.program("demo"))
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertRegex(done.stderr, rb"app\.dat \(.*process \d+, [\d ]+ allocations, peak ")
-        self.assertIn(b"memory-profiler-cli info app.dat", done.stderr)
+        self.assertIn(b"memory-profiler-cli report app.dat", done.stderr)
         self.assertTrue(mp.info(self.dir / "app.dat")["complete"])
 
     def test_without_a_name_the_default_is_used(self):
@@ -299,7 +299,7 @@ class Run(mp.TestCase):
         folder.mkdir()
         done = self.run_cli("-o", "app.dat", mp.program("demo"), cwd=folder)
         self.assertTrue((folder / "app.dat").exists(), done.stderr)
-        self.assertIn(b"info app.dat", done.stderr)
+        self.assertIn(b"report app.dat", done.stderr)
 
     def test_the_program_sees_its_own_output_and_arguments(self):
         done = self.run_cli("sh", "-c", 'printf "%s|" "$@"; cat; exit 3', "sh", "-o", "a b", "--",
