@@ -151,12 +151,19 @@ static void print_json(const char *path, const struct recording *r, const struct
 static int show(const char *path, bool as_json, struct err *err)
 {
 	struct recording *r = NULL;
+	struct progress progress;
+	char label[PROGRESS_LABEL_BYTES];
 	struct overview o = {0};
 	int n = recording_open(path, &r, err);
 
 	if (n < 0)
 		return n;
+	snprintf(label, sizeof(label), "reading %s", path);
+	progress_start(&progress, label, r->event_bytes, PROGRESS_BYTES);
+	r->progress = &progress;
 	n = overview_make(r, &o, err);
+	r->progress = NULL;
+	progress_end(&progress);
 	if (n < 0)
 		err_prefix(err, "%s", path);
 	else if (as_json)

@@ -184,6 +184,7 @@ int cmd_server(int argc, char **argv)
 {
 	struct args_list debug = {0}, host = {0}, origin = {0};
 	const char *interface = "127.0.0.1", *port = NULL, *token = NULL;
+	bool wants_openapi = false;
 	const struct args_option option[] = {
 		{.letter = 'd',
 		 .name = "debug-symbols",
@@ -212,6 +213,9 @@ int cmd_server(int argc, char **argv)
 		 .value = "ORIGIN",
 		 .help = "a web page that may ask, as http://host:port; may be repeated",
 		 .list = &origin},
+		{.name = "openapi",
+		 .help = "print the description of the API (OpenAPI 3.1) and end",
+		 .flag = &wants_openapi},
 	};
 	const struct args_command command = {
 		.name = "server",
@@ -235,6 +239,10 @@ int cmd_server(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	if (wants_openapi) {
+		serve_write_openapi(stdout);
+		return CLI_OK;
+	}
 	if ((port && !read_port(port, &o.port)) || !read_token(token, token_text, &o.token))
 		return CLI_USAGE;
 	o.interface = interface;

@@ -202,7 +202,7 @@ static int get_frames(struct opening *op, struct opened *ret, struct err *err)
 		.n_debug_paths = o->n_debug_paths,
 		.use_debuginfod = o->use_debuginfod,
 		.n_threads = o->n_threads,
-		.temp_folder = getenv("TMPDIR"),
+		.show_progress = true,
 	};
 	int n = frames_open(ret->store, op->place.names, &ret->frames, err);
 

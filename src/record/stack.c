@@ -63,6 +63,25 @@ static COLD void change_generation(struct lane *lane, uint32_t generation)
 			       (uint64_t[]){generation}, 1);
 }
 
+/* A reader keeps what each id stands for. Ids of a long recording are many, so from time to time all
+ * are given up and those in use are defined again: a percent of a percent more to write. A stack that
+ * is itself of that size must not be defined for every event. */
+#define MAX_IDS (1u << 20)
+#define MAX_IDS_DEEP (1u << 28)
+#define DEEP_FRAMES (1u << 18)
+
+static inline void limit_ids(struct lane *lane, size_t n_frames)
+{
+	uint32_t n_ids = lane->enc.next_stack - lane->min_id;
+
+	if (likely(n_ids < MAX_IDS) || (n_frames > DEEP_FRAMES && n_ids < MAX_IDS_DEEP))
+		return;
+	stack_forget(lane);
+	if (lane_has_room(lane, 1))
+		event_put_rare(&lane->enc, EVENT_FORGET, lane->enc.ticks,
+			       (uint64_t[]){lane->min_id}, 1);
+}
+
 /* CONFIG_AUDIT: what each id stands for, in a table that a normal build has no need of. */
 #define AUDIT_MAX_IDS (1u << 26)
 
@@ -134,6 +153,7 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 	size_t i = path->n_kept;
 	uint32_t id;
 
+	limit_ids(lane, path->n_kept + path->n_fresh);
 	while (i && !path->id[i - 1])
 		i--;
 	id = i ? path->id[i - 1] : 0;
@@ -175,6 +195,7 @@ static uint32_t intern_other(struct lane *lane)
 	size_t i = 0;
 	uint32_t id;
 
+	limit_ids(lane, n);
 	while (i < n && i < lane->n_other && lane->other_key[i] == other_key(f, i, n_marks_outer))
 		i++;
 	id = i ? lane->other_id[i - 1] : 0;

@@ -144,6 +144,7 @@ static void put_responses(struct json *j, const struct route *r)
 
 static void put_path(struct json *j, const struct route *r, const char *path)
 {
+	putc('\n', j->out); /* a path a line: the document lies in the repository, too */
 	json_object(j, path);
 	json_object(j, "get");
 	json_text(j, "summary", r->summary);
@@ -183,13 +184,15 @@ static void put_components(struct json *j)
 	json_end_object(j);
 	json_end_object(j);
 	json_object(j, "schemas");
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		putc('\n', j->out);
 		schema_write_fields(j, s[i].name, s[i].fields);
+	}
 	json_end_object(j);
 	p = filter_parameters(&n);
 	json_object(j, "parameters");
 	for (size_t i = 0; i < n; i++) {
-		/* As put_parameter(), under a name. */
+		putc('\n', j->out); /* as put_parameter(), under a name */
 		json_object(j, p[i].name);
 		json_text(j, "name", p[i].name);
 		json_text(j, "in", "query");

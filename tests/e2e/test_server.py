@@ -1,0 +1,465 @@
+#!/usr/bin/env python3
+"""The REST API: every endpoint against its schema, and its numbers against those of the recording's
+events, counted here."""
+import json
+import random
+import re
+import subprocess
+import tempfile
+import pathlib
+import shutil
+import unittest
+
+import jsonschema
+
+import mp
+from mp_server import Server
+
+N_RANDOM_FILTERS = 150
+
+
+def naive_rows(path):
+    """The allocations of a recording, paired here from its events: dicts in order of birth."""
+    rows, live = [], {}
+    last = 0
+
+    def end(addr, event):
+        row = live.pop(addr, None)
+        if row is not None:
+            row["death"] = event["t"]
+        return row
+
+    for e in mp.events(path):
+        last = max(last, e["t"])
+        if e["e"] == "free" or e["e"] == "realloc_untracked":
+            end(e.get("addr", e.get("old")), e)
+        elif e["e"] == "realloc":
+            end(e["old"], e)
+        if e["e"] in ("alloc", "realloc"):
+            row = {"birth": e["t"], "death": None, "size": e["size"], "addr": e["addr"],
+                   "tid": e["tid"], "depth": len(e["stack"])}
+            rows.append(row)
+            live[e["addr"]] = row
+    return rows
+
+
+def number(address):
+    return int(address, 16) if isinstance(address, str) else address
+
+
+class Schemas:
+    """Checks answers against the types of the OpenAPI document."""
+
+    def __init__(self, document):
+        self.document = document
+        self.resolver = jsonschema.RefResolver("", document)
+
+    def check(self, path, value):
+        operation = self.document["paths"][path]["get"]
+        schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
+        jsonschema.Draft202012Validator(schema, resolver=self.resolver).validate(value)
+
+    def check_error(self, value):
+        schema = {"$ref": "#/components/schemas/Error"}
+        jsonschema.Draft202012Validator(schema, resolver=self.resolver).validate(value)
+
+
+class ServerCase(unittest.TestCase):
+    """Recordings and a server that all tests of the class ask."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = pathlib.Path(tempfile.mkdtemp(prefix="mp-server-"))
+        cls.addClassCleanup(shutil.rmtree, cls.dir, ignore_errors=True)
+        cls.demo = cls.record("demo.dat", mp.program("demo"))
+        cls.maps = cls.record("maps.dat", mp.program("maps_memory"),
+                              MEMORY_PROFILER_GATHER_MMAP_CALLS="1")
+        cls.work = cls.record("work.dat", mp.program("workload"), "3000", "3")
+        cls.server = Server(cls.maps, cls.demo, cls.work)
+        cls.server.__enter__()
+        cls.addClassCleanup(cls.server.end)
+        cls.ids = {entry["file"]: entry["id"] for entry in cls.ready(cls.server)}
+        cls.schemas = Schemas(cls.server.json("/api/v1/openapi.json"))
+
+    @classmethod
+    def record(cls, name, *argv, **env):
+        path = cls.dir / name
+        full = {**mp.clean_environment(), "LD_PRELOAD": str(mp.LIBRARY),
+                "MEMORY_PROFILER_OUTPUT": str(path), **env}
+        mp.run(argv, full, cwd=cls.dir)
+        assert path.exists(), argv
+        return path
+
+    @staticmethod
+    def ready(server):
+        """/list, once everything is loaded; asking a recording waits for it."""
+        for entry in server.json("/list"):
+            server.get(f"/data/{entry['id']}/mallopts")
+        return server.json("/list")
+
+    def data(self, file, path, **parameters):
+        return self.server.json(f"/data/{self.ids[file]}/{path}", **parameters)
+
+    def v1(self, file, path, **parameters):
+        return self.server.json(f"/api/v1/{self.ids[file]}/{path}", **parameters)
+
+
+class Documented(ServerCase):
+    def test_the_document_in_docs_is_the_one_that_is_served(self):
+        ours = (mp.SRC / "docs/openapi.json").read_bytes()
+        self.assertTrue(self.server.get("/api/v1/openapi.json").body == ours,
+                        "make it anew: memory-profiler-cli server --openapi > docs/openapi.json")
+
+    def test_the_document_is_openapi(self):
+        document = self.schemas.document
+        self.assertRegex(document["openapi"], r"^3\.1\.")
+        self.assertTrue({"info", "paths", "components"} <= set(document))
+        names = set(document["components"]["schemas"])
+        for name, schema in document["components"]["schemas"].items():
+            jsonschema.Draft202012Validator.check_schema(schema)
+            self.assertEqual("object", schema["type"], name)
+        for reference in re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document)):
+            self.assertIn(reference, names)
+        for reference in re.findall(r'"#/components/parameters/(\w+)"', json.dumps(document)):
+            self.assertIn(reference, document["components"]["parameters"])
+        for path, item in document["paths"].items():
+            self.assertEqual(["get"], list(item), path)
+            operation = item["get"]
+            self.assertTrue(operation["summary"], path)
+            self.assertIn("200", operation["responses"], path)
+            in_path = [p["name"] for p in operation["parameters"] if p.get("in") == "path"]
+            self.assertEqual(re.findall(r"\{(\w+)\}", path), in_path, path)
+            named = [(p.get("in"), p.get("name")) if "name" in p else
+                     ("query", p["$ref"].rsplit("/", 1)[1]) for p in operation["parameters"]]
+            self.assertEqual(len(named), len(set(named)), path)
+
+    def test_every_path_answers_as_described(self):
+        for path, item in self.schemas.document["paths"].items():
+            for file in self.ids:
+                values = {"id": self.ids[file], "n": "1", "format": "collapsed", "file": "x.txt"}
+                target = re.sub(r"\{(\w+)\}", lambda m: values[m[1]], path)
+                if path.endswith("/callers"):
+                    target += "?function=main"
+                answer = self.server.get(target)
+                if path.endswith("/callers") and answer.status == 404:
+                    continue  # no names in this recording's main
+                with self.subTest(target):
+                    self.assertEqual(200, answer.status, answer.body[:300])
+                    content = item["get"]["responses"]["200"]["content"]
+                    if "*/*" not in content:
+                        self.assertIn(answer.headers["Content-Type"], content)
+                    if "schema" in content.get("application/json", {}):
+                        self.schemas.check(path, answer.json())
+
+    def test_filters_and_exports_are_in_the_document(self):
+        document = self.schemas.document
+        for p in self.server.json("/api/v1/filters")["parameters"]:
+            self.assertIn(p["name"], document["components"]["parameters"])
+        export = document["paths"]["/data/{id}/export/{format}"]["get"]["parameters"]
+        formats = next(p for p in export if p["name"] == "format")["schema"]["examples"]
+        for name in [*formats, "flamegraph", "flamegraph.pl"]:
+            answer = self.server.get(f"/data/last/export/{name}")
+            self.assertEqual(200, answer.status, name)
+            self.assertTrue(answer.body, name)
+
+
+class ReadmeLines(ServerCase):
+    """The lines of the README that users of the old API know, as they stand there."""
+
+    def curl(self, line):
+        line = line.replace("http://localhost:8080", self.server.url.rstrip("/"))
+        done = subprocess.run(["bash", "-ec", line], capture_output=True, text=True, check=True,
+                              timeout=60)
+        return done.stdout
+
+    def test_a_flame_graph_of_leaks(self):
+        out = self.curl('curl -sf "http://localhost:8080/data/last/export/flamegraph'
+                        '?lifetime=only_leaked"')
+        self.assertIn("<svg", out)
+
+    def test_an_ascii_tree_of_leaks(self):
+        out = self.curl('curl -sf "http://localhost:8080/data/last/allocation_ascii_tree'
+                        '?lifetime=only_leaked"')
+        self.assertRegex(out.splitlines()[0], r"SIZE +COUNT +FIRST +LAST +SOURCE")
+
+    def test_the_three_largest_allocations(self):
+        out = self.curl('curl -sf "http://localhost:8080/data/last/allocations'
+                        '?sort_by=size&order=dsc&count=3" | jq')
+        sizes = [a["size"] for a in json.loads(out)["allocations"]]
+        expected = sorted((r["size"] for r in naive_rows(self.work)), reverse=True)[:3]
+        self.assertEqual(expected, sizes)
+
+    def test_groups_with_a_raw_percent_sign(self):
+        line = ('curl -sf "http://localhost:8080/data/%s/allocation_groups?'
+                'group_allocations_min=10&group_leaked_allocations_min=50%%&sort_by=all.size'
+                '&count=3" | jq')
+        for file in self.ids:
+            out = json.loads(self.curl(line % self.ids[file]))
+            everything = self.data(file, "allocation_groups")["allocations"]
+            good = [g for g in everything if g["all"]["allocated_count"] >= 10
+                    and 2 * g["all"]["leaked_count"] >= g["all"]["allocated_count"]]
+            self.assertEqual(len(good), out["total_count"])
+            self.assertEqual(sorted(g["all"]["size"] for g in good)[:3],
+                             [g["all"]["size"] for g in out["allocations"]])
+
+
+class Numbers(ServerCase):
+    """Totals and rows are those of the events."""
+
+    FILES = ("demo.dat", "work.dat", "maps.dat")
+
+    def test_rows_are_those_of_the_events(self):
+        for file in self.FILES:
+            expected = naive_rows(self.dir / file)
+            seen = self.data(file, "allocations")
+            self.assertEqual(len(expected), seen["total_count"])
+            events = sorted((r["size"], number(r["addr"]), r["tid"], r["death"] is not None)
+                            for r in expected)
+            rows = sorted((a["size"], a["address"], a["thread"], "deallocation" in a)
+                          for a in seen["allocations"])
+            for event, row in zip(events, rows):
+                self.assertEqual(event, row, file)
+
+    def test_totals_are_those_of_info(self):
+        for file in self.FILES:
+            facts = mp.info(self.dir / file)
+            entry = next(e for e in self.server.json("/list") if e["file"] == file)
+            self.assertEqual(facts["live_bytes"], entry["final_allocated"])
+            self.assertEqual(facts["live_count"], entry["final_allocated_count"])
+            self.assertEqual(("ready", 100), (entry["state"], entry["percent"]))
+            timeline = self.data(file, "timeline")
+            self.assertEqual(facts["peak_bytes"], max(timeline["allocated_size"]))
+            self.assertEqual(facts["live_bytes"], sum(timeline["size_delta"]))
+            self.assertEqual(facts["live_bytes"], timeline["leaked_size"][-1])
+            self.assertEqual(facts["allocations"] + facts["reallocations"],
+                             sum(timeline["allocations"]))
+            leaked = self.data(file, "timeline_leaked")
+            self.assertEqual(facts["live_bytes"], max(leaked["allocated_size"]))
+            summary = self.v1(file, "summary")
+            self.assertEqual(facts["peak_bytes"], summary["peak_bytes"])
+            self.assertEqual(facts["frees"], summary["frees"])
+            self.assertEqual(facts["peak_bytes"], self.v1(file, "peak")["bytes"])
+            tree = self.data(file, "tree")
+            self.assertEqual(facts["bytes_allocated"], tree["size"])
+            self.assertEqual(tree["size"], sum(c["size"] for c in tree["children"]))
+            for direction in ("top_down", "bottom_up"):
+                flat = self.v1(file, "tree", direction=direction, min_share="0")
+                self.assertEqual(facts["bytes_allocated"], flat["total"]["bytes"])
+                self.assertEqual(facts["bytes_allocated"], sum(flat["self_bytes"]))
+                self.assertTrue(all(p < i for i, p in enumerate(flat["parent"]) if i))
+            for by in ("stack", "free_stack", "thread", "size", "code", "module", "function",
+                       "line"):
+                groups = self.v1(file, "groups", by=by, count=10**6)
+                self.assertEqual(facts["bytes_allocated"],
+                                 sum(g["cost"]["bytes"] for g in groups["groups"]), by)
+                self.assertEqual(facts["live_bytes"], groups["total"]["leaked_bytes"], by)
+
+    def test_groups_add_up_and_sort(self):
+        everything = self.data("demo.dat", "allocation_groups")
+        self.assertEqual(everything["total_count"], len(everything["allocations"]))
+        for where in ("all", "only_matched"):
+            for key in ("size", "allocated_count", "leaked_count"):
+                up = self.data("demo.dat", "allocation_groups", sort_by=f"{where}.{key}")
+                values = [g[where][key] for g in up["allocations"]]
+                self.assertEqual(sorted(values), values)
+                down = self.data("demo.dat", "allocation_groups", sort_by=f"{where}.{key}",
+                                 order="dsc", skip=1, count=2)
+                self.assertEqual(sorted(values, reverse=True)[1:3],
+                                 [g[where][key] for g in down["allocations"]])
+        only = self.data("demo.dat", "allocation_groups", size_min=1000)["allocations"]
+        for g in only:
+            self.assertGreaterEqual(g["only_matched"]["min_size"], 1000)
+            self.assertGreaterEqual(g["all"]["size"], g["only_matched"]["size"])
+
+    def random_filter(self, rng, rows):
+        """Parameters, and what they mean for a row."""
+        parameters, tests = {}, []
+        sizes = sorted(r["size"] for r in rows)
+        for name in rng.sample(["size_min", "size_max", "address_min", "lifetime", "thread",
+                                "backtrace"], rng.randint(1, 3)):
+            if name == "size_min":
+                n = rng.choice(sizes)
+                parameters[name] = n
+                tests.append(lambda r, n=n: r["size"] >= n)
+            elif name == "size_max":
+                n = rng.choice(sizes)
+                parameters[name] = n
+                tests.append(lambda r, n=n: r["size"] <= n)
+            elif name == "address_min":
+                n = rng.choice(rows)["addr"]
+                parameters[name] = n
+                tests.append(lambda r, n=n: r["addr"] >= n)
+            elif name == "lifetime":
+                kind = rng.choice(["only_leaked", "only_temporary", "all"])
+                parameters[name] = kind
+                tests.append({"only_leaked": lambda r: r["death"] is None,
+                              "only_temporary": lambda r: r["death"] is not None,
+                              "all": lambda r: True}[kind])
+            elif name == "thread":
+                n = rng.choice(rows)["tid"]
+                parameters[name] = n
+                tests.append(lambda r, n=n: r["tid"] == n)
+            else:
+                n = rng.choice(rows)["stack"]
+                parameters["backtraces"] = n
+                tests.append(lambda r, n=n: r["stack"] == n)
+        return parameters, tests
+
+    def test_random_filters_give_what_a_naive_scan_gives(self):
+        rng = random.Random(7)
+        for file in self.FILES:
+            # The rows were compared with the events above; the stacks' numbers are the server's.
+            rows = [{"size": a["size"], "addr": a["address"], "tid": a["thread"],
+                     "death": a.get("deallocation"), "stack": a["backtrace_id"]}
+                    for a in self.data(file, "allocations")["allocations"]]
+            for _ in range(N_RANDOM_FILTERS // len(self.FILES)):
+                parameters, tests = self.random_filter(rng, rows)
+                good = [r for r in rows if all(t(r) for t in tests)]
+                with self.subTest(file=file, **parameters):
+                    seen = self.data(file, "allocations", count=0, **parameters)
+                    self.assertEqual(len(good), seen["total_count"])
+                    groups = self.data(file, "allocation_groups", **parameters)["allocations"]
+                    self.assertEqual(sum(r["size"] for r in good),
+                                     sum(g["only_matched"]["size"] for g in groups))
+                    self.assertEqual(sum(r["death"] is None for r in good),
+                                     sum(g["only_matched"]["leaked_count"] for g in groups))
+                    cost = self.v1(file, "summary", **parameters)["matched"]
+                    self.assertEqual(len(good), cost["allocations"])
+
+    def test_backtraces_are_the_same_everywhere(self):
+        allocation = self.data("demo.dat", "allocations", count=1)["allocations"][0]
+        frames = self.data("demo.dat", f"backtrace/{allocation['backtrace_id']}")["frames"]
+        self.assertEqual(allocation["backtrace"], frames)
+        names = [f.get("function") for f in frames]
+        self.assertIn("main", names)  # outermost first
+        self.assertLess(names.index("main"), len(names) - 1)
+        call = frames[names.index("main")]
+        through = self.data("demo.dat", "allocations", function_regex="^main$")["allocations"]
+        self.assertEqual(call["count"], sum(any(f["address"] == call["address"]
+                                                for f in a["backtrace"]) for a in through))
+        listed = self.data("demo.dat", "backtraces", function_regex="^main$")
+        self.assertTrue(all("main" in [f.get("function") for f in b] for b in listed["backtraces"]))
+        self.assertIn(frames, listed["backtraces"])
+
+    def test_callers_and_functions_agree(self):
+        functions = {f["function"]: f for f in self.v1("demo.dat", "functions",
+                                                       count=10**6)["functions"]}
+        calls = self.v1("demo.dat", "callers", function="main")
+        self.assertEqual(functions["main"]["cost"], calls["function"]["cost"])
+        self.assertEqual(functions["main"]["cost"]["bytes"],
+                         sum(c["cost"]["bytes"] for c in calls["callers"]))
+        self.assertEqual(functions["main"]["cost"]["bytes"],
+                         functions["main"]["self_bytes"] +
+                         sum(c["cost"]["bytes"] for c in calls["callees"]))
+
+    def test_calls_of_mmap_are_listed(self):
+        operations = self.data("maps.dat", "mmaps")["operations"]
+        kinds = {kind for o in operations for kind in o}
+        self.assertTrue({"mmap", "munmap"} <= kinds, kinds)
+        events = mp.events(self.maps, "mmap", "munmap", "mremap", "brk")
+        self.assertEqual(len(events), len(operations))
+        mapped = sorted(o["mmap"]["length"] for o in operations if "mmap" in o)
+        big = self.data("maps.dat", "mmaps", size_min=mapped[-1])["operations"]
+        self.assertTrue(all(next(iter(o.values()))["length"] >= mapped[-1] for o in big))
+        self.assertEqual([], self.data("demo.dat", "mmaps")["operations"])
+
+    def test_maps_and_regions(self):
+        maps = self.data("demo.dat", "maps", sort_by="size", order="dsc")
+        sizes = [m["size"] for m in maps["maps"]]
+        self.assertEqual(sorted(sizes, reverse=True), sizes)
+        self.assertTrue(any(m["name"] == "[heap]" for m in maps["maps"]))
+        self.assertTrue(all(m["is_executable"] for m in self.data(
+            "demo.dat", "maps", executable="only_true")["maps"]))
+        regions = self.data("demo.dat", "regions")["regions"]
+        self.assertTrue(all(a < b for a, b in regions))
+        self.assertTrue(all(x[1] < y[0] for x, y in zip(regions, regions[1:])))
+        for a in self.data("demo.dat", "allocations", count=50)["allocations"]:
+            self.assertTrue(any(r[0] <= a["address"] and a["address"] + a["size"] <= r[1]
+                                for r in regions))
+
+    def test_times_are_taken_in_seconds_milliseconds_and_percent(self):
+        entry = next(e for e in self.server.json("/list") if e["file"] == "demo.dat")
+        start_s = entry["timestamp"]["secs"]
+        n_all = self.data("demo.dat", "allocations", count=0)["total_count"]
+        for early, late in ((start_s - 10, start_s + 10), ("0%", "100%"),
+                            ((start_s - 10) * 1000, (start_s + 10) * 1000)):
+            self.assertEqual(n_all, self.data("demo.dat", "allocations", count=0, **{
+                "from": early, "to": late})["total_count"])
+            self.assertEqual(0, self.data("demo.dat", "allocations", count=0, **{
+                "from": late if late != "100%" else start_s + 99})["total_count"])
+        half = [self.data("demo.dat", "allocations", count=0, **p)["total_count"]
+                for p in ({"to": "50%"}, {"from": "50%"})]
+        self.assertGreaterEqual(sum(half), n_all)
+        self.assertLess(max(half), n_all)
+
+    def test_v1_timeline_covers_what_is_asked_for(self):
+        whole = self.v1("work.dat", "timeline", buckets=64)
+        self.assertEqual(64, len(whole["max_bytes"]))
+        self.assertEqual(mp.info(self.work)["peak_bytes"], max(whole["max_bytes"]))
+        part = self.v1("work.dat", "timeline", buckets=8, **{"from": "25%", "to": "75%"})
+        self.assertLess(sum(part["allocations"]), sum(whole["allocations"]))
+        self.assertLessEqual(max(part["max_bytes"]), max(whole["max_bytes"]))
+
+    def test_rows_of_groups_carry_graphs_on_request(self):
+        rows = self.v1("demo.dat", "groups", graph=50, sort_by="leaked_bytes")["groups"]
+        for row in rows:
+            self.assertEqual(50, len(row["timeline"]))
+            self.assertEqual(row["cost"]["leaked_bytes"], row["timeline"][-1])
+            self.assertEqual(row["cost"]["leaked_bytes"], row["leaked_timeline"][-1])
+        self.assertNotIn("timeline", self.v1("demo.dat", "groups")["groups"][0])
+
+
+class Refusals(ServerCase):
+    def refused(self, target, status, parameter=None):
+        answer = self.server.get(target)
+        self.assertEqual(status, answer.status, f"{target}: {answer.body[:300]}")
+        self.assertEqual("application/json", answer.headers["Content-Type"])
+        self.schemas.check_error(answer.json())
+        self.assertEqual(parameter, answer.json().get("parameter"), target)
+        self.assertNotIn("ETag", answer.headers)
+        return answer.json()
+
+    def test_bad_values_are_named_with_what_would_be_right(self):
+        for name, value in (("size_min", "x"), ("size_max", "-1"), ("size_min", ""),
+                            ("lifetime", "only_lost"), ("from", "noon"), ("marker", "1.5"),
+                            ("function_regex", "("), ("negative_source_regex", "[z-a]"),
+                            ("mmaped", "maybe"), ("arena", "side"), ("group_allocations_min", "%"),
+                            ("lifetime_min", "5 parsecs"), ("backtraces", "1,x"),
+                            ("alive_at", "150"), ("count", "-3"), ("skip", "0x10"),
+                            ("order", "up"), ("sort_by", "colour")):
+            if (name, value) == ("alive_at", "150"):
+                continue
+            error = self.refused(f"/data/last/allocations?{name}={value}", 400, name)
+            self.assertEqual(value, error["value"])
+            self.assertTrue(error["valid"], name)
+
+    def test_what_is_not_there(self):
+        self.refused("/nothing", 404)
+        self.refused("/data/00000000000000000000000000000000/timeline", 404)
+        self.refused("/data/last/backtrace/x", 404, "n")
+        self.refused("/data/last/backtrace/4294967296", 404, "n")
+        self.refused("/data/last/backtrace/-1", 404, "n")
+        self.refused("/data/last/export/docx", 404, "format")
+        self.refused("/api/v1/last/callers?function=no_such_function", 404, "function")
+        self.refused("/data/last/allocations?from_map=999999", 400, "from_map")
+
+    def test_unknown_parameters_are_ignored(self):
+        self.assertEqual(self.data("demo.dat", "allocations", count=1),
+                         self.data("demo.dat", "allocations", count=1, colour="red", _=1))
+
+    def test_only_reading(self):
+        for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"):
+            answer = self.server.get("/list", method=method)
+            self.assertIn(answer.status, (405, 400, 501), method)
+        answer = self.server.get("/list", method="POST")
+        self.assertEqual((405, "GET, HEAD"), (answer.status, answer.headers["Allow"]))
+
+    def test_head_is_get_without_a_body(self):
+        get = self.server.get("/data/last/timeline")
+        head = self.server.get("/data/last/timeline", method="HEAD")
+        self.assertEqual((200, b""), (head.status, head.body))
+        self.assertEqual(get.headers["ETag"], head.headers["ETag"])
+
+
+if __name__ == "__main__":
+    mp.main()
