@@ -196,7 +196,7 @@ static void reap(struct writer *w, struct thread *t, uint32_t tid)
 		COUNT_RESET(t->lane[i]->lost_events);
 	}
 	if (t->session && t->session == w->session)
-		describe_thread(&w->describer, w->session, t, clock_ticks());
+		describe_thread(&w->describer, w->session, t, tid, clock_ticks());
 	t->session = NULL;
 	t->epoch = 0;
 	atomic_store(&t->owner_tid, 0);
@@ -219,7 +219,7 @@ static void look_at_threads(struct writer *w)
 		}
 		if (t->n_announced < 3) { /* names are often set a little after the start */
 			t->n_announced++;
-			describe_thread(&w->describer, w->session, t, 0);
+			describe_thread(&w->describer, w->session, t, tid, 0);
 		}
 	}
 }
