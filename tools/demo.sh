@@ -1,13 +1,15 @@
 #!/bin/sh
-# Records the bundled demo program and shows what the recording holds.
+# Records the bundled demo program, prints the report and serves the recording until Ctrl-C.
+# Arguments: the build folder, then those of `memory-profiler-cli server` (such as -p 8081).
 set -eu
 build=$1
+shift
 recording=$build/demo.dat
 
-rm -f "$recording"
+rm -f "$recording" "$recording".*
 "$build/memory-profiler-cli" run -o "$recording" -- "$build/tests/programs/demo"
 echo
-"$build/memory-profiler-cli" info "$recording"
+"$build/memory-profiler-cli" report "$recording"
 echo
-echo "The recording is $recording. This version records and counts; the analysis, the server and" \
-	"the GUI are not in it yet."
+echo "The recording is $recording. Ctrl-C ends the server."
+exec "$build/memory-profiler-cli" server "$@" "$recording"

@@ -253,6 +253,7 @@ static const struct {
 	{EVENT_PROCESS_END, "process_end", {"how", "status"}},
 	{EVENT_EXEC_FAILED, "exec_failed", {"errno"}},
 	{EVENT_FORK, "fork", {"pid"}},
+	{EVENT_FORGET, "forget", {"stack_id"}},
 };
 
 static void put_field(struct dump *d, const char *name, uint64_t value)

@@ -112,6 +112,8 @@ static void json_file(struct json *j, const struct recording *r, const struct ov
 	json_text(j, "version", r->facts.process.recorder.bytes);
 	json_u64(j, "writer_cpu_ns", f[STATUS_WRITER_CPU_NS]);
 	json_u64(j, "recorder_bytes", f[STATUS_RECORDER_BYTES]);
+	json_u64(j, "n_blocks", f[STATUS_N_BLOCKS]);
+	json_u64(j, "bytes_embedded", f[STATUS_BYTES_EMBEDDED]);
 	json_u64(j, "n_waits", f[STATUS_N_WAITS]);
 	json_u64(j, "n_walks", f[STATUS_N_WALKS]);
 	json_u64(j, "n_slow_walks", f[STATUS_N_SLOW_WALKS]);
@@ -151,12 +153,19 @@ static void print_json(const char *path, const struct recording *r, const struct
 static int show(const char *path, bool as_json, struct err *err)
 {
 	struct recording *r = NULL;
+	struct progress progress;
+	char label[PROGRESS_LABEL_BYTES];
 	struct overview o = {0};
 	int n = recording_open(path, &r, err);
 
 	if (n < 0)
 		return n;
+	snprintf(label, sizeof(label), "reading %s", path);
+	progress_start(&progress, label, r->event_bytes, PROGRESS_BYTES);
+	r->progress = &progress;
 	n = overview_make(r, &o, err);
+	r->progress = NULL;
+	progress_end(&progress);
 	if (n < 0)
 		err_prefix(err, "%s", path);
 	else if (as_json)

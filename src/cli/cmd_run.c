@@ -163,7 +163,7 @@ static void report_files(const struct run_files *f)
 			"Process %u went on as another program (exec), which was not recorded; set "
 			"MEMORY_PROFILER_TRACK_CHILD_PROCESSES=1 to record that, too.\n",
 			exec_pid);
-	fputs("Next: " PROGRAM " info ", stderr);
+	fputs("Next: " PROGRAM " report ", stderr);
 	print_word(stderr, short_path(f->file[0].path));
 	putc('\n', stderr);
 }

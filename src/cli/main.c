@@ -54,7 +54,7 @@ static void print_help(FILE *out)
 	      "\n"
 	      "Example:\n"
 	      "  " PROGRAM " run -o app.dat -- ./app --its-own options\n"
-	      "  " PROGRAM " info app.dat\n",
+	      "  " PROGRAM " report app.dat\n",
 	      out);
 }
 

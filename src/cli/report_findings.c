@@ -99,10 +99,11 @@ static void find_leaks(struct report *r, struct report_findings *f)
 		return;
 	site = site_text(r, l->site[0]);
 	if (site)
-		add(f, sentence("%s were not released at the end; %.0f%% of that (%s blocks) were "
+		add(f, sentence("%s were not released at the end; %.0f%% of that (%s block%s) were "
 				"allocated in %s.",
 				human_size(t->leaked_bytes, a), share(r, REPORT_LEAKED, 1),
-				human_count(l->site[0]->n_leaked, b), site));
+				human_count(l->site[0]->n_leaked, b),
+				l->site[0]->n_leaked == 1 ? "" : "s", site));
 	free(site);
 }
 
@@ -110,11 +111,18 @@ static void find_temporary(struct report *r, struct report_findings *f)
 {
 	const struct report_list *l = &r->list[REPORT_TEMPORARY];
 	const struct query_group *t = &r->groups.total;
-	char *site;
+	char *site, a[HUMAN_BYTES];
 
 	if (l->n_sites == 0 || t->n_temporary < MIN_TEMPORARY ||
 	    (double)t->n_temporary * 100 < SHARE_TEMPORARY * (double)t->n_allocs)
 		return;
+	if (share(r, REPORT_TEMPORARY, 1) < SHARE_OF_ONE) {
+		add(f,
+		    sentence("%.0f%% of all allocations are temporary, spread over %s call sites.",
+			     100.0 * (double)t->n_temporary / (double)t->n_allocs,
+			     human_count(l->n_sites, a)));
+		return;
+	}
 	site = site_text(r, l->site[0]);
 	if (site)
 		add(f, sentence("%.0f%% of all allocations are temporary, %.0f%% of these in %s: "

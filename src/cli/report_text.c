@@ -156,7 +156,7 @@ static void print_figures(const struct report *r)
 	print_size(f->live_bytes);
 	printf(" in %s blocks: not released at the end\n", human_count(f->live_count, a));
 	print_label("Temporary");
-	printf("%s allocations (%.1f%%): released before their thread allocated again\n",
+	printf("%s (%.1f%% of all allocations): released before their thread allocated again\n",
 	       human_count(f->n_temporary, a), percent(f->n_temporary, f->n_rows));
 	print_label("Recording");
 	printf("%s events, %s\n", human_count(f->n_events, a), human_size(f->recording_bytes, b));
@@ -333,6 +333,11 @@ int report_text_print(struct report *r, struct err *err)
 	print_figures(r);
 	print_notes(r);
 	print_filter(r, &paint);
+	if (r->groups.n == 0) {
+		puts(r->options->filter->n ? "\nNo allocation fulfils these conditions."
+					   : "\nThere are no allocations in the recording.");
+		return 0;
+	}
 	print_findings(r, &paint);
 	for (unsigned k = 0; k < REPORT_N_KINDS && n == 0; k++) {
 		if (r->list[k].is_wanted)

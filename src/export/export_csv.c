@@ -7,6 +7,7 @@
 
 #include "export/export_i.h"
 #include "export/row_text.h"
+#include "util/utf8.h"
 
 struct csv {
 	FILE *out;
@@ -78,10 +79,19 @@ int export_csv(struct query *q, const struct export_options *o, FILE *out, struc
 /* Inside quotes; a quote is doubled. */
 static void put_quoted_part(FILE *out, const char *text)
 {
-	for (; *text; text++) {
+	for (size_t left = strlen(text); left > 0;) {
+		unsigned n = utf8_length((const uint8_t *)text, left);
+
 		if (*text == '"')
 			putc('"', out);
-		putc((unsigned char)*text < 0x20 ? ' ' : *text, out);
+		if (n == 0)
+			fputs(EXPORT_REPLACEMENT, out);
+		else if ((unsigned char)*text < 0x20)
+			putc(' ', out);
+		else
+			fwrite(text, 1, n, out);
+		text += n ? n : 1;
+		left -= n ? n : 1;
 	}
 }
 

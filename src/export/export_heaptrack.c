@@ -83,7 +83,8 @@ static int text_number(struct heaptrack *h, const char *text, uint32_t *ret)
 	++*ret;
 	if (is_new) {
 		fprintf(h->out, "s %zx ", strlen(text));
-		export_put_clean(h->out, text, "", ' '); /* as many bytes, and on one line */
+		for (const char *p = text; *p; p++) /* as many bytes, and on one line */
+			putc((unsigned char)*p < 0x20 ? ' ' : *p, h->out);
 		putc('\n', h->out);
 	}
 	return 0;

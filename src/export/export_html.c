@@ -8,9 +8,11 @@
 #include "export/export_i.h"
 #include "export/flame.h"
 #include "export/html_style.h"
+#include "query/frame_class.h"
 #include "util/human.h"
 
 #define N_SITES 25u /* rows of a table */
+#define MAX_FRAMES 200u /* of a stack; the rest is counted */
 #define N_BUCKETS 240u
 #define CHART_WIDTH 1200.0
 #define CHART_HEIGHT 180.0
@@ -178,31 +180,60 @@ static void put_frame(FILE *out, const struct frame *f)
 	}
 }
 
-/* The innermost frame, and behind a click all others. */
+/* The frame that tells most: the innermost of the program's own, else the innermost that is no
+ * allocator's and no run-time's, else the innermost. NULL: the stack is empty. */
+static const struct frame *telling_frame(struct html *h)
+{
+	const char *executable = store_string(h->store, h->facts->executable, NULL);
+	const struct frame *best = NULL;
+	int best_rank = -1;
+
+	for (size_t i = 0; i < h->stacks.n_codes && i < MAX_FRAMES; i++) {
+		size_t n;
+		const struct frame *f = frames_of_code(h->stacks.frames, h->stacks.code[i], &n);
+
+		for (size_t k = 0; k < n; k++) {
+			enum frame_class c = frame_class_of(&f[k], executable);
+			int rank = c == FRAME_CLASS_OWN ? 2 : !frame_class_is_folded(c);
+
+			if (rank > best_rank) {
+				best_rank = rank;
+				best = &f[k];
+			}
+		}
+	}
+	return best;
+}
+
+/* The frame that tells most, and behind a click all of them, innermost first. */
 static int put_stack(struct html *h, uint32_t stack)
 {
 	struct export_stacks *s = &h->stacks;
 	int r = export_stacks_codes(s, stack, h->err);
+	const struct frame *shown;
 
 	if (r < 0)
 		return r;
+	shown = telling_frame(h);
 	fputs("<details><summary>", h->out);
-	if (s->n_codes == 0)
+	if (shown)
+		put_frame(h->out, shown);
+	else
 		fputs("[no stack]", h->out);
-	for (size_t i = 0; i < s->n_codes; i++) {
+	fputs("</summary><ol>\n", h->out);
+	for (size_t i = 0; i < s->n_codes && i < MAX_FRAMES; i++) {
 		size_t n;
 		const struct frame *f = frames_of_code(s->frames, s->code[i], &n);
 
 		for (size_t k = 0; k < n; k++) {
-			bool is_first = i == 0 && k == 0;
-
-			if (!is_first)
-				fputs("<li>", h->out);
+			fputs(&f[k] == shown ? "<li class=\"own\">" : "<li>", h->out);
 			put_frame(h->out, &f[k]);
-			fputs(is_first ? "</summary><ol>\n" : "</li>\n", h->out);
+			fputs("</li>\n", h->out);
 		}
 	}
-	fputs(s->n_codes ? "</ol></details>" : "</summary></details>", h->out);
+	if (s->n_codes > MAX_FRAMES)
+		fprintf(h->out, "<li>... %zu more</li>\n", s->n_codes - MAX_FRAMES);
+	fputs("</ol></details>", h->out);
 	return export_check(h->out, h->err);
 }
 
@@ -223,19 +254,29 @@ static int compare_groups(const void *pa, const void *pb, void *user)
 	return a < b ? -1 : a > b;
 }
 
+/* Columns beside the one that a table is ordered by. */
+static const enum export_cost columns[] = {EXPORT_ALLOCATIONS, EXPORT_BYTES, EXPORT_LEAKED,
+					   EXPORT_PEAK};
+
+static char *amount(const struct query_group *g, enum export_cost cost, char buf[HUMAN_BYTES])
+{
+	uint64_t value = export_cost_of(g, cost);
+
+	return export_cost_is_bytes(cost) ? human_size(value, buf) : human_count(value, buf);
+}
+
 static void put_row_numbers(FILE *out, const struct query_group *g, enum export_cost cost,
 			    uint64_t total)
 {
-	uint64_t value = export_cost_of(g, cost);
 	char buf[HUMAN_BYTES];
 
-	fprintf(out, "<tr><td>%s</td><td>%.1f %%</td>",
-		export_cost_is_bytes(cost) ? human_size(value, buf) : human_count(value, buf),
-		total ? 100.0 * (double)value / (double)total : 0);
-	fprintf(out, "<td>%s</td>", human_count(g->n_allocs, buf));
-	fprintf(out, "<td>%s</td>", human_size(g->n_bytes, buf));
-	fprintf(out, "<td>%s</td>", human_size(g->leaked_bytes, buf));
-	fprintf(out, "<td>%s</td><td>", human_size(g->peak_bytes, buf));
+	fprintf(out, "<tr><td>%s</td><td>%.1f %%</td>", amount(g, cost, buf),
+		100.0 * (double)export_cost_of(g, cost) / (double)total);
+	for (unsigned i = 0; i < ARRAY_LEN(columns); i++) {
+		if (columns[i] != cost)
+			fprintf(out, "<td>%s</td>", amount(g, columns[i], buf));
+	}
+	fputs("<td>", out);
 }
 
 static int put_sites(struct html *h, enum export_cost cost)
@@ -250,9 +291,13 @@ static int put_sites(struct html *h, enum export_cost cost)
 	qsort_r(h->sorted, groups->n, sizeof(*h->sorted), compare_groups, &by);
 	fprintf(h->out,
 		"<h2 id=\"%s\">Call sites by %s</h2>\n<div class=\"scroll\"><table><tr><th>%s</th>"
-		"<th>share</th><th>allocations</th><th>bytes</th><th>leaked</th><th>at peak</th>"
-		"<th>allocated by</th></tr>\n",
+		"<th>share</th>",
 		export_cost_name(cost), export_cost_label(cost), export_cost_name(cost));
+	for (unsigned i = 0; i < ARRAY_LEN(columns); i++) {
+		if (columns[i] != cost)
+			fprintf(h->out, "<th>%s</th>", export_cost_name(columns[i]));
+	}
+	fputs("<th>allocated by</th></tr>\n", h->out);
 	for (size_t i = 0; i < groups->n && i < N_SITES && r == 0; i++) {
 		const struct query_group *g = &groups->group[h->sorted[i]];
 

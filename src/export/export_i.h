@@ -68,8 +68,14 @@ const char *export_frame_label(const struct frame *f, char buf[EXPORT_LABEL_BYTE
 const char *export_title(const struct export_options *o);
 void export_put_cmdline(const struct export_options *o, FILE *out);
 
-/* Text with control characters, and those in `also`, replaced by `with`. */
+#define EXPORT_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/* Text with control characters, and those in `also`, replaced by `with`; what is not UTF-8 becomes
+ * U+FFFD. */
 void export_put_clean(FILE *out, const char *text, const char *also, char with);
+
+/* A copy with U+FFFD for what is not UTF-8; NULL when all is. */
+int export_valid_text(const char *text, char **ret, struct err *err);
 
 /* Text for XML and HTML: escaped, without characters that XML forbids. */
 void export_put_xml(FILE *out, const char *text);

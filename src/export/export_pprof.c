@@ -54,9 +54,13 @@ struct pprof {
 static uint64_t text(struct pprof *p, const char *t)
 {
 	uint32_t number = 0;
+	char *valid = NULL;
 
-	if (text_table_add(&p->texts, t ? t : "", &number, NULL, p->err) < 0)
+	if (t && export_valid_text(t, &valid, p->err) < 0)
 		p->failed = true;
+	if (text_table_add(&p->texts, valid ? valid : t ? t : "", &number, NULL, p->err) < 0)
+		p->failed = true;
+	free(valid);
 	return number;
 }
 

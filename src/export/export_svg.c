@@ -13,6 +13,7 @@
 
 #define MAX_NODES 500000u /* in the file; smaller ones are left out, and it says so */
 #define STILL_SHARE 0.002 /* the first picture has frames from this part on: 2.4 of 1200 px */
+#define STILL_DEPTH 300u /* and so many levels */
 #define WIDTH 1200.0
 #define TOP 64u
 #define FRAME_HEIGHT 18u
@@ -38,7 +39,6 @@ struct svg {
 	struct tree_order order;
 	struct text_table labels;
 	uint32_t *label; /* by node that is reached */
-	unsigned deepest; /* of the first picture */
 };
 
 /* "name\tsource\tmodule", and the name in full where that is longer: what the script shows. */
@@ -145,8 +145,6 @@ static void put_still_frame(struct svg *s, uint32_t node, double x, double width
 		fputs("</text>", s->out);
 	}
 	fputs("</g>\n", s->out);
-	if (depth > s->deepest)
-		s->deepest = depth;
 }
 
 /* Frames of the first picture. Their places follow from what was drawn before: x of a node is that
@@ -175,7 +173,7 @@ static int put_still(struct svg *s)
 		x = next_x[depth];
 		next_x[depth] += width;
 		next_x[depth + 1] = x;
-		if (width >= STILL_SHARE * WIDTH)
+		if (width >= STILL_SHARE * WIDTH && depth <= STILL_DEPTH)
 			put_still_frame(s, i, x, width, depth);
 		i = tree_order_next(s->tree, i);
 	} while (i != 0);
@@ -288,9 +286,11 @@ static int put_svg(struct svg *s, const struct export_options *o)
 	int r = 0;
 
 	for (uint32_t i = 0; s->tree->n && (i = tree_order_next(s->tree, i)) != 0;) {
-		if ((double)cost(s, i) >= STILL_SHARE * (double)cost(s, 0) &&
-		    s->tree->node[i].depth > depth)
-			depth = s->tree->node[i].depth;
+		unsigned d = s->tree->node[i].depth;
+
+		if ((double)cost(s, i) >= STILL_SHARE * (double)cost(s, 0) && d > depth &&
+		    d <= STILL_DEPTH)
+			depth = d;
 	}
 	height = TOP + (depth + 1) * FRAME_HEIGHT + 8;
 	if (s->flame->is_alone)

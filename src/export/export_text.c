@@ -1,5 +1,6 @@
 /* export/export_text.c - names, titles and escaping that several formats need. See export_i.h. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "export/export_i.h"
@@ -52,11 +53,53 @@ const char *export_title(const struct export_options *o)
 
 void export_put_clean(FILE *out, const char *text, const char *also, char with)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	size_t left = strlen(text);
 
-		putc(c < 0x20 || c == 0x7f || strchr(also, c) ? with : c, out);
+	while (left > 0) {
+		unsigned n = utf8_length((const uint8_t *)text, left);
+
+		if (n == 0)
+			fputs(EXPORT_REPLACEMENT, out);
+		else if (n > 1)
+			fwrite(text, 1, n, out);
+		else
+			putc((unsigned char)*text < 0x20 || *text == 0x7f || strchr(also, *text)
+				     ? with
+				     : *text,
+			     out);
+		text += n ? n : 1;
+		left -= n ? n : 1;
 	}
+}
+
+int export_valid_text(const char *text, char **ret, struct err *err)
+{
+	size_t len = strlen(text), n_bad = 0, at = 0;
+	char *copy;
+
+	for (size_t i = 0; i < len;) {
+		unsigned n = utf8_length((const uint8_t *)text + i, len - i);
+
+		n_bad += n == 0;
+		i += n ? n : 1;
+	}
+	*ret = NULL;
+	if (n_bad == 0)
+		return 0;
+	copy = malloc(len + n_bad * strlen(EXPORT_REPLACEMENT) + 1);
+	if (!copy)
+		return err_set_memory(err, len);
+	for (size_t i = 0; i < len;) {
+		unsigned n = utf8_length((const uint8_t *)text + i, len - i);
+
+		memcpy(copy + at, n ? text + i : EXPORT_REPLACEMENT,
+		       n ? n : strlen(EXPORT_REPLACEMENT));
+		at += n ? n : strlen(EXPORT_REPLACEMENT);
+		i += n ? n : 1;
+	}
+	copy[at] = 0;
+	*ret = copy;
+	return 0;
 }
 
 void export_put_cmdline(const struct export_options *o, FILE *out)
@@ -88,7 +131,7 @@ void export_put_xml(FILE *out, const char *text)
 			n == 0 || (n == 3 && p[i] == 0xef && p[i + 1] == 0xbf && p[i + 2] > 0xbd);
 
 		if (is_odd)
-			fputs("\xef\xbf\xbd", out);
+			fputs(EXPORT_REPLACEMENT, out);
 		else if (n > 1)
 			fwrite(p + i, 1, n, out);
 		else if (p[i] == '<')

@@ -23,7 +23,7 @@
 	"overflow-wrap:anywhere}"                                                                  \
 	"details{font:12px/1.5 ui-monospace,Menlo,Consolas,monospace}summary{cursor:pointer}"      \
 	"details ol{margin:4px 0 4px 24px;padding:0;color:#444c56}"                                \
-	"nav a{margin-right:14px}.scroll{overflow-x:auto}svg{display:block}"                       \
+	".own{font-weight:bold;color:#1b1f24}.scroll{overflow-x:auto}svg{display:block}"           \
 	".legend{font-size:12px;color:#57606a}"
 
 #endif

@@ -36,6 +36,7 @@ enum event_kind {
 	EVENT_PROCESS_END = 0x92,
 	EVENT_EXEC_FAILED = 0x93,
 	EVENT_FORK = 0x94,
+	EVENT_FORGET = 0x95,
 };
 
 /* Bits of the extras byte. */

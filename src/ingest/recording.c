@@ -14,12 +14,10 @@
 #include "ingest/recording_i.h"
 #include "util/vec.h"
 
-#define MAPS_MAX_BYTES (64u << 20)
-
 int recording_read_scratch(struct recording *r, uint64_t offset, size_t len, struct err *err)
 {
 	size_t n_read = 0;
-	int n = vec_reserve(&r->scratch, &r->cap_scratch, len, 1, err);
+	int n = vec_reserve(&r->scratch, &r->cap_scratch, len + 1, 1, err); /* never NULL */
 
 	if (n < 0)
 		return n;
@@ -110,27 +108,22 @@ static int take_dropped(struct recording *r, const struct chunk_place *p, struct
 /* Keeps the newest memory map. */
 static int take_maps(struct recording *r, const struct chunk_header *h, struct err *err)
 {
-	size_t len =
-		h->flags & CHUNK_FLAG_LZ4 ? h->raw_bytes : h->stored_bytes - CHUNK_UNPACK_MAPS_HEAD;
-	const uint8_t *from = r->scratch + CHUNK_UNPACK_MAPS_HEAD;
+	struct chunk_unpacked u = {0};
 	char *text;
+	int n = chunk_unpack(h, r->scratch, CHUNK_UNPACK_MAPS_HEAD, &u, err);
 
 	r->facts.n_maps++;
-	if (h->stored_bytes < CHUNK_UNPACK_MAPS_HEAD || len > MAPS_MAX_BYTES)
-		return 0;
-	text = malloc(len + 1);
-	if (!text)
-		return err_set_memory(err, len + 1);
-	if (!(h->flags & CHUNK_FLAG_LZ4)) {
-		memcpy(text, from, len);
-	} else if (!decompress_block(from, h->stored_bytes - CHUNK_UNPACK_MAPS_HEAD, text, len)) {
-		free(text);
-		return 0;
+	if (n < 0)
+		return n == -ERR_FORMAT ? 0 : n;
+	text = malloc(u.len + 1);
+	if (text) {
+		memcpy(text, u.data, u.len);
+		text[u.len] = 0;
+		free(r->facts.maps.bytes);
+		r->facts.maps = (struct facts_text){text, u.len};
 	}
-	text[len] = 0;
-	free(r->facts.maps.bytes);
-	r->facts.maps = (struct facts_text){text, len};
-	return 0;
+	free(u.buf);
+	return text ? 0 : err_set_memory(err, u.len + 1);
 }
 
 /* Chunks that are looked at when the recording is opened: all but AREA and EVENTS. */

@@ -3,8 +3,11 @@
 
 #include <stdlib.h>
 
+#include "format/field.h"
 #include "ingest/chunk_reader.h"
 #include "ingest/chunk_unpack.h"
+#include "ingest/dropped_chunk.h"
+#include "util/vec.h"
 
 /* ---- chunks ---- */
 
@@ -21,21 +24,20 @@ int recording_copy_walk(const struct recording *r, recording_copy_chunk on_chunk
 	struct chunk_reader walk;
 	struct chunk_place p;
 	uint8_t *payload = NULL;
+	size_t cap_payload = 0;
 	int n = chunk_reader_init(&walk, &file, &told,
 				  align_up(r->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
 
-	if (n == 0)
-		payload = malloc(FORMAT_CHUNK_MAX_BYTES);
-	if (n == 0 && !payload)
-		n = err_set_memory(err, FORMAT_CHUNK_MAX_BYTES);
 	while (n == 0 && (n = chunk_reader_next(&walk, &p, err)) > 0) {
 		size_t n_read = 0;
 
 		n = 0;
 		if (!is_described(p.header.type))
 			continue;
-		n = file_read(&file, p.offset + CHUNK_HEADER_BYTES, payload, p.header.stored_bytes,
-			      &n_read, err);
+		n = vec_reserve(&payload, &cap_payload, (size_t)p.header.stored_bytes + 1, 1, err);
+		if (n == 0)
+			n = file_read(&file, p.offset + CHUNK_HEADER_BYTES, payload,
+				      p.header.stored_bytes, &n_read, err);
 		if (n == 0 && n_read == p.header.stored_bytes &&
 		    chunk_payload_ok(&p.header, payload))
 			n = on_chunk(user, &p.header, payload, err);
@@ -43,6 +45,44 @@ int recording_copy_walk(const struct recording *r, recording_copy_chunk on_chunk
 	free(payload);
 	chunk_reader_fini(&walk);
 	return n;
+}
+
+static bool has_fields(unsigned type)
+{
+	switch (type) {
+	case CHUNK_PROCESS:
+	case CHUNK_MODULE:
+	case CHUNK_FILE:
+	case CHUNK_THREAD:
+	case CHUNK_SAMPLE:
+	case CHUNK_NOTE:
+	case CHUNK_END:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A chunk of fields: those before a place that is malformed, if there is one. */
+static int copy_fields(struct recording_writer *w, const struct chunk_header *h,
+		       const uint8_t *payload, struct err *err)
+{
+	struct recording_chunk c = {.type = h->type, .data = payload, .is_plain = true};
+	struct cursor in = cursor_make(payload, h->stored_bytes);
+	struct field f;
+
+	while (field_next(&in, &f))
+		c.data_bytes = in.pos;
+	if (!in.failed)
+		return recording_writer_put_stored(w, h, payload, err);
+	return c.data_bytes ? recording_writer_put(w, &c, err) : 0;
+}
+
+static bool is_good_dropped(const struct chunk_unpacked *u)
+{
+	const struct dropped_callbacks nobody = {0};
+
+	return dropped_chunk_decode(u->data, u->len, &nobody, NULL) == 0;
 }
 
 int recording_copy_one(struct recording_writer *w, const struct chunk_header *h,
@@ -53,13 +93,17 @@ int recording_copy_one(struct recording_writer *w, const struct chunk_header *h,
 	struct chunk_unpacked u = {0};
 	int r;
 
+	if (has_fields(h->type))
+		return copy_fields(w, h, payload, err);
 	if (head_bytes < 0)
 		return recording_writer_put_stored(w, h, payload, err);
 	c.head_bytes = (size_t)head_bytes;
 	r = chunk_unpack(h, payload, c.head_bytes, &u, err);
 	c.data = u.data;
 	c.data_bytes = u.len;
-	if (r == 0)
+	if (h->type == CHUNK_DROPPED && (r == -ERR_FORMAT || (r == 0 && !is_good_dropped(&u))))
+		r = 0; /* damage */
+	else if (r == 0)
 		r = recording_writer_put(w, &c, err);
 	else if (r == -ERR_FORMAT) /* whole, but not as we know it: whoever does may have it */
 		r = recording_writer_put_stored(w, h, payload, err);

@@ -239,6 +239,29 @@ int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint3
 	return r < 0 ? r : set_id(&s->lane[lane], ev->stack, node, err);
 }
 
+void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id)
+{
+	struct lane_ids *l = &s->lane[lane];
+	size_t n_kept = 0;
+
+	for (size_t k = 0; k < l->n_runs; k++) {
+		struct id_run *run = &l->run[k];
+		uint64_t n_gone = first_id > run->first_id ? first_id - run->first_id : 0;
+
+		if (n_gone >= run->n && k + 1 < l->n_runs) {
+			free(run->node);
+			continue;
+		}
+		if (n_gone > run->n)
+			n_gone = run->n;
+		run->n -= (size_t)n_gone;
+		run->first_id += (uint32_t)n_gone;
+		memmove(run->node, run->node + n_gone, run->n * sizeof(*run->node));
+		l->run[n_kept++] = *run;
+	}
+	l->n_runs = n_kept;
+}
+
 uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id)
 {
 	const struct lane_ids *l = &s->lane[lane];

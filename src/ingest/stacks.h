@@ -45,6 +45,9 @@ void stacks_destroy(struct stacks *s); /* NULL does nothing */
 int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint32_t generation,
 		  struct err *err);
 
+/* Ids of the lane below first_id are not asked for any more (EVENT_FORGET). */
+void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id);
+
 /* The node of a lane's id; STACKS_LOST when its definition is missing. */
 uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id);
 

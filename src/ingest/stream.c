@@ -105,6 +105,9 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 		if (is_definition(m.event->kind)) {
 			s->is_gap_due[m.lane] |= m.is_after_gap;
 			r = stacks_define(s->stacks, m.lane, m.event, m.generation, err);
+		} else if (unlikely(m.event->kind == EVENT_FORGET)) {
+			s->is_gap_due[m.lane] |= m.is_after_gap;
+			stacks_forget(s->stacks, m.lane, m.event->field[0]);
 		} else {
 			r = add_event(s, b, &m, err);
 		}

@@ -275,6 +275,10 @@ static int on_rare(struct strip *s, const struct merge_event *m, struct err *err
 
 	if (ev->kind == EVENT_TIME)
 		return 0; /* the encoder makes its own */
+	if (ev->kind == EVENT_FORGET) { /* the ids here are others, and are kept */
+		stacks_forget(s->stacks, m->lane, ev->field[0]);
+		return 0;
+	}
 	if (!recording_writer_knows(ev->kind)) {
 		s->result.n_unknown_events++;
 		return 0;

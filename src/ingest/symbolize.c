@@ -17,6 +17,7 @@
 #include "ingest/recording.h"
 #include "ingest/symbol_table.h"
 #include "symbol/symbol.h"
+#include "util/progress.h"
 #include "util/vec.h"
 
 #define MAX_BUILD_ID_BYTES 64
@@ -49,6 +50,7 @@ struct work {
 	size_t n_pieces, cap_pieces;
 	pthread_mutex_t lock; /* for all below, and around frames_put() */
 	size_t next_piece;
+	struct progress progress;
 	int result;
 	struct err err;
 };
@@ -122,6 +124,7 @@ static int put(struct work *w, uint32_t code, const struct found *found, struct 
 
 	pthread_mutex_lock(&w->lock);
 	n = frames_put(w->frames, code, found->names, found->n, err);
+	progress_add(&w->progress, 1);
 	pthread_mutex_unlock(&w->lock);
 	return n;
 }
@@ -395,7 +398,10 @@ int symbolize_resolve(void *user, struct frames *f, const uint32_t *code, size_t
 	qsort_r(w.code, n, sizeof(*w.code), compare_codes, (void *)w.s->store);
 	result = make_pieces(&w, err);
 	if (result == 0) {
+		if (w.s->options.show_progress)
+			progress_start(&w.progress, "finding names", n, PROGRESS_ITEMS);
 		run_threads(&w);
+		progress_end(&w.progress);
 		result = w.result;
 		if (result < 0 && err)
 			*err = w.err;

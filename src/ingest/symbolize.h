@@ -19,6 +19,7 @@ struct symbolize_options {
 	bool use_debuginfod;
 	bool use_only_recording; /* nothing of this machine but debug_path: for tests and postprocess */
 	unsigned n_threads; /* 0: as many as there are CPUs, at most SYMBOLIZE_MAX_THREADS */
+	bool show_progress; /* on a terminal, when it takes time */
 	const char *temp_folder; /* for embedded binaries; NULL: $TMPDIR or /tmp */
 };
 

@@ -282,6 +282,11 @@ static int set_number(struct filter *f, const struct rule *rule, const char *val
 	return 1;
 }
 
+static_assert(sizeof(enum filter_lifetime) == sizeof(unsigned) &&
+		      sizeof(enum filter_choice) == sizeof(unsigned) &&
+		      sizeof(enum filter_window) == sizeof(unsigned),
+	      "choices are written as unsigned");
+
 static int set_value(struct filter *f, size_t i, const char *value, struct err *err)
 {
 	const struct rule *rule = &rules[i];
@@ -297,10 +302,6 @@ static int set_value(struct filter *f, size_t i, const char *value, struct err *
 	case KIND_NUMBER:
 		return set_number(f, rule, value);
 	case KIND_CHOICE:
-		static_assert(sizeof(enum filter_lifetime) == sizeof(unsigned) &&
-				      sizeof(enum filter_choice) == sizeof(unsigned) &&
-				      sizeof(enum filter_window) == sizeof(unsigned),
-			      "choices are written as unsigned");
 		return set_choice(field, rule, parameters[i].choices, value);
 	default:
 		return set_range(field, rule, value);

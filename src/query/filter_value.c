@@ -191,6 +191,7 @@ bool filter_value_interval(const char *text, uint64_t *ret_ns)
 		{"d", 24 * 3600 * NS_PER_S},
 	};
 	uint64_t sum = 0;
+	bool is_first = true;
 
 	skip_spaces(&text);
 	do {
@@ -203,6 +204,9 @@ bool filter_value_interval(const char *text, uint64_t *ret_ns)
 		    !multiply(d, factor, &ns) || __builtin_add_overflow(sum, ns, &sum))
 			return false;
 		skip_spaces(&text);
+		if (!word[0] && (!is_first || *text)) /* a bare number stands alone */
+			return false;
+		is_first = false;
 	} while (*text);
 	*ret_ns = sum;
 	return true;

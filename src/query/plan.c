@@ -161,7 +161,10 @@ static void add_births(struct query *q)
 		match_nothing(&q->plan);
 	else if (f->to.kind != FILTER_TIME_NONE)
 		born_to(q, to.ns);
-	if (q->plan.first_row > first || q->plan.end_row < end)
+	/* Without rows there is no telling whether it makes a difference. */
+	if (q->plan.first_row > first || q->plan.end_row < end ||
+	    (!store_has_rows(q->c.store) &&
+	     (f->from.kind != FILTER_TIME_NONE || f->to.kind != FILTER_TIME_NONE)))
 		q->plan.is_table = false;
 }
 

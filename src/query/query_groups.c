@@ -375,8 +375,10 @@ static int groups_by_site(struct query *q, enum query_group_by by, struct query_
 	struct query_groups stacks = {0};
 	int r = query_need_names(q, err);
 
-	if (r >= 0)
+	if (r >= 0) {
+		query_names_classify(q->names, q->c.store);
 		r = groups_by_stack(q, &stacks, err);
+	}
 	for (size_t i = 0; i < stacks.n && r >= 0; i++) {
 		const struct query_group *from = &stacks.group[i];
 		struct query_group *g =

@@ -26,6 +26,11 @@ static inline void set_add(uint64_t *set, uint64_t i)
 	set[i / 64] |= 1ull << (i % 64);
 }
 
+static inline void set_remove(uint64_t *set, uint64_t i)
+{
+	set[i / 64] &= ~(1ull << (i % 64));
+}
+
 /* An empty set for numbers below n; never of size 0. NULL: out of memory. */
 uint64_t *set_create(uint64_t n);
 

@@ -117,8 +117,6 @@ static int identity_number(struct query_names *n, const struct query_name_identi
 			return r;
 		number = (uint32_t)n->n_identities++;
 		n->identity[number] = *want;
-		n->identity[number].is_folded =
-			frame_class_is_folded(frame_class_of(want->frame, n->executable));
 		n->identity_next[number] = (uint32_t)*slot;
 		*slot = number;
 	}
@@ -231,7 +229,6 @@ int query_names_create(const struct store *store, struct frames *frames, struct 
 	if (r < 0)
 		goto out;
 	store_table(store, STORE_CODES, &n->n_codes);
-	n->executable = store_string(store, store_facts(store)->executable, NULL);
 	n->first = calloc(n->n_codes + 1, sizeof(*n->first));
 	if (!n->first) {
 		r = err_set_memory(err, n->n_codes * sizeof(*n->first));
@@ -247,6 +244,16 @@ int query_names_create(const struct store *store, struct frames *frames, struct 
 out:
 	query_names_destroy(n);
 	return r;
+}
+
+void query_names_classify(struct query_names *n, const struct store *store)
+{
+	const char *executable = store_string(store, store_facts(store)->executable, NULL);
+
+	for (size_t i = 1; i < n->n_identities && !n->is_classified; i++)
+		n->identity[i].is_folded =
+			frame_class_is_folded(frame_class_of(n->identity[i].frame, executable));
+	n->is_classified = true;
 }
 
 void query_names_destroy(struct query_names *n)

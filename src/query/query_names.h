@@ -21,7 +21,7 @@ struct query_name_identity {
 	uint32_t function; /* numbers of texts */
 	uint32_t source;
 	uint32_t module;
-	bool is_folded; /* an allocator's or a run-time's: not whom the user looks for */
+	bool is_folded; /* an allocator's or a run-time's; once query_names_classify() was called */
 	const struct frame *frame; /* the first one that had it */
 };
 
@@ -31,7 +31,7 @@ struct query_name_line {
 };
 
 struct query_names {
-	const char *executable;
+	bool is_classified;
 	/* frames of code c: frame[first[c]] up to frame[first[c + 1]], innermost first */
 	uint32_t *first;
 	struct query_name_frame *frame;
@@ -53,6 +53,9 @@ struct query_names {
 int query_names_create(const struct store *store, struct frames *frames, struct query_names **ret,
 		       struct err *err);
 void query_names_destroy(struct query_names *n); /* NULL does nothing */
+
+/* Finds out whose frames they are: frame_class.h. Once is enough. */
+void query_names_classify(struct query_names *n, const struct store *store);
 
 /* The number of a text, 0 if no frame has it. */
 uint32_t query_names_find(const struct query_names *n, const char *text);

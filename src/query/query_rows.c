@@ -21,11 +21,11 @@ struct page {
 	void *user;
 	uint64_t first_block, end_block;
 	uint64_t wave_first, wave_end; /* numbers in the order of output */
-	uint32_t count[LAST_WAVE]; /* matching rows of the wave's blocks */
+	uint32_t *count; /* matching rows of the wave's blocks: at most LAST_WAVE */
 	_Atomic uint64_t next; /* to be counted */
 	uint64_t n_passed; /* matching rows of blocks before the wave */
 	bool is_over; /* fn said so */
-	struct scanner scanner;
+	struct scanner *scanner; /* of the calling thread */
 };
 
 static uint64_t block_at(const struct page *p, uint64_t number)
@@ -36,7 +36,7 @@ static uint64_t block_at(const struct page *p, uint64_t number)
 static int count_thread(void *user, unsigned i, struct err *err)
 {
 	struct page *p = user;
-	struct scanner *s = i ? malloc(sizeof(*s)) : &p->scanner;
+	struct scanner *s = i ? malloc(sizeof(*s)) : p->scanner;
 	int r = 0;
 
 	if (!s)
@@ -65,7 +65,7 @@ static uint64_t page_end(const struct query_page *page)
 /* The rows of a block that lie on the page. first: number of its first row among all matching. */
 static void put_block(struct page *p, uint64_t block, uint64_t first)
 {
-	struct scanner *s = &p->scanner;
+	struct scanner *s = p->scanner;
 	uint64_t end = page_end(p->page);
 	struct query_row row;
 
@@ -151,28 +151,26 @@ int query_rows(struct query *q, const struct query_page *page,
 	       uint64_t *n_matching, struct err *err)
 {
 	struct scan scan;
-	struct page *p;
+	struct page p = {.q = q, .page = page, .fn = fn, .user = user};
 	int r = plan_need_rows(q, err);
 
 	if (r < 0)
 		return r;
 	if (page->sort != QUERY_BY_TIME)
 		return query_rows_sorted(q, page, fn, user, n_matching, err);
-	p = malloc(sizeof(*p));
-	if (!p)
-		return err_set_memory(err, sizeof(*p));
 	scan_init(&scan, q, &q->plan);
-	*p = (struct page){
-		.q = q,
-		.page = page,
-		.fn = fn,
-		.user = user,
-		.first_block = scan.first_block,
-		.end_block = scan.end_block,
-	};
-	p->scanner.q = q;
-	p->scanner.plan = &q->plan;
-	r = rows_by_time(p, n_matching, err);
-	free(p);
+	p.first_block = scan.first_block;
+	p.end_block = scan.end_block;
+	p.scanner = malloc(sizeof(*p.scanner));
+	p.count = malloc(LAST_WAVE * sizeof(*p.count));
+	if (p.scanner && p.count) {
+		p.scanner->q = q;
+		p.scanner->plan = &q->plan;
+		r = rows_by_time(&p, n_matching, err);
+	} else {
+		r = err_set_memory(err, sizeof(*p.scanner));
+	}
+	free(p.scanner);
+	free(p.count);
 	return r;
 }

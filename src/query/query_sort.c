@@ -214,7 +214,7 @@ int sort_next(struct query *q, const struct sort_order *order, const struct sort
 
 /* ---- pages ---- */
 
-#define ROWS_AT_ONCE 32768u
+#define ROWS_AT_ONCE 8192u
 
 struct fetch {
 	struct scanner scanner;

@@ -5,8 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SLICES ((size_t)1 << 21) /* the thinner, the fewer events have to be looked at */
-#define ROWS_PER_SLICE 16u
+#include "util/vec.h"
+
+/* The thinner, the fewer events have to be looked at, but the more often memory is waited for. One
+ * maximum leaves few slices that could hold it; many do not. */
+#define MAX_SLICES_OF_ONE ((size_t)1 << 19)
+#define MAX_SLICES ((size_t)1 << 21)
+#define ROWS_PER_SLICE 4u
 #define EVENTS_AT_ONCE ((size_t)4 << 20)
 #define MAX_SPAN_NS (1ull << 62)
 
@@ -48,8 +53,11 @@ struct sweep {
 	struct sweep_bucket *bucket;
 	struct candidate *candidate;
 	size_t n_candidates;
-	uint32_t *candidate_of; /* slice -> 1 + candidate that is under way, 0: none */
-	struct event *event;
+	uint64_t *
+		is_candidate; /* set of slices that are under way: small, so it stays in the cache */
+	uint32_t *candidate_of; /* slice -> candidate, for these */
+	struct event *event; /* of all candidates */
+	size_t n_events, cap_events;
 };
 
 /* One thread's part of the first pass. */
@@ -58,6 +66,8 @@ struct sum_state {
 	struct slice *slice;
 	struct level base;
 	struct level *leaked; /* by bucket */
+	uint32_t at[STORE_BLOCK_ROWS]; /* slices in which the rows of a block die */
+	uint64_t at_bytes[STORE_BLOCK_ROWS];
 };
 
 static inline size_t slice_of(const struct sweep *sw, uint64_t since_ns)
@@ -77,43 +87,69 @@ static inline size_t slice_of(const struct sweep *sw, uint64_t since_ns)
 
 /* ---- first pass ---- */
 
-static int sum_sink(void *state, struct scanner *s, struct err *err)
+static void sum_births(struct sum_state *st, struct scanner *s)
 {
-	struct sum_state *st = state;
 	const struct sweep *sw = st->sw;
 	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
 	uint64_t from = sw->span->from_ns, span_ns = sw->span_ns;
 
-	(void)err;
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
-		uint64_t death = row_death(birth[i], life[i]);
-		struct slice *slice;
 
-		if (death < from && birth[i] < from)
-			continue;
 		if (birth[i] < from) {
-			st->base.n_bytes += size[i];
-			st->base.count++;
+			bool is_alive = row_death(birth[i], life[i]) >= from;
+
+			st->base.n_bytes += is_alive ? size[i] : 0;
+			st->base.count += is_alive;
 		} else if (birth[i] - from < span_ns) {
 			size_t at = slice_of(sw, birth[i] - from);
 
-			slice = &st->slice[at];
-			slice->born_bytes += size[i];
-			slice->n_born++;
+			st->slice[at].born_bytes += size[i];
+			st->slice[at].n_born++;
 			if (life[i] == 0) {
 				st->leaked[at / sw->slices_per_bucket].n_bytes += size[i];
 				st->leaked[at / sw->slices_per_bucket].count++;
 			}
 		}
-		if (death >= from && death - from < span_ns) {
-			slice = &st->slice[slice_of(sw, death - from)];
-			slice->died_bytes += size[i];
-			slice->n_died++;
-		}
 	}
+}
+
+/* Some die long after their neighbours in the block, anywhere in a table that no cache holds: first
+ * all places are found and asked for, then they are used. */
+static void sum_deaths(struct sum_state *st, struct scanner *s)
+{
+	const struct sweep *sw = st->sw;
+	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
+	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
+	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
+	uint64_t from = sw->span->from_ns, span_ns = sw->span_ns;
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < s->n_selected; k++) {
+		uint32_t i = s->selected[k];
+		uint64_t death = row_death(birth[i], life[i]);
+		size_t at;
+
+		if (death < from || death - from >= span_ns)
+			continue;
+		at = slice_of(sw, death - from);
+		__builtin_prefetch(&st->slice[at], 1);
+		st->at[n] = (uint32_t)at;
+		st->at_bytes[n++] = size[i];
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		st->slice[st->at[k]].died_bytes += st->at_bytes[k];
+		st->slice[st->at[k]].n_died++;
+	}
+}
+
+static int sum_sink(void *state, struct scanner *s, struct err *err)
+{
+	(void)err;
+	sum_births(state, s);
+	sum_deaths(state, s);
 	return 0;
 }
 
@@ -133,10 +169,25 @@ static void add_sums(struct sweep *sw, const struct sum_state *st)
 	sw->base.count += st->base.count;
 }
 
+static int make_sum_state(struct sweep *sw, void **ret, struct err *err)
+{
+	struct sum_state *st = malloc(sizeof(*st));
+
+	*ret = st;
+	if (!st)
+		return err_set_memory(err, sizeof(*st));
+	st->sw = sw;
+	st->base = (struct level){0};
+	st->slice = calloc(sw->n_slices, sizeof(struct slice));
+	st->leaked = calloc(sw->span->n_buckets, sizeof(struct level));
+	if (!st->slice || !st->leaked)
+		return err_set_memory(err, sw->n_slices * sizeof(struct slice));
+	return 0;
+}
+
 static int sum_up(struct sweep *sw, struct err *err)
 {
-	struct sum_state st[SCAN_MAX_THREADS] = {0};
-	void *states[SCAN_MAX_THREADS];
+	void *states[SCAN_MAX_THREADS] = {0};
 	struct scan scan;
 	int r = 0;
 
@@ -145,21 +196,20 @@ static int sum_up(struct sweep *sw, struct err *err)
 	scan.states = states;
 	scan.n_states = scan_n_threads(sw->q, scan.end_block - scan.first_block,
 				       2 * sw->n_slices * sizeof(struct slice));
-	for (unsigned i = 0; i < scan.n_states; i++) {
-		st[i].sw = sw;
-		st[i].slice = calloc(sw->n_slices, sizeof(struct slice));
-		st[i].leaked = calloc(sw->span->n_buckets, sizeof(struct level));
-		states[i] = &st[i];
-		if (!st[i].slice || !st[i].leaked)
-			r = err_set_memory(err, sw->n_slices * sizeof(struct slice));
-	}
+	for (unsigned i = 0; i < scan.n_states && r >= 0; i++)
+		r = make_sum_state(sw, &states[i], err);
 	if (r >= 0)
 		r = scan_run(&scan, err);
 	for (unsigned i = 0; i < scan.n_states; i++) {
+		struct sum_state *st = states[i];
+
 		if (r >= 0)
-			add_sums(sw, &st[i]);
-		free(st[i].slice);
-		free(st[i].leaked);
+			add_sums(sw, st);
+		if (st) {
+			free(st->slice);
+			free(st->leaked);
+		}
+		free(st);
 	}
 	return r;
 }
@@ -265,9 +315,9 @@ static uint64_t n_events_of(const struct sweep *sw, size_t slice)
 static void choose(struct sweep *sw)
 {
 	struct level level = sw->base;
-	uint64_t n_events = 0;
 	size_t n = 0;
 
+	sw->n_events = 0;
 	for (size_t i = 0; i < sw->n_slices; i++) {
 		uint64_t excess = excess_of(sw, i, level);
 
@@ -285,12 +335,13 @@ static void choose(struct sweep *sw)
 	for (sw->n_candidates = 0; sw->n_candidates < n; sw->n_candidates++) {
 		struct candidate *c = &sw->candidate[sw->n_candidates];
 
-		if (n_events + n_events_of(sw, c->slice) > EVENTS_AT_ONCE)
+		if (sw->n_events + n_events_of(sw, c->slice) > EVENTS_AT_ONCE)
 			break;
-		c->first_event = n_events;
+		c->first_event = sw->n_events;
 		atomic_init(&c->n_events, 0);
-		sw->candidate_of[c->slice] = (uint32_t)sw->n_candidates + 1;
-		n_events += n_events_of(sw, c->slice);
+		set_add(sw->is_candidate, c->slice);
+		sw->candidate_of[c->slice] = (uint32_t)sw->n_candidates;
+		sw->n_events += n_events_of(sw, c->slice);
 	}
 	if (n && sw->n_candidates == 0)
 		sw->n_candidates = SIZE_MAX; /* not even the first one fits */
@@ -299,13 +350,12 @@ static void choose(struct sweep *sw)
 static void put_event(struct sweep *sw, uint64_t since_ns, bool is_release, uint64_t n_bytes)
 {
 	size_t slice = slice_of(sw, since_ns);
-	uint32_t number = sw->candidate_of[slice];
 	struct candidate *c;
 	uint64_t at;
 
-	if (!number)
+	if (!set_has(sw->is_candidate, slice))
 		return;
-	c = &sw->candidate[number - 1];
+	c = &sw->candidate[sw->candidate_of[slice]];
 	at = atomic_fetch_add_explicit(&c->n_events, 1, memory_order_relaxed);
 	if (at < n_events_of(sw, slice))
 		sw->event[c->first_event + at] =
@@ -358,7 +408,10 @@ static int collect(struct sweep *sw, struct err *err)
 	void *states[SCAN_MAX_THREADS];
 	struct plan plan;
 	struct scan scan;
+	int r = vec_reserve(&sw->event, &sw->cap_events, sw->n_events, sizeof(*sw->event), err);
 
+	if (r < 0)
+		return r;
 	narrow(sw, &plan);
 	scan_init(&scan, sw->q, &plan);
 	scan.sink = event_sink;
@@ -376,6 +429,23 @@ static int compare_events(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
+/* Most slices have few events: too few for qsort() to be worth its while. */
+static void sort_events(struct event *e, size_t n)
+{
+	if (n > 64) {
+		qsort(e, n, sizeof(*e), compare_events);
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		struct event x = e[i];
+		size_t k = i;
+
+		for (; k > 0 && e[k - 1].key > x.key; k--)
+			e[k] = e[k - 1];
+		e[k] = x;
+	}
+}
+
 /* The exact maximum of a slice whose events are all there. */
 static void run_slice(struct sweep *sw, struct candidate *c)
 {
@@ -384,10 +454,13 @@ static void run_slice(struct sweep *sw, struct candidate *c)
 	size_t n = (size_t)atomic_load(&c->n_events);
 	struct level level = c->start;
 
+	set_remove(sw->is_candidate, c->slice);
+	if (!excess_of(sw, c->slice, c->start)) /* one before it was higher than it can be */
+		n = 0;
+	set_add(sw->is_done, c->slice);
 	if (n > n_events_of(sw, c->slice))
 		n = n_events_of(sw, c->slice);
-	if (n)
-		qsort(e, n, sizeof(*e), compare_events);
+	sort_events(e, n);
 	for (size_t i = 0; i < n; i++) {
 		bool is_release = e[i].key & 1;
 
@@ -396,8 +469,6 @@ static void run_slice(struct sweep *sw, struct candidate *c)
 		if (i + 1 == n || e[i + 1].key >> 1 != e[i].key >> 1)
 			raise_max(b, level, sw->span->from_ns + (e[i].key >> 1));
 	}
-	set_add(sw->is_done, c->slice);
-	sw->candidate_of[c->slice] = 0;
 }
 
 /* A slice with too many events: as a span of its own. */
@@ -443,9 +514,10 @@ static void cut_slices(struct sweep *sw)
 {
 	const struct sweep_span *span = sw->span;
 	uint64_t n_rows = sw->plan.end_row - sw->plan.first_row, want = n_rows / ROWS_PER_SLICE;
+	uint64_t most = span->n_buckets == 1 ? MAX_SLICES_OF_ONE : MAX_SLICES;
 
-	if (want > MAX_SLICES)
-		want = MAX_SLICES;
+	if (want > most)
+		want = most;
 	want = want / span->n_buckets;
 	if (want < 16)
 		want = 16;
@@ -501,11 +573,11 @@ int sweep_run(struct query *q, const struct sweep_span *span, struct sweep_bucke
 	memset(ret, 0, span->n_buckets * sizeof(*ret));
 	sw.slice = calloc(sw.n_slices, sizeof(*sw.slice));
 	sw.is_done = set_create(sw.n_slices);
+	sw.is_candidate = set_create(sw.n_slices);
 	sw.candidate = malloc(sw.n_slices * sizeof(*sw.candidate));
-	sw.candidate_of = calloc(sw.n_slices, sizeof(*sw.candidate_of));
-	sw.event = malloc(EVENTS_AT_ONCE * sizeof(*sw.event));
-	if (!sw.slice || !sw.is_done || !sw.candidate || !sw.candidate_of || !sw.event) {
-		r = err_set_memory(err, EVENTS_AT_ONCE * sizeof(*sw.event));
+	sw.candidate_of = malloc(sw.n_slices * sizeof(*sw.candidate_of));
+	if (!sw.slice || !sw.is_done || !sw.is_candidate || !sw.candidate || !sw.candidate_of) {
+		r = err_set_memory(err, sw.n_slices * sizeof(*sw.slice));
 		goto out;
 	}
 	r = sum_up(&sw, err);
@@ -516,6 +588,7 @@ int sweep_run(struct query *q, const struct sweep_span *span, struct sweep_bucke
 out:
 	free(sw.slice);
 	free(sw.is_done);
+	free(sw.is_candidate);
 	free(sw.candidate);
 	free(sw.candidate_of);
 	free(sw.event);

@@ -122,7 +122,7 @@ void describe_maps(struct describer *f, struct session *s)
 		.head = head,
 		.head_bytes = sizeof(head),
 		.data = f->scratch,
-		.compress = true,
+		.effort = COMPRESS_WELL,
 	};
 	long n;
 

@@ -63,6 +63,25 @@ static COLD void change_generation(struct lane *lane, uint32_t generation)
 			       (uint64_t[]){generation}, 1);
 }
 
+/* A reader keeps what each id stands for. Ids of a long recording are many, so from time to time all
+ * are given up and those in use are defined again: a percent of a percent more to write. A stack that
+ * is itself of that size must not be defined for every event. */
+#define MAX_IDS (1u << 20)
+#define MAX_IDS_DEEP (1u << 28)
+#define DEEP_FRAMES (1u << 18)
+
+static inline void limit_ids(struct lane *lane, size_t n_frames)
+{
+	uint32_t n_ids = lane->enc.next_stack - lane->min_id;
+
+	if (likely(n_ids < MAX_IDS) || (n_frames > DEEP_FRAMES && n_ids < MAX_IDS_DEEP))
+		return;
+	stack_forget(lane);
+	if (lane_has_room(lane, 1))
+		event_put_rare(&lane->enc, EVENT_FORGET, lane->enc.ticks,
+			       (uint64_t[]){lane->min_id}, 1);
+}
+
 /* CONFIG_AUDIT: what each id stands for, in a table that a normal build has no need of. */
 #define AUDIT_MAX_IDS (1u << 26)
 
@@ -105,25 +124,34 @@ static uint32_t define(struct lane *lane, uint64_t key, uint32_t parent)
 }
 
 /* Two multiplications, of which only the second waits for the parent's id. */
-static inline size_t edge_index(uint64_t key, uint32_t parent)
+static inline size_t edge_set(uint64_t key, uint32_t parent)
 {
 	uint64_t h = (key * 0x9e3779b97f4a7c15ull) ^ (parent * 0xff51afd7ed558ccdull);
 
-	return (size_t)(h >> (64 - LANE_EDGE_BITS));
+	return (size_t)(h >> (65 - LANE_EDGE_BITS)) * 2;
+}
+
+static inline bool edge_is(const struct edge *e, uint64_t key, uint32_t parent, uint32_t min_id)
+{
+	return e->key == key && e->parent == parent && e->id >= min_id;
 }
 
 static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint64_t key)
 {
-	struct edge *edge = &lane->edges[edge_index(key, parent)];
+	struct edge *set = &lane->edges[edge_set(key, parent)];
 	uint32_t id;
 
-	if (likely(edge->key == key && edge->parent == parent && edge->id >= lane->min_id))
-		return edge->id;
+	if (likely(edge_is(&set[0], key, parent, lane->min_id)))
+		return set[0].id;
+	if (edge_is(&set[1], key, parent, lane->min_id))
+		return set[1].id;
 	id = define(lane, key, parent);
 	if (CONFIG_AUDIT)
 		audit_define(lane, id, key, parent);
-	if (id)
-		*edge = (struct edge){.key = key, .parent = parent, .id = id};
+	if (!id)
+		return 0;
+	set[1] = set[0];
+	set[0] = (struct edge){.key = key, .parent = parent, .id = id};
 	return id;
 }
 
@@ -134,6 +162,7 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 	size_t i = path->n_kept;
 	uint32_t id;
 
+	limit_ids(lane, path->n_kept + path->n_fresh);
 	while (i && !path->id[i - 1])
 		i--;
 	id = i ? path->id[i - 1] : 0;
@@ -175,6 +204,7 @@ static uint32_t intern_other(struct lane *lane)
 	size_t i = 0;
 	uint32_t id;
 
+	limit_ids(lane, n);
 	while (i < n && i < lane->n_other && lane->other_key[i] == other_key(f, i, n_marks_outer))
 		i++;
 	id = i ? lane->other_id[i - 1] : 0;

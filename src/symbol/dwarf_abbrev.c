@@ -50,8 +50,9 @@ static int read_abbrev(const struct dwarf_unit *u, struct cursor *c, struct abbr
 		r = vec_reserve(&t->spec, &t->cap_specs, t->n_specs + 1, sizeof(spec), err);
 		if (r < 0)
 			return r;
-		t->spec[t->n_specs++] = spec;
 		n = dwarf_form_bytes(spec.form, u);
+		spec.form_bytes = (int8_t)n;
+		t->spec[t->n_specs++] = spec;
 		ab.fixed_bytes = n < 0 || ab.fixed_bytes < 0 ? -1 : ab.fixed_bytes + n;
 	}
 	if (c->failed) {

@@ -134,16 +134,16 @@ void dwarf_attr_read(const struct dwarf_unit *u, struct cursor *c, const struct 
 		     struct dwarf_attr *ret)
 {
 	struct dwarf_attr a = {.name = spec->name, .form = spec->form};
+	int n = spec->form_bytes;
 	uint64_t form;
-	int n;
 
 	if (a.form == DW_FORM_indirect) {
 		form = cursor_uleb(c);
 		if (form > UINT16_MAX || form == DW_FORM_indirect || form == DW_FORM_implicit_const)
 			c->failed = true;
 		a.form = (uint16_t)form;
+		n = dwarf_form_bytes(a.form, u);
 	}
-	n = dwarf_form_bytes(a.form, u);
 	if (n < 0)
 		read_variable(c, &a);
 	else if (a.form == DW_FORM_implicit_const)
@@ -166,10 +166,8 @@ void dwarf_attrs_skip(const struct dwarf_unit *u, struct cursor *c, const struct
 		return;
 	}
 	for (unsigned i = 0; i < ab->n_specs; i++) {
-		int n = dwarf_form_bytes(spec[i].form, u);
-
-		if (n >= 0)
-			cursor_take(c, (size_t)n);
+		if (spec[i].form_bytes >= 0)
+			cursor_take(c, (size_t)spec[i].form_bytes);
 		else
 			dwarf_attr_read(u, c, &spec[i], &a);
 	}

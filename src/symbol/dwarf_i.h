@@ -38,6 +38,7 @@ enum dwarf_section {
 struct abbrev_spec {
 	uint16_t name;
 	uint16_t form;
+	int8_t form_bytes; /* dwarf_form_bytes() of form */
 	int64_t implicit; /* the value of DW_FORM_implicit_const */
 };
 

@@ -69,14 +69,38 @@ static void take_attr(const struct dwarf_attr *a, struct func_die *die)
 	}
 }
 
-static void read_die(struct walk *w, const struct abbrev *ab, struct func_die *die)
+/* The attributes of take_attr(): reading the others would take most of the time. */
+static bool is_wanted(uint16_t name)
+{
+	static const uint64_t low[2] = {
+		1ull << DW_AT_sibling | 1ull << DW_AT_low_pc | 1ull << DW_AT_high_pc |
+			1ull << DW_AT_abstract_origin | 1ull << DW_AT_declaration,
+		1ull << (DW_AT_ranges - 64) | 1ull << (DW_AT_call_file - 64) |
+			1ull << (DW_AT_call_line - 64) | 1ull << (DW_AT_call_column - 64) |
+			1ull << (DW_AT_linkage_name - 64),
+	};
+
+	return name < 128 ? low[name / 64] >> (name % 64) & 1 : name == DW_AT_MIPS_linkage_name;
+}
+
+/* Reads the attributes, or only where the next DIE beside it is. */
+static void read_die(struct walk *w, const struct abbrev *ab, bool only_sibling,
+		     struct func_die *die)
 {
 	const struct abbrev_spec *spec = &w->u->abbrevs->spec[ab->first_spec];
 	struct dwarf_attr a;
 
 	for (unsigned i = 0; i < ab->n_specs; i++) {
+		bool wanted =
+			only_sibling ? spec[i].name == DW_AT_sibling : is_wanted(spec[i].name);
+
+		if (!wanted && spec[i].form_bytes >= 0) {
+			cursor_take(&w->c, (size_t)spec[i].form_bytes);
+			continue;
+		}
 		dwarf_attr_read(w->u, &w->c, &spec[i], &a);
-		take_attr(&a, die);
+		if (wanted)
+			take_attr(&a, die);
 	}
 }
 
@@ -155,7 +179,7 @@ static int step(struct walk *w, struct err *err)
 		return 0;
 	}
 	if (ab->tag == DW_TAG_subprogram || ab->tag == DW_TAG_inlined_subroutine) {
-		read_die(w, ab, &die);
+		read_die(w, ab, false, &die);
 		if (w->c.failed)
 			return 0;
 		r = add_func(w, at, &die, ab->tag == DW_TAG_inlined_subroutine, &func, err);
@@ -164,7 +188,7 @@ static int step(struct walk *w, struct err *err)
 		if (ab->has_children && die.is_declaration && skip_children(w, &die.sibling))
 			return 0;
 	} else if (ab->has_children && is_without_code(ab->tag)) {
-		read_die(w, ab, &die);
+		read_die(w, ab, true, &die);
 		if (skip_children(w, &die.sibling))
 			return 0;
 	} else {

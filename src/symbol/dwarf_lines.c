@@ -68,7 +68,7 @@ static int add_file(struct dwarf_lines *l, const char *name, uint64_t dir, struc
 
 static const char *read_text(struct program *p)
 {
-	struct abbrev_spec spec = {.form = DW_FORM_string};
+	struct abbrev_spec spec = {.form = DW_FORM_string, .form_bytes = -1};
 	struct dwarf_attr a;
 
 	dwarf_attr_read(&p->unit, &p->c, &spec, &a);
@@ -110,6 +110,7 @@ static int read_entries(struct program *p, struct dwarf_lines *l, bool is_dirs, 
 
 		spec[i] = (struct abbrev_spec){.name = type > UINT16_MAX ? 0 : (uint16_t)type,
 					       .form = form > UINT16_MAX ? 0 : (uint16_t)form};
+		spec[i].form_bytes = (int8_t)dwarf_form_bytes(spec[i].form, &p->unit);
 	}
 	n = cursor_uleb(&p->c);
 	if (n > cursor_left(&p->c)) /* each takes a byte at least */

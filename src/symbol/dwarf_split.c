@@ -117,6 +117,8 @@ static bool read_cu_index(struct view v, struct cu_index *ix)
 	struct cursor c = cursor_make(v.data, v.len);
 	size_t table_bytes;
 
+	if (!v.len)
+		return false;
 	ix->version = cursor_u32(&c); /* version 5 has two bytes and padding */
 	ix->n_columns = cursor_u32(&c);
 	ix->n_units = cursor_u32(&c);

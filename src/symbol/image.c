@@ -74,17 +74,18 @@ int symbol_image_open(const struct symbol_module *module, const struct symbol_op
 	s->options = options;
 	image->path = strdup(module->path);
 	r = image->path ? search_run(s, err) : err_set_memory(err, strlen(module->path));
-	if (r == 0 && s->binary)
-		r = elf_file_minidebug(s->binary, &image->mini, err);
-	if (r < 0) {
-		symbol_image_close(image);
-		return r;
-	}
-	s->module = NULL; /* the caller's memory */
 	if (s->debug && elf_file_has_dwarf(s->debug))
 		image->with_dwarf = s->debug;
 	else if (s->binary && elf_file_has_dwarf(s->binary))
 		image->with_dwarf = s->binary;
+	if (r == 0 && s->binary && !image->with_dwarf)
+		r = elf_file_minidebug(s->binary, &image->mini, err);
+	if (r < 0) {
+		image->with_dwarf = NULL; /* not initialised yet */
+		symbol_image_close(image);
+		return r;
+	}
+	s->module = NULL; /* the caller's memory */
 	if (image->with_dwarf)
 		dwarf_init(&image->dwarf, image->with_dwarf, s->alt, image->path, options);
 	image->has_names = has_symbols(s->binary) || has_symbols(s->debug) || image->mini;

@@ -205,7 +205,7 @@ int perf_map_add_jitdump(struct perf_map *m, const void *bytes, size_t len, stru
 	uint32_t header_bytes;
 	int r = 0;
 
-	if (cursor_u32(&c) != JITDUMP_MAGIC)
+	if (len == 0 || cursor_u32(&c) != JITDUMP_MAGIC)
 		return err_set(err, ERR_FOREIGN,
 			       "this is not a jitdump file of a little-endian "
 			       "machine: it does not begin with \"DTiJ\"");

@@ -14,7 +14,7 @@
 #include "base/text.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
-#define MAX_FOLDER_FILES 10000
+#define MAX_FOLDER_FILES 2000 /* each is opened, for each module: a bigger folder has .build-id */
 
 /* How a candidate must prove itself where there is no build-id. */
 struct proof {

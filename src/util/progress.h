@@ -23,7 +23,7 @@
 enum progress_unit {
 	PROGRESS_BYTES, /* 212 MiB/s */
 	PROGRESS_EVENTS, /* 3.1 M events/s */
-	PROGRESS_ITEMS, /* 3.1 k/s */
+	PROGRESS_ITEMS, /* 3.1 M/s: the label says of what */
 };
 
 struct progress {

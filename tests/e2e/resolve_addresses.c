@@ -21,9 +21,16 @@ static bool is_quiet;
 
 static void print_text(const char *text)
 {
+	const char *at;
+
 	if (!text)
 		text = "?";
-	human_print_text(stdout, text, strlen(text)); /* a damaged file has any bytes in it */
+	for (at = text; *at >= ' ' && *at <= '~';)
+		at++;
+	if (!*at)
+		fputs(text, stdout);
+	else /* a damaged file has any bytes in it */
+		human_print_text(stdout, text, strlen(text));
 	putchar('\t');
 }
 

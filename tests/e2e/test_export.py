@@ -22,14 +22,14 @@ insert into t select x, hex(randomblob(20)) from c;
 select count(*), max(length(b)) from t group by a%10;"""
 
 
-def tool(argv, **how):
+def tool(argv, errors="strict", **how):
     """Runs a foreign tool, which must succeed; its output."""
     env = {**mp.clean_environment(), "PATH": os.environ["PATH"], **how.pop("env", {})}
     done = subprocess.run([str(a) for a in argv], env=env, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=300, check=False, **how)
     if done.returncode != 0:
         raise AssertionError(f"{argv}: exit {done.returncode}\n{done.stderr.decode()}")
-    return done.stdout.decode()
+    return done.stdout.decode(errors=errors)
 
 
 class Recorded:
@@ -44,6 +44,9 @@ class Recorded:
         self.leaked = facts["live_bytes"]
         self.n_leaked = facts["live_count"]
         self.peak = facts["peak_bytes"]
+        # Rows have nanoseconds. Which of two threads was first within one cannot be told from
+        # them, so what is added up from rows may miss the peak by a block or two.
+        self.slack = 0 if facts["threads"] == 1 else 512 * 1024
 
 
 class ExportCase(mp.TestCase):
@@ -137,6 +140,48 @@ class EveryFormat(ExportCase):
         self.assertFalse((self.dir / "kept").exists())
 
 
+class OddNames(ExportCase):
+    """Names that would do harm in a file that holds them unescaped. They are not UTF-8, either."""
+
+    def setUp(self):
+        super().setUp()
+        self.odd = self.recorded("odd_names", "<script>window.harm=1</script>")
+
+    def test_texts_are_utf8(self):
+        for name in FORMATS:
+            if name not in ("heaptrack", "pprof", "replay"):
+                self.export(self.odd, name).read_bytes().decode()
+
+    def test_formats_are_whole(self):
+        for name in ("json", "json-groups", "dhat", "speedscope"):
+            text = self.export(self.odd, name).read_text()
+            json.loads(text)
+            if name != "json-groups":
+                self.assertIn("window.harm", text)
+        with self.export(self.odd, "csv-groups").open() as f:
+            rows = list(csv.DictReader(f))
+        self.assertEqual(3, len(rows))
+        self.assertTrue(all(r["frames"].endswith("_start [odd_names]") for r in rows))
+        self.assertEqual(6000, sum(folded_counts(
+            self.export(self.odd, "collapsed").read_text()).values()))
+        self.assertNotIn("semi;colon", self.export(self.odd, "collapsed").read_text())
+
+    @mp.needs_tool("heaptrack_print")
+    def test_heaptrack(self):
+        text = tool(["heaptrack_print", self.export(self.odd, "heaptrack")], errors="replace")
+        self.assertIn("calls to allocation functions: 3 ", text)
+
+    @mp.needs_tool("ms_print")
+    def test_massif(self):
+        self.assertIn("6,000", tool(["ms_print", self.export(self.odd, "massif")]))
+
+    @mp.needs_tool("go")
+    def test_pprof(self):
+        text = tool(["go", "tool", "pprof", "-top", self.export(self.odd, "pprof")],
+                    env={"HOME": str(self.dir)})
+        self.assertIn("window.harm", text)
+
+
 class Tables(ExportCase):
     def test_rows(self):
         for recorded in self.recorded_programs():
@@ -227,8 +272,9 @@ class Heaptrack(ExportCase):
             path = self.export(recorded, "heaptrack")
             for cost, expected in (("allocations", recorded.rows), ("leaked", recorded.leaked),
                                    ("peak", recorded.peak)):
-                self.assertEqual(expected, sum(self.costs(path, cost).values()),
-                                 f"{cost} of {recorded.facts['executable']}")
+                self.assertAlmostEqual(expected, sum(self.costs(path, cost).values()),
+                                       delta=recorded.slack if cost == "peak" else 0,
+                                       msg=f"{cost} of {recorded.facts['executable']}")
 
     def test_report_compressed(self):
         recorded = self.recorded("known_figures")
@@ -373,7 +419,8 @@ class Schemas(ExportCase):
                 self.assertEqual(total, sum(p[key] for p in data["pps"]), key)
             self.assertEqual(recorded.facts["peak_at_ns"] // 1000, data["tg"])
             for p in data["pps"]:
-                self.assertTrue(p["mb"] >= p["gb"] and p["mb"] >= p["eb"] and p["tb"] >= p["mb"])
+                self.assertGreaterEqual(p["mb"] + recorded.slack, p["gb"])
+                self.assertTrue(p["mb"] >= p["eb"] and p["tb"] >= p["mb"])
                 self.assertTrue(all(f < len(data["ftbl"]) for f in p["fs"]))
 
     def test_dhat_lifetimes_are_those_of_the_rows(self):
@@ -401,8 +448,9 @@ class Replay(ExportCase):
             self.assertEqual(0, seen.code)
             again = mp.info(seen.recording)
             for key in ("allocations", "reallocations", "frees", "bytes_allocated", "live_count",
-                        "live_bytes", "peak_bytes"):
+                        "live_bytes"):
                 self.assertEqual(recorded.facts[key], again[key], key)
+            self.assertAlmostEqual(recorded.peak, again["peak_bytes"], delta=recorded.slack)
 
     def test_the_curve_is_the_same(self):
         for recorded in self.recorded_programs():

@@ -109,7 +109,7 @@ class FlameGraph(Shown):
         self.assertRegex(title, r"^main\n.* of all\).*\n\S*known_figures\.c\n\[known_figures\]$")
 
     def test_every_cost_and_the_still_picture(self):
-        recorded = self.recorded("demo")
+        recorded = self.recorded("known_figures")
         totals = self.groups(recorded)["total"]
         for cost, key in (("bytes", "bytes"), ("leaked", "leaked_bytes"), ("peak", "peak_bytes"),
                           ("allocations", "allocations"), ("temporary", "temporary_allocations")):
@@ -175,6 +175,27 @@ class HtmlReport(Shown):
         self.assertGreater(self.state(page, "zoom"), 0)
         self.assertEqual([], page.complaints())
         self.assertGreater(page.evaluate("document.querySelectorAll('details ol li').length"), 10)
+
+
+class OddNames(Shown):
+    """What a recording holds must not become part of the page."""
+
+    def test_nothing_of_the_recording_is_run(self):
+        recorded = self.recorded("odd_names", "<script>window.harm=1</script>")
+        nasty = recorded.path.with_name("<img src=x onerror='window.harm=1'>&.dat")
+        recorded.path.rename(nasty)
+        recorded.path = nasty
+        for name, suffix in (("flamegraph-svg", ".svg"), ("html", ".html")):
+            path = self.export(recorded, name)
+            plain = path.with_name("page")
+            path.rename(plain)
+            page = self.show(plain, suffix)
+            self.assertIsNone(page.evaluate("window.harm"))
+            self.assertGreater(self.state(page, "frames"), 6)
+            text = page.evaluate("document.documentElement.textContent")
+            self.assertIn("<img src=x", text)
+            page.key("/", 191)
+            self.assertEqual([], page.complaints())
 
 
 @mp.unittest.skipUnless(DHAT_VIEWER.exists(), "valgrind's dh_view.html is not installed")

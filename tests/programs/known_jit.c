@@ -1,12 +1,15 @@
-/* Makes a function at run time that allocates 4000 bytes, tells of it as JIT compilers do
- * (/tmp/perf-PID.map), and calls it. */
+/* usage: known_jit [quiet]
+ * Makes a function at run time that allocates 4000 bytes, at a fixed address; tells of it as JIT
+ * compilers do (/tmp/perf-PID.map) unless it shall be quiet, and calls it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-int main(void)
+#define PLACE ((void *)0x500000000000)
+
+int main(int argc, char **argv)
 {
 #ifdef __x86_64__
 	static const unsigned char code[] = {
@@ -19,26 +22,31 @@ int main(void)
 	};
 	void *(*volatile allocate)(size_t) = malloc;
 	void *(*volatile made)(void);
-	unsigned char *place = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *place = mmap(PLACE, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	char path[64];
 	FILE *map;
 
-	if (place == MAP_FAILED)
+	if (place != PLACE)
 		return 77;
 	memcpy(place, code, sizeof(code));
 	memcpy(place + 6, (void *)&allocate, 8);
 	*(void **)&made = place;
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-	map = fopen(path, "w");
-	if (!map)
-		return 77;
-	fprintf(map, "%lx %zx LazyCompile:~madeAtRunTime script.js:7\n", (unsigned long)place,
-		sizeof(code));
-	fclose(map);
+	(void)argv;
+	if (argc < 2) {
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+		map = fopen(path, "w");
+		if (!map)
+			return 77;
+		fprintf(map, "%lx %zx LazyCompile:~madeAtRunTime script.js:7\n",
+			(unsigned long)place, sizeof(code));
+		fclose(map);
+	}
 	free(made());
 	return 0;
 #else
+	(void)argc;
+	(void)argv;
 	return 77;
 #endif
 }

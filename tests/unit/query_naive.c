@@ -198,11 +198,12 @@ static bool naive_ids_fit(const struct naive *f, const char *name, uint32_t id)
 
 	if (!c)
 		return true;
-	do {
+	while (at) {
 		if ((uint32_t)atoi(at) == id)
 			return true;
 		at = strchr(at, ',');
-	} while (at++);
+		at = at ? at + 1 : NULL;
+	}
 	return false;
 }
 

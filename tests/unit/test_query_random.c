@@ -260,8 +260,10 @@ static void check_groups(struct query *q, enum query_group_by by)
 	CHECK_EQ(g.n, n);
 	for (size_t i = 0; i < n && by > QUERY_BY_CODE; i++)
 		g.group[i].key = text_key(query_group_name(q, by, g.group[i].key));
-	qsort(g.group, n, sizeof(*group), compare_groups);
-	CHECK_MEM_EQ(g.group, group, n * sizeof(*group));
+	if (n) {
+		qsort(g.group, n, sizeof(*group), compare_groups);
+		CHECK_MEM_EQ(g.group, group, n * sizeof(*group));
+	}
 	for (size_t i = 0; i < world.n_rows; i++) {
 		if (chosen[i])
 			add_row(&total, &world.row[i], peak.at_ns);

@@ -144,3 +144,27 @@ TEST(a_stack_of_ten_thousand_frames_is_kept_whole)
 	CHECK_EQ(stacks_deepest_used(s), 10000);
 	stacks_destroy(s);
 }
+
+TEST(what_is_forgotten_is_gone_and_the_rest_stays)
+{
+	struct stacks *s = create();
+	uint32_t node[8];
+
+	for (uint32_t id = 1; id < 5; id++)
+		node[id] = define(s, 0, id, 0x1000 + id, 0);
+	for (uint32_t id = 6; id < 8; id++) /* a gap: another run */
+		node[id] = define(s, 0, id, 0x1000 + id, 0);
+	define(s, 1, 1, 0x1001, 0);
+	stacks_forget(s, 0, 4);
+	CHECK_EQ(stacks_find(s, 0, 3), STACKS_LOST);
+	CHECK_EQ(stacks_find(s, 0, 4), node[4]);
+	CHECK_EQ(stacks_find(s, 0, 7), node[7]);
+	CHECK_EQ(stacks_find(s, 1, 1), node[1]); /* of another lane */
+	stacks_forget(s, 0, 8);
+	CHECK_EQ(stacks_find(s, 0, 7), STACKS_LOST);
+	CHECK_EQ(define(s, 0, 8, 0x1002, 0), node[2]); /* the stack itself is known */
+	stacks_forget(s, 0, UINT64_MAX); /* nonsense does no harm */
+	CHECK_EQ(define(s, 0, 9, 0x1003, 0), node[3]);
+	stacks_forget(s, 2, 5); /* a lane without any */
+	stacks_destroy(s);
+}
