@@ -274,9 +274,8 @@ void info_text_print(const char *path, const struct recording *r, const struct o
 		human_print_text(stdout, o->note[i], strlen(o->note[i]));
 		putchar('\n');
 	}
-	fputs("\nNext: 'memory-profiler-cli report FILE' tells where the memory went, "
 	print_recorder(r);
-	fputs("\nNext: 'memory-profiler-cli info --json FILE' gives all numbers, "
+	fputs("\nNext: 'memory-profiler-cli report FILE' tells where the memory went, "
 	      "'memory-profiler-cli dump FILE' the events.\n",
 	      stdout);
 }

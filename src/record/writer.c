@@ -196,7 +196,7 @@ static void reap(struct writer *w, struct thread *t, uint32_t tid)
 		COUNT_RESET(t->lane[i]->lost_events);
 	}
 	if (t->session && t->session == w->session)
-		describe_thread(&w->describer, w->session, t, clock_ticks());
+		describe_thread(&w->describer, w->session, t, tid, clock_ticks());
 	t->session = NULL;
 	t->epoch = 0;
 	atomic_store(&t->owner_tid, 0);
@@ -219,16 +219,28 @@ static void look_at_threads(struct writer *w)
 		}
 		if (t->n_announced < 3) { /* names are often set a little after the start */
 			t->n_announced++;
-			describe_thread(&w->describer, w->session, t, 0);
+			describe_thread(&w->describer, w->session, t, tid, 0);
 		}
 	}
 }
 
-/* Threads wait and nothing is on its way back: more blocks, as long as that stays bounded. */
+/* Blocks that may exist. Threads, not threads ever: slots are used again. */
+static uint32_t max_blocks(const struct writer *w)
+{
+	uint32_t n = SPARE_BLOCKS;
+
+	for (struct thread *t = atomic_load(&w->rec->threads); t; t = t->next)
+		n += 2;
+	return n;
+}
+
+/* Threads wait and nothing is on its way back: more blocks, as long as that stays bounded. Not more
+ * than needed: where threads outrun the writer they fill any number of blocks, and then wait all
+ * the same (measured with 8 threads on 2 CPUs: 128 blocks instead of 16 make a tenth of the waits
+ * and do not save time). */
 static void help_waiting(struct writer *w)
 {
 	struct session *s = w->session;
-	uint32_t limit = SPARE_BLOCKS + 2 * atomic_load(&w->rec->n_threads);
 	struct area *area;
 	uint32_t slot;
 
@@ -239,7 +251,7 @@ static void help_waiting(struct writer *w)
 		return;
 	}
 	look_at_threads(w); /* threads that are gone may hold blocks */
-	if (drain(w) == 0 && atomic_load(&s->n_areas) * RECORD_AREA_BLOCKS < limit)
+	if (drain(w) == 0 && (atomic_load(&s->n_areas) + 1) * RECORD_AREA_BLOCKS <= max_blocks(w))
 		session_add_area(s, &w->buffers, RECORD_AREA_BLOCKS);
 	atomic_fetch_add(&w->rec->free_word, 1);
 	sys_futex_wake_all(&w->rec->free_word);
