@@ -47,7 +47,7 @@ deps-test:
 deps-bench:
 	$(INSTALL_DEPS) build test bench
 
-demo: all ## record a small bundled program and show what was recorded
+demo: all ## record a small bundled program, report on it and serve it until Ctrl-C
 	@tools/demo.sh $(RELEASE)
 
 test: deps-test ## everything: lint, all tests, ASan+UBSan and TSan runs (under 15 minutes)

@@ -28,6 +28,7 @@ JOINED = {
     "tests/unit/test_recorder.c": "harness base arch format unwind record util ingest",
     "tests/truth/pairs_check.c": "base format util ingest",
     "tests/truth/make_store.c": "base format util store ingest",
+    "tests/truth/store_check.c": "base format util store ingest",
 }
 PUBLIC = "memory_profiler.h"  # the only header in include/
 ONE_USER = ("lz4", "pcre2")  # third-party headers that one file of src/ wraps for all others

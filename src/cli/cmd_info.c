@@ -112,6 +112,8 @@ static void json_file(struct json *j, const struct recording *r, const struct ov
 	json_text(j, "version", r->facts.process.recorder.bytes);
 	json_u64(j, "writer_cpu_ns", f[STATUS_WRITER_CPU_NS]);
 	json_u64(j, "recorder_bytes", f[STATUS_RECORDER_BYTES]);
+	json_u64(j, "n_blocks", f[STATUS_N_BLOCKS]);
+	json_u64(j, "bytes_embedded", f[STATUS_BYTES_EMBEDDED]);
 	json_u64(j, "n_waits", f[STATUS_N_WAITS]);
 	json_u64(j, "n_walks", f[STATUS_N_WALKS]);
 	json_u64(j, "n_slow_walks", f[STATUS_N_SLOW_WALKS]);

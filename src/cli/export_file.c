@@ -10,11 +10,13 @@
 #include "base/units.h"
 #include "export/gzip_out.h"
 #include "util/atomic_file.h"
+#include "util/progress.h"
 
 struct export_file {
 	struct atomic_file *atomic; /* NULL: stdout, or what is no regular file */
 	FILE *plain; /* into atomic, or the one */
 	FILE *gzip; /* into plain, or NULL */
+	struct progress progress; /* of what goes into atomic */
 	struct err err; /* of the first write that failed */
 };
 
@@ -49,6 +51,7 @@ static ssize_t cookie_write(void *cookie, const char *bytes, size_t len)
 {
 	struct export_file *file = cookie;
 
+	progress_add(&file->progress, len);
 	if (atomic_file_append(file->atomic, bytes, len, &file->err) < 0) {
 		errno = EIO;
 		return 0; /* an error, for fopencookie() */
@@ -59,6 +62,7 @@ static ssize_t cookie_write(void *cookie, const char *bytes, size_t len)
 static int open_plain(struct export_file *file, const char *path, struct err *err)
 {
 	const cookie_io_functions_t io = {.write = cookie_write};
+	char label[PROGRESS_LABEL_BYTES];
 	struct stat st;
 	int r;
 
@@ -78,6 +82,8 @@ static int open_plain(struct export_file *file, const char *path, struct err *er
 		return err_set_memory(err, sizeof(FILE));
 	}
 	setvbuf(file->plain, NULL, _IOFBF, 256 * KIB);
+	snprintf(label, sizeof(label), "writing %s", path);
+	progress_start(&file->progress, label, 0, PROGRESS_BYTES); /* how much is not known */
 	return 0;
 }
 
@@ -110,6 +116,8 @@ FILE *export_file_stream(struct export_file *file)
 int export_file_close(struct export_file *file, int result, struct err *err)
 {
 	struct err closing = {0};
+
+	progress_end(&file->progress);
 
 	if (file->gzip) {
 		int r = gzip_out_close(file->gzip, file->plain, &closing);

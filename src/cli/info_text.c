@@ -215,12 +215,47 @@ static void print_recording(const struct recording *r, const struct overview *o)
 	print_label("Modules");
 	printf("%" PRIu64 ", %" PRIu64 " files embedded\n", o->n_modules, o->n_embedded);
 	print_dropped(&r->facts.dropped);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+/* What the recorder tells of itself. */
+static void print_recorder(const struct recording *r)
+{
+	const uint64_t *f = r->status.field;
+	uint64_t n_known = f[STATUS_N_KNOWN_STACKS];
+	uint64_t n_changed =
+		f[STATUS_N_PATH_WALKS] > n_known ? f[STATUS_N_PATH_WALKS] - n_known : 0;
+	uint64_t n_stacks = f[STATUS_N_PATH_WALKS] + f[STATUS_N_WALKS];
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
+
 	if (!r->has_status)
 		return;
-	print_label("Recorder");
-	printf("%s of processor time in the writer, ",
-	       human_duration(r->status.field[STATUS_WRITER_CPU_NS], a));
-	printf("%s of memory\n", human_size(r->status.field[STATUS_RECORDER_BYTES], a));
+	puts("\n  Recorder");
+	print_label("  Writer");
+	printf("%s of processor time\n", human_duration(f[STATUS_WRITER_CPU_NS], a));
+	print_label("  Memory");
+	print_size(f[STATUS_RECORDER_BYTES]);
+	puts(" mapped, used as far as needed");
+	print_label("  Blocks");
+	printf("%s written, waited for %s times\n", human_count(f[STATUS_N_BLOCKS], a),
+	       human_count(f[STATUS_N_WAITS], b));
+	print_label("  Stacks taken");
+	printf("%s: %.1f %% known, %.1f %% changed", human_count(n_stacks, a),
+	       percent(n_known, n_stacks), percent(n_changed, n_stacks));
+	printf(" (%s frames), %.1f %% in full\n", human_count(f[STATUS_N_FRESH_FRAMES], a),
+	       percent(f[STATUS_N_WALKS], n_stacks));
+	print_label("  Rules read");
+	printf("%s from unwind tables, %s stacks needed all registers\n",
+	       human_count(f[STATUS_N_RULE_MISSES], a), human_count(f[STATUS_N_SLOW_WALKS], b));
+	if (f[STATUS_N_AUDITED]) {
+		print_label("  Audited");
+		printf("%s stacks, %s differ\n", human_count(f[STATUS_N_AUDITED], a),
+		       human_count(f[STATUS_N_DIFFERING], b));
+	}
 }
 
 void info_text_print(const char *path, const struct recording *r, const struct overview *o)
@@ -239,6 +274,7 @@ void info_text_print(const char *path, const struct recording *r, const struct o
 		human_print_text(stdout, o->note[i], strlen(o->note[i]));
 		putchar('\n');
 	}
+	print_recorder(r);
 	fputs("\nNext: 'memory-profiler-cli report FILE' tells where the memory went, "
 	      "'memory-profiler-cli dump FILE' the events.\n",
 	      stdout);

@@ -272,6 +272,16 @@ static const char *word_of(enum frame_class class, bool is_cut)
 	return is_cut ? "more" : class == FRAME_CLASS_ALLOCATOR ? "allocator" : "runtime";
 }
 
+/* A place without its outer folders, as many as it takes to fit into n columns. */
+static const char *fit_place(const char *place, size_t n)
+{
+	const char *slash;
+
+	while (columns(place) > n && (slash = strchr(place, '/')) && slash[1])
+		place = slash + 1;
+	return place;
+}
+
 /* Name and place of a line, padded and cut for the width. */
 static void print_columns(const struct report *r, const struct line *l, const char *name,
 			  const char *place, const struct paint *paint)
@@ -284,7 +294,11 @@ static void print_columns(const struct report *r, const struct line *l, const ch
 	size_t n_pad = n_name < NAME_COLUMNS ? NAME_COLUMNS - n_name : 0;
 
 	if (room > 0) {
-		size_t for_name = room > n_place + 2 + 20 ? room - n_place - 2 : 20;
+		size_t for_name;
+
+		place = fit_place(place, room > n_name + 2 ? room - n_name - 2 : 0);
+		n_place = columns(place);
+		for_name = room > n_place + 2 + 20 ? room - n_place - 2 : 20;
 
 		if (n_name > for_name)
 			n_name = for_name;

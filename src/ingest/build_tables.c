@@ -248,7 +248,9 @@ static void put_threads(struct tables *t)
 
 		if (!from)
 			continue;
-		to->tid = from->tid;
+		/* The blocks know better: a thread that has ended has no id to be found any more. */
+		if (!to->tid)
+			to->tid = from->tid;
 		to->start_ns = ns_of(t, from->start_ticks);
 		to->end_ns = from->end_ticks ? ns_of(t, from->end_ticks) : UINT64_MAX;
 		to->name = put_text(t, &from->name);

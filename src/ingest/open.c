@@ -5,9 +5,12 @@
  */
 #include "ingest/open.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -136,15 +139,16 @@ static int build_kept(struct opening *op, struct opened *ret, struct err *err)
 static int build_temporary(struct opening *op, struct opened *ret, struct err *err)
 {
 	const char *folder = temp_folder();
+	uint64_t secret[2];
 	char path[4096];
-	int fd, n;
+	int n;
 
-	snprintf(path, sizeof(path), "%s/memory-profiler-XXXXXX", folder);
-	fd = mkstemp(path); /* takes the name; the store is put in its place */
-	if (fd < 0)
-		return err_set(err, ERR_IO, "cannot write to %s: set TMPDIR to a folder with room",
-			       folder);
-	close(fd);
+	/* A name that nobody guesses, for the moment between the end of the work and unlink():
+	 * before it the file has none, so that nothing is left when we are killed. */
+	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+		return err_set_errno(err, errno, "no random numbers");
+	snprintf(path, sizeof(path), "%s/memory-profiler-%016" PRIx64 "%016" PRIx64, folder,
+		 secret[0], secret[1]);
 	n = build_at(op, path, folder, err);
 	if (n == 0)
 		n = store_open(path, &ret->store, err);

@@ -168,7 +168,7 @@ int recording_writer_put(struct recording_writer *w, const struct recording_chun
 	if (c->head_bytes)
 		memcpy(w->payload, c->head, c->head_bytes);
 	if (w->is_compressed && !c->is_plain && c->data_bytes)
-		stored = compress_block(w->lz4_state, c->data, c->data_bytes,
+		stored = compress_block(w->lz4_state, COMPRESS_WELL, c->data, c->data_bytes,
 					w->payload + c->head_bytes, capacity - c->head_bytes);
 	if (stored && stored < c->data_bytes) {
 		h.flags |= CHUNK_FLAG_LZ4;

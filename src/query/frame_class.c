@@ -33,6 +33,13 @@ static const struct {
 	{"__libc_calloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"__libc_realloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"__libc_free", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"strdup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"strndup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"wcsdup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"__strdup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"__strndup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"__GI___strdup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"__GI___strndup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"_start", MATCH_EXACT, FRAME_CLASS_RUNTIME},
 	{"__libc_start_main", MATCH_PREFIX, FRAME_CLASS_RUNTIME},
 	{"__libc_start_call_main", MATCH_EXACT, FRAME_CLASS_RUNTIME},
@@ -78,6 +85,8 @@ static const struct {
 	{"xcalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"xrealloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"xzalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"xstrdup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"xstrndup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"zmalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"zcalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"zrealloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
@@ -88,6 +97,9 @@ static const struct {
 	{"g_try_malloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
 	{"g_try_realloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
 	{"g_slice_alloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"g_strdup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"g_strndup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"g_memdup", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
 	{"PyMem_", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
 	{"_PyMem_", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
 	{"PyObject_Malloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
@@ -129,7 +141,7 @@ static const struct {
 static const struct {
 	const char *text;
 	enum frame_class class;
-	bool only_nameless; /* other frames of it are worth seeing: strdup, fopen, qsort ... */
+	bool only_nameless; /* other frames of it are worth seeing: fopen, getline, qsort ... */
 } by_image[] = {
 	{"libmemory_profiler.so", FRAME_CLASS_ALLOCATOR, false},
 	{"ld-linux", FRAME_CLASS_RUNTIME, false},

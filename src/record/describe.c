@@ -122,7 +122,7 @@ void describe_maps(struct describer *f, struct session *s)
 		.head = head,
 		.head_bytes = sizeof(head),
 		.data = f->scratch,
-		.compress = true,
+		.effort = COMPRESS_WELL,
 	};
 	long n;
 
@@ -184,13 +184,13 @@ uint32_t describe_modules(struct describer *f, struct session *s)
 	return n_new;
 }
 
-void describe_thread(struct describer *f, struct session *s, struct thread *t, uint64_t ended_ticks)
+void describe_thread(struct describer *f, struct session *s, const struct thread *t, uint32_t tid,
+		     uint64_t ended_ticks)
 {
 	uint8_t fields[128];
 	struct field_writer w = field_writer_make(fields, sizeof(fields));
 	char path[64], name[32];
 	struct text text = text_make(path, sizeof(path));
-	uint32_t tid = atomic_load(&t->owner_tid);
 	long n;
 
 	field_put_u64(&w, THREAD_NUMBER, t->number);

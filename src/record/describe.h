@@ -22,7 +22,7 @@ void describe_end(struct describer *f, struct session *s);
 uint32_t describe_modules(struct describer *f, struct session *s);
 
 /* THREAD chunk: name, and the end when ended_ticks is not 0. */
-void describe_thread(struct describer *f, struct session *s, struct thread *t,
+void describe_thread(struct describer *f, struct session *s, const struct thread *t, uint32_t tid,
 		     uint64_t ended_ticks);
 
 #endif

@@ -77,7 +77,7 @@ static void put_piece(struct embed *e, struct describer *f)
 		.head = head,
 		.head_bytes = sizeof(head),
 		.data = f->scratch,
-		.compress = true,
+		.effort = COMPRESS_WELL,
 	};
 	uint64_t before = e->session->end_offset;
 	long n = sys_pread(e->fd, f->scratch, PIECE_BYTES, e->offset);

@@ -71,6 +71,20 @@ uint64_t pool_take_full(struct area *area)
 	return atomic_exchange_explicit(&area->full_bits, 0, memory_order_acquire);
 }
 
+unsigned pool_count_full(const struct session *session)
+{
+	uint32_t n_areas = atomic_load_explicit(&session->n_areas, memory_order_acquire);
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < n_areas; i++) {
+		uint64_t bits =
+			atomic_load_explicit(&session->area[i].full_bits, memory_order_relaxed);
+
+		n += (unsigned)__builtin_popcountll(bits);
+	}
+	return n;
+}
+
 void pool_give_free(struct recorder *rec, struct area *area, uint32_t slot)
 {
 	atomic_store_explicit(&area->blocks[slot].state, BLOCK_FREE, memory_order_release);

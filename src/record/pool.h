@@ -21,6 +21,9 @@ void pool_give_full(struct recorder *rec, struct area *area, uint32_t slot);
 /* Writer: the full blocks of an area, as bits; they are the writer's until pool_give_free(). */
 uint64_t pool_take_full(struct area *area);
 
+/* Full blocks of all areas, about. */
+unsigned pool_count_full(const struct session *session);
+
 /* Writer: the block's contents are safe elsewhere; anyone may have it. */
 void pool_give_free(struct recorder *rec, struct area *area, uint32_t slot);
 

@@ -238,7 +238,7 @@ static long write_all(struct session *s, const uint8_t *data, size_t len, uint64
 	return 0;
 }
 
-long session_append(struct session *s, struct session_buffers *b, const struct session_chunk *c)
+long session_append(struct session *s, struct session_buffers *b, struct session_chunk *c)
 {
 	struct chunk_header h = {
 		.type = (uint16_t)c->type,
@@ -254,8 +254,8 @@ long session_append(struct session *s, struct session_buffers *b, const struct s
 	ASSERT(c->data_bytes <= SESSION_MAX_DATA);
 	if (c->head_bytes)
 		memcpy(payload, c->head, c->head_bytes);
-	if (c->compress)
-		stored = compress_block(b->lz4_state, c->data, c->data_bytes,
+	if (c->effort)
+		stored = compress_block(b->lz4_state, c->effort, c->data, c->data_bytes,
 					payload + c->head_bytes, room);
 	if (stored && stored < c->data_bytes) {
 		h.flags |= CHUNK_FLAG_LZ4;
@@ -264,6 +264,7 @@ long session_append(struct session *s, struct session_buffers *b, const struct s
 		if (stored)
 			memcpy(payload + c->head_bytes, c->data, stored);
 	}
+	c->stored_bytes = stored;
 	h.stored_bytes = (uint32_t)(c->head_bytes + stored);
 	h.payload_checksum = checksum_bytes(payload, h.stored_bytes);
 	chunk_encode(&h, b->chunk);

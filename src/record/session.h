@@ -5,6 +5,7 @@
 #ifndef RECORD_SESSION_H
 #define RECORD_SESSION_H
 
+#include "format/compress.h"
 #include "record/record.h"
 
 /* A chunk to append. */
@@ -13,9 +14,10 @@ struct session_chunk {
 	unsigned flags;
 	const void *head; /* stored as it is, before data */
 	size_t head_bytes;
-	const void *data; /* compressed when that makes it smaller and compress is set */
+	const void *data; /* compressed when that makes it smaller */
 	size_t data_bytes;
-	bool compress;
+	enum compress_effort effort;
+	size_t stored_bytes; /* set by session_append(): what became of data_bytes */
 };
 
 /* Scratch memory of the writer. */
@@ -32,7 +34,7 @@ struct session_buffers {
 struct session *session_create(struct recorder *rec, uint32_t number, struct session_buffers *b);
 
 /* Appends a chunk. 0 or -errno; a failure is counted in the status and reported once per errno. */
-long session_append(struct session *s, struct session_buffers *b, const struct session_chunk *c);
+long session_append(struct session *s, struct session_buffers *b, struct session_chunk *c);
 
 /* Appends an AREA and makes its blocks available. False: no room in the file or the table. */
 bool session_add_area(struct session *s, struct session_buffers *b, uint32_t n_blocks);

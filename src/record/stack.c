@@ -124,25 +124,34 @@ static uint32_t define(struct lane *lane, uint64_t key, uint32_t parent)
 }
 
 /* Two multiplications, of which only the second waits for the parent's id. */
-static inline size_t edge_index(uint64_t key, uint32_t parent)
+static inline size_t edge_set(uint64_t key, uint32_t parent)
 {
 	uint64_t h = (key * 0x9e3779b97f4a7c15ull) ^ (parent * 0xff51afd7ed558ccdull);
 
-	return (size_t)(h >> (64 - LANE_EDGE_BITS));
+	return (size_t)(h >> (65 - LANE_EDGE_BITS)) * 2;
+}
+
+static inline bool edge_is(const struct edge *e, uint64_t key, uint32_t parent, uint32_t min_id)
+{
+	return e->key == key && e->parent == parent && e->id >= min_id;
 }
 
 static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint64_t key)
 {
-	struct edge *edge = &lane->edges[edge_index(key, parent)];
+	struct edge *set = &lane->edges[edge_set(key, parent)];
 	uint32_t id;
 
-	if (likely(edge->key == key && edge->parent == parent && edge->id >= lane->min_id))
-		return edge->id;
+	if (likely(edge_is(&set[0], key, parent, lane->min_id)))
+		return set[0].id;
+	if (edge_is(&set[1], key, parent, lane->min_id))
+		return set[1].id;
 	id = define(lane, key, parent);
 	if (CONFIG_AUDIT)
 		audit_define(lane, id, key, parent);
-	if (id)
-		*edge = (struct edge){.key = key, .parent = parent, .id = id};
+	if (!id)
+		return 0;
+	set[1] = set[0];
+	set[0] = (struct edge){.key = key, .parent = parent, .id = id};
 	return id;
 }
 

@@ -16,11 +16,11 @@
 #include "record/record.h"
 #include "unwind/unwind.h"
 
-#define LANE_EDGE_BITS 13
+#define LANE_EDGE_BITS 14
 #define LANE_N_EDGES (1u << LANE_EDGE_BITS)
 
-/* Stack id of "key called from parent". Direct-mapped and lossy: an entry that was pushed out
- * only means that the stack is defined once more. */
+/* Stack id of "key called from parent". In sets of two, the newer one first, and lossy: an entry
+ * that was pushed out only means that the stack is defined once more. */
 struct edge {
 	uint64_t key;
 	uint32_t parent;

@@ -36,6 +36,8 @@ int v1_notes(struct request *rq, struct err *err);
 int v1_filters(struct request *rq, struct err *err);
 int v1_timeline(struct request *rq, struct err *err);
 int v1_peak(struct request *rq, struct err *err);
+int v1_allocations(struct request *rq, struct err *err);
+int v1_thread_matrix(struct request *rq, struct err *err);
 int v1_groups(struct request *rq, struct err *err);
 int v1_tree(struct request *rq, struct err *err);
 int v1_functions(struct request *rq, struct err *err);

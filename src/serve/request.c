@@ -19,6 +19,8 @@ void request_init(struct request *rq, const struct route *route, struct url *url
 
 void request_fini(struct request *rq)
 {
+	for (size_t i = 0; i < REQUEST_N_BACKTRACES; i++)
+		free(rq->backtrace[i].text);
 	query_destroy(rq->query);
 	filter_fini(&rq->filter);
 	url_fini(&rq->url);

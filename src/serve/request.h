@@ -22,6 +22,15 @@ struct refusal {
 	char valid[512];
 };
 
+/* A backtrace as JSON, kept for the next time: see wire_backtrace(). */
+#define REQUEST_N_BACKTRACES 64u
+#define REQUEST_BACKTRACE_BYTES 16384u /* at most; longer ones are not kept */
+struct request_text {
+	char *text; /* NULL: none */
+	size_t len;
+	uint32_t stack;
+};
+
 struct request {
 	const struct route *route;
 	struct url url;
@@ -38,6 +47,7 @@ struct request {
 	FILE *out;
 	struct json json;
 	struct refusal refusal;
+	struct request_text backtrace[REQUEST_N_BACKTRACES]; /* stack % their number */
 };
 
 /* Both ends of a request's life. The url is moved in. */

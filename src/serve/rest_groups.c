@@ -90,7 +90,10 @@ static void put_data(struct request *rq, const char *name, const struct query_gr
 	json_u64(j, "leaked_count", g->n_leaked);
 	json_u64(j, "allocated_count", g->n_allocs);
 	json_u64(j, "leaked_size", g->leaked_bytes);
-	json_u64(j, "peak_size", g->peak_bytes);
+	if (whole)
+		json_u64(j, "peak_size", g->peak_bytes);
+	else
+		json_null(j, "peak_size"); /* of any filter: /api/v1/{id}/groups */
 	json_u64(j, "temporary_count", g->n_temporary);
 	json_null(j, "graph_preview_url");
 	json_null(j, "graph_url");
@@ -168,8 +171,10 @@ int rest_groups(struct request *rq, struct err *err)
 		r = request_choice(rq, "sort_by", REST_GROUPS_SORT, 0, &by, err);
 	if (r == 0)
 		r = request_query(rq, err);
-	if (r == 0)
+	if (r == 0) {
+		query_want(rq->query, QUERY_WANT_SPAN);
 		r = query_groups(rq->query, QUERY_BY_STACK, &g, err);
+	}
 	if (r == 0)
 		r = put_groups(rq, &g, &page, by, err);
 	query_groups_fini(&g);

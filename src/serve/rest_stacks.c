@@ -29,8 +29,10 @@ int rest_backtraces(struct request *rq, struct err *err)
 	struct json *j = &rq->json;
 	int r = request_query(rq, err);
 
-	if (r == 0)
+	if (r == 0) {
+		query_want(rq->query, 0);
 		r = query_groups(rq->query, QUERY_BY_STACK, &g, err);
+	}
 	if (r < 0)
 		return r;
 	json_object(j, NULL);

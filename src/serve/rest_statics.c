@@ -74,8 +74,10 @@ static int collect(struct request *rq, bool wants_constants, struct statics *s, 
 	struct query_groups g = {0};
 	int r = request_query(rq, err);
 
-	if (r == 0)
+	if (r == 0) {
+		query_want(rq->query, 0);
 		r = query_groups(rq->query, QUERY_BY_STACK, &g, err);
+	}
 	for (size_t i = 0; r == 0 && i < g.n && !request_is_over(rq); i++) {
 		struct search search = {.wants_constants = wants_constants};
 

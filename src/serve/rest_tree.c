@@ -51,8 +51,10 @@ int rest_tree(struct request *rq, struct err *err)
 	struct query_tree t = {0};
 	int r = request_query(rq, err);
 
-	if (r == 0)
+	if (r == 0) {
+		query_want(rq->query, QUERY_WANT_SPAN);
 		r = query_tree(rq->query, QUERY_TOP_DOWN, &t, err);
+	}
 	if (r == 0 && t.n)
 		put_tree(rq, &t);
 	query_tree_fini(&t);

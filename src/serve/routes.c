@@ -48,6 +48,12 @@ static const struct filter_parameter v1_grouping[] = {
 	{"order", "choice", "asc|dsc|desc", "default dsc"},
 	{"graph", "count", NULL, "by stack: points of a graph of each row; default 0, at most 500"},
 };
+static const struct filter_parameter v1_rows[] = {
+	{"sort_by", "choice", REST_ALLOCATIONS_SORT, "default timestamp"},
+	{"skip", "count", NULL, "leave out the first ones"},
+	{"count", "count", NULL, "at most this many; default 200, at most 100000"},
+	{"order", "choice", "asc|dsc|desc", "default asc"},
+};
 static const struct filter_parameter v1_functions_parameters[] = {
 	{"sort_by", "choice", V1_FUNCTIONS_SORT, "default bytes"},
 	{"skip", "count", NULL, "leave out the first ones"},
@@ -124,6 +130,10 @@ static const struct route table[] = {
 	 "the recordings and their state", NULL, 0},
 	{"/api/v1/{id}/summary", v1_summary, ROUTE_FILTER, JSON, "Summary",
 	 "the process and all totals; with a filter also those of what matches", NULL, 0},
+	{"/api/v1/{id}/allocations", v1_allocations, ROUTE_FILTER, JSON, "AllocationRows",
+	 "a page of allocations; stacks by number, each told once", PARAMETERS(v1_rows)},
+	{"/api/v1/{id}/thread_matrix", v1_thread_matrix, ROUTE_FILTER, JSON, "ThreadMatrix",
+	 "which thread released whose blocks; threads by index", NULL, 0},
 	{"/api/v1/{id}/groups", v1_groups, ROUTE_FILTER, JSON, "GroupRows",
 	 "matches added up by stack, thread, size, function ...", PARAMETERS(v1_grouping)},
 	{"/api/v1/{id}/functions", v1_functions, ROUTE_FILTER, JSON, "Functions",

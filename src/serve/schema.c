@@ -34,7 +34,7 @@ static const struct schema table[] = {
 	 "size:u64 min_size:u64 max_size:u64 min_timestamp:Timeval "
 	 "min_timestamp_relative:Timeval min_timestamp_relative_p:num max_timestamp:Timeval "
 	 "max_timestamp_relative:Timeval max_timestamp_relative_p:num interval:Timeval "
-	 "leaked_count:u64 allocated_count:u64 leaked_size:u64 peak_size:u64 "
+	 "leaked_count:u64 allocated_count:u64 leaked_size:u64 peak_size:u64~ "
 	 "temporary_count:u64 graph_preview_url:str~ graph_url:str~ "
 	 "max_total_usage_first_seen_at:Timeval~ "
 	 "max_total_usage_first_seen_at_relative:Timeval~ "
@@ -95,6 +95,13 @@ static const struct schema table[] = {
 	 "stacks:u64 deepest_stack:u64 threads:u64 modules:u64 lost_events:u64 lost_blocks:u64 "
 	 "damaged_bytes:u64 unknown_frees:u64 untracked_frees:u64 duplicate_allocations:u64 "
 	 "truncated_stacks:u64 file_bytes:u64 matched?:Cost"},
+	{"AllocationRow",
+	 "id:u64 at_ns:u64 released_ns?:u64 free_thread?:u64 free_stack?:u64 size:u64 usable:u64 "
+	 "address:str thread:u64 stack:u64 kind:str position_in_chain:u64 chain_length:u64 "
+	 "marker:u64 is_temporary:bool is_mmaped:bool in_main_arena:bool"},
+	{"AllocationRows", "allocations:[AllocationRow] stacks:{FrameText} total_count:u64"},
+	{"Release", "allocated_by:u64 released_by:u64 count:u64 bytes:u64"},
+	{"ThreadMatrix", "releases:[Release]"},
 	{"GroupRow",
 	 "key:u64 name:str~ cost:Cost first_ns:u64 last_ns:u64 min_size:u64 max_size:u64 "
 	 "mean_lifetime_ns:u64~ all?:Cost max_bytes?:u64 max_at_ns?:u64 blame?:FrameText "

@@ -152,8 +152,10 @@ int v1_summary(struct request *rq, struct err *err)
 	bool has_filter = rq->url.n_pairs > 0;
 	int r = has_filter ? request_query(rq, err) : 0;
 
-	if (r == 0 && has_filter)
+	if (r == 0 && has_filter) {
+		query_want(rq->query, QUERY_WANT_PEAK);
 		r = query_total(rq->query, &total, err);
+	}
 	if (r < 0)
 		return r;
 	json_object(j, NULL);

@@ -68,8 +68,10 @@ int v1_functions(struct request *rq, struct err *err)
 		r = request_choice(rq, "sort_by", V1_FUNCTIONS_SORT, 0, &k.sort, err);
 	if (r == 0)
 		r = request_query(rq, err);
-	if (r == 0)
+	if (r == 0) {
+		query_want(rq->query, QUERY_WANT_PEAK);
 		r = query_total(rq->query, &total, err);
+	}
 	if (r == 0)
 		r = query_functions(rq->query, &f, err);
 	if (r == 0) {
@@ -99,6 +101,7 @@ int v1_callers(struct request *rq, struct err *err)
 	r = request_query(rq, err);
 	if (r < 0)
 		return r;
+	query_want(rq->query, QUERY_WANT_PEAK);
 	r = query_callers(rq->query, function, &c, err);
 	if (r == -ERR_USAGE)
 		request_refuse(rq, 404, "function", function, "a name that /functions gives");

@@ -170,9 +170,11 @@ int v1_tree(struct request *rq, struct err *err)
 
 	if (r == 0)
 		r = request_query(rq, err);
-	if (r == 0)
+	if (r == 0) {
+		query_want(rq->query, QUERY_WANT_PEAK);
 		r = query_tree(rq->query, direction ? QUERY_BOTTOM_UP : QUERY_TOP_DOWN, &d.tree,
 			       err);
+	}
 	if (r == 0)
 		r = set_least(&d, err);
 	if (r < 0)

@@ -131,14 +131,55 @@ static void put_frame(struct request *rq, const struct frame *f)
 	wire_frame(rq, NULL, f);
 }
 
-int wire_backtrace(struct request *rq, const char *name, uint32_t stack, struct err *err)
+/* Writes the frames to a text of its own: what stands between the brackets. NULL: no memory. */
+static char *frames_as_text(struct request *rq, uint32_t stack, size_t *len, struct err *err)
 {
+	struct json saved = rq->json;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, len);
 	int r;
 
-	json_array(&rq->json, name);
+	if (!out) {
+		err_set_memory(err, 1);
+		return NULL;
+	}
+	json_init(&rq->json, out);
+	json_array(&rq->json, NULL);
 	r = wire_each_frame(rq, stack, put_frame, err);
+	rq->json = saved;
+	if (fclose(out) != 0 && r == 0)
+		r = err_set_memory(err, *len);
+	if (r < 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* Lists of allocations name few stacks many times: their frames are written out once. */
+int wire_backtrace(struct request *rq, const char *name, uint32_t stack, struct err *err)
+{
+	struct request_text *kept = &rq->backtrace[stack % REQUEST_N_BACKTRACES];
+	char *text = kept->stack == stack ? kept->text : NULL;
+	size_t len = kept->len;
+
+	if (!text) {
+		text = frames_as_text(rq, stack, &len, err);
+		if (!text)
+			return -(int)err->code;
+	}
+	json_array(&rq->json, name);
+	fwrite(text + 1, 1, len - 1, rq->out); /* without the '[' */
 	json_end_array(&rq->json);
-	return r;
+	if (text == kept->text)
+		return 0;
+	if (len > REQUEST_BACKTRACE_BYTES) {
+		free(text);
+		return 0;
+	}
+	free(kept->text);
+	*kept = (struct request_text){.text = text, .len = len, .stack = stack};
+	return 0;
 }
 
 /* ---- /api/v1 ---- */

@@ -18,7 +18,12 @@
  */
 #include "unwind/unwind_i.h"
 
-#define MAX_SHORT 8 /* fresh frames that are not put onto the path */
+#define TRY_WINDOWS 16 /* in one of so many the way that seems worse is tried again */
+#define WALK_COST 4 /* of a walk apart from its frames, in frames */
+
+/* Fresh frames that are not put onto the path but remembered in a memo. A program that goes to and
+ * fro between branches of its stack wants many, one that wanders wants few. */
+static const uint32_t max_short[PATH_TUNER_MODES] = {4, 8};
 
 void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capacity)
 {
@@ -247,6 +252,24 @@ uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *
 	return p->id[n - 1];
 }
 
+/* Counts a walk and decides at the end of a window how to go on. */
+static inline void tune(struct path *p)
+{
+	struct path_tuner *t = &p->tuner;
+	uint64_t n_events;
+
+	t->cost += p->n_fresh + WALK_COST;
+	if (likely(++t->n_walks < PATH_WINDOW))
+		return;
+	n_events = p->n_known - t->n_known_before + t->n_walks;
+	t->cost_per_event[t->mode] = (t->cost << 16) / n_events;
+	t->best = t->cost_per_event[1] < t->cost_per_event[0];
+	t->mode = ++t->n_windows % TRY_WINDOWS == 1 ? !t->best : t->best;
+	t->n_known_before = p->n_known;
+	t->n_walks = 0;
+	t->cost = 0;
+}
+
 enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct unwind_start *start,
 					 uint32_t generation, struct unwind_path *ret)
 {
@@ -267,7 +290,8 @@ enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct 
 		return result;
 	COUNT_ADD(ut->stats.n_path_walks, 1);
 	COUNT_ADD(ut->stats.n_fresh_frames, p->n_fresh);
-	if (p->n_fresh > MAX_SHORT || p->n_kept == 0) {
+	tune(p);
+	if (p->n_fresh > max_short[p->tuner.mode] || p->n_kept == 0) {
 		push_fresh(p, p->n_kept, p->n_fresh);
 		p->n_kept = p->n;
 		p->n_fresh = 0;

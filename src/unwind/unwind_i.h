@@ -209,6 +209,21 @@ struct path_memo {
 	struct path_extra word[PATH_MEMO_WORDS];
 };
 
+/* Tries out how many fresh frames are better left to a memo. Windows of so many walks are compared by
+ * what an event costs in them. */
+#define PATH_WINDOW 1024u
+#define PATH_TUNER_MODES 2
+
+struct path_tuner {
+	uint32_t mode;
+	uint32_t best;
+	uint32_t n_windows;
+	uint32_t n_walks; /* in this window */
+	uint64_t cost; /* likewise */
+	uint64_t n_known_before; /* path's count at its beginning */
+	uint64_t cost_per_event[PATH_TUNER_MODES]; /* as last seen, in 1/65536 */
+};
+
 /* Entries are outermost first, slots strictly descending, all in memory.own. What
  * unwind_path_known() needs comes first, in one cache line. */
 struct path {
@@ -226,6 +241,7 @@ struct path {
 	size_t capacity;
 	struct path_extra *extra; /* two per frame at most */
 	struct path_fresh *fresh;
+	struct path_tuner tuner;
 	struct path_memo memo[PATH_MEMOS];
 };
 

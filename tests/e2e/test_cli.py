@@ -141,6 +141,19 @@ class Info(mp.TestCase):
         for key in ("allocations", "frees", "peak_bytes"):
             self.assertIn(f"{facts[key]:,}".replace(",", " "), text)
 
+    def test_the_recorder_tells_of_itself(self):
+        seen = self.record([mp.program("demo")])
+        own = mp.info(seen.recording)["recorder"]
+        for key in ("writer_cpu_ns", "recorder_bytes", "n_blocks", "n_path_walks", "n_known_stacks",
+                    "n_fresh_frames", "n_walks", "n_rule_misses"):
+            self.assertGreater(own[key], 0, key)
+        self.assertEqual(0, own["n_waits"])
+        text = cli("info", seen.recording).stdout.decode()
+        heading, *lines = re.search(r"(?m)^  Recorder\n(?:    .*\n)+", text)[0].splitlines()
+        self.assertEqual("  Recorder", heading)
+        self.assertEqual(["Writer", "Memory", "Blocks", "Stacks taken", "Rules read"],
+                         [line[4:19].strip() for line in lines])
+
     def test_a_recording_that_is_being_written(self):
         folder = self.new_folder()
         env = self.recorder_environment(folder)
@@ -265,7 +278,7 @@ class Run(mp.TestCase):
         done = self.run_cli("-o", "app.dat", "--", mp.program("demo"))
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertRegex(done.stderr, rb"app\.dat \(.*process \d+, [\d ]+ allocations, peak ")
-        self.assertIn(b"memory-profiler-cli info app.dat", done.stderr)
+        self.assertIn(b"memory-profiler-cli report app.dat", done.stderr)
         self.assertTrue(mp.info(self.dir / "app.dat")["complete"])
 
     def test_without_a_name_the_default_is_used(self):
@@ -286,7 +299,7 @@ class Run(mp.TestCase):
         folder.mkdir()
         done = self.run_cli("-o", "app.dat", mp.program("demo"), cwd=folder)
         self.assertTrue((folder / "app.dat").exists(), done.stderr)
-        self.assertIn(b"info app.dat", done.stderr)
+        self.assertIn(b"report app.dat", done.stderr)
 
     def test_the_program_sees_its_own_output_and_arguments(self):
         done = self.run_cli("sh", "-c", 'printf "%s|" "$@"; cat; exit 3', "sh", "-o", "a b", "--",

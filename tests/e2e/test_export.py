@@ -44,6 +44,9 @@ class Recorded:
         self.leaked = facts["live_bytes"]
         self.n_leaked = facts["live_count"]
         self.peak = facts["peak_bytes"]
+        # Rows have nanoseconds. Which of two threads was first within one cannot be told from
+        # them, so what is added up from rows may miss the peak by a block or two.
+        self.slack = 0 if facts["threads"] == 1 else 512 * 1024
 
 
 class ExportCase(mp.TestCase):
@@ -269,8 +272,9 @@ class Heaptrack(ExportCase):
             path = self.export(recorded, "heaptrack")
             for cost, expected in (("allocations", recorded.rows), ("leaked", recorded.leaked),
                                    ("peak", recorded.peak)):
-                self.assertEqual(expected, sum(self.costs(path, cost).values()),
-                                 f"{cost} of {recorded.facts['executable']}")
+                self.assertAlmostEqual(expected, sum(self.costs(path, cost).values()),
+                                       delta=recorded.slack if cost == "peak" else 0,
+                                       msg=f"{cost} of {recorded.facts['executable']}")
 
     def test_report_compressed(self):
         recorded = self.recorded("known_figures")
@@ -415,7 +419,8 @@ class Schemas(ExportCase):
                 self.assertEqual(total, sum(p[key] for p in data["pps"]), key)
             self.assertEqual(recorded.facts["peak_at_ns"] // 1000, data["tg"])
             for p in data["pps"]:
-                self.assertTrue(p["mb"] >= p["gb"] and p["mb"] >= p["eb"] and p["tb"] >= p["mb"])
+                self.assertGreaterEqual(p["mb"] + recorded.slack, p["gb"])
+                self.assertTrue(p["mb"] >= p["eb"] and p["tb"] >= p["mb"])
                 self.assertTrue(all(f < len(data["ftbl"]) for f in p["fs"]))
 
     def test_dhat_lifetimes_are_those_of_the_rows(self):
@@ -443,8 +448,9 @@ class Replay(ExportCase):
             self.assertEqual(0, seen.code)
             again = mp.info(seen.recording)
             for key in ("allocations", "reallocations", "frees", "bytes_allocated", "live_count",
-                        "live_bytes", "peak_bytes"):
+                        "live_bytes"):
                 self.assertEqual(recorded.facts[key], again[key], key)
+            self.assertAlmostEqual(recorded.peak, again["peak_bytes"], delta=recorded.slack)
 
     def test_the_curve_is_the_same(self):
         for recorded in self.recorded_programs():

@@ -4,6 +4,7 @@
 Figures are known from the sources in tests/programs/known_*; names are compared with addr2line or
 with marks in the sources.
 """
+import fcntl
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ import signal
 import stat
 import struct
 import subprocess
+import termios
 import time
 
 import mp
@@ -474,11 +476,9 @@ class Text(mp.TestCase):
         """The report as a terminal of that width gets it."""
         pid, fd = os.forkpty()
         if pid == 0:
+            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
             os.execve(mp.CLI, ["memory-profiler-cli", "report", str(self.recording)],
                       {**mp.clean_environment(), "TERM": "xterm", **env})
-        import fcntl
-        import termios
-        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         out = b""
         while True:
             try:
@@ -497,6 +497,17 @@ class Text(mp.TestCase):
         self.assertIn("\x1b[", coloured)
         self.assertNotIn("\x1b[", self.on_terminal(80, {"NO_COLOR": "1"}))
         self.assertNotIn("\x1b[", self.on_terminal(80, {"TERM": "dumb"}))
+
+    def test_width_of_the_terminal(self):
+        for columns in (60, 80, 132):
+            lines = self.on_terminal(columns, {"NO_COLOR": "1"}).splitlines()
+            frames = [line for line in lines if line.startswith("      ")]
+            self.assertGreater(len(frames), 20)
+            for line in frames:
+                self.assertLessEqual(len(line), columns, line)
+            story = [line for line in lines if "comes from one call site" in line]
+            self.assertEqual(1, len(story))
+            self.assertLessEqual(len(story[0]), columns)
 
     def test_control_characters_do_not_reach_the_terminal(self):
         program = self.dir / "x\x1b[31m\ny"
@@ -544,6 +555,27 @@ class Caches(mp.TestCase):
         self.assertEqual(before, self.files())
         left = {n for n in set(os.listdir("/tmp")) - temporary if "memory-profiler" in n}
         self.assertEqual(set(), left)
+
+    def test_interrupted_report_leaves_nothing(self):
+        recording = self.record([mp.program("workload")]).recording
+        temporary = self.dir / "tmp"
+        temporary.mkdir()
+        before = set(recording.parent.iterdir())
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            for args in ((), ("--no-cache",)):
+                child = subprocess.Popen(
+                    [mp.CLI, "report", *args, recording], stdout=subprocess.DEVNULL,
+                    env={**mp.clean_environment(), "TMPDIR": str(temporary)})
+                time.sleep(random.uniform(0.0, 0.03))  # any moment will do
+                child.send_signal(number)
+                child.wait(60)
+                made = set(recording.parent.iterdir()) - before
+                if child.returncode != 0:
+                    self.assertEqual(-number, child.returncode)
+                self.assertEqual(set(), {p for p in made if p.suffix not in (".store", ".symbols")})
+                self.assertEqual([], list(temporary.iterdir()))
+                for path in made:
+                    path.unlink()
 
     def test_damaged_cache_is_made_anew(self):
         first = run_report(self.recording, "--json").stdout

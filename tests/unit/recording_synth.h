@@ -236,7 +236,8 @@ static inline void synth_events(struct synth *s, const struct synth_lane *l, uin
 
 	synth_block_head(s, l, 0, sequence, payload);
 	if (use_lz4)
-		len = compress_block(state, l->data, raw, payload + BLOCK_HEADER_BYTES,
+		len = compress_block(state, COMPRESS_WELL, l->data, raw,
+				     payload + BLOCK_HEADER_BYTES,
 				     sizeof(payload) - BLOCK_HEADER_BYTES);
 	else
 		memcpy(payload + BLOCK_HEADER_BYTES, l->data, raw);

@@ -1,0 +1,195 @@
+/* serve/v1_allocations.c - /api/v1: a page of allocations for a table, and who frees whose blocks.
+ *
+ * Rows name their stacks by number; each stack of the page is told once, by the frame to blame. The
+ * full backtraces are at /data/{id}/backtrace/{n}.
+ */
+#include "serve/handlers.h"
+#include "serve/wire.h"
+
+#include <stdlib.h>
+
+#include "util/map.h"
+
+#define N_ROWS 200u
+#define MAX_ROWS 100000u
+#define MAX_THREADS 1024u
+
+struct row_page {
+	struct request *rq;
+	struct map seen; /* stacks of the page */
+	struct err *err;
+	int r;
+};
+
+static const char *kind_name(uint32_t flags)
+{
+	static const char *const name[] = {"malloc", "calloc", "aligned", "realloc"};
+	uint32_t kind = flags & STORE_KIND_MASK;
+
+	return kind < ARRAY_LEN(name) ? name[kind] : "unknown";
+}
+
+static void put_chain(struct request *rq, const struct query_row *row)
+{
+	size_t n;
+	const struct store_chain *c = store_table(rq->store, STORE_CHAINS, &n);
+	bool has_chain = row->chain < n;
+
+	json_u64(&rq->json, "position_in_chain", has_chain ? row->chain_position : 0);
+	json_u64(&rq->json, "chain_length", has_chain ? c[row->chain].length : 1);
+}
+
+static void put_row(struct request *rq, const struct query_row *row)
+{
+	struct json *j = &rq->json;
+	bool is_released = row->death_ns != UINT64_MAX;
+
+	json_object(j, NULL);
+	json_u64(j, "id", row->row);
+	json_u64(j, "at_ns", row->birth_ns);
+	if (is_released) {
+		json_u64(j, "released_ns", row->death_ns);
+		json_u64(j, "free_thread", row->free_thread);
+		json_u64(j, "free_stack", row->free_stack);
+	}
+	json_u64(j, "size", row->size_bytes);
+	json_u64(j, "usable", row->size_bytes + row->extra_bytes);
+	json_hex(j, "address", row->addr);
+	json_u64(j, "thread", row->thread);
+	json_u64(j, "stack", row->stack);
+	json_text(j, "kind", kind_name(row->flags));
+	put_chain(rq, row);
+	json_u64(j, "marker", row->marker);
+	json_bool(j, "is_temporary", row->flags & STORE_FLAG_TEMPORARY);
+	json_bool(j, "is_mmaped", row->flags & STORE_FLAG_MMAPED);
+	json_bool(j, "in_main_arena", row->flags & STORE_FLAG_MAIN_ARENA);
+	json_end_object(j);
+}
+
+static bool list_row(void *user, const struct query_row *row)
+{
+	struct row_page *p = user;
+	uint64_t *value;
+
+	put_row(p->rq, row);
+	p->r = map_add(&p->seen, row->stack, &value, NULL, p->err);
+	if (p->r == 0 && row->free_stack)
+		p->r = map_add(&p->seen, row->free_stack, &value, NULL, p->err);
+	return p->r == 0 && !request_is_over(p->rq);
+}
+
+static void put_stacks(struct row_page *p)
+{
+	struct json *j = &p->rq->json;
+
+	json_object(j, "stacks");
+	for (size_t i = 0; i < p->seen.n_slots; i++) {
+		const struct map_slot *s = &p->seen.slot[i];
+		const struct frame *f;
+		char name[24];
+
+		if (!s->used)
+			continue;
+		f = wire_blame(p->rq, (uint32_t)s->key, p->err);
+		if (!f)
+			continue;
+		snprintf(name, sizeof(name), "%u", (unsigned)s->key);
+		wire_frame_text(p->rq, name, f);
+	}
+	json_end_object(j);
+}
+
+int v1_allocations(struct request *rq, struct err *err)
+{
+	static const enum query_sort sort[] = {QUERY_BY_TIME, QUERY_BY_ADDRESS, QUERY_BY_SIZE,
+					       QUERY_BY_LIFETIME};
+	struct row_page p = {.rq = rq, .err = err};
+	struct query_page page = {0};
+	uint64_t n_matching = 0;
+	unsigned by = 0, order = 0;
+	int r = request_u64(rq, "skip", 0, UINT64_MAX, &page.skip, err);
+
+	if (r == 0)
+		r = request_u64(rq, "count", N_ROWS, MAX_ROWS, &page.count, err);
+	if (r == 0)
+		r = request_choice(rq, "order", "asc|dsc|desc", 0, &order, err);
+	if (r == 0)
+		r = request_choice(rq, "sort_by", REST_ALLOCATIONS_SORT, 0, &by, err);
+	if (r == 0)
+		r = request_query(rq, err);
+	if (r < 0)
+		return r;
+	page.sort = sort[by];
+	page.is_descending = order > 0;
+	json_object(&rq->json, NULL);
+	json_array(&rq->json, "allocations");
+	r = query_rows(rq->query, &page, list_row, &p, &n_matching, err);
+	if (r == 0)
+		r = p.r;
+	json_end_array(&rq->json);
+	put_stacks(&p);
+	json_u64(&rq->json, "total_count", n_matching);
+	json_end_object(&rq->json);
+	map_fini(&p.seen);
+	return r;
+}
+
+/* ---- who frees whose blocks ---- */
+
+struct transfer {
+	uint64_t count, n_bytes;
+};
+
+struct matrix {
+	struct transfer *cell; /* n * n: allocated by row, released by column */
+	size_t n;
+};
+
+static bool add_release(void *user, const struct query_row *row)
+{
+	struct matrix *m = user;
+
+	if (row->death_ns != UINT64_MAX && row->thread < m->n && row->free_thread < m->n) {
+		struct transfer *t = &m->cell[row->thread * m->n + row->free_thread];
+
+		t->count++;
+		t->n_bytes += row->size_bytes;
+	}
+	return true;
+}
+
+int v1_thread_matrix(struct request *rq, struct err *err)
+{
+	struct query_page all = {.count = UINT64_MAX};
+	struct json *j = &rq->json;
+	struct matrix m = {0};
+	int r = request_query(rq, err);
+
+	if (r < 0)
+		return r;
+	store_table(rq->store, STORE_THREADS, &m.n);
+	if (m.n > MAX_THREADS)
+		m.n = MAX_THREADS; /* the first ones; more cannot be looked at anyway */
+	m.cell = calloc(m.n * m.n + 1, sizeof(*m.cell));
+	if (!m.cell)
+		return err_set_memory(err, m.n * m.n * sizeof(*m.cell));
+	r = query_rows(rq->query, &all, add_release, &m, NULL, err);
+	if (r == 0) {
+		json_object(j, NULL);
+		json_array(j, "releases");
+		for (size_t i = 0; i < m.n * m.n; i++) {
+			if (m.cell[i].count == 0)
+				continue;
+			json_object(j, NULL);
+			json_u64(j, "allocated_by", i / m.n);
+			json_u64(j, "released_by", i % m.n);
+			json_u64(j, "count", m.cell[i].count);
+			json_u64(j, "bytes", m.cell[i].n_bytes);
+			json_end_object(j);
+		}
+		json_end_array(j);
+		json_end_object(j);
+	}
+	free(m.cell);
+	return r;
+}

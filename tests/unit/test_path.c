@@ -1,0 +1,297 @@
+/* The validated path against a walk in full: programs whose stacks change in every way that could
+ * make an old entry look right. */
+#include "harness/test.h"
+#include "unwind/unwind_i.h"
+
+#include <alloca.h>
+#include <setjmp.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MAX_FRAMES 512
+#define MAX_NODES (1u << 20)
+
+/* Stacks by id, exactly: a node is (parent, address). */
+static struct node {
+	uintptr_t addr;
+	uint32_t parent;
+	uint32_t next; /* in its chain */
+} * nodes;
+static uint32_t *chains;
+static uint32_t n_nodes;
+
+static struct unwind_thread *ut;
+static uint64_t n_checked, n_known, n_other;
+
+static void *map(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(p != MAP_FAILED);
+	return p;
+}
+
+static void start(void)
+{
+	if (!ut) {
+		nodes = map(MAX_NODES * sizeof(*nodes));
+		chains = map(MAX_NODES * sizeof(*chains));
+		n_nodes = 1;
+		CHECK_EQ(unwind_init(), 0);
+		ut = map(unwind_thread_bytes);
+		unwind_thread_init(ut, true);
+		unwind_path_set_memory(ut, map(UNWIND_PATH_BYTES(MAX_FRAMES)), MAX_FRAMES);
+	}
+	n_checked = n_known = n_other = 0;
+}
+
+static uint32_t child_of(uint32_t parent, uintptr_t addr)
+{
+	uint32_t *chain =
+		&chains[(addr * 0x9e3779b97f4a7c15ull ^ parent * 0xff51afd7ed558ccdull) >> 44];
+
+	for (uint32_t i = *chain; i; i = nodes[i].next)
+		if (nodes[i].addr == addr && nodes[i].parent == parent)
+			return i;
+	CHECK(n_nodes < MAX_NODES);
+	nodes[n_nodes] = (struct node){addr, parent, *chain};
+	return *chain = n_nodes++;
+}
+
+static uint32_t intern(const struct unwind_start *at, const struct unwind_path *path)
+{
+	uint32_t id = 0;
+
+	for (size_t i = 0; i < path->n_kept; i++) {
+		id = child_of(id, path->entry[i].addr);
+		CHECK(!path->id[i] || path->id[i] == id);
+		path->id[i] = id;
+	}
+	for (size_t i = path->n_fresh; i-- > 0;)
+		id = child_of(id, unwind_path_fresh(ut, i));
+	unwind_path_remember(ut, at, id);
+	return id;
+}
+
+static void check_id(uint32_t id, const struct unwind_frames *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		CHECK_EQ(nodes[id].addr, f->addr[i]);
+		id = nodes[id].parent;
+	}
+	CHECK_EQ(id, 0);
+}
+
+/* What a hook does, and the whole truth beside it. */
+NOINLINE static void hook(void)
+{
+	uintptr_t *frame = __builtin_frame_address(0);
+	struct unwind_start at = {(uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
+				  frame[0]};
+	uintptr_t addr[MAX_FRAMES];
+	struct unwind_frames f = {.addr = addr, .capacity = MAX_FRAMES};
+	uint32_t id = unwind_path_known(ut, &at);
+	struct unwind_path path;
+
+	n_checked++;
+	n_known += id != 0;
+	if (!id) {
+		if (unwind_path_walk(ut, &at, unwind_generation(), &path) != UNWIND_PATH_OK) {
+			n_other++;
+			unwind_walk(ut, &at, &f); /* teaches it the extent of the stack */
+			return;
+		}
+		id = intern(&at, &path);
+	}
+	unwind_walk(ut, &at, &f);
+	CHECK_EQ(f.end, UNWIND_COMPLETE);
+	check_id(id, &f);
+}
+
+static uint32_t seed = 1;
+
+static uint32_t next_random(uint32_t n)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % n;
+}
+
+static jmp_buf escape[4];
+static unsigned n_escapes;
+
+static void wander(unsigned depth);
+
+/* Twins: the same frame size and, below them, the same return addresses. */
+NOINLINE static void twin_a(unsigned depth)
+{
+	wander(depth);
+	__asm__ volatile("");
+}
+
+NOINLINE static void twin_b(unsigned depth)
+{
+	wander(depth);
+	__asm__ volatile("");
+}
+
+/* Moves the stack pointer by a varying amount and has its CFA in the frame pointer. */
+NOINLINE static void with_alloca(unsigned depth)
+{
+	volatile char *p = alloca(16 + next_random(8) * 16);
+
+	p[0] = 1;
+	wander(depth);
+	__asm__ volatile("" : : "r"(p));
+}
+
+/* An aligned frame: the CFA is kept in memory on some compilers. */
+NOINLINE static void aligned(unsigned depth)
+{
+	_Alignas(64) volatile char buf[64];
+
+	buf[next_random(64)] = 1;
+	hook();
+	wander(depth);
+	__asm__ volatile("" : : "r"(buf));
+}
+
+NOINLINE static void jumps_back(unsigned depth)
+{
+	if (n_escapes == ARRAY_LEN(escape)) {
+		hook();
+		return;
+	}
+	if (setjmp(escape[n_escapes]) == 0) {
+		n_escapes++;
+		wander(depth);
+		n_escapes--;
+	}
+	hook();
+}
+
+NOINLINE static void leaf(unsigned n)
+{
+	for (volatile unsigned i = 0; i < n; i++)
+		hook();
+}
+
+NOINLINE static void wander(unsigned depth)
+{
+	for (unsigned n = 1 + next_random(3); n > 0; n--) {
+		if (depth == 0 || n_checked > 200000) {
+			leaf(1 + next_random(3));
+			continue;
+		}
+		switch (next_random(8)) {
+		case 0:
+		case 1:
+			twin_a(depth - 1);
+			break;
+		case 2:
+		case 3:
+			twin_b(depth - 1);
+			break;
+		case 4:
+			with_alloca(depth - 1);
+			break;
+		case 5:
+			aligned(depth - 1);
+			break;
+		case 6:
+			jumps_back(depth - 1);
+			break;
+		default:
+			hook();
+			if (n_escapes && next_random(16) == 0) {
+				n_escapes = next_random(n_escapes);
+				longjmp(escape[n_escapes], 1);
+			}
+		}
+	}
+}
+
+TEST(path_gives_what_a_walk_in_full_gives)
+{
+	start();
+	for (unsigned i = 0; n_checked < 100000; i++) {
+		n_escapes = 0;
+		wander(i % 24);
+	}
+	CHECK(n_known > n_checked / 10); /* else it was not tried */
+	CHECK(n_other < n_checked / 10);
+}
+
+/* To and fro between two branches: what was left out comes back, or something else does. */
+NOINLINE static void branch(unsigned depth, unsigned turn)
+{
+	if (depth == 0)
+		leaf(1);
+	else if ((turn >> depth & 1) == 0)
+		branch(depth - 1, turn);
+	else
+		twin_a(0);
+	__asm__ volatile("");
+}
+
+TEST(path_entries_that_were_left_out_are_compared_when_they_come_back)
+{
+	start();
+	for (unsigned turn = 0; turn < 4096; turn++) {
+		branch(10, turn);
+		hook(); /* far up: everything below is gone */
+		branch(10, turn % 16);
+	}
+	CHECK(n_known > n_checked / 2);
+}
+
+/* The same stack again and again: first its rules are read, then the path learns it, then it is
+ * known. Before the round of this number something happens; returns whether it is known then. */
+NOINLINE static bool is_known_after(void (*happens)(void))
+{
+	uint64_t before = 0;
+
+	for (volatile unsigned round = 0; round < 4; round++) {
+		before = n_known;
+		if (round == 3)
+			happens();
+		hook();
+		CHECK_EQ(n_known - before, round == 2 || (round == 3 && n_known > before));
+	}
+	return n_known > before;
+}
+
+static void nothing(void)
+{
+}
+
+static void code_changes(void)
+{
+	unwind_code_changing();
+	unwind_code_changed();
+}
+
+static void ids_are_forgotten(void)
+{
+	unwind_path_forget_ids(ut);
+}
+
+static void code_begins_to_change(void)
+{
+	unwind_code_changing();
+}
+
+TEST(path_knows_a_stack_until_its_code_or_its_ids_change)
+{
+	start();
+	CHECK(is_known_after(nothing));
+	unwind_code_changing();
+	unwind_code_changed();
+	CHECK(!is_known_after(code_changes));
+	unwind_code_changing();
+	unwind_code_changed();
+	CHECK(!is_known_after(ids_are_forgotten));
+	unwind_code_changing();
+	unwind_code_changed();
+	CHECK(!is_known_after(code_begins_to_change));
+	unwind_code_changed();
+}
