@@ -346,7 +346,7 @@ static void naive_numbers(struct world *w, struct naive_condition *c)
 	} else if (strncmp(c->name, "backtrace_depth", 15) == 0) {
 		naive_count(c, world_below(w, 12), false);
 	} else if (strcmp(c->name, "thread") == 0) {
-		naive_count(c, w->tid[world_below(w, w->n_threads)] + !world_below(w, 9), false);
+		naive_count(c, w->tid[world_below(w, w->n_threads)] ^ !world_below(w, 9), false);
 	} else if (strcmp(c->name, "from_map") == 0) {
 		naive_count(c, world_below(w, w->n_regions), false);
 	} else {

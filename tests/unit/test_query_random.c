@@ -371,8 +371,11 @@ static void set_filter(const struct naive *n, struct filter *f)
 	struct err err = {0};
 
 	filter_init(f);
-	for (unsigned i = 0; i < n->n; i++)
-		CHECK_EQ(filter_set(f, n->condition[i].name, n->condition[i].text, &err), 1);
+	for (unsigned i = 0; i < n->n; i++) {
+		if (filter_set(f, n->condition[i].name, n->condition[i].text, &err) != 1)
+			fprintf(stderr, "%s\n", err.text);
+		CHECK_EQ(err.code, ERR_NONE);
+	}
 }
 
 static void choose_rows(const struct naive *n)
