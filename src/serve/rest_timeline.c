@@ -8,37 +8,53 @@
 
 #include <stdlib.h>
 
+#include "serve/buckets.h"
+
 #define NS_PER_MS 1000000u
 #define NS_PER_S 1000000000u
 #define N_POINTS 1000u
 #define MAX_POINTS 65536u
 
 struct points {
-	struct store_bucket *bucket;
-	size_t n;
-	uint64_t width_ns;
+	struct buckets b;
 	uint64_t unit_ns; /* of xs */
 };
 
+/* Whole units wide, so that no two points have the same x. */
 static int choose_points(struct request *rq, struct points *p, struct err *err)
 {
 	uint64_t duration = store_facts(rq->store)->duration_ns;
+	size_t max = p->unit_ns == NS_PER_MS ? N_POINTS : MAX_POINTS;
+
+	p->b.width_ns = p->unit_ns;
+	if (duration / p->unit_ns >= max)
+		p->b.width_ns = (duration / max / p->unit_ns + 1) * p->unit_ns;
+	p->b.n = duration / p->b.width_ns + 1;
+	p->b.bucket = calloc(p->b.n, sizeof(*p->b.bucket));
+	return p->b.bucket ? 0 : err_set_memory(err, p->b.n * sizeof(*p->b.bucket));
+}
+
+/* Without conditions the store's own table will do, where its points are not too close. */
+static int find_points(struct request *rq, struct points *p, bool has_filter, struct err *err)
+{
 	unsigned unit;
 	int r = request_choice(rq, "resolution", "ms|s", 0, &unit, err);
 
 	if (r < 0)
 		return r;
 	p->unit_ns = unit == 0 ? NS_PER_MS : NS_PER_S;
-	p->width_ns = p->unit_ns;
-	while (unit == 0 && duration / p->width_ns >= N_POINTS)
-		p->width_ns = (duration / N_POINTS / p->unit_ns + 1) * p->unit_ns;
-	p->n = duration / p->width_ns + 1;
-	if (p->n > MAX_POINTS) {
-		p->width_ns = (duration / MAX_POINTS / p->unit_ns + 1) * p->unit_ns;
-		p->n = duration / p->width_ns + 1;
+	if (!has_filter && unit == 0) {
+		r = buckets_join(rq->store, N_POINTS, &p->b, err);
+		if (r < 0 || (p->b.n && p->b.width_ns >= NS_PER_MS))
+			return r;
+		buckets_fini(&p->b);
 	}
-	p->bucket = calloc(p->n, sizeof(*p->bucket));
-	return p->bucket ? 0 : err_set_memory(err, p->n * sizeof(*p->bucket));
+	r = choose_points(rq, p, err);
+	if (r == 0)
+		r = request_make_query(rq, err);
+	if (r == 0)
+		r = query_timeline(rq->query, 0, p->b.n * p->b.width_ns, p->b.n, p->b.bucket, err);
+	return r;
 }
 
 enum column {
@@ -61,8 +77,8 @@ static void put_column(struct json *j, const struct points *p, enum column c)
 	uint64_t leaked_bytes = 0, n_leaked = 0, bytes = 0, count = 0;
 
 	json_array(j, name[c]);
-	for (size_t i = 0; i < p->n; i++) {
-		const struct store_bucket *b = &p->bucket[i];
+	for (size_t i = 0; i < p->b.n; i++) {
+		const struct store_bucket *b = &p->b.bucket[i];
 
 		leaked_bytes += b->leaked_bytes;
 		n_leaked += b->n_leaked;
@@ -84,34 +100,32 @@ static void put_column(struct json *j, const struct points *p, enum column c)
 	json_end_array(j);
 }
 
-static int put_timeline(struct request *rq, struct err *err)
+static int put_timeline(struct request *rq, bool has_filter, struct err *err)
 {
 	struct points p = {0};
 	struct json *j = &rq->json;
-	int r = choose_points(rq, &p, err);
+	int r = find_points(rq, &p, has_filter, err);
 
-	if (r == 0)
-		r = query_timeline(rq->query, 0, p.n * p.width_ns, p.n, p.bucket, err);
 	if (r < 0)
 		goto out;
 	json_object(j, NULL);
 	json_array(j, "xs");
-	for (size_t i = 0; i < p.n; i++)
-		json_u64(j, NULL, wire_unix_ns(rq, i * p.width_ns) / p.unit_ns);
+	for (size_t i = 0; i < p.b.n; i++)
+		json_u64(j, NULL, wire_unix_ns(rq, i * p.b.width_ns) / p.unit_ns);
 	json_end_array(j);
 	for (unsigned c = 0; c < N_COLUMNS; c++)
 		put_column(j, &p, c);
 	json_end_object(j);
 out:
-	free(p.bucket);
+	buckets_fini(&p.b);
 	return r;
 }
 
 int rest_timeline(struct request *rq, struct err *err)
 {
-	int r = request_query(rq, err);
+	int r = request_filter(rq, err);
 
-	return r < 0 ? r : put_timeline(rq, err);
+	return r < 0 ? r : put_timeline(rq, !buckets_fit(rq, "token|resolution"), err);
 }
 
 int rest_timeline_leaked(struct request *rq, struct err *err)
@@ -119,9 +133,7 @@ int rest_timeline_leaked(struct request *rq, struct err *err)
 	int r = request_filter(rq, err);
 
 	rq->filter.lifetime = FILTER_ONLY_LEAKED;
-	if (r == 0)
-		r = request_make_query(rq, err);
-	return r < 0 ? r : put_timeline(rq, err);
+	return r < 0 ? r : put_timeline(rq, true, err);
 }
 
 /* ---- timeline_maps: from the samples of the process as a whole ---- */

@@ -38,7 +38,7 @@ static const struct filter_parameter regions[] = {
 static const struct filter_parameter v1_window[] = {
 	{"from", "time", NULL, "start of the time shown; no condition on allocations here"},
 	{"to", "time", NULL, "end of the time shown"},
-	{"buckets", "count", NULL, "how many points; default 1000, at most 65536"},
+	{"buckets", "count", NULL, "how many points; default: about 1000 to 2000, at most 65536"},
 };
 static const struct filter_parameter v1_grouping[] = {
 	{"by", "choice", V1_GROUPS_BY, "what to add up by; default stack"},

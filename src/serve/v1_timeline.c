@@ -5,7 +5,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "serve/buckets.h"
+
 #define N_BUCKETS 1000u
+#define N_WHOLE 2048u /* at most, when all is asked for */
 #define MAX_BUCKETS 65536u /* as query_timeline() */
 
 static void put_buckets(struct json *j, const struct store_bucket *b, size_t n)
@@ -36,13 +39,42 @@ static void put_buckets(struct json *j, const struct store_bucket *b, size_t n)
 	}
 }
 
+static void put_timeline(struct json *j, uint64_t from_ns, uint64_t width_ns,
+			 const struct store_bucket *b, size_t n)
+{
+	json_object(j, NULL);
+	json_u64(j, "from_ns", from_ns);
+	json_u64(j, "to_ns", from_ns + width_ns * n);
+	json_u64(j, "bucket_ns", width_ns);
+	put_buckets(j, b, n);
+	json_end_object(j);
+}
+
+/* Everything: from the store's own table. *is_done false: it has none. */
+static int put_whole(struct request *rq, bool *is_done, struct err *err)
+{
+	struct buckets b;
+	int r = buckets_join(rq->store, N_WHOLE, &b, err);
+
+	*is_done = r == 0 && b.n > 0;
+	if (*is_done)
+		put_timeline(&rq->json, 0, b.width_ns, b.bucket, b.n);
+	buckets_fini(&b);
+	return r;
+}
+
 int v1_timeline(struct request *rq, struct err *err)
 {
 	uint64_t from, to, n;
 	struct store_bucket *bucket;
-	struct json *j = &rq->json;
-	int r = request_time(rq, "from", false, 0, &from, err);
+	bool is_done = false;
+	int r = 0;
 
+	if (buckets_fit(rq, "token"))
+		r = put_whole(rq, &is_done, err);
+	if (r < 0 || is_done)
+		return r;
+	r = request_time(rq, "from", false, 0, &from, err);
 	if (r == 0)
 		r = request_time(rq, "to", true, store_facts(rq->store)->duration_ns + 1, &to, err);
 	if (r == 0)
@@ -59,14 +91,8 @@ int v1_timeline(struct request *rq, struct err *err)
 	if (!bucket)
 		return err_set_memory(err, n * sizeof(*bucket));
 	r = query_timeline(rq->query, from, to, n, bucket, err);
-	if (r == 0) {
-		json_object(j, NULL);
-		json_u64(j, "from_ns", from);
-		json_u64(j, "to_ns", to);
-		json_u64(j, "bucket_ns", query_timeline_width(from, to, n));
-		put_buckets(j, bucket, n);
-		json_end_object(j);
-	}
+	if (r == 0)
+		put_timeline(&rq->json, from, query_timeline_width(from, to, n), bucket, n);
 	free(bucket);
 	return r;
 }

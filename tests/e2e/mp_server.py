@@ -6,11 +6,17 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import urllib.parse
 
 import mp
 
 CLI = pathlib.Path(os.environ.get("MP_SERVER_CLI", mp.CLI))  # another build of it, such as ASan's
+
+
+if CLI != mp.CLI and not mp.LIBRARY.exists():
+    print(f"skipped: {mp.LIBRARY} is not built, so there is nothing to serve")
+    sys.exit(77)
 
 
 class Answer:

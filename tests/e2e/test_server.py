@@ -236,6 +236,11 @@ class Numbers(ServerCase):
                              sum(timeline["allocations"]))
             leaked = self.data(file, "timeline_leaked")
             self.assertEqual(facts["live_bytes"], max(leaked["allocated_size"]))
+            whole = self.v1(file, "timeline")  # from the store's table, not from the rows
+            self.assertEqual(facts["peak_bytes"], max(whole["max_bytes"]))
+            self.assertEqual(sum(timeline["allocations"]), sum(whole["allocations"]))
+            self.assertEqual(facts["live_bytes"], sum(whole["leaked_bytes"]))
+            self.assertEqual(facts["live_bytes"], whole["last_bytes"][-1])
             summary = self.v1(file, "summary")
             self.assertEqual(facts["peak_bytes"], summary["peak_bytes"])
             self.assertEqual(facts["frees"], summary["frees"])
