@@ -7,3 +7,5 @@ printf '\n== bench/unwind.c: stacks\n'
 "$build/bench/bench_unwind"
 printf '\n== bench/record.py: whole programs\n'
 bench/record.py "$@"
+printf '\n== bench/ingest.py: opening recordings\n'
+bench/ingest.py "$build"

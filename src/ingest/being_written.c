@@ -2,7 +2,8 @@
  *
  * A read lease can be had only while nobody has the file open for writing, in whatever container. It
  * is given back at once. Should a writer come in between, the signal that breaks the lease is one
- * that is ignored unless somebody handles it.
+ * that is ignored unless somebody handles it. (On overlay file systems a mapping alone does not
+ * count; the recorder's writer has the file open as well.)
  */
 #include "ingest/being_written.h"
 

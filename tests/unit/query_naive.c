@@ -263,12 +263,12 @@ static void naive_time(struct world *w, struct naive_condition *c, bool is_upper
 	case 1: /* UNIX, seconds */
 	case 2: /* or milliseconds */
 		unit = world_below(w, 2) ? 1000000000 : 1000000;
-		ns = (WORLD_START_REALTIME_NS + ns) / unit;
+		ns = (w->start_realtime + ns) / unit;
 		if (world_below(w, 20) == 0)
 			ns -= 1500; /* before the start */
 		snprintf(c->text, sizeof(c->text), "%llu", (unsigned long long)ns);
 		c->number = (long long)(ns * unit + (is_upper ? unit - 1 : 0)) -
-			    (long long)WORLD_START_REALTIME_NS;
+			    (long long)w->start_realtime;
 		return;
 	case 3:
 		snprintf(c->text, sizeof(c->text), "+%llu.%09llus",
@@ -346,9 +346,9 @@ static void naive_numbers(struct world *w, struct naive_condition *c)
 	} else if (strncmp(c->name, "backtrace_depth", 15) == 0) {
 		naive_count(c, world_below(w, 12), false);
 	} else if (strcmp(c->name, "thread") == 0) {
-		naive_count(c, 100 + world_below(w, WORLD_THREADS + 1), false);
+		naive_count(c, w->tid[world_below(w, w->n_threads)] ^ !world_below(w, 9), false);
 	} else if (strcmp(c->name, "from_map") == 0) {
-		naive_count(c, world_below(w, WORLD_REGIONS), false);
+		naive_count(c, world_below(w, w->n_regions), false);
 	} else {
 		naive_count(c, world_below(w, 4), false); /* chains, positions, markers */
 	}
@@ -382,9 +382,10 @@ void naive_value(struct world *w, struct naive_condition *c, const char *type, c
 		snprintf(c->text, sizeof(c->text), "%s",
 			 regexes[world_below(w, sizeof(regexes) / sizeof(regexes[0]))]);
 	} else if (strcmp(type, "ids") == 0) {
-		snprintf(c->text, sizeof(c->text), "%u", (unsigned)world_below(w, WORLD_STACKS));
+		snprintf(c->text, sizeof(c->text), "%u", (unsigned)world_below(w, w->n_stacks));
 		while (world_below(w, 3) && strlen(c->text) < 40)
-			snprintf(c->text + strlen(c->text), 8, ",%u", (unsigned)world_below(w, 15));
+			snprintf(c->text + strlen(c->text), 8, ",%u",
+				 (unsigned)world_below(w, w->n_stacks < 15 ? w->n_stacks : 15));
 	} else if (strncmp(type, "interval", 8) == 0) {
 		if (type[8] && world_below(w, 2)) {
 			naive_count(c, world_below(w, 101), true);

@@ -8,6 +8,12 @@
 
 #include "store/store_write.h"
 
+#define N_CODES 60u
+#define N_NODES 300u
+#define N_STACKS 120u
+#define N_THREADS 6u
+#define N_REGIONS 3u
+
 static const char *const world_functions[] = {
 	"main",        "parse_line",     "operator new(unsigned long)",
 	"Cache::fill", "Cache::evict",   "std::vector<int>::push_back",
@@ -21,15 +27,15 @@ static const char *const world_modules[] = {"/opt/app/bin/server", "/usr/lib/lib
 
 /* ---- making it ---- */
 
-static void world_make_codes(struct world *w)
+/* Names of functions and sources; binaries and addresses are there. */
+static void world_name_codes(struct world *w)
 {
-	for (unsigned c = 1; c < WORLD_CODES; c++) {
-		w->code_module[c] = (uint32_t)world_below(w, 4);
+	for (unsigned c = 1; c < w->n_codes; c++) {
 		w->n_code_frames[c] = world_below(w, 4) ? 1 : 1 + (unsigned)world_below(w, 3);
 		for (unsigned i = 0; i < w->n_code_frames[c]; i++) {
 			struct world_frame *f = &w->code_frame[c][i];
 
-			f->module = world_modules[w->code_module[c]];
+			f->module = w->code_module[c];
 			if (world_below(w, 10))
 				f->function = world_functions[world_below(w, 12)];
 			if (f->function && world_below(w, 5))
@@ -48,14 +54,14 @@ static void world_make_codes(struct world *w)
 
 static void world_make_stacks(struct world *w)
 {
-	for (uint32_t n = 1; n < WORLD_NODES; n++) {
+	for (uint32_t n = 1; n < w->n_nodes; n++) {
 		w->node_parent[n] = n < 4 ? 0 : (uint32_t)world_below(w, n < 60 ? n : 60);
 		/* 0: a mark, no frame */
 		w->node_code[n] =
-			world_below(w, 20) ? 1 + (uint32_t)world_below(w, WORLD_CODES - 1) : 0;
+			world_below(w, 20) ? 1 + (uint32_t)world_below(w, w->n_codes - 1) : 0;
 	}
-	for (uint32_t s = 1; s < WORLD_STACKS; s++)
-		w->stack_node[s] = (uint32_t)world_below(w, WORLD_NODES);
+	for (uint32_t s = 1; s < w->n_stacks; s++)
+		w->stack_node[s] = (uint32_t)world_below(w, w->n_nodes);
 }
 
 /* Many times the same moment, and gaps of all lengths. */
@@ -108,7 +114,7 @@ static void world_link(struct world *w, uint64_t from, uint64_t to)
 static void world_make_row(struct world *w, uint64_t i, uint64_t now)
 {
 	struct world_row *r = &w->row[i];
-	uint64_t stack = world_below(w, 3) ? world_below(w, 12) : world_below(w, WORLD_STACKS - 10);
+	uint64_t stack = world_below(w, 3) ? world_below(w, 12) : world_below(w, w->n_stacks - 10);
 
 	*r = (struct world_row){
 		.birth = now,
@@ -122,7 +128,7 @@ static void world_make_row(struct world *w, uint64_t i, uint64_t now)
 		.marker = (i / 97) % 3,
 		.chain = WORLD_NEVER,
 		.stack = (uint32_t)stack,
-		.thread = (uint32_t)world_below(w, WORLD_THREADS),
+		.thread = (uint32_t)world_below(w, w->n_threads),
 	};
 	if (i > 4 && world_below(w, 6) == 0) {
 		uint64_t from = i - 1 - world_below(w, i > 200 ? 200 : i - 1);
@@ -148,8 +154,8 @@ static void world_kill(struct world *w)
 				r->flags |= STORE_FLAG_TEMPORARY;
 		}
 		if (r->death != WORLD_NEVER) {
-			r->free_stack = (uint32_t)world_below(w, WORLD_STACKS);
-			r->free_thread = (uint32_t)world_below(w, WORLD_THREADS);
+			r->free_stack = (uint32_t)world_below(w, w->n_stacks);
+			r->free_thread = (uint32_t)world_below(w, w->n_threads);
 		}
 	}
 }
@@ -246,9 +252,24 @@ static void world_count(struct world *w)
 
 	memset(chosen, true, w->n_rows);
 	world_peak(w, chosen, &w->peak_ns, &w->peak_bytes, &w->peak_count);
-	for (uint32_t s = 0; s < WORLD_STACKS; s++)
+	for (uint32_t s = 0; s < w->n_stacks; s++)
 		world_count_stack(w, s, chosen);
 	free(chosen);
+}
+
+static void world_reserve(struct world *w, uint32_t n_codes, uint32_t n_nodes, uint32_t n_stacks)
+{
+	w->n_codes = n_codes;
+	w->n_nodes = n_nodes;
+	w->n_stacks = n_stacks;
+	w->code_frame = calloc(n_codes, sizeof(*w->code_frame));
+	w->n_code_frames = calloc(n_codes, sizeof(*w->n_code_frames));
+	w->code_module = calloc(n_codes, sizeof(*w->code_module));
+	w->code_addr = calloc(n_codes, sizeof(*w->code_addr));
+	w->node_parent = calloc(n_nodes, sizeof(*w->node_parent));
+	w->node_code = calloc(n_nodes, sizeof(*w->node_code));
+	w->stack_node = calloc(n_stacks, sizeof(*w->stack_node));
+	w->figures = calloc(n_stacks, sizeof(*w->figures));
 }
 
 void world_make(struct world *w, uint64_t seed, size_t n_rows)
@@ -260,9 +281,22 @@ void world_make(struct world *w, uint64_t seed, size_t n_rows)
 	w->n_rows = n_rows;
 	w->row = calloc(n_rows + 1, sizeof(*w->row));
 	w->chain = calloc(n_rows + 1, sizeof(*w->chain));
-	world_make_codes(w);
+	w->start_realtime = 1600000000123456789ull;
+	world_reserve(w, N_CODES, N_NODES, N_STACKS);
+	w->n_threads = N_THREADS;
+	w->n_regions = N_REGIONS;
+	w->tid = calloc(N_THREADS, sizeof(*w->tid));
+	w->region_start = calloc(N_REGIONS, sizeof(*w->region_start));
+	w->region_end = calloc(N_REGIONS, sizeof(*w->region_end));
+	for (uint32_t c = 1; c < w->n_codes; c++) {
+		uint32_t module = (uint32_t)world_below(w, 4);
+
+		w->code_module[c] = world_modules[module];
+		w->code_addr[c] = 0x400000 * (module + 1) + 16 * c;
+	}
+	world_name_codes(w);
 	world_make_stacks(w);
-	for (unsigned t = 0; t < WORLD_THREADS; t++)
+	for (unsigned t = 0; t < w->n_threads; t++)
 		w->tid[t] = t == 4 ? 101 : 100 + t; /* one number is used twice */
 	w->region_start[0] = 0x10000000;
 	w->region_end[0] = 0x10000000 + 32 * n_rows;
@@ -279,6 +313,17 @@ void world_make(struct world *w, uint64_t seed, size_t n_rows)
 
 void world_free(struct world *w)
 {
+	free(w->code_frame);
+	free(w->n_code_frames);
+	free(w->code_module);
+	free(w->code_addr);
+	free(w->node_parent);
+	free(w->node_code);
+	free(w->stack_node);
+	free(w->figures);
+	free(w->tid);
+	free(w->region_start);
+	free(w->region_end);
 	free(w->row);
 	free(w->chain);
 }
@@ -337,8 +382,8 @@ static int world_put_columns(const struct world *w, struct store_writer *sw, str
 
 static int world_put_code(const struct world *w, struct store_writer *sw, struct err *err)
 {
-	static struct store_node node[WORLD_NODES];
-	static struct store_code code[WORLD_CODES];
+	struct store_node *node = calloc(w->n_nodes, sizeof(*node));
+	struct store_code *code = calloc(w->n_codes, sizeof(*code));
 	struct store_module module[3];
 	char bytes[200] = "";
 	uint64_t ends[4] = {0};
@@ -353,11 +398,15 @@ static int world_put_code(const struct world *w, struct store_writer *sw, struct
 		at += len + 1;
 		module[m] = (struct store_module){.base = 0x400000 * (m + 1), .path = m + 1};
 	}
-	for (uint32_t c = 0; c < WORLD_CODES; c++)
-		code[c] = (struct store_code){.addr = 0x400000 * (w->code_module[c] + 1) + 16 * c,
-					      .module = w->code_module[c] == 3 ? STORE_NO_MODULE
-									       : w->code_module[c]};
-	for (uint32_t n = 1; n < WORLD_NODES; n++)
+	for (uint32_t c = 0; c < w->n_codes; c++) {
+		code[c].addr = w->code_addr[c];
+		code[c].module = STORE_NO_MODULE;
+		for (uint32_t m = 0; m < 3; m++) {
+			if (w->code_module[c] == world_modules[m])
+				code[c].module = m;
+		}
+	}
+	for (uint32_t n = 1; n < w->n_nodes; n++)
 		node[n] = (struct store_node){
 			.parent = w->node_parent[n],
 			.code = w->node_code[n],
@@ -369,9 +418,11 @@ static int world_put_code(const struct world *w, struct store_writer *sw, struct
 	if (r >= 0)
 		r = store_writer_put_table(sw, STORE_MODULES, module, 3, err);
 	if (r >= 0)
-		r = store_writer_put_table(sw, STORE_CODES, code, WORLD_CODES, err);
+		r = store_writer_put_table(sw, STORE_CODES, code, w->n_codes, err);
 	if (r >= 0)
-		r = store_writer_put_table(sw, STORE_NODES, node, WORLD_NODES, err);
+		r = store_writer_put_table(sw, STORE_NODES, node, w->n_nodes, err);
+	free(node);
+	free(code);
 	return r;
 }
 
@@ -402,12 +453,12 @@ static int world_put_chains(const struct world *w, struct store_writer *sw, stru
 
 static int world_put_rest(const struct world *w, struct store_writer *sw, struct err *err)
 {
-	struct store_thread thread[WORLD_THREADS] = {0};
-	struct store_region region[WORLD_REGIONS] = {0};
+	struct store_thread thread[N_THREADS] = {0};
+	struct store_region region[N_REGIONS] = {0};
 	struct store_facts facts = {
 		.n_rows = w->n_rows,
 		.duration_ns = w->duration,
-		.start_realtime_ns = WORLD_START_REALTIME_NS,
+		.start_realtime_ns = w->start_realtime,
 		.peak_ns = w->peak_ns,
 		.peak_bytes = w->peak_bytes,
 		.peak_count = w->peak_count,
@@ -415,19 +466,19 @@ static int world_put_rest(const struct world *w, struct store_writer *sw, struct
 	};
 	int r;
 
-	for (unsigned t = 0; t < WORLD_THREADS; t++)
+	for (unsigned t = 0; t < w->n_threads; t++)
 		thread[t].tid = w->tid[t];
-	for (unsigned i = 0; i < WORLD_REGIONS; i++) {
+	for (unsigned i = 0; i < w->n_regions; i++) {
 		region[i].start = w->region_start[i];
 		region[i].end = w->region_end[i];
 	}
 	r = store_writer_put_table(sw, STORE_FACTS, &facts, 1, err);
 	if (r >= 0)
-		r = store_writer_put_table(sw, STORE_THREADS, thread, WORLD_THREADS, err);
+		r = store_writer_put_table(sw, STORE_THREADS, thread, w->n_threads, err);
 	if (r >= 0)
-		r = store_writer_put_table(sw, STORE_REGIONS, region, WORLD_REGIONS, err);
+		r = store_writer_put_table(sw, STORE_REGIONS, region, w->n_regions, err);
 	if (r >= 0)
-		r = store_writer_put_table(sw, STORE_STACKS, w->figures, WORLD_STACKS, err);
+		r = store_writer_put_table(sw, STORE_STACKS, w->figures, w->n_stacks, err);
 	return r;
 }
 
@@ -485,6 +536,108 @@ int world_open(struct world *w, struct store **store, struct frames **frames, st
 	unlink(path);
 	if (r >= 0)
 		r = frames_open(*store, NULL, frames, err);
+	if (r >= 0)
+		frames_set_resolver(*frames, world_resolve, w);
+	return r;
+}
+
+/* ---- from a store ---- */
+
+static void load_rows(struct world *w, const struct store *store)
+{
+	static uint64_t v[STORE_N_COLUMNS][STORE_BLOCK_ROWS];
+
+	for (uint64_t i = 0; i < w->n_rows; i++) {
+		uint64_t at = i % STORE_BLOCK_ROWS, life;
+
+		for (unsigned c = 0; at == 0 && c < STORE_N_COLUMNS; c++)
+			store_read_block(store, c, i / STORE_BLOCK_ROWS, v[c]);
+		life = v[STORE_LIFETIME_NS][at];
+		w->row[i] = (struct world_row){
+			.birth = v[STORE_BIRTH_NS][at],
+			.death = life ? v[STORE_BIRTH_NS][at] + life - 1 : WORLD_NEVER,
+			.size = v[STORE_SIZE_BYTES][at],
+			.extra = v[STORE_EXTRA_BYTES][at],
+			.addr = v[STORE_ADDR][at],
+			.flags = v[STORE_FLAGS][at],
+			.marker = v[STORE_MARKER][at],
+			.chain = v[STORE_CHAIN][at] - 1,
+			.position = v[STORE_CHAIN_POSITION][at],
+			.stack = (uint32_t)v[STORE_STACK][at],
+			.thread = (uint32_t)v[STORE_THREAD][at],
+			.free_stack = (uint32_t)v[STORE_FREE_STACK][at],
+			.free_thread = (uint32_t)v[STORE_FREE_THREAD][at],
+		};
+	}
+}
+
+static void load_code(struct world *w, const struct store *store)
+{
+	for (uint32_t c = 1; c < w->n_codes; c++) {
+		const struct store_code *code = store_code(store, c);
+
+		w->code_addr[c] = code->addr;
+		if (code->module != STORE_NO_MODULE)
+			w->code_module[c] =
+				store_string(store, store_module(store, code->module)->path, NULL);
+	}
+	for (uint32_t n = 0; n < w->n_nodes; n++) {
+		w->node_parent[n] = store_node(store, n)->parent;
+		w->node_code[n] = store_node(store, n)->code;
+	}
+	for (uint32_t s = 0; s < w->n_stacks; s++) {
+		w->stack_node[s] = store_stack(store, s)->node;
+		w->figures[s] = *store_stack(store, s);
+	}
+	world_name_codes(w);
+}
+
+static void load_rest(struct world *w, const struct store *store)
+{
+	size_t n_threads, n_regions;
+	const struct store_thread *thread = store_table(store, STORE_THREADS, &n_threads);
+	const struct store_region *region = store_table(store, STORE_REGIONS, &n_regions);
+
+	w->n_threads = (uint32_t)n_threads;
+	w->n_regions = (uint32_t)n_regions;
+	w->tid = calloc(n_threads + 1, sizeof(*w->tid));
+	w->region_start = calloc(n_regions + 1, sizeof(*w->region_start));
+	w->region_end = calloc(n_regions + 1, sizeof(*w->region_end));
+	for (size_t i = 0; i < n_threads; i++)
+		w->tid[i] = thread[i].tid;
+	for (size_t i = 0; i < n_regions; i++) {
+		w->region_start[i] = region[i].start;
+		w->region_end[i] = region[i].end;
+	}
+	for (size_t i = 0; i < w->n_chains; i++) {
+		const struct store_chain *c = store_chain(store, i);
+
+		w->chain[i] = (struct world_chain){c->first_row, c->last_row, c->length};
+	}
+}
+
+int world_load(struct world *w, uint64_t seed, const struct store *store, struct frames **frames,
+	       struct err *err)
+{
+	const struct store_facts *facts = store_facts(store);
+	size_t n_codes, n_nodes;
+	int r;
+
+	memset(w, 0, sizeof(*w));
+	w->seed = seed;
+	w->n_rows = store_n_rows(store);
+	store_table(store, STORE_CHAINS, &w->n_chains);
+	store_table(store, STORE_CODES, &n_codes);
+	store_table(store, STORE_NODES, &n_nodes);
+	w->row = calloc(w->n_rows + 1, sizeof(*w->row));
+	w->chain = calloc(w->n_chains + 1, sizeof(*w->chain));
+	w->duration = facts->duration_ns;
+	w->start_realtime = facts->start_realtime_ns;
+	world_reserve(w, (uint32_t)n_codes, (uint32_t)n_nodes, (uint32_t)store_n_stacks(store));
+	load_rows(w, store);
+	load_code(w, store);
+	load_rest(w, store);
+	r = frames_open(store, NULL, frames, err);
 	if (r >= 0)
 		frames_set_resolver(*frames, world_resolve, w);
 	return r;

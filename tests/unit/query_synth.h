@@ -1,6 +1,7 @@
 /* query_synth.h - a small made-up world for the tests of query/: rows with their stacks, names,
  * threads and chains in plain arrays, and the store that holds the same.
  *
+ * Or a store that ingest made of a real recording, read into such arrays.
  * What is true is told by the arrays, in the simplest way; the tests compare what queries say.
  */
 #ifndef QUERY_SYNTH_H
@@ -8,12 +9,6 @@
 
 #include "store/frames.h"
 
-#define WORLD_CODES 60u
-#define WORLD_NODES 300u
-#define WORLD_STACKS 120u
-#define WORLD_THREADS 6u
-#define WORLD_REGIONS 3u
-#define WORLD_START_REALTIME_NS 1600000000123456789ull
 #define WORLD_NEVER UINT64_MAX
 
 struct world_frame {
@@ -38,14 +33,15 @@ struct world {
 	struct world_row *row;
 	struct world_chain *chain;
 	uint64_t duration;
-	struct world_frame code_frame[WORLD_CODES][3]; /* innermost first */
-	unsigned n_code_frames[WORLD_CODES];
-	uint32_t code_module[WORLD_CODES];
-	uint32_t node_parent[WORLD_NODES], node_code[WORLD_NODES];
-	uint32_t stack_node[WORLD_STACKS];
-	uint64_t tid[WORLD_THREADS];
-	uint64_t region_start[WORLD_REGIONS], region_end[WORLD_REGIONS];
-	struct store_stack figures[WORLD_STACKS];
+	uint64_t start_realtime; /* ns since 1970 */
+	uint32_t n_codes, n_nodes, n_stacks, n_threads, n_regions;
+	struct world_frame (*code_frame)[3]; /* innermost first */
+	unsigned *n_code_frames;
+	const char **code_module;
+	uint64_t *code_addr;
+	uint32_t *node_parent, *node_code, *stack_node;
+	uint64_t *tid, *region_start, *region_end;
+	struct store_stack *figures;
 	uint64_t peak_ns, peak_bytes, peak_count;
 };
 
@@ -72,10 +68,14 @@ static inline bool world_is_alive(const struct world_row *r, uint64_t at)
 	return r->birth <= at && at < r->death;
 }
 
+/* A made-up one. */
 void world_make(struct world *w, uint64_t seed, size_t n_rows);
 void world_free(struct world *w);
 /* Writes, opens and removes the file: the store lives on while it is open. */
 int world_open(struct world *w, struct store **store, struct frames **frames, struct err *err);
+/* Reads a store of a real recording; only the names are made up. */
+int world_load(struct world *w, uint64_t seed, const struct store *store, struct frames **frames,
+	       struct err *err);
 /* The first moment at which the chosen rows are most bytes. */
 void world_peak(const struct world *w, const bool *chosen, uint64_t *at, uint64_t *n_bytes,
 		uint64_t *count);

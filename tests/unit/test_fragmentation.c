@@ -128,7 +128,7 @@ TEST(every_page_of_a_random_world_is_found)
 		world.row[i].size %= 1000;
 	}
 	open_world();
-	at_ns = world.duration / 2;
+	at_ns = world.peak_ns; /* many are alive */
 	CHECK_OK(fragmentation_at(q, at_ns, &f, &err));
 	for (uint64_t page = 0x10000000 / PAGE; page < 0x10000000 / PAGE + 600; page++) {
 		uint64_t used = used_in_page(page, at_ns);
@@ -137,7 +137,7 @@ TEST(every_page_of_a_random_world_is_found)
 		n_sparse += used > 0 && used < PAGE / 4;
 		sparse_used += used < PAGE / 4 ? used : 0;
 	}
-	CHECK(n_sparse > 20 && n_pages > n_sparse);
+	CHECK(n_sparse > 5 && n_pages > n_sparse);
 	CHECK_EQ(f.n_pages, n_pages);
 	CHECK_EQ(f.n_sparse_pages, n_sparse);
 	CHECK_EQ(f.sparse_used_bytes, sparse_used);

@@ -77,7 +77,7 @@ static void stack_path(uint32_t stack, unsigned n, enum query_tree_kind kind, ch
 		unsigned at = kind == QUERY_TOP_DOWN ? n_frames - 1 - i : i;
 
 		put_frame(path, frame[at]->function, frame[at]->source, frame[at]->module,
-			  0x400000 * (world.code_module[code[at]] + 1) + 16 * code[at]);
+			  world.code_addr[code[at]]);
 	}
 }
 
@@ -100,7 +100,7 @@ static void check_node(const struct query_tree *t, uint32_t node, enum query_tre
 	char want[PATH_BYTES], path[PATH_BYTES];
 
 	node_path(t, node, want);
-	for (uint32_t s = 0; s < WORLD_STACKS; s++) {
+	for (uint32_t s = 0; s < world.n_stacks; s++) {
 		const struct world_frame *frame[1000];
 		unsigned n_frames = naive_frames(&world, s, frame, NULL);
 
@@ -142,7 +142,7 @@ static size_t n_different_paths(enum query_tree_kind kind)
 	size_t n = 0;
 
 	path = malloc(4000 * sizeof(*path));
-	for (uint32_t s = 0; s < WORLD_STACKS; s++) {
+	for (uint32_t s = 0; s < world.n_stacks; s++) {
 		const struct world_frame *frame[1000];
 		unsigned n_frames =
 			world.figures[s].n_allocs ? naive_frames(&world, s, frame, NULL) : 0;
@@ -214,7 +214,7 @@ static void check_function(const struct query_function *f)
 {
 	uint64_t n_allocs = 0, self_allocs = 0, n_bytes = 0;
 
-	for (uint32_t s = 0; s < WORLD_STACKS; s++) {
+	for (uint32_t s = 0; s < world.n_stacks; s++) {
 		const struct world_frame *frame[1000];
 		unsigned n = naive_frames(&world, s, frame, NULL), i = 0;
 
@@ -255,7 +255,7 @@ static uint64_t n_calls(const char *caller, const char *callee)
 {
 	uint64_t n = 0;
 
-	for (uint32_t s = 0; s < WORLD_STACKS; s++) {
+	for (uint32_t s = 0; s < world.n_stacks; s++) {
 		const struct world_frame *frame[1000];
 		unsigned n_frames = naive_frames(&world, s, frame, NULL);
 		bool found = false;
@@ -421,7 +421,7 @@ TEST(cancelled_query_says_so)
 	CHECK_ERR(query_groups(q, QUERY_BY_STACK, &g, &err), ERR_CANCELLED);
 	CHECK_ERR(query_groups(q, QUERY_BY_THREAD, &g, &err), ERR_CANCELLED);
 	CHECK_ERR(query_peak(q, &peak, &err), ERR_CANCELLED);
-	CHECK_ERR(query_timeline(q, 0, 1000, 4, bucket, &err), ERR_CANCELLED);
+	CHECK_ERR(query_timeline(q, 0, world.duration, 4, bucket, &err), ERR_CANCELLED);
 	CHECK_ERR(query_tree(q, QUERY_TOP_DOWN, &t, &err), ERR_CANCELLED);
 	for (unsigned sort = 0; sort < 4; sort++)
 		CHECK_ERR(query_rows(q, &(struct query_page){.sort = sort, .count = 5}, count_rows,
