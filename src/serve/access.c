@@ -61,7 +61,8 @@ static bool host_is_ours(const struct access_rules *r, const char *host)
 	}
 	version = ip_address(name, address);
 	if (version == 0)
-		return strcasecmp(name, "localhost") == 0 || strcasecmp(name, r->interface) == 0;
+		return strcasecmp(name, "localhost") == 0 ||
+		       (r->name && strcasecmp(name, r->name) == 0);
 	if (r->is_any_address || is_loopback(version, address))
 		return true;
 	return ip_address(r->interface, own) == version &&

@@ -17,6 +17,7 @@
 
 struct access_rules {
 	const char *interface; /* what we are bound to, as an address */
+	const char *name; /* what the user calls it; may be NULL */
 	bool is_any_address; /* bound to 0.0.0.0 or :: */
 	const char *const *host; /* allowed names, without port */
 	size_t n_hosts;

@@ -549,9 +549,12 @@ static enum MHD_Result answer_url(struct exchange *x, const char *method, struct
 	return answer_route(x, job);
 }
 
-static enum MHD_Result handle(void *user, struct MHD_Connection *connection, const char *path,
-			      const char *method, const char *version, const char *upload,
-			      size_t *upload_len, void **context)
+/* What libmicrohttpd hands to its access handler; the number of them is not ours to choose. */
+#define HANDLE_PARAMETERS                                                                          \
+	void *user, struct MHD_Connection *connection, const char *path, const char *method,       \
+		const char *version, const char *upload, size_t *upload_len, void **context
+
+static enum MHD_Result handle(HANDLE_PARAMETERS)
 {
 	struct exchange *x = *context;
 	const union MHD_ConnectionInfo *info;
@@ -681,6 +684,7 @@ int serve_start(const struct serve_options *o, struct server **ret, struct err *
 		goto out;
 	s->rules = (struct access_rules){
 		.interface = s->listening.address,
+		.name = o->interface,
 		.is_any_address = s->listening.is_any_address,
 		.host = o->allow_host,
 		.n_hosts = o->n_allow_hosts,

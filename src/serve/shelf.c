@@ -11,6 +11,7 @@
 
 #define MAX_LOADING 2u /* at the same time: each uses all CPUs by itself */
 #define LOOK_NS 50000000
+#define N_CODES_AT_ONCE 128u
 
 struct serve_loading {
 	atomic_bool cancel;
@@ -114,6 +115,25 @@ static void set_state(struct shelf_item *i, enum shelf_state state)
 	pthread_mutex_unlock(&i->shelf->lock);
 }
 
+/* Looks up names in the background, so that the first question that needs them need not. In small
+ * pieces: questions that cannot wait come in between, and the end of the server, too. */
+static void prepare_names(struct shelf_item *i)
+{
+	uint32_t code[N_CODES_AT_ONCE];
+	struct err err;
+	size_t n;
+
+	store_table(i->opened.store, STORE_CODES, &n);
+	for (size_t at = 1; at < n && !atomic_load(&i->loading.cancel);) {
+		size_t count = 0;
+
+		while (count < N_CODES_AT_ONCE && at < n)
+			code[count++] = (uint32_t)at++;
+		if (frames_need(i->opened.frames, code, count, &err) < 0)
+			return; /* who asks for a name will hear why */
+	}
+}
+
 static void *load(void *user)
 {
 	struct shelf_item *i = user;
@@ -130,6 +150,8 @@ static void *load(void *user)
 	else
 		r = s->source.open(s->source.user, i->path, &i->loading, &i->opened, &i->err);
 	set_state(i, r < 0 ? SHELF_FAILED : SHELF_READY);
+	if (r == 0)
+		prepare_names(i);
 	return NULL;
 }
 

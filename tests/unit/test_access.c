@@ -45,6 +45,9 @@ TEST(bound_to_an_address_its_name_is_that_address)
 
 	CHECK_EQ(judge(&r, (struct access_request){.host = "10.1.2.3:99"}), ACCESS_OK);
 	CHECK_EQ(judge(&r, (struct access_request){.host = "10.1.2.4"}), ACCESS_BAD_HOST);
+	r.name = "box.example"; /* -i box.example */
+	CHECK_EQ(judge(&r, (struct access_request){.host = "box.example:99"}), ACCESS_OK);
+	CHECK_EQ(judge(&r, (struct access_request){.host = "ox.example:99"}), ACCESS_BAD_HOST);
 	r = (struct access_rules){.interface = "::", .is_any_address = true};
 	CHECK_EQ(judge(&r, (struct access_request){.host = "10.1.2.4"}), ACCESS_OK);
 	CHECK_EQ(judge(&r, (struct access_request){.host = "[fe80::1]:1"}), ACCESS_OK);
