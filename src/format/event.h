@@ -47,7 +47,10 @@ enum event_kind {
 /* The short form of calls (kind 0 in its low bits): the kind's place is taken by this one when a
  * REALLOC_BEGIN turned out to be the whole story. */
 #define EVENT_SHORT_IN_PLACE 7u
-#define EVENT_SHORT_ADDR_BIAS (1u << 27)
+/* Bytes of its address: blocks are often freed by another thread than the one that allocated them,
+ * and those of several threads lie far apart. */
+#define EVENT_SHORT_ADDR_BYTES(kind) ((kind) == EVENT_FREE ? 4u : 3u)
+#define EVENT_SHORT_ADDR_BIAS(kind) (8ull << (8 * EVENT_SHORT_ADDR_BYTES(kind)))
 
 #define EVENT_MAX_FIELDS 7
 #define EVENT_MAX_BYTES 96 /* no record is longer, so this much room is always enough */
@@ -69,7 +72,7 @@ struct event_decoder {
 	uint64_t ticks;
 	uint64_t addr[2]; /* of the last block obtained, of the last one released */
 	uint64_t code;
-	uint32_t stack;
+	uint32_t stack[2]; /* likewise */
 	uint32_t next_stack;
 	uint32_t generation;
 	bool is_in_place; /* the second half of a realloc in place comes next: */
@@ -91,7 +94,8 @@ static inline uint64_t event_usual_usable(uint64_t size_bytes)
 	return usable < 24 ? 24 : usable;
 }
 
-/* Does a call of this kind (1 to 6) give a block back? Index into the addresses kept. */
+/* Does a call of this kind (1 to 6) give a block back? Index into the addresses and
+ * stacks kept. */
 static inline bool event_is_release(unsigned kind)
 {
 	return kind == EVENT_FREE || kind == EVENT_REALLOC_BEGIN;

@@ -62,15 +62,16 @@ static void define_stack(struct event_decoder *d, struct event *ev, uint64_t dis
 static void finish_call(struct event_decoder *d, struct event *ev, uint64_t a, int64_t s)
 {
 	uint64_t *base = &d->addr[event_is_release(ev->kind)];
+	uint32_t *stack = &d->stack[event_is_release(ev->kind)];
 
-	s += d->stack;
+	s += *stack;
 	if (s < 0 || s >= d->next_stack)
 		d->in.failed = true;
 	*base += a;
-	d->stack = (uint32_t)s;
+	*stack = (uint32_t)s;
 	ev->ticks = d->ticks;
 	ev->addr = *base;
-	ev->stack = d->stack;
+	ev->stack = *stack;
 }
 
 static void decode_short(struct event_decoder *d, struct event *ev, unsigned head)
@@ -79,7 +80,7 @@ static void decode_short(struct event_decoder *d, struct event *ev, unsigned hea
 	unsigned kind = head >> 3 & 7;
 	bool is_wide = head & 0x40;
 	uint64_t delta_ticks = take_unsigned(c, 1);
-	uint64_t a = take_unsigned(c, 3) << 4;
+	uint64_t a = take_unsigned(c, EVENT_SHORT_ADDR_BYTES(kind)) << 4;
 	uint64_t size_bytes = kind == EVENT_FREE ? 0 : take_unsigned(c, 1 + is_wide);
 	int64_t stack = take_signed(c, 1 + is_wide);
 
@@ -89,7 +90,7 @@ static void decode_short(struct event_decoder *d, struct event *ev, unsigned hea
 	d->in_place_bytes = (uint32_t)size_bytes;
 	ev->kind = d->is_in_place ? EVENT_REALLOC_BEGIN : (uint8_t)kind;
 	d->ticks += delta_ticks;
-	finish_call(d, ev, a - EVENT_SHORT_ADDR_BIAS, stack);
+	finish_call(d, ev, a - EVENT_SHORT_ADDR_BIAS(kind), stack);
 	ev->size_bytes = event_is_release(ev->kind) ? 0 : size_bytes;
 	ev->usable_extra_bytes = event_usual_usable(ev->size_bytes) - ev->size_bytes;
 }
@@ -103,7 +104,7 @@ static void decode_second_half(struct event_decoder *d, struct event *ev)
 		.addr = d->addr[1],
 		.size_bytes = d->in_place_bytes,
 		.usable_extra_bytes = event_usual_usable(d->in_place_bytes) - d->in_place_bytes,
-		.stack = d->stack,
+		.stack = d->stack[1],
 	};
 	d->is_in_place = false;
 }

@@ -19,7 +19,7 @@ struct event_encoder {
 	uint64_t ticks;
 	uint64_t addr[2]; /* of the last block obtained, of the last one released */
 	uint64_t code;
-	uint32_t stack;
+	uint32_t stack[2]; /* likewise */
 	uint32_t next_stack;
 };
 
@@ -78,22 +78,25 @@ static ALWAYS_INLINE bool event_put_short(struct event_encoder *e, unsigned kind
 					  const struct event_call *c)
 {
 	uint64_t *base = &e->addr[event_is_release(kind)];
+	uint32_t *stack = &e->stack[event_is_release(kind)];
 	uint64_t delta_ticks = c->ticks - e->ticks;
-	uint64_t a = rotate_right64(c->addr - *base + EVENT_SHORT_ADDR_BIAS, 4);
-	uint32_t s = c->stack - e->stack;
+	uint64_t a = rotate_right64(c->addr - *base + EVENT_SHORT_ADDR_BIAS(kind), 4);
+	uint32_t s = c->stack - *stack;
 	unsigned is_wide = (c->size_bytes > 0xff) | (s + 0x80 > 0xff);
 	uint8_t *p = e->pos;
 
-	if (unlikely(delta_ticks >> 8 | a >> 24 | (uint64_t)(s + 0x8000) >> 16 |
-		     c->size_bytes >> 16 | c->extras))
+	if (unlikely(delta_ticks >> 8 | a >> (8 * EVENT_SHORT_ADDR_BYTES(kind)) |
+		     (uint64_t)(s + 0x8000) >> 16 | c->size_bytes >> 16 | c->extras))
 		return false;
-	event_put_word(
-		p, kind << 3 | is_wide << 6 | delta_ticks << 8 | a << 16 | c->size_bytes << 40, 8);
-	p += kind == EVENT_FREE ? 5 : 6 + is_wide;
+	event_put_word(p,
+		       kind << 3 | is_wide << 6 | delta_ticks << 8 | a << 16 |
+			       (kind == EVENT_FREE ? 0 : c->size_bytes << 40),
+		       8);
+	p += kind == EVENT_FREE ? 6 : 6 + is_wide;
 	store_le16(p, (uint16_t)s);
 	e->pos = p + 1 + is_wide;
 	e->ticks = c->ticks;
-	e->stack = c->stack;
+	*stack = c->stack;
 	*base = c->addr;
 	return true;
 }
@@ -103,9 +106,10 @@ static inline void event_put_long(struct event_encoder *e, unsigned kind,
 				  const struct event_call *c)
 {
 	uint64_t *base = &e->addr[event_is_release(kind)];
+	uint32_t *stack = &e->stack[event_is_release(kind)];
 	uint64_t delta_ticks = c->ticks - e->ticks;
 	int64_t a = (int64_t)(c->addr - *base);
-	int64_t s = (int64_t)c->stack - (int64_t)e->stack;
+	int64_t s = (int64_t)c->stack - (int64_t)*stack;
 	uint64_t size_bytes = event_is_release(kind) ? 0 : c->size_bytes;
 	unsigned extras = c->extras | (a & 15 ? EVENT_EXTRA_UNALIGNED : 0);
 	unsigned n_time, n_a, n_b, n_c;
@@ -135,7 +139,7 @@ static inline void event_put_long(struct event_encoder *e, unsigned kind,
 		p = event_put_extras(p, c, extras);
 	e->pos = p;
 	e->ticks = c->ticks;
-	e->stack = c->stack;
+	*stack = c->stack;
 	*base = c->addr;
 }
 

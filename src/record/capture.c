@@ -142,39 +142,45 @@ static NOINLINE void add_usable(const void *block, struct event_call *call)
 	call->usable_extra_bytes = usable - call->size_bytes;
 }
 
-/* Any call, in whatever form it fits. */
+/* Any call, in whatever form it fits. Its time is read here when it is 0, or when it took a while to
+ * get a block. */
 static NOINLINE bool put_call(struct lane *lane, unsigned kind, struct event_call *call)
 {
-	if (!lane_has_room(lane, 2)) {
-		COUNT_ADD(lane->lost_events, 1);
-		return false;
+	if (!event_encoder_has_room(&lane->enc, 2)) {
+		if (!lane_new_block(lane)) {
+			COUNT_ADD(lane->lost_events, 1);
+			return false;
+		}
+		call->ticks = 0;
 	}
-	call->ticks = clock_ticks();
+	if (!call->ticks)
+		call->ticks = clock_ticks();
 	event_put_call(&lane->enc, kind, call);
 	lane_publish(lane);
 	return true;
 }
 
-static COLD bool put_plain(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
-			   uint32_t stack)
+static NOINLINE bool put_plain(struct lane *lane, unsigned kind, const void *block,
+			       size_t size_bytes, uint32_t stack, uint64_t ticks)
 {
 	struct event_call call = {
-		.addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
+		.ticks = ticks, .addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
 
 	return put_call(lane, kind, &call);
 }
 
 /* A call without extras. The time is read when everything else is known: before a release, after an
- * allocation. */
+ * allocation. False: it did not fit; *ret_ticks is its time then, or 0. */
 static ALWAYS_INLINE bool put_short(struct lane *lane, unsigned kind, const void *block,
-				    size_t size_bytes, uint32_t stack)
+				    size_t size_bytes, uint32_t stack, uint64_t *ret_ticks)
 {
 	struct event_call call = {
 		.addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
 
+	*ret_ticks = 0;
 	if (unlikely(!event_encoder_has_room(&lane->enc, 1)))
 		return false;
-	call.ticks = clock_ticks();
+	*ret_ticks = call.ticks = clock_ticks();
 	if (unlikely(!event_put_short(&lane->enc, kind, &call)))
 		return false;
 	lane_publish(lane);
@@ -195,10 +201,12 @@ static NOINLINE void put_unusual(struct lane *lane, unsigned kind, const void *b
 static ALWAYS_INLINE void put_obtained(struct lane *lane, unsigned kind, const void *block,
 				       size_t size_bytes, uint32_t stack)
 {
+	uint64_t ticks;
+
 	if (unlikely(!real_has_chunks || !is_usual_chunk(block, size_bytes)))
 		put_unusual(lane, kind, block, size_bytes, stack);
-	else if (unlikely(!put_short(lane, kind, block, size_bytes, stack)))
-		put_plain(lane, kind, block, size_bytes, stack);
+	else if (unlikely(!put_short(lane, kind, block, size_bytes, stack, &ticks)))
+		put_plain(lane, kind, block, size_bytes, stack, ticks);
 }
 
 void capture_malloc(struct lane *lane, const struct unwind_start *at, const void *block,
@@ -235,27 +243,29 @@ void capture_aligned(struct lane *lane, const struct unwind_start *at, const voi
 void capture_free(struct lane *lane, const struct unwind_start *at, const void *block)
 {
 	uint32_t stack = 0;
+	uint64_t ticks;
 
 	if (likely(record_options.GRAB_BACKTRACES_ON_FREE && lane->thread->mode == RECORD_ON))
 		stack = stack_capture(lane, at);
-	if (unlikely(!put_short(lane, EVENT_FREE, block, 0, stack)))
-		put_plain(lane, EVENT_FREE, block, 0, stack);
+	if (unlikely(!put_short(lane, EVENT_FREE, block, 0, stack, &ticks)))
+		put_plain(lane, EVENT_FREE, block, 0, stack, ticks);
 }
 
 void capture_realloc_begin(struct lane *lane, const struct unwind_start *at,
 			   struct capture_realloc *r, size_t size_bytes)
 {
 	uint32_t stack = 0;
+	uint64_t ticks;
 
 	if (likely(lane->thread->mode == RECORD_ON))
 		stack = stack_capture(lane, at);
 	r->stack = stack;
 	r->record = lane->enc.pos;
 	r->is_recorded = true;
-	if (likely(put_short(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, stack)))
+	if (likely(put_short(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, stack, &ticks)))
 		return;
 	r->record = NULL;
-	r->is_recorded = put_plain(lane, EVENT_REALLOC_BEGIN, r->block, 0, stack);
+	r->is_recorded = put_plain(lane, EVENT_REALLOC_BEGIN, r->block, 0, stack, ticks);
 }
 
 void capture_realloc_end(struct lane *lane, const struct capture_realloc *r, const void *block,

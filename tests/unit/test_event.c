@@ -131,12 +131,12 @@ TEST(address_and_stack_are_differences_to_the_event_before)
 {
 	static const uint8_t bytes[] = {
 		0x01, 0x41, 0x10, 2, /* obtained: address 0x100, stack 2 */
-		0x06, 0xc1, 0x20, 0xff, 0xff, 0xff, 0xff, /* released: 0x200, stack 1 in 4 bytes */
-		0x05, 0x01, 0xff, /* obtained: one unit below 0x100 */
+		0x06, 0xc1, 0x20, 0x01, 0x00, 0x00, 0x00, /* released: 0x200, stack 1 in 4 bytes */
+		0x05, 0x41, 0xff, 0x01, /* obtained: one unit below 0x100, stack 3 */
 		0x04, 0x00, /* released: 0x200 again */
 	};
 	static const uint64_t addr[] = {0x100, 0x200, 0xf0, 0x200};
-	static const uint32_t stack[] = {2, 1, 1, 1};
+	static const uint32_t stack[] = {2, 1, 3, 1};
 	unsigned char *buf = guard_buf_create(bytes, sizeof(bytes));
 	struct event_decoder d;
 	struct event ev;
@@ -170,8 +170,16 @@ TEST(short_form_is_head_time_address_size_stack)
 	e = encoder();
 	c.size_bytes = 0;
 	CHECK(event_put_short(&e, EVENT_FREE, &c));
-	CHECK_BYTES(&e, 0x30, 9, 0x70, 0x00, 0x80, 3);
-	CHECK_EQ(DECODE(0x30, 9, 0x70, 0x00, 0x80, 3).kind, EVENT_FREE);
+	CHECK_BYTES(&e, 0x30, 9, 0x70, 0x00, 0x00, 0x80, 3); /* address + 2^35 */
+	CHECK_EQ(DECODE(0x30, 9, 0x70, 0x00, 0x00, 0x80, 3).kind, EVENT_FREE);
+	CHECK_EQ(DECODE(0x30, 9, 0x70, 0x00, 0x00, 0x80, 3).addr, 0x700);
+	e = encoder();
+	c.addr = 0 - (1ull << 35);
+	CHECK(event_put_short(&e, EVENT_FREE, &c));
+	CHECK_EQ(decode_one(out, (size_t)(e.pos - out)).addr, c.addr);
+	c.addr = 1ull << 36;
+	CHECK(!event_put_short(&e, EVENT_FREE, &c));
+	c.addr = 0x700;
 	e = encoder();
 	c.size_bytes = 0x1234; /* needs two bytes, so the stack has two as well */
 	CHECK(event_put_short(&e, EVENT_CALLOC, &c));
