@@ -277,6 +277,15 @@ uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id)
 	return STACKS_LOST;
 }
 
+void stacks_prefetch(const struct stacks *s, uint32_t lane, uint32_t id)
+{
+	const struct lane_ids *l = &s->lane[lane];
+	const struct id_run *run = l->n_runs ? &l->run[l->n_runs - 1] : NULL;
+
+	if (run && id - run->first_id < run->n)
+		__builtin_prefetch(&run->node[id - run->first_id]);
+}
+
 unsigned stacks_use(struct stacks *s, uint32_t node)
 {
 	unsigned mark = s->mark[node];

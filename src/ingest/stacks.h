@@ -51,6 +51,9 @@ void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id);
 /* The node of a lane's id; STACKS_LOST when its definition is missing. */
 uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id);
 
+/* The node of this id will be asked for. */
+void stacks_prefetch(const struct stacks *s, uint32_t lane, uint32_t id);
+
 /* Marks a node as named by an event, and tells of the whole stack: enum format_stack_end in
  * STACKS_END_MASK, and whether frames of it are guessed. */
 #define STACKS_END_MASK 15u

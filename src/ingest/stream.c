@@ -7,6 +7,7 @@
 #include "util/vec.h"
 
 #define N_BATCHES 8u
+#define CALLS_AHEAD 16u /* between reading a call and finding its stack */
 
 /* Batches are numbered from 0 and lie in batch[number % N_BATCHES]: those before n_taken may be
  * filled again, those before n_filled are the caller's. */
@@ -15,6 +16,7 @@ struct stream {
 	struct merge *merge;
 	struct stacks *stacks;
 	struct stream_counts counts;
+	size_t n_found; /* calls of the batch at hand that have their stack */
 	bool *is_gap_due; /* by lane: a definition was the first event after a gap */
 	struct stream_batch *batch[N_BATCHES];
 
@@ -33,20 +35,29 @@ struct stream {
 
 /* ---- the reader ---- */
 
-/* The canonical stack of an event, counted when the event is a call of the program. */
-static uint32_t find_stack(struct stream *s, const struct merge_event *m)
+/* Puts the canonical stack of a call in the place of its id, and counts it when the program made the
+ * call. */
+static void find_stack(struct stream *s, struct stream_call *c)
 {
-	uint32_t node = stacks_find(s->stacks, m->lane, m->event->stack);
 	unsigned mark;
 
-	if (!event_is_call(m->event->kind))
-		return node;
-	mark = stacks_use(s->stacks, node);
+	c->stack = stacks_find(s->stacks, c->lane, c->stack);
+	if (!event_is_call(c->kind))
+		return;
+	mark = stacks_use(s->stacks, c->stack);
 	s->counts.events++;
 	if (unlikely((mark & STACKS_END_MASK) != STACK_END_COMPLETE))
 		s->counts.truncated[mark & STACKS_END_MASK]++;
 	s->counts.guessed += (mark & STACKS_GUESS_MARK) != 0;
-	return node;
+}
+
+/* The same for the calls of the batch up to n. It is done some calls after they were read: by then
+ * the memory that it needs has been fetched. Definitions that came meanwhile do not matter, each id is
+ * defined once. */
+static void find_stacks(struct stream *s, struct stream_batch *b, size_t n)
+{
+	for (; s->n_found < n; s->n_found++)
+		find_stack(s, &b->call[s->n_found]);
 }
 
 static int add_rare(struct stream_batch *b, const struct event *ev, struct err *err)
@@ -76,12 +87,15 @@ static int add_event(struct stream *s, struct stream_batch *b, const struct merg
 		.addr = ev->addr,
 		.size_bytes = size,
 		.lane = m->lane,
-		.stack = find_stack(s, m),
+		.stack = ev->stack,
 		.extra_bytes = extra < UINT32_MAX ? (uint32_t)extra : UINT32_MAX,
 		.kind = ev->kind,
 		.is_after_gap = m->is_after_gap || s->is_gap_due[m->lane],
 	};
 	s->is_gap_due[m->lane] = false;
+	stacks_prefetch(s->stacks, m->lane, ev->stack);
+	if (b->n > CALLS_AHEAD)
+		find_stacks(s, b, b->n - CALLS_AHEAD);
 	return 0;
 }
 
@@ -97,6 +111,7 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 	int r = 1;
 
 	b->n = b->n_rare = 0;
+	s->n_found = 0;
 	while (b->n < STREAM_BATCH_CALLS) {
 		r = merge_next(s->merge, &m, err);
 		if (r <= 0)
@@ -107,6 +122,7 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 			r = stacks_define(s->stacks, m.lane, m.event, m.generation, err);
 		} else if (unlikely(m.event->kind == EVENT_FORGET)) {
 			s->is_gap_due[m.lane] |= m.is_after_gap;
+			find_stacks(s, b, b->n);
 			stacks_forget(s->stacks, m.lane, m.event->field[0]);
 		} else {
 			r = add_event(s, b, &m, err);
@@ -114,6 +130,7 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 		if (r < 0)
 			break;
 	}
+	find_stacks(s, b, b->n);
 	b->n_blocks_read = merge_n_blocks_read(s->merge);
 	return r < 0 ? r : b->n == STREAM_BATCH_CALLS;
 }
