@@ -340,7 +340,7 @@ static int on_end(void *user, const struct stacks *stacks, const struct live *li
 static void find_heap(struct build *b)
 {
 	const struct facts_text *maps = &b->rec->facts.maps;
-	const char *at = maps->bytes, *end = at + maps->len;
+	const char *at = maps->bytes, *end = at ? at + maps->len : NULL;
 	struct proc_map m;
 
 	while (at && proc_maps_next(&at, end, &m)) {

@@ -325,7 +325,7 @@ static struct store_region make_region(struct tables *t, const struct proc_map *
 static void put_regions(struct tables *t)
 {
 	const struct facts_text *maps = &t->b->rec->facts.maps;
-	const char *at = maps->bytes, *end = at + maps->len;
+	const char *at = maps->bytes, *end = at ? at + maps->len : NULL;
 	struct store_region *region = NULL;
 	size_t n = 0, cap = 0;
 	struct proc_map m;

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """What the server does with clients that are not meant well, or do not behave: other hosts, other
 pages, no token, hang-ups, slow readers, nonsense. And how it starts and ends."""
+import collections
 import gzip
 import json
 import os
 import pathlib
+import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -274,6 +277,57 @@ class BadClients(SafetyCase):
             for t in crowd:
                 t.join()
             self.assertEqual([], problems)
+
+
+class Damaged(SafetyCase):
+    def test_damaged_recordings_are_served_or_refused(self):
+        whole = self.demo().read_bytes()
+        rng = random.Random(3)
+        copies = []
+        for n in range(12):
+            data = bytearray(whole[:rng.randrange(4096, len(whole))] if n % 4 == 0 else whole)
+            for _ in range(rng.choice((1, 10, 200))):
+                data[rng.randrange(len(data))] = rng.randrange(256)
+            copies.append(self.dir / f"damaged{n}.dat")
+            copies[-1].write_bytes(data)
+        self.assertGreater(self.ask_everything(copies)[200], 0)
+
+    def test_damaged_stores_are_served_or_made_anew(self):
+        demo = self.demo()
+        self.ask_everything([demo])  # leaves a store and the names beside it
+        kept = [p for p in self.dir.iterdir() if p.name.startswith("demo.dat.")]
+        self.assertEqual(2, len(kept), kept)
+        rng = random.Random(4)
+        copies = []
+        for n in range(12):
+            copies.append(self.dir / f"copy{n}.dat")
+            shutil.copy2(demo, copies[-1])
+            for path in kept:
+                data = bytearray(path.read_bytes())
+                for _ in range(rng.choice((0, 1, 10, 200))):
+                    data[rng.randrange(len(data))] = rng.randrange(256)
+                if n % 5 == 4:
+                    del data[rng.randrange(len(data)):]
+                (self.dir / (copies[-1].name + path.name[len("demo.dat"):])).write_bytes(data)
+        statuses = self.ask_everything(copies)
+        self.assertEqual({200}, set(statuses))
+
+    def ask_everything(self, files):
+        statuses = collections.Counter()
+        with Server(*files) as server:
+            ids = [e["id"] for e in server.json("/list")]
+            for path in ("timeline", "allocations?count=1000", "allocation_groups", "tree", "maps",
+                         "regions", "fragmentation_timeline", "export/heaptrack", "backtraces",
+                         "export/html", "dynamic_statics", "mmaps"):
+                for i in ids:
+                    statuses[server.get(f"/data/{i}/{path}").status] += 1
+            for path in ("summary", "groups?by=function", "functions", "tree?min_share=0", "threads",
+                         "modules", "notes", "samples", "fragmentation", "thread_matrix",
+                         "allocations"):
+                for i in ids:
+                    statuses[server.get(f"/api/v1/{i}/{path}").status] += 1
+        self.assertTrue(set(statuses) <= {200, 404}, statuses)
+        return statuses
 
 
 class Life(SafetyCase):
