@@ -226,17 +226,19 @@ struct fast_call {
 
 static ALWAYS_INLINE struct fast_call fast_short(const uint8_t *p)
 {
-	uint64_t word = load_le64(p), rest = load_le64(p + 5);
+	uint64_t word = load_le64(p);
 	unsigned kind = word >> 3 & 7, width = 1 + (word >> 6 & 1);
+	unsigned addr_width = EVENT_SHORT_ADDR_BYTES(kind);
 	unsigned size_width = kind == EVENT_FREE ? 0 : width;
+	uint64_t rest = load_le64(p + 2 + addr_width);
 
 	if (kind == 0 || kind == EVENT_SHORT_IN_PLACE)
 		return (struct fast_call){0};
 	return (struct fast_call){
 		.kind = kind,
-		.n_bytes = 5 + size_width + width,
+		.n_bytes = 2 + addr_width + size_width + width,
 		.delta_ticks = word >> 8 & 0xff,
-		.a = (word >> 16 & 0xffffff) * 16 - EVENT_SHORT_ADDR_BIAS,
+		.a = low_bytes(word >> 16, addr_width) * 16 - EVENT_SHORT_ADDR_BIAS(kind),
 		.size_bytes = event_is_release(kind) ? 0 : low_bytes(rest, size_width),
 		.stack = low_bytes_signed(rest >> (8 * size_width), width),
 	};
@@ -269,26 +271,26 @@ static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret
 {
 	const uint8_t *p = d->in.data + d->in.pos;
 	struct fast_call call;
-	uint64_t *base;
+	unsigned is_release;
 	int64_t stack;
 
 	if (unlikely(d->is_in_place || d->in.failed || cursor_left(&d->in) < FAST_BYTES ||
 		     *p & 0x80))
 		return false;
 	call = *p & 7 ? fast_long(p) : fast_short(p);
-	stack = (int64_t)d->stack + call.stack;
+	is_release = event_is_release(call.kind);
+	stack = (int64_t)d->stack[is_release] + call.stack;
 	if (unlikely(call.n_bytes == 0 || stack < 0 || stack >= d->next_stack))
 		return false;
-	base = &d->addr[event_is_release(call.kind)];
 	d->in.pos += call.n_bytes;
 	d->ticks += call.delta_ticks;
-	d->stack = (uint32_t)stack;
-	*base += call.a;
+	d->stack[is_release] = (uint32_t)stack;
+	d->addr[is_release] += call.a;
 	ret->kind = (uint8_t)call.kind;
 	ret->ticks = d->ticks;
-	ret->addr = *base;
+	ret->addr = d->addr[is_release];
 	ret->size_bytes = call.size_bytes;
-	ret->stack = d->stack;
+	ret->stack = (uint32_t)stack;
 	ret->parent = 0;
 	ret->usable_extra_bytes = event_usual_usable(call.size_bytes) - call.size_bytes;
 	ret->alignment = 0;

@@ -174,19 +174,10 @@ static void on_alloc(void *user, struct live_block *a, const struct live_block *
 {
 	struct build *b = user;
 	uint32_t stack = stack_number(b, a->stack);
-	uint64_t at_ns = a->at_ns;
 
 	if (unlikely(b->result < 0))
 		return;
-	sites_alloc(&b->sites, stack, a->size_bytes, at_ns);
 	b->sites.site[stack].stats.extra_bytes += a->extra_bytes;
-	usage_alloc(&b->usage, at_ns, a->size_bytes);
-	if (b->usage.live_bytes > b->peak_bytes) {
-		b->peak_bytes = b->usage.live_bytes;
-		b->peak_count = b->usage.live_count;
-		b->peak_ns = at_ns;
-		sites_peak(&b->sites);
-	}
 	if (old && b->rows)
 		link_chain(b, a, old);
 }
@@ -228,10 +219,8 @@ static void end_row(struct build *b, const struct live_block *a, const struct ro
 static void on_free(void *user, const struct live_block *a, const struct replay_release *how)
 {
 	struct build *b = user;
-	/* A block that a realloc replaces lives until the call returns: see replay.h. */
-	uint64_t end_ns = how->how == REPLAY_REALLOCATED ? b->now_ns : how->at_ns;
 	uint32_t stack = stack_number(b, a->stack), free_stack = stack_number(b, how->stack);
-	uint64_t lifetime_ns = end_ns > a->at_ns ? end_ns - a->at_ns : 1;
+	uint64_t lifetime_ns = how->at_ns - a->at_ns;
 	struct row_end end = {
 		.lifetime_ns = 1 + lifetime_ns,
 		.free_stack = free_stack,
@@ -241,13 +230,31 @@ static void on_free(void *user, const struct live_block *a, const struct replay_
 
 	if (unlikely(b->result < 0))
 		return;
-	sites_free(&b->sites, stack, a->size_bytes);
 	b->sites.site[stack].stats.lifetime_sum_ns += lifetime_ns;
 	b->sites.site[free_stack].stats.n_releases++;
 	b->threads.thread[end.free_thread].n_frees++;
-	usage_free(&b->usage, end_ns, a->size_bytes);
 	if (b->rows)
 		end_row(b, a, &end);
+}
+
+static void on_level(void *user, const struct replay_level *l)
+{
+	struct build *b = user;
+	uint32_t stack = stack_number(b, l->stack);
+
+	if (l->is_release) {
+		sites_free(&b->sites, stack, l->size_bytes);
+		usage_free(&b->usage, l->at_ns, l->size_bytes);
+		return;
+	}
+	sites_alloc(&b->sites, stack, l->size_bytes, l->at_ns);
+	usage_alloc(&b->usage, l->at_ns, l->size_bytes);
+	if (b->usage.live_bytes > b->peak_bytes) {
+		b->peak_bytes = b->usage.live_bytes;
+		b->peak_count = b->usage.live_count;
+		b->peak_ns = l->at_ns;
+		sites_peak(&b->sites);
+	}
 }
 
 static void on_soon(void *user, const struct live_block *a)
@@ -410,6 +417,7 @@ int build_store(struct recording *r, const char *store_path, const struct build_
 		.on_arrival = on_arrival,
 		.on_alloc = on_alloc,
 		.on_free = on_free,
+		.on_level = on_level,
 		.on_soon = on_soon,
 		.on_rare = on_rare,
 		.on_progress = on_progress,

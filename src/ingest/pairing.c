@@ -16,9 +16,10 @@ int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals
 		.n_lanes = n_lanes,
 		.lane = calloc(n_lanes + 1, sizeof(*p->lane)),
 		.pending_memory = calloc(2 * PAIRING_MAX_PENDING, sizeof(*p->pending)),
+		.level = calloc(PAIRING_MAX_LEVELS, sizeof(*p->level)),
 	};
 	p->pending = p->pending_memory;
-	if (p->lane && p->pending)
+	if (p->lane && p->pending && p->level)
 		return 0;
 	pairing_fini(p);
 	return err_set_memory(err, n_lanes * sizeof(*p->lane));
@@ -30,6 +31,7 @@ void pairing_fini(struct pairing *p)
 		free(p->lane[i].open);
 	free(p->lane);
 	free(p->pending_memory);
+	free(p->level);
 	live_fini(&p->live);
 	*p = (struct pairing){0};
 }
@@ -39,28 +41,79 @@ static unsigned bucket_of(uint64_t addr)
 	return (unsigned)((addr >> 4) * 0x9e3779b97f4a7c15ull >> 56) % PAIRING_N_BUCKETS;
 }
 
+/* ---- what is alive over time ---- */
+
+static struct replay_level *level_at(const struct pairing *p, uint64_t number)
+{
+	return &p->level[number % PAIRING_MAX_LEVELS];
+}
+
+static void count_level(struct pairing *p, const struct replay_level *l)
+{
+	struct replay_totals *t = p->totals;
+
+	if (l->is_release) {
+		t->live_count--;
+		t->live_bytes -= l->size_bytes;
+	} else {
+		t->live_count++;
+		t->live_bytes += l->size_bytes;
+		if (t->live_bytes > t->peak_bytes) {
+			t->peak_bytes = t->live_bytes;
+			t->peak_ns = l->at_ns;
+		}
+	}
+	if (p->callbacks->on_level)
+		p->callbacks->on_level(p->callbacks->user, l);
+}
+
+/* Counts what happened before a time: nothing that comes later belongs in front of it. */
+static void count_levels_before(struct pairing *p, uint64_t at_ns)
+{
+	while (p->first_level != p->end_level && level_at(p, p->first_level)->at_ns < at_ns)
+		count_level(p, level_at(p, p->first_level++));
+}
+
+static bool is_level_after(const struct replay_level *a, const struct replay_level *b)
+{
+	if (a->at_ns != b->at_ns)
+		return a->at_ns > b->at_ns;
+	return !a->is_release && b->is_release;
+}
+
+/* Most go to the end; a release that was held back goes where it belongs. */
+static void add_level(struct pairing *p, const struct replay_level *l)
+{
+	uint64_t i;
+
+	if (p->end_level - p->first_level == PAIRING_MAX_LEVELS)
+		count_level(p, level_at(p, p->first_level++));
+	for (i = p->end_level++; i > p->first_level && is_level_after(level_at(p, i - 1), l); i--)
+		*level_at(p, i) = *level_at(p, i - 1);
+	*level_at(p, i) = *l;
+}
+
 /* ---- what an event does when it fits ---- */
 
 /* block is the one in the table: the user may change its chain. */
 static void account_alloc(struct pairing *p, struct live_block *block, const struct live_block *old)
 {
-	struct replay_totals *t = p->totals;
-
-	t->live_count++;
-	t->live_bytes += block->size_bytes;
-	if (t->live_bytes > t->peak_bytes) {
-		t->peak_bytes = t->live_bytes;
-		t->peak_ns = block->at_ns;
-	}
+	add_level(p, &(struct replay_level){.at_ns = block->at_ns,
+					    .size_bytes = block->size_bytes,
+					    .stack = block->stack});
 	if (p->callbacks->on_alloc)
 		p->callbacks->on_alloc(p->callbacks->user, block, old);
 }
 
 static void account_end(struct pairing *p, const struct live_block *block,
-			const struct replay_release *release)
+			struct replay_release *release)
 {
-	p->totals->live_count--;
-	p->totals->live_bytes -= block->size_bytes;
+	if (release->at_ns <= block->at_ns)
+		release->at_ns = block->at_ns + 1;
+	add_level(p, &(struct replay_level){.at_ns = release->at_ns,
+					    .size_bytes = block->size_bytes,
+					    .stack = block->stack,
+					    .is_release = true});
 	if (p->callbacks->on_free)
 		p->callbacks->on_free(p->callbacks->user, block, release);
 }
@@ -89,7 +142,9 @@ static int apply_op(struct pairing *p, const struct pairing_op *op, struct err *
 		open->block = block;
 		open->state = PAIRING_HELD;
 	} else {
-		account_end(p, &block, &op->release);
+		struct replay_release release = op->release;
+
+		account_end(p, &block, &release);
 	}
 	return 0;
 }
@@ -253,13 +308,27 @@ static int hold_back(struct pairing *p, struct pairing_op *op, struct err *err)
 	return r;
 }
 
+/* Time of the oldest event held back, or UINT64_MAX: what happens when it is settled lies there or
+ * later. */
+static uint64_t oldest_pending_ns(const struct pairing *p)
+{
+	const struct pairing_op *op = p->pending;
+
+	if (p->n_pending == 0)
+		return UINT64_MAX;
+	return op->is_alloc ? op->block.at_ns : op->release.at_ns;
+}
+
 int pairing_advance(struct pairing *p, uint64_t at_ns, struct err *err)
 {
+	uint64_t oldest_ns;
 	int r = 0;
 
 	p->now_ns = at_ns;
 	while (r == 0 && unlikely(p->next_deadline < at_ns))
 		r = give_up_oldest(p, err);
+	oldest_ns = oldest_pending_ns(p);
+	count_levels_before(p, oldest_ns < at_ns ? oldest_ns : at_ns);
 	return r;
 }
 
@@ -305,8 +374,10 @@ int pairing_free(struct pairing *p, uint32_t lane, uint64_t addr,
 
 		is_foreign = live && live->thread != release->thread;
 		if (likely(live && !is_foreign)) {
+			struct replay_release own = *release;
+
 			live_take(&p->live, addr, &block);
-			account_end(p, &block, release);
+			account_end(p, &block, &own);
 			return 0;
 		}
 	}
@@ -406,6 +477,7 @@ int pairing_realloc_end(struct pairing *p, uint32_t lane, const struct live_bloc
 		return put_alloc(p, lane, block, NULL, err);
 	}
 	open.release.how = REPLAY_REALLOCATED;
+	open.release.at_ns = block->at_ns; /* it lived until the call returned */
 	account_end(p, &open.block, &open.release);
 	return put_alloc(p, lane, block, &open.block, err);
 }
@@ -460,5 +532,6 @@ int pairing_finish(struct pairing *p, struct err *err)
 
 	while (r == 0 && p->n_pending > 0)
 		r = give_up_oldest(p, err);
+	count_levels_before(p, UINT64_MAX);
 	return r;
 }

@@ -9,6 +9,7 @@
 
 #define PAIRING_MAX_PENDING 1024 /* held back at a time; more, and the oldest is settled early */
 #define PAIRING_N_BUCKETS 256
+#define PAIRING_MAX_LEVELS 8192u /* changes of the level that wait for earlier ones */
 
 /* An event that did not fit the state of its address and waits for its counterpart. */
 struct pairing_op {
@@ -54,6 +55,8 @@ struct pairing {
 	uint64_t now_ns; /* time of the event at hand */
 	uint16_t bucket[PAIRING_N_BUCKETS]; /* pending events per hash of address */
 	bool is_unknown_expected; /* frees of blocks we never saw are no surprise */
+	struct replay_level *level; /* a ring: not yet counted, in order of time */
+	uint64_t first_level, end_level; /* numbers; they lie at number % PAIRING_MAX_LEVELS */
 	struct pairing_lane *lane;
 	size_t n_lanes;
 	struct replay_totals *totals; /* borrowed; live_*, peak_* and the counts of oddities */

@@ -11,14 +11,15 @@
  *
  * A free of a block that another thread made may belong to the next block at that address, if the
  * maker releases the first one and gets the address again: it is held back as well, until the
- * window passes or the other events of the address decide. (So such a block counts as live for up
- * to a microsecond longer.)
+ * window passes or the other events of the address decide.
  *
  * A realloc is a release (BEGIN) and an allocation (END) in the same lane; they pair last begun
  * first. The old block counts as live until the END, and ends there, so that a peak does
  * not depend on where inside a realloc another thread looked.
  *
- * Callbacks come in the order in which pairing is settled: by time, but for the window above.
+ * Callbacks come in the order in which pairing is settled: by time, but for the window above. Sums of
+ * what is alive are kept apart from that, strictly by time (on_level): a block is alive from its
+ * birth to its release, but at least a nanosecond.
  */
 #ifndef INGEST_REPLAY_H
 #define INGEST_REPLAY_H
@@ -49,6 +50,15 @@ struct replay_release {
 
 struct replay_totals;
 
+/* Bytes that come alive or are released, in exact order of time: what was held back is in its place,
+ * and what is released in a nanosecond comes before what is born in it. */
+struct replay_level {
+	uint64_t at_ns;
+	uint64_t size_bytes;
+	uint32_t stack; /* node of struct stacks: who allocated */
+	bool is_release;
+};
+
 /* Each may be NULL. The structs pointed to are good during the call. */
 struct replay_callbacks {
 	void *user;
@@ -60,6 +70,7 @@ struct replay_callbacks {
 	 * user may set a->chain. */
 	void (*on_alloc)(void *user, struct live_block *a, const struct live_block *old);
 	void (*on_free)(void *user, const struct live_block *a, const struct replay_release *how);
+	void (*on_level)(void *user, const struct replay_level *l);
 	/* A call that soon comes may release this block: a chance to prefetch. */
 	void (*on_soon)(void *user, const struct live_block *a);
 	/* A rare event: mmap, marker ... stack: node of struct stacks. */

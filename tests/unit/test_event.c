@@ -492,7 +492,7 @@ static size_t decode_stream(const uint8_t *bytes, size_t len, bool is_fast, stru
 
 	event_decoder_init(&d, &header, bytes, len);
 	d.next_stack = 1u << 30; /* nearly every difference leads to a stack that may be */
-	d.stack = 1u << 29;
+	d.stack[0] = d.stack[1] = 1u << 29;
 	while (n < max && d.in.pos < len) {
 		size_t window = is_fast && !(bytes[d.in.pos] & 0x80) ? len : 39;
 
