@@ -136,6 +136,9 @@ struct query_groups {
 	struct query_group total;
 };
 
+/* All rows of a call site as a group, whatever a query asks for; key 0. */
+struct query_group query_whole_site(const struct store_stack *s);
+
 int query_groups(struct query *q, enum query_group_by by, struct query_groups *ret,
 		 struct err *err);
 void query_groups_fini(struct query_groups *g);

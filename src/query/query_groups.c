@@ -60,11 +60,9 @@ static bool table_knows(const struct query *q)
 	return !q->stack_set || !(q->wants & QUERY_WANT_PEAK);
 }
 
-static struct query_group group_of_stack(const struct query *q, uint32_t stack)
+struct query_group query_whole_site(const struct store_stack *s)
 {
-	const struct store_stack *s = &q->stack[stack];
-	struct query_group g = {
-		.key = stack,
+	return (struct query_group){
 		.n_allocs = s->n_allocs,
 		.n_bytes = s->n_bytes,
 		.n_leaked = s->n_leaked,
@@ -80,7 +78,14 @@ static struct query_group group_of_stack(const struct query *q, uint32_t stack)
 		.max_size_bytes = s->max_size_bytes,
 		.lifetime_sum_ns = s->lifetime_sum_ns,
 	};
+}
 
+static struct query_group group_of_stack(const struct query *q, uint32_t stack)
+{
+	const struct store_stack *s = &q->stack[stack];
+	struct query_group g = query_whole_site(s);
+
+	g.key = stack;
 	if (q->plan.is_leaked || q->plan.is_released) {
 		g.peak_bytes = g.peak_count = g.first_ns = g.last_ns = 0;
 		g.min_size_bytes = g.max_size_bytes = 0;

@@ -38,27 +38,6 @@ static uint64_t key_of(const struct query_group *g, unsigned key)
 	}
 }
 
-/* The whole call site as a group. */
-static struct query_group whole_group(const struct store_stack *s)
-{
-	return (struct query_group){
-		.n_allocs = s->n_allocs,
-		.n_bytes = s->n_bytes,
-		.n_leaked = s->n_leaked,
-		.leaked_bytes = s->leaked_bytes,
-		.n_temporary = s->n_temporary,
-		.temporary_bytes = s->temporary_bytes,
-		.extra_bytes = s->extra_bytes,
-		.peak_bytes = s->peak_bytes,
-		.peak_count = s->peak_count,
-		.first_ns = s->first_ns,
-		.last_ns = s->last_ns,
-		.min_size_bytes = s->min_size_bytes,
-		.max_size_bytes = s->max_size_bytes,
-		.lifetime_sum_ns = s->lifetime_sum_ns,
-	};
-}
-
 static int compare(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
@@ -110,7 +89,7 @@ static void put_data(struct request *rq, const char *name, const struct query_gr
 static int put_group(struct request *rq, const struct query_group *g, struct err *err)
 {
 	const struct store_stack *s = store_stack(rq->store, (uint32_t)g->key);
-	struct query_group all = whole_group(s);
+	struct query_group all = query_whole_site(s);
 	int r;
 
 	json_object(&rq->json, NULL);
@@ -126,7 +105,7 @@ static void rank(struct request *rq, const struct query_groups *g, unsigned by, 
 {
 	for (size_t i = 0; i < g->n; i++) {
 		const struct store_stack *s = store_stack(rq->store, (uint32_t)g->group[i].key);
-		struct query_group all = whole_group(s);
+		struct query_group all = query_whole_site(s);
 
 		ret[i].group = &g->group[i];
 		ret[i].rank = by == 2 * N_KEYS ? s->max_at_ns

@@ -149,17 +149,7 @@ static bool put_caller(void *user, const struct frame *f)
 static int put_site(struct table *t, uint32_t stack, struct err *err)
 {
 	const struct store_stack *s = store_stack(t->rq->store, stack);
-	struct query_group all = {
-		.n_allocs = s->n_allocs,
-		.n_bytes = s->n_bytes,
-		.n_leaked = s->n_leaked,
-		.leaked_bytes = s->leaked_bytes,
-		.n_temporary = s->n_temporary,
-		.temporary_bytes = s->temporary_bytes,
-		.extra_bytes = s->extra_bytes,
-		.peak_bytes = s->peak_bytes,
-		.peak_count = s->peak_count,
-	};
+	struct query_group all = query_whole_site(s);
 	struct callers c = {.rq = t->rq};
 	struct json *j = &t->rq->json;
 	int r = 0;
