@@ -9,3 +9,5 @@ printf '\n== bench/record.py: whole programs\n'
 bench/record.py "$@"
 printf '\n== bench/ingest.py: opening recordings\n'
 bench/ingest.py "$build"
+printf '\n== bench/query.py: asking the server\n'
+bench/query.py "$build"

@@ -11,7 +11,7 @@
 #include "query_naive.h"
 
 /* On each of three stores; where everything is ten times slower, not so many. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if CONFIG_CHECKS > 1 /* builds with sanitizers */
 #define N_FILTERS 100u
 #else
 #define N_FILTERS 700u
