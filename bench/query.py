@@ -76,6 +76,9 @@ def questions(large):
             for n in (1, 2, 3)], page, page),
         ("page, by function", [f"{data}/allocations?function_regex=factor.*&skip={n}&count=20"
                                for n in (0, 1000, 2000)], page, page),
+        ("page, every row looked at", [
+            f"{data}/allocations?lifetime_min={n}us&lifetime_max=1s&address_min=1&count=20"
+            for n in (50, 60, 70)], page, page),
         ("timeline", [f"{data}/timeline"], cold, warm),
     ]
 
