@@ -1,5 +1,6 @@
 /* cli/cmd_server.c - `memory-profiler-cli server`: recordings over HTTP. */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,6 +156,16 @@ static void announce(const struct server *s, const struct serve_options *o)
 			      "--token keeps others out");
 }
 
+/* A server runs for weeks and answers from many threads. glibc would keep a heap per thread, and after
+ * the first large block that is freed it would take large blocks from these heaps, where they leave
+ * holes: large ones are to be given back to the system, and heaps to be few. */
+static void keep_memory_small(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 512 << 10);
+	mallopt(M_TRIM_THRESHOLD, 1 << 20);
+	mallopt(M_ARENA_MAX, 4);
+}
+
 static int run(const struct serve_options *o)
 {
 	struct server *server = NULL;
@@ -162,6 +173,7 @@ static int run(const struct serve_options *o)
 	sigset_t ends;
 	int signal_number;
 
+	keep_memory_small();
 	/* Blocked in all threads from here on; the main thread waits for them. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
