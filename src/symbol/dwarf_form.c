@@ -158,13 +158,14 @@ void dwarf_attr_read(const struct dwarf_unit *u, struct cursor *c, const struct 
 void dwarf_attrs_skip(const struct dwarf_unit *u, struct cursor *c, const struct abbrev_table *t,
 		      const struct abbrev *ab)
 {
-	const struct abbrev_spec *spec = &t->spec[ab->first_spec];
+	const struct abbrev_spec *spec;
 	struct dwarf_attr a;
 
-	if (ab->fixed_bytes >= 0) {
+	if (ab->fixed_bytes >= 0) { /* also when it has none at all */
 		cursor_take(c, (size_t)ab->fixed_bytes);
 		return;
 	}
+	spec = &t->spec[ab->first_spec];
 	for (unsigned i = 0; i < ab->n_specs; i++) {
 		if (spec[i].form_bytes >= 0)
 			cursor_take(c, (size_t)spec[i].form_bytes);

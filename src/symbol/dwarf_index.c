@@ -87,9 +87,12 @@ static bool is_wanted(uint16_t name)
 static void read_die(struct walk *w, const struct abbrev *ab, bool only_sibling,
 		     struct func_die *die)
 {
-	const struct abbrev_spec *spec = &w->u->abbrevs->spec[ab->first_spec];
+	const struct abbrev_spec *spec;
 	struct dwarf_attr a;
 
+	if (ab->n_specs == 0)
+		return;
+	spec = &w->u->abbrevs->spec[ab->first_spec];
 	for (unsigned i = 0; i < ab->n_specs; i++) {
 		bool wanted =
 			only_sibling ? spec[i].name == DW_AT_sibling : is_wanted(spec[i].name);
