@@ -10,11 +10,13 @@
 #include "base/units.h"
 #include "ingest/build_i.h"
 #include "ingest/proc_maps.h"
+#include "util/rss.h"
 #include "util/vec.h"
 
 #define CHAINS_BUDGET_BYTES (24 * MIB)
 #define CALLS_BUDGET_BYTES (16 * MIB)
 #define PAGE_OFFSET_MASK 4095u
+#define PROGRESS_PER_LOOK 16 /* calls of on_progress() between looks at the size of the process */
 
 /* Room for one more item at the end of an array that may lie in a file. */
 static void *append_item(struct build *b, struct spill *s, uint64_t *n, size_t item_bytes)
@@ -295,6 +297,10 @@ static int on_progress(void *user, uint64_t n_blocks_read, struct err *err)
 	if (b->result < 0) {
 		*err = b->err;
 		return b->result;
+	}
+	if (++b->n_progress % PROGRESS_PER_LOOK == 0 && rss_bytes() > LIVE_RESIDENT_BYTES) {
+		spill_trim(b->chains);
+		spill_trim(b->calls);
 	}
 	if (b->options && b->options->on_progress &&
 	    b->options->on_progress(b->options->user, n_blocks_read, b->rec->n_blocks) < 0)

@@ -35,6 +35,7 @@ struct build {
 	struct spill *calls; /* struct store_call */
 	uint64_t n_calls;
 	uint64_t heap_start, heap_end; /* what brk() makes; equal: not known */
+	uint64_t n_progress; /* calls of on_progress() */
 	uint64_t marker;
 	uint64_t now_ns; /* birth of the newest row */
 	uint64_t peak_bytes;

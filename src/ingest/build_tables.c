@@ -103,6 +103,13 @@ static void put_table(struct tables *t, enum store_table table, const void *item
 		t->result = store_writer_put_table(t->b->writer, table, item, n, t->err);
 }
 
+static void put_spilled(struct tables *t, enum store_table table, const struct spill *items,
+			size_t n)
+{
+	if (t->result == 0)
+		t->result = store_writer_put_spilled(t->b->writer, table, items, n, t->err);
+}
+
 /* Zeroed room for n items of a table that is put at once; never NULL when result is 0. */
 static void *make_items(struct tables *t, size_t n, size_t item_bytes)
 {
@@ -414,8 +421,8 @@ int build_put_tables(struct build *b, const struct stacks *stacks, const struct 
 	f.rss_peak_bytes = put_samples(&t);
 	put_notes(&t, o);
 	put_regions(&t);
-	put_table(&t, STORE_CHAINS, spill_data(b->chains), b->n_chains);
-	put_table(&t, STORE_CALLS, spill_data(b->calls), b->n_calls);
+	put_spilled(&t, STORE_CHAINS, b->chains, b->n_chains);
+	put_spilled(&t, STORE_CALLS, b->calls, b->n_calls);
 	put_table(&t, STORE_BUCKETS, b->usage.bucket, b->usage.current + 1);
 	set_totals(&f, b, o);
 	set_process(&t, &f, o);

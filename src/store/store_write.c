@@ -17,6 +17,7 @@
 #include "util/atomic_file.h"
 #include "util/spill.h"
 
+#define TABLE_PIECE_BYTES ((size_t)16 << 20) /* written at a time */
 #define COLUMN_BYTES (512u * 1024) /* of packed blocks that wait to be written */
 #define COLUMN_BLOCKS                                                                              \
 	(COLUMN_BYTES / 64) /* at most, and they fit: a block takes 64 bytes or more */
@@ -265,10 +266,12 @@ int store_writer_put_block(struct store_writer *w, enum store_column c, uint64_t
 	return r;
 }
 
+/* spill: where the items lie, if they do; they leave memory as they are written. Else NULL. */
 static int write_table(struct store_writer *w, enum store_table table, const void *item,
-		       size_t n_items, struct err *err)
+		       size_t n_items, const struct spill *spill, struct err *err)
 {
 	struct store_extent *at = &w->header.table[table];
+	size_t n_bytes;
 	int r;
 
 	if (n_items > PTRDIFF_MAX / store_item_bytes[table])
@@ -277,11 +280,19 @@ static int write_table(struct store_writer *w, enum store_table table, const voi
 	if (r < 0)
 		return r;
 	*at = (struct store_extent){atomic_file_size(w->file), n_items};
-	return atomic_file_append(w->file, item, n_items * store_item_bytes[table], err);
+	n_bytes = n_items * store_item_bytes[table];
+	for (size_t done = 0; r == 0 && done < n_bytes; done += TABLE_PIECE_BYTES) {
+		size_t n = n_bytes - done < TABLE_PIECE_BYTES ? n_bytes - done : TABLE_PIECE_BYTES;
+
+		r = atomic_file_append(w->file, (const uint8_t *)item + done, n, err);
+		if (spill)
+			spill_trim_part(spill, done, n);
+	}
+	return r;
 }
 
-int store_writer_put_table(struct store_writer *w, enum store_table table, const void *item,
-			   size_t n_items, struct err *err)
+static int put_table(struct store_writer *w, enum store_table table, const void *item,
+		     size_t n_items, const struct spill *spill, struct err *err)
 {
 	int r;
 
@@ -289,9 +300,22 @@ int store_writer_put_table(struct store_writer *w, enum store_table table, const
 	pthread_mutex_lock(&w->lock);
 	r = check_failed(w, err);
 	if (r == 0)
-		r = note_failure(w, write_table(w, table, item, n_items, err), err);
+		r = note_failure(w, write_table(w, table, item, n_items, spill, err), err);
 	pthread_mutex_unlock(&w->lock);
 	return r;
+}
+
+int store_writer_put_table(struct store_writer *w, enum store_table table, const void *item,
+			   size_t n_items, struct err *err)
+{
+	return put_table(w, table, item, n_items, NULL, err);
+}
+
+int store_writer_put_spilled(struct store_writer *w, enum store_table table,
+			     const struct spill *items, size_t n_items, struct err *err)
+{
+	ASSERT(n_items * store_item_bytes[table] <= spill_size(items));
+	return put_table(w, table, spill_data(items), n_items, items, err);
 }
 
 /* Every block of every column came, each with the rows that it must have. */

@@ -12,6 +12,7 @@
 #define STORE_STORE_WRITE_H
 
 #include "store/store.h"
+#include "util/spill.h"
 
 struct store_writer; /* opaque: defined in store_write.c */
 
@@ -28,6 +29,10 @@ int store_writer_put_block(struct store_writer *w, enum store_column c, uint64_t
  * never given is empty. */
 int store_writer_put_table(struct store_writer *w, enum store_table table, const void *item,
 			   size_t n_items, struct err *err);
+
+/* The same for items that may lie in a file: they do not come into memory all at once. */
+int store_writer_put_spilled(struct store_writer *w, enum store_table table,
+			     const struct spill *items, size_t n_items, struct err *err);
 
 /* Blocks of every column and all tables are there: writes the directory, seals, renames. Checks that
  * all blocks came, but not what is in them: store_open() does. Destroy the writer afterwards. */
