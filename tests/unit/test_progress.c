@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -52,6 +53,9 @@ static void work(const struct job *job, int stop_fd)
 			progress_set(&p, done += 3);
 	}
 	progress_end(&p);
+	/* What was written last may be lost when a terminal is closed before it was read. */
+	tcdrain(STDERR_FILENO);
+	usleep(100 * 1000);
 	_exit(0);
 }
 
