@@ -86,6 +86,36 @@ void event_decoder_init(struct event_decoder *d, const struct block_header *h, c
 /* 1: *ret is the next event. 0: end of the block. -1: malformed at d->in.pos; *ret untouched. */
 int event_decode(struct event_decoder *d, struct event *ret);
 
+/* A call of the malloc family, in few bytes. */
+struct event_plain {
+	uint64_t ticks;
+	uint64_t addr;
+	uint64_t size_bytes; /* 0 in releases */
+	uint32_t stack; /* id in this lane */
+	uint32_t extra_bytes; /* usable beyond size_bytes; UINT32_MAX: so much or more */
+	uint8_t kind; /* EVENT_MALLOC to EVENT_FREE */
+};
+
+/* Decodes calls that have nothing special, which is nearly all events, as long as they come: as many
+ * as *ret, with room for max (at least 2), was filled with. What comes next, if anything, is for
+ * event_decode(). */
+size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size_t max);
+
+/* The same of an event that event_decode() gave; its kind is one of those. */
+static inline struct event_plain event_plain_of(const struct event *ev)
+{
+	uint64_t extra = ev->usable_extra_bytes;
+
+	return (struct event_plain){
+		.ticks = ev->ticks,
+		.addr = ev->addr,
+		.size_bytes = ev->size_bytes,
+		.stack = ev->stack,
+		.extra_bytes = extra < UINT32_MAX ? (uint32_t)extra : UINT32_MAX,
+		.kind = ev->kind,
+	};
+}
+
 /* Usable bytes that glibc gives for a request; events say so only when it was otherwise. */
 static inline uint64_t event_usual_usable(uint64_t size_bytes)
 {

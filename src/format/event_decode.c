@@ -136,9 +136,9 @@ static void decode_frequent(struct event_decoder *d, struct event *ev, unsigned 
 		a = (int64_t)((uint64_t)a << 4);
 	d->ticks += delta_ticks;
 	finish_call(d, ev, (uint64_t)a, stack);
-	ev->size_bytes = b;
+	ev->size_bytes = event_is_release(ev->kind) ? 0 : b;
 	if (!(extras & EVENT_EXTRA_USABLE))
-		ev->usable_extra_bytes = event_usual_usable(b) - b;
+		ev->usable_extra_bytes = event_usual_usable(ev->size_bytes) - ev->size_bytes;
 }
 
 /* Which fields of a rare kind are signed, and which one is a stack id (or none: -1). */
@@ -232,14 +232,12 @@ static ALWAYS_INLINE struct fast_call fast_short(const uint8_t *p)
 	unsigned size_width = kind == EVENT_FREE ? 0 : width;
 	uint64_t rest = load_le64(p + 2 + addr_width);
 
-	if (kind == 0 || kind == EVENT_SHORT_IN_PLACE)
-		return (struct fast_call){0};
 	return (struct fast_call){
 		.kind = kind,
-		.n_bytes = 2 + addr_width + size_width + width,
+		.n_bytes = kind == 0 ? 0 : 2 + addr_width + size_width + width,
 		.delta_ticks = word >> 8 & 0xff,
 		.a = low_bytes(word >> 16, addr_width) * 16 - EVENT_SHORT_ADDR_BIAS(kind),
-		.size_bytes = event_is_release(kind) ? 0 : low_bytes(rest, size_width),
+		.size_bytes = low_bytes(rest, size_width),
 		.stack = low_bytes_signed(rest >> (8 * size_width), width),
 	};
 }
@@ -265,6 +263,11 @@ static ALWAYS_INLINE struct fast_call fast_long(const uint8_t *p)
 	};
 }
 
+static ALWAYS_INLINE uint32_t usual_extra(uint64_t size_bytes)
+{
+	return (uint32_t)(event_usual_usable(size_bytes) - size_bytes);
+}
+
 /* The way nearly all events go: a call without extras, with bytes enough behind it. False: it is
  * something else, or not right, and nothing has changed. */
 static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret)
@@ -280,7 +283,8 @@ static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret
 	call = *p & 7 ? fast_long(p) : fast_short(p);
 	is_release = event_is_release(call.kind);
 	stack = (int64_t)d->stack[is_release] + call.stack;
-	if (unlikely(call.n_bytes == 0 || stack < 0 || stack >= d->next_stack))
+	if (unlikely(call.n_bytes == 0 || call.kind == EVENT_SHORT_IN_PLACE || stack < 0 ||
+		     stack >= d->next_stack))
 		return false;
 	d->in.pos += call.n_bytes;
 	d->ticks += call.delta_ticks;
@@ -289,12 +293,58 @@ static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret
 	ret->kind = (uint8_t)call.kind;
 	ret->ticks = d->ticks;
 	ret->addr = d->addr[is_release];
-	ret->size_bytes = call.size_bytes;
+	ret->size_bytes = is_release ? 0 : call.size_bytes;
 	ret->stack = (uint32_t)stack;
 	ret->parent = 0;
-	ret->usable_extra_bytes = event_usual_usable(call.size_bytes) - call.size_bytes;
+	ret->usable_extra_bytes = usual_extra(ret->size_bytes);
 	ret->alignment = 0;
 	return true;
+}
+
+size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size_t max)
+{
+	const uint8_t *p = d->in.data + d->in.pos;
+	const uint8_t *end = d->in.len > FAST_BYTES ? d->in.data + d->in.len - FAST_BYTES : p;
+	uint64_t ticks = d->ticks, addr[2] = {d->addr[0], d->addr[1]};
+	uint32_t stack[2] = {d->stack[0], d->stack[1]};
+	size_t n = 0;
+
+	if (d->is_in_place || d->in.failed)
+		return 0;
+	while (p < end && n + 1 < max && !(*p & 0x80)) {
+		struct fast_call call = *p & 7 ? fast_long(p) : fast_short(p);
+		bool is_in_place = call.kind == EVENT_SHORT_IN_PLACE;
+		unsigned is_release = event_is_release(call.kind) || is_in_place;
+		int64_t id = (int64_t)stack[is_release] + call.stack;
+
+		if (unlikely(call.n_bytes == 0 || id < 0 || id >= d->next_stack))
+			break;
+		p += call.n_bytes;
+		ticks += call.delta_ticks;
+		stack[is_release] = (uint32_t)id;
+		addr[is_release] += call.a;
+		ret[n++] = (struct event_plain){
+			.ticks = ticks,
+			.addr = addr[is_release],
+			.size_bytes = is_release ? 0 : call.size_bytes,
+			.stack = (uint32_t)id,
+			.extra_bytes = usual_extra(is_release ? 0 : call.size_bytes),
+			.kind = is_in_place ? EVENT_REALLOC_BEGIN : (uint8_t)call.kind,
+		};
+		if (unlikely(is_in_place)) {
+			ret[n] = ret[n - 1];
+			ret[n].kind = EVENT_REALLOC_END;
+			ret[n].size_bytes = call.size_bytes;
+			ret[n++].extra_bytes = usual_extra(call.size_bytes);
+		}
+	}
+	d->in.pos = (size_t)(p - d->in.data);
+	d->ticks = ticks;
+	for (unsigned i = 0; i < 2; i++) {
+		d->stack[i] = stack[i];
+		d->addr[i] = addr[i];
+	}
+	return n;
 }
 
 int event_decode(struct event_decoder *d, struct event *ret)

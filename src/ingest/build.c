@@ -16,6 +16,7 @@
 #define CHAINS_BUDGET_BYTES (24 * MIB)
 #define CALLS_BUDGET_BYTES (16 * MIB)
 #define PAGE_OFFSET_MASK 4095u
+#define STEPS_AHEAD 8 /* the site of a step is asked for before it is needed */
 #define PROGRESS_PER_LOOK 16 /* calls of on_progress() between looks at the size of the process */
 
 /* Room for one more item at the end of an array that may lie in a file. */
@@ -41,7 +42,7 @@ static struct store_chain *chain_at(struct build *b, uint64_t chain)
 
 /* ---- threads ---- */
 
-static uint32_t add_thread(struct build *b, uint64_t number)
+static NOINLINE uint32_t add_thread(struct build *b, uint32_t number)
 {
 	struct build_threads *t = &b->threads;
 	uint64_t *index = NULL;
@@ -58,26 +59,16 @@ static uint32_t add_thread(struct build *b, uint64_t number)
 		*index = t->n;
 		t->thread[t->n++] = (struct store_thread){.number = number, .end_ns = UINT64_MAX};
 	}
-	t->last_number = number;
-	t->last_index = (uint32_t)*index;
-	return t->last_index;
+	t->recent[number % BUILD_RECENT_THREADS].number = number;
+	t->recent[number % BUILD_RECENT_THREADS].index = (uint32_t)*index;
+	return (uint32_t)*index;
 }
 
-static inline uint32_t thread_index(struct build *b, uint64_t number)
+static inline uint32_t thread_index(struct build *b, uint32_t number)
 {
-	if (likely(number == b->threads.last_number))
-		return b->threads.last_index;
+	if (likely(number == b->threads.recent[number % BUILD_RECENT_THREADS].number))
+		return b->threads.recent[number % BUILD_RECENT_THREADS].index;
 	return add_thread(b, number);
-}
-
-static inline uint32_t stack_number(struct build *b, uint32_t node)
-{
-	uint32_t stack = 0;
-	int r = sites_number(&b->sites, node, &stack, &b->err);
-
-	if (unlikely(r < 0))
-		b->result = r;
-	return stack;
 }
 
 /* ---- what glibc's allocator tells by address and size ---- */
@@ -111,32 +102,23 @@ static uint32_t kind_of(unsigned event_kind)
 
 /* ---- events ---- */
 
-static void add_row(struct build *b, const struct live_block *a, uint32_t thread)
-{
-	struct row_birth birth = {
-		.birth_ns = b->now_ns,
-		.size_bytes = a->size_bytes,
-		.addr = a->addr,
-		.marker = b->marker,
-		.stack = stack_number(b, a->stack),
-		.thread = thread,
-		.extra_bytes = a->extra_bytes,
-	};
-
-	b->result = rows_add(b->rows, &birth, kind_of(a->kind) | place_flags(b, a), &b->err);
-}
-
 static uint64_t on_arrival(void *user, const struct live_block *a)
 {
 	struct build *b = user;
-	struct store_thread *t = &b->threads.thread[thread_index(b, a->thread)];
+	struct row_birth birth = {
+		.birth_ns = a->at_ns,
+		.size_bytes = a->size_bytes,
+		.addr = a->addr,
+		.marker = b->marker,
+		.stack = a->stack,
+		.thread = thread_index(b, a->thread),
+		.extra_bytes = a->extra_bytes,
+	};
 	uint64_t row = b->n_rows++;
 
-	b->now_ns = a->at_ns;
-	t->n_allocs++;
-	t->n_bytes += a->size_bytes;
-	if (b->rows && likely(b->result == 0))
-		add_row(b, a, (uint32_t)(t - b->threads.thread));
+	if (likely(b->result == 0))
+		b->result =
+			rows_add(b->rows, &birth, kind_of(a->kind) | place_flags(b, a), &b->err);
 	return row;
 }
 
@@ -175,36 +157,18 @@ static void link_chain(struct build *b, struct live_block *a, const struct live_
 static void on_alloc(void *user, struct live_block *a, const struct live_block *old)
 {
 	struct build *b = user;
-	uint32_t stack = stack_number(b, a->stack);
 
-	if (unlikely(b->result < 0))
-		return;
-	b->sites.site[stack].stats.extra_bytes += a->extra_bytes;
-	if (old && b->rows)
+	if (old && likely(b->result == 0))
 		link_chain(b, a, old);
 }
 
-static uint32_t end_flags(struct build *b, const struct live_block *a,
-			  const struct replay_release *how)
+static uint32_t end_flags(const struct live_block *a, const struct replay_release *how)
 {
-	uint32_t flags = 0;
-
-	if (how->how == REPLAY_REALLOCATED)
-		flags |= STORE_FLAG_MOVED;
 	if (how->how == REPLAY_REPLACED)
-		flags |= STORE_FLAG_REPLACED;
-	else if (how->thread == a->thread && how->n_allocs == a->ordinal + 1)
-		flags |= STORE_FLAG_TEMPORARY;
-	if (flags & STORE_FLAG_TEMPORARY) {
-		struct store_stack *s = &b->sites.site[stack_number(b, a->stack)].stats;
-
-		s->n_temporary++;
-		s->temporary_bytes += a->size_bytes;
-		b->n_temporary++;
-		b->temporary_bytes += a->size_bytes;
-		b->threads.thread[thread_index(b, a->thread)].n_temporary++;
-	}
-	return flags;
+		return STORE_FLAG_REPLACED;
+	return (how->how == REPLAY_REALLOCATED ? STORE_FLAG_MOVED : 0) |
+	       (how->thread == a->thread && how->n_allocs == a->ordinal + 1 ? STORE_FLAG_TEMPORARY
+									    : 0);
 }
 
 /* What the end of a block means for its row and its chain. */
@@ -221,41 +185,73 @@ static void end_row(struct build *b, const struct live_block *a, const struct ro
 static void on_free(void *user, const struct live_block *a, const struct replay_release *how)
 {
 	struct build *b = user;
-	uint32_t stack = stack_number(b, a->stack), free_stack = stack_number(b, how->stack);
-	uint64_t lifetime_ns = how->at_ns - a->at_ns;
 	struct row_end end = {
-		.lifetime_ns = 1 + lifetime_ns,
-		.free_stack = free_stack,
+		.lifetime_ns = 1 + how->at_ns - a->at_ns,
+		.free_stack = how->stack,
 		.free_thread = thread_index(b, how->thread),
-		.flags = end_flags(b, a, how),
+		.flags = end_flags(a, how),
 	};
 
-	if (unlikely(b->result < 0))
-		return;
-	b->sites.site[stack].stats.lifetime_sum_ns += lifetime_ns;
-	b->sites.site[free_stack].stats.n_releases++;
-	b->threads.thread[end.free_thread].n_frees++;
-	if (b->rows)
+	if (likely(b->result == 0))
 		end_row(b, a, &end);
 }
 
-static void on_level(void *user, const struct replay_level *l)
+static void count_alloc(struct build *b, const struct replay_step *step)
 {
-	struct build *b = user;
-	uint32_t stack = stack_number(b, l->stack);
+	struct store_thread *t = &b->threads.thread[thread_index(b, step->thread)];
 
-	if (l->is_release) {
-		sites_free(&b->sites, stack, l->size_bytes);
-		usage_free(&b->usage, l->at_ns, l->size_bytes);
-		return;
-	}
-	sites_alloc(&b->sites, stack, l->size_bytes, l->at_ns);
-	usage_alloc(&b->usage, l->at_ns, l->size_bytes);
-	if (b->usage.live_bytes > b->peak_bytes) {
+	t->n_allocs++;
+	t->n_bytes += step->size_bytes;
+	sites_alloc(&b->sites, step);
+	usage_alloc(&b->usage, step->at_ns, step->size_bytes);
+	if (step->flags & REPLAY_STEP_PEAK) {
 		b->peak_bytes = b->usage.live_bytes;
 		b->peak_count = b->usage.live_count;
-		b->peak_ns = l->at_ns;
-		sites_peak(&b->sites);
+		b->peak_ns = step->at_ns;
+		b->sites.is_at_peak = true;
+	}
+}
+
+static void count_release(struct build *b, const struct replay_step *step)
+{
+	b->threads.thread[thread_index(b, step->release_thread)].n_frees++;
+	if (step->flags & REPLAY_STEP_TEMPORARY) {
+		b->threads.thread[thread_index(b, step->thread)].n_temporary++;
+		b->n_temporary++;
+		b->temporary_bytes += step->size_bytes;
+	}
+	sites_release(&b->sites, step);
+	usage_free(&b->usage, step->at_ns, step->size_bytes);
+}
+
+static int add_sites(struct build *b, const struct replay_step *step, size_t n)
+{
+	uint32_t last = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t stack = step[i].stack, release_stack = step[i].release_stack;
+
+		last = stack > last ? stack : last;
+		last = release_stack > last ? release_stack : last;
+	}
+	return last < b->sites.n ? 0 : sites_add(&b->sites, last, &b->err);
+}
+
+static void on_steps(void *user, const struct replay_step *step, size_t n)
+{
+	struct build *b = user;
+
+	if (likely(b->result == 0))
+		b->result = add_sites(b, step, n);
+	for (size_t i = 0; b->result == 0 && i < n; i++) {
+		if (i + STEPS_AHEAD < n)
+			__builtin_prefetch(&b->sites.site[step[i + STEPS_AHEAD].stack], 1);
+		if (b->sites.is_at_peak && !(step[i].flags & REPLAY_STEP_PEAK))
+			sites_keep_peak(&b->sites);
+		if (step[i].flags & REPLAY_STEP_RELEASE)
+			count_release(b, &step[i]);
+		else
+			count_alloc(b, &step[i]);
 	}
 }
 
@@ -263,10 +259,7 @@ static void on_soon(void *user, const struct live_block *a)
 {
 	struct build *b = user;
 
-	if (b->rows)
-		rows_prefetch(b->rows, a->tag);
-	if (a->stack < b->sites.n_nodes)
-		__builtin_prefetch(&b->sites.site[b->sites.of_node[a->stack]], 1);
+	rows_prefetch(b->rows, a->tag);
 }
 
 static void on_rare(void *user, const struct event *ev, uint32_t thread, uint32_t stack)
@@ -278,13 +271,15 @@ static void on_rare(void *user, const struct event *ev, uint32_t thread, uint32_
 		b->marker = ev->field[0];
 	if (ev->kind < EVENT_MMAP || ev->kind == EVENT_LOST || b->result < 0)
 		return;
-	c = append_item(b, b->calls, &b->n_calls, sizeof(*c));
+	if (stack >= b->sites.n)
+		b->result = sites_add(&b->sites, stack, &b->err);
+	c = b->result == 0 ? append_item(b, b->calls, &b->n_calls, sizeof(*c)) : NULL;
 	if (!c)
 		return;
 	*c = (struct store_call){
 		.at_ns = timebase_ns(&b->rec->time, ev->ticks),
 		.kind = ev->kind,
-		.stack = stack_number(b, stack),
+		.stack = stack,
 		.thread = thread_index(b, thread),
 	};
 	memcpy(c->field, ev->field, sizeof(c->field));
@@ -315,11 +310,11 @@ static void count_leaks(struct build *b, const struct live *live)
 {
 	for (size_t i = 0; i < live->n_slots; i++) {
 		const struct live_block *a = &live->block[i];
-		struct store_stack *s;
+		struct site *s;
 
 		if (!live->key[i])
 			continue;
-		s = &b->sites.site[stack_number(b, a->stack)].stats;
+		s = &b->sites.site[a->stack];
 		s->n_leaked++;
 		s->leaked_bytes += a->size_bytes;
 		s->leaked_extra_bytes += a->extra_bytes;
@@ -337,6 +332,10 @@ static int on_end(void *user, const struct stacks *stacks, const struct live *li
 	if (r == 0)
 		r = overview_of_totals(b->rec, totals, &o, err);
 	if (r == 0) {
+		if (b->sites.is_at_peak)
+			sites_keep_peak(&b->sites);
+		if (!b->rows)
+			b->n_rows = totals->allocations + totals->reallocations;
 		usage_finish(&b->usage, o.duration_ns);
 		count_leaks(b, live);
 		if (b->rows)
@@ -420,11 +419,7 @@ int build_store(struct recording *r, const char *store_path, const struct build_
 	struct build *b = calloc(1, sizeof(*b));
 	struct replay_callbacks callbacks = {
 		.user = b,
-		.on_arrival = on_arrival,
-		.on_alloc = on_alloc,
-		.on_free = on_free,
-		.on_level = on_level,
-		.on_soon = on_soon,
+		.on_steps = on_steps,
 		.on_rare = on_rare,
 		.on_progress = on_progress,
 		.on_end = on_end,
@@ -439,8 +434,14 @@ int build_store(struct recording *r, const char *store_path, const struct build_
 		b->options = o;
 		callbacks.temp_folder = folder;
 		n = build_init(b, store_path, folder, err);
+		if (b->rows) {
+			callbacks.on_arrival = on_arrival;
+			callbacks.on_alloc = on_alloc;
+			callbacks.on_free = on_free;
+			callbacks.on_soon = on_soon;
+		}
 		if (n == 0)
-			n = replay_run(r, &callbacks, &totals, err);
+			n = replay_run(r, &callbacks, &totals, NULL, err);
 		if (n == 0)
 			n = store_writer_commit(b->writer, b->rows ? b->n_rows : 0, err);
 		build_fini(b);

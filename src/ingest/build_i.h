@@ -11,11 +11,14 @@
 #include "util/map.h"
 #include "util/spill.h"
 
+#define BUILD_RECENT_THREADS 64u
+
 /* Numbers of threads in the recording, and their indexes in the store. */
 struct build_threads {
 	struct map index_of;
-	uint64_t last_number; /* the one asked for last, and its index */
-	uint32_t last_index;
+	struct {
+		uint32_t number, index;
+	} recent[BUILD_RECENT_THREADS]; /* at number % BUILD_RECENT_THREADS */
 	struct store_thread *thread; /* by index; 0 stands for none */
 	size_t n, cap;
 };
@@ -37,7 +40,6 @@ struct build {
 	uint64_t heap_start, heap_end; /* what brk() makes; equal: not known */
 	uint64_t n_progress; /* calls of on_progress() */
 	uint64_t marker;
-	uint64_t now_ns; /* birth of the newest row */
 	uint64_t peak_bytes;
 	uint64_t peak_count;
 	uint64_t peak_ns;

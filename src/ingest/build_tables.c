@@ -206,11 +206,8 @@ static void put_stacks(struct tables *t, const struct stacks *stacks)
 		codes.code[0] = (struct store_code){.module = STORE_NO_MODULE};
 		t->result = make_nodes(stacks, &codes, node, t->err);
 	}
-	for (size_t i = 0; t->result == 0 && i < sites->n; i++) {
-		stack[i] = sites->site[i].stats;
-		if (!stack[i].n_allocs)
-			stack[i].first_ns = stack[i].min_size_bytes = 0;
-	}
+	for (size_t i = 0; t->result == 0 && i < sites->n; i++)
+		stack[i] = sites_stats(&sites->site[i], stacks_node(stacks, (uint32_t)i));
 	put_table(t, STORE_CODES, codes.code, codes.n);
 	put_table(t, STORE_NODES, node, n_nodes);
 	put_table(t, STORE_STACKS, stack, sites->n);

@@ -10,23 +10,12 @@
 
 #define FIRST_SLOTS 4096
 #define HUGE_PAGE_BYTES (2 * MIB)
-#define ADDS_PER_LOOK 8192 /* each may bring in two pages: 64 MiB at most */
 
 void live_fini(struct live *l)
 {
 	spill_destroy(l->key_memory);
 	spill_destroy(l->block_memory);
 	*l = (struct live){0};
-}
-
-/* Where addr is, or the empty slot where it belongs. */
-static inline size_t find_slot(const struct live *l, uint64_t addr)
-{
-	size_t i = live_slot(l, addr);
-
-	while (l->key[i] != addr && l->key[i] != 0)
-		i = (i + 1) & (l->n_slots - 1);
-	return i;
 }
 
 /* Zeroed memory, in huge pages where that is possible: it is accessed at random. */
@@ -71,10 +60,10 @@ static int grow(struct live *l, struct err *err)
 
 		if (!l->key[i])
 			continue;
-		to = find_slot(&bigger, l->key[i]);
+		to = live_find_slot(&bigger, l->key[i]);
 		bigger.key[to] = l->key[i];
 		bigger.block[to] = l->block[i];
-		if (bigger.is_file && i % ADDS_PER_LOOK == 0)
+		if (bigger.is_file && i % LIVE_ADDS_PER_LOOK == 0)
 			live_trim(&bigger);
 	}
 	live_fini(l);
@@ -93,7 +82,7 @@ void live_trim(struct live *l)
 
 int live_reserve(struct live *l, struct err *err)
 {
-	if (unlikely(l->is_file) && ++l->n_since_look == ADDS_PER_LOOK)
+	if (unlikely(l->is_file) && ++l->n_since_look >= LIVE_ADDS_PER_LOOK)
 		live_trim(l);
 	if (likely(l->n < l->n_slots / 8 * 5))
 		return 0;
@@ -106,13 +95,13 @@ struct live_block *live_find(const struct live *l, uint64_t addr)
 
 	if (l->n == 0)
 		return NULL;
-	i = find_slot(l, addr);
+	i = live_find_slot(l, addr);
 	return l->key[i] ? &l->block[i] : NULL;
 }
 
 struct live_block *live_add(struct live *l, const struct live_block *block)
 {
-	size_t i = find_slot(l, block->addr);
+	size_t i = live_find_slot(l, block->addr);
 
 	ASSERT(block->addr && l->n < l->n_slots);
 	if (unlikely(l->key[i] != 0))
@@ -125,26 +114,14 @@ struct live_block *live_add(struct live *l, const struct live_block *block)
 
 bool live_take(struct live *l, uint64_t addr, struct live_block *ret)
 {
-	size_t mask = l->n_slots - 1;
-	size_t hole, i;
+	size_t i;
 
 	if (l->n == 0)
 		return false;
-	hole = find_slot(l, addr);
-	if (l->key[hole] == 0)
+	i = live_find_slot(l, addr);
+	if (l->key[i] == 0)
 		return false;
-	*ret = l->block[hole];
-	for (i = (hole + 1) & mask; l->key[i]; i = (i + 1) & mask) {
-		size_t home = live_slot(l, l->key[i]);
-
-		/* may move back if its home is not between the hole and itself */
-		if (((i - home) & mask) >= ((i - hole) & mask)) {
-			l->key[hole] = l->key[i];
-			l->block[hole] = l->block[i];
-			hole = i;
-		}
-	}
-	l->key[hole] = 0;
-	l->n--;
+	*ret = l->block[i];
+	live_remove_slot(l, i);
 	return true;
 }

@@ -23,7 +23,7 @@ struct live_block {
 	uint64_t tag; /* the user's, see replay.h */
 	uint64_t chain; /* likewise; 0 at first */
 	uint32_t thread; /* number in the recording */
-	uint32_t stack; /* node of struct stacks */
+	uint32_t stack; /* number of struct stacks */
 	uint32_t extra_bytes; /* usable beyond size_bytes; UINT32_MAX: so much or more */
 	uint8_t kind; /* enum event_kind */
 };
@@ -63,10 +63,51 @@ struct live_block *live_add(struct live *l, const struct live_block *block);
 /* Moves the block at addr out. False when there is none. */
 bool live_take(struct live *l, uint64_t addr, struct live_block *ret);
 
+/* ---- the parts that every event needs ---- */
+
+#define LIVE_ADDS_PER_LOOK 8192 /* each may bring in two pages: 64 MiB at most */
+
+/* Is there room for another block, without a call of live_reserve()? */
+static inline bool live_has_room(struct live *l)
+{
+	if (unlikely(l->is_file) && ++l->n_since_look >= LIVE_ADDS_PER_LOOK)
+		return false;
+	return likely(l->n < l->n_slots / 8 * 5);
+}
+
 /* Where the search for addr begins. */
 static inline size_t live_slot(const struct live *l, uint64_t addr)
 {
 	return (size_t)((addr >> 4) * 0x9e3779b97f4a7c15ull >> (l->shift & 63));
+}
+
+/* Where addr is, or the empty slot where it belongs; the table is not without slots. */
+static inline size_t live_find_slot(const struct live *l, uint64_t addr)
+{
+	size_t i = live_slot(l, addr);
+
+	while (l->key[i] != addr && l->key[i] != 0)
+		i = (i + 1) & (l->n_slots - 1);
+	return i;
+}
+
+/* Takes the block out of its slot. */
+static inline void live_remove_slot(struct live *l, size_t hole)
+{
+	size_t mask = l->n_slots - 1;
+
+	for (size_t i = (hole + 1) & mask; l->key[i]; i = (i + 1) & mask) {
+		size_t home = live_slot(l, l->key[i]);
+
+		/* may move back if its home is not between the hole and itself */
+		if (((i - home) & mask) >= ((i - hole) & mask)) {
+			l->key[hole] = l->key[i];
+			l->block[hole] = l->block[i];
+			hole = i;
+		}
+	}
+	l->key[hole] = 0;
+	l->n--;
 }
 
 /* Not a plain inline function: gcc takes that for one without effect and drops the call. */

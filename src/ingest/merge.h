@@ -29,7 +29,4 @@ void merge_destroy(struct merge *m); /* NULL does nothing */
 /* 1: *ret is the next event. 0: no more. Less: the file could not be read. */
 int merge_next(struct merge *m, struct merge_event *ret, struct err *err);
 
-/* Blocks that have been read so far, of recording.n_blocks. */
-uint64_t merge_n_blocks_read(const struct merge *m);
-
 #endif

@@ -243,7 +243,7 @@ int overview_of_totals(const struct recording *r, const struct replay_totals *to
 int overview_make(struct recording *r, struct overview *ret, struct err *err)
 {
 	struct replay_totals totals;
-	int n = replay_run(r, NULL, &totals, err);
+	int n = replay_run(r, NULL, &totals, NULL, err);
 
 	return n < 0 ? n : overview_of_totals(r, &totals, ret, err);
 }

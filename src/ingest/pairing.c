@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ingest/pairing_fast.h"
 #include "util/vec.h"
 
 int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals,
@@ -16,10 +17,11 @@ int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals
 		.n_lanes = n_lanes,
 		.lane = calloc(n_lanes + 1, sizeof(*p->lane)),
 		.pending_memory = calloc(2 * PAIRING_MAX_PENDING, sizeof(*p->pending)),
-		.level = calloc(PAIRING_MAX_LEVELS, sizeof(*p->level)),
+		.waiting = calloc(PAIRING_MAX_WAITING, sizeof(*p->waiting)),
+		.step = calloc(PAIRING_N_STEPS, sizeof(*p->step)),
 	};
 	p->pending = p->pending_memory;
-	if (p->lane && p->pending && p->level)
+	if (p->lane && p->pending && p->waiting && p->step)
 		return 0;
 	pairing_fini(p);
 	return err_set_memory(err, n_lanes * sizeof(*p->lane));
@@ -31,66 +33,51 @@ void pairing_fini(struct pairing *p)
 		free(p->lane[i].open);
 	free(p->lane);
 	free(p->pending_memory);
-	free(p->level);
+	free(p->waiting);
+	free(p->step);
 	live_fini(&p->live);
 	*p = (struct pairing){0};
 }
 
-static unsigned bucket_of(uint64_t addr)
-{
-	return (unsigned)((addr >> 4) * 0x9e3779b97f4a7c15ull >> 56) % PAIRING_N_BUCKETS;
-}
-
 /* ---- what is alive over time ---- */
 
-static struct replay_level *level_at(const struct pairing *p, uint64_t number)
+void pairing_pass_steps(struct pairing *p)
 {
-	return &p->level[number % PAIRING_MAX_LEVELS];
+	if (p->n_steps && p->callbacks->on_steps)
+		p->callbacks->on_steps(p->callbacks->user, p->step, p->n_steps);
+	p->n_steps = 0;
 }
 
-static void count_level(struct pairing *p, const struct replay_level *l)
+static struct replay_step *waiting_at(const struct pairing *p, uint64_t number)
 {
-	struct replay_totals *t = p->totals;
-
-	if (l->is_release) {
-		t->live_count--;
-		t->live_bytes -= l->size_bytes;
-	} else {
-		t->live_count++;
-		t->live_bytes += l->size_bytes;
-		if (t->live_bytes > t->peak_bytes) {
-			t->peak_bytes = t->live_bytes;
-			t->peak_ns = l->at_ns;
-		}
-	}
-	if (p->callbacks->on_level)
-		p->callbacks->on_level(p->callbacks->user, l);
+	return &p->waiting[number % PAIRING_MAX_WAITING];
 }
 
 /* Counts what happened before a time: nothing that comes later belongs in front of it. */
-static void count_levels_before(struct pairing *p, uint64_t at_ns)
+static void count_steps_before(struct pairing *p, uint64_t at_ns)
 {
-	while (p->first_level != p->end_level && level_at(p, p->first_level)->at_ns < at_ns)
-		count_level(p, level_at(p, p->first_level++));
+	while (p->first_waiting != p->end_waiting && waiting_at(p, p->first_waiting)->at_ns < at_ns)
+		pairing_count(p, waiting_at(p, p->first_waiting++));
 }
 
-static bool is_level_after(const struct replay_level *a, const struct replay_level *b)
+static bool is_step_after(const struct replay_step *a, const struct replay_step *b)
 {
 	if (a->at_ns != b->at_ns)
 		return a->at_ns > b->at_ns;
-	return !a->is_release && b->is_release;
+	return !(a->flags & REPLAY_STEP_RELEASE) && b->flags & REPLAY_STEP_RELEASE;
 }
 
 /* Most go to the end; a release that was held back goes where it belongs. */
-static void add_level(struct pairing *p, const struct replay_level *l)
+static void add_step(struct pairing *p, const struct replay_step *s)
 {
 	uint64_t i;
 
-	if (p->end_level - p->first_level == PAIRING_MAX_LEVELS)
-		count_level(p, level_at(p, p->first_level++));
-	for (i = p->end_level++; i > p->first_level && is_level_after(level_at(p, i - 1), l); i--)
-		*level_at(p, i) = *level_at(p, i - 1);
-	*level_at(p, i) = *l;
+	if (p->end_waiting - p->first_waiting == PAIRING_MAX_WAITING)
+		pairing_count(p, waiting_at(p, p->first_waiting++));
+	for (i = p->end_waiting++; i > p->first_waiting && is_step_after(waiting_at(p, i - 1), s);
+	     i--)
+		*waiting_at(p, i) = *waiting_at(p, i - 1);
+	*waiting_at(p, i) = *s;
 }
 
 /* ---- what an event does when it fits ---- */
@@ -98,9 +85,9 @@ static void add_level(struct pairing *p, const struct replay_level *l)
 /* block is the one in the table: the user may change its chain. */
 static void account_alloc(struct pairing *p, struct live_block *block, const struct live_block *old)
 {
-	add_level(p, &(struct replay_level){.at_ns = block->at_ns,
-					    .size_bytes = block->size_bytes,
-					    .stack = block->stack});
+	struct replay_step step = pairing_birth(block);
+
+	add_step(p, &step);
 	if (p->callbacks->on_alloc)
 		p->callbacks->on_alloc(p->callbacks->user, block, old);
 }
@@ -108,12 +95,12 @@ static void account_alloc(struct pairing *p, struct live_block *block, const str
 static void account_end(struct pairing *p, const struct live_block *block,
 			struct replay_release *release)
 {
+	struct replay_step step;
+
 	if (release->at_ns <= block->at_ns)
 		release->at_ns = block->at_ns + 1;
-	add_level(p, &(struct replay_level){.at_ns = release->at_ns,
-					    .size_bytes = block->size_bytes,
-					    .stack = block->stack,
-					    .is_release = true});
+	step = pairing_end(block, release);
+	add_step(p, &step);
 	if (p->callbacks->on_free)
 		p->callbacks->on_free(p->callbacks->user, block, release);
 }
@@ -151,7 +138,7 @@ static int apply_op(struct pairing *p, const struct pairing_op *op, struct err *
 
 static void remove_pending(struct pairing *p, size_t i)
 {
-	p->bucket[bucket_of(p->pending[i].block.addr)]--;
+	p->bucket[pairing_bucket(p->pending[i].block.addr)]--;
 	p->n_pending--;
 	if (i == 0) /* the usual case: its time is up */
 		p->pending++;
@@ -228,7 +215,7 @@ static size_t find_fitting(const struct pairing *p, uint64_t addr)
  * now made it possible, so those that waited had come in the wrong order. */
 static int settle(struct pairing *p, uint64_t addr, bool is_repair, struct err *err)
 {
-	while (p->bucket[bucket_of(addr)] > 0) {
+	while (p->bucket[pairing_bucket(addr)] > 0) {
 		size_t i = find_fitting(p, addr);
 		struct pairing_op op;
 		int r;
@@ -300,7 +287,7 @@ static int hold_back(struct pairing *p, struct pairing_op *op, struct err *err)
 		p->pending = p->pending_memory;
 	}
 	p->pending[p->n_pending++] = *op;
-	p->bucket[bucket_of(op->block.addr)]++;
+	p->bucket[pairing_bucket(op->block.addr)]++;
 	p->next_deadline = p->pending[0].deadline_ns;
 	r = settle(p, op->block.addr, true, err);
 	if (r == 0 && p->n_pending > 0)
@@ -328,7 +315,7 @@ int pairing_advance(struct pairing *p, uint64_t at_ns, struct err *err)
 	while (r == 0 && unlikely(p->next_deadline < at_ns))
 		r = give_up_oldest(p, err);
 	oldest_ns = oldest_pending_ns(p);
-	count_levels_before(p, oldest_ns < at_ns ? oldest_ns : at_ns);
+	count_steps_before(p, oldest_ns < at_ns ? oldest_ns : at_ns);
 	return r;
 }
 
@@ -343,7 +330,7 @@ static int put_alloc(struct pairing *p, uint32_t lane, const struct live_block *
 
 	if (r < 0)
 		return r;
-	if (likely(p->bucket[bucket_of(block->addr)] == 0))
+	if (likely(p->bucket[pairing_bucket(block->addr)] == 0))
 		added = live_add(&p->live, block);
 	if (likely(added)) {
 		account_alloc(p, added, old);
@@ -369,7 +356,7 @@ int pairing_free(struct pairing *p, uint32_t lane, uint64_t addr,
 	struct pairing_op op;
 	bool is_foreign = false;
 
-	if (likely(p->bucket[bucket_of(addr)] == 0)) {
+	if (likely(p->bucket[pairing_bucket(addr)] == 0)) {
 		const struct live_block *live = live_find(&p->live, addr);
 
 		is_foreign = live && live->thread != release->thread;
@@ -400,7 +387,7 @@ int pairing_realloc_begin(struct pairing *p, uint32_t lane, uint64_t addr,
 	open->release = *release;
 	open->addr = addr;
 	open->state = PAIRING_HELD;
-	if (likely(p->bucket[bucket_of(addr)] == 0) &&
+	if (likely(p->bucket[pairing_bucket(addr)] == 0) &&
 	    likely(live_take(&p->live, addr, &open->block)))
 		return 0;
 	open->state = PAIRING_WAITING;
@@ -532,6 +519,7 @@ int pairing_finish(struct pairing *p, struct err *err)
 
 	while (r == 0 && p->n_pending > 0)
 		r = give_up_oldest(p, err);
-	count_levels_before(p, UINT64_MAX);
+	count_steps_before(p, UINT64_MAX);
+	pairing_pass_steps(p);
 	return r;
 }

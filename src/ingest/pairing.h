@@ -9,7 +9,8 @@
 
 #define PAIRING_MAX_PENDING 1024 /* held back at a time; more, and the oldest is settled early */
 #define PAIRING_N_BUCKETS 256
-#define PAIRING_MAX_LEVELS 8192u /* changes of the level that wait for earlier ones */
+#define PAIRING_MAX_WAITING 8192u /* steps that wait for earlier ones */
+#define PAIRING_N_STEPS 256u /* that are passed on together */
 
 /* An event that did not fit the state of its address and waits for its counterpart. */
 struct pairing_op {
@@ -55,8 +56,10 @@ struct pairing {
 	uint64_t now_ns; /* time of the event at hand */
 	uint16_t bucket[PAIRING_N_BUCKETS]; /* pending events per hash of address */
 	bool is_unknown_expected; /* frees of blocks we never saw are no surprise */
-	struct replay_level *level; /* a ring: not yet counted, in order of time */
-	uint64_t first_level, end_level; /* numbers; they lie at number % PAIRING_MAX_LEVELS */
+	struct replay_step *waiting; /* a ring: not yet counted, in order of time */
+	uint64_t first_waiting, end_waiting; /* numbers; they lie at number % PAIRING_MAX_WAITING */
+	struct replay_step *step; /* counted, not yet passed on */
+	size_t n_steps;
 	struct pairing_lane *lane;
 	size_t n_lanes;
 	struct replay_totals *totals; /* borrowed; live_*, peak_* and the counts of oddities */
@@ -67,7 +70,8 @@ int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals
 		 const struct replay_callbacks *callbacks, struct err *err);
 void pairing_fini(struct pairing *p);
 
-/* Time goes on: settles what has waited long enough. Before each event. */
+/* Time goes on: settles what has waited long enough. Before each event that pairing_fast.h does not
+ * take. */
 int pairing_advance(struct pairing *p, uint64_t at_ns, struct err *err);
 
 int pairing_alloc(struct pairing *p, uint32_t lane, const struct live_block *block,
@@ -86,6 +90,9 @@ int pairing_realloc_cancel(struct pairing *p, uint32_t lane, struct err *err);
 
 /* Events of the lane are missing here: its reallocs under way will not be told how they ended. */
 int pairing_gap(struct pairing *p, uint32_t lane, struct err *err);
+
+/* Passes on the steps that were counted. */
+void pairing_pass_steps(struct pairing *p);
 
 /* The recording is over: settles everything. */
 int pairing_finish(struct pairing *p, struct err *err);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "ingest/pairing.h"
+#include "ingest/pairing_fast.h"
 #include "ingest/stream.h"
 
 #define FAR_AHEAD 32 /* calls: the table of live blocks is asked for ... */
@@ -17,15 +17,20 @@ struct replay_thread {
 	uint64_t n_releases;
 };
 
+struct replay_lane {
+	struct replay_thread *thread;
+	uint64_t n_lost; /* sum of its LOST events */
+	uint32_t thread_number;
+};
+
 struct replay {
 	struct recording *rec;
 	struct stream *stream;
 	struct pairing pairing;
 	struct replay_totals totals;
 	struct replay_callbacks callbacks;
-	struct replay_thread *thread; /* by lane_thread */
-	uint32_t *lane_thread; /* lane -> index in thread */
-	uint64_t *lane_lost; /* lane -> sum of its LOST events */
+	struct replay_thread *thread; /* of lane[].thread */
+	struct replay_lane *lane;
 };
 
 static int replay_init(struct replay *p, struct recording *r, const struct replay_callbacks *c,
@@ -41,14 +46,14 @@ static int replay_init(struct replay *p, struct recording *r, const struct repla
 	if (n < 0)
 		return n;
 	p->thread = calloc(r->n_lanes + 1, sizeof(*p->thread));
-	p->lane_thread = calloc(r->n_lanes + 1, sizeof(*p->lane_thread));
-	p->lane_lost = calloc(r->n_lanes + 1, sizeof(*p->lane_lost));
-	if (!p->thread || !p->lane_thread || !p->lane_lost)
+	p->lane = calloc(r->n_lanes + 1, sizeof(*p->lane));
+	if (!p->thread || !p->lane)
 		return err_set_memory(err, r->n_lanes * sizeof(*p->thread));
 	for (size_t i = 0; i < r->n_lanes; i++) {
 		if (i > 0 && r->lane[i].thread != r->lane[i - 1].thread)
 			n_threads++;
-		p->lane_thread[i] = n_threads;
+		p->lane[i].thread = &p->thread[n_threads];
+		p->lane[i].thread_number = r->lane[i].thread;
 	}
 	p->pairing.live.folder = p->callbacks.temp_folder;
 	p->pairing.window_ns = REPLAY_WINDOW_NS;
@@ -62,18 +67,20 @@ static void replay_fini(struct replay *p)
 	stream_destroy(p->stream);
 	pairing_fini(&p->pairing);
 	free(p->thread);
-	free(p->lane_thread);
-	free(p->lane_lost);
+	free(p->lane);
 }
 
-static void make_block(struct replay *p, const struct stream_call *c, struct live_block *ret)
+static ALWAYS_INLINE void make_block(struct replay *p, const struct stream_call *c,
+				     struct live_block *ret)
 {
+	const struct replay_lane *lane = &p->lane[c->lane];
+
 	*ret = (struct live_block){
 		.addr = c->addr,
 		.size_bytes = c->size_bytes,
 		.at_ns = c->at_ns,
-		.ordinal = p->thread[p->lane_thread[c->lane]].n_allocs++,
-		.thread = p->rec->lane[c->lane].thread,
+		.ordinal = lane->thread->n_allocs++,
+		.thread = lane->thread_number,
 		.stack = c->stack,
 		.extra_bytes = c->extra_bytes,
 		.kind = c->kind,
@@ -83,40 +90,80 @@ static void make_block(struct replay *p, const struct stream_call *c, struct liv
 		ret->tag = p->callbacks.on_arrival(p->callbacks.user, ret);
 }
 
-static int on_alloc(struct replay *p, const struct stream_call *c, struct err *err)
+static ALWAYS_INLINE void make_release(struct replay *p, const struct stream_call *c,
+				       struct replay_release *ret)
 {
-	struct live_block block;
-
-	p->totals.allocations++;
-	make_block(p, c, &block);
-	if (block.addr == 0)
-		return 0; /* not a block; only a damaged recording says so */
-	return pairing_alloc(&p->pairing, c->lane, &block, err);
-}
-
-static void make_release(struct replay *p, const struct stream_call *c, struct replay_release *ret)
-{
-	struct replay_thread *t = &p->thread[p->lane_thread[c->lane]];
+	const struct replay_lane *lane = &p->lane[c->lane];
 
 	*ret = (struct replay_release){
 		.how = REPLAY_FREED,
 		.at_ns = c->at_ns,
-		.ordinal = t->n_releases++,
-		.n_allocs = t->n_allocs,
-		.thread = p->rec->lane[c->lane].thread,
+		.ordinal = lane->thread->n_releases++,
+		.n_allocs = lane->thread->n_allocs,
+		.thread = lane->thread_number,
 		.stack = c->stack,
 	};
 }
 
-static int on_release(struct replay *p, const struct stream_call *c, struct err *err)
+/* Before an event that may have to do with earlier ones. */
+static int arrive(struct replay *p, const struct stream_call *c, struct err *err)
 {
+	int n = 0;
+
+	if (c->is_after_gap)
+		n = pairing_gap(&p->pairing, c->lane, err);
+	return n < 0 ? n : pairing_advance(&p->pairing, c->at_ns, err);
+}
+
+static ALWAYS_INLINE int on_alloc(struct replay *p, const struct stream_batch *b, size_t i,
+				  struct err *err)
+{
+	const struct stream_call *c = &b->call[i];
+	struct live_block block;
+
+	p->totals.allocations++;
+	make_block(p, c, &block);
+	if (unlikely(block.addr == 0))
+		return 0; /* not a block; only a damaged recording says so */
+	if (likely(pairing_fast_alloc(&p->pairing, &block,
+				      i + 1 < b->n ? b->call[i + 1].at_ns : 0)))
+		return 0;
+	return pairing_alloc(&p->pairing, c->lane, &block, err);
+}
+
+static ALWAYS_INLINE int on_free(struct replay *p, const struct stream_batch *b, size_t i,
+				 struct err *err)
+{
+	const struct stream_call *c = &b->call[i];
 	struct replay_release release;
 
-	make_release(p, c, &release);
-	if (c->kind == EVENT_REALLOC_BEGIN)
-		return pairing_realloc_begin(&p->pairing, c->lane, c->addr, &release, err);
 	p->totals.frees++;
+	make_release(p, c, &release);
+	if (likely(pairing_fast_free(&p->pairing, b, i, &release)))
+		return 0;
 	return pairing_free(&p->pairing, c->lane, c->addr, &release, err);
+}
+
+/* The number of events taken: with the BEGIN its END, when nothing comes between. */
+static ALWAYS_INLINE int on_realloc_begin(struct replay *p, const struct stream_batch *b, size_t i,
+					  struct err *err)
+{
+	const struct stream_call *c = &b->call[i];
+	struct replay_release release;
+	struct live_block block;
+	int n;
+
+	make_release(p, c, &release);
+	if (!pairing_is_fast_realloc(&p->pairing, b, i)) {
+		n = pairing_realloc_begin(&p->pairing, c->lane, c->addr, &release, err);
+		return n < 0 ? n : 1;
+	}
+	p->totals.reallocations++;
+	make_block(p, c + 1, &block);
+	release.how = REPLAY_REALLOCATED;
+	release.at_ns = block.at_ns; /* it lived until the call returned */
+	pairing_fast_realloc(&p->pairing, c->addr, &block, &release);
+	return 2;
 }
 
 static int on_realloc_end(struct replay *p, const struct stream_call *c, struct err *err)
@@ -184,7 +231,7 @@ static void on_rare(struct replay *p, const struct stream_call *c, const struct 
 		t->forks++;
 		break;
 	case EVENT_LOST:
-		p->lane_lost[c->lane] += ev->field[0];
+		p->lane[c->lane].n_lost += ev->field[0];
 		break;
 	case EVENT_SWITCH:
 		on_switch(p, ev->field[0] != 0);
@@ -201,27 +248,42 @@ static void on_rare(struct replay *p, const struct stream_call *c, const struct 
 	}
 }
 
-static int on_call(struct replay *p, const struct stream_call *c, const struct event *rare,
-		   struct err *err)
+/* Less than 0: what went wrong; else how many calls were taken. */
+static ALWAYS_INLINE int on_call(struct replay *p, const struct stream_batch *b, size_t i,
+				 struct err *err)
 {
+	const struct stream_call *c = &b->call[i];
+	int n = 0;
+
+	p->pairing.now_ns = c->at_ns;
+	if (unlikely(c->is_after_gap || !pairing_is_quiet(&p->pairing)))
+		n = arrive(p, c, err);
+	if (unlikely(n < 0))
+		return n;
 	switch (c->kind) {
 	case EVENT_MALLOC:
 	case EVENT_CALLOC:
 	case EVENT_ALIGNED:
-		return on_alloc(p, c, err);
+		n = on_alloc(p, b, i, err);
+		break;
 	case EVENT_FREE:
+		n = on_free(p, b, i, err);
+		break;
 	case EVENT_REALLOC_BEGIN:
-		return on_release(p, c, err);
+		return on_realloc_begin(p, b, i, err);
 	case EVENT_REALLOC_END:
-		return on_realloc_end(p, c, err);
+		n = on_realloc_end(p, c, err);
+		break;
 	case EVENT_REALLOC_CANCEL:
 	case EVENT_REALLOC_FREED:
 	case EVENT_REALLOC_UNTRACKED:
-		return on_realloc_other(p, c, err);
+		n = on_realloc_other(p, c, err);
+		break;
 	default:
-		on_rare(p, c, rare);
-		return 0;
+		on_rare(p, c, &b->rare[c->size_bytes]);
+		break;
 	}
+	return n < 0 ? n : 1;
 }
 
 /* Memory is slow: what a call will need is asked for some calls before. */
@@ -244,20 +306,13 @@ static int replay_batch(struct replay *p, const struct stream_batch *b, struct e
 
 	if (p->callbacks.on_progress)
 		n = p->callbacks.on_progress(p->callbacks.user, b->n_blocks_read, err);
-	for (size_t i = 0; n >= 0 && i < b->n; i++) {
-		const struct stream_call *c = &b->call[i];
-
+	for (size_t i = 0; n >= 0 && i < b->n; i += (size_t)n) {
 		if (likely(p->pairing.live.n_slots))
 			look_ahead(p, b, i);
-		if (unlikely(c->is_after_gap))
-			n = pairing_gap(&p->pairing, c->lane, err);
-		if (n >= 0)
-			n = pairing_advance(&p->pairing, c->at_ns, err);
-		if (n >= 0)
-			n = on_call(p, c, c->kind & EVENT_RARE ? &b->rare[c->size_bytes] : NULL,
-				    err);
+		n = on_call(p, b, i, err);
 	}
-	return n;
+	pairing_pass_steps(&p->pairing);
+	return n < 0 ? n : 0;
 }
 
 static void finish_totals(struct replay *p)
@@ -269,8 +324,8 @@ static void finish_totals(struct replay *p)
 		const struct block_ref *last =
 			&r->block[r->lane[i].first_block + r->lane[i].n_blocks - 1];
 
-		p->totals.lost_events +=
-			last->lost_before > p->lane_lost[i] ? last->lost_before : p->lane_lost[i];
+		p->totals.lost_events += last->lost_before > p->lane[i].n_lost ? last->lost_before
+									       : p->lane[i].n_lost;
 	}
 	p->totals.events = counts->events;
 	p->totals.guessed = counts->guessed;
@@ -281,7 +336,7 @@ static void finish_totals(struct replay *p)
 }
 
 int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
-	       struct replay_totals *ret, struct err *err)
+	       struct replay_totals *ret, struct stacks **stacks, struct err *err)
 {
 	const struct stream_batch *batch;
 	struct replay p;
@@ -302,6 +357,8 @@ int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
 			n = p.callbacks.on_end(p.callbacks.user, stream_stacks(p.stream),
 					       &p.pairing.live, &p.totals, err);
 	}
+	if (n == 0 && stacks)
+		*stacks = stream_take_stacks(p.stream);
 	replay_fini(&p);
 	return n;
 }

@@ -18,7 +18,7 @@
  * not depend on where inside a realloc another thread looked.
  *
  * Callbacks come in the order in which pairing is settled: by time, but for the window above. Sums of
- * what is alive are kept apart from that, strictly by time (on_level): a block is alive from its
+ * what is alive are kept apart from that, strictly by time (on_steps): a block is alive from its
  * birth to its release, but at least a nanosecond.
  */
 #ifndef INGEST_REPLAY_H
@@ -45,19 +45,33 @@ struct replay_release {
 	uint64_t ordinal; /* of this thread's releases, from 0 */
 	uint64_t n_allocs; /* of this thread so far: block.ordinal + 1 means none in between */
 	uint32_t thread;
-	uint32_t stack; /* node of struct stacks */
+	uint32_t stack; /* number of struct stacks */
 };
 
 struct replay_totals;
 
-/* Bytes that come alive or are released, in exact order of time: what was held back is in its place,
- * and what is released in a nanosecond comes before what is born in it. */
-struct replay_level {
+enum replay_step_flags {
+	REPLAY_STEP_RELEASE = 1, /* else a birth */
+	REPLAY_STEP_TEMPORARY =
+		2, /* a release: no other allocation of the thread came in between */
+	REPLAY_STEP_PEAK = 4, /* a birth: more bytes are alive now than ever before */
+};
+
+/* A block comes alive or is released. Steps come in exact order of time: what was held back is in its
+ * place, and what is released in a nanosecond comes before what is born in it. */
+struct replay_step {
 	uint64_t at_ns;
 	uint64_t size_bytes;
-	uint32_t stack; /* node of struct stacks: who allocated */
-	bool is_release;
+	uint64_t lifetime_ns; /* of what is released */
+	uint32_t stack; /* number of struct stacks: who allocated */
+	uint32_t release_stack; /* who released */
+	uint32_t thread; /* that allocated */
+	uint32_t release_thread;
+	uint32_t extra_bytes;
+	uint32_t flags; /* enum replay_step_flags */
 };
+
+_Static_assert(sizeof(struct replay_step) == 48, "every event writes one");
 
 /* Each may be NULL. The structs pointed to are good during the call. */
 struct replay_callbacks {
@@ -70,10 +84,10 @@ struct replay_callbacks {
 	 * user may set a->chain. */
 	void (*on_alloc)(void *user, struct live_block *a, const struct live_block *old);
 	void (*on_free)(void *user, const struct live_block *a, const struct replay_release *how);
-	void (*on_level)(void *user, const struct replay_level *l);
+	void (*on_steps)(void *user, const struct replay_step *step, size_t n);
 	/* A call that soon comes may release this block: a chance to prefetch. */
 	void (*on_soon)(void *user, const struct live_block *a);
-	/* A rare event: mmap, marker ... stack: node of struct stacks. */
+	/* A rare event: mmap, marker ... stack: number of struct stacks. */
 	void (*on_rare)(void *user, const struct event *ev, uint32_t thread, uint32_t stack);
 	/* Now and then: so much of the whole is read. Less than 0 ends the replay with it. */
 	int (*on_progress)(void *user, uint64_t n_blocks_read, struct err *err);
@@ -110,8 +124,9 @@ struct replay_totals {
 	uint32_t deepest_stack; /* frames */
 };
 
-/* Runs through the whole recording. *ret is complete on success only. */
+/* Runs through the whole recording. *ret is complete on success only. stacks: NULL, or gets the
+ * stacks, to be destroyed by the caller. */
 int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
-	       struct replay_totals *ret, struct err *err);
+	       struct replay_totals *ret, struct stacks **stacks, struct err *err);
 
 #endif

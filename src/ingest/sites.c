@@ -6,109 +6,90 @@
 
 #include "util/vec.h"
 
-static int add_site(struct sites *s, uint32_t node, struct err *err)
-{
-	int r = vec_reserve(&s->site, &s->cap, s->n + 1, sizeof(*s->site), err);
-
-	if (r == 0) /* each stack is listed at most once, so sites_peak() needs no more */
-		r = vec_reserve(&s->changed, &s->cap_changed, s->n + 1, sizeof(*s->changed), err);
-	if (r < 0)
-		return r;
-	s->site[s->n] = (struct site){
-		.stats = {.node = node, .first_ns = UINT64_MAX, .min_size_bytes = UINT64_MAX}};
-	s->n++;
-	return 0;
-}
+#define FIRST_SITES 256u
+#define LINE_BYTES 64u
 
 int sites_init(struct sites *s, struct err *err)
 {
 	*s = (struct sites){.n_peaks = 1};
-	return add_site(s, 0, err);
+	return sites_add(s, 0, err);
 }
 
 void sites_fini(struct sites *s)
 {
 	free(s->site);
-	free(s->of_node);
 	free(s->changed);
 	*s = (struct sites){0};
 }
 
-static int add_nodes(struct sites *s, size_t n, struct err *err)
+/* As vec_reserve(), but at the start of a cache line. */
+static int grow(struct sites *s, size_t n, struct err *err)
 {
-	int r = vec_reserve(&s->of_node, &s->cap_nodes, n, sizeof(*s->of_node), err);
+	size_t cap = s->cap ? s->cap + s->cap / 2 : FIRST_SITES;
+	struct site *bigger;
 
-	if (r < 0)
-		return r;
-	memset(s->of_node + s->n_nodes, 0, (n - s->n_nodes) * sizeof(*s->of_node));
-	s->n_nodes = n;
+	cap = cap < n ? n : cap;
+	bigger = aligned_alloc(LINE_BYTES, cap * sizeof(*bigger));
+	if (!bigger)
+		return err_set_memory(err, cap * sizeof(*bigger));
+	if (s->n)
+		memcpy(bigger, s->site, s->n * sizeof(*bigger));
+	free(s->site);
+	s->site = bigger;
+	s->cap = cap;
 	return 0;
 }
 
-int sites_number(struct sites *s, uint32_t node, uint32_t *ret, struct err *err)
+int sites_add(struct sites *s, uint32_t stack, struct err *err)
 {
 	int r = 0;
 
-	if (unlikely(node >= s->n_nodes))
-		r = add_nodes(s, (size_t)node + 1, err);
-	if (r == 0 && unlikely(s->of_node[node] == 0 && node != 0)) {
-		r = add_site(s, node, err);
-		if (r == 0)
-			s->of_node[node] = (uint32_t)(s->n - 1);
-	}
-	if (r == 0)
-		*ret = s->of_node[node];
-	return r;
+	if (stack >= s->cap)
+		r = grow(s, (size_t)stack + 1, err);
+	if (r == 0) /* each stack is listed at most once, so there is always room */
+		r = vec_reserve(&s->changed, &s->cap_changed, s->cap, sizeof(*s->changed), err);
+	if (r < 0)
+		return r;
+	while (s->n <= stack)
+		s->site[s->n++] =
+			(struct site){.first_ns = UINT64_MAX, .min_size_bytes = UINT64_MAX};
+	return 0;
 }
 
-static void mark_changed(struct sites *s, struct site *site)
-{
-	if (site->changed_since == s->n_peaks)
-		return;
-	site->changed_since = s->n_peaks;
-	s->changed[s->n_changed++] = (uint32_t)(site - s->site);
-}
-
-void sites_alloc(struct sites *s, uint32_t stack, uint64_t size_bytes, uint64_t at_ns)
-{
-	struct site *site = &s->site[stack];
-
-	mark_changed(s, site);
-	site->live_bytes += size_bytes;
-	site->live_count++;
-	site->stats.n_allocs++;
-	site->stats.n_bytes += size_bytes;
-	if (site->live_bytes > site->stats.max_bytes) {
-		site->stats.max_bytes = site->live_bytes;
-		site->stats.max_at_ns = at_ns;
-	}
-	if (at_ns < site->stats.first_ns)
-		site->stats.first_ns = at_ns;
-	if (at_ns > site->stats.last_ns)
-		site->stats.last_ns = at_ns;
-	if (size_bytes < site->stats.min_size_bytes)
-		site->stats.min_size_bytes = size_bytes;
-	if (size_bytes > site->stats.max_size_bytes)
-		site->stats.max_size_bytes = size_bytes;
-}
-
-void sites_free(struct sites *s, uint32_t stack, uint64_t size_bytes)
-{
-	struct site *site = &s->site[stack];
-
-	mark_changed(s, site);
-	site->live_bytes -= size_bytes;
-	site->live_count--;
-}
-
-void sites_peak(struct sites *s)
+void sites_keep_peak(struct sites *s)
 {
 	for (size_t i = 0; i < s->n_changed; i++) {
 		struct site *site = &s->site[s->changed[i]];
 
-		site->stats.peak_bytes = site->live_bytes;
-		site->stats.peak_count = site->live_count;
+		site->peak_bytes = site->live_bytes;
+		site->peak_count = site->live_count;
 	}
 	s->n_changed = 0;
 	s->n_peaks++;
+	s->is_at_peak = false;
+}
+
+struct store_stack sites_stats(const struct site *site, uint32_t node)
+{
+	return (struct store_stack){
+		.node = node,
+		.n_allocs = site->n_allocs,
+		.n_bytes = site->n_bytes,
+		.n_leaked = site->n_leaked,
+		.leaked_bytes = site->leaked_bytes,
+		.n_temporary = site->n_temporary,
+		.temporary_bytes = site->temporary_bytes,
+		.extra_bytes = site->extra_bytes,
+		.leaked_extra_bytes = site->leaked_extra_bytes,
+		.peak_bytes = site->peak_bytes,
+		.peak_count = site->peak_count,
+		.max_bytes = site->max_bytes,
+		.max_at_ns = site->max_at_ns,
+		.first_ns = site->n_allocs ? site->first_ns : 0,
+		.last_ns = site->last_ns,
+		.min_size_bytes = site->n_allocs ? site->min_size_bytes : 0,
+		.max_size_bytes = site->max_size_bytes,
+		.n_releases = site->n_releases,
+		.lifetime_sum_ns = site->lifetime_sum_ns,
+	};
 }

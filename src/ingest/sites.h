@@ -1,43 +1,115 @@
-/* ingest/sites.h - what is known of each stack that events name, kept while a recording is read.
+/* ingest/sites.h - what is known of each stack that calls name, kept while a recording is read.
  *
- * A stack that an event names gets a number, dense from 1 (0 is the empty stack); the rows of a store
- * hold these numbers. Live bytes are kept per stack, and what they were at the highest peak so far: a
- * stack that changed since the last peak is on a list, and a new peak copies only those. So each
- * event costs a constant, and the contributions to the peak sum up to it exactly.
+ * By the number of the stack (stacks.h), which the rows of a store hold as well. Live bytes are kept
+ * per stack, and what they were at the highest peak so far: a stack that changed since then is on a
+ * list, and a new peak copies only those; while one peak follows the other nothing is copied. So
+ * each step costs a constant, and the contributions to the peak sum up to it exactly.
  */
 #ifndef INGEST_SITES_H
 #define INGEST_SITES_H
 
+#include "ingest/replay.h"
 #include "store/columns.h"
-#include "util/err.h"
 
+/* Three cache lines: every step needs the first, and in the second one field or three. */
 struct site {
-	struct store_stack stats;
 	uint64_t live_bytes;
 	uint64_t live_count;
+	uint64_t n_allocs;
+	uint64_t n_bytes;
+	uint64_t max_bytes; /* greatest live_bytes ... */
+	uint64_t max_at_ns; /* ... and when it was first reached */
+	uint64_t last_ns; /* birth */
 	uint32_t changed_since; /* number of the last peak it is listed for */
+	uint32_t unused;
+
+	uint64_t first_ns; /* birth; UINT64_MAX: none */
+	uint64_t min_size_bytes; /* likewise */
+	uint64_t max_size_bytes;
+	uint64_t extra_bytes;
+	uint64_t lifetime_sum_ns;
+	uint64_t n_releases; /* calls that released something from this stack */
+	uint64_t n_temporary;
+	uint64_t temporary_bytes;
+
+	uint64_t peak_bytes;
+	uint64_t peak_count;
+	uint64_t n_leaked;
+	uint64_t leaked_bytes;
+	uint64_t leaked_extra_bytes;
+	uint64_t unused_too[3];
 };
 
+_Static_assert(sizeof(struct site) == 192, "cache lines");
+
 struct sites {
-	struct site *site; /* by stack number */
+	struct site *site; /* by number of the stack */
 	size_t n, cap;
-	uint32_t *of_node; /* node of struct stacks -> stack number; 0: none yet */
-	size_t n_nodes, cap_nodes;
 	uint32_t *changed; /* stacks that changed since the last peak */
 	size_t n_changed, cap_changed;
 	uint32_t n_peaks;
+	bool is_at_peak; /* what is live now is the most so far, and not copied yet */
 };
 
 int sites_init(struct sites *s, struct err *err);
 void sites_fini(struct sites *s);
 
-/* The number of a node's stack, given when it is first asked for. Node 0 is stack 0. */
-int sites_number(struct sites *s, uint32_t node, uint32_t *ret, struct err *err);
+/* Makes sure that a stack has a place. */
+int sites_add(struct sites *s, uint32_t stack, struct err *err);
 
-void sites_alloc(struct sites *s, uint32_t stack, uint64_t size_bytes, uint64_t at_ns);
-void sites_free(struct sites *s, uint32_t stack, uint64_t size_bytes);
+/* What is live now is the most so far: it is copied. */
+void sites_keep_peak(struct sites *s);
 
-/* What is live now is the most so far. */
-void sites_peak(struct sites *s);
+/* What a store tells of a stack; node: its innermost frame. */
+struct store_stack sites_stats(const struct site *site, uint32_t node);
+
+static inline void sites_mark_changed(struct sites *s, struct site *site)
+{
+	if (site->changed_since == s->n_peaks)
+		return;
+	site->changed_since = s->n_peaks;
+	s->changed[s->n_changed++] = (uint32_t)(site - s->site);
+}
+
+/* The stack has a place. Inline, as sites_release(): one of them is in every step. */
+static inline void sites_alloc(struct sites *s, const struct replay_step *step)
+{
+	struct site *site = &s->site[step->stack];
+	uint64_t size = step->size_bytes, at_ns = step->at_ns;
+
+	sites_mark_changed(s, site);
+	site->live_bytes += size;
+	site->live_count++;
+	site->n_allocs++;
+	site->n_bytes += size;
+	if (site->live_bytes > site->max_bytes) {
+		site->max_bytes = site->live_bytes;
+		site->max_at_ns = at_ns;
+	}
+	site->last_ns = at_ns; /* steps are in order of time */
+	site->extra_bytes += step->extra_bytes;
+	if (unlikely(site->first_ns == UINT64_MAX))
+		site->first_ns = at_ns;
+	if (unlikely(size < site->min_size_bytes))
+		site->min_size_bytes = size;
+	if (unlikely(size > site->max_size_bytes))
+		site->max_size_bytes = size;
+}
+
+/* Both stacks have a place. */
+static inline void sites_release(struct sites *s, const struct replay_step *step)
+{
+	struct site *site = &s->site[step->stack];
+
+	sites_mark_changed(s, site);
+	site->live_bytes -= step->size_bytes;
+	site->live_count--;
+	site->lifetime_sum_ns += step->lifetime_ns;
+	if (step->flags & REPLAY_STEP_TEMPORARY) {
+		site->n_temporary++;
+		site->temporary_bytes += step->size_bytes;
+	}
+	s->site[step->release_stack].n_releases++;
+}
 
 #endif

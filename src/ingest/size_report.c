@@ -165,7 +165,7 @@ int size_report_make(struct recording *r, struct size_report *ret, struct err *e
 		n = count_events(r, ret, err);
 	r->damage = damage; /* the replay tells it again */
 	if (n == 0)
-		n = replay_run(r, &callbacks, &ret->totals, err);
+		n = replay_run(r, &callbacks, &ret->totals, NULL, err);
 	ret->lifetime[LIFETIME_LEAKED].n = ret->totals.live_count;
 	ret->lifetime[LIFETIME_LEAKED].n_bytes = ret->totals.live_bytes;
 	return n;

@@ -9,11 +9,15 @@
 
 #define FIRST_SLOTS 1024
 
+/* What an id stands for: a node, and once a call named it the number of the stack. */
+#define ENTRY_IS_NUMBER (1u << 30) /* besides, STACKS_ODD */
+#define MAX_NODES (1u << 30)
+
 /* Ids of a lane are dense, so an array maps them; where blocks are missing the ids jump and a new
  * run begins. The last run is the one in use. */
 struct id_run {
 	uint32_t first_id;
-	uint32_t *node; /* node of first_id + i */
+	uint32_t *entry; /* of first_id + i */
 	size_t n, cap;
 };
 
@@ -26,13 +30,15 @@ struct stacks {
 	struct module_map *modules;
 	struct stack_node *node;
 	size_t n_nodes, cap_nodes;
-	uint8_t *mark; /* by node: STACKS_END_MASK and so on; small, because every event reads it */
-	size_t cap_marks;
+	uint32_t *number; /* by node; 0: none yet */
+	size_t cap_number;
+	uint32_t *used; /* by number: the node */
+	size_t n_used, cap_used;
 	uint64_t *slot; /* hash table: node number + 1, above it half of the hash; 0 is empty */
 	size_t n_slots; /* a power of two */
 	struct lane_ids *lane;
 	size_t n_lanes;
-	size_t n_used;
+	bool is_empty_used; /* a call named the empty stack */
 	uint32_t deepest_used;
 };
 
@@ -120,11 +126,12 @@ static int intern(struct stacks *s, struct stack_node n, uint32_t *ret, struct e
 		*ret = (uint32_t)*slot - 1;
 		return 0;
 	}
-	if (s->n_nodes >= UINT32_MAX - 1)
+	if (s->n_nodes >= MAX_NODES)
 		return err_set(err, ERR_LIMIT, "more than %zu different stacks", s->n_nodes);
 	r = vec_reserve(&s->node, &s->cap_nodes, s->n_nodes + 1, sizeof(*s->node), err);
 	if (r == 0)
-		r = vec_reserve(&s->mark, &s->cap_marks, s->n_nodes + 1, 1, err);
+		r = vec_reserve(&s->number, &s->cap_number, s->n_nodes + 1, sizeof(*s->number),
+				err);
 	if (r < 0)
 		return r;
 	n.addr = addr;
@@ -136,7 +143,7 @@ static int intern(struct stacks *s, struct stack_node n, uint32_t *ret, struct e
 		n.n_frames = parent->n_frames + (n.kind == STACK_NODE_FRAME);
 	}
 	*slot = slot_value(hash, s->n_nodes);
-	s->mark[s->n_nodes] = (uint8_t)(n.end | (n.has_guess ? STACKS_GUESS_MARK : 0));
+	s->number[s->n_nodes] = 0;
 	s->node[s->n_nodes] = n;
 	*ret = (uint32_t)s->n_nodes++;
 	return 0;
@@ -162,6 +169,10 @@ int stacks_create(const struct facts *facts, size_t n_lanes, struct stacks **ret
 		r = intern(s, empty, &node, err);
 	if (r == 0)
 		r = intern(s, lost, &node, err);
+	if (r == 0)
+		r = vec_reserve(&s->used, &s->cap_used, 1, sizeof(*s->used), err);
+	if (r == 0) /* number 0 is node 0 */
+		s->used[s->n_used++] = STACKS_EMPTY;
 	if (r < 0) {
 		stacks_destroy(s);
 		return r;
@@ -176,13 +187,14 @@ void stacks_destroy(struct stacks *s)
 		return;
 	for (size_t i = 0; s->lane && i < s->n_lanes; i++) {
 		for (size_t k = 0; k < s->lane[i].n_runs; k++)
-			free(s->lane[i].run[k].node);
+			free(s->lane[i].run[k].entry);
 		free(s->lane[i].run);
 	}
 	free(s->lane);
 	free(s->node);
 	free(s->slot);
-	free(s->mark);
+	free(s->number);
+	free(s->used);
 	module_map_destroy(s->modules);
 	free(s);
 }
@@ -200,10 +212,10 @@ static int set_id(struct lane_ids *l, uint32_t id, uint32_t node, struct err *er
 		run = &l->run[l->n_runs++];
 		*run = (struct id_run){.first_id = id};
 	}
-	r = vec_reserve(&run->node, &run->cap, run->n + 1, sizeof(*run->node), err);
+	r = vec_reserve(&run->entry, &run->cap, run->n + 1, sizeof(*run->entry), err);
 	if (r < 0)
 		return r;
-	run->node[run->n++] = node;
+	run->entry[run->n++] = node;
 	return 0;
 }
 
@@ -249,54 +261,99 @@ void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id)
 		uint64_t n_gone = first_id > run->first_id ? first_id - run->first_id : 0;
 
 		if (n_gone >= run->n && k + 1 < l->n_runs) {
-			free(run->node);
+			free(run->entry);
 			continue;
 		}
 		if (n_gone > run->n)
 			n_gone = run->n;
 		run->n -= (size_t)n_gone;
 		run->first_id += (uint32_t)n_gone;
-		memmove(run->node, run->node + n_gone, run->n * sizeof(*run->node));
+		memmove(run->entry, run->entry + n_gone, run->n * sizeof(*run->entry));
 		l->run[n_kept++] = *run;
 	}
 	l->n_runs = n_kept;
 }
 
-uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id)
+/* What an id stands for, or NULL when its definition is missing. */
+static uint32_t *find_entry(const struct stacks *s, uint32_t lane, uint32_t id)
 {
 	const struct lane_ids *l = &s->lane[lane];
 
-	if (id == 0)
-		return STACKS_EMPTY;
 	for (size_t k = l->n_runs; k-- > 0;) {
 		const struct id_run *run = &l->run[k];
 
 		if (id >= run->first_id && id - run->first_id < run->n)
-			return run->node[id - run->first_id];
+			return &run->entry[id - run->first_id];
 	}
-	return STACKS_LOST;
+	return NULL;
 }
 
-void stacks_prefetch(const struct stacks *s, uint32_t lane, uint32_t id)
+uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id)
+{
+	const uint32_t *entry = id ? find_entry(s, lane, id) : NULL;
+
+	if (!entry)
+		return id ? STACKS_LOST : STACKS_EMPTY;
+	return *entry & ENTRY_IS_NUMBER ? stacks_node(s, *entry & ~(ENTRY_IS_NUMBER | STACKS_ODD))
+					: *entry;
+}
+
+/* The number of a node, given when it is first asked for. */
+static int number_node(struct stacks *s, uint32_t node, uint32_t *ret, struct err *err)
+{
+	const struct stack_node *n = &s->node[node];
+
+	if (node != STACKS_EMPTY && !s->number[node]) {
+		int r = vec_reserve(&s->used, &s->cap_used, s->n_used + 1, sizeof(*s->used), err);
+
+		if (r < 0)
+			return r;
+		s->number[node] = (uint32_t)s->n_used;
+		s->used[s->n_used++] = node;
+		if (n->n_frames > s->deepest_used)
+			s->deepest_used = n->n_frames;
+	}
+	s->is_empty_used |= node == STACKS_EMPTY;
+	*ret = s->number[node] | (n->end != STACK_END_COMPLETE || n->has_guess ? STACKS_ODD : 0);
+	return 0;
+}
+
+/* The way of the first call that names an id, and of ids that are not in the last run. */
+static NOINLINE int use_slowly(struct stacks *s, uint32_t lane, struct event_plain *call,
+			       struct err *err)
+{
+	uint32_t *entry = call->stack ? find_entry(s, lane, call->stack) : NULL;
+	uint32_t number = 0;
+	int r = number_node(s, stacks_find(s, lane, call->stack), &number, err);
+
+	if (r == 0 && entry)
+		*entry = number | ENTRY_IS_NUMBER;
+	call->stack = number;
+	return r;
+}
+
+int stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n, struct err *err)
 {
 	const struct lane_ids *l = &s->lane[lane];
-	const struct id_run *run = l->n_runs ? &l->run[l->n_runs - 1] : NULL;
+	const struct id_run none = {0}, *run = l->n_runs ? &l->run[l->n_runs - 1] : &none;
+	int r = 0;
 
-	if (run && id - run->first_id < run->n)
-		__builtin_prefetch(&run->node[id - run->first_id]);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		uint32_t at = call[i].stack - run->first_id;
+		uint32_t entry = likely(at < run->n) ? run->entry[at] : 0;
+
+		if (likely(entry & ENTRY_IS_NUMBER))
+			call[i].stack = entry & ~ENTRY_IS_NUMBER;
+		else
+			r = use_slowly(s, lane, &call[i], err);
+	}
+	return r;
 }
 
-unsigned stacks_use(struct stacks *s, uint32_t node)
+uint32_t stacks_node(const struct stacks *s, uint32_t number)
 {
-	unsigned mark = s->mark[node];
-
-	if (likely(mark & STACKS_USED_MARK))
-		return mark;
-	s->mark[node] |= STACKS_USED_MARK;
-	s->n_used++;
-	if (s->node[node].n_frames > s->deepest_used)
-		s->deepest_used = s->node[node].n_frames;
-	return mark;
+	ASSERT(number < s->n_used);
+	return s->used[number];
 }
 
 const struct stack_node *stacks_get(const struct stacks *s, uint32_t node)
@@ -325,7 +382,7 @@ size_t stacks_count(const struct stacks *s)
 
 size_t stacks_count_used(const struct stacks *s)
 {
-	return s->n_used;
+	return s->n_used - !s->is_empty_used;
 }
 
 uint32_t stacks_deepest_used(const struct stacks *s)

@@ -6,7 +6,9 @@
  * makes new stacks, and code that stayed does not.
  *
  * Node 0 is the empty stack; node 1 stands for what was defined in a block that is lost.
- * Nodes are never removed. Threads: one at a time.
+ * Nodes are never removed. Stacks that calls name also have a number, dense from 1 in the order of
+ * their first use (0 is the empty stack): what is kept per stack is kept by number.
+ * Threads: one at a time.
  */
 #ifndef INGEST_STACKS_H
 #define INGEST_STACKS_H
@@ -51,15 +53,14 @@ void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id);
 /* The node of a lane's id; STACKS_LOST when its definition is missing. */
 uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id);
 
-/* The node of this id will be asked for. */
-void stacks_prefetch(const struct stacks *s, uint32_t lane, uint32_t id);
+/* Puts the number of its stack in the place of each call's id; STACKS_ODD is set where the stack is
+ * not complete or has guessed frames. */
+#define STACKS_ODD (1u << 31)
+int stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n,
+	       struct err *err);
 
-/* Marks a node as named by an event, and tells of the whole stack: enum format_stack_end in
- * STACKS_END_MASK, and whether frames of it are guessed. */
-#define STACKS_END_MASK 15u
-#define STACKS_GUESS_MARK 16u
-#define STACKS_USED_MARK 32u /* private */
-unsigned stacks_use(struct stacks *s, uint32_t node);
+/* The node of a number that stacks_use() gave. */
+uint32_t stacks_node(const struct stacks *s, uint32_t number);
 
 /* Good until the next stacks_define(). */
 const struct stack_node *stacks_get(const struct stacks *s, uint32_t node);
@@ -68,7 +69,8 @@ const struct stack_node *stacks_get(const struct stacks *s, uint32_t node);
 const char *stacks_end_name(enum format_stack_end end);
 
 size_t stacks_count(const struct stacks *s); /* nodes */
-size_t stacks_count_used(const struct stacks *s);
+size_t stacks_count_used(const struct stacks *s); /* numbers, without that of the empty stack unless
+						   * a call named it */
 uint32_t stacks_deepest_used(const struct stacks *s); /* frames */
 
 #endif

@@ -393,6 +393,7 @@ static int put_dropped(struct strip *s, struct dropped_writer *d, struct err *er
 static int find_number(struct strip *s, struct dropped_writer *d, struct map *numbers,
 		       uint32_t node, uint32_t *ret, struct err *err)
 {
+	const struct stacks *stacks = strip_lifetime_stacks(s->lifetime);
 	size_t n_path = 0;
 	uint64_t *known = NULL;
 	uint32_t number;
@@ -403,11 +404,11 @@ static int find_number(struct strip *s, struct dropped_writer *d, struct map *nu
 		if (r < 0)
 			return r;
 		s->path[n_path++] = node;
-		node = stacks_get(s->stacks, node)->parent;
+		node = stacks_get(stacks, node)->parent;
 	}
 	number = node == STACKS_EMPTY ? 0 : (uint32_t)*known;
 	while (n_path > 0) {
-		const struct stack_node *n = stacks_get(s->stacks, s->path[--n_path]);
+		const struct stack_node *n = stacks_get(stacks, s->path[--n_path]);
 		struct dropped_node out = {
 			.parent = number,
 			.kind = n->kind == STACK_NODE_FRAME ? DROPPED_NODE_FRAME
@@ -440,7 +441,9 @@ static int write_dropped(struct strip *s, struct err *err)
 	for (size_t i = 0; r == 0 && i < n_groups; i++) {
 		struct dropped_group out = g[i].sums;
 
-		r = find_number(s, &d, &numbers, g[i].node, &out.node, err);
+		uint32_t node = stacks_node(strip_lifetime_stacks(s->lifetime), g[i].stack);
+
+		r = find_number(s, &d, &numbers, node, &out.node, err);
 		if (r == 0)
 			r = dropped_writer_group(&d, &out, err);
 		if (r == 0 && d.len >= DROPPED_CHUNK_BYTES) {

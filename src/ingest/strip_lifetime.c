@@ -64,7 +64,8 @@ struct strip_lifetime {
 	uint64_t free_link; /* first of a list through before_tag; 0: none */
 	struct loose_end loose[MAX_LOOSE];
 	size_t n_loose;
-	struct map group_at; /* node -> index in group */
+	struct stacks *stacks;
+	struct map group_at; /* number of the stack -> index in group */
 	struct strip_group *group;
 	size_t n_groups, cap_groups;
 	struct dropped_summary summary;
@@ -161,7 +162,7 @@ static int add_to_group(struct strip_lifetime *s, const struct live_block *a, st
 		if (r < 0)
 			return r;
 		s->group[s->n_groups++] = (struct strip_group){
-			.node = a->stack,
+			.stack = a->stack,
 			.sums = {.min_bytes = UINT64_MAX, .first_ns = UINT64_MAX},
 		};
 	}
@@ -367,7 +368,7 @@ int strip_lifetime_create(struct recording *r, const struct strip_rule *rule,
 	if (n == 0)
 		n = add_threads(s, r, err);
 	if (n == 0)
-		n = replay_run(r, &callbacks, &s->totals, err);
+		n = replay_run(r, &callbacks, &s->totals, &s->stacks, err);
 	if (n == 0)
 		n = s->failed;
 	if (n < 0) {
@@ -388,6 +389,7 @@ void strip_lifetime_destroy(struct strip_lifetime *s)
 	}
 	free(s->thread);
 	free(s->group);
+	stacks_destroy(s->stacks);
 	map_fini(&s->thread_at);
 	map_fini(&s->group_at);
 	spill_destroy(s->bits);
@@ -399,6 +401,11 @@ const struct strip_group *strip_lifetime_groups(const struct strip_lifetime *s, 
 {
 	*n = s->n_groups;
 	return s->group;
+}
+
+const struct stacks *strip_lifetime_stacks(const struct strip_lifetime *s)
+{
+	return s->stacks;
 }
 
 const struct dropped_summary *strip_lifetime_summary(const struct strip_lifetime *s)

@@ -22,10 +22,10 @@ struct strip_rule {
 	const char *scratch_folder; /* for struct spill */
 };
 
-/* Allocations left out, by stack; node is that of struct stacks. */
+/* Allocations left out, by stack. */
 struct strip_group {
 	struct dropped_group sums; /* its node is not set */
-	uint32_t node;
+	uint32_t stack; /* number in strip_lifetime_stacks() */
 };
 
 /* Runs through the recording. */
@@ -40,6 +40,7 @@ bool strip_lifetime_drops_release(const struct strip_lifetime *s, uint32_t threa
 				  uint64_t ordinal);
 
 const struct strip_group *strip_lifetime_groups(const struct strip_lifetime *s, size_t *n);
+const struct stacks *strip_lifetime_stacks(const struct strip_lifetime *s);
 const struct dropped_summary *strip_lifetime_summary(const struct strip_lifetime *s);
 const struct replay_totals *strip_lifetime_totals(const struct strip_lifetime *s);
 

@@ -36,7 +36,7 @@ static void widen(struct usage *u)
 	u->end_ns = (uint64_t)(u->current + 1) * u->width_ns;
 }
 
-static void begin_bucket(struct usage *u)
+void usage_begin_bucket(struct usage *u)
 {
 	if (u->current + 1 == STORE_MAX_BUCKETS)
 		widen(u);
@@ -50,45 +50,10 @@ static void begin_bucket(struct usage *u)
 	};
 }
 
-static inline struct store_bucket *bucket_at(struct usage *u, uint64_t at_ns)
-{
-	while (unlikely(at_ns >= u->end_ns))
-		begin_bucket(u);
-	return &u->bucket[u->current];
-}
-
-void usage_alloc(struct usage *u, uint64_t at_ns, uint64_t size_bytes)
-{
-	struct store_bucket *b = bucket_at(u, at_ns);
-
-	u->live_bytes += size_bytes;
-	u->live_count++;
-	b->n_allocs++;
-	b->alloc_bytes += size_bytes;
-	b->last_bytes = u->live_bytes;
-	b->last_count = u->live_count;
-	if (u->live_bytes > b->max_bytes)
-		b->max_bytes = u->live_bytes;
-	if (u->live_count > b->max_count)
-		b->max_count = u->live_count;
-}
-
-void usage_free(struct usage *u, uint64_t at_ns, uint64_t size_bytes)
-{
-	struct store_bucket *b = bucket_at(u, at_ns);
-
-	u->live_bytes -= size_bytes;
-	u->live_count--;
-	b->n_releases++;
-	b->release_bytes += size_bytes;
-	b->last_bytes = u->live_bytes;
-	b->last_count = u->live_count;
-}
-
 void usage_finish(struct usage *u, uint64_t duration_ns)
 {
 	if (duration_ns)
-		bucket_at(u, duration_ns - 1);
+		usage_bucket_at(u, duration_ns - 1);
 }
 
 void usage_leaked(struct usage *u, uint64_t born_ns, uint64_t size_bytes)

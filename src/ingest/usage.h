@@ -7,6 +7,7 @@
 #ifndef INGEST_USAGE_H
 #define INGEST_USAGE_H
 
+#include "base/compiler.h"
 #include "store/columns.h"
 
 struct usage {
@@ -20,8 +21,43 @@ struct usage {
 
 void usage_init(struct usage *u);
 
-void usage_alloc(struct usage *u, uint64_t at_ns, uint64_t size_bytes);
-void usage_free(struct usage *u, uint64_t at_ns, uint64_t size_bytes);
+/* Goes on to the next bucket. */
+void usage_begin_bucket(struct usage *u);
+
+static inline struct store_bucket *usage_bucket_at(struct usage *u, uint64_t at_ns)
+{
+	while (unlikely(at_ns >= u->end_ns))
+		usage_begin_bucket(u);
+	return &u->bucket[u->current];
+}
+
+static inline void usage_alloc(struct usage *u, uint64_t at_ns, uint64_t size_bytes)
+{
+	struct store_bucket *b = usage_bucket_at(u, at_ns);
+
+	u->live_bytes += size_bytes;
+	u->live_count++;
+	b->n_allocs++;
+	b->alloc_bytes += size_bytes;
+	b->last_bytes = u->live_bytes;
+	b->last_count = u->live_count;
+	if (u->live_bytes > b->max_bytes)
+		b->max_bytes = u->live_bytes;
+	if (u->live_count > b->max_count)
+		b->max_count = u->live_count;
+}
+
+static inline void usage_free(struct usage *u, uint64_t at_ns, uint64_t size_bytes)
+{
+	struct store_bucket *b = usage_bucket_at(u, at_ns);
+
+	u->live_bytes -= size_bytes;
+	u->live_count--;
+	b->n_releases++;
+	b->release_bytes += size_bytes;
+	b->last_bytes = u->live_bytes;
+	b->last_count = u->live_count;
+}
 
 /* Time goes on to the end of the recording. */
 void usage_finish(struct usage *u, uint64_t duration_ns);

@@ -143,7 +143,7 @@ static struct replay_totals reread(void)
 	struct recording *r = NULL;
 	struct err err = {0};
 
-	if (recording_open(out_path, &r, &err) < 0 || replay_run(r, NULL, &t, &err) < 0 ||
+	if (recording_open(out_path, &r, &err) < 0 || replay_run(r, NULL, &t, NULL, &err) < 0 ||
 	    r->damage.n_ranges > 0)
 		abort();
 	recording_close(r);

@@ -192,7 +192,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	n_slots = read_slots(r, argv[2], &c);
-	if (n_slots == 0 || replay_run(r, &callbacks, &totals, &err) < 0 || c.has_failed) {
+	if (n_slots == 0 || replay_run(r, &callbacks, &totals, NULL, &err) < 0 || c.has_failed) {
 		fprintf(stderr, "pairs_check: %s\n",
 			n_slots ? err.text : "no thread_0.txt in the logs");
 		return 1;

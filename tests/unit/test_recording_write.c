@@ -377,10 +377,10 @@ TEST(stacks_keep_their_modules)
 	synth_malloc(&a, 40, 0x300, 10, 1); /* odd, but told so */
 	synth_free(&a, 50, 0x100);
 	r = end_and_open();
-	CHECK_OK(replay_run(r, NULL, &before, &err));
+	CHECK_OK(replay_run(r, NULL, &before, NULL, &err));
 	strip_it(r, false, 0);
 	q = open_it(out_path);
-	CHECK_OK(replay_run(q, NULL, &after, &err));
+	CHECK_OK(replay_run(q, NULL, &after, NULL, &err));
 	CHECK_EQ(after.live_bytes, before.live_bytes);
 	CHECK_OK(merge_create(q, &m, &err));
 	CHECK_OK(stacks_create(&q->facts, q->n_lanes, &stacks, &err));

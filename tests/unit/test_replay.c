@@ -58,7 +58,7 @@ static struct replay_totals run(struct synth *s, struct story *st)
 	memset(st, 0, sizeof(*st));
 	synth_end(s, END_BY_EXIT);
 	CHECK_OK(recording_open(synth_save(s), &r, &err));
-	CHECK_OK(replay_run(r, &c, &t, &err));
+	CHECK_OK(replay_run(r, &c, &t, NULL, &err));
 	CHECK_EQ(r->damage.n_ranges, 0);
 	recording_close(r);
 	synth_fini(s);
@@ -572,7 +572,7 @@ TEST(random_histories_with_jitter_are_paired_exactly)
 			synth_flush(&s, &lanes[i], true);
 		synth_end(&s, END_BY_EXIT);
 		CHECK_OK(recording_open(synth_save(&s), &r, &err));
-		CHECK_OK(replay_run(r, &c, &t, &err));
+		CHECK_OK(replay_run(r, &c, &t, NULL, &err));
 		recording_close(r);
 		synth_fini(&s);
 		for (size_t i = 0; i < N_ADDRESSES; i++)

@@ -46,6 +46,16 @@ static uint32_t define_mark(struct stacks *s, uint32_t id, unsigned kind, uint64
 	return stacks_find(s, 0, id);
 }
 
+/* The number of the stack of a call that names id. */
+static uint32_t use(struct stacks *s, uint32_t lane, uint32_t id)
+{
+	struct event_plain call = {.stack = id};
+	struct err err = {0};
+
+	CHECK_OK(stacks_use(s, lane, &call, 1, &err));
+	return call.stack;
+}
+
 TEST(equal_stacks_of_different_lanes_and_ids_are_one)
 {
 	struct stacks *s = create();
@@ -105,6 +115,29 @@ TEST(ends_and_guesses_are_inherited)
 	stacks_destroy(s);
 }
 
+TEST(numbers_are_dense_and_of_the_stack_not_of_the_id)
+{
+	struct stacks *s = create();
+	uint32_t outer = define(s, 0, 1, 0x1100, 0), inner = define(s, 0, 2, 0x1200, 1);
+
+	define(s, 1, 1, 0x1100, 0);
+	CHECK_EQ(stacks_count_used(s), 0);
+	CHECK_EQ(use(s, 0, 2), 1);
+	CHECK_EQ(use(s, 1, 1), 2);
+	CHECK_EQ(use(s, 0, 1), 2);
+	CHECK_EQ(use(s, 0, 2), 1); /* now from the table */
+	CHECK_EQ(stacks_node(s, 1), inner);
+	CHECK_EQ(stacks_node(s, 2), outer);
+	CHECK_EQ(stacks_find(s, 0, 2), inner); /* what was numbered is still a node */
+	CHECK_EQ(stacks_get(s, define(s, 0, 3, 0x1300, 2))->parent, inner);
+	CHECK_EQ(use(s, 0, 99), 3 | STACKS_ODD); /* lost */
+	CHECK_EQ(stacks_node(s, 3), STACKS_LOST);
+	CHECK_EQ(stacks_count_used(s), 3);
+	CHECK_EQ(use(s, 0, 0), 0);
+	CHECK_EQ(stacks_count_used(s), 4); /* the empty one counts when it is named */
+	stacks_destroy(s);
+}
+
 TEST(ids_without_definition_are_lost)
 {
 	struct stacks *s = create();
@@ -138,8 +171,8 @@ TEST(a_stack_of_ten_thousand_frames_is_kept_whole)
 	for (uint32_t id = 1; id <= 10000; id++)
 		node = define(s, 0, id, 0x1100 + id % 7, id - 1);
 	CHECK_EQ(stacks_get(s, node)->n_frames, 10000);
-	stacks_use(s, node);
-	stacks_use(s, node);
+	use(s, 0, 10000);
+	use(s, 0, 10000);
 	CHECK_EQ(stacks_count_used(s), 1);
 	CHECK_EQ(stacks_deepest_used(s), 10000);
 	stacks_destroy(s);

@@ -1,0 +1,194 @@
+/* ingest/pairing_fast.h - the way nearly all events go through pairing.c, without a detour.
+ *
+ * pairing.c holds back what might be in the wrong order, and lets the steps of time (replay_step) wait
+ * until nothing can come before them. Here is what needs neither: nothing is held back, no step waits,
+ * and the event that follows comes at least a nanosecond later. Then an event that fits the state of
+ * its address counts at once, and gives exactly what the long way would give:
+ *
+ * - an allocation of an address that is not live;
+ * - a release of one that is, later than its birth, by the thread that made it;
+ * - a realloc whose END follows its BEGIN, of a block that is live;
+ * - a free by another thread, when the events that follow show that the address has no other
+ *   release within the window (pairing_is_alone()): the long way would hold it back and then find
+ *   the same.
+ *
+ * Each function says false, and has done nothing, when the long way must be taken.
+ */
+#ifndef INGEST_PAIRING_FAST_H
+#define INGEST_PAIRING_FAST_H
+
+#include "ingest/pairing.h"
+#include "ingest/stream.h"
+
+static inline unsigned pairing_bucket(uint64_t addr)
+{
+	return (unsigned)((addr >> 4) * 0x9e3779b97f4a7c15ull >> 56) % PAIRING_N_BUCKETS;
+}
+
+static inline struct replay_step pairing_birth(const struct live_block *block)
+{
+	return (struct replay_step){
+		.at_ns = block->at_ns,
+		.size_bytes = block->size_bytes,
+		.stack = block->stack,
+		.thread = block->thread,
+		.extra_bytes = block->extra_bytes,
+	};
+}
+
+static inline struct replay_step pairing_end(const struct live_block *block,
+					     const struct replay_release *release)
+{
+	bool is_temporary = release->how != REPLAY_REPLACED && release->thread == block->thread &&
+			    release->n_allocs == block->ordinal + 1;
+
+	return (struct replay_step){
+		.at_ns = release->at_ns,
+		.size_bytes = block->size_bytes,
+		.lifetime_ns = release->at_ns - block->at_ns,
+		.stack = block->stack,
+		.release_stack = release->stack,
+		.thread = block->thread,
+		.release_thread = release->thread,
+		.extra_bytes = block->extra_bytes,
+		.flags = REPLAY_STEP_RELEASE | (is_temporary ? REPLAY_STEP_TEMPORARY : 0),
+	};
+}
+
+/* The step is the next in time: all before it are counted. */
+static inline void pairing_count(struct pairing *p, const struct replay_step *step)
+{
+	struct replay_totals *t = p->totals;
+	struct replay_step *to = &p->step[p->n_steps];
+
+	*to = *step;
+	if (step->flags & REPLAY_STEP_RELEASE) {
+		t->live_count--;
+		t->live_bytes -= step->size_bytes;
+	} else {
+		t->live_count++;
+		t->live_bytes += step->size_bytes;
+		if (t->live_bytes > t->peak_bytes) {
+			t->peak_bytes = t->live_bytes;
+			t->peak_ns = step->at_ns;
+			to->flags |= REPLAY_STEP_PEAK;
+		}
+	}
+	if (unlikely(++p->n_steps == PAIRING_N_STEPS))
+		pairing_pass_steps(p);
+}
+
+/* Is nothing held back, and does no step wait? */
+static inline bool pairing_is_quiet(const struct pairing *p)
+{
+	return p->n_pending == 0 && p->first_waiting == p->end_waiting;
+}
+
+/* Has the address of call i no other release within the window? Not if the batch ends before. */
+static inline bool pairing_is_alone(const struct pairing *p, const struct stream_batch *b, size_t i)
+{
+	uint64_t addr = b->call[i].addr, end_ns = b->call[i].at_ns + p->window_ns;
+
+	for (size_t k = i + 1; k < b->n; k++) {
+		const struct stream_call *c = &b->call[k];
+
+		if (c->at_ns > end_ns)
+			return true;
+		if (c->addr == addr)
+			return !event_is_release(c->kind); /* made again: it was released before */
+	}
+	return false;
+}
+
+/* next_ns: of the event that follows. */
+static ALWAYS_INLINE bool pairing_fast_alloc(struct pairing *p, const struct live_block *block,
+					     uint64_t next_ns)
+{
+	struct replay_step step;
+	struct live_block *to;
+	size_t slot;
+
+	if (!pairing_is_quiet(p) || next_ns <= block->at_ns || !live_has_room(&p->live))
+		return false;
+	slot = live_find_slot(&p->live, block->addr);
+	if (unlikely(p->live.key[slot] != 0))
+		return false;
+	p->live.key[slot] = block->addr;
+	p->live.n++;
+	to = &p->live.block[slot];
+	*to = *block;
+	step = pairing_birth(to);
+	pairing_count(p, &step);
+	if (p->callbacks->on_alloc)
+		p->callbacks->on_alloc(p->callbacks->user, to, NULL);
+	return true;
+}
+
+/* The release is that of call i. */
+static ALWAYS_INLINE bool pairing_fast_free(struct pairing *p, const struct stream_batch *b,
+					    size_t i, const struct replay_release *release)
+{
+	const struct live_block *block;
+	struct replay_step step;
+	size_t slot;
+
+	if (!pairing_is_quiet(p) || i + 1 >= b->n || b->call[i + 1].at_ns <= release->at_ns ||
+	    p->live.n == 0)
+		return false;
+	slot = live_find_slot(&p->live, b->call[i].addr);
+	block = &p->live.block[slot];
+	if (unlikely(p->live.key[slot] == 0 || block->at_ns >= release->at_ns))
+		return false;
+	if (block->thread != release->thread && unlikely(!pairing_is_alone(p, b, i)))
+		return false;
+	step = pairing_end(block, release);
+	pairing_count(p, &step);
+	if (p->callbacks->on_free)
+		p->callbacks->on_free(p->callbacks->user, block, release);
+	live_remove_slot(&p->live, slot);
+	return true;
+}
+
+/* Can the realloc that begins with call i be taken whole? */
+static ALWAYS_INLINE bool pairing_is_fast_realloc(struct pairing *p, const struct stream_batch *b,
+						  size_t i)
+{
+	const struct stream_call *begin = &b->call[i], *end = begin + 1;
+	size_t slot;
+
+	if (!pairing_is_quiet(p) || i + 2 >= b->n || end->kind != EVENT_REALLOC_END ||
+	    end->lane != begin->lane || end->is_after_gap || end->addr == 0 ||
+	    b->call[i + 2].at_ns <= end->at_ns || p->live.n == 0 || !live_has_room(&p->live))
+		return false;
+	slot = live_find_slot(&p->live, begin->addr);
+	if (p->live.key[slot] == 0 || p->live.block[slot].at_ns >= end->at_ns)
+		return false;
+	return end->addr == begin->addr || p->live.key[live_find_slot(&p->live, end->addr)] == 0;
+}
+
+/* pairing_is_fast_realloc() said so. old_addr becomes block; the release is at the block's birth. */
+static ALWAYS_INLINE void pairing_fast_realloc(struct pairing *p, uint64_t old_addr,
+					       const struct live_block *block,
+					       const struct replay_release *release)
+{
+	size_t slot = live_find_slot(&p->live, old_addr);
+	struct live_block old = p->live.block[slot];
+	struct replay_step step = pairing_end(&old, release);
+
+	pairing_count(p, &step);
+	if (p->callbacks->on_free)
+		p->callbacks->on_free(p->callbacks->user, &old, release);
+	if (block->addr != old_addr) {
+		live_remove_slot(&p->live, slot);
+		slot = live_find_slot(&p->live, block->addr);
+		p->live.key[slot] = block->addr;
+		p->live.n++;
+	}
+	p->live.block[slot] = *block;
+	step = pairing_birth(block);
+	pairing_count(p, &step);
+	if (p->callbacks->on_alloc)
+		p->callbacks->on_alloc(p->callbacks->user, &p->live.block[slot], &old);
+}
+
+#endif
