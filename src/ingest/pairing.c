@@ -53,11 +53,17 @@ static struct replay_step *waiting_at(const struct pairing *p, uint64_t number)
 	return &p->waiting[number % PAIRING_MAX_WAITING];
 }
 
+static void count_first_waiting(struct pairing *p)
+{
+	p->step[p->n_steps] = *waiting_at(p, p->first_waiting++);
+	pairing_count(p);
+}
+
 /* Counts what happened before a time: nothing that comes later belongs in front of it. */
 static void count_steps_before(struct pairing *p, uint64_t at_ns)
 {
 	while (p->first_waiting != p->end_waiting && waiting_at(p, p->first_waiting)->at_ns < at_ns)
-		pairing_count(p, waiting_at(p, p->first_waiting++));
+		count_first_waiting(p);
 }
 
 static bool is_step_after(const struct replay_step *a, const struct replay_step *b)
@@ -73,7 +79,7 @@ static void add_step(struct pairing *p, const struct replay_step *s)
 	uint64_t i;
 
 	if (p->end_waiting - p->first_waiting == PAIRING_MAX_WAITING)
-		pairing_count(p, waiting_at(p, p->first_waiting++));
+		count_first_waiting(p);
 	for (i = p->end_waiting++; i > p->first_waiting && is_step_after(waiting_at(p, i - 1), s);
 	     i--)
 		*waiting_at(p, i) = *waiting_at(p, i - 1);
@@ -85,7 +91,13 @@ static void add_step(struct pairing *p, const struct replay_step *s)
 /* block is the one in the table: the user may change its chain. */
 static void account_alloc(struct pairing *p, struct live_block *block, const struct live_block *old)
 {
-	struct replay_step step = pairing_birth(block);
+	struct replay_step step = {
+		.at_ns = block->at_ns,
+		.size_bytes = block->size_bytes,
+		.stack = block->stack,
+		.thread = block->thread,
+		.extra_bytes = block->extra_bytes,
+	};
 
 	add_step(p, &step);
 	if (p->callbacks->on_alloc)
@@ -99,7 +111,7 @@ static void account_end(struct pairing *p, const struct live_block *block,
 
 	if (release->at_ns <= block->at_ns)
 		release->at_ns = block->at_ns + 1;
-	step = pairing_end(block, release);
+	pairing_make_end(&step, block, release);
 	add_step(p, &step);
 	if (p->callbacks->on_free)
 		p->callbacks->on_free(p->callbacks->user, block, release);
@@ -349,9 +361,10 @@ int pairing_alloc(struct pairing *p, uint32_t lane, const struct live_block *blo
 	return put_alloc(p, lane, block, NULL, err);
 }
 
-int pairing_free(struct pairing *p, uint32_t lane, uint64_t addr,
+int pairing_free(struct pairing *p, const struct stream_batch *b, size_t i,
 		 const struct replay_release *release, struct err *err)
 {
+	uint64_t addr = b->call[i].addr;
 	struct live_block block;
 	struct pairing_op op;
 	bool is_foreign = false;
@@ -359,7 +372,7 @@ int pairing_free(struct pairing *p, uint32_t lane, uint64_t addr,
 	if (likely(p->bucket[pairing_bucket(addr)] == 0)) {
 		const struct live_block *live = live_find(&p->live, addr);
 
-		is_foreign = live && live->thread != release->thread;
+		is_foreign = live && live->thread != release->thread && !pairing_is_alone(p, b, i);
 		if (likely(live && !is_foreign)) {
 			struct replay_release own = *release;
 
@@ -368,8 +381,10 @@ int pairing_free(struct pairing *p, uint32_t lane, uint64_t addr,
 			return 0;
 		}
 	}
-	op = (struct pairing_op){
-		.block.addr = addr, .release = *release, .lane = lane, .is_foreign = is_foreign};
+	op = (struct pairing_op){.block.addr = addr,
+				 .release = *release,
+				 .lane = b->call[i].lane,
+				 .is_foreign = is_foreign};
 	return hold_back(p, &op, err);
 }
 

@@ -6,6 +6,7 @@
 #define INGEST_PAIRING_H
 
 #include "ingest/replay.h"
+#include "ingest/stream.h"
 
 #define PAIRING_MAX_PENDING 1024 /* held back at a time; more, and the oldest is settled early */
 #define PAIRING_N_BUCKETS 256
@@ -76,7 +77,8 @@ int pairing_advance(struct pairing *p, uint64_t at_ns, struct err *err);
 
 int pairing_alloc(struct pairing *p, uint32_t lane, const struct live_block *block,
 		  struct err *err);
-int pairing_free(struct pairing *p, uint32_t lane, uint64_t addr,
+/* The free is call i; what follows it in the batch may show that it need not be held back. */
+int pairing_free(struct pairing *p, const struct stream_batch *b, size_t i,
 		 const struct replay_release *release, struct err *err);
 
 int pairing_realloc_begin(struct pairing *p, uint32_t lane, uint64_t addr,

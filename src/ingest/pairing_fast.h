@@ -25,43 +25,31 @@ static inline unsigned pairing_bucket(uint64_t addr)
 	return (unsigned)((addr >> 4) * 0x9e3779b97f4a7c15ull >> 56) % PAIRING_N_BUCKETS;
 }
 
-static inline struct replay_step pairing_birth(const struct live_block *block)
-{
-	return (struct replay_step){
-		.at_ns = block->at_ns,
-		.size_bytes = block->size_bytes,
-		.stack = block->stack,
-		.thread = block->thread,
-		.extra_bytes = block->extra_bytes,
-	};
-}
-
-static inline struct replay_step pairing_end(const struct live_block *block,
-					     const struct replay_release *release)
+/* Steps are filled in field by field: a copy of a struct that was just written would wait for the
+ * writes. */
+static inline void pairing_make_end(struct replay_step *to, const struct live_block *block,
+				    const struct replay_release *release)
 {
 	bool is_temporary = release->how != REPLAY_REPLACED && release->thread == block->thread &&
 			    release->n_allocs == block->ordinal + 1;
 
-	return (struct replay_step){
-		.at_ns = release->at_ns,
-		.size_bytes = block->size_bytes,
-		.lifetime_ns = release->at_ns - block->at_ns,
-		.stack = block->stack,
-		.release_stack = release->stack,
-		.thread = block->thread,
-		.release_thread = release->thread,
-		.extra_bytes = block->extra_bytes,
-		.flags = REPLAY_STEP_RELEASE | (is_temporary ? REPLAY_STEP_TEMPORARY : 0),
-	};
+	to->at_ns = release->at_ns;
+	to->size_bytes = block->size_bytes;
+	to->lifetime_ns = release->at_ns - block->at_ns;
+	to->stack = block->stack;
+	to->release_stack = release->stack;
+	to->thread = block->thread;
+	to->release_thread = release->thread;
+	to->extra_bytes = block->extra_bytes;
+	to->flags = REPLAY_STEP_RELEASE | (is_temporary ? REPLAY_STEP_TEMPORARY : 0);
 }
 
-/* The step is the next in time: all before it are counted. */
-static inline void pairing_count(struct pairing *p, const struct replay_step *step)
+/* The step in p->step[p->n_steps] is the next in time: all before it are counted. */
+static inline void pairing_count(struct pairing *p)
 {
 	struct replay_totals *t = p->totals;
-	struct replay_step *to = &p->step[p->n_steps];
+	struct replay_step *step = &p->step[p->n_steps];
 
-	*to = *step;
 	if (step->flags & REPLAY_STEP_RELEASE) {
 		t->live_count--;
 		t->live_bytes -= step->size_bytes;
@@ -71,7 +59,7 @@ static inline void pairing_count(struct pairing *p, const struct replay_step *st
 		if (t->live_bytes > t->peak_bytes) {
 			t->peak_bytes = t->live_bytes;
 			t->peak_ns = step->at_ns;
-			to->flags |= REPLAY_STEP_PEAK;
+			step->flags |= REPLAY_STEP_PEAK;
 		}
 	}
 	if (unlikely(++p->n_steps == PAIRING_N_STEPS))
@@ -100,28 +88,43 @@ static inline bool pairing_is_alone(const struct pairing *p, const struct stream
 	return false;
 }
 
-/* next_ns: of the event that follows. */
-static ALWAYS_INLINE bool pairing_fast_alloc(struct pairing *p, const struct live_block *block,
-					     uint64_t next_ns)
+/* The place in the table for the block that call i makes, to be filled in and then told to
+ * pairing_fast_alloc(). NULL: the long way. */
+static ALWAYS_INLINE struct live_block *pairing_fast_place(struct pairing *p,
+							   const struct stream_batch *b, size_t i)
 {
-	struct replay_step step;
-	struct live_block *to;
+	const struct stream_call *c = &b->call[i];
 	size_t slot;
 
-	if (!pairing_is_quiet(p) || next_ns <= block->at_ns || !live_has_room(&p->live))
-		return false;
-	slot = live_find_slot(&p->live, block->addr);
+	if (!pairing_is_quiet(p) || i + 1 >= b->n || c[1].at_ns <= c->at_ns || c->addr == 0 ||
+	    !live_has_room(&p->live))
+		return NULL;
+	slot = live_find_slot(&p->live, c->addr);
 	if (unlikely(p->live.key[slot] != 0))
-		return false;
-	p->live.key[slot] = block->addr;
+		return NULL;
+	p->live.key[slot] = c->addr;
 	p->live.n++;
-	to = &p->live.block[slot];
-	*to = *block;
-	step = pairing_birth(to);
-	pairing_count(p, &step);
+	return &p->live.block[slot];
+}
+
+/* The block that c made is in its place; old: the one that a realloc replaced by it, or NULL. */
+static ALWAYS_INLINE void pairing_fast_alloc(struct pairing *p, const struct stream_call *c,
+					     struct live_block *place, const struct live_block *old)
+{
+	struct replay_step *to = &p->step[p->n_steps];
+
+	to->at_ns = c->at_ns;
+	to->size_bytes = c->size_bytes;
+	to->lifetime_ns = 0;
+	to->stack = c->stack;
+	to->release_stack = 0;
+	to->thread = place->thread;
+	to->release_thread = 0;
+	to->extra_bytes = c->extra_bytes;
+	to->flags = 0;
+	pairing_count(p);
 	if (p->callbacks->on_alloc)
-		p->callbacks->on_alloc(p->callbacks->user, to, NULL);
-	return true;
+		p->callbacks->on_alloc(p->callbacks->user, place, old);
 }
 
 /* The release is that of call i. */
@@ -129,7 +132,6 @@ static ALWAYS_INLINE bool pairing_fast_free(struct pairing *p, const struct stre
 					    size_t i, const struct replay_release *release)
 {
 	const struct live_block *block;
-	struct replay_step step;
 	size_t slot;
 
 	if (!pairing_is_quiet(p) || i + 1 >= b->n || b->call[i + 1].at_ns <= release->at_ns ||
@@ -141,8 +143,8 @@ static ALWAYS_INLINE bool pairing_fast_free(struct pairing *p, const struct stre
 		return false;
 	if (block->thread != release->thread && unlikely(!pairing_is_alone(p, b, i)))
 		return false;
-	step = pairing_end(block, release);
-	pairing_count(p, &step);
+	pairing_make_end(&p->step[p->n_steps], block, release);
+	pairing_count(p);
 	if (p->callbacks->on_free)
 		p->callbacks->on_free(p->callbacks->user, block, release);
 	live_remove_slot(&p->live, slot);
@@ -166,29 +168,27 @@ static ALWAYS_INLINE bool pairing_is_fast_realloc(struct pairing *p, const struc
 	return end->addr == begin->addr || p->live.key[live_find_slot(&p->live, end->addr)] == 0;
 }
 
-/* pairing_is_fast_realloc() said so. old_addr becomes block; the release is at the block's birth. */
-static ALWAYS_INLINE void pairing_fast_realloc(struct pairing *p, uint64_t old_addr,
-					       const struct live_block *block,
-					       const struct replay_release *release)
+/* pairing_is_fast_realloc() said so. Ends the block of begin, which is copied to old, and gives the
+ * place of the one that its END makes. */
+static ALWAYS_INLINE struct live_block *pairing_fast_realloc(struct pairing *p,
+							     const struct stream_call *begin,
+							     const struct replay_release *release,
+							     struct live_block *old)
 {
-	size_t slot = live_find_slot(&p->live, old_addr);
-	struct live_block old = p->live.block[slot];
-	struct replay_step step = pairing_end(&old, release);
+	size_t slot = live_find_slot(&p->live, begin->addr);
 
-	pairing_count(p, &step);
+	*old = p->live.block[slot];
+	pairing_make_end(&p->step[p->n_steps], &p->live.block[slot], release);
+	pairing_count(p);
 	if (p->callbacks->on_free)
-		p->callbacks->on_free(p->callbacks->user, &old, release);
-	if (block->addr != old_addr) {
+		p->callbacks->on_free(p->callbacks->user, old, release);
+	if (begin[1].addr != begin->addr) {
 		live_remove_slot(&p->live, slot);
-		slot = live_find_slot(&p->live, block->addr);
-		p->live.key[slot] = block->addr;
+		slot = live_find_slot(&p->live, begin[1].addr);
+		p->live.key[slot] = begin[1].addr;
 		p->live.n++;
 	}
-	p->live.block[slot] = *block;
-	step = pairing_birth(block);
-	pairing_count(p, &step);
-	if (p->callbacks->on_alloc)
-		p->callbacks->on_alloc(p->callbacks->user, &p->live.block[slot], &old);
+	return &p->live.block[slot];
 }
 
 #endif

@@ -70,21 +70,23 @@ static void replay_fini(struct replay *p)
 	free(p->lane);
 }
 
+/* Fills in the block of an allocation as it arrives, field by field: a copy of a struct that was just
+ * written would wait for the writes. */
 static ALWAYS_INLINE void make_block(struct replay *p, const struct stream_call *c,
 				     struct live_block *ret)
 {
 	const struct replay_lane *lane = &p->lane[c->lane];
 
-	*ret = (struct live_block){
-		.addr = c->addr,
-		.size_bytes = c->size_bytes,
-		.at_ns = c->at_ns,
-		.ordinal = lane->thread->n_allocs++,
-		.thread = lane->thread_number,
-		.stack = c->stack,
-		.extra_bytes = c->extra_bytes,
-		.kind = c->kind,
-	};
+	ret->addr = c->addr;
+	ret->size_bytes = c->size_bytes;
+	ret->at_ns = c->at_ns;
+	ret->ordinal = lane->thread->n_allocs++;
+	ret->tag = 0;
+	ret->chain = 0;
+	ret->thread = lane->thread_number;
+	ret->stack = c->stack;
+	ret->extra_bytes = c->extra_bytes;
+	ret->kind = c->kind;
 	p->totals.bytes_allocated += c->size_bytes;
 	if (p->callbacks.on_arrival)
 		ret->tag = p->callbacks.on_arrival(p->callbacks.user, ret);
@@ -119,15 +121,17 @@ static ALWAYS_INLINE int on_alloc(struct replay *p, const struct stream_batch *b
 				  struct err *err)
 {
 	const struct stream_call *c = &b->call[i];
-	struct live_block block;
+	struct live_block *place = pairing_fast_place(&p->pairing, b, i), block;
 
 	p->totals.allocations++;
-	make_block(p, c, &block);
-	if (unlikely(block.addr == 0))
-		return 0; /* not a block; only a damaged recording says so */
-	if (likely(pairing_fast_alloc(&p->pairing, &block,
-				      i + 1 < b->n ? b->call[i + 1].at_ns : 0)))
+	if (likely(place)) {
+		make_block(p, c, place);
+		pairing_fast_alloc(&p->pairing, c, place, NULL);
 		return 0;
+	}
+	make_block(p, c, &block);
+	if (block.addr == 0)
+		return 0; /* not a block; only a damaged recording says so */
 	return pairing_alloc(&p->pairing, c->lane, &block, err);
 }
 
@@ -141,7 +145,7 @@ static ALWAYS_INLINE int on_free(struct replay *p, const struct stream_batch *b,
 	make_release(p, c, &release);
 	if (likely(pairing_fast_free(&p->pairing, b, i, &release)))
 		return 0;
-	return pairing_free(&p->pairing, c->lane, c->addr, &release, err);
+	return pairing_free(&p->pairing, b, i, &release, err);
 }
 
 /* The number of events taken: with the BEGIN its END, when nothing comes between. */
@@ -150,7 +154,7 @@ static ALWAYS_INLINE int on_realloc_begin(struct replay *p, const struct stream_
 {
 	const struct stream_call *c = &b->call[i];
 	struct replay_release release;
-	struct live_block block;
+	struct live_block old, *place;
 	int n;
 
 	make_release(p, c, &release);
@@ -158,11 +162,12 @@ static ALWAYS_INLINE int on_realloc_begin(struct replay *p, const struct stream_
 		n = pairing_realloc_begin(&p->pairing, c->lane, c->addr, &release, err);
 		return n < 0 ? n : 1;
 	}
-	p->totals.reallocations++;
-	make_block(p, c + 1, &block);
 	release.how = REPLAY_REALLOCATED;
-	release.at_ns = block.at_ns; /* it lived until the call returned */
-	pairing_fast_realloc(&p->pairing, c->addr, &block, &release);
+	release.at_ns = c[1].at_ns; /* it lived until the call returned */
+	place = pairing_fast_realloc(&p->pairing, c, &release, &old);
+	p->totals.reallocations++;
+	make_block(p, c + 1, place);
+	pairing_fast_alloc(&p->pairing, c + 1, place, &old);
 	return 2;
 }
 
