@@ -9,6 +9,7 @@ void timebase_init(struct timebase *t, uint64_t start_ticks, uint64_t start_ns, 
 		.last_ticks = start_ticks,
 		.last_ns = start_ns,
 		.is_ns = is_ns,
+		.ns_per_tick = 1,
 	};
 }
 
@@ -28,7 +29,8 @@ void timebase_add(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns)
 	if (ticks > t->last_ticks && monotonic_ns > t->last_ns) {
 		t->last_ticks = ticks;
 		t->last_ns = monotonic_ns;
-		set_rate(t);
+		if (!t->is_ns)
+			set_rate(t);
 	}
 }
 
@@ -43,19 +45,6 @@ static uint64_t scale(uint64_t value, uint64_t mul, uint64_t div)
 	unsigned __int128 wide = (unsigned __int128)value * mul / div;
 
 	return wide > UINT64_MAX ? UINT64_MAX : (uint64_t)wide;
-}
-
-uint64_t timebase_ns(const struct timebase *t, uint64_t ticks)
-{
-	uint64_t since = ticks > t->start_ticks ? ticks - t->start_ticks : 0;
-
-	unsigned __int128 ns;
-
-	if (t->is_ns || t->last_ticks <= t->start_ticks)
-		return since;
-	ns = (unsigned __int128)since * t->ns_per_tick +
-	     (uint64_t)((unsigned __int128)since * t->fraction >> 64);
-	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
 uint64_t timebase_ticks(const struct timebase *t, uint64_t ns)

@@ -14,7 +14,7 @@ struct timebase {
 	uint64_t last_ticks; /* the latest reading; == start_ticks while there is none */
 	uint64_t last_ns;
 	bool is_ns; /* a tick is a nanosecond */
-	uint64_t ns_per_tick; /* whole nanoseconds ... */
+	uint64_t ns_per_tick; /* whole nanoseconds (1 while it is not known) ... */
 	uint64_t fraction; /* ... and 1/2^64 of one */
 };
 
@@ -26,8 +26,17 @@ void timebase_add(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns);
 /* Is the length of a tick known? If not, timebase_ns() takes 1 ns. */
 bool timebase_is_known(const struct timebase *t);
 
-/* Nanoseconds since the start; 0 for what lies before it. */
-uint64_t timebase_ns(const struct timebase *t, uint64_t ticks);
+/* Nanoseconds since the start; 0 for what lies before it. Every event asks. */
+static inline uint64_t timebase_ns(const struct timebase *t, uint64_t ticks)
+{
+	uint64_t since = ticks > t->start_ticks ? ticks - t->start_ticks : 0;
+	uint64_t part = (uint64_t)((unsigned __int128)since * t->fraction >> 64), whole;
+
+	if (unlikely(__builtin_mul_overflow(since, t->ns_per_tick, &whole) ||
+		     __builtin_add_overflow(whole, part, &whole)))
+		return UINT64_MAX;
+	return whole;
+}
 
 /* Ticks that a span of time lasts, rounded up. */
 uint64_t timebase_ticks(const struct timebase *t, uint64_t ns);
