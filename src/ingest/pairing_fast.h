@@ -1,12 +1,13 @@
 /* ingest/pairing_fast.h - the way nearly all events go through pairing.c, without a detour.
  *
  * pairing.c holds back what might be in the wrong order, and lets the steps of time (replay_step) wait
- * until nothing can come before them. Here is what needs neither: nothing is held back, no step waits,
- * and the event that follows comes at least a nanosecond later. Then an event that fits the state of
- * its address counts at once, and gives exactly what the long way would give:
+ * until nothing can come before them. Here is what needs neither, while nothing is held back and no
+ * step waits: an event that fits the state of its address counts at once, and gives exactly what the
+ * long way would give:
  *
- * - an allocation of an address that is not live;
- * - a release of one that is, later than its birth, by the thread that made it;
+ * - an allocation of an address that is not live, if no release comes in the same nanosecond (it
+ *   would count first);
+ * - a release of one that is live, later than its birth, by the thread that made it;
  * - a realloc whose END follows its BEGIN, of a block that is live;
  * - a free by another thread, when the events that follow show that the address has no other
  *   release within the window (pairing_is_alone()): the long way would hold it back and then find
@@ -88,6 +89,18 @@ static inline bool pairing_is_alone(const struct pairing *p, const struct stream
 	return false;
 }
 
+/* Does a release follow call i in the same nanosecond, or could it, in the next batch? */
+static inline bool pairing_has_rival(const struct stream_batch *b, size_t i)
+{
+	size_t k = i + 1;
+
+	for (; k < b->n && b->call[k].at_ns == b->call[i].at_ns; k++) {
+		if (b->call[k].kind & EVENT_RARE || event_is_release(b->call[k].kind))
+			return true;
+	}
+	return k == b->n;
+}
+
 /* The place in the table for the block that call i makes, to be filled in and then told to
  * pairing_fast_alloc(). NULL: the long way. */
 static ALWAYS_INLINE struct live_block *pairing_fast_place(struct pairing *p,
@@ -96,7 +109,7 @@ static ALWAYS_INLINE struct live_block *pairing_fast_place(struct pairing *p,
 	const struct stream_call *c = &b->call[i];
 	size_t slot;
 
-	if (!pairing_is_quiet(p) || i + 1 >= b->n || c[1].at_ns <= c->at_ns || c->addr == 0 ||
+	if (!pairing_is_quiet(p) || pairing_has_rival(b, i) || c->addr == 0 ||
 	    !live_has_room(&p->live))
 		return NULL;
 	slot = live_find_slot(&p->live, c->addr);
@@ -134,8 +147,7 @@ static ALWAYS_INLINE bool pairing_fast_free(struct pairing *p, const struct stre
 	const struct live_block *block;
 	size_t slot;
 
-	if (!pairing_is_quiet(p) || i + 1 >= b->n || b->call[i + 1].at_ns <= release->at_ns ||
-	    p->live.n == 0)
+	if (!pairing_is_quiet(p) || p->live.n == 0)
 		return false;
 	slot = live_find_slot(&p->live, b->call[i].addr);
 	block = &p->live.block[slot];
@@ -158,9 +170,9 @@ static ALWAYS_INLINE bool pairing_is_fast_realloc(struct pairing *p, const struc
 	const struct stream_call *begin = &b->call[i], *end = begin + 1;
 	size_t slot;
 
-	if (!pairing_is_quiet(p) || i + 2 >= b->n || end->kind != EVENT_REALLOC_END ||
+	if (!pairing_is_quiet(p) || i + 1 >= b->n || end->kind != EVENT_REALLOC_END ||
 	    end->lane != begin->lane || end->is_after_gap || end->addr == 0 ||
-	    b->call[i + 2].at_ns <= end->at_ns || p->live.n == 0 || !live_has_room(&p->live))
+	    pairing_has_rival(b, i + 1) || p->live.n == 0 || !live_has_room(&p->live))
 		return false;
 	slot = live_find_slot(&p->live, begin->addr);
 	if (p->live.key[slot] == 0 || p->live.block[slot].at_ns >= end->at_ns)
