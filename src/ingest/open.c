@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "ingest/being_written.h"
 #include "ingest/build.h"
+#include "ingest/header_page.h"
 #include "ingest/symbolize.h"
 #include "store/store_cache.h"
 #include "util/progress.h"
@@ -55,26 +56,22 @@ static const char *temp_folder(void)
  * wrong with the file is told later, by recording_open(). */
 static void look_at_recording(struct opening *op)
 {
-	uint8_t page[FORMAT_HEADER_BYTES];
 	struct file f = FILE_NONE;
-	struct file_header header;
-	struct file_status status;
+	struct header_page page;
 	struct stat st;
-	size_t len = 0;
 
 	if (file_open(op->path, &f, NULL) < 0)
 		return;
-	if (file_read(&f, 0, page, sizeof(page), &len, NULL) == 0 && fstat(f.fd, &st) == 0 &&
-	    file_header_decode(page, len, &header) == FILE_HEADER_OK) {
-		bool has_ended = file_status_decode(page, len, &status) &&
-				 status.field[STATUS_STATE] != FORMAT_STATE_RECORDING;
+	if (fstat(f.fd, &st) == 0 && header_page_read(&f, &page, NULL) == 0) {
+		bool has_ended = page.has_status &&
+				 page.status.field[STATUS_STATE] != FORMAT_STATE_RECORDING;
 
 		op->is_kept = !op->options->no_cache && (has_ended || !being_written(f.fd));
 		op->size_bytes = f.size_bytes;
 		op->identity.size_bytes = (uint64_t)st.st_size;
 		op->identity.changed_ns =
 			(uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
-		memcpy(op->identity.recording_id, header.recording_id,
+		memcpy(op->identity.recording_id, page.header.recording_id,
 		       sizeof(op->identity.recording_id));
 	}
 	file_close(&f);

@@ -194,6 +194,28 @@ def read_totals(path):
     return dict(zip(COUNTS, (allocations, reallocations, frees, total_bytes)))
 
 
+def checksum(data):
+    """docs/FORMAT.md 1.3"""
+    mask = (1 << 64) - 1
+    h = 0x9e3779b97f4a7c15 ^ len(data)
+    data += bytes(-len(data) % 8)
+    for (word,) in struct.iter_unpack("<Q", data):
+        h ^= word * 0xff51afd7ed558ccd & mask
+        h = ((h << 29 | h >> 35) & mask) * 0xc4ceb9fe1a85ec53 & mask
+    h ^= h >> 32
+    h = h * 0x9e3779b97f4a7c15 & mask
+    return (h ^ h >> 32) & 0xffffffff
+
+
+def with_version(recording, target, major, minor):
+    """A copy whose header says another version of the format, and is sound."""
+    data = bytearray(pathlib.Path(recording).read_bytes())
+    struct.pack_into("<HH", data, 8, major, minor)
+    struct.pack_into("<I", data, 124, checksum(bytes(data[:124])))
+    target.write_bytes(data)
+    return target
+
+
 class TestCase(unittest.TestCase):
     """A test with a folder of its own (self.dir) that is gone afterwards."""
 

@@ -66,19 +66,6 @@ def marked_lines(path):
     return found
 
 
-def checksum(data):
-    """docs/FORMAT.md 1.3"""
-    mask = (1 << 64) - 1
-    h = 0x9e3779b97f4a7c15 ^ len(data)
-    data += bytes(-len(data) % 8)
-    for (word,) in struct.iter_unpack("<Q", data):
-        h ^= word * 0xff51afd7ed558ccd & mask
-        h = ((h << 29 | h >> 35) & mask) * 0xc4ceb9fe1a85ec53 & mask
-    h ^= h >> 32
-    h = h * 0x9e3779b97f4a7c15 & mask
-    return (h ^ h >> 32) & 0xffffffff
-
-
 def compact(path, target):
     """A copy of a recording without the room for blocks that were moved: header and chunks only."""
     data = path.read_bytes()
@@ -97,7 +84,7 @@ def compact(path, target):
         if struct.unpack_from("<Q", status, 62 * 8)[0]:
             struct.pack_into("<Q", status, 4 * 8, len(out))
             out[slot:slot + 504] = status
-            struct.pack_into("<Q", out, slot + 504, checksum(bytes(status)))
+            struct.pack_into("<Q", out, slot + 504, mp.checksum(bytes(status)))
     target.write_bytes(out)
 
 
@@ -702,10 +689,10 @@ class Damage(mp.TestCase):
         empty, foreign = self.dir / "empty.dat", self.dir / "foreign.dat"
         empty.write_bytes(b"")
         foreign.write_bytes(b"\x7fELF" + bytes(5000))
-        newer = self.dir / "newer.dat"
-        newer.write_bytes(bytes.fromhex("894d50524f460a1a") + b"\x09\x00" + bytes(5000))
+        damaged = self.dir / "damaged.dat"
+        damaged.write_bytes(bytes.fromhex("894d50524f460a1a") + b"\x09\x00" + bytes(5000))
         for path, words in ((empty, "empty"), (foreign, "not a recording"), (self.dir, "folder|directory"),
-                            (self.dir / "missing.dat", "[Nn]o such file"), (newer, "header")):
+                            (self.dir / "missing.dat", "[Nn]o such file"), (damaged, "header is damaged")):
             for args in ((), ("--json",), ("--no-cache",)):
                 done = run_report(path, *args)
                 self.assertEqual(1, done.returncode, path)
