@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "ingest/being_written.h"
 #include "ingest/build.h"
@@ -21,6 +22,7 @@
 #include "ingest/symbolize.h"
 #include "store/store_cache.h"
 #include "util/progress.h"
+#include "util/temp_file.h"
 
 struct opening {
 	const char *path;
@@ -41,15 +43,6 @@ PRINTF_LIKE(2, 3) static void add_note(struct opened *o, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(o->note[o->n_notes++], OPENED_NOTE_BYTES, fmt, ap);
 	va_end(ap);
-}
-
-static const char *temp_folder(void)
-{
-	const char *folder = getenv("TMPDIR");
-
-	if (folder && *folder)
-		return folder;
-	return access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
 /* Reads no more than the first page: may a store be kept, and how would one be recognised? What is
@@ -96,7 +89,6 @@ static int build_at(struct opening *op, const char *store_path, const char *temp
 		.on_progress = on_progress,
 		.user = op,
 	};
-	const char *slash = strrchr(op->path, '/');
 	char label[PROGRESS_LABEL_BYTES];
 	struct recording *r = NULL;
 	int n = recording_open(op->path, &r, err);
@@ -104,7 +96,7 @@ static int build_at(struct opening *op, const char *store_path, const char *temp
 	if (n < 0)
 		return n;
 	op->size_bytes = r->file.size_bytes;
-	snprintf(label, sizeof(label), "reading %s", slash ? slash + 1 : op->path);
+	snprintf(label, sizeof(label), "reading %s", text_basename(op->path));
 	if (!op->options->on_progress)
 		progress_start(&op->progress, label, op->size_bytes, PROGRESS_BYTES);
 	n = build_store(r, store_path, &o, err);
@@ -135,7 +127,7 @@ static int build_kept(struct opening *op, struct opened *ret, struct err *err)
 /* Makes the store in a file that is gone with us. */
 static int build_temporary(struct opening *op, struct opened *ret, struct err *err)
 {
-	const char *folder = temp_folder();
+	const char *folder = temp_file_folder();
 	uint64_t secret[2];
 	char path[4096];
 	int n;

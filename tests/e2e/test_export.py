@@ -209,7 +209,7 @@ class Tables(ExportCase):
             self.assertEqual(len(rows), len(data["groups"]))
             for total, key in ((recorded.rows, "allocations"), (recorded.n_bytes, "bytes"),
                                (recorded.leaked, "leaked_bytes"), (recorded.peak, "peak_bytes"),
-                               (recorded.n_leaked, "leaked_allocations")):
+                               (recorded.n_leaked, "leaked_count")):
                 self.assertEqual(total, data["total"][key], key)
                 self.assertEqual(total, sum(g[key] for g in data["groups"]), key)
                 self.assertEqual(total, sum(int(r[key]) for r in rows), key)
@@ -227,7 +227,7 @@ class Tables(ExportCase):
         kinds = collections.Counter(
             line[0] for line in self.export(recorded, "heaptrack", option).read_text().splitlines())
         self.assertEqual(expected["allocations"], kinds["+"])
-        self.assertEqual(expected["allocations"] - expected["leaked_allocations"], kinds["-"])
+        self.assertEqual(expected["allocations"] - expected["leaked_count"], kinds["-"])
         operations = replay_operations(self.export(recorded, "replay", option))
         self.assertEqual(expected["allocations"], sum(r[0] == 1 for r in operations))
         tree = self.export(recorded, "ascii-tree", option).read_text().splitlines()
@@ -249,7 +249,7 @@ class CollapsedStacks(ExportCase):
             total = self.groups(recorded)["total"]
             for cost, expected in (("bytes", recorded.n_bytes), ("leaked", recorded.leaked),
                                    ("peak", recorded.peak), ("allocations", recorded.rows),
-                                   ("temporary", total["temporary_allocations"])):
+                                   ("temporary", total["temporary_count"])):
                 text = self.export(recorded, "collapsed", "--cost", cost).read_text()
                 self.assertEqual(expected, sum(folded_counts(text).values()), cost)
 

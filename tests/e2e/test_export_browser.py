@@ -112,7 +112,7 @@ class FlameGraph(Shown):
         recorded = self.recorded("known_figures")
         totals = self.groups(recorded)["total"]
         for cost, key in (("bytes", "bytes"), ("leaked", "leaked_bytes"), ("peak", "peak_bytes"),
-                          ("allocations", "allocations"), ("temporary", "temporary_allocations")):
+                          ("allocations", "allocations"), ("temporary", "temporary_count")):
             path = self.export(recorded, "flamegraph-svg", "--cost", cost)
             root = xml.etree.ElementTree.parse(path).getroot()  # well-formed, also without a script
             still = [g for g in root.iter("{http://www.w3.org/2000/svg}g")

@@ -236,11 +236,11 @@ class Names(mp.TestCase):
         """expected: (pattern of the function, mark of the line, is it inlined) from the inside."""
         lines = marked_lines(source)
         own = [f for f in frames if f["source"] and f["source"].endswith(source.name)]
-        story = [(f["function"], f["line"], f["inlined"]) for f in own]
+        story = [(f["function"], f["line"], f["is_inline"]) for f in own]
         for (pattern, mark, inlined), frame in zip(expected, own):
             self.assertRegex(frame["function"], pattern, story)
             self.assertEqual(lines[mark], frame["line"], story)
-            self.assertEqual(inlined, frame["inlined"], story)
+            self.assertEqual(inlined, frame["is_inline"], story)
         self.assertGreaterEqual(len(own), len(expected), story)
 
     def assert_equals_addr2line(self, recording, program):
@@ -254,7 +254,7 @@ class Names(mp.TestCase):
                     run = []
                     continue
                 run.append(frame)
-                if not frame["inlined"]:
+                if not frame["is_inline"]:
                     groups[frame["module_offset"]] = run
                     run = []
         self.assertGreater(len(groups), 5)
@@ -293,7 +293,7 @@ class Names(mp.TestCase):
                 frames = self.by_size(recording, size)
                 if size == 1300:  # whether the lambda is inlined is the compiler's choice
                     chain = [(chain[0][0], chain[0][1], next(
-                        f["inlined"] for f in frames if f["class"] == "own"))]
+                        f["is_inline"] for f in frames if f["class"] == "own"))]
                 self.assert_chain(frames, chain, source)
                 self.assertEqual("main", [f for f in frames if f["class"] == "own"][-1]["function"])
         self.assert_equals_addr2line(recording, mp.program("known_names"))
