@@ -79,6 +79,7 @@ struct dwarf_file {
 	struct dwarf_name *name;
 	size_t n_names, cap_names;
 	size_t name_bytes, abbrev_bytes; /* memory that the names and tables take */
+	unsigned name_depth; /* names under way, for a name that needs another one */
 	struct dwarf_file *alt; /* what dwz moved out; NULL: none. Not owned. */
 };
 

@@ -318,6 +318,7 @@ class Names(mp.TestCase):
                 own = [f for f in frames if f["class"] == "own"]
                 self.assertTrue(own[0]["source"].endswith("known_names.rs"),
                                 "the first frame of its own is in its own source")
+        self.assert_equals_addr2line(recording, program)
 
     def test_rust_with_legacy_names(self):
         self.check_rust("legacy")
