@@ -6,7 +6,6 @@ With MP_SCREENSHOTS=FOLDER the pictures are kept there, to be looked at.
 import os
 import pathlib
 import re
-import sys
 import xml.etree.ElementTree
 
 import browser
@@ -198,9 +197,9 @@ class OddNames(Shown):
             self.assertEqual([], page.complaints())
 
 
-@mp.unittest.skipUnless(DHAT_VIEWER.exists(), "valgrind's dh_view.html is not installed")
 class DhatViewer(Shown):
     def test_viewer_shows_the_totals(self):
+        mp.require("valgrind's dh_view.html", DHAT_VIEWER.exists())
         recorded = self.recorded("demo")
         path = self.export(recorded, "dhat")
         page = self.browser.open(DHAT_VIEWER)
@@ -220,7 +219,4 @@ class DhatViewer(Shown):
 
 
 if __name__ == "__main__":
-    if not browser.find():
-        print("Chromium is not installed")
-        sys.exit(77)
-    mp.main()
+    mp.main(chromium=browser.find())

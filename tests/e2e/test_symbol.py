@@ -497,8 +497,7 @@ class Debuginfod(Symbols):
 
     def setUp(self):
         super().setUp()
-        if not ctypes.util.find_library("debuginfod"):
-            self.skipTest("libdebuginfod is not installed")
+        mp.require("libdebuginfod", ctypes.util.find_library("debuginfod"))
         asked = self.asked = []
         folder = self.folder
 
@@ -603,13 +602,9 @@ class Split(Symbols):
                                  "--debug", elsewhere)
 
     def test_dwp(self):
-        makers = [("g++", 4, "dwp")]
-        # not for gcc's DWARF 5: llvm-dwp 14 may eat all memory over it
-        makers += [("clang++", 5, name) for name in ("llvm-dwp-14", "llvm-dwp")
-                   if shutil.which(name)][:1]
-        for compiler, version, maker in makers:
-            if not shutil.which(maker):
-                continue
+        # not llvm-dwp for gcc's DWARF 5: 14 may eat all memory over it
+        for compiler, version, maker in (("g++", 4, "dwp"), ("clang++", 5, "llvm-dwp-14")):
+            mp.require(maker, mp.find_tool(maker))
             with self.subTest(f"{compiler} {version} {maker}"):
                 path, plain, addresses = self.build(compiler, version)
                 tool(maker, "-e", path, "-o", self.folder / "program.dwp", cwd=self.folder)
