@@ -26,7 +26,9 @@ packages() {
 	test clang clang
 	test libclang-rt-14-dev rt:libclang_rt.fuzzer-$(uname -m).a
 	test clang-format-14 clang-format-14
-	test binutils nm addr2line readelf
+	test binutils nm addr2line readelf objcopy dwp
+	test llvm-14 llvm-dwp-14
+	test libdebuginfod1 lib:libdebuginfod.so.1
 	test dwz dwz
 	test xz-utils xz
 	test git git

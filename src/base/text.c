@@ -58,6 +58,17 @@ void text_put_hex(struct text *t, uint64_t value, unsigned min_digits)
 	put_digits(t, value, 16, min_digits);
 }
 
+int text_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
 bool text_parse_u64(const char *s, uint64_t *ret)
 {
 	uint64_t value = 0;

@@ -27,6 +27,9 @@ void text_put_u64(struct text *t, uint64_t value);
 void text_put_i64(struct text *t, int64_t value);
 void text_put_hex(struct text *t, uint64_t value, unsigned min_digits); /* without 0x */
 
+/* -1: it is none. */
+int text_hex_digit(char c);
+
 /* Parses a whole string as a decimal number; false on anything else or overflow. */
 bool text_parse_u64(const char *s, uint64_t *ret);
 

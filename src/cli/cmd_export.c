@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/export_file.h"
@@ -88,7 +89,6 @@ static int find_format(const char *name, const struct export_format **ret, struc
 static int write_file(struct export_command *c, const struct export_format *f, const char *path,
 		      const struct query_context *context, struct err *err)
 {
-	const char *slash = strrchr(path, '/');
 	struct export_file *file = NULL;
 	struct query *q = NULL;
 	int r = query_create(context, &c->filter.filter, &q, err);
@@ -97,7 +97,7 @@ static int write_file(struct export_command *c, const struct export_format *f, c
 		return r;
 	c->options.context = context;
 	c->options.filter = &c->filter.filter;
-	c->options.title = slash && slash[1] ? slash + 1 : path;
+	c->options.title = text_basename(path);
 	r = export_file_open(c->output, f, &file, err);
 	if (r == 0) {
 		r = export_write(f, q, &c->options, export_file_stream(file), err);

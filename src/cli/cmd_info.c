@@ -10,18 +10,6 @@
 #include "util/human.h"
 #include "util/json_write.h"
 
-static void json_list(struct json *j, const char *name, const struct facts_text *text)
-{
-	json_array(j, name);
-	for (size_t at = 0; at < text->len;) {
-		size_t len = strnlen(text->bytes + at, text->len - at);
-
-		json_bytes(j, NULL, text->bytes + at, len);
-		at += len + 1;
-	}
-	json_end_array(j);
-}
-
 static void json_process(struct json *j, const struct recording *r)
 {
 	const struct facts_process *p = &r->facts.process;
@@ -29,7 +17,7 @@ static void json_process(struct json *j, const struct recording *r)
 
 	json_u64(j, "pid", r->header.pid);
 	json_text(j, "executable", p->executable.bytes);
-	json_list(j, "cmdline", &p->cmdline);
+	json_list(j, "cmdline", p->cmdline.bytes, p->cmdline.len);
 	json_text(j, "arch", overview_arch(r));
 	json_text(j, "host", p->host.bytes);
 	json_text(j, "started_at", human_time(r->header.start_realtime_ns, buf));

@@ -8,10 +8,9 @@
 
 #include "cli/args.h"
 #include "cli/cli.h"
-#include "format/file_header.h"
+#include "ingest/header_page.h"
 #include "ingest/open.h"
 #include "serve/serve.h"
-#include "util/file.h"
 
 #define TOKEN_BYTES 512
 #define DEFAULT_PORT 8080u
@@ -25,20 +24,15 @@ struct server_input {
 
 static int identify(void *user, const char *path, uint8_t id[16])
 {
-	uint8_t page[FORMAT_HEADER_BYTES];
+	struct header_page page;
 	struct file f = FILE_NONE;
-	struct file_header header;
-	size_t len = 0;
-	int r = -1;
+	int r = file_open(path, &f, NULL);
 
 	(void)user;
-	if (file_open(path, &f, NULL) < 0)
-		return -1;
-	if (file_read(&f, 0, page, sizeof(page), &len, NULL) == 0 &&
-	    file_header_decode(page, len, &header) == FILE_HEADER_OK) {
-		memcpy(id, header.recording_id, sizeof(header.recording_id));
-		r = 0;
-	}
+	if (r == 0)
+		r = header_page_read(&f, &page, NULL);
+	if (r == 0)
+		memcpy(id, page.header.recording_id, sizeof(page.header.recording_id));
 	file_close(&f);
 	return r;
 }

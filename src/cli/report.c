@@ -226,65 +226,9 @@ void report_fini(struct report *r)
 	query_groups_fini(&r->groups);
 }
 
-struct gather {
-	const struct frame **frame;
-	size_t n, cap;
-	int result;
-	struct err *err;
-};
-
-static bool gather_frame(void *user, const struct frame *frame)
-{
-	struct gather *g = user;
-
-	g->result = vec_reserve(&g->frame, &g->cap, g->n + 1, sizeof(*g->frame), g->err);
-	if (g->result < 0)
-		return false;
-	g->frame[g->n++] = frame;
-	return true;
-}
-
-int report_frames(struct report *r, uint32_t stack, const struct frame ***ret, size_t *n,
-		  struct err *err)
-{
-	struct gather g = {.err = err};
-	int result = frames_each(r->frames, stack, gather_frame, &g, err);
-
-	if (result == 0)
-		result = g.result;
-	if (result < 0) {
-		free(g.frame);
-		return result;
-	}
-	*ret = g.frame;
-	*n = g.n;
-	return 0;
-}
-
-struct best {
-	const struct report *report;
-	const struct frame *frame;
-	enum frame_class class;
-};
-
-static bool look_for_best(void *user, const struct frame *frame)
-{
-	struct best *b = user;
-	enum frame_class class = frame_class_of(frame, b->report->executable);
-
-	if (!b->frame || class < b->class) {
-		b->frame = frame;
-		b->class = class;
-	}
-	return b->class != FRAME_CLASS_OWN;
-}
-
 const struct frame *report_site_frame(struct report *r, uint32_t stack)
 {
-	struct best b = {.report = r};
-	struct err err = {0};
-
-	return frames_each(r->frames, stack, look_for_best, &b, &err) < 0 ? NULL : b.frame;
+	return frame_class_blame(r->frames, stack, r->executable, NULL);
 }
 
 static bool is_ended(const struct report *r)

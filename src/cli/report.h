@@ -74,13 +74,8 @@ size_t report_n_threads(const struct report *r);
 int report_make(struct report *r, struct err *err);
 void report_fini(struct report *r); /* a zeroed struct is empty */
 
-/* The name to call a site by: its innermost frame of the program's own; where there is none, of
- * a library; else the innermost of all. NULL: the stack is empty. */
+/* The frame to call a site by, as frame_class_blame() finds it. NULL: the stack is empty. */
 const struct frame *report_site_frame(struct report *r, uint32_t stack);
-
-/* The frames of a stack, innermost first; *n of them, to free(). */
-int report_frames(struct report *r, uint32_t stack, const struct frame ***ret, size_t *n,
-		  struct err *err);
 
 /* Is the recording's program known to have ended in order, with nothing lost? If not, *ret are
  * sentences on what that means. At most REPORT_MAX_CAVEATS. */

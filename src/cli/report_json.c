@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/query_json.h"
 #include "util/human.h"
-#include "util/json_write.h"
 
 /* A string of the store; null when it is not known. */
 static void put_string(struct json *j, const char *name, const struct report *r, uint32_t string)
@@ -20,29 +20,17 @@ static void put_string(struct json *j, const char *name, const struct report *r,
 		json_bytes(j, name, text, len);
 }
 
-static void put_list(struct json *j, const char *name, const struct report *r, uint32_t string)
-{
-	size_t len;
-	const char *text = store_string(r->store, string, &len);
-
-	json_array(j, name);
-	for (size_t at = 0; at < len;) {
-		size_t n = strnlen(text + at, len - at);
-
-		json_bytes(j, NULL, text + at, n);
-		at += n + 1;
-	}
-	json_end_array(j);
-}
-
 static void put_program(struct json *j, const struct report *r)
 {
 	const struct store_facts *f = r->facts;
 	char buf[HUMAN_BYTES];
+	const char *text;
+	size_t len;
 
 	json_object(j, "program");
 	put_string(j, "executable", r, f->executable);
-	put_list(j, "command_line", r, f->cmdline);
+	text = store_string(r->store, f->cmdline, &len);
+	json_list(j, "command_line", text, len);
 	json_u64(j, "pid", f->pid);
 	put_string(j, "host", r, f->host);
 	put_string(j, "arch", r, f->arch);
@@ -162,28 +150,6 @@ static void put_matching(struct json *j, const struct report *r)
 	json_end_object(j);
 }
 
-static void put_frame(struct json *j, const struct report *r, const struct frame *f)
-{
-	json_object(j, NULL);
-	json_text(j, "function", f->function);
-	json_text(j, "raw_function", f->raw_function);
-	json_text(j, "source", f->source);
-	if (f->line)
-		json_u64(j, "line", f->line);
-	else
-		json_null(j, "line");
-	if (f->column)
-		json_u64(j, "column", f->column);
-	else
-		json_null(j, "column");
-	json_text(j, "module", f->module);
-	json_hex(j, "address", f->addr);
-	json_hex(j, "module_offset", f->module_offset);
-	json_bool(j, "inlined", f->is_inline);
-	json_text(j, "class", frame_class_name(frame_class_of(f, r->executable)));
-	json_end_object(j);
-}
-
 static void put_site_figures(struct json *j, enum report_kind kind, const struct report *r,
 			     const struct query_group *g)
 {
@@ -210,7 +176,7 @@ static int put_site(struct json *j, enum report_kind kind, struct report *r,
 		store_node(r->store, store_stack(r->store, (uint32_t)g->key)->node);
 	const struct frame **frame = NULL;
 	size_t n = 0;
-	int result = report_frames(r, (uint32_t)g->key, &frame, &n, err);
+	int result = frames_list(r->frames, (uint32_t)g->key, &frame, &n, err);
 
 	if (result < 0)
 		return result;
@@ -220,7 +186,7 @@ static int put_site(struct json *j, enum report_kind kind, struct report *r,
 	json_bool(j, "stack_is_guessed", node->has_guess);
 	json_array(j, "frames");
 	for (size_t i = 0; i < n; i++)
-		put_frame(j, r, frame[i]);
+		query_json_frame(j, NULL, frame[i], r->executable, true);
 	json_end_array(j);
 	json_end_object(j);
 	free(frame);

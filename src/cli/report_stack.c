@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "query/frame_name.h"
 #include "util/human.h"
 #include "util/vec.h"
@@ -177,13 +178,6 @@ static const char *short_path(const struct report *r, const char *path, const ch
 	return path;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static void print_text(FILE *out, const char *text)
 {
 	human_print_text(out, text, strlen(text));
@@ -197,7 +191,7 @@ static void print_name(const struct report *r, const struct frame *f, FILE *out)
 		print_text(out,
 			   r->options->is_full ? f->function : frame_name_short(f->function, buf));
 	} else if (f->module) {
-		print_text(out, base_name(f->module));
+		print_text(out, text_basename(f->module));
 		fprintf(out, "+0x%" PRIx64, f->module_offset);
 	} else {
 		fprintf(out, "0x%" PRIx64, f->addr);
@@ -226,7 +220,7 @@ static void print_place(const struct report *r, const struct frame *f, enum fram
 	}
 	if (f->module && f->function && (class != FRAME_CLASS_OWN || !f->source)) {
 		fprintf(out, "%s[", space);
-		print_text(out, r->options->is_full ? f->module : base_name(f->module));
+		print_text(out, r->options->is_full ? f->module : text_basename(f->module));
 		fputc(']', out);
 	}
 }
@@ -239,7 +233,7 @@ void report_stack_print_frame(const struct report *r, const struct frame *f, FIL
 		print_place(r, f, FRAME_CLASS_OWN, out);
 	} else if (f->function && f->module) {
 		fprintf(out, " in ");
-		print_text(out, base_name(f->module));
+		print_text(out, text_basename(f->module));
 	}
 }
 
@@ -374,7 +368,7 @@ int report_stack_print(struct report *r, uint32_t stack, const struct paint *pai
 	const struct frame **frame = NULL;
 	struct lines l = {0};
 	size_t n_frames = 0;
-	int n = report_frames(r, stack, &frame, &n_frames, err);
+	int n = frames_list(r->frames, stack, &frame, &n_frames, err);
 
 	if (n == 0)
 		n = fold(&l, r, frame, n_frames, err);

@@ -43,7 +43,7 @@ struct export_options {
 	const char *title; /* name of the recording, for headings; NULL: the executable's */
 	enum export_cost cost;
 	bool is_inverted; /* trees and flame graphs: innermost frame at the root */
-	const char *temp_folder; /* for what does not fit into memory; NULL: $TMPDIR or /var/tmp */
+	const char *temp_folder; /* for what does not fit into memory; NULL: temp_file_folder() */
 	double min_share; /* flame graph, trees: leave out less than this part (0.0005); 0: default */
 };
 

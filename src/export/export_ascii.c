@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "export/export_i.h"
 #include "export/tree_order.h"
@@ -54,7 +55,7 @@ static void put_source(FILE *out, const struct frame *f)
 		putc(')', out);
 	}
 	if (f && f->module && f->function) {
-		const char *name = export_base_name(f->module);
+		const char *name = text_basename(f->module);
 
 		fputs(" [", out);
 		human_print_text(out, name, strlen(name));

@@ -5,6 +5,8 @@
  */
 #include <inttypes.h>
 
+#include "base/text.h"
+
 #include "export/export_i.h"
 
 static void put_frame(FILE *out, const struct frame *f)
@@ -14,7 +16,7 @@ static void put_frame(FILE *out, const struct frame *f)
 	export_put_clean(out, export_frame_label(f, buf), ";", ':');
 	if (f->module && f->function) {
 		fputs(" [", out);
-		export_put_clean(out, export_base_name(f->module), ";", ':');
+		export_put_clean(out, text_basename(f->module), ";", ':');
 		putc(']', out);
 	}
 }

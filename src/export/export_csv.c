@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/text.h"
 #include "export/export_i.h"
 #include "export/row_text.h"
 #include "util/utf8.h"
@@ -44,12 +45,12 @@ static bool put_row(void *user, const struct query_row *row)
 	put_field(&t, r.birth_ns);
 	put_optional(&t, is_released, r.death_ns);
 	put_optional(&t, is_released, r.death_ns - r.birth_ns);
-	put_field(&t, export_tid(c->store, r.thread));
-	put_optional(&t, is_released, export_tid(c->store, r.free_thread));
+	put_field(&t, store_tid(c->store, r.thread));
+	put_optional(&t, is_released, store_tid(c->store, r.free_thread));
 	put_field(&t, r.stack);
 	put_optional(&t, is_released && r.free_stack, r.free_stack);
 	row_text_bytes(&t, ",", 1);
-	row_text_put(&t, export_kind_name(r.flags));
+	row_text_put(&t, store_kind_name(r.flags));
 	put_field(&t, !!(r.flags & STORE_FLAG_TEMPORARY));
 	put_field(&t, !!(r.flags & STORE_FLAG_MMAPED));
 	put_field(&t, !!(r.flags & STORE_FLAG_MAIN_ARENA));
@@ -109,7 +110,7 @@ static void put_frame(FILE *out, const struct frame *f)
 	}
 	if (f->module) {
 		fputs(" [", out);
-		put_quoted_part(out, export_base_name(f->module));
+		put_quoted_part(out, text_basename(f->module));
 		putc(']', out);
 	}
 }
@@ -145,8 +146,8 @@ int export_csv_groups(struct query *q, const struct export_options *o, FILE *out
 
 	if (r < 0)
 		return r;
-	fputs("backtrace,allocations,bytes,leaked_allocations,leaked_bytes,"
-	      "temporary_allocations,temporary_bytes,peak_allocations,peak_bytes,extra_bytes,"
+	fputs("backtrace,allocations,bytes,leaked_count,leaked_bytes,"
+	      "temporary_count,temporary_bytes,peak_count,peak_bytes,extra_bytes,"
 	      "min_size_bytes,max_size_bytes,first_ns,last_ns,frames\n",
 	      out);
 	for (size_t i = 0; i < s.groups.n && r == 0; i++) {

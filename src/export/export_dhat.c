@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "export/export_i.h"
 #include "export/timed.h"
@@ -113,7 +114,7 @@ static void put_frame(struct json *j, const struct frame *f)
 
 	if (f->source && f->line)
 		snprintf(text, sizeof(text), "0x%" PRIX64 ": %.2000s (%.1000s:%u)", f->addr - 1,
-			 label, export_base_name(f->source), f->line);
+			 label, text_basename(f->source), f->line);
 	else
 		snprintf(text, sizeof(text), "0x%" PRIX64 ": %.2000s (in %.1000s)", f->addr - 1,
 			 label, module);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "export/export_i.h"
 #include "export/flame.h"
 #include "export/html_style.h"
@@ -175,7 +176,7 @@ static void put_frame(FILE *out, const struct frame *f)
 	}
 	if (f->module) {
 		fputs(" [", out);
-		export_put_xml(out, export_base_name(f->module));
+		export_put_xml(out, text_basename(f->module));
 		putc(']', out);
 	}
 }

@@ -45,18 +45,9 @@ int export_stacks_codes(struct export_stacks *s, uint32_t stack, struct err *err
 /* A row whose stacks exist: those of a damaged store may be any number, and become 0. */
 struct query_row export_clean_row(const struct store *s, const struct query_row *row);
 
-/* "malloc", "realloc" ... from STORE_FLAGS. */
-const char *export_kind_name(uint32_t flags);
-
 const char *export_temp_folder(const struct export_options *o);
 
-/* 0 when there is no such thread. */
-uint64_t export_tid(const struct store *s, uint32_t thread);
-
 /* ---- texts ---- */
-
-/* The last part of a path. */
-const char *export_base_name(const char *path);
 
 /* What is shown for a frame: its function, else "module+0x12", else "0x12". buf is used for the
  * latter two. */

@@ -8,12 +8,13 @@
 
 #include "export/export_i.h"
 #include "export/row_text.h"
-#include "util/json_write.h"
+#include "query/query_json.h"
 
 struct json_rows {
 	struct json json;
 	const struct store *store;
 	struct frames *frames;
+	const char *executable;
 	uint8_t *is_used; /* by stack */
 	uint64_t n_rows;
 	struct err *err;
@@ -35,7 +36,7 @@ static void put_recording(struct json *j, const struct export_options *o)
 	json_u64(j, "lost_events", f->lost_events);
 	json_u64(j, "allocations", f->n_rows);
 	json_u64(j, "bytes", f->n_bytes);
-	json_u64(j, "leaked_allocations", f->live_count);
+	json_u64(j, "leaked_count", f->live_count);
 	json_u64(j, "leaked_bytes", f->live_bytes);
 	json_u64(j, "peak_bytes", f->peak_bytes);
 	json_u64(j, "peak_ns", f->peak_ns);
@@ -45,26 +46,8 @@ static void put_recording(struct json *j, const struct export_options *o)
 static bool put_frame(void *user, const struct frame *f)
 {
 	struct json_rows *w = user;
-	struct json *j = &w->json;
 
-	json_object(j, NULL);
-	json_hex(j, "address", f->addr);
-	if (f->function)
-		json_text(j, "function", f->function);
-	if (f->raw_function)
-		json_text(j, "raw_function", f->raw_function);
-	if (f->module) {
-		json_text(j, "module", f->module);
-		json_hex(j, "module_offset", f->module_offset);
-	}
-	if (f->source)
-		json_text(j, "source", f->source);
-	if (f->line)
-		json_u64(j, "line", f->line);
-	if (f->column)
-		json_u64(j, "column", f->column);
-	json_bool(j, "is_inline", f->is_inline);
-	json_end_object(j);
+	query_json_frame(&w->json, NULL, f, w->executable, true);
 	return true;
 }
 
@@ -97,7 +80,7 @@ static void put_release(struct json_rows *w, struct row_text *t, const struct qu
 		return;
 	}
 	put_number(t, ",\"released\":{\"at_ns\":", r->death_ns);
-	put_number(t, ",\"thread\":", export_tid(w->store, r->free_thread));
+	put_number(t, ",\"thread\":", store_tid(w->store, r->free_thread));
 	if (r->free_stack)
 		put_number(t, ",\"backtrace\":", r->free_stack);
 	else
@@ -119,9 +102,9 @@ static bool put_row(void *user, const struct query_row *row)
 	put_number(&t, "\",\"size\":", r.size_bytes);
 	put_number(&t, ",\"extra\":", r.extra_bytes);
 	row_text_put(&t, ",\"kind\":\"");
-	row_text_put(&t, export_kind_name(r.flags));
+	row_text_put(&t, store_kind_name(r.flags));
 	put_number(&t, "\",\"at_ns\":", r.birth_ns);
-	put_number(&t, ",\"thread\":", export_tid(w->store, r.thread));
+	put_number(&t, ",\"thread\":", store_tid(w->store, r.thread));
 	put_number(&t, ",\"backtrace\":", r.stack);
 	put_release(w, &t, &r);
 	put_bool(&t, ",\"is_temporary\":", r.flags & STORE_FLAG_TEMPORARY);
@@ -161,6 +144,7 @@ static int put_backtraces(struct json_rows *w)
 
 static void begin(struct json_rows *w, const struct export_options *o, const char *what)
 {
+	w->executable = store_string(w->store, store_facts(w->store)->executable, NULL);
 	json_object(&w->json, NULL);
 	json_text(&w->json, "format", what);
 	json_u64(&w->json, "version", 1);
@@ -192,15 +176,7 @@ int export_json(struct query *q, const struct export_options *o, FILE *out, stru
 
 static void put_group(struct json *j, const struct query_group *g)
 {
-	json_u64(j, "allocations", g->n_allocs);
-	json_u64(j, "bytes", g->n_bytes);
-	json_u64(j, "leaked_allocations", g->n_leaked);
-	json_u64(j, "leaked_bytes", g->leaked_bytes);
-	json_u64(j, "temporary_allocations", g->n_temporary);
-	json_u64(j, "temporary_bytes", g->temporary_bytes);
-	json_u64(j, "peak_allocations", g->peak_count);
-	json_u64(j, "peak_bytes", g->peak_bytes);
-	json_u64(j, "extra_bytes", g->extra_bytes);
+	query_json_cost(j, g);
 	json_u64(j, "min_size", g->min_size_bytes);
 	json_u64(j, "max_size", g->max_size_bytes);
 	json_u64(j, "first_ns", g->first_ns);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "export/export_i.h"
 #include "export/tree_order.h"
@@ -47,7 +48,7 @@ static void put_frame(FILE *out, const struct frame *f)
 	export_put_clean(out, f->function ? f->function : "???", "", ' ');
 	if (f->source && f->line) {
 		fputs(" (", out);
-		export_put_clean(out, export_base_name(f->source), "", ' ');
+		export_put_clean(out, text_basename(f->source), "", ' ');
 		fprintf(out, ":%u)", f->line);
 	} else {
 		fputs(" (in ", out);

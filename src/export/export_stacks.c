@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "export/export_i.h"
+#include "util/temp_file.h"
 #include "util/vec.h"
 
 int export_stacks_codes(struct export_stacks *s, uint32_t stack, struct err *err)
@@ -101,21 +102,9 @@ struct query_row export_clean_row(const struct store *s, const struct query_row 
 	return clean;
 }
 
-uint64_t export_tid(const struct store *s, uint32_t thread)
-{
-	size_t n;
-	const struct store_thread *t = store_table(s, STORE_THREADS, &n);
-
-	return thread < n ? t[thread].tid : 0;
-}
-
 const char *export_temp_folder(const struct export_options *o)
 {
-	const char *folder = getenv("TMPDIR");
-
-	if (o->temp_folder)
-		return o->temp_folder;
-	return folder && folder[0] ? folder : "/var/tmp"; /* /tmp may lie in memory */
+	return o->temp_folder ? o->temp_folder : temp_file_folder();
 }
 
 void export_stacks_fini(struct export_stacks *s)

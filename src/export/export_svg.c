@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "export/export_i.h"
 #include "export/flame.h"
 #include "export/text_table.h"
@@ -54,7 +55,7 @@ static void make_label(const struct frame *f, char text[LABEL_BYTES])
 		snprintf(name, sizeof(name), "%s", full);
 	is_short = strcmp(name, full) != 0;
 	snprintf(text, LABEL_BYTES, "%s\t%.500s\t%.200s%s%.800s", name,
-		 f && f->source ? f->source : "", f && f->module ? export_base_name(f->module) : "",
+		 f && f->source ? f->source : "", f && f->module ? text_basename(f->module) : "",
 		 is_short ? "\t" : "", is_short ? full : "");
 }
 

@@ -3,15 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "export/export_i.h"
 #include "util/utf8.h"
-
-const char *export_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
 
 const char *export_frame_label(const struct frame *f, char buf[EXPORT_LABEL_BYTES])
 {
@@ -20,24 +14,11 @@ const char *export_frame_label(const struct frame *f, char buf[EXPORT_LABEL_BYTE
 	if (f->function && f->function[0])
 		return f->function;
 	if (f->module && f->module[0])
-		snprintf(buf, EXPORT_LABEL_BYTES, "%.200s+0x%" PRIx64, export_base_name(f->module),
+		snprintf(buf, EXPORT_LABEL_BYTES, "%.200s+0x%" PRIx64, text_basename(f->module),
 			 f->module_offset);
 	else
 		snprintf(buf, EXPORT_LABEL_BYTES, "0x%" PRIx64, f->addr);
 	return buf;
-}
-
-const char *export_kind_name(uint32_t flags)
-{
-	static const char *const names[STORE_KIND_MASK + 1] = {
-		[STORE_KIND_MALLOC] = "malloc",
-		[STORE_KIND_CALLOC] = "calloc",
-		[STORE_KIND_ALIGNED] = "aligned",
-		[STORE_KIND_REALLOC] = "realloc",
-	};
-	const char *name = names[flags & STORE_KIND_MASK];
-
-	return name ? name : "unknown";
 }
 
 const char *export_title(const struct export_options *o)
@@ -48,7 +29,7 @@ const char *export_title(const struct export_options *o)
 	if (o->title && o->title[0])
 		return o->title;
 	executable = store_string(s, store_facts(s)->executable, NULL);
-	return executable[0] ? export_base_name(executable) : "recording";
+	return executable[0] ? text_basename(executable) : "recording";
 }
 
 void export_put_clean(FILE *out, const char *text, const char *also, char with)

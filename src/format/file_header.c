@@ -61,7 +61,9 @@ enum file_header_result file_header_decode(const uint8_t *data, size_t len, stru
 	h.block_bytes = load_le32(data + 88);
 	h.flags = load_le32(data + 92);
 	*ret = h;
-	if (h.version_major != FORMAT_VERSION_MAJOR || data[32] != 1 ||
+	if (h.version_major < FORMAT_VERSION_MAJOR)
+		return FILE_HEADER_OLDER;
+	if (h.version_major > FORMAT_VERSION_MAJOR || data[32] != 1 ||
 	    (h.features_required & ~FORMAT_FEATURES_KNOWN) || h.block_bytes != FORMAT_BLOCK_BYTES)
 		return FILE_HEADER_NEWER;
 	return FILE_HEADER_OK;

@@ -38,13 +38,14 @@ enum file_header_result {
 	FILE_HEADER_SHORT, /* fewer than FILE_HEADER_FIXED_BYTES */
 	FILE_HEADER_FOREIGN, /* another kind of file */
 	FILE_HEADER_DAMAGED, /* checksum */
+	FILE_HEADER_OLDER, /* a version this code does not know any more */
 	FILE_HEADER_NEWER, /* a version or feature this code does not know */
 };
 
 /* Writes the fixed part, FILE_HEADER_FIXED_BYTES, at page. */
 void file_header_encode(const struct file_header *h, uint8_t *page);
 
-/* Reads the fixed part. *ret is complete for OK and NEWER, untouched otherwise. */
+/* Reads the fixed part. *ret is complete for OK, OLDER and NEWER, untouched otherwise. */
 enum file_header_result file_header_decode(const uint8_t *data, size_t len,
 					   struct file_header *ret);
 

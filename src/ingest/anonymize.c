@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/text.h"
 #include "format/field.h"
 #include "ingest/chunk_unpack.h"
 #include "ingest/recording_copy.h"
@@ -112,19 +113,12 @@ static int find_name(struct name_list *l, const char *text, const char **ret, st
 	}
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* What may be told of the path of a module. */
 static int module_name(struct anonymize *a, const char *path, const char **ret, struct err *err)
 {
 	if (a->level == ANONYMIZE_FULL)
 		return find_name(&a->modules, path, ret, err);
-	*ret = a->level == ANONYMIZE_PARTIAL ? base_name(path) : path;
+	*ret = a->level == ANONYMIZE_PARTIAL ? text_basename(path) : path;
 	return 0;
 }
 
@@ -136,7 +130,7 @@ int anonymize_frame(struct anonymize *a, struct symbol_frame *f, struct err *err
 	if (a->level == ANONYMIZE_NONE)
 		return 0;
 	if (a->level == ANONYMIZE_PARTIAL) {
-		f->source = f->source ? base_name(f->source) : NULL;
+		f->source = f->source ? text_basename(f->source) : NULL;
 		return 0;
 	}
 	if (key) {

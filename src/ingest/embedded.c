@@ -8,8 +8,8 @@
 
 #include "base/bytes.h"
 #include "format/compress.h"
-#include "format/file_header.h"
 #include "ingest/chunk_reader.h"
+#include "ingest/header_page.h"
 #include "util/temp_file.h"
 #include "util/vec.h"
 
@@ -125,8 +125,7 @@ static int note_complete(struct embedded *e, struct err *err)
 int embedded_open(const char *path, struct embedded **ret, struct err *err)
 {
 	struct embedded *e = calloc(1, sizeof(*e));
-	uint8_t page[FILE_HEADER_FIXED_BYTES];
-	struct file_header header;
+	struct header_page page;
 	int n;
 
 	if (!e)
@@ -134,11 +133,9 @@ int embedded_open(const char *path, struct embedded **ret, struct err *err)
 	e->file = FILE_NONE;
 	n = file_open(path, &e->file, err);
 	if (n == 0)
-		n = file_read_all(&e->file, 0, page, sizeof(page), err);
-	if (n == 0 && file_header_decode(page, sizeof(page), &header) != FILE_HEADER_OK)
-		n = err_set(err, ERR_FOREIGN, "not a recording that this program can read");
+		n = header_page_read(&e->file, &page, err);
 	if (n == 0)
-		n = walk(e, align_up(header.header_bytes, FORMAT_CHUNK_ALIGN), err);
+		n = walk(e, align_up(page.header.header_bytes, FORMAT_CHUNK_ALIGN), err);
 	if (n == 0)
 		n = note_complete(e, err);
 	if (n < 0) {

@@ -10,18 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "util/vec.h"
 
 #define MAX_FILE_BYTES (256u << 20) /* what is greater is not read */
 #define STEP_BYTES (256u << 10)
-
-static bool has_base_name(const char *path, const char *name)
-{
-	const char *slash = strrchr(path, '/');
-
-	return strcmp(slash ? slash + 1 : path, name) == 0;
-}
 
 static int read_whole(int fd, uint8_t **ret, size_t *len, struct err *err)
 {
@@ -103,7 +97,7 @@ static int load_local(struct perf_map *m, const struct store *store, const char 
 	for (size_t i = 0; i < n_regions && n == 0; i++) {
 		const char *mapped = store_string(store, region[i].name, NULL);
 
-		if (has_base_name(mapped, dump_name))
+		if (strcmp(text_basename(mapped), dump_name) == 0)
 			return add_local(m, store, mapped, true, err);
 	}
 	snprintf(path, sizeof(path), "%s/%s", cwd, dump_name);
@@ -123,11 +117,11 @@ int jit_files_load(struct perf_map *m, const struct store *store, const struct j
 	for (size_t i = 0; o->embedded && i < embedded_count(o->embedded) && n == 0; i++) {
 		const struct facts_file *f = embedded_get(o->embedded, i);
 		const char *path = f->path.bytes ? f->path.bytes : "";
-		bool is_dump = has_base_name(path, dump_name);
+		bool is_dump = strcmp(text_basename(path), dump_name) == 0;
 		struct err ignored = {0};
 		int fd;
 
-		if ((!is_dump && !has_base_name(path, map_name)) ||
+		if ((!is_dump && strcmp(text_basename(path), map_name) != 0) ||
 		    embedded_extract(o->embedded, f, o->temp_folder, &fd, &ignored) < 0)
 			continue;
 		is_embedded = true;

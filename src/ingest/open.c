@@ -14,12 +14,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "ingest/being_written.h"
 #include "ingest/build.h"
+#include "ingest/header_page.h"
 #include "ingest/symbolize.h"
 #include "store/store_cache.h"
 #include "util/progress.h"
+#include "util/temp_file.h"
 
 struct opening {
 	const char *path;
@@ -42,39 +45,26 @@ PRINTF_LIKE(2, 3) static void add_note(struct opened *o, const char *fmt, ...)
 	va_end(ap);
 }
 
-static const char *temp_folder(void)
-{
-	const char *folder = getenv("TMPDIR");
-
-	if (folder && *folder)
-		return folder;
-	return access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
-}
-
 /* Reads no more than the first page: may a store be kept, and how would one be recognised? What is
  * wrong with the file is told later, by recording_open(). */
 static void look_at_recording(struct opening *op)
 {
-	uint8_t page[FORMAT_HEADER_BYTES];
 	struct file f = FILE_NONE;
-	struct file_header header;
-	struct file_status status;
+	struct header_page page;
 	struct stat st;
-	size_t len = 0;
 
 	if (file_open(op->path, &f, NULL) < 0)
 		return;
-	if (file_read(&f, 0, page, sizeof(page), &len, NULL) == 0 && fstat(f.fd, &st) == 0 &&
-	    file_header_decode(page, len, &header) == FILE_HEADER_OK) {
-		bool has_ended = file_status_decode(page, len, &status) &&
-				 status.field[STATUS_STATE] != FORMAT_STATE_RECORDING;
+	if (fstat(f.fd, &st) == 0 && header_page_read(&f, &page, NULL) == 0) {
+		bool has_ended = page.has_status &&
+				 page.status.field[STATUS_STATE] != FORMAT_STATE_RECORDING;
 
 		op->is_kept = !op->options->no_cache && (has_ended || !being_written(f.fd));
 		op->size_bytes = f.size_bytes;
 		op->identity.size_bytes = (uint64_t)st.st_size;
 		op->identity.changed_ns =
 			(uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
-		memcpy(op->identity.recording_id, header.recording_id,
+		memcpy(op->identity.recording_id, page.header.recording_id,
 		       sizeof(op->identity.recording_id));
 	}
 	file_close(&f);
@@ -99,7 +89,6 @@ static int build_at(struct opening *op, const char *store_path, const char *temp
 		.on_progress = on_progress,
 		.user = op,
 	};
-	const char *slash = strrchr(op->path, '/');
 	char label[PROGRESS_LABEL_BYTES];
 	struct recording *r = NULL;
 	int n = recording_open(op->path, &r, err);
@@ -107,7 +96,7 @@ static int build_at(struct opening *op, const char *store_path, const char *temp
 	if (n < 0)
 		return n;
 	op->size_bytes = r->file.size_bytes;
-	snprintf(label, sizeof(label), "reading %s", slash ? slash + 1 : op->path);
+	snprintf(label, sizeof(label), "reading %s", text_basename(op->path));
 	if (!op->options->on_progress)
 		progress_start(&op->progress, label, op->size_bytes, PROGRESS_BYTES);
 	n = build_store(r, store_path, &o, err);
@@ -138,7 +127,7 @@ static int build_kept(struct opening *op, struct opened *ret, struct err *err)
 /* Makes the store in a file that is gone with us. */
 static int build_temporary(struct opening *op, struct opened *ret, struct err *err)
 {
-	const char *folder = temp_folder();
+	const char *folder = temp_file_folder();
 	uint64_t secret[2];
 	char path[4096];
 	int n;

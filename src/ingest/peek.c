@@ -5,6 +5,7 @@
 
 #include "ingest/chunk_reader.h"
 #include "ingest/facts.h"
+#include "ingest/header_page.h"
 
 #define PEEK_CHUNKS 16 /* the process is described at the beginning */
 
@@ -47,19 +48,18 @@ static int read_process(struct file *f, uint64_t offset, struct peek *ret, struc
 
 int peek_recording(const char *path, struct peek *ret, struct err *err)
 {
-	uint8_t data[FILE_HEADER_FIXED_BYTES];
 	struct peek p = {0};
 	struct file f = FILE_NONE;
-	size_t len = 0;
+	struct header_page page;
 	int r = file_open(path, &f, err);
 
 	if (r == 0)
-		r = file_read(&f, 0, data, sizeof(data), &len, err);
-	if (r == 0 && file_header_decode(data, len, &p.header) != FILE_HEADER_OK)
-		r = err_set(err, ERR_FOREIGN, "is not a recording of this version");
-	if (r == 0)
+		r = header_page_read(&f, &page, err);
+	if (r == 0) {
+		p.header = page.header;
+		p.file_bytes = f.size_bytes;
 		r = read_process(&f, p.header.header_bytes, &p, err);
-	p.file_bytes = f.size_bytes;
+	}
 	file_close(&f);
 	if (r < 0)
 		err_prefix(err, "%s", path);

@@ -10,7 +10,7 @@
 #include "format/checksum.h"
 #include "format/compress.h"
 #include "ingest/chunk_unpack.h"
-#include "ingest/foreign.h"
+#include "ingest/header_page.h"
 #include "ingest/recording_i.h"
 #include "util/vec.h"
 
@@ -25,56 +25,17 @@ int recording_read_scratch(struct recording *r, uint64_t offset, size_t len, str
 	return n < 0 ? n : n_read == len;
 }
 
-static int header_error(const uint8_t *page, size_t len, enum file_header_result result,
-			const struct file_header *h, struct err *err)
-{
-	switch (result) {
-	case FILE_HEADER_FOREIGN:
-		return err_set(err, ERR_FOREIGN, "offset 0: not a recording; %s",
-			       foreign_hint(page, len));
-	case FILE_HEADER_SHORT:
-		return err_set(
-			err, ERR_FORMAT,
-			"offset %zu: the file ends inside its header (%d bytes are needed); it was "
-			"cut when copied, or the recorder could not write: see its log",
-			len, FILE_HEADER_FIXED_BYTES);
-	case FILE_HEADER_NEWER:
-		return err_set(err, ERR_VERSION,
-			       "offset 8: recording of format %u.%u with features 0x%" PRIx64
-			       "; this program reads format %d: use a newer memory-profiler-cli",
-			       h->version_major, h->version_minor, h->features_required,
-			       FORMAT_VERSION_MAJOR);
-	default:
-		return err_set(
-			err, ERR_FORMAT,
-			"offset 0: the header is damaged (bad checksum at offset 124); copy the "
-			"recording again from where it was made");
-	}
-}
-
 static int read_header_page(struct recording *r, struct err *err)
 {
-	uint8_t page[FORMAT_HEADER_BYTES];
-	enum file_header_result result;
-	size_t len = 0;
-	int n;
+	struct header_page page;
+	int n = header_page_read(&r->file, &page, err);
 
-	if (r->file.size_bytes == 0)
-		return err_set(err, ERR_FORMAT,
-			       "is empty: nothing was recorded; run the program again and see the "
-			       "recorder's log");
-	n = file_read(&r->file, 0, page, sizeof(page), &len, err);
 	if (n < 0)
 		return n;
-	result = file_header_decode(page, len, &r->header);
-	if (result != FILE_HEADER_OK)
-		return header_error(page, len, result, &r->header, err);
-	if (r->header.header_bytes < FILE_HEADER_FIXED_BYTES)
-		return err_set(err, ERR_FORMAT,
-			       "offset 12: a header of %" PRIu32 " bytes is too short",
-			       r->header.header_bytes);
-	r->has_status = file_status_decode(page, len, &r->status);
-	if (!r->has_status && len == sizeof(page))
+	r->header = page.header;
+	r->status = page.status;
+	r->has_status = page.has_status;
+	if (!r->has_status && page.n_bytes == FORMAT_HEADER_BYTES)
 		damage_add(&r->damage, FILE_STATUS_OFFSET, 2 * FILE_STATUS_BYTES,
 			   "no valid status in the header");
 	return 0;

@@ -57,8 +57,7 @@ static void make_header(struct recording_writer *w, const char *purpose)
 	half[0] = hash_pair64(half[0], checksum_bytes(purpose, strlen(purpose)));
 	half[1] = hash_pair64(half[1], half[0]);
 	memcpy(h.recording_id, half, sizeof(half));
-	if (h.version_minor < FORMAT_VERSION_MINOR)
-		h.version_minor = FORMAT_VERSION_MINOR;
+	h.version_minor = FORMAT_VERSION_MINOR; /* what is copied is what this program knows */
 	h.header_bytes = FORMAT_HEADER_BYTES;
 	h.block_bytes = FORMAT_BLOCK_BYTES;
 	file_header_encode(&h, w->page);

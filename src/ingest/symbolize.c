@@ -18,6 +18,7 @@
 #include "ingest/symbol_table.h"
 #include "symbol/symbol.h"
 #include "util/progress.h"
+#include "util/temp_file.h"
 #include "util/vec.h"
 
 #define MAX_BUILD_ID_BYTES 64
@@ -71,6 +72,8 @@ int symbolize_create(const char *recording_path, const struct store *store,
 	s->store = store;
 	if (options)
 		s->options = *options;
+	if (!s->options.temp_folder)
+		s->options.temp_folder = temp_file_folder();
 	*ret = s;
 	return 0;
 }
@@ -85,13 +88,6 @@ void symbolize_destroy(struct symbolize *s)
 	perf_map_destroy(s->jit);
 	free(s->recording_path);
 	free(s);
-}
-
-static const char *temp_folder(const struct symbolize *s)
-{
-	const char *folder = s->options.temp_folder ? s->options.temp_folder : getenv("TMPDIR");
-
-	return folder && *folder ? folder : "/tmp";
 }
 
 /* ---- one module ---- */
@@ -160,8 +156,8 @@ static int open_image(struct symbolize *s, const struct store_module *m,
 		file = embedded_find_module(s->embedded, m->file_id, module.path, build_id,
 					    module.build_id_bytes);
 	/* a binary that is damaged in the recording may still be on this machine */
-	if (file &&
-	    embedded_extract(s->embedded, file, temp_folder(s), &module.embedded_fd, &ignored) < 0)
+	if (file && embedded_extract(s->embedded, file, s->options.temp_folder, &module.embedded_fd,
+				     &ignored) < 0)
 		module.embedded_fd = -1;
 	n = symbol_image_open(&module, options, ret, err);
 	if (module.embedded_fd >= 0)
@@ -364,7 +360,7 @@ static int load_table(struct symbolize *s, struct err *err)
 
 static int open_sources(struct symbolize *s, struct err *err)
 {
-	struct jit_files_options jit = {.temp_folder = temp_folder(s),
+	struct jit_files_options jit = {.temp_folder = s->options.temp_folder,
 					.use_local_files = !s->options.use_only_recording};
 	int n;
 

@@ -20,7 +20,7 @@ struct symbolize_options {
 	bool use_only_recording; /* nothing of this machine but debug_path: for tests and postprocess */
 	unsigned n_threads; /* 0: as many as there are CPUs, at most SYMBOLIZE_MAX_THREADS */
 	bool show_progress; /* on a terminal, when it takes time */
-	const char *temp_folder; /* for embedded binaries; NULL: $TMPDIR or /tmp */
+	const char *temp_folder; /* for embedded binaries; NULL: temp_file_folder() */
 };
 
 #define SYMBOLIZE_MAX_THREADS 8 /* each may need SYMBOL_MAX_INDEX_BYTES */

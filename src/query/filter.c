@@ -73,12 +73,6 @@ static const struct filter_parameter parameters[] = {
 #define FILTER_NUMBER(name, field, max, help) {name, "number", NULL, help},
 #define FILTER_CHOICE(name, field, first, choices, help) {name, "choice", choices, help},
 #include "query/filter.def"
-#undef FILTER_TIME
-#undef FILTER_RANGE
-#undef FILTER_REGEX
-#undef FILTER_IDS
-#undef FILTER_NUMBER
-#undef FILTER_CHOICE
 };
 
 #define OFFSET(field) offsetof(struct filter, field)
@@ -102,12 +96,6 @@ static const struct rule rules[] = {
 #define FILTER_CHOICE(name, field, first_value, choices, help)                                     \
 	{.kind = KIND_CHOICE, .offset = OFFSET(field), .first = first_value},
 #include "query/filter.def"
-#undef FILTER_TIME
-#undef FILTER_RANGE
-#undef FILTER_REGEX
-#undef FILTER_IDS
-#undef FILTER_NUMBER
-#undef FILTER_CHOICE
 };
 static_assert(ARRAY_LEN(parameters) == ARRAY_LEN(rules), "one rule for each parameter");
 

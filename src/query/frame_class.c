@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "query/frame_name.h"
 
 enum match {
@@ -248,12 +249,11 @@ static bool find_by_source(const struct frame *f, enum frame_class *ret)
 
 static enum frame_class find_by_image(const struct frame *f, const char *executable)
 {
-	const char *name, *slash;
+	const char *name;
 
 	if (!f->module || (executable && strcmp(f->module, executable) == 0))
 		return FRAME_CLASS_OWN;
-	slash = strrchr(f->module, '/');
-	name = slash ? slash + 1 : f->module;
+	name = text_basename(f->module);
 	for (size_t i = 0; i < ARRAY_LEN(by_image); i++) {
 		if (has_prefix(name, strlen(name), by_image[i].text) &&
 		    (!by_image[i].only_nameless || !f->function))
@@ -280,4 +280,30 @@ const char *frame_class_name(enum frame_class c)
 	static const char *const name[FRAME_N_CLASSES] = {"own", "library", "runtime", "allocator"};
 
 	return (unsigned)c < FRAME_N_CLASSES ? name[c] : "own";
+}
+
+struct blame {
+	const char *executable;
+	const struct frame *frame;
+	enum frame_class class;
+};
+
+static bool look_for_blame(void *user, const struct frame *frame)
+{
+	struct blame *b = user;
+	enum frame_class class = frame_class_of(frame, b->executable);
+
+	if (!b->frame || class < b->class) {
+		b->frame = frame;
+		b->class = class;
+	}
+	return b->class != FRAME_CLASS_OWN;
+}
+
+const struct frame *frame_class_blame(struct frames *f, uint32_t stack, const char *executable,
+				      struct err *err)
+{
+	struct blame b = {.executable = executable};
+
+	return frames_each(f, stack, look_for_blame, &b, err) < 0 ? NULL : b.frame;
 }

@@ -24,6 +24,11 @@ enum frame_class {
 /* executable: path of the program's main image (store_facts.executable), or NULL. */
 enum frame_class frame_class_of(const struct frame *f, const char *executable);
 
+/* The frame to blame for a stack: the innermost of the program's own code; where there is none, of a
+ * library, of a run-time, of all. NULL: the stack is empty, or its names cannot be had (err). */
+const struct frame *frame_class_blame(struct frames *f, uint32_t stack, const char *executable,
+				      struct err *err);
+
 /* "own", "library", "runtime", "allocator": for JSON and the API. */
 const char *frame_class_name(enum frame_class c);
 

@@ -62,25 +62,6 @@ void query_timeline_round(const struct store *store, uint64_t *from_ns, uint64_t
 		*to_ns = *from_ns + width_ns * n_buckets;
 }
 
-/* What one bucket after another amounts to. */
-static void append(struct store_bucket *sum, const struct store_bucket *b, bool is_first)
-{
-	if (is_first) {
-		*sum = *b;
-		return;
-	}
-	sum->max_bytes = b->max_bytes > sum->max_bytes ? b->max_bytes : sum->max_bytes;
-	sum->max_count = b->max_count > sum->max_count ? b->max_count : sum->max_count;
-	sum->last_bytes = b->last_bytes;
-	sum->last_count = b->last_count;
-	sum->n_allocs += b->n_allocs;
-	sum->n_releases += b->n_releases;
-	sum->alloc_bytes += b->alloc_bytes;
-	sum->release_bytes += b->release_bytes;
-	sum->leaked_bytes += b->leaked_bytes;
-	sum->n_leaked += b->n_leaked;
-}
-
 /* From the buckets of the store, when they fit into those that are asked for. */
 static bool timeline_by_table(const struct query *q, const struct sweep_span *span,
 			      struct store_bucket *ret)
@@ -99,8 +80,9 @@ static bool timeline_by_table(const struct query *q, const struct sweep_span *sp
 	quiet.max_bytes = quiet.last_bytes = bucket[n - 1].last_bytes;
 	quiet.max_count = quiet.last_count = bucket[n - 1].last_count;
 	for (size_t i = 0; i < span->n_buckets; i++) {
+		ret[i] = (struct store_bucket){0};
 		for (uint64_t k = 0; k < per_bucket && (k == 0 || at < n); k++, at++)
-			append(&ret[i], at < n ? &bucket[at] : &quiet, k == 0);
+			store_bucket_append(&ret[i], at < n ? &bucket[at] : &quiet);
 	}
 	return true;
 }

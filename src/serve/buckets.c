@@ -4,22 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void join(struct store_bucket *sum, const struct store_bucket *b)
-{
-	if (b->max_bytes > sum->max_bytes)
-		sum->max_bytes = b->max_bytes;
-	if (b->max_count > sum->max_count)
-		sum->max_count = b->max_count;
-	sum->last_bytes = b->last_bytes;
-	sum->last_count = b->last_count;
-	sum->n_allocs += b->n_allocs;
-	sum->n_releases += b->n_releases;
-	sum->alloc_bytes += b->alloc_bytes;
-	sum->release_bytes += b->release_bytes;
-	sum->leaked_bytes += b->leaked_bytes;
-	sum->n_leaked += b->n_leaked;
-}
-
 int buckets_join(const struct store *s, size_t max, struct buckets *ret, struct err *err)
 {
 	size_t n;
@@ -35,7 +19,7 @@ int buckets_join(const struct store *s, size_t max, struct buckets *ret, struct 
 	if (!ret->bucket)
 		return err_set_memory(err, ret->n * sizeof(*ret->bucket));
 	for (size_t i = 0; i < n; i++)
-		join(&ret->bucket[i / n_each], &b[i]);
+		store_bucket_append(&ret->bucket[i / n_each], &b[i]);
 	return 0;
 }
 

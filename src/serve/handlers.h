@@ -55,7 +55,6 @@ const char *rest_state_name(enum shelf_state s); /* "loading", "ready", "failed"
 	"only_matched.allocated_count|only_matched.leaked_count|only_matched.size|"                \
 	"all.min_timestamp|all.max_timestamp|all.interval|all.allocated_count|"                    \
 	"all.leaked_count|all.size|all.max_total_usage_first_seen_at"
-#define REST_ALLOCATIONS_SORT "timestamp|address|size|lifetime"
 #define REST_MAPS_SORT "timestamp|address|size|peak_rss"
 #define V1_GROUPS_BY "stack|free_stack|thread|size|code|module|function|line"
 #define V1_GROUPS_SORT                                                                             \

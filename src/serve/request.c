@@ -231,16 +231,36 @@ int request_flag(struct request *rq, const char *name, bool preset, bool *ret, s
 	return r;
 }
 
-int request_page(struct request *rq, struct query_page *ret, struct err *err)
+static int take_page(struct request *rq, uint64_t n_preset, uint64_t n_max, struct query_page *ret,
+		     struct err *err)
 {
 	unsigned order = 0;
 	int r = request_u64(rq, "skip", 0, UINT64_MAX, &ret->skip, err);
 
 	if (r == 0)
-		r = request_u64(rq, "count", UINT64_MAX, UINT64_MAX, &ret->count, err);
+		r = request_u64(rq, "count", n_preset, n_max, &ret->count, err);
 	if (r == 0)
 		r = request_choice(rq, "order", "asc|dsc|desc", 0, &order, err);
 	ret->is_descending = order > 0;
+	return r;
+}
+
+int request_page(struct request *rq, struct query_page *ret, struct err *err)
+{
+	return take_page(rq, UINT64_MAX, UINT64_MAX, ret, err);
+}
+
+int request_row_page(struct request *rq, uint64_t n_preset, uint64_t n_max, struct query_page *ret,
+		     struct err *err)
+{
+	static const enum query_sort sort[] = {QUERY_BY_TIME, QUERY_BY_ADDRESS, QUERY_BY_SIZE,
+					       QUERY_BY_LIFETIME};
+	unsigned by = 0;
+	int r = take_page(rq, n_preset, n_max, ret, err);
+
+	if (r == 0)
+		r = request_choice(rq, "sort_by", REQUEST_ROW_SORT, 0, &by, err);
+	ret->sort = sort[by];
 	return r;
 }
 

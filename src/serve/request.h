@@ -75,6 +75,11 @@ int request_choice(struct request *rq, const char *name, const char *choices, un
 /* skip, count, order. */
 int request_page(struct request *rq, struct query_page *ret, struct err *err);
 
+/* The same of allocations, and sort_by; so many if count is not given, and at most. */
+#define REQUEST_ROW_SORT "timestamp|address|size|lifetime"
+int request_row_page(struct request *rq, uint64_t n_preset, uint64_t n_max, struct query_page *ret,
+		     struct err *err);
+
 /* A moment, as filters take it, in nanoseconds since the start; preset when it is not given. */
 int request_time(struct request *rq, const char *name, bool is_upper, uint64_t preset,
 		 uint64_t *ret, struct err *err);

@@ -21,7 +21,7 @@ static int put_deallocation(struct request *rq, const char *name, uint64_t at_ns
 
 	json_object(j, name);
 	wire_timeval(j, "timestamp", wire_unix_ns(rq, at_ns));
-	json_u64(j, "thread", wire_tid(rq, thread));
+	json_u64(j, "thread", store_tid(rq->store, thread));
 	if (stack) { /* 0: not known */
 		json_u64(j, "backtrace_id", stack);
 		r = wire_backtrace(rq, "backtrace", stack, err);
@@ -82,7 +82,7 @@ static int put_allocation(struct request *rq, const struct query_row *row, struc
 	json_u64(j, "address", row->addr);
 	json_text(j, "address_s", address);
 	wire_moment(rq, "timestamp", row->birth_ns);
-	json_u64(j, "thread", wire_tid(rq, row->thread));
+	json_u64(j, "thread", store_tid(rq->store, row->thread));
 	json_u64(j, "size", row->size_bytes);
 	json_u64(j, "backtrace_id", row->stack);
 	r = row->death_ns == UINT64_MAX ? 0
@@ -112,21 +112,15 @@ static bool list_row(void *user, const struct query_row *row)
 
 int rest_allocations(struct request *rq, struct err *err)
 {
-	static const enum query_sort sort[] = {QUERY_BY_TIME, QUERY_BY_ADDRESS, QUERY_BY_SIZE,
-					       QUERY_BY_LIFETIME};
 	struct listing l = {.rq = rq, .err = err};
 	struct query_page page = {0};
 	uint64_t n_matching = 0;
-	unsigned by;
-	int r = request_page(rq, &page, err);
+	int r = request_row_page(rq, UINT64_MAX, UINT64_MAX, &page, err);
 
-	if (r == 0)
-		r = request_choice(rq, "sort_by", REST_ALLOCATIONS_SORT, 0, &by, err);
 	if (r == 0)
 		r = request_query(rq, err);
 	if (r < 0)
 		return r;
-	page.sort = sort[by];
 	json_object(&rq->json, NULL);
 	json_array(&rq->json, "allocations");
 	r = query_rows(rq->query, &page, list_row, &l, &n_matching, err);

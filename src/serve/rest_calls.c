@@ -28,7 +28,7 @@ static void put_pointer(struct json *j, const char *name, uint64_t value)
 
 static int put_call_end(struct request *rq, const struct store_call *c, struct err *err)
 {
-	json_u64(&rq->json, "thread", wire_tid(rq, c->thread));
+	json_u64(&rq->json, "thread", store_tid(rq->store, c->thread));
 	json_u64(&rq->json, "backtrace_id", c->stack);
 	return wire_backtrace(rq, "backtrace", c->stack, err);
 }

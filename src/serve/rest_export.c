@@ -1,4 +1,5 @@
 /* serve/rest_export.c - /export/{format} and the ASCII tree: what src/export/ writes, over HTTP. */
+#include "base/text.h"
 #include "serve/handlers.h"
 #include "serve/wire.h"
 
@@ -23,10 +24,9 @@ static int read_options(struct request *rq, struct export_options *o, struct err
 static int write_export(struct request *rq, const struct export_format *f, const char *file_name,
 			struct err *err)
 {
-	const char *slash = strrchr(shelf_path(rq->item), '/');
 	struct export_options o = {.context = &rq->context,
 				   .filter = &rq->filter,
-				   .title = slash ? slash + 1 : shelf_path(rq->item)};
+				   .title = text_basename(shelf_path(rq->item))};
 	int r = read_options(rq, &o, err);
 
 	if (r == 0)

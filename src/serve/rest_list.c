@@ -1,4 +1,5 @@
 /* serve/rest_list.c - /list: the recordings. */
+#include "base/text.h"
 #include "serve/handlers.h"
 #include "serve/wire.h"
 
@@ -67,7 +68,6 @@ int rest_list(struct request *rq, struct err *err)
 	for (size_t k = 0; k < shelf_n_items(rq->shelf); k++) {
 		struct shelf_item *i = shelf_item(rq->shelf, k);
 		enum shelf_state state = shelf_state(i);
-		const char *slash = strrchr(shelf_path(i), '/');
 
 		json_object(j, NULL);
 		json_text(j, "id", shelf_id(i));
@@ -77,7 +77,7 @@ int rest_list(struct request *rq, struct err *err)
 			put_no_facts(j);
 		json_text(j, "state", state_name[state]);
 		json_double(j, "percent", shelf_percent(i), 1);
-		json_text(j, "file", slash ? slash + 1 : shelf_path(i));
+		json_text(j, "file", text_basename(shelf_path(i)));
 		if (state == SHELF_FAILED)
 			json_text(j, "error", shelf_error(i));
 		json_end_object(j);

@@ -14,7 +14,7 @@ static const struct filter_parameter resolution[] = {
 	 "(2021)"},
 };
 static const struct filter_parameter allocations[] = {
-	{"sort_by", "choice", REST_ALLOCATIONS_SORT, "what to sort by; default timestamp"},
+	{"sort_by", "choice", REQUEST_ROW_SORT, "what to sort by; default timestamp"},
 	WIRE_STRIP_PARAMETER,
 };
 static const struct filter_parameter groups[] = {
@@ -49,7 +49,7 @@ static const struct filter_parameter v1_grouping[] = {
 	{"graph", "count", NULL, "by stack: points of a graph of each row; default 0, at most 500"},
 };
 static const struct filter_parameter v1_rows[] = {
-	{"sort_by", "choice", REST_ALLOCATIONS_SORT, "default timestamp"},
+	{"sort_by", "choice", REQUEST_ROW_SORT, "default timestamp"},
 	{"skip", "count", NULL, "leave out the first ones"},
 	{"count", "count", NULL, "at most this many; default 200, at most 100000"},
 	{"order", "choice", "asc|dsc|desc", "default asc"},

@@ -3,6 +3,7 @@
  * Nothing but HTML: no script, nothing from elsewhere. Names from recordings are escaped. It shows
  * itself without a token, but then lists nothing.
  */
+#include "base/text.h"
 #include "serve/handlers.h"
 #include "serve/wire.h"
 
@@ -133,8 +134,7 @@ static void put_links(struct request *rq, struct shelf_item *i)
 
 static void put_item(struct request *rq, struct shelf_item *i)
 {
-	const char *slash = strrchr(shelf_path(i), '/');
-	const char *name = slash ? slash + 1 : shelf_path(i);
+	const char *name = text_basename(shelf_path(i));
 
 	fputs("<h2>", rq->out);
 	put_html(rq->out, name, strlen(name));

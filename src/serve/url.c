@@ -4,16 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
+#include "base/text.h"
 
 size_t url_decode(const char *from, size_t len, bool plus_is_space, char *to)
 {
@@ -24,9 +15,9 @@ size_t url_decode(const char *from, size_t len, bool plus_is_space, char *to)
 
 		if (c == '+' && plus_is_space) {
 			c = ' ';
-		} else if (c == '%' && len - i > 2 && hex_digit(from[i + 1]) >= 0 &&
-			   hex_digit(from[i + 2]) >= 0) {
-			c = (char)(hex_digit(from[i + 1]) << 4 | hex_digit(from[i + 2]));
+		} else if (c == '%' && len - i > 2 && text_hex_digit(from[i + 1]) >= 0 &&
+			   text_hex_digit(from[i + 2]) >= 0) {
+			c = (char)(text_hex_digit(from[i + 1]) << 4 | text_hex_digit(from[i + 2]));
 			i += 2;
 		}
 		if (c == '\0')

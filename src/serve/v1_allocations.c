@@ -21,14 +21,6 @@ struct row_page {
 	int r;
 };
 
-static const char *kind_name(uint32_t flags)
-{
-	static const char *const name[] = {"malloc", "calloc", "aligned", "realloc"};
-	uint32_t kind = flags & STORE_KIND_MASK;
-
-	return kind < ARRAY_LEN(name) ? name[kind] : "unknown";
-}
-
 static void put_chain(struct request *rq, const struct query_row *row)
 {
 	size_t n;
@@ -57,7 +49,7 @@ static void put_row(struct request *rq, const struct query_row *row)
 	json_hex(j, "address", row->addr);
 	json_u64(j, "thread", row->thread);
 	json_u64(j, "stack", row->stack);
-	json_text(j, "kind", kind_name(row->flags));
+	json_text(j, "kind", store_kind_name(row->flags));
 	put_chain(rq, row);
 	json_u64(j, "marker", row->marker);
 	json_bool(j, "is_temporary", row->flags & STORE_FLAG_TEMPORARY);
@@ -101,26 +93,15 @@ static void put_stacks(struct row_page *p)
 
 int v1_allocations(struct request *rq, struct err *err)
 {
-	static const enum query_sort sort[] = {QUERY_BY_TIME, QUERY_BY_ADDRESS, QUERY_BY_SIZE,
-					       QUERY_BY_LIFETIME};
 	struct row_page p = {.rq = rq, .err = err};
 	struct query_page page = {0};
 	uint64_t n_matching = 0;
-	unsigned by = 0, order = 0;
-	int r = request_u64(rq, "skip", 0, UINT64_MAX, &page.skip, err);
+	int r = request_row_page(rq, N_ROWS, MAX_ROWS, &page, err);
 
-	if (r == 0)
-		r = request_u64(rq, "count", N_ROWS, MAX_ROWS, &page.count, err);
-	if (r == 0)
-		r = request_choice(rq, "order", "asc|dsc|desc", 0, &order, err);
-	if (r == 0)
-		r = request_choice(rq, "sort_by", REST_ALLOCATIONS_SORT, 0, &by, err);
 	if (r == 0)
 		r = request_query(rq, err);
 	if (r < 0)
 		return r;
-	page.sort = sort[by];
-	page.is_descending = order > 0;
 	json_object(&rq->json, NULL);
 	json_array(&rq->json, "allocations");
 	r = query_rows(rq->query, &page, list_row, &p, &n_matching, err);

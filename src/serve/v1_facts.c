@@ -1,4 +1,5 @@
 /* serve/v1_facts.c - /api/v1: what is known of recordings as a whole. */
+#include "base/text.h"
 #include "serve/handlers.h"
 #include "serve/wire.h"
 
@@ -20,14 +21,7 @@ static void put_cmdline(struct json *j, const struct store *s)
 	size_t len;
 	const char *text = store_string(s, store_facts(s)->cmdline, &len);
 
-	wire_list(j, "cmdline", text, len);
-}
-
-static const char *file_name(struct shelf_item *i)
-{
-	const char *slash = strrchr(shelf_path(i), '/');
-
-	return slash ? slash + 1 : shelf_path(i);
+	json_list(j, "cmdline", text, len);
 }
 
 static void put_recording(struct json *j, struct shelf_item *i)
@@ -39,7 +33,7 @@ static void put_recording(struct json *j, struct shelf_item *i)
 
 	json_object(j, NULL);
 	json_text(j, "id", shelf_id(i));
-	json_text(j, "file", file_name(i));
+	json_text(j, "file", text_basename(shelf_path(i)));
 	json_text(j, "state", rest_state_name(state));
 	json_double(j, "percent", shelf_percent(i), 1);
 	if (state == SHELF_FAILED)
@@ -160,7 +154,7 @@ int v1_summary(struct request *rq, struct err *err)
 		return r;
 	json_object(j, NULL);
 	json_text(j, "id", shelf_id(rq->item));
-	json_text(j, "file", file_name(rq->item));
+	json_text(j, "file", text_basename(shelf_path(rq->item)));
 	put_process(j, rq->store);
 	put_counts(j, rq->store);
 	if (has_filter)

@@ -7,7 +7,7 @@
 
 #include "query/frame_class.h"
 #include "query/frame_name.h"
-#include "util/vec.h"
+#include "query/query_json.h"
 
 #define NS_PER_S 1000000000u
 
@@ -36,14 +36,6 @@ void wire_moment(struct request *rq, const char *name, uint64_t at_ns)
 	json_double(&rq->json, more, duration ? 100.0 * (double)at_ns / (double)duration : 0, 6);
 }
 
-uint64_t wire_tid(const struct request *rq, uint64_t thread)
-{
-	size_t n;
-	const struct store_thread *t = store_table(rq->store, STORE_THREADS, &n);
-
-	return thread < n ? t[thread].tid : 0;
-}
-
 bool wire_has_stack(const struct request *rq, uint64_t stack)
 {
 	return stack < store_n_stacks(rq->store);
@@ -51,37 +43,18 @@ bool wire_has_stack(const struct request *rq, uint64_t stack)
 
 /* ---- frames ---- */
 
-struct collected {
-	const struct frame **frame;
-	size_t n, cap;
-	struct err *err;
-	int r;
-};
-
-static bool collect(void *user, const struct frame *f)
-{
-	struct collected *c = user;
-
-	c->r = vec_reserve(&c->frame, &c->cap, c->n + 1, sizeof(*c->frame), c->err);
-	if (c->r < 0)
-		return false;
-	c->frame[c->n++] = f;
-	return true;
-}
-
 int wire_each_frame(struct request *rq, uint32_t stack,
 		    void (*fn)(struct request *rq, const struct frame *f), struct err *err)
 {
-	struct collected c = {.err = err};
+	const struct frame **frame = NULL;
+	size_t n = 0;
 	int r = 0;
 
 	if (wire_has_stack(rq, stack))
-		r = frames_each(rq->frames, stack, collect, &c, err);
-	if (r == 0)
-		r = c.r;
-	for (size_t i = c.n; r == 0 && i-- > 0;)
-		fn(rq, c.frame[i]);
-	free(c.frame);
+		r = frames_list(rq->frames, stack, &frame, &n, err);
+	while (n-- > 0)
+		fn(rq, frame[n]);
+	free(frame);
 	return r;
 }
 
@@ -184,85 +157,25 @@ int wire_backtrace(struct request *rq, const char *name, uint32_t stack, struct 
 
 /* ---- /api/v1 ---- */
 
-static enum frame_class class_of(const struct request *rq, const struct frame *f)
+static const char *executable(const struct request *rq)
 {
-	const struct store_facts *facts = store_facts(rq->store);
-
-	return frame_class_of(f, store_string(rq->store, facts->executable, NULL));
+	return store_string(rq->store, store_facts(rq->store)->executable, NULL);
 }
 
 void wire_frame_text(struct request *rq, const char *name, const struct frame *f)
 {
-	struct json *j = &rq->json;
-	char address[20];
-
-	snprintf(address, sizeof(address), "0x%" PRIx64, f->addr);
-	json_object(j, name);
-	json_text(j, "function", f->function);
-	json_text(j, "source", f->source);
-	if (f->line)
-		json_u64(j, "line", f->line);
-	else
-		json_null(j, "line");
-	json_text(j, "module", f->module);
-	json_text(j, "address", address);
-	json_bool(j, "is_inline", f->is_inline);
-	json_text(j, "class", frame_class_name(class_of(rq, f)));
-	json_end_object(j);
-}
-
-struct blame {
-	const struct request *rq;
-	const struct frame *innermost, *outside_allocator, *own;
-};
-
-static bool look_for_blame(void *user, const struct frame *f)
-{
-	struct blame *b = user;
-	enum frame_class c = class_of(b->rq, f);
-
-	if (!b->innermost)
-		b->innermost = f;
-	if (!b->outside_allocator && !frame_class_is_folded(c))
-		b->outside_allocator = f;
-	if (c == FRAME_CLASS_OWN)
-		b->own = f;
-	return !b->own;
+	query_json_frame(&rq->json, name, f, executable(rq), false);
 }
 
 const struct frame *wire_blame(struct request *rq, uint32_t stack, struct err *err)
 {
-	struct blame b = {.rq = rq};
-
-	if (!wire_has_stack(rq, stack) ||
-	    frames_each(rq->frames, stack, look_for_blame, &b, err) < 0)
-		return NULL;
-	return b.own ? b.own : b.outside_allocator ? b.outside_allocator : b.innermost;
+	return wire_has_stack(rq, stack) ? frame_class_blame(rq->frames, stack, executable(rq), err)
+					 : NULL;
 }
 
 void wire_cost(struct json *j, const char *name, const struct query_group *g)
 {
 	json_object(j, name);
-	json_u64(j, "allocations", g->n_allocs);
-	json_u64(j, "bytes", g->n_bytes);
-	json_u64(j, "leaked_count", g->n_leaked);
-	json_u64(j, "leaked_bytes", g->leaked_bytes);
-	json_u64(j, "temporary_count", g->n_temporary);
-	json_u64(j, "temporary_bytes", g->temporary_bytes);
-	json_u64(j, "extra_bytes", g->extra_bytes);
-	json_u64(j, "peak_count", g->peak_count);
-	json_u64(j, "peak_bytes", g->peak_bytes);
+	query_json_cost(j, g);
 	json_end_object(j);
-}
-
-void wire_list(struct json *j, const char *name, const char *text, size_t len)
-{
-	json_array(j, name);
-	for (size_t at = 0; at < len;) {
-		size_t n = strnlen(text + at, len - at);
-
-		json_bytes(j, NULL, text + at, n);
-		at += n + 1;
-	}
-	json_end_array(j);
 }

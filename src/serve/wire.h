@@ -16,8 +16,6 @@ void wire_timeval(struct json *j, const char *name, uint64_t ns);
 void wire_moment(struct request *rq, const char *name, uint64_t at_ns);
 uint64_t wire_unix_ns(const struct request *rq, uint64_t at_ns);
 
-/* The kernel's id of a thread, by index; 0 for a wrong index. */
-uint64_t wire_tid(const struct request *rq, uint64_t thread);
 bool wire_has_stack(const struct request *rq, uint64_t stack);
 
 /* Calls fn for the frames of a stack, outermost first. */
@@ -40,14 +38,10 @@ int wire_backtrace(struct request *rq, const char *name, uint32_t stack, struct 
 /* "FrameText" of schema.c: what a person needs to recognise a frame. */
 void wire_frame_text(struct request *rq, const char *name, const struct frame *f);
 
-/* The frame to blame for a stack: the innermost of the program's own code, else the innermost that
- * is not the allocator's, else the innermost. NULL: the stack is empty. */
+/* frame_class_blame(). NULL also for a wrong number. */
 const struct frame *wire_blame(struct request *rq, uint32_t stack, struct err *err);
 
 /* "Cost" of schema.c. */
 void wire_cost(struct json *j, const char *name, const struct query_group *g);
-
-/* A list of texts that each end with a zero byte. */
-void wire_list(struct json *j, const char *name, const char *text, size_t len);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "store/names_file.h"
 #include "store/text_set.h"
+#include "util/vec.h"
 
 #define MAX_NAMES 4096u /* frames of one code; more is nonsense and cut off */
 #define NEAR_FRAMES 128u /* of a stack, without an allocation */
@@ -470,4 +471,39 @@ int frames_each(struct frames *f, uint32_t stack, bool (*fn)(void *user, const s
 	}
 	free(far);
 	return r;
+}
+
+struct gathering {
+	const struct frame **frame;
+	size_t n, cap;
+	struct err *err;
+	int result;
+};
+
+static bool gather(void *user, const struct frame *frame)
+{
+	struct gathering *g = user;
+
+	g->result = vec_reserve(&g->frame, &g->cap, g->n + 1, sizeof(*g->frame), g->err);
+	if (g->result < 0)
+		return false;
+	g->frame[g->n++] = frame;
+	return true;
+}
+
+int frames_list(struct frames *f, uint32_t stack, const struct frame ***ret, size_t *n,
+		struct err *err)
+{
+	struct gathering g = {.err = err};
+	int r = frames_each(f, stack, gather, &g, err);
+
+	if (r == 0)
+		r = g.result;
+	if (r < 0) {
+		free(g.frame);
+		return r;
+	}
+	*ret = g.frame;
+	*n = g.n;
+	return 0;
 }

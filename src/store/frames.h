@@ -75,4 +75,8 @@ const struct frame *frames_of_code(struct frames *f, uint32_t code, size_t *n);
 int frames_each(struct frames *f, uint32_t stack, bool (*fn)(void *user, const struct frame *frame),
 		void *user, struct err *err);
 
+/* The same as an array of *n, for the caller to free(); what it points to is borrowed. */
+int frames_list(struct frames *f, uint32_t stack, const struct frame ***ret, size_t *n,
+		struct err *err);
+
 #endif

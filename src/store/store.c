@@ -358,6 +358,23 @@ const char *store_end_name(unsigned end)
 	return end < ARRAY_LEN(name) ? name[end] : "unknown";
 }
 
+const char *store_kind_name(uint64_t flags)
+{
+	static const char *const name[STORE_KIND_MASK + 1] = {
+		[STORE_KIND_MALLOC] = "malloc",
+		[STORE_KIND_CALLOC] = "calloc",
+		[STORE_KIND_ALIGNED] = "aligned",
+		[STORE_KIND_REALLOC] = "realloc",
+	};
+
+	return name[flags & STORE_KIND_MASK] ? name[flags & STORE_KIND_MASK] : "unknown";
+}
+
+uint64_t store_tid(const struct store *s, uint64_t thread)
+{
+	return thread < s->table.n[STORE_THREADS] ? store_thread(s, (uint32_t)thread)->tid : 0;
+}
+
 /* ---- rows ---- */
 
 bool store_has_rows(const struct store *s)

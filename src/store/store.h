@@ -56,6 +56,15 @@ const char *store_string(const struct store *s, uint32_t string, size_t *len);
 /* The words for store_node.end: "complete", "no_info" ... */
 const char *store_end_name(unsigned end);
 
+/* "malloc", "realloc" ... from STORE_FLAGS. */
+const char *store_kind_name(uint64_t flags);
+
+/* The kernel's id of a thread, by index; 0 for a wrong index (a damaged store may have any). */
+uint64_t store_tid(const struct store *s, uint64_t thread);
+
+/* Makes of sum, which may be zeroed, what it and the bucket behind it amount to. */
+void store_bucket_append(struct store_bucket *sum, const struct store_bucket *b);
+
 /* ---- rows ---- */
 
 /* A store may be made without rows, for questions that its tables answer. Then the number of rows

@@ -170,3 +170,19 @@ int store_tables_check(const struct store_tables *t, uint64_t n_rows, struct err
 		r = check_rest(t, err);
 	return r;
 }
+
+void store_bucket_append(struct store_bucket *sum, const struct store_bucket *b)
+{
+	if (b->max_bytes > sum->max_bytes)
+		sum->max_bytes = b->max_bytes;
+	if (b->max_count > sum->max_count)
+		sum->max_count = b->max_count;
+	sum->last_bytes = b->last_bytes;
+	sum->last_count = b->last_count;
+	sum->n_allocs += b->n_allocs;
+	sum->n_releases += b->n_releases;
+	sum->alloc_bytes += b->alloc_bytes;
+	sum->release_bytes += b->release_bytes;
+	sum->leaked_bytes += b->leaked_bytes;
+	sum->n_leaked += b->n_leaked;
+}

@@ -79,6 +79,7 @@ struct dwarf_file {
 	struct dwarf_name *name;
 	size_t n_names, cap_names;
 	size_t name_bytes, abbrev_bytes; /* memory that the names and tables take */
+	unsigned name_depth; /* names under way, for a name that needs another one */
 	struct dwarf_file *alt; /* what dwz moved out; NULL: none. Not owned. */
 };
 
@@ -209,8 +210,13 @@ int dwarf_unit_open(struct dwarf_unit *u, struct dwarf_ranges *ranges, uint32_t 
 		    struct err *err);
 
 /* dwarf_ranges.c: ranges of a DIE from its three attributes, as far as present. */
+struct dwarf_ranges_attrs {
+	struct dwarf_attr low_pc, high_pc, ranges;
+};
+void dwarf_ranges_take(const struct dwarf_attr *a,
+		       struct dwarf_ranges_attrs *ret); /* if it is one */
 int dwarf_ranges_add(struct dwarf_ranges *rs, const struct dwarf_range *r, struct err *err);
-int dwarf_ranges_read(const struct dwarf_unit *u, const struct dwarf_attr attr[3],
+int dwarf_ranges_read(const struct dwarf_unit *u, const struct dwarf_ranges_attrs *at,
 		      struct dwarf_ranges *rs, const struct dwarf_range *like, struct err *err);
 /* Sorts rs and turns it into rows that do not overlap; the deepest item wins. */
 int dwarf_rows_make(struct dwarf_ranges *rs, struct dwarf_rows *ret, struct err *err);

@@ -22,7 +22,7 @@ struct walk {
 
 /* What is needed of a function's DIE. */
 struct func_die {
-	struct dwarf_attr pc[3];
+	struct dwarf_ranges_attrs pc;
 	struct dwarf_attr origin, sibling;
 	uint32_t call_file, call_line, call_column;
 	bool is_declaration, has_linkage_name;
@@ -34,13 +34,9 @@ static void take_attr(const struct dwarf_attr *a, struct func_die *die)
 
 	switch (a->name) {
 	case DW_AT_low_pc:
-		die->pc[0] = *a;
-		break;
 	case DW_AT_high_pc:
-		die->pc[1] = *a;
-		break;
 	case DW_AT_ranges:
-		die->pc[2] = *a;
+		dwarf_ranges_take(a, &die->pc);
 		break;
 	case DW_AT_abstract_origin:
 		die->origin = *a;
@@ -132,9 +128,9 @@ static int add_func(struct walk *w, uint64_t at, const struct func_die *die, boo
 	bool in_alt;
 	int r;
 
-	if (!die->pc[0].form && !die->pc[2].form)
+	if (!die->pc.low_pc.form && !die->pc.ranges.form)
 		return 0;
-	r = dwarf_ranges_read(w->u, die->pc, &w->ranges, &like, err);
+	r = dwarf_ranges_read(w->u, &die->pc, &w->ranges, &like, err);
 	if (r < 0 || w->ranges.n == n_ranges || ix->n_funcs >= DWARF_NONE)
 		return r;
 	if (!die->has_linkage_name && dwarf_attr_ref(w->u, &die->origin, &origin, &in_alt) &&

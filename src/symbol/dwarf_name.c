@@ -79,15 +79,13 @@ int dwarf_name_get(struct dwarf_unit *u, uint64_t at, const struct dwarf_name **
 	struct dwarf_file *f = u->file;
 	struct name_die die = {0};
 	struct dwarf_name name = {0};
-	uint64_t *slot;
+	uint64_t *slot, asked = at;
 	bool goes_on = at < u->end && at >= u->die_offset;
-	int r;
+	int r = 0;
 
 	*ret = NULL;
-	r = map_add(&f->name_by_die, at, &slot, NULL, err);
-	if (r < 0)
-		return r;
-	if (*slot) {
+	slot = map_find(&f->name_by_die, at);
+	if (slot) {
 		*ret = f->name[*slot - 1].raw ? &f->name[*slot - 1] : NULL;
 		return 0;
 	}
@@ -104,15 +102,18 @@ int dwarf_name_get(struct dwarf_unit *u, uint64_t at, const struct dwarf_name **
 		goes_on = read_name(&u, &at, &die);
 	}
 	name.raw = die.linkage_name ? die.linkage_name : die.name;
-	r = vec_reserve(&f->name, &f->cap_names, f->n_names + 1, sizeof(name), err);
-	if (r < 0)
-		return r;
 	if (die.linkage_name)
 		name.demangled = symbol_demangle(die.linkage_name);
 	else if (die.name && has_scopes(die.unit))
 		r = dwarf_scope_name(die.unit, die.at, die.name, &name.demangled, err);
-	if (r < 0)
+	if (r == 0)
+		r = vec_reserve(&f->name, &f->cap_names, f->n_names + 1, sizeof(name), err);
+	if (r == 0)
+		r = map_add(&f->name_by_die, asked, &slot, NULL, err);
+	if (r < 0) {
+		free(name.demangled);
 		return r;
+	}
 	f->name[f->n_names++] = name;
 	f->name_bytes += sizeof(name) + 2 * sizeof(struct map_slot) +
 			 (name.demangled ? strlen(name.demangled) + 16 : 0);

@@ -157,27 +157,37 @@ static bool find_list(const struct dwarf_unit *u, uint64_t index, uint64_t *offs
 	return true;
 }
 
-int dwarf_ranges_read(const struct dwarf_unit *u, const struct dwarf_attr attr[3],
+void dwarf_ranges_take(const struct dwarf_attr *a, struct dwarf_ranges_attrs *ret)
+{
+	if (a->name == DW_AT_low_pc)
+		ret->low_pc = *a;
+	else if (a->name == DW_AT_high_pc)
+		ret->high_pc = *a;
+	else if (a->name == DW_AT_ranges)
+		ret->ranges = *a;
+}
+
+int dwarf_ranges_read(const struct dwarf_unit *u, const struct dwarf_ranges_attrs *at,
 		      struct dwarf_ranges *rs, const struct dwarf_range *like, struct err *err)
 {
 	struct dwarf_range r = *like;
-	uint64_t offset = attr[2].value;
+	uint64_t offset = at->ranges.value;
 
-	if (attr[2].form) {
+	if (at->ranges.form) {
 		if (u->version < 5) {
 			if (u->skeleton)
 				offset += u->skeleton->ranges_base;
 			return read_old_list(u, offset, rs, like, err);
 		}
-		if (attr[2].form == DW_FORM_rnglistx && !find_list(u, attr[2].value, &offset))
+		if (at->ranges.form == DW_FORM_rnglistx && !find_list(u, at->ranges.value, &offset))
 			return 0;
 		return read_list(u, offset, rs, like, err);
 	}
-	if (!attr[1].form || !dwarf_attr_address(u, &attr[0], &r.low))
+	if (!at->high_pc.form || !dwarf_attr_address(u, &at->low_pc, &r.low))
 		return 0;
-	if (!dwarf_attr_is_address(&attr[1]))
-		r.high = r.low + attr[1].value;
-	else if (!dwarf_attr_address(u, &attr[1], &r.high))
+	if (!dwarf_attr_is_address(&at->high_pc))
+		r.high = r.low + at->high_pc.value;
+	else if (!dwarf_attr_address(u, &at->high_pc, &r.high))
 		return 0;
 	return dwarf_ranges_add(rs, &r, err);
 }

@@ -1,4 +1,4 @@
-/* symbol/dwarf_scope.c - in which namespace or class something is. See dwarf_i.h.
+/* symbol/dwarf_scope.c - in which namespace, class or function something is. See dwarf_i.h.
  *
  * Needed for functions without a linkage name: compilers leave it out for what no other file can
  * call (static functions, anonymous namespaces, lambdas). DIEs do not know their parents, so
@@ -13,10 +13,12 @@
 #define ANONYMOUS "(anonymous)"
 #define MAX_DEPTH 256
 #define MAX_NAME_BYTES 4096
+#define MAX_NAME_DEPTH 16 /* functions inside of functions */
 #define OFFSET_BIAS 64 /* struct dwarf_ranges takes no small addresses */
 
 struct scope {
-	const char *name;
+	const char *name; /* NULL: a function, whose own name tells all that is around it ... */
+	uint64_t die; /* ... here. It may have none itself, but name a declaration elsewhere. */
 	uint32_t parent;
 };
 
@@ -65,12 +67,12 @@ static const char *default_name(uint16_t tag)
 	}
 }
 
-static bool is_scope(uint16_t tag)
+static bool has_own_name(uint16_t tag)
 {
-	return default_name(tag) || tag == DW_TAG_module || tag == DW_TAG_subprogram;
+	return default_name(tag) || tag == DW_TAG_module;
 }
 
-/* Reads the DIE's name (may stay) and where its siblings are. */
+/* Reads the DIE's name (may stay). */
 static void read_die(struct scope_walk *w, const struct abbrev *ab, const char **name)
 {
 	struct dwarf_attr a;
@@ -96,7 +98,7 @@ static int close_scope(struct scope_walk *w, struct err *err)
 
 static int step(struct scope_walk *w, struct err *err)
 {
-	uint64_t code = cursor_uleb(&w->c);
+	uint64_t at = w->c.pos, code = cursor_uleb(&w->c);
 	const char *name = NULL;
 	struct open_scope child = {.scope = w->open[w->depth].scope};
 	const struct abbrev *ab;
@@ -109,19 +111,19 @@ static int step(struct scope_walk *w, struct err *err)
 		w->c.failed = true;
 		return 0;
 	}
-	if (!ab->has_children || !is_scope(ab->tag)) {
+	if (!ab->has_children || !has_own_name(ab->tag)) {
 		dwarf_attrs_skip(w->u, &w->c, w->u->abbrevs, ab);
 	} else {
 		read_die(w, ab, &name);
 		name = name ? name : default_name(ab->tag);
 	}
-	if (name) {
+	if (name || (ab->has_children && ab->tag == DW_TAG_subprogram)) {
 		struct dwarf_scopes *s = w->scopes;
 
 		r = vec_reserve(&s->scope, &s->cap, s->n + 1, sizeof(*s->scope), err);
 		if (r < 0)
 			return r;
-		s->scope[s->n] = (struct scope){name, child.scope};
+		s->scope[s->n] = (struct scope){name, at, child.scope};
 		child = (struct open_scope){w->c.pos, (uint32_t)s->n++, true};
 	}
 	if (ab->has_children)
@@ -174,6 +176,22 @@ static bool put_before(char *buf, size_t *at, const char *text)
 	return true;
 }
 
+/* The name of a function with all that is around it, or NULL. Good until the next name is made. */
+static int function_name(struct dwarf_unit *u, uint64_t die, const char **ret, struct err *err)
+{
+	const struct dwarf_name *name = NULL;
+	int r = 0;
+
+	/* in a damaged file a function may be inside of what is inside of it */
+	if (u->file->name_depth < MAX_NAME_DEPTH) {
+		u->file->name_depth++;
+		r = dwarf_name_get(u, die, &name, err);
+		u->file->name_depth--;
+	}
+	*ret = !name ? NULL : name->demangled ? name->demangled : name->raw;
+	return r;
+}
+
 int dwarf_scope_name(struct dwarf_unit *u, uint64_t die, const char *name, char **ret,
 		     struct err *err)
 {
@@ -193,14 +211,23 @@ int dwarf_scope_name(struct dwarf_unit *u, uint64_t die, const char *name, char 
 	buf[at] = 0;
 	if (!put_before(buf, &at, name))
 		return 0;
-	for (; i != DWARF_NONE; i = u->scopes->scope[i].parent) { /* always a smaller index */
-		const char *scope = u->scopes->scope[i].name;
+	for (bool goes_on = true; goes_on && i != DWARF_NONE;) {
+		const struct scope *s = &u->scopes->scope[i];
+		const char *scope = s->name;
 
-		/* the class of a lambda has no name, and one function that everybody knows */
-		if (strcmp(scope, ANONYMOUS) == 0 && strcmp(buf + at, "operator()") == 0)
+		if (!scope) {
+			int r = function_name(u, s->die, &scope, err);
+
+			if (r < 0)
+				return r;
+			goes_on = !scope;
+		} else if (strcmp(scope, ANONYMOUS) == 0 && strcmp(buf + at, "operator()") == 0) {
+			/* the class of a lambda has no name, and one function that all know */
 			scope = "{lambda}";
-		if (!put_before(buf, &at, "::") || !put_before(buf, &at, scope))
+		}
+		if (scope && (!put_before(buf, &at, "::") || !put_before(buf, &at, scope)))
 			return 0;
+		i = s->parent; /* always a smaller index */
 	}
 	*ret = strdup(buf + at);
 	return *ret ? 0 : err_set_memory(err, sizeof(buf) - at);

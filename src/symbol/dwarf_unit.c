@@ -136,7 +136,7 @@ struct dwarf_unit *dwarf_file_find_unit(struct dwarf_file *f, uint64_t die_offse
 
 /* What is needed of the first DIE, before the bases that its texts need are known. */
 struct first_die {
-	struct dwarf_attr pc[3]; /* low_pc, high_pc, ranges */
+	struct dwarf_ranges_attrs pc;
 	struct dwarf_attr comp_dir, dwo_name;
 };
 
@@ -144,13 +144,9 @@ static void take_attr(struct dwarf_unit *u, const struct dwarf_attr *a, struct f
 {
 	switch (a->name) {
 	case DW_AT_low_pc:
-		die->pc[0] = *a;
-		break;
 	case DW_AT_high_pc:
-		die->pc[1] = *a;
-		break;
 	case DW_AT_ranges:
-		die->pc[2] = *a;
+		dwarf_ranges_take(a, &die->pc);
 		break;
 	case DW_AT_comp_dir:
 		die->comp_dir = *a;
@@ -256,8 +252,8 @@ int dwarf_unit_open(struct dwarf_unit *u, struct dwarf_ranges *ranges, uint32_t 
 	if (u->skeleton)
 		u->low_pc = u->skeleton->low_pc;
 	else
-		dwarf_attr_address(u, &die.pc[0], &u->low_pc);
+		dwarf_attr_address(u, &die.pc.low_pc, &u->low_pc);
 	/* version 2 has no way to tell more than one range, and compilers tell only the first */
-	u->has_no_ranges = u->version == 2 || (!die.pc[1].form && !die.pc[2].form);
-	return ranges ? dwarf_ranges_read(u, die.pc, ranges, &like, err) : 0;
+	u->has_no_ranges = u->version == 2 || (!die.pc.high_pc.form && !die.pc.ranges.form);
+	return ranges ? dwarf_ranges_read(u, &die.pc, ranges, &like, err) : 0;
 }

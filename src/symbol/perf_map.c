@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "symbol/perf_map_i.h"
 #include "util/vec.h"
 
@@ -76,17 +77,6 @@ int perf_map_add_code(struct perf_map *m, const struct perf_map_code *code, stru
 	return 0;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* A number and the blanks behind it; *at moves. */
 static bool take_hex(const char *line, size_t len, size_t *at, uint64_t *ret)
 {
@@ -95,10 +85,10 @@ static bool take_hex(const char *line, size_t len, size_t *at, uint64_t *ret)
 
 	if (i + 2 < len && line[i] == '0' && (line[i + 1] == 'x' || line[i + 1] == 'X'))
 		i += 2;
-	for (first = i; i < len && hex_digit(line[i]) >= 0; i++) {
+	for (first = i; i < len && text_hex_digit(line[i]) >= 0; i++) {
 		if (value >> 60)
 			return false;
-		value = value << 4 | (uint64_t)hex_digit(line[i]);
+		value = value << 4 | (uint64_t)text_hex_digit(line[i]);
 	}
 	if (i == first || i == len || (line[i] != ' ' && line[i] != '\t'))
 		return false;

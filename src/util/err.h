@@ -18,7 +18,7 @@ enum err_code {
 	ERR_LIMIT, /* more than a limit that the caller set or that the code has */
 	ERR_FORMAT, /* the bytes make no sense */
 	ERR_FOREIGN, /* a file of another kind */
-	ERR_VERSION, /* made by a newer version */
+	ERR_VERSION, /* of a version that is not read */
 	ERR_USAGE, /* the user asked for something that does not exist */
 	ERR_REFUSED, /* it could be tried, but would not work; the text says why */
 	ERR_CANCELLED, /* the caller asked to stop */

@@ -153,6 +153,18 @@ void json_bytes(struct json *j, const char *name, const char *bytes, size_t len)
 	put_text(j, bytes, len);
 }
 
+void json_list(struct json *j, const char *name, const char *bytes, size_t len)
+{
+	json_array(j, name);
+	for (size_t at = 0; at < len;) {
+		size_t n = strnlen(bytes + at, len - at);
+
+		json_bytes(j, NULL, bytes + at, n);
+		at += n + 1;
+	}
+	json_end_array(j);
+}
+
 void json_line(struct json *j)
 {
 	ASSERT(j->depth == 0);

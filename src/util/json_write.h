@@ -38,6 +38,9 @@ void json_hex_bytes(struct json *j, const char *name, const uint8_t *bytes, size
 void json_text(struct json *j, const char *name, const char *text); /* NULL: null */
 void json_bytes(struct json *j, const char *name, const char *bytes, size_t len);
 
+/* An array of the texts in bytes, each but the last ended by a zero byte. */
+void json_list(struct json *j, const char *name, const char *bytes, size_t len);
+
 /* Ends the line after a top-level value and makes ready for the next one. */
 void json_line(struct json *j);
 

@@ -11,7 +11,9 @@ const char *temp_file_folder(void)
 {
 	const char *folder = getenv("TMPDIR");
 
-	return folder && *folder ? folder : "/var/tmp";
+	if (folder && *folder)
+		return folder;
+	return access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
 int temp_file_create(const char *folder, int *ret_fd, struct err *err)

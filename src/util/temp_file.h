@@ -8,7 +8,7 @@
 #include "util/err.h"
 
 /* Where to put them when nothing better is known: $TMPDIR, else /var/tmp, which is on a disk more
- * often than /tmp. */
+ * often than /tmp, else that. */
 const char *temp_file_folder(void);
 
 /* Makes one in the folder. Errors name the folder. */

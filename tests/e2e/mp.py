@@ -4,6 +4,7 @@ A test file ends with `mp.main()`. It finds the build in $MP_BUILD and the sourc
 """
 import collections
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -194,6 +195,28 @@ def read_totals(path):
     return dict(zip(COUNTS, (allocations, reallocations, frees, total_bytes)))
 
 
+def checksum(data):
+    """docs/FORMAT.md 1.3"""
+    mask = (1 << 64) - 1
+    h = 0x9e3779b97f4a7c15 ^ len(data)
+    data += bytes(-len(data) % 8)
+    for (word,) in struct.iter_unpack("<Q", data):
+        h ^= word * 0xff51afd7ed558ccd & mask
+        h = ((h << 29 | h >> 35) & mask) * 0xc4ceb9fe1a85ec53 & mask
+    h ^= h >> 32
+    h = h * 0x9e3779b97f4a7c15 & mask
+    return (h ^ h >> 32) & 0xffffffff
+
+
+def with_version(recording, target, major, minor):
+    """A copy whose header says another version of the format, and is sound."""
+    data = bytearray(pathlib.Path(recording).read_bytes())
+    struct.pack_into("<HH", data, 8, major, minor)
+    struct.pack_into("<I", data, 124, checksum(bytes(data[:124])))
+    target.write_bytes(data)
+    return target
+
+
 class TestCase(unittest.TestCase):
     """A test with a folder of its own (self.dir) that is gone afterwards."""
 
@@ -213,13 +236,15 @@ class TestCase(unittest.TestCase):
     def open_to_all(self, name):
         """A copy of a test program that any user may run; so may the recorder be loaded. The build
         folder need not be reachable for them."""
-        os.chmod(self.dir, 0o755)
         self.library.unlink()
         shutil.copy(LIBRARY, self.library)
         os.chmod(self.library, 0o755)
         os.chmod(self.library.parent, 0o755)
-        copy = self.dir / name
-        shutil.copy(program(name), copy)
+        return self.copy_for_all(program(name))
+
+    def copy_for_all(self, path):
+        os.chmod(self.dir, 0o755)
+        copy = pathlib.Path(shutil.copy(path, self.dir))
         os.chmod(copy, 0o755)
         return copy
 
@@ -322,18 +347,59 @@ class TestCase(unittest.TestCase):
         return seen, facts
 
 
+def become_nobody():
+    """For setup of run(): what root may do, others may not."""
+    if IS_ROOT:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+
+
 def needs_root(reason):
     return unittest.skipUnless(IS_ROOT, f"needs root: {reason}")
 
 
+def require(what, is_there):
+    """tools/install-deps.sh installs all that tests need: what is missing fails them. A test that
+    quietly does not run proves nothing. MP_MAY_SKIP=1 skips, where something cannot be had."""
+    if is_there:
+        return
+    if os.environ.get("MP_MAY_SKIP") == "1":
+        raise unittest.SkipTest(f"{what} is missing")
+    raise AssertionError(f"{what} is missing; tools/install-deps.sh build test brings it")
+
+
+def find_tool(name):
+    path = clean_environment()["PATH"] + ":" + os.environ.get("PATH", "")
+    return shutil.which(name, path=path)
+
+
 def needs_tool(name):
-    return unittest.skipUnless(shutil.which(name, path=clean_environment()["PATH"] + ":" +
-                                            os.environ.get("PATH", "")),
-                               f"{name} is not installed")
+    """For a test or a class of tests."""
+    def guard(test):
+        run = test.setUp if isinstance(test, type) else test
+
+        @functools.wraps(run)
+        def guarded(self, *args):
+            require(name, find_tool(name))
+            return run(self, *args)
+
+        if not isinstance(test, type):
+            return guarded
+        test.setUp = guarded
+        return test
+    return guard
 
 
-def main():
+def main(**needed):
+    """needed: name of a program that all tests of the file need = where it is, or None."""
     for path in (LIBRARY, CLI, TRUTH):
         if not path.exists():
             sys.exit(f"{path} is not built")
+    for name, path in needed.items():
+        try:
+            require(name, path)
+        except unittest.SkipTest as e:
+            print(e)
+            sys.exit(77)
     unittest.main(verbosity=2)

@@ -12,7 +12,6 @@ import struct
 import subprocess
 import sys
 import time
-import unittest
 
 import mp
 
@@ -91,6 +90,31 @@ class BadFiles(mp.TestCase):
             self.check_refused(path, words)
             self.check_refused(path, words, "dump")
 
+    def test_other_versions_are_refused_everywhere(self):
+        """Their bytes mean something else: to guess would be to show wrong figures."""
+        recording = self.record([mp.program("known_blocks")]).recording
+        self.assertEqual(0, cli("report", recording).returncode)  # its store is there now
+        kept = pathlib.Path(f"{recording}.store").read_bytes()
+        target = self.dir / "target"
+        for major, minor, remedy in ((1, 1, "record again"), (1, 0, "record again"),
+                                     (9, 3, "newer memory-profiler-cli")):
+            other = mp.with_version(recording, self.dir / "other.dat", major, minor)
+            pathlib.Path(f"{other}.store").write_bytes(kept)
+            for command in (("info",), ("dump",), ("report",), ("report", "--json"),
+                            ("analyze-size",), ("extract", "-o", target),
+                            ("export", "--format=json", "-o", target), ("strip", "-o", target),
+                            ("squeeze", "-o", target), ("postprocess", "-o", target),
+                            ("repack", "-o", target)):
+                done = cli(*command, other)
+                self.assertEqual((1, b""), (done.returncode, done.stdout), command)
+                text = done.stderr.decode()
+                self.assertTrue(text.startswith(f"memory-profiler-cli: {other}: "), text)
+                self.assertIn(f"format {major}.{minor}", text, command)
+                self.assertIn("this program reads format 2", text, command)
+                self.assertIn(remedy, text, command)
+                self.assertEqual(1, text.count("\n"), text)
+                self.assertFalse(target.exists(), command)
+
     def test_what_is_no_file(self):
         self.check_refused(self.dir, "is a directory")
         self.check_refused(self.dir / "missing", "No such file")
@@ -99,12 +123,16 @@ class BadFiles(mp.TestCase):
         os.mkfifo(fifo)
         self.check_refused(fifo, "not a regular file")
 
-    @unittest.skipIf(mp.IS_ROOT, "root may read everything")
     def test_no_permission(self):
         path = self.dir / "secret"
         path.write_bytes(b"x")
         path.chmod(0)
-        self.check_refused(path, "Permission denied")
+        for command in ("info", "dump", "report", "analyze-size"):
+            done = mp.run([self.copy_for_all(mp.CLI), command, path], mp.clean_environment(),
+                          setup=mp.become_nobody)
+            self.assertEqual((1, b""), (done.code, done.stdout), done.stderr)
+            self.assertIn(bytes(path) + b": ", done.stderr)
+            self.assertIn(b"Permission denied", done.stderr)
 
     def test_a_bad_file_does_not_hide_the_good_ones(self):
         good = self.record([mp.program("demo")]).recording
@@ -128,7 +156,7 @@ class Info(mp.TestCase):
         self.assertGreater(facts["duration_ns"], 0)
         self.assertLessEqual(facts["peak_at_ns"], facts["duration_ns"])
         self.assertEqual(seen.recording.stat().st_size, facts["file_bytes"])
-        self.assertEqual("1.1", facts["version"])
+        self.assertEqual("2.0", facts["version"])
 
     def test_text_shows_the_numbers_and_nothing_that_steers_a_terminal(self):
         seen = self.record([mp.program("demo"), "\x1b]0;title\x07"])

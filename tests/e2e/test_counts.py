@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import time
-import unittest
 
 import mp
 
@@ -94,7 +93,7 @@ class Counts(mp.TestCase):
     def test_perl(self):
         self.assert_exact(["perl", self.write("p.pl", PERL)], at_least=100000)
 
-    @unittest.skipUnless(os.path.exists("/usr/bin/python3"), "there is no /usr/bin/python3")
+    @mp.needs_tool("/usr/bin/python3")
     def test_python3_on_malloc(self):
         # Once in some sixty runs python asks for a few bytes more: hashes of addresses.
         seen, _ = self.assert_exact_in_one_run(
@@ -134,8 +133,7 @@ class Counts(mp.TestCase):
         self.assert_exact([mp.program("containers")], at_least=100000)
 
     def test_rust_program(self):
-        if not os.path.exists(mp.program("containers_rs")):
-            self.skipTest("there was no rustc when the tests were built")
+        mp.require("rustc", os.path.exists(mp.program("containers_rs")))
         self.assert_exact([mp.program("containers_rs")], at_least=100000)
 
     def test_many_threads(self):

@@ -6,7 +6,6 @@ With MP_SCREENSHOTS=FOLDER the pictures are kept there, to be looked at.
 import os
 import pathlib
 import re
-import sys
 import xml.etree.ElementTree
 
 import browser
@@ -112,7 +111,7 @@ class FlameGraph(Shown):
         recorded = self.recorded("known_figures")
         totals = self.groups(recorded)["total"]
         for cost, key in (("bytes", "bytes"), ("leaked", "leaked_bytes"), ("peak", "peak_bytes"),
-                          ("allocations", "allocations"), ("temporary", "temporary_allocations")):
+                          ("allocations", "allocations"), ("temporary", "temporary_count")):
             path = self.export(recorded, "flamegraph-svg", "--cost", cost)
             root = xml.etree.ElementTree.parse(path).getroot()  # well-formed, also without a script
             still = [g for g in root.iter("{http://www.w3.org/2000/svg}g")
@@ -198,9 +197,9 @@ class OddNames(Shown):
             self.assertEqual([], page.complaints())
 
 
-@mp.unittest.skipUnless(DHAT_VIEWER.exists(), "valgrind's dh_view.html is not installed")
 class DhatViewer(Shown):
     def test_viewer_shows_the_totals(self):
+        mp.require("valgrind's dh_view.html", DHAT_VIEWER.exists())
         recorded = self.recorded("demo")
         path = self.export(recorded, "dhat")
         page = self.browser.open(DHAT_VIEWER)
@@ -220,7 +219,4 @@ class DhatViewer(Shown):
 
 
 if __name__ == "__main__":
-    if not browser.find():
-        print("Chromium is not installed")
-        sys.exit(77)
-    mp.main()
+    mp.main(chromium=browser.find())

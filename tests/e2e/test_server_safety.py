@@ -392,6 +392,15 @@ class Life(SafetyCase):
             self.assertEqual(200, server.get("/data/last/timeline").status)  # the good one
             server.end()
             self.assertIn("bad.dat", server.complaints)
+        old = mp.with_version(self.demo(), self.dir / "old.dat", 1, 1)
+        with Server(old) as server:
+            self.wait_until(lambda: server.json("/list")[0]["state"] == "failed", "it fails")
+            entry = server.json("/list")[0]
+            answer = server.get(f"/data/{entry['id']}/timeline")
+            self.assertEqual(404, answer.status)
+            self.assertRegex(answer.json()["error"],
+                             r"old\.dat: .*format 1\.1; .* reads format 2: .*record again")
+            server.end()
         done = mp.run([mp_server.CLI, "server", self.dir / "missing.dat"], mp.clean_environment())
         self.assertEqual(1, done.code)
         self.assertIn(b"missing.dat", done.stderr)

@@ -123,15 +123,21 @@ TEST(files_that_are_no_recordings_get_a_hint)
 	check_open_fails("/nonexistent/x.dat", ERR_IO, "No such file");
 }
 
-TEST(newer_versions_and_damaged_headers_are_refused_with_a_remedy)
+TEST(other_versions_and_damaged_headers_are_refused_with_a_remedy)
 {
-	struct file_header h = {.version_major = 2, .block_bytes = FORMAT_BLOCK_BYTES};
+	struct file_header h = {.version_major = FORMAT_VERSION_MAJOR + 1,
+				.block_bytes = FORMAT_BLOCK_BYTES};
 
 	make_sample();
 	s.data[57] ^= 1;
 	check_open_fails(synth_save(&s), ERR_FORMAT, "header is damaged");
 	file_header_encode(&h, s.data);
 	check_open_fails(synth_save(&s), ERR_VERSION, "use a newer memory-profiler-cli");
+	h.version_major = 1;
+	h.version_minor = 1;
+	file_header_encode(&h, s.data);
+	check_open_fails(synth_save(&s), ERR_VERSION, "format 1.1; this program reads format 2");
+	check_open_fails(synth_save(&s), ERR_VERSION, "record again");
 	synth_fini(&s);
 }
 

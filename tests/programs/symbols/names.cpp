@@ -40,6 +40,39 @@ __attribute__((noinline)) static void with_lambda()
 	sink += 2;
 }
 
+/* Its definition stands apart from its declaration, in DWARF as well. */
+struct keeper {
+	int x;
+	void run();
+};
+
+__attribute__((noinline)) void keeper::run()
+{
+	auto add = [this](int n) {
+		mark("cpp_lambda_member"); /* cpp_lambda_member */
+		sink += x + n;
+	};
+	add(3);
+	sink += 3;
+}
+
+namespace
+{
+__attribute__((noinline)) void nesting()
+{
+	auto outer = [](int n) {
+		auto inner = [](int k) {
+			mark("cpp_lambda_nested"); /* cpp_lambda_nested */
+			sink += k;
+		};
+		inner(n);
+		sink += n;
+	};
+	outer(4);
+	sink += 4;
+}
+} // namespace
+
 __attribute__((noinline)) static int with_local_class()
 {
 	struct local {
@@ -68,6 +101,8 @@ int main()
 	sink += ints.twice() + (int)longs.twice();
 	hidden().method(5);
 	with_lambda();
+	keeper{5}.run();
+	nesting();
 	sink += p < point{2};
 	sink += with_local_class();
 	try {
