@@ -359,13 +359,13 @@ static void retire_sessions(struct writer *w)
 	}
 }
 
-/* exit() waits for this: everything drained, small binaries embedded, the end written. True when
+/* The end of the program waits for this: everything drained, small binaries embedded, the end written. True when
  * the tickets may be answered. */
 static bool finish(struct writer *w, bool embedding)
 {
 	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
-	if (!atomic_load(&w->rec->is_exiting) || w->session->is_ended)
+	if (!atomic_load(&w->rec->ending) || w->session->is_ended)
 		return true;
 	if (!w->exit_began_ns)
 		w->exit_began_ns = now_ns;
@@ -404,6 +404,10 @@ static bool turn(struct writer *w)
 	busy = drain(w) > 0;
 	help_waiting(w);
 	retire_sessions(w);
+	if (!atomic_load(&w->rec->ending)) { /* not, or not any more: an exec failed */
+		w->session->is_ended = false;
+		w->exit_began_ns = 0;
+	}
 	if (w->session->is_ended) {
 		describe_modules(&w->describer, w->session); /* destructors of other libraries */
 		session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
@@ -513,13 +517,11 @@ bool writer_start(struct recorder *rec)
 	return atomic_load(&rec->ready) == 1;
 }
 
-void writer_sync(struct recorder *rec, bool is_exit, uint64_t timeout_ns)
+void writer_sync(struct recorder *rec, uint64_t timeout_ns)
 {
 	uint32_t ticket;
 	uint64_t began_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
-	if (is_exit)
-		atomic_store(&rec->is_exiting, 1);
 	ticket = 1 + atomic_fetch_add(&rec->sync_wanted, 1);
 	record_wake_writer(rec);
 	for (;;) {
