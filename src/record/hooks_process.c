@@ -5,6 +5,7 @@
  * children made in other ways are noticed at their next event.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,4 +203,43 @@ EXPORT int execle(const char *path, const char *arg, ...)
 	va_end(args);
 	before_exec(AT_FDCWD, path);
 	return exec_failed(real.execve(path, argv, envp));
+}
+
+/* What a process may do only while it has a single thread was refused: because of the writer, which
+ * the program knows nothing of? Then it is done once more without. */
+static bool is_refused_for_threads(void)
+{
+	return errno == EINVAL || errno == EUSERS;
+}
+
+EXPORT int unshare(int flags)
+{
+	const int alone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
+	struct recorder *rec = find_recorder();
+	int result, error;
+
+	result = real.unshare(flags);
+	if (result == 0 || !rec || !(flags & alone) || !is_refused_for_threads() ||
+	    !park_begin(rec))
+		return result;
+	result = real.unshare(flags);
+	error = errno;
+	park_end(rec);
+	errno = error;
+	return result;
+}
+
+EXPORT int setns(int fd, int type)
+{
+	struct recorder *rec = find_recorder();
+	int result, error;
+
+	result = real.setns(fd, type);
+	if (result == 0 || !rec || !is_refused_for_threads() || !park_begin(rec))
+		return result;
+	result = real.setns(fd, type);
+	error = errno;
+	park_end(rec);
+	errno = error;
+	return result;
 }

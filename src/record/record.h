@@ -31,6 +31,7 @@
 #include "record/log.h"
 #include "record/module_list.h"
 #include "record/options.h"
+#include "record/park.h"
 
 #define RECORD_AREA_BLOCKS 16
 #define RECORD_MAX_AREAS 1024
@@ -103,6 +104,9 @@ struct recorder {
 	_Atomic uint32_t sync_done; /* futex */
 	_Atomic uint32_t ending; /* enum format_end_how: end the recording in order; 0: go on */
 	_Atomic uint32_t writer_tid;
+
+	void *writer; /* its own affair; see writer.c */
+	struct park park;
 
 	struct module_list modules;
 	struct log log;

@@ -4,6 +4,7 @@
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "format/compress.h"
 #include "record/clock.h"
@@ -35,6 +36,7 @@
 
 struct writer {
 	struct recorder *rec;
+	uint8_t *stack; /* and behind it what stands in for thread-local data */
 	struct session *session;
 	struct session_buffers buffers;
 	struct describer describer;
@@ -445,45 +447,77 @@ static void drop_descriptors(bool keep_stderr)
 	}
 }
 
-static bool prepare(struct writer *w, struct recorder *rec)
+static bool prepare(struct writer *w)
 {
 	uint8_t *memory =
 		record_map(SESSION_CHUNK_CAPACITY + 2 * SESSION_MAX_DATA + COMPRESS_STATE_BYTES);
 
 	if (!memory)
 		return false;
-	w->rec = rec;
 	w->buffers.chunk = memory;
 	w->describer.scratch = memory + SESSION_CHUNK_CAPACITY;
 	w->describer.fields = w->describer.scratch + SESSION_MAX_DATA;
 	w->buffers.lz4_state = w->describer.fields + SESSION_MAX_DATA;
-	w->describer.rec = rec;
+	w->describer.rec = w->rec;
 	w->describer.buffers = &w->buffers;
 	count_cpus(w);
-	writer_log_open(&w->log, rec);
+	writer_log_open(&w->log, w->rec);
 	return true;
+}
+
+/* True when the program wants to be without a second thread for a moment. */
+static bool must_step_aside(struct writer *w)
+{
+	struct park *p = &w->rec->park;
+
+	if (atomic_load(&p->state) != PARK_WANTED)
+		return false;
+	park_forget_files(p);
+	park_add_file(p, &w->log.fd);
+	if (w->embed.file_id)
+		park_add_file(p, &w->embed.fd);
+	for (struct session *s = w->session; s; s = s->older)
+		park_add_file(p, &s->fd);
+	return park_step_aside(p);
+}
+
+static int work(struct writer *w)
+{
+	for (;;) {
+		uint32_t seen = atomic_load(&w->rec->work);
+
+		if (must_step_aside(w))
+			return 0;
+		if (!turn(w))
+			sleep_until_work(w, seen);
+	}
 }
 
 static int writer_main(void *arg)
 {
-	struct writer w = {0};
-	struct recorder *rec = arg;
+	struct writer *w = arg;
+	struct recorder *rec = w->rec;
 
 	arch_syscall5(SYS_prctl, PR_SET_NAME, "mem-prof", 0, 0, 0);
 	drop_descriptors(log_wants(LOG_ERROR) && !record_options.LOGFILE[0]);
-	if (prepare(&w, rec))
-		switch_session(&w);
-	writer_log_flush(&w.log, rec);
-	atomic_store(&rec->ready, w.session ? 1 : 2);
+	if (prepare(w))
+		switch_session(w);
+	writer_log_flush(&w->log, rec);
+	atomic_store(&rec->ready, w->session ? 1 : 2);
 	sys_futex_wake_all(&rec->ready);
-	if (!w.session)
-		return 0;
-	for (;;) {
-		uint32_t seen = atomic_load(&rec->work);
+	return w->session ? work(w) : 0;
+}
 
-		if (!turn(&w))
-			sleep_until_work(&w, seen);
-	}
+/* Goes on where the writer that stepped aside was. */
+static int writer_main_again(void *arg)
+{
+	struct writer *w = arg;
+
+	arch_syscall5(SYS_prctl, PR_SET_NAME, "mem-prof", 0, 0, 0);
+	park_take_over(&w->rec->park);
+	for (struct session *s = w->session; s; s = s->older)
+		arch_syscall2(SYS_flock, s->fd, LOCK_EX | LOCK_NB);
+	return work(w);
 }
 
 static bool fail_without_writer(struct recorder *rec, long error)
@@ -493,28 +527,44 @@ static bool fail_without_writer(struct recorder *rec, long error)
 	return false;
 }
 
-bool writer_start(struct recorder *rec)
+static long start_thread(struct writer *w, int (*thread_main)(void *))
 {
 	unsigned long flags =
 		CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS;
-	uint8_t *memory = record_map(STACK_BYTES + 2 * TLS_BYTES);
-	uint64_t mask;
+	uint8_t *tls = w->stack + STACK_BYTES + TLS_BYTES;
+	uint64_t mask = sys_block_signals();
+	long tid;
+
+	*(void **)tls = tls; /* points to itself; thread-local variables lie below it */
+	tid = arch_clone(flags, w->stack + STACK_BYTES, tls, thread_main, w);
+	sys_restore_signals(mask);
+	if (tid >= 0)
+		atomic_store(&w->rec->writer_tid, (uint32_t)tid);
+	return tid;
+}
+
+bool writer_start(struct recorder *rec)
+{
+	uint8_t *memory = record_map(STACK_BYTES + 2 * TLS_BYTES + sizeof(struct writer));
+	struct writer *w = (struct writer *)(memory + STACK_BYTES + 2 * TLS_BYTES);
 	long tid;
 
 	if (!memory)
 		return fail_without_writer(rec, 12);
-	/* The thread pointer points to itself; thread-local variables lie below it. */
-	*(void **)(memory + STACK_BYTES + TLS_BYTES) = memory + STACK_BYTES + TLS_BYTES;
-	mask = sys_block_signals();
-	tid = arch_clone(flags, memory + STACK_BYTES, memory + STACK_BYTES + TLS_BYTES, writer_main,
-			 rec);
-	sys_restore_signals(mask);
+	w->rec = rec;
+	w->stack = memory;
+	rec->writer = w;
+	tid = start_thread(w, writer_main);
 	if (tid < 0)
 		return fail_without_writer(rec, -tid);
-	atomic_store(&rec->writer_tid, (uint32_t)tid);
 	for (unsigned i = 0; i < 100 && atomic_load(&rec->ready) == 0; i++)
 		sys_futex_wait(&rec->ready, 0, START_PATIENCE_NS / 100);
 	return atomic_load(&rec->ready) == 1;
+}
+
+bool writer_restart(struct recorder *rec)
+{
+	return start_thread(rec->writer, writer_main_again) >= 0;
 }
 
 void writer_sync(struct recorder *rec, uint64_t timeout_ns)
