@@ -28,7 +28,8 @@ static void read_store(const struct replay_totals *totals)
 	for (uint64_t b = 0; b < store_n_blocks(s); b++) {
 		for (unsigned c = 0; c < STORE_N_COLUMNS; c++) {
 			store_read_block(s, c, b, out);
-			for (uint32_t i = 0; c == STORE_SIZE_BYTES && i < store_block_rows(s, b); i++)
+			for (uint32_t i = 0; c == STORE_SIZE_BYTES && i < store_block_rows(s, b);
+			     i++)
 				n_bytes += out[i];
 		}
 	}
