@@ -22,9 +22,11 @@ OUTSIDE = {
     "tests/harness": "harness", "tests/programs": "", "tests/truth": "",
     "tests/e2e": "base format util ingest symbol store query cli", "bench": " ".join(MAY),
 }
-# Tests that write with the one world and read with the other.
+# Tests that join what is apart: one world writes and the other reads, names of any origin.
 JOINED = {
     "tests/harness/store_synth.h": "base util store",
+    "tests/harness/recording_fuzz.h": "base format",
+    "tests/fuzz/fuzz_texts.c": "harness base util store query symbol",
     "tests/unit/test_recorder.c": "harness base arch format unwind record util ingest",
     "tests/truth/pairs_check.c": "base format util ingest",
     "tests/truth/make_store.c": "base format util store ingest",

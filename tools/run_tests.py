@@ -14,8 +14,8 @@ RUNS = {
     "all": [
         # a loaded machine is no failure: the limits are there for what hangs
         ("tests, release", "build/release", ["--no-suite", "soak", "--timeout-multiplier", "3"]),
-        ("unit tests, ASan+UBSan", "build/asan",
-         ["--suite", "unit", "--timeout-multiplier", "3"]),
+        ("unit tests and fuzz corpora, ASan+UBSan", "build/asan",
+         ["--suite", "unit", "--suite", "fuzz-corpus", "--timeout-multiplier", "3"]),
         ("unit and stress tests, TSan", "build/tsan",
          ["--suite", "unit", "--suite", "stress", "--timeout-multiplier", "3"]),
     ],

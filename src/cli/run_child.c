@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/group_watch.h"
+
 #define SETTLE_NS 10000000L /* before we believe that the child stays stopped */
 
 /* What the child must get back as we found it. */
@@ -123,20 +125,23 @@ static bool look_after(struct run_child *child)
 	return false;
 }
 
-/* Signals from the terminal and the kernel reach the child without us; what a process sent to us
- * alone does not. */
-static void pass_on(const struct run_child *child, const siginfo_t *info)
+/* Signals from the terminal and the kernel reach the child without us, and so does what was sent to
+ * the group that it is in; what a process sent to us alone does not. */
+static void pass_on(const struct run_child *child, const struct group_watch *watch,
+		    const siginfo_t *info)
 {
 	bool is_from_process = info->si_code <= 0; /* SI_USER, SI_QUEUE, SI_TKILL ... */
+	bool was_for_group = group_watch_has(watch, info->si_signo);
 
-	if (info->si_signo == SIGCONT)
-		kill(child->pid, SIGCONT);
-	else if (is_from_process && info->si_pid != child->pid)
+	if (was_for_group && getpgid(child->pid) == getpgrp())
+		return;
+	if (info->si_signo == SIGCONT || (is_from_process && info->si_pid != child->pid))
 		kill(child->pid, info->si_signo);
 }
 
 int run_child(char **argv, struct run_child *ret, struct err *err)
 {
+	struct group_watch watch;
 	struct saved_signals saved;
 	sigset_t all;
 	siginfo_t info;
@@ -144,14 +149,16 @@ int run_child(char **argv, struct run_child *ret, struct err *err)
 
 	*ret = (struct run_child){0};
 	block_signals(&saved);
+	group_watch_open(&watch);
 	r = start(argv, &saved, ret, err);
 	sigfillset(&all);
 	while (r == 0 && !look_after(ret)) {
 		int signal_number = sigwaitinfo(&all, &info);
 
 		if (signal_number > 0 && signal_number != SIGCHLD)
-			pass_on(ret, &info);
+			pass_on(ret, &watch, &info);
 	}
+	group_watch_close(&watch);
 	sigaction(SIGCHLD, &saved.child_action, NULL);
 	return r;
 }

@@ -13,7 +13,8 @@ struct run_child {
 };
 
 /* Starts argv (found as execvp() does), stays until it ends, passes on what arrives:
- * signals sent to us by a process go to the child; those that the terminal sends it gets itself.
+ * signals sent to us by a process go to the child; those that the terminal sends, or that somebody
+ * sends to the whole process group, it gets itself.
  * When the child is stopped we stop, too, and continue with it.
  */
 int run_child(char **argv, struct run_child *ret, struct err *err);

@@ -90,11 +90,13 @@ static void set_times(struct overview *o, const struct recording *r)
 static void set_end(struct overview *o, const struct recording *r)
 {
 	uint64_t state = r->has_status ? r->status.field[STATUS_STATE] : 0;
+	/* Written before an exec that then failed, it was none: the recorder went on. */
+	bool has_end = r->facts.end.is_known && state != FORMAT_STATE_RECORDING;
 
 	o->ended = end_name(o->totals.end_how);
-	if (!o->ended && r->facts.end.is_known)
+	if (!o->ended && has_end)
 		o->ended = end_name(r->facts.end.how);
-	if (!o->ended && (r->facts.end.is_known || state == FORMAT_STATE_ENDED))
+	if (!o->ended && (has_end || state == FORMAT_STATE_ENDED))
 		o->ended = "in an unknown way";
 	o->is_complete = o->ended && o->lost_events == 0 && o->lost_blocks == 0 &&
 			 r->damage.n_ranges == 0 && state != FORMAT_STATE_GAVE_UP;

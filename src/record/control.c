@@ -7,12 +7,12 @@
 
 #include "memory_profiler.h"
 #include "record/capture.h"
+#include "record/ending.h"
 #include "record/real.h"
 #include "record/sys.h"
 #include "record/writer.h"
 
 #define SYNC_PATIENCE_NS (10 * NS_PER_S)
-#define EXIT_PATIENCE_NS NS_PER_S
 
 static struct sigaction previous[2]; /* of SIGUSR1 and SIGUSR2 */
 
@@ -90,14 +90,6 @@ static __attribute__((constructor)) void on_load(int argc, char **argv, char **e
 		leave_ld_preload(envp);
 }
 
-/* What this thread wrote goes to its final, checked place now. Not when exit() or sync() was called
- * by a handler that interrupted a hook: then the block is in use. */
-static void finish_own_blocks(void)
-{
-	if (thread_self && thread_self->depth == 0)
-		thread_finish_blocks(thread_self);
-}
-
 /* The program calls exit(). Recording goes on: other libraries still have destructors to run. */
 static __attribute__((destructor)) void on_exit_program(void)
 {
@@ -105,11 +97,8 @@ static __attribute__((destructor)) void on_exit_program(void)
 
 	record_check_fork();
 	rec = record_get();
-	if (!rec || rec->pid != sys_getpid())
-		return;
-	capture_note(EVENT_PROCESS_END, (uint64_t[]){END_BY_EXIT, 0}, 2);
-	finish_own_blocks();
-	writer_sync(rec, true, EXIT_PATIENCE_NS);
+	if (rec && rec->pid == sys_getpid())
+		ending_begin(rec, END_BY_EXIT, 0);
 }
 
 EXPORT void memory_profiler_start(void)
@@ -130,8 +119,8 @@ EXPORT void memory_profiler_sync(void)
 
 	if (!rec || rec->pid != sys_getpid())
 		return;
-	finish_own_blocks();
-	writer_sync(rec, false, SYNC_PATIENCE_NS);
+	ending_hand_over();
+	writer_sync(rec, SYNC_PATIENCE_NS);
 }
 
 EXPORT void memory_profiler_set_marker(uint32_t value)

@@ -144,7 +144,7 @@ void describe_end(struct describer *f, struct session *s)
 	struct field_writer w = field_writer_make(fields, sizeof(fields));
 
 	field_put_u64(&w, END_TICKS, clock_ticks());
-	field_put_u64(&w, END_HOW, END_BY_EXIT);
+	field_put_u64(&w, END_HOW, atomic_load(&f->rec->ending));
 	append_fields(f, s, CHUNK_END, &w);
 }
 

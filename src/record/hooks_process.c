@@ -1,16 +1,18 @@
 /* record/hooks_process.c - the ways a process multiplies or ends.
  *
  * Nothing needs to be saved when it ends: all events are in the file already. These hooks only
- * note how it ended, and give a forked child its own recording (or none) at once; children made
- * in other ways are noticed at their next event.
+ * note how it ended (see ending.h), and give a forked child its own recording (or none) at once;
+ * children made in other ways are noticed at their next event.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "record/capture.h"
+#include "record/ending.h"
 #include "record/fork.h"
 #include "record/real.h"
 #include "record/sys.h"
@@ -50,25 +52,23 @@ EXPORT pid_t _Fork(void)
 	return fork_by(real._Fork ? real._Fork : real.fork);
 }
 
-/* A vfork child runs in our memory but is another process: its end is not ours. */
-static bool is_recorded_process(void)
+/* The recorder, when it is this process that it records: a vfork child runs in our memory but is
+ * another process, and its end is not ours. */
+static struct recorder *find_recorder(void)
 {
-	struct recorder *rec = record_get();
+	struct recorder *rec;
 
-	return rec && rec->pid == sys_getpid();
-}
-
-static void note_end(enum format_end_how how, int status)
-{
 	if (!real_is_ready())
 		real_init();
-	if (is_recorded_process())
-		capture_note(EVENT_PROCESS_END, (uint64_t[]){how, (uint32_t)status}, 2);
+	rec = record_get();
+	return rec && rec->pid == sys_getpid() ? rec : NULL;
 }
 
+/* Whoever calls this wants to be gone: it is not made to wait for the writer. */
 EXPORT void _exit(int status)
 {
-	note_end(END_BY__EXIT, status);
+	if (find_recorder())
+		capture_note(EVENT_PROCESS_END, (uint64_t[]){END_BY__EXIT, (uint32_t)status}, 2);
 	for (;;) {
 		if (real._exit)
 			real._exit(status);
@@ -80,55 +80,80 @@ EXPORT void _Exit(int status) __attribute__((alias("_exit")));
 
 EXPORT void quick_exit(int status)
 {
-	note_end(END_BY_QUICK_EXIT, status);
+	struct recorder *rec = find_recorder();
+
+	if (rec)
+		ending_begin(rec, END_BY_QUICK_EXIT, status);
 	for (;;)
 		real.quick_exit(status);
+}
+
+/* The program is about to become another. If that cannot succeed for an obvious reason, it is not
+ * made to wait: some try one directory after another. path: NULL where it is not known. */
+static void before_exec(int folder_fd, const char *path)
+{
+	struct recorder *rec = find_recorder();
+
+	if (!rec)
+		return;
+	if (!path || arch_syscall3(SYS_faccessat, folder_fd, path, X_OK) == 0)
+		ending_begin(rec, END_BY_EXEC, 0);
+	else
+		capture_note(EVENT_PROCESS_END, (uint64_t[]){END_BY_EXEC, 0}, 2);
+}
+
+static void before_exec_in_path(const char *file)
+{
+	before_exec(AT_FDCWD, file[strcspn(file, "/")] ? file : NULL);
 }
 
 /* exec returns only when it failed. */
 static int exec_failed(int result)
 {
 	int error = errno;
+	struct recorder *rec = find_recorder();
 
-	if (is_recorded_process())
+	if (rec) {
 		capture_note(EVENT_EXEC_FAILED, (uint64_t[]){(uint32_t)error}, 1);
+		ending_take_back(rec);
+	}
 	errno = error;
 	return result;
 }
 
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
-	note_end(END_BY_EXEC, 0);
+	before_exec(AT_FDCWD, path);
 	return exec_failed(real.execve(path, argv, envp));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-	note_end(END_BY_EXEC, 0);
+	before_exec(AT_FDCWD, path);
 	return exec_failed(real.execve(path, argv, environ));
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	note_end(END_BY_EXEC, 0);
+	before_exec_in_path(file);
 	return exec_failed(real.execvpe(file, argv, envp));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-	note_end(END_BY_EXEC, 0);
+	before_exec_in_path(file);
 	return exec_failed(real.execvpe(file, argv, environ));
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	note_end(END_BY_EXEC, 0);
+	before_exec(fd, NULL);
 	return exec_failed(real.fexecve(fd, argv, envp));
 }
 
 EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
-	note_end(END_BY_EXEC, 0);
+	before_exec(fd, path[0] ? path : NULL);
 	return exec_failed(real.execveat(fd, path, argv, envp, flags));
 }
 
@@ -152,7 +177,7 @@ EXPORT int execl(const char *path, const char *arg, ...)
 	va_start(args, arg);
 	EXEC_LIST(arg, args, argv);
 	va_end(args);
-	note_end(END_BY_EXEC, 0);
+	before_exec(AT_FDCWD, path);
 	return exec_failed(real.execve(path, argv, environ));
 }
 
@@ -163,7 +188,7 @@ EXPORT int execlp(const char *file, const char *arg, ...)
 	va_start(args, arg);
 	EXEC_LIST(arg, args, argv);
 	va_end(args);
-	note_end(END_BY_EXEC, 0);
+	before_exec_in_path(file);
 	return exec_failed(real.execvpe(file, argv, environ));
 }
 
@@ -176,6 +201,45 @@ EXPORT int execle(const char *path, const char *arg, ...)
 	EXEC_LIST(arg, args, argv);
 	envp = va_arg(args, char **);
 	va_end(args);
-	note_end(END_BY_EXEC, 0);
+	before_exec(AT_FDCWD, path);
 	return exec_failed(real.execve(path, argv, envp));
+}
+
+/* What a process may do only while it has a single thread was refused: because of the writer, which
+ * the program knows nothing of? Then it is done once more without. */
+static bool is_refused_for_threads(void)
+{
+	return errno == EINVAL || errno == EUSERS;
+}
+
+EXPORT int unshare(int flags)
+{
+	const int alone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
+	struct recorder *rec = find_recorder();
+	int result, error;
+
+	result = real.unshare(flags);
+	if (result == 0 || !rec || !(flags & alone) || !is_refused_for_threads() ||
+	    !park_begin(rec))
+		return result;
+	result = real.unshare(flags);
+	error = errno;
+	park_end(rec);
+	errno = error;
+	return result;
+}
+
+EXPORT int setns(int fd, int type)
+{
+	struct recorder *rec = find_recorder();
+	int result, error;
+
+	result = real.setns(fd, type);
+	if (result == 0 || !rec || !is_refused_for_threads() || !park_begin(rec))
+		return result;
+	result = real.setns(fd, type);
+	error = errno;
+	park_end(rec);
+	errno = error;
+	return result;
 }

@@ -31,6 +31,7 @@
 #include "record/log.h"
 #include "record/module_list.h"
 #include "record/options.h"
+#include "record/park.h"
 
 #define RECORD_AREA_BLOCKS 16
 #define RECORD_MAX_AREAS 1024
@@ -101,8 +102,11 @@ struct recorder {
 		have_session; /* futex: number of the current one, or of a failed attempt */
 	_Atomic uint32_t sync_wanted; /* tickets of memory_profiler_sync() and of the exit */
 	_Atomic uint32_t sync_done; /* futex */
-	_Atomic uint32_t is_exiting; /* 1: exit() has begun; end the recording in order */
+	_Atomic uint32_t ending; /* enum format_end_how: end the recording in order; 0: go on */
 	_Atomic uint32_t writer_tid;
+
+	void *writer; /* its own affair; see writer.c */
+	struct park park;
 
 	struct module_list modules;
 	struct log log;

@@ -4,6 +4,7 @@
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "format/compress.h"
 #include "record/clock.h"
@@ -35,6 +36,7 @@
 
 struct writer {
 	struct recorder *rec;
+	uint8_t *stack; /* and behind it what stands in for thread-local data */
 	struct session *session;
 	struct session_buffers buffers;
 	struct describer describer;
@@ -359,13 +361,13 @@ static void retire_sessions(struct writer *w)
 	}
 }
 
-/* exit() waits for this: everything drained, small binaries embedded, the end written. True when
+/* The end of the program waits for this: everything drained, small binaries embedded, the end written. True when
  * the tickets may be answered. */
 static bool finish(struct writer *w, bool embedding)
 {
 	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
-	if (!atomic_load(&w->rec->is_exiting) || w->session->is_ended)
+	if (!atomic_load(&w->rec->ending) || w->session->is_ended)
 		return true;
 	if (!w->exit_began_ns)
 		w->exit_began_ns = now_ns;
@@ -404,6 +406,10 @@ static bool turn(struct writer *w)
 	busy = drain(w) > 0;
 	help_waiting(w);
 	retire_sessions(w);
+	if (!atomic_load(&w->rec->ending)) { /* not, or not any more: an exec failed */
+		w->session->is_ended = false;
+		w->exit_began_ns = 0;
+	}
 	if (w->session->is_ended) {
 		describe_modules(&w->describer, w->session); /* destructors of other libraries */
 		session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
@@ -441,45 +447,77 @@ static void drop_descriptors(bool keep_stderr)
 	}
 }
 
-static bool prepare(struct writer *w, struct recorder *rec)
+static bool prepare(struct writer *w)
 {
 	uint8_t *memory =
 		record_map(SESSION_CHUNK_CAPACITY + 2 * SESSION_MAX_DATA + COMPRESS_STATE_BYTES);
 
 	if (!memory)
 		return false;
-	w->rec = rec;
 	w->buffers.chunk = memory;
 	w->describer.scratch = memory + SESSION_CHUNK_CAPACITY;
 	w->describer.fields = w->describer.scratch + SESSION_MAX_DATA;
 	w->buffers.lz4_state = w->describer.fields + SESSION_MAX_DATA;
-	w->describer.rec = rec;
+	w->describer.rec = w->rec;
 	w->describer.buffers = &w->buffers;
 	count_cpus(w);
-	writer_log_open(&w->log, rec);
+	writer_log_open(&w->log, w->rec);
 	return true;
+}
+
+/* True when the program wants to be without a second thread for a moment. */
+static bool must_step_aside(struct writer *w)
+{
+	struct park *p = &w->rec->park;
+
+	if (atomic_load(&p->state) != PARK_WANTED)
+		return false;
+	park_forget_files(p);
+	park_add_file(p, &w->log.fd);
+	if (w->embed.file_id)
+		park_add_file(p, &w->embed.fd);
+	for (struct session *s = w->session; s; s = s->older)
+		park_add_file(p, &s->fd);
+	return park_step_aside(p);
+}
+
+static int work(struct writer *w)
+{
+	for (;;) {
+		uint32_t seen = atomic_load(&w->rec->work);
+
+		if (must_step_aside(w))
+			return 0;
+		if (!turn(w))
+			sleep_until_work(w, seen);
+	}
 }
 
 static int writer_main(void *arg)
 {
-	struct writer w = {0};
-	struct recorder *rec = arg;
+	struct writer *w = arg;
+	struct recorder *rec = w->rec;
 
 	arch_syscall5(SYS_prctl, PR_SET_NAME, "mem-prof", 0, 0, 0);
 	drop_descriptors(log_wants(LOG_ERROR) && !record_options.LOGFILE[0]);
-	if (prepare(&w, rec))
-		switch_session(&w);
-	writer_log_flush(&w.log, rec);
-	atomic_store(&rec->ready, w.session ? 1 : 2);
+	if (prepare(w))
+		switch_session(w);
+	writer_log_flush(&w->log, rec);
+	atomic_store(&rec->ready, w->session ? 1 : 2);
 	sys_futex_wake_all(&rec->ready);
-	if (!w.session)
-		return 0;
-	for (;;) {
-		uint32_t seen = atomic_load(&rec->work);
+	return w->session ? work(w) : 0;
+}
 
-		if (!turn(&w))
-			sleep_until_work(&w, seen);
-	}
+/* Goes on where the writer that stepped aside was. */
+static int writer_main_again(void *arg)
+{
+	struct writer *w = arg;
+
+	arch_syscall5(SYS_prctl, PR_SET_NAME, "mem-prof", 0, 0, 0);
+	park_take_over(&w->rec->park);
+	for (struct session *s = w->session; s; s = s->older)
+		arch_syscall2(SYS_flock, s->fd, LOCK_EX | LOCK_NB);
+	return work(w);
 }
 
 static bool fail_without_writer(struct recorder *rec, long error)
@@ -489,37 +527,51 @@ static bool fail_without_writer(struct recorder *rec, long error)
 	return false;
 }
 
-bool writer_start(struct recorder *rec)
+static long start_thread(struct writer *w, int (*thread_main)(void *))
 {
 	unsigned long flags =
 		CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS;
-	uint8_t *memory = record_map(STACK_BYTES + 2 * TLS_BYTES);
-	uint64_t mask;
+	uint8_t *tls = w->stack + STACK_BYTES + TLS_BYTES;
+	uint64_t mask = sys_block_signals();
+	long tid;
+
+	*(void **)tls = tls; /* points to itself; thread-local variables lie below it */
+	tid = arch_clone(flags, w->stack + STACK_BYTES, tls, thread_main, w);
+	sys_restore_signals(mask);
+	if (tid >= 0)
+		atomic_store(&w->rec->writer_tid, (uint32_t)tid);
+	return tid;
+}
+
+bool writer_start(struct recorder *rec)
+{
+	uint8_t *memory = record_map(STACK_BYTES + 2 * TLS_BYTES + sizeof(struct writer));
+	struct writer *w = (struct writer *)(memory + STACK_BYTES + 2 * TLS_BYTES);
 	long tid;
 
 	if (!memory)
 		return fail_without_writer(rec, 12);
-	/* The thread pointer points to itself; thread-local variables lie below it. */
-	*(void **)(memory + STACK_BYTES + TLS_BYTES) = memory + STACK_BYTES + TLS_BYTES;
-	mask = sys_block_signals();
-	tid = arch_clone(flags, memory + STACK_BYTES, memory + STACK_BYTES + TLS_BYTES, writer_main,
-			 rec);
-	sys_restore_signals(mask);
+	w->rec = rec;
+	w->stack = memory;
+	rec->writer = w;
+	tid = start_thread(w, writer_main);
 	if (tid < 0)
 		return fail_without_writer(rec, -tid);
-	atomic_store(&rec->writer_tid, (uint32_t)tid);
 	for (unsigned i = 0; i < 100 && atomic_load(&rec->ready) == 0; i++)
 		sys_futex_wait(&rec->ready, 0, START_PATIENCE_NS / 100);
 	return atomic_load(&rec->ready) == 1;
 }
 
-void writer_sync(struct recorder *rec, bool is_exit, uint64_t timeout_ns)
+bool writer_restart(struct recorder *rec)
+{
+	return start_thread(rec->writer, writer_main_again) >= 0;
+}
+
+void writer_sync(struct recorder *rec, uint64_t timeout_ns)
 {
 	uint32_t ticket;
 	uint64_t began_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
-	if (is_exit)
-		atomic_store(&rec->is_exiting, 1);
 	ticket = 1 + atomic_fetch_add(&rec->sync_wanted, 1);
 	record_wake_writer(rec);
 	for (;;) {

@@ -14,8 +14,11 @@
  * recording. */
 bool writer_start(struct recorder *rec);
 
-/* Waits until everything published before the call has been written out; is_exit also ends the
- * recording in order. Gives up after timeout_ns. */
-void writer_sync(struct recorder *rec, bool is_exit, uint64_t timeout_ns);
+/* Starts it again after it has stepped aside (park.h). False: there is no writer any more. */
+bool writer_restart(struct recorder *rec);
+
+/* Waits until everything published before the call has been written out (and the end of the
+ * recording, when it is ending). Gives up after timeout_ns. */
+void writer_sync(struct recorder *rec, uint64_t timeout_ns);
 
 #endif

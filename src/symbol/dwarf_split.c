@@ -97,10 +97,10 @@ static int try_dwo(struct dwarf_unit *u, const char *path, struct err *err)
 	return f ? adopt(u, f, err) : err_set_memory(err, sizeof(*f));
 }
 
-/* Cuts a section down to what the index says is the unit's. */
+/* Cuts a section down to what the index says is the unit's; empty when there is nothing. */
 static void cut(struct view *v, uint32_t offset, uint32_t len)
 {
-	if (offset > v->len || len > v->len - offset)
+	if (offset >= v->len || len > v->len - offset)
 		*v = (struct view){0};
 	else
 		*v = (struct view){v->data + offset, len};

@@ -384,6 +384,86 @@ class Run(mp.TestCase):
             self.assertRegex(child.stdout.read(), r"^True ")
             self.assertEqual(0, child.wait(30))
 
+    # What a program counts until it is told to stop: signals in the order of their arrival.
+    COUNTING = (
+        "import os, signal, sys, time\n"
+        "numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGCONT,\n"
+        "           signal.SIGRTMIN + 3]\n"
+        "seen = []\n"
+        "for n in numbers: signal.signal(n, lambda n, f: seen.append(int(n)))\n"
+        "if 'leave' in sys.argv: os.setpgid(0, 0)\n"
+        "print('ready', flush=True)\n"
+        "for line in sys.stdin:\n"
+        "    end = time.time() + 20\n"
+        "    while len(seen) < int(line) and time.time() < end: time.sleep(0.005)\n"
+        "    time.sleep(0.1)\n"
+        "    text = str(seen)\n"
+        "    seen.clear()\n"
+        "    print(text, flush=True)\n")
+    NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGCONT,
+               signal.SIGRTMIN + 3)
+
+    def counting(self, *arguments):
+        child = subprocess.Popen(
+            [mp.CLI, "run", *self.python(self.COUNTING), *arguments], cwd=self.dir,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            process_group=0, env={**mp.clean_environment(), "MEMORY_PROFILER_REGISTER_SIGUSR1": "0"})
+        self.addCleanup(child.kill)
+        self.assertEqual("ready\n", child.stdout.readline())
+        return child
+
+    def count(self, child, n):
+        child.stdin.write(f"{n}\n")
+        child.stdin.flush()
+        return child.stdout.readline().strip()
+
+    def test_signals_to_the_whole_group_reach_the_program_once(self):
+        with self.counting() as child:
+            for _ in range(5):
+                for number in self.NUMBERS:
+                    os.killpg(child.pid, number)
+                    self.assertEqual(f"[{int(number)}]", self.count(child, 1))
+                    child.send_signal(number)  # and one that is for it alone
+                    self.assertEqual(f"[{int(number)}]", self.count(child, 1))
+            for _ in range(3):
+                os.killpg(child.pid, signal.SIGRTMIN + 3)
+            self.assertEqual(str([signal.SIGRTMIN + 3] * 3), self.count(child, 3))
+            child.stdin.close()
+            self.assertEqual(0, child.wait(30))
+
+    def test_signals_to_the_group_reach_a_program_that_left_it(self):
+        with self.counting("leave") as child:
+            for number in self.NUMBERS:
+                os.killpg(child.pid, number)
+                self.assertEqual(f"[{int(number)}]", self.count(child, 1))
+            child.stdin.close()
+            self.assertEqual(0, child.wait(30))
+
+    def test_a_group_that_is_killed_leaves_nobody(self):
+        with self.counting() as child:
+            members = [int(stat.parent.name) for stat in pathlib.Path("/proc").glob("[0-9]*/stat")
+                       if stat_group(stat) == child.pid]
+            self.assertGreaterEqual(len(members), 2)
+            os.killpg(child.pid, signal.SIGKILL)
+            self.assertEqual(-signal.SIGKILL, child.wait(30))
+            self.assert_gone(members)
+
+    def test_killed_alone_it_leaves_only_the_program(self):
+        with self.counting() as child:
+            os.kill(child.pid, signal.SIGKILL)
+            self.assertEqual(-signal.SIGKILL, child.wait(30))
+            child.stdin.close()
+            self.assertEqual("", child.stdout.read(), "somebody else would hold the pipe open")
+            self.assert_gone([int(stat.parent.name)
+                              for stat in pathlib.Path("/proc").glob("[0-9]*/stat")
+                              if stat_group(stat) == child.pid])
+
+    def assert_gone(self, pids):
+        end = time.monotonic() + 20
+        while any(is_alive(pid) for pid in pids):
+            self.assertLess(time.monotonic(), end, pids)
+            time.sleep(0.01)
+
     def test_control_c_on_a_terminal_reaches_the_program_once(self):
         script = self.python(
             "import signal, time\n"
@@ -431,6 +511,22 @@ class Run(mp.TestCase):
         done = self.run_cli("sh", "-c", "echo $LD_PRELOAD; true", env=env)
         self.assertEqual(0, done.returncode)
         self.assertTrue(done.stdout.strip().endswith(bytes(other)), done.stdout)
+
+
+def stat_fields(path):
+    """State, parent, group ... of /proc/PID/stat; none when it is gone."""
+    try:
+        return path.read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def stat_group(path):
+    return int((stat_fields(path) or [0, 0, 0])[2])
+
+
+def is_alive(pid):
+    return (stat_fields(pathlib.Path(f"/proc/{pid}/stat")) or "Z")[0] not in "ZX"
 
 
 class Refused(mp.TestCase):

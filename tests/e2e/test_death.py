@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Nothing is lost on death: whatever ends a program, every call that had returned is recorded."""
+import json
 import os
 import random
 import shutil
@@ -163,6 +164,41 @@ class Death(mp.TestCase):
 
     def test_exec_that_fails_changes_nothing(self):
         self.check_end("exec_failing", 8)
+
+    def check_ended(self, how, code, ended):
+        """Ends in order: the program waited until the writer had written everything."""
+        folder = self.new_folder()
+        self.assertEqual(code, self.wait(self.start(folder, 2, how, 1000)))
+        recording = next(folder.glob("*.dat"))
+        facts = mp.info(recording)
+        self.assertTrue(facts["complete"])
+        self.assertEqual(ended, facts["ended"])
+        self.assertEqual(1, chunk_counts(recording).get("END"))
+
+    def test_a_program_that_executes_another_ends_in_order(self):
+        self.check_ended("exec", 0, "exec")
+
+    def test_quick_exit_ends_in_order(self):
+        self.check_ended("quick_exit", 5, "quick_exit")
+
+    def test_a_failed_exec_is_no_end(self):
+        folder = self.new_folder()
+        program = folder / "counters.program"
+        program.write_bytes(b"\0" * 100)
+        program.chmod(0o755)
+        self.assertEqual(-signal.SIGKILL, self.wait(self.start(folder, 2, "exec_garbage", 300_000)))
+        recording = next(folder.glob("*.dat"))
+        facts = mp.info(recording)
+        self.assertFalse(facts["complete"])
+        self.assertEqual("killed or still running", facts["ended"])
+        self.assertEqual(2, chunk_counts(recording)["END"], "of the two attempts")
+        self.assertGreater(self.check(folder, per_thread=True), 1000)
+
+
+def chunk_counts(recording):
+    done = subprocess.run([mp.CLI, "analyze-size", "--json", "-q", recording], check=True,
+                          capture_output=True, timeout=mp.TIMEOUT_S)
+    return {name: c["count"] for name, c in json.loads(done.stdout)["chunks"].items()}
 
 
 if __name__ == "__main__":

@@ -298,6 +298,22 @@ class Identity(mp.TestCase):
     def test_dropped_privileges(self):
         self.check_identity(["setuid", "65534"])
 
+    def test_another_user_namespace(self):
+        """Open to processes with one thread only, which the writer must not be counted in."""
+        program = mp.program("leaves_namespace")
+        if b"unshare: done" not in self.bare([program, "unshare"]).stdout:
+            self.skipTest("user namespaces are not allowed here")
+        for how in ("unshare", "setns", "twice", "mapped", "thread"):
+            with self.subTest(how=how):
+                expected = self.bare([program, how])
+                self.assertEqual(0, expected.code)
+                seen = self.record([program, how])
+                self.assert_same_behaviour(seen, expected)
+                facts = mp.info(seen.recording)
+                self.assert_nothing_lost(facts)
+                self.assertTrue(facts["complete"])
+                self.assertGreaterEqual(facts["allocations"], 90000)
+
     def check_identity(self, arguments):
         argv = [mp.program("changes_identity"), *arguments]
         expected = self.bare(argv)

@@ -100,12 +100,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 		check(code < SYNTH_STORE_CODES);
 		for (size_t i = 0; i < n; i++) {
 			struct frame_names names;
-			volatile size_t sum = 0;
 
-			names_file_get(f, code, i, &names);
-			sum += names.function ? strlen(names.function) : 0;
-			sum += names.raw_function ? strlen(names.raw_function) : 0;
-			sum += names.source ? strlen(names.source) : 0;
+			names_file_get(f, code, i, &names); /* each text lies in the file */
+			check(!names.function || strlen(names.function) <= size_bytes);
+			check(!names.raw_function || strlen(names.raw_function) <= size_bytes);
+			check(!names.source || strlen(names.source) <= size_bytes);
 		}
 	}
 	names_file_close(f);

@@ -1,9 +1,11 @@
-/* Any bytes as the target of a request: it is taken apart or refused, and finds a route or none. */
+/* Any bytes as the target of a request: it is taken apart or refused. And as its headers Host, Origin
+ * and Authorization: judged. */
 #include "harness/fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "serve/access.h"
 #include "serve/url.h"
 
 static void check(bool ok)
@@ -27,6 +29,34 @@ static void check_url(const struct url *u, size_t len)
 	check(n <= len);
 }
 
+/* The lines of the text are the headers. */
+static void judge(char *text)
+{
+	static const char *const names[] = {"profiler.example"};
+	static const char *const origins[] = {"http://localhost:5173"};
+	struct access_rules rules = {
+		.interface = "127.0.0.1",
+		.host = names,
+		.n_hosts = 1,
+		.origin = origins,
+		.n_origins = 1,
+		.token = "secret",
+	};
+	struct access_request q = {.host = strtok(text, "\n"), .origin = strtok(NULL, "\n")};
+	bool is_foreign = false;
+
+	q.authorization = strtok(NULL, "\n");
+	q.token = strtok(NULL, "\n");
+	q.fetch_site = strtok(NULL, "\n");
+	q.fetch_mode = strtok(NULL, "\n");
+	check(access_judge(&rules, &q, &is_foreign) != ACCESS_OK ||
+	      (q.token && strcmp(q.token, "secret") == 0) ||
+	      (q.authorization && strstr(q.authorization, "secret")));
+	rules.is_any_address = true;
+	rules.token = NULL;
+	access_judge(&rules, &q, &is_foreign);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
 	struct url u = URL_NONE;
@@ -41,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 			check_url(&u, strlen(target));
 		url_fini(&u);
 		url_decode((const char *)data, size_bytes, true, decoded);
+		judge(target);
 	}
 	free(target);
 	free(decoded);

@@ -264,6 +264,17 @@ class Docs(Toy):
         self.assertEqual(out, "README.md:1: no such file: no.md\n")
 
 
+class DefaultBuild(unittest.TestCase):
+    """What `make` builds, it builds on a machine that has the packages of group build only."""
+
+    def test_needs_no_package_of_the_benchmarks(self):
+        inputs = subprocess.run(["ninja", "-C", os.environ["MP_BUILD"], "-t", "inputs", "all"],
+                                check=True, capture_output=True, text=True).stdout.split()
+        self.assertTrue(any(path.endswith("src/cli/main.c") for path in inputs))
+        users = [path for path in inputs if path.endswith("bench/unwind.c")]  # libunwind-dev
+        self.assertEqual(users, [])
+
+
 class Totals(unittest.TestCase):
     def test_sums_over_runs_and_names_what_was_skipped(self):
         results = [("a", {"name": "x", "result": "OK"}), ("b", {"name": "x", "result": "TIMEOUT"}),

@@ -4,7 +4,8 @@
  * per thread. A thread raises a counter after the call it counts has returned, and nothing else
  * allocates in these threads, so a recording that holds every returned call has at most one more.
  * HOW: wait (until killed), kill, term, abort, segv, trap, _exit, _Exit, quick_exit, exit, return,
- * exec, exec_failing, thread_exec. DELAY_US after the threads began.
+ * exec, exec_failing, exec_garbage (tries to execute COUNTERS.program, then kill), thread_exec.
+ * DELAY_US after the threads began.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -31,6 +32,7 @@ struct counters {
 
 static struct counters *all;
 static const char *how;
+static char garbage[4096];
 static _Atomic int worker_should_die;
 static volatile char *volatile nowhere = (volatile char *)8;
 
@@ -112,6 +114,11 @@ static void die(unsigned n_threads, unsigned delay_us)
 		execl("/nonexistent/program", "program", (char *)NULL);
 		usleep(delay_us);
 		_exit(8);
+	} else if (!strcmp(how, "exec_garbage")) {
+		execl(garbage, "program", (char *)NULL);
+		execl(garbage, "program", (char *)NULL);
+		usleep(delay_us);
+		kill(getpid(), SIGKILL);
 	} else if (!strcmp(how, "return"))
 		return;
 	for (;;)
@@ -129,6 +136,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	how = argv[3];
+	snprintf(garbage, sizeof(garbage), "%s.program", argv[1]);
 	fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0 || ftruncate(fd, MAX_THREADS * sizeof(*all)) < 0)
 		return 2;

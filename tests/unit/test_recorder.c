@@ -149,7 +149,8 @@ TEST(recorder_threads_and_writer_share_nothing_unsafely_and_lose_nothing)
 			free(mailbox.block[i]);
 		}
 	}
-	writer_sync(record_get(), true, 10 * NS_PER_S);
+	atomic_store(&record_get()->ending, END_BY_EXIT);
+	writer_sync(record_get(), 10 * NS_PER_S);
 	CHECK_OK(recording_open(RECORDING, &recording, &err));
 	CHECK_OK(overview_make(recording, &o, &err));
 	CHECK_EQ(o.totals.allocations, 2 * N_THREADS * N_BLOCKS);

@@ -1,0 +1,90 @@
+/* cli/group_watch.c - see group_watch.h. */
+#include "cli/group_watch.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define N_SIGNALS 65 /* numbers 1 to 64 */
+
+/* Counts what is pending here, except what comes from the one who asks. Signals that do not queue
+ * count once, as with everybody else. */
+static void take_pending(const sigset_t *all, uint32_t count[N_SIGNALS])
+{
+	const struct timespec no_time = {0};
+	siginfo_t info;
+
+	while (sigtimedwait(all, &info, &no_time) > 0) {
+		if (info.si_code <= 0 && info.si_pid == getppid())
+			continue;
+		count[info.si_signo] = info.si_signo < SIGRTMIN ? 1 : count[info.si_signo] + 1;
+	}
+}
+
+/* The process: answers, until there is nobody to ask. Whatever else we had open is closed, so that
+ * nobody who waits for the end of a pipe waits for us. */
+__attribute__((noreturn)) static void answer(int fd)
+{
+	uint32_t count[N_SIGNALS] = {0};
+	unsigned char byte;
+	sigset_t all;
+
+	if (dup3(fd, 0, 0) < 0 || close_range(1, ~0u, 0) < 0)
+		_exit(1);
+	prctl(PR_SET_NAME, "mem-prof-group");
+	sigfillset(&all);
+	while (read(0, &byte, 1) == 1 && byte < N_SIGNALS) {
+		unsigned signal_number = byte;
+
+		take_pending(&all, count);
+		byte = count[signal_number] > 0;
+		count[signal_number] -= byte;
+		if (send(0, &byte, 1, MSG_NOSIGNAL) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+void group_watch_open(struct group_watch *w)
+{
+	int fds[2];
+	pid_t pid;
+
+	*w = GROUP_WATCH_NONE;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+		return;
+	pid = fork();
+	if (pid == 0)
+		answer(fds[1]);
+	close(fds[1]);
+	if (pid < 0)
+		close(fds[0]);
+	else
+		*w = (struct group_watch){.pid = pid, .fd = fds[0]};
+}
+
+void group_watch_close(struct group_watch *w)
+{
+	if (w->pid <= 0)
+		return;
+	close(w->fd);
+	kill(w->pid, SIGKILL);
+	waitpid(w->pid, NULL, 0);
+	*w = GROUP_WATCH_NONE;
+}
+
+bool group_watch_has(const struct group_watch *w, int signal_number)
+{
+	unsigned char byte = (unsigned char)signal_number;
+
+	if (w->pid <= 0)
+		return false;
+	/* The kernel holds a lock while it goes through a group; we may have been woken before it came
+	 * to the other process. This call needs the same lock, so afterwards it has. (It changes
+	 * nothing: that is our group already.) */
+	setpgid(w->pid, getpgrp());
+	kill(w->pid, SIGCONT); /* somebody may have stopped the whole group and continued only us */
+	return send(w->fd, &byte, 1, MSG_NOSIGNAL) == 1 && read(w->fd, &byte, 1) == 1 && byte;
+}
