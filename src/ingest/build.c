@@ -105,21 +105,22 @@ static uint32_t kind_of(unsigned event_kind)
 static uint64_t on_arrival(void *user, const struct live_block *a)
 {
 	struct build *b = user;
-	struct row_birth birth = {
-		.birth_ns = a->at_ns,
-		.size_bytes = a->size_bytes,
-		.addr = a->addr,
-		.marker = b->marker,
-		.stack = a->stack,
-		.thread = thread_index(b, a->thread),
-		.extra_bytes = a->extra_bytes,
-	};
-	uint64_t row = b->n_rows++;
+	struct row_birth *birth = NULL;
 
 	if (likely(b->result == 0))
-		b->result =
-			rows_add(b->rows, &birth, kind_of(a->kind) | place_flags(b, a), &b->err);
-	return row;
+		birth = rows_add(b->rows, kind_of(a->kind) | place_flags(b, a), &b->err);
+	if (unlikely(!birth)) {
+		b->result = b->result < 0 ? b->result : -(int)b->err.code;
+		return b->n_rows;
+	}
+	birth->birth_ns = a->at_ns;
+	birth->size_bytes = a->size_bytes;
+	birth->addr = a->addr;
+	birth->marker = b->marker;
+	birth->stack = a->stack;
+	birth->thread = thread_index(b, a->thread);
+	birth->extra_bytes = a->extra_bytes;
+	return b->n_rows++;
 }
 
 /* The new block of a realloc goes on with the chain of the old one. */

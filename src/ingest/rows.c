@@ -42,34 +42,28 @@ struct rows {
 
 /* ---- packing: the other thread ---- */
 
+#define COLUMN_OF(field)                                                                           \
+	for (uint32_t i = 0; i < b->n_rows; i++)                                                   \
+		ret[i] = b->birth[i].field;                                                        \
+	break
+
 static void birth_column(const struct row_block *b, enum store_column c, uint64_t *ret)
 {
-	for (uint32_t i = 0; i < b->n_rows; i++) {
-		const struct row_birth *r = &b->birth[i];
-
-		switch (c) {
-		case STORE_BIRTH_NS:
-			ret[i] = r->birth_ns;
-			break;
-		case STORE_SIZE_BYTES:
-			ret[i] = r->size_bytes;
-			break;
-		case STORE_ADDR:
-			ret[i] = r->addr;
-			break;
-		case STORE_STACK:
-			ret[i] = r->stack;
-			break;
-		case STORE_THREAD:
-			ret[i] = r->thread;
-			break;
-		case STORE_EXTRA_BYTES:
-			ret[i] = r->extra_bytes;
-			break;
-		default:
-			ret[i] = r->marker;
-			break;
-		}
+	switch (c) {
+	case STORE_BIRTH_NS:
+		COLUMN_OF(birth_ns);
+	case STORE_SIZE_BYTES:
+		COLUMN_OF(size_bytes);
+	case STORE_ADDR:
+		COLUMN_OF(addr);
+	case STORE_STACK:
+		COLUMN_OF(stack);
+	case STORE_THREAD:
+		COLUMN_OF(thread);
+	case STORE_EXTRA_BYTES:
+		COLUMN_OF(extra_bytes);
+	default:
+		COLUMN_OF(marker);
 	}
 }
 
@@ -226,23 +220,17 @@ static int begin_block(struct rows *r, uint64_t block, struct err *err)
 	return 0;
 }
 
-int rows_add(struct rows *r, const struct row_birth *birth, uint32_t flags, struct err *err)
+struct row_birth *rows_add(struct rows *r, uint32_t flags, struct err *err)
 {
 	uint64_t block = r->n_rows / STORE_BLOCK_ROWS;
 	struct row_block *b;
 
-	if (r->n_rows % STORE_BLOCK_ROWS == 0) {
-		int n = begin_block(r, block, err);
-
-		if (n < 0)
-			return n;
-	}
+	if (r->n_rows % STORE_BLOCK_ROWS == 0 && begin_block(r, block, err) < 0)
+		return NULL;
 	b = r->ring[block % RING_BLOCKS];
-	b->birth[b->n_rows] = *birth;
 	b->end[b->n_rows] = (struct row_end){.flags = flags};
-	b->n_rows++;
 	r->n_rows++;
-	return 0;
+	return &b->birth[b->n_rows++];
 }
 
 static void merge_end(struct row_end *at, const struct row_end *more)

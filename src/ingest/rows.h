@@ -41,8 +41,9 @@ int rows_create(struct store_writer *writer, const char *folder, struct rows **r
 		struct err *err);
 void rows_destroy(struct rows *r); /* NULL does nothing */
 
-/* Adds a row that begins; its number is the count of those before it. */
-int rows_add(struct rows *r, const struct row_birth *birth, uint32_t flags, struct err *err);
+/* Adds a row that begins; its number is the count of those before it. The caller fills in the birth,
+ * field by field, before the next call; NULL: what went wrong is in err. */
+struct row_birth *rows_add(struct rows *r, uint32_t flags, struct err *err);
 uint64_t rows_count(const struct rows *r);
 
 /* Adds what is known of a row's end: flags are or-ed, fields that are not 0 are set. */

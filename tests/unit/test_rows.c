@@ -53,7 +53,7 @@ static void make_rows(struct rows *r, struct err *err)
 
 		expected[i].flags = (uint32_t)(i % 4);
 		CHECK_EQ(rows_count(r), i);
-		CHECK_OK(rows_add(r, &birth, expected[i].flags, err));
+		*rows_add(r, expected[i].flags, err) = birth;
 		if (next_random() % 3) /* most end at once, some at any time, some never */
 			end_one(r, i, err);
 		if (next_random() % 5 == 0)
@@ -190,7 +190,7 @@ TEST(what_is_given_up_leaves_nothing)
 	CHECK_OK(store_writer_create("/tmp/test_rows_given_up.store", &identity, &w, &err));
 	CHECK_OK(rows_create(w, "/tmp", &r, &err));
 	for (unsigned i = 0; i < STORE_BLOCK_ROWS * (ROWS_WINDOW_BLOCKS + 4); i++)
-		CHECK_OK(rows_add(r, &birth, 0, &err));
+		*rows_add(r, 0, &err) = birth;
 	rows_destroy(r);
 	store_writer_destroy(w);
 	CHECK(access("/tmp/test_rows_given_up.store", F_OK) != 0);
