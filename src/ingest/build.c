@@ -310,10 +310,10 @@ static int on_progress(void *user, uint64_t n_blocks_read, struct err *err)
 static void count_leaks(struct build *b, const struct live *live)
 {
 	for (size_t i = 0; i < live->n_slots; i++) {
-		const struct live_block *a = &live->block[i];
+		const struct live_block *a = live_at(live, i);
 		struct site *s;
 
-		if (!live->key[i])
+		if (!live->slot[i].addr)
 			continue;
 		s = &b->sites.site[a->stack];
 		s->n_leaked++;

@@ -9,64 +9,73 @@
 #include "util/temp_file.h"
 
 #define FIRST_SLOTS 4096
+#define FIRST_PLACES 4096u
 #define HUGE_PAGE_BYTES (2 * MIB)
 
 void live_fini(struct live *l)
 {
-	spill_destroy(l->key_memory);
+	spill_destroy(l->slot_memory);
 	spill_destroy(l->block_memory);
 	*l = (struct live){0};
 }
 
 /* Zeroed memory, in huge pages where that is possible: it is accessed at random. */
-static int make_array(const struct live *l, size_t item_bytes, size_t n_slots, struct spill **ret,
-		      struct err *err)
+static int make_array(const struct live *l, struct spill **array, size_t n_bytes, struct err *err)
 {
 	size_t budget = l->budget_bytes ? l->budget_bytes : LIVE_BUDGET_BYTES;
-	size_t share = budget / (sizeof(uint64_t) + sizeof(struct live_block)) * item_bytes;
-	int r = spill_create(l->folder ? l->folder : temp_file_folder(), share, ret, err);
+	int r = 0;
 
+	if (!*array)
+		r = spill_create(l->folder ? l->folder : temp_file_folder(), budget / 2, array,
+				 err);
 	if (r == 0)
-		r = spill_resize(*ret, n_slots * item_bytes, err);
+		r = spill_resize(*array, n_bytes, err);
 	if (r < 0)
 		return r;
-	if (!spill_is_file(*ret) && n_slots * item_bytes >= HUGE_PAGE_BYTES)
-		madvise(spill_data(*ret), n_slots * item_bytes, MADV_HUGEPAGE);
+	if (!spill_is_file(*array) && n_bytes >= HUGE_PAGE_BYTES)
+		madvise(spill_data(*array), n_bytes, MADV_HUGEPAGE);
 	return 0;
 }
 
-static int grow(struct live *l, struct err *err)
+/* The place of each block stays what it is. */
+static int grow_blocks(struct live *l, struct err *err)
 {
-	struct live bigger = {
-		.n_slots = l->n_slots ? l->n_slots * 2 : FIRST_SLOTS,
-		.n = l->n,
-		.folder = l->folder,
-		.budget_bytes = l->budget_bytes,
-	};
-	int r = make_array(l, sizeof(*l->key), bigger.n_slots, &bigger.key_memory, err);
+	uint32_t cap = l->cap_places ? l->cap_places + l->cap_places / 2 : FIRST_PLACES;
+	int r;
 
-	if (r == 0)
-		r = make_array(l, sizeof(*l->block), bigger.n_slots, &bigger.block_memory, err);
+	if (cap < l->cap_places)
+		return err_set(err, ERR_LIMIT, "more than %u live blocks", l->cap_places);
+	r = make_array(l, &l->block_memory, (size_t)cap * sizeof(*l->block), err);
+	if (r < 0)
+		return r;
+	l->block = spill_data(l->block_memory);
+	l->cap_places = cap;
+	l->is_file |= spill_is_file(l->block_memory);
+	return 0;
+}
+
+static int grow_slots(struct live *l, struct err *err)
+{
+	struct live bigger = *l;
+	int r;
+
+	bigger.n_slots = l->n_slots ? l->n_slots * 2 : FIRST_SLOTS;
+	bigger.shift = 64 - (unsigned)__builtin_ctzll(bigger.n_slots);
+	bigger.slot_memory = NULL;
+	r = make_array(l, &bigger.slot_memory, bigger.n_slots * sizeof(*l->slot), err);
 	if (r < 0) {
-		live_fini(&bigger);
+		spill_destroy(bigger.slot_memory);
 		return r;
 	}
-	bigger.key = spill_data(bigger.key_memory);
-	bigger.block = spill_data(bigger.block_memory);
-	bigger.is_file = spill_is_file(bigger.block_memory);
-	bigger.shift = 64 - (unsigned)__builtin_ctzll(bigger.n_slots);
+	bigger.slot = spill_data(bigger.slot_memory);
+	bigger.is_file |= spill_is_file(bigger.slot_memory);
 	for (size_t i = 0; i < l->n_slots; i++) {
-		size_t to;
-
-		if (!l->key[i])
-			continue;
-		to = live_find_slot(&bigger, l->key[i]);
-		bigger.key[to] = l->key[i];
-		bigger.block[to] = l->block[i];
+		if (l->slot[i].addr)
+			bigger.slot[live_find_slot(&bigger, l->slot[i].addr)] = l->slot[i];
 		if (bigger.is_file && i % LIVE_ADDS_PER_LOOK == 0)
 			live_trim(&bigger);
 	}
-	live_fini(l);
+	spill_destroy(l->slot_memory);
 	*l = bigger;
 	return 0;
 }
@@ -76,7 +85,7 @@ void live_trim(struct live *l)
 	l->n_since_look = 0;
 	if (rss_bytes() < LIVE_RESIDENT_BYTES)
 		return;
-	spill_trim(l->key_memory);
+	spill_trim(l->slot_memory);
 	spill_trim(l->block_memory);
 }
 
@@ -84,9 +93,13 @@ int live_reserve(struct live *l, struct err *err)
 {
 	if (unlikely(l->is_file) && ++l->n_since_look >= LIVE_ADDS_PER_LOOK)
 		live_trim(l);
-	if (likely(l->n < l->n_slots / 8 * 5))
-		return 0;
-	return grow(l, err);
+	if (!l->free_place && l->n_places == l->cap_places) {
+		int r = grow_blocks(l, err);
+
+		if (r < 0)
+			return r;
+	}
+	return l->n < l->n_slots / 8 * 5 ? 0 : grow_slots(l, err);
 }
 
 struct live_block *live_find(const struct live *l, uint64_t addr)
@@ -96,20 +109,20 @@ struct live_block *live_find(const struct live *l, uint64_t addr)
 	if (l->n == 0)
 		return NULL;
 	i = live_find_slot(l, addr);
-	return l->key[i] ? &l->block[i] : NULL;
+	return l->slot[i].addr ? live_at(l, i) : NULL;
 }
 
 struct live_block *live_add(struct live *l, const struct live_block *block)
 {
 	size_t i = live_find_slot(l, block->addr);
+	struct live_block *place;
 
 	ASSERT(block->addr && l->n < l->n_slots);
-	if (unlikely(l->key[i] != 0))
+	if (unlikely(l->slot[i].addr != 0))
 		return NULL;
-	l->key[i] = block->addr;
-	l->block[i] = *block;
-	l->n++;
-	return &l->block[i];
+	place = live_put(l, i, block->addr);
+	*place = *block;
+	return place;
 }
 
 bool live_take(struct live *l, uint64_t addr, struct live_block *ret)
@@ -119,9 +132,9 @@ bool live_take(struct live *l, uint64_t addr, struct live_block *ret)
 	if (l->n == 0)
 		return false;
 	i = live_find_slot(l, addr);
-	if (l->key[i] == 0)
+	if (l->slot[i].addr == 0)
 		return false;
-	*ret = l->block[i];
+	*ret = *live_at(l, i);
 	live_remove_slot(l, i);
 	return true;
 }

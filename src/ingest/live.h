@@ -1,8 +1,9 @@
 /* ingest/live.h - the blocks of the recorded program that are allocated, by address.
  *
- * Open addressing with linear probing. Addresses are apart from the rest, so a search stays in one
- * or two cache lines; removal moves later entries back so that there are no tombstones. One
- * thread at a time.
+ * A table of addresses with open addressing and linear probing, four to a cache line; removal moves
+ * later entries back so that there are no tombstones. The blocks themselves lie apart, dense, and
+ * the place of a block that is gone is used again first: it is still in the cache. One thread at a
+ * time.
  */
 #ifndef INGEST_LIVE_H
 #define INGEST_LIVE_H
@@ -30,15 +31,24 @@ struct live_block {
 
 _Static_assert(sizeof(struct live_block) == 64, "one cache line");
 
+struct live_slot {
+	uint64_t addr; /* 0: empty */
+	uint32_t place; /* in live.block */
+	uint32_t unused;
+};
+
 struct live {
-	uint64_t *key; /* address of each slot; 0: empty */
-	struct live_block *block; /* valid where key is not 0 */
+	struct live_slot *slot;
 	size_t n_slots; /* 0 or a power of two */
 	unsigned shift; /* 64 - log2(n_slots) */
 	size_t n; /* at most 5/8 of n_slots */
+	struct live_block *block; /* by place */
+	uint32_t n_places; /* that were ever used ... */
+	uint32_t cap_places; /* ... of so many */
+	uint32_t free_place; /* + 1: the first unused one of a list through ordinal; 0: none */
 	const char *folder; /* for the temporary file, borrowed; NULL: temp_file_folder() */
 	size_t budget_bytes; /* 0: LIVE_BUDGET_BYTES */
-	struct spill *key_memory;
+	struct spill *slot_memory;
 	struct spill *block_memory;
 	uint32_t n_since_look; /* additions since the size of the process was looked at */
 	bool is_file;
@@ -53,11 +63,11 @@ void live_trim(struct live *l);
 /* Makes room so that the next live_add() cannot fail. */
 int live_reserve(struct live *l, struct err *err);
 
-/* The block at addr, or NULL. Good until the next call that changes the table. */
+/* The block at addr, or NULL. Good until it is taken out or room is made. */
 struct live_block *live_find(const struct live *l, uint64_t addr);
 
-/* Adds a block; live_reserve() came before. Gives its place in the table, good until the next call
- * that changes it; NULL when its address is there already. */
+/* Adds a block; live_reserve() came before. Gives its place, good as above; NULL when its address is
+ * there already. */
 struct live_block *live_add(struct live *l, const struct live_block *block);
 
 /* Moves the block at addr out. False when there is none. */
@@ -72,7 +82,7 @@ static inline bool live_has_room(struct live *l)
 {
 	if (unlikely(l->is_file) && ++l->n_since_look >= LIVE_ADDS_PER_LOOK)
 		return false;
-	return likely(l->n < l->n_slots / 8 * 5);
+	return likely(l->n < l->n_slots / 8 * 5 && (l->free_place || l->n_places < l->cap_places));
 }
 
 /* Where the search for addr begins. */
@@ -86,37 +96,65 @@ static inline size_t live_find_slot(const struct live *l, uint64_t addr)
 {
 	size_t i = live_slot(l, addr);
 
-	while (l->key[i] != addr && l->key[i] != 0)
+	while (l->slot[i].addr != addr && l->slot[i].addr != 0)
 		i = (i + 1) & (l->n_slots - 1);
 	return i;
+}
+
+static inline struct live_block *live_at(const struct live *l, size_t slot)
+{
+	return &l->block[l->slot[slot].place];
+}
+
+/* Makes an empty slot that of addr, and gives the place of its block, to be filled in. There is
+ * room. */
+static inline struct live_block *live_put(struct live *l, size_t slot, uint64_t addr)
+{
+	uint32_t place = l->free_place;
+
+	if (likely(place))
+		l->free_place = (uint32_t)l->block[--place].ordinal;
+	else
+		place = l->n_places++;
+	l->slot[slot] = (struct live_slot){.addr = addr, .place = place};
+	l->n++;
+	return &l->block[place];
 }
 
 /* Takes the block out of its slot. */
 static inline void live_remove_slot(struct live *l, size_t hole)
 {
 	size_t mask = l->n_slots - 1;
+	uint32_t place = l->slot[hole].place;
 
-	for (size_t i = (hole + 1) & mask; l->key[i]; i = (i + 1) & mask) {
-		size_t home = live_slot(l, l->key[i]);
+	l->block[place].ordinal = l->free_place;
+	l->free_place = place + 1;
+	for (size_t i = (hole + 1) & mask; l->slot[i].addr; i = (i + 1) & mask) {
+		size_t home = live_slot(l, l->slot[i].addr);
 
 		/* may move back if its home is not between the hole and itself */
 		if (((i - home) & mask) >= ((i - hole) & mask)) {
-			l->key[hole] = l->key[i];
-			l->block[hole] = l->block[i];
+			l->slot[hole] = l->slot[i];
 			hole = i;
 		}
 	}
-	l->key[hole] = 0;
+	l->slot[hole].addr = 0;
 	l->n--;
 }
 
-/* Not a plain inline function: gcc takes that for one without effect and drops the call. */
-static ALWAYS_INLINE void live_prefetch(const struct live *l, uint64_t addr)
+/* Memory is slow: what a call will need is asked for some calls before, first the slot, then the
+ * block. Not plain inline functions: gcc takes those for ones without effect and drops the call. */
+static ALWAYS_INLINE void live_prefetch_slot(const struct live *l, uint64_t addr)
 {
-	size_t i = live_slot(l, addr);
+	__builtin_prefetch(&l->slot[live_slot(l, addr)], 1);
+}
 
-	__builtin_prefetch(&l->key[i], 1);
-	__builtin_prefetch(&l->block[i], 1);
+static ALWAYS_INLINE void live_prefetch_block(const struct live *l, uint64_t addr)
+{
+	size_t i = live_find_slot(l, addr);
+
+	if (l->slot[i].addr)
+		__builtin_prefetch(live_at(l, i), 1);
 }
 
 #endif

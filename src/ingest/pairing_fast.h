@@ -113,11 +113,9 @@ static ALWAYS_INLINE struct live_block *pairing_fast_place(struct pairing *p,
 	    !live_has_room(&p->live))
 		return NULL;
 	slot = live_find_slot(&p->live, c->addr);
-	if (unlikely(p->live.key[slot] != 0))
+	if (unlikely(p->live.slot[slot].addr != 0))
 		return NULL;
-	p->live.key[slot] = c->addr;
-	p->live.n++;
-	return &p->live.block[slot];
+	return live_put(&p->live, slot, c->addr);
 }
 
 /* The block that c made is in its place; old: the one that a realloc replaced by it, or NULL. */
@@ -150,8 +148,8 @@ static ALWAYS_INLINE bool pairing_fast_free(struct pairing *p, const struct stre
 	if (!pairing_is_quiet(p) || p->live.n == 0)
 		return false;
 	slot = live_find_slot(&p->live, b->call[i].addr);
-	block = &p->live.block[slot];
-	if (unlikely(p->live.key[slot] == 0 || block->at_ns >= release->at_ns))
+	block = live_at(&p->live, slot);
+	if (unlikely(p->live.slot[slot].addr == 0 || block->at_ns >= release->at_ns))
 		return false;
 	if (block->thread != release->thread && unlikely(!pairing_is_alone(p, b, i)))
 		return false;
@@ -175,9 +173,10 @@ static ALWAYS_INLINE bool pairing_is_fast_realloc(struct pairing *p, const struc
 	    pairing_has_rival(b, i + 1) || p->live.n == 0 || !live_has_room(&p->live))
 		return false;
 	slot = live_find_slot(&p->live, begin->addr);
-	if (p->live.key[slot] == 0 || p->live.block[slot].at_ns >= end->at_ns)
+	if (p->live.slot[slot].addr == 0 || live_at(&p->live, slot)->at_ns >= end->at_ns)
 		return false;
-	return end->addr == begin->addr || p->live.key[live_find_slot(&p->live, end->addr)] == 0;
+	return end->addr == begin->addr ||
+	       p->live.slot[live_find_slot(&p->live, end->addr)].addr == 0;
 }
 
 /* pairing_is_fast_realloc() said so. Ends the block of begin, which is copied to old, and gives the
@@ -189,18 +188,16 @@ static ALWAYS_INLINE struct live_block *pairing_fast_realloc(struct pairing *p,
 {
 	size_t slot = live_find_slot(&p->live, begin->addr);
 
-	*old = p->live.block[slot];
-	pairing_make_end(&p->step[p->n_steps], &p->live.block[slot], release);
+	*old = *live_at(&p->live, slot);
+	pairing_make_end(&p->step[p->n_steps], live_at(&p->live, slot), release);
 	pairing_count(p);
 	if (p->callbacks->on_free)
 		p->callbacks->on_free(p->callbacks->user, old, release);
-	if (begin[1].addr != begin->addr) {
-		live_remove_slot(&p->live, slot);
-		slot = live_find_slot(&p->live, begin[1].addr);
-		p->live.key[slot] = begin[1].addr;
-		p->live.n++;
-	}
-	return &p->live.block[slot];
+	if (begin[1].addr == begin->addr)
+		return live_at(&p->live, slot);
+	live_remove_slot(&p->live, slot);
+	slot = live_find_slot(&p->live, begin[1].addr);
+	return live_put(&p->live, slot, begin[1].addr);
 }
 
 #endif

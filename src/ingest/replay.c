@@ -8,8 +8,11 @@
 #include "ingest/pairing_fast.h"
 #include "ingest/stream.h"
 
-#define FAR_AHEAD 32 /* calls: the table of live blocks is asked for ... */
-#define NEAR_AHEAD 16 /* ... and then what belongs to the block */
+/* Calls: what one will need of the table of live blocks is asked for so much before it. */
+#define SLOT_AHEAD 36
+#define BLOCK_AHEAD 24
+#define ROW_AHEAD 12
+#define SMALL_SLOTS (1u << 14)
 
 /* What is counted per thread; lanes of a thread share it. */
 struct replay_thread {
@@ -291,16 +294,19 @@ static ALWAYS_INLINE int on_call(struct replay *p, const struct stream_batch *b,
 	return n < 0 ? n : 1;
 }
 
-/* Memory is slow: what a call will need is asked for some calls before. */
+/* Small tables are in the cache anyway. */
 static ALWAYS_INLINE void look_ahead(struct replay *p, const struct stream_batch *b, size_t i)
 {
+	const struct live *live = &p->pairing.live;
 	const struct live_block *block;
 
-	if (i + FAR_AHEAD < b->n)
-		live_prefetch(&p->pairing.live, b->call[i + FAR_AHEAD].addr);
-	if (i + NEAR_AHEAD >= b->n || !p->callbacks.on_soon)
+	if (i + SLOT_AHEAD < b->n)
+		live_prefetch_slot(live, b->call[i + SLOT_AHEAD].addr);
+	if (i + BLOCK_AHEAD < b->n)
+		live_prefetch_block(live, b->call[i + BLOCK_AHEAD].addr);
+	if (i + ROW_AHEAD >= b->n || !p->callbacks.on_soon)
 		return;
-	block = live_find(&p->pairing.live, b->call[i + NEAR_AHEAD].addr);
+	block = live_find(live, b->call[i + ROW_AHEAD].addr);
 	if (block)
 		p->callbacks.on_soon(p->callbacks.user, block);
 }
@@ -312,7 +318,7 @@ static int replay_batch(struct replay *p, const struct stream_batch *b, struct e
 	if (p->callbacks.on_progress)
 		n = p->callbacks.on_progress(p->callbacks.user, b->n_blocks_read, err);
 	for (size_t i = 0; n >= 0 && i < b->n; i += (size_t)n) {
-		if (likely(p->pairing.live.n_slots))
+		if (p->pairing.live.n_slots > SMALL_SLOTS)
 			look_ahead(p, b, i);
 		n = on_call(p, b, i, err);
 	}
