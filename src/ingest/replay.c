@@ -157,7 +157,7 @@ static ALWAYS_INLINE int on_realloc_begin(struct replay *p, const struct stream_
 {
 	const struct stream_call *c = &b->call[i];
 	struct replay_release release;
-	struct live_block old, *place;
+	struct live_block block, old, *place;
 	int n;
 
 	make_release(p, c, &release);
@@ -167,9 +167,10 @@ static ALWAYS_INLINE int on_realloc_begin(struct replay *p, const struct stream_
 	}
 	release.how = REPLAY_REALLOCATED;
 	release.at_ns = c[1].at_ns; /* it lived until the call returned */
-	place = pairing_fast_realloc(&p->pairing, c, &release, &old);
 	p->totals.reallocations++;
-	make_block(p, c + 1, place);
+	make_block(p, c + 1, &block);
+	place = pairing_fast_realloc(&p->pairing, c, &release, &old);
+	*place = block;
 	pairing_fast_alloc(&p->pairing, c + 1, place, &old);
 	return 2;
 }
