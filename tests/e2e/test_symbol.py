@@ -342,10 +342,11 @@ class WhereSymbolsAre(Symbols):
         return path, debug
 
     def test_compressed(self):
-        for kind in ("zlib-gabi", "zlib-gnu"):
+        for kind, mark in (("zlib-gabi", "ZLIB"), ("zlib-gnu", r"\.zdebug_info"), ("zstd", "ZSTD")):
             with self.subTest(kind):
                 path = self.copy()
                 tool("objcopy", f"--compress-debug-sections={kind}", path)
+                self.assertRegex(tool("readelf", "-tW", path), mark)
                 self.assert_same(path)
 
     def test_embedded(self):
