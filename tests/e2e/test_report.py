@@ -392,6 +392,19 @@ class Names(mp.TestCase):
         pathlib.Path("/tmp/perf-%s.map" % result.recording.name.split("_")[0]).unlink()
         self.assertEqual("madeBefore", self.by_size(result.recording, 4000)[0]["function"])
 
+    def test_jitdump_that_the_program_had_mapped(self):
+        """Found by the recorded memory map; in the folder of the program; or not at all."""
+        elsewhere = self.dir / "elsewhere"
+        elsewhere.mkdir()
+        for folder, options in ((elsewhere, {}), (self.dir, {"GATHER_MAPS": 0})):
+            result = self.record([mp.program("known_jit"), "dump", folder], options=options)
+            self.assertEqual(0, result.code)
+            frame = self.by_size(result.recording, 4000, "--no-cache")[0]
+            self.assertEqual(("madeByDump12345", "/js/script.js", 7, None),
+                             (frame["function"], frame["source"], frame["line"], frame["module"]))
+            next(folder.glob("jit-*.dump")).unlink()
+            self.assertIsNone(self.by_size(result.recording, 4000, "--no-cache")[0]["function"])
+
     def test_postprocessed_recording(self):
         """Names stay right when the recording carries them and no binaries any more."""
         recording = self.record([mp.program("known_names")]).recording
