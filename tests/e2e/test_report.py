@@ -8,7 +8,6 @@ import fcntl
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import signal
@@ -530,27 +529,6 @@ class Caches(mp.TestCase):
         self.assertEqual(before, self.files())
         left = {n for n in set(os.listdir("/tmp")) - temporary if "memory-profiler" in n}
         self.assertEqual(set(), left)
-
-    def test_interrupted_report_leaves_nothing(self):
-        recording = self.record([mp.program("workload")]).recording
-        temporary = self.dir / "tmp"
-        temporary.mkdir()
-        before = set(recording.parent.iterdir())
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-            for args in ((), ("--no-cache",)):
-                child = subprocess.Popen(
-                    [mp.CLI, "report", *args, recording], stdout=subprocess.DEVNULL,
-                    env={**mp.clean_environment(), "TMPDIR": str(temporary)})
-                time.sleep(random.uniform(0.0, 0.03))  # any moment will do
-                child.send_signal(number)
-                child.wait(60)
-                made = set(recording.parent.iterdir()) - before
-                if child.returncode != 0:
-                    self.assertEqual(-number, child.returncode)
-                self.assertEqual(set(), {p for p in made if p.suffix not in (".store", ".symbols")})
-                self.assertEqual([], list(temporary.iterdir()))
-                for path in made:
-                    path.unlink()
 
     def test_damaged_cache_is_made_anew(self):
         first = run_report(self.recording, "--json").stdout
