@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/args.h"
 #include "cli/cli.h"
@@ -338,12 +339,19 @@ static void put_damage(struct dump *d)
 
 static int dump_run(const char *path, struct err *err)
 {
+	char label[PROGRESS_LABEL_BYTES];
+	struct progress progress = {0};
 	struct dump d = {0};
 	struct merge_event m;
 	int n = recording_open(path, &d.rec, err);
 
 	if (n < 0)
 		return n; /* names the path already */
+	if (!isatty(STDOUT_FILENO)) { /* where the events themselves would be in its way */
+		snprintf(label, sizeof(label), "dumping %s", path);
+		progress_start(&progress, label, d.rec->event_bytes, PROGRESS_BYTES);
+		d.rec->progress = &progress;
+	}
 	json_init(&d.json, stdout);
 	d.lane = calloc(d.rec->n_lanes + 1, sizeof(*d.lane));
 	n = d.lane ? merge_create(d.rec, &d.merge, err) : err_set_memory(err, sizeof(*d.lane));
@@ -355,6 +363,8 @@ static int dump_run(const char *path, struct err *err)
 		put_modules(&d);
 	while (n == 0 && (n = merge_next(d.merge, &m, err)) > 0)
 		n = put_event(&d, &m, err);
+	d.rec->progress = NULL;
+	progress_end(&progress);
 	if (n == 0)
 		put_damage(&d);
 	else

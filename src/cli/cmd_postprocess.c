@@ -76,6 +76,9 @@ int cmd_postprocess(int argc, char **argv)
 		 .help = "none (default), partial: no paths, arguments, environment, host; full: "
 			 "no names",
 		 .text = &anonymize},
+		{.name = "debuginfod",
+		 .help = "ask the servers in $DEBUGINFOD_URLS for symbols",
+		 .flag = &options.use_debuginfod},
 		{.name = "only-recording",
 		 .help = "do not look at this machine's files, besides those named with -d",
 		 .flag = &options.use_only_recording},

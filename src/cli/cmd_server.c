@@ -188,6 +188,7 @@ static int run(const struct serve_options *o)
 
 int cmd_server(int argc, char **argv)
 {
+	struct server_input input = {0};
 	struct args_list debug = {0}, host = {0}, origin = {0};
 	const char *interface = "127.0.0.1", *port = NULL, *token = NULL;
 	bool wants_openapi = false;
@@ -197,6 +198,12 @@ int cmd_server(int argc, char **argv)
 		 .value = "PATH",
 		 .help = "file or folder with debug information; may be repeated",
 		 .list = &debug},
+		{.name = "debuginfod",
+		 .help = "ask the servers in $DEBUGINFOD_URLS for symbols",
+		 .flag = &input.options.use_debuginfod},
+		{.name = "no-cache",
+		 .help = "read recordings anew and keep nothing",
+		 .flag = &input.options.no_cache},
 		{.letter = 'i',
 		 .name = "interface",
 		 .value = "ADDRESS",
@@ -234,7 +241,6 @@ int cmd_server(int argc, char **argv)
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 	};
-	struct server_input input = {0};
 	struct serve_options o = {
 		.port = DEFAULT_PORT,
 		.source = {identify, open_recording, close_recording, &input},

@@ -9,10 +9,12 @@
 #include <sys/stat.h>
 
 #include "base/bytes.h"
+#include "base/text.h"
 #include "ingest/chunk_unpack.h"
 #include "ingest/recording_copy.h"
 #include "util/atomic_file.h"
 #include "util/map.h"
+#include "util/progress.h"
 #include "util/utf8.h"
 
 #define NAME_MAX_BYTES 240 /* of a part of a path; leaves room for a suffix */
@@ -31,6 +33,7 @@ struct extract {
 	const struct extract_options *options;
 	struct extract_open *open; /* one for each of facts.embedded */
 	struct map taken; /* hash of each path written in this run -> 1 */
+	struct progress progress; /* of the file under way */
 };
 
 /* ---- names ---- */
@@ -144,11 +147,12 @@ static int make_top(const char *folder, struct err *err)
 
 /* ---- files ---- */
 
-static void tell(const struct extract *x, size_t i, const char *path, enum extract_outcome outcome)
+static void tell(struct extract *x, size_t i, const char *path, enum extract_outcome outcome)
 {
 	const struct extract_file f = {
 		.fact = &x->rec->facts.embedded[i], .path = path, .outcome = outcome};
 
+	progress_end(&x->progress); /* he may print something */
 	if (x->options->on_file)
 		x->options->on_file(x->options->user, &f);
 }
@@ -211,7 +215,7 @@ static int begin_file(struct extract *x, size_t i, struct err *err)
 {
 	const struct facts_file *f = &x->rec->facts.embedded[i];
 	struct extract_open *o = &x->open[i];
-	char path[EXTRACT_PATH_BYTES];
+	char path[EXTRACT_PATH_BYTES], label[PROGRESS_LABEL_BYTES];
 	struct stat st;
 	uint64_t *slot;
 	int r;
@@ -234,6 +238,9 @@ static int begin_file(struct extract *x, size_t i, struct err *err)
 	r = map_add(&x->taken, hash_text(path), &slot, NULL, err);
 	if (r < 0)
 		return r;
+	progress_end(&x->progress);
+	snprintf(label, sizeof(label), "extracting %s", text_basename(path));
+	progress_start(&x->progress, label, f->size_bytes, PROGRESS_BYTES);
 	return atomic_file_create(path, 0666, x->options->replaces ? 0 : ATOMIC_FILE_KEEP_EXISTING,
 				  &o->file, err);
 }
@@ -264,6 +271,7 @@ static int add_data(struct extract *x, size_t i, const struct chunk_header *h,
 		r = atomic_file_append(o->file, u.data, u.len, err);
 	if (r == 0)
 		o->covered_bytes += u.len;
+	progress_set(&x->progress, o->covered_bytes);
 	if (r == 0 && u.len == 0 && o->covered_bytes == x->rec->facts.embedded[i].size_bytes)
 		r = end_file(x, i, err);
 	if (r == -ERR_FORMAT) { /* complete as far as one can tell by the lengths */
@@ -299,6 +307,7 @@ int extract_run(const struct recording *r, const struct extract_options *options
 	if (!x.open)
 		return err_set_memory(err, r->facts.n_embedded * sizeof(*x.open));
 	n = recording_copy_walk(r, on_chunk, &x, err);
+	progress_end(&x.progress);
 	for (size_t i = 0; i < r->facts.n_embedded; i++) {
 		/* nothing of it is there, or its end is not */
 		if (n == 0 && (!x.open[i].is_begun || x.open[i].file))

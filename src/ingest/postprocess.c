@@ -159,6 +159,7 @@ static int open_image(struct post *p, const struct facts_module *m, struct err *
 		.debug_path = p->options->debug_path,
 		.n_debug_paths = p->options->n_debug_paths,
 		.use_local_files = !p->options->use_only_recording,
+		.use_debuginfod = p->options->use_debuginfod,
 	};
 	struct symbol_module module = {
 		.path = m->path.bytes ? m->path.bytes : "",

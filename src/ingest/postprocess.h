@@ -15,6 +15,7 @@ struct postprocess_options {
 	const char *const *debug_path; /* files and folders */
 	size_t n_debug_paths;
 	const char *scratch_folder; /* for embedded binaries, while they are looked at */
+	bool use_debuginfod;
 	bool use_only_recording; /* nothing of this machine but debug_path */
 };
 

@@ -10,10 +10,20 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "base/bytes.h"
 
 #define MAX_MINIDEBUG_BYTES (256u << 20) /* .gnu_debugdata is a few MiB at most */
+#define TYPE_ZSTD 2 /* ELFCOMPRESS_ZSTD, which older elf.h and libelf do not know */
+#define MAX_ZSTD_RATIO 1024 /* far beyond what debug information gives: the file is damaged */
+
+struct elf_unpacked {
+	struct elf_unpacked *next;
+	size_t index; /* of the section */
+	size_t len;
+	uint8_t data[];
+};
 
 static void init_libelf(void)
 {
@@ -153,6 +163,12 @@ void elf_file_close(struct elf_file *f)
 {
 	if (!f)
 		return;
+	while (f->unpacked) {
+		struct elf_unpacked *next = f->unpacked->next;
+
+		free(f->unpacked);
+		f->unpacked = next;
+	}
 	if (f->elf)
 		elf_end(f->elf);
 	release_image(f->image, f->image_bytes, f->is_heap);
@@ -176,6 +192,41 @@ static Elf_Scn *find_section(struct elf_file *f, const char *name, GElf_Shdr *sh
 	return NULL;
 }
 
+/* The bytes of a section that zstd has compressed; none if it is not such a one, or damaged. They are
+ * kept: sections are asked for more than once. */
+static struct view unpack_zstd(struct elf_file *f, Elf_Scn *scn)
+{
+	bool is_64 = gelf_getclass(f->elf) == ELFCLASS64;
+	size_t index = elf_ndxscn(scn), head_bytes = is_64 ? 24 : 12;
+	Elf_Data *raw = elf_rawdata(scn, NULL);
+	struct elf_unpacked *u = f->unpacked;
+	const uint8_t *head;
+	uint64_t len;
+
+	while (u && u->index != index)
+		u = u->next;
+	if (u)
+		return (struct view){u->data, u->len};
+	if (!raw || !raw->d_buf || raw->d_size <= head_bytes)
+		return (struct view){0};
+	head = raw->d_buf;
+	len = is_64 ? load_le64(head + 8) : load_le32(head + 4);
+	if (load_le32(head) != TYPE_ZSTD || len == 0 || len / MAX_ZSTD_RATIO > raw->d_size)
+		return (struct view){0};
+	u = malloc(sizeof(*u) + len);
+	if (!u)
+		return (struct view){0};
+	if (ZSTD_decompress(u->data, len, head + head_bytes, raw->d_size - head_bytes) != len) {
+		free(u);
+		return (struct view){0};
+	}
+	u->index = index;
+	u->len = len;
+	u->next = f->unpacked;
+	f->unpacked = u;
+	return (struct view){u->data, u->len};
+}
+
 struct view elf_file_section(struct elf_file *f, const char *name)
 {
 	struct view none = {0};
@@ -196,7 +247,7 @@ struct view elf_file_section(struct elf_file *f, const char *name)
 	if (is_gnu && elf_compress_gnu(scn, 0, 0) < 0)
 		return none;
 	if ((shdr.sh_flags & SHF_COMPRESSED) && elf_compress(scn, 0, 0) < 0)
-		return none;
+		return unpack_zstd(f, scn);
 	data = elf_rawdata(scn, NULL);
 	if (!data || !data->d_buf || !data->d_size)
 		return none;

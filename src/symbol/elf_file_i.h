@@ -21,6 +21,7 @@ struct elf_file {
 	bool is_heap; /* image is from malloc(), not mmap() */
 	Elf *elf;
 	size_t shstrndx;
+	struct elf_unpacked *unpacked; /* sections that libelf could not decompress */
 	size_t build_id_bytes; /* 0: it has none */
 	uint8_t build_id[ELF_MAX_BUILD_ID_BYTES];
 };

@@ -19,7 +19,7 @@
 #include "cli/report_text.h"
 #include "ingest/open.h"
 
-#define NAMES_EVERY 64
+#define NAMES_EVERY 256
 
 struct counts {
 	uint64_t n_opened;

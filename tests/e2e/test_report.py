@@ -8,7 +8,6 @@ import fcntl
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import signal
@@ -19,8 +18,6 @@ import time
 
 import mp
 
-DRIVER = mp.BUILD / "tests/e2e/open_many"
-SMALL = {"WRITE_BINARIES_TO_OUTPUT": 0, "GATHER_MAPS": 0}  # recordings of a few kilobytes
 LISTS = ("peak", "leaked", "allocations", "temporary", "bytes")
 
 
@@ -63,28 +60,6 @@ def marked_lines(path):
         if mark:
             found[mark[1]] = number
     return found
-
-
-def compact(path, target):
-    """A copy of a recording without the room for blocks that were moved: header and chunks only."""
-    data = path.read_bytes()
-    at = struct.unpack_from("<I", data, 12)[0]
-    out = bytearray(data[:at])
-    while at + 32 <= len(data):
-        magic, kind, _, stored = struct.unpack_from("<IHHI", data, at)
-        if magic != 0x4b43504d:
-            raise AssertionError(f"no chunk at {at}")
-        end = at + 32 + (stored + 7 & ~7)
-        if kind not in (1, 2):
-            out += data[at:end]
-        at = end
-    for slot in (1024, 1536):  # the status tells where the chunks end
-        status = bytearray(out[slot:slot + 504])
-        if struct.unpack_from("<Q", status, 62 * 8)[0]:
-            struct.pack_into("<Q", status, 4 * 8, len(out))
-            out[slot:slot + 504] = status
-            struct.pack_into("<Q", out, slot + 504, mp.checksum(bytes(status)))
-    target.write_bytes(out)
 
 
 class Figures(mp.TestCase):
@@ -416,6 +391,19 @@ class Names(mp.TestCase):
         pathlib.Path("/tmp/perf-%s.map" % result.recording.name.split("_")[0]).unlink()
         self.assertEqual("madeBefore", self.by_size(result.recording, 4000)[0]["function"])
 
+    def test_jitdump_that_the_program_had_mapped(self):
+        """Found by the recorded memory map; in the folder of the program; or not at all."""
+        elsewhere = self.dir / "elsewhere"
+        elsewhere.mkdir()
+        for folder, options in ((elsewhere, {}), (self.dir, {"GATHER_MAPS": 0})):
+            result = self.record([mp.program("known_jit"), "dump", folder], options=options)
+            self.assertEqual(0, result.code)
+            frame = self.by_size(result.recording, 4000, "--no-cache")[0]
+            self.assertEqual(("madeByDump12345", "/js/script.js", 7, None),
+                             (frame["function"], frame["source"], frame["line"], frame["module"]))
+            next(folder.glob("jit-*.dump")).unlink()
+            self.assertIsNone(self.by_size(result.recording, 4000, "--no-cache")[0]["function"])
+
     def test_postprocessed_recording(self):
         """Names stay right when the recording carries them and no binaries any more."""
         recording = self.record([mp.program("known_names")]).recording
@@ -541,27 +529,6 @@ class Caches(mp.TestCase):
         self.assertEqual(before, self.files())
         left = {n for n in set(os.listdir("/tmp")) - temporary if "memory-profiler" in n}
         self.assertEqual(set(), left)
-
-    def test_interrupted_report_leaves_nothing(self):
-        recording = self.record([mp.program("workload")]).recording
-        temporary = self.dir / "tmp"
-        temporary.mkdir()
-        before = set(recording.parent.iterdir())
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-            for args in ((), ("--no-cache",)):
-                child = subprocess.Popen(
-                    [mp.CLI, "report", *args, recording], stdout=subprocess.DEVNULL,
-                    env={**mp.clean_environment(), "TMPDIR": str(temporary)})
-                time.sleep(random.uniform(0.0, 0.03))  # any moment will do
-                child.send_signal(number)
-                child.wait(60)
-                made = set(recording.parent.iterdir()) - before
-                if child.returncode != 0:
-                    self.assertEqual(-number, child.returncode)
-                self.assertEqual(set(), {p for p in made if p.suffix not in (".store", ".symbols")})
-                self.assertEqual([], list(temporary.iterdir()))
-                for path in made:
-                    path.unlink()
 
     def test_damaged_cache_is_made_anew(self):
         first = run_report(self.recording, "--json").stdout
@@ -707,47 +674,6 @@ class Damage(mp.TestCase):
                 self.assertRegex(done.stderr, words)
                 self.assertIn(str(path), done.stderr)
                 self.assertEqual("", done.stdout)
-
-    def small_recording(self):
-        """A few kilobytes, complete, with every kind of chunk but embedded files."""
-        result = self.record([mp.program("known_threads"), "3"], options=SMALL)
-        small = self.dir / "small.dat"
-        compact(result.recording, small)
-        found = report(small, "--no-cache")
-        self.assertLess(small.stat().st_size, 24000)
-        self.assertTrue(found["program"]["complete"], found["notices"])
-        return small
-
-    def drive(self, *args):
-        done = mp.run([DRIVER, *args], {**mp.clean_environment(), "TMPDIR": str(self.dir)},
-                      cwd=self.dir, timeout=600)
-        self.assertEqual(0, done.code, done.stdout.decode()[-2000:] + done.stderr.decode()[-2000:])
-        return json.loads(done.stdout)
-
-    def test_cut_at_every_byte(self):
-        small = self.small_recording()
-        size = small.stat().st_size
-        told = self.drive("cut", small)
-        self.assertEqual(size, told["n_opened"] + told["n_refused"])
-        self.assertGreater(told["n_opened"], 1000)
-        self.assertGreater(told["n_different"], 3, "parts of it were seen")
-
-    def test_random_bits_flipped(self):
-        small = self.small_recording()
-        told = self.drive("flip", small, "1000", str(random.Random(4).randrange(1 << 31)))
-        self.assertEqual(1000, told["n_opened"] + told["n_refused"])
-        self.assertGreater(told["n_opened"], 200)
-
-    def test_damage_is_told(self):
-        small = self.small_recording()
-        data = bytearray(small.read_bytes())
-        at = data.index(struct.pack("<IH", 0x4b43504d, 3))  # the first EVENTS chunk
-        data[at + 200] ^= 1
-        small.write_bytes(data)
-        found = report(small)
-        self.assertFalse(found["program"]["complete"])
-        self.assertGreater(found["totals"]["damaged_bytes"], 0)
-        self.assertIn("damaged", " ".join(found["notices"]))
 
 
 if __name__ == "__main__":

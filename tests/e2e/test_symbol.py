@@ -342,10 +342,11 @@ class WhereSymbolsAre(Symbols):
         return path, debug
 
     def test_compressed(self):
-        for kind in ("zlib-gabi", "zlib-gnu"):
+        for kind, mark in (("zlib-gabi", "ZLIB"), ("zlib-gnu", r"\.zdebug_info"), ("zstd", "ZSTD")):
             with self.subTest(kind):
                 path = self.copy()
                 tool("objcopy", f"--compress-debug-sections={kind}", path)
+                self.assertRegex(tool("readelf", "-tW", path), mark)
                 self.assert_same(path)
 
     def test_embedded(self):
@@ -515,10 +516,12 @@ class Debuginfod(Symbols):
         self.addCleanup(thread.join)
         self.addCleanup(self.server.shutdown)
 
+    def env(self):
+        return {**mp.clean_environment(), "DEBUGINFOD_CACHE_PATH": str(self.folder / "cache"),
+                "DEBUGINFOD_URLS": f"http://127.0.0.1:{self.server.server_port}/"}
+
     def ask(self, path, addresses, *options):
-        env = {**mp.clean_environment(), "DEBUGINFOD_CACHE_PATH": str(self.folder / "cache"),
-               "DEBUGINFOD_URLS": f"http://127.0.0.1:{self.server.server_port}/"}
-        return resolve(path, addresses, *options, env=env)
+        return resolve(path, addresses, *options, env=self.env())
 
     def test_debug_file_from_server(self):
         full = built("names.cpp", "-g", "-O2", compiler="g++")
@@ -537,6 +540,26 @@ class Debuginfod(Symbols):
         self.assertIn("cache", origin)
         for address in addresses:
             self.assertTrue(same_names(found[address], theirs[address]), found[address])
+
+    def test_commands_ask_when_told_to(self):
+        program = self.folder / "known_names"
+        tool("objcopy", "-S", mp.program("known_names"), program)
+        where = self.folder / "buildid" / build_id(program)
+        where.mkdir(parents=True)
+        shutil.copy(mp.program("known_names"), where / "debuginfo")
+        recording = self.record([program]).recording
+        out = self.dir / "out.dat"
+        for argv in (("report", "--no-cache", "--json", recording),
+                     ("export", "-f", "collapsed", "--no-cache", recording),
+                     ("postprocess", "-o", out, recording)):
+            self.asked.clear()
+            for option, is_named in ((), False), (("--debuginfod",), True):
+                text = tool(mp.CLI, *argv, *option, env=self.env())
+                if argv[0] == "postprocess":
+                    text = tool(mp.CLI, "report", "--no-cache", "--json", out)
+                self.assertEqual(is_named, "inlined_twice" in text, (argv, option))
+                self.assertEqual(is_named, bool(self.asked), (argv, option))
+                shutil.rmtree(self.folder / "cache", ignore_errors=True)
 
     def test_wrong_file_from_server(self):
         full = built("names.cpp", "-g", "-O2", compiler="g++")

@@ -6,10 +6,12 @@ import os
 import pathlib
 import pty
 import random
+import re
 import resource
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import termios
 import time
@@ -546,51 +548,107 @@ class Robust(Base):
         self.assertEqual(before, sorted(p.name for p in self.dir.iterdir()))
 
 
-class Interrupted(Base):
+class Long(Base):
+    """What takes long: how it shows, and what it leaves when it is ended."""
+
+    def setUp(self):
+        super().setUp()
+        self.recording = self.record([mp.program("known_blocks"), "3000000", "16"]).recording
+        self.commands = {
+            "strip": ["strip", "-t", "0.5", "-o", self.out],
+            "squeeze": ["squeeze", "-o", self.out],
+            "repack": ["repack", "-o", self.out],
+            "postprocess": ["postprocess", "-o", self.out],
+            "export": ["export", "--no-cache", "-f", "csv", "-o", self.out],
+        }
+
     def test_interrupt_leaves_nothing(self):
-        recording = self.record([mp.program("known_blocks"), "3000000", "16"]).recording
         self.out.write_text("old")
         before = sorted(p.name for p in self.dir.iterdir())
-        n_stopped = 0
-        for delay_s in (0.02, 0.05, 0.1, 0.2):
-            for sig in (signal.SIGINT, signal.SIGTERM):
-                child = subprocess.Popen([mp.CLI, "strip", "-q", "-o", self.out, recording])
+        beside = sorted(p.name for p in self.recording.parent.iterdir())
+        for name, command in self.commands.items():
+            stopped = set()
+            for delay_s in (0.05, 0.02, 0.1, 0.2, 0.01):
+                for sig in (signal.SIGINT, signal.SIGTERM):
+                    child = subprocess.Popen([mp.CLI, *map(str, command), self.recording],
+                                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    time.sleep(delay_s)
+                    child.send_signal(sig)
+                    code = child.wait(60)
+                    self.assertIn(code, (0, -sig), name)
+                    self.assertEqual(before, sorted(p.name for p in self.dir.iterdir()), name)
+                    self.assertEqual(beside, sorted(p.name for p in self.recording.parent.iterdir()))
+                    if code == 0:
+                        self.out.write_text("old")
+                    else:
+                        stopped.add(sig)
+                        self.assertEqual("old", self.out.read_text(), name)
+                if len(stopped) == 2:
+                    break
+            self.assertEqual(2, len(stopped), f"{name} ended before it could be interrupted")
+
+    def test_interrupted_report_keeps_all_or_nothing(self):
+        """Of the store, too: what is there afterwards can be opened."""
+        store = pathlib.Path(f"{self.recording}.store")
+        beside = {p.name for p in self.recording.parent.iterdir()}
+        expected = cli("report", "--json", "--no-cache", self.recording)[0]
+        stopped = set()
+        for delay_s in (0.05, 0.02, 0.1, 0.2, 0.4, 0.01):
+            for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+                child = subprocess.Popen([mp.CLI, "report", "--json", self.recording],
+                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 time.sleep(delay_s)
                 child.send_signal(sig)
                 code = child.wait(60)
-                if code == 0:
-                    self.out.write_text("old")
-                    continue
-                n_stopped += 1
-                self.assertEqual(-sig, code)
-                self.assertEqual("old", self.out.read_text())
-                self.assertEqual(before, sorted(p.name for p in self.dir.iterdir()))
-        self.assertGreater(n_stopped, 0)
-
-    def test_progress_on_a_terminal_only(self):
-        recording = self.record([mp.program("known_blocks"), "3000000", "16"]).recording
-        _, text = cli("strip", "-o", self.out, recording)
-        self.assertEqual("", text)
-        shown = b""
-        for _ in range(3):  # a machine that is fast enough shows nothing: then more work
-            shown = self.on_terminal(["strip", "-t", "0.5", "-o", self.out, recording])
-            if b"%" in shown:
+                self.assertIn(code, (0, -sig))
+                if code != 0 and not store.exists():
+                    stopped.add(sig)
+                made = {p.name for p in self.recording.parent.iterdir()} - beside
+                self.assertLessEqual(made, {store.name, self.recording.name + ".symbols"})
+                if store.exists():
+                    listed = cli("cache", "list", "--json", self.recording)[0]
+                    self.assertEqual("good", json.loads(listed)["state"])
+                    self.assertEqual(expected, cli("report", "--json", self.recording)[0])
+                cli("cache", "clear", self.recording)
+            if len(stopped) == 3:
                 break
-        else:
-            self.skipTest("this machine is too fast to show progress")
-        self.assertIn(b"stripping", shown)
-        self.assertIn(b"left", shown)
-        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-40:])
-        self.assertEqual(b"", self.on_terminal(["strip", "-q", "-o", self.out, recording]))
+        self.assertEqual(3, len(stopped), "it ended before it could be interrupted")
 
-    def on_terminal(self, args):
-        """What a command shows on a terminal as its stderr."""
+    def test_progress_on_a_terminal(self):
+        """Stopped for longer than short jobs take, so that no machine is too fast to show it."""
+        for name, command in {**self.commands, "info": ["info"], "dump": ["dump"],
+                              "analyze-size": ["analyze-size"],
+                              "report": ["report", "--no-cache"]}.items():
+            shown = b""
+            for delay_s in (0.05, 0.02, 0.1, 0.01, 0.2, 0.005, 0.05, 0.02):
+                shown = self.on_terminal([*command, self.recording], delay_s)
+                if re.search(rb"\[[#-]*\] +\d+%.*/s.*left", shown) or \
+                        (name == "export" and re.search(rb"/s", shown)):
+                    break
+            else:
+                self.fail(f"{name} showed no progress: {shown[-200:]}")
+            self.assertIn(self.recording.name[:8].encode(), shown, name)
+            self.assertIn(b"\r\x1b[K", shown, name)
+
+    def test_no_progress_where_it_is_in_the_way(self):
+        for command in self.commands.values():
+            _, text = cli(*command, self.recording)
+            self.assertEqual("", text)
+        self.assertEqual(b"", self.on_terminal(["strip", "-q", "-o", self.out, self.recording], 0.05))
+
+    def on_terminal(self, args, stop_after_s):
+        """What a command shows on a terminal as its stderr, when it is stopped for a while."""
         master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
         child = subprocess.Popen(
             [mp.CLI, *map(str, args)], stderr=slave, stdout=subprocess.DEVNULL,
             env={**os.environ, "TERM": "xterm"}, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0))
         os.close(slave)
+        time.sleep(stop_after_s)
+        child.send_signal(signal.SIGSTOP)
+        time.sleep(0.7)
+        child.send_signal(signal.SIGCONT)
         shown = b""
         while True:
             try:

@@ -295,3 +295,127 @@ TEST(path_knows_a_stack_until_its_code_or_its_ids_change)
 	CHECK(!is_known_after(code_begins_to_change));
 	unwind_code_changed();
 }
+
+/* Stacks that have the same return addresses in the same places, but for a frame more in the middle:
+ * only a frame pointer, saved or in its register, tells them apart.
+ *
+ *	0:  by_pointer ->                     variable(n0) -> fixed -> ... -> hook
+ *	1:  by_pointer -> between ->          variable(n1) -> fixed -> ... -> hook
+ *	2:  by_pointer -> between -> extra -> variable(n2) -> fixed -> ... -> hook
+ *
+ * variable() finds its caller by the frame pointer. It takes as much stack as to let what it calls
+ * begin at the same place each time. */
+#define PLAIN_STACK __attribute__((noinline, no_sanitize("address")))
+#define N_SHAPES 3
+
+static struct {
+	void (*next)(size_t n); /* what between() calls */
+	uintptr_t variable, fixed; /* frame addresses */
+	unsigned n_inside; /* frames inside of fixed() */
+	bool calls_fixed; /* else the frame pointer is still in its register */
+	bool is_measured; /* else nothing is walked yet */
+} shape;
+
+PLAIN_STACK static void inside(unsigned n)
+{
+	if (n > 0)
+		inside(n - 1);
+	else
+		hook();
+	__asm__ volatile("");
+}
+
+PLAIN_STACK static void fixed(size_t n)
+{
+	volatile char *p = alloca(n);
+
+	p[0] = 1;
+	shape.fixed = (uintptr_t)__builtin_frame_address(0);
+	if (shape.is_measured && shape.n_inside)
+		inside(shape.n_inside);
+	else if (shape.is_measured)
+		hook();
+	__asm__ volatile("" : : "r"(p));
+}
+
+PLAIN_STACK static void variable(size_t n)
+{
+	volatile char *p = alloca(n);
+	volatile size_t n_fixed = 16;
+
+	p[0] = 1;
+	shape.variable = (uintptr_t)__builtin_frame_address(0);
+	if (shape.calls_fixed)
+		fixed(n_fixed);
+	else
+		hook();
+	__asm__ volatile("" : : "r"(p));
+}
+
+PLAIN_STACK static void extra(size_t n)
+{
+	variable(n);
+	__asm__ volatile("");
+}
+
+PLAIN_STACK static void between(size_t n)
+{
+	shape.next(n);
+	__asm__ volatile("");
+}
+
+PLAIN_STACK static void by_pointer(void (*fn)(size_t), size_t n)
+{
+	fn(n);
+	__asm__ volatile("");
+}
+
+static void take_shape(unsigned i, const size_t n[N_SHAPES])
+{
+	shape.next = i == 2 ? extra : variable;
+	by_pointer(i ? between : variable, n[i]);
+}
+
+/* How much variable() must take in each of them. */
+static void measure(size_t n[N_SHAPES])
+{
+	uintptr_t variable_at = 0, fixed_at = 0;
+
+	shape.is_measured = false;
+	shape.calls_fixed = true;
+	for (unsigned i = 0; i < N_SHAPES; i++) {
+		n[i] = 512;
+		take_shape(i, n);
+		variable_at = i ? variable_at : shape.variable;
+		n[i] -= variable_at - shape.variable;
+	}
+	for (unsigned i = 0; i < N_SHAPES; i++) {
+		take_shape(i, n);
+		CHECK(i == 0 || shape.fixed == fixed_at);
+		fixed_at = shape.fixed;
+	}
+	shape.is_measured = true;
+}
+
+static void tell_apart(unsigned n_inside, bool calls_fixed)
+{
+	uint64_t before = n_known;
+	size_t n[N_SHAPES];
+
+	measure(n);
+	shape.n_inside = n_inside;
+	shape.calls_fixed = calls_fixed;
+	for (unsigned turn = 0; turn < 64; turn++) {
+		for (unsigned again = 0; again < 6; again++)
+			take_shape(turn % N_SHAPES, n); /* hook() compares */
+	}
+	CHECK(n_known > before + 64); /* what is never known is never taken for another */
+}
+
+TEST(path_tells_stacks_apart_that_differ_by_a_frame_pointer)
+{
+	start();
+	tell_apart(24, true); /* on the path */
+	tell_apart(0, true); /* the first on the path, the others remembered in memos */
+	tell_apart(0, false);
+}
