@@ -62,6 +62,8 @@ static const char *end_name(uint64_t how)
 		return "quick_exit";
 	case END_BY_EXEC:
 		return "exec";
+	case END_BY_SWITCH:
+		return "switched to a new file";
 	default:
 		return NULL;
 	}

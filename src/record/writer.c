@@ -306,8 +306,11 @@ static void switch_session(struct writer *w)
 		return;
 	fresh = session_create(w->rec, want, &w->buffers);
 	if (fresh) {
-		if (w->session)
+		if (w->session) {
+			describe_modules(&w->describer, w->session);
+			describe_end(&w->describer, w->session, END_BY_SWITCH);
 			session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
+		}
 		fresh->older = w->session;
 		w->session = fresh;
 		session_put_status(w->rec, fresh, FORMAT_STATE_RECORDING);
@@ -390,7 +393,7 @@ static bool finish(struct writer *w, bool embedding)
 	if (atomic_load(&w->rec->why_given_up))
 		session_note(w->session, &w->buffers, LOG_WARN, atomic_load(&w->rec->why_given_up));
 	else
-		describe_end(&w->describer, w->session);
+		describe_end(&w->describer, w->session, atomic_load(&w->rec->ending));
 	w->session->is_ended = true;
 	put_last_status(w);
 	return true;
