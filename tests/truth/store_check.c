@@ -226,7 +226,8 @@ int main(int argc, char **argv)
 
 	if (argc != 3)
 		return 2;
-	if (recording_open(argv[1], &r, &err) < 0 || replay_run(r, &callbacks, &totals, NULL, &err) < 0) {
+	if (recording_open(argv[1], &r, &err) < 0 ||
+	    replay_run(r, &callbacks, &totals, NULL, &err) < 0) {
 		printf("%s\n", err.text);
 		return 1;
 	}
