@@ -14,10 +14,11 @@
  * ticks.h    arch_ticks(): the CPU's constant counter, unfenced; arch_ticks_usable(): may it be
  *            compared between CPUs as far as the CPU itself tells?
  * clone.S    arch_clone(): starts a thread that libc does not know (see below).
- * cpu.h      ARCH_NAME, ARCH_ELF_MACHINE.
+ * cpu.h      ARCH_NAME, ARCH_ELF_MACHINE, ARCH_AUDIT.
  * caller.h   ARCH_CALLER_PC/SP/FP(): the caller of the function that uses them.
  * dlopen_tail.S  dlopen and dlmopen passed on by a jump, so that the dynamic linker sees the
  *            program's return address (record/hooks_dl.c has the C part).
+ * syscall_tail.S  syscall passed on by a jump (record/hooks_sandbox.c has the C part).
  *
  * Nothing outside arch/ names a CPU.
  */

@@ -124,6 +124,7 @@ enum format_end_how {
 	END_BY__EXIT = 2,
 	END_BY_QUICK_EXIT = 3,
 	END_BY_EXEC = 4,
+	END_BY_SWITCH = 5, /* END chunks only: a new file goes on */
 };
 
 /* Why a stack does not reach its outermost frame. */

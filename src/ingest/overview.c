@@ -62,6 +62,8 @@ static const char *end_name(uint64_t how)
 		return "quick_exit";
 	case END_BY_EXEC:
 		return "exec";
+	case END_BY_SWITCH:
+		return "switched to a new file";
 	default:
 		return NULL;
 	}
@@ -96,6 +98,8 @@ static void set_end(struct overview *o, const struct recording *r)
 	o->ended = end_name(o->totals.end_how);
 	if (!o->ended && has_end)
 		o->ended = end_name(r->facts.end.how);
+	if (!o->ended && state == FORMAT_STATE_GAVE_UP)
+		o->ended = "recording ended before the program";
 	if (!o->ended && (has_end || state == FORMAT_STATE_ENDED))
 		o->ended = "in an unknown way";
 	o->is_complete = o->ended && o->lost_events == 0 && o->lost_blocks == 0 &&

@@ -138,13 +138,13 @@ void describe_maps(struct describer *f, struct session *s)
 		session_count_lost(s, 0, 0, n);
 }
 
-void describe_end(struct describer *f, struct session *s)
+void describe_end(struct describer *f, struct session *s, enum format_end_how how)
 {
 	uint8_t fields[64];
 	struct field_writer w = field_writer_make(fields, sizeof(fields));
 
 	field_put_u64(&w, END_TICKS, clock_ticks());
-	field_put_u64(&w, END_HOW, atomic_load(&f->rec->ending));
+	field_put_u64(&w, END_HOW, how);
 	append_fields(f, s, CHUNK_END, &w);
 }
 

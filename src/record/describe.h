@@ -16,7 +16,7 @@ struct describer {
 void describe_process(struct describer *f, struct session *s);
 void describe_sample(struct describer *f, struct session *s);
 void describe_maps(struct describer *f, struct session *s);
-void describe_end(struct describer *f, struct session *s);
+void describe_end(struct describer *f, struct session *s, enum format_end_how how);
 
 /* MODULE chunks of images that this session does not know yet. Returns how many were new. */
 uint32_t describe_modules(struct describer *f, struct session *s);

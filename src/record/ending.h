@@ -17,6 +17,10 @@ void ending_begin(struct recorder *rec, enum format_end_how how, int status);
 /* It did not come to the end: the exec failed. */
 void ending_take_back(struct recorder *rec);
 
+/* Not the program ends but the recorder: it could not go on without harm. Afterwards there is no
+ * writer, and no hook makes a system call. why: stays with the recording; a constant. */
+void ending_give_up(struct recorder *rec, const char *why);
+
 /* What this thread wrote goes to its final, checked place now. Not when a handler that interrupted
  * a hook asks for it: then the block is in use. */
 void ending_hand_over(void);

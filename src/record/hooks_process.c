@@ -52,16 +52,11 @@ EXPORT pid_t _Fork(void)
 	return fork_by(real._Fork ? real._Fork : real.fork);
 }
 
-/* The recorder, when it is this process that it records: a vfork child runs in our memory but is
- * another process, and its end is not ours. */
 static struct recorder *find_recorder(void)
 {
-	struct recorder *rec;
-
 	if (!real_is_ready())
 		real_init();
-	rec = record_get();
-	return rec && rec->pid == sys_getpid() ? rec : NULL;
+	return record_find_own();
 }
 
 /* Whoever calls this wants to be gone: it is not made to wait for the writer. */

@@ -85,13 +85,24 @@ static bool wait_for_list(struct recorder *rec)
 	return !atomic_compare_exchange_strong(&p->state, &wanted, PARK_NONE);
 }
 
-/* Out of the kernel's list of threads, not only at its end. */
+/* Out of the kernel's list of threads, not only at its end. A writer that hangs in the kernel (a
+ * network file system) is not waited for. */
 static void wait_until_gone(const struct recorder *rec, uint32_t tid)
 {
 	const struct timespec pause = {.tv_nsec = 20000};
 
-	while (arch_syscall3(SYS_tgkill, rec->pid, tid, 0) != SYS_ESRCH)
+	for (unsigned i = 0; i < 50000; i++) {
+		if (arch_syscall3(SYS_tgkill, rec->pid, tid, 0) == SYS_ESRCH)
+			return;
 		arch_syscall2(SYS_nanosleep, &pause, NULL);
+	}
+}
+
+void park_for_good(struct recorder *rec)
+{
+	set_state(&rec->park, PARK_GO);
+	record_wake_writer(rec);
+	wait_until_gone(rec, atomic_load(&rec->writer_tid));
 }
 
 bool park_begin(struct recorder *rec)

@@ -42,6 +42,9 @@ struct recorder;
 bool park_begin(struct recorder *rec);
 void park_end(struct recorder *rec);
 
+/* For the program's thread: the writer ends and does not come back. */
+void park_for_good(struct recorder *rec);
+
 /* For the writer: what it has open, one by one. Forgotten by park_forget_files(). */
 void park_forget_files(struct park *p);
 void park_add_file(struct park *p, int *slot);

@@ -42,7 +42,8 @@ bool pool_take(struct recorder *rec, struct session *session, struct area **area
 		if (!began_ns) {
 			began_ns = sys_clock_ns(CLOCK_MONOTONIC);
 			atomic_fetch_add(&rec->n_waits, 1);
-		} else if (sys_clock_ns(CLOCK_MONOTONIC) - began_ns > POOL_PATIENCE_NS) {
+		} else if (sys_clock_ns(CLOCK_MONOTONIC) - began_ns > POOL_PATIENCE_NS ||
+			   atomic_load(&rec->why_given_up)) {
 			return false;
 		}
 		atomic_fetch_add(&rec->n_waiting, 1);

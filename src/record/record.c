@@ -47,6 +47,13 @@ struct recorder *record_get(void)
 	return rec && atomic_load(&rec->is_alive) ? rec : NULL;
 }
 
+struct recorder *record_find_own(void)
+{
+	struct recorder *rec = record_get();
+
+	return rec && rec->pid == sys_getpid() ? rec : NULL;
+}
+
 void record_wake_writer(struct recorder *rec)
 {
 	atomic_fetch_add(&rec->work, 1);
@@ -192,6 +199,14 @@ void record_check_fork(void)
 	atomic_store(&record_own_bytes, 0);
 	atomic_fetch_add(&record_epoch, 1);
 	atomic_store(&record_mode, on ? RECORD_UNSET : RECORD_OFF);
+}
+
+void record_end_for_good(struct recorder *rec)
+{
+	was_disabled = false;
+	atomic_store(&record_mode, RECORD_OFF);
+	atomic_fetch_add(&record_epoch, 1);
+	atomic_store(&rec->is_alive, 0);
 }
 
 void record_switch(bool on)

@@ -105,6 +105,7 @@ struct recorder {
 	_Atomic uint32_t ending; /* enum format_end_how: end the recording in order; 0: go on */
 	_Atomic uint32_t writer_tid;
 
+	_Atomic(const char *) why_given_up; /* set before ending: not the program's end but ours */
 	void *writer; /* its own affair; see writer.c */
 	struct park park;
 
@@ -119,12 +120,20 @@ extern _Atomic uint32_t record_mode; /* enum record_mode */
 /* The recorder of this process, or NULL before the start (and in a child that has not noticed). */
 struct recorder *record_get(void);
 
+/* The same, but only when this is the process that it records: a vfork child, which runs in our
+ * memory, is another. */
+struct recorder *record_find_own(void);
+
 /* Starts or refuses, once; called by the first hook. Afterwards the mode is not UNSET. */
 void record_start(void);
 
 /* Did this process come into being by fork since the last look? Puts things right if so: the mode
  * becomes UNSET (children are tracked) or OFF. */
 void record_check_fork(void);
+
+/* Nothing is recorded from now on, and nothing switches it on again. No system call is made any
+ * more. The writer must be gone. */
+void record_end_for_good(struct recorder *rec);
 
 /* Switching. Safe in signal handlers. */
 void record_switch(bool on);

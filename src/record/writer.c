@@ -306,8 +306,11 @@ static void switch_session(struct writer *w)
 		return;
 	fresh = session_create(w->rec, want, &w->buffers);
 	if (fresh) {
-		if (w->session)
+		if (w->session) {
+			describe_modules(&w->describer, w->session);
+			describe_end(&w->describer, w->session, END_BY_SWITCH);
 			session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
+		}
 		fresh->older = w->session;
 		w->session = fresh;
 		session_put_status(w->rec, fresh, FORMAT_STATE_RECORDING);
@@ -361,6 +364,14 @@ static void retire_sessions(struct writer *w)
 	}
 }
 
+static void put_last_status(struct writer *w)
+{
+	bool is_given_up = atomic_load(&w->rec->why_given_up) != NULL;
+
+	session_put_status(w->rec, w->session,
+			   is_given_up ? FORMAT_STATE_GAVE_UP : FORMAT_STATE_ENDED);
+}
+
 /* The end of the program waits for this: everything drained, small binaries embedded, the end written. True when
  * the tickets may be answered. */
 static bool finish(struct writer *w, bool embedding)
@@ -379,9 +390,12 @@ static bool finish(struct writer *w, bool embedding)
 	note_losses(w);
 	describe_sample(&w->describer, w->session);
 	describe_maps(&w->describer, w->session);
-	describe_end(&w->describer, w->session);
-	session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
+	if (atomic_load(&w->rec->why_given_up))
+		session_note(w->session, &w->buffers, LOG_WARN, atomic_load(&w->rec->why_given_up));
+	else
+		describe_end(&w->describer, w->session, atomic_load(&w->rec->ending));
 	w->session->is_ended = true;
+	put_last_status(w);
 	return true;
 }
 
@@ -412,7 +426,7 @@ static bool turn(struct writer *w)
 	}
 	if (w->session->is_ended) {
 		describe_modules(&w->describer, w->session); /* destructors of other libraries */
-		session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
+		put_last_status(w);
 		embedding = false;
 		answer_sync(w, sync_wanted);
 	} else {
@@ -465,13 +479,13 @@ static bool prepare(struct writer *w)
 	return true;
 }
 
-/* True when the program wants to be without a second thread for a moment. */
+/* True when the program wants to be without a second thread, for a moment or for good. */
 static bool must_step_aside(struct writer *w)
 {
 	struct park *p = &w->rec->park;
 
 	if (atomic_load(&p->state) != PARK_WANTED)
-		return false;
+		return atomic_load(&p->state) == PARK_GO;
 	park_forget_files(p);
 	park_add_file(p, &w->log.fd);
 	if (w->embed.file_id)

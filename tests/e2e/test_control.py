@@ -170,6 +170,16 @@ class CApi(SwitchCase):
                          [sizes_of(p, 46000, 46010) for p in parts])
         self.assertEqual([], seen.recordings)
 
+    def test_a_thread_that_was_idle_goes_on_in_the_new_file(self):
+        folder = self.new_folder()
+        self.use("idle_thread", OUTPUT=f"{folder}/part_%n.dat")
+        parts = sorted(folder.glob("*.dat"))
+        self.assertEqual([[48101], [48001, 48102], [48002, 48103], [48003]],
+                         [sorted(sizes_of(p, 48000, 48200)) for p in parts])
+        facts = [mp.info(p) for p in parts]
+        self.assertEqual(["switched to a new file"] * 3 + ["exit"], [f["ended"] for f in facts])
+        self.assertEqual([True] * 4, [f["complete"] for f in facts])
+
     def test_without_a_counter_the_file_goes_on(self):
         path = self.use("toggle_files").recording
         self.assertEqual([46001, 46003, 46004], sizes_of(path, 46000, 46010))

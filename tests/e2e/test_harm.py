@@ -327,6 +327,41 @@ class Identity(mp.TestCase):
         self.assertGreaterEqual(facts["threads"], 2)
 
 
+class Sandbox(mp.TestCase):
+    """Programs that forbid themselves system calls which the recorder makes."""
+
+    def enter(self, how):
+        argv = [mp.program("sandboxes_itself"), how]
+        expected = self.bare(argv)
+        if expected.code == 2:
+            self.skipTest(f"no seccomp here: {expected.stderr.decode()}")
+        self.assertEqual((9, b"in the sandbox\ndone\n"), expected.behaviour())
+        seen = self.record(argv)
+        self.assert_same_behaviour(seen, expected)
+        return seen
+
+    def test_what_would_kill_ends_the_recording_before(self):
+        for how in ("strict", "kill", "kill_all", "errno", "prctl", "threads"):
+            for _ in range(3):
+                with self.subTest(how=how):
+                    seen = self.enter(how)
+                    facts = mp.info(seen.recording)
+                    self.assertFalse(facts["complete"])
+                    self.assertEqual("recording ended before the program", facts["ended"])
+                    self.assertRegex(" ".join(facts["notes"]), "system calls.*seccomp")
+                    self.assertIn("seccomp", seen.log)
+                    self.assertGreaterEqual(facts["allocations"], 60000)
+                    self.assertEqual(0, facts["lost_events"])
+                    self.assertEqual(0, facts["unknown_frees"])
+
+    def test_what_does_no_harm_changes_nothing(self):
+        seen = self.enter("harmless")
+        facts = mp.info(seen.recording)
+        self.assertTrue(facts["complete"])
+        self.assert_nothing_lost(facts)
+        self.assertGreaterEqual(facts["allocations"], 6 * 60000)
+
+
 class Forks(mp.TestCase):
     """Children of a program whose threads allocate without pause: no hang, right results."""
 

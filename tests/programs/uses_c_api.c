@@ -1,8 +1,9 @@
 /* uses_c_api HOW - uses memory_profiler.h, and runs without the library as well.
  *
- * HOW: start_stop, markers, timestamp, toggle_files, sync. Sizes of the blocks tell them apart.
+ * HOW: start_stop, markers, timestamp, toggle_files, idle_thread, sync. Sizes of the blocks tell them apart.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,40 @@ static void toggle_files(void)
 	blocks[3] = malloc(46004);
 }
 
+static pthread_barrier_t barrier;
+
+static void *wait_between(void *arg)
+{
+	for (unsigned i = 1; i <= 3; i++) {
+		blocks[8 + i] = malloc(48100 + i);
+		pthread_barrier_wait(
+			&barrier); /* idle, with events in its hands, while files change */
+		pthread_barrier_wait(&barrier);
+	}
+	return arg;
+}
+
+static void idle_thread(void)
+{
+	pthread_t t;
+
+	pthread_barrier_init(&barrier, NULL, 2);
+	if (pthread_create(&t, NULL, wait_between, NULL))
+		exit(2);
+	for (unsigned i = 1; i <= 3; i++) {
+		pthread_barrier_wait(&barrier);
+		if (memory_profiler_stop)
+			memory_profiler_stop();
+		if (memory_profiler_start)
+			memory_profiler_start();
+		blocks[i] = malloc(48000 + i);
+		if (memory_profiler_sync)
+			memory_profiler_sync();
+		pthread_barrier_wait(&barrier);
+	}
+	pthread_join(t, NULL);
+}
+
 static void sync_now(void)
 {
 	blocks[0] = malloc(47001);
@@ -86,6 +121,8 @@ int main(int argc, char **argv)
 		timestamp();
 	else if (!strcmp(how, "toggle_files"))
 		toggle_files();
+	else if (!strcmp(how, "idle_thread"))
+		idle_thread();
 	else if (!strcmp(how, "sync"))
 		sync_now();
 	printf("done\n");

@@ -1,0 +1,131 @@
+/* sandboxes_itself HOW - allocates, forbids itself system calls, allocates on.
+ *
+ * HOW: strict (prctl, nothing but read, write and exit is left); kill, kill_all (all threads), errno:
+ * a filter that permits what a small program needs and kills or refuses otherwise; prctl: the same as
+ * kill, the old way; harmless: forbids something that nobody does; threads: as kill_all, while threads
+ * allocate. The allocations afterwards fit into what the heap has.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define N_BLOCKS 60000
+#define ALLOW(name)                                                                                \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),                                     \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static _Atomic int n_running;
+
+static void work(void)
+{
+	void *block[100] = {0};
+
+	for (unsigned i = 0; i < N_BLOCKS; i++) {
+		free(block[i % 100]);
+		block[i % 100] = malloc(1 + i % 1000);
+	}
+	for (unsigned i = 0; i < 100; i++)
+		free(block[i]);
+}
+
+static void *work_on(void *arg)
+{
+	for (;;) {
+		work();
+		atomic_fetch_add(&n_running, 1);
+	}
+	return arg;
+}
+
+static int install(uint32_t otherwise, unsigned flags, int by_prctl)
+{
+	struct sock_filter permit[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		ALLOW(write), /* what follows is for exit and for threads */
+		ALLOW(exit),
+		ALLOW(exit_group),
+		ALLOW(futex),
+		ALLOW(madvise),
+		ALLOW(munmap),
+		ALLOW(rt_sigprocmask),
+		ALLOW(brk),
+		ALLOW(mmap),
+		ALLOW(mprotect),
+		BPF_STMT(BPF_RET | BPF_K, otherwise),
+	};
+	struct sock_filter forbid[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {sizeof(permit) / sizeof(*permit), permit};
+
+	if (!otherwise)
+		filter = (struct sock_fprog){sizeof(forbid) / sizeof(*forbid), forbid};
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+	if (by_prctl)
+		return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter);
+}
+
+static int forbid(const char *how)
+{
+	const unsigned all = SECCOMP_FILTER_FLAG_TSYNC;
+
+	if (!strcmp(how, "strict"))
+		return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+	if (!strcmp(how, "kill"))
+		return install(SECCOMP_RET_KILL_PROCESS, 0, 0);
+	if (!strcmp(how, "kill_all") || !strcmp(how, "threads"))
+		return install(SECCOMP_RET_KILL_PROCESS, all, 0);
+	if (!strcmp(how, "errno"))
+		return install(SECCOMP_RET_ERRNO | EPERM, all, 0);
+	if (!strcmp(how, "prctl"))
+		return install(SECCOMP_RET_KILL_PROCESS, 0, 1);
+	return install(0, all, 0);
+}
+
+static void say(const char *text)
+{
+	if (write(1, text, strlen(text)) < 0)
+		_exit(3);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	pthread_t t[4];
+	int n_threads = strcmp(how, "threads") ? 0 : 4;
+
+	work();
+	for (int i = 0; i < n_threads; i++)
+		if (pthread_create(&t[i], NULL, work_on, NULL))
+			return 2;
+	while (atomic_load(&n_running) < 4 * n_threads)
+		sched_yield();
+	if (forbid(how)) {
+		perror("forbid");
+		return 2;
+	}
+	say("in the sandbox\n");
+	for (int i = 0; i < 5; i++)
+		work();
+	say("done\n");
+	if (!strcmp(how, "strict"))
+		syscall(SYS_exit, 9);
+	exit(9);
+}
