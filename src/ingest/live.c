@@ -2,15 +2,13 @@
 #include "ingest/live.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
-#include "base/units.h"
+#include "util/huge_pages.h"
 #include "util/rss.h"
 #include "util/temp_file.h"
 
 #define FIRST_SLOTS 4096
 #define FIRST_PLACES 4096u
-#define HUGE_PAGE_BYTES (2 * MIB)
 
 void live_fini(struct live *l)
 {
@@ -32,8 +30,8 @@ static int make_array(const struct live *l, struct spill **array, size_t n_bytes
 		r = spill_resize(*array, n_bytes, err);
 	if (r < 0)
 		return r;
-	if (!spill_is_file(*array) && n_bytes >= HUGE_PAGE_BYTES)
-		madvise(spill_data(*array), n_bytes, MADV_HUGEPAGE);
+	if (!spill_is_file(*array))
+		huge_pages_advise(spill_data(*array), n_bytes);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/huge_pages.h"
 #include "util/vec.h"
 
 #define FIRST_SITES 256u
@@ -32,6 +33,7 @@ static int grow(struct sites *s, size_t n, struct err *err)
 	bigger = aligned_alloc(LINE_BYTES, cap * sizeof(*bigger));
 	if (!bigger)
 		return err_set_memory(err, cap * sizeof(*bigger));
+	huge_pages_advise(bigger, cap * sizeof(*bigger));
 	if (s->n)
 		memcpy(bigger, s->site, s->n * sizeof(*bigger));
 	free(s->site);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "util/huge_pages.h"
 #include "util/vec.h"
 
 #define FIRST_SLOTS 1024
@@ -94,6 +95,7 @@ static int grow_slots(struct stacks *s, struct err *err)
 		s->slot = old;
 		return err_set_memory(err, n_slots * sizeof(*s->slot));
 	}
+	huge_pages_advise(s->slot, n_slots * sizeof(*s->slot));
 	s->n_slots = n_slots;
 	for (size_t i = 0; i < s->n_nodes; i++) {
 		struct stack_node n = s->node[i];

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/huge_pages.h"
+
 int vec_reserve(void *array, size_t *capacity, size_t n, size_t elem_bytes, struct err *err)
 {
 	size_t want = *capacity ? *capacity : 16;
@@ -20,6 +22,7 @@ int vec_reserve(void *array, size_t *capacity, size_t n, size_t elem_bytes, stru
 	data = realloc(data, want * elem_bytes);
 	if (!data)
 		return err_set_memory(err, want * elem_bytes);
+	huge_pages_advise(data, want * elem_bytes);
 	memcpy(array, &data, sizeof(data));
 	*capacity = want;
 	return 0;

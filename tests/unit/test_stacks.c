@@ -112,6 +112,7 @@ TEST(ends_and_guesses_are_inherited)
 	CHECK_EQ(define_mark(s, 6, EVENT_STACK_END, STACK_END_BAD_MEMORY, 0), end);
 	CHECK_NE(define_mark(s, 7, EVENT_STACK_END, STACK_END_NO_INFO, 0), end);
 	CHECK_EQ(stacks_get(s, define_mark(s, 8, EVENT_STACK_END, 99, 0))->end, STACK_END_BAD_INFO);
+	CHECK_NE(define_mark(s, 9, EVENT_STACK_GUESS, 0, 0), STACKS_EMPTY); /* nothing is outside */
 	stacks_destroy(s);
 }
 

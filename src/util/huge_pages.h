@@ -1,0 +1,27 @@
+/* util/huge_pages.h - large arrays that are accessed at random, in pages of 2 MiB.
+ *
+ * With small pages most accesses to such an array miss the processor's table of pages as well as its
+ * caches. A hint: where the system has no large pages nothing changes.
+ */
+#ifndef UTIL_HUGE_PAGES_H
+#define UTIL_HUGE_PAGES_H
+
+#include <sys/mman.h>
+
+#include "base/bits.h"
+
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
+#define SMALL_PAGE_BYTES 4096u
+
+/* For memory that was just obtained; small arrays are left alone. The pages at both ends are taken
+ * whole: advice for a part would split a mapping, which then cannot be made larger any more. */
+static inline void huge_pages_advise(void *data, size_t n_bytes)
+{
+	uintptr_t start = align_down((uintptr_t)data, SMALL_PAGE_BYTES);
+	uintptr_t end = align_up((uintptr_t)data + n_bytes, SMALL_PAGE_BYTES);
+
+	if (n_bytes >= 2 * HUGE_PAGE_BYTES)
+		madvise((void *)start, end - start, MADV_HUGEPAGE);
+}
+
+#endif
