@@ -40,6 +40,13 @@ void *record_map(size_t bytes)
 	return memory;
 }
 
+void record_unmap(void *memory, size_t bytes)
+{
+	bytes = align_up(bytes, 4096);
+	sys_unmap(memory, bytes);
+	atomic_fetch_sub(&record_own_bytes, bytes);
+}
+
 struct recorder *record_get(void)
 {
 	struct recorder *rec = atomic_load(&the_recorder);

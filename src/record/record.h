@@ -91,6 +91,7 @@ struct recorder {
 	_Atomic uint32_t n_threads;
 	_Atomic uint64_t lost_events; /* of finished lanes and of events that found no lane */
 	_Atomic uint64_t n_waits;
+	_Atomic uint64_t edge_bytes; /* of large tables of stacks, see edges.h */
 
 	_Atomic uint32_t ready; /* futex: 0 writer at work, 1 session is there, 2 it failed */
 	_Atomic uint32_t work; /* futex the writer sleeps on; raised to wake it */
@@ -144,6 +145,7 @@ void record_wake_writer(struct recorder *rec);
 
 /* Memory of the recorder itself, wiped by a fork; NULL on failure. Counted in record_own_bytes. */
 void *record_map(size_t bytes);
+void record_unmap(void *memory, size_t bytes);
 extern _Atomic uint64_t record_own_bytes;
 
 #endif

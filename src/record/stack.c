@@ -49,7 +49,7 @@ static COLD bool grow_other(struct lane *lane)
 
 void stack_forget(struct lane *lane)
 {
-	lane->min_id = lane->enc.next_stack;
+	edges_forget(&lane->edges, lane->enc.next_stack);
 	lane->n_other = 0;
 	unwind_path_forget_ids(lane->unwinder);
 }
@@ -66,31 +66,37 @@ static COLD void change_generation(struct lane *lane, uint32_t generation)
 /* A reader keeps what each id stands for. Ids of a long recording are many, so from time to time all
  * are given up and those in use are defined again: a percent of a percent more to write. A stack that
  * is itself of that size must not be defined for every event. */
-#define MAX_IDS (1u << 20)
+#define MIN_IDS (1u << 20)
 #define MAX_IDS_DEEP (1u << 28)
 #define DEEP_FRAMES (1u << 18)
 
 static inline void limit_ids(struct lane *lane, size_t n_frames)
 {
-	uint32_t n_ids = lane->enc.next_stack - lane->min_id;
+	uint32_t n_ids = lane->enc.next_stack - lane->edges.min_id;
 
-	if (likely(n_ids < MAX_IDS) || (n_frames > DEEP_FRAMES && n_ids < MAX_IDS_DEEP))
+	if (likely(n_ids < MIN_IDS) || n_ids < 2 * edges_capacity(&lane->edges) ||
+	    (n_frames > DEEP_FRAMES && n_ids < MAX_IDS_DEEP))
 		return;
 	stack_forget(lane);
 	if (lane_has_room(lane, 1))
 		event_put_rare(&lane->enc, EVENT_FORGET, lane->enc.ticks,
-			       (uint64_t[]){lane->min_id}, 1);
+			       (uint64_t[]){lane->edges.min_id}, 1);
 }
 
 /* CONFIG_AUDIT: what each id stands for, in a table that a normal build has no need of. */
 #define AUDIT_MAX_IDS (1u << 26)
 
+struct audit_node {
+	uint64_t key;
+	uint32_t parent;
+};
+
 static void audit_define(struct lane *lane, uint32_t id, uint64_t key, uint32_t parent)
 {
 	if (!lane->audit_nodes)
-		lane->audit_nodes = record_map(AUDIT_MAX_IDS * sizeof(struct edge));
+		lane->audit_nodes = record_map(AUDIT_MAX_IDS * sizeof(struct audit_node));
 	if (lane->audit_nodes && id < AUDIT_MAX_IDS)
-		lane->audit_nodes[id] = (struct edge){.key = key, .parent = parent};
+		lane->audit_nodes[id] = (struct audit_node){.key = key, .parent = parent};
 }
 
 static bool audit_equals(const struct lane *lane, uint32_t id)
@@ -123,36 +129,25 @@ static uint32_t define(struct lane *lane, uint64_t key, uint32_t parent)
 	return event_put_stack(&lane->enc, key, parent);
 }
 
-/* Two multiplications, of which only the second waits for the parent's id. */
-static inline size_t edge_set(uint64_t key, uint32_t parent)
+static NOINLINE uint32_t new_child_of(struct lane *lane, uint32_t parent, uint64_t key)
 {
-	uint64_t h = (key * 0x9e3779b97f4a7c15ull) ^ (parent * 0xff51afd7ed558ccdull);
+	uint32_t id = define(lane, key, parent);
 
-	return (size_t)(h >> (65 - LANE_EDGE_BITS)) * 2;
-}
-
-static inline bool edge_is(const struct edge *e, uint64_t key, uint32_t parent, uint32_t min_id)
-{
-	return e->key == key && e->parent == parent && e->id >= min_id;
-}
-
-static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint64_t key)
-{
-	struct edge *set = &lane->edges[edge_set(key, parent)];
-	uint32_t id;
-
-	if (likely(edge_is(&set[0], key, parent, lane->min_id)))
-		return set[0].id;
-	if (edge_is(&set[1], key, parent, lane->min_id))
-		return set[1].id;
-	id = define(lane, key, parent);
 	if (CONFIG_AUDIT)
 		audit_define(lane, id, key, parent);
-	if (!id)
-		return 0;
-	set[1] = set[0];
-	set[0] = (struct edge){.key = key, .parent = parent, .id = id};
+	if (id)
+		edges_add(&lane->edges, parent, key, id);
 	return id;
+}
+
+/* first_new: ids from there on were defined for this stack. Nothing is inside of them yet, so there is
+ * nothing to look for. */
+static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint64_t key,
+				uint32_t first_new)
+{
+	uint32_t id = parent < first_new ? edges_find(&lane->edges, parent, key) : 0;
+
+	return likely(id) ? id : new_child_of(lane, parent, key);
 }
 
 /* Names the part of the path that has no name yet, then the frames that are not on it. */
@@ -160,6 +155,7 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 			    const struct unwind_path *path)
 {
 	size_t i = path->n_kept;
+	uint32_t first_new = lane->enc.next_stack;
 	uint32_t id;
 
 	limit_ids(lane, path->n_kept + path->n_fresh);
@@ -167,13 +163,13 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 		i--;
 	id = i ? path->id[i - 1] : 0;
 	for (; i < path->n_kept; i++) {
-		id = child_of(lane, id, path->entry[i].addr);
+		id = child_of(lane, id, path->entry[i].addr, first_new);
 		if (unlikely(!id))
 			return 0;
 		path->id[i] = id;
 	}
 	for (i = path->n_fresh; i-- > 0;) {
-		id = child_of(lane, id, unwind_path_fresh(lane->unwinder, i));
+		id = child_of(lane, id, unwind_path_fresh(lane->unwinder, i), first_new);
 		if (unlikely(!id))
 			return 0;
 	}
@@ -202,6 +198,7 @@ static uint32_t intern_other(struct lane *lane)
 	size_t n_marks_outer = f->end != UNWIND_COMPLETE;
 	size_t n = f->n + n_marks_outer + (f->n_certain < f->n);
 	size_t i = 0;
+	uint32_t first_new = lane->enc.next_stack;
 	uint32_t id;
 
 	limit_ids(lane, n);
@@ -211,7 +208,7 @@ static uint32_t intern_other(struct lane *lane)
 	for (; i < n; i++) {
 		uint64_t key = other_key(f, i, n_marks_outer);
 
-		id = child_of(lane, id, key);
+		id = child_of(lane, id, key, first_new);
 		if (!id) {
 			lane->n_other = 0;
 			return 0;

@@ -26,7 +26,7 @@ static struct lane *make_lane(struct thread *t, unsigned number)
 {
 	const size_t n = FIRST_PATH_CAPACITY;
 	size_t bytes = sizeof(struct lane) + (1 + CONFIG_AUDIT) * unwind_thread_bytes +
-		       LANE_N_EDGES * sizeof(struct edge) + UNWIND_PATH_BYTES(n) + n * 24 + 512;
+		       EDGES_FIRST_BYTES + UNWIND_PATH_BYTES(n) + n * 24 + 512;
 	uint8_t *memory = record_map(bytes);
 	struct lane *lane;
 
@@ -36,7 +36,7 @@ static struct lane *make_lane(struct thread *t, unsigned number)
 	lane->thread = t;
 	lane->number = number;
 	lane->unwinder = cut(&memory, unwind_thread_bytes);
-	lane->edges = cut(&memory, LANE_N_EDGES * sizeof(struct edge));
+	edges_init(&lane->edges, cut(&memory, EDGES_FIRST_BYTES), &t->rec->edge_bytes);
 	lane->path_capacity = n;
 	unwind_path_set_memory(lane->unwinder, cut(&memory, UNWIND_PATH_BYTES(n)), n);
 	lane->other_key = cut(&memory, n * sizeof(uint64_t));
@@ -55,12 +55,11 @@ static void reset_lane(struct lane *lane)
 	lane->block = NULL;
 	lane->enc.pos = lane->enc.end = NULL;
 	lane->enc.next_stack = 1;
-	lane->min_id = 1;
 	lane->next_index = 0;
 	lane->n_other = 0;
 	unwind_path_forget_ids(lane->unwinder);
 	COUNT_RESET(lane->lost_events);
-	memset(lane->edges, 0, LANE_N_EDGES * sizeof(struct edge));
+	edges_reset(&lane->edges);
 	unwind_thread_init(lane->unwinder, record_options.USE_SHADOW_STACK);
 	if (CONFIG_AUDIT)
 		unwind_thread_init(lane->auditor, false);

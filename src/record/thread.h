@@ -13,19 +13,9 @@
 #define RECORD_THREAD_H
 
 #include "format/event_encode.h"
+#include "record/edges.h"
 #include "record/record.h"
 #include "unwind/unwind.h"
-
-#define LANE_EDGE_BITS 14
-#define LANE_N_EDGES (1u << LANE_EDGE_BITS)
-
-/* Stack id of "key called from parent". In sets of two, the newer one first, and lossy: an entry
- * that was pushed out only means that the stack is defined once more. */
-struct edge {
-	uint64_t key;
-	uint32_t parent;
-	uint32_t id; /* valid when >= min_id of the lane */
-};
 
 struct lane {
 	struct event_encoder enc;
@@ -36,7 +26,6 @@ struct lane {
 	uint32_t number;
 	uint32_t next_index; /* of the lane's next block */
 	uint32_t generation; /* of loaded code, as of the last stack */
-	uint32_t min_id; /* ids below it are forgotten */
 	uint64_t lost_events;
 
 	size_t path_capacity; /* frames that the unwinder's path has room for */
@@ -49,10 +38,10 @@ struct lane {
 	struct unwind_frames frames;
 	struct unwind_thread *unwinder;
 	struct unwind_thread *auditor; /* CONFIG_AUDIT: walks in full, without caches */
-	struct edge *audit_nodes; /* likewise: what ids stand for */
+	struct audit_node *audit_nodes; /* likewise: what ids stand for */
 	uint64_t n_audited;
 	uint64_t n_differing;
-	struct edge *edges; /* LANE_N_EDGES */
+	struct edges edges;
 };
 
 struct thread {

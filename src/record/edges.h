@@ -1,0 +1,106 @@
+/* record/edges.h - the stacks that a lane has named: (caller's stack id, key) -> stack id.
+ *
+ * An edge that is not found, though it was added, only means that the stack is defined once more, and
+ * each stack inside of it. So a table may lose edges. It grows while it can hold all of them and
+ * stay in the CPU's own cache. Beyond that a small one that keeps what was used last is faster,
+ * though stacks are defined over and over; until there were so many of these that the readers
+ * of the recording are better served by a large table that holds them all.
+ */
+#ifndef RECORD_EDGES_H
+#define RECORD_EDGES_H
+
+#include <stdatomic.h>
+
+#include "base/compiler.h"
+
+#define EDGES_PER_LINE 4
+
+/* The call from key inside of the stack parent is the stack id, if that is not below the table's
+ * min_id. */
+struct edge {
+	uint64_t key;
+	uint32_t parent;
+	uint32_t id;
+};
+
+/* An edge lies in one of two lines, by its hash; in a lossy table always in the first one. The first
+ * edges of a line are those used last. */
+struct edge_line {
+	_Alignas(64) struct edge edge[EDGES_PER_LINE];
+};
+
+/* Sizes: the table that a lane begins with, which is part of its memory; the largest one that it may
+ * have for itself; the largest one that is fast; two large ones. All above EDGES_OWN_BYTES are
+ * taken from what all lanes share, first come, first served. */
+#define EDGES_FIRST_BYTES (64u << 10)
+#define EDGES_OWN_BYTES (256u << 10)
+#define EDGES_FAST_BYTES (1u << 20)
+#define EDGES_LARGE_BYTES (4u << 20)
+#define EDGES_LARGEST_BYTES (16u << 20)
+#define EDGES_SHARED_BYTES (16u << 20)
+#define EDGES_MANY_IDS                                                                             \
+	(1u << 20) /* defined before a lane may have a large table; twice that: the
+				    largest */
+
+struct edges {
+	struct edge_line *line;
+	size_t n_lines; /* a power of two */
+	size_t n_used; /* edges in it */
+	size_t n_until_full; /* edges to add before it is time to look whether its size is right */
+	uint32_t min_id;
+	bool is_lossy; /* small on purpose */
+	struct edge_line *first; /* EDGES_FIRST_BYTES */
+	_Atomic uint64_t
+		*shared_bytes; /* taken by the tables of all lanes, above EDGES_OWN_BYTES */
+};
+
+/* first: EDGES_FIRST_BYTES of zeros, aligned to lines. */
+void edges_init(struct edges *e, struct edge_line *first, _Atomic uint64_t *shared_bytes);
+
+/* Back to the first table, empty; ids begin anew. Does not touch memory that was never used. */
+void edges_reset(struct edges *e);
+
+/* All edges are void; ids from min_id on will be added. */
+void edges_forget(struct edges *e, uint32_t min_id);
+
+/* id must be greater than all before it. */
+void edges_add(struct edges *e, uint32_t parent, uint64_t key, uint32_t id);
+
+/* Edges that the table has room for. */
+static inline size_t edges_capacity(const struct edges *e)
+{
+	return e->n_lines * EDGES_PER_LINE;
+}
+
+/* Two multiplications, of which only the second waits for the parent's id. */
+static ALWAYS_INLINE uint64_t edges_hash(uint32_t parent, uint64_t key)
+{
+	return (key * 0x9e3779b97f4a7c15ull) ^ (parent * 0xff51afd7ed558ccdull);
+}
+
+static ALWAYS_INLINE struct edge_line *edges_line(const struct edges *e, uint64_t hash)
+{
+	return &e->line[(hash >> 32) & (e->n_lines - 1)];
+}
+
+static ALWAYS_INLINE bool edges_is(const struct edge *edge, uint32_t parent, uint64_t key,
+				   uint32_t min_id)
+{
+	return edge->key == key && edge->parent == parent && edge->id >= min_id;
+}
+
+/* The rest of edges_find(). */
+uint32_t edges_find_behind(struct edges *e, uint32_t parent, uint64_t key, uint64_t hash);
+
+/* 0: not known. */
+static ALWAYS_INLINE uint32_t edges_find(struct edges *e, uint32_t parent, uint64_t key)
+{
+	uint64_t hash = edges_hash(parent, key);
+	const struct edge *first = &edges_line(e, hash)->edge[0];
+
+	if (likely(edges_is(first, parent, key, e->min_id)))
+		return first->id;
+	return edges_find_behind(e, parent, key, hash);
+}
+
+#endif
