@@ -12,7 +12,7 @@
 #include "util/file.h"
 
 #define NAMES_MAGIC "MPNAMES" /* with its zero byte: 8 bytes */
-#define NAMES_VERSION 1u
+#define NAMES_VERSION 2u /* also when better names are found than before */
 
 struct names_header {
 	char magic[8];
