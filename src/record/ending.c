@@ -6,7 +6,7 @@
 #include "record/writer.h"
 
 #define PATIENCE_NS NS_PER_S
-#define MAX_PAUSES 1000
+#define PAUSE_NS 100000
 
 void ending_hand_over(void)
 {
@@ -31,13 +31,13 @@ void ending_take_back(struct recorder *rec)
 		writer_sync(rec, PATIENCE_NS);
 }
 
-/* Threads that are inside of hooks may be about to make a system call. */
+/* Threads that are inside of hooks have something to record yet, and may need the writer for it. */
 static void wait_for_hooks(struct recorder *rec)
 {
-	const struct timespec pause = {.tv_nsec = 100000};
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	struct thread *t = atomic_load(&rec->threads);
 
-	for (unsigned i = 0; t && i < MAX_PAUSES;) {
+	for (unsigned i = 0; t && i < PATIENCE_NS / PAUSE_NS;) {
 		if (t == thread_self || atomic_load(&t->depth) == 0) {
 			t = t->next;
 			continue;
@@ -49,11 +49,12 @@ static void wait_for_hooks(struct recorder *rec)
 
 void ending_give_up(struct recorder *rec, const char *why)
 {
+	record_end_for_good();
+	wait_for_hooks(rec);
 	ending_hand_over();
 	atomic_store(&rec->why_given_up, why);
 	atomic_store(&rec->ending, END_BY_EXIT);
 	writer_sync(rec, PATIENCE_NS);
 	park_for_good(rec);
-	record_end_for_good(rec);
-	wait_for_hooks(rec);
+	atomic_store(&rec->is_alive, 0);
 }

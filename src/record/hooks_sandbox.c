@@ -22,23 +22,29 @@ int setns(int fd, int type);
 
 long (*hook_real_syscall)(long, ...);
 
-static void before_strict_mode(void)
+/* Ends the recording, or the chance that there will be one; in this process only: a vfork child,
+ * which runs in our memory, is another. */
+static void give_up(const char *why)
 {
 	struct recorder *rec = record_find_own();
 
 	if (rec)
-		ending_give_up(rec, "the program permits itself no system calls (seccomp)");
+		ending_give_up(rec, why);
+	else if (!record_get())
+		record_end_for_good();
+}
+
+static void before_strict_mode(void)
+{
+	give_up("the program permits itself no system calls (seccomp)");
 }
 
 /* A filter that the kernel will refuse is tried as well; that it may fail is its own affair. */
 static void before_filter(const struct sock_fprog *filter, unsigned long flags)
 {
-	struct recorder *rec = record_find_own();
-
-	if (rec && filter && filter->filter &&
+	if (filter && filter->filter &&
 	    !sandbox_is_harmless(filter, flags & SECCOMP_FILTER_FLAG_TSYNC))
-		ending_give_up(rec, "the program forbids itself system calls that recording needs "
-				    "(seccomp)");
+		give_up("the program forbids itself system calls that recording needs (seccomp)");
 }
 
 EXPORT int prctl(int option, ...)

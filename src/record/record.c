@@ -208,12 +208,11 @@ void record_check_fork(void)
 	atomic_store(&record_mode, on ? RECORD_UNSET : RECORD_OFF);
 }
 
-void record_end_for_good(struct recorder *rec)
+void record_end_for_good(void)
 {
 	was_disabled = false;
 	atomic_store(&record_mode, RECORD_OFF);
 	atomic_fetch_add(&record_epoch, 1);
-	atomic_store(&rec->is_alive, 0);
 }
 
 void record_switch(bool on)

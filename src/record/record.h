@@ -132,9 +132,9 @@ void record_start(void);
  * becomes UNSET (children are tracked) or OFF. */
 void record_check_fork(void);
 
-/* Nothing is recorded from now on, and nothing switches it on again. No system call is made any
- * more. The writer must be gone. */
-void record_end_for_good(struct recorder *rec);
+/* No hook that begins from now on records anything or makes a system call, and nothing switches that
+ * on again. */
+void record_end_for_good(void);
 
 /* Switching. Safe in signal handlers. */
 void record_switch(bool on);

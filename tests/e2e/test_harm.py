@@ -330,15 +330,22 @@ class Identity(mp.TestCase):
 class Sandbox(mp.TestCase):
     """Programs that forbid themselves system calls which the recorder makes."""
 
-    def enter(self, how):
+    def enter(self, how, **options):
         argv = [mp.program("sandboxes_itself"), how]
         expected = self.bare(argv)
         if expected.code == 2:
             self.skipTest(f"no seccomp here: {expected.stderr.decode()}")
         self.assertEqual((9, b"in the sandbox\ndone\n"), expected.behaviour())
-        seen = self.record(argv)
+        seen = self.record(argv, options=options)
         self.assert_same_behaviour(seen, expected)
         return seen
+
+    def test_recording_cannot_begin_where_it_would_kill(self):
+        for how in ("strict", "kill_all"):
+            with self.subTest(how=how):
+                self.assertEqual([], self.enter(how, DISABLE_BY_DEFAULT=1).recordings)
+        facts = mp.info(self.enter("harmless", DISABLE_BY_DEFAULT=1).recording)
+        self.assertGreaterEqual(facts["allocations"], 5 * 60000)
 
     def test_what_would_kill_ends_the_recording_before(self):
         for how in ("strict", "kill", "kill_all", "errno", "prctl", "threads"):

@@ -3,7 +3,7 @@
  * HOW: strict (prctl, nothing but read, write and exit is left); kill, kill_all (all threads), errno:
  * a filter that permits what a small program needs and kills or refuses otherwise; prctl: the same as
  * kill, the old way; harmless: forbids something that nobody does; threads: as kill_all, while threads
- * allocate. The allocations afterwards fit into what the heap has.
+ * allocate. The allocations afterwards fit into what the heap has. Then it asks to be recorded.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,6 +25,8 @@
 #define ALLOW(name)                                                                                \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),                                     \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+void memory_profiler_start(void) __attribute__((weak));
 
 static _Atomic int n_running;
 
@@ -122,6 +124,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	say("in the sandbox\n");
+	if (memory_profiler_start)
+		memory_profiler_start();
 	for (int i = 0; i < 5; i++)
 		work();
 	say("done\n");
