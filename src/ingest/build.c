@@ -246,7 +246,7 @@ static void on_steps(void *user, const struct replay_step *step, size_t n)
 		b->result = add_sites(b, step, n);
 	for (size_t i = 0; b->result == 0 && i < n; i++) {
 		if (i + STEPS_AHEAD < n)
-			__builtin_prefetch(&b->sites.site[step[i + STEPS_AHEAD].stack], 1);
+			sites_prefetch(&b->sites, &step[i + STEPS_AHEAD]);
 		if (b->sites.is_at_peak && !(step[i].flags & REPLAY_STEP_PEAK))
 			sites_keep_peak(&b->sites);
 		if (step[i].flags & REPLAY_STEP_RELEASE)

@@ -63,6 +63,14 @@ void sites_keep_peak(struct sites *s);
 /* What a store tells of a stack; node: its innermost frame. */
 struct store_stack sites_stats(const struct site *site, uint32_t node);
 
+/* The step comes soon. */
+static ALWAYS_INLINE void sites_prefetch(const struct sites *s, const struct replay_step *step)
+{
+	__builtin_prefetch(&s->site[step->stack].live_bytes, 1);
+	__builtin_prefetch(&s->site[step->stack].lifetime_sum_ns, 1);
+	__builtin_prefetch(&s->site[step->release_stack].n_releases, 1);
+}
+
 static inline void sites_mark_changed(struct sites *s, struct site *site)
 {
 	if (site->changed_since == s->n_peaks)

@@ -7,7 +7,7 @@
 #include "ingest/lane_blocks.h"
 #include "util/vec.h"
 
-#define N_BATCHES 8u
+#define N_BATCHES 32u
 #define LANE_CALLS 128u /* that a lane decodes at a time */
 
 /* What of a lane is decoded and was not passed on yet. All of it is of one block, which stays loaded
