@@ -186,7 +186,7 @@ class Death(mp.TestCase):
         program = folder / "counters.program"
         program.write_bytes(b"\0" * 100)
         program.chmod(0o755)
-        self.assertEqual(-signal.SIGKILL, self.wait(self.start(folder, 2, "exec_garbage", 300_000)))
+        self.assertEqual(-signal.SIGKILL, self.wait(self.start(folder, 2, "exec_garbage", 10_000)))
         recording = next(folder.glob("*.dat"))
         facts = mp.info(recording)
         self.assertFalse(facts["complete"])
