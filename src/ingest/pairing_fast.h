@@ -101,7 +101,7 @@ static inline bool pairing_has_rival(const struct stream_batch *b, size_t i)
 	return k == b->n;
 }
 
-/* The place in the table for the block that call i makes, to be filled in and then told to
+/* The place in the table for the block that call i makes (at an address that is not 0), to be filled in and then told to
  * pairing_fast_alloc(). NULL: the long way. */
 static ALWAYS_INLINE struct live_block *pairing_fast_place(struct pairing *p,
 							   const struct stream_batch *b, size_t i)
@@ -109,8 +109,7 @@ static ALWAYS_INLINE struct live_block *pairing_fast_place(struct pairing *p,
 	const struct stream_call *c = &b->call[i];
 	size_t slot;
 
-	if (!pairing_is_quiet(p) || pairing_has_rival(b, i) || c->addr == 0 ||
-	    !live_has_room(&p->live))
+	if (!pairing_is_quiet(p) || pairing_has_rival(b, i) || !live_has_room(&p->live))
 		return NULL;
 	slot = live_find_slot(&p->live, c->addr);
 	if (unlikely(p->live.slot[slot].addr != 0))

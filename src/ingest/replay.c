@@ -124,17 +124,18 @@ static ALWAYS_INLINE int on_alloc(struct replay *p, const struct stream_batch *b
 				  struct err *err)
 {
 	const struct stream_call *c = &b->call[i];
-	struct live_block *place = pairing_fast_place(&p->pairing, b, i), block;
+	struct live_block *place, block;
 
+	if (unlikely(c->addr == 0))
+		return 0; /* not a block; only a damaged recording says so */
 	p->totals.allocations++;
+	place = pairing_fast_place(&p->pairing, b, i);
 	if (likely(place)) {
 		make_block(p, c, place);
 		pairing_fast_alloc(&p->pairing, c, place, NULL);
 		return 0;
 	}
 	make_block(p, c, &block);
-	if (block.addr == 0)
-		return 0; /* not a block; only a damaged recording says so */
 	return pairing_alloc(&p->pairing, c->lane, &block, err);
 }
 
@@ -179,10 +180,10 @@ static int on_realloc_end(struct replay *p, const struct stream_call *c, struct 
 {
 	struct live_block block;
 
+	if (c->addr == 0)
+		return 0;
 	p->totals.reallocations++;
 	make_block(p, c, &block);
-	if (block.addr == 0)
-		return 0;
 	return pairing_realloc_end(&p->pairing, c->lane, &block, err);
 }
 
