@@ -6,12 +6,46 @@
 #include "base/bytes.h"
 #include "format/event.h"
 
+#define RUN_CALLS 7 /* small, so that runs end in the middle of something */
 #define HEAD_BYTES 16 /* of the input: start values of the block */
 
 static void check(bool ok)
 {
 	if (!ok)
 		abort();
+}
+
+static bool is_same(const struct event_plain *a, const struct event_plain *b)
+{
+	return a->ticks == b->ticks && a->addr == b->addr && a->size_bytes == b->size_bytes &&
+	       a->stack == b->stack && a->extra_bytes == b->extra_bytes && a->kind == b->kind;
+}
+
+/* Both ways to decode must tell the same: one by one, and plain calls in runs. */
+static void check_runs(const struct block_header *h, const uint8_t *data, size_t len)
+{
+	struct event_decoder one, runs;
+	struct event_plain call[RUN_CALLS], expected;
+	struct event ev, same;
+	int r;
+
+	event_decoder_init(&one, h, data, len);
+	event_decoder_init(&runs, h, data, len);
+	do {
+		size_t n = event_decode_plain(&runs, call, RUN_CALLS);
+
+		check(n <= RUN_CALLS);
+		for (size_t i = 0; i < n; i++) {
+			check(event_decode(&one, &ev) == 1 && ev.kind < EVENT_STACK);
+			expected = event_plain_of(&ev);
+			check(is_same(&call[i], &expected));
+		}
+		r = event_decode(&one, &ev);
+		check(event_decode(&runs, &same) == r);
+		check(r <= 0 || (ev.kind == same.kind && ev.ticks == same.ticks &&
+				 ev.addr == same.addr && ev.stack == same.stack));
+		check(one.in.pos == runs.in.pos && one.is_in_place == runs.is_in_place);
+	} while (r > 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
@@ -42,5 +76,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 	}
 	check(r == 0 ? d.in.pos == d.in.len : d.in.pos == last);
 	check(event_decode(&d, &ev) == r);
+	check_runs(&h, data + HEAD_BYTES, size_bytes - HEAD_BYTES);
 	return 0;
 }
