@@ -14,6 +14,7 @@ void live_fini(struct live *l)
 {
 	spill_destroy(l->slot_memory);
 	spill_destroy(l->block_memory);
+	spill_destroy(l->free_memory);
 	*l = (struct live){0};
 }
 
@@ -44,9 +45,12 @@ static int grow_blocks(struct live *l, struct err *err)
 	if (cap < l->cap_places)
 		return err_set(err, ERR_LIMIT, "more than %u live blocks", l->cap_places);
 	r = make_array(l, &l->block_memory, (size_t)cap * sizeof(*l->block), err);
+	if (r == 0)
+		r = make_array(l, &l->free_memory, (size_t)cap * sizeof(*l->free_place), err);
 	if (r < 0)
 		return r;
 	l->block = spill_data(l->block_memory);
+	l->free_place = spill_data(l->free_memory);
 	l->cap_places = cap;
 	l->is_file |= spill_is_file(l->block_memory);
 	return 0;
@@ -91,7 +95,7 @@ int live_reserve(struct live *l, struct err *err)
 {
 	if (unlikely(l->is_file) && ++l->n_since_look >= LIVE_ADDS_PER_LOOK)
 		live_trim(l);
-	if (!l->free_place && l->n_places == l->cap_places) {
+	if (!l->n_free && l->n_places == l->cap_places) {
 		int r = grow_blocks(l, err);
 
 		if (r < 0)

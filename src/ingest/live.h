@@ -45,11 +45,13 @@ struct live {
 	struct live_block *block; /* by place */
 	uint32_t n_places; /* that were ever used ... */
 	uint32_t cap_places; /* ... of so many */
-	uint32_t free_place; /* + 1: the first unused one of a list through ordinal; 0: none */
+	uint32_t *free_place; /* those that are not used any more, the last one first */
+	uint32_t n_free;
 	const char *folder; /* for the temporary file, borrowed; NULL: temp_file_folder() */
 	size_t budget_bytes; /* 0: LIVE_BUDGET_BYTES */
 	struct spill *slot_memory;
 	struct spill *block_memory;
+	struct spill *free_memory;
 	uint32_t n_since_look; /* additions since the size of the process was looked at */
 	bool is_file;
 };
@@ -75,6 +77,7 @@ bool live_take(struct live *l, uint64_t addr, struct live_block *ret);
 
 /* ---- the parts that every event needs ---- */
 
+#define LIVE_PLACES_AHEAD 16u
 #define LIVE_ADDS_PER_LOOK 8192 /* each may bring in two pages: 64 MiB at most */
 
 /* Is there room for another block, without a call of live_reserve()? */
@@ -82,7 +85,7 @@ static inline bool live_has_room(struct live *l)
 {
 	if (unlikely(l->is_file) && ++l->n_since_look >= LIVE_ADDS_PER_LOOK)
 		return false;
-	return likely(l->n < l->n_slots / 8 * 5 && (l->free_place || l->n_places < l->cap_places));
+	return likely(l->n < l->n_slots / 8 * 5 && (l->n_free || l->n_places < l->cap_places));
 }
 
 /* Where the search for addr begins. */
@@ -110,12 +113,16 @@ static inline struct live_block *live_at(const struct live *l, size_t slot)
  * room. */
 static inline struct live_block *live_put(struct live *l, size_t slot, uint64_t addr)
 {
-	uint32_t place = l->free_place;
+	uint32_t place;
 
-	if (likely(place))
-		l->free_place = (uint32_t)l->block[--place].ordinal;
-	else
+	if (likely(l->n_free)) {
+		place = l->free_place[--l->n_free];
+		if (l->n_free >= LIVE_PLACES_AHEAD) /* it may be long since it was used */
+			__builtin_prefetch(&l->block[l->free_place[l->n_free - LIVE_PLACES_AHEAD]],
+					   1);
+	} else {
 		place = l->n_places++;
+	}
 	l->slot[slot] = (struct live_slot){.addr = addr, .place = place};
 	l->n++;
 	return &l->block[place];
@@ -125,10 +132,8 @@ static inline struct live_block *live_put(struct live *l, size_t slot, uint64_t 
 static inline void live_remove_slot(struct live *l, size_t hole)
 {
 	size_t mask = l->n_slots - 1;
-	uint32_t place = l->slot[hole].place;
 
-	l->block[place].ordinal = l->free_place;
-	l->free_place = place + 1;
+	l->free_place[l->n_free++] = l->slot[hole].place;
 	for (size_t i = (hole + 1) & mask; l->slot[i].addr; i = (i + 1) & mask) {
 		size_t home = live_slot(l, l->slot[i].addr);
 
