@@ -120,6 +120,14 @@ static int arrive(struct replay *p, const struct stream_call *c, struct err *err
 	return n < 0 ? n : pairing_advance(&p->pairing, c->at_ns, err);
 }
 
+/* An allocation at address 0, which only a damaged recording has, is no block; but whoever counts the
+ * events of a thread counts it. */
+static int skip_block(struct replay *p, const struct stream_call *c)
+{
+	p->lane[c->lane].thread->n_allocs++;
+	return 0;
+}
+
 static ALWAYS_INLINE int on_alloc(struct replay *p, const struct stream_batch *b, size_t i,
 				  struct err *err)
 {
@@ -127,7 +135,7 @@ static ALWAYS_INLINE int on_alloc(struct replay *p, const struct stream_batch *b
 	struct live_block *place, block;
 
 	if (unlikely(c->addr == 0))
-		return 0; /* not a block; only a damaged recording says so */
+		return skip_block(p, c);
 	p->totals.allocations++;
 	place = pairing_fast_place(&p->pairing, b, i);
 	if (likely(place)) {
@@ -181,7 +189,7 @@ static int on_realloc_end(struct replay *p, const struct stream_call *c, struct 
 	struct live_block block;
 
 	if (c->addr == 0)
-		return 0;
+		return skip_block(p, c);
 	p->totals.reallocations++;
 	make_block(p, c, &block);
 	return pairing_realloc_end(&p->pairing, c->lane, &block, err);
