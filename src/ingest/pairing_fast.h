@@ -73,12 +73,16 @@ static inline bool pairing_is_quiet(const struct pairing *p)
 	return p->n_pending == 0 && p->first_waiting == p->end_waiting;
 }
 
-/* Has the address of call i no other release within the window? Not if the batch ends before. */
+/* How many events are looked at to decide. Beyond, with a clock that hardly moves, the long way is the
+ * shorter one. */
+#define PAIRING_MAX_LOOKED_AT 64u
+
+/* Has the address of call i no other release within the window? Not if that cannot be seen. */
 static inline bool pairing_is_alone(const struct pairing *p, const struct stream_batch *b, size_t i)
 {
 	uint64_t addr = b->call[i].addr, end_ns = b->call[i].at_ns + p->window_ns;
 
-	for (size_t k = i + 1; k < b->n; k++) {
+	for (size_t k = i + 1; k < b->n && k - i < PAIRING_MAX_LOOKED_AT; k++) {
 		const struct stream_call *c = &b->call[k];
 
 		if (c->at_ns > end_ns)
@@ -89,16 +93,16 @@ static inline bool pairing_is_alone(const struct pairing *p, const struct stream
 	return false;
 }
 
-/* Does a release follow call i in the same nanosecond, or could it, in the next batch? */
+/* Does a release follow call i in the same nanosecond, or could it, beyond what can be seen? */
 static inline bool pairing_has_rival(const struct stream_batch *b, size_t i)
 {
-	size_t k = i + 1;
-
-	for (; k < b->n && b->call[k].at_ns == b->call[i].at_ns; k++) {
+	for (size_t k = i + 1; k < b->n && k - i < PAIRING_MAX_LOOKED_AT; k++) {
+		if (b->call[k].at_ns != b->call[i].at_ns)
+			return false;
 		if (b->call[k].kind & EVENT_RARE || event_is_release(b->call[k].kind))
 			return true;
 	}
-	return k == b->n;
+	return true;
 }
 
 /* The place in the table for the block that call i makes (at an address that is not 0), to be filled in and then told to
