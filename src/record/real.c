@@ -119,21 +119,23 @@ void real_init(void)
 	const struct link_map *own = own_map();
 	struct real_functions found;
 	void *(*found_malloc)(size_t);
+	uint8_t is_glibc, has_chunks;
 
 #define HOOK(name, type) found.name = (__typeof__(found.name))find_behind(own, #name);
 #include "record/hooks.def"
 #undef HOOK
-	real_is_glibc = found.malloc && (void *)found.malloc == find_behind(own, "__libc_malloc");
-	/* Until 2.33 a program could put functions of its own behind __libc_malloc(); versions with
-	 * _dl_find_object() are later than that. */
-	real_has_chunks = real_is_glibc && sizeof(size_t) == 8 &&
-			  find_behind(own, "_dl_find_object") &&
-			  (void *)found.calloc == find_behind(own, "__libc_calloc") &&
-			  (void *)found.realloc == find_behind(own, "__libc_realloc");
-	/* malloc is what others look at (real_is_ready), so it comes last. */
 	found_malloc = found.malloc;
 	if (real_is_ready())
-		return;
+		return; /* another thread was faster, and others may read by now */
+	is_glibc = found_malloc && (void *)found_malloc == find_behind(own, "__libc_malloc");
+	/* Until 2.33 a program could put functions of its own behind __libc_malloc(); versions with
+	 * _dl_find_object() are later than that. */
+	has_chunks = is_glibc && sizeof(size_t) == 8 && find_behind(own, "_dl_find_object") &&
+		     (void *)found.calloc == find_behind(own, "__libc_calloc") &&
+		     (void *)found.realloc == find_behind(own, "__libc_realloc");
+	__atomic_store_n(&real_is_glibc, is_glibc, __ATOMIC_RELAXED);
+	__atomic_store_n(&real_has_chunks, has_chunks, __ATOMIC_RELAXED);
+	/* malloc is what others look at (real_is_ready), so it comes last. */
 	found.malloc = NULL;
 	real = found;
 	__atomic_store_n(&real.malloc, found_malloc, __ATOMIC_RELEASE);

@@ -14,6 +14,7 @@
 #include "harness/test.h"
 #include "ingest/overview.h"
 #include "record/capture.h"
+#include "record/real.h"
 #include "record/sys.h"
 #include "record/writer.h"
 
@@ -140,6 +141,7 @@ TEST(recorder_threads_and_writer_share_nothing_unsafely_and_lose_nothing)
 	struct err err = {0};
 
 	unlink(RECORDING);
+	real_init(); /* as the first malloc() of a program does, long before it has threads */
 	run_threads();
 	CHECK_NOT_NULL(record_get());
 	run_threads(); /* new threads, most with slots of ended ones */
