@@ -41,7 +41,8 @@ void usage_begin_bucket(struct usage *u)
 	if (u->current + 1 == STORE_MAX_BUCKETS)
 		widen(u);
 	u->current++;
-	u->end_ns += u->width_ns;
+	if (__builtin_add_overflow(u->end_ns, u->width_ns, &u->end_ns))
+		u->end_ns = UINT64_MAX; /* only a damaged recording lasts so long */
 	u->bucket[u->current] = (struct store_bucket){
 		.max_bytes = u->live_bytes,
 		.max_count = u->live_count,

@@ -13,7 +13,7 @@
 struct usage {
 	struct store_bucket bucket[STORE_MAX_BUCKETS];
 	uint64_t width_ns;
-	uint64_t end_ns; /* of the current bucket */
+	uint64_t end_ns; /* of the current bucket; UINT64_MAX: it has none */
 	uint32_t current;
 	uint64_t live_bytes;
 	uint64_t live_count;
@@ -26,7 +26,7 @@ void usage_begin_bucket(struct usage *u);
 
 static inline struct store_bucket *usage_bucket_at(struct usage *u, uint64_t at_ns)
 {
-	while (unlikely(at_ns >= u->end_ns))
+	while (unlikely(at_ns >= u->end_ns && u->end_ns != UINT64_MAX))
 		usage_begin_bucket(u);
 	return &u->bucket[u->current];
 }
