@@ -11,7 +11,8 @@
  * A program that goes to and fro between a few callers at the end of a long path would walk the
  * same frames again and again, so a short fresh part is not put onto the path but remembered in a
  * memo together with every word that its walk read. The same start and the same words give the
- * same walk: then even the rules need not be looked at.
+ * same walk: then even the rules need not be looked at. Where several stacks have one start, the
+ * words in which they were seen to differ choose among their memos.
  *
  * Only stacks of the common kind are handled: on the thread's own stack, by simple rules, to the
  * end. Everything else is left to unwind_walk().
@@ -19,6 +20,8 @@
 #include "unwind/unwind_i.h"
 
 #define TRY_WINDOWS 16 /* in one of so many the way that seems worse is tried again */
+#define FORGET_FORK 512 /* one of so many stacks not found forgets what told it from others */
+#define MANY_WALKS 8 /* one of so many events: then it pays to tell stacks with one start apart */
 #define WALK_COST 4 /* of a walk apart from its frames, in frames */
 
 /* Fresh frames that are not put onto the path but remembered in a memo. A program that goes to and
@@ -96,28 +99,79 @@ static inline bool is_at(const struct path *p, size_t k, const struct frame *f)
 	       p->entry[k].addr == f->key && (!p->cold[k].uses_fp || p->cold[k].fp == f->fp);
 }
 
-static inline struct path_memo *memo_of(struct path *p, const struct unwind_start *start)
+/* Several stacks have the same start. The place of a memo comes from its start, from the words in
+ * which stacks with that start were seen to differ, and from the valid part of the path. A place
+ * is no more than a guess where to look: a memo is compared with everything that it stands for. */
+static inline uint64_t start_hash(const struct unwind_start *start)
 {
-	uint64_t h = (start->pc * 0x9e3779b97f4a7c15ull) ^ (start->sp * 0xff51afd7ed558ccdull);
-
-	return &p->memo[h >> 54];
+	return start->pc + start->sp * 0xff51afd7ed558ccdull;
 }
 
-_Static_assert(PATH_MEMOS == 1024, "memo_of() takes ten bits");
+static inline struct path_fork *fork_of(struct path *p, const struct unwind_start *start)
+{
+	uint64_t h = (start->pc ^ start->sp << 16) * 0x9e3779b97f4a7c15ull;
+
+	return &p->fork[h >> (64 - PATH_FORK_BITS)];
+}
+
+/* What another start has left here may lead out of the stack. */
+static inline uintptr_t fork_word(const struct memory *m, uintptr_t sp, uint16_t at)
+{
+	uintptr_t addr = (sp + at * sizeof(uintptr_t)) & -sizeof(uintptr_t);
+
+	return at && memory_is_own(m, addr) ? memory_load_own(addr) : 0;
+}
+
+static inline uint64_t fork_hash(struct unwind_thread *ut, const struct unwind_start *start)
+{
+	const struct path_fork *fork = fork_of(&ut->path, start);
+
+	return (fork_word(&ut->memory, start->sp, fork->at[0]) * 0xc4ceb9fe1a85ec53ull) ^
+	       (fork_word(&ut->memory, start->sp, fork->at[1]) * 0x94d049bb133111ebull);
+}
+
+static inline struct path_memo *memo_of(struct path *p, uint64_t hash, size_t n_valid)
+{
+	return &p->memo[(hash + p->id[n_valid - 1]) * 0x9e3779b97f4a7c15ull >>
+			(64 - PATH_MEMO_BITS)];
+}
+
+/* Two stacks with this start differ in this word. */
+static NOINLINE void learn_fork(struct unwind_thread *ut, const struct unwind_start *start,
+				size_t n_valid, uint16_t at)
+{
+	struct path *p = &ut->path;
+	struct path_fork *fork = fork_of(p, start);
+
+	if (at == fork->at[0] || at == fork->at[1])
+		return;
+	fork->at[1] = fork->at[0];
+	fork->at[0] = at;
+	p->place = memo_of(p, start_hash(start) + fork_hash(ut, start), n_valid);
+}
 
 /* Id of the stack if the memo's walk would be made again, else 0. */
-static NOINLINE uint32_t memo_id(struct path *p, const struct unwind_start *start, size_t n_valid)
+static NOINLINE uint32_t memo_id(struct unwind_thread *ut, const struct unwind_start *start,
+				 uint64_t hash, size_t n_valid)
 {
-	const struct path_memo *m = memo_of(p, start);
+	struct path *p = &ut->path;
+	struct path_memo *m = memo_of(p, hash, n_valid);
 	uint32_t n = m->join_n;
 
+	p->place = m;
 	if (m->pc != start->pc || m->sp != start->sp || m->epoch != p->epoch || n > n_valid ||
-	    p->entry[n - 1].slot != m->join_slot || p->id[n - 1] != m->join_id ||
-	    (m->uses_fp && m->fp != start->fp))
+	    p->entry[n - 1].slot - m->sp != (uintptr_t)m->join_at * sizeof(uintptr_t) ||
+	    p->id[n - 1] != m->join_id || (m->uses_fp && m->fp != start->fp)) {
+		if (p->tuner.n_walks % FORGET_FORK == 0)
+			*fork_of(p, start) = (struct path_fork){0};
 		return 0;
+	}
 	for (uint32_t i = 0; i < m->n_words; i++) {
-		if (memory_load_own(m->word[i].addr) != m->word[i].value)
+		if (memory_load_own(m->sp + m->word_at[i] * sizeof(uintptr_t)) != m->word[i]) {
+			if (p->tuner.has_forks)
+				learn_fork(ut, start, n_valid, m->word_at[i]);
 			return 0;
+		}
 	}
 	COUNT_ADD(p->n_known, 1);
 	return m->id;
@@ -230,6 +284,8 @@ uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *
 	struct frame f = {.key = start->pc, .sp = start->sp, .fp = start->fp};
 	uintptr_t slot = start->sp + (uintptr_t)ARCH_RA_OFFSET;
 	uint32_t n = p->n_here;
+	uint64_t hash = start_hash(start);
+	bool is_top;
 	size_t n_valid;
 
 	p->n_valid = 0;
@@ -240,14 +296,19 @@ uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *
 	while (n && p->entry[n - 1].slot < slot)
 		n--;
 	p->n_here = n;
+	is_top = n && is_at(p, n - 1, &f);
+	if (!is_top && p->tuner.has_forks) /* now: its loads need not wait for what follows */
+		hash += fork_hash(ut, start);
 	n_valid = count_equal(p->entry, n);
+	if (n_valid && p->cold[n_valid - 1].n_extra)
+		n_valid = count_extra_equal(p, n_valid);
 	if (unlikely(!n_valid))
 		return 0;
-	if (p->cold[n_valid - 1].n_extra)
-		n_valid = count_extra_equal(p, n_valid);
 	p->n_valid = (uint32_t)n_valid;
-	if (n_valid != n || !is_at(p, n - 1, &f))
-		return memo_id(p, start, n_valid);
+	if (is_top && n_valid != n && p->tuner.has_forks)
+		hash += fork_hash(ut, start);
+	if (!is_top || n_valid != n)
+		return memo_id(ut, start, hash, n_valid);
 	COUNT_ADD(p->n_known, p->id[n - 1] != 0);
 	return p->id[n - 1];
 }
@@ -263,6 +324,7 @@ static inline void tune(struct path *p)
 		return;
 	n_events = p->n_known - t->n_known_before + t->n_walks;
 	t->cost_per_event[t->mode] = (t->cost << 16) / n_events;
+	t->has_forks |= n_events < MANY_WALKS * (uint64_t)t->n_walks;
 	t->best = t->cost_per_event[1] < t->cost_per_event[0];
 	t->mode = ++t->n_windows % TRY_WINDOWS == 1 ? !t->best : t->best;
 	t->n_known_before = p->n_known;
@@ -303,12 +365,16 @@ enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct 
 	return UNWIND_PATH_OK;
 }
 
-/* Adds a word to the memo; false when it is full. */
-static bool memo_add(struct path_memo *m, uintptr_t addr, uintptr_t value)
+/* Adds a word to the memo; false when it cannot be. */
+static inline bool memo_add(struct path_memo *m, uintptr_t addr, uintptr_t value)
 {
-	if (m->n_words == PATH_MEMO_WORDS)
+	uintptr_t offset = addr - m->sp;
+
+	if (unlikely(m->n_words == PATH_MEMO_WORDS || offset % sizeof(uintptr_t) ||
+		     offset / sizeof(uintptr_t) > UINT16_MAX))
 		return false;
-	m->word[m->n_words++] = (struct path_extra){addr, value};
+	m->word_at[m->n_words] = (uint16_t)(offset / sizeof(uintptr_t));
+	m->word[m->n_words++] = value;
 	return true;
 }
 
@@ -341,19 +407,22 @@ static bool memo_add_words(const struct path *p, struct path_memo *m)
 void unwind_path_remember(struct unwind_thread *ut, const struct unwind_start *start, uint32_t id)
 {
 	struct path *p = &ut->path;
-	struct path_memo *m = memo_of(p, start);
+	struct path_memo *m = p->place;
+	uintptr_t join;
 
 	if (!p->n_fresh || !p->n_kept)
 		return;
+	join = p->entry[p->n_kept - 1].slot - start->sp;
 	m->epoch = 0;
 	m->n_words = 0;
-	if (!memo_add_words(p, m))
+	m->sp = start->sp;
+	if (join % sizeof(uintptr_t) || join / sizeof(uintptr_t) > UINT32_MAX ||
+	    !memo_add_words(p, m))
 		return;
 	m->pc = start->pc;
-	m->sp = start->sp;
 	m->fp = start->fp;
-	m->join_n = (uint32_t)p->n_kept;
-	m->join_slot = p->entry[p->n_kept - 1].slot;
+	m->join_n = p->n_kept;
+	m->join_at = (uint32_t)(join / sizeof(uintptr_t));
 	m->join_id = p->id[p->n_kept - 1];
 	m->id = id;
 	m->epoch = p->epoch;

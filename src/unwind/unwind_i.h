@@ -192,21 +192,34 @@ struct path_fresh {
 
 /* A stack seen before that ends a few frames inside of the path: where it joins, and all words
  * that the walk from its start to there reads. Good while epoch is the path's. */
-#define PATH_MEMOS 1024u
-#define PATH_MEMO_WORDS 12
+#define PATH_MEMO_BITS 12
+#define PATH_MEMO_WORDS 8
 
+/* Most memos have one word and fit a cache line. */
 struct path_memo {
 	_Alignas(64) uintptr_t pc;
 	uintptr_t sp;
-	uintptr_t fp;
-	uintptr_t join_slot; /* entry join_n - 1 has this slot and this id */
-	uint32_t join_n;
+	uint32_t join_n; /* entry join_n - 1 has this slot, counted from sp in words, and this id */
+	uint32_t join_at;
 	uint32_t join_id;
 	uint32_t epoch; /* 0 = empty */
 	uint32_t id;
-	uint32_t n_words;
+	uint8_t n_words;
 	bool uses_fp; /* fp must be the same too */
-	struct path_extra word[PATH_MEMO_WORDS];
+	uint16_t word_at[PATH_MEMO_WORDS]; /* counted likewise */
+	uintptr_t word[PATH_MEMO_WORDS];
+	uintptr_t fp;
+};
+
+_Static_assert(sizeof(struct path_memo) == 128, "two cache lines");
+
+/* Words above a stack pointer, counted in words, in which stacks with this start differ; 0 = none. */
+#define PATH_FORK_BITS 10
+
+#define PATH_FORK_WORDS 2
+
+struct path_fork {
+	uint16_t at[PATH_FORK_WORDS];
 };
 
 /* Tries out how many fresh frames are better left to a memo. Windows of so many walks are compared by
@@ -217,6 +230,7 @@ struct path_memo {
 struct path_tuner {
 	uint32_t mode;
 	uint32_t best;
+	bool has_forks; /* forks are in use */
 	uint32_t n_windows;
 	uint32_t n_walks; /* in this window */
 	uint64_t cost; /* likewise */
@@ -242,7 +256,9 @@ struct path {
 	struct path_extra *extra; /* two per frame at most */
 	struct path_fresh *fresh;
 	struct path_tuner tuner;
-	struct path_memo memo[PATH_MEMOS];
+	struct path_memo *place; /* for the memo of this stack */
+	struct path_fork fork[1u << PATH_FORK_BITS];
+	struct path_memo memo[1u << PATH_MEMO_BITS];
 };
 
 struct unwind_thread {

@@ -244,6 +244,59 @@ TEST(path_entries_that_were_left_out_are_compared_when_they_come_back)
 	CHECK(n_known > n_checked / 2);
 }
 
+NOINLINE static void same_start(void)
+{
+	hook();
+	__asm__ volatile("");
+}
+
+NOINLINE static void caller_a(void)
+{
+	same_start();
+	__asm__ volatile("");
+}
+
+NOINLINE static void caller_b(void)
+{
+	same_start();
+	__asm__ volatile("");
+}
+
+NOINLINE static void caller_c(bool is_first)
+{
+	if (is_first)
+		caller_a();
+	else
+		caller_b();
+	__asm__ volatile("");
+}
+
+NOINLINE static void caller_d(bool is_first)
+{
+	if (is_first)
+		caller_a();
+	else
+		caller_b();
+	__asm__ volatile("");
+}
+
+/* Four stacks with one start in turn: once they were walked often, each has a memo of its own. */
+TEST(path_remembers_several_stacks_with_the_same_start)
+{
+	uint64_t n_first = 0;
+
+	start();
+	for (volatile unsigned turn = 0; turn < 8192; turn++) {
+		if (turn == 4096)
+			n_first = n_known;
+		if (turn & 2)
+			caller_c(turn & 1);
+		else
+			caller_d(turn & 1);
+	}
+	CHECK(n_known - n_first > 4000);
+}
+
 /* The same stack again and again: first its rules are read, then the path learns it, then it is
  * known. Before the round of this number something happens; returns whether it is known then. */
 NOINLINE static bool is_known_after(void (*happens)(void))
