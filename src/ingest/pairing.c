@@ -12,6 +12,7 @@ int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals
 {
 	*p = (struct pairing){
 		.next_deadline = UINT64_MAX,
+		.window_ns = REPLAY_WINDOW_NS,
 		.totals = totals,
 		.callbacks = callbacks,
 		.n_lanes = n_lanes,
@@ -19,9 +20,10 @@ int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals
 		.pending_memory = calloc(2 * PAIRING_MAX_PENDING, sizeof(*p->pending)),
 		.waiting = calloc(PAIRING_MAX_WAITING, sizeof(*p->waiting)),
 		.step = calloc(PAIRING_N_STEPS, sizeof(*p->step)),
+		.ahead = calloc(1, sizeof(*p->ahead)),
 	};
 	p->pending = p->pending_memory;
-	if (p->lane && p->pending && p->waiting && p->step)
+	if (p->lane && p->pending && p->waiting && p->step && p->ahead)
 		return 0;
 	pairing_fini(p);
 	return err_set_memory(err, n_lanes * sizeof(*p->lane));
@@ -35,8 +37,22 @@ void pairing_fini(struct pairing *p)
 	free(p->pending_memory);
 	free(p->waiting);
 	free(p->step);
+	free(p->ahead);
 	live_fini(&p->live);
 	*p = (struct pairing){0};
+}
+
+void pairing_expect_unknown(struct pairing *p, bool is_lost)
+{
+	p->window_ns = REPLAY_SHORT_WINDOW_NS;
+	if (!is_lost)
+		p->is_unknown_expected = true;
+}
+
+void pairing_begin_batch(struct pairing *p, const struct stream_batch *b,
+			 const struct stream_batch *then)
+{
+	ahead_begin(p->ahead, b, then);
 }
 
 /* ---- what is alive over time ---- */
@@ -244,42 +260,50 @@ static int settle(struct pairing *p, uint64_t addr, bool is_repair, struct err *
 	return 0;
 }
 
+/* An allocation of an address that is live for good, as far as anybody knows. */
+static void end_replaced(struct pairing *p, const struct live_block *by)
+{
+	struct replay_release replaced = {
+		.how = REPLAY_REPLACED,
+		.at_ns = by->at_ns,
+		.thread = by->thread,
+		.stack = by->stack,
+	};
+	struct live_block block;
+
+	if (!live_take(&p->live, by->addr, &block))
+		return;
+	p->totals->duplicate_allocations++;
+	account_end(p, &block, &replaced);
+}
+
+static void count_unknown(struct pairing *p)
+{
+	if (p->is_unknown_expected)
+		p->totals->untracked_frees++;
+	else
+		p->totals->unknown_frees++;
+}
+
 /* The counterpart of the oldest event held back did not come: it is what it looks like. */
 static int give_up_oldest(struct pairing *p, struct err *err)
 {
 	struct pairing_op op = p->pending[0];
-	struct replay_release replaced = {
-		.how = REPLAY_REPLACED,
-		.at_ns = op.block.at_ns,
-		.thread = op.block.thread,
-		.stack = op.block.stack,
-	};
-	struct live_block block;
-	int r;
+	int r = 0;
 
 	remove_pending(p, 0);
 	if (op.is_alloc) {
-		if (live_take(&p->live, op.block.addr, &block)) {
-			p->totals->duplicate_allocations++;
-			account_end(p, &block, &replaced);
-		}
+		end_replaced(p, &op.block);
 		r = apply_op(p, &op, err);
-		if (r < 0)
-			return r;
 	} else if (live_find(&p->live, op.block.addr)) {
 		p->totals->repaired += !op.is_foreign;
 		r = apply_op(p, &op, err); /* nothing spoke against it */
-		if (r < 0)
-			return r;
 	} else {
-		if (p->is_unknown_expected)
-			p->totals->untracked_frees++;
-		else
-			p->totals->unknown_frees++;
+		count_unknown(p);
 		if (op.is_begin)
 			p->lane[op.lane].open[op.open].state = PAIRING_ABSENT;
 	}
-	return settle(p, op.block.addr, false, err);
+	return r < 0 ? r : settle(p, op.block.addr, false, err);
 }
 
 static int hold_back(struct pairing *p, struct pairing_op *op, struct err *err)
@@ -333,7 +357,15 @@ int pairing_advance(struct pairing *p, uint64_t at_ns, struct err *err)
 
 /* ---- events ---- */
 
-static int put_alloc(struct pairing *p, uint32_t lane, const struct live_block *block,
+/* Is call i the only one of its address for the length of the window, and nothing of that
+ * address held back? Then it is what it looks like. */
+static bool is_alone(struct pairing *p, size_t i)
+{
+	return p->bucket[pairing_bucket(p->ahead->now->call[i].addr)] == 0 &&
+	       ahead_find(p->ahead, i, p->window_ns) == AHEAD_NOTHING;
+}
+
+static int put_alloc(struct pairing *p, size_t i, const struct live_block *block,
 		     const struct live_block *old, struct err *err)
 {
 	struct live_block *added = NULL;
@@ -344,11 +376,16 @@ static int put_alloc(struct pairing *p, uint32_t lane, const struct live_block *
 		return r;
 	if (likely(p->bucket[pairing_bucket(block->addr)] == 0))
 		added = live_add(&p->live, block);
+	if (!added && is_alone(p, i)) {
+		end_replaced(p, block);
+		added = live_add(&p->live, block);
+	}
 	if (likely(added)) {
 		account_alloc(p, added, old);
 		return 0;
 	}
-	op = (struct pairing_op){.block = *block, .lane = lane, .is_alloc = true};
+	op = (struct pairing_op){
+		.block = *block, .lane = p->ahead->now->call[i].lane, .is_alloc = true};
 	if (old) {
 		op.old = *old;
 		op.has_old = true;
@@ -356,15 +393,15 @@ static int put_alloc(struct pairing *p, uint32_t lane, const struct live_block *
 	return hold_back(p, &op, err);
 }
 
-int pairing_alloc(struct pairing *p, uint32_t lane, const struct live_block *block, struct err *err)
+int pairing_alloc(struct pairing *p, size_t i, const struct live_block *block, struct err *err)
 {
-	return put_alloc(p, lane, block, NULL, err);
+	return put_alloc(p, i, block, NULL, err);
 }
 
-int pairing_free(struct pairing *p, const struct stream_batch *b, size_t i,
-		 const struct replay_release *release, struct err *err)
+int pairing_free(struct pairing *p, size_t i, const struct replay_release *release, struct err *err)
 {
-	uint64_t addr = b->call[i].addr;
+	const struct stream_call *c = &p->ahead->now->call[i];
+	uint64_t addr = c->addr;
 	struct live_block block;
 	struct pairing_op op;
 	bool is_foreign = false;
@@ -372,7 +409,7 @@ int pairing_free(struct pairing *p, const struct stream_batch *b, size_t i,
 	if (likely(p->bucket[pairing_bucket(addr)] == 0)) {
 		const struct live_block *live = live_find(&p->live, addr);
 
-		is_foreign = live && live->thread != release->thread && !pairing_is_alone(p, b, i);
+		is_foreign = live && live->thread != release->thread && !pairing_is_decided(p, i);
 		if (likely(live && !is_foreign)) {
 			struct replay_release own = *release;
 
@@ -380,17 +417,21 @@ int pairing_free(struct pairing *p, const struct stream_batch *b, size_t i,
 			account_end(p, &block, &own);
 			return 0;
 		}
+		if (!live && is_alone(p, i)) {
+			count_unknown(p);
+			return 0;
+		}
 	}
-	op = (struct pairing_op){.block.addr = addr,
-				 .release = *release,
-				 .lane = b->call[i].lane,
-				 .is_foreign = is_foreign};
+	op = (struct pairing_op){
+		.block.addr = addr, .release = *release, .lane = c->lane, .is_foreign = is_foreign};
 	return hold_back(p, &op, err);
 }
 
-int pairing_realloc_begin(struct pairing *p, uint32_t lane, uint64_t addr,
-			  const struct replay_release *release, struct err *err)
+int pairing_realloc_begin(struct pairing *p, size_t i, const struct replay_release *release,
+			  struct err *err)
 {
+	uint32_t lane = p->ahead->now->call[i].lane;
+	uint64_t addr = p->ahead->now->call[i].addr;
 	struct pairing_lane *l = &p->lane[lane];
 	struct pairing_open *open;
 	struct pairing_op op;
@@ -405,6 +446,11 @@ int pairing_realloc_begin(struct pairing *p, uint32_t lane, uint64_t addr,
 	if (likely(p->bucket[pairing_bucket(addr)] == 0) &&
 	    likely(live_take(&p->live, addr, &open->block)))
 		return 0;
+	if (is_alone(p, i)) {
+		open->state = PAIRING_ABSENT;
+		count_unknown(p);
+		return 0;
+	}
 	open->state = PAIRING_WAITING;
 	op = (struct pairing_op){
 		.block.addr = addr,
@@ -466,9 +512,10 @@ static int decide_open(struct pairing *p, uint32_t lane, uint64_t addr, struct e
 	return 0;
 }
 
-int pairing_realloc_end(struct pairing *p, uint32_t lane, const struct live_block *block,
+int pairing_realloc_end(struct pairing *p, size_t i, const struct live_block *block,
 			struct err *err)
 {
+	uint32_t lane = p->ahead->now->call[i].lane;
 	struct pairing_open open;
 	int r = decide_open(p, lane, block->addr, err);
 
@@ -476,12 +523,12 @@ int pairing_realloc_end(struct pairing *p, uint32_t lane, const struct live_bloc
 		return r;
 	if (!pop_open(p, lane, REPLAY_REALLOCATED, &open) || open.state != PAIRING_HELD) {
 		p->totals->untracked_reallocations++;
-		return put_alloc(p, lane, block, NULL, err);
+		return put_alloc(p, i, block, NULL, err);
 	}
 	open.release.how = REPLAY_REALLOCATED;
 	open.release.at_ns = block->at_ns; /* it lived until the call returned */
 	account_end(p, &open.block, &open.release);
-	return put_alloc(p, lane, block, &open.block, err);
+	return put_alloc(p, i, block, &open.block, err);
 }
 
 int pairing_realloc_ended(struct pairing *p, uint32_t lane, enum replay_end how, bool *was_open,
@@ -523,6 +570,7 @@ int pairing_gap(struct pairing *p, uint32_t lane, struct err *err)
 	bool was_open = true;
 	int r = 0;
 
+	pairing_expect_unknown(p, true);
 	while (r == 0 && was_open)
 		r = pairing_realloc_ended(p, lane, REPLAY_REALLOC_UNTRACKED, &was_open, err);
 	return r;

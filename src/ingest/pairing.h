@@ -5,8 +5,8 @@
 #ifndef INGEST_PAIRING_H
 #define INGEST_PAIRING_H
 
+#include "ingest/ahead.h"
 #include "ingest/replay.h"
-#include "ingest/stream.h"
 
 #define PAIRING_MAX_PENDING 1024 /* held back at a time; more, and the oldest is settled early */
 #define PAIRING_N_BUCKETS 256
@@ -53,10 +53,11 @@ struct pairing {
 	struct pairing_op *pending_memory; /* twice as much, in which they move up */
 	size_t n_pending;
 	uint64_t next_deadline; /* of the oldest; UINT64_MAX when there is none */
+	struct ahead *ahead; /* what follows in the batch at hand */
 	uint64_t window_ns;
 	uint64_t now_ns; /* time of the event at hand */
 	uint16_t bucket[PAIRING_N_BUCKETS]; /* pending events per hash of address */
-	bool is_unknown_expected; /* frees of blocks we never saw are no surprise */
+	bool is_unknown_expected; /* frees of blocks we never saw are no surprise: see pairing_expect_unknown() */
 	struct replay_step *waiting; /* a ring: not yet counted, in order of time */
 	uint64_t first_waiting, end_waiting; /* numbers; they lie at number % PAIRING_MAX_WAITING */
 	struct replay_step *step; /* counted, not yet passed on */
@@ -71,19 +72,25 @@ int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals
 		 const struct replay_callbacks *callbacks, struct err *err);
 void pairing_fini(struct pairing *p);
 
+/* From here on blocks may be released that were never seen. is_lost: because events are missing, which
+ * should not be: such releases count as unknown all the same. */
+void pairing_expect_unknown(struct pairing *p, bool is_lost);
+
 /* Time goes on: settles what has waited long enough. Before each event that pairing_fast.h does not
  * take. */
 int pairing_advance(struct pairing *p, uint64_t at_ns, struct err *err);
 
-int pairing_alloc(struct pairing *p, uint32_t lane, const struct live_block *block,
-		  struct err *err);
-/* The free is call i; what follows it in the batch may show that it need not be held back. */
-int pairing_free(struct pairing *p, const struct stream_batch *b, size_t i,
-		 const struct replay_release *release, struct err *err);
+/* The calls of a batch come now; then: the batch after it, or NULL. */
+void pairing_begin_batch(struct pairing *p, const struct stream_batch *b,
+			 const struct stream_batch *then);
 
-int pairing_realloc_begin(struct pairing *p, uint32_t lane, uint64_t addr,
-			  const struct replay_release *release, struct err *err);
-int pairing_realloc_end(struct pairing *p, uint32_t lane, const struct live_block *block,
+/* i: the call in the batch. What follows there may show that it need not be held back. */
+int pairing_alloc(struct pairing *p, size_t i, const struct live_block *block, struct err *err);
+int pairing_free(struct pairing *p, size_t i, const struct replay_release *release,
+		 struct err *err);
+int pairing_realloc_begin(struct pairing *p, size_t i, const struct replay_release *release,
+			  struct err *err);
+int pairing_realloc_end(struct pairing *p, size_t i, const struct live_block *block,
 			struct err *err);
 /* The realloc begun last ended the old block in another way. False in *was_open: none was. */
 int pairing_realloc_ended(struct pairing *p, uint32_t lane, enum replay_end how, bool *was_open,

@@ -9,9 +9,8 @@
  *   would count first);
  * - a release of one that is live, later than its birth, by the thread that made it;
  * - a realloc whose END follows its BEGIN, of a block that is live;
- * - a free by another thread, when the events that follow show that the address has no other
- *   release within the window (pairing_is_alone()): the long way would hold it back and then find
- *   the same.
+ * - a free by another thread, unless the next call of the address within the window is a release
+ *   too (ahead.h).
  *
  * Each function says false, and has done nothing, when the long way must be taken.
  */
@@ -19,7 +18,6 @@
 #define INGEST_PAIRING_FAST_H
 
 #include "ingest/pairing.h"
-#include "ingest/stream.h"
 
 static inline unsigned pairing_bucket(uint64_t addr)
 {
@@ -73,25 +71,16 @@ static inline bool pairing_is_quiet(const struct pairing *p)
 	return p->n_pending == 0 && p->first_waiting == p->end_waiting;
 }
 
+/* Is the release of call i, of a block that another thread made, for the one that is live now? If
+ * another release comes next, it may be for the block after it. */
+static inline bool pairing_is_decided(struct pairing *p, size_t i)
+{
+	return ahead_find(p->ahead, i, p->window_ns) != AHEAD_RELEASE;
+}
+
 /* How many events are looked at to decide. Beyond, with a clock that hardly moves, the long way is the
  * shorter one. */
 #define PAIRING_MAX_LOOKED_AT 64u
-
-/* Has the address of call i no other release within the window? Not if that cannot be seen. */
-static inline bool pairing_is_alone(const struct pairing *p, const struct stream_batch *b, size_t i)
-{
-	uint64_t addr = b->call[i].addr, end_ns = b->call[i].at_ns + p->window_ns;
-
-	for (size_t k = i + 1; k < b->n && k - i < PAIRING_MAX_LOOKED_AT; k++) {
-		const struct stream_call *c = &b->call[k];
-
-		if (c->at_ns > end_ns)
-			return true;
-		if (c->addr == addr)
-			return !event_is_release(c->kind); /* made again: it was released before */
-	}
-	return false;
-}
 
 /* Does a release follow call i in the same nanosecond, or could it, beyond what can be seen? */
 static inline bool pairing_has_rival(const struct stream_batch *b, size_t i)
@@ -154,7 +143,7 @@ static ALWAYS_INLINE bool pairing_fast_free(struct pairing *p, const struct stre
 	block = live_at(&p->live, slot);
 	if (unlikely(p->live.slot[slot].addr == 0 || block->at_ns >= release->at_ns))
 		return false;
-	if (block->thread != release->thread && unlikely(!pairing_is_alone(p, b, i)))
+	if (block->thread != release->thread && unlikely(!pairing_is_decided(p, i)))
 		return false;
 	pairing_make_end(&p->step[p->n_steps], block, release);
 	pairing_count(p);

@@ -59,9 +59,8 @@ static int replay_init(struct replay *p, struct recording *r, const struct repla
 		p->lane[i].thread_number = r->lane[i].thread;
 	}
 	p->pairing.live.folder = p->callbacks.temp_folder;
-	p->pairing.window_ns = REPLAY_WINDOW_NS;
-	p->pairing.is_unknown_expected =
-		(r->header.flags & FORMAT_LATE_START) || r->facts.process.parent_pid != 0;
+	if (r->header.flags & FORMAT_LATE_START || r->facts.process.parent_pid != 0)
+		pairing_expect_unknown(&p->pairing, false);
 	return stream_create(r, &p->stream, err);
 }
 
@@ -144,7 +143,7 @@ static ALWAYS_INLINE int on_alloc(struct replay *p, const struct stream_batch *b
 		return 0;
 	}
 	make_block(p, c, &block);
-	return pairing_alloc(&p->pairing, c->lane, &block, err);
+	return pairing_alloc(&p->pairing, i, &block, err);
 }
 
 static ALWAYS_INLINE int on_free(struct replay *p, const struct stream_batch *b, size_t i,
@@ -157,7 +156,7 @@ static ALWAYS_INLINE int on_free(struct replay *p, const struct stream_batch *b,
 	make_release(p, c, &release);
 	if (likely(pairing_fast_free(&p->pairing, b, i, &release)))
 		return 0;
-	return pairing_free(&p->pairing, b, i, &release, err);
+	return pairing_free(&p->pairing, i, &release, err);
 }
 
 /* The number of events taken: with the BEGIN its END, when nothing comes between. */
@@ -171,7 +170,7 @@ static ALWAYS_INLINE int on_realloc_begin(struct replay *p, const struct stream_
 
 	make_release(p, c, &release);
 	if (!pairing_is_fast_realloc(&p->pairing, b, i)) {
-		n = pairing_realloc_begin(&p->pairing, c->lane, c->addr, &release, err);
+		n = pairing_realloc_begin(&p->pairing, i, &release, err);
 		return n < 0 ? n : 1;
 	}
 	release.how = REPLAY_REALLOCATED;
@@ -184,15 +183,16 @@ static ALWAYS_INLINE int on_realloc_begin(struct replay *p, const struct stream_
 	return 2;
 }
 
-static int on_realloc_end(struct replay *p, const struct stream_call *c, struct err *err)
+static int on_realloc_end(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
+	const struct stream_call *c = &b->call[i];
 	struct live_block block;
 
 	if (c->addr == 0)
 		return skip_block(p, c);
 	p->totals.reallocations++;
 	make_block(p, c, &block);
-	return pairing_realloc_end(&p->pairing, c->lane, &block, err);
+	return pairing_realloc_end(&p->pairing, i, &block, err);
 }
 
 /* The kinds that end a realloc in another way. */
@@ -220,7 +220,8 @@ static void on_switch(struct replay *p, bool is_on)
 	if (is_on)
 		return;
 	p->totals.pauses++;
-	p->pairing.is_unknown_expected = true; /* for good: what was made meanwhile can live long */
+	pairing_expect_unknown(&p->pairing,
+			       false); /* for good: what was made meanwhile can live long */
 }
 
 static void on_rare(struct replay *p, const struct stream_call *c, const struct event *ev)
@@ -250,6 +251,7 @@ static void on_rare(struct replay *p, const struct stream_call *c, const struct 
 		break;
 	case EVENT_LOST:
 		p->lane[c->lane].n_lost += ev->field[0];
+		pairing_expect_unknown(&p->pairing, true);
 		break;
 	case EVENT_SWITCH:
 		on_switch(p, ev->field[0] != 0);
@@ -290,7 +292,7 @@ static ALWAYS_INLINE int on_call(struct replay *p, const struct stream_batch *b,
 	case EVENT_REALLOC_BEGIN:
 		return on_realloc_begin(p, b, i, err);
 	case EVENT_REALLOC_END:
-		n = on_realloc_end(p, c, err);
+		n = on_realloc_end(p, b, i, err);
 		break;
 	case EVENT_REALLOC_CANCEL:
 	case EVENT_REALLOC_FREED:
@@ -321,10 +323,12 @@ static ALWAYS_INLINE void look_ahead(struct replay *p, const struct stream_batch
 		p->callbacks.on_soon(p->callbacks.user, block);
 }
 
-static int replay_batch(struct replay *p, const struct stream_batch *b, struct err *err)
+static int replay_batch(struct replay *p, const struct stream_batch *b,
+			const struct stream_batch *then, struct err *err)
 {
 	int n = 0;
 
+	pairing_begin_batch(&p->pairing, b, then);
 	if (p->callbacks.on_progress)
 		n = p->callbacks.on_progress(p->callbacks.user, b->n_blocks_read, err);
 	for (size_t i = 0; n >= 0 && i < b->n; i += (size_t)n) {
@@ -359,15 +363,15 @@ static void finish_totals(struct replay *p)
 int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
 	       struct replay_totals *ret, struct stacks **stacks, struct err *err)
 {
-	const struct stream_batch *batch;
+	const struct stream_batch *batch, *then;
 	struct replay p;
 	int n = replay_init(&p, r, callbacks, err);
 
 	while (n == 0) {
-		n = stream_next(p.stream, &batch, err);
+		n = stream_next(p.stream, &batch, &then, err);
 		if (n <= 0)
 			break;
-		n = replay_batch(&p, batch, err);
+		n = replay_batch(&p, batch, then, err);
 	}
 	if (n == 0)
 		n = pairing_finish(&p.pairing, err);

@@ -5,13 +5,19 @@
  * Time of different CPUs may disagree by some ticks, but for one address allocations and releases
  * alternate. An allocation of an address that is live, or a release of one that is not, is
  * therefore held back: when the missing counterpart comes from another lane within
- * REPLAY_WINDOW_NS, the two are put in order and the pairing is exact. Only when the window passes
- * is it what it looks like: a duplicate allocation, or a free of an unknown block. (Inside a lane
- * the order is always right, so a counterpart from the same lane does not count.)
+ * REPLAY_WINDOW_NS, the two are put in order and the pairing is exact. Only when the window passes,
+ * or no other call of the address is in it (ahead.h), is it what it looks like: a duplicate
+ * allocation, or a free of an unknown block. (Inside a lane the order is always right, so a
+ * counterpart from the same lane does not count.)
  *
  * A free of a block that another thread made may belong to the next block at that address, if the
- * maker releases the first one and gets the address again: it is held back as well, until the
- * window passes or the other events of the address decide.
+ * maker releases the first one and gets the address again: it is held back as well if another
+ * release of the address is in the window, until that passes or the other events decide.
+ *
+ * The window is much longer than inversions usually are (tens of nanoseconds; one in ten million is
+ * longer than 1 us, the longest seen took 10 us). Where blocks are released that were
+ * never seen (a late start, a pause, lost events), a long window would take a free of such a block
+ * for that of the next one at its address; there it is REPLAY_SHORT_WINDOW_NS.
  *
  * A realloc is a release (BEGIN) and an allocation (END) in the same lane; they pair last begun
  * first. The old block counts as live until the END, and ends there, so that a peak does
@@ -28,7 +34,8 @@
 #include "ingest/merge.h"
 #include "ingest/stacks.h"
 
-#define REPLAY_WINDOW_NS (1 * NS_PER_US)
+#define REPLAY_WINDOW_NS (50 * NS_PER_US)
+#define REPLAY_SHORT_WINDOW_NS (1 * NS_PER_US)
 
 enum replay_end {
 	REPLAY_FREED, /* free() */

@@ -398,7 +398,8 @@ void stream_destroy(struct stream *s)
 	free(s);
 }
 
-int stream_next(struct stream *s, const struct stream_batch **ret, struct err *err)
+int stream_next(struct stream *s, const struct stream_batch **ret, const struct stream_batch **then,
+		struct err *err)
 {
 	int r = 0;
 
@@ -408,10 +409,12 @@ int stream_next(struct stream *s, const struct stream_batch **ret, struct err *e
 		s->has_taken = false;
 		pthread_cond_broadcast(&s->changed);
 	}
-	while (s->n_filled == s->n_taken && !s->is_done)
+	while (s->n_filled - s->n_taken < 2 && !s->is_done)
 		pthread_cond_wait(&s->changed, &s->lock);
 	if (s->n_filled > s->n_taken) {
 		*ret = s->batch[s->n_taken % N_BATCHES];
+		*then = s->n_filled - s->n_taken > 1 ? s->batch[(s->n_taken + 1) % N_BATCHES]
+						     : NULL;
 		s->has_taken = true;
 		r = 1;
 	} else if (s->result < 0) {

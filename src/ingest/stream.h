@@ -48,8 +48,10 @@ struct stream; /* opaque: defined in stream.c */
 int stream_create(struct recording *r, struct stream **ret, struct err *err);
 void stream_destroy(struct stream *s); /* ends the thread; NULL does nothing */
 
-/* 1: *ret is the next batch, good until the next call. 0: no more. Less: what went wrong. */
-int stream_next(struct stream *s, const struct stream_batch **ret, struct err *err);
+/* 1: *ret is the next batch and *then the one after it (NULL: it is the last), good until the next
+ * call. 0: no more. Less: what went wrong. */
+int stream_next(struct stream *s, const struct stream_batch **ret, const struct stream_batch **then,
+		struct err *err);
 
 /* After the last batch. stream_take_stacks(): they are the caller's from then on. */
 const struct stacks *stream_stacks(const struct stream *s);

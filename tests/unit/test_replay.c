@@ -208,6 +208,75 @@ TEST(a_counterpart_behind_the_window_does_not_count)
 	CHECK_STR_EQ(story.text, "+1 -1x2 +2 -2f1 ");
 }
 
+/* Calls of another address in lane a, one a tick from first_tick on: what is tested here must not depend
+ * on how much else happens meanwhile, or on where a batch ends. */
+static void put_others(uint64_t first_tick, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (!event_encoder_has_room(&a.enc, 8))
+			synth_flush(&s, &a, true);
+		synth_call(&a, i % 2 ? EVENT_FREE : EVENT_MALLOC, first_tick + i, 0x100000, i, 0);
+	}
+}
+
+/* Seen: a counter read 10 us before the exchange it follows in the program. */
+TEST(inversions_of_microseconds_are_repaired)
+{
+	for (unsigned n_before = 0; n_before <= 5000; n_before += 500) {
+		struct replay_totals t;
+		uint64_t at = 100 + n_before;
+
+		begin(0);
+		put_others(100, n_before);
+		/* a free before its allocation */
+		synth_free(&b, at, 0x1000);
+		put_others(at, 4000);
+		synth_malloc(&a, at + 4000, 0x1000, 8, 0);
+		/* an allocation before the release of the block before it */
+		synth_malloc(&a, at + 4001, 0x2000, 8, 0);
+		synth_malloc(&b, at + 5000, 0x2000, 16, 0);
+		put_others(at + 5000, 4000);
+		synth_free(&a, at + 9000, 0x2000);
+		t = run_two_lanes();
+		CHECK_EQ(t.unknown_frees + t.duplicate_allocations, 0);
+		CHECK_EQ(t.live_bytes, 16);
+		CHECK_EQ(t.repaired, 2);
+	}
+}
+
+TEST(a_free_stamped_microseconds_before_its_block_is_not_taken_for_that_of_the_one_before)
+{
+	for (unsigned n_before = 0; n_before <= 4000; n_before += 500) {
+		struct replay_totals t;
+		uint64_t at = 200 + n_before;
+
+		begin(0);
+		put_others(100, n_before);
+		synth_malloc(&a, at - 50, 0x1000, 8, 0);
+		synth_free(&b, at, 0x1000); /* of the second one */
+		put_others(at, n_before ? 3000 : 10);
+		synth_free(&a, at + 3000, 0x1000);
+		synth_malloc(&a, at + 3001, 0x1000, 16, 0);
+		t = run_two_lanes();
+		CHECK_EQ(t.unknown_frees + t.duplicate_allocations, 0);
+		CHECK_EQ(t.live_count, 0);
+		if (n_before == 0)
+			CHECK_STR_EQ(story.text + strlen(story.text) - 13, "-1f1 +7 -7f2 ");
+	}
+}
+
+TEST(a_free_of_an_unknown_block_does_not_end_the_next_one_at_its_address)
+{
+	struct replay_totals t;
+
+	begin(FORMAT_LATE_START);
+	synth_free(&a, 100, 0x1000);
+	synth_malloc(&b, 100 + REPLAY_SHORT_WINDOW_NS, 0x1000, 8, 0);
+	t = run_two_lanes();
+	CHECK_EQ(t.untracked_frees, 1);
+	CHECK_EQ(t.live_count, 1);
+}
+
 TEST(frees_of_unknown_blocks_are_expected_after_a_late_start)
 {
 	struct replay_totals t;

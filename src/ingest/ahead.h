@@ -1,0 +1,39 @@
+/* ingest/ahead.h - which call comes next at an address.
+ *
+ * The clock of a call is read out of order: on a busy machine a free was seen stamped 10 us before
+ * the allocation of its block, by another thread. Whether that can be so is answered by
+ * the calls that follow: if none of the same address comes within the window, nothing is in doubt.
+ *
+ * Calls of a batch and of the one after it are chained by a hash of their address, from the one asked
+ * about first: batches in which nobody asks cost nothing. So the window ends at the end of the batch
+ * that follows, 4096 calls away at least. Threads: one.
+ */
+#ifndef INGEST_AHEAD_H
+#define INGEST_AHEAD_H
+
+#include "ingest/stream.h"
+
+#define AHEAD_N_CHAINS 4096u
+
+enum ahead_next {
+	AHEAD_NOTHING, /* within the window */
+	AHEAD_RELEASE,
+	AHEAD_ALLOC,
+};
+
+struct ahead {
+	const struct stream_batch *now, *then; /* borrowed; then: NULL behind the last one */
+	size_t n_now; /* calls of now; those of then are numbered on from it */
+	size_t first_chained; /* calls from here on are in the chains */
+	uint16_t head[AHEAD_N_CHAINS]; /* number + 1 of the first call; 0: none */
+	uint16_t next[2 * STREAM_BATCH_CALLS]; /* likewise, by number */
+};
+
+/* Questions are about calls of now from here on. */
+void ahead_begin(struct ahead *a, const struct stream_batch *now, const struct stream_batch *then);
+
+/* What comes next at the address of call i of now, not later than window_ns after it. i does not
+ * go back. window_ns is not greater than at any earlier question in this batch. */
+enum ahead_next ahead_find(struct ahead *a, size_t i, uint64_t window_ns);
+
+#endif
