@@ -75,6 +75,7 @@ struct event_decoder {
 	uint32_t stack[2]; /* likewise */
 	uint32_t next_stack;
 	uint32_t generation;
+	uint32_t lane; /* the user's: 0 at first, comes with each call */
 	bool is_in_place; /* the second half of a realloc in place comes next: */
 	uint32_t in_place_bytes; /* its size */
 };
@@ -86,34 +87,45 @@ void event_decoder_init(struct event_decoder *d, const struct block_header *h, c
 /* 1: *ret is the next event. 0: end of the block. -1: malformed at d->in.pos; *ret untouched. */
 int event_decode(struct event_decoder *d, struct event *ret);
 
-/* A call of the malloc family, in few bytes. */
+/* A call of the malloc family, in few bytes. Who reads recordings keeps it in the same place from here
+ * to its end (ingest/stream.h), so some of it is for him to fill in. */
 struct event_plain {
-	uint64_t ticks;
+	union {
+		uint64_t ticks;
+		uint64_t at_ns; /* the reader's: since the start */
+	};
 	uint64_t addr;
-	uint64_t size_bytes; /* 0 in releases */
-	uint32_t stack; /* id in this lane */
-	uint32_t extra_bytes; /* usable beyond size_bytes; UINT32_MAX: so much or more */
-	uint8_t kind; /* EVENT_MALLOC to EVENT_FREE */
+	uint32_t size_bytes; /* 0 in releases */
+	uint32_t stack; /* id in this lane; the reader's: number of struct stacks */
+	uint32_t lane; /* event_decoder.lane */
+	uint16_t extra_bytes; /* usable beyond size_bytes */
+	uint8_t kind; /* EVENT_MALLOC to EVENT_FREE; the reader's: any other */
+	uint8_t flags; /* 0; the reader's */
 };
+
+_Static_assert(sizeof(struct event_plain) == 32, "two to a cache line");
 
 /* Decodes calls that have nothing special, which is nearly all events, as long as they come: as many
  * as *ret, with room for max (at least 2), was filled with. What comes next, if anything, is for
- * event_decode(). */
+ * event_decode(): among the rest calls with so many bytes that they have no room in *ret. */
 size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size_t max);
 
-/* The same of an event that event_decode() gave; its kind is one of those. */
-static inline struct event_plain event_plain_of(const struct event *ev)
+/* The same of an event that event_decode() gave, whose kind is one of those. False: its bytes have no
+ * room there. */
+static inline bool event_to_plain(const struct event *ev, uint32_t lane, struct event_plain *ret)
 {
-	uint64_t extra = ev->usable_extra_bytes;
-
-	return (struct event_plain){
+	if (ev->size_bytes > UINT32_MAX || ev->usable_extra_bytes > UINT16_MAX)
+		return false;
+	*ret = (struct event_plain){
 		.ticks = ev->ticks,
 		.addr = ev->addr,
-		.size_bytes = ev->size_bytes,
+		.size_bytes = (uint32_t)ev->size_bytes,
 		.stack = ev->stack,
-		.extra_bytes = extra < UINT32_MAX ? (uint32_t)extra : UINT32_MAX,
+		.lane = lane,
+		.extra_bytes = (uint16_t)ev->usable_extra_bytes,
 		.kind = ev->kind,
 	};
+	return true;
 }
 
 /* Usable bytes that glibc gives for a request; events say so only when it was otherwise. */

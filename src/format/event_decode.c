@@ -263,9 +263,9 @@ static ALWAYS_INLINE struct fast_call fast_long(const uint8_t *p)
 	};
 }
 
-static ALWAYS_INLINE uint32_t usual_extra(uint64_t size_bytes)
+static ALWAYS_INLINE uint16_t usual_extra(uint64_t size_bytes)
 {
-	return (uint32_t)(event_usual_usable(size_bytes) - size_bytes);
+	return (uint16_t)(event_usual_usable(size_bytes) - size_bytes);
 }
 
 /* The way nearly all events go: a call without extras, with bytes enough behind it. False: it is
@@ -296,7 +296,7 @@ static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret
 	ret->size_bytes = is_release ? 0 : call.size_bytes;
 	ret->stack = (uint32_t)stack;
 	ret->parent = 0;
-	ret->usable_extra_bytes = usual_extra(ret->size_bytes);
+	ret->usable_extra_bytes = event_usual_usable(ret->size_bytes) - ret->size_bytes;
 	ret->alignment = 0;
 	return true;
 }
@@ -317,7 +317,8 @@ size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size
 		unsigned is_release = event_is_release(call.kind) || is_in_place;
 		int64_t id = (int64_t)stack[is_release] + call.stack;
 
-		if (unlikely(call.n_bytes == 0 || id < 0 || id >= d->next_stack))
+		if (unlikely(call.n_bytes == 0 || id < 0 || id >= d->next_stack ||
+			     call.size_bytes > UINT32_MAX))
 			break;
 		p += call.n_bytes;
 		ticks += call.delta_ticks;
@@ -326,15 +327,16 @@ size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size
 		ret[n++] = (struct event_plain){
 			.ticks = ticks,
 			.addr = addr[is_release],
-			.size_bytes = is_release ? 0 : call.size_bytes,
+			.size_bytes = is_release ? 0 : (uint32_t)call.size_bytes,
 			.stack = (uint32_t)id,
+			.lane = d->lane,
 			.extra_bytes = usual_extra(is_release ? 0 : call.size_bytes),
 			.kind = is_in_place ? EVENT_REALLOC_BEGIN : (uint8_t)call.kind,
 		};
 		if (unlikely(is_in_place)) {
 			ret[n] = ret[n - 1];
 			ret[n].kind = EVENT_REALLOC_END;
-			ret[n].size_bytes = call.size_bytes;
+			ret[n].size_bytes = (uint32_t)call.size_bytes;
 			ret[n++].extra_bytes = usual_extra(call.size_bytes);
 		}
 	}

@@ -109,5 +109,6 @@ int lane_blocks_load(struct lane_blocks *b, struct lane_cursor *l, struct err *e
 	}
 	l->is_loaded = true;
 	event_decoder_init(&l->decoder, &h, l->buf, len);
+	l->decoder.lane = (uint32_t)(l - b->lane);
 	return 0;
 }

@@ -99,7 +99,7 @@ static inline bool pairing_has_rival(const struct stream_batch *b, size_t i)
 static ALWAYS_INLINE struct live_block *pairing_fast_place(struct pairing *p,
 							   const struct stream_batch *b, size_t i)
 {
-	const struct stream_call *c = &b->call[i];
+	const struct event_plain *c = &b->call[i];
 	size_t slot;
 
 	if (!pairing_is_quiet(p) || pairing_has_rival(b, i) || !live_has_room(&p->live))
@@ -110,20 +110,20 @@ static ALWAYS_INLINE struct live_block *pairing_fast_place(struct pairing *p,
 	return live_put(&p->live, slot, c->addr);
 }
 
-/* The block that c made is in its place; old: the one that a realloc replaced by it, or NULL. */
-static ALWAYS_INLINE void pairing_fast_alloc(struct pairing *p, const struct stream_call *c,
-					     struct live_block *place, const struct live_block *old)
+/* The block is in its place; old: the one that a realloc replaced by it, or NULL. */
+static ALWAYS_INLINE void pairing_fast_alloc(struct pairing *p, struct live_block *place,
+					     const struct live_block *old)
 {
 	struct replay_step *to = &p->step[p->n_steps];
 
-	to->at_ns = c->at_ns;
-	to->size_bytes = c->size_bytes;
+	to->at_ns = place->at_ns;
+	to->size_bytes = place->size_bytes;
 	to->lifetime_ns = 0;
-	to->stack = c->stack;
+	to->stack = place->stack;
 	to->release_stack = 0;
 	to->thread = place->thread;
 	to->release_thread = 0;
-	to->extra_bytes = c->extra_bytes;
+	to->extra_bytes = place->extra_bytes;
 	to->flags = 0;
 	pairing_count(p);
 	if (p->callbacks->on_alloc)
@@ -157,11 +157,11 @@ static ALWAYS_INLINE bool pairing_fast_free(struct pairing *p, const struct stre
 static ALWAYS_INLINE bool pairing_is_fast_realloc(struct pairing *p, const struct stream_batch *b,
 						  size_t i)
 {
-	const struct stream_call *begin = &b->call[i], *end = begin + 1;
+	const struct event_plain *begin = &b->call[i], *end = begin + 1;
 	size_t slot;
 
 	if (!pairing_is_quiet(p) || i + 1 >= b->n || end->kind != EVENT_REALLOC_END ||
-	    end->lane != begin->lane || end->is_after_gap || end->addr == 0 ||
+	    end->lane != begin->lane || end->flags & STREAM_AFTER_GAP || end->addr == 0 ||
 	    pairing_has_rival(b, i + 1) || p->live.n == 0 || !live_has_room(&p->live))
 		return false;
 	slot = live_find_slot(&p->live, begin->addr);
@@ -174,7 +174,7 @@ static ALWAYS_INLINE bool pairing_is_fast_realloc(struct pairing *p, const struc
 /* pairing_is_fast_realloc() said so. Ends the block of begin, which is copied to old, and gives the
  * place of the one that its END makes. */
 static ALWAYS_INLINE struct live_block *pairing_fast_realloc(struct pairing *p,
-							     const struct stream_call *begin,
+							     const struct event_plain *begin,
 							     const struct replay_release *release,
 							     struct live_block *old)
 {

@@ -72,29 +72,40 @@ static void replay_fini(struct replay *p)
 	free(p->lane);
 }
 
+static void set_large_size(struct live_block *ret, const struct event *ev)
+{
+	uint64_t extra = ev->usable_extra_bytes;
+
+	ret->size_bytes = ev->size_bytes;
+	ret->extra_bytes = extra < UINT32_MAX ? (uint32_t)extra : UINT32_MAX;
+}
+
 /* Fills in the block of an allocation as it arrives, field by field: a copy of a struct that was just
  * written would wait for the writes. */
-static ALWAYS_INLINE void make_block(struct replay *p, const struct stream_call *c,
+static ALWAYS_INLINE void make_block(struct replay *p, const struct stream_batch *b, size_t i,
 				     struct live_block *ret)
 {
+	const struct event_plain *c = &b->call[i];
 	const struct replay_lane *lane = &p->lane[c->lane];
 
 	ret->addr = c->addr;
 	ret->size_bytes = c->size_bytes;
+	ret->extra_bytes = c->extra_bytes;
+	if (unlikely(c->flags & STREAM_WHOLE))
+		set_large_size(ret, &b->rare[c->size_bytes]);
 	ret->at_ns = c->at_ns;
 	ret->ordinal = lane->thread->n_allocs++;
 	ret->tag = 0;
 	ret->chain = 0;
 	ret->thread = lane->thread_number;
 	ret->stack = c->stack;
-	ret->extra_bytes = c->extra_bytes;
 	ret->kind = c->kind;
-	p->totals.bytes_allocated += c->size_bytes;
+	p->totals.bytes_allocated += ret->size_bytes;
 	if (p->callbacks.on_arrival)
 		ret->tag = p->callbacks.on_arrival(p->callbacks.user, ret);
 }
 
-static ALWAYS_INLINE void make_release(struct replay *p, const struct stream_call *c,
+static ALWAYS_INLINE void make_release(struct replay *p, const struct event_plain *c,
 				       struct replay_release *ret)
 {
 	const struct replay_lane *lane = &p->lane[c->lane];
@@ -110,18 +121,18 @@ static ALWAYS_INLINE void make_release(struct replay *p, const struct stream_cal
 }
 
 /* Before an event that may have to do with earlier ones. */
-static int arrive(struct replay *p, const struct stream_call *c, struct err *err)
+static int arrive(struct replay *p, const struct event_plain *c, struct err *err)
 {
 	int n = 0;
 
-	if (c->is_after_gap)
+	if (c->flags & STREAM_AFTER_GAP)
 		n = pairing_gap(&p->pairing, c->lane, err);
 	return n < 0 ? n : pairing_advance(&p->pairing, c->at_ns, err);
 }
 
 /* An allocation at address 0, which only a damaged recording has, is no block; but whoever counts the
  * events of a thread counts it. */
-static int skip_block(struct replay *p, const struct stream_call *c)
+static int skip_block(struct replay *p, const struct event_plain *c)
 {
 	p->lane[c->lane].thread->n_allocs++;
 	return 0;
@@ -130,7 +141,7 @@ static int skip_block(struct replay *p, const struct stream_call *c)
 static ALWAYS_INLINE int on_alloc(struct replay *p, const struct stream_batch *b, size_t i,
 				  struct err *err)
 {
-	const struct stream_call *c = &b->call[i];
+	const struct event_plain *c = &b->call[i];
 	struct live_block *place, block;
 
 	if (unlikely(c->addr == 0))
@@ -138,18 +149,18 @@ static ALWAYS_INLINE int on_alloc(struct replay *p, const struct stream_batch *b
 	p->totals.allocations++;
 	place = pairing_fast_place(&p->pairing, b, i);
 	if (likely(place)) {
-		make_block(p, c, place);
-		pairing_fast_alloc(&p->pairing, c, place, NULL);
+		make_block(p, b, i, place);
+		pairing_fast_alloc(&p->pairing, place, NULL);
 		return 0;
 	}
-	make_block(p, c, &block);
+	make_block(p, b, i, &block);
 	return pairing_alloc(&p->pairing, i, &block, err);
 }
 
 static ALWAYS_INLINE int on_free(struct replay *p, const struct stream_batch *b, size_t i,
 				 struct err *err)
 {
-	const struct stream_call *c = &b->call[i];
+	const struct event_plain *c = &b->call[i];
 	struct replay_release release;
 
 	p->totals.frees++;
@@ -163,7 +174,7 @@ static ALWAYS_INLINE int on_free(struct replay *p, const struct stream_batch *b,
 static ALWAYS_INLINE int on_realloc_begin(struct replay *p, const struct stream_batch *b, size_t i,
 					  struct err *err)
 {
-	const struct stream_call *c = &b->call[i];
+	const struct event_plain *c = &b->call[i];
 	struct replay_release release;
 	struct live_block block, old, *place;
 	int n;
@@ -176,27 +187,27 @@ static ALWAYS_INLINE int on_realloc_begin(struct replay *p, const struct stream_
 	release.how = REPLAY_REALLOCATED;
 	release.at_ns = c[1].at_ns; /* it lived until the call returned */
 	p->totals.reallocations++;
-	make_block(p, c + 1, &block);
+	make_block(p, b, i + 1, &block);
 	place = pairing_fast_realloc(&p->pairing, c, &release, &old);
 	*place = block;
-	pairing_fast_alloc(&p->pairing, c + 1, place, &old);
+	pairing_fast_alloc(&p->pairing, place, &old);
 	return 2;
 }
 
 static int on_realloc_end(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
-	const struct stream_call *c = &b->call[i];
+	const struct event_plain *c = &b->call[i];
 	struct live_block block;
 
 	if (c->addr == 0)
 		return skip_block(p, c);
 	p->totals.reallocations++;
-	make_block(p, c, &block);
+	make_block(p, b, i, &block);
 	return pairing_realloc_end(&p->pairing, i, &block, err);
 }
 
 /* The kinds that end a realloc in another way. */
-static int on_realloc_other(struct replay *p, const struct stream_call *c, struct err *err)
+static int on_realloc_other(struct replay *p, const struct event_plain *c, struct err *err)
 {
 	bool was_open;
 
@@ -224,7 +235,7 @@ static void on_switch(struct replay *p, bool is_on)
 			       false); /* for good: what was made meanwhile can live long */
 }
 
-static void on_rare(struct replay *p, const struct stream_call *c, const struct event *ev)
+static void on_rare(struct replay *p, const struct event_plain *c, const struct event *ev)
 {
 	struct replay_totals *t = &p->totals;
 
@@ -272,11 +283,11 @@ static void on_rare(struct replay *p, const struct stream_call *c, const struct 
 static ALWAYS_INLINE int on_call(struct replay *p, const struct stream_batch *b, size_t i,
 				 struct err *err)
 {
-	const struct stream_call *c = &b->call[i];
+	const struct event_plain *c = &b->call[i];
 	int n = 0;
 
 	p->pairing.now_ns = c->at_ns;
-	if (unlikely(c->is_after_gap || !pairing_is_quiet(&p->pairing)))
+	if (unlikely(c->flags & STREAM_AFTER_GAP || !pairing_is_quiet(&p->pairing)))
 		n = arrive(p, c, err);
 	if (unlikely(n < 0))
 		return n;

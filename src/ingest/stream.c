@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ingest/lane_blocks.h"
 #include "util/vec.h"
@@ -13,11 +14,13 @@
 /* What of a lane is decoded and was not passed on yet. All of it is of one block, which stays loaded
  * until it is passed on. */
 struct stream_lane {
-	struct event_plain *call; /* [at, n) of LANE_CALLS: their stacks are numbers already */
+	struct event_plain *call; /* [at, n) of LANE_CALLS: their times and stacks are final */
 	uint32_t at, n;
 	bool has_rare; /* this one comes after them: */
-	struct event rare;
+	bool is_alone; /* what it had ahead was passed on in one go, so far */
 	uint32_t rare_stack; /* its number */
+	uint64_t rare_ns;
+	struct event rare;
 };
 
 /* Batches are numbered from 0 and lie in batch[number % N_BATCHES]: those before n_taken may be
@@ -45,22 +48,15 @@ struct stream {
 
 /* ---- the reader: a lane ---- */
 
-/* Time never goes back in a lane, whatever its clock says. What is beyond the horizon is left out:
- * the number of calls that are not. */
-static size_t order_calls(const struct stream *s, struct lane_cursor *l, struct event_plain *call,
-			  size_t n)
+static NOINLINE uint32_t count_odd(struct stream *s, uint32_t stack)
 {
-	uint64_t ticks = l->min_ticks;
-	size_t n_kept = 0;
+	const struct stack_node *n =
+		stacks_get(s->stacks, stacks_node(s->stacks, stack & ~STACKS_ODD));
 
-	while (n_kept < n) {
-		ticks = call[n_kept].ticks > ticks ? call[n_kept].ticks : ticks;
-		if (unlikely(ticks > s->rec->horizon_ticks))
-			break;
-		call[n_kept++].ticks = ticks;
-	}
-	l->min_ticks = ticks;
-	return n_kept;
+	if (n->end != STACK_END_COMPLETE)
+		s->counts.truncated[n->end]++;
+	s->counts.guessed += n->has_guess;
+	return stack & ~STACKS_ODD;
 }
 
 /* Nothing more of the lane is wanted. */
@@ -70,43 +66,79 @@ static void end_lane(struct lane_cursor *l)
 	l->decoder.in.pos = l->decoder.in.len;
 }
 
-/* Adds n calls that were just decoded behind those of the lane. */
-static int take_calls(struct stream *s, uint32_t lane, size_t n, struct err *err)
+/* Puts the time in the place of ticks. Time never goes back in a lane, whatever its clock says. What is
+ * beyond the horizon is left out: the number of calls that are not. */
+static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_plain *call, size_t n)
 {
-	struct lane_cursor *l = &s->blocks.lane[lane];
-	struct stream_lane *ahead = &s->lane[lane];
-	struct event_plain *call = &ahead->call[ahead->n];
-	size_t n_kept = order_calls(s, l, call, n);
+	const struct timebase time = s->rec->time;
+	const uint64_t horizon_ticks = s->rec->horizon_ticks;
+	uint64_t ticks = l->min_ticks;
+	size_t i;
 
-	ahead->n += (uint32_t)n_kept;
-	if (n_kept < n)
+	for (i = 0; i < n; i++) {
+		uint64_t next = call[i].ticks > ticks ? call[i].ticks : ticks;
+
+		if (unlikely(next > horizon_ticks))
+			break;
+		ticks = next;
+		call[i].at_ns = timebase_ns(&time, ticks);
+	}
+	l->min_ticks = ticks;
+	if (i < n)
 		end_lane(l);
-	return stacks_use(s->stacks, lane, call, n_kept, err);
+	if (i > 0 && ticks > s->counts.last_ticks)
+		s->counts.last_ticks = ticks;
+	return i;
 }
 
-static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, struct err *err)
+/* Makes n calls that were just decoded final; less of them in *n if the others are not wanted. */
+static int finish_calls(struct stream *s, uint32_t lane, struct event_plain *call, size_t *n,
+			struct err *err)
 {
-	struct event_plain named = {.ticks = ev->ticks, .stack = ev->stack};
+	size_t n_ends = 0;
+	int r;
+
+	*n = set_times(s, &s->blocks.lane[lane], call, *n);
+	r = stacks_use(s->stacks, lane, call, *n, err);
+	for (size_t i = 0; r == 0 && i < *n; i++) {
+		bool is_end = call[i].kind == EVENT_REALLOC_END;
+
+		n_ends += is_end;
+		if (likely(!(call[i].stack & STACKS_ODD)))
+			continue;
+		call[i].stack = is_end ? call[i].stack & ~STACKS_ODD : count_odd(s, call[i].stack);
+	}
+	s->counts.events += *n - n_ends;
+	return r;
+}
+
+/* An event to be passed on as a whole. is_call: of the program, with a stack. */
+static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bool is_call,
+		     struct err *err)
+{
+	struct event_plain named = {.ticks = ev->ticks, .stack = ev->stack, .kind = ev->kind};
 	struct stream_lane *ahead = &s->lane[lane];
+	size_t n = 1;
 	int r = 0;
 
-	if (order_calls(s, &s->blocks.lane[lane], &named, 1) == 0) {
-		end_lane(&s->blocks.lane[lane]);
-		return 0;
-	}
-	if (event_is_call(ev->kind))
-		r = stacks_use(s->stacks, lane, &named, 1, err);
-	if (r < 0)
+	if (is_call)
+		r = finish_calls(s, lane, &named, &n, err);
+	else
+		n = set_times(s, &s->blocks.lane[lane], &named, 1);
+	if (r < 0 || n == 0)
 		return r;
 	ahead->rare = *ev;
-	ahead->rare_stack = event_is_call(ev->kind) ? named.stack : 0;
+	ahead->rare_stack = is_call ? named.stack : 0;
+	ahead->rare_ns = named.at_ns;
 	ahead->has_rare = true;
 	return 0;
 }
 
-/* An event that is not one of those that come by thousands. */
-static int take_event(struct stream *s, uint32_t lane, const struct event *ev, struct err *err)
+/* An event that is not one of those that come by thousands. A call goes to *ret: then *n is 1. */
+static int take_event(struct stream *s, uint32_t lane, const struct event *ev,
+		      struct event_plain *ret, size_t *n, struct err *err)
 {
+	*n = 0;
 	switch (ev->kind) {
 	case EVENT_STACK:
 	case EVENT_STACK_END:
@@ -122,104 +154,128 @@ static int take_event(struct stream *s, uint32_t lane, const struct event *ev, s
 	case EVENT_REALLOC_BEGIN:
 	case EVENT_REALLOC_END:
 	case EVENT_FREE:
-		s->lane[lane].call[s->lane[lane].n] = event_plain_of(ev);
-		return take_calls(s, lane, 1, err);
+		if (!event_to_plain(ev, lane, ret))
+			return take_rare(s, lane, ev, true, err);
+		*n = 1;
+		return finish_calls(s, lane, ret, n, err);
 	default:
-		return take_rare(s, lane, ev, err);
+		return take_rare(s, lane, ev, event_is_call(ev->kind), err);
 	}
 }
 
-/* Decodes on in the block of a lane that has nothing ahead. The block may come to its end. */
-static int decode_ahead(struct stream *s, uint32_t lane, struct err *err)
+/* Decodes on in the block of a lane that has nothing ahead, to ret with room for max calls: so many
+ * in *n. The block may come to its end. */
+static int decode_on(struct stream *s, uint32_t lane, struct event_plain *ret, size_t max,
+		     size_t *n, struct err *err)
 {
 	struct lane_cursor *l = &s->blocks.lane[lane];
-	struct stream_lane *ahead = &s->lane[lane];
 	int r = 0;
 
-	ahead->call = lane_blocks_extra(l);
-	ahead->at = ahead->n = 0;
-	while (r == 0 && ahead->n + 2 <= LANE_CALLS && !ahead->has_rare) {
-		size_t n = event_decode_plain(&l->decoder, &ahead->call[ahead->n],
-					      LANE_CALLS - ahead->n);
+	*n = 0;
+	while (r == 0 && *n + 2 <= max && !s->lane[lane].has_rare) {
+		size_t n_more = event_decode_plain(&l->decoder, &ret[*n], max - *n);
 		struct event ev;
 
-		if (n > 0) {
-			r = take_calls(s, lane, n, err);
+		if (n_more > 0) {
+			r = finish_calls(s, lane, &ret[*n], &n_more, err);
+			*n += n_more;
 			continue;
 		}
-		n = ahead->n;
 		r = event_decode(&l->decoder, &ev);
 		if (r > 0)
-			r = take_event(s, lane, &ev, err);
-		else if (n > 0)
+			r = take_event(s, lane, &ev, &ret[*n], &n_more, err);
+		else if (*n > 0)
 			return 0; /* the end is met again when these are passed on */
 		else
 			return lane_blocks_end(&s->blocks, l, r < 0, err);
+		*n += n_more;
 	}
-	return r;
-}
-
-/* Makes sure that the lane has something ahead, if its block has; reads the block it waits for. */
-static int fill_lane(struct stream *s, uint32_t lane, struct err *err)
-{
-	struct lane_cursor *l = &s->blocks.lane[lane];
-	int r = 0;
-
-	if (!l->is_loaded)
-		r = lane_blocks_load(&s->blocks, l, err);
-	if (r == 0 && l->is_loaded)
-		r = decode_ahead(s, lane, err);
 	return r;
 }
 
 /* ---- the reader: all lanes ---- */
 
-static NOINLINE void count_odd(struct stream *s, uint32_t stack)
+/* The last time at which the first lane of the heap is the first. */
+static uint64_t last_time(const struct stream *s)
 {
-	const struct stack_node *n =
-		stacks_get(s->stacks, stacks_node(s->stacks, stack & ~STACKS_ODD));
+	const struct lane_heap_item *second = lane_heap_second(&s->blocks.heap);
 
-	if (n->end != STACK_END_COMPLETE)
-		s->counts.truncated[n->end]++;
-	s->counts.guessed += n->has_guess;
+	return second ? second->key - (s->blocks.heap.item[0].lane > second->lane) : UINT64_MAX;
 }
 
-static void pass_call(struct stream *s, struct stream_call *to, const struct event_plain *from,
-		      uint32_t lane)
+/* The first call of the lane that is passed on from here tells of a gap before it. */
+static void mark_gap(struct stream *s, struct event_plain *call, uint32_t lane)
 {
-	bool is_counted = from->kind != EVENT_REALLOC_END;
+	struct lane_cursor *l = &s->blocks.lane[lane];
 
-	s->counts.events += is_counted;
-	if (unlikely(from->stack & STACKS_ODD) && is_counted)
-		count_odd(s, from->stack);
-	*to = (struct stream_call){
-		.at_ns = timebase_ns(&s->rec->time, from->ticks),
-		.addr = from->addr,
-		.size_bytes = from->size_bytes,
-		.stack = from->stack & ~STACKS_ODD,
-		.extra_bytes = from->extra_bytes,
-		.lane = lane,
-		.kind = from->kind,
-	};
+	if (unlikely(l->is_after_gap))
+		call->flags |= STREAM_AFTER_GAP;
+	l->is_after_gap = false;
+}
+
+/* Decodes on in a lane that is likely to go on alone: right into the batch. What is not its turn yet
+ * goes where else it would have been. */
+static int decode_into(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
+{
+	struct stream_lane *ahead = &s->lane[lane];
+	struct event_plain *call = &b->call[b->n];
+	size_t room = STREAM_BATCH_CALLS - b->n, n, n_first = 0;
+	uint64_t last_ns = last_time(s);
+	int r = decode_on(s, lane, call, room < LANE_CALLS ? room : LANE_CALLS, &n, err);
+
+	if (r < 0 || n == 0)
+		return r;
+	if (call[n - 1].at_ns <= last_ns)
+		n_first = n;
+	while (n_first < n && call[n_first].at_ns <= last_ns)
+		n_first++;
+	ahead->n = (uint32_t)(n - n_first);
+	if (ahead->n) {
+		ahead->call = lane_blocks_extra(&s->blocks.lane[lane]);
+		memcpy(ahead->call, &call[n_first], ahead->n * sizeof(*call));
+		ahead->is_alone = n_first > n / 2;
+	}
+	if (n_first > 0)
+		mark_gap(s, call, lane);
+	b->n += n_first;
+	return 0;
+}
+
+/* Goes on in a lane that has nothing ahead; reads the block it waits for. */
+static int fill_lane(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
+{
+	struct lane_cursor *l = &s->blocks.lane[lane];
+	struct stream_lane *ahead = &s->lane[lane];
+	size_t n = 0;
+	int r = 0;
+
+	ahead->at = ahead->n = 0;
+	if (!l->is_loaded)
+		r = lane_blocks_load(&s->blocks, l, err);
+	if (r < 0 || !l->is_loaded)
+		return r;
+	if (ahead->is_alone && b->n + 2 <= STREAM_BATCH_CALLS)
+		return decode_into(s, b, lane, err);
+	ahead->call = lane_blocks_extra(l);
+	r = decode_on(s, lane, ahead->call, LANE_CALLS, &n, err);
+	ahead->n = (uint32_t)n;
+	return r;
 }
 
 /* Passes on the calls of a lane that are not later than a time, as far as there is room. */
-static void pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane, uint64_t last_ticks)
+static void pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane)
 {
 	struct stream_lane *ahead = &s->lane[lane];
-	size_t room = STREAM_BATCH_CALLS - b->n, left = ahead->n - ahead->at;
+	size_t room = STREAM_BATCH_CALLS - b->n, left = ahead->n - ahead->at, n = 0;
 	const struct event_plain *call = &ahead->call[ahead->at];
-	size_t n = left < room ? left : room;
+	uint64_t last_ns = last_time(s);
 
-	for (size_t i = 0; i < n; i++) {
-		if (call[i].ticks > last_ticks)
-			n = i;
-		else
-			pass_call(s, &b->call[b->n + i], &call[i], lane);
-	}
-	if (n == 0)
-		return;
-	s->counts.last_ticks = call[n - 1].ticks;
+	room = left < room ? left : room;
+	for (; n < room && call[n].at_ns <= last_ns; n++)
+		b->call[b->n + n] = call[n];
+	if (n > 0)
+		mark_gap(s, &b->call[b->n], lane);
+	ahead->is_alone = ahead->at == 0 && n == left;
 	b->n += n;
 	ahead->at += (uint32_t)n;
 }
@@ -227,54 +283,36 @@ static void pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane, 
 static int pass_rare(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
 	struct stream_lane *ahead = &s->lane[lane];
-	const uint64_t ticks = s->blocks.lane[lane].min_ticks;
+	struct event_plain *call = &b->call[b->n];
 	int r = vec_reserve(&b->rare, &b->cap_rare, b->n_rare + 1, sizeof(*b->rare), err);
 
 	if (r < 0)
 		return r;
-	if (event_is_call(ahead->rare.kind)) {
-		s->counts.events++;
-		if (ahead->rare_stack & STACKS_ODD)
-			count_odd(s, ahead->rare_stack);
-	}
-	s->counts.last_ticks = ticks;
 	b->rare[b->n_rare] = ahead->rare;
-	b->call[b->n++] = (struct stream_call){
-		.at_ns = timebase_ns(&s->rec->time, ticks),
-		.size_bytes = b->n_rare++,
-		.stack = ahead->rare_stack & ~STACKS_ODD,
+	*call = (struct event_plain){
+		.at_ns = ahead->rare_ns,
+		.addr = ahead->rare.kind < EVENT_STACK ? ahead->rare.addr : 0,
+		.size_bytes = (uint32_t)b->n_rare++,
+		.stack = ahead->rare_stack,
 		.lane = lane,
 		.kind = ahead->rare.kind,
+		.flags = STREAM_WHOLE,
 	};
+	mark_gap(s, call, lane);
+	b->n++;
 	ahead->has_rare = false;
 	return 0;
 }
 
-/* The lane goes on in its turn: passes on what comes before the next event of any other lane. */
-static int pass(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
-{
-	struct lane_cursor *l = &s->blocks.lane[lane];
-	const struct lane_heap_item *second = lane_heap_second(&s->blocks.heap);
-	size_t first = b->n;
-	int r = 0;
-
-	if (s->lane[lane].at < s->lane[lane].n)
-		pass_calls(s, b, lane, second ? second->key - (lane > second->lane) : UINT64_MAX);
-	else
-		r = pass_rare(s, b, lane, err);
-	if (r == 0) {
-		b->call[first].is_after_gap = l->is_after_gap;
-		l->is_after_gap = false;
-	}
-	return r;
-}
-
 /* The time of a lane's next event, as far as it is known. */
-static uint64_t next_ticks(const struct stream *s, uint32_t lane)
+static uint64_t next_time(const struct stream *s, uint32_t lane)
 {
 	const struct stream_lane *ahead = &s->lane[lane];
 
-	return ahead->at < ahead->n ? ahead->call[ahead->at].ticks : s->blocks.lane[lane].min_ticks;
+	if (ahead->at < ahead->n)
+		return ahead->call[ahead->at].at_ns;
+	return ahead->has_rare ? ahead->rare_ns
+			       : timebase_ns(&s->rec->time, s->blocks.lane[lane].min_ticks);
 }
 
 /* 1: the batch is full. 0: there are no more events. Less: what went wrong. */
@@ -287,13 +325,15 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 	while (r == 0 && b->n < STREAM_BATCH_CALLS && heap->n > 0) {
 		uint32_t lane = heap->item[0].lane;
 		const struct stream_lane *ahead = &s->lane[lane];
-		bool has_ahead = ahead->at < ahead->n || ahead->has_rare;
 
-		if (heap->item[0].key > s->rec->horizon_ticks)
-			break;
-		r = has_ahead ? pass(s, b, lane, err) : fill_lane(s, lane, err);
+		if (ahead->at < ahead->n)
+			pass_calls(s, b, lane);
+		else if (ahead->has_rare)
+			r = pass_rare(s, b, lane, err);
+		else
+			r = fill_lane(s, b, lane, err);
 		if (ahead->at < ahead->n || ahead->has_rare || lane_has_more(&s->blocks.lane[lane]))
-			lane_heap_change_first(heap, next_ticks(s, lane));
+			lane_heap_change_first(heap, next_time(s, lane));
 		else
 			lane_heap_remove_first(heap);
 	}
@@ -332,6 +372,16 @@ static void *run_reader(void *arg)
 
 /* ---- the caller ---- */
 
+/* Lanes are merged by nanoseconds: a tick takes one at least, so that is their order by ticks. */
+static void key_by_time(struct stream *s)
+{
+	struct lane_heap *heap = &s->blocks.heap;
+
+	for (size_t i = 0; i < heap->n; i++)
+		heap->item[i].key = timebase_ns(&s->rec->time, heap->item[i].key);
+	lane_heap_make(heap);
+}
+
 static int start(struct stream *s, struct err *err)
 {
 	int r = lane_blocks_init(&s->blocks, s->rec, LANE_CALLS * sizeof(struct event_plain), err);
@@ -348,6 +398,7 @@ static int start(struct stream *s, struct err *err)
 	}
 	if (r < 0)
 		return r;
+	key_by_time(s);
 	r = pthread_create(&s->reader, NULL, run_reader, s);
 	if (r != 0)
 		return err_set_errno(err, r, "no thread can be started");

@@ -2,9 +2,9 @@
  *
  * The thread decodes the blocks, takes in the definitions of stacks, finds the stack of each call
  * and merges the lanes: the same order as that of merge.h, but many times as fast, because
- * calls are decoded, translated and passed on in runs. What is left for the caller comes in batches:
- * calls of the malloc family as small structs, rare events whole. So reading and pairing run at the
- * same time.
+ * calls are decoded, translated and passed on in runs, where one lane goes on alone without a copy.
+ * What is left for the caller comes in batches: calls of the malloc family as small structs, rare
+ * events whole. So reading and pairing run at the same time.
  *
  * The counts and the stacks are the thread's until stream_next() gave 0; the recording is borrowed
  * and nobody else may use it meanwhile. Threads: one caller.
@@ -17,19 +17,16 @@
 
 #define STREAM_BATCH_CALLS 4096u
 
-struct stream_call {
-	uint64_t at_ns; /* since the start; never goes back */
-	uint64_t addr;
-	uint64_t size_bytes; /* of a rare event: index in stream_batch.rare */
-	uint32_t stack; /* number of struct stacks */
-	uint32_t extra_bytes; /* usable beyond size_bytes; UINT32_MAX: so much or more */
-	uint32_t lane; /* index in recording.lane */
-	uint8_t kind; /* enum event_kind */
-	bool is_after_gap; /* events of this lane before it are missing */
+/* event_plain.flags */
+enum stream_flags {
+	STREAM_AFTER_GAP = 1, /* events of this lane before it are missing */
+	STREAM_WHOLE = 2, /* size_bytes is the index in stream_batch.rare, where all of it is */
 };
 
+/* at_ns of the calls never goes back; lane is the index in recording.lane. Calls of the malloc
+ * family whose sizes have no room, and all other events, are there as a whole. */
 struct stream_batch {
-	struct stream_call call[STREAM_BATCH_CALLS];
+	struct event_plain call[STREAM_BATCH_CALLS];
 	size_t n;
 	struct event *rare;
 	size_t n_rare, cap_rare;

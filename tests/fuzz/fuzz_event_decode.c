@@ -18,7 +18,8 @@ static void check(bool ok)
 static bool is_same(const struct event_plain *a, const struct event_plain *b)
 {
 	return a->ticks == b->ticks && a->addr == b->addr && a->size_bytes == b->size_bytes &&
-	       a->stack == b->stack && a->extra_bytes == b->extra_bytes && a->kind == b->kind;
+	       a->stack == b->stack && a->extra_bytes == b->extra_bytes && a->kind == b->kind &&
+	       a->lane == b->lane;
 }
 
 /* Both ways to decode must tell the same: one by one, and plain calls in runs. */
@@ -37,7 +38,7 @@ static void check_runs(const struct block_header *h, const uint8_t *data, size_t
 		check(n <= RUN_CALLS);
 		for (size_t i = 0; i < n; i++) {
 			check(event_decode(&one, &ev) == 1 && ev.kind < EVENT_STACK);
-			expected = event_plain_of(&ev);
+			check(event_to_plain(&ev, 0, &expected));
 			check(is_same(&call[i], &expected));
 		}
 		r = event_decode(&one, &ev);
