@@ -224,21 +224,58 @@ struct fast_call {
 	int64_t stack;
 };
 
-static ALWAYS_INLINE struct fast_call fast_short(const uint8_t *p)
+/* Where the parts of a short record lie: all of that is in its first byte. */
+struct short_form {
+	uint64_t addr_mask; /* of the bytes behind the first two */
+	uint64_t addr_bias;
+	uint32_t size_mask; /* of the bytes behind the address; 0 in releases */
+	uint8_t n_bytes; /* of the record; 0: there is no such record */
+	uint8_t size_at;
+	uint8_t stack_up, stack_down; /* shifts that leave the stack, with its sign */
+	uint8_t kind;
+	uint8_t is_release;
+	uint8_t is_call; /* one, and nothing else: it is not EVENT_SHORT_IN_PLACE */
+};
+
+#define SHORT_FORM(k, width, size_width)                                                           \
+	{                                                                                          \
+		.addr_mask = (1ull << (8 * EVENT_SHORT_ADDR_BYTES(k))) - 1,                        \
+		.addr_bias = EVENT_SHORT_ADDR_BIAS(k),                                             \
+		.size_mask = (k) == EVENT_REALLOC_BEGIN ? 0 : (1u << (8 * (size_width))) - 1,      \
+		.n_bytes = 2 + EVENT_SHORT_ADDR_BYTES(k) + (size_width) + (width),                 \
+		.size_at = 2 + EVENT_SHORT_ADDR_BYTES(k),                                          \
+		.stack_up = 64 - 8 * ((size_width) + (width)), .stack_down = 64 - 8 * (width),     \
+		.kind = (k), .is_release = (k) == EVENT_FREE || (k) == EVENT_REALLOC_BEGIN,        \
+		.is_call = (k) != EVENT_SHORT_IN_PLACE,                                            \
+	}
+#define SHORT_FORMS(width)                                                                         \
+	{0}, SHORT_FORM(1, width, width), SHORT_FORM(2, width, width),                             \
+		SHORT_FORM(3, width, width), SHORT_FORM(4, width, width),                          \
+		SHORT_FORM(5, width, width), SHORT_FORM(EVENT_FREE, width, 0),                     \
+		SHORT_FORM(EVENT_SHORT_IN_PLACE, width, width)
+
+_Static_assert(EVENT_FREE == 6 && EVENT_SHORT_IN_PLACE == 7, "their places in the table");
+
+/* By bits 3 to 6 of the first byte: kind, and whether size and stack are wide. */
+static const struct short_form short_forms[16] = {SHORT_FORMS(1), SHORT_FORMS(2)};
+
+static ALWAYS_INLINE const struct short_form *short_form(uint64_t word)
 {
-	uint64_t word = load_le64(p);
-	unsigned kind = word >> 3 & 7, width = 1 + (word >> 6 & 1);
-	unsigned addr_width = EVENT_SHORT_ADDR_BYTES(kind);
-	unsigned size_width = kind == EVENT_FREE ? 0 : width;
-	uint64_t rest = load_le64(p + 2 + addr_width);
+	return &short_forms[word >> 3 & 15];
+}
+
+static ALWAYS_INLINE struct fast_call fast_short(const uint8_t *p, uint64_t word,
+						 const struct short_form *form)
+{
+	uint64_t rest = load_le64(p + form->size_at);
 
 	return (struct fast_call){
-		.kind = kind,
-		.n_bytes = kind == 0 ? 0 : 2 + addr_width + size_width + width,
+		.kind = form->kind,
+		.n_bytes = form->n_bytes,
 		.delta_ticks = word >> 8 & 0xff,
-		.a = low_bytes(word >> 16, addr_width) * 16 - EVENT_SHORT_ADDR_BIAS(kind),
-		.size_bytes = low_bytes(rest, size_width),
-		.stack = low_bytes_signed(rest >> (8 * size_width), width),
+		.a = (word >> 16 & form->addr_mask) * 16 - form->addr_bias,
+		.size_bytes = rest & form->size_mask,
+		.stack = (int64_t)(rest << form->stack_up) >> form->stack_down,
 	};
 }
 
@@ -263,6 +300,13 @@ static ALWAYS_INLINE struct fast_call fast_long(const uint8_t *p)
 	};
 }
 
+static ALWAYS_INLINE struct fast_call fast_any(const uint8_t *p)
+{
+	uint64_t word = load_le64(p);
+
+	return word & 7 ? fast_long(p) : fast_short(p, word, short_form(word));
+}
+
 static ALWAYS_INLINE uint16_t usual_extra(uint64_t size_bytes)
 {
 	return (uint16_t)(event_usual_usable(size_bytes) - size_bytes);
@@ -280,7 +324,7 @@ static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret
 	if (unlikely(d->is_in_place || d->in.failed || cursor_left(&d->in) < FAST_BYTES ||
 		     *p & 0x80))
 		return false;
-	call = *p & 7 ? fast_long(p) : fast_short(p);
+	call = fast_any(p);
 	is_release = event_is_release(call.kind);
 	stack = (int64_t)d->stack[is_release] + call.stack;
 	if (unlikely(call.n_bytes == 0 || call.kind == EVENT_SHORT_IN_PLACE || stack < 0 ||
@@ -301,52 +345,109 @@ static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret
 	return true;
 }
 
+/* A decoder taken apart, so that what every call changes is at hand. */
+struct run {
+	const uint8_t *p, *end; /* from end on there may not be FAST_BYTES left */
+	struct event_plain *to, *last; /* where to put the next one, and the last place */
+	uint64_t ticks, n_stacks;
+	uint64_t addr[2], stack[2];
+	uint32_t lane;
+};
+
+/* The next call of a run; a release has no size. False: its stack is none. */
+static ALWAYS_INLINE bool put_plain(struct run *r, const struct fast_call *call,
+				    unsigned is_release)
+{
+	struct event_plain *to = r->to;
+	uint64_t id = r->stack[is_release] + (uint64_t)call->stack;
+	uint32_t size_bytes = (uint32_t)call->size_bytes;
+
+	if (unlikely(id >= r->n_stacks))
+		return false;
+	r->p += call->n_bytes;
+	r->ticks += call->delta_ticks;
+	r->stack[is_release] = id;
+	r->addr[is_release] += call->a;
+	to->ticks = r->ticks;
+	to->addr = r->addr[is_release];
+	to->size_bytes = size_bytes;
+	to->stack = (uint32_t)id;
+	to->lane = r->lane;
+	to->extra_bytes = usual_extra(size_bytes);
+	to->kind = (uint8_t)call->kind;
+	to->flags = 0;
+	r->to++;
+	return true;
+}
+
+/* Short records that are a call each. */
+static ALWAYS_INLINE void decode_shorts(struct run *r)
+{
+	while (r->p < r->end && r->to < r->last && !(*r->p & 0x87)) {
+		uint64_t word = load_le64(r->p);
+		const struct short_form *form = short_form(word);
+		struct fast_call call = fast_short(r->p, word, form);
+
+		if (unlikely(!form->is_call) || !put_plain(r, &call, form->is_release))
+			break;
+	}
+}
+
+/* A record of another form. False: it is not for the fast way. */
+static ALWAYS_INLINE bool decode_other(struct run *r)
+{
+	struct event_plain *begin = r->to;
+	struct fast_call call;
+	uint64_t size_bytes;
+
+	if (r->p >= r->end || r->to >= r->last || *r->p & 0x80)
+		return false;
+	call = fast_any(r->p);
+	if (call.n_bytes == 0 || call.size_bytes > UINT32_MAX)
+		return false;
+	size_bytes = call.size_bytes;
+	if (event_is_release(call.kind) || call.kind == EVENT_SHORT_IN_PLACE)
+		call.size_bytes = 0;
+	if (call.kind != EVENT_SHORT_IN_PLACE)
+		return put_plain(r, &call, event_is_release(call.kind));
+	call.kind = EVENT_REALLOC_BEGIN;
+	if (!put_plain(r, &call, true))
+		return false;
+	*r->to = *begin;
+	r->to->kind = EVENT_REALLOC_END;
+	r->to->size_bytes = (uint32_t)size_bytes;
+	r->to->extra_bytes = usual_extra(size_bytes);
+	r->to++;
+	return true;
+}
+
 size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size_t max)
 {
 	const uint8_t *p = d->in.data + d->in.pos;
-	const uint8_t *end = d->in.len > FAST_BYTES ? d->in.data + d->in.len - FAST_BYTES : p;
-	uint64_t ticks = d->ticks, addr[2] = {d->addr[0], d->addr[1]};
-	uint32_t stack[2] = {d->stack[0], d->stack[1]};
-	size_t n = 0;
+	struct run r = {
+		.p = p,
+		.end = d->in.len > FAST_BYTES ? d->in.data + d->in.len - FAST_BYTES : p,
+		.to = ret,
+		.last = ret + max - 1,
+		.ticks = d->ticks,
+		.n_stacks = d->next_stack,
+		.addr = {d->addr[0], d->addr[1]},
+		.stack = {d->stack[0], d->stack[1]},
+		.lane = d->lane,
+	};
 
 	if (d->is_in_place || d->in.failed)
 		return 0;
-	while (p < end && n + 1 < max && !(*p & 0x80)) {
-		struct fast_call call = *p & 7 ? fast_long(p) : fast_short(p);
-		bool is_in_place = call.kind == EVENT_SHORT_IN_PLACE;
-		unsigned is_release = event_is_release(call.kind) || is_in_place;
-		int64_t id = (int64_t)stack[is_release] + call.stack;
-
-		if (unlikely(call.n_bytes == 0 || id < 0 || id >= d->next_stack ||
-			     call.size_bytes > UINT32_MAX))
-			break;
-		p += call.n_bytes;
-		ticks += call.delta_ticks;
-		stack[is_release] = (uint32_t)id;
-		addr[is_release] += call.a;
-		ret[n++] = (struct event_plain){
-			.ticks = ticks,
-			.addr = addr[is_release],
-			.size_bytes = is_release ? 0 : (uint32_t)call.size_bytes,
-			.stack = (uint32_t)id,
-			.lane = d->lane,
-			.extra_bytes = usual_extra(is_release ? 0 : call.size_bytes),
-			.kind = is_in_place ? EVENT_REALLOC_BEGIN : (uint8_t)call.kind,
-		};
-		if (unlikely(is_in_place)) {
-			ret[n] = ret[n - 1];
-			ret[n].kind = EVENT_REALLOC_END;
-			ret[n].size_bytes = (uint32_t)call.size_bytes;
-			ret[n++].extra_bytes = usual_extra(call.size_bytes);
-		}
-	}
-	d->in.pos = (size_t)(p - d->in.data);
-	d->ticks = ticks;
+	do {
+		decode_shorts(&r);
+	} while (decode_other(&r));
+	d->in.pos = (size_t)(r.p - d->in.data);
+	d->ticks = r.ticks;
 	for (unsigned i = 0; i < 2; i++) {
-		d->stack[i] = stack[i];
-		d->addr[i] = addr[i];
+		d->stack[i] = (uint32_t)r.stack[i];
+		d->addr[i] = r.addr[i];
 	}
-	return n;
+	return (size_t)(r.to - ret);
 }
 
 int event_decode(struct event_decoder *d, struct event *ret)

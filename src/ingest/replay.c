@@ -34,6 +34,7 @@ struct replay {
 	struct replay_callbacks callbacks;
 	struct replay_thread *thread; /* of lane[].thread */
 	struct replay_lane *lane;
+	uint64_t n_realloc_ends;
 };
 
 static int replay_init(struct replay *p, struct recording *r, const struct replay_callbacks *c,
@@ -184,6 +185,7 @@ static ALWAYS_INLINE int on_realloc_begin(struct replay *p, const struct stream_
 		n = pairing_realloc_begin(&p->pairing, i, &release, err);
 		return n < 0 ? n : 1;
 	}
+	p->n_realloc_ends++;
 	release.how = REPLAY_REALLOCATED;
 	release.at_ns = c[1].at_ns; /* it lived until the call returned */
 	p->totals.reallocations++;
@@ -199,6 +201,7 @@ static int on_realloc_end(struct replay *p, const struct stream_batch *b, size_t
 	const struct event_plain *c = &b->call[i];
 	struct live_block block;
 
+	p->n_realloc_ends++;
 	if (c->addr == 0)
 		return skip_block(p, c);
 	p->totals.reallocations++;
@@ -363,7 +366,7 @@ static void finish_totals(struct replay *p)
 		p->totals.lost_events += last->lost_before > p->lane[i].n_lost ? last->lost_before
 									       : p->lane[i].n_lost;
 	}
-	p->totals.events = counts->events;
+	p->totals.events = counts->calls - p->n_realloc_ends;
 	p->totals.guessed = counts->guessed;
 	memcpy(p->totals.truncated, counts->truncated, sizeof(p->totals.truncated));
 	p->totals.last_ticks = counts->last_ticks;

@@ -338,18 +338,24 @@ int stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t
 {
 	const struct lane_ids *l = &s->lane[lane];
 	const struct id_run none = {0}, *run = l->n_runs ? &l->run[l->n_runs - 1] : &none;
-	int r = 0;
+	const uint32_t first_id = run->first_id, n_ids = run->n, *of_id = run->entry;
+	uint32_t any = 0;
 
-	for (size_t i = 0; i < n && r == 0; i++) {
-		uint32_t at = call[i].stack - run->first_id;
-		uint32_t entry = likely(at < run->n) ? run->entry[at] : 0;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t at = call[i].stack - first_id;
+		uint32_t entry = likely(at < n_ids) ? of_id[at] : 0;
 
-		if (likely(entry & ENTRY_IS_NUMBER))
+		if (likely(entry & ENTRY_IS_NUMBER)) {
 			call[i].stack = entry & ~ENTRY_IS_NUMBER;
-		else
-			r = use_slowly(s, lane, &call[i], err);
+		} else {
+			int r = use_slowly(s, lane, &call[i], err);
+
+			if (r < 0)
+				return r;
+		}
+		any |= call[i].stack;
 	}
-	return r;
+	return (any & STACKS_ODD) != 0;
 }
 
 uint32_t stacks_node(const struct stacks *s, uint32_t number)

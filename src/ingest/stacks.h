@@ -54,7 +54,7 @@ void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id);
 uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id);
 
 /* Puts the number of its stack in the place of each call's id; STACKS_ODD is set where the stack is
- * not complete or has guessed frames. */
+ * not complete or has guessed frames: then the result is 1 instead of 0. Less: an error. */
 #define STACKS_ODD (1u << 31)
 int stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n,
 	       struct err *err);

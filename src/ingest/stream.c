@@ -48,7 +48,7 @@ struct stream {
 
 /* ---- the reader: a lane ---- */
 
-static NOINLINE uint32_t count_odd(struct stream *s, uint32_t stack)
+static void count_odd(struct stream *s, uint32_t stack)
 {
 	const struct stack_node *n =
 		stacks_get(s->stacks, stacks_node(s->stacks, stack & ~STACKS_ODD));
@@ -56,7 +56,6 @@ static NOINLINE uint32_t count_odd(struct stream *s, uint32_t stack)
 	if (n->end != STACK_END_COMPLETE)
 		s->counts.truncated[n->end]++;
 	s->counts.guessed += n->has_guess;
-	return stack & ~STACKS_ODD;
 }
 
 /* Nothing more of the lane is wanted. */
@@ -66,50 +65,74 @@ static void end_lane(struct lane_cursor *l)
 	l->decoder.in.pos = l->decoder.in.len;
 }
 
+/* Are the ticks of these calls, whose last ones are the highest, plain to turn into time: neither before
+ * what was, nor beyond the horizon or the range of numbers? */
+static bool is_plain_time(const struct stream *s, uint64_t min_ticks, uint64_t first_ticks,
+			  uint64_t last_ticks)
+{
+	const struct timebase *time = &s->rec->time;
+
+	return first_ticks >= min_ticks && first_ticks >= time->start_ticks &&
+	       last_ticks >= first_ticks && last_ticks <= s->rec->horizon_ticks &&
+	       timebase_ns(time, last_ticks) < UINT64_MAX;
+}
+
 /* Puts the time in the place of ticks. Time never goes back in a lane, whatever its clock says. What is
  * beyond the horizon is left out: the number of calls that are not. */
-static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_plain *call, size_t n)
+static size_t set_times_with_care(struct stream *s, struct lane_cursor *l, struct event_plain *call,
+				  size_t n)
 {
-	const struct timebase time = s->rec->time;
-	const uint64_t horizon_ticks = s->rec->horizon_ticks;
 	uint64_t ticks = l->min_ticks;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
 		uint64_t next = call[i].ticks > ticks ? call[i].ticks : ticks;
 
-		if (unlikely(next > horizon_ticks))
+		if (unlikely(next > s->rec->horizon_ticks))
 			break;
 		ticks = next;
-		call[i].at_ns = timebase_ns(&time, ticks);
+		call[i].at_ns = timebase_ns(&s->rec->time, ticks);
 	}
 	l->min_ticks = ticks;
 	if (i < n)
 		end_lane(l);
-	if (i > 0 && ticks > s->counts.last_ticks)
-		s->counts.last_ticks = ticks;
 	return i;
+}
+
+/* The same; ticks of calls that were decoded together never go down. */
+static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_plain *call, size_t n)
+{
+	const struct timebase time = s->rec->time;
+
+	if (n == 0)
+		return 0;
+	if (likely(is_plain_time(s, l->min_ticks, call[0].ticks, call[n - 1].ticks))) {
+		l->min_ticks = call[n - 1].ticks;
+		for (size_t i = 0; i < n; i++)
+			call[i].at_ns = timebase_ns_plain(&time, call[i].ticks);
+	} else {
+		n = set_times_with_care(s, l, call, n);
+	}
+	if (n > 0 && l->min_ticks > s->counts.last_ticks)
+		s->counts.last_ticks = l->min_ticks;
+	return n;
 }
 
 /* Makes n calls that were just decoded final; less of them in *n if the others are not wanted. */
 static int finish_calls(struct stream *s, uint32_t lane, struct event_plain *call, size_t *n,
 			struct err *err)
 {
-	size_t n_ends = 0;
 	int r;
 
 	*n = set_times(s, &s->blocks.lane[lane], call, *n);
+	s->counts.calls += *n;
 	r = stacks_use(s->stacks, lane, call, *n, err);
-	for (size_t i = 0; r == 0 && i < *n; i++) {
-		bool is_end = call[i].kind == EVENT_REALLOC_END;
-
-		n_ends += is_end;
-		if (likely(!(call[i].stack & STACKS_ODD)))
-			continue;
-		call[i].stack = is_end ? call[i].stack & ~STACKS_ODD : count_odd(s, call[i].stack);
+	for (size_t i = 0; unlikely(r > 0) && i < *n; i++) {
+		if (call[i].stack & STACKS_ODD && call[i].kind != EVENT_REALLOC_END)
+			count_odd(s, call[i].stack);
+		call[i].stack &= ~STACKS_ODD;
 	}
-	s->counts.events += *n - n_ends;
-	return r;
+	return r < 0 ? r : 0;
 }
 
 /* An event to be passed on as a whole. is_call: of the program, with a stack. */

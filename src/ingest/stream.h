@@ -34,7 +34,7 @@ struct stream_batch {
 };
 
 struct stream_counts {
-	uint64_t events; /* calls of the program */
+	uint64_t calls; /* of the program; a realloc counts twice if its end is there */
 	uint64_t truncated[STACK_N_ENDS]; /* events, by the reason their stack ends */
 	uint64_t guessed; /* events whose stack has guessed frames */
 	uint64_t last_ticks; /* of the last event */

@@ -38,6 +38,15 @@ static inline uint64_t timebase_ns(const struct timebase *t, uint64_t ticks)
 	return whole;
 }
 
+/* The same without care: the ticks are not before the start, and what timebase_ns() gives for them, or for
+ * later ones, is less than UINT64_MAX. */
+static inline uint64_t timebase_ns_plain(const struct timebase *t, uint64_t ticks)
+{
+	uint64_t since = ticks - t->start_ticks;
+
+	return since * t->ns_per_tick + (uint64_t)((unsigned __int128)since * t->fraction >> 64);
+}
+
 /* Ticks that a span of time lasts, rounded up. */
 uint64_t timebase_ticks(const struct timebase *t, uint64_t ns);
 
