@@ -16,7 +16,8 @@
 #define CHAINS_BUDGET_BYTES (24 * MIB)
 #define CALLS_BUDGET_BYTES (16 * MIB)
 #define PAGE_OFFSET_MASK 4095u
-#define STEPS_AHEAD 8 /* the site of a step is asked for before it is needed */
+#define STEPS_AHEAD 8 /* the site of a step is asked for before it is needed ... */
+#define SMALL_SITES 128u /* ... unless there are so few that they are at hand anyway */
 #define PROGRESS_PER_LOOK 16 /* calls of on_progress() between looks at the size of the process */
 
 /* Room for one more item at the end of an array that may lie in a file. */
@@ -197,15 +198,40 @@ static void on_free(void *user, const struct live_block *a, const struct replay_
 		end_row(b, a, &end);
 }
 
-static void count_alloc(struct build *b, const struct replay_step *step)
-{
-	struct store_thread *t = &b->threads.thread[thread_index(b, step->thread)];
+/* The threads of the last step: those of the next one are mostly the same. */
+struct step_threads {
+	uint32_t maker, maker_index;
+	uint32_t releaser, releaser_index;
+};
 
-	t->n_allocs++;
-	t->n_bytes += step->size_bytes;
+static ALWAYS_INLINE struct store_thread *maker_of(struct build *b, struct step_threads *last,
+						   const struct replay_step *step)
+{
+	if (unlikely(step->thread != last->maker)) {
+		last->maker_index = thread_index(b, step->thread);
+		last->maker = step->thread;
+	}
+	return &b->threads.thread[last->maker_index];
+}
+
+static ALWAYS_INLINE struct store_thread *releaser_of(struct build *b, struct step_threads *last,
+						      const struct replay_step *step)
+{
+	if (unlikely(step->release_thread != last->releaser)) {
+		last->releaser_index = thread_index(b, step->release_thread);
+		last->releaser = step->release_thread;
+	}
+	return &b->threads.thread[last->releaser_index];
+}
+
+static ALWAYS_INLINE void count_alloc(struct build *b, struct store_thread *maker,
+				      const struct replay_step *step)
+{
+	maker->n_allocs++;
+	maker->n_bytes += step->size_bytes;
 	sites_alloc(&b->sites, step);
 	usage_alloc(&b->usage, step->at_ns, step->size_bytes);
-	if (step->flags & REPLAY_STEP_PEAK) {
+	if (unlikely(step->flags & REPLAY_STEP_PEAK)) {
 		b->peak_bytes = b->usage.live_bytes;
 		b->peak_count = b->usage.live_count;
 		b->peak_ns = step->at_ns;
@@ -213,11 +239,12 @@ static void count_alloc(struct build *b, const struct replay_step *step)
 	}
 }
 
-static void count_release(struct build *b, const struct replay_step *step)
+static ALWAYS_INLINE void count_release(struct build *b, struct step_threads *last,
+					const struct replay_step *step)
 {
-	b->threads.thread[thread_index(b, step->release_thread)].n_frees++;
-	if (step->flags & REPLAY_STEP_TEMPORARY) {
-		b->threads.thread[thread_index(b, step->thread)].n_temporary++;
+	releaser_of(b, last, step)->n_frees++;
+	if (unlikely(step->flags & REPLAY_STEP_TEMPORARY)) {
+		maker_of(b, last, step)->n_temporary++;
 		b->n_temporary++;
 		b->temporary_bytes += step->size_bytes;
 	}
@@ -225,34 +252,24 @@ static void count_release(struct build *b, const struct replay_step *step)
 	usage_free(&b->usage, step->at_ns, step->size_bytes);
 }
 
-static int add_sites(struct build *b, const struct replay_step *step, size_t n)
-{
-	uint32_t last = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uint32_t stack = step[i].stack, release_stack = step[i].release_stack;
-
-		last = stack > last ? stack : last;
-		last = release_stack > last ? release_stack : last;
-	}
-	return last < b->sites.n ? 0 : sites_add(&b->sites, last, &b->err);
-}
-
 static void on_steps(void *user, const struct replay_step *step, size_t n)
 {
 	struct build *b = user;
+	struct step_threads last = {.maker = step->thread, .releaser = step->thread};
+	bool is_small = b->sites.n <= SMALL_SITES;
 
-	if (likely(b->result == 0))
-		b->result = add_sites(b, step, n);
-	for (size_t i = 0; b->result == 0 && i < n; i++) {
-		if (i + STEPS_AHEAD < n)
+	if (unlikely(b->result < 0))
+		return;
+	last.maker_index = last.releaser_index = thread_index(b, step->thread);
+	for (size_t i = 0; i < n; i++) {
+		if (!is_small && i + STEPS_AHEAD < n)
 			sites_prefetch(&b->sites, &step[i + STEPS_AHEAD]);
-		if (b->sites.is_at_peak && !(step[i].flags & REPLAY_STEP_PEAK))
+		if (unlikely(b->sites.is_at_peak) && !(step[i].flags & REPLAY_STEP_PEAK))
 			sites_keep_peak(&b->sites);
 		if (step[i].flags & REPLAY_STEP_RELEASE)
-			count_release(b, &step[i]);
+			count_release(b, &last, &step[i]);
 		else
-			count_alloc(b, &step[i]);
+			count_alloc(b, maker_of(b, &last, &step[i]), &step[i]);
 	}
 }
 
@@ -286,10 +303,12 @@ static void on_rare(void *user, const struct event *ev, uint32_t thread, uint32_
 	memcpy(c->field, ev->field, sizeof(c->field));
 }
 
-static int on_progress(void *user, uint64_t n_blocks_read, struct err *err)
+static int on_progress(void *user, uint64_t n_blocks_read, uint32_t n_stacks, struct err *err)
 {
 	struct build *b = user;
 
+	if (b->result == 0 && n_stacks > b->sites.n)
+		b->result = sites_add(&b->sites, n_stacks - 1, &b->err);
 	if (b->result < 0) {
 		*err = b->err;
 		return b->result;
@@ -328,7 +347,7 @@ static int on_end(void *user, const struct stacks *stacks, const struct live *li
 {
 	struct build *b = user;
 	struct overview o = {0};
-	int r = on_progress(b, b->rec->n_blocks, err);
+	int r = on_progress(b, b->rec->n_blocks, stacks_count_numbers(stacks), err);
 
 	if (r == 0)
 		r = overview_of_totals(b->rec, totals, &o, err);

@@ -80,12 +80,19 @@ bool live_take(struct live *l, uint64_t addr, struct live_block *ret);
 #define LIVE_PLACES_AHEAD 16u
 #define LIVE_ADDS_PER_LOOK 8192 /* each may bring in two pages: 64 MiB at most */
 
-/* Is there room for another block, without a call of live_reserve()? */
-static inline bool live_has_room(struct live *l)
+/* For how many blocks more is there room, without a call of live_reserve()? Who adds them counts them in
+ * n_since_look. */
+static inline size_t live_room(const struct live *l)
 {
-	if (unlikely(l->is_file) && ++l->n_since_look >= LIVE_ADDS_PER_LOOK)
-		return false;
-	return likely(l->n < l->n_slots / 8 * 5 && (l->n_free || l->n_places < l->cap_places));
+	size_t n_slots = l->n_slots / 8 * 5 - l->n;
+	size_t n_places = l->n_free + (size_t)(l->cap_places - l->n_places);
+	size_t n = n_slots < n_places ? n_slots : n_places;
+
+	if (!l->is_file)
+		return n;
+	if (l->n_since_look >= LIVE_ADDS_PER_LOOK)
+		return 0;
+	return n < LIVE_ADDS_PER_LOOK - l->n_since_look ? n : LIVE_ADDS_PER_LOOK - l->n_since_look;
 }
 
 /* Where the search for addr begins. */

@@ -69,10 +69,27 @@ static struct replay_step *waiting_at(const struct pairing *p, uint64_t number)
 	return &p->waiting[number % PAIRING_MAX_WAITING];
 }
 
+/* All steps before the first that waits are counted: it is the next in time. */
 static void count_first_waiting(struct pairing *p)
 {
-	p->step[p->n_steps] = *waiting_at(p, p->first_waiting++);
-	pairing_count(p);
+	struct replay_totals *t = p->totals;
+	struct replay_step *step = &p->step[p->n_steps];
+
+	*step = *waiting_at(p, p->first_waiting++);
+	if (step->flags & REPLAY_STEP_RELEASE) {
+		t->live_count--;
+		t->live_bytes -= step->size_bytes;
+	} else {
+		t->live_count++;
+		t->live_bytes += step->size_bytes;
+		if (t->live_bytes > t->peak_bytes) {
+			t->peak_bytes = t->live_bytes;
+			t->peak_ns = step->at_ns;
+			step->flags |= REPLAY_STEP_PEAK;
+		}
+	}
+	if (++p->n_steps == PAIRING_N_STEPS)
+		pairing_pass_steps(p);
 }
 
 /* Counts what happened before a time: nothing that comes later belongs in front of it. */

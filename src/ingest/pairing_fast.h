@@ -12,7 +12,11 @@
  * - a free by another thread, unless the next call of the address within the window is a release
  *   too (ahead.h).
  *
- * Each function says false, and has done nothing, when the long way must be taken.
+ * Such events come in runs. During a run all that they change is in struct pairing_run, a variable
+ * of one function into which all of this is inlined: what is in registers need not be stored, loaded
+ * and checked for each event, which was half of the work.
+ *
+ * Functions that say false, or NULL, have done nothing: the long way must be taken, after the run.
  */
 #ifndef INGEST_PAIRING_FAST_H
 #define INGEST_PAIRING_FAST_H
@@ -22,6 +26,19 @@
 static inline unsigned pairing_bucket(uint64_t addr)
 {
 	return (unsigned)((addr >> 4) * 0x9e3779b97f4a7c15ull >> 56) % PAIRING_N_BUCKETS;
+}
+
+/* Is nothing held back, and does no step wait? */
+static inline bool pairing_is_quiet(const struct pairing *p)
+{
+	return p->n_pending == 0 && p->first_waiting == p->end_waiting;
+}
+
+/* Is the release of call i, of a block that another thread made, for the one that is live now? If
+ * another release comes next, it may be for the block after it. */
+static inline bool pairing_is_decided(struct pairing *p, size_t i)
+{
+	return ahead_find(p->ahead, i, p->window_ns) != AHEAD_RELEASE;
 }
 
 /* Steps are filled in field by field: a copy of a struct that was just written would wait for the
@@ -43,39 +60,40 @@ static inline void pairing_make_end(struct replay_step *to, const struct live_bl
 	to->flags = REPLAY_STEP_RELEASE | (is_temporary ? REPLAY_STEP_TEMPORARY : 0);
 }
 
-/* The step in p->step[p->n_steps] is the next in time: all before it are counted. */
-static inline void pairing_count(struct pairing *p)
-{
-	struct replay_totals *t = p->totals;
-	struct replay_step *step = &p->step[p->n_steps];
+/* ---- runs ---- */
 
-	if (step->flags & REPLAY_STEP_RELEASE) {
-		t->live_count--;
-		t->live_bytes -= step->size_bytes;
-	} else {
-		t->live_count++;
-		t->live_bytes += step->size_bytes;
-		if (t->live_bytes > t->peak_bytes) {
-			t->peak_bytes = t->live_bytes;
-			t->peak_ns = step->at_ns;
-			step->flags |= REPLAY_STEP_PEAK;
-		}
-	}
-	if (unlikely(++p->n_steps == PAIRING_N_STEPS))
+struct pairing_run {
+	struct live live; /* that of the pairing, meanwhile */
+	struct replay_step *step; /* the next one */
+	uint64_t live_bytes, peak_bytes, peak_ns;
+	uint64_t n_births, n_ends; /* so far */
+};
+
+/* A run begins; the pairing is quiet. The number of calls that it may have at most, maybe 0. */
+static ALWAYS_INLINE size_t pairing_run_begin(const struct pairing *p, struct pairing_run *r)
+{
+	size_t n_steps = PAIRING_N_STEPS - p->n_steps, n_adds = live_room(&p->live);
+
+	r->live = p->live;
+	r->step = &p->step[p->n_steps];
+	r->live_bytes = p->totals->live_bytes;
+	r->peak_bytes = p->totals->peak_bytes;
+	r->peak_ns = p->totals->peak_ns;
+	r->n_births = r->n_ends = 0;
+	return n_adds < n_steps ? n_adds : n_steps;
+}
+
+static ALWAYS_INLINE void pairing_run_end(struct pairing *p, const struct pairing_run *r)
+{
+	p->live = r->live;
+	p->live.n_since_look += (uint32_t)r->n_births;
+	p->n_steps = (size_t)(r->step - p->step);
+	p->totals->live_bytes = r->live_bytes;
+	p->totals->peak_bytes = r->peak_bytes;
+	p->totals->peak_ns = r->peak_ns;
+	p->totals->live_count += r->n_births - r->n_ends;
+	if (p->n_steps == PAIRING_N_STEPS)
 		pairing_pass_steps(p);
-}
-
-/* Is nothing held back, and does no step wait? */
-static inline bool pairing_is_quiet(const struct pairing *p)
-{
-	return p->n_pending == 0 && p->first_waiting == p->end_waiting;
-}
-
-/* Is the release of call i, of a block that another thread made, for the one that is live now? If
- * another release comes next, it may be for the block after it. */
-static inline bool pairing_is_decided(struct pairing *p, size_t i)
-{
-	return ahead_find(p->ahead, i, p->window_ns) != AHEAD_RELEASE;
 }
 
 /* How many events are looked at to decide. Beyond, with a clock that hardly moves, the long way is the
@@ -94,102 +112,100 @@ static inline bool pairing_has_rival(const struct stream_batch *b, size_t i)
 	return true;
 }
 
-/* The place in the table for the block that call i makes (at an address that is not 0), to be filled in and then told to
- * pairing_fast_alloc(). NULL: the long way. */
-static ALWAYS_INLINE struct live_block *pairing_fast_place(struct pairing *p,
-							   const struct stream_batch *b, size_t i)
+/* The place in the table for the block that call i makes, at an address that is not 0, to be filled in
+ * and then told to pairing_run_birth(). */
+static ALWAYS_INLINE struct live_block *pairing_run_place(struct pairing_run *r,
+							  const struct stream_batch *b, size_t i)
 {
-	const struct event_plain *c = &b->call[i];
 	size_t slot;
 
-	if (!pairing_is_quiet(p) || pairing_has_rival(b, i) || !live_has_room(&p->live))
+	if (unlikely(pairing_has_rival(b, i)))
 		return NULL;
-	slot = live_find_slot(&p->live, c->addr);
-	if (unlikely(p->live.slot[slot].addr != 0))
+	slot = live_find_slot(&r->live, b->call[i].addr);
+	if (unlikely(r->live.slot[slot].addr != 0))
 		return NULL;
-	return live_put(&p->live, slot, c->addr);
+	return live_put(&r->live, slot, b->call[i].addr);
 }
 
-/* The block is in its place; old: the one that a realloc replaced by it, or NULL. */
-static ALWAYS_INLINE void pairing_fast_alloc(struct pairing *p, struct live_block *place,
-					     const struct live_block *old)
+static ALWAYS_INLINE void pairing_run_birth(struct pairing_run *r, const struct live_block *block)
 {
-	struct replay_step *to = &p->step[p->n_steps];
+	struct replay_step *to = r->step++;
 
-	to->at_ns = place->at_ns;
-	to->size_bytes = place->size_bytes;
+	to->at_ns = block->at_ns;
+	to->size_bytes = block->size_bytes;
 	to->lifetime_ns = 0;
-	to->stack = place->stack;
+	to->stack = block->stack;
 	to->release_stack = 0;
-	to->thread = place->thread;
+	to->thread = block->thread;
 	to->release_thread = 0;
-	to->extra_bytes = place->extra_bytes;
+	to->extra_bytes = block->extra_bytes;
 	to->flags = 0;
-	pairing_count(p);
-	if (p->callbacks->on_alloc)
-		p->callbacks->on_alloc(p->callbacks->user, place, old);
+	r->n_births++;
+	r->live_bytes += block->size_bytes;
+	if (unlikely(r->live_bytes > r->peak_bytes)) {
+		r->peak_bytes = r->live_bytes;
+		r->peak_ns = block->at_ns;
+		to->flags = REPLAY_STEP_PEAK;
+	}
 }
 
-/* The release is that of call i. */
-static ALWAYS_INLINE bool pairing_fast_free(struct pairing *p, const struct stream_batch *b,
-					    size_t i, const struct replay_release *release)
+static ALWAYS_INLINE void pairing_run_count_end(struct pairing_run *r,
+						const struct live_block *block,
+						const struct replay_release *release)
 {
-	const struct live_block *block;
-	size_t slot;
+	pairing_make_end(r->step++, block, release);
+	r->n_ends++;
+	r->live_bytes -= block->size_bytes;
+}
 
-	if (!pairing_is_quiet(p) || p->live.n == 0)
-		return false;
-	slot = live_find_slot(&p->live, b->call[i].addr);
-	block = live_at(&p->live, slot);
-	if (unlikely(p->live.slot[slot].addr == 0 || block->at_ns >= release->at_ns))
-		return false;
-	if (block->thread != release->thread && unlikely(!pairing_is_decided(p, i)))
-		return false;
-	pairing_make_end(&p->step[p->n_steps], block, release);
-	pairing_count(p);
-	if (p->callbacks->on_free)
-		p->callbacks->on_free(p->callbacks->user, block, release);
-	live_remove_slot(&p->live, slot);
-	return true;
+/* The slot of the block that call i frees, which is then to be told to pairing_run_count_end() and taken out; or
+ * SIZE_MAX. */
+static ALWAYS_INLINE size_t pairing_run_find(struct pairing *p, struct pairing_run *r,
+					     const struct stream_batch *b, size_t i,
+					     uint32_t thread)
+{
+	size_t slot = live_find_slot(&r->live, b->call[i].addr);
+	const struct live_block *block = live_at(&r->live, slot);
+
+	if (unlikely(r->live.slot[slot].addr == 0 || block->at_ns >= b->call[i].at_ns))
+		return SIZE_MAX;
+	if (block->thread != thread && unlikely(!pairing_is_decided(p, i)))
+		return SIZE_MAX;
+	return slot;
 }
 
 /* Can the realloc that begins with call i be taken whole? */
-static ALWAYS_INLINE bool pairing_is_fast_realloc(struct pairing *p, const struct stream_batch *b,
-						  size_t i)
+static ALWAYS_INLINE bool pairing_run_has_realloc(const struct pairing_run *r,
+						  const struct stream_batch *b, size_t i)
 {
 	const struct event_plain *begin = &b->call[i], *end = begin + 1;
 	size_t slot;
 
-	if (!pairing_is_quiet(p) || i + 1 >= b->n || end->kind != EVENT_REALLOC_END ||
-	    end->lane != begin->lane || end->flags & STREAM_AFTER_GAP || end->addr == 0 ||
-	    pairing_has_rival(b, i + 1) || p->live.n == 0 || !live_has_room(&p->live))
+	if (end->kind != EVENT_REALLOC_END || end->lane != begin->lane || end->flags ||
+	    end->addr == 0 || pairing_has_rival(b, i + 1))
 		return false;
-	slot = live_find_slot(&p->live, begin->addr);
-	if (p->live.slot[slot].addr == 0 || live_at(&p->live, slot)->at_ns >= end->at_ns)
+	slot = live_find_slot(&r->live, begin->addr);
+	if (r->live.slot[slot].addr == 0 || live_at(&r->live, slot)->at_ns >= end->at_ns)
 		return false;
 	return end->addr == begin->addr ||
-	       p->live.slot[live_find_slot(&p->live, end->addr)].addr == 0;
+	       r->live.slot[live_find_slot(&r->live, end->addr)].addr == 0;
 }
 
-/* pairing_is_fast_realloc() said so. Ends the block of begin, which is copied to old, and gives the
- * place of the one that its END makes. */
-static ALWAYS_INLINE struct live_block *pairing_fast_realloc(struct pairing *p,
-							     const struct event_plain *begin,
-							     const struct replay_release *release,
-							     struct live_block *old)
+/* pairing_run_has_realloc() said so. Counts the end of the block of begin, which is copied to old, and
+ * gives the place of the one that its END makes. */
+static ALWAYS_INLINE struct live_block *pairing_run_realloc(struct pairing_run *r,
+							    const struct event_plain *begin,
+							    const struct replay_release *release,
+							    struct live_block *old)
 {
-	size_t slot = live_find_slot(&p->live, begin->addr);
+	size_t slot = live_find_slot(&r->live, begin->addr);
 
-	*old = *live_at(&p->live, slot);
-	pairing_make_end(&p->step[p->n_steps], live_at(&p->live, slot), release);
-	pairing_count(p);
-	if (p->callbacks->on_free)
-		p->callbacks->on_free(p->callbacks->user, old, release);
+	*old = *live_at(&r->live, slot);
+	pairing_run_count_end(r, old, release);
 	if (begin[1].addr == begin->addr)
-		return live_at(&p->live, slot);
-	live_remove_slot(&p->live, slot);
-	slot = live_find_slot(&p->live, begin[1].addr);
-	return live_put(&p->live, slot, begin[1].addr);
+		return live_at(&r->live, slot);
+	live_remove_slot(&r->live, slot);
+	return live_put(&r->live, live_find_slot(&r->live, begin[1].addr), begin[1].addr);
 }
 
 #endif

@@ -22,7 +22,6 @@ struct replay_thread {
 
 struct replay_lane {
 	struct replay_thread *thread;
-	uint64_t n_lost; /* sum of its LOST events */
 	uint32_t thread_number;
 };
 
@@ -34,6 +33,7 @@ struct replay {
 	struct replay_callbacks callbacks;
 	struct replay_thread *thread; /* of lane[].thread */
 	struct replay_lane *lane;
+	uint64_t *n_lost; /* by lane: sum of its LOST events */
 	uint64_t n_realloc_ends;
 };
 
@@ -51,7 +51,8 @@ static int replay_init(struct replay *p, struct recording *r, const struct repla
 		return n;
 	p->thread = calloc(r->n_lanes + 1, sizeof(*p->thread));
 	p->lane = calloc(r->n_lanes + 1, sizeof(*p->lane));
-	if (!p->thread || !p->lane)
+	p->n_lost = calloc(r->n_lanes + 1, sizeof(*p->n_lost));
+	if (!p->thread || !p->lane || !p->n_lost)
 		return err_set_memory(err, r->n_lanes * sizeof(*p->thread));
 	for (size_t i = 0; i < r->n_lanes; i++) {
 		if (i > 0 && r->lane[i].thread != r->lane[i - 1].thread)
@@ -71,6 +72,7 @@ static void replay_fini(struct replay *p)
 	pairing_fini(&p->pairing);
 	free(p->thread);
 	free(p->lane);
+	free(p->n_lost);
 }
 
 static void set_large_size(struct live_block *ret, const struct event *ev)
@@ -101,9 +103,14 @@ static ALWAYS_INLINE void make_block(struct replay *p, const struct stream_batch
 	ret->thread = lane->thread_number;
 	ret->stack = c->stack;
 	ret->kind = c->kind;
-	p->totals.bytes_allocated += ret->size_bytes;
+}
+
+/* As it comes along in its lane. */
+static ALWAYS_INLINE void tell_arrival(struct replay *p, struct live_block *block)
+{
+	p->totals.bytes_allocated += block->size_bytes;
 	if (p->callbacks.on_arrival)
-		ret->tag = p->callbacks.on_arrival(p->callbacks.user, ret);
+		block->tag = p->callbacks.on_arrival(p->callbacks.user, block);
 }
 
 static ALWAYS_INLINE void make_release(struct replay *p, const struct event_plain *c,
@@ -139,61 +146,37 @@ static int skip_block(struct replay *p, const struct event_plain *c)
 	return 0;
 }
 
-static ALWAYS_INLINE int on_alloc(struct replay *p, const struct stream_batch *b, size_t i,
-				  struct err *err)
+/* ---- the long way ---- */
+
+static int on_alloc(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
 	const struct event_plain *c = &b->call[i];
-	struct live_block *place, block;
+	struct live_block block;
 
 	if (unlikely(c->addr == 0))
 		return skip_block(p, c);
 	p->totals.allocations++;
-	place = pairing_fast_place(&p->pairing, b, i);
-	if (likely(place)) {
-		make_block(p, b, i, place);
-		pairing_fast_alloc(&p->pairing, place, NULL);
-		return 0;
-	}
 	make_block(p, b, i, &block);
+	tell_arrival(p, &block);
 	return pairing_alloc(&p->pairing, i, &block, err);
 }
 
-static ALWAYS_INLINE int on_free(struct replay *p, const struct stream_batch *b, size_t i,
-				 struct err *err)
+static int on_free(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
-	const struct event_plain *c = &b->call[i];
 	struct replay_release release;
 
 	p->totals.frees++;
-	make_release(p, c, &release);
-	if (likely(pairing_fast_free(&p->pairing, b, i, &release)))
-		return 0;
+	make_release(p, &b->call[i], &release);
 	return pairing_free(&p->pairing, i, &release, err);
 }
 
-/* The number of events taken: with the BEGIN its END, when nothing comes between. */
-static ALWAYS_INLINE int on_realloc_begin(struct replay *p, const struct stream_batch *b, size_t i,
-					  struct err *err)
+static int on_realloc_begin(struct replay *p, const struct stream_batch *b, size_t i,
+			    struct err *err)
 {
-	const struct event_plain *c = &b->call[i];
 	struct replay_release release;
-	struct live_block block, old, *place;
-	int n;
 
-	make_release(p, c, &release);
-	if (!pairing_is_fast_realloc(&p->pairing, b, i)) {
-		n = pairing_realloc_begin(&p->pairing, i, &release, err);
-		return n < 0 ? n : 1;
-	}
-	p->n_realloc_ends++;
-	release.how = REPLAY_REALLOCATED;
-	release.at_ns = c[1].at_ns; /* it lived until the call returned */
-	p->totals.reallocations++;
-	make_block(p, b, i + 1, &block);
-	place = pairing_fast_realloc(&p->pairing, c, &release, &old);
-	*place = block;
-	pairing_fast_alloc(&p->pairing, place, &old);
-	return 2;
+	make_release(p, &b->call[i], &release);
+	return pairing_realloc_begin(&p->pairing, i, &release, err);
 }
 
 static int on_realloc_end(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
@@ -206,6 +189,7 @@ static int on_realloc_end(struct replay *p, const struct stream_batch *b, size_t
 		return skip_block(p, c);
 	p->totals.reallocations++;
 	make_block(p, b, i, &block);
+	tell_arrival(p, &block);
 	return pairing_realloc_end(&p->pairing, i, &block, err);
 }
 
@@ -264,7 +248,7 @@ static void on_rare(struct replay *p, const struct event_plain *c, const struct 
 		t->forks++;
 		break;
 	case EVENT_LOST:
-		p->lane[c->lane].n_lost += ev->field[0];
+		p->n_lost[c->lane] += ev->field[0];
 		pairing_expect_unknown(&p->pairing, true);
 		break;
 	case EVENT_SWITCH:
@@ -282,48 +266,103 @@ static void on_rare(struct replay *p, const struct event_plain *c, const struct 
 	}
 }
 
-/* Less than 0: what went wrong; else how many calls were taken. */
-static ALWAYS_INLINE int on_call(struct replay *p, const struct stream_batch *b, size_t i,
-				 struct err *err)
+static int on_call(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
 	const struct event_plain *c = &b->call[i];
-	int n = 0;
 
 	p->pairing.now_ns = c->at_ns;
-	if (unlikely(c->flags & STREAM_AFTER_GAP || !pairing_is_quiet(&p->pairing)))
-		n = arrive(p, c, err);
-	if (unlikely(n < 0))
-		return n;
 	switch (c->kind) {
 	case EVENT_MALLOC:
 	case EVENT_CALLOC:
 	case EVENT_ALIGNED:
-		n = on_alloc(p, b, i, err);
-		break;
+		return on_alloc(p, b, i, err);
 	case EVENT_FREE:
-		n = on_free(p, b, i, err);
-		break;
+		return on_free(p, b, i, err);
 	case EVENT_REALLOC_BEGIN:
 		return on_realloc_begin(p, b, i, err);
 	case EVENT_REALLOC_END:
-		n = on_realloc_end(p, b, i, err);
-		break;
+		return on_realloc_end(p, b, i, err);
 	case EVENT_REALLOC_CANCEL:
 	case EVENT_REALLOC_FREED:
 	case EVENT_REALLOC_UNTRACKED:
-		n = on_realloc_other(p, c, err);
-		break;
+		return on_realloc_other(p, c, err);
 	default:
 		on_rare(p, c, &b->rare[c->size_bytes]);
-		break;
+		return 0;
 	}
-	return n < 0 ? n : 1;
 }
 
-/* Small tables are in the cache anyway. */
-static ALWAYS_INLINE void look_ahead(struct replay *p, const struct stream_batch *b, size_t i)
+/* ---- the fast way: see pairing_fast.h ---- */
+
+static ALWAYS_INLINE bool run_alloc(struct replay *p, struct pairing_run *r,
+				    const struct stream_batch *b, size_t i)
 {
-	const struct live *live = &p->pairing.live;
+	struct live_block *block;
+
+	if (unlikely(b->call[i].addr == 0))
+		return false;
+	block = pairing_run_place(r, b, i);
+	if (unlikely(!block))
+		return false;
+	p->totals.allocations++;
+	make_block(p, b, i, block);
+	tell_arrival(p, block);
+	pairing_run_birth(r, block);
+	if (p->callbacks.on_alloc)
+		p->callbacks.on_alloc(p->callbacks.user, block, NULL);
+	return true;
+}
+
+static ALWAYS_INLINE bool run_free(struct replay *p, struct pairing_run *r,
+				   const struct stream_batch *b, size_t i)
+{
+	const struct event_plain *c = &b->call[i];
+	size_t slot = pairing_run_find(&p->pairing, r, b, i, p->lane[c->lane].thread_number);
+	struct replay_release release;
+	const struct live_block *block;
+
+	if (unlikely(slot == SIZE_MAX))
+		return false;
+	block = live_at(&r->live, slot);
+	p->totals.frees++;
+	make_release(p, c, &release);
+	pairing_run_count_end(r, block, &release);
+	if (p->callbacks.on_free)
+		p->callbacks.on_free(p->callbacks.user, block, &release);
+	live_remove_slot(&r->live, slot);
+	return true;
+}
+
+/* The BEGIN is call i, its END is the next one. */
+static ALWAYS_INLINE bool run_realloc(struct replay *p, struct pairing_run *r,
+				      const struct stream_batch *b, size_t i)
+{
+	const struct event_plain *c = &b->call[i];
+	struct replay_release release;
+	struct live_block block, old, *place;
+
+	if (!pairing_run_has_realloc(r, b, i))
+		return false;
+	make_release(p, c, &release);
+	release.how = REPLAY_REALLOCATED;
+	release.at_ns = c[1].at_ns; /* it lived until the call returned */
+	p->n_realloc_ends++;
+	p->totals.reallocations++;
+	make_block(p, b, i + 1, &block);
+	tell_arrival(p, &block);
+	place = pairing_run_realloc(r, c, &release, &old);
+	if (p->callbacks.on_free)
+		p->callbacks.on_free(p->callbacks.user, &old, &release);
+	*place = block;
+	pairing_run_birth(r, place);
+	if (p->callbacks.on_alloc)
+		p->callbacks.on_alloc(p->callbacks.user, place, &old);
+	return true;
+}
+
+static ALWAYS_INLINE void look_ahead(struct replay *p, const struct live *live,
+				     const struct stream_batch *b, size_t i)
+{
 	const struct live_block *block;
 
 	if (i + SLOT_AHEAD < b->n)
@@ -337,6 +376,62 @@ static ALWAYS_INLINE void look_ahead(struct replay *p, const struct stream_batch
 		p->callbacks.on_soon(p->callbacks.user, block);
 }
 
+/* Takes calls from i on as long as they may go the fast way; pairing is quiet. The first one that may
+ * not, or that is the last of the batch: what follows it is not at hand. */
+static size_t run_calls(struct replay *p, const struct stream_batch *b, size_t i)
+{
+	struct pairing_run r;
+	size_t end = i + pairing_run_begin(&p->pairing, &r);
+	bool is_small = r.live.n_slots <= SMALL_SLOTS; /* in the cache anyway */
+
+	end = end < b->n ? end : b->n - 1;
+	for (; i < end; i++) {
+		const struct event_plain *c = &b->call[i];
+
+		if (!is_small)
+			look_ahead(p, &r.live, b, i);
+		if (unlikely(c->flags))
+			break;
+		if (c->kind == EVENT_FREE) {
+			if (!run_free(p, &r, b, i))
+				break;
+		} else if (c->kind < EVENT_REALLOC_BEGIN) {
+			if (!run_alloc(p, &r, b, i))
+				break;
+		} else if (c->kind == EVENT_REALLOC_BEGIN && i + 1 < end) {
+			if (!run_realloc(p, &r, b, i))
+				break;
+			i++;
+		} else {
+			break;
+		}
+	}
+	pairing_run_end(&p->pairing, &r);
+	return i;
+}
+
+_Static_assert(EVENT_MALLOC < EVENT_REALLOC_BEGIN && EVENT_CALLOC < EVENT_REALLOC_BEGIN &&
+		       EVENT_ALIGNED < EVENT_REALLOC_BEGIN,
+	       "run_calls() asks so for an allocation");
+
+/* Takes call i, and as many after it as go with it: less than 0, or how many. */
+static int take_calls(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
+{
+	const struct event_plain *c = &b->call[i];
+	size_t n_taken = 0;
+	int n = 0;
+
+	if (c->flags & STREAM_AFTER_GAP || !pairing_is_quiet(&p->pairing))
+		n = arrive(p, c, err);
+	if (n == 0 && pairing_is_quiet(&p->pairing))
+		n_taken = run_calls(p, b, i) - i;
+	if (n == 0 && n_taken == 0) {
+		n = on_call(p, b, i, err);
+		n_taken = 1;
+	}
+	return n < 0 ? n : (int)n_taken;
+}
+
 static int replay_batch(struct replay *p, const struct stream_batch *b,
 			const struct stream_batch *then, struct err *err)
 {
@@ -344,12 +439,9 @@ static int replay_batch(struct replay *p, const struct stream_batch *b,
 
 	pairing_begin_batch(&p->pairing, b, then);
 	if (p->callbacks.on_progress)
-		n = p->callbacks.on_progress(p->callbacks.user, b->n_blocks_read, err);
-	for (size_t i = 0; n >= 0 && i < b->n; i += (size_t)n) {
-		if (p->pairing.live.n_slots > SMALL_SLOTS)
-			look_ahead(p, b, i);
-		n = on_call(p, b, i, err);
-	}
+		n = p->callbacks.on_progress(p->callbacks.user, b->n_blocks_read, b->n_stacks, err);
+	for (size_t i = 0; n >= 0 && i < b->n; i += (size_t)n)
+		n = take_calls(p, b, i, err);
 	pairing_pass_steps(&p->pairing);
 	return n < 0 ? n : 0;
 }
@@ -363,8 +455,8 @@ static void finish_totals(struct replay *p)
 		const struct block_ref *last =
 			&r->block[r->lane[i].first_block + r->lane[i].n_blocks - 1];
 
-		p->totals.lost_events += last->lost_before > p->lane[i].n_lost ? last->lost_before
-									       : p->lane[i].n_lost;
+		p->totals.lost_events +=
+			last->lost_before > p->n_lost[i] ? last->lost_before : p->n_lost[i];
 	}
 	p->totals.events = counts->calls - p->n_realloc_ends;
 	p->totals.guessed = counts->guessed;

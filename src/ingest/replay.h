@@ -71,7 +71,7 @@ struct replay_step {
 	uint64_t size_bytes;
 	uint64_t lifetime_ns; /* of what is released */
 	uint32_t stack; /* number of struct stacks: who allocated */
-	uint32_t release_stack; /* who released */
+	uint32_t release_stack; /* who released; else 0 */
 	uint32_t thread; /* that allocated */
 	uint32_t release_thread;
 	uint32_t extra_bytes;
@@ -96,8 +96,9 @@ struct replay_callbacks {
 	void (*on_soon)(void *user, const struct live_block *a);
 	/* A rare event: mmap, marker ... stack: number of struct stacks. */
 	void (*on_rare)(void *user, const struct event *ev, uint32_t thread, uint32_t stack);
-	/* Now and then: so much of the whole is read. Less than 0 ends the replay with it. */
-	int (*on_progress)(void *user, uint64_t n_blocks_read, struct err *err);
+	/* Now and then: so much of the whole is read. Numbers of stacks that are told from here to the
+	 * next time are below n_stacks. Less than 0 ends the replay with it. */
+	int (*on_progress)(void *user, uint64_t n_blocks_read, uint32_t n_stacks, struct err *err);
 	/* After the last event. */
 	int (*on_end)(void *user, const struct stacks *stacks, const struct live *live,
 		      const struct replay_totals *totals, struct err *err);

@@ -383,6 +383,11 @@ const char *stacks_end_name(enum format_stack_end end)
 	return name[end];
 }
 
+uint32_t stacks_count_numbers(const struct stacks *s)
+{
+	return (uint32_t)s->n_used;
+}
+
 size_t stacks_count(const struct stacks *s)
 {
 	return s->n_nodes;

@@ -69,6 +69,7 @@ const struct stack_node *stacks_get(const struct stacks *s, uint32_t node);
 const char *stacks_end_name(enum format_stack_end end);
 
 size_t stacks_count(const struct stacks *s); /* nodes */
+uint32_t stacks_count_numbers(const struct stacks *s); /* all that were given are below */
 size_t stacks_count_used(const struct stacks *s); /* numbers, without that of the empty stack unless
 						   * a call named it */
 uint32_t stacks_deepest_used(const struct stacks *s); /* frames */

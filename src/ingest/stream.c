@@ -361,6 +361,7 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 			lane_heap_remove_first(heap);
 	}
 	b->n_blocks_read = s->blocks.n_blocks_read;
+	b->n_stacks = stacks_count_numbers(s->stacks);
 	return r < 0 ? r : b->n == STREAM_BATCH_CALLS;
 }
 

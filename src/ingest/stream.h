@@ -31,6 +31,7 @@ struct stream_batch {
 	struct event *rare;
 	size_t n_rare, cap_rare;
 	uint64_t n_blocks_read; /* of recording.n_blocks, so far */
+	uint32_t n_stacks; /* numbers of stacks that were given, so far */
 };
 
 struct stream_counts {

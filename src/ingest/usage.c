@@ -36,7 +36,7 @@ static void widen(struct usage *u)
 	u->end_ns = (uint64_t)(u->current + 1) * u->width_ns;
 }
 
-void usage_begin_bucket(struct usage *u)
+static void begin_bucket(struct usage *u)
 {
 	if (u->current + 1 == STORE_MAX_BUCKETS)
 		widen(u);
@@ -49,6 +49,12 @@ void usage_begin_bucket(struct usage *u)
 		.last_bytes = u->live_bytes,
 		.last_count = u->live_count,
 	};
+}
+
+void usage_advance(struct usage *u, uint64_t at_ns)
+{
+	while (at_ns >= u->end_ns && u->end_ns != UINT64_MAX)
+		begin_bucket(u);
 }
 
 void usage_finish(struct usage *u, uint64_t duration_ns)

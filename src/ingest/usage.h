@@ -21,13 +21,13 @@ struct usage {
 
 void usage_init(struct usage *u);
 
-/* Goes on to the next bucket. */
-void usage_begin_bucket(struct usage *u);
+/* Goes on to the bucket of a time that is not before the end of the current one. */
+void usage_advance(struct usage *u, uint64_t at_ns);
 
 static inline struct store_bucket *usage_bucket_at(struct usage *u, uint64_t at_ns)
 {
-	while (unlikely(at_ns >= u->end_ns && u->end_ns != UINT64_MAX))
-		usage_begin_bucket(u);
+	if (unlikely(at_ns >= u->end_ns))
+		usage_advance(u, at_ns);
 	return &u->bucket[u->current];
 }
 
