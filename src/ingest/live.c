@@ -101,7 +101,7 @@ int live_reserve(struct live *l, struct err *err)
 		if (r < 0)
 			return r;
 	}
-	return l->n < l->n_slots / 8 * 5 ? 0 : grow_slots(l, err);
+	return l->n < live_limit(l) ? 0 : grow_slots(l, err);
 }
 
 struct live_block *live_find(const struct live *l, uint64_t addr)

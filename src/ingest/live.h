@@ -41,7 +41,7 @@ struct live {
 	struct live_slot *slot;
 	size_t n_slots; /* 0 or a power of two */
 	unsigned shift; /* 64 - log2(n_slots) */
-	size_t n; /* at most 5/8 of n_slots */
+	size_t n; /* at most live_limit() */
 	struct live_block *block; /* by place */
 	uint32_t n_places; /* that were ever used ... */
 	uint32_t cap_places; /* ... of so many */
@@ -78,13 +78,21 @@ bool live_take(struct live *l, uint64_t addr, struct live_block *ret);
 /* ---- the parts that every event needs ---- */
 
 #define LIVE_PLACES_AHEAD 16u
+#define LIVE_ROOMY_SLOTS (1u << 21) /* 32 MiB */
 #define LIVE_ADDS_PER_LOOK 8192 /* each may bring in two pages: 64 MiB at most */
+
+/* So many of the slots are used at most. A table that is not large is kept rather empty: searches end
+ * sooner, which made a report of python3 a sixth faster than 5/8 everywhere did. */
+static inline size_t live_limit(const struct live *l)
+{
+	return l->n_slots <= LIVE_ROOMY_SLOTS ? l->n_slots / 8 * 3 : l->n_slots / 8 * 5;
+}
 
 /* For how many blocks more is there room, without a call of live_reserve()? Who adds them counts them in
  * n_since_look. */
 static inline size_t live_room(const struct live *l)
 {
-	size_t n_slots = l->n_slots / 8 * 5 - l->n;
+	size_t n_slots = live_limit(l) - l->n;
 	size_t n_places = l->n_free + (size_t)(l->cap_places - l->n_places);
 	size_t n = n_slots < n_places ? n_slots : n_places;
 
