@@ -202,7 +202,11 @@ static int need_names(struct report *r, struct err *err)
 
 int report_make(struct report *r, struct err *err)
 {
-	struct query_context context = {.store = r->store, .frames = r->frames};
+	struct query_context context = {
+		.store = r->store,
+		.frames = r->frames,
+		.progress_label = "looking at allocations",
+	};
 	struct query *q = NULL;
 	int n;
 

@@ -75,9 +75,9 @@ static int on_progress(void *user, uint64_t n_done, uint64_t n_total)
 	struct opening *op = user;
 	double share = n_total ? (double)n_done / (double)n_total : 0;
 
+	progress_set(&op->progress, (uint64_t)(share * (double)op->size_bytes));
 	if (op->options->on_progress)
 		return op->options->on_progress(op->options->user, n_done, n_total);
-	progress_set(&op->progress, (uint64_t)(share * (double)op->size_bytes));
 	return 0;
 }
 
@@ -97,8 +97,7 @@ static int build_at(struct opening *op, const char *store_path, const char *temp
 		return n;
 	op->size_bytes = r->file.size_bytes;
 	snprintf(label, sizeof(label), "reading %s", text_basename(op->path));
-	if (!op->options->on_progress)
-		progress_start(&op->progress, label, op->size_bytes, PROGRESS_BYTES);
+	progress_start(&op->progress, label, op->size_bytes, PROGRESS_BYTES);
 	n = build_store(r, store_path, &o, err);
 	progress_end(&op->progress);
 	recording_close(r);

@@ -28,6 +28,7 @@ struct query_context {
 	struct frames *frames;
 	const atomic_bool *cancel; /* may be NULL */
 	unsigned n_threads; /* 0: as many as there are CPUs */
+	const char *progress_label; /* NULL, or what the terminal shows while rows are looked at */
 };
 
 struct query; /* opaque: defined in query.c */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "query/query_i.h"
+#include "util/progress.h"
 
 const uint64_t *scanner_column(struct scanner *s, enum store_column c)
 {
@@ -443,6 +444,7 @@ struct scan_run {
 	struct scan *scan;
 	_Atomic uint64_t next_block;
 	atomic_bool has_failed; /* the others need not go on */
+	struct progress progress; /* the first thread's */
 };
 
 static int scan_thread(void *user, unsigned i, struct err *err)
@@ -465,6 +467,9 @@ static int scan_thread(void *user, unsigned i, struct err *err)
 		if (end > scan->end_block)
 			end = scan->end_block;
 		r = query_check_cancel(scan->q, err);
+		if (i == 0)
+			progress_set(&run->progress,
+				     (block - scan->first_block) * STORE_BLOCK_ROWS);
 		for (; block < end && r >= 0; block++) {
 			scanner_select(s, block);
 			if (s->n_selected)
@@ -500,5 +505,11 @@ int scan_run(struct scan *scan, struct err *err)
 		return 0;
 	atomic_init(&run.next_block, scan->first_block);
 	atomic_init(&run.has_failed, false);
-	return scan_in_threads(scan->n_states, scan_thread, &run, err);
+	if (scan->q->c.progress_label)
+		progress_start(&run.progress, scan->q->c.progress_label,
+			       (scan->end_block - scan->first_block) * STORE_BLOCK_ROWS,
+			       PROGRESS_ITEMS);
+	r = scan_in_threads(scan->n_states, scan_thread, &run, err);
+	progress_end(&run.progress);
+	return r;
 }

@@ -2,6 +2,7 @@
 #include "util/progress.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@
 #define ERASE_LINE "\r\033[K"
 
 static bool is_disabled;
+
+static atomic_flag is_line_taken = ATOMIC_FLAG_INIT; /* by the job that is shown */
 
 void progress_disable(void)
 {
@@ -70,7 +73,8 @@ static void set_label(struct progress *p, const char *label)
 
 void progress_start(struct progress *p, const char *label, uint64_t total, enum progress_unit unit)
 {
-	*p = (struct progress){.total = total, .unit = unit, .is_on = is_wanted()};
+	*p = (struct progress){.total = total, .unit = unit};
+	p->is_on = is_wanted() && !atomic_flag_test_and_set(&is_line_taken);
 	set_label(p, label);
 	p->start_ns = p->looked_ns = now_ns();
 }
@@ -218,5 +222,7 @@ void progress_end(struct progress *p)
 {
 	if (p->is_on && p->drawn_ns && write(STDERR_FILENO, ERASE_LINE, sizeof(ERASE_LINE) - 1) < 0)
 		p->drawn_ns = 0;
+	if (p->is_on)
+		atomic_flag_clear(&is_line_taken);
 	p->is_on = false;
 }

@@ -11,7 +11,8 @@
  * foreground and progress_disable() was not called; first after half a second, so short jobs show
  * nothing; redrawn at most ten times a second. progress_end() erases it: call it before printing
  * anything else.
- * Threads: one at a time per struct progress, and one struct progress at a time on the terminal.
+ * Of jobs at the same time, or one inside another, the first is shown. Threads: one at a time per
+ * struct progress.
  */
 #ifndef UTIL_PROGRESS_H
 #define UTIL_PROGRESS_H

@@ -14,6 +14,7 @@ import stat
 import struct
 import subprocess
 import termios
+import threading
 import time
 
 import mp
@@ -630,13 +631,33 @@ class Long(Base):
             self.assertIn(self.recording.name[:8].encode(), shown, name)
             self.assertIn(b"\r\x1b[K", shown, name)
 
+    def test_progress_while_a_kept_store_is_asked(self):
+        command = ["report", "--size-min=1", self.recording]
+        cli(*command)
+        for delay_ms in range(4, 200, 4):
+            shown = self.on_terminal(command, delay_ms / 1000)
+            if re.search(rb"looking at allocations \[[#-]*\] +\d+%.*/s.*left", shown):
+                break
+        else:
+            self.fail(f"no progress: {shown[-200:]}")
+        cli("cache", "clear", self.recording)
+
+    def test_progress_while_the_server_reads(self):
+        for delay_s in (0.05, 0.02, 0.1, 0.01, 0.2, 0.005, 0.05, 0.02):
+            shown = self.on_terminal(["server", "--port=0", "--no-cache", self.recording], delay_s,
+                                     end_after_s=1.5)
+            if re.search(rb"reading .* \[[#-]*\] +\d+%.*/s.*left", shown):
+                break
+        else:
+            self.fail(f"no progress: {shown[-200:]}")
+
     def test_no_progress_where_it_is_in_the_way(self):
         for command in self.commands.values():
             _, text = cli(*command, self.recording)
             self.assertEqual("", text)
         self.assertEqual(b"", self.on_terminal(["strip", "-q", "-o", self.out, self.recording], 0.05))
 
-    def on_terminal(self, args, stop_after_s):
+    def on_terminal(self, args, stop_after_s, end_after_s=None):
         """What a command shows on a terminal as its stderr, when it is stopped for a while."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
@@ -649,6 +670,8 @@ class Long(Base):
         child.send_signal(signal.SIGSTOP)
         time.sleep(0.7)
         child.send_signal(signal.SIGCONT)
+        if end_after_s:
+            threading.Timer(end_after_s, child.terminate).start()
         shown = b""
         while True:
             try:
