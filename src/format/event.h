@@ -110,6 +110,16 @@ _Static_assert(sizeof(struct event_plain) == 32, "two to a cache line");
  * event_decode(): among the rest calls with so many bytes that they have no room in *ret. */
 size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size_t max);
 
+/* EVENT_STACK, in few bytes. */
+struct event_stack {
+	uint64_t addr; /* return address */
+	uint32_t stack; /* the id defined */
+	uint32_t parent; /* the stack it extends, 0 = none */
+};
+
+/* The same for definitions: as many as follow one another, up to max. Their time is d->ticks. */
+size_t event_decode_stacks(struct event_decoder *d, struct event_stack *ret, size_t max);
+
 /* The same of an event that event_decode() gave, whose kind is one of those. False: its bytes have no
  * room there. */
 static inline bool event_to_plain(const struct event *ev, uint32_t lane, struct event_plain *ret)

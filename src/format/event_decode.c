@@ -450,6 +450,33 @@ size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size
 	return (size_t)(r.to - ret);
 }
 
+size_t event_decode_stacks(struct event_decoder *d, struct event_stack *ret, size_t max)
+{
+	static const uint8_t width8[8] = {0, 1, 2, 3, 4, 5, 6, 8};
+	size_t n = 0;
+
+	while (n < max && !d->is_in_place && !d->in.failed && cursor_left(&d->in) >= FAST_BYTES) {
+		const uint8_t *p = d->in.data + d->in.pos;
+		unsigned head = load_le16(p);
+		unsigned a_width = width8[head >> 8 & 7], b_width = width8[head >> 11 & 7];
+		uint64_t distance = low_bytes(load_le64(p + 2 + a_width), b_width);
+
+		/* Without extras, time and stack: those are not there in what we wrote. */
+		if ((head & 0xc0ff) != EVENT_STACK || distance >= d->next_stack ||
+		    d->next_stack == UINT32_MAX)
+			break;
+		d->code += (uint64_t)low_bytes_signed(load_le64(p + 2), a_width);
+		d->in.pos += 2 + a_width + b_width;
+		ret[n++] = (struct event_stack){
+			.addr = d->code,
+			.stack = d->next_stack,
+			.parent = d->next_stack - 1 - (uint32_t)distance,
+		};
+		d->next_stack++;
+	}
+	return n;
+}
+
 int event_decode(struct event_decoder *d, struct event *ret)
 {
 	struct event ev;

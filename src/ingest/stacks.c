@@ -9,6 +9,7 @@
 #include "util/vec.h"
 
 #define FIRST_SLOTS 1024
+#define STACKS_MAX_SOON 32u
 
 /* What an id stands for: a node, and once a call named it the number of the stack. */
 #define ENTRY_IS_NUMBER (1u << 30) /* besides, STACKS_ODD */
@@ -19,12 +20,21 @@
 struct id_run {
 	uint32_t first_id;
 	uint32_t *entry; /* of first_id + i */
-	size_t n, cap;
+	uint32_t *tag; /* likewise: that of its node */
+	size_t n, cap, cap_tag;
 };
 
 struct lane_ids {
 	struct id_run *run; /* in order of definition */
 	size_t n_runs, cap_runs;
+};
+
+/* A definition that waits for stacks_settle(). */
+struct soon {
+	struct event_stack def;
+	uint64_t hash;
+	uint32_t module;
+	uint32_t node; /* once it is settled */
 };
 
 struct stacks {
@@ -41,11 +51,17 @@ struct stacks {
 	size_t n_lanes;
 	bool is_empty_used; /* a call named the empty stack */
 	uint32_t deepest_used;
+	struct soon
+		soon[STACKS_MAX_SOON]; /* n_soon with ids that follow one another, of one lane */
+	size_t n_soon;
+	uint32_t soon_lane, soon_generation;
 };
 
-static uint64_t hash_node(const struct stack_node *n)
+/* Made of the tag of the parent, not of its number: that is known before the parent is found, so that
+ * the slots of many definitions can be asked for at once (stacks_settle()). */
+static uint64_t hash_node(const struct stack_node *n, uint32_t parent_tag)
 {
-	uint64_t link = (uint64_t)n->parent << 32 | n->module;
+	uint64_t link = (uint64_t)parent_tag << 32 | n->module;
 
 	return hash_pair64(n->addr ^ (uint64_t)n->kind << 56 ^ (uint64_t)n->end << 48, link);
 }
@@ -80,9 +96,15 @@ static void make_comparable(struct stack_node *n, uint64_t *addr)
 		n->addr = 0;
 }
 
+/* The upper half of the hash: what is kept of it with the node, in its slot and with ids. */
+static uint32_t tag_of(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32);
+}
+
 static uint64_t slot_value(uint64_t hash, size_t node)
 {
-	return (hash >> 32 << 32) | (node + 1);
+	return (uint64_t)tag_of(hash) << 32 | (node + 1);
 }
 
 static int grow_slots(struct stacks *s, struct err *err)
@@ -102,27 +124,36 @@ static int grow_slots(struct stacks *s, struct err *err)
 		uint64_t addr, hash;
 
 		make_comparable(&n, &addr);
-		hash = hash_node(&n);
+		hash = hash_node(&n, i ? s->node[n.parent].tag : 0);
 		*find_slot(s, &n, hash) = slot_value(hash, i);
 	}
 	free(old);
 	return 0;
 }
 
-/* Finds or adds a node; the fields that depend on the parent are filled in here. */
-static int intern(struct stacks *s, struct stack_node n, uint32_t *ret, struct err *err)
+/* Makes room for n nodes more. */
+static int reserve_nodes(struct stacks *s, size_t n, struct err *err)
+{
+	int r = 0;
+
+	while (r == 0 && s->n_nodes + n > s->n_slots / 4 * 3)
+		r = grow_slots(s, err);
+	if (r == 0)
+		r = vec_reserve(&s->node, &s->cap_nodes, s->n_nodes + n, sizeof(*s->node), err);
+	if (r == 0)
+		r = vec_reserve(&s->number, &s->cap_number, s->n_nodes + n, sizeof(*s->number),
+				err);
+	return r;
+}
+
+/* Finds or adds a node; the fields that depend on the parent are filled in here. There is room. */
+static int intern(struct stacks *s, struct stack_node n, uint64_t hash, uint32_t *ret,
+		  struct err *err)
 {
 	const struct stack_node *parent;
-	uint64_t *slot, addr, hash;
-	int r;
+	uint64_t *slot, addr;
 
-	if (s->n_nodes + 1 > s->n_slots / 4 * 3) {
-		r = grow_slots(s, err);
-		if (r < 0)
-			return r;
-	}
 	make_comparable(&n, &addr);
-	hash = hash_node(&n);
 	slot = find_slot(s, &n, hash);
 	if (*slot) {
 		*ret = (uint32_t)*slot - 1;
@@ -130,13 +161,8 @@ static int intern(struct stacks *s, struct stack_node n, uint32_t *ret, struct e
 	}
 	if (s->n_nodes >= MAX_NODES)
 		return err_set(err, ERR_LIMIT, "more than %zu different stacks", s->n_nodes);
-	r = vec_reserve(&s->node, &s->cap_nodes, s->n_nodes + 1, sizeof(*s->node), err);
-	if (r == 0)
-		r = vec_reserve(&s->number, &s->cap_number, s->n_nodes + 1, sizeof(*s->number),
-				err);
-	if (r < 0)
-		return r;
 	n.addr = addr;
+	n.tag = tag_of(hash);
 	if (s->n_nodes > 0) {
 		parent = &s->node[n.parent];
 		if (n.kind != STACK_NODE_END)
@@ -149,6 +175,20 @@ static int intern(struct stacks *s, struct stack_node n, uint32_t *ret, struct e
 	s->node[s->n_nodes] = n;
 	*ret = (uint32_t)s->n_nodes++;
 	return 0;
+}
+
+/* The same for one node alone. */
+static int intern_one(struct stacks *s, const struct stack_node *n, uint32_t *ret, struct err *err)
+{
+	struct stack_node comparable = *n;
+	uint64_t addr;
+	int r = reserve_nodes(s, 1, err);
+
+	if (r < 0)
+		return r;
+	make_comparable(&comparable, &addr);
+	return intern(s, *n, hash_node(&comparable, s->n_nodes ? s->node[n->parent].tag : 0), ret,
+		      err);
 }
 
 int stacks_create(const struct facts *facts, size_t n_lanes, struct stacks **ret, struct err *err)
@@ -168,9 +208,9 @@ int stacks_create(const struct facts *facts, size_t n_lanes, struct stacks **ret
 	if (r == 0)
 		r = module_map_create(facts, &s->modules, err);
 	if (r == 0)
-		r = intern(s, empty, &node, err);
+		r = intern_one(s, &empty, &node, err);
 	if (r == 0)
-		r = intern(s, lost, &node, err);
+		r = intern_one(s, &lost, &node, err);
 	if (r == 0)
 		r = vec_reserve(&s->used, &s->cap_used, 1, sizeof(*s->used), err);
 	if (r == 0) /* number 0 is node 0 */
@@ -183,13 +223,19 @@ int stacks_create(const struct facts *facts, size_t n_lanes, struct stacks **ret
 	return 0;
 }
 
+static void free_run(struct id_run *run)
+{
+	free(run->entry);
+	free(run->tag);
+}
+
 void stacks_destroy(struct stacks *s)
 {
 	if (!s)
 		return;
 	for (size_t i = 0; s->lane && i < s->n_lanes; i++) {
 		for (size_t k = 0; k < s->lane[i].n_runs; k++)
-			free(s->lane[i].run[k].entry);
+			free_run(&s->lane[i].run[k]);
 		free(s->lane[i].run);
 	}
 	free(s->lane);
@@ -202,7 +248,7 @@ void stacks_destroy(struct stacks *s)
 }
 
 /* Remembers the node of an id that follows the one defined last, or begins a new run. */
-static int set_id(struct lane_ids *l, uint32_t id, uint32_t node, struct err *err)
+static int set_id(struct lane_ids *l, uint32_t id, uint32_t node, uint32_t tag, struct err *err)
 {
 	struct id_run *run = l->n_runs ? &l->run[l->n_runs - 1] : NULL;
 	int r;
@@ -215,8 +261,11 @@ static int set_id(struct lane_ids *l, uint32_t id, uint32_t node, struct err *er
 		*run = (struct id_run){.first_id = id};
 	}
 	r = vec_reserve(&run->entry, &run->cap, run->n + 1, sizeof(*run->entry), err);
+	if (r == 0)
+		r = vec_reserve(&run->tag, &run->cap_tag, run->n + 1, sizeof(*run->tag), err);
 	if (r < 0)
 		return r;
+	run->tag[run->n] = tag;
 	run->entry[run->n++] = node;
 	return 0;
 }
@@ -232,6 +281,7 @@ int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint3
 	uint32_t node = 0;
 	int r;
 
+	ASSERT(s->n_soon == 0);
 	switch (ev->kind) {
 	case EVENT_STACK:
 		n.kind = STACK_NODE_FRAME;
@@ -249,8 +299,8 @@ int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint3
 		n.kind = STACK_NODE_GUESS;
 		break;
 	}
-	r = intern(s, n, &node, err);
-	return r < 0 ? r : set_id(&s->lane[lane], ev->stack, node, err);
+	r = intern_one(s, &n, &node, err);
+	return r < 0 ? r : set_id(&s->lane[lane], ev->stack, node, s->node[node].tag, err);
 }
 
 void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id)
@@ -258,12 +308,13 @@ void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id)
 	struct lane_ids *l = &s->lane[lane];
 	size_t n_kept = 0;
 
+	ASSERT(s->n_soon == 0);
 	for (size_t k = 0; k < l->n_runs; k++) {
 		struct id_run *run = &l->run[k];
 		uint64_t n_gone = first_id > run->first_id ? first_id - run->first_id : 0;
 
 		if (n_gone >= run->n && k + 1 < l->n_runs) {
-			free(run->entry);
+			free_run(run);
 			continue;
 		}
 		if (n_gone > run->n)
@@ -271,13 +322,14 @@ void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id)
 		run->n -= (size_t)n_gone;
 		run->first_id += (uint32_t)n_gone;
 		memmove(run->entry, run->entry + n_gone, run->n * sizeof(*run->entry));
+		memmove(run->tag, run->tag + n_gone, run->n * sizeof(*run->tag));
 		l->run[n_kept++] = *run;
 	}
 	l->n_runs = n_kept;
 }
 
-/* What an id stands for, or NULL when its definition is missing. */
-static uint32_t *find_entry(const struct stacks *s, uint32_t lane, uint32_t id)
+/* Where an id is, or NULL when its definition is missing. */
+static const struct id_run *find_run(const struct stacks *s, uint32_t lane, uint32_t id)
 {
 	const struct lane_ids *l = &s->lane[lane];
 
@@ -285,9 +337,17 @@ static uint32_t *find_entry(const struct stacks *s, uint32_t lane, uint32_t id)
 		const struct id_run *run = &l->run[k];
 
 		if (id >= run->first_id && id - run->first_id < run->n)
-			return &run->entry[id - run->first_id];
+			return run;
 	}
 	return NULL;
+}
+
+/* What an id stands for, likewise. */
+static uint32_t *find_entry(const struct stacks *s, uint32_t lane, uint32_t id)
+{
+	const struct id_run *run = find_run(s, lane, id);
+
+	return run ? &run->entry[id - run->first_id] : NULL;
 }
 
 uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id)
@@ -299,6 +359,101 @@ uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id)
 	return *entry & ENTRY_IS_NUMBER ? stacks_node(s, *entry & ~(ENTRY_IS_NUMBER | STACKS_ODD))
 					: *entry;
 }
+
+/* ---- definitions that wait ---- */
+
+/* The definition that waits with this id, or NULL. */
+static const struct soon *find_soon(const struct stacks *s, uint32_t id)
+{
+	uint32_t at = id - s->soon[0].def.stack;
+
+	return at < s->n_soon ? &s->soon[at] : NULL;
+}
+
+static uint32_t tag_of_id(const struct stacks *s, uint32_t lane, uint32_t id)
+{
+	const struct soon *soon = find_soon(s, id);
+	const struct id_run *run;
+
+	if (soon)
+		return tag_of(soon->hash);
+	run = id ? find_run(s, lane, id) : NULL;
+	if (run)
+		return run->tag[id - run->first_id];
+	return s->node[id ? STACKS_LOST : STACKS_EMPTY].tag;
+}
+
+static struct stack_node soon_node(const struct stacks *s, const struct soon *soon)
+{
+	return (struct stack_node){
+		.addr = soon->def.addr,
+		.module = soon->module,
+		.generation = s->soon_generation,
+		.kind = STACK_NODE_FRAME,
+	};
+}
+
+/* Asks the memory for all that is needed to find them, of all of them, before the first is waited for. */
+static void prefetch_soon(struct stacks *s)
+{
+	for (size_t i = 0; i < s->n_soon; i++) {
+		struct soon *soon = &s->soon[i];
+		struct stack_node n;
+
+		soon->module = module_map_find(s->modules, soon->def.addr, s->soon_generation);
+		n = soon_node(s, soon);
+		soon->hash = hash_node(&n, tag_of_id(s, s->soon_lane, soon->def.parent));
+		__builtin_prefetch(&s->slot[soon->hash & (s->n_slots - 1)]);
+	}
+	for (size_t i = 0; i < s->n_soon; i++) {
+		uint32_t place = (uint32_t)s->slot[s->soon[i].hash & (s->n_slots - 1)];
+
+		if (place) {
+			__builtin_prefetch(&s->node[place - 1]);
+			__builtin_prefetch(&s->number[place - 1]);
+		}
+	}
+}
+
+int stacks_settle(struct stacks *s, struct err *err)
+{
+	int r = s->n_soon ? reserve_nodes(s, s->n_soon, err) : 0;
+
+	if (r == 0)
+		prefetch_soon(s);
+	for (size_t i = 0; r == 0 && i < s->n_soon; i++) {
+		struct soon *soon = &s->soon[i];
+		const struct soon *parent = find_soon(s, soon->def.parent);
+		struct stack_node n = soon_node(s, soon);
+
+		n.parent = parent ? parent->node : stacks_find(s, s->soon_lane, soon->def.parent);
+		r = intern(s, n, soon->hash, &soon->node, err);
+		if (r == 0)
+			r = set_id(&s->lane[s->soon_lane], soon->def.stack, soon->node,
+				   tag_of(soon->hash), err);
+	}
+	s->n_soon = 0;
+	return r;
+}
+
+int stacks_define_soon(struct stacks *s, uint32_t lane, const struct event_stack *def,
+		       uint32_t generation, struct err *err)
+{
+	const struct soon *last = s->n_soon ? &s->soon[s->n_soon - 1] : NULL;
+	int r = 0;
+
+	if (last && (s->n_soon == STACKS_MAX_SOON || s->soon_lane != lane ||
+		     s->soon_generation != generation || def->stack != last->def.stack + 1))
+		r = stacks_settle(s, err);
+	if (r < 0)
+		return r;
+	s->soon_lane = lane;
+	s->soon_generation = generation;
+	s->soon[s->n_soon++].def = *def;
+	return 0;
+}
+
+/* ---- what calls name ---- */
 
 /* The number of a node, given when it is first asked for. */
 static int number_node(struct stacks *s, uint32_t node, uint32_t *ret, struct err *err)
@@ -338,9 +493,10 @@ int stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t
 {
 	const struct lane_ids *l = &s->lane[lane];
 	const struct id_run none = {0}, *run = l->n_runs ? &l->run[l->n_runs - 1] : &none;
-	const uint32_t first_id = run->first_id, n_ids = run->n, *of_id = run->entry;
+	const uint32_t first_id = run->first_id, n_ids = (uint32_t)run->n, *of_id = run->entry;
 	uint32_t any = 0;
 
+	ASSERT(s->n_soon == 0);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t at = call[i].stack - first_id;
 		uint32_t entry = likely(at < n_ids) ? of_id[at] : 0;

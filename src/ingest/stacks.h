@@ -35,7 +35,10 @@ struct stack_node {
 	uint8_t kind; /* enum stack_node_kind */
 	uint8_t end; /* enum format_stack_end of the whole stack */
 	bool has_guess; /* somewhere from here outwards */
+	uint32_t tag; /* half of its hash: of stacks.c alone */
 };
+
+_Static_assert(sizeof(struct stack_node) == 32, "two to a cache line");
 
 struct stacks; /* opaque: defined in stacks.c */
 
@@ -46,6 +49,12 @@ void stacks_destroy(struct stacks *s); /* NULL does nothing */
 /* Takes in a definition: EVENT_STACK, EVENT_STACK_END or EVENT_STACK_GUESS. */
 int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint32_t generation,
 		  struct err *err);
+
+/* The same for EVENT_STACK, but it counts only after stacks_settle(), which must come before any other
+ * function is called: finding many at a time is three times as fast as one by one. */
+int stacks_define_soon(struct stacks *s, uint32_t lane, const struct event_stack *def,
+		       uint32_t generation, struct err *err);
+int stacks_settle(struct stacks *s, struct err *err);
 
 /* Ids of the lane below first_id are not asked for any more (EVENT_FORGET). */
 void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id);

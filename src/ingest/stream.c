@@ -10,6 +10,7 @@
 
 #define N_BATCHES 32u
 #define LANE_CALLS 128u /* that a lane decodes at a time */
+#define LANE_STACKS 32u /* likewise, definitions */
 
 /* What of a lane is decoded and was not passed on yet. All of it is of one block, which stays loaded
  * until it is passed on. */
@@ -118,16 +119,15 @@ static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_pl
 	return n;
 }
 
-/* Makes n calls that were just decoded final; less of them in *n if the others are not wanted. */
-static int finish_calls(struct stream *s, uint32_t lane, struct event_plain *call, size_t *n,
-			struct err *err)
+/* Puts numbers in the place of the ids of stacks. */
+static int name_calls(struct stream *s, uint32_t lane, struct event_plain *call, size_t n,
+		      struct err *err)
 {
-	int r;
+	int r = stacks_settle(s->stacks, err);
 
-	*n = set_times(s, &s->blocks.lane[lane], call, *n);
-	s->counts.calls += *n;
-	r = stacks_use(s->stacks, lane, call, *n, err);
-	for (size_t i = 0; unlikely(r > 0) && i < *n; i++) {
+	if (r == 0)
+		r = stacks_use(s->stacks, lane, call, n, err);
+	for (size_t i = 0; unlikely(r > 0) && i < n; i++) {
 		if (call[i].stack & STACKS_ODD && call[i].kind != EVENT_REALLOC_END)
 			count_odd(s, call[i].stack);
 		call[i].stack &= ~STACKS_ODD;
@@ -141,15 +141,15 @@ static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bo
 {
 	struct event_plain named = {.ticks = ev->ticks, .stack = ev->stack, .kind = ev->kind};
 	struct stream_lane *ahead = &s->lane[lane];
-	size_t n = 1;
 	int r = 0;
 
+	if (set_times(s, &s->blocks.lane[lane], &named, 1) == 0)
+		return 0;
 	if (is_call)
-		r = finish_calls(s, lane, &named, &n, err);
-	else
-		n = set_times(s, &s->blocks.lane[lane], &named, 1);
-	if (r < 0 || n == 0)
+		r = name_calls(s, lane, &named, 1, err);
+	if (r < 0)
 		return r;
+	s->counts.calls += is_call;
 	ahead->rare = *ev;
 	ahead->rare_stack = is_call ? named.stack : 0;
 	ahead->rare_ns = named.at_ns;
@@ -157,33 +157,74 @@ static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bo
 	return 0;
 }
 
-/* An event that is not one of those that come by thousands. A call goes to *ret: then *n is 1. */
-static int take_event(struct stream *s, uint32_t lane, const struct event *ev,
-		      struct event_plain *ret, size_t *n, struct err *err)
+/* What of a lane is being decoded: [0, n) has times, [0, n_named) also the numbers of stacks. */
+struct decoding {
+	struct event_plain *call;
+	size_t max, n, n_named;
+	uint32_t lane;
+};
+
+static int name_decoded(struct stream *s, struct decoding *d, struct err *err)
 {
-	*n = 0;
+	size_t first = d->n_named;
+
+	d->n_named = d->n;
+	return name_calls(s, d->lane, &d->call[first], d->n - first, err);
+}
+
+/* n calls were put behind the others. */
+static void add_decoded(struct stream *s, struct decoding *d, size_t n)
+{
+	n = set_times(s, &s->blocks.lane[d->lane], &d->call[d->n], n);
+	s->counts.calls += n;
+	d->n += n;
+}
+
+/* An event that is not one of those that come by thousands. */
+static int take_event(struct stream *s, struct decoding *d, const struct event *ev, struct err *err)
+{
+	int r;
+
 	switch (ev->kind) {
 	case EVENT_STACK:
 	case EVENT_STACK_END:
 	case EVENT_STACK_GUESS:
-		return stacks_define(s->stacks, lane, ev, s->blocks.lane[lane].decoder.generation,
-				     err);
+		r = stacks_settle(s->stacks, err);
+		if (r < 0)
+			return r;
+		return stacks_define(s->stacks, d->lane, ev,
+				     s->blocks.lane[d->lane].decoder.generation, err);
 	case EVENT_FORGET:
-		stacks_forget(s->stacks, lane, ev->field[0]);
-		return 0;
+		r = name_decoded(s, d, err); /* they may name what is forgotten */
+		if (r == 0)
+			stacks_forget(s->stacks, d->lane, ev->field[0]);
+		return r;
 	case EVENT_MALLOC:
 	case EVENT_CALLOC:
 	case EVENT_ALIGNED:
 	case EVENT_REALLOC_BEGIN:
 	case EVENT_REALLOC_END:
 	case EVENT_FREE:
-		if (!event_to_plain(ev, lane, ret))
-			return take_rare(s, lane, ev, true, err);
-		*n = 1;
-		return finish_calls(s, lane, ret, n, err);
+		if (!event_to_plain(ev, d->lane, &d->call[d->n]))
+			return take_rare(s, d->lane, ev, true, err);
+		add_decoded(s, d, 1);
+		return 0;
 	default:
-		return take_rare(s, lane, ev, event_is_call(ev->kind), err);
+		return take_rare(s, d->lane, ev, event_is_call(ev->kind), err);
 	}
+}
+
+/* The definitions that come now. */
+static int take_stacks(struct stream *s, struct decoding *d, size_t *n, struct err *err)
+{
+	struct event_decoder *decoder = &s->blocks.lane[d->lane].decoder;
+	struct event_stack def[LANE_STACKS];
+	int r = 0;
+
+	*n = event_decode_stacks(decoder, def, LANE_STACKS);
+	for (size_t i = 0; r == 0 && i < *n; i++)
+		r = stacks_define_soon(s->stacks, d->lane, &def[i], decoder->generation, err);
+	return r;
 }
 
 /* Decodes on in the block of a lane that has nothing ahead, to ret with room for max calls: so many
@@ -192,27 +233,30 @@ static int decode_on(struct stream *s, uint32_t lane, struct event_plain *ret, s
 		     size_t *n, struct err *err)
 {
 	struct lane_cursor *l = &s->blocks.lane[lane];
+	struct decoding d = {.call = ret, .max = max, .lane = lane};
+	bool is_malformed = false, has_more = true;
 	int r = 0;
 
-	*n = 0;
-	while (r == 0 && *n + 2 <= max && !s->lane[lane].has_rare) {
-		size_t n_more = event_decode_plain(&l->decoder, &ret[*n], max - *n);
+	while (r == 0 && has_more && d.n + 2 <= max && !s->lane[lane].has_rare) {
+		size_t n_calls = event_decode_plain(&l->decoder, &ret[d.n], max - d.n), n_stacks;
 		struct event ev;
 
-		if (n_more > 0) {
-			r = finish_calls(s, lane, &ret[*n], &n_more, err);
-			*n += n_more;
+		if (n_calls > 0)
+			add_decoded(s, &d, n_calls);
+		r = take_stacks(s, &d, &n_stacks, err);
+		if (r < 0 || n_calls + n_stacks > 0)
 			continue;
-		}
 		r = event_decode(&l->decoder, &ev);
-		if (r > 0)
-			r = take_event(s, lane, &ev, &ret[*n], &n_more, err);
-		else if (*n > 0)
-			return 0; /* the end is met again when these are passed on */
-		else
-			return lane_blocks_end(&s->blocks, l, r < 0, err);
-		*n += n_more;
+		is_malformed = r < 0;
+		has_more = r > 0;
+		r = has_more ? take_event(s, &d, &ev, err) : 0;
 	}
+	if (r == 0)
+		r = name_decoded(s, &d, err);
+	*n = d.n;
+	if (r == 0 && !has_more &&
+	    d.n == 0) /* else the end is met again when these are passed on */
+		r = lane_blocks_end(&s->blocks, l, is_malformed, err);
 	return r;
 }
 

@@ -27,6 +27,7 @@ static void check_runs(const struct block_header *h, const uint8_t *data, size_t
 {
 	struct event_decoder one, runs;
 	struct event_plain call[RUN_CALLS], expected;
+	struct event_stack stack[RUN_CALLS];
 	struct event ev, same;
 	int r;
 
@@ -40,6 +41,12 @@ static void check_runs(const struct block_header *h, const uint8_t *data, size_t
 			check(event_decode(&one, &ev) == 1 && ev.kind < EVENT_STACK);
 			check(event_to_plain(&ev, 0, &expected));
 			check(is_same(&call[i], &expected));
+		}
+		n = event_decode_stacks(&runs, stack, RUN_CALLS);
+		for (size_t i = 0; i < n; i++) {
+			check(event_decode(&one, &ev) == 1 && ev.kind == EVENT_STACK);
+			check(ev.addr == stack[i].addr && ev.stack == stack[i].stack &&
+			      ev.parent == stack[i].parent && ev.ticks == runs.ticks);
 		}
 		r = event_decode(&one, &ev);
 		check(event_decode(&runs, &same) == r);
