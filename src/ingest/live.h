@@ -78,7 +78,7 @@ bool live_take(struct live *l, uint64_t addr, struct live_block *ret);
 /* ---- the parts that every event needs ---- */
 
 #define LIVE_PLACES_AHEAD 16u
-#define LIVE_ROOMY_SLOTS (1u << 21) /* 32 MiB */
+#define LIVE_ROOMY_SLOTS (1u << 20) /* 16 MiB */
 #define LIVE_ADDS_PER_LOOK 8192 /* each may bring in two pages: 64 MiB at most */
 
 /* So many of the slots are used at most. A table that is not large is kept rather empty: searches end

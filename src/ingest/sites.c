@@ -2,13 +2,12 @@
 #include "ingest/sites.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 
 #include "util/huge_pages.h"
 #include "util/vec.h"
 
 #define FIRST_SITES 256u
-#define LINE_BYTES 64u
 
 int sites_init(struct sites *s, struct err *err)
 {
@@ -18,29 +17,35 @@ int sites_init(struct sites *s, struct err *err)
 
 void sites_fini(struct sites *s)
 {
-	free(s->site);
+	if (s->site)
+		munmap(s->site, s->cap * sizeof(*s->site));
 	free(s->changed);
 	*s = (struct sites){0};
 }
 
-/* As vec_reserve(), but at the start of a cache line. */
+/* Pages of their own, which move without a copy: there may be hundreds of megabytes. */
 static int grow(struct sites *s, size_t n, struct err *err)
 {
-	size_t cap = s->cap ? s->cap + s->cap / 2 : FIRST_SITES;
-	struct site *bigger;
+	size_t cap = s->cap ? s->cap * 2 : FIRST_SITES;
+	void *bigger;
 
-	cap = cap < n ? n : cap;
-	bigger = aligned_alloc(LINE_BYTES, cap * sizeof(*bigger));
-	if (!bigger)
-		return err_set_memory(err, cap * sizeof(*bigger));
-	huge_pages_advise(bigger, cap * sizeof(*bigger));
-	if (s->n)
-		memcpy(bigger, s->site, s->n * sizeof(*bigger));
-	free(s->site);
+	while (cap < n)
+		cap *= 2;
+	if (s->site)
+		bigger = mremap(s->site, s->cap * sizeof(*s->site), cap * sizeof(*s->site),
+				MREMAP_MAYMOVE);
+	else
+		bigger = mmap(NULL, cap * sizeof(*s->site), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (bigger == MAP_FAILED)
+		return err_set_memory(err, cap * sizeof(*s->site));
+	huge_pages_advise(bigger, cap * sizeof(*s->site));
 	s->site = bigger;
 	s->cap = cap;
 	return 0;
 }
+
+_Static_assert(FIRST_SITES * sizeof(struct site) % 4096 == 0, "whole pages");
 
 int sites_add(struct sites *s, uint32_t stack, struct err *err)
 {
