@@ -5,6 +5,10 @@
 
 #include "base/varint.h"
 
+/* Bytes of a field, by its code in the head of a record. */
+static const uint8_t width8[8] = {0, 1, 2, 3, 4, 5, 6, 8};
+static const uint8_t width4[4] = {0, 1, 2, 4};
+
 void event_decoder_init(struct event_decoder *d, const struct block_header *h, const uint8_t *data,
 			size_t len)
 {
@@ -111,8 +115,6 @@ static void decode_second_half(struct event_decoder *d, struct event *ev)
 
 static void decode_frequent(struct event_decoder *d, struct event *ev, unsigned head)
 {
-	static const uint8_t width8[8] = {0, 1, 2, 3, 4, 5, 6, 8};
-	static const uint8_t width4[4] = {0, 1, 2, 4};
 	struct cursor *c = &d->in;
 	uint64_t delta_ticks = take_unsigned(c, head >> 4 & 7);
 	int64_t a = take_signed(c, width8[head >> 8 & 7]);
@@ -281,8 +283,6 @@ static ALWAYS_INLINE struct fast_call fast_short(const uint8_t *p, uint64_t word
 
 static ALWAYS_INLINE struct fast_call fast_long(const uint8_t *p)
 {
-	static const uint8_t width8[8] = {0, 1, 2, 3, 4, 5, 6, 8};
-	static const uint8_t width4[4] = {0, 1, 2, 4};
 	unsigned head = load_le16(p);
 	unsigned time_width = head >> 4 & 7, a_width = width8[head >> 8 & 7];
 	unsigned b_width = width8[head >> 11 & 7], c_width = width4[head >> 14 & 3];
@@ -452,7 +452,6 @@ size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size
 
 size_t event_decode_stacks(struct event_decoder *d, struct event_stack *ret, size_t max)
 {
-	static const uint8_t width8[8] = {0, 1, 2, 3, 4, 5, 6, 8};
 	size_t n = 0;
 
 	while (n < max && !d->is_in_place && !d->in.failed && cursor_left(&d->in) >= FAST_BYTES) {

@@ -198,30 +198,19 @@ static void on_free(void *user, const struct live_block *a, const struct replay_
 		end_row(b, a, &end);
 }
 
-/* The threads of the last step: those of the next one are mostly the same. */
-struct step_threads {
-	uint32_t maker, maker_index;
-	uint32_t releaser, releaser_index;
+/* A thread of the last step: that of the next one is mostly the same. */
+struct last_thread {
+	uint32_t number, index;
 };
 
-static ALWAYS_INLINE struct store_thread *maker_of(struct build *b, struct step_threads *last,
-						   const struct replay_step *step)
+static ALWAYS_INLINE struct store_thread *thread_of(struct build *b, struct last_thread *last,
+						    uint32_t number)
 {
-	if (unlikely(step->thread != last->maker)) {
-		last->maker_index = thread_index(b, step->thread);
-		last->maker = step->thread;
+	if (unlikely(number != last->number)) {
+		last->index = thread_index(b, number);
+		last->number = number;
 	}
-	return &b->threads.thread[last->maker_index];
-}
-
-static ALWAYS_INLINE struct store_thread *releaser_of(struct build *b, struct step_threads *last,
-						      const struct replay_step *step)
-{
-	if (unlikely(step->release_thread != last->releaser)) {
-		last->releaser_index = thread_index(b, step->release_thread);
-		last->releaser = step->release_thread;
-	}
-	return &b->threads.thread[last->releaser_index];
+	return &b->threads.thread[last->index];
 }
 
 static ALWAYS_INLINE void count_alloc(struct build *b, struct store_thread *maker,
@@ -239,12 +228,12 @@ static ALWAYS_INLINE void count_alloc(struct build *b, struct store_thread *make
 	}
 }
 
-static ALWAYS_INLINE void count_release(struct build *b, struct step_threads *last,
+static ALWAYS_INLINE void count_release(struct build *b, struct store_thread *releaser,
 					const struct replay_step *step)
 {
-	releaser_of(b, last, step)->n_frees++;
+	releaser->n_frees++;
 	if (unlikely(step->flags & REPLAY_STEP_TEMPORARY)) {
-		maker_of(b, last, step)->n_temporary++;
+		releaser->n_temporary++; /* it was the maker as well */
 		b->n_temporary++;
 		b->temporary_bytes += step->size_bytes;
 	}
@@ -255,21 +244,24 @@ static ALWAYS_INLINE void count_release(struct build *b, struct step_threads *la
 static void on_steps(void *user, const struct replay_step *step, size_t n)
 {
 	struct build *b = user;
-	struct step_threads last = {.maker = step->thread, .releaser = step->thread};
+	struct last_thread maker = {.number = step->thread}, releaser;
 	bool is_small = b->sites.n <= SMALL_SITES;
 
 	if (unlikely(b->result < 0))
 		return;
-	last.maker_index = last.releaser_index = thread_index(b, step->thread);
+	maker.index = thread_index(b, maker.number);
+	releaser = maker;
 	for (size_t i = 0; i < n; i++) {
+		const struct replay_step *s = &step[i];
+
 		if (!is_small && i + STEPS_AHEAD < n)
 			sites_prefetch(&b->sites, &step[i + STEPS_AHEAD]);
-		if (unlikely(b->sites.is_at_peak) && !(step[i].flags & REPLAY_STEP_PEAK))
+		if (unlikely(b->sites.is_at_peak) && !(s->flags & REPLAY_STEP_PEAK))
 			sites_keep_peak(&b->sites);
-		if (step[i].flags & REPLAY_STEP_RELEASE)
-			count_release(b, &last, &step[i]);
+		if (s->flags & REPLAY_STEP_RELEASE)
+			count_release(b, thread_of(b, &releaser, s->release_thread), s);
 		else
-			count_alloc(b, maker_of(b, &last, &step[i]), &step[i]);
+			count_alloc(b, thread_of(b, &maker, s->thread), s);
 	}
 }
 
