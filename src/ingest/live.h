@@ -166,7 +166,10 @@ static inline void live_remove_slot(struct live *l, size_t hole)
  * block. Not plain inline functions: gcc takes those for ones without effect and drops the call. */
 static ALWAYS_INLINE void live_prefetch_slot(const struct live *l, uint64_t addr)
 {
-	__builtin_prefetch(&l->slot[live_slot(l, addr)], 1);
+	size_t i = live_slot(l, addr);
+
+	__builtin_prefetch(&l->slot[i], 1);
+	__builtin_prefetch(&l->slot[(i + 1) & (l->n_slots - 1)], 1); /* removal looks there, too */
 }
 
 static ALWAYS_INLINE void live_prefetch_block(const struct live *l, uint64_t addr)
