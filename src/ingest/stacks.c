@@ -88,12 +88,15 @@ static uint64_t *find_slot(const struct stacks *s, const struct stack_node *n, u
 	return &s->slot[i];
 }
 
-/* The address of an END is told but does not make a stack a different one. */
+/* The address of an END is told but does not make a stack a different one; how the stack of another
+ * node ends is known by its parent. */
 static void make_comparable(struct stack_node *n, uint64_t *addr)
 {
 	*addr = n->addr;
 	if (n->kind != STACK_NODE_FRAME)
 		n->addr = 0;
+	if (n->kind != STACK_NODE_END)
+		n->end = 0;
 }
 
 /* The upper half of the hash: what is kept of it with the node, in its slot and with ids. */

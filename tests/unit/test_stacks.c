@@ -179,6 +179,19 @@ TEST(a_stack_of_ten_thousand_frames_is_kept_whole)
 	stacks_destroy(s);
 }
 
+TEST(equal_stacks_that_are_cut_off_stay_one_when_the_table_grows)
+{
+	struct stacks *s = create();
+	uint32_t end = define_mark(s, 1, EVENT_STACK_END, STACK_END_NO_INFO, 0), cut, id = 3;
+
+	CHECK_NE(end, STACKS_LOST);
+	cut = define(s, 0, 2, 0x1100, 1);
+	for (; id < 5000; id++)
+		define(s, 0, id, 0x1000 + id, 0);
+	CHECK_EQ(define(s, 0, id, 0x1100, 1), cut);
+	stacks_destroy(s);
+}
+
 TEST(what_is_forgotten_is_gone_and_the_rest_stays)
 {
 	struct stacks *s = create();
@@ -201,4 +214,65 @@ TEST(what_is_forgotten_is_gone_and_the_rest_stays)
 	CHECK_EQ(define(s, 0, 9, 0x1003, 0), node[3]);
 	stacks_forget(s, 2, 5); /* a lane without any */
 	stacks_destroy(s);
+}
+
+/* ---- definitions that wait, against the same one by one ---- */
+
+static uint64_t random_state = 88172645463325252ull;
+
+static uint32_t pick(uint32_t n)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (uint32_t)(random_state % n);
+}
+
+TEST(definitions_that_wait_give_what_they_give_one_by_one)
+{
+	struct stacks *soon = create(), *one = create();
+	uint32_t next_id[3] = {1, 1, 1}, lane = 0, generation = 0;
+	struct err err = {0};
+
+	for (unsigned i = 0; i < 200000; i++) {
+		struct event_stack def;
+		struct event ev;
+
+		if (pick(40) == 0)
+			lane = pick(3);
+		if (pick(500) == 0)
+			generation = pick(2) * 2;
+		if (pick(300) == 0)
+			next_id[lane] += 1 + pick(3); /* a block is missing */
+		def = (struct event_stack){
+			.addr = (pick(2) ? 0x1000 : 0x5000) + pick(64),
+			.stack = next_id[lane]++,
+		};
+		/* mostly one of the last, at times the empty stack, one long gone or not there */
+		def.parent = pick(8) ? def.stack - 1 - pick(def.stack < 20 ? def.stack : 20)
+				     : pick(def.stack);
+		ev = (struct event){.kind = EVENT_STACK,
+				    .addr = def.addr,
+				    .stack = def.stack,
+				    .parent = def.parent};
+		CHECK_OK(stacks_define_soon(soon, lane, &def, generation, &err));
+		CHECK_OK(stacks_define(one, lane, &ev, generation, &err));
+		if (pick(50) != 0)
+			continue;
+		CHECK_OK(stacks_settle(soon, &err));
+		CHECK_EQ(stacks_find(soon, lane, def.stack), stacks_find(one, lane, def.stack));
+		CHECK_EQ(use(soon, lane, def.stack), use(one, lane, def.stack));
+		if (pick(20) == 0) {
+			uint32_t first_kept = def.stack - pick(def.stack);
+
+			stacks_forget(soon, lane, first_kept);
+			stacks_forget(one, lane, first_kept);
+		}
+	}
+	CHECK_OK(stacks_settle(soon, &err));
+	CHECK_EQ(stacks_count(soon), stacks_count(one));
+	CHECK_EQ(stacks_count_used(soon), stacks_count_used(one));
+	CHECK(stacks_count(soon) > 1000);
+	stacks_destroy(soon);
+	stacks_destroy(one);
 }
