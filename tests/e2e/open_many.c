@@ -17,6 +17,7 @@
 
 #include "cli/report_json.h"
 #include "cli/report_text.h"
+#include "harness/random.h"
 #include "ingest/open.h"
 
 #define NAMES_EVERY 256
@@ -133,14 +134,6 @@ static void cut(const char *copy, const uint8_t *data, size_t len, struct counts
 	}
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
 /* One to eight bits, near each other or not, and now and then not in the header, which refuses
  * most of its changes. */
 static void flip(const char *copy, uint8_t *data, size_t len, uint64_t n, uint64_t seed,
@@ -149,15 +142,15 @@ static void flip(const char *copy, uint8_t *data, size_t len, uint64_t n, uint64
 	uint64_t state = seed * 2 + 1;
 
 	for (uint64_t i = 0; i < n; i++) {
-		uint64_t n_bits = 1 + next_random(&state) % 8;
-		size_t from = next_random(&state) % 2 ? 4096 % len : 0;
+		uint64_t n_bits = 1 + random_next(&state) % 8;
+		size_t from = random_next(&state) % 2 ? 4096 % len : 0;
 		size_t at[8];
 		uint8_t bit[8];
 
 		snprintf(variant, sizeof(variant), "flip %" PRIu64, i);
 		for (uint64_t k = 0; k < n_bits; k++) {
-			at[k] = from + next_random(&state) % (len - from);
-			bit[k] = (uint8_t)(1u << next_random(&state) % 8);
+			at[k] = from + random_next(&state) % (len - from);
+			bit[k] = (uint8_t)(1u << random_next(&state) % 8);
 			data[at[k]] ^= bit[k];
 		}
 		write_copy(copy, data, len);

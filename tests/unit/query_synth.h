@@ -7,6 +7,7 @@
 #ifndef QUERY_SYNTH_H
 #define QUERY_SYNTH_H
 
+#include "harness/random.h"
 #include "store/frames.h"
 
 #define WORLD_NEVER UINT64_MAX
@@ -47,10 +48,7 @@ struct world {
 
 static inline uint64_t world_random(struct world *w)
 {
-	w->seed ^= w->seed << 13;
-	w->seed ^= w->seed >> 7;
-	w->seed ^= w->seed << 17;
-	return w->seed;
+	return random_next(&w->seed);
 }
 
 static inline uint64_t world_below(struct world *w, uint64_t n)

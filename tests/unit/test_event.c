@@ -1,4 +1,5 @@
 /* Events: bytes of every kind as docs/FORMAT.md section 5 defines them, there and back. */
+#include "harness/random.h"
 #include "harness/test.h"
 
 #include <string.h>
@@ -512,16 +513,15 @@ TEST(the_fast_way_gives_what_the_careful_one_gives)
 {
 	static uint8_t bytes[4096];
 	static struct event fast[4096], careful[4096];
-	uint64_t random = 88172645463325252ull;
+	uint64_t state = RANDOM_SEED;
 	size_t n_all = 0;
 
 	for (unsigned round = 0; round < 300; round++) {
 		size_t n;
 
 		for (size_t i = 0; i < sizeof(bytes); i++) {
-			random ^= random << 13;
-			random ^= random >> 7;
-			random ^= random << 17;
+			uint64_t random = random_next(&state);
+
 			bytes[i] = (uint8_t)(random >> 20);
 			if (random % 32) /* few rare events */
 				bytes[i] &= 0x7f;

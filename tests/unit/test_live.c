@@ -1,19 +1,12 @@
 /* The table of live blocks, against a plain array. */
+#include "harness/random.h"
 #include "harness/test.h"
 
 #include "ingest/live.h"
 
 #define N_ADDRESSES 20000
 
-static uint64_t random_state = 88172645463325252ull;
-
-static uint64_t next_random(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
+static uint64_t random_state = RANDOM_SEED;
 
 TEST(adding_finding_and_taking_agree_with_an_array)
 {
@@ -25,12 +18,12 @@ TEST(adding_finding_and_taking_agree_with_an_array)
 	CHECK_NULL(live_find(&l, 16));
 	CHECK(!live_take(&l, 16, &out));
 	for (uint64_t i = 1; i < 400000; i++) {
-		size_t k = next_random() % N_ADDRESSES;
+		size_t k = random_next(&random_state) % N_ADDRESSES;
 		/* dense in places, far apart in others, as heaps are */
 		uint64_t addr = 0x7f0000000010 + k * 16 + (k % 13 == 0 ? k << 26 : 0);
 		struct live_block b = {.addr = addr, .ordinal = i};
 
-		if (next_random() % 2) {
+		if (random_next(&random_state) % 2) {
 			CHECK_OK(live_reserve(&l, &err));
 			CHECK_EQ(live_add(&l, &b) != NULL, expected[k] == 0);
 			if (!expected[k])

@@ -2,27 +2,13 @@
  * other large programs: _dl_find_object() then tells of each segment as if it were an image. */
 #include "harness/test.h"
 #include "unwind/unwind_i.h"
+#include "unwind_walker.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/mman.h>
 
 static int data = 1;
-
-static struct unwind_thread *walker(void)
-{
-	static struct unwind_thread *ut;
-
-	if (!ut) {
-		ut = mmap(NULL, unwind_thread_bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		CHECK(ut != MAP_FAILED);
-		CHECK_EQ(unwind_init(), 0);
-		unwind_thread_init(ut, true);
-	}
-	ut->generation = unwind_generation();
-	return ut;
-}
 
 NOINLINE static uintptr_t code(void)
 {

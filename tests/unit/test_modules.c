@@ -1,5 +1,6 @@
 #include "harness/test.h"
 #include "unwind/unwind_i.h"
+#include "unwind_walker.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -7,21 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-static struct unwind_thread *walker(void)
-{
-	static struct unwind_thread *ut;
-
-	if (!ut) {
-		ut = mmap(NULL, unwind_thread_bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		CHECK(ut != MAP_FAILED);
-		CHECK_EQ(unwind_init(), 0);
-		unwind_thread_init(ut, true);
-	}
-	ut->generation = unwind_generation();
-	return ut;
-}
 
 static void check_find(void)
 {

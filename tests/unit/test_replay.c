@@ -1,4 +1,5 @@
 /* Replay: counting, pairing and the repair of small inversions, on recordings made here. */
+#include "harness/random.h"
 #include "harness/test.h"
 #include "ingest/replay.h"
 #include "recording_synth.h"
@@ -568,10 +569,7 @@ static uint64_t random_state;
 
 static uint64_t next_random(uint64_t n)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state % n;
+	return random_next(&random_state) % n;
 }
 
 static void on_free_check(void *user, const struct live_block *block,

@@ -1,4 +1,5 @@
 /* Rows of a store while they are made: ends that come soon, late, twice in part, and never. */
+#include "harness/random.h"
 #include "harness/test.h"
 
 #include <stdio.h>
@@ -9,15 +10,7 @@
 
 #define N_ROWS (STORE_BLOCK_ROWS * (ROWS_WINDOW_BLOCKS + 600u) + 17u)
 
-static uint64_t random_state = 88172645463325252ull;
-
-static uint64_t next_random(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
+static uint64_t random_state = RANDOM_SEED;
 
 static struct row_end *expected;
 
@@ -25,8 +18,8 @@ static struct row_end *expected;
 static void end_one(struct rows *r, uint64_t row, struct err *err)
 {
 	struct row_end end = {
-		.lifetime_ns = 1 + next_random() % 100000,
-		.free_stack = (uint32_t)(next_random() % 2),
+		.lifetime_ns = 1 + random_next(&random_state) % 100000,
+		.free_stack = (uint32_t)(random_next(&random_state) % 2),
 		.flags = STORE_FLAG_TEMPORARY,
 	};
 
@@ -54,10 +47,11 @@ static void make_rows(struct rows *r, struct err *err)
 		expected[i].flags = (uint32_t)(i % 4);
 		CHECK_EQ(rows_count(r), i);
 		*rows_add(r, expected[i].flags, err) = birth;
-		if (next_random() % 3) /* most end at once, some at any time, some never */
+		if (random_next(&random_state) %
+		    3) /* most end at once, some at any time, some never */
 			end_one(r, i, err);
-		if (next_random() % 5 == 0)
-			end_one(r, next_random() % (i + 1), err);
+		if (random_next(&random_state) % 5 == 0)
+			end_one(r, random_next(&random_state) % (i + 1), err);
 	}
 }
 

@@ -1,4 +1,5 @@
 /* Canonical stacks: what is equal is one, what is lost says so. */
+#include "harness/random.h"
 #include "harness/test.h"
 
 #include <string.h>
@@ -218,14 +219,11 @@ TEST(what_is_forgotten_is_gone_and_the_rest_stays)
 
 /* ---- definitions that wait, against the same one by one ---- */
 
-static uint64_t random_state = 88172645463325252ull;
+static uint64_t random_state = RANDOM_SEED;
 
 static uint32_t pick(uint32_t n)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t)(random_state % n);
+	return (uint32_t)(random_next(&random_state) % n);
 }
 
 TEST(definitions_that_wait_give_what_they_give_one_by_one)
