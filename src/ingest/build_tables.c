@@ -207,7 +207,8 @@ static void put_stacks(struct tables *t, const struct stacks *stacks)
 		t->result = make_nodes(stacks, &codes, node, t->err);
 	}
 	for (size_t i = 0; t->result == 0 && i < sites->n; i++)
-		stack[i] = sites_stats(&sites->site[i], stacks_node(stacks, (uint32_t)i));
+		stack[i] = sites_stats(&sites->site[i], &t->b->births.of[i],
+				       stacks_node(stacks, (uint32_t)i));
 	put_table(t, STORE_CODES, codes.code, codes.n);
 	put_table(t, STORE_NODES, node, n_nodes);
 	put_table(t, STORE_STACKS, stack, sites->n);

@@ -129,7 +129,6 @@ static void account_alloc(struct pairing *p, struct live_block *block, const str
 		.size_bytes = block->size_bytes,
 		.stack = block->stack,
 		.thread = block->thread,
-		.extra_bytes = block->extra_bytes,
 	};
 
 	add_step(p, &step);

@@ -56,7 +56,6 @@ static inline void pairing_make_end(struct replay_step *to, const struct live_bl
 	to->release_stack = release->stack;
 	to->thread = block->thread;
 	to->release_thread = release->thread;
-	to->extra_bytes = block->extra_bytes;
 	to->flags = REPLAY_STEP_RELEASE | (is_temporary ? REPLAY_STEP_TEMPORARY : 0);
 }
 
@@ -138,7 +137,6 @@ static ALWAYS_INLINE void pairing_run_birth(struct pairing_run *r, const struct 
 	to->release_stack = 0;
 	to->thread = block->thread;
 	to->release_thread = 0;
-	to->extra_bytes = block->extra_bytes;
 	to->flags = 0;
 	r->n_births++;
 	r->live_bytes += block->size_bytes;

@@ -63,7 +63,7 @@ static int replay_init(struct replay *p, struct recording *r, const struct repla
 	p->pairing.live.folder = p->callbacks.temp_folder;
 	if (r->header.flags & FORMAT_LATE_START || r->facts.process.parent_pid != 0)
 		pairing_expect_unknown(&p->pairing, false);
-	return stream_create(r, &p->stream, err);
+	return stream_create(r, p->callbacks.births, &p->stream, err);
 }
 
 static void replay_fini(struct replay *p)
@@ -77,10 +77,8 @@ static void replay_fini(struct replay *p)
 
 static void set_large_size(struct live_block *ret, const struct event *ev)
 {
-	uint64_t extra = ev->usable_extra_bytes;
-
 	ret->size_bytes = ev->size_bytes;
-	ret->extra_bytes = extra < UINT32_MAX ? (uint32_t)extra : UINT32_MAX;
+	ret->extra_bytes = stream_extra_bytes(ev);
 }
 
 /* Fills in the block of an allocation as it arrives, field by field: a copy of a struct that was just

@@ -30,6 +30,7 @@
 #ifndef INGEST_REPLAY_H
 #define INGEST_REPLAY_H
 
+#include "ingest/births.h"
 #include "ingest/live.h"
 #include "ingest/merge.h"
 #include "ingest/stacks.h"
@@ -74,7 +75,6 @@ struct replay_step {
 	uint32_t release_stack; /* who released; else 0 */
 	uint32_t thread; /* that allocated */
 	uint32_t release_thread;
-	uint32_t extra_bytes;
 	uint32_t flags; /* enum replay_step_flags */
 };
 
@@ -84,6 +84,7 @@ _Static_assert(sizeof(struct replay_step) == 48, "every event writes one");
 struct replay_callbacks {
 	void *user;
 	const char *temp_folder; /* for many live blocks; NULL: temp_file_folder() */
+	struct births *births; /* NULL, or to be filled; complete from on_end() on */
 	/* An allocation as it comes along in its lane, before it is paired: all of one thread come
 	 * in the program's order here, and a->at_ns never goes back. The result becomes its tag. */
 	uint64_t (*on_arrival)(void *user, const struct live_block *a);

@@ -1,4 +1,5 @@
-/* ingest/sites.h - what is known of each stack that calls name, kept while a recording is read.
+/* ingest/sites.h - what is known of each stack that calls name, kept while a recording is read; what is
+ * known without its releases is in births.h.
  *
  * By the number of the stack (stacks.h), which the rows of a store hold as well. Live bytes are kept
  * per stack, and what they were at the highest peak so far: a stack that changed since then is on a
@@ -8,39 +9,32 @@
 #ifndef INGEST_SITES_H
 #define INGEST_SITES_H
 
+#include "ingest/births.h"
 #include "ingest/replay.h"
 #include "store/columns.h"
 
-/* Three cache lines: every step needs the first, and in the second one field or three. */
+/* Two cache lines: every step needs the first, few the second. */
 struct site {
 	uint64_t live_bytes;
 	uint64_t live_count;
-	uint64_t n_allocs;
-	uint64_t n_bytes;
 	uint64_t max_bytes; /* greatest live_bytes ... */
 	uint64_t max_at_ns; /* ... and when it was first reached */
-	uint64_t last_ns; /* birth */
-	uint32_t changed_since; /* number of the last peak it is listed for */
-	uint32_t unused;
-
-	uint64_t first_ns; /* birth; UINT64_MAX: none */
-	uint64_t min_size_bytes; /* likewise */
-	uint64_t max_size_bytes;
-	uint64_t extra_bytes;
 	uint64_t lifetime_sum_ns;
 	uint64_t n_releases; /* calls that released something from this stack */
 	uint64_t n_temporary;
-	uint64_t temporary_bytes;
+	uint32_t changed_since; /* number of the last peak it is listed for */
+	uint32_t unused;
 
+	uint64_t temporary_bytes;
 	uint64_t peak_bytes;
 	uint64_t peak_count;
 	uint64_t n_leaked;
 	uint64_t leaked_bytes;
 	uint64_t leaked_extra_bytes;
-	uint64_t unused_too[3];
+	uint64_t unused_too[2];
 };
 
-_Static_assert(sizeof(struct site) == 192, "cache lines");
+_Static_assert(sizeof(struct site) == 128, "cache lines");
 
 struct sites {
 	struct site *site; /* by number of the stack */
@@ -61,14 +55,14 @@ int sites_add(struct sites *s, uint32_t stack, struct err *err);
 void sites_keep_peak(struct sites *s);
 
 /* What a store tells of a stack; node: its innermost frame. */
-struct store_stack sites_stats(const struct site *site, uint32_t node);
+struct store_stack sites_stats(const struct site *site, const struct birth_sums *births,
+			       uint32_t node);
 
 /* The step comes soon. */
 static ALWAYS_INLINE void sites_prefetch(const struct sites *s, const struct replay_step *step)
 {
-	__builtin_prefetch(&s->site[step->stack].live_bytes, 1);
-	__builtin_prefetch(&s->site[step->stack].lifetime_sum_ns, 1);
-	__builtin_prefetch(&s->site[step->release_stack].n_releases, 1);
+	__builtin_prefetch(&s->site[step->stack], 1);
+	__builtin_prefetch(&s->site[step->release_stack], 1);
 }
 
 static inline void sites_mark_changed(struct sites *s, struct site *site)
@@ -83,25 +77,14 @@ static inline void sites_mark_changed(struct sites *s, struct site *site)
 static inline void sites_alloc(struct sites *s, const struct replay_step *step)
 {
 	struct site *site = &s->site[step->stack];
-	uint64_t size = step->size_bytes, at_ns = step->at_ns;
 
 	sites_mark_changed(s, site);
-	site->live_bytes += size;
+	site->live_bytes += step->size_bytes;
 	site->live_count++;
-	site->n_allocs++;
-	site->n_bytes += size;
 	if (site->live_bytes > site->max_bytes) {
 		site->max_bytes = site->live_bytes;
-		site->max_at_ns = at_ns;
+		site->max_at_ns = step->at_ns;
 	}
-	site->last_ns = at_ns; /* steps are in order of time */
-	site->extra_bytes += step->extra_bytes;
-	if (unlikely(site->first_ns == UINT64_MAX))
-		site->first_ns = at_ns;
-	if (unlikely(size < site->min_size_bytes))
-		site->min_size_bytes = size;
-	if (unlikely(size > site->max_size_bytes))
-		site->max_size_bytes = size;
 }
 
 /* Both stacks have a place. */

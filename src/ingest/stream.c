@@ -10,6 +10,7 @@
 
 #define N_BATCHES 32u
 #define LANE_CALLS 128u /* that a lane decodes at a time */
+#define BIRTHS_AHEAD 12u /* calls */
 #define LANE_STACKS 32u /* likewise, definitions */
 
 /* What of a lane is decoded and was not passed on yet. All of it is of one block, which stays loaded
@@ -31,6 +32,7 @@ struct stream {
 	struct lane_blocks blocks;
 	struct stream_lane *lane;
 	struct stacks *stacks;
+	struct births *births; /* borrowed; NULL: not wanted */
 	struct stream_counts counts;
 	struct stream_batch *batch[N_BATCHES];
 
@@ -132,7 +134,25 @@ static int name_calls(struct stream *s, uint32_t lane, struct event_plain *call,
 			count_odd(s, call[i].stack);
 		call[i].stack &= ~STACKS_ODD;
 	}
+	if (r >= 0 && s->births)
+		r = births_reserve(s->births, stacks_count_numbers(s->stacks), err);
 	return r < 0 ? r : 0;
+}
+
+static bool is_birth(unsigned kind, uint64_t addr)
+{
+	return (kind < EVENT_REALLOC_BEGIN || kind == EVENT_REALLOC_END) && addr != 0;
+}
+
+static void count_births(struct births *births, const struct event_plain *call, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (i + BIRTHS_AHEAD < n)
+			__builtin_prefetch(&births->of[call[i + BIRTHS_AHEAD].stack], 1);
+		if (is_birth(call[i].kind, call[i].addr))
+			births_add(births, call[i].stack, call[i].at_ns, call[i].size_bytes,
+				   call[i].extra_bytes);
+	}
 }
 
 /* An event to be passed on as a whole. is_call: of the program, with a stack. */
@@ -150,6 +170,9 @@ static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bo
 	if (r < 0)
 		return r;
 	s->counts.calls += is_call;
+	if (s->births && is_birth(ev->kind, ev->addr))
+		births_add(s->births, named.stack, named.at_ns, ev->size_bytes,
+			   stream_extra_bytes(ev));
 	ahead->rare = *ev;
 	ahead->rare_stack = is_call ? named.stack : 0;
 	ahead->rare_ns = named.at_ns;
@@ -166,10 +189,14 @@ struct decoding {
 
 static int name_decoded(struct stream *s, struct decoding *d, struct err *err)
 {
-	size_t first = d->n_named;
+	struct event_plain *call = &d->call[d->n_named];
+	size_t n = d->n - d->n_named;
+	int r = name_calls(s, d->lane, call, n, err);
 
 	d->n_named = d->n;
-	return name_calls(s, d->lane, &d->call[first], d->n - first, err);
+	if (r == 0 && s->births)
+		count_births(s->births, call, n);
+	return r;
 }
 
 /* n calls were put behind the others. */
@@ -474,7 +501,7 @@ static int start(struct stream *s, struct err *err)
 	return 0;
 }
 
-int stream_create(struct recording *r, struct stream **ret, struct err *err)
+int stream_create(struct recording *r, struct births *births, struct stream **ret, struct err *err)
 {
 	struct stream *s = calloc(1, sizeof(*s));
 	int n;
@@ -482,6 +509,7 @@ int stream_create(struct recording *r, struct stream **ret, struct err *err)
 	if (!s)
 		return err_set_memory(err, sizeof(*s));
 	s->rec = r;
+	s->births = births;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	n = start(s, err);

@@ -12,6 +12,7 @@
 #ifndef INGEST_STREAM_H
 #define INGEST_STREAM_H
 
+#include "ingest/births.h"
 #include "ingest/recording.h"
 #include "ingest/stacks.h"
 
@@ -34,6 +35,14 @@ struct stream_batch {
 	uint32_t n_stacks; /* numbers of stacks that were given, so far */
 };
 
+/* What of the usable bytes beyond the size of a call is kept; UINT32_MAX: so much or more. */
+static inline uint32_t stream_extra_bytes(const struct event *ev)
+{
+	uint64_t extra = ev->usable_extra_bytes;
+
+	return extra < UINT32_MAX ? (uint32_t)extra : UINT32_MAX;
+}
+
 struct stream_counts {
 	uint64_t calls; /* of the program; a realloc counts twice if its end is there */
 	uint64_t truncated[STACK_N_ENDS]; /* events, by the reason their stack ends */
@@ -43,7 +52,8 @@ struct stream_counts {
 
 struct stream; /* opaque: defined in stream.c */
 
-int stream_create(struct recording *r, struct stream **ret, struct err *err);
+/* births: NULL, or filled as calls are read; the thread's until stream_next() gave 0. */
+int stream_create(struct recording *r, struct births *births, struct stream **ret, struct err *err);
 void stream_destroy(struct stream *s); /* ends the thread; NULL does nothing */
 
 /* 1: *ret is the next batch and *then the one after it (NULL: it is the last), good until the next

@@ -1,0 +1,18 @@
+/* util/big_vec.h - growing an array that may become very large.
+ *
+ * As vec.h, but in pages of its own: it begins at the start of a page, new elements are zero, and it
+ * moves without being copied. Freed with big_vec_free().
+ */
+#ifndef UTIL_BIG_VEC_H
+#define UTIL_BIG_VEC_H
+
+#include "util/err.h"
+
+/* Makes room for at least n elements of elem_bytes each; *(T **)array may move. On failure nothing
+ * changes. */
+int big_vec_reserve(void *array, size_t *capacity, size_t n, size_t elem_bytes, struct err *err);
+
+/* NULL does nothing. */
+void big_vec_free(void *array, size_t capacity, size_t elem_bytes);
+
+#endif
