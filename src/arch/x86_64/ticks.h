@@ -6,8 +6,8 @@
 
 #include "base/compiler.h"
 
-/* Unfenced on purpose: fencing costs 12 ns an event, and the rare inversions of a few ticks are
- * repaired exactly by the reader because the events of one address alternate. */
+/* Unfenced on purpose: fencing costs 12 ns an event. What is read early, behind a slow exchange with
+ * another CPU by up to 10 us, is put in order by the reader: the events of one address alternate. */
 static inline uint64_t arch_ticks(void)
 {
 	return __builtin_ia32_rdtsc();
