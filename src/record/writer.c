@@ -201,7 +201,7 @@ static void reap(struct writer *w, struct thread *t, uint32_t tid)
 	if (t->session && t->session == w->session)
 		describe_thread(&w->describer, w->session, t, tid, clock_ticks());
 	t->session = NULL;
-	t->epoch = 0;
+	thread_forget_epoch(t);
 	atomic_store(&t->owner_tid, 0);
 }
 
