@@ -53,7 +53,7 @@ static ALWAYS_INLINE void capture_leave(struct lane *lane)
 
 /* Quick capture: what nearly all calls of malloc, calloc and free need and no more, inline in the
  * hook. It is for threads that record in the usual way, which quick_epoch tells in one comparison:
- * recording is on, times come from the CPU, blocks are chunks of glibc. Nothing is called, so all of
+ * recording is on, times come from the CPU, blocks are chunks of glibc. Next to nothing is called, so all of
  * it stays in registers. Whatever else there may be is left to the functions below, before anything
  * was done. */
 bool capture_may_be_quick(void);

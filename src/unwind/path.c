@@ -105,20 +105,48 @@ static inline bool is_at(const struct path *p, size_t k, const struct frame *f)
 	       p->entry[k].addr == f->key && (!p->cold[k].uses_fp || p->cold[k].fp == f->fp);
 }
 
-static bool memo_fp_holds(struct path_memo *m, const struct path_cold *join,
-			  const struct unwind_start *start)
+static bool memo_fp_holds(struct path_memo *m, const struct path_cold *join, uintptr_t fp)
 {
 	uintptr_t join_fp =
 		m->join_fp_from < m->n_words ? *path_memo_word(m, m->join_fp_from) : m->fp;
 
-	return (!m->uses_fp || m->fp == start->fp) && (!join->uses_fp || join_fp == join->fp);
+	return (!m->uses_fp || m->fp == fp) && (!join->uses_fp || join_fp == join->fp);
+}
+
+static ALWAYS_INLINE uintptr_t extra_differs(const struct path_extra *x)
+{
+	return memory_load_own(x->addr) ^ x->value;
+}
+
+/* Are the extra words of the first n entries all unchanged? As path_any_differs(), without sentinels. */
+static bool do_extras_hold(const struct path *p, size_t n)
+{
+	size_t n_extra = p->cold[n - 1].n_extra;
+	const struct path_extra *x = p->extra, *end = x + n_extra;
+	uintptr_t differ = 0;
+
+	for (; end - x >= 4; x += 4)
+		differ |= extra_differs(x) | extra_differs(x + 1) | extra_differs(x + 2) |
+			  extra_differs(x + 3);
+	if (n_extra >= 4)
+		x = end - 4;
+	for (; x < end; x++)
+		differ |= extra_differs(x);
+	return !differ;
+}
+
+NOINLINE bool path_rest_holds(const struct path *p, struct path_memo *m, uintptr_t fp)
+{
+	const struct path_cold *join = &p->cold[m->join_n - 1];
+
+	return memo_fp_holds(m, join, fp) && (!join->n_extra || do_extras_hold(p, m->join_n));
 }
 
 /* Would the walk be the memo's, given that the first n_valid entries of the path hold? */
 static bool memo_holds(const struct path *p, struct path_memo *m, const struct unwind_start *start)
 {
 	return path_is_memo_of(p, m, start) && m->join_n <= p->n_valid &&
-	       (!m->has_rest || memo_fp_holds(m, &p->cold[m->join_n - 1], start));
+	       (!m->has_rest || memo_fp_holds(m, &p->cold[m->join_n - 1], start->fp));
 }
 
 /* The second place for a memo, in threads without forks. */
@@ -191,7 +219,7 @@ uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *
 	if (p->has_forks)
 		hash += path_fork_hash(p, start);
 	n = (uint32_t)count_equal(p->entry, n_here);
-	if (n && p->cold[n - 1].n_extra)
+	if (n && p->cold[n - 1].n_extra && !do_extras_hold(p, n))
 		n = (uint32_t)count_extra_equal(p, n);
 	if (unlikely(!n))
 		return 0;

@@ -230,6 +230,9 @@ static ALWAYS_INLINE bool path_is_memo_of(const struct path *p, struct path_memo
 	return !differ;
 }
 
+/* The rest of unwind_path_quick(), for memos that have one: frame pointers and extras. */
+bool path_rest_holds(const struct path *p, struct path_memo *m, uintptr_t fp);
+
 /* Where the memo of this stack is, if there is one. */
 static ALWAYS_INLINE struct path_memo *unwind_path_look_for(struct unwind_thread *ut,
 							    const struct unwind_start *start)
@@ -243,14 +246,16 @@ static ALWAYS_INLINE struct path_memo *unwind_path_look_for(struct unwind_thread
 }
 
 /* The id of the stack when it is one of the many that need no more than a look at this memo; else 0:
- * then unwind_path_known() must be asked. Calls nothing. */
+ * then unwind_path_known() must be asked. */
 static ALWAYS_INLINE uint32_t unwind_path_quick(struct unwind_thread *ut, struct path_memo *m,
 						const struct unwind_start *start)
 {
 	struct path *p = (struct path *)ut;
 
 	if (unlikely(p->generation != generation_now() || !path_is_memo_of(p, m, start) ||
-		     path_any_differs(p->entry, m->join_n) || m->has_rest))
+		     path_any_differs(p->entry, m->join_n)))
+		return 0;
+	if (unlikely(m->has_rest) && !path_rest_holds(p, m, start->fp))
 		return 0;
 	COUNT_ADD(p->n_known, 1);
 	return m->id;
