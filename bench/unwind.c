@@ -21,7 +21,7 @@
 
 #include "arch/arch.h"
 #include "base/compiler.h"
-#include "unwind/unwind.h"
+#include "unwind/path.h"
 
 #if defined(__clang__)
 #define APART NOINLINE
@@ -65,11 +65,11 @@ static uint32_t intern_path(const struct unwind_start *at, const struct unwind_p
 	size_t i = path->n_kept;
 	uint32_t id;
 
-	while (i && !path->id[i - 1])
+	while (i && !path->name[i - 1].id)
 		i--;
-	id = i ? path->id[i - 1] : 0;
+	id = i ? path->name[i - 1].id : 0;
 	for (; i < path->n_kept; i++)
-		path->id[i] = id = child_of(id, path->entry[i].addr);
+		path->name[i].id = id = child_of(id, path->entry[i].addr);
 	for (i = path->n_fresh; i-- > 0;)
 		id = child_of(id, unwind_path_fresh(unwinder, i));
 	unwind_path_remember(unwinder, at, id);
@@ -100,9 +100,11 @@ static COLD void walk_other(const struct unwind_start *at)
 APART static void by_path(void)
 {
 	struct unwind_start at = CALLER;
-	uint32_t id = unwind_path_known(unwinder, &at);
+	uint32_t id = unwind_path_quick(unwinder, unwind_path_look_for(unwinder, &at), &at);
 	struct unwind_path path;
 
+	if (!id)
+		id = unwind_path_known(unwinder, &at);
 	if (likely(id))
 		last_id = id;
 	else if (unwind_path_walk(unwinder, &at, unwind_generation(), &path) == UNWIND_PATH_OK)

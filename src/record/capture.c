@@ -116,16 +116,9 @@ struct lane *capture_enter_slow(const struct unwind_start *at)
 	return lane;
 }
 
-/* Does glibc's allocator give as many usable bytes as it usually does for this size? It keeps the
- * size of a chunk, with three flags, in the word before the block; where that is what it should be
- * and the block is no mapping of its own, malloc_usable_size() would tell the same. Anything else
- * is left to that function. */
-static ALWAYS_INLINE bool is_usual_chunk(const void *block, size_t size_bytes)
+bool capture_may_be_quick(void)
 {
-	const size_t previous_in_use = 1, other_arena = 4;
-	size_t word = ((const size_t *)block)[-1];
-
-	return (word & ~(previous_in_use | other_arena)) == event_usual_usable(size_bytes) + 8;
+	return clock_is_cpu && real_has_chunks && !record_options.ZERO_MEMORY;
 }
 
 static NOINLINE void add_usable(const void *block, struct event_call *call)
@@ -203,24 +196,33 @@ static ALWAYS_INLINE void put_obtained(struct lane *lane, unsigned kind, const v
 {
 	uint64_t ticks;
 
-	if (unlikely(!real_has_chunks || !is_usual_chunk(block, size_bytes)))
+	if (unlikely(!real_has_chunks || !capture_is_usual_chunk(block, size_bytes)))
 		put_unusual(lane, kind, block, size_bytes, stack);
 	else if (unlikely(!put_short(lane, kind, block, size_bytes, stack, &ticks)))
 		put_plain(lane, kind, block, size_bytes, stack, ticks);
+}
+
+/* malloc, calloc and free: nearly always the hook has looked whether it is one of the simple stacks. */
+static ALWAYS_INLINE uint32_t capture_rest_of_stack(struct lane *lane,
+						    const struct unwind_start *at)
+{
+	return CONFIG_AUDIT ? stack_capture(lane, at) : stack_capture_behind(lane, at);
 }
 
 void capture_malloc(struct lane *lane, const struct unwind_start *at, const void *block,
 		    size_t size_bytes)
 {
 	if (likely(lane->thread->mode == RECORD_ON))
-		put_obtained(lane, EVENT_MALLOC, block, size_bytes, stack_capture(lane, at));
+		put_obtained(lane, EVENT_MALLOC, block, size_bytes,
+			     capture_rest_of_stack(lane, at));
 }
 
 void capture_calloc(struct lane *lane, const struct unwind_start *at, const void *block,
 		    size_t size_bytes)
 {
 	if (likely(lane->thread->mode == RECORD_ON))
-		put_obtained(lane, EVENT_CALLOC, block, size_bytes, stack_capture(lane, at));
+		put_obtained(lane, EVENT_CALLOC, block, size_bytes,
+			     capture_rest_of_stack(lane, at));
 }
 
 void capture_aligned(struct lane *lane, const struct unwind_start *at, const void *block,
@@ -246,7 +248,7 @@ void capture_free(struct lane *lane, const struct unwind_start *at, const void *
 	uint64_t ticks;
 
 	if (likely(record_options.GRAB_BACKTRACES_ON_FREE && lane->thread->mode == RECORD_ON))
-		stack = stack_capture(lane, at);
+		stack = capture_rest_of_stack(lane, at);
 	if (unlikely(!put_short(lane, EVENT_FREE, block, 0, stack, &ticks)))
 		put_plain(lane, EVENT_FREE, block, 0, stack, ticks);
 }
@@ -274,7 +276,7 @@ void capture_realloc_end(struct lane *lane, const struct capture_realloc *r, con
 	if (unlikely(lane->thread->mode != RECORD_ON))
 		capture_rare(lane, EVENT_REALLOC_UNTRACKED, NULL, 0);
 	else if (block == r->block && r->record && real_has_chunks &&
-		 is_usual_chunk(block, size_bytes))
+		 capture_is_usual_chunk(block, size_bytes))
 		event_make_in_place(r->record);
 	else
 		put_obtained(lane, EVENT_REALLOC_END, block, size_bytes, r->stack);

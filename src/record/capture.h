@@ -16,6 +16,7 @@
 #define RECORD_CAPTURE_H
 
 #include "arch/arch.h"
+#include "record/clock.h"
 #include "record/thread.h"
 
 /* To be used in the hook itself, which must not be inlined. */
@@ -25,6 +26,9 @@
 		.sp = ARCH_CALLER_SP(),                                                            \
 		.fp = ARCH_CALLER_FP(),                                                            \
 	})
+
+/* For functions that are called rarely: a copy for them, so that the original can stay in registers. */
+#define CAPTURE_COPY(at) (&(struct unwind_start){(at).pc, (at).sp, (at).fp})
 
 /* The rare ways in: first event of the process or thread, a change of mode, a nested call. */
 COLD struct lane *capture_enter_slow(const struct unwind_start *at);
@@ -45,6 +49,99 @@ static ALWAYS_INLINE struct lane *capture_enter(const struct unwind_start *at)
 static ALWAYS_INLINE void capture_leave(struct lane *lane)
 {
 	atomic_store_explicit(&lane->thread->depth, lane->number, memory_order_release);
+}
+
+/* Quick capture: what nearly all calls of malloc, calloc and free need and no more, inline in the
+ * hook. It is for threads that record in the usual way, which quick_epoch tells in one comparison:
+ * recording is on, times come from the CPU, blocks are chunks of glibc. Next to nothing is called, so all of
+ * it stays in registers. Whatever else there may be is left to the functions below, before anything
+ * was done. */
+bool capture_may_be_quick(void);
+
+/* The lane for this call, or NULL: capture_enter() must be used. */
+static ALWAYS_INLINE struct lane *capture_enter_quick(void)
+{
+	struct thread *t = thread_self;
+
+	if (unlikely(!t || atomic_load_explicit(&t->depth, memory_order_relaxed) ||
+		     t->quick_epoch != atomic_load_explicit(&record_epoch, memory_order_relaxed)))
+		return NULL;
+	atomic_store_explicit(&t->depth, 1, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst); /* as in capture_enter() */
+	return t->lane[0];
+}
+
+static ALWAYS_INLINE void capture_leave_quick(struct lane *lane)
+{
+	atomic_store_explicit(&lane->thread->depth, 0, memory_order_release);
+}
+
+/* Does glibc's allocator give as many usable bytes as it usually does for this size? It keeps the
+ * size of a chunk, with three flags, in the word before the block; where that is what it should be
+ * and the block is no mapping of its own, malloc_usable_size() would tell the same. Anything else
+ * is left to that function. */
+static ALWAYS_INLINE bool capture_is_usual_chunk(const void *block, size_t size_bytes)
+{
+	const size_t previous_in_use = 1, other_arena = 4;
+	size_t word = ((const size_t *)block)[-1];
+
+	return (word & ~(previous_in_use | other_arena)) == event_usual_usable(size_bytes) + 8;
+}
+
+/* A call with this stack, in the short form. False: it does not fit, and nothing was done. */
+static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, const void *block,
+					    size_t size_bytes, uint32_t stack)
+{
+	struct event_call call = {
+		.addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
+
+	if (unlikely(!event_encoder_has_room(&lane->enc, 1)))
+		return false;
+	call.ticks = arch_ticks() >> CLOCK_TICK_SHIFT;
+	if (unlikely(!event_put_short(&lane->enc, kind, &call)))
+		return false;
+	lane_publish(lane);
+	return true;
+}
+
+/* Where the stack will be looked for, so that it is in the cache when the real function is done. */
+static ALWAYS_INLINE struct path_memo *capture_prepare_quick(struct lane *lane,
+							     const struct unwind_start *at)
+{
+	struct path_memo *memo = unwind_path_look_for(lane->unwinder, at);
+
+	__builtin_prefetch(memo);
+	return memo;
+}
+
+/* A block that malloc or calloc gave; memo is from capture_prepare_quick(). False: nothing was done. */
+static ALWAYS_INLINE bool capture_obtained_quick(struct lane *lane, struct path_memo *memo,
+						 const struct unwind_start *at, unsigned kind,
+						 const void *block, size_t size_bytes)
+{
+	uint32_t stack;
+
+	if (CONFIG_AUDIT || unlikely(!block || !capture_is_usual_chunk(block, size_bytes)))
+		return false;
+	stack = unwind_path_quick(lane->unwinder, memo, at);
+	return likely(stack) && capture_put_quick(lane, kind, block, size_bytes, stack);
+}
+
+/* The same of a block that is about to be freed. */
+static ALWAYS_INLINE bool capture_free_quick(struct lane *lane, const struct unwind_start *at,
+					     const void *block)
+{
+	uint32_t stack = 0;
+
+	if (CONFIG_AUDIT)
+		return false;
+	if (likely(record_options.GRAB_BACKTRACES_ON_FREE)) {
+		stack = unwind_path_quick(lane->unwinder, unwind_path_look_for(lane->unwinder, at),
+					  at);
+		if (unlikely(!stack))
+			return false;
+	}
+	return capture_put_quick(lane, EVENT_FREE, block, 0, stack);
 }
 
 /* A block was obtained. */

@@ -10,6 +10,11 @@
 #define MAX_MOVES 1 /* before an edge is given up: 4 and 16 lines are looked at */
 #define MOVE_LINES 4096 /* moved to a larger table before their memory is given back */
 
+static size_t table_bytes(size_t n_lines)
+{
+	return n_lines * sizeof(struct edge_line);
+}
+
 static void count_down(struct edges *e)
 {
 	size_t n_enough = edges_capacity(e) / 8 * 7;
@@ -25,11 +30,6 @@ void edges_init(struct edges *e, struct edge_line *first, _Atomic uint64_t *shar
 			    .first = first,
 			    .shared_bytes = shared_bytes};
 	count_down(e);
-}
-
-static size_t table_bytes(size_t n_lines)
-{
-	return n_lines * sizeof(struct edge_line);
 }
 
 static size_t shared_part(size_t bytes)
@@ -59,6 +59,8 @@ void edges_forget(struct edges *e, uint32_t min_id)
 {
 	e->min_id = min_id;
 	e->n_used = 0;
+	if (table_bytes(e->n_lines) >= EDGES_LARGE_BYTES)
+		e->is_lossy = false; /* it was full, not least of edges inside of lost ones */
 	count_down(e);
 }
 
@@ -203,8 +205,7 @@ static COLD void rethink(struct edges *e, uint32_t id)
 	if (bytes < EDGES_LARGE_BYTES && id >= EDGES_MANY_IDS &&
 	    resize(e, EDGES_LARGE_BYTES, false))
 		return;
-	if (bytes == EDGES_LARGE_BYTES && id >= 2 * EDGES_MANY_IDS &&
-	    resize(e, EDGES_LARGEST_BYTES, false))
+	if (bytes == EDGES_LARGE_BYTES && resize(e, EDGES_LARGEST_BYTES, false))
 		return;
 	if (bytes == EDGES_FAST_BYTES)
 		resize(e, EDGES_OWN_BYTES, true);

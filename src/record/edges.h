@@ -31,16 +31,15 @@ struct edge_line {
 
 /* Sizes: the table that a lane begins with, which is part of its memory; the largest one that it may
  * have for itself; the largest one that is fast; two large ones. All above EDGES_OWN_BYTES are
- * taken from what all lanes share, first come, first served. */
+ * taken from what all lanes share, first come, first served. A large one that is full becomes the
+ * largest. */
 #define EDGES_FIRST_BYTES (64u << 10)
 #define EDGES_OWN_BYTES (256u << 10)
 #define EDGES_FAST_BYTES (1u << 20)
 #define EDGES_LARGE_BYTES (4u << 20)
 #define EDGES_LARGEST_BYTES (16u << 20)
 #define EDGES_SHARED_BYTES (16u << 20)
-#define EDGES_MANY_IDS                                                                             \
-	(1u << 20) /* defined before a lane may have a large table; twice that: the
-				    largest */
+#define EDGES_MANY_IDS (1u << 20) /* defined before a lane may have a large table */
 
 struct edges {
 	struct edge_line *line;

@@ -43,7 +43,7 @@ static void keep_hook_alive(void)
 	struct thread *t = thread_self;
 
 	*t = kept.thread;
-	t->epoch = 0; /* the next event takes the slow way and notices the fork */
+	thread_forget_epoch(t); /* the next event notices the fork */
 	t->session = &scratch;
 	for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
 		struct lane *lane = t->lane[i];

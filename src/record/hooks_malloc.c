@@ -16,16 +16,64 @@ void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);
 void cfree(void *block);
 
-EXPORT void *malloc(size_t size)
+static NOINLINE void *malloc_at(const struct unwind_start *at, size_t size)
 {
-	struct unwind_start at = CAPTURE_CALLER();
-	struct lane *lane = capture_enter(&at);
+	struct lane *lane = capture_enter(at);
 	void *block = record_options.ZERO_MEMORY ? real.calloc(1, size) : real.malloc(size);
 
 	if (!lane)
 		return block;
 	if (block)
-		capture_malloc(lane, &at, block, size);
+		capture_malloc(lane, at, block, size);
+	capture_leave(lane);
+	return block;
+}
+
+/* The end of a malloc that the quick way could not record. */
+static NOINLINE void *end_malloc(struct lane *lane, const struct unwind_start *at, void *block,
+				 size_t size)
+{
+	if (block)
+		capture_malloc(lane, at, block, size);
+	capture_leave(lane);
+	return block;
+}
+
+EXPORT void *malloc(size_t size)
+{
+	struct unwind_start at = CAPTURE_CALLER();
+	struct lane *lane = capture_enter_quick();
+	struct path_memo *memo;
+	void *block;
+
+	if (unlikely(!lane))
+		return malloc_at(CAPTURE_COPY(at), size);
+	memo = capture_prepare_quick(lane, &at);
+	block = real.malloc(size);
+	if (unlikely(!capture_obtained_quick(lane, memo, &at, EVENT_MALLOC, block, size)))
+		return end_malloc(lane, CAPTURE_COPY(at), block, size);
+	capture_leave_quick(lane);
+	return block;
+}
+
+static NOINLINE void *calloc_at(const struct unwind_start *at, size_t n, size_t size)
+{
+	struct lane *lane = capture_enter(at);
+	void *block = real.calloc(n, size);
+
+	if (!lane)
+		return block;
+	if (block)
+		capture_calloc(lane, at, block, n * size);
+	capture_leave(lane);
+	return block;
+}
+
+static NOINLINE void *end_calloc(struct lane *lane, const struct unwind_start *at, void *block,
+				 size_t size)
+{
+	if (block)
+		capture_calloc(lane, at, block, size);
 	capture_leave(lane);
 	return block;
 }
@@ -33,18 +81,21 @@ EXPORT void *malloc(size_t size)
 EXPORT void *calloc(size_t n, size_t size)
 {
 	struct unwind_start at = CAPTURE_CALLER();
-	struct lane *lane = capture_enter(&at);
-	void *block = real.calloc(n, size);
+	struct lane *lane = capture_enter_quick();
+	struct path_memo *memo;
+	void *block;
 
-	if (!lane)
-		return block;
-	if (block)
-		capture_calloc(lane, &at, block, n * size);
-	capture_leave(lane);
+	if (unlikely(!lane))
+		return calloc_at(CAPTURE_COPY(at), n, size);
+	memo = capture_prepare_quick(lane, &at);
+	block = real.calloc(n, size);
+	if (unlikely(!capture_obtained_quick(lane, memo, &at, EVENT_CALLOC, block, n * size)))
+		return end_calloc(lane, CAPTURE_COPY(at), block, n * size);
+	capture_leave_quick(lane);
 	return block;
 }
 
-static ALWAYS_INLINE void free_at(const struct unwind_start *at, void *block)
+static NOINLINE void free_at(const struct unwind_start *at, void *block)
 {
 	struct lane *lane;
 
@@ -63,8 +114,19 @@ static ALWAYS_INLINE void free_at(const struct unwind_start *at, void *block)
 EXPORT void free(void *block)
 {
 	struct unwind_start at = CAPTURE_CALLER();
+	struct lane *lane;
 
-	free_at(&at, block);
+	if (!block)
+		return;
+	lane = capture_enter_quick();
+	if (unlikely(!lane)) {
+		free_at(CAPTURE_COPY(at), block);
+		return;
+	}
+	if (unlikely(!capture_free_quick(lane, &at, block)))
+		capture_free(lane, CAPTURE_COPY(at), block);
+	real.free(block);
+	capture_leave_quick(lane);
 }
 
 EXPORT void free_sized(void *block, size_t size)

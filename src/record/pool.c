@@ -58,11 +58,18 @@ bool pool_take(struct recorder *rec, struct session *session, struct area **area
 	return true;
 }
 
+/* A full block is safe where it lies, so the writer is not woken for each. */
 void pool_give_full(struct recorder *rec, struct area *area, uint32_t slot)
 {
+	uint64_t bit = 1ull << slot;
+	uint64_t full, free;
+
 	atomic_store_explicit(&area->blocks[slot].state, BLOCK_FULL, memory_order_release);
-	atomic_fetch_or_explicit(&area->full_bits, 1ull << slot, memory_order_release);
-	record_wake_writer(rec);
+	full = bit | atomic_fetch_or_explicit(&area->full_bits, bit, memory_order_release);
+	free = atomic_load_explicit(&area->free_bits, memory_order_relaxed);
+	if (__builtin_popcountll(full) >= POOL_WAKE_BLOCKS ||
+	    __builtin_popcountll(free) <= POOL_WAKE_BLOCKS)
+		record_wake_writer(rec);
 }
 
 uint64_t pool_take_full(struct area *area)

@@ -15,6 +15,9 @@ bool pool_take(struct recorder *rec, struct session *session, struct area **area
 /* Takes a free block if there is one. */
 bool pool_try_take(struct session *session, struct area **area, uint32_t *slot);
 
+/* Full blocks, or few free ones, for which the writer is woken; it looks after a while in any case. */
+#define POOL_WAKE_BLOCKS 4
+
 /* Hands a full (or finished) block to the writer. */
 void pool_give_full(struct recorder *rec, struct area *area, uint32_t slot);
 

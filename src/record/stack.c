@@ -159,14 +159,14 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 	uint32_t id;
 
 	limit_ids(lane, path->n_kept + path->n_fresh);
-	while (i && !path->id[i - 1])
+	while (i && !path->name[i - 1].id)
 		i--;
-	id = i ? path->id[i - 1] : 0;
+	id = i ? path->name[i - 1].id : 0;
 	for (; i < path->n_kept; i++) {
 		id = child_of(lane, id, path->entry[i].addr, first_new);
 		if (unlikely(!id))
 			return 0;
-		path->id[i] = id;
+		path->name[i].id = id;
 	}
 	for (i = path->n_fresh; i-- > 0;) {
 		id = child_of(lane, id, unwind_path_fresh(lane->unwinder, i), first_new);
@@ -266,7 +266,7 @@ static COLD void audit(struct lane *lane, const struct unwind_start *at,
 		COUNT_ADD(lane->n_differing, 1);
 }
 
-NOINLINE uint32_t stack_capture_new(struct lane *lane, const struct unwind_start *at)
+static NOINLINE uint32_t capture_new(struct lane *lane, const struct unwind_start *at)
 {
 	uint32_t generation = unwind_generation();
 	struct unwind_path path;
@@ -282,4 +282,13 @@ NOINLINE uint32_t stack_capture_new(struct lane *lane, const struct unwind_start
 	if (CONFIG_AUDIT)
 		audit(lane, at, &path);
 	return intern_path(lane, at, &path);
+}
+
+uint32_t stack_capture_behind(struct lane *lane, const struct unwind_start *at)
+{
+	uint32_t id = unwind_path_known(lane->unwinder, at);
+
+	if (CONFIG_AUDIT && id)
+		return stack_audit_known(lane, at, id);
+	return id ? id : capture_new(lane, at);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "record/capture.h"
 #include "record/clock.h"
 #include "record/pool.h"
 #include "record/stack.h"
@@ -149,7 +150,7 @@ struct thread *thread_attach(struct recorder *rec)
 		return NULL;
 	t->depth = 0;
 	t->session = NULL;
-	t->epoch = 0;
+	thread_forget_epoch(t);
 	thread_self = t;
 	return t;
 }
@@ -191,6 +192,7 @@ void thread_refresh(struct thread *t)
 	}
 	t->mode = session ? atomic_load(&record_mode) : RECORD_OFF;
 	t->epoch = t->mode == RECORD_OFF ? 0 : epoch; /* off: stay on the slow way, which says no */
+	t->quick_epoch = t->mode == RECORD_ON && capture_may_be_quick() ? epoch : 0;
 }
 
 void lane_finish_block(struct lane *lane)

@@ -15,7 +15,7 @@
 #include "format/event_encode.h"
 #include "record/edges.h"
 #include "record/record.h"
-#include "unwind/unwind.h"
+#include "unwind/path.h"
 
 struct lane {
 	struct event_encoder enc;
@@ -45,10 +45,11 @@ struct lane {
 };
 
 struct thread {
-	uint32_t epoch; /* == record_epoch: mode and session are current */
+	uint32_t quick_epoch; /* == record_epoch: as below, and nothing is unusual: see capture.h */
 	_Atomic uint32_t
 		depth; /* hooks under way in this thread; its release at the end of a hook is
 				   what the writer acquires when the thread is gone */
+	uint32_t epoch; /* == record_epoch: mode and session are current */
 	uint32_t mode; /* enum record_mode as of epoch */
 	_Atomic uint32_t number; /* in the recording, from 1 */
 	struct lane *lane[BLOCK_N_LANES]; /* lane 0 is always there, others when first needed */
@@ -72,6 +73,12 @@ struct thread *thread_attach(struct recorder *rec);
  * that happens to have the same tid. The winner gives the slot a new owner (or 0). */
 bool thread_claim_slot(struct thread *t, uint32_t tid);
 #define THREAD_SLOT_CLAIMED UINT32_MAX
+
+/* The next event takes the slow way in. */
+static inline void thread_forget_epoch(struct thread *t)
+{
+	t->epoch = t->quick_epoch = 0;
+}
 
 /* Brings mode and session up to date with record_epoch. */
 void thread_refresh(struct thread *t);

@@ -27,8 +27,9 @@
 #define SPARE_BLOCKS 128 /* blocks beyond two per thread that may exist */
 #define EXIT_EMBED_NS (30 * NS_PER_MS) /* how long an exiting program waits for its binaries */
 
-#define FEW_BEHIND 2 /* full blocks that wait when the writer begins to hurry */
-#define MANY_BEHIND 4 /* ... and when it must */
+#define FEW_BEHIND                                                                                 \
+	(POOL_WAKE_BLOCKS + 2) /* full blocks that wait when the writer begins to hurry */
+#define MANY_BEHIND (POOL_WAKE_BLOCKS + 4) /* ... and when it must */
 #define POOR_BLOCKS 31 /* blocks after one that hardly became smaller */
 #define N_RECENT 16 /* blocks looked back at to see how many threads are busy */
 #define RECENT_NS (20 * NS_PER_MS)
@@ -201,7 +202,7 @@ static void reap(struct writer *w, struct thread *t, uint32_t tid)
 	if (t->session && t->session == w->session)
 		describe_thread(&w->describer, w->session, t, tid, clock_ticks());
 	t->session = NULL;
-	t->epoch = 0;
+	thread_forget_epoch(t);
 	atomic_store(&t->owner_tid, 0);
 }
 

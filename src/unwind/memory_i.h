@@ -2,7 +2,7 @@
 #ifndef UNWIND_MEMORY_I_H
 #define UNWIND_MEMORY_I_H
 
-#include "base/compiler.h"
+#include "unwind/own_word.h"
 
 #define PAGE_BYTES 4096u /* the smallest page of any CPU: a step that skips no page */
 
@@ -84,29 +84,10 @@ struct memory_value {
 	bool is_ok;
 };
 struct memory_value memory_word_foreign(struct memory *m, uintptr_t addr);
-uintptr_t memory_load(uintptr_t addr);
 
 static inline bool memory_is_own(const struct memory *m, uintptr_t addr)
 {
 	return addr >= m->own.lo && addr < m->own.hi;
-}
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MEMORY_CHECKED_LOADS 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MEMORY_CHECKED_LOADS 1
-#endif
-#endif
-#ifndef MEMORY_CHECKED_LOADS
-#define MEMORY_CHECKED_LOADS 0
-#endif
-
-/* A word at an aligned address inside own. memory_load() hides the load from sanitizers: these
- * are other functions' frames. */
-static inline uintptr_t memory_load_own(uintptr_t addr)
-{
-	return MEMORY_CHECKED_LOADS ? memory_load(addr) : *(const volatile uintptr_t *)addr;
 }
 
 /* One word of a stack. False when it cannot be read. */

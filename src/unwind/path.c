@@ -19,14 +19,19 @@
  */
 #include "unwind/unwind_i.h"
 
+_Static_assert(offsetof(struct unwind_thread, path) == 0, "path.h takes one for the other");
+
 #define TRY_WINDOWS 16 /* in one of so many the way that seems worse is tried again */
 #define FORGET_FORK 512 /* one of so many stacks not found forgets what told it from others */
 #define MANY_WALKS 8 /* one of so many events: then it pays to tell stacks with one start apart */
+#define SWAP_MEMOS 4 /* one of so many memos found in the second place moves to the first */
 #define WALK_COST 4 /* of a walk apart from its frames, in frames */
 
 /* Fresh frames that are not put onto the path but remembered in a memo. A program that goes to and
  * fro between branches of its stack wants many, one that wanders wants few. */
 static const uint32_t max_short[PATH_TUNER_MODES] = {4, 8};
+
+static const uintptr_t sentinel_word = 1; /* see path_any_differs() */
 
 void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capacity)
 {
@@ -34,16 +39,23 @@ void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capac
 
 	_Static_assert(sizeof(struct unwind_path_entry) + sizeof(struct path_cold) +
 				       2 * sizeof(struct path_extra) + sizeof(struct path_fresh) +
-				       sizeof(uint32_t) <=
-			       UNWIND_PATH_BYTES(1),
+				       sizeof(struct unwind_path_name) <=
+			       UNWIND_PATH_BYTES(1) - UNWIND_PATH_BYTES(0),
+		       "UNWIND_PATH_BYTES");
+	_Static_assert(PATH_SENTINELS * sizeof(struct unwind_path_entry) +
+				       sizeof(struct unwind_path_name) <=
+			       UNWIND_PATH_BYTES(0),
 		       "UNWIND_PATH_BYTES");
 	p->entry = memory;
+	for (unsigned i = 0; i < PATH_SENTINELS; i++)
+		*p->entry++ = (struct unwind_path_entry){(uintptr_t)&sentinel_word, sentinel_word};
 	p->cold = (struct path_cold *)(p->entry + capacity);
 	p->extra = (struct path_extra *)(p->cold + capacity);
 	p->fresh = (struct path_fresh *)(p->extra + 2 * capacity);
-	p->id = (uint32_t *)(p->fresh + capacity);
+	p->name = (struct unwind_path_name *)(p->fresh + capacity) + 1;
+	p->n_context = 0;
 	p->capacity = capacity;
-	p->n = p->n_here = p->n_valid = 0;
+	p->n = p->n_here = 0;
 	p->epoch++;
 }
 
@@ -51,7 +63,7 @@ void unwind_path_forget_ids(struct unwind_thread *ut)
 {
 	ut->path.epoch++;
 	for (size_t k = 0; k < ut->path.n; k++)
-		ut->path.id[k] = 0;
+		ut->path.name[k].id = 0;
 }
 
 uintptr_t unwind_path_fresh(const struct unwind_thread *ut, size_t i)
@@ -59,21 +71,15 @@ uintptr_t unwind_path_fresh(const struct unwind_thread *ut, size_t i)
 	return ut->path.fresh[i].at.addr;
 }
 
-/* Number of entries of [0, n) whose return-address slots all hold what they held. */
-static ALWAYS_INLINE size_t count_equal(const struct unwind_path_entry *e, size_t n)
+/* Number of entries of [0, n) that hold what they held. */
+static size_t count_equal(const struct unwind_path_entry *e, size_t n)
 {
 	size_t k = 0;
 
-	for (; k + 4 <= n; k += 4) {
-		uintptr_t differ = (memory_load_own(e[k].slot) ^ e[k].addr) |
-				   (memory_load_own(e[k + 1].slot) ^ e[k + 1].addr) |
-				   (memory_load_own(e[k + 2].slot) ^ e[k + 2].addr) |
-				   (memory_load_own(e[k + 3].slot) ^ e[k + 3].addr);
-
-		if (unlikely(differ))
-			break;
-	}
-	while (k < n && memory_load_own(e[k].slot) == e[k].addr)
+	while (k + 4 <= n && !(path_differs(&e[k]) | path_differs(&e[k + 1]) |
+			       path_differs(&e[k + 2]) | path_differs(&e[k + 3])))
+		k += 4;
+	while (k < n && !path_differs(&e[k]))
 		k++;
 	return k;
 }
@@ -99,78 +105,142 @@ static inline bool is_at(const struct path *p, size_t k, const struct frame *f)
 	       p->entry[k].addr == f->key && (!p->cold[k].uses_fp || p->cold[k].fp == f->fp);
 }
 
-/* Several stacks have the same start. The place of a memo comes from its start, from the words in
- * which stacks with that start were seen to differ, and from the valid part of the path. A place
- * is no more than a guess where to look: a memo is compared with everything that it stands for. */
-static inline uint64_t start_hash(const struct unwind_start *start)
+static bool memo_fp_holds(struct path_memo *m, const struct path_cold *join, uintptr_t fp)
 {
-	return start->pc + start->sp * 0xff51afd7ed558ccdull;
+	uintptr_t join_fp =
+		m->join_fp_from < m->n_words ? *path_memo_word(m, m->join_fp_from) : m->fp;
+
+	return (!m->uses_fp || m->fp == fp) && (!join->uses_fp || join_fp == join->fp);
 }
 
-static inline struct path_fork *fork_of(struct path *p, const struct unwind_start *start)
+static ALWAYS_INLINE uintptr_t extra_differs(const struct path_extra *x)
 {
-	uint64_t h = (start->pc ^ start->sp << 16) * 0x9e3779b97f4a7c15ull;
-
-	return &p->fork[h >> (64 - PATH_FORK_BITS)];
+	return memory_load_own(x->addr) ^ x->value;
 }
 
-/* What another start has left here may lead out of the stack. */
-static inline uintptr_t fork_word(const struct memory *m, uintptr_t sp, uint16_t at)
+/* Are the extra words of the first n entries all unchanged? As path_any_differs(), without sentinels. */
+static bool do_extras_hold(const struct path *p, size_t n)
 {
-	uintptr_t addr = (sp + at * sizeof(uintptr_t)) & -sizeof(uintptr_t);
+	size_t n_extra = p->cold[n - 1].n_extra;
+	const struct path_extra *x = p->extra, *end = x + n_extra;
+	uintptr_t differ = 0;
 
-	return at && memory_is_own(m, addr) ? memory_load_own(addr) : 0;
+	for (; end - x >= 4; x += 4)
+		differ |= extra_differs(x) | extra_differs(x + 1) | extra_differs(x + 2) |
+			  extra_differs(x + 3);
+	if (n_extra >= 4)
+		x = end - 4;
+	for (; x < end; x++)
+		differ |= extra_differs(x);
+	return !differ;
 }
 
-static inline uint64_t fork_hash(struct unwind_thread *ut, const struct unwind_start *start)
+NOINLINE bool path_rest_holds(const struct path *p, struct path_memo *m, uintptr_t fp)
 {
-	const struct path_fork *fork = fork_of(&ut->path, start);
+	const struct path_cold *join = &p->cold[m->join_n - 1];
 
-	return (fork_word(&ut->memory, start->sp, fork->at[0]) * 0xc4ceb9fe1a85ec53ull) ^
-	       (fork_word(&ut->memory, start->sp, fork->at[1]) * 0x94d049bb133111ebull);
+	return memo_fp_holds(m, join, fp) && (!join->n_extra || do_extras_hold(p, m->join_n));
 }
 
-static inline struct path_memo *memo_of(struct path *p, uint64_t hash, size_t n_valid)
+/* Would the walk be the memo's, given that the first n_valid entries of the path hold? */
+static bool memo_holds(const struct path *p, struct path_memo *m, const struct unwind_start *start)
 {
-	return &p->memo[(hash + p->id[n_valid - 1]) * 0x9e3779b97f4a7c15ull >>
-			(64 - PATH_MEMO_BITS)];
+	return path_is_memo_of(p, m, start) && m->join_n <= p->n_valid &&
+	       (!m->has_rest || memo_fp_holds(m, &p->cold[m->join_n - 1], start->fp));
 }
 
-/* Two stacks with this start differ in this word. */
-static NOINLINE void learn_fork(struct unwind_thread *ut, const struct unwind_start *start,
-				size_t n_valid, uint16_t at)
+/* The second place for a memo, in threads without forks. */
+static inline struct path_memo *memo_beside(struct path *p, const struct path_memo *m)
 {
-	struct path *p = &ut->path;
-	struct path_fork *fork = fork_of(p, start);
+	return &p->memo[(size_t)(m - p->memo) ^ 1];
+}
 
-	if (at == fork->at[0] || at == fork->at[1])
+static void swap_memos(struct path_memo *a, struct path_memo *b)
+{
+	struct path_memo m = *a;
+
+	*a = *b;
+	*b = m;
+}
+
+/* The memo of this start's place does not hold. If two stacks differ in a word there, it tells them
+ * apart from now on. */
+static NOINLINE void learn_fork(struct path *p, const struct unwind_start *start)
+{
+	struct path_fork *fork = path_fork_of(p, start);
+	struct path_memo *m = p->place;
+	uint16_t at = 0;
+
+	if (m->pc != start->pc || m->sp != start->sp || m->epoch != p->epoch) {
+		if (p->tuner.n_walks % FORGET_FORK == 0)
+			*fork = (struct path_fork){0};
+		return;
+	}
+	for (unsigned i = 0; i < m->n_words && !at; i++) {
+		uint16_t word_at = *path_memo_word_at(m, i);
+
+		if (memory_load_own(path_place(m->sp, word_at)) != *path_memo_word(m, i))
+			at = word_at;
+	}
+	if (!at || at == fork->at[0] || at == fork->at[1])
 		return;
 	fork->at[1] = fork->at[0];
 	fork->at[0] = at;
-	p->place = memo_of(p, start_hash(start) + fork_hash(ut, start), n_valid);
+	p->place = path_memo_at(p, path_hash(start) + path_fork_hash(p, start), p->n_valid);
 }
 
-/* Id of the stack if the memo's walk would be made again, else 0. */
-static NOINLINE uint32_t memo_id(struct unwind_thread *ut, const struct unwind_start *start,
-				 uint64_t hash, size_t n_valid)
+/* Entries that are not below the stack pointer; mostly as many as the last time. */
+static inline uint32_t count_here(struct path *p, const struct unwind_start *start)
+{
+	uintptr_t slot = path_place(start->sp, 0);
+	uint32_t n = p->n_here;
+
+	while (n < p->n && p->entry[n].slot >= slot)
+		n++;
+	while (n && p->entry[n - 1].slot < slot)
+		n--;
+	p->n_here = n;
+	return n;
+}
+
+/* Of two memos side by side the one that is wanted often comes first, sooner or later. With forks a
+ * second place does not pay: more memory is looked at than it saves walks. */
+uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *start)
 {
 	struct path *p = &ut->path;
-	struct path_memo *m = memo_of(p, hash, n_valid);
-	uint32_t n = m->join_n;
+	uint64_t hash = path_hash(start);
+	uint32_t n, n_here;
+	struct path_memo *m;
 
-	p->place = m;
-	if (m->pc != start->pc || m->sp != start->sp || m->epoch != p->epoch || n > n_valid ||
-	    p->entry[n - 1].slot - m->sp != (uintptr_t)m->join_at * sizeof(uintptr_t) ||
-	    p->id[n - 1] != m->join_id || (m->uses_fp && m->fp != start->fp)) {
-		if (p->tuner.n_walks % FORGET_FORK == 0)
-			*fork_of(p, start) = (struct path_fork){0};
+	p->n_valid = 0;
+	if (unlikely(p->generation != generation_now()))
 		return 0;
+	n_here = count_here(p, start);
+	if (p->has_forks)
+		hash += path_fork_hash(p, start);
+	n = (uint32_t)count_equal(p->entry, n_here);
+	if (n && p->cold[n - 1].n_extra && !do_extras_hold(p, n))
+		n = (uint32_t)count_extra_equal(p, n);
+	if (unlikely(!n))
+		return 0;
+	p->n_valid = p->n_context = n;
+	p->place = m = path_memo_at(p, hash, n);
+	if (p->has_forks && n == n_here &&
+	    is_at(p, n - 1, &(struct frame){.key = start->pc, .sp = start->sp, .fp = start->fp})) {
+		COUNT_ADD(p->n_known, p->name[n - 1].id != 0);
+		return p->name[n - 1].id;
 	}
-	for (uint32_t i = 0; i < m->n_words; i++) {
-		if (memory_load_own(m->sp + m->word_at[i] * sizeof(uintptr_t)) != m->word[i]) {
-			if (p->tuner.has_forks)
-				learn_fork(ut, start, n_valid, m->word_at[i]);
+	if (!memo_holds(p, m, start)) {
+		if (p->has_forks) {
+			learn_fork(p, start);
 			return 0;
+		}
+		m = memo_beside(p, m);
+		if (!memo_holds(p, m, start))
+			return 0;
+		if (p->n_known % SWAP_MEMOS == 0) {
+			swap_memos(p->place, m);
+			m = p->place;
 		}
 	}
 	COUNT_ADD(p->n_known, 1);
@@ -193,13 +263,15 @@ static void push_fresh(struct path *p, size_t n_kept, size_t n_fresh)
 		if (f->fp_at && out && out->uses_fp)
 			p->extra[n_extra++] = (struct path_extra){f->fp_at, out->fp};
 		p->entry[k] = f->at;
-		p->id[k] = 0;
+		p->name[k] = (struct unwind_path_name){.slot = (uint32_t)f->at.slot};
 		p->cold[k] = (struct path_cold){
 			.fp = f->fp,
 			.n_extra = n_extra,
 			.uses_fp = f->uses_fp || (!f->fp_at && out && out->uses_fp),
 		};
 	}
+	for (size_t old = k; old < p->n; old++)
+		p->name[old] = (struct unwind_path_name){0};
 	p->n = p->n_here = (uint32_t)k;
 }
 
@@ -276,43 +348,6 @@ static enum unwind_path_result walk_fresh(struct unwind_thread *ut,
 	return n_valid + n > p->capacity ? UNWIND_PATH_NO_ROOM : UNWIND_PATH_OK;
 }
 
-/* That the start lies in memory.own need not be asked: all slots and words that are read do, and
- * so do the starts that they are compared with. */
-uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *start)
-{
-	struct path *p = &ut->path;
-	struct frame f = {.key = start->pc, .sp = start->sp, .fp = start->fp};
-	uintptr_t slot = start->sp + (uintptr_t)ARCH_RA_OFFSET;
-	uint32_t n = p->n_here;
-	uint64_t hash = start_hash(start);
-	bool is_top;
-	size_t n_valid;
-
-	p->n_valid = 0;
-	if (unlikely(p->generation != generation_now()))
-		return 0;
-	while (n < p->n && p->entry[n].slot >= slot)
-		n++;
-	while (n && p->entry[n - 1].slot < slot)
-		n--;
-	p->n_here = n;
-	is_top = n && is_at(p, n - 1, &f);
-	if (!is_top && p->tuner.has_forks) /* now: its loads need not wait for what follows */
-		hash += fork_hash(ut, start);
-	n_valid = count_equal(p->entry, n);
-	if (n_valid && p->cold[n_valid - 1].n_extra)
-		n_valid = count_extra_equal(p, n_valid);
-	if (unlikely(!n_valid))
-		return 0;
-	p->n_valid = (uint32_t)n_valid;
-	if (is_top && n_valid != n && p->tuner.has_forks)
-		hash += fork_hash(ut, start);
-	if (!is_top || n_valid != n)
-		return memo_id(ut, start, hash, n_valid);
-	COUNT_ADD(p->n_known, p->id[n - 1] != 0);
-	return p->id[n - 1];
-}
-
 /* Counts a walk and decides at the end of a window how to go on. */
 static inline void tune(struct path *p)
 {
@@ -324,7 +359,7 @@ static inline void tune(struct path *p)
 		return;
 	n_events = p->n_known - t->n_known_before + t->n_walks;
 	t->cost_per_event[t->mode] = (t->cost << 16) / n_events;
-	t->has_forks |= n_events < MANY_WALKS * (uint64_t)t->n_walks;
+	p->has_forks |= n_events < MANY_WALKS * (uint64_t)t->n_walks;
 	t->best = t->cost_per_event[1] < t->cost_per_event[0];
 	t->mode = ++t->n_windows % TRY_WINDOWS == 1 ? !t->best : t->best;
 	t->n_known_before = p->n_known;
@@ -339,7 +374,8 @@ enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct 
 	enum unwind_path_result result;
 
 	if (unlikely(generation & 1 || !ut->use_cache ||
-		     !memory_is_own(&ut->memory, start->sp + (uintptr_t)ARCH_RA_OFFSET)))
+		     !memory_is_own(&ut->memory, start->sp + (uintptr_t)ARCH_RA_OFFSET) ||
+		     ut->memory.own.hi - ut->memory.own.lo > UINT32_MAX))
 		return UNWIND_PATH_OTHER;
 	if (unlikely(generation != p->generation)) {
 		p->generation = generation;
@@ -347,6 +383,8 @@ enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct 
 		p->epoch++;
 	}
 	ut->generation = generation;
+	p->own_lo = ut->memory.own.lo;
+	p->own_hi = ut->memory.own.hi;
 	result = walk_fresh(ut, start, p->n_valid);
 	if (unlikely(result != UNWIND_PATH_OK))
 		return result;
@@ -359,22 +397,30 @@ enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct 
 		p->n_fresh = 0;
 	}
 	ret->entry = p->entry;
-	ret->id = p->id;
+	ret->name = p->name;
 	ret->n_kept = p->n_kept;
 	ret->n_fresh = p->n_fresh;
 	return UNWIND_PATH_OK;
 }
 
+/* Place of a word of the stack, as memos count it; false: out of their reach. */
+static inline bool memo_place(const struct path_memo *m, uintptr_t addr, uint16_t *ret)
+{
+	uintptr_t offset = addr - path_place(m->sp, 0);
+
+	*ret = (uint16_t)(offset / sizeof(uintptr_t));
+	return offset % sizeof(uintptr_t) == 0 && offset / sizeof(uintptr_t) <= UINT16_MAX;
+}
+
 /* Adds a word to the memo; false when it cannot be. */
 static inline bool memo_add(struct path_memo *m, uintptr_t addr, uintptr_t value)
 {
-	uintptr_t offset = addr - m->sp;
+	uint16_t at;
 
-	if (unlikely(m->n_words == PATH_MEMO_WORDS || offset % sizeof(uintptr_t) ||
-		     offset / sizeof(uintptr_t) > UINT16_MAX))
+	if (unlikely(m->n_words == PATH_MEMO_WORDS || !memo_place(m, addr, &at)))
 		return false;
-	m->word_at[m->n_words] = (uint16_t)(offset / sizeof(uintptr_t));
-	m->word[m->n_words++] = value;
+	*path_memo_word_at(m, m->n_words) = at;
+	*path_memo_word(m, m->n_words++) = value;
 	return true;
 }
 
@@ -386,7 +432,10 @@ static bool memo_add_words(const struct path *p, struct path_memo *m)
 	struct unwind_path_entry out = p->entry[p->n_kept - 1];
 	uintptr_t out_fp = join->fp;
 	bool uses_fp = join->uses_fp;
+	bool is_join_fp = true; /* out_fp is the one at the join */
 
+	m->n_words = 0;
+	m->join_fp_from = UINT8_MAX;
 	for (size_t i = p->n_fresh; i-- > 0;) {
 		const struct path_fresh *f = &p->fresh[i];
 
@@ -394,36 +443,64 @@ static bool memo_add_words(const struct path *p, struct path_memo *m)
 			return false;
 		if (f->cfa_at && !memo_add(m, f->cfa_at, out.slot - (uintptr_t)ARCH_RA_OFFSET))
 			return false;
-		if (f->fp_at && uses_fp && !memo_add(m, f->fp_at, out_fp))
-			return false;
+		if (f->fp_at && uses_fp) {
+			if (is_join_fp)
+				m->join_fp_from = m->n_words;
+			if (!memo_add(m, f->fp_at, out_fp))
+				return false;
+		}
+		is_join_fp = is_join_fp && !f->fp_at;
 		uses_fp = f->uses_fp || (!f->fp_at && uses_fp);
 		out = f->at;
 		out_fp = f->fp;
 	}
 	m->uses_fp = uses_fp;
+	m->has_rest = uses_fp || join->uses_fp || join->n_extra;
 	return true;
+}
+
+/* Near words that are missing are copies of what is checked in any case: where the walk joins. */
+static bool memo_fill_up(const struct path *p, struct path_memo *m)
+{
+	const struct unwind_path_entry *join = &p->entry[p->n_kept - 1];
+	uint16_t at;
+
+	if (!memo_place(m, join->slot, &at))
+		return false;
+	for (unsigned i = m->n_words; i < PATH_MEMO_NEAR; i++) {
+		m->near_at[i] = at;
+		m->near[i] = join->addr;
+	}
+	return true;
+}
+
+/* Of the two places for a memo the first is for the newer one. */
+static struct path_memo *make_place(struct path *p, const struct unwind_start *start)
+{
+	struct path_memo *first =
+		p->n_valid ? p->place : path_memo_at(p, path_hash(start), p->n_kept);
+
+	if (first->epoch == p->epoch && !p->has_forks)
+		*memo_beside(p, first) = *first;
+	return first;
 }
 
 void unwind_path_remember(struct unwind_thread *ut, const struct unwind_start *start, uint32_t id)
 {
 	struct path *p = &ut->path;
-	struct path_memo *m = p->place;
-	uintptr_t join;
+	struct path_memo *m;
 
-	if (!p->n_fresh || !p->n_kept)
+	if (!p->n_kept || (p->has_forks && !p->n_fresh))
 		return;
-	join = p->entry[p->n_kept - 1].slot - start->sp;
+	m = make_place(p, start);
 	m->epoch = 0;
-	m->n_words = 0;
 	m->sp = start->sp;
-	if (join % sizeof(uintptr_t) || join / sizeof(uintptr_t) > UINT32_MAX ||
-	    !memo_add_words(p, m))
+	if (!memo_add_words(p, m) || !memo_fill_up(p, m))
 		return;
 	m->pc = start->pc;
 	m->fp = start->fp;
 	m->join_n = p->n_kept;
-	m->join_at = (uint32_t)(join / sizeof(uintptr_t));
-	m->join_id = p->id[p->n_kept - 1];
+	m->join = p->name[p->n_kept - 1];
 	m->id = id;
 	m->epoch = p->epoch;
 }

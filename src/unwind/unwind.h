@@ -88,14 +88,19 @@ struct unwind_path_entry {
 	uintptr_t addr; /* the return address, as in unwind_frames */
 };
 
-/* The stack is entry[0 .. n_kept), outermost first, and then fresh(n_fresh - 1) .. fresh(0). The
- * caller names stacks by ids of its own, which are kept with the path: id[k] is that of the stack
- * that ends with entry k, 0 while it has none. */
+/* The caller names stacks by ids of its own, which are kept with the path: that of the stack that ends
+ * with this entry, 0 while it has none. The other half is the path's own affair. */
+struct unwind_path_name {
+	_Alignas(8) uint32_t id;
+	uint32_t slot; /* low half of the entry's; there are no two in one stack */
+};
+
+/* The stack is entry[0 .. n_kept), outermost first, and then fresh(n_fresh - 1) .. fresh(0). */
 struct unwind_path {
 	size_t n_kept;
 	size_t n_fresh;
 	const struct unwind_path_entry *entry; /* borrowed until the next walk, like all here */
-	uint32_t *id;
+	struct unwind_path_name *name;
 };
 
 enum unwind_path_result {
@@ -105,10 +110,11 @@ enum unwind_path_result {
 };
 
 /* Memory for paths of so many frames; what the path held is forgotten. */
-#define UNWIND_PATH_BYTES(capacity) ((capacity)*120)
+#define UNWIND_PATH_BYTES(capacity) ((capacity)*120 + 72)
 void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capacity);
 
-/* The id of the stack when it is known as a whole, which nearly all are; else 0. */
+/* The id of the stack when it is known as a whole, which nearly all are; else 0. unwind_path_quick()
+ * of path.h may be asked first. */
 uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *start);
 
 /* Directly after unwind_path_known() gave 0 for the same start (it has looked which part of the
@@ -119,7 +125,7 @@ enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct 
 /* Return address of the i-th fresh frame of the last walk, 0 = innermost. */
 uintptr_t unwind_path_fresh(const struct unwind_thread *ut, size_t i);
 
-/* Tells the id of the stack that the last walk found. id[0 .. n_kept) must have been filled in. */
+/* Tells the id of the stack that the last walk found. name[0 .. n_kept).id must have been filled in. */
 void unwind_path_remember(struct unwind_thread *ut, const struct unwind_start *start, uint32_t id);
 
 /* All ids are void. */

@@ -15,18 +15,11 @@
 #include <stdatomic.h>
 
 #include "unwind/memory_i.h"
+#include "unwind/path.h"
 #include "unwind/tables_i.h"
 #include "unwind/unwind.h"
 
-/* --- generation.c ------------------------------------------------------------------------------- */
-
-/* Low half: unwind_generation(). */
-extern _Atomic uint64_t generation_state;
-
-static inline uint32_t generation_now(void)
-{
-	return (uint32_t)atomic_load_explicit(&generation_state, memory_order_acquire);
-}
+/* --- generation.c: see path.h for how it is read ---------------------------------------------- */
 
 /* In a forked child: changes that other threads had begun are over. */
 void generation_init(void);
@@ -166,103 +159,8 @@ struct slow_walk {
 	unsigned n_switches; /* times that the stack pointer went down */
 };
 
-/* --- path.c: the stack of the last event ------------------------------------------------------ */
-
-/* What the walk out of a frame needs besides its return address. */
-struct path_cold {
-	uintptr_t fp; /* frame pointer register in this frame */
-	uint32_t n_extra; /* extras of this entry and those outside of it */
-	bool uses_fp; /* the walk outwards from here depends on fp */
-};
-
-/* A word that the walk out of an entry reads besides return addresses. */
-struct path_extra {
-	uintptr_t addr;
-	uintptr_t value;
-};
-
-/* A frame just walked, innermost first, before it gets its place in the path. */
-struct path_fresh {
-	struct unwind_path_entry at;
-	uintptr_t fp;
-	uintptr_t fp_at; /* where the caller's frame pointer was read, 0 = it is unchanged */
-	uintptr_t cfa_at; /* where the CFA was read, 0 = it was computed */
-	bool uses_fp; /* the CFA was computed from fp */
-};
-
-/* A stack seen before that ends a few frames inside of the path: where it joins, and all words
- * that the walk from its start to there reads. Good while epoch is the path's. */
-#define PATH_MEMO_BITS 12
-#define PATH_MEMO_WORDS 8
-
-/* Most memos have one word and fit a cache line. */
-struct path_memo {
-	_Alignas(64) uintptr_t pc;
-	uintptr_t sp;
-	uint32_t join_n; /* entry join_n - 1 has this slot, counted from sp in words, and this id */
-	uint32_t join_at;
-	uint32_t join_id;
-	uint32_t epoch; /* 0 = empty */
-	uint32_t id;
-	uint8_t n_words;
-	bool uses_fp; /* fp must be the same too */
-	uint16_t word_at[PATH_MEMO_WORDS]; /* counted likewise */
-	uintptr_t word[PATH_MEMO_WORDS];
-	uintptr_t fp;
-};
-
-_Static_assert(sizeof(struct path_memo) == 128, "two cache lines");
-
-/* Words above a stack pointer, counted in words, in which stacks with this start differ; 0 = none. */
-#define PATH_FORK_BITS 10
-
-#define PATH_FORK_WORDS 2
-
-struct path_fork {
-	uint16_t at[PATH_FORK_WORDS];
-};
-
-/* Tries out how many fresh frames are better left to a memo. Windows of so many walks are compared by
- * what an event costs in them. */
-#define PATH_WINDOW 1024u
-#define PATH_TUNER_MODES 2
-
-struct path_tuner {
-	uint32_t mode;
-	uint32_t best;
-	bool has_forks; /* forks are in use */
-	uint32_t n_windows;
-	uint32_t n_walks; /* in this window */
-	uint64_t cost; /* likewise */
-	uint64_t n_known_before; /* path's count at its beginning */
-	uint64_t cost_per_event[PATH_TUNER_MODES]; /* as last seen, in 1/65536 */
-};
-
-/* Entries are outermost first, slots strictly descending, all in memory.own. What
- * unwind_path_known() needs comes first, in one cache line. */
-struct path {
-	struct unwind_path_entry *entry;
-	uint32_t *id;
-	struct path_cold *cold;
-	uint32_t n;
-	uint32_t n_here; /* entries not below the stack pointer of the last event */
-	uint32_t n_valid; /* of these, as found by the last unwind_path_known() */
-	uint32_t generation; /* even; 0 = never */
-	uint32_t epoch; /* of ids; grows when all become void */
-	uint64_t n_known; /* a count for unwind_stats */
-	uint32_t n_kept; /* of the last walk */
-	uint32_t n_fresh; /* likewise */
-	size_t capacity;
-	struct path_extra *extra; /* two per frame at most */
-	struct path_fresh *fresh;
-	struct path_tuner tuner;
-	struct path_memo *place; /* for the memo of this stack */
-	struct path_fork fork[1u << PATH_FORK_BITS];
-	struct path_memo memo[1u << PATH_MEMO_BITS];
-};
-
 struct unwind_thread {
-	struct path path;
+	struct path path; /* must be first: path.h knows no more of this */
 	struct memory memory;
 	bool use_cache;
 	bool is_uncertain; /* this walk has passed a frame that only the frame pointer suggests */

@@ -25,6 +25,7 @@ void unwind_thread_init(struct unwind_thread *ut, bool use_cache)
 	ut->use_cache = use_cache;
 	memory_forget(&ut->memory);
 	ut->path.n = ut->path.n_here = 0; /* its slots lie in a stack that may be unmapped by now */
+	ut->path.own_lo = ut->path.own_hi = 0;
 	ut->path.epoch++;
 }
 

@@ -21,7 +21,7 @@ static uint32_t *chains;
 static uint32_t n_nodes;
 
 static struct unwind_thread *ut;
-static uint64_t n_checked, n_known, n_other;
+static uint64_t n_checked, n_quick, n_known, n_other;
 
 static void *map(size_t bytes)
 {
@@ -42,7 +42,7 @@ static void start(void)
 		unwind_thread_init(ut, true);
 		unwind_path_set_memory(ut, map(UNWIND_PATH_BYTES(MAX_FRAMES)), MAX_FRAMES);
 	}
-	n_checked = n_known = n_other = 0;
+	n_checked = n_quick = n_known = n_other = 0;
 }
 
 static uint32_t child_of(uint32_t parent, uintptr_t addr)
@@ -64,8 +64,8 @@ static uint32_t intern(const struct unwind_start *at, const struct unwind_path *
 
 	for (size_t i = 0; i < path->n_kept; i++) {
 		id = child_of(id, path->entry[i].addr);
-		CHECK(!path->id[i] || path->id[i] == id);
-		path->id[i] = id;
+		CHECK(!path->name[i].id || path->name[i].id == id);
+		path->name[i].id = id;
 	}
 	for (size_t i = path->n_fresh; i-- > 0;)
 		id = child_of(id, unwind_path_fresh(ut, i));
@@ -90,9 +90,12 @@ NOINLINE static void hook(void)
 				  frame[0]};
 	uintptr_t addr[MAX_FRAMES];
 	struct unwind_frames f = {.addr = addr, .capacity = MAX_FRAMES};
-	uint32_t id = unwind_path_known(ut, &at);
+	uint32_t id = unwind_path_quick(ut, unwind_path_look_for(ut, &at), &at);
 	struct unwind_path path;
 
+	n_quick += id != 0;
+	if (!id)
+		id = unwind_path_known(ut, &at);
 	n_checked++;
 	n_known += id != 0;
 	if (!id) {
@@ -295,6 +298,37 @@ TEST(path_remembers_several_stacks_with_the_same_start)
 			caller_d(turn & 1);
 	}
 	CHECK(n_known - n_first > 4000);
+}
+
+/* The same before anything was learnt about what tells them apart. */
+TEST(path_remembers_two_stacks_with_the_same_start_at_once)
+{
+	start();
+	ut->path.has_forks = false;
+	for (volatile unsigned turn = 0; turn < 64; turn++)
+		caller_c(turn & 1);
+	CHECK(n_known > 56);
+}
+
+/* Also where there are more frames than are compared at a time, and fewer. */
+NOINLINE static void deeper(unsigned depth)
+{
+	if (depth == 0)
+		for (volatile unsigned turn = 0; turn < 64; turn++)
+			hook();
+	else
+		deeper(depth - 1);
+	__asm__ volatile("");
+}
+
+TEST(path_needs_no_more_than_a_look_at_a_stack_that_comes_again)
+{
+	for (unsigned depth = 0; depth < 12; depth++) {
+		start();
+		ut->path.has_forks = false;
+		deeper(depth);
+		CHECK(n_quick > 56);
+	}
 }
 
 /* The same stack again and again: first its rules are read, then the path learns it, then it is

@@ -1,0 +1,264 @@
+/* unwind/path.h - the validated path and its memos, and the question that every event asks of them.
+ *
+ * unwind.h says why a path is exact. A memo is a stack that was seen before: where its walk joined
+ * the path, and every word that it read on the way there. If the start is the same, the part of the
+ * path that it joined is the same and still holds, and all these words are the same, then so is
+ * the walk, and the stack is the one that the memo names. That is nearly always so, hence inline:
+ * one place to look at, found from the start alone, and loads that do not wait for one another.
+ * Everything else is in path.c.
+ */
+#ifndef UNWIND_PATH_H
+#define UNWIND_PATH_H
+
+#include <stdatomic.h>
+
+#include "arch/arch.h"
+#include "unwind/own_word.h"
+#include "unwind/unwind.h"
+
+/* Low half: unwind_generation(). See generation.c. */
+extern _Atomic uint64_t generation_state;
+
+static ALWAYS_INLINE uint32_t generation_now(void)
+{
+	return (uint32_t)atomic_load_explicit(&generation_state, memory_order_acquire);
+}
+
+/* What the walk out of a frame needs besides its return address. */
+struct path_cold {
+	uintptr_t fp; /* frame pointer register in this frame */
+	uint32_t n_extra; /* extras of this entry and those outside of it */
+	bool uses_fp; /* the walk outwards from here depends on fp */
+};
+
+/* A word that the walk out of an entry reads besides return addresses. */
+struct path_extra {
+	uintptr_t addr;
+	uintptr_t value;
+};
+
+/* A frame just walked, innermost first, before it gets its place in the path. */
+struct path_fresh {
+	struct unwind_path_entry at;
+	uintptr_t fp;
+	uintptr_t fp_at; /* where the caller's frame pointer was read, 0 = it is unchanged */
+	uintptr_t cfa_at; /* where the CFA was read, 0 = it was computed */
+	bool uses_fp; /* the CFA was computed from fp */
+};
+
+/* Good while epoch is the path's. Places are counted in words from where the start's own return
+ * address lies. The second line is looked at only when there are more words or a rest: a frame pointer,
+ * extras of the path. */
+#define PATH_MEMO_BITS 12
+#define PATH_MEMO_WORDS 8
+#define PATH_MEMO_NEAR 2 /* of the words, in the first line; and of their places */
+#define PATH_MEMO_NEAR_AT 4
+
+struct path_memo {
+	_Alignas(64) uintptr_t pc;
+	uintptr_t sp;
+	uint32_t epoch; /* 0 = empty */
+	uint32_t id;
+	struct unwind_path_name join; /* that of the last of the join_n entries that it joins */
+	uint32_t join_n;
+	uint8_t n_words; /* near ones beyond these are copies of one that is checked anyway */
+	bool has_rest;
+	bool uses_fp; /* fp must be the same */
+	uint8_t join_fp_from; /* word that is the frame pointer where it joins; others: fp is */
+	uint16_t near_at[PATH_MEMO_NEAR_AT];
+	uintptr_t near[PATH_MEMO_NEAR];
+	uintptr_t far[PATH_MEMO_WORDS - PATH_MEMO_NEAR];
+	uint16_t far_at[PATH_MEMO_WORDS - PATH_MEMO_NEAR_AT];
+	uintptr_t fp;
+};
+
+_Static_assert(sizeof(struct path_memo) == 128, "two cache lines");
+_Static_assert(offsetof(struct path_memo, far) == 64, "what is always read is in one of them");
+
+/* i-th word of a memo, and its place. */
+static ALWAYS_INLINE uintptr_t *path_memo_word(struct path_memo *m, unsigned i)
+{
+	return i < PATH_MEMO_NEAR ? &m->near[i] : &m->far[i - PATH_MEMO_NEAR];
+}
+
+static ALWAYS_INLINE uint16_t *path_memo_word_at(struct path_memo *m, unsigned i)
+{
+	return i < PATH_MEMO_NEAR_AT ? &m->near_at[i] : &m->far_at[i - PATH_MEMO_NEAR_AT];
+}
+
+/* Words, counted likewise, in which stacks with one start were seen to differ; 0 = none. */
+#define PATH_FORK_BITS 10
+#define PATH_FORK_WORDS 2
+
+struct path_fork {
+	uint16_t at[PATH_FORK_WORDS];
+};
+
+/* Tries out how many fresh frames are better left to a memo. Windows of so many walks are compared by
+ * what an event costs in them. */
+#define PATH_WINDOW 1024u
+#define PATH_TUNER_MODES 2
+
+struct path_tuner {
+	uint32_t mode;
+	uint32_t best;
+	uint32_t n_windows;
+	uint32_t n_walks; /* in this window */
+	uint64_t cost; /* likewise */
+	uint64_t n_known_before; /* path's count at its beginning */
+	uint64_t cost_per_event[PATH_TUNER_MODES]; /* as last seen, in 1/65536 */
+};
+
+/* Entries are outermost first, slots strictly descending, all in the thread's own stack. What every
+ * event needs comes first, in one cache line. */
+struct path {
+	struct unwind_path_entry *entry;
+	struct unwind_path_name *name; /* all 0 from n on, as far as this epoch had entries */
+	uint32_t n;
+	uint32_t epoch; /* of ids and memos; grows when all become void */
+	uint32_t generation; /* even; 0 = never */
+	bool has_forks; /* forks are in use */
+	uint64_t n_known; /* a count for unwind_stats */
+	uint32_t n_context; /* valid entries when last looked */
+	uintptr_t own_lo; /* part of the thread's own stack */
+	uintptr_t own_hi;
+	uint32_t n_here; /* entries not below the stack pointer when last looked */
+	uint32_t n_valid; /* of these, such as hold what they held */
+	uint32_t n_kept; /* of the last walk */
+	uint32_t n_fresh; /* likewise */
+	size_t capacity;
+	struct path_cold *cold;
+	struct path_extra *extra; /* two per frame at most */
+	struct path_fresh *fresh;
+	struct path_tuner tuner;
+	struct path_memo *place; /* for the memo of this stack */
+	struct path_fork fork[1u << PATH_FORK_BITS];
+	struct path_memo memo[1u << PATH_MEMO_BITS];
+};
+
+static ALWAYS_INLINE uint64_t path_hash(const struct unwind_start *start)
+{
+	return (start->pc ^ start->sp << 16) * 0x9e3779b97f4a7c15ull;
+}
+
+static ALWAYS_INLINE uintptr_t path_place(uintptr_t sp, uint32_t at)
+{
+	return sp + (uintptr_t)ARCH_RA_OFFSET + at * sizeof(uintptr_t);
+}
+
+static ALWAYS_INLINE struct path_fork *path_fork_of(struct path *p,
+						    const struct unwind_start *start)
+{
+	return &p->fork[path_hash(start) >> (64 - PATH_FORK_BITS)];
+}
+
+/* What another start has left here may lead out of the stack. */
+static ALWAYS_INLINE uintptr_t path_fork_word(const struct path *p, uintptr_t sp, uint16_t at)
+{
+	uintptr_t addr = path_place(sp, at) & -sizeof(uintptr_t);
+
+	return at && addr >= p->own_lo && addr < p->own_hi ? memory_load_own(addr) : 0;
+}
+
+static ALWAYS_INLINE uint64_t path_fork_hash(struct path *p, const struct unwind_start *start)
+{
+	const struct path_fork *fork = path_fork_of(p, start);
+
+	return (path_fork_word(p, start->sp, fork->at[0]) * 0xc4ceb9fe1a85ec53ull) ^
+	       (path_fork_word(p, start->sp, fork->at[1]) * 0x94d049bb133111ebull);
+}
+
+/* The place of a memo comes from its start alone, until too many stacks have one start: then also from
+ * the words in which those were seen to differ (path_fork_hash(), part of hash) and from the valid part
+ * of the path. A place is no more than a guess where to look: a memo is compared with everything
+ * that it stands for. */
+static ALWAYS_INLINE struct path_memo *path_memo_at(struct path *p, uint64_t hash, uint32_t n_valid)
+{
+	if (p->has_forks)
+		hash += p->name[(size_t)n_valid - 1].id * 0x9e3779b97f4a7c15ull;
+	return &p->memo[hash >> (64 - PATH_MEMO_BITS)];
+}
+
+/* Is a return address not what it was? 0 = it is. */
+static ALWAYS_INLINE uintptr_t path_differs(const struct unwind_path_entry *e)
+{
+	return memory_load_own(e->slot) ^ e->addr;
+}
+
+/* The same of the first n entries. Four at a time; the last four may overlap those before them, so
+ * that a path one frame longer or shorter does not surprise the CPU. In front of the first entry lie
+ * PATH_SENTINELS that never differ. */
+#define PATH_SENTINELS 4
+
+static ALWAYS_INLINE uintptr_t path_any_differs(const struct unwind_path_entry *e, uint32_t n)
+{
+	const struct unwind_path_entry *last = e + n - 4;
+	uintptr_t differ = 0;
+
+	for (; e < last; e += 4)
+		differ |= path_differs(e) | path_differs(e + 1) | path_differs(e + 2) |
+			  path_differs(e + 3);
+	return differ | path_differs(last) | path_differs(last + 1) | path_differs(last + 2) |
+	       path_differs(last + 3);
+}
+
+static ALWAYS_INLINE bool path_is_named(const struct unwind_path_name *a,
+					const struct unwind_path_name *b)
+{
+	uint64_t x, y;
+
+	__builtin_memcpy(&x, a, sizeof(x));
+	__builtin_memcpy(&y, b, sizeof(y));
+	return x == y;
+}
+
+/* Does the memo belong to this start and to the path as it is, and do its words hold? That the start
+ * lies in the thread's own stack need not be asked: the memo's did. */
+static ALWAYS_INLINE bool path_is_memo_of(const struct path *p, struct path_memo *m,
+					  const struct unwind_start *start)
+{
+	uintptr_t differ = 0;
+
+	if (unlikely(m->pc != start->pc || m->sp != start->sp || m->epoch != p->epoch ||
+		     !path_is_named(&p->name[(size_t)m->join_n - 1], &m->join)))
+		return false;
+	for (unsigned i = 0; i < PATH_MEMO_NEAR; i++)
+		differ |= memory_load_own(path_place(start->sp, m->near_at[i])) ^ m->near[i];
+	for (unsigned i = PATH_MEMO_NEAR; i < m->n_words; i++)
+		differ |= memory_load_own(path_place(start->sp, *path_memo_word_at(m, i))) ^
+			  *path_memo_word(m, i);
+	return !differ;
+}
+
+/* The rest of unwind_path_quick(), for memos that have one: frame pointers and extras. */
+bool path_rest_holds(const struct path *p, struct path_memo *m, uintptr_t fp);
+
+/* Where the memo of this stack is, if there is one. */
+static ALWAYS_INLINE struct path_memo *unwind_path_look_for(struct unwind_thread *ut,
+							    const struct unwind_start *start)
+{
+	struct path *p = (struct path *)ut;
+	uint64_t hash = path_hash(start);
+
+	if (unlikely(p->has_forks))
+		hash += path_fork_hash(p, start);
+	return path_memo_at(p, hash, p->n_context);
+}
+
+/* The id of the stack when it is one of the many that need no more than a look at this memo; else 0:
+ * then unwind_path_known() must be asked. */
+static ALWAYS_INLINE uint32_t unwind_path_quick(struct unwind_thread *ut, struct path_memo *m,
+						const struct unwind_start *start)
+{
+	struct path *p = (struct path *)ut;
+
+	if (unlikely(p->generation != generation_now() || !path_is_memo_of(p, m, start) ||
+		     path_any_differs(p->entry, m->join_n)))
+		return 0;
+	if (unlikely(m->has_rest) && !path_rest_holds(p, m, start->fp))
+		return 0;
+	COUNT_ADD(p->n_known, 1);
+	return m->id;
+}
+
+#endif
