@@ -10,7 +10,7 @@
 
 #define N_BATCHES 32u
 #define LANE_CALLS 128u /* that a lane decodes at a time */
-#define BIRTHS_AHEAD 12u /* calls */
+#define BIRTHS_AHEAD 6u /* calls */
 #define LANE_STACKS 32u /* likewise, definitions */
 
 /* What of a lane is decoded and was not passed on yet. All of it is of one block, which stays loaded
@@ -139,21 +139,30 @@ static int name_calls(struct stream *s, uint32_t lane, struct event_plain *call,
 	return r < 0 ? r : 0;
 }
 
-static bool is_birth(unsigned kind, uint64_t addr)
-{
-	return (kind < EVENT_REALLOC_BEGIN || kind == EVENT_REALLOC_END) && addr != 0;
-}
+/* Kinds of calls that make a block. */
+#define BIRTH_KINDS                                                                                \
+	(1u << EVENT_MALLOC | 1u << EVENT_CALLOC | 1u << EVENT_ALIGNED | 1u << EVENT_REALLOC_END)
 
+/* First a list of them, because whether the next call is one cannot be foreseen. */
 static void count_births(struct births *births, const struct event_plain *call, size_t n)
 {
+	uint8_t birth[LANE_CALLS];
+	size_t n_births = 0;
+
 	for (size_t i = 0; i < n; i++) {
-		if (i + BIRTHS_AHEAD < n)
-			__builtin_prefetch(&births->of[call[i + BIRTHS_AHEAD].stack], 1);
-		if (is_birth(call[i].kind, call[i].addr))
-			births_add(births, call[i].stack, call[i].at_ns, call[i].size_bytes,
-				   call[i].extra_bytes);
+		birth[n_births] = (uint8_t)i;
+		n_births += BIRTH_KINDS >> call[i].kind & (call[i].addr != 0);
+	}
+	for (size_t k = 0; k < n_births; k++) {
+		const struct event_plain *c = &call[birth[k]];
+
+		if (k + BIRTHS_AHEAD < n_births)
+			__builtin_prefetch(&births->of[call[birth[k + BIRTHS_AHEAD]].stack], 1);
+		births_add(births, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
 	}
 }
+
+_Static_assert(LANE_CALLS <= UINT8_MAX + 1, "places take 8 bits");
 
 /* An event to be passed on as a whole. is_call: of the program, with a stack. */
 static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bool is_call,
@@ -170,7 +179,7 @@ static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bo
 	if (r < 0)
 		return r;
 	s->counts.calls += is_call;
-	if (s->births && is_birth(ev->kind, ev->addr))
+	if (s->births && ev->kind < EVENT_STACK && BIRTH_KINDS >> ev->kind & 1 && ev->addr)
 		births_add(s->births, named.stack, named.at_ns, ev->size_bytes,
 			   stream_extra_bytes(ev));
 	ahead->rare = *ev;
