@@ -11,7 +11,8 @@
  * getregs.S  arch_getregs(): stores the caller's registers as they are after the call returns.
  * syscall.h  arch_syscall6(): a raw system call; returns the kernel's value, -errno on failure.
  *            It touches neither errno nor any other thread-local variable.
- * ticks.h    arch_ticks(): the CPU's constant counter, unfenced; arch_ticks_usable(): may it be
+ * ticks.h    arch_ticks(): the CPU's constant counter, unfenced; arch_ticks_fence(): makes
+ *            it wait for what was before; arch_ticks_usable(): may it be
  *            compared between CPUs as far as the CPU itself tells?
  * clone.S    arch_clone(): starts a thread that libc does not know (see below).
  * cpu.h      ARCH_NAME, ARCH_ELF_MACHINE, ARCH_AUDIT.

@@ -146,8 +146,11 @@ static NOINLINE bool put_call(struct lane *lane, unsigned kind, struct event_cal
 		}
 		call->ticks = 0;
 	}
-	if (!call->ticks)
+	if (!call->ticks) {
+		if (event_is_release(kind))
+			clock_wait_for_block();
 		call->ticks = clock_ticks();
+	}
 	event_put_call(&lane->enc, kind, call);
 	lane_publish(lane);
 	return true;
@@ -173,6 +176,8 @@ static ALWAYS_INLINE bool put_short(struct lane *lane, unsigned kind, const void
 	*ret_ticks = 0;
 	if (unlikely(!event_encoder_has_room(&lane->enc, 1)))
 		return false;
+	if (event_is_release(kind))
+		clock_wait_for_block();
 	*ret_ticks = call.ticks = clock_ticks();
 	if (unlikely(!event_put_short(&lane->enc, kind, &call)))
 		return false;

@@ -97,6 +97,8 @@ static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, co
 
 	if (unlikely(!event_encoder_has_room(&lane->enc, 1)))
 		return false;
+	if (kind == EVENT_FREE)
+		clock_wait_for_block();
 	call.ticks = arch_ticks() >> CLOCK_TICK_SHIFT;
 	if (unlikely(!event_put_short(&lane->enc, kind, &call)))
 		return false;

@@ -7,11 +7,14 @@
 #ifndef RECORD_CLOCK_H
 #define RECORD_CLOCK_H
 
+#include <stdatomic.h>
+
 #include "arch/arch.h"
 
 #define CLOCK_TICK_SHIFT 4
 
 extern uint8_t clock_is_cpu; /* constant after clock_init() */
+extern _Atomic uint8_t clock_is_shared; /* a second thread makes events, or did */
 
 /* Decides which clock to use. */
 void clock_init(void);
@@ -22,6 +25,16 @@ uint64_t clock_monotonic_ns(void);
 static ALWAYS_INLINE uint64_t clock_ticks(void)
 {
 	return likely(clock_is_cpu) ? arch_ticks() >> CLOCK_TICK_SHIFT : clock_monotonic_ns();
+}
+
+/* Before the time of a release: it must not be earlier than that of the block's birth in another thread,
+ * so whatever handed the block over must be done. Births are not fenced: such a time may be earlier than
+ * that of the release before it at that address, but then the first release behind it is that one,
+ * and the reader puts them in order without a doubt (ingest/replay.h). */
+static ALWAYS_INLINE void clock_wait_for_block(void)
+{
+	if (atomic_load_explicit(&clock_is_shared, memory_order_relaxed))
+		arch_ticks_fence();
 }
 
 #endif

@@ -136,6 +136,8 @@ static void begin_lanes(struct thread *t)
 			reset_lane(t->lane[i]);
 	}
 	t->number = 1 + atomic_fetch_add(&t->rec->n_threads, 1);
+	if (t->number > 1) /* before it can hand over a block, or get one */
+		atomic_store(&clock_is_shared, 1);
 	t->start_ticks = clock_ticks();
 }
 
