@@ -1,7 +1,6 @@
 /* ingest/ahead.h - which call comes next at an address.
  *
- * The clock of a call is read out of order: on a busy machine a free was seen stamped 10 us before
- * the allocation of its block, by another thread. Whether that can be so is answered by
+ * The clock of a call may have been read out of order (replay.h). Whether that can be so is answered by
  * the calls that follow: if none of the same address comes within the window, nothing is in doubt.
  *
  * Calls of a batch and of the one after it are chained by a hash of their address, from the one asked

@@ -57,7 +57,7 @@ struct pairing {
 	uint64_t window_ns;
 	uint64_t now_ns; /* time of the event at hand */
 	uint16_t bucket[PAIRING_N_BUCKETS]; /* pending events per hash of address */
-	bool is_unknown_expected; /* frees of blocks we never saw are no surprise: see pairing_expect_unknown() */
+	bool is_unknown_expected; /* see pairing_expect_unknown() */
 	struct replay_step *waiting; /* a ring: not yet counted, in order of time */
 	uint64_t first_waiting, end_waiting; /* numbers; they lie at number % PAIRING_MAX_WAITING */
 	struct replay_step *step; /* counted, not yet passed on */

@@ -14,10 +14,12 @@
  * maker releases the first one and gets the address again: it is held back as well if another
  * release of the address is in the window, until that passes or the other events decide.
  *
- * The window is much longer than inversions usually are (tens of nanoseconds; one in ten million is
- * longer than 1 us, the longest seen took 10 us). Where blocks are released that were
- * never seen (a late start, a pause, lost events), a long window would take a free of such a block
- * for that of the next one at its address; there it is REPLAY_SHORT_WINDOW_NS.
+ * The recorder sees to it that a release is not stamped before the birth of its block (record/clock.h);
+ * a birth may be stamped before the release before it, and in recordings of early builds there is
+ * either. The window is much longer than that usually is (tens of nanoseconds; one in ten million was
+ * longer than 1 us, the longest seen took 10 us). Where blocks are released that were never seen (a late
+ * start, a pause, lost events), a long window would take a free of such a block for that of the
+ * next one at its address; there it is REPLAY_SHORT_WINDOW_NS.
  *
  * A realloc is a release (BEGIN) and an allocation (END) in the same lane; they pair last begun
  * first. The old block counts as live until the END, and ends there, so that a peak does

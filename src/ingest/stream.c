@@ -192,7 +192,7 @@ static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bo
 /* What of a lane is being decoded: [0, n) has times, [0, n_named) also the numbers of stacks. */
 struct decoding {
 	struct event_plain *call;
-	size_t max, n, n_named;
+	size_t n, n_named;
 	uint32_t lane;
 };
 
@@ -269,7 +269,7 @@ static int decode_on(struct stream *s, uint32_t lane, struct event_plain *ret, s
 		     size_t *n, struct err *err)
 {
 	struct lane_cursor *l = &s->blocks.lane[lane];
-	struct decoding d = {.call = ret, .max = max, .lane = lane};
+	struct decoding d = {.call = ret, .lane = lane};
 	bool is_malformed = false, has_more = true;
 	int r = 0;
 
@@ -290,10 +290,9 @@ static int decode_on(struct stream *s, uint32_t lane, struct event_plain *ret, s
 	if (r == 0)
 		r = name_decoded(s, &d, err);
 	*n = d.n;
-	if (r == 0 && !has_more &&
-	    d.n == 0) /* else the end is met again when these are passed on */
-		r = lane_blocks_end(&s->blocks, l, is_malformed, err);
-	return r;
+	if (r < 0 || has_more || d.n > 0)
+		return r; /* if there are calls, the end is met again when these are passed on */
+	return lane_blocks_end(&s->blocks, l, is_malformed, err);
 }
 
 /* ---- the reader: all lanes ---- */
@@ -322,14 +321,13 @@ static int decode_into(struct stream *s, struct stream_batch *b, uint32_t lane, 
 {
 	struct stream_lane *ahead = &s->lane[lane];
 	struct event_plain *call = &b->call[b->n];
-	size_t room = STREAM_BATCH_CALLS - b->n, n, n_first = 0;
+	size_t room = STREAM_BATCH_CALLS - b->n, n, n_first;
 	uint64_t last_ns = last_time(s);
 	int r = decode_on(s, lane, call, room < LANE_CALLS ? room : LANE_CALLS, &n, err);
 
 	if (r < 0 || n == 0)
 		return r;
-	if (call[n - 1].at_ns <= last_ns)
-		n_first = n;
+	n_first = call[n - 1].at_ns <= last_ns ? n : 0;
 	while (n_first < n && call[n_first].at_ns <= last_ns)
 		n_first++;
 	ahead->n = (uint32_t)(n - n_first);

@@ -28,9 +28,10 @@ static ALWAYS_INLINE uint64_t clock_ticks(void)
 }
 
 /* Before the time of a release: it must not be earlier than that of the block's birth in another thread,
- * so whatever handed the block over must be done. Births are not fenced: such a time may be earlier than
- * that of the release before it at that address, but then the first release behind it is that one,
- * and the reader puts them in order without a doubt (ingest/replay.h). */
+ * so whatever handed the block over must be done. Without this, several early stamps at once could
+ * not be told apart by any reader. Births are not fenced: one may be stamped before the release before
+ * it at that address, but then the first release behind it is that one (unless it is earlier by
+ * more than the whole life of that block), and the reader puts the two in order. */
 static ALWAYS_INLINE void clock_wait_for_block(void)
 {
 	if (atomic_load_explicit(&clock_is_shared, memory_order_relaxed))

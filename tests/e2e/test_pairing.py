@@ -39,7 +39,7 @@ class Pairing(mp.TestCase):
         print(done.stdout.strip())
 
     def test_blocks_changed_by_realloc_and_handed_over_at_once(self):
-        # The time stamp of the next owner's free may be a little earlier than that of the realloc.
+        # The time stamp of the next owner's free must not be earlier than that of the realloc.
         n_repaired = 0
         for _ in range(5):
             seen = self.record([mp.program("toggle_storm"), "0", "1000"],
@@ -52,7 +52,9 @@ class Pairing(mp.TestCase):
             self.assertLess(facts["live_count"], 20)
             n_repaired += facts["repaired_inversions"]
             seen.recording.unlink()
-        print(f"{n_repaired} inversions repaired")
+        # Without the fence before the stamp of a release there are 140 to 700, and more than one at
+        # a time cannot always be told apart.
+        self.assertLess(n_repaired, 20, "releases are stamped before their blocks were handed over")
 
 
 if __name__ == "__main__":
