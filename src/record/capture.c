@@ -146,11 +146,8 @@ static NOINLINE bool put_call(struct lane *lane, unsigned kind, struct event_cal
 		}
 		call->ticks = 0;
 	}
-	if (!call->ticks) {
-		if (event_is_release(kind))
-			clock_wait_for_block();
+	if (!call->ticks)
 		call->ticks = clock_ticks();
-	}
 	event_put_call(&lane->enc, kind, call);
 	lane_publish(lane);
 	return true;
@@ -176,8 +173,6 @@ static ALWAYS_INLINE bool put_short(struct lane *lane, unsigned kind, const void
 	*ret_ticks = 0;
 	if (unlikely(!event_encoder_has_room(&lane->enc, 1)))
 		return false;
-	if (event_is_release(kind))
-		clock_wait_for_block();
 	*ret_ticks = call.ticks = clock_ticks();
 	if (unlikely(!event_put_short(&lane->enc, kind, &call)))
 		return false;
@@ -201,6 +196,7 @@ static ALWAYS_INLINE void put_obtained(struct lane *lane, unsigned kind, const v
 {
 	uint64_t ticks;
 
+	own_blocks_add(&lane->own_blocks, block);
 	if (unlikely(!real_has_chunks || !capture_is_usual_chunk(block, size_bytes)))
 		put_unusual(lane, kind, block, size_bytes, stack);
 	else if (unlikely(!put_short(lane, kind, block, size_bytes, stack, &ticks)))
@@ -242,6 +238,7 @@ void capture_aligned(struct lane *lane, const struct unwind_start *at, const voi
 
 	if (lane->thread->mode != RECORD_ON)
 		return;
+	own_blocks_add(&lane->own_blocks, block);
 	add_usable(block, &call);
 	call.stack = stack_capture(lane, at);
 	put_call(lane, EVENT_ALIGNED, &call);
@@ -264,6 +261,7 @@ void capture_realloc_begin(struct lane *lane, const struct unwind_start *at,
 	uint32_t stack = 0;
 	uint64_t ticks;
 
+	capture_wait_for_block(lane, r->block);
 	if (likely(lane->thread->mode == RECORD_ON))
 		stack = stack_capture(lane, at);
 	r->stack = stack;

@@ -97,12 +97,12 @@ static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, co
 
 	if (unlikely(!event_encoder_has_room(&lane->enc, 1)))
 		return false;
-	if (kind == EVENT_FREE)
-		clock_wait_for_block();
 	call.ticks = arch_ticks() >> CLOCK_TICK_SHIFT;
 	if (unlikely(!event_put_short(&lane->enc, kind, &call)))
 		return false;
 	lane_publish(lane);
+	if (kind != EVENT_FREE)
+		own_blocks_add(&lane->own_blocks, block);
 	return true;
 }
 
@@ -127,6 +127,14 @@ static ALWAYS_INLINE bool capture_obtained_quick(struct lane *lane, struct path_
 		return false;
 	stack = unwind_path_quick(lane->unwinder, memo, at);
 	return likely(stack) && capture_put_quick(lane, kind, block, size_bytes, stack);
+}
+
+/* First of all when a block is released: its time, which is read later, must not be earlier than that of
+ * its birth. */
+static ALWAYS_INLINE void capture_wait_for_block(struct lane *lane, const void *block)
+{
+	if (clock_is_of_many() && !own_blocks_take(&lane->own_blocks, block))
+		clock_wait();
 }
 
 /* The same of a block that is about to be freed. */
@@ -154,7 +162,7 @@ void capture_calloc(struct lane *lane, const struct unwind_start *at, const void
 void capture_aligned(struct lane *lane, const struct unwind_start *at, const void *block,
 		     size_t size_bytes, size_t alignment);
 
-/* A block is about to be given back. */
+/* A block is about to be given back; it was waited for. */
 void capture_free(struct lane *lane, const struct unwind_start *at, const void *block);
 
 /* A realloc under way. */

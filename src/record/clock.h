@@ -27,15 +27,20 @@ static ALWAYS_INLINE uint64_t clock_ticks(void)
 	return likely(clock_is_cpu) ? arch_ticks() >> CLOCK_TICK_SHIFT : clock_monotonic_ns();
 }
 
-/* Before the time of a release: it must not be earlier than that of the block's birth in another thread,
- * so whatever handed the block over must be done. Without this, several early stamps at once could
- * not be told apart by any reader. Births are not fenced: one may be stamped before the release before
- * it at that address, but then the first release behind it is that one (unless it is earlier by
- * more than the whole life of that block), and the reader puts the two in order. */
-static ALWAYS_INLINE void clock_wait_for_block(void)
+static ALWAYS_INLINE bool clock_is_of_many(void)
 {
-	if (atomic_load_explicit(&clock_is_shared, memory_order_relaxed))
-		arch_ticks_fence();
+	return atomic_load_explicit(&clock_is_shared, memory_order_relaxed);
+}
+
+/* Before the time of a release is read, when other threads make events: it must not be earlier than
+ * that of the block's birth in one of them, so whatever handed the block over must be done. Without
+ * this, several early stamps at once could not be told apart by any reader. Births do not wait: one
+ * may be stamped before the release before it at that address, but then the first release
+ * behind it is that one (unless it is earlier by more than the whole life of that block), and the
+ * reader puts the two in order. */
+static ALWAYS_INLINE void clock_wait(void)
+{
+	arch_ticks_fence();
 }
 
 #endif

@@ -106,6 +106,7 @@ static NOINLINE void free_at(const struct unwind_start *at, void *block)
 		real.free(block);
 		return;
 	}
+	capture_wait_for_block(lane, block);
 	capture_free(lane, at, block);
 	real.free(block);
 	capture_leave(lane);
@@ -123,6 +124,7 @@ EXPORT void free(void *block)
 		free_at(CAPTURE_COPY(at), block);
 		return;
 	}
+	capture_wait_for_block(lane, block);
 	if (unlikely(!capture_free_quick(lane, &at, block)))
 		capture_free(lane, CAPTURE_COPY(at), block);
 	real.free(block);

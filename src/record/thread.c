@@ -58,6 +58,7 @@ static void reset_lane(struct lane *lane)
 	lane->enc.next_stack = 1;
 	lane->next_index = 0;
 	lane->n_other = 0;
+	lane->own_blocks = (struct own_blocks){0};
 	unwind_path_forget_ids(lane->unwinder);
 	COUNT_RESET(lane->lost_events);
 	edges_reset(&lane->edges);

@@ -14,6 +14,7 @@
 
 #include "format/event_encode.h"
 #include "record/edges.h"
+#include "record/own_blocks.h"
 #include "record/record.h"
 #include "unwind/path.h"
 
@@ -28,6 +29,7 @@ struct lane {
 	uint32_t generation; /* of loaded code, as of the last stack */
 	uint64_t lost_events;
 
+	struct own_blocks own_blocks;
 	size_t path_capacity; /* frames that the unwinder's path has room for */
 
 	/* The last stack that was not of the path's kind, outermost first: keys and ids. */
