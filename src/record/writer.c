@@ -54,6 +54,7 @@ struct writer {
 	unsigned n_recent;
 	unsigned n_behind; /* full blocks left to write in this round */
 	unsigned n_poor_left; /* blocks for which a thorough search is not tried */
+	unsigned n_hopeless_left; /* blocks that are stored as they are when there is no time */
 };
 
 /* Events in a block that could not be saved. */
@@ -108,8 +109,9 @@ static enum compress_effort effort_for(struct writer *w, uint32_t thread)
 {
 	bool is_busy = are_cpus_busy(w, thread);
 
-	if (is_busy || w->n_behind >= MANY_BEHIND || w->n_poor_left ||
-	    atomic_load(&w->rec->n_waiting))
+	if (is_busy || w->n_behind >= MANY_BEHIND || atomic_load(&w->rec->n_waiting))
+		return w->n_hopeless_left ? COMPRESS_NOT : COMPRESS_HASTILY;
+	if (w->n_poor_left)
 		return COMPRESS_HASTILY;
 	return w->n_behind >= FEW_BEHIND ? COMPRESS_FAST : COMPRESS_WELL;
 }
@@ -121,6 +123,10 @@ static void note_result(struct writer *w, const struct session_chunk *c)
 		w->n_poor_left--;
 	else if (c->effort == COMPRESS_WELL && c->stored_bytes > c->data_bytes / 8 * 7)
 		w->n_poor_left = POOR_BLOCKS;
+	if (w->n_hopeless_left)
+		w->n_hopeless_left--;
+	else if (c->effort == COMPRESS_HASTILY && c->stored_bytes > c->data_bytes / 8 * 7)
+		w->n_hopeless_left = POOR_BLOCKS;
 }
 
 static void write_block(struct writer *w, struct session *s, struct area *area, uint32_t slot)
