@@ -210,20 +210,14 @@ static ALWAYS_INLINE uint32_t capture_rest_of_stack(struct lane *lane,
 	return CONFIG_AUDIT ? stack_capture(lane, at) : stack_capture_behind(lane, at);
 }
 
-void capture_malloc(struct lane *lane, const struct unwind_start *at, const void *block,
-		    size_t size_bytes)
+void capture_obtained(struct lane *lane, const struct unwind_start *at, unsigned kind,
+		      const void *block, size_t size_bytes, uint32_t stack)
 {
-	if (likely(lane->thread->mode == RECORD_ON))
-		put_obtained(lane, EVENT_MALLOC, block, size_bytes,
-			     capture_rest_of_stack(lane, at));
-}
-
-void capture_calloc(struct lane *lane, const struct unwind_start *at, const void *block,
-		    size_t size_bytes)
-{
-	if (likely(lane->thread->mode == RECORD_ON))
-		put_obtained(lane, EVENT_CALLOC, block, size_bytes,
-			     capture_rest_of_stack(lane, at));
+	if (unlikely(lane->thread->mode != RECORD_ON))
+		return;
+	if (!stack)
+		stack = capture_rest_of_stack(lane, at);
+	put_obtained(lane, kind, block, size_bytes, stack);
 }
 
 void capture_aligned(struct lane *lane, const struct unwind_start *at, const void *block,
@@ -244,12 +238,12 @@ void capture_aligned(struct lane *lane, const struct unwind_start *at, const voi
 	put_call(lane, EVENT_ALIGNED, &call);
 }
 
-void capture_free(struct lane *lane, const struct unwind_start *at, const void *block)
+void capture_free(struct lane *lane, const struct unwind_start *at, const void *block,
+		  uint32_t stack)
 {
-	uint32_t stack = 0;
 	uint64_t ticks;
 
-	if (likely(record_options.GRAB_BACKTRACES_ON_FREE && lane->thread->mode == RECORD_ON))
+	if (!stack && record_options.GRAB_BACKTRACES_ON_FREE && lane->thread->mode == RECORD_ON)
 		stack = capture_rest_of_stack(lane, at);
 	if (unlikely(!put_short(lane, EVENT_FREE, block, 0, stack, &ticks)))
 		put_plain(lane, EVENT_FREE, block, 0, stack, ticks);
@@ -258,19 +252,16 @@ void capture_free(struct lane *lane, const struct unwind_start *at, const void *
 void capture_realloc_begin(struct lane *lane, const struct unwind_start *at,
 			   struct capture_realloc *r, size_t size_bytes)
 {
-	uint32_t stack = 0;
 	uint64_t ticks;
 
-	capture_wait_for_block(lane, r->block);
-	if (likely(lane->thread->mode == RECORD_ON))
-		stack = stack_capture(lane, at);
-	r->stack = stack;
+	if (!r->stack && likely(lane->thread->mode == RECORD_ON))
+		r->stack = stack_capture(lane, at);
 	r->record = lane->enc.pos;
 	r->is_recorded = true;
-	if (likely(put_short(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, stack, &ticks)))
+	if (likely(put_short(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack, &ticks)))
 		return;
 	r->record = NULL;
-	r->is_recorded = put_plain(lane, EVENT_REALLOC_BEGIN, r->block, 0, stack, ticks);
+	r->is_recorded = put_plain(lane, EVENT_REALLOC_BEGIN, r->block, 0, r->stack, ticks);
 }
 
 void capture_realloc_end(struct lane *lane, const struct capture_realloc *r, const void *block,

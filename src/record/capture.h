@@ -5,7 +5,7 @@
  *	if (!lane)
  *		return real.malloc(size);
  *	p = real.malloc(size);
- *	capture_malloc(lane, &at, ...);
+ *	capture_obtained(lane, &at, ...);
  *	capture_leave(lane);
  *
  * Between enter and leave the thread's depth is raised, so a hook that the real function reaches
@@ -101,7 +101,7 @@ static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, co
 	if (unlikely(!event_put_short(&lane->enc, kind, &call)))
 		return false;
 	lane_publish(lane);
-	if (kind != EVENT_FREE)
+	if (!event_is_release(kind))
 		own_blocks_add(&lane->own_blocks, block);
 	return true;
 }
@@ -116,17 +116,20 @@ static ALWAYS_INLINE struct path_memo *capture_prepare_quick(struct lane *lane,
 	return memo;
 }
 
-/* A block that malloc or calloc gave; memo is from capture_prepare_quick(). False: nothing was done. */
-static ALWAYS_INLINE bool capture_obtained_quick(struct lane *lane, struct path_memo *memo,
-						 const struct unwind_start *at, unsigned kind,
-						 const void *block, size_t size_bytes)
+/* The stack of this call, if it is one of the many that are known at once; else 0. */
+static ALWAYS_INLINE uint32_t capture_stack_quick(struct lane *lane, struct path_memo *memo,
+						  const struct unwind_start *at)
 {
-	uint32_t stack;
+	return CONFIG_AUDIT ? 0 : unwind_path_quick(lane->unwinder, memo, at);
+}
 
-	if (CONFIG_AUDIT || unlikely(!block || !capture_is_usual_chunk(block, size_bytes)))
-		return false;
-	stack = unwind_path_quick(lane->unwinder, memo, at);
-	return likely(stack) && capture_put_quick(lane, kind, block, size_bytes, stack);
+/* A block that malloc or calloc gave. */
+static ALWAYS_INLINE bool capture_obtained_quick(struct lane *lane, unsigned kind,
+						 const void *block, size_t size_bytes,
+						 uint32_t stack)
+{
+	return likely(stack && block && capture_is_usual_chunk(block, size_bytes)) &&
+	       capture_put_quick(lane, kind, block, size_bytes, stack);
 }
 
 /* First of all when a block is released: its time, which is read later, must not be earlier than that of
@@ -137,33 +140,17 @@ static ALWAYS_INLINE void capture_wait_for_block(struct lane *lane, const void *
 		clock_wait();
 }
 
-/* The same of a block that is about to be freed. */
+/* A block that is about to be freed. *stack is 0, or becomes its stack. */
 static ALWAYS_INLINE bool capture_free_quick(struct lane *lane, const struct unwind_start *at,
-					     const void *block)
+					     const void *block, uint32_t *stack)
 {
-	uint32_t stack = 0;
-
-	if (CONFIG_AUDIT)
-		return false;
 	if (likely(record_options.GRAB_BACKTRACES_ON_FREE)) {
-		stack = unwind_path_quick(lane->unwinder, unwind_path_look_for(lane->unwinder, at),
-					  at);
-		if (unlikely(!stack))
+		*stack = capture_stack_quick(lane, unwind_path_look_for(lane->unwinder, at), at);
+		if (unlikely(!*stack))
 			return false;
 	}
-	return capture_put_quick(lane, EVENT_FREE, block, 0, stack);
+	return capture_put_quick(lane, EVENT_FREE, block, 0, *stack);
 }
-
-/* A block was obtained. */
-void capture_malloc(struct lane *lane, const struct unwind_start *at, const void *block,
-		    size_t size_bytes);
-void capture_calloc(struct lane *lane, const struct unwind_start *at, const void *block,
-		    size_t size_bytes);
-void capture_aligned(struct lane *lane, const struct unwind_start *at, const void *block,
-		     size_t size_bytes, size_t alignment);
-
-/* A block is about to be given back; it was waited for. */
-void capture_free(struct lane *lane, const struct unwind_start *at, const void *block);
 
 /* A realloc under way. */
 struct capture_realloc {
@@ -173,7 +160,42 @@ struct capture_realloc {
 	bool is_recorded;
 };
 
-/* A block is about to be moved or to change its size. */
+/* A realloc that is about to begin, and one that has ended; what is in r comes from the former. */
+static ALWAYS_INLINE bool capture_realloc_begin_quick(struct lane *lane,
+						      const struct unwind_start *at,
+						      struct capture_realloc *r, size_t size_bytes)
+{
+	if (CONFIG_AUDIT)
+		return false;
+	r->stack = unwind_path_quick(lane->unwinder, unwind_path_look_for(lane->unwinder, at), at);
+	r->record = lane->enc.pos;
+	return likely(r->stack) &&
+	       capture_put_quick(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack);
+}
+
+static ALWAYS_INLINE bool capture_realloc_end_quick(struct lane *lane,
+						    const struct capture_realloc *r,
+						    const void *block, size_t size_bytes)
+{
+	if (unlikely(!block || !capture_is_usual_chunk(block, size_bytes)))
+		return false;
+	if (block != r->block)
+		return capture_put_quick(lane, EVENT_REALLOC_END, block, size_bytes, r->stack);
+	event_make_in_place(r->record);
+	return true;
+}
+
+/* A block was obtained by malloc or calloc, which kind tells. stack: 0, or it is known already. */
+void capture_obtained(struct lane *lane, const struct unwind_start *at, unsigned kind,
+		      const void *block, size_t size_bytes, uint32_t stack);
+void capture_aligned(struct lane *lane, const struct unwind_start *at, const void *block,
+		     size_t size_bytes, size_t alignment);
+
+/* A block is about to be given back; it was waited for. stack: likewise. */
+void capture_free(struct lane *lane, const struct unwind_start *at, const void *block,
+		  uint32_t stack);
+
+/* A block is about to be moved or to change its size; it was waited for. r->stack: likewise. */
 void capture_realloc_begin(struct lane *lane, const struct unwind_start *at,
 			   struct capture_realloc *r, size_t size_bytes);
 

@@ -24,17 +24,17 @@ static NOINLINE void *malloc_at(const struct unwind_start *at, size_t size)
 	if (!lane)
 		return block;
 	if (block)
-		capture_malloc(lane, at, block, size);
+		capture_obtained(lane, at, EVENT_MALLOC, block, size, 0);
 	capture_leave(lane);
 	return block;
 }
 
-/* The end of a malloc that the quick way could not record. */
-static NOINLINE void *end_malloc(struct lane *lane, const struct unwind_start *at, void *block,
-				 size_t size)
+/* The end of a malloc or calloc that the quick way could not record. */
+static NOINLINE void *end_slowly(struct lane *lane, const struct unwind_start *at, unsigned kind,
+				 void *block, size_t size, uint32_t stack)
 {
 	if (block)
-		capture_malloc(lane, at, block, size);
+		capture_obtained(lane, at, kind, block, size, stack);
 	capture_leave(lane);
 	return block;
 }
@@ -44,14 +44,16 @@ EXPORT void *malloc(size_t size)
 	struct unwind_start at = CAPTURE_CALLER();
 	struct lane *lane = capture_enter_quick();
 	struct path_memo *memo;
+	uint32_t stack;
 	void *block;
 
 	if (unlikely(!lane))
 		return malloc_at(CAPTURE_COPY(at), size);
 	memo = capture_prepare_quick(lane, &at);
 	block = real.malloc(size);
-	if (unlikely(!capture_obtained_quick(lane, memo, &at, EVENT_MALLOC, block, size)))
-		return end_malloc(lane, CAPTURE_COPY(at), block, size);
+	stack = capture_stack_quick(lane, memo, &at);
+	if (unlikely(!capture_obtained_quick(lane, EVENT_MALLOC, block, size, stack)))
+		return end_slowly(lane, CAPTURE_COPY(at), EVENT_MALLOC, block, size, stack);
 	capture_leave_quick(lane);
 	return block;
 }
@@ -64,16 +66,7 @@ static NOINLINE void *calloc_at(const struct unwind_start *at, size_t n, size_t 
 	if (!lane)
 		return block;
 	if (block)
-		capture_calloc(lane, at, block, n * size);
-	capture_leave(lane);
-	return block;
-}
-
-static NOINLINE void *end_calloc(struct lane *lane, const struct unwind_start *at, void *block,
-				 size_t size)
-{
-	if (block)
-		capture_calloc(lane, at, block, size);
+		capture_obtained(lane, at, EVENT_CALLOC, block, n * size, 0);
 	capture_leave(lane);
 	return block;
 }
@@ -83,14 +76,16 @@ EXPORT void *calloc(size_t n, size_t size)
 	struct unwind_start at = CAPTURE_CALLER();
 	struct lane *lane = capture_enter_quick();
 	struct path_memo *memo;
+	uint32_t stack;
 	void *block;
 
 	if (unlikely(!lane))
 		return calloc_at(CAPTURE_COPY(at), n, size);
 	memo = capture_prepare_quick(lane, &at);
 	block = real.calloc(n, size);
-	if (unlikely(!capture_obtained_quick(lane, memo, &at, EVENT_CALLOC, block, n * size)))
-		return end_calloc(lane, CAPTURE_COPY(at), block, n * size);
+	stack = capture_stack_quick(lane, memo, &at);
+	if (unlikely(!capture_obtained_quick(lane, EVENT_CALLOC, block, n * size, stack)))
+		return end_slowly(lane, CAPTURE_COPY(at), EVENT_CALLOC, block, n * size, stack);
 	capture_leave_quick(lane);
 	return block;
 }
@@ -107,7 +102,7 @@ static NOINLINE void free_at(const struct unwind_start *at, void *block)
 		return;
 	}
 	capture_wait_for_block(lane, block);
-	capture_free(lane, at, block);
+	capture_free(lane, at, block, 0);
 	real.free(block);
 	capture_leave(lane);
 }
@@ -116,6 +111,7 @@ EXPORT void free(void *block)
 {
 	struct unwind_start at = CAPTURE_CALLER();
 	struct lane *lane;
+	uint32_t stack = 0;
 
 	if (!block)
 		return;
@@ -125,8 +121,8 @@ EXPORT void free(void *block)
 		return;
 	}
 	capture_wait_for_block(lane, block);
-	if (unlikely(!capture_free_quick(lane, &at, block)))
-		capture_free(lane, CAPTURE_COPY(at), block);
+	if (unlikely(!capture_free_quick(lane, &at, block, &stack)))
+		capture_free(lane, CAPTURE_COPY(at), block, stack);
 	real.free(block);
 	capture_leave_quick(lane);
 }
@@ -167,7 +163,7 @@ static ALWAYS_INLINE void end_realloc(struct lane *lane, const struct capture_re
 		capture_rare(lane, EVENT_REALLOC_CANCEL, NULL, 0);
 }
 
-static ALWAYS_INLINE void *realloc_at(const struct unwind_start *at, void *block, size_t size)
+static NOINLINE void *realloc_at(const struct unwind_start *at, void *block, size_t size)
 {
 	struct lane *lane = capture_enter(at);
 	struct capture_realloc r = {.block = block};
@@ -175,11 +171,13 @@ static ALWAYS_INLINE void *realloc_at(const struct unwind_start *at, void *block
 
 	if (!lane)
 		return real.realloc(block, size);
-	if (block)
+	if (block) {
+		capture_wait_for_block(lane, block);
 		capture_realloc_begin(lane, at, &r, size);
+	}
 	result = real.realloc(block, size);
 	if (!block && result)
-		capture_malloc(lane, at, result, size);
+		capture_obtained(lane, at, EVENT_MALLOC, result, size, 0);
 	else if (r.is_recorded)
 		end_realloc(lane, &r, result, size);
 	else if (block && result)
@@ -188,11 +186,37 @@ static ALWAYS_INLINE void *realloc_at(const struct unwind_start *at, void *block
 	return result;
 }
 
+/* A realloc whose beginning the quick way could not record, or whose end. */
+static NOINLINE void *end_realloc_slowly(struct lane *lane, const struct capture_realloc *r,
+					 void *result, size_t size)
+{
+	if (r->is_recorded)
+		end_realloc(lane, r, result, size);
+	else if (result)
+		COUNT_ADD(lane->lost_events, 1);
+	capture_leave(lane);
+	return result;
+}
+
 EXPORT void *realloc(void *block, size_t size)
 {
 	struct unwind_start at = CAPTURE_CALLER();
+	struct capture_realloc r = {.block = block, .is_recorded = true};
+	struct lane *lane = block ? capture_enter_quick() : NULL;
+	bool is_quick;
+	void *result;
 
-	return realloc_at(&at, block, size);
+	if (unlikely(!lane))
+		return realloc_at(CAPTURE_COPY(at), block, size);
+	capture_wait_for_block(lane, block);
+	is_quick = capture_realloc_begin_quick(lane, &at, &r, size);
+	if (unlikely(!is_quick))
+		capture_realloc_begin(lane, CAPTURE_COPY(at), &r, size);
+	result = real.realloc(block, size);
+	if (unlikely(!is_quick || !capture_realloc_end_quick(lane, &r, result, size)))
+		return end_realloc_slowly(lane, &r, result, size);
+	capture_leave_quick(lane);
+	return result;
 }
 
 EXPORT void *reallocarray(void *block, size_t n, size_t size)
