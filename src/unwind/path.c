@@ -22,6 +22,7 @@
 _Static_assert(offsetof(struct unwind_thread, path) == 0, "path.h takes one for the other");
 
 #define TRY_WINDOWS 16 /* in one of so many the way that seems worse is tried again */
+#define LEARN_FORK 64 /* one of so many may displace a word that tells stacks apart */
 #define FORGET_FORK 512 /* one of so many stacks not found forgets what told it from others */
 #define MANY_WALKS 8 /* one of so many events: then it pays to tell stacks with one start apart */
 #define SWAP_MEMOS 4 /* one of so many memos found in the second place moves to the first */
@@ -29,7 +30,7 @@ _Static_assert(offsetof(struct unwind_thread, path) == 0, "path.h takes one for 
 
 /* Fresh frames that are not put onto the path but remembered in a memo. A program that goes to and
  * fro between branches of its stack wants many, one that wanders wants few. */
-static const uint32_t max_short[PATH_TUNER_MODES] = {4, 8};
+static const uint32_t max_short[PATH_TUNER_MODES] = {3, 5};
 
 static const uintptr_t sentinel_word = 1; /* see path_any_differs() */
 
@@ -184,6 +185,8 @@ static NOINLINE void learn_fork(struct path *p, const struct unwind_start *start
 	}
 	if (!at || at == fork->at[0] || at == fork->at[1])
 		return;
+	if (fork->at[1] && p->tuner.n_walks % LEARN_FORK)
+		return; /* the memos of all these stacks would be looked for elsewhere */
 	fork->at[1] = fork->at[0];
 	fork->at[0] = at;
 	p->place = path_memo_at(p, path_hash(start) + path_fork_hash(p, start), p->n_valid);
