@@ -38,7 +38,7 @@ static struct lane *enter_nested(struct thread *t, const struct unwind_start *at
 		COUNT_ADD(t->lane[0]->lost_events, 1);
 		return NULL;
 	}
-	unwind_walk(lane->unwinder, at, &lane->frames);
+	unwind_walk(lane_unwinder(lane), at, &lane->frames);
 	own = find_own_frame(&lane->frames);
 	if (own < lane->frames.n)
 		return lane->frames.crossed_signal && lane->frames.signal_index <= own ? lane

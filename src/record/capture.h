@@ -43,7 +43,7 @@ static ALWAYS_INLINE struct lane *capture_enter(const struct unwind_start *at)
 		return capture_enter_slow(at);
 	atomic_store_explicit(&t->depth, 1, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst); /* a handler sees depth before we touch a lane */
-	return t->lane[0];
+	return &t->first;
 }
 
 static ALWAYS_INLINE void capture_leave(struct lane *lane)
@@ -68,12 +68,12 @@ static ALWAYS_INLINE struct lane *capture_enter_quick(void)
 		return NULL;
 	atomic_store_explicit(&t->depth, 1, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst); /* as in capture_enter() */
-	return t->lane[0];
+	return &t->first;
 }
 
 static ALWAYS_INLINE void capture_leave_quick(struct lane *lane)
 {
-	atomic_store_explicit(&lane->thread->depth, 0, memory_order_release);
+	atomic_store_explicit(&thread_of_first(lane)->depth, 0, memory_order_release);
 }
 
 /* Does glibc's allocator give as many usable bytes as it usually does for this size? It keeps the
@@ -110,7 +110,7 @@ static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, co
 static ALWAYS_INLINE struct path_memo *capture_prepare_quick(struct lane *lane,
 							     const struct unwind_start *at)
 {
-	struct path_memo *memo = unwind_path_look_for(lane->unwinder, at);
+	struct path_memo *memo = unwind_path_look_for(lane_unwinder(lane), at);
 
 	__builtin_prefetch(memo);
 	return memo;
@@ -120,7 +120,7 @@ static ALWAYS_INLINE struct path_memo *capture_prepare_quick(struct lane *lane,
 static ALWAYS_INLINE uint32_t capture_stack_quick(struct lane *lane, struct path_memo *memo,
 						  const struct unwind_start *at)
 {
-	return CONFIG_AUDIT ? 0 : unwind_path_quick(lane->unwinder, memo, at);
+	return CONFIG_AUDIT ? 0 : unwind_path_quick(lane_unwinder(lane), memo, at);
 }
 
 /* A block that malloc or calloc gave. */
@@ -144,8 +144,9 @@ static ALWAYS_INLINE void capture_wait_for_block(struct lane *lane, const void *
 static ALWAYS_INLINE bool capture_free_quick(struct lane *lane, const struct unwind_start *at,
 					     const void *block, uint32_t *stack)
 {
-	if (likely(record_options.GRAB_BACKTRACES_ON_FREE)) {
-		*stack = capture_stack_quick(lane, unwind_path_look_for(lane->unwinder, at), at);
+	if (likely(thread_of_first(lane)->has_free_stacks)) {
+		*stack = capture_stack_quick(lane, unwind_path_look_for(lane_unwinder(lane), at),
+					     at);
 		if (unlikely(!*stack))
 			return false;
 	}
@@ -167,7 +168,8 @@ static ALWAYS_INLINE bool capture_realloc_begin_quick(struct lane *lane,
 {
 	if (CONFIG_AUDIT)
 		return false;
-	r->stack = unwind_path_quick(lane->unwinder, unwind_path_look_for(lane->unwinder, at), at);
+	r->stack = unwind_path_quick(lane_unwinder(lane),
+				     unwind_path_look_for(lane_unwinder(lane), at), at);
 	r->record = lane->enc.pos;
 	return likely(r->stack) &&
 	       capture_put_quick(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack);

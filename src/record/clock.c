@@ -6,7 +6,7 @@
 #include "record/sys.h"
 
 uint8_t clock_is_cpu;
-_Atomic uint8_t clock_is_shared;
+HOT_DATA _Atomic uint8_t clock_is_shared;
 
 void clock_init(void)
 {

@@ -7,7 +7,7 @@
 
 #include "base/compiler.h"
 
-struct real_functions real;
+_Alignas(64) struct real_functions real; /* those of the malloc family come first */
 uint8_t real_is_glibc;
 uint8_t real_has_chunks;
 

@@ -12,7 +12,7 @@
 #define MIN_FREE_ADDRESS_BYTES (24 * MIB)
 
 struct options record_options;
-_Atomic uint32_t record_epoch = 1;
+HOT_DATA _Atomic uint32_t record_epoch = 1;
 _Atomic uint32_t record_mode;
 _Atomic uint64_t record_own_bytes;
 

@@ -338,7 +338,7 @@ static void sum_lane(const struct lane *lane, uint64_t *field)
 {
 	struct unwind_stats one;
 
-	unwind_thread_stats(lane->unwinder, &one);
+	unwind_thread_stats(lane_unwinder(lane), &one);
 	field[STATUS_LOST_EVENTS] += COUNT_READ(lane->lost_events);
 	field[STATUS_N_WALKS] += one.n_walks;
 	field[STATUS_N_SLOW_WALKS] += one.n_slow_walks;

@@ -25,7 +25,7 @@ static COLD bool grow_path(struct lane *lane)
 
 	if (!memory)
 		return false;
-	unwind_path_set_memory(lane->unwinder, memory, n);
+	unwind_path_set_memory(lane_unwinder(lane), memory, n);
 	lane->path_capacity = n;
 	return true;
 }
@@ -51,7 +51,7 @@ void stack_forget(struct lane *lane)
 {
 	edges_forget(&lane->edges, lane->enc.next_stack);
 	lane->n_other = 0;
-	unwind_path_forget_ids(lane->unwinder);
+	unwind_path_forget_ids(lane_unwinder(lane));
 }
 
 static COLD void change_generation(struct lane *lane, uint32_t generation)
@@ -169,11 +169,11 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 		path->name[i].id = id;
 	}
 	for (i = path->n_fresh; i-- > 0;) {
-		id = child_of(lane, id, unwind_path_fresh(lane->unwinder, i), first_new);
+		id = child_of(lane, id, unwind_path_fresh(lane_unwinder(lane), i), first_new);
 		if (unlikely(!id))
 			return 0;
 	}
-	unwind_path_remember(lane->unwinder, at, id);
+	unwind_path_remember(lane_unwinder(lane), at, id);
 	return id;
 }
 
@@ -223,7 +223,7 @@ static uint32_t intern_other(struct lane *lane)
 static COLD uint32_t capture_other(struct lane *lane, const struct unwind_start *at)
 {
 	do
-		unwind_walk(lane->unwinder, at, &lane->frames);
+		unwind_walk(lane_unwinder(lane), at, &lane->frames);
 	while (unlikely(lane->frames.end == UNWIND_NO_ROOM) && grow_other(lane));
 	return intern_other(lane);
 }
@@ -233,7 +233,7 @@ static uintptr_t path_addr(const struct lane *lane, const struct unwind_path *pa
 {
 	if (i < path->n_kept)
 		return path->entry[i].addr;
-	return unwind_path_fresh(lane->unwinder, path->n_kept + path->n_fresh - 1 - i);
+	return unwind_path_fresh(lane_unwinder(lane), path->n_kept + path->n_fresh - 1 - i);
 }
 
 static void audit_walk(struct lane *lane, const struct unwind_start *at)
@@ -275,7 +275,7 @@ static NOINLINE uint32_t capture_new(struct lane *lane, const struct unwind_star
 	if (unlikely(generation != lane->generation || (generation & 1)))
 		change_generation(lane, generation);
 	do
-		result = unwind_path_walk(lane->unwinder, at, generation, &path);
+		result = unwind_path_walk(lane_unwinder(lane), at, generation, &path);
 	while (unlikely(result == UNWIND_PATH_NO_ROOM) && grow_path(lane));
 	if (unlikely(result != UNWIND_PATH_OK))
 		return capture_other(lane, at);
@@ -286,7 +286,7 @@ static NOINLINE uint32_t capture_new(struct lane *lane, const struct unwind_star
 
 uint32_t stack_capture_behind(struct lane *lane, const struct unwind_start *at)
 {
-	uint32_t id = unwind_path_known(lane->unwinder, at);
+	uint32_t id = unwind_path_known(lane_unwinder(lane), at);
 
 	if (CONFIG_AUDIT && id)
 		return stack_audit_known(lane, at, id);

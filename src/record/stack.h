@@ -15,8 +15,8 @@ uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uin
  * stack_capture_behind() only, together. */
 static ALWAYS_INLINE uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
 {
-	uint32_t id =
-		unwind_path_quick(lane->unwinder, unwind_path_look_for(lane->unwinder, at), at);
+	uint32_t id = unwind_path_quick(lane_unwinder(lane),
+					unwind_path_look_for(lane_unwinder(lane), at), at);
 
 	if (CONFIG_AUDIT && id)
 		return stack_audit_known(lane, at, id);

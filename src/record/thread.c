@@ -22,24 +22,27 @@ static void *cut(uint8_t **rest, size_t bytes)
 	return piece;
 }
 
-/* A lane and all its tables in one mapping. They are large and touched lazily. */
-static struct lane *make_lane(struct thread *t, unsigned number)
+/* What a lane needs besides itself. */
+static size_t table_bytes(void)
 {
 	const size_t n = FIRST_PATH_CAPACITY;
-	size_t bytes = sizeof(struct lane) + (1 + CONFIG_AUDIT) * unwind_thread_bytes +
-		       EDGES_FIRST_BYTES + UNWIND_PATH_BYTES(n) + n * 24 + 512;
-	uint8_t *memory = record_map(bytes);
-	struct lane *lane;
 
-	if (!memory)
-		return NULL;
-	lane = cut(&memory, sizeof(struct lane));
+	return (1 + CONFIG_AUDIT) * unwind_thread_bytes + EDGES_FIRST_BYTES + UNWIND_PATH_BYTES(n) +
+	       n * 24 + 512;
+}
+
+/* Behind the lane are table_bytes() of zeros. They are large and touched lazily. */
+static void init_lane(struct lane *lane, struct thread *t, unsigned number)
+{
+	const size_t n = FIRST_PATH_CAPACITY;
+	uint8_t *memory = (uint8_t *)(lane + 1);
+
 	lane->thread = t;
 	lane->number = number;
-	lane->unwinder = cut(&memory, unwind_thread_bytes);
+	cut(&memory, unwind_thread_bytes); /* lane_unwinder() */
 	edges_init(&lane->edges, cut(&memory, EDGES_FIRST_BYTES), &t->rec->edge_bytes);
 	lane->path_capacity = n;
-	unwind_path_set_memory(lane->unwinder, cut(&memory, UNWIND_PATH_BYTES(n)), n);
+	unwind_path_set_memory(lane_unwinder(lane), cut(&memory, UNWIND_PATH_BYTES(n)), n);
 	lane->other_key = cut(&memory, n * sizeof(uint64_t));
 	lane->frames.addr = cut(&memory, n * sizeof(uintptr_t));
 	lane->other_id = cut(&memory, n * sizeof(uint32_t));
@@ -47,7 +50,6 @@ static struct lane *make_lane(struct thread *t, unsigned number)
 	lane->frames.capacity = n - 2; /* the keys also hold two marks */
 	if (CONFIG_AUDIT)
 		lane->auditor = cut(&memory, unwind_thread_bytes);
-	return lane;
 }
 
 /* Everything starts anew: a new thread in the recording knows nothing of the slot's last owner. */
@@ -59,22 +61,26 @@ static void reset_lane(struct lane *lane)
 	lane->next_index = 0;
 	lane->n_other = 0;
 	lane->own_blocks = (struct own_blocks){0};
-	unwind_path_forget_ids(lane->unwinder);
+	unwind_path_forget_ids(lane_unwinder(lane));
 	COUNT_RESET(lane->lost_events);
 	edges_reset(&lane->edges);
-	unwind_thread_init(lane->unwinder, record_options.USE_SHADOW_STACK);
+	unwind_thread_init(lane_unwinder(lane), record_options.USE_SHADOW_STACK);
 	if (CONFIG_AUDIT)
 		unwind_thread_init(lane->auditor, false);
 }
 
 struct lane *thread_get_lane(struct thread *t, unsigned depth)
 {
-	if (!t->lane[depth]) {
-		t->lane[depth] = make_lane(t, depth);
-		if (t->lane[depth])
-			reset_lane(t->lane[depth]);
-	}
-	return t->lane[depth];
+	struct lane *lane = t->lane[depth];
+
+	if (lane)
+		return lane;
+	lane = record_map(sizeof(*lane) + table_bytes());
+	if (!lane)
+		return NULL;
+	init_lane(lane, t, depth);
+	reset_lane(lane);
+	return t->lane[depth] = lane;
 }
 
 bool thread_claim_slot(struct thread *t, uint32_t tid)
@@ -116,14 +122,15 @@ static struct thread *take_free_slot(struct recorder *rec, uint32_t tid)
 
 static struct thread *add_slot(struct recorder *rec, uint32_t tid)
 {
-	struct thread *t = record_map(sizeof(*t));
+	struct thread *t = record_map(sizeof(*t) + table_bytes());
 
 	if (!t)
 		return NULL;
 	t->rec = rec;
 	atomic_store(&t->owner_tid, tid);
-	if (!thread_get_lane(t, 0))
-		return NULL; /* a page is leaked, once, when memory is gone anyway */
+	t->lane[0] = &t->first;
+	init_lane(&t->first, t, 0);
+	reset_lane(&t->first);
 	t->next = atomic_load(&rec->threads);
 	while (!atomic_compare_exchange_weak(&rec->threads, &t->next, t))
 		;
@@ -195,6 +202,7 @@ void thread_refresh(struct thread *t)
 	}
 	t->mode = session ? atomic_load(&record_mode) : RECORD_OFF;
 	t->epoch = t->mode == RECORD_OFF ? 0 : epoch; /* off: stay on the slow way, which says no */
+	t->has_free_stacks = record_options.GRAB_BACKTRACES_ON_FREE;
 	t->quick_epoch = t->mode == RECORD_ON && capture_may_be_quick() ? epoch : 0;
 }
 

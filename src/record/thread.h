@@ -18,10 +18,14 @@
 #include "record/record.h"
 #include "unwind/path.h"
 
+/* Its unwinder lies right behind it, so that neither has to be looked up: a program that allocates now
+ * and then finds all this out of the CPU's caches, and then each pointer to follow is a wait of its own.
+ * What every event needs comes first. */
 struct lane {
-	struct event_encoder enc;
+	_Alignas(64) struct event_encoder enc;
 	struct block *block; /* NULL: none (yet, or none to be had) */
 	struct thread *thread;
+	struct own_blocks own_blocks;
 	struct area *area; /* where block lies */
 	uint32_t slot; /* its number in the area */
 	uint32_t number;
@@ -29,7 +33,6 @@ struct lane {
 	uint32_t generation; /* of loaded code, as of the last stack */
 	uint64_t lost_events;
 
-	struct own_blocks own_blocks;
 	size_t path_capacity; /* frames that the unwinder's path has room for */
 
 	/* The last stack that was not of the path's kind, outermost first: keys and ids. */
@@ -38,13 +41,17 @@ struct lane {
 	size_t n_other;
 	size_t other_capacity;
 	struct unwind_frames frames;
-	struct unwind_thread *unwinder;
 	struct unwind_thread *auditor; /* CONFIG_AUDIT: walks in full, without caches */
 	struct audit_node *audit_nodes; /* likewise: what ids stand for */
 	uint64_t n_audited;
 	uint64_t n_differing;
 	struct edges edges;
 };
+
+static ALWAYS_INLINE struct unwind_thread *lane_unwinder(const struct lane *lane)
+{
+	return (struct unwind_thread *)(uintptr_t)(lane + 1);
+}
 
 struct thread {
 	uint32_t quick_epoch; /* == record_epoch: as below, and nothing is unusual: see capture.h */
@@ -54,7 +61,8 @@ struct thread {
 	uint32_t epoch; /* == record_epoch: mode and session are current */
 	uint32_t mode; /* enum record_mode as of epoch */
 	_Atomic uint32_t number; /* in the recording, from 1 */
-	struct lane *lane[BLOCK_N_LANES]; /* lane 0 is always there, others when first needed */
+	bool has_free_stacks; /* GRAB_BACKTRACES_ON_FREE, near at hand */
+	struct lane *lane[BLOCK_N_LANES]; /* 0 is always there, others when first needed */
 	_Atomic(struct session *) session; /* NULL: not (yet, any more) recording */
 	uint32_t redefine; /* session's value as of epoch */
 	struct recorder *rec;
@@ -64,7 +72,17 @@ struct thread {
 	_Atomic uint64_t start_ticks;
 	uint32_t announced_number; /* writer: thread whose name was written ... */
 	uint32_t n_announced; /* ... so many times */
+	struct lane first; /* lane[0]. The last member: its unwinder lies behind it. */
 };
+
+_Static_assert(offsetof(struct thread, first) + sizeof(struct lane) == sizeof(struct thread),
+	       "lane_unwinder()");
+
+/* Of a lane that is a thread's first. */
+static ALWAYS_INLINE struct thread *thread_of_first(struct lane *lane)
+{
+	return (struct thread *)((uint8_t *)lane - offsetof(struct thread, first));
+}
 
 extern _Thread_local struct thread *thread_self;
 

@@ -14,7 +14,8 @@
 
 #define ONE_CHANGE (1ull << 32)
 
-_Atomic uint64_t generation_state = 2; /* 0 means "never" in caches, so it is no generation */
+HOT_DATA _Atomic uint64_t generation_state =
+	2; /* 0 means "never" in caches, so it is no generation */
 
 static uint64_t make_state(uint64_t n_changes, uint32_t generation)
 {
