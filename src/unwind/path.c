@@ -54,7 +54,6 @@ void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capac
 	p->extra = (struct path_extra *)(p->cold + capacity);
 	p->fresh = (struct path_fresh *)(p->extra + 2 * capacity);
 	p->name = (struct unwind_path_name *)(p->fresh + capacity) + 1;
-	p->n_context = 0;
 	p->capacity = capacity;
 	p->n = p->n_here = 0;
 	p->epoch++;
@@ -174,7 +173,7 @@ static NOINLINE void learn_fork(struct path *p, const struct unwind_start *start
 
 	if (m->pc != start->pc || m->sp != start->sp || m->epoch != p->epoch) {
 		if (p->tuner.n_walks % FORGET_FORK == 0)
-			*fork = (struct path_fork){0};
+			fork->at[0] = fork->at[1] = 0;
 		return;
 	}
 	for (unsigned i = 0; i < m->n_words && !at; i++) {
@@ -226,7 +225,9 @@ uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *
 		n = (uint32_t)count_extra_equal(p, n);
 	if (unlikely(!n))
 		return 0;
-	p->n_valid = p->n_context = n;
+	p->n_valid = n;
+	if (p->has_forks)
+		path_fork_of(p, start)->n_context = n;
 	p->place = m = path_memo_at(p, hash, n);
 	if (p->has_forks && n == n_here &&
 	    is_at(p, n - 1, &(struct frame){.key = start->pc, .sp = start->sp, .fp = start->fp})) {

@@ -92,6 +92,7 @@ static ALWAYS_INLINE uint16_t *path_memo_word_at(struct path_memo *m, unsigned i
 
 struct path_fork {
 	uint16_t at[PATH_FORK_WORDS];
+	uint32_t n_context; /* entries of the path that were valid when last looked at from here */
 };
 
 /* Tries out how many fresh frames are better left to a memo. Windows of so many walks are compared by
@@ -119,7 +120,6 @@ struct path {
 	uint32_t generation; /* even; 0 = never */
 	bool has_forks; /* forks are in use */
 	uint64_t n_known; /* a count for unwind_stats */
-	uint32_t n_context; /* valid entries when last looked */
 	uintptr_t own_lo; /* part of the thread's own stack */
 	uintptr_t own_hi;
 	uint32_t n_here; /* entries not below the stack pointer when last looked */
@@ -175,7 +175,7 @@ static ALWAYS_INLINE uint64_t path_fork_hash(struct path *p, const struct unwind
 static ALWAYS_INLINE struct path_memo *path_memo_at(struct path *p, uint64_t hash, uint32_t n_valid)
 {
 	if (p->has_forks)
-		hash += p->name[(size_t)n_valid - 1].id * 0x9e3779b97f4a7c15ull;
+		hash += p->name[(ptrdiff_t)n_valid - 1].id * 0x9e3779b97f4a7c15ull;
 	return &p->memo[hash >> (64 - PATH_MEMO_BITS)];
 }
 
@@ -240,9 +240,11 @@ static ALWAYS_INLINE struct path_memo *unwind_path_look_for(struct unwind_thread
 	struct path *p = (struct path *)ut;
 	uint64_t hash = path_hash(start);
 
-	if (unlikely(p->has_forks))
+	if (unlikely(p->has_forks)) {
 		hash += path_fork_hash(p, start);
-	return path_memo_at(p, hash, p->n_context);
+		return path_memo_at(p, hash, path_fork_of(p, start)->n_context);
+	}
+	return path_memo_at(p, hash, 0);
 }
 
 /* The id of the stack when it is one of the many that need no more than a look at this memo; else 0:
