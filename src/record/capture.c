@@ -203,11 +203,12 @@ static ALWAYS_INLINE void put_obtained(struct lane *lane, unsigned kind, const v
 		put_plain(lane, kind, block, size_bytes, stack, ticks);
 }
 
-/* malloc, calloc and free: nearly always the hook has looked whether it is one of the simple stacks. */
+/* malloc, calloc and free: has the hook looked whether it is one of the simple stacks? */
 static ALWAYS_INLINE uint32_t capture_rest_of_stack(struct lane *lane,
 						    const struct unwind_start *at)
 {
-	return CONFIG_AUDIT ? stack_capture(lane, at) : stack_capture_behind(lane, at);
+	return CONFIG_AUDIT || !lane->thread->quick_epoch ? stack_capture(lane, at)
+							  : stack_capture_behind(lane, at);
 }
 
 void capture_obtained(struct lane *lane, const struct unwind_start *at, unsigned kind,
