@@ -129,13 +129,13 @@ void park_end(struct recorder *rec)
 {
 	struct park *p = &rec->park;
 
+	set_state(p, PARK_NONE); /* before it is started: PARK_GO would end it at once */
 	if (!writer_restart(rec)) {
 		/* What was published is in the file; nothing more can be moved there. */
 		atomic_store(&record_mode, RECORD_OFF);
 		atomic_fetch_add(&record_epoch, 1);
 	}
 	close_held(p); /* the writer has copies */
-	set_state(p, PARK_NONE);
 	sys_restore_signals(p->signal_mask);
 }
 

@@ -303,7 +303,7 @@ class Identity(mp.TestCase):
         program = mp.program("leaves_namespace")
         if b"unshare: done" not in self.bare([program, "unshare"]).stdout:
             self.skipTest("user namespaces are not allowed here")
-        for how in ("unshare", "setns", "twice", "mapped", "thread"):
+        for how in ("unshare", "setns", "twice", "mapped", "thread", "often"):
             with self.subTest(how=how):
                 expected = self.bare([program, how])
                 self.assertEqual(0, expected.code)

@@ -1,8 +1,8 @@
 /* leaves_namespace HOW - allocates, enters another user namespace, allocates on.
  *
  * Only a process with a single thread may do that. HOW: unshare; setns (into the one of a child);
- * twice; mapped (and becomes root in it); thread (has another thread, so it fails). Prints what the
- * kernel said, and the descriptors that are open afterwards.
+ * twice; mapped (and becomes root in it); thread (has another thread, so it fails); often (300 times
+ * another call of that kind). Prints what the kernel said, and the descriptors that are open afterwards.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -85,6 +85,19 @@ static void join_child(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* Needs a process with one thread and changes nothing in one. */
+static void be_alone_often(void)
+{
+	unsigned n_done = 0;
+
+	for (unsigned i = 0; i < 300; i++) {
+		n_done += unshare(CLONE_VM) == 0;
+		for (unsigned k = 0; k < 1000; k++)
+			free(malloc(1 + k));
+	}
+	printf("alone: %u times\n", n_done);
+}
+
 static void list_descriptors(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -116,6 +129,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(how, "setns"))
 		join_child();
+	else if (!strcmp(how, "often"))
+		be_alone_often();
 	else
 		tell("unshare", unshare(CLONE_NEWUSER));
 	work();
