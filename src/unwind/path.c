@@ -371,6 +371,25 @@ static inline void tune(struct path *p)
 	t->cost = 0;
 }
 
+/* Would all that the walk over the fresh frames read have room in a memo? memo_add_words() adds it. */
+static inline bool fits_memo(const struct path *p, const struct unwind_start *start)
+{
+	const uint32_t always_fit = (PATH_MEMO_WORDS + 1) / 3;
+	uintptr_t reach_bytes = p->entry[p->n_kept - 1].slot - path_place(start->sp, 0);
+	bool uses_fp = p->cold[p->n_kept - 1].uses_fp;
+	uint32_t n = p->n_fresh;
+
+	if (unlikely(reach_bytes > UINT16_MAX * sizeof(uintptr_t)))
+		return false;
+	for (size_t i = p->n_fresh; p->n_fresh > always_fit && i-- > 0;) {
+		const struct path_fresh *f = &p->fresh[i];
+
+		n += (f->cfa_at != 0) + (f->fp_at && uses_fp);
+		uses_fp = f->uses_fp || (!f->fp_at && uses_fp);
+	}
+	return n <= PATH_MEMO_WORDS + 1; /* the outermost return address is checked with the path */
+}
+
 enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct unwind_start *start,
 					 uint32_t generation, struct unwind_path *ret)
 {
@@ -395,7 +414,7 @@ enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct 
 	COUNT_ADD(ut->stats.n_path_walks, 1);
 	COUNT_ADD(ut->stats.n_fresh_frames, p->n_fresh);
 	tune(p);
-	if (p->n_fresh > max_short[p->tuner.mode] || p->n_kept == 0) {
+	if (p->n_fresh > max_short[p->tuner.mode] || p->n_kept == 0 || !fits_memo(p, start)) {
 		push_fresh(p, p->n_kept, p->n_fresh);
 		p->n_kept = p->n;
 		p->n_fresh = 0;
