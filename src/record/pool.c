@@ -39,11 +39,14 @@ bool pool_take(struct recorder *rec, struct session *session, struct area **area
 		uint32_t seen = atomic_load(&rec->free_word);
 		bool got;
 
+		if (atomic_load(&rec->is_writer_missed))
+			return false;
 		if (!began_ns) {
 			began_ns = sys_clock_ns(CLOCK_MONOTONIC);
 			atomic_fetch_add(&rec->n_waits, 1);
 		} else if (sys_clock_ns(CLOCK_MONOTONIC) - began_ns > POOL_PATIENCE_NS ||
 			   atomic_load(&rec->why_given_up)) {
+			atomic_store(&rec->is_writer_missed, 1);
 			return false;
 		}
 		atomic_fetch_add(&rec->n_waiting, 1);
@@ -97,6 +100,7 @@ void pool_give_free(struct recorder *rec, struct area *area, uint32_t slot)
 {
 	atomic_store_explicit(&area->blocks[slot].state, BLOCK_FREE, memory_order_release);
 	atomic_fetch_or_explicit(&area->free_bits, 1ull << slot, memory_order_release);
+	atomic_store(&rec->is_writer_missed, 0);
 	atomic_fetch_add(&rec->free_word, 1);
 	if (atomic_load(&rec->n_waiting))
 		sys_futex_wake_all(&rec->free_word);

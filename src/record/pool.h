@@ -9,7 +9,8 @@
 #include "record/record.h"
 
 /* Takes a free block. Waits for the writer when there is none; false when the writer does not
- * come back within POOL_PATIENCE_NS (it never should). */
+ * come back within POOL_PATIENCE_NS (it never should). Then nobody waits any more until it does: the
+ * program loses events, which are counted, but not its time. */
 bool pool_take(struct recorder *rec, struct session *session, struct area **area, uint32_t *slot);
 
 /* Takes a free block if there is one. */

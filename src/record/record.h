@@ -98,6 +98,7 @@ struct recorder {
 	_Atomic uint32_t is_writer_asleep;
 	_Atomic uint32_t free_word; /* futex: raised when blocks became free */
 	_Atomic uint32_t n_waiting; /* threads that wait for a free block */
+	_Atomic uint32_t is_writer_missed; /* one waited in vain; no block became free since */
 	_Atomic uint32_t want_session; /* number of the session that is wanted (%n) */
 	_Atomic uint32_t
 		have_session; /* futex: number of the current one, or of a failed attempt */

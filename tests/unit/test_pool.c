@@ -145,3 +145,20 @@ TEST(pool_hands_out_all_blocks_and_then_none)
 	CHECK_EQ(slot, 5);
 	tear_down();
 }
+
+TEST(pool_waits_for_a_writer_that_is_missed_only_once)
+{
+	struct area *area;
+	uint32_t slot;
+	uint64_t began_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+	set_up(1, 1);
+	CHECK(pool_take(rec, session, &area, &slot));
+	atomic_store(&rec->is_writer_missed, 1); /* as after 30 s */
+	CHECK(!pool_take(rec, session, &area, &slot));
+	CHECK(sys_clock_ns(CLOCK_MONOTONIC) - began_ns < 10 * NS_PER_S);
+	pool_give_free(rec, area, slot);
+	CHECK_EQ(atomic_load(&rec->is_writer_missed), 0);
+	CHECK(pool_take(rec, session, &area, &slot));
+	tear_down();
+}
