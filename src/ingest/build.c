@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/units.h"
-#include "ingest/build_i.h"
+#include "ingest/follow.h"
 #include "ingest/proc_maps.h"
 #include "util/rss.h"
 #include "util/vec.h"
@@ -377,8 +378,10 @@ static void find_heap(struct build *b)
 	}
 }
 
-static int make_identity(struct recording *r, struct store_identity *ret, struct err *err)
+static int make_identity(struct recording *r, bool is_growing, struct store_identity *ret,
+			 struct err *err)
 {
+	struct timespec now;
 	struct stat st;
 
 	*ret = (struct store_identity){.size_bytes = r->file.size_bytes};
@@ -386,16 +389,24 @@ static int make_identity(struct recording *r, struct store_identity *ret, struct
 	if (fstat(r->file.fd, &st) < 0)
 		return err_set(err, ERR_IO, "cannot be examined");
 	ret->changed_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+	if (is_growing) { /* size and time do not tell that it has grown inside */
+		clock_gettime(CLOCK_REALTIME, &now);
+		ret->changed_ns = BUILD_GROWING_NS |
+				  ((uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec);
+	}
 	return 0;
 }
 
 static int build_init(struct build *b, const char *store_path, const char *temp_folder,
 		      struct err *err)
 {
+	const struct build_options *o = b->options;
 	struct store_identity identity;
-	int r = make_identity(b->rec, &identity, err);
+	int r = make_identity(b->rec, o && o->is_growing, &identity, err);
 
-	if (r == 0)
+	if (r == 0 && o && o->how == BUILD_GO_ON)
+		r = store_writer_resume(store_path, &identity, &b->old, &b->writer, err);
+	else if (r == 0)
 		r = store_writer_create(store_path, &identity, &b->writer, err);
 	if (r == 0 && !(b->options && b->options->without_rows))
 		r = rows_create(b->writer, temp_folder, &b->rows, err);
@@ -424,7 +435,41 @@ static void build_fini(struct build *b)
 	births_fini(&b->births);
 	map_fini(&b->threads.index_of);
 	free(b->threads.thread);
+	store_close(b->old);
 	store_writer_destroy(b->writer);
+}
+
+/* To the last cut that can be made, and keeps what is needed to go on from there. */
+static int build_to_cut(struct build *b, struct replay *p, uint64_t min_ns, struct err *err)
+{
+	struct cut cut;
+	int n = cut_find(b->rec, min_ns, &cut, err);
+
+	if (n <= 0)
+		return n;
+	n = replay_to_cut(p, &cut, err);
+	if (n == 0 && b->rec->damage.n_ranges == 0)
+		n = follow_save(b, p, cut.at_ns, err);
+	cut_fini(&cut);
+	return n;
+}
+
+static int build_events(struct build *b, const struct replay_callbacks *callbacks, struct err *err)
+{
+	enum build_how how = b->options ? b->options->how : BUILD_WHOLE;
+	struct replay_totals totals;
+	struct replay *p = NULL;
+	uint64_t cut_ns = 0;
+	int n = replay_create(b->rec, callbacks, &p, err);
+
+	if (n == 0 && how == BUILD_GO_ON)
+		n = follow_load(b, p, b->old, &cut_ns, err);
+	if (n == 0 && how != BUILD_WHOLE)
+		n = build_to_cut(b, p, cut_ns, err);
+	if (n == 0)
+		n = replay_finish(p, &totals, NULL, err);
+	replay_destroy(p);
+	return n;
 }
 
 int build_store(struct recording *r, const char *store_path, const struct build_options *o,
@@ -440,7 +485,6 @@ int build_store(struct recording *r, const char *store_path, const struct build_
 		.on_end = on_end,
 		.births = &b->births,
 	};
-	struct replay_totals totals;
 	int n = b && folder_copy ? 0 : err_set_memory(err, sizeof(*b));
 
 	if (n == 0) {
@@ -457,7 +501,7 @@ int build_store(struct recording *r, const char *store_path, const struct build_
 			callbacks.on_soon = on_soon;
 		}
 		if (n == 0)
-			n = replay_run(r, &callbacks, &totals, NULL, err);
+			n = build_events(b, &callbacks, err);
 		if (n == 0)
 			n = store_writer_commit(b->writer, b->rows ? b->n_rows : 0, err);
 		build_fini(b);

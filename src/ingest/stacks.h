@@ -15,6 +15,7 @@
 
 #include "format/event.h"
 #include "ingest/module_map.h"
+#include "ingest/state.h"
 
 #define STACKS_EMPTY 0u
 #define STACKS_LOST 1u
@@ -67,6 +68,10 @@ uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id);
 #define STACKS_ODD (1u << 31)
 int stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n,
 	       struct err *err);
+
+/* For follow.h. Loaded into one that was just made. */
+void stacks_save(const struct stacks *s, struct state_out *out);
+int stacks_load(struct stacks *s, struct state_in *in, const struct state_lanes *lanes);
 
 /* The node of a number that stacks_use() gave. */
 uint32_t stacks_node(const struct stacks *s, uint32_t number);

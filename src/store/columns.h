@@ -17,7 +17,7 @@
 
 #include "base/compiler.h"
 
-#define STORE_VERSION 1
+#define STORE_VERSION 2
 #define STORE_BLOCK_ROWS 4096u
 
 enum store_column {
@@ -254,6 +254,7 @@ enum store_table {
 	STORE_CALLS,
 	STORE_BUCKETS,
 	STORE_REGIONS,
+	STORE_STATE, /* bytes: what to go on from when the recording grows (ingest/follow.h) */
 	STORE_N_TABLES,
 };
 

@@ -59,7 +59,9 @@ static int check_header(const struct store_header *h, uint64_t file_bytes, struc
 		return err_set(err, ERR_VERSION, "is a store with items of other sizes");
 	if (h->checksum != seal_of(h, offsetof(struct store_header, checksum)))
 		return err_set(err, ERR_FORMAT, "damaged store: the header has a wrong checksum");
-	if (h->file_bytes != file_bytes)
+	/* behind one that can grow there may be what the next one did not finish */
+	if (h->file_bytes != file_bytes &&
+	    (h->table[STORE_STATE].n_items == 0 || h->file_bytes > file_bytes))
 		return err_set(err, ERR_FORMAT,
 			       "damaged store: has %" PRIu64 " bytes instead of %" PRIu64,
 			       file_bytes, h->file_bytes);
@@ -283,6 +285,16 @@ void store_close(struct store *s)
 const struct store_identity *store_identity(const struct store *s)
 {
 	return &s->header.identity;
+}
+
+struct store_extent store_state_extent(const struct store *s)
+{
+	return s->header.table[STORE_STATE];
+}
+
+uint64_t store_state_offset(const struct store *s)
+{
+	return s->header.table[STORE_STATE].offset;
 }
 
 const void *store_table(const struct store *s, enum store_table table, size_t *n_items)

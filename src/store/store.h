@@ -36,6 +36,7 @@ int store_open(const char *path, struct store **ret, struct err *err);
 void store_close(struct store *s); /* NULL does nothing */
 
 const struct store_identity *store_identity(const struct store *s);
+uint64_t store_state_offset(const struct store *s); /* in the file: of STORE_STATE */
 
 /* The items of a table, borrowed until store_close(). */
 const void *store_table(const struct store *s, enum store_table table, size_t *n_items);
