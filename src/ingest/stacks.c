@@ -466,8 +466,7 @@ int stacks_define_soon(struct stacks *s, uint32_t lane, const struct event_stack
 
 /* ---- what calls name ---- */
 
-/* The number of a node, given when it is first asked for. */
-static int number_node(struct stacks *s, uint32_t node, uint32_t *ret, struct err *err)
+int stacks_number(struct stacks *s, uint32_t node, uint32_t *ret, struct err *err)
 {
 	const struct stack_node *n = &s->node[node];
 
@@ -481,26 +480,27 @@ static int number_node(struct stacks *s, uint32_t node, uint32_t *ret, struct er
 		if (n->n_frames > s->deepest_used)
 			s->deepest_used = n->n_frames;
 	}
-	s->is_empty_used |= node == STACKS_EMPTY;
-	*ret = s->number[node] | (n->end != STACK_END_COMPLETE || n->has_guess ? STACKS_ODD : 0);
+	*ret = s->number[node];
 	return 0;
 }
 
-/* The way of the first call that names an id, and of ids that are not in the last run. */
-static NOINLINE int use_slowly(struct stacks *s, uint32_t lane, struct event_plain *call,
-			       struct err *err)
+/* The way of calls that name an id whose number is not at hand, and of ids that are not in the last run. */
+static NOINLINE uint32_t use_slowly(struct stacks *s, uint32_t lane, uint32_t id)
 {
-	uint32_t *entry = call->stack ? find_entry(s, lane, call->stack) : NULL;
-	uint32_t number = 0;
-	int r = number_node(s, stacks_find(s, lane, call->stack), &number, err);
+	uint32_t *entry = id ? find_entry(s, lane, id) : NULL;
+	uint32_t node = stacks_find(s, lane, id);
+	const struct stack_node *n = &s->node[node];
+	uint32_t odd = n->end != STACK_END_COMPLETE || n->has_guess ? STACKS_ODD : 0;
 
-	if (r == 0 && entry)
-		*entry = number | ENTRY_IS_NUMBER;
-	call->stack = number;
-	return r;
+	s->is_empty_used |= node == STACKS_EMPTY;
+	if (node != STACKS_EMPTY && !s->number[node])
+		return node | odd | STACKS_NEW;
+	if (entry)
+		*entry = s->number[node] | odd | ENTRY_IS_NUMBER;
+	return s->number[node] | odd;
 }
 
-int stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n, struct err *err)
+uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n)
 {
 	const struct lane_ids *l = &s->lane[lane];
 	const struct id_run none = {0}, *run = l->n_runs ? &l->run[l->n_runs - 1] : &none;
@@ -512,18 +512,16 @@ int stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t
 		uint32_t at = call[i].stack - first_id;
 		uint32_t entry = likely(at < n_ids) ? of_id[at] : 0;
 
-		if (likely(entry & ENTRY_IS_NUMBER)) {
+		if (likely(entry & ENTRY_IS_NUMBER))
 			call[i].stack = entry & ~ENTRY_IS_NUMBER;
-		} else {
-			int r = use_slowly(s, lane, &call[i], err);
-
-			if (r < 0)
-				return r;
-		}
+		else
+			call[i].stack = use_slowly(s, lane, call[i].stack);
 		any |= call[i].stack;
 	}
-	return (any & STACKS_ODD) != 0;
+	return any & (STACKS_ODD | STACKS_NEW);
 }
+
+_Static_assert(ENTRY_IS_NUMBER == STACKS_NEW && MAX_NODES <= STACKS_NEW, "bits of calls");
 
 uint32_t stacks_node(const struct stacks *s, uint32_t number)
 {

@@ -20,6 +20,7 @@ struct stream_lane {
 	uint32_t at, n;
 	bool has_rare; /* this one comes after them: */
 	bool is_alone; /* what it had ahead was passed on in one go, so far */
+	bool has_new; /* stacks of calls, or of the rare one, may be STACKS_NEW */
 	uint32_t rare_stack; /* its number */
 	uint64_t rare_ns;
 	struct event rare;
@@ -55,8 +56,9 @@ struct stream {
 
 static void count_odd(struct stream *s, uint32_t stack)
 {
-	const struct stack_node *n =
-		stacks_get(s->stacks, stacks_node(s->stacks, stack & ~STACKS_ODD));
+	uint32_t number = stack & ~(STACKS_ODD | STACKS_NEW);
+	uint32_t node = stack & STACKS_NEW ? number : stacks_node(s->stacks, number);
+	const struct stack_node *n = stacks_get(s->stacks, node);
 
 	if (n->end != STACK_END_COMPLETE)
 		s->counts.truncated[n->end]++;
@@ -123,27 +125,74 @@ static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_pl
 	return n;
 }
 
-/* Puts numbers in the place of the ids of stacks. */
+/* Puts numbers in the place of the ids of stacks; those that have none get theirs when they are passed
+ * on. */
 static int name_calls(struct stream *s, uint32_t lane, struct event_plain *call, size_t n,
 		      struct err *err)
 {
 	int r = stacks_settle(s->stacks, err);
+	uint32_t any = r == 0 ? stacks_use(s->stacks, lane, call, n) : 0;
 
-	if (r == 0)
-		r = stacks_use(s->stacks, lane, call, n, err);
-	for (size_t i = 0; unlikely(r > 0) && i < n; i++) {
+	if (likely(!any))
+		return r;
+	if (any & STACKS_NEW)
+		s->lane[lane].has_new = true;
+	for (size_t i = 0; any & STACKS_ODD && i < n; i++) {
 		if (call[i].stack & STACKS_ODD && call[i].kind != EVENT_REALLOC_END)
 			count_odd(s, call[i].stack);
 		call[i].stack &= ~STACKS_ODD;
 	}
-	if (r >= 0 && s->births)
-		r = births_reserve(s->births, stacks_count_numbers(s->stacks), err);
-	return r < 0 ? r : 0;
+	return 0;
 }
 
 /* Kinds of calls that make a block. */
 #define BIRTH_KINDS                                                                                \
 	(1u << EVENT_MALLOC | 1u << EVENT_CALLOC | 1u << EVENT_ALIGNED | 1u << EVENT_REALLOC_END)
+
+static bool is_birth(const struct event_plain *c)
+{
+	return BIRTH_KINDS >> c->kind & (c->addr != 0);
+}
+
+/* Gives a number to the stack of a call whose turn has come. */
+static int number_stack(struct stream *s, uint32_t *stack, struct err *err)
+{
+	int r = stacks_number(s->stacks, *stack & ~STACKS_NEW, stack, err);
+
+	if (r == 0 && s->births)
+		r = births_reserve(s->births, stacks_count_numbers(s->stacks), err);
+	return r;
+}
+
+/* The same for calls that are passed on, where it has not happened yet. */
+static NOINLINE int number_calls(struct stream *s, struct event_plain *call, size_t n,
+				 struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct event_plain *c = &call[i];
+
+		if (!(c->stack & STACKS_NEW))
+			continue;
+		r = number_stack(s, &c->stack, err);
+		if (r == 0 && s->births && is_birth(c))
+			births_add(s->births, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
+	}
+	return r;
+}
+
+/* Those of stacks that have a number. */
+static NOINLINE void count_some_births(struct births *births, const struct event_plain *call,
+				       size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct event_plain *c = &call[i];
+
+		if (!(c->stack & STACKS_NEW) && is_birth(c))
+			births_add(births, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
+	}
+}
 
 /* First a list of them, because whether the next call is one cannot be foreseen. */
 static void count_births(struct births *births, const struct event_plain *call, size_t n)
@@ -181,9 +230,6 @@ static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bo
 	if (r < 0)
 		return r;
 	s->counts.calls += is_call;
-	if (s->births && ev->kind < EVENT_STACK && BIRTH_KINDS >> ev->kind & 1 && ev->addr)
-		births_add(s->births, named.stack, named.at_ns, ev->size_bytes,
-			   stream_extra_bytes(ev));
 	ahead->rare = *ev;
 	ahead->rare_stack = is_call ? named.stack : 0;
 	ahead->rare_ns = named.at_ns;
@@ -205,9 +251,13 @@ static int name_decoded(struct stream *s, struct decoding *d, struct err *err)
 	int r = name_calls(s, d->lane, call, n, err);
 
 	d->n_named = d->n;
-	if (r == 0 && s->births)
+	if (r < 0 || !s->births)
+		return r;
+	if (unlikely(s->lane[d->lane].has_new))
+		count_some_births(s->births, call, n);
+	else
 		count_births(s->births, call, n);
-	return r;
+	return 0;
 }
 
 /* n calls were put behind the others. */
@@ -341,7 +391,7 @@ static int decode_into(struct stream *s, struct stream_batch *b, uint32_t lane, 
 	if (n_first > 0)
 		mark_gap(s, call, lane);
 	b->n += n_first;
-	return 0;
+	return unlikely(ahead->has_new) ? number_calls(s, call, n_first, err) : 0;
 }
 
 /* Goes on in a lane that has nothing ahead; reads the block it waits for. */
@@ -353,6 +403,7 @@ static int fill_lane(struct stream *s, struct stream_batch *b, uint32_t lane, st
 	int r = 0;
 
 	ahead->at = ahead->n = 0;
+	ahead->has_new = false;
 	if (!l->is_loaded)
 		r = lane_blocks_load(&s->blocks, l, err);
 	if (r < 0 || !l->is_loaded)
@@ -366,7 +417,7 @@ static int fill_lane(struct stream *s, struct stream_batch *b, uint32_t lane, st
 }
 
 /* Passes on the calls of a lane that are not later than a time, as far as there is room. */
-static void pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane)
+static int pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
 	struct stream_lane *ahead = &s->lane[lane];
 	size_t room = STREAM_BATCH_CALLS - b->n, left = ahead->n - ahead->at, n = 0;
@@ -381,17 +432,24 @@ static void pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane)
 	ahead->is_alone = ahead->at == 0 && n == left;
 	b->n += n;
 	ahead->at += (uint32_t)n;
+	return unlikely(ahead->has_new) ? number_calls(s, &b->call[b->n - n], n, err) : 0;
 }
 
 static int pass_rare(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
 	struct stream_lane *ahead = &s->lane[lane];
 	struct event_plain *call = &b->call[b->n];
+	const struct event *ev = &ahead->rare;
 	int r = vec_reserve(&b->rare, &b->cap_rare, b->n_rare + 1, sizeof(*b->rare), err);
 
+	if (r == 0 && ahead->rare_stack & STACKS_NEW)
+		r = number_stack(s, &ahead->rare_stack, err);
 	if (r < 0)
 		return r;
-	b->rare[b->n_rare] = ahead->rare;
+	if (s->births && ev->kind < EVENT_STACK && BIRTH_KINDS >> ev->kind & 1 && ev->addr)
+		births_add(s->births, ahead->rare_stack, ahead->rare_ns, ev->size_bytes,
+			   stream_extra_bytes(ev));
+	b->rare[b->n_rare] = *ev;
 	*call = (struct event_plain){
 		.at_ns = ahead->rare_ns,
 		.addr = ahead->rare.kind < EVENT_STACK ? ahead->rare.addr : 0,
@@ -432,7 +490,7 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 		const struct stream_lane *ahead = &s->lane[lane];
 
 		if (ahead->at < ahead->n)
-			pass_calls(s, b, lane);
+			r = pass_calls(s, b, lane, err);
 		else if (ahead->has_rare)
 			r = pass_rare(s, b, lane, err);
 		else
@@ -497,6 +555,8 @@ static int make(struct stream *s, struct err *err)
 		r = err_set_memory(err, (s->rec->n_lanes + 1) * sizeof(*s->lane));
 	if (r == 0)
 		r = stacks_create(&s->rec->facts, s->rec->n_lanes, &s->stacks, err);
+	if (r == 0 && s->births) /* of the empty stack; the others when they get a number */
+		r = births_reserve(s->births, 1, err);
 	for (size_t i = 0; r == 0 && i < N_BATCHES; i++) {
 		s->batch[i] = calloc(1, sizeof(*s->batch[i]));
 		if (!s->batch[i])
