@@ -391,7 +391,7 @@ static int make_identity(struct recording *r, bool is_growing, struct store_iden
 	ret->changed_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
 	if (is_growing) { /* size and time do not tell that it has grown inside */
 		clock_gettime(CLOCK_REALTIME, &now);
-		ret->changed_ns = BUILD_GROWING_NS |
+		ret->changed_ns = STORE_GROWING_NS |
 				  ((uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec);
 	}
 	return 0;

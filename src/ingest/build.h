@@ -18,7 +18,7 @@ enum build_how {
 
 struct build_options {
 	enum build_how how;
-	bool is_growing; /* the store gets an identity that no recording has */
+	bool is_growing; /* the store gets an identity that no recording has: STORE_GROWING_NS */
 	/* Only the tables: enough for reports on the whole recording, faster, and small. The store has
 	 * no rows then (store_n_rows() is 0 although store_facts.n_rows is not). */
 	bool without_rows;
@@ -27,9 +27,6 @@ struct build_options {
 	int (*on_progress)(void *user, uint64_t n_done, uint64_t n_total);
 	void *user;
 };
-
-/* store_identity.changed_ns of a recording that grows has this bit, and when it was read. */
-#define BUILD_GROWING_NS (1ull << 63)
 
 /* Makes the store of an opened recording (completing r->damage); o may be NULL. On failure no
  * file is left, but that which was there (BUILD_GO_ON). ERR_REFUSED, ERR_FORMAT or ERR_VERSION of the

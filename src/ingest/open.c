@@ -33,6 +33,7 @@ struct opening {
 	bool is_kept; /* a store may be taken from the cache as it is */
 	bool is_growing; /* it is only to be gone on with */
 	bool without_rows;
+	uint64_t status_sequence;
 	struct store_place place; /* zeroed: a temporary one, which is gone already */
 	struct progress progress;
 	uint64_t size_bytes;
@@ -66,6 +67,7 @@ static void look_at_recording(struct opening *op)
 		op->is_growing = !has_ended && being_written(f.fd);
 		op->is_kept = !op->options->no_cache && !op->is_growing;
 		op->size_bytes = f.size_bytes;
+		op->status_sequence = page.has_status ? page.status.sequence : 0;
 		op->identity.size_bytes = (uint64_t)st.st_size;
 		op->identity.changed_ns =
 			(uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
@@ -261,6 +263,8 @@ int opened_open(const char *path, const struct opened_options *o, struct opened 
 
 	*ret = (struct opened){0};
 	look_at_recording(&op);
+	ret->is_growing = op.is_growing;
+	ret->status_sequence = op.status_sequence;
 	n = get_store(&op, ret, err);
 	if (n == 0)
 		n = get_frames(&op, ret, err);
@@ -271,6 +275,22 @@ int opened_open(const char *path, const struct opened_options *o, struct opened 
 		opened_close(ret);
 	}
 	return n;
+}
+
+bool opened_has_grown(const struct opened *o, const char *path)
+{
+	struct file f = FILE_NONE;
+	struct header_page page;
+	bool has = false;
+
+	if (!o->is_growing || file_open(path, &f, NULL) < 0)
+		return false;
+	/* its writer writes a status ten times a second, and none any more when it is gone */
+	if (header_page_read(&f, &page, NULL) == 0)
+		has = !page.has_status || page.status.sequence != o->status_sequence ||
+		      !being_written(f.fd);
+	file_close(&f);
+	return has;
 }
 
 void opened_close(struct opened *o)
