@@ -31,7 +31,10 @@ static uint32_t random_below(uint32_t n)
 	return (uint32_t)((seed >> 33) % n);
 }
 
-/* A second half of a realloc follows its first half in the lane, other lanes may come in between. */
+#define BURST_CALLS 3000u /* that come one after the other, then nothing for long */
+
+/* Many are so near to each other, in different lanes, that they are in the wrong order. A second half of
+ * a realloc follows its first half in the lane, other lanes may come in between. */
 static void make_script(uint64_t start_seed, uint64_t total_ticks)
 {
 	uint64_t last[N_LANES] = {0}, now = 100;
@@ -42,23 +45,19 @@ static void make_script(uint64_t start_seed, uint64_t total_ticks)
 	for (size_t i = 0; i < N_CALLS; i++) {
 		struct call *c = &script[i];
 		uint32_t lane = random_below(N_LANES * 8), at = random_below(N_ADDRESSES);
-		uint64_t jitter = random_below(40); /* ticks: a clock that was read too late */
 
 		lane = lane < N_LANES ? lane : lane % 2; /* two do most of it */
-		now += random_below(4) ? random_below(6)
-				       : random_below((uint32_t)(8 * total_ticks / N_CALLS));
+		now += i % BURST_CALLS ? random_below(30) : total_ticks / (N_CALLS / BURST_CALLS);
 		*c = (struct call){.lane = lane,
 				   .addr = 0x10000 + 64ull * at,
-				   .size_bytes = 1 + random_below(2000),
-				   .ticks = now + jitter};
+				   .size_bytes = 1 + random_below(2000) + i / 8,
+				   .ticks = now + random_below(60)};
 		if (c->ticks < last[lane])
 			c->ticks = last[lane];
 		last[lane] = c->ticks;
 		if (n_stacks[lane] == 0 || random_below(300) == 0)
 			n_stacks[lane]++;
-		c->stack = 1 + random_below(n_stacks[lane]);
-		if (random_below(40) == 0)
-			c->stack = n_stacks[lane];
+		c->stack = random_below(40) ? 1 + random_below(n_stacks[lane]) : n_stacks[lane];
 		if (is_open[lane]) {
 			c->kind = random_below(20) ? EVENT_REALLOC_END : EVENT_REALLOC_CANCEL;
 			is_open[lane] = false;
@@ -105,9 +104,27 @@ static void put_call(struct synth_lane *l, const struct call *c, uint32_t *n_sta
 /* How a recording at one moment differs from what is usual. */
 struct oddity {
 	size_t late_call; /* is not there yet, nor what its lane did after it; 0: nothing is late */
+	size_t begun_call; /* is a REALLOC_BEGIN instead ... */
+	bool is_in_place; /* ... that turned out to be in place; 0: none is */
 	bool has_late_module;
 	bool has_ended;
 };
+
+static void put_begun(struct synth_lane *l, const struct call *c, bool is_in_place)
+{
+	struct event_call call = {
+		.ticks = SYNTH_START_TICKS + c->ticks, .addr = c->addr, .size_bytes = 100};
+	uint8_t *record;
+
+	event_put_rare(&l->enc, EVENT_TIME, call.ticks, NULL, 0);
+	synth_malloc(l, c->ticks, c->addr, 50, 0); /* near, so that the next one is short */
+	synth_free(l, c->ticks, c->addr);
+	synth_malloc(l, c->ticks, c->addr, 50, 0);
+	record = l->enc.pos;
+	CHECK(event_put_short(&l->enc, EVENT_REALLOC_BEGIN, &call));
+	if (is_in_place)
+		event_make_in_place(record);
+}
 
 /* The recording as it is after so many ticks. Blocks keep their numbers while it grows. */
 static void make_recording(struct synth *s, uint64_t until, const struct oddity *odd)
@@ -133,7 +150,10 @@ static void make_recording(struct synth *s, uint64_t until, const struct oddity 
 			continue;
 		for (; next_sample <= c->ticks; next_sample += TICKS_PER_S / 10)
 			put_sample(s, next_sample);
-		put_call(l, c, &n_stacks[c->lane]);
+		if (i == odd->begun_call && i)
+			put_begun(l, c, odd->is_in_place);
+		else
+			put_call(l, c, &n_stacks[c->lane]);
 		if (++n_calls[c->lane] % BLOCK_CALLS)
 			continue;
 		synth_events(s, l, 1 + c->lane * 1000ull + l->lane_index, true);
@@ -228,22 +248,26 @@ static void check_same(const char *path_a, const char *path_b)
 
 static const struct oddity usual;
 
+/* Cuts are a second before the end: some are between calls that are near to each other. Between two and
+ * four seconds a tick stays what it is. */
 static void check_moments(uint64_t start_seed, bool without_rows)
 {
-	/* between two and four seconds a tick stays what it is; some moments are near each other */
-	static const unsigned moment_ms[] = {2100, 2101, 2500, 3100, 3101, 3102, 3700, 3990};
 	struct build_options on = {.how = BUILD_TO_GO_ON, .without_rows = without_rows};
 	struct build_options whole = {.without_rows = without_rows};
+	size_t i = 0;
 
 	make_script(start_seed, 4 * TICKS_PER_S);
-	for (size_t i = 0; i < ARRAY_LEN(moment_ms); i++) {
-		uint64_t until = moment_ms[i] * (TICKS_PER_S / 1000);
+	while (script[i].ticks < 11 * TICKS_PER_S / 10)
+		i++;
+	for (; script[i].ticks < 29 * TICKS_PER_S / 10; i += 500 + random_below(4000)) {
+		uint64_t until = script[i].ticks + TICKS_PER_S;
 
 		CHECK_OK(build(until, &usual, STORE_A, &on));
 		CHECK_OK(build(until, &usual, STORE_B, &whole));
 		check_same(STORE_A, STORE_B);
 		on.how = BUILD_GO_ON;
 	}
+	CHECK_EQ(on.how, BUILD_GO_ON);
 	unlink(STORE_A);
 	unlink(STORE_B);
 }
@@ -304,6 +328,23 @@ TEST(what_comes_late_is_found)
 	CHECK_EQ(go_on_with(&late, &usual), 0);
 	CHECK_EQ(go_on_with(&usual, &module), -ERR_REFUSED);
 	CHECK_EQ(go_on_with(&usual, &ended), -ERR_REFUSED);
+}
+
+/* A thread is in realloc() while the recording is read, and its last event is another one afterwards. */
+TEST(a_realloc_under_way_is_before_the_cut)
+{
+	struct oddity first = {0}, then = {.is_in_place = true};
+
+	make_script(8, 4 * TICKS_PER_S);
+	first.begun_call = then.begun_call = first_call_after(TICKS_PER_S, 3);
+	while (script[first.begun_call].kind != EVENT_FREE || script[first.begun_call].lane != 3)
+		first.begun_call++;
+	then.begun_call = first.begun_call;
+	first.late_call = first.begun_call + 1;
+	while (script[first.late_call].lane != 3)
+		first.late_call++;
+	CHECK(script[first.begun_call].ticks < 5 * TICKS_PER_S / 4); /* before the usual cut */
+	CHECK_EQ(go_on_with(&first, &then), 0);
 }
 
 TEST(a_tick_that_is_known_better_is_found)
