@@ -23,6 +23,7 @@ struct call {
 };
 
 static struct call script[N_CALLS];
+static bool is_only_growing; /* the script: nothing is released */
 static uint64_t seed;
 
 static uint32_t random_below(uint32_t n)
@@ -58,7 +59,10 @@ static void make_script(uint64_t start_seed, uint64_t total_ticks)
 		if (n_stacks[lane] == 0 || random_below(300) == 0)
 			n_stacks[lane]++;
 		c->stack = random_below(40) ? 1 + random_below(n_stacks[lane]) : n_stacks[lane];
-		if (is_open[lane]) {
+		if (is_only_growing) {
+			c->kind = EVENT_MALLOC;
+			c->addr = 0x10000 + 4096 * i;
+		} else if (is_open[lane]) {
 			c->kind = random_below(20) ? EVENT_REALLOC_END : EVENT_REALLOC_CANCEL;
 			is_open[lane] = false;
 			is_live[at] |= c->kind == EVENT_REALLOC_END;
@@ -276,6 +280,13 @@ TEST(going_on_gives_what_reading_in_full_gives)
 {
 	for (uint64_t i = 1; i <= 6; i++)
 		check_moments(i, false);
+}
+
+TEST(so_it_does_at_a_peak)
+{
+	is_only_growing = true;
+	check_moments(13, false);
+	is_only_growing = false;
 }
 
 TEST(so_it_does_without_rows)
