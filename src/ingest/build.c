@@ -37,9 +37,18 @@ static void *append_item(struct build *b, struct spill *s, uint64_t *n, size_t i
 	return (uint8_t *)spill_data(s) + (*n)++ * item_bytes;
 }
 
+/* A chain that will be changed. */
 static struct store_chain *chain_at(struct build *b, uint64_t chain)
 {
-	return (struct store_chain *)spill_data(b->chains) + (chain - 1);
+	struct store_chain *c = (struct store_chain *)spill_data(b->chains) + (chain - 1);
+
+	if (unlikely(chain <= b->n_kept_chains)) {
+		struct store_undo *u = append_item(b, b->undo, &b->n_undo, sizeof(*u));
+
+		if (u)
+			*u = (struct store_undo){.chain = chain, .was = *c};
+	}
+	return c;
 }
 
 /* ---- threads ---- */
@@ -309,6 +318,7 @@ static int on_progress(void *user, uint64_t n_blocks_read, uint32_t n_stacks, st
 	if (++b->n_progress % PROGRESS_PER_LOOK == 0 && rss_bytes() > LIVE_RESIDENT_BYTES) {
 		spill_trim(b->chains);
 		spill_trim(b->calls);
+		spill_trim(b->undo);
 	}
 	if (b->options && b->options->on_progress &&
 	    b->options->on_progress(b->options->user, n_blocks_read, b->rec->n_blocks) < 0)
@@ -415,6 +425,8 @@ static int build_init(struct build *b, const char *store_path, const char *temp_
 	if (r == 0)
 		r = spill_create(temp_folder, CALLS_BUDGET_BYTES, &b->calls, err);
 	if (r == 0)
+		r = spill_create(temp_folder, CALLS_BUDGET_BYTES, &b->undo, err);
+	if (r == 0)
 		r = sites_init(&b->sites, err);
 	if (r < 0)
 		return r;
@@ -431,6 +443,7 @@ static void build_fini(struct build *b)
 	rows_destroy(b->rows);
 	spill_destroy(b->chains);
 	spill_destroy(b->calls);
+	spill_destroy(b->undo);
 	sites_fini(&b->sites);
 	births_fini(&b->births);
 	map_fini(&b->threads.index_of);

@@ -38,6 +38,9 @@ struct build {
 	struct build_threads threads;
 	struct spill *chains; /* struct store_chain */
 	uint64_t n_chains;
+	uint64_t n_kept_chains; /* the state has them: what they were goes to undo */
+	struct spill *undo; /* struct store_undo */
+	uint64_t n_undo;
 	struct spill *calls; /* struct store_call */
 	uint64_t n_calls;
 	uint64_t heap_start, heap_end; /* what brk() makes; equal: not known */

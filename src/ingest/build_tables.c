@@ -449,6 +449,7 @@ int build_put_tables(struct build *b, const struct stacks *stacks, const struct 
 	put_regions(&t);
 	put_spilled(&t, STORE_CHAINS, b->chains, b->n_chains);
 	put_spilled(&t, STORE_CALLS, b->calls, b->n_calls);
+	put_spilled(&t, STORE_UNDO, b->undo, b->n_undo);
 	put_table(&t, STORE_BUCKETS, b->usage.bucket, b->usage.current + 1);
 	set_totals(&f, b, o);
 	set_process(&t, &f, o);

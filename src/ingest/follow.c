@@ -10,6 +10,7 @@
 
 #define FOLLOW_VERSION 1u /* of all that the state holds */
 #define WASTE_ALLOWED_BYTES (64 * MIB)
+#define PIECE_BYTES ((size_t)8 << 20)
 
 /* What must be the same when reading goes on. */
 struct follow_head {
@@ -127,10 +128,8 @@ static void save_lists(const struct build *b, struct state_out *out)
 {
 	state_put_u64(out, b->threads.n);
 	state_put(out, b->threads.thread, b->threads.n * sizeof(*b->threads.thread));
-	state_put_u64(out, b->n_chains);
-	state_put(out, spill_data(b->chains), b->n_chains * sizeof(struct store_chain));
+	state_put_u64(out, b->n_chains); /* they themselves are in the tables of the store */
 	state_put_u64(out, b->n_calls);
-	state_put(out, spill_data(b->calls), b->n_calls * sizeof(struct store_call));
 }
 
 static int load_threads(struct build_threads *t, struct state_in *in)
@@ -153,22 +152,55 @@ static int load_threads(struct build_threads *t, struct state_in *in)
 	return n && t->thread[0].number == 0 ? in->result : state_is_wrong(in, "threads");
 }
 
-static int load_items(struct spill *s, uint64_t *n, size_t item_bytes, struct state_in *in)
+/* The first items of a table of the store. */
+static int load_items(struct spill *to, const struct store *old, enum store_table table,
+		      size_t item_bytes, uint64_t n, struct state_in *in)
 {
-	*n = state_get_count(in, item_bytes);
-	if (*n && in->result == 0)
-		in->result = spill_resize(s, (size_t)*n * item_bytes, in->err);
-	if (*n && in->result == 0)
-		state_get(in, spill_data(s), (size_t)*n * item_bytes);
+	size_t n_there, n_bytes;
+	const uint8_t *from = store_table(old, table, &n_there);
+
+	if (in->result == 0 && n > n_there)
+		state_is_wrong(in, "a table of the store is shorter");
+	n_bytes = in->result == 0 ? (size_t)n * item_bytes : 0;
+	if (n_bytes)
+		in->result = spill_resize(to, n_bytes, in->err);
+	for (size_t at = 0; in->result == 0 && at < n_bytes; at += PIECE_BYTES) {
+		size_t len = n_bytes - at < PIECE_BYTES ? n_bytes - at : PIECE_BYTES;
+
+		memcpy((uint8_t *)spill_data(to) + at, from + at, len);
+		store_drop_pages(from + at, len);
+		spill_trim_part(to, at, len);
+	}
 	return in->result;
 }
 
-static int load_lists(struct build *b, struct state_in *in)
+/* Chains are what they were at the cut. */
+static int undo_chains(struct build *b, const struct store *old, struct state_in *in)
 {
-	if (load_threads(&b->threads, in) < 0 ||
-	    load_items(b->chains, &b->n_chains, sizeof(struct store_chain), in) < 0)
+	size_t n;
+	const struct store_undo *u = store_table(old, STORE_UNDO, &n);
+	struct store_chain *chain = spill_data(b->chains);
+
+	while (n-- > 0) {
+		if (u[n].chain == 0 || u[n].chain > b->n_chains)
+			return state_is_wrong(in, "a chain");
+		chain[u[n].chain - 1] = u[n].was;
+	}
+	b->n_kept_chains = b->n_chains;
+	return in->result;
+}
+
+static int load_lists(struct build *b, const struct store *old, struct state_in *in)
+{
+	if (load_threads(&b->threads, in) < 0)
 		return in->result;
-	return load_items(b->calls, &b->n_calls, sizeof(struct store_call), in);
+	b->n_chains = state_get_u64(in);
+	b->n_calls = state_get_u64(in);
+	if (load_items(b->chains, old, STORE_CHAINS, sizeof(struct store_chain), b->n_chains, in) <
+		    0 ||
+	    load_items(b->calls, old, STORE_CALLS, sizeof(struct store_call), b->n_calls, in) < 0)
+		return in->result;
+	return undo_chains(b, old, in);
 }
 
 static void save_figures(const struct build *b, struct state_out *out)
@@ -216,6 +248,8 @@ int follow_save(struct build *b, struct replay *p, uint64_t cut_ns, struct err *
 	if (b->rows)
 		rows_save(b->rows, &out);
 	replay_save(p, &out);
+	b->n_kept_chains = b->n_chains;
+	b->n_undo = 0;
 	return state_out_finish(&out);
 }
 
@@ -286,7 +320,7 @@ int follow_load(struct build *b, struct replay *p, const struct store *old, uint
 	if (r < 0)
 		return r;
 	load_figures(b, &in);
-	if (load_sums(b, &in) < 0 || load_lists(b, &in) < 0 ||
+	if (load_sums(b, &in) < 0 || load_lists(b, old, &in) < 0 ||
 	    (b->rows && rows_load(b->rows, &in) < 0))
 		return in.result;
 	if (b->rows && rows_count(b->rows) != b->n_rows)

@@ -141,10 +141,12 @@ bool live_take(struct live *l, uint64_t addr, struct live_block *ret)
 	return true;
 }
 
-void live_save(const struct live *l, struct state_out *out)
+void live_save(struct live *l, struct state_out *out)
 {
 	state_put_u64(out, l->n);
 	for (size_t i = 0; i < l->n_slots; i++) {
+		if (l->is_file && i % LIVE_ADDS_PER_LOOK == 0)
+			live_trim(l);
 		if (l->slot[i].addr)
 			state_put(out, live_at(l, i), sizeof(struct live_block));
 	}

@@ -77,7 +77,7 @@ struct live_block *live_add(struct live *l, const struct live_block *block);
 bool live_take(struct live *l, uint64_t addr, struct live_block *ret);
 
 /* For follow.h: loaded into an empty one. What blocks name is not checked here. */
-void live_save(const struct live *l, struct state_out *out);
+void live_save(struct live *l, struct state_out *out);
 int live_load(struct live *l, struct state_in *in);
 
 /* ---- the parts that every event needs ---- */

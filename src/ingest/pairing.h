@@ -111,7 +111,7 @@ struct pairing_limits {
 };
 
 /* For follow.h; between batches. Loaded into one that was just made. */
-void pairing_save(const struct pairing *p, struct state_out *out);
+void pairing_save(struct pairing *p, struct state_out *out);
 int pairing_load(struct pairing *p, struct state_in *in, const struct state_lanes *lanes,
 		 const struct pairing_limits *limits);
 

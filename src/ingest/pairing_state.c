@@ -3,7 +3,7 @@
 #include "ingest/pairing_fast.h"
 #include "util/vec.h"
 
-void pairing_save(const struct pairing *p, struct state_out *out)
+void pairing_save(struct pairing *p, struct state_out *out)
 {
 	ASSERT(p->n_steps == 0);
 	live_save(&p->live, out);

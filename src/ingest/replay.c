@@ -545,7 +545,7 @@ int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
 
 /* ---- going on: see follow.h ---- */
 
-void replay_save(const struct replay *p, struct state_out *out)
+void replay_save(struct replay *p, struct state_out *out)
 {
 	state_put_u64(out, p->rec->n_lanes);
 	for (size_t i = 0; i < p->rec->n_lanes; i++) {

@@ -150,7 +150,7 @@ int replay_to_cut(struct replay *p, const struct cut *cut, struct err *err);
 
 /* At a cut, which was at cut_ns. Loaded into one that was just made: ERR_REFUSED when the recording is not
  * the same one that has grown. The callbacks' user has loaded what is his before. */
-void replay_save(const struct replay *p, struct state_out *out);
+void replay_save(struct replay *p, struct state_out *out);
 int replay_load(struct replay *p, struct state_in *in, uint64_t cut_ns, uint64_t n_rows,
 		uint64_t n_chains);
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DROP_BYTES ((size_t)8 << 20) /* a multiple of 32, as seal_add() has it */
+
 /* ---- writing ---- */
 
 void state_out_init(struct state_out *s, struct store_writer *writer, struct err *err)
@@ -59,16 +61,30 @@ int state_out_finish(struct state_out *s)
 
 /* ---- reading ---- */
 
+static uint64_t sum_of(const uint8_t *bytes, size_t len)
+{
+	struct seal seal;
+
+	seal_init(&seal);
+	for (size_t at = 0; at < len; at += DROP_BYTES) {
+		size_t n = len - at < DROP_BYTES ? len - at : DROP_BYTES;
+
+		seal_add(&seal, bytes + at, n);
+		store_drop_pages(bytes + at, n);
+	}
+	return seal_sum(&seal);
+}
+
 int state_in_init(struct state_in *s, const void *bytes, size_t len, struct err *err)
 {
 	uint64_t sum;
 
-	*s = (struct state_in){.at = bytes, .err = err};
+	*s = (struct state_in){.at = bytes, .dropped = bytes, .err = err};
 	s->end = s->at + (len < sizeof(sum) ? 0 : len - sizeof(sum));
 	if (len < sizeof(sum))
 		return state_is_wrong(s, "it is cut off");
 	memcpy(&sum, s->end, sizeof(sum));
-	if (sum != seal_of(bytes, len - sizeof(sum)))
+	if (sum != sum_of(bytes, len - sizeof(sum)))
 		return state_is_wrong(s, "it has a wrong checksum");
 	return 0;
 }
@@ -84,6 +100,10 @@ void state_get(struct state_in *s, void *bytes, size_t len)
 	if (len > 0)
 		memcpy(bytes, s->at, len);
 	s->at += len;
+	if ((size_t)(s->at - s->dropped) >= DROP_BYTES) {
+		store_drop_pages(s->dropped, (size_t)(s->at - s->dropped));
+		s->dropped = s->at;
+	}
 }
 
 uint64_t state_get_u64(struct state_in *s)

@@ -35,11 +35,12 @@ int state_out_finish(struct state_out *s);
 
 struct state_in {
 	const uint8_t *at, *end;
+	const uint8_t *dropped; /* what is before was taken out of memory */
 	int result;
 	struct err *err;
 };
 
-/* Checks the checksum: -ERR_FORMAT when it is wrong. bytes are borrowed. */
+/* Checks the checksum: -ERR_FORMAT when it is wrong. bytes are borrowed; they lie in a store. */
 int state_in_init(struct state_in *s, const void *bytes, size_t len, struct err *err);
 
 void state_get(struct state_in *s, void *bytes, size_t len);

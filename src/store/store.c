@@ -135,7 +135,7 @@ static int map_all(struct store *s, struct err *err)
 }
 
 /* Gives pages back that lie in [from, from + len): only a hint, nothing depends on it. */
-static void drop_pages(const void *from, size_t len)
+void store_drop_pages(const void *from, size_t len)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t start = align_down((uintptr_t)from, page);
@@ -147,10 +147,10 @@ static void drop_pages(const void *from, size_t len)
 static void drop_all(const struct store *s)
 {
 	if (s->map)
-		drop_pages(s->map, s->header.file_bytes);
+		store_drop_pages(s->map, s->header.file_bytes);
 	for (unsigned i = 0; i < ARRAY_LEN(s->part); i++) {
 		if (s->part[i].map)
-			drop_pages(s->part[i].map, s->part[i].map_bytes);
+			store_drop_pages(s->part[i].map, s->part[i].map_bytes);
 	}
 }
 
@@ -216,7 +216,7 @@ static int check_directory(struct store *s, struct err *err)
 		last_birth = e[STORE_BIRTH_NS].head.max;
 		seal_add(&seal, e, row_bytes);
 		if (block % step == step - 1)
-			drop_pages(e - (step - 1) * STORE_N_COLUMNS, step * row_bytes);
+			store_drop_pages(e - (step - 1) * STORE_N_COLUMNS, step * row_bytes);
 	}
 	if (seal_sum(&seal) != s->header.directory_checksum)
 		return err_set(err, ERR_FORMAT,

@@ -45,6 +45,10 @@ int store_open(const char *path, struct store **ret, struct err *err);
 void store_close(struct store *s); /* NULL does nothing */
 
 const struct store_identity *store_identity(const struct store *s);
+
+/* Takes what was read in one go out of memory: only a hint. */
+void store_drop_pages(const void *from, size_t len);
+
 uint64_t store_state_offset(const struct store *s); /* in the file: of STORE_STATE */
 
 /* The items of a table, borrowed until store_close(). */

@@ -215,7 +215,7 @@ static const size_t item_bytes[STORE_N_TABLES] = {
 	[STORE_CALLS] = sizeof(struct store_call),
 	[STORE_BUCKETS] = sizeof(struct store_bucket),
 	[STORE_REGIONS] = sizeof(struct store_region),
-	/* STORE_STATE is that of one of them alone */
+	/* STORE_UNDO and STORE_STATE are of one of them alone */
 };
 
 /* All that is in them, to the last bit; not how it lies there. */
