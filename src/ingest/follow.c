@@ -34,7 +34,7 @@ static uint64_t layout(void)
 		sizeof(struct event_plain),   sizeof(struct event),
 		sizeof(struct event_decoder), sizeof(struct row_birth),
 		sizeof(struct row_end),       sizeof(struct site),
-		sizeof(struct birth_sums),    sizeof(struct usage),
+		sizeof(struct birth_sums),    sizeof(struct store_bucket),
 		sizeof(struct store_thread),  sizeof(struct store_chain),
 		sizeof(struct store_call),    STREAM_BATCH_CALLS,
 		PAIRING_MAX_PENDING,
@@ -77,7 +77,28 @@ static void save_sums(const struct build *b, size_t n_stacks, struct state_out *
 	state_put_u64(out, b->sites.is_at_peak);
 	state_put_u64(out, n_stacks);
 	state_put(out, b->births.of, n_stacks * sizeof(*b->births.of));
-	state_put(out, &b->usage, sizeof(b->usage));
+	state_put_u64(out, b->usage.width_ns);
+	state_put_u64(out, b->usage.end_ns);
+	state_put_u64(out, b->usage.live_bytes);
+	state_put_u64(out, b->usage.live_count);
+	state_put_u64(out, b->usage.current);
+	state_put(out, b->usage.bucket, (b->usage.current + 1) * sizeof(*b->usage.bucket));
+}
+
+static int load_usage(struct usage *u, struct state_in *in)
+{
+	uint64_t current;
+
+	u->width_ns = state_get_u64(in);
+	u->end_ns = state_get_u64(in);
+	u->live_bytes = state_get_u64(in);
+	u->live_count = state_get_u64(in);
+	current = state_get_u64(in);
+	if (current >= STORE_MAX_BUCKETS || u->width_ns == 0)
+		return state_is_wrong(in, "times");
+	u->current = (uint32_t)current;
+	state_get(in, u->bucket, (current + 1) * sizeof(*u->bucket));
+	return in->result;
 }
 
 static int load_sites(struct sites *s, struct state_in *in)
@@ -116,10 +137,7 @@ static int load_sums(struct build *b, struct state_in *in)
 	if (in->result < 0)
 		return in->result;
 	state_get(in, b->births.of, n_stacks * sizeof(*b->births.of));
-	state_get(in, &b->usage, sizeof(b->usage));
-	if (b->usage.current >= STORE_MAX_BUCKETS || b->usage.width_ns == 0)
-		return state_is_wrong(in, "times");
-	return in->result;
+	return load_usage(&b->usage, in);
 }
 
 /* ---- threads, chains, calls ---- */
@@ -291,8 +309,8 @@ static int check_waste(struct build *b, const struct store *old, uint64_t wasted
 	uint64_t file_bytes = store_writer_size(b->writer);
 
 	b->wasted_bytes = wasted_bytes + file_bytes - store_state_offset(old);
-	if (b->wasted_bytes > WASTE_ALLOWED_BYTES && b->wasted_bytes > file_bytes / 2)
-		return err_set(err, ERR_REFUSED, "half of the store is not used any more");
+	if (b->wasted_bytes > WASTE_ALLOWED_BYTES && b->wasted_bytes > file_bytes / 3 * 2)
+		return err_set(err, ERR_REFUSED, "most of the store is not used any more");
 	return 0;
 }
 

@@ -7,11 +7,11 @@
  * the others are in the store. Later the state is loaded, and reading goes on from the cut, to a new cut,
  * to the end; new blocks and tables are appended to the store (store_writer_resume()).
  *
- * What comes out is what reading in full gives at the same moment, but for the numbers of stacks and of
- * nodes, which depend on how far lanes were decoded ahead. To be so:
+ * What comes out is what reading in full gives at the same moment, to the last number. To be so:
  *
  * - Calls go to pairing in batches of the same calls as ever: the last ones before the cut, whose
  *   successors are not known, are part of the state (stream.h).
+ * - Stacks get their numbers in the order of events (stacks.h), not as lanes are decoded.
  * - Nothing from before the cut may come later, and blocks, lanes and modules that were there must be
  *   there: else ERR_REFUSED, and the recording is read anew.
  * - What depends on all of a recording must not have changed: the length of a tick, which stays the same
@@ -19,7 +19,7 @@
  *   code is loaded; modules at addresses where there was none. Else likewise.
  *
  * What is appended makes something before it useless: tables, the directory, the state, blocks whose rows
- * ended later. When that is half of the file, the recording is read anew as well.
+ * ended later. When that is two thirds of the file, the recording is read anew as well.
  */
 #ifndef INGEST_FOLLOW_H
 #define INGEST_FOLLOW_H
