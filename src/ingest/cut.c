@@ -170,10 +170,11 @@ static uint64_t first_time(const struct recording *r, struct event_decoder *d, u
 	return UINT64_MAX;
 }
 
-int cut_check_lane(struct recording *r, size_t lane, size_t block, const struct event_decoder *d,
-		   uint64_t min_ticks, uint64_t at_ns, struct err *err)
+int cut_check_lane(struct recording *r, size_t lane, const struct cut_place *from, uint64_t at_ns,
+		   struct err *err)
 {
-	size_t end = r->lane[lane].first_block + r->lane[lane].n_blocks, len;
+	const struct event_decoder *d = from->decoder;
+	size_t block = from->block, end = r->lane[lane].first_block + r->lane[lane].n_blocks, len;
 	uint8_t *bytes = malloc(BLOCK_DATA_BYTES);
 	uint64_t ns = UINT64_MAX;
 	int n = bytes ? 1 : err_set_memory(err, BLOCK_DATA_BYTES);
@@ -192,7 +193,8 @@ int cut_check_lane(struct recording *r, size_t lane, size_t block, const struct 
 			at.in.pos = d->in.pos;
 		}
 		if (n > 0)
-			ns = first_time(r, &at, later(min_ticks, r->block[block].start_ticks));
+			ns = first_time(r, &at,
+					later(from->min_ticks, r->block[block].start_ticks));
 	}
 	free(bytes);
 	return n <= 0 ? n : ns > at_ns;

@@ -34,10 +34,16 @@ bool cut_is_possible(const struct recording *r);
 int cut_find(struct recording *r, uint64_t min_ns, struct cut *ret, struct err *err);
 void cut_fini(struct cut *c);
 
-/* Are the events of a lane behind a place all later than at_ns? block: index in recording.block; d is
- * the decoder there, with the bytes to come elsewhere, or NULL: the block's beginning. No event is before
- * min_ticks. 1 yes, 0 no. */
-int cut_check_lane(struct recording *r, size_t lane, size_t block, const struct event_decoder *d,
-		   uint64_t min_ticks, uint64_t at_ns, struct err *err);
+/* A place in a lane. */
+struct cut_place {
+	size_t block; /* in recording.block */
+	const struct event_decoder
+		*decoder; /* there, with bytes that are gone; NULL: its beginning */
+	uint64_t min_ticks; /* no event behind it is before */
+};
+
+/* Are the events of a lane behind a place all later than at_ns? 1 yes, 0 no. */
+int cut_check_lane(struct recording *r, size_t lane, const struct cut_place *from, uint64_t at_ns,
+		   struct err *err);
 
 #endif

@@ -748,8 +748,12 @@ static int check_lanes(struct stream *s, uint64_t cut_ns, struct err *err)
 {
 	for (size_t i = 0; i < s->rec->n_lanes; i++) {
 		const struct lane_cursor *l = &s->blocks.lane[i];
-		int r = cut_check_lane(s->rec, i, l->block - l->is_at_cut,
-				       l->is_at_cut ? &l->at_cut : NULL, l->min_ticks, cut_ns, err);
+		const struct cut_place from = {
+			.block = l->block - l->is_at_cut,
+			.decoder = l->is_at_cut ? &l->at_cut : NULL,
+			.min_ticks = l->min_ticks,
+		};
+		int r = cut_check_lane(s->rec, i, &from, cut_ns, err);
 
 		if (r < 0)
 			return r;
