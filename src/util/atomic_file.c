@@ -13,11 +13,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES (256u * 1024)
 #define MAX_NAMED 16 /* temporary files with a name, at a time */
 #define NO_SLOT (-1)
+#define LOCK_PAUSE_NS 50000000
+#define LOCK_TRIES 200 /* ten seconds */
 
 struct atomic_file {
 	char *path; /* the target, symbolic links followed */
@@ -190,6 +193,19 @@ int atomic_file_create(const char *path, mode_t mode, unsigned flags, struct ato
 	return 0;
 }
 
+/* Waits for others who extend the same file, but not for ever. */
+static int lock_file(int fd)
+{
+	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+	int r = flock(fd, LOCK_EX | LOCK_NB);
+
+	for (int i = 0; r < 0 && (errno == EWOULDBLOCK || errno == EINTR) && i < LOCK_TRIES; i++) {
+		nanosleep(&pause, NULL);
+		r = flock(fd, LOCK_EX | LOCK_NB);
+	}
+	return r;
+}
+
 /* Opens the file and locks it; it must still be the one of that name then. */
 static int open_in_place(struct atomic_file *f, struct err *err)
 {
@@ -198,7 +214,7 @@ static int open_in_place(struct atomic_file *f, struct err *err)
 	f->fd = open(f->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (f->fd < 0)
 		return err_set_errno(err, errno, "%s: cannot be written", f->path);
-	if (flock(f->fd, LOCK_EX | LOCK_NB) < 0)
+	if (lock_file(f->fd) < 0)
 		return err_set(err, ERR_REFUSED, "%s: another process is writing to it", f->path);
 	if (fstat(f->fd, &here) < 0 || stat(f->path, &there) < 0 || here.st_ino != there.st_ino ||
 	    here.st_dev != there.st_dev || !S_ISREG(here.st_mode))

@@ -29,7 +29,7 @@ int atomic_file_create(const char *path, mode_t mode, unsigned flags, struct ato
 		       struct err *err);
 
 /* Begins to append to the file at path, which is there and keeps its name. Nobody else may do so
- * meanwhile: -ERR_REFUSED when somebody does. What is appended must mean nothing before a last
+ * meanwhile: waits ten seconds for others, then -ERR_REFUSED. What is appended must mean nothing before a last
  * atomic_file_pwrite() in front of it; all of it is on the disk before that one. Discarded before, the
  * file has its length again; if we are killed, it is longer. */
 int atomic_file_extend(const char *path, struct atomic_file **ret, struct err *err);
