@@ -31,8 +31,10 @@ static int load_pending(struct pairing *p, struct state_in *in, const struct sta
 	for (size_t i = 0; i < n; i++) {
 		struct pairing_op *op = &p->pending[i];
 
-		if (op->lane >= lanes->n)
-			return state_is_wrong(in, "a lane");
+		if (op->lane >= lanes->n || !state_is_flag(&op->is_alloc) ||
+		    !state_is_flag(&op->has_old) || !state_is_flag(&op->is_begin) ||
+		    !state_is_flag(&op->is_waiting) || !state_is_flag(&op->is_foreign))
+			return state_is_wrong(in, "what is held back");
 		op->lane = lanes->now[op->lane];
 		p->bucket[pairing_bucket(op->block.addr)]++;
 	}

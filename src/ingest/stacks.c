@@ -596,7 +596,8 @@ static bool is_possible_node(const struct stacks *s, size_t i, size_t n_modules)
 {
 	const struct stack_node *n = &s->node[i];
 
-	return (i == 0 || n->parent < i) && n->kind <= STACK_NODE_GUESS && n->end < STACK_N_ENDS &&
+	return (i == 0 ? n->parent == 0 : n->parent < i) && state_is_flag(&n->has_guess) &&
+	       n->kind <= STACK_NODE_GUESS && n->end < STACK_N_ENDS &&
 	       (n->module < n_modules || n->module == MODULE_MAP_NONE);
 }
 

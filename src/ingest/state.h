@@ -49,6 +49,12 @@ uint64_t state_get_u64(struct state_in *s);
 /* A number of items of which each takes at least item_bytes of what follows. */
 size_t state_get_count(struct state_in *s, size_t item_bytes);
 
+/* May a flag that was read be looked at? Other bytes than 0 and 1 are no bool. */
+static inline bool state_is_flag(const bool *flag)
+{
+	return *(const unsigned char *)flag <= 1;
+}
+
 /* What is kept by lane: of those that there were, in order, the numbers that they have now. */
 struct state_lanes {
 	const uint32_t *now;

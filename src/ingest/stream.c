@@ -728,6 +728,9 @@ static int load_lane(struct stream *s, struct state_in *in, uint32_t lane)
 	l->next_index = (uint32_t)state_get_u64(in);
 	l->is_after_gap = state_get_u64(in) != 0;
 	state_get(in, &l->at_cut, sizeof(l->at_cut));
+	if (in->result == 0 &&
+	    (!state_is_flag(&l->at_cut.is_in_place) || !state_is_flag(&l->at_cut.in.failed)))
+		state_is_wrong(in, "a place in a lane");
 	if (in->result < 0)
 		return in->result;
 	ref = &s->rec->block[of->first_block];

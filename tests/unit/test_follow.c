@@ -3,6 +3,7 @@
 #include "harness/test.h"
 #include "ingest/build.h"
 #include "recording_synth.h"
+#include "store/seal.h"
 #include "store/store.h"
 #include "store/store_write.h"
 
@@ -404,5 +405,65 @@ TEST(a_damaged_state_is_refused)
 		fclose(f);
 	}
 	CHECK_OK(build(3 * TICKS_PER_S, &usual, STORE_A, &o));
+	unlink(STORE_A);
+}
+
+static size_t load_file(const char *path, uint8_t **ret)
+{
+	FILE *f = fopen(path, "rb");
+	size_t len;
+
+	CHECK_NOT_NULL(f);
+	fseek(f, 0, SEEK_END);
+	len = (size_t)ftell(f);
+	rewind(f);
+	*ret = malloc(len);
+	CHECK_NOT_NULL(*ret);
+	CHECK_EQ(fread(*ret, 1, len, f), len);
+	fclose(f);
+	return len;
+}
+
+static void save_file(const char *path, const uint8_t *data, size_t len)
+{
+	FILE *f = fopen(path, "wb");
+
+	CHECK_NOT_NULL(f);
+	CHECK_EQ(fwrite(data, 1, len, f), len);
+	fclose(f);
+}
+
+/* The checksum is right, but not what it is of: nothing of that kind is made by us, and it must do no
+ * harm. What comes out may be wrong. */
+TEST(a_state_that_lies_does_no_harm)
+{
+	struct build_options o = {.how = BUILD_TO_GO_ON};
+	struct store *s = NULL;
+	struct err err = {0};
+	uint8_t *file = NULL, *state;
+	size_t len, n_state, n_refused = 0;
+
+	make_script(10, 4 * TICKS_PER_S);
+	CHECK_OK(build(5 * TICKS_PER_S / 2, &usual, STORE_A, &o));
+	CHECK_OK(store_open(STORE_A, &s, &err));
+	store_table(s, STORE_STATE, &n_state);
+	len = load_file(STORE_A, &file);
+	state = file + store_state_offset(s);
+	store_close(s);
+	o.how = BUILD_GO_ON;
+	for (size_t i = 0; i < 150; i++) {
+		size_t at = random_below(i % 2 ? 4096 : (uint32_t)n_state - 8);
+		uint8_t was = state[at];
+		uint64_t sum;
+
+		state[at] = (uint8_t)(i % 3 ? was ^ (1u << random_below(8)) : 0xff);
+		sum = seal_of(state, n_state - 8);
+		memcpy(state + n_state - 8, &sum, sizeof(sum));
+		save_file(STORE_A, file, len);
+		n_refused += build(3 * TICKS_PER_S, &usual, STORE_A, &o) < 0;
+		state[at] = was;
+	}
+	CHECK(n_refused > 0);
+	free(file);
 	unlink(STORE_A);
 }
