@@ -64,6 +64,9 @@ class Follow(mp.TestCase):
         n_appended = 0
         for k in range(8):
             time.sleep(0.4)
+            # what is gone on from below was kept while the program ran
+            subprocess.run([mp.CLI, "export", "-f", "csv", self.recording], check=True, timeout=120,
+                           stdout=subprocess.DEVNULL, env=mp.clean_environment())
             n_appended += self.picture("csv", FORMATS[k % len(FORMATS)])
         self.assertGreater(n_appended, 2, "it was read anew nearly each time")
         self.end()
