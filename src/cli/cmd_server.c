@@ -63,7 +63,8 @@ static int open_recording(void *user, const char *path, struct serve_loading *l,
 	}
 	for (size_t i = 0; i < o->n_notes; i++)
 		args_complain("%s: %s", path, o->note[i]);
-	*ret = (struct serve_opened){.store = o->store, .frames = o->frames, .handle = o};
+	*ret = (struct serve_opened){
+		.store = o->store, .frames = o->frames, .handle = o, .is_growing = o->is_growing};
 	return 0;
 }
 
@@ -72,6 +73,12 @@ static void close_recording(void *user, struct serve_opened *opened)
 	(void)user;
 	opened_close(opened->handle);
 	free(opened->handle);
+}
+
+static bool has_grown(void *user, const char *path, const struct serve_opened *opened)
+{
+	(void)user;
+	return opened_has_grown(opened->handle, path);
 }
 
 /* ---- options ---- */
@@ -243,7 +250,11 @@ int cmd_server(int argc, char **argv)
 	};
 	struct serve_options o = {
 		.port = DEFAULT_PORT,
-		.source = {identify, open_recording, close_recording, &input},
+		.source = {.identify = identify,
+			   .open = open_recording,
+			   .close = close_recording,
+			   .has_grown = has_grown,
+			   .user = &input},
 	};
 	char token_text[TOKEN_BYTES];
 	int first, end;

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/units.h"
-#include "ingest/build_i.h"
+#include "ingest/follow.h"
 #include "ingest/proc_maps.h"
 #include "util/rss.h"
 #include "util/vec.h"
@@ -36,9 +37,18 @@ static void *append_item(struct build *b, struct spill *s, uint64_t *n, size_t i
 	return (uint8_t *)spill_data(s) + (*n)++ * item_bytes;
 }
 
+/* A chain that will be changed. */
 static struct store_chain *chain_at(struct build *b, uint64_t chain)
 {
-	return (struct store_chain *)spill_data(b->chains) + (chain - 1);
+	struct store_chain *c = (struct store_chain *)spill_data(b->chains) + (chain - 1);
+
+	if (unlikely(chain <= b->n_kept_chains)) {
+		struct store_undo *u = append_item(b, b->undo, &b->n_undo, sizeof(*u));
+
+		if (u)
+			*u = (struct store_undo){.chain = chain, .was = *c};
+	}
+	return c;
 }
 
 /* ---- threads ---- */
@@ -308,6 +318,7 @@ static int on_progress(void *user, uint64_t n_blocks_read, uint32_t n_stacks, st
 	if (++b->n_progress % PROGRESS_PER_LOOK == 0 && rss_bytes() > LIVE_RESIDENT_BYTES) {
 		spill_trim(b->chains);
 		spill_trim(b->calls);
+		spill_trim(b->undo);
 	}
 	if (b->options && b->options->on_progress &&
 	    b->options->on_progress(b->options->user, n_blocks_read, b->rec->n_blocks) < 0)
@@ -377,8 +388,10 @@ static void find_heap(struct build *b)
 	}
 }
 
-static int make_identity(struct recording *r, struct store_identity *ret, struct err *err)
+static int make_identity(struct recording *r, bool is_growing, struct store_identity *ret,
+			 struct err *err)
 {
+	struct timespec now;
 	struct stat st;
 
 	*ret = (struct store_identity){.size_bytes = r->file.size_bytes};
@@ -386,16 +399,24 @@ static int make_identity(struct recording *r, struct store_identity *ret, struct
 	if (fstat(r->file.fd, &st) < 0)
 		return err_set(err, ERR_IO, "cannot be examined");
 	ret->changed_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+	if (is_growing) { /* size and time do not tell that it has grown inside */
+		clock_gettime(CLOCK_REALTIME, &now);
+		ret->changed_ns = STORE_GROWING_NS |
+				  ((uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec);
+	}
 	return 0;
 }
 
 static int build_init(struct build *b, const char *store_path, const char *temp_folder,
 		      struct err *err)
 {
+	const struct build_options *o = b->options;
 	struct store_identity identity;
-	int r = make_identity(b->rec, &identity, err);
+	int r = make_identity(b->rec, o && o->is_growing, &identity, err);
 
-	if (r == 0)
+	if (r == 0 && o && o->how == BUILD_GO_ON)
+		r = store_writer_resume(store_path, &identity, &b->old, &b->writer, err);
+	else if (r == 0)
 		r = store_writer_create(store_path, &identity, &b->writer, err);
 	if (r == 0 && !(b->options && b->options->without_rows))
 		r = rows_create(b->writer, temp_folder, &b->rows, err);
@@ -403,6 +424,8 @@ static int build_init(struct build *b, const char *store_path, const char *temp_
 		r = spill_create(temp_folder, CHAINS_BUDGET_BYTES, &b->chains, err);
 	if (r == 0)
 		r = spill_create(temp_folder, CALLS_BUDGET_BYTES, &b->calls, err);
+	if (r == 0)
+		r = spill_create(temp_folder, CALLS_BUDGET_BYTES, &b->undo, err);
 	if (r == 0)
 		r = sites_init(&b->sites, err);
 	if (r < 0)
@@ -420,11 +443,46 @@ static void build_fini(struct build *b)
 	rows_destroy(b->rows);
 	spill_destroy(b->chains);
 	spill_destroy(b->calls);
+	spill_destroy(b->undo);
 	sites_fini(&b->sites);
 	births_fini(&b->births);
 	map_fini(&b->threads.index_of);
 	free(b->threads.thread);
+	store_close(b->old);
 	store_writer_destroy(b->writer);
+}
+
+/* To the last cut that can be made, and keeps what is needed to go on from there. */
+static int build_to_cut(struct build *b, struct replay *p, uint64_t min_ns, struct err *err)
+{
+	struct cut cut;
+	int n = cut_find(b->rec, min_ns, &cut, err);
+
+	if (n <= 0)
+		return n;
+	n = replay_to_cut(p, &cut, err);
+	if (n == 0 && b->rec->damage.n_ranges == 0)
+		n = follow_save(b, p, cut.at_ns, err);
+	cut_fini(&cut);
+	return n;
+}
+
+static int build_events(struct build *b, const struct replay_callbacks *callbacks, struct err *err)
+{
+	enum build_how how = b->options ? b->options->how : BUILD_WHOLE;
+	struct replay_totals totals;
+	struct replay *p = NULL;
+	uint64_t cut_ns = 0;
+	int n = replay_create(b->rec, callbacks, &p, err);
+
+	if (n == 0 && how == BUILD_GO_ON)
+		n = follow_load(b, p, b->old, &cut_ns, err);
+	if (n == 0 && how != BUILD_WHOLE)
+		n = build_to_cut(b, p, cut_ns, err);
+	if (n == 0)
+		n = replay_finish(p, &totals, NULL, err);
+	replay_destroy(p);
+	return n;
 }
 
 int build_store(struct recording *r, const char *store_path, const struct build_options *o,
@@ -440,7 +498,6 @@ int build_store(struct recording *r, const char *store_path, const struct build_
 		.on_end = on_end,
 		.births = &b->births,
 	};
-	struct replay_totals totals;
 	int n = b && folder_copy ? 0 : err_set_memory(err, sizeof(*b));
 
 	if (n == 0) {
@@ -457,7 +514,7 @@ int build_store(struct recording *r, const char *store_path, const struct build_
 			callbacks.on_soon = on_soon;
 		}
 		if (n == 0)
-			n = replay_run(r, &callbacks, &totals, NULL, err);
+			n = build_events(b, &callbacks, err);
 		if (n == 0)
 			n = store_writer_commit(b->writer, b->rows ? b->n_rows : 0, err);
 		build_fini(b);

@@ -10,7 +10,15 @@
 
 #include "ingest/recording.h"
 
+enum build_how {
+	BUILD_WHOLE, /* nobody will go on with it */
+	BUILD_TO_GO_ON, /* the recording grows: what is needed to go on is kept in the store */
+	BUILD_GO_ON, /* the same, from such a store at the same place, to which it appends */
+};
+
 struct build_options {
+	enum build_how how;
+	bool is_growing; /* the store gets an identity that no recording has: STORE_GROWING_NS */
 	/* Only the tables: enough for reports on the whole recording, faster, and small. The store has
 	 * no rows then (store_n_rows() is 0 although store_facts.n_rows is not). */
 	bool without_rows;
@@ -21,7 +29,8 @@ struct build_options {
 };
 
 /* Makes the store of an opened recording (completing r->damage); o may be NULL. On failure no
- * file is left. */
+ * file is left, but that which was there (BUILD_GO_ON). ERR_REFUSED, ERR_FORMAT or ERR_VERSION of the
+ * latter two: it can only be made by BUILD_GO_ON's other, or by BUILD_WHOLE. */
 int build_store(struct recording *r, const char *store_path, const struct build_options *o,
 		struct err *err);
 

@@ -4,6 +4,7 @@
 
 #include "ingest/build.h"
 #include "ingest/overview.h"
+#include "ingest/pairing.h"
 #include "ingest/replay.h"
 #include "ingest/rows.h"
 #include "ingest/sites.h"
@@ -28,6 +29,7 @@ struct build {
 	const struct build_options *options;
 	const char *temp_folder;
 	struct store_writer *writer;
+	struct store *old; /* BUILD_GO_ON: as it was */
 	struct rows *rows; /* NULL: without rows */
 	uint64_t n_rows;
 	struct sites sites;
@@ -36,9 +38,13 @@ struct build {
 	struct build_threads threads;
 	struct spill *chains; /* struct store_chain */
 	uint64_t n_chains;
+	uint64_t n_kept_chains; /* the state has them: what they were goes to undo */
+	struct spill *undo; /* struct store_undo */
+	uint64_t n_undo;
 	struct spill *calls; /* struct store_call */
 	uint64_t n_calls;
 	uint64_t heap_start, heap_end; /* what brk() makes; equal: not known */
+	uint64_t wasted_bytes; /* of the store's file when reading began: see follow.h */
 	uint64_t n_progress; /* calls of on_progress() */
 	uint64_t marker;
 	uint64_t peak_bytes;

@@ -165,13 +165,34 @@ static int find_code(struct code_numbers *c, const struct stack_node *n, uint32_
 	return 0;
 }
 
-static int make_nodes(const struct stacks *stacks, struct code_numbers *codes,
-		      struct store_node *node, struct err *err)
-{
-	size_t n = stacks_count(stacks);
+/* Nodes of the store: those of stacks that calls name, in the order in which these lead to them. */
+struct node_numbers {
+	uint32_t *of; /* by node: its number in the store, + 1; 0: none yet */
+	uint32_t *node; /* by number in the store */
+	size_t n;
+};
 
-	for (size_t i = 0; i < n; i++) {
-		const struct stack_node *from = stacks_get(stacks, (uint32_t)i);
+/* Numbers a node and those outside of it, the outermost first. */
+static void number_nodes(const struct stacks *stacks, uint32_t node, struct node_numbers *m)
+{
+	size_t n_new = 0;
+
+	for (uint32_t i = node; !m->of[i]; i = stacks_get(stacks, i)->parent) {
+		m->of[i] = 1; /* to be set */
+		n_new++;
+	}
+	m->n += n_new;
+	for (size_t k = 1; k <= n_new; k++, node = stacks_get(stacks, node)->parent) {
+		m->of[node] = (uint32_t)(m->n - k + 1);
+		m->node[m->n - k] = node;
+	}
+}
+
+static int make_nodes(const struct stacks *stacks, const struct node_numbers *m,
+		      struct code_numbers *codes, struct store_node *node, struct err *err)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct stack_node *from = stacks_get(stacks, m->node[i]);
 		uint32_t code = 0;
 
 		if (from->kind == STACK_NODE_FRAME) {
@@ -181,7 +202,7 @@ static int make_nodes(const struct stacks *stacks, struct code_numbers *codes,
 				return r;
 		}
 		node[i] = (struct store_node){
-			.parent = from->parent,
+			.parent = m->of[from->parent] - 1,
 			.code = code,
 			.n_frames = from->n_frames,
 			.kind = from->kind,
@@ -196,22 +217,29 @@ static void put_stacks(struct tables *t, const struct stacks *stacks)
 {
 	const struct sites *sites = &t->b->sites;
 	size_t n_nodes = stacks_count(stacks);
-	struct store_node *node = make_items(t, n_nodes, sizeof(*node));
+	struct node_numbers m = {.of = make_items(t, n_nodes, sizeof(*m.of)),
+				 .node = make_items(t, n_nodes, sizeof(*m.node))};
+	struct store_node *node = NULL;
 	struct store_stack *stack = make_items(t, sites->n, sizeof(*stack));
 	struct code_numbers codes = {.n = 1};
 
+	for (size_t i = 0; t->result == 0 && i < sites->n; i++)
+		number_nodes(stacks, stacks_node(stacks, (uint32_t)i), &m);
+	node = make_items(t, m.n, sizeof(*node));
 	if (t->result == 0)
 		t->result = vec_reserve(&codes.code, &codes.cap, 1, sizeof(*codes.code), t->err);
 	if (t->result == 0) {
 		codes.code[0] = (struct store_code){.module = STORE_NO_MODULE};
-		t->result = make_nodes(stacks, &codes, node, t->err);
+		t->result = make_nodes(stacks, &m, &codes, node, t->err);
 	}
 	for (size_t i = 0; t->result == 0 && i < sites->n; i++)
 		stack[i] = sites_stats(&sites->site[i], &t->b->births.of[i],
-				       stacks_node(stacks, (uint32_t)i));
+				       m.of[stacks_node(stacks, (uint32_t)i)] - 1);
 	put_table(t, STORE_CODES, codes.code, codes.n);
-	put_table(t, STORE_NODES, node, n_nodes);
+	put_table(t, STORE_NODES, node, m.n);
 	put_table(t, STORE_STACKS, stack, sites->n);
+	free(m.of);
+	free(m.node);
 	free(node);
 	free(stack);
 	free(codes.code);
@@ -421,6 +449,7 @@ int build_put_tables(struct build *b, const struct stacks *stacks, const struct 
 	put_regions(&t);
 	put_spilled(&t, STORE_CHAINS, b->chains, b->n_chains);
 	put_spilled(&t, STORE_CALLS, b->calls, b->n_calls);
+	put_spilled(&t, STORE_UNDO, b->undo, b->n_undo);
 	put_table(&t, STORE_BUCKETS, b->usage.bucket, b->usage.current + 1);
 	set_totals(&f, b, o);
 	set_process(&t, &f, o);

@@ -14,7 +14,6 @@ int lane_blocks_init(struct lane_blocks *b, struct recording *r, size_t extra_by
 		.extra_bytes = extra_bytes,
 		.lane = calloc(r->n_lanes + 1, sizeof(*b->lane)),
 		.heap.item = calloc(r->n_lanes + 1, sizeof(*b->heap.item)),
-		.heap.n = r->n_lanes,
 	};
 	if (!b->lane || !b->heap.item)
 		return err_set_memory(err, (r->n_lanes + 1) * sizeof(*b->lane));
@@ -22,12 +21,29 @@ int lane_blocks_init(struct lane_blocks *b, struct recording *r, size_t extra_by
 		struct lane_cursor *l = &b->lane[i];
 
 		l->block = r->lane[i].first_block;
-		l->end_block = l->block + r->lane[i].n_blocks;
 		l->min_ticks = r->block[l->block].start_ticks;
-		b->heap.item[i] = (struct lane_heap_item){.key = l->min_ticks, .lane = (uint32_t)i};
+	}
+	lane_blocks_go_on(b, NULL);
+	return 0;
+}
+
+void lane_blocks_go_on(struct lane_blocks *b, const struct cut *cut)
+{
+	b->heap.n = 0;
+	for (size_t i = 0; i < b->rec->n_lanes; i++) {
+		const struct lane_ref *ref = &b->rec->lane[i];
+		struct lane_cursor *l = &b->lane[i];
+		size_t first = l->block - l->is_at_cut;
+
+		l->end_block = ref->first_block + (cut ? cut->lane[i].n_blocks : ref->n_blocks);
+		l->cut_bytes = cut ? cut->lane[i].last_bytes : SIZE_MAX;
+		if (first >= l->end_block)
+			continue;
+		l->block = first;
+		b->heap.item[b->heap.n++] =
+			(struct lane_heap_item){.key = l->min_ticks, .lane = (uint32_t)i};
 	}
 	lane_heap_make(&b->heap);
-	return 0;
 }
 
 void lane_blocks_fini(struct lane_blocks *b)
@@ -78,6 +94,10 @@ int lane_blocks_end(struct lane_blocks *b, struct lane_cursor *l, bool is_malfor
 	l->buf = NULL;
 	l->is_loaded = false;
 	l->block++;
+	if (unlikely(l->block == l->end_block && l->cut_bytes != SIZE_MAX)) {
+		l->at_cut = l->decoder;
+		l->is_at_cut = true;
+	}
 	if (l->block < l->end_block && b->rec->block[l->block].start_ticks > l->min_ticks)
 		l->min_ticks = b->rec->block[l->block].start_ticks;
 	return 0;
@@ -100,15 +120,25 @@ int lane_blocks_load(struct lane_blocks *b, struct lane_cursor *l, struct err *e
 	n = recording_load_block(b->rec, ref, l->buf, &len, err);
 	if (n < 0)
 		return n;
-	if (ref->lane_index != l->next_index)
+	if (ref->lane_index != l->next_index && !l->is_at_cut)
 		l->is_after_gap = true;
 	l->next_index = ref->lane_index + 1;
+	if (l->block + 1 == l->end_block && len > l->cut_bytes)
+		len = l->cut_bytes;
 	if (n == 0) {
 		l->is_after_gap = true;
 		return lane_blocks_end(b, l, false, err);
 	}
 	l->is_loaded = true;
 	event_decoder_init(&l->decoder, &h, l->buf, len);
+	if (unlikely(l->is_at_cut)) {
+		struct cursor in = l->decoder.in;
+
+		in.pos = l->at_cut.in.pos;
+		l->decoder = l->at_cut;
+		l->decoder.in = in;
+		l->is_at_cut = false;
+	}
 	l->decoder.lane = (uint32_t)(l - b->lane);
 	return 0;
 }

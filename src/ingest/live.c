@@ -140,3 +140,29 @@ bool live_take(struct live *l, uint64_t addr, struct live_block *ret)
 	live_remove_slot(l, i);
 	return true;
 }
+
+void live_save(struct live *l, struct state_out *out)
+{
+	state_put_u64(out, l->n);
+	for (size_t i = 0; i < l->n_slots; i++) {
+		if (l->is_file && i % LIVE_ADDS_PER_LOOK == 0)
+			live_trim(l);
+		if (l->slot[i].addr)
+			state_put(out, live_at(l, i), sizeof(struct live_block));
+	}
+}
+
+int live_load(struct live *l, struct state_in *in)
+{
+	size_t n = state_get_count(in, sizeof(struct live_block));
+
+	for (size_t i = 0; i < n && in->result == 0; i++) {
+		struct live_block block;
+
+		state_get(in, &block, sizeof(block));
+		in->result = live_reserve(l, in->err);
+		if (in->result == 0 && (!block.addr || !live_add(l, &block)))
+			state_is_wrong(in, "a block that is live twice");
+	}
+	return in->result;
+}

@@ -8,6 +8,7 @@
 #ifndef INGEST_LIVE_H
 #define INGEST_LIVE_H
 
+#include "ingest/state.h"
 #include "util/spill.h"
 
 /* What the table may take of memory. Beyond it lies in a temporary file, and is taken out of
@@ -74,6 +75,10 @@ struct live_block *live_add(struct live *l, const struct live_block *block);
 
 /* Moves the block at addr out. False when there is none. */
 bool live_take(struct live *l, uint64_t addr, struct live_block *ret);
+
+/* For follow.h: loaded into an empty one. What blocks name is not checked here. */
+void live_save(struct live *l, struct state_out *out);
+int live_load(struct live *l, struct state_in *in);
 
 /* ---- the parts that every event needs ---- */
 

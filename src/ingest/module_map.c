@@ -153,6 +153,11 @@ uint32_t module_map_find(struct module_map *m, uint64_t addr, uint32_t generatio
 	return c->module;
 }
 
+bool module_map_is_same(const struct facts_module *a, const struct facts_module *b)
+{
+	return compare_images(a, b) == 0;
+}
+
 size_t module_map_count(const struct module_map *m)
 {
 	return m->n_different;

@@ -20,6 +20,9 @@ void module_map_destroy(struct module_map *m); /* NULL does nothing */
  * same one. */
 uint32_t module_map_find(struct module_map *m, uint64_t addr, uint32_t generation);
 
+/* Are they one module? */
+bool module_map_is_same(const struct facts_module *a, const struct facts_module *b);
+
 /* Different images. */
 size_t module_map_count(const struct module_map *m);
 

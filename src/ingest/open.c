@@ -1,7 +1,8 @@
 /* ingest/open.c - see open.h.
  *
- * A store is kept only for a recording that nobody writes any more: it ended in order, or its writer
- * is gone. Size and time of modification do not tell that a recording has grown inside.
+ * The store of a recording that nobody writes any more (it ended in order, or its writer is gone) is kept
+ * and taken as it is. Size and time of modification do not tell that a recording has grown inside: while
+ * it is written, its store is kept to go on with (follow.h), if it is long enough for that.
  */
 #include "ingest/open.h"
 
@@ -18,6 +19,7 @@
 #include "base/units.h"
 #include "ingest/being_written.h"
 #include "ingest/build.h"
+#include "ingest/cut.h"
 #include "ingest/header_page.h"
 #include "ingest/symbolize.h"
 #include "store/store_cache.h"
@@ -28,7 +30,10 @@ struct opening {
 	const char *path;
 	const struct opened_options *options;
 	struct store_identity identity;
-	bool is_kept; /* a store may be taken from the cache, and go there */
+	bool is_kept; /* a store may be taken from the cache as it is */
+	bool is_growing; /* it is only to be gone on with */
+	bool without_rows;
+	uint64_t status_sequence;
 	struct store_place place; /* zeroed: a temporary one, which is gone already */
 	struct progress progress;
 	uint64_t size_bytes;
@@ -59,8 +64,10 @@ static void look_at_recording(struct opening *op)
 		bool has_ended = page.has_status &&
 				 page.status.field[STATUS_STATE] != FORMAT_STATE_RECORDING;
 
-		op->is_kept = !op->options->no_cache && (has_ended || !being_written(f.fd));
+		op->is_growing = !has_ended && being_written(f.fd);
+		op->is_kept = !op->options->no_cache && !op->is_growing;
 		op->size_bytes = f.size_bytes;
+		op->status_sequence = page.has_status ? page.status.sequence : 0;
 		op->identity.size_bytes = (uint64_t)st.st_size;
 		op->identity.changed_ns =
 			(uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
@@ -81,10 +88,13 @@ static int on_progress(void *user, uint64_t n_done, uint64_t n_total)
 	return 0;
 }
 
-static int build_at(struct opening *op, const char *store_path, const char *temp, struct err *err)
+static int build_at(struct opening *op, enum build_how how, const char *store_path,
+		    const char *temp, struct err *err)
 {
 	struct build_options o = {
-		.without_rows = op->options->without_rows,
+		.how = how,
+		.is_growing = op->is_growing,
+		.without_rows = op->without_rows,
 		.temp_folder = temp,
 		.on_progress = on_progress,
 		.user = op,
@@ -95,6 +105,10 @@ static int build_at(struct opening *op, const char *store_path, const char *temp
 
 	if (n < 0)
 		return n;
+	if (how == BUILD_TO_GO_ON && !cut_is_possible(r)) {
+		recording_close(r);
+		return err_set(err, ERR_REFUSED, "there is nothing to go on from");
+	}
 	op->size_bytes = r->file.size_bytes;
 	snprintf(label, sizeof(label), "reading %s", text_basename(op->path));
 	progress_start(&op->progress, label, op->size_bytes, PROGRESS_BYTES);
@@ -104,14 +118,40 @@ static int build_at(struct opening *op, const char *store_path, const char *temp
 	return n;
 }
 
+/* Goes on with the store that is there, if one is and that is possible. 1: it did. */
+static int go_on(struct opening *op, struct err *err)
+{
+	struct store *s = NULL;
+	size_t n_bytes = 0;
+	bool is_good;
+	int n;
+
+	if (store_open(op->place.store, &s, NULL) < 0)
+		return 0;
+	store_table(s, STORE_STATE, &n_bytes);
+	is_good = n_bytes > 0 && (op->options->without_rows || store_has_rows(s)) &&
+		  memcmp(store_identity(s)->recording_id, op->identity.recording_id,
+			 sizeof(op->identity.recording_id)) == 0;
+	op->without_rows = !store_has_rows(s); /* rows go on or do not, as they did */
+	store_close(s);
+	n = is_good ? build_at(op, BUILD_GO_ON, op->place.store, NULL, err) : -ERR_REFUSED;
+	op->without_rows = op->options->without_rows;
+	if (n == -ERR_REFUSED || n == -ERR_FORMAT || n == -ERR_VERSION)
+		return 0; /* it is to be read anew */
+	return n < 0 ? n : 1;
+}
+
 /* Makes the store where it will be found again. */
 static int build_kept(struct opening *op, struct opened *ret, struct err *err)
 {
 	int n = store_cache_place(op->path, op->identity.recording_id, &op->place, err);
 
 	if (n == 0)
-		n = build_at(op, op->place.store, NULL, err);
+		n = go_on(op, err);
 	if (n == 0)
+		n = build_at(op, op->is_growing ? BUILD_TO_GO_ON : BUILD_WHOLE, op->place.store,
+			     NULL, err);
+	if (n >= 0)
 		n = store_open(op->place.store, &ret->store, err);
 	if (n < 0)
 		return n;
@@ -137,7 +177,7 @@ static int build_temporary(struct opening *op, struct opened *ret, struct err *e
 		return err_set_errno(err, errno, "no random numbers");
 	snprintf(path, sizeof(path), "%s/memory-profiler-%016" PRIx64 "%016" PRIx64, folder,
 		 secret[0], secret[1]);
-	n = build_at(op, path, folder, err);
+	n = build_at(op, BUILD_WHOLE, path, folder, err);
 	if (n == 0)
 		n = store_open(path, &ret->store, err);
 	unlink(path);
@@ -166,22 +206,24 @@ static bool find_kept(struct opening *op, struct opened *ret)
 static int get_store(struct opening *op, struct opened *ret, struct err *err)
 {
 	struct err why = {0};
+	bool is_told;
 	int n;
 
 	if (find_kept(op, ret))
 		return 0;
-	if (!op->is_kept)
+	if (op->options->no_cache)
 		return build_temporary(op, ret, err);
 	n = build_kept(op, ret, err);
-	if (n != -ERR_IO)
+	if (n != -ERR_IO && (n != -ERR_REFUSED || !op->is_growing))
 		return n;
-	/* no room, no permission, no home: then without keeping it */
+	is_told = n == -ERR_IO;
+	/* no room, no permission, no home, or nothing to go on from: then without keeping it */
 	store_place_fini(&op->place);
 	op->place = (struct store_place){0};
 	n = build_temporary(op, ret, &why);
-	if (n == 0)
+	if (n == 0 && is_told)
 		add_note(ret, "what was read cannot be kept for next time: %s", err->text);
-	else
+	else if (n < 0)
 		*err = why;
 	return n;
 }
@@ -212,11 +254,17 @@ int opened_open(const char *path, const struct opened_options *o, struct opened 
 		struct err *err)
 {
 	static const struct opened_options none;
-	struct opening op = {.path = path, .options = o ? o : &none};
+	struct opening op = {
+		.path = path,
+		.options = o ? o : &none,
+		.without_rows = o && o->without_rows,
+	};
 	int n;
 
 	*ret = (struct opened){0};
 	look_at_recording(&op);
+	ret->is_growing = op.is_growing;
+	ret->status_sequence = op.status_sequence;
 	n = get_store(&op, ret, err);
 	if (n == 0)
 		n = get_frames(&op, ret, err);
@@ -227,6 +275,22 @@ int opened_open(const char *path, const struct opened_options *o, struct opened 
 		opened_close(ret);
 	}
 	return n;
+}
+
+bool opened_has_grown(const struct opened *o, const char *path)
+{
+	struct file f = FILE_NONE;
+	struct header_page page;
+	bool has = false;
+
+	if (!o->is_growing || file_open(path, &f, NULL) < 0)
+		return false;
+	/* its writer writes a status ten times a second, and none any more when it is gone */
+	if (header_page_read(&f, &page, NULL) == 0)
+		has = !page.has_status || page.status.sequence != o->status_sequence ||
+		      !being_written(f.fd);
+	file_close(&f);
+	return has;
 }
 
 void opened_close(struct opened *o)

@@ -29,6 +29,8 @@ struct opened {
 	struct store *store;
 	struct frames *frames;
 	bool is_from_cache;
+	bool is_growing; /* it was still being written: opened anew there may be more */
+	uint64_t status_sequence; /* of the recording, then */
 	char note[OPENED_MAX_NOTES][OPENED_NOTE_BYTES]; /* for the user: where the cache went ... */
 	size_t n_notes;
 
@@ -39,6 +41,9 @@ struct opened {
  * zeroed. A recording that is damaged or still being written is no error: store_facts() tell. */
 int opened_open(const char *path, const struct opened_options *o, struct opened *ret,
 		struct err *err);
+
+/* Is there more in a recording that was growing, or has it ended? Cheap: looks at its first page. */
+bool opened_has_grown(const struct opened *o, const char *path);
 void opened_close(struct opened *o); /* a zeroed struct is closed */
 
 #endif

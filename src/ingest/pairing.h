@@ -103,6 +103,18 @@ int pairing_gap(struct pairing *p, uint32_t lane, struct err *err);
 /* Passes on the steps that were counted. */
 void pairing_pass_steps(struct pairing *p);
 
+/* What the numbers in a state must be less than. */
+struct pairing_limits {
+	uint32_t n_stacks;
+	uint64_t n_rows; /* tags */
+	uint64_t n_chains; /* or the same */
+};
+
+/* For follow.h; between batches. Loaded into one that was just made. */
+void pairing_save(struct pairing *p, struct state_out *out);
+int pairing_load(struct pairing *p, struct state_in *in, const struct state_lanes *lanes,
+		 const struct pairing_limits *limits);
+
 /* The recording is over: settles everything. */
 int pairing_finish(struct pairing *p, struct err *err);
 

@@ -211,6 +211,13 @@ static void set_time(struct recording *r)
 
 	timebase_init(&r->time, h->start_ticks, h->start_monotonic_ns,
 		      h->clock_source == FORMAT_CLOCK_MONOTONIC);
+	if (r->has_status && r->status.field[STATUS_STATE] == FORMAT_STATE_RECORDING) {
+		for (size_t i = 0; i < r->facts.n_samples; i++)
+			timebase_add_steadily(&r->time, r->facts.sample[i].ticks,
+					      r->facts.sample[i].monotonic_ns);
+		if (timebase_is_steady(&r->time))
+			return;
+	}
 	if (r->has_status)
 		timebase_add(&r->time, r->status.field[STATUS_TICKS],
 			     r->status.field[STATUS_MONOTONIC_NS]);

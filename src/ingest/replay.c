@@ -464,30 +464,155 @@ static void finish_totals(struct replay *p)
 	p->totals.deepest_stack = stacks_deepest_used(stream_stacks(p->stream));
 }
 
+/* Takes batches as long as they come. */
+static int replay_batches(struct replay *p, struct err *err)
+{
+	const struct stream_batch *batch, *then;
+	int n;
+
+	while ((n = stream_next(p->stream, &batch, &then, err)) > 0) {
+		n = replay_batch(p, batch, then, err);
+		if (n < 0)
+			break;
+	}
+	return n;
+}
+
+int replay_create(struct recording *r, const struct replay_callbacks *callbacks,
+		  struct replay **ret, struct err *err)
+{
+	struct replay *p = calloc(1, sizeof(*p));
+	int n = p ? replay_init(p, r, callbacks, err) : err_set_memory(err, sizeof(*p));
+
+	if (n < 0) {
+		replay_destroy(p);
+		return n;
+	}
+	*ret = p;
+	return 0;
+}
+
+void replay_destroy(struct replay *p)
+{
+	if (p)
+		replay_fini(p);
+	free(p);
+}
+
+int replay_to_cut(struct replay *p, const struct cut *cut, struct err *err)
+{
+	int n;
+
+	stream_go_on(p->stream, cut);
+	n = replay_batches(p, err);
+	if (n == 0 && stream_last_ns(p->stream) > cut->at_ns)
+		return err_set(err, ERR_REFUSED, "times go back");
+	return n;
+}
+
+int replay_finish(struct replay *p, struct replay_totals *ret, struct stacks **stacks,
+		  struct err *err)
+{
+	int n;
+
+	stream_go_on(p->stream, NULL);
+	n = replay_batches(p, err);
+	if (n == 0)
+		n = pairing_finish(&p->pairing, err);
+	if (n == 0) {
+		finish_totals(p);
+		*ret = p->totals;
+		if (p->callbacks.on_end)
+			n = p->callbacks.on_end(p->callbacks.user, stream_stacks(p->stream),
+						&p->pairing.live, &p->totals, err);
+	}
+	if (n == 0 && stacks)
+		*stacks = stream_take_stacks(p->stream);
+	return n;
+}
+
 int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
 	       struct replay_totals *ret, struct stacks **stacks, struct err *err)
 {
-	const struct stream_batch *batch, *then;
-	struct replay p;
-	int n = replay_init(&p, r, callbacks, err);
+	struct replay *p = NULL;
+	int n = replay_create(r, callbacks, &p, err);
 
-	while (n == 0) {
-		n = stream_next(p.stream, &batch, &then, err);
-		if (n <= 0)
-			break;
-		n = replay_batch(&p, batch, then, err);
-	}
 	if (n == 0)
-		n = pairing_finish(&p.pairing, err);
-	if (n == 0) {
-		finish_totals(&p);
-		*ret = p.totals;
-		if (p.callbacks.on_end)
-			n = p.callbacks.on_end(p.callbacks.user, stream_stacks(p.stream),
-					       &p.pairing.live, &p.totals, err);
-	}
-	if (n == 0 && stacks)
-		*stacks = stream_take_stacks(p.stream);
-	replay_fini(&p);
+		n = replay_finish(p, ret, stacks, err);
+	replay_destroy(p);
 	return n;
+}
+
+/* ---- going on: see follow.h ---- */
+
+void replay_save(struct replay *p, struct state_out *out)
+{
+	state_put_u64(out, p->rec->n_lanes);
+	for (size_t i = 0; i < p->rec->n_lanes; i++) {
+		state_put_u64(out, p->rec->lane[i].thread);
+		state_put_u64(out, p->rec->lane[i].lane);
+		state_put_u64(out, p->n_lost[i]);
+		state_put(out, p->lane[i].thread, sizeof(*p->lane[i].thread));
+	}
+	state_put(out, &p->totals, sizeof(p->totals));
+	state_put_u64(out, p->n_realloc_ends);
+	stream_save(p->stream, out);
+	pairing_save(&p->pairing, out);
+}
+
+/* The lane of a thread; both are in the same order. SIZE_MAX: there is none from that one on. */
+static size_t find_lane(const struct recording *r, size_t from, uint64_t thread, uint64_t lane)
+{
+	while (from < r->n_lanes && (r->lane[from].thread != thread || r->lane[from].lane != lane))
+		from++;
+	return from < r->n_lanes ? from : SIZE_MAX;
+}
+
+static int load_lanes(struct replay *p, struct state_in *in, uint32_t **now, size_t *n)
+{
+	size_t at = 0;
+
+	*n = state_get_count(in, 3 * sizeof(uint64_t) + sizeof(*p->thread));
+	*now = calloc(*n + 1, sizeof(**now));
+	if (!*now)
+		return err_set_memory(in->err, *n * sizeof(**now));
+	for (size_t i = 0; i < *n && in->result == 0; i++) {
+		uint64_t thread = state_get_u64(in), lane = state_get_u64(in);
+
+		at = find_lane(p->rec, at, thread, lane);
+		if (at == SIZE_MAX)
+			return err_set(in->err, ERR_REFUSED, "fewer threads than before");
+		(*now)[i] = (uint32_t)at;
+		p->n_lost[at] = state_get_u64(in);
+		state_get(in, p->lane[at].thread, sizeof(*p->lane[at].thread));
+		at++;
+	}
+	return in->result;
+}
+
+int replay_load(struct replay *p, struct state_in *in, uint64_t cut_ns, uint64_t n_rows,
+		uint64_t n_chains)
+{
+	struct pairing_limits limits = {.n_rows = n_rows, .n_chains = n_chains};
+	uint32_t *now = NULL;
+	struct state_lanes lanes = {0};
+	int n = load_lanes(p, in, &now, &lanes.n);
+
+	lanes.now = now;
+	if (n == 0) {
+		state_get(in, &p->totals, sizeof(p->totals));
+		p->n_realloc_ends = state_get_u64(in);
+		n = stream_load(p->stream, in, &lanes, cut_ns);
+	}
+	if (n == 0) {
+		limits.n_stacks = stacks_count_numbers(stream_stacks(p->stream));
+		n = pairing_load(&p->pairing, in, &lanes, &limits);
+	}
+	free(now);
+	return n;
+}
+
+const struct stacks *replay_stacks(const struct replay *p)
+{
+	return stream_stacks(p->stream);
 }

@@ -33,6 +33,7 @@
 #define INGEST_REPLAY_H
 
 #include "ingest/births.h"
+#include "ingest/cut.h"
 #include "ingest/live.h"
 #include "ingest/merge.h"
 #include "ingest/stacks.h"
@@ -134,6 +135,33 @@ struct replay_totals {
 	uint64_t stacks; /* different ones that events name */
 	uint32_t deepest_stack; /* frames */
 };
+
+/* ---- step by step, for follow.h ---- */
+
+struct replay; /* opaque: defined in replay.c */
+
+/* Borrows all it is given. Errors leave nothing. */
+int replay_create(struct recording *r, const struct replay_callbacks *callbacks,
+		  struct replay **ret, struct err *err);
+void replay_destroy(struct replay *p); /* NULL does nothing */
+
+/* Goes on to a cut. ERR_REFUSED: the recording says that time went back, so there is none. */
+int replay_to_cut(struct replay *p, const struct cut *cut, struct err *err);
+
+/* At a cut, which was at cut_ns. Loaded into one that was just made: ERR_REFUSED when the recording is not
+ * the same one that has grown. The callbacks' user has loaded what is his before. */
+void replay_save(struct replay *p, struct state_out *out);
+int replay_load(struct replay *p, struct state_in *in, uint64_t cut_ns, uint64_t n_rows,
+		uint64_t n_chains);
+
+/* At a cut, or after the end. */
+const struct stacks *replay_stacks(const struct replay *p);
+
+/* Goes on to the end, as replay_run() does. */
+int replay_finish(struct replay *p, struct replay_totals *ret, struct stacks **stacks,
+		  struct err *err);
+
+/* ---- all of it ---- */
 
 /* Runs through the whole recording. *ret is complete on success only. stacks: NULL, or gets the
  * stacks, to be destroyed by the caller. */

@@ -234,3 +234,17 @@ int row_scratch_load(struct row_scratch *s, uint64_t block, struct row_end *end,
 	*n_rows = place.n_rows;
 	return 0;
 }
+
+int row_scratch_load_put(struct row_scratch *s, struct store_writer *w, uint64_t block,
+			 struct row_end *end, uint32_t *n_rows, struct err *err)
+{
+	for (size_t i = 0; i < N_END_COLUMNS; i++) {
+		int r = store_writer_read_block(w, end_columns[i], block, s->column, n_rows, err);
+
+		if (r < 0)
+			return r;
+		for (uint32_t k = 0; k < *n_rows; k++)
+			set_field(&end[k], end_columns[i], s->column[k]);
+	}
+	return 0;
+}

@@ -29,4 +29,8 @@ bool row_scratch_has(const struct row_scratch *s, uint64_t block);
 int row_scratch_load(struct row_scratch *s, uint64_t block, struct row_end *end, uint32_t *n_rows,
 		     struct err *err);
 
+/* The same of a block that was put into the store and has its place there. */
+int row_scratch_load_put(struct row_scratch *s, struct store_writer *w, uint64_t block,
+			 struct row_end *end, uint32_t *n_rows, struct err *err);
+
 #endif

@@ -29,6 +29,9 @@ struct rows {
 	struct row_block *ring[RING_BLOCKS]; /* made when first needed */
 	uint64_t n_rows;
 	uint64_t n_closed; /* only the caller changes it, with lock held */
+	uint64_t
+		n_synced; /* blocks before it are in the store, with the ends that were known then */
+	const char *folder;
 
 	pthread_t packer;
 	bool has_packer;
@@ -106,13 +109,14 @@ static void *run_packer(void *arg)
 
 	pthread_mutex_lock(&r->lock);
 	for (;;) {
-		uint64_t block = r->n_packed;
+		uint64_t block;
 		bool is_last;
 
 		while (r->n_closed == r->n_packed && !r->is_last)
 			pthread_cond_wait(&r->changed, &r->lock);
 		if (r->n_closed == r->n_packed)
 			break;
+		block = r->n_packed;
 		is_last = r->is_last;
 		pthread_mutex_unlock(&r->lock);
 		if (n == 0)
@@ -128,6 +132,14 @@ static void *run_packer(void *arg)
 
 /* ---- making: the caller ---- */
 
+/* For ends that come late, and for blocks whose rows have not all ended. */
+static int make_files(struct rows *r, struct err *err)
+{
+	int n = late_create(r->folder, &r->late, err);
+
+	return n < 0 ? n : row_scratch_create(r->folder, &r->scratch, err);
+}
+
 int rows_create(struct store_writer *writer, const char *folder, struct rows **ret, struct err *err)
 {
 	struct rows *r = calloc(1, sizeof(*r));
@@ -138,9 +150,8 @@ int rows_create(struct store_writer *writer, const char *folder, struct rows **r
 	r->writer = writer;
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->changed, NULL);
-	n = late_create(folder, &r->late, err);
-	if (n == 0)
-		n = row_scratch_create(folder, &r->scratch, err);
+	r->folder = folder;
+	n = make_files(r, err);
 	if (n == 0) {
 		n = pthread_create(&r->packer, NULL, run_packer, r);
 		r->has_packer = n == 0;
@@ -271,31 +282,56 @@ void rows_prefetch(const struct rows *r, uint64_t row)
 
 /* ---- the end ---- */
 
-/* Applies the late ends of one bin to the blocks of it that are in the scratch file. */
+/* What is known of the ends of a block's rows; false in *is_there: all of it is in the store and, as none
+ * came late, stays as it is. */
+static int load_ends(struct rows *r, uint64_t block, bool is_late, struct row_block *ret,
+		     bool *is_there, struct err *err)
+{
+	*is_there = true;
+	if (row_scratch_has(r->scratch, block))
+		return row_scratch_load(r->scratch, block, ret->end, &ret->n_rows, err);
+	if (is_late && block < r->n_synced)
+		return row_scratch_load_put(r->scratch, r->writer, block, ret->end, &ret->n_rows,
+					    err);
+	*is_there = false;
+	return 0;
+}
+
+/* A block of the ring that is not in use: the one after that which is being filled. */
+static struct row_block *unused_block(struct rows *r, struct err *err)
+{
+	struct row_block **place = &r->ring[(r->n_closed + 1) % RING_BLOCKS];
+
+	if (!*place)
+		*place = malloc(sizeof(**place));
+	if (!*place)
+		err_set_memory(err, sizeof(**place));
+	return *place;
+}
+
+/* Applies the late ends of one bin to the blocks of it. */
 static int finish_bin(struct rows *r, uint64_t bin, uint64_t n_blocks, struct err *err)
 {
 	uint64_t first = bin * LATE_BIN_BLOCKS;
 	uint64_t last = first + LATE_BIN_BLOCKS < n_blocks ? first + LATE_BIN_BLOCKS : n_blocks;
 	const struct late_end *late = NULL;
-	struct row_end *end = r->ring[0]->end;
+	struct row_block *b = unused_block(r, err);
 	size_t n_late = 0, at = 0;
-	int n = late_read(r->late, bin, &late, &n_late, err);
+	int n = b ? late_read(r->late, bin, &late, &n_late, err) : -ERR_MEMORY;
 
 	for (uint64_t block = first; n == 0 && block < last; block++) {
 		uint32_t first_row = (uint32_t)(block - first) * STORE_BLOCK_ROWS;
-		uint32_t n_rows = 0;
+		size_t first_late = at;
+		bool is_there;
 
-		if (!row_scratch_has(r->scratch, block)) {
-			while (at < n_late && late[at].row - first_row < STORE_BLOCK_ROWS)
-				at++;
+		while (at < n_late && late[at].row - first_row < STORE_BLOCK_ROWS)
+			at++;
+		n = load_ends(r, block, at > first_late, b, &is_there, err);
+		if (n < 0 || !is_there)
 			continue;
-		}
-		n = row_scratch_load(r->scratch, block, end, &n_rows, err);
-		if (n < 0)
-			break;
-		for (; at < n_late && late[at].row - first_row < STORE_BLOCK_ROWS; at++)
-			merge_end(&end[late[at].row - first_row], &late[at].end);
-		n = row_scratch_put_ends(r->scratch, r->writer, block, end, n_rows, err);
+		for (size_t i = first_late; i < at; i++)
+			merge_end(&b->end[late[i].row - first_row], &late[i].end);
+		n = row_scratch_put_ends(r->scratch, r->writer, block, b->end, b->n_rows, err);
 	}
 	return n;
 }
@@ -319,4 +355,87 @@ int rows_finish(struct rows *r, struct err *err)
 	for (uint64_t bin = 0; n == 0 && bin * LATE_BIN_BLOCKS < n_early; bin++)
 		n = finish_bin(r, bin, n_early, err);
 	return n;
+}
+
+/* ---- going on: see follow.h ---- */
+
+int rows_sync(struct rows *r, struct err *err)
+{
+	int n;
+
+	pthread_mutex_lock(&r->lock);
+	r->n_closed = r->n_rows / STORE_BLOCK_ROWS;
+	pthread_cond_broadcast(&r->changed);
+	while (r->n_packed < r->n_closed)
+		pthread_cond_wait(&r->changed, &r->lock);
+	n = packer_result(r, err);
+	pthread_mutex_unlock(&r->lock);
+	for (uint64_t bin = 0; n == 0 && bin * LATE_BIN_BLOCKS < r->n_closed; bin++)
+		n = finish_bin(r, bin, r->n_closed, err);
+	if (n == 0)
+		n = store_writer_sync(r->writer, err);
+	if (n < 0)
+		return n;
+	r->n_synced = r->n_closed;
+	late_destroy(r->late);
+	row_scratch_destroy(r->scratch);
+	r->late = NULL;
+	r->scratch = NULL;
+	return make_files(r, err);
+}
+
+void rows_save(struct rows *r, struct state_out *out)
+{
+	size_t n_bytes = 0;
+	void *directory = store_writer_directory(r->writer, r->n_synced, &n_bytes, out->err);
+
+	ASSERT(r->n_synced == r->n_rows / STORE_BLOCK_ROWS);
+	if (!directory)
+		out->result = -ERR_MEMORY;
+	state_put_u64(out, r->n_rows);
+	state_put(out, directory, n_bytes);
+	if (r->n_rows % STORE_BLOCK_ROWS) {
+		const struct row_block *b = r->ring[r->n_synced % RING_BLOCKS];
+
+		state_put_u64(out, b->n_ended);
+		state_put(out, b->birth, b->n_rows * sizeof(*b->birth));
+		state_put(out, b->end, b->n_rows * sizeof(*b->end));
+	}
+}
+
+/* The block that is not full. */
+static int load_block(struct rows *r, struct state_in *in)
+{
+	struct row_block *b = malloc(sizeof(*b));
+
+	if (!b)
+		return in->result = err_set_memory(in->err, sizeof(*b));
+	r->ring[r->n_closed % RING_BLOCKS] = b;
+	b->n_rows = (uint32_t)(r->n_rows % STORE_BLOCK_ROWS);
+	b->n_ended = (uint32_t)state_get_u64(in);
+	state_get(in, b->birth, b->n_rows * sizeof(*b->birth));
+	state_get(in, b->end, b->n_rows * sizeof(*b->end));
+	return in->result;
+}
+
+int rows_load(struct rows *r, struct state_in *in)
+{
+	uint64_t n_rows = state_get_u64(in);
+	size_t n_bytes = 0;
+	void *directory;
+
+	/* a block of rows takes some bytes there: so it can not be made to ask for much memory */
+	if (in->result == 0 && n_rows / STORE_BLOCK_ROWS > (size_t)(in->end - in->at))
+		state_is_wrong(in, "more rows than it holds");
+	if (in->result < 0)
+		return in->result;
+	directory = store_writer_directory(r->writer, n_rows / STORE_BLOCK_ROWS, &n_bytes, in->err);
+	if (!directory)
+		return in->result = -ERR_MEMORY;
+	state_get(in, directory, n_bytes);
+	pthread_mutex_lock(&r->lock);
+	r->n_rows = n_rows;
+	r->n_closed = r->n_packed = r->n_synced = n_rows / STORE_BLOCK_ROWS;
+	pthread_mutex_unlock(&r->lock);
+	return n_rows % STORE_BLOCK_ROWS ? load_block(r, in) : in->result;
 }

@@ -11,6 +11,7 @@
 #ifndef INGEST_ROWS_H
 #define INGEST_ROWS_H
 
+#include "ingest/state.h"
 #include "store/store_write.h"
 
 #define ROWS_WINDOW_BLOCKS 192u
@@ -51,6 +52,14 @@ int rows_set_end(struct rows *r, uint64_t row, const struct row_end *end, struct
 
 /* An end of this row may come soon. */
 void rows_prefetch(const struct rows *r, uint64_t row);
+
+/* For follow.h. What is known of all blocks that are full goes into the store, so that
+ * only the block that is not is left to be kept; rows go on afterwards. */
+int rows_sync(struct rows *r, struct err *err);
+
+/* After rows_sync(). Loaded into one that was just made, with a writer that goes on. */
+void rows_save(struct rows *r, struct state_out *out);
+int rows_load(struct rows *r, struct state_in *in);
 
 /* All is known: writes the rest. Afterwards only rows_count() and rows_destroy(). */
 int rows_finish(struct rows *r, struct err *err);

@@ -49,6 +49,7 @@ struct stacks {
 	size_t n_slots; /* a power of two */
 	struct lane_ids *lane;
 	size_t n_lanes;
+	size_t n_modules;
 	bool is_empty_used; /* a call named the empty stack */
 	uint32_t deepest_used;
 	struct soon
@@ -110,6 +111,19 @@ static uint64_t slot_value(uint64_t hash, size_t node)
 	return (uint64_t)tag_of(hash) << 32 | (node + 1);
 }
 
+/* Puts all nodes into slots that are empty. */
+static void fill_slots(struct stacks *s)
+{
+	for (size_t i = 0; i < s->n_nodes; i++) {
+		struct stack_node n = s->node[i];
+		uint64_t addr, hash;
+
+		make_comparable(&n, &addr);
+		hash = hash_node(&n, i ? s->node[n.parent].tag : 0);
+		*find_slot(s, &n, hash) = slot_value(hash, i);
+	}
+}
+
 static int grow_slots(struct stacks *s, struct err *err)
 {
 	uint64_t *old = s->slot;
@@ -122,14 +136,7 @@ static int grow_slots(struct stacks *s, struct err *err)
 	}
 	huge_pages_advise(s->slot, n_slots * sizeof(*s->slot));
 	s->n_slots = n_slots;
-	for (size_t i = 0; i < s->n_nodes; i++) {
-		struct stack_node n = s->node[i];
-		uint64_t addr, hash;
-
-		make_comparable(&n, &addr);
-		hash = hash_node(&n, i ? s->node[n.parent].tag : 0);
-		*find_slot(s, &n, hash) = slot_value(hash, i);
-	}
+	fill_slots(s);
 	free(old);
 	return 0;
 }
@@ -206,6 +213,7 @@ int stacks_create(const struct facts *facts, size_t n_lanes, struct stacks **ret
 	if (!s)
 		return err_set_memory(err, sizeof(*s));
 	s->n_lanes = n_lanes;
+	s->n_modules = facts->n_modules;
 	s->lane = calloc(n_lanes + 1, sizeof(*s->lane));
 	r = s->lane ? 0 : err_set_memory(err, (n_lanes + 1) * sizeof(*s->lane));
 	if (r == 0)
@@ -458,8 +466,7 @@ int stacks_define_soon(struct stacks *s, uint32_t lane, const struct event_stack
 
 /* ---- what calls name ---- */
 
-/* The number of a node, given when it is first asked for. */
-static int number_node(struct stacks *s, uint32_t node, uint32_t *ret, struct err *err)
+int stacks_number(struct stacks *s, uint32_t node, uint32_t *ret, struct err *err)
 {
 	const struct stack_node *n = &s->node[node];
 
@@ -473,26 +480,27 @@ static int number_node(struct stacks *s, uint32_t node, uint32_t *ret, struct er
 		if (n->n_frames > s->deepest_used)
 			s->deepest_used = n->n_frames;
 	}
-	s->is_empty_used |= node == STACKS_EMPTY;
-	*ret = s->number[node] | (n->end != STACK_END_COMPLETE || n->has_guess ? STACKS_ODD : 0);
+	*ret = s->number[node];
 	return 0;
 }
 
-/* The way of the first call that names an id, and of ids that are not in the last run. */
-static NOINLINE int use_slowly(struct stacks *s, uint32_t lane, struct event_plain *call,
-			       struct err *err)
+/* The way of calls that name an id whose number is not at hand, and of ids that are not in the last run. */
+static NOINLINE uint32_t use_slowly(struct stacks *s, uint32_t lane, uint32_t id)
 {
-	uint32_t *entry = call->stack ? find_entry(s, lane, call->stack) : NULL;
-	uint32_t number = 0;
-	int r = number_node(s, stacks_find(s, lane, call->stack), &number, err);
+	uint32_t *entry = id ? find_entry(s, lane, id) : NULL;
+	uint32_t node = stacks_find(s, lane, id);
+	const struct stack_node *n = &s->node[node];
+	uint32_t odd = n->end != STACK_END_COMPLETE || n->has_guess ? STACKS_ODD : 0;
 
-	if (r == 0 && entry)
-		*entry = number | ENTRY_IS_NUMBER;
-	call->stack = number;
-	return r;
+	s->is_empty_used |= node == STACKS_EMPTY;
+	if (node != STACKS_EMPTY && !s->number[node])
+		return node | odd | STACKS_NEW;
+	if (entry)
+		*entry = s->number[node] | odd | ENTRY_IS_NUMBER;
+	return s->number[node] | odd;
 }
 
-int stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n, struct err *err)
+uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n)
 {
 	const struct lane_ids *l = &s->lane[lane];
 	const struct id_run none = {0}, *run = l->n_runs ? &l->run[l->n_runs - 1] : &none;
@@ -504,18 +512,16 @@ int stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t
 		uint32_t at = call[i].stack - first_id;
 		uint32_t entry = likely(at < n_ids) ? of_id[at] : 0;
 
-		if (likely(entry & ENTRY_IS_NUMBER)) {
+		if (likely(entry & ENTRY_IS_NUMBER))
 			call[i].stack = entry & ~ENTRY_IS_NUMBER;
-		} else {
-			int r = use_slowly(s, lane, &call[i], err);
-
-			if (r < 0)
-				return r;
-		}
+		else
+			call[i].stack = use_slowly(s, lane, call[i].stack);
 		any |= call[i].stack;
 	}
-	return (any & STACKS_ODD) != 0;
+	return any & (STACKS_ODD | STACKS_NEW);
 }
+
+_Static_assert(ENTRY_IS_NUMBER == STACKS_NEW && MAX_NODES <= STACKS_NEW, "bits of calls");
 
 uint32_t stacks_node(const struct stacks *s, uint32_t number)
 {
@@ -560,4 +566,130 @@ size_t stacks_count_used(const struct stacks *s)
 uint32_t stacks_deepest_used(const struct stacks *s)
 {
 	return s->deepest_used;
+}
+
+/* ---- going on ---- */
+
+void stacks_save(const struct stacks *s, struct state_out *out)
+{
+	ASSERT(s->n_soon == 0);
+	state_put_u64(out, s->n_nodes);
+	state_put(out, s->node, s->n_nodes * sizeof(*s->node));
+	state_put_u64(out, s->n_used);
+	state_put(out, s->used, s->n_used * sizeof(*s->used));
+	state_put_u64(out, s->is_empty_used);
+	state_put_u64(out, s->deepest_used);
+	for (size_t i = 0; i < s->n_lanes; i++) {
+		const struct lane_ids *l = &s->lane[i];
+
+		state_put_u64(out, l->n_runs);
+		for (size_t k = 0; k < l->n_runs; k++) {
+			state_put_u64(out, l->run[k].first_id);
+			state_put_u64(out, l->run[k].n);
+			state_put(out, l->run[k].entry, l->run[k].n * sizeof(uint32_t));
+			state_put(out, l->run[k].tag, l->run[k].n * sizeof(uint32_t));
+		}
+	}
+}
+
+static bool is_possible_node(const struct stacks *s, size_t i, size_t n_modules)
+{
+	const struct stack_node *n = &s->node[i];
+
+	return (i == 0 ? n->parent == 0 : n->parent < i) && state_is_flag(&n->has_guess) &&
+	       n->kind <= STACK_NODE_GUESS && n->end < STACK_N_ENDS &&
+	       (n->module < n_modules || n->module == MODULE_MAP_NONE);
+}
+
+/* The numbers of nodes follow from the nodes of numbers, the slots from the nodes. */
+static int load_nodes(struct stacks *s, struct state_in *in, size_t n_modules)
+{
+	size_t n_nodes = state_get_count(in, sizeof(*s->node)), n_used;
+
+	if (in->result == 0 && (n_nodes < 2 || n_nodes > MAX_NODES))
+		state_is_wrong(in, "stacks");
+	s->n_nodes = 0;
+	if (in->result == 0)
+		in->result = reserve_nodes(s, n_nodes, in->err);
+	if (in->result < 0)
+		return in->result;
+	state_get(in, s->node, n_nodes * sizeof(*s->node));
+	for (size_t i = 0; i < n_nodes && in->result == 0; i++) {
+		if (!is_possible_node(s, i, n_modules))
+			state_is_wrong(in, "a stack");
+	}
+	if (in->result < 0)
+		return in->result;
+	memset(s->number, 0, n_nodes * sizeof(*s->number));
+	memset(s->slot, 0, s->n_slots * sizeof(*s->slot));
+	s->n_nodes = n_nodes;
+	fill_slots(s);
+	n_used = state_get_count(in, sizeof(*s->used));
+	if (in->result == 0)
+		in->result =
+			vec_reserve(&s->used, &s->cap_used, n_used + 1, sizeof(*s->used), in->err);
+	if (in->result < 0)
+		return in->result;
+	state_get(in, s->used, n_used * sizeof(*s->used));
+	for (size_t i = 0; i < n_used; i++) {
+		if (s->used[i] >= n_nodes || (i == 0) != (s->used[i] == STACKS_EMPTY))
+			return state_is_wrong(in, "the number of a stack");
+		s->number[s->used[i]] = (uint32_t)i;
+	}
+	s->n_used = n_used;
+	return n_used ? in->result : state_is_wrong(in, "no stack");
+}
+
+static bool is_possible_entry(const struct stacks *s, uint32_t entry)
+{
+	if (entry & ENTRY_IS_NUMBER)
+		return (entry & ~(ENTRY_IS_NUMBER | STACKS_ODD)) < s->n_used;
+	return entry < s->n_nodes;
+}
+
+static int load_run(struct stacks *s, struct state_in *in, struct id_run *run)
+{
+	run->first_id = (uint32_t)state_get_u64(in);
+	run->n = state_get_count(in, 2 * sizeof(uint32_t));
+	if (in->result == 0)
+		in->result =
+			vec_reserve(&run->entry, &run->cap, run->n + 1, sizeof(uint32_t), in->err);
+	if (in->result == 0)
+		in->result = vec_reserve(&run->tag, &run->cap_tag, run->n + 1, sizeof(uint32_t),
+					 in->err);
+	if (in->result < 0) {
+		run->n = 0;
+		return in->result;
+	}
+	state_get(in, run->entry, run->n * sizeof(uint32_t));
+	state_get(in, run->tag, run->n * sizeof(uint32_t));
+	for (size_t i = 0; i < run->n; i++) {
+		if (!is_possible_entry(s, run->entry[i]))
+			return state_is_wrong(in, "the id of a stack");
+	}
+	return in->result;
+}
+
+int stacks_load(struct stacks *s, struct state_in *in, const struct state_lanes *lanes)
+{
+	int r = load_nodes(s, in, s->n_modules);
+
+	if (r < 0)
+		return r;
+	s->is_empty_used = state_get_u64(in) != 0;
+	s->deepest_used = (uint32_t)state_get_u64(in);
+	for (size_t i = 0; i < lanes->n && in->result == 0; i++) {
+		struct lane_ids *l = &s->lane[lanes->now[i]];
+		size_t n_runs = state_get_count(in, 2 * sizeof(uint64_t));
+
+		if (in->result == 0)
+			in->result = vec_reserve(&l->run, &l->cap_runs, n_runs + 1, sizeof(*l->run),
+						 in->err);
+		for (size_t k = 0; k < n_runs && in->result == 0; k++) {
+			l->run[k] = (struct id_run){0};
+			l->n_runs = k + 1;
+			load_run(s, in, &l->run[k]);
+		}
+	}
+	return in->result;
 }

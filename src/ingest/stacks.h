@@ -15,6 +15,7 @@
 
 #include "format/event.h"
 #include "ingest/module_map.h"
+#include "ingest/state.h"
 
 #define STACKS_EMPTY 0u
 #define STACKS_LOST 1u
@@ -62,13 +63,22 @@ void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id);
 /* The node of a lane's id; STACKS_LOST when its definition is missing. */
 uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id);
 
-/* Puts the number of its stack in the place of each call's id; STACKS_ODD is set where the stack is
- * not complete or has guessed frames: then the result is 1 instead of 0. Less: an error. */
+/* Puts the number of its stack in the place of each call's id. STACKS_ODD is set where the stack is not
+ * complete or has guessed frames. STACKS_NEW: it has no number yet, and its node is there instead, to be
+ * given to stacks_number() when the turn of the call has come. The bits that are set in any of them. */
 #define STACKS_ODD (1u << 31)
-int stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n,
-	       struct err *err);
+#define STACKS_NEW (1u << 30)
+uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n);
 
-/* The node of a number that stacks_use() gave. */
+/* The number of a node, which gets one if it has none. Numbers are in the order of these calls, so that
+ * they depend on the order of events alone, not on how far lanes are decoded ahead. */
+int stacks_number(struct stacks *s, uint32_t node, uint32_t *ret, struct err *err);
+
+/* For follow.h. Loaded into one that was just made. */
+void stacks_save(const struct stacks *s, struct state_out *out);
+int stacks_load(struct stacks *s, struct state_in *in, const struct state_lanes *lanes);
+
+/* The node of a number. */
 uint32_t stacks_node(const struct stacks *s, uint32_t number);
 
 /* Good until the next stacks_define(). */

@@ -20,6 +20,7 @@ struct stream_lane {
 	uint32_t at, n;
 	bool has_rare; /* this one comes after them: */
 	bool is_alone; /* what it had ahead was passed on in one go, so far */
+	bool has_new; /* stacks of calls, or of the rare one, may be STACKS_NEW */
 	uint32_t rare_stack; /* its number */
 	uint64_t rare_ns;
 	struct event rare;
@@ -35,6 +36,8 @@ struct stream {
 	struct births *births; /* borrowed; NULL: not wanted */
 	struct stream_counts counts;
 	struct stream_batch *batch[N_BATCHES];
+	bool is_cut; /* what is not full is to be filled up later */
+	bool is_begun; /* batch n_filled is one of those */
 
 	pthread_t reader;
 	bool has_reader;
@@ -53,8 +56,9 @@ struct stream {
 
 static void count_odd(struct stream *s, uint32_t stack)
 {
-	const struct stack_node *n =
-		stacks_get(s->stacks, stacks_node(s->stacks, stack & ~STACKS_ODD));
+	uint32_t number = stack & ~(STACKS_ODD | STACKS_NEW);
+	uint32_t node = stack & STACKS_NEW ? number : stacks_node(s->stacks, number);
+	const struct stack_node *n = stacks_get(s->stacks, node);
 
 	if (n->end != STACK_END_COMPLETE)
 		s->counts.truncated[n->end]++;
@@ -121,27 +125,74 @@ static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_pl
 	return n;
 }
 
-/* Puts numbers in the place of the ids of stacks. */
+/* Puts numbers in the place of the ids of stacks; those that have none get theirs when they are passed
+ * on. */
 static int name_calls(struct stream *s, uint32_t lane, struct event_plain *call, size_t n,
 		      struct err *err)
 {
 	int r = stacks_settle(s->stacks, err);
+	uint32_t any = r == 0 ? stacks_use(s->stacks, lane, call, n) : 0;
 
-	if (r == 0)
-		r = stacks_use(s->stacks, lane, call, n, err);
-	for (size_t i = 0; unlikely(r > 0) && i < n; i++) {
+	if (likely(!any))
+		return r;
+	if (any & STACKS_NEW)
+		s->lane[lane].has_new = true;
+	for (size_t i = 0; any & STACKS_ODD && i < n; i++) {
 		if (call[i].stack & STACKS_ODD && call[i].kind != EVENT_REALLOC_END)
 			count_odd(s, call[i].stack);
 		call[i].stack &= ~STACKS_ODD;
 	}
-	if (r >= 0 && s->births)
-		r = births_reserve(s->births, stacks_count_numbers(s->stacks), err);
-	return r < 0 ? r : 0;
+	return 0;
 }
 
 /* Kinds of calls that make a block. */
 #define BIRTH_KINDS                                                                                \
 	(1u << EVENT_MALLOC | 1u << EVENT_CALLOC | 1u << EVENT_ALIGNED | 1u << EVENT_REALLOC_END)
+
+static bool is_birth(const struct event_plain *c)
+{
+	return BIRTH_KINDS >> c->kind & (c->addr != 0);
+}
+
+/* Gives a number to the stack of a call whose turn has come. */
+static int number_stack(struct stream *s, uint32_t *stack, struct err *err)
+{
+	int r = stacks_number(s->stacks, *stack & ~STACKS_NEW, stack, err);
+
+	if (r == 0 && s->births)
+		r = births_reserve(s->births, stacks_count_numbers(s->stacks), err);
+	return r;
+}
+
+/* The same for calls that are passed on, where it has not happened yet. */
+static NOINLINE int number_calls(struct stream *s, struct event_plain *call, size_t n,
+				 struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct event_plain *c = &call[i];
+
+		if (!(c->stack & STACKS_NEW))
+			continue;
+		r = number_stack(s, &c->stack, err);
+		if (r == 0 && s->births && is_birth(c))
+			births_add(s->births, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
+	}
+	return r;
+}
+
+/* Those of stacks that have a number. */
+static NOINLINE void count_some_births(struct births *births, const struct event_plain *call,
+				       size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct event_plain *c = &call[i];
+
+		if (!(c->stack & STACKS_NEW) && is_birth(c))
+			births_add(births, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
+	}
+}
 
 /* First a list of them, because whether the next call is one cannot be foreseen. */
 static void count_births(struct births *births, const struct event_plain *call, size_t n)
@@ -179,9 +230,6 @@ static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bo
 	if (r < 0)
 		return r;
 	s->counts.calls += is_call;
-	if (s->births && ev->kind < EVENT_STACK && BIRTH_KINDS >> ev->kind & 1 && ev->addr)
-		births_add(s->births, named.stack, named.at_ns, ev->size_bytes,
-			   stream_extra_bytes(ev));
 	ahead->rare = *ev;
 	ahead->rare_stack = is_call ? named.stack : 0;
 	ahead->rare_ns = named.at_ns;
@@ -203,9 +251,13 @@ static int name_decoded(struct stream *s, struct decoding *d, struct err *err)
 	int r = name_calls(s, d->lane, call, n, err);
 
 	d->n_named = d->n;
-	if (r == 0 && s->births)
+	if (r < 0 || !s->births)
+		return r;
+	if (unlikely(s->lane[d->lane].has_new))
+		count_some_births(s->births, call, n);
+	else
 		count_births(s->births, call, n);
-	return r;
+	return 0;
 }
 
 /* n calls were put behind the others. */
@@ -339,7 +391,7 @@ static int decode_into(struct stream *s, struct stream_batch *b, uint32_t lane, 
 	if (n_first > 0)
 		mark_gap(s, call, lane);
 	b->n += n_first;
-	return 0;
+	return unlikely(ahead->has_new) ? number_calls(s, call, n_first, err) : 0;
 }
 
 /* Goes on in a lane that has nothing ahead; reads the block it waits for. */
@@ -351,6 +403,7 @@ static int fill_lane(struct stream *s, struct stream_batch *b, uint32_t lane, st
 	int r = 0;
 
 	ahead->at = ahead->n = 0;
+	ahead->has_new = false;
 	if (!l->is_loaded)
 		r = lane_blocks_load(&s->blocks, l, err);
 	if (r < 0 || !l->is_loaded)
@@ -364,7 +417,7 @@ static int fill_lane(struct stream *s, struct stream_batch *b, uint32_t lane, st
 }
 
 /* Passes on the calls of a lane that are not later than a time, as far as there is room. */
-static void pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane)
+static int pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
 	struct stream_lane *ahead = &s->lane[lane];
 	size_t room = STREAM_BATCH_CALLS - b->n, left = ahead->n - ahead->at, n = 0;
@@ -379,17 +432,24 @@ static void pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane)
 	ahead->is_alone = ahead->at == 0 && n == left;
 	b->n += n;
 	ahead->at += (uint32_t)n;
+	return unlikely(ahead->has_new) ? number_calls(s, &b->call[b->n - n], n, err) : 0;
 }
 
 static int pass_rare(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
 	struct stream_lane *ahead = &s->lane[lane];
 	struct event_plain *call = &b->call[b->n];
+	const struct event *ev = &ahead->rare;
 	int r = vec_reserve(&b->rare, &b->cap_rare, b->n_rare + 1, sizeof(*b->rare), err);
 
+	if (r == 0 && ahead->rare_stack & STACKS_NEW)
+		r = number_stack(s, &ahead->rare_stack, err);
 	if (r < 0)
 		return r;
-	b->rare[b->n_rare] = ahead->rare;
+	if (s->births && ev->kind < EVENT_STACK && BIRTH_KINDS >> ev->kind & 1 && ev->addr)
+		births_add(s->births, ahead->rare_stack, ahead->rare_ns, ev->size_bytes,
+			   stream_extra_bytes(ev));
+	b->rare[b->n_rare] = *ev;
 	*call = (struct event_plain){
 		.at_ns = ahead->rare_ns,
 		.addr = ahead->rare.kind < EVENT_STACK ? ahead->rare.addr : 0,
@@ -422,13 +482,15 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 	struct lane_heap *heap = &s->blocks.heap;
 	int r = 0;
 
-	b->n = b->n_rare = 0;
+	if (!s->is_begun)
+		b->n = b->n_rare = 0;
+	s->is_begun = false;
 	while (r == 0 && b->n < STREAM_BATCH_CALLS && heap->n > 0) {
 		uint32_t lane = heap->item[0].lane;
 		const struct stream_lane *ahead = &s->lane[lane];
 
 		if (ahead->at < ahead->n)
-			pass_calls(s, b, lane);
+			r = pass_calls(s, b, lane, err);
 		else if (ahead->has_rare)
 			r = pass_rare(s, b, lane, err);
 		else
@@ -484,7 +546,7 @@ static void key_by_time(struct stream *s)
 	lane_heap_make(heap);
 }
 
-static int start(struct stream *s, struct err *err)
+static int make(struct stream *s, struct err *err)
 {
 	int r = lane_blocks_init(&s->blocks, s->rec, LANE_CALLS * sizeof(struct event_plain), err);
 
@@ -493,15 +555,22 @@ static int start(struct stream *s, struct err *err)
 		r = err_set_memory(err, (s->rec->n_lanes + 1) * sizeof(*s->lane));
 	if (r == 0)
 		r = stacks_create(&s->rec->facts, s->rec->n_lanes, &s->stacks, err);
+	if (r == 0 && s->births) /* of the empty stack; the others when they get a number */
+		r = births_reserve(s->births, 1, err);
 	for (size_t i = 0; r == 0 && i < N_BATCHES; i++) {
 		s->batch[i] = calloc(1, sizeof(*s->batch[i]));
 		if (!s->batch[i])
 			r = err_set_memory(err, sizeof(*s->batch[i]));
 	}
-	if (r < 0)
-		return r;
-	key_by_time(s);
-	r = pthread_create(&s->reader, NULL, run_reader, s);
+	if (r == 0)
+		key_by_time(s);
+	return r;
+}
+
+static int start_reader(struct stream *s, struct err *err)
+{
+	int r = pthread_create(&s->reader, NULL, run_reader, s);
+
 	if (r != 0)
 		return err_set_errno(err, r, "no thread can be started");
 	s->has_reader = true;
@@ -519,7 +588,7 @@ int stream_create(struct recording *r, struct births *births, struct stream **re
 	s->births = births;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
-	n = start(s, err);
+	n = make(s, err);
 	if (n < 0) {
 		stream_destroy(s);
 		return n;
@@ -528,17 +597,23 @@ int stream_create(struct recording *r, struct births *births, struct stream **re
 	return 0;
 }
 
+static void end_reader(struct stream *s)
+{
+	if (!s->has_reader)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->is_unwanted = true;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->reader, NULL);
+	s->has_reader = false;
+}
+
 void stream_destroy(struct stream *s)
 {
 	if (!s)
 		return;
-	if (s->has_reader) {
-		pthread_mutex_lock(&s->lock);
-		s->is_unwanted = true;
-		pthread_cond_broadcast(&s->changed);
-		pthread_mutex_unlock(&s->lock);
-		pthread_join(s->reader, NULL);
-	}
+	end_reader(s);
 	for (size_t i = 0; i < N_BATCHES; i++) {
 		if (s->batch[i])
 			free(s->batch[i]->rare);
@@ -555,17 +630,22 @@ void stream_destroy(struct stream *s)
 int stream_next(struct stream *s, const struct stream_batch **ret, const struct stream_batch **then,
 		struct err *err)
 {
-	int r = 0;
+	uint64_t n_needed = 2; /* until the end */
+	int r = s->has_reader ? 0 : start_reader(s, err);
 
+	if (r < 0)
+		return r;
 	pthread_mutex_lock(&s->lock);
 	if (s->has_taken) {
 		s->n_taken++;
 		s->has_taken = false;
 		pthread_cond_broadcast(&s->changed);
 	}
-	while (s->n_filled - s->n_taken < 2 && !s->is_done)
+	while (s->n_filled - s->n_taken < n_needed && !s->is_done)
 		pthread_cond_wait(&s->changed, &s->lock);
-	if (s->n_filled > s->n_taken) {
+	/* at a cut the last one is not full: it stays, and so does the one before it */
+	n_needed = s->is_done ? s->is_cut && s->result == 0 ? 3 : 1 : n_needed;
+	if (s->n_filled - s->n_taken >= n_needed) {
 		*ret = s->batch[s->n_taken % N_BATCHES];
 		*then = s->n_filled - s->n_taken > 1 ? s->batch[(s->n_taken + 1) % N_BATCHES]
 						     : NULL;
@@ -578,6 +658,20 @@ int stream_next(struct stream *s, const struct stream_batch **ret, const struct 
 	}
 	pthread_mutex_unlock(&s->lock);
 	return r;
+}
+
+void stream_go_on(struct stream *s, const struct cut *cut)
+{
+	end_reader(s);
+	s->is_unwanted = false;
+	if (s->is_done) {
+		s->n_filled--;
+		s->is_begun = true;
+		s->is_done = false;
+	}
+	s->is_cut = cut != NULL;
+	lane_blocks_go_on(&s->blocks, cut);
+	key_by_time(s);
 }
 
 const struct stacks *stream_stacks(const struct stream *s)
@@ -596,4 +690,161 @@ struct stacks *stream_take_stacks(struct stream *s)
 const struct stream_counts *stream_counts(const struct stream *s)
 {
 	return &s->counts;
+}
+
+/* ---- going on: see follow.h ---- */
+
+static void save_lane(const struct stream *s, size_t lane, struct state_out *out)
+{
+	const struct lane_cursor *l = &s->blocks.lane[lane];
+	const struct block_ref *ref = &s->rec->block[l->block - 1];
+
+	state_put_u64(out, l->is_at_cut);
+	if (!l->is_at_cut)
+		return; /* it did not begin before the cut */
+	state_put_u64(out, l->block - s->rec->lane[lane].first_block);
+	state_put_u64(out, ref->sequence);
+	state_put_u64(out, ref->lane_index);
+	state_put_u64(out, l->min_ticks);
+	state_put_u64(out, l->next_index);
+	state_put_u64(out, l->is_after_gap);
+	state_put(out, &l->at_cut, sizeof(l->at_cut));
+}
+
+/* The same block must be there, behind as many others. */
+static int load_lane(struct stream *s, struct state_in *in, uint32_t lane)
+{
+	struct lane_cursor *l = &s->blocks.lane[lane];
+	const struct lane_ref *of = &s->rec->lane[lane];
+	uint64_t n_blocks, sequence, lane_index;
+	const struct block_ref *ref;
+
+	if (!state_get_u64(in))
+		return in->result;
+	n_blocks = state_get_u64(in);
+	sequence = state_get_u64(in);
+	lane_index = state_get_u64(in);
+	l->min_ticks = state_get_u64(in);
+	l->next_index = (uint32_t)state_get_u64(in);
+	l->is_after_gap = state_get_u64(in) != 0;
+	state_get(in, &l->at_cut, sizeof(l->at_cut));
+	if (in->result == 0 &&
+	    (!state_is_flag(&l->at_cut.is_in_place) || !state_is_flag(&l->at_cut.in.failed)))
+		state_is_wrong(in, "a place in a lane");
+	if (in->result < 0)
+		return in->result;
+	ref = &s->rec->block[of->first_block];
+	if (n_blocks == 0 || n_blocks > of->n_blocks)
+		return err_set(in->err, ERR_REFUSED, "fewer blocks than before");
+	ref += n_blocks - 1;
+	if (ref->sequence != sequence || ref->lane_index != lane_index ||
+	    l->at_cut.in.pos > ref->raw_bytes)
+		return err_set(in->err, ERR_REFUSED, "other blocks than before");
+	l->block = of->first_block + n_blocks;
+	l->at_cut.lane = lane;
+	l->is_at_cut = true;
+	return 0;
+}
+
+/* Nothing that is read from here on may be from before the cut. */
+static int check_lanes(struct stream *s, uint64_t cut_ns, struct err *err)
+{
+	for (size_t i = 0; i < s->rec->n_lanes; i++) {
+		const struct lane_cursor *l = &s->blocks.lane[i];
+		const struct cut_place from = {
+			.block = l->block - l->is_at_cut,
+			.decoder = l->is_at_cut ? &l->at_cut : NULL,
+			.min_ticks = l->min_ticks,
+		};
+		int r = cut_check_lane(s->rec, i, &from, cut_ns, err);
+
+		if (r < 0)
+			return r;
+		if (r == 0)
+			return err_set(err, ERR_REFUSED, "an event from before came late");
+	}
+	return 0;
+}
+
+static void save_batch(const struct stream_batch *b, struct state_out *out)
+{
+	state_put_u64(out, b->n_rare);
+	state_put(out, b->rare, b->n_rare * sizeof(*b->rare));
+	state_put_u64(out, b->n);
+	state_put(out, b->call, b->n * sizeof(*b->call));
+	state_put_u64(out, b->n_stacks);
+}
+
+static bool is_possible_call(const struct stream *s, const struct stream_batch *b,
+			     const struct event_plain *c, size_t n_lanes)
+{
+	bool is_whole = c->flags & STREAM_WHOLE;
+
+	return c->lane < n_lanes && c->stack < stacks_count_numbers(s->stacks) &&
+	       (is_whole ? c->size_bytes < b->n_rare && b->rare[c->size_bytes].kind == c->kind
+			 : c->kind >= EVENT_MALLOC && c->kind < EVENT_STACK);
+}
+
+static int load_batch(struct stream *s, struct state_in *in, struct stream_batch *b,
+		      const struct state_lanes *lanes)
+{
+	b->n_rare = state_get_count(in, sizeof(*b->rare));
+	if (in->result == 0)
+		in->result = vec_reserve(&b->rare, &b->cap_rare, b->n_rare + 1, sizeof(*b->rare),
+					 in->err);
+	if (in->result < 0)
+		return in->result;
+	state_get(in, b->rare, b->n_rare * sizeof(*b->rare));
+	b->n = state_get_count(in, sizeof(*b->call));
+	if (b->n > STREAM_BATCH_CALLS)
+		return state_is_wrong(in, "a batch");
+	state_get(in, b->call, b->n * sizeof(*b->call));
+	b->n_stacks = (uint32_t)state_get_u64(in);
+	for (size_t i = 0; i < b->n && in->result == 0; i++) {
+		if (!is_possible_call(s, b, &b->call[i], lanes->n))
+			return state_is_wrong(in, "a call");
+		b->call[i].lane = lanes->now[b->call[i].lane];
+	}
+	if (b->n_stacks > stacks_count_numbers(s->stacks))
+		return state_is_wrong(in, "stacks of a batch");
+	return in->result;
+}
+
+void stream_save(const struct stream *s, struct state_out *out)
+{
+	ASSERT(s->is_done && s->is_cut && s->n_filled > s->n_taken);
+	stacks_save(s->stacks, out);
+	for (size_t i = 0; i < s->rec->n_lanes; i++)
+		save_lane(s, i, out);
+	state_put(out, &s->counts, sizeof(s->counts));
+	state_put_u64(out, s->n_filled - s->n_taken);
+	for (uint64_t i = s->n_taken; i < s->n_filled; i++)
+		save_batch(s->batch[i % N_BATCHES], out);
+}
+
+int stream_load(struct stream *s, struct state_in *in, const struct state_lanes *lanes,
+		uint64_t cut_ns)
+{
+	int r = stacks_load(s->stacks, in, lanes);
+
+	for (size_t i = 0; r == 0 && i < lanes->n; i++)
+		r = load_lane(s, in, lanes->now[i]);
+	if (r < 0)
+		return r;
+	state_get(in, &s->counts, sizeof(s->counts));
+	s->n_filled = state_get_u64(in);
+	if (in->result == 0 && (s->n_filled == 0 || s->n_filled > 2))
+		state_is_wrong(in, "batches");
+	for (uint64_t i = 0; i < s->n_filled && in->result == 0; i++)
+		load_batch(s, in, s->batch[i], lanes);
+	if (in->result < 0)
+		return in->result;
+	s->is_done = true; /* and to be gone on with */
+	s->is_cut = true;
+	return check_lanes(s, cut_ns, in->err);
+}
+
+uint64_t stream_last_ns(const struct stream *s)
+{
+	return s->counts.last_ticks ? timebase_ns(&s->rec->time, s->counts.last_ticks) : 0;
 }

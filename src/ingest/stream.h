@@ -13,6 +13,7 @@
 #define INGEST_STREAM_H
 
 #include "ingest/births.h"
+#include "ingest/cut.h"
 #include "ingest/recording.h"
 #include "ingest/stacks.h"
 
@@ -52,7 +53,8 @@ struct stream_counts {
 
 struct stream; /* opaque: defined in stream.c */
 
-/* births: NULL, or filled as calls are read; the thread's until stream_next() gave 0. */
+/* births: NULL, or filled as calls are read; the thread's until stream_next() gave 0. It begins to read
+ * at the first stream_next(). */
 int stream_create(struct recording *r, struct births *births, struct stream **ret, struct err *err);
 void stream_destroy(struct stream *s); /* ends the thread; NULL does nothing */
 
@@ -61,9 +63,21 @@ void stream_destroy(struct stream *s); /* ends the thread; NULL does nothing */
 int stream_next(struct stream *s, const struct stream_batch **ret, const struct stream_batch **then,
 		struct err *err);
 
+/* Before the first stream_next(), or after it gave 0: reads to a cut (NULL: to the end), and then gives
+ * 0. At a cut the batch that is not full yet, and the one before it, whose calls may ask for more of
+ * those that follow, stay here. */
+void stream_go_on(struct stream *s, const struct cut *cut);
+
+/* For follow.h: at a cut, which was at cut_ns. Loaded into one that was just made, of the same recording
+ * when it has grown. ERR_REFUSED: it is not what it was with something more. */
+void stream_save(const struct stream *s, struct state_out *out);
+int stream_load(struct stream *s, struct state_in *in, const struct state_lanes *lanes,
+		uint64_t cut_ns);
+
 /* After the last batch. stream_take_stacks(): they are the caller's from then on. */
 const struct stacks *stream_stacks(const struct stream *s);
 struct stacks *stream_take_stacks(struct stream *s);
 const struct stream_counts *stream_counts(const struct stream *s);
+uint64_t stream_last_ns(const struct stream *s); /* time of the last event so far, or 0 */
 
 #endif

@@ -1,6 +1,8 @@
 /* ingest/timebase.c - see timebase.h. */
 #include "ingest/timebase.h"
 
+#include "base/units.h"
+
 void timebase_init(struct timebase *t, uint64_t start_ticks, uint64_t start_ns, bool is_ns)
 {
 	*t = (struct timebase){
@@ -32,6 +34,26 @@ void timebase_add(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns)
 		if (!t->is_ns)
 			set_rate(t);
 	}
+}
+
+#define FIRST_STEADY_NS (1 * NS_PER_S)
+
+void timebase_add_steadily(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns)
+{
+	uint64_t next_ns = t->next_ns ? t->next_ns : FIRST_STEADY_NS;
+	uint64_t since_ns = monotonic_ns > t->start_ns ? monotonic_ns - t->start_ns : 0;
+
+	if (since_ns < next_ns)
+		return;
+	while (next_ns <= since_ns && next_ns < UINT64_MAX / 2)
+		next_ns *= 2;
+	t->next_ns = next_ns;
+	timebase_add(t, ticks, monotonic_ns);
+}
+
+bool timebase_is_steady(const struct timebase *t)
+{
+	return t->is_ns || t->next_ns != 0;
 }
 
 bool timebase_is_known(const struct timebase *t)

@@ -2,6 +2,10 @@
  *
  * Two readings of (ticks, CLOCK_MONOTONIC), as far apart as possible, give the length of a tick.
  * One reading is always there, the file header's; later ones come with the status and samples.
+ *
+ * Of a recording that has not ended, not the latest sample counts but the first one after the last power
+ * of two seconds (timebase_add_steadily()): so the time of what happened stays the same while it grows,
+ * until it has become twice as long.
  */
 #ifndef INGEST_TIMEBASE_H
 #define INGEST_TIMEBASE_H
@@ -16,12 +20,21 @@ struct timebase {
 	bool is_ns; /* a tick is a nanosecond */
 	uint64_t ns_per_tick; /* whole nanoseconds (1 while it is not known) ... */
 	uint64_t fraction; /* ... and 1/2^64 of one */
+	uint64_t
+		next_ns; /* timebase_add_steadily(): what comes before does not count; 0: none did */
 };
 
 void timebase_init(struct timebase *t, uint64_t start_ticks, uint64_t start_ns, bool is_ns);
 
 /* Adds a reading. One that is not later than the latest in both clocks is ignored. */
 void timebase_add(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns);
+
+/* The same for one that shall count until the recording is twice as long. The first ones after the
+ * start are too near. Readings come in order. */
+void timebase_add_steadily(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns);
+
+/* Will the length of a tick stay what it is for some time? */
+bool timebase_is_steady(const struct timebase *t);
 
 /* Is the length of a tick known? If not, timebase_ns() takes 1 ns. */
 bool timebase_is_known(const struct timebase *t);

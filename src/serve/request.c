@@ -24,6 +24,7 @@ void request_fini(struct request *rq)
 	query_destroy(rq->query);
 	filter_fini(&rq->filter);
 	url_fini(&rq->url);
+	shelf_give(rq->picture);
 }
 
 bool request_is_over(const struct request *rq)

@@ -38,7 +38,8 @@ struct request {
 	bool is_trusted; /* carries the token, or none is needed; routes that are open may lack it */
 	struct shelf *shelf;
 	struct shelf_item *item; /* NULL when the route has no {id} */
-	const struct store *store; /* of the item, like the next */
+	struct shelf_picture *picture; /* of the item, ours until request_fini() ... */
+	const struct store *store; /* ... and so are these */
 	struct frames *frames;
 	struct query_context context;
 	struct filter filter;

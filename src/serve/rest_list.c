@@ -68,13 +68,19 @@ int rest_list(struct request *rq, struct err *err)
 	for (size_t k = 0; k < shelf_n_items(rq->shelf); k++) {
 		struct shelf_item *i = shelf_item(rq->shelf, k);
 		enum shelf_state state = shelf_state(i);
+		struct shelf_picture *p = NULL;
 
+		if (state == SHELF_READY) {
+			shelf_freshen(i, 0);
+			p = shelf_take(i);
+		}
 		json_object(j, NULL);
 		json_text(j, "id", shelf_id(i));
-		if (state == SHELF_READY)
-			put_facts(j, shelf_store(i));
+		if (p)
+			put_facts(j, shelf_store(p));
 		else
 			put_no_facts(j);
+		shelf_give(p);
 		json_text(j, "state", state_name[state]);
 		json_double(j, "percent", shelf_percent(i), 1);
 		json_text(j, "file", text_basename(shelf_path(i)));

@@ -25,6 +25,8 @@
 #define SILENCE_S 60u /* a connection on which nothing moves is closed */
 #define CACHE_BYTES (48u << 20)
 #define LOADING_WAIT_MS 60000u /* ROUTE_WAITS */
+#define FRESH_WAIT_MS                                                                              \
+	500u /* for what a recording that grows has more; else it is in the next answer */
 #define BLOCK_BYTES 32768u /* of MHD when it sends */
 #define URL_BYTES 128
 
@@ -472,9 +474,11 @@ static enum MHD_Result find_item(struct exchange *x, struct request *rq, bool *i
 	if (shelf_state(i) == SHELF_FAILED)
 		return send_error(x, 404, shelf_error(i), NULL, NULL);
 	*is_over = false;
+	shelf_freshen(i, FRESH_WAIT_MS);
 	rq->item = i;
-	rq->store = rq->context.store = shelf_store(i);
-	rq->frames = rq->context.frames = shelf_frames(i);
+	rq->picture = shelf_take(i);
+	rq->store = rq->context.store = shelf_store(rq->picture);
+	rq->frames = rq->context.frames = shelf_frames(rq->picture);
 	return MHD_YES;
 }
 

@@ -24,6 +24,7 @@ struct serve_opened {
 	struct store *store;
 	struct frames *frames;
 	void *handle; /* for close() */
+	bool is_growing; /* it is still being written: to be opened again when has_grown() */
 };
 
 /* Opening recordings is not the server's business: whoever starts it knows how. */
@@ -31,10 +32,13 @@ struct serve_source {
 	/* The 16 bytes that name a recording, from its first page, without loading it. Called by
 	 * serve_start(); less than 0: it is none. May be NULL. */
 	int (*identify)(void *user, const char *path, uint8_t id[16]);
-	/* Both may run in several threads at once, for different paths. */
+	/* All may run in several threads at once, for different paths. One that grows is opened again
+	 * while it is still open as it was. */
 	int (*open)(void *user, const char *path, struct serve_loading *l, struct serve_opened *ret,
 		    struct err *err);
 	void (*close)(void *user, struct serve_opened *o);
+	/* Is there more of a recording that was growing? Quick. May be NULL: never. */
+	bool (*has_grown)(void *user, const char *path, const struct serve_opened *o);
 	void *user;
 };
 

@@ -8,9 +8,12 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/units.h"
 
 #define MAX_LOADING 2u /* at the same time: each uses all CPUs by itself */
 #define LOOK_NS 50000000
+#define FOLLOW_NS (2 * NS_PER_S) /* between looks at a recording that grows, at least ... */
+#define FOLLOW_SHARE 5u /* ... and so many times what the last one took */
 #define N_CODES_AT_ONCE 128u
 
 struct serve_loading {
@@ -23,11 +26,23 @@ struct shelf_item {
 	const char *path;
 	char id[SHELF_ID_BYTES];
 	struct serve_loading loading;
-	struct serve_opened opened; /* set before the state becomes READY */
+	struct shelf_picture
+		*picture; /* the shelf's lock guards it; set before the state becomes READY */
 	struct err err; /* set before it becomes FAILED */
 	_Atomic enum shelf_state state;
 	pthread_t thread;
 	bool has_thread;
+	/* of one that grows; the shelf's lock guards them */
+	bool is_followed; /* the thread waits for is_wanted */
+	bool is_wanted; /* it is to be looked at again */
+	uint64_t next_look_ns; /* not before */
+	uint64_t n_looks;
+};
+
+struct shelf_picture {
+	struct shelf *shelf;
+	struct serve_opened opened;
+	unsigned n_users; /* the shelf's lock guards it; the item's is one */
 	pthread_mutex_t counts_lock; /* guards the two below */
 	uint64_t *code_count;
 	bool has_counts;
@@ -37,7 +52,7 @@ struct shelf {
 	struct serve_source source;
 	struct shelf_item *item;
 	size_t n;
-	pthread_mutex_t lock; /* guards n_loading */
+	pthread_mutex_t lock; /* guards n_loading, and what says so */
 	pthread_cond_t changed; /* also any state */
 	unsigned n_loading;
 };
@@ -104,40 +119,87 @@ static void id_choose(struct shelf *s, size_t index)
 	}
 }
 
-/* ---- loading ---- */
+/* ---- pictures ---- */
 
-static void set_state(struct shelf_item *i, enum shelf_state state)
+static struct shelf_picture *make_picture(struct shelf *s, const struct serve_opened *opened)
 {
-	pthread_mutex_lock(&i->shelf->lock);
-	atomic_store(&i->state, state);
-	i->shelf->n_loading--;
-	pthread_cond_broadcast(&i->shelf->changed);
-	pthread_mutex_unlock(&i->shelf->lock);
+	struct shelf_picture *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->shelf = s;
+	p->opened = *opened;
+	p->n_users = 1;
+	pthread_mutex_init(&p->counts_lock, NULL);
+	return p;
 }
+
+struct shelf_picture *shelf_take(struct shelf_item *i)
+{
+	struct shelf_picture *p;
+
+	pthread_mutex_lock(&i->shelf->lock);
+	p = i->picture;
+	if (p)
+		p->n_users++;
+	pthread_mutex_unlock(&i->shelf->lock);
+	return p;
+}
+
+void shelf_give(struct shelf_picture *p)
+{
+	bool is_last;
+
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->shelf->lock);
+	is_last = --p->n_users == 0;
+	pthread_mutex_unlock(&p->shelf->lock);
+	if (!is_last)
+		return;
+	p->shelf->source.close(p->shelf->source.user, &p->opened);
+	pthread_mutex_destroy(&p->counts_lock);
+	free(p->code_count);
+	free(p);
+}
+
+/* ---- loading ---- */
 
 /* Looks up names in the background, so that the first question that needs them need not. In small
  * pieces: questions that cannot wait come in between, and the end of the server, too. */
 static void prepare_names(struct shelf_item *i)
 {
 	uint32_t code[N_CODES_AT_ONCE];
+	const struct serve_opened *o = &i->picture->opened; /* only this thread replaces it */
 	struct err err;
 	size_t n;
 
-	store_table(i->opened.store, STORE_CODES, &n);
+	store_table(o->store, STORE_CODES, &n);
 	for (size_t at = 1; at < n && !atomic_load(&i->loading.cancel);) {
 		size_t count = 0;
 
 		while (count < N_CODES_AT_ONCE && at < n)
 			code[count++] = (uint32_t)at++;
-		if (frames_need(i->opened.frames, code, count, &err) < 0)
+		if (frames_need(o->frames, code, count, &err) < 0)
 			return; /* who asks for a name will hear why */
 	}
 }
 
-static void *load(void *user)
+static uint64_t now_ns(void)
 {
-	struct shelf_item *i = user;
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* Opens the recording, now or again, and puts the picture in the place of what was there. Not while too
+ * many others are being loaded. */
+static int load_picture(struct shelf_item *i, struct err *err)
+{
 	struct shelf *s = i->shelf;
+	struct shelf_picture *p = NULL, *old = NULL;
+	struct serve_opened opened = {0};
 	int r;
 
 	pthread_mutex_lock(&s->lock);
@@ -146,13 +208,108 @@ static void *load(void *user)
 	s->n_loading++;
 	pthread_mutex_unlock(&s->lock);
 	if (atomic_load(&i->loading.cancel))
-		r = err_set(&i->err, ERR_CANCELLED, "%s: not loaded", i->path);
+		r = err_set(err, ERR_CANCELLED, "%s: not loaded", i->path);
 	else
-		r = s->source.open(s->source.user, i->path, &i->loading, &i->opened, &i->err);
+		r = s->source.open(s->source.user, i->path, &i->loading, &opened, err);
+	if (r == 0)
+		p = make_picture(s, &opened);
+	if (r == 0 && !p) {
+		s->source.close(s->source.user, &opened);
+		r = err_set_memory(err, sizeof(*p));
+	}
+	pthread_mutex_lock(&s->lock);
+	s->n_loading--;
+	if (p) {
+		old = i->picture;
+		i->picture = p;
+	}
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	shelf_give(old);
+	return r;
+}
+
+static void set_state(struct shelf_item *i, enum shelf_state state)
+{
+	pthread_mutex_lock(&i->shelf->lock);
+	atomic_store(&i->state, state);
+	i->is_followed =
+		state == SHELF_READY && i->picture->opened.is_growing && i->shelf->source.has_grown;
+	i->next_look_ns = now_ns() + FOLLOW_NS;
+	pthread_cond_broadcast(&i->shelf->changed);
+	pthread_mutex_unlock(&i->shelf->lock);
+}
+
+/* Waits until somebody wants to know whether the recording has grown. False: the server ends. */
+static bool wait_for_wish(struct shelf_item *i)
+{
+	struct shelf *s = i->shelf;
+
+	pthread_mutex_lock(&s->lock);
+	while (!i->is_wanted && !atomic_load(&i->loading.cancel))
+		pthread_cond_wait(&s->changed, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	return !atomic_load(&i->loading.cancel);
+}
+
+/* Once more; when that fails, what was read before stays, and it is tried again the next time. */
+static void look_again(struct shelf_item *i)
+{
+	struct shelf *s = i->shelf;
+	uint64_t start_ns = now_ns(), took_ns;
+	bool has_grown = s->source.has_grown(s->source.user, i->path, &i->picture->opened);
+	struct err err;
+
+	if (has_grown) {
+		frames_keep(i->picture->opened.frames);
+		has_grown = load_picture(i, &err) == 0;
+	}
+	took_ns = now_ns() - start_ns;
+	pthread_mutex_lock(&s->lock);
+	i->is_wanted = false;
+	i->is_followed = i->picture->opened.is_growing;
+	i->next_look_ns = now_ns() +
+			  (took_ns < FOLLOW_NS / FOLLOW_SHARE ? FOLLOW_NS : took_ns * FOLLOW_SHARE);
+	i->n_looks++;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	if (has_grown)
+		prepare_names(i);
+}
+
+static void *load(void *user)
+{
+	struct shelf_item *i = user;
+	int r = load_picture(i, &i->err);
+
 	set_state(i, r < 0 ? SHELF_FAILED : SHELF_READY);
 	if (r == 0)
 		prepare_names(i);
+	while (r == 0 && i->is_followed && wait_for_wish(i)) /* only this thread changes it */
+		look_again(i);
 	return NULL;
+}
+
+void shelf_freshen(struct shelf_item *i, unsigned max_ms)
+{
+	struct shelf *s = i->shelf;
+	struct timespec until;
+	uint64_t n_looks, until_ns;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until_ns = (uint64_t)until.tv_nsec + max_ms * NS_PER_MS;
+	until.tv_sec += (time_t)(until_ns / NS_PER_S);
+	until.tv_nsec = (long)(until_ns % NS_PER_S);
+	pthread_mutex_lock(&s->lock);
+	if (i->is_followed && !i->is_wanted && now_ns() >= i->next_look_ns) {
+		i->is_wanted = true;
+		pthread_cond_broadcast(&s->changed);
+	}
+	n_looks = i->n_looks;
+	while (i->is_wanted && i->n_looks == n_looks && !atomic_load(&i->loading.cancel) &&
+	       pthread_cond_timedwait(&s->changed, &s->lock, &until) == 0)
+		;
+	pthread_mutex_unlock(&s->lock);
 }
 
 int shelf_create(const struct serve_source *source, const char *const *path, size_t n_paths,
@@ -175,7 +332,6 @@ int shelf_create(const struct serve_source *source, const char *const *path, siz
 
 		i->shelf = s;
 		i->path = path[k];
-		pthread_mutex_init(&i->counts_lock, NULL);
 		id_choose(s, k);
 	}
 	for (size_t k = 0; k < n_paths; k++) {
@@ -208,10 +364,7 @@ void shelf_destroy(struct shelf *s)
 
 		if (i->has_thread)
 			pthread_join(i->thread, NULL);
-		if (atomic_load(&i->state) == SHELF_READY)
-			s->source.close(s->source.user, &i->opened);
-		pthread_mutex_destroy(&i->counts_lock);
-		free(i->code_count);
+		shelf_give(i->picture);
 	}
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
@@ -286,14 +439,14 @@ const char *shelf_error(struct shelf_item *i)
 	return i->err.text;
 }
 
-const struct store *shelf_store(struct shelf_item *i)
+const struct store *shelf_store(const struct shelf_picture *p)
 {
-	return i->opened.store;
+	return p->opened.store;
 }
 
-struct frames *shelf_frames(struct shelf_item *i)
+struct frames *shelf_frames(const struct shelf_picture *p)
 {
-	return i->opened.frames;
+	return p->opened.frames;
 }
 
 /* ---- counts per code ---- */
@@ -338,13 +491,13 @@ static uint64_t *count_codes(const struct store *s)
 	return per_code;
 }
 
-const uint64_t *shelf_code_counts(struct shelf_item *i)
+const uint64_t *shelf_code_counts(struct shelf_picture *p)
 {
-	pthread_mutex_lock(&i->counts_lock);
-	if (!i->has_counts) {
-		i->code_count = count_codes(i->opened.store);
-		i->has_counts = true;
+	pthread_mutex_lock(&p->counts_lock);
+	if (!p->has_counts) {
+		p->code_count = count_codes(p->opened.store);
+		p->has_counts = true;
 	}
-	pthread_mutex_unlock(&i->counts_lock);
-	return i->code_count;
+	pthread_mutex_unlock(&p->counts_lock);
+	return p->code_count;
 }

@@ -1,7 +1,11 @@
 /* serve/shelf.h - the recordings that the server has: being loaded, ready, or failed.
  *
  * Each is loaded by a thread of its own, few at a time, while the others can be asked. None is taken
- * off before shelf_destroy(), so what is found stays valid for the life of a request.
+ * off before shelf_destroy().
+ *
+ * A recording that is still being written is opened again when somebody asks for it, but not at once
+ * after the last time, and not for more than a small share of the time. Who asks gets the newest
+ * picture of it that there is, and keeps that to the end of his request: answers are of one moment.
  * Threads: any.
  */
 #ifndef SERVE_SHELF_H
@@ -18,6 +22,7 @@ enum shelf_state {
 };
 
 struct shelf_item; /* opaque: defined in shelf.c */
+struct shelf_picture; /* a recording at one moment; opaque: defined in shelf.c */
 struct shelf; /* opaque: defined in shelf.c */
 
 /* Begins to load all of path. source is borrowed. */
@@ -39,13 +44,19 @@ const char *shelf_path(const struct shelf_item *i);
 /* Of one that failed: why. */
 const char *shelf_error(struct shelf_item *i);
 
-/* Of one that is ready. */
-const struct store *shelf_store(struct shelf_item *i);
-struct frames *shelf_frames(struct shelf_item *i);
+/* The newest picture of one that is ready, else NULL. To be given back; NULL may be, too. */
+struct shelf_picture *shelf_take(struct shelf_item *i);
+void shelf_give(struct shelf_picture *p);
+
+const struct store *shelf_store(const struct shelf_picture *p);
+struct frames *shelf_frames(const struct shelf_picture *p);
 
 /* The number of allocations whose stack has a code, by code. Counted when first asked for; NULL
  * when there is no memory for it. */
-const uint64_t *shelf_code_counts(struct shelf_item *i);
+const uint64_t *shelf_code_counts(struct shelf_picture *p);
+
+/* If it is time to look whether a recording has grown: looks, and waits so long for what comes of it. */
+void shelf_freshen(struct shelf_item *i, unsigned max_ms);
 
 /* Waits until it is no longer loading, the time is over, or gone(user) says so. */
 void shelf_wait(struct shelf_item *i, unsigned max_ms, bool (*gone)(void *user), void *user);

@@ -135,6 +135,7 @@ static void put_links(struct request *rq, struct shelf_item *i)
 static void put_item(struct request *rq, struct shelf_item *i)
 {
 	const char *name = text_basename(shelf_path(i));
+	struct shelf_picture *p;
 
 	fputs("<h2>", rq->out);
 	put_html(rq->out, name, strlen(name));
@@ -150,7 +151,10 @@ static void put_item(struct request *rq, struct shelf_item *i)
 		fputs("</p>\n", rq->out);
 		break;
 	case SHELF_READY:
-		put_figures(rq->out, shelf_store(i));
+		shelf_freshen(i, 0);
+		p = shelf_take(i);
+		put_figures(rq->out, shelf_store(p));
+		shelf_give(p);
 		put_links(rq, i);
 		break;
 	}

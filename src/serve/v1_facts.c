@@ -27,6 +27,7 @@ static void put_cmdline(struct json *j, const struct store *s)
 static void put_recording(struct json *j, struct shelf_item *i)
 {
 	enum shelf_state state = shelf_state(i);
+	struct shelf_picture *p;
 	const struct store *s;
 	const struct store_facts *f;
 	char buf[HUMAN_BYTES];
@@ -39,7 +40,9 @@ static void put_recording(struct json *j, struct shelf_item *i)
 	if (state == SHELF_FAILED)
 		json_text(j, "error", shelf_error(i));
 	if (state == SHELF_READY) {
-		s = shelf_store(i);
+		shelf_freshen(i, 0);
+		p = shelf_take(i);
+		s = shelf_store(p);
 		f = store_facts(s);
 		put_string(j, "executable", s, f->executable);
 		put_cmdline(j, s);
@@ -55,6 +58,7 @@ static void put_recording(struct json *j, struct shelf_item *i)
 		json_u64(j, "file_bytes", f->recording_bytes);
 		json_bool(j, "complete", f->is_complete);
 		put_string(j, "ended", s, f->ended);
+		shelf_give(p);
 	}
 	json_end_object(j);
 }

@@ -17,7 +17,7 @@
 
 #include "base/compiler.h"
 
-#define STORE_VERSION 1
+#define STORE_VERSION 2
 #define STORE_BLOCK_ROWS 4096u
 
 enum store_column {
@@ -239,6 +239,13 @@ struct store_facts {
 };
 
 /* Tables, in the order of their numbers in the file. */
+/* What a chain was when the state was written, if it has changed since. The last one comes first when it
+ * is to be as it was. */
+struct store_undo {
+	uint64_t chain; /* as STORE_CHAIN: from 1 */
+	struct store_chain was;
+};
+
 enum store_table {
 	STORE_FACTS, /* struct store_facts, one */
 	STORE_STRING_BYTES, /* char */
@@ -254,6 +261,8 @@ enum store_table {
 	STORE_CALLS,
 	STORE_BUCKETS,
 	STORE_REGIONS,
+	STORE_UNDO, /* belongs to the next */
+	STORE_STATE, /* bytes: what to go on from when the recording grows (ingest/follow.h) */
 	STORE_N_TABLES,
 };
 

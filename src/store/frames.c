@@ -250,15 +250,23 @@ static void get_names(void *user, uint32_t code, size_t i, struct frame_names *r
 	};
 }
 
-void frames_close(struct frames *f)
+void frames_keep(struct frames *f)
 {
 	const struct names_source source = {f, find_names, get_names};
 
-	if (!f)
-		return;
+	pthread_mutex_lock(&f->resolving);
 	if (f->has_news &&
 	    f->cache_path) /* a cache: if it cannot be written, next time is slower */
 		(void)names_file_write(f->cache_path, f->store, &source, NULL);
+	f->has_news = false;
+	pthread_mutex_unlock(&f->resolving);
+}
+
+void frames_close(struct frames *f)
+{
+	if (!f)
+		return;
+	frames_keep(f);
 	while (f->all) {
 		struct code_frames *next = f->all->next;
 

@@ -12,14 +12,16 @@
 #include "util/file.h"
 
 #define NAMES_MAGIC "MPNAMES" /* with its zero byte: 8 bytes */
-#define NAMES_VERSION 2u /* also when better names are found than before */
+#define NAMES_VERSION 3u /* also when better names are found than before */
 
 struct names_header {
 	char magic[8];
 	uint32_t version;
 	uint32_t header_bytes;
 	struct store_identity identity;
-	uint64_t tables_checksum; /* of the store's codes and modules */
+	uint64_t tables_checksum; /* of the store's codes and modules ... */
+	uint64_t n_store_codes; /* ... so many ... */
+	uint64_t n_store_modules; /* ... and so many */
 	uint64_t n_codes;
 	uint64_t n_names;
 	uint64_t n_texts;
@@ -44,7 +46,7 @@ struct names_name {
 	uint32_t is_inline;
 };
 
-_Static_assert(sizeof(struct names_header) == 104, "lies in the file");
+_Static_assert(sizeof(struct names_header) == 120, "lies in the file");
 _Static_assert(sizeof(struct names_code) == 16, "lies in the file");
 _Static_assert(sizeof(struct names_name) == 24, "lies in the file");
 
@@ -56,13 +58,15 @@ struct names_file {
 	const struct names_name *name;
 	const uint64_t *text_end;
 	const char *text;
+	bool is_before; /* of the store as it was before it grew */
 };
 
-static uint64_t tables_checksum(const struct store *store)
+/* Of the first ones in the tables, which are there. */
+static uint64_t tables_checksum(const struct store *store, size_t n_codes, size_t n_modules)
 {
-	size_t n_codes, n_modules;
-	const void *codes = store_table(store, STORE_CODES, &n_codes);
-	const void *modules = store_table(store, STORE_MODULES, &n_modules);
+	size_t n;
+	const void *codes = store_table(store, STORE_CODES, &n);
+	const void *modules = store_table(store, STORE_MODULES, &n);
 	const uint64_t both[] = {seal_of(codes, n_codes * sizeof(struct store_code)),
 				 seal_of(modules, n_modules * sizeof(struct store_module))};
 
@@ -70,6 +74,24 @@ static uint64_t tables_checksum(const struct store *store)
 }
 
 /* ---- reading ---- */
+
+/* Names for this store, or for what it was before it grew: what was there has the same numbers. */
+static bool is_of_store(const struct names_header *h, const struct store *store)
+{
+	const struct store_identity *is = store_identity(store);
+	size_t n_codes, n_modules;
+
+	store_table(store, STORE_CODES, &n_codes);
+	store_table(store, STORE_MODULES, &n_modules);
+	if (memcmp(h->identity.recording_id, is->recording_id, sizeof(is->recording_id)) != 0 ||
+	    h->n_store_codes > n_codes || h->n_store_modules > n_modules)
+		return false;
+	if (!(store_identity_grows(&h->identity) && store_identity_grows(is)) &&
+	    (memcmp(&h->identity, is, sizeof(*is)) != 0 || h->n_store_codes != n_codes ||
+	     h->n_store_modules != n_modules))
+		return false;
+	return h->tables_checksum == tables_checksum(store, h->n_store_codes, h->n_store_modules);
+}
 
 static int check_header(const struct names_header *h, const struct store *store, uint64_t n_bytes,
 			struct err *err)
@@ -82,8 +104,7 @@ static int check_header(const struct names_header *h, const struct store *store,
 		return err_set(err, ERR_VERSION, "is a file of names of another version");
 	if (h->checksum != seal_of(h, offsetof(struct names_header, checksum)))
 		return err_set(err, ERR_FORMAT, "damaged names: the header has a wrong checksum");
-	if (memcmp(&h->identity, store_identity(store), sizeof(h->identity)) != 0 ||
-	    h->tables_checksum != tables_checksum(store))
+	if (!is_of_store(h, store))
 		return err_set(err, ERR_FORMAT, "holds names for another store");
 	if (h->n_codes > left / sizeof(struct names_code))
 		goto cut;
@@ -147,6 +168,7 @@ static int load(struct names_file *f, const struct file *file, const struct stor
 	r = check_header(h, store, f->map_bytes, err);
 	if (r < 0)
 		return r;
+	f->is_before = memcmp(&h->identity, store_identity(store), sizeof(h->identity)) != 0;
 	f->code = (const void *)(h + 1);
 	f->n_codes = h->n_codes;
 	f->name = (const void *)(f->code + h->n_codes);
@@ -206,7 +228,7 @@ bool names_file_find(const struct names_file *f, uint32_t code, size_t *n)
 {
 	const struct names_code *c = find_code(f, code);
 
-	if (!c)
+	if (!c || (f->is_before && c->n == 0)) /* what was looked up in vain may be there now */
 		return false;
 	*n = c->n;
 	return true;
@@ -339,17 +361,22 @@ static int write_header(struct atomic_file *out, struct names_header *h, struct 
 int names_file_write(const char *path, const struct store *store, const struct names_source *source,
 		     struct err *err)
 {
-	struct names_header h = {.magic = NAMES_MAGIC,
-				 .version = NAMES_VERSION,
-				 .header_bytes = sizeof(h),
-				 .identity = *store_identity(store),
-				 .tables_checksum = tables_checksum(store)};
+	struct names_header h = {
+		.magic = NAMES_MAGIC,
+		.version = NAMES_VERSION,
+		.header_bytes = sizeof(h),
+		.identity = *store_identity(store),
+	};
 	struct atomic_file *out = NULL;
 	struct text_set *texts = NULL;
-	size_t n_codes;
+	size_t n_codes, n_modules;
 	int r;
 
 	store_table(store, STORE_CODES, &n_codes);
+	store_table(store, STORE_MODULES, &n_modules);
+	h.n_store_codes = n_codes;
+	h.n_store_modules = n_modules;
+	h.tables_checksum = tables_checksum(store, n_codes, n_modules);
 	r = text_set_create(false, &texts, err);
 	if (r == 0)
 		r = atomic_file_create(path, 0600, 0, &out, err);

@@ -59,7 +59,9 @@ static int check_header(const struct store_header *h, uint64_t file_bytes, struc
 		return err_set(err, ERR_VERSION, "is a store with items of other sizes");
 	if (h->checksum != seal_of(h, offsetof(struct store_header, checksum)))
 		return err_set(err, ERR_FORMAT, "damaged store: the header has a wrong checksum");
-	if (h->file_bytes != file_bytes)
+	/* behind one that can grow there may be what the next one did not finish */
+	if (h->file_bytes != file_bytes &&
+	    (h->table[STORE_STATE].n_items == 0 || h->file_bytes > file_bytes))
 		return err_set(err, ERR_FORMAT,
 			       "damaged store: has %" PRIu64 " bytes instead of %" PRIu64,
 			       file_bytes, h->file_bytes);
@@ -133,7 +135,7 @@ static int map_all(struct store *s, struct err *err)
 }
 
 /* Gives pages back that lie in [from, from + len): only a hint, nothing depends on it. */
-static void drop_pages(const void *from, size_t len)
+void store_drop_pages(const void *from, size_t len)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t start = align_down((uintptr_t)from, page);
@@ -145,10 +147,10 @@ static void drop_pages(const void *from, size_t len)
 static void drop_all(const struct store *s)
 {
 	if (s->map)
-		drop_pages(s->map, s->header.file_bytes);
+		store_drop_pages(s->map, s->header.file_bytes);
 	for (unsigned i = 0; i < ARRAY_LEN(s->part); i++) {
 		if (s->part[i].map)
-			drop_pages(s->part[i].map, s->part[i].map_bytes);
+			store_drop_pages(s->part[i].map, s->part[i].map_bytes);
 	}
 }
 
@@ -214,7 +216,7 @@ static int check_directory(struct store *s, struct err *err)
 		last_birth = e[STORE_BIRTH_NS].head.max;
 		seal_add(&seal, e, row_bytes);
 		if (block % step == step - 1)
-			drop_pages(e - (step - 1) * STORE_N_COLUMNS, step * row_bytes);
+			store_drop_pages(e - (step - 1) * STORE_N_COLUMNS, step * row_bytes);
 	}
 	if (seal_sum(&seal) != s->header.directory_checksum)
 		return err_set(err, ERR_FORMAT,
@@ -283,6 +285,16 @@ void store_close(struct store *s)
 const struct store_identity *store_identity(const struct store *s)
 {
 	return &s->header.identity;
+}
+
+struct store_extent store_state_extent(const struct store *s)
+{
+	return s->header.table[STORE_STATE];
+}
+
+uint64_t store_state_offset(const struct store *s)
+{
+	return s->header.table[STORE_STATE].offset;
 }
 
 const void *store_table(const struct store *s, enum store_table table, size_t *n_items)

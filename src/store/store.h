@@ -31,11 +31,25 @@ struct store_identity {
 	uint64_t changed_ns; /* its modification time then */
 };
 
+/* Of a recording that is still being written changed_ns is this bit, and the time at which it was read:
+ * such a store can be gone on with, but never be taken for that of the recording as it is now. */
+#define STORE_GROWING_NS (1ull << 63)
+
+static inline bool store_identity_grows(const struct store_identity *i)
+{
+	return i->changed_ns & STORE_GROWING_NS;
+}
+
 /* ERR_VERSION: made by another version, ERR_FORMAT: no sealed store or a damaged one. */
 int store_open(const char *path, struct store **ret, struct err *err);
 void store_close(struct store *s); /* NULL does nothing */
 
 const struct store_identity *store_identity(const struct store *s);
+
+/* Takes what was read in one go out of memory: only a hint. */
+void store_drop_pages(const void *from, size_t len);
+
+uint64_t store_state_offset(const struct store *s); /* in the file: of STORE_STATE */
 
 /* The items of a table, borrowed until store_close(). */
 const void *store_table(const struct store *s, enum store_table table, size_t *n_items);

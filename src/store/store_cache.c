@@ -242,6 +242,8 @@ static bool is_stale(const char *recording, const struct store_identity *identit
 
 	if (stat(recording, &st) < 0)
 		return true;
+	if (store_identity_grows(identity)) /* it can be gone on with */
+		return false;
 	return (uint64_t)st.st_size != identity->size_bytes ||
 	       (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec !=
 		       identity->changed_ns;

@@ -64,6 +64,8 @@ static inline uint32_t store_rows_of(uint64_t n_rows, uint64_t block)
 	return left < STORE_BLOCK_ROWS ? (uint32_t)left : STORE_BLOCK_ROWS;
 }
 
+struct store_extent store_state_extent(const struct store *s); /* of STORE_STATE */
+
 /* The tables of a store, whatever they lie in. */
 struct store_tables {
 	const void *item[STORE_N_TABLES];

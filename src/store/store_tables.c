@@ -22,6 +22,8 @@ const uint32_t store_item_bytes[STORE_HEADER_TABLES] = {
 	[STORE_CALLS] = sizeof(struct store_call),
 	[STORE_BUCKETS] = sizeof(struct store_bucket),
 	[STORE_REGIONS] = sizeof(struct store_region),
+	[STORE_UNDO] = sizeof(struct store_undo),
+	[STORE_STATE] = 1,
 };
 
 static int bad(const char *table, uint64_t item, const char *what, struct err *err)

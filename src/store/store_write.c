@@ -6,10 +6,12 @@
  */
 #include "store/store_write.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bits.h"
 #include "store/seal.h"
@@ -44,6 +46,7 @@ struct store_writer {
 	struct spill *directory; /* struct store_entry, STORE_N_COLUMNS per block */
 	uint64_t n_blocks; /* greatest block that came, + 1 */
 	uint64_t n_puts;
+	uint64_t replaced_bytes; /* of blocks that came again */
 	struct column_buffer column[STORE_N_COLUMNS];
 	struct store_header header;
 	struct err failure; /* the first one; a writer that failed can only be destroyed */
@@ -91,8 +94,9 @@ static int append_zeroes(struct store_writer *w, size_t len, struct err *err)
 	return atomic_file_append(w->file, zero, len, err);
 }
 
-int store_writer_create(const char *path, const struct store_identity *identity,
-			struct store_writer **ret, struct err *err)
+/* old: NULL, or to be set to the store that is gone on with, as it is once it is ours alone. */
+static int make_writer(const char *path, const struct store_identity *identity, struct store **old,
+		       struct store_writer **ret, struct err *err)
 {
 	struct store_writer *w = calloc(1, sizeof(*w));
 	char *folder = folder_of(path);
@@ -109,9 +113,10 @@ int store_writer_create(const char *path, const struct store_identity *identity,
 	for (unsigned c = 0; r == 0 && c < STORE_N_COLUMNS; c++)
 		r = make_column(&w->column[c], err);
 	if (r == 0)
-		r = atomic_file_create(path, 0600, 0, &w->file, err);
+		r = old ? atomic_file_extend(path, &w->file, err)
+			: atomic_file_create(path, 0600, 0, &w->file, err);
 	if (r == 0)
-		r = append_zeroes(w, STORE_HEADER_BYTES, err);
+		r = old ? store_open(path, old, err) : append_zeroes(w, STORE_HEADER_BYTES, err);
 	free(folder);
 	if (r < 0) {
 		store_writer_destroy(w);
@@ -119,6 +124,22 @@ int store_writer_create(const char *path, const struct store_identity *identity,
 	}
 	*ret = w;
 	return 0;
+}
+
+int store_writer_create(const char *path, const struct store_identity *identity,
+			struct store_writer **ret, struct err *err)
+{
+	return make_writer(path, identity, NULL, ret, err);
+}
+
+int store_writer_resume(const char *path, const struct store_identity *identity, struct store **old,
+			struct store_writer **ret, struct err *err)
+{
+	int r = make_writer(path, identity, old, ret, err);
+
+	if (r == 0)
+		(*ret)->header.table[STORE_STATE] = store_state_extent(*old);
+	return r;
 }
 
 void store_writer_destroy(struct store_writer *w)
@@ -229,13 +250,15 @@ static int add_block(struct store_writer *w, enum store_column c, const struct p
 		     struct err *err)
 {
 	struct column_buffer *col = &w->column[c];
-	size_t room = align_up(p->len, STORE_ALIGN);
+	size_t room = align_up(p->len, STORE_ALIGN), old_bytes = 0;
 	int r = reserve_block(w, p->block, err);
 
 	if (r == 0 && (room > COLUMN_BYTES - col->n_bytes || col->n_waiting == COLUMN_BLOCKS))
 		r = flush_column(w, c, err);
 	if (r < 0)
 		return r;
+	if (pack_check(&entry_of(w, c, p->block)->head, &old_bytes))
+		w->replaced_bytes += align_up(old_bytes, STORE_ALIGN);
 	*entry_of(w, c, p->block) = p->entry;
 	if (p->len == 0)
 		return 0;
@@ -316,6 +339,94 @@ int store_writer_put_spilled(struct store_writer *w, enum store_table table,
 {
 	ASSERT(n_items * store_item_bytes[table] <= spill_size(items));
 	return put_table(w, table, spill_data(items), n_items, items, err);
+}
+
+/* ---- stores that grow ---- */
+
+int store_writer_sync(struct store_writer *w, struct err *err)
+{
+	int r;
+
+	pthread_mutex_lock(&w->lock);
+	r = check_failed(w, err);
+	for (unsigned c = 0; r == 0 && c < STORE_N_COLUMNS; c++)
+		r = note_failure(w, flush_column(w, c, err), err);
+	if (r == 0)
+		r = note_failure(w, atomic_file_flush(w->file, err), err);
+	pthread_mutex_unlock(&w->lock);
+	return r;
+}
+
+void *store_writer_directory(struct store_writer *w, uint64_t n_blocks, size_t *n_bytes,
+			     struct err *err)
+{
+	static struct store_entry none;
+
+	*n_bytes = 0;
+	if (n_blocks == 0)
+		return &none;
+	if (reserve_block(w, n_blocks - 1, err) < 0)
+		return NULL;
+	*n_bytes = n_blocks * STORE_N_COLUMNS * sizeof(struct store_entry);
+	return spill_data(w->directory);
+}
+
+int store_writer_read_block(struct store_writer *w, enum store_column c, uint64_t block,
+			    uint64_t *value, uint32_t *n_rows, struct err *err)
+{
+	_Alignas(STORE_ALIGN) uint8_t packed[2 * PACK_MAX_BYTES + 8 * PACK_MAX_VALUES];
+	const struct store_entry *e = entry_of(w, c, block);
+	size_t len = 0, done = 0;
+
+	if (block >= w->n_blocks || !pack_check(&e->head, &len) || len > sizeof(packed))
+		return err_set(err, ERR_FORMAT, "block %" PRIu64 " of column %u is not possible",
+			       block, (unsigned)c);
+	while (done < len) {
+		ssize_t n = pread(atomic_file_fd(w->file), packed + done, len - done,
+				  (off_t)(e->offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return err_set(err, ERR_IO, "a block of the store cannot be read again");
+		done += (size_t)n;
+	}
+	pack_decode(&e->head, packed, value);
+	*n_rows = e->head.last + 1u;
+	return 0;
+}
+
+int store_writer_begin_state(struct store_writer *w, struct err *err)
+{
+	int r = check_failed(w, err);
+
+	if (r == 0)
+		r = note_failure(w, align_file(w, err), err);
+	if (r == 0)
+		w->header.table[STORE_STATE] =
+			(struct store_extent){.offset = atomic_file_size(w->file)};
+	return r;
+}
+
+int store_writer_add_state(struct store_writer *w, const void *bytes, size_t len, struct err *err)
+{
+	int r = check_failed(w, err);
+
+	if (r == 0)
+		r = note_failure(w, atomic_file_append(w->file, bytes, len, err), err);
+	if (r == 0)
+		w->header.table[STORE_STATE].n_items += len;
+	return r;
+}
+
+uint64_t store_writer_size(const struct store_writer *w)
+{
+	return atomic_file_size(w->file);
+}
+
+uint64_t store_writer_replaced_bytes(const struct store_writer *w)
+{
+	return w->replaced_bytes;
 }
 
 /* Every block of every column came, each with the rows that it must have. */

@@ -34,6 +34,35 @@ int store_writer_put_table(struct store_writer *w, enum store_table table, const
 int store_writer_put_spilled(struct store_writer *w, enum store_table table,
 			     const struct spill *items, size_t n_items, struct err *err);
 
+/* ---- stores that grow ---- */
+
+/* Goes on with the store at path, which nobody else may do meanwhile (-ERR_REFUSED); *old is that
+ * store, to be closed. Its blocks stay where they are, but which of them count is for the caller to say
+ * (store_writer_directory()); tables come anew, but for STORE_STATE if it does not. It stays as it is until store_writer_commit(). */
+int store_writer_resume(const char *path, const struct store_identity *identity, struct store **old,
+			struct store_writer **ret, struct err *err);
+
+/* Blocks that wait are written, so that all of them have their place. */
+int store_writer_sync(struct store_writer *w, struct err *err);
+
+/* What tells where the first n_blocks blocks are, to be kept and to be set: *n_bytes of bytes that mean
+ * nothing to others. After store_writer_sync(), or store_writer_resume(). NULL: no memory. */
+void *store_writer_directory(struct store_writer *w, uint64_t n_blocks, size_t *n_bytes,
+			     struct err *err);
+
+/* Unpacks a block that has its place, of n_rows rows; value has room for STORE_BLOCK_ROWS. */
+int store_writer_read_block(struct store_writer *w, enum store_column c, uint64_t block,
+			    uint64_t *value, uint32_t *n_rows, struct err *err);
+
+/* The table STORE_STATE, in pieces: nothing else is put between them. */
+int store_writer_begin_state(struct store_writer *w, struct err *err);
+int store_writer_add_state(struct store_writer *w, const void *bytes, size_t len, struct err *err);
+
+/* Bytes of the file so far, and of those blocks in it that were given again since it was made or gone on
+ * with. */
+uint64_t store_writer_size(const struct store_writer *w);
+uint64_t store_writer_replaced_bytes(const struct store_writer *w);
+
 /* Blocks of every column and all tables are there: writes the directory, seals, renames. Checks that
  * all blocks came, but not what is in them: store_open() does. Destroy the writer afterwards. */
 int store_writer_commit(struct store_writer *w, uint64_t n_rows, struct err *err);

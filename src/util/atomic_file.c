@@ -11,12 +11,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES (256u * 1024)
 #define MAX_NAMED 16 /* temporary files with a name, at a time */
 #define NO_SLOT (-1)
+#define LOCK_PAUSE_NS 50000000
+#define LOCK_TRIES 200 /* ten seconds */
 
 struct atomic_file {
 	char *path; /* the target, symbolic links followed */
@@ -27,6 +31,8 @@ struct atomic_file {
 	uint8_t *buffer; /* BUFFER_BYTES; what comes behind written_bytes */
 	size_t n_buffered;
 	uint64_t written_bytes;
+	bool is_in_place; /* atomic_file_extend() ... */
+	uint64_t kept_bytes; /* ... of this length, unless it is committed */
 };
 
 /* Names to remove when a signal ends us. state: 0 free, 1 being filled, 2 the name counts. A slot
@@ -187,6 +193,60 @@ int atomic_file_create(const char *path, mode_t mode, unsigned flags, struct ato
 	return 0;
 }
 
+/* Waits for others who extend the same file, but not for ever. */
+static int lock_file(int fd)
+{
+	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+	int r = flock(fd, LOCK_EX | LOCK_NB);
+
+	for (int i = 0; r < 0 && (errno == EWOULDBLOCK || errno == EINTR) && i < LOCK_TRIES; i++) {
+		nanosleep(&pause, NULL);
+		r = flock(fd, LOCK_EX | LOCK_NB);
+	}
+	return r;
+}
+
+/* Opens the file and locks it; it must still be the one of that name then. */
+static int open_in_place(struct atomic_file *f, struct err *err)
+{
+	struct stat here, there;
+
+	f->fd = open(f->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (f->fd < 0)
+		return err_set_errno(err, errno, "%s: cannot be written", f->path);
+	if (lock_file(f->fd) < 0)
+		return err_set(err, ERR_REFUSED, "%s: another process is writing to it", f->path);
+	if (fstat(f->fd, &here) < 0 || stat(f->path, &there) < 0 || here.st_ino != there.st_ino ||
+	    here.st_dev != there.st_dev || !S_ISREG(here.st_mode))
+		return err_set(err, ERR_REFUSED, "%s: was replaced meanwhile", f->path);
+	f->written_bytes = f->kept_bytes = (uint64_t)here.st_size;
+	return 0;
+}
+
+int atomic_file_extend(const char *path, struct atomic_file **ret, struct err *err)
+{
+	struct atomic_file *f = calloc(1, sizeof(*f));
+	int r = 0;
+
+	if (!f)
+		return err_set_memory(err, sizeof(*f));
+	*f = (struct atomic_file){.fd = -1,
+				  .slot = NO_SLOT,
+				  .is_in_place = true,
+				  .path = strdup(path),
+				  .buffer = malloc(BUFFER_BYTES)};
+	if (!f->path || !f->buffer)
+		r = err_set_memory(err, BUFFER_BYTES);
+	if (r == 0)
+		r = open_in_place(f, err);
+	if (r < 0) {
+		atomic_file_discard(f);
+		return r;
+	}
+	*ret = f;
+	return 0;
+}
+
 static int write_at(struct atomic_file *f, uint64_t offset, const void *data, size_t len,
 		    struct err *err)
 {
@@ -247,10 +307,13 @@ int atomic_file_pwrite(struct atomic_file *f, uint64_t offset, const void *data,
 {
 	int r = atomic_file_flush(f, err);
 
+	if (r == 0 && f->is_in_place && fdatasync(f->fd) < 0)
+		r = err_set_errno(err, errno, "%s: cannot be written", f->path);
 	if (r == 0)
 		r = write_at(f, offset, data, len, err);
 	if (r == 0 && offset + len > f->written_bytes)
 		f->written_bytes = offset + len;
+	f->kept_bytes = f->written_bytes; /* it means something now */
 	return r;
 }
 
@@ -303,7 +366,9 @@ int atomic_file_commit(struct atomic_file *f, struct err *err)
 
 	if (r < 0)
 		goto out;
-	n = f->flags & ATOMIC_FILE_KEEP_EXISTING ? place_new(f) : place_over(f);
+	n = f->is_in_place                         ? 0
+	    : f->flags & ATOMIC_FILE_KEEP_EXISTING ? place_new(f)
+						   : place_over(f);
 	if (n < 0) {
 		r = err_set_errno(err, errno, "%s: cannot be put in place", f->path);
 		goto out;
@@ -327,6 +392,9 @@ void atomic_file_discard(struct atomic_file *f)
 		unlink(named[f->slot].name);
 		give_slot(f->slot);
 	}
+	/* what is behind means nothing: if it can not be cut off it may stay */
+	if (f->fd >= 0 && f->is_in_place && f->kept_bytes < f->written_bytes)
+		(void)!ftruncate(f->fd, (off_t)f->kept_bytes);
 	if (f->fd >= 0)
 		close(f->fd);
 	free(f->path);

@@ -28,6 +28,12 @@ struct atomic_file; /* opaque: defined in atomic_file.c */
 int atomic_file_create(const char *path, mode_t mode, unsigned flags, struct atomic_file **ret,
 		       struct err *err);
 
+/* Begins to append to the file at path, which is there and keeps its name. Nobody else may do so
+ * meanwhile: waits ten seconds for others, then -ERR_REFUSED. What is appended must mean nothing before a last
+ * atomic_file_pwrite() in front of it; all of it is on the disk before that one. Discarded before, the
+ * file has its length again; if we are killed, it is longer. */
+int atomic_file_extend(const char *path, struct atomic_file **ret, struct err *err);
+
 /* Appends through a buffer. After a failure the file can only be discarded. */
 int atomic_file_append(struct atomic_file *f, const void *data, size_t len, struct err *err);
 

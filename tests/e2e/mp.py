@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SRC = pathlib.Path(os.environ.get("MP_SRC", pathlib.Path(__file__).resolve().parents[2]))
@@ -112,6 +113,23 @@ def run(argv, env=None, cwd=None, stdin=None, timeout=TIMEOUT_S, setup=None, pas
         out.seek(0)
         err.seek(0)
         return Result(code, out.read(), err.read())
+
+
+def wait_for(look, timeout=TIMEOUT_S):
+    """What look() gives as soon as that is something; it is asked again and again."""
+    end = time.monotonic() + timeout
+    while True:
+        found = look()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError(f"nothing came within {timeout} s")
+        time.sleep(0.05)
+
+
+def thread_states(pid):
+    """The status of each thread of a process, as text."""
+    return [(task / "status").read_text() for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
 
 
 def info(*paths):

@@ -269,3 +269,28 @@ TEST(a_limit_is_an_error_with_the_name)
 	atomic_file_discard(f);
 	folder_fini(&d);
 }
+
+TEST(a_file_that_is_extended_is_as_before_or_longer)
+{
+	struct atomic_file *f = NULL;
+	struct err err = {0};
+	struct folder d;
+
+	folder_init(&d);
+	CHECK_ERR(atomic_file_extend(d.target, &f, &err), ERR_IO);
+	put_file(d.target, "0123");
+	CHECK_OK(atomic_file_extend(d.target, &f, &err));
+	CHECK_EQ(atomic_file_size(f), 4);
+	CHECK_OK(atomic_file_append(f, "4567", 4, &err));
+	CHECK_OK(atomic_file_flush(f, &err));
+	check_content(d.target, "01234567"); /* nobody looks there yet */
+	atomic_file_discard(f);
+	check_content(d.target, "0123");
+	CHECK_OK(atomic_file_extend(d.target, &f, &err));
+	CHECK_OK(atomic_file_append(f, "ab", 2, &err));
+	CHECK_OK(atomic_file_pwrite(f, 0, "X", 1, &err));
+	CHECK_OK(atomic_file_commit(f, &err));
+	check_content(d.target, "X123ab");
+	CHECK_EQ(count_files(&d), 1);
+	folder_fini(&d);
+}

@@ -376,6 +376,56 @@ TEST(a_cache_of_another_store_is_not_used)
 	end();
 }
 
+static void make_growing_store(uint64_t changed_ns, size_t n_codes, uint64_t step)
+{
+	struct store_identity identity = synth_store_identity;
+	struct store_code code[8] = {{.module = STORE_NO_MODULE}};
+	struct store_writer *w = NULL;
+	struct err err = {0};
+
+	for (size_t i = 1; i < n_codes; i++)
+		code[i] = (struct store_code){.addr = step * i, .module = STORE_NO_MODULE};
+	identity.changed_ns = changed_ns;
+	CHECK_OK(store_writer_create(path, &identity, &w, &err));
+	CHECK_OK(synth_store_put_tables(w, 0, &err));
+	CHECK_OK(store_writer_put_table(w, STORE_CODES, code, n_codes, &err));
+	CHECK_OK(store_writer_commit(w, 0, &err));
+	store_writer_destroy(w);
+	CHECK_OK(store_open(path, &store, &err));
+}
+
+TEST(names_of_a_store_that_grows_stay)
+{
+	struct names_file *file = NULL;
+	struct teller t = {0};
+	struct err err = {0};
+	struct frames *f = NULL;
+	size_t n = 0;
+
+	begin();
+	store_close(store);
+	make_growing_store(STORE_GROWING_NS | 1, 4, 100);
+	CHECK_OK(frames_open(store, cache, &f, &err));
+	frames_set_resolver(f, tell, &t);
+	CHECK_OK(frames_need_all(f, &err));
+	frames_keep(f);
+	store_close(store);
+	make_growing_store(STORE_GROWING_NS | 2, 6, 100);
+	CHECK_OK(names_file_open(cache, store, &file, &err));
+	CHECK(names_file_find(file, 1, &n));
+	CHECK(n > 0);
+	CHECK(!names_file_find(file, 5, &n));
+	names_file_close(file);
+	store_close(store);
+	make_growing_store(3, 6, 100); /* it has ended: what is to be found may be better */
+	CHECK_ERR(names_file_open(cache, store, &file, &err), ERR_FORMAT);
+	store_close(store);
+	make_growing_store(STORE_GROWING_NS | 4, 6, 200); /* not the same one */
+	CHECK_ERR(names_file_open(cache, store, &file, &err), ERR_FORMAT);
+	frames_close(f);
+	end();
+}
+
 TEST(a_cache_that_cannot_be_written_does_no_harm)
 {
 	struct teller t = {0};

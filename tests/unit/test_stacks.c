@@ -53,8 +53,13 @@ static uint32_t use(struct stacks *s, uint32_t lane, uint32_t id)
 	struct event_plain call = {.stack = id};
 	struct err err = {0};
 
-	CHECK(stacks_use(s, lane, &call, 1, &err) >= 0);
-	return call.stack;
+	uint32_t bits = stacks_use(s, lane, &call, 1), number = 0;
+
+	CHECK_EQ(call.stack & (STACKS_ODD | STACKS_NEW), bits);
+	if (!(bits & STACKS_NEW))
+		return call.stack;
+	CHECK_OK(stacks_number(s, call.stack & ~(STACKS_ODD | STACKS_NEW), &number, &err));
+	return number | (bits & STACKS_ODD);
 }
 
 TEST(equal_stacks_of_different_lanes_and_ids_are_one)

@@ -50,3 +50,22 @@ TEST(large_numbers_do_not_overflow)
 	CHECK_EQ(timebase_ns(&t, year_ns), year_ns * 6);
 	CHECK_EQ(timebase_ns(&t, UINT64_MAX), UINT64_MAX);
 }
+
+TEST(a_steady_reading_counts_until_the_time_has_doubled)
+{
+	struct timebase t;
+
+	timebase_init(&t, 0, 1000, false);
+	timebase_add_steadily(&t, 100, 1000 + 999999999); /* too near */
+	CHECK(!timebase_is_steady(&t));
+	timebase_add_steadily(&t, 1000000000, 1000 + 1500000000);
+	CHECK(timebase_is_steady(&t));
+	timebase_add_steadily(&t, 1100000000, 1000 + 1999999999); /* not yet twice as long */
+	CHECK_EQ(timebase_ns(&t, 1000), 1500);
+	timebase_add_steadily(&t, 1000000000, 1000 + 9000000000); /* no later tick */
+	CHECK_EQ(timebase_ns(&t, 1000), 1500);
+	timebase_add_steadily(&t, 10000000000, 1000 + 20000000000);
+	CHECK_EQ(timebase_ns(&t, 1000), 2000);
+	timebase_add_steadily(&t, 20000000000, 1000 + 31000000000);
+	CHECK_EQ(timebase_ns(&t, 1000), 2000);
+}

@@ -1,0 +1,131 @@
+/* ingest/state.c - see state.h. */
+#include "ingest/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DROP_BYTES ((size_t)8 << 20) /* a multiple of 32, as seal_add() has it */
+
+/* ---- writing ---- */
+
+void state_out_init(struct state_out *s, struct store_writer *writer, struct err *err)
+{
+	*s = (struct state_out){.writer = writer, .err = err, .buffer = malloc(STATE_BUFFER_BYTES)};
+	seal_init(&s->seal);
+	s->result = s->buffer ? store_writer_begin_state(writer, err)
+			      : err_set_memory(err, STATE_BUFFER_BYTES);
+}
+
+static void flush(struct state_out *s)
+{
+	if (s->result < 0)
+		return;
+	seal_add(&s->seal, s->buffer, s->n_buffered);
+	s->result = store_writer_add_state(s->writer, s->buffer, s->n_buffered, s->err);
+	s->n_buffered = 0;
+}
+
+void state_put(struct state_out *s, const void *bytes, size_t len)
+{
+	const uint8_t *from = bytes;
+
+	while (len > 0 && s->result == 0) {
+		size_t room = STATE_BUFFER_BYTES - s->n_buffered, n = len < room ? len : room;
+
+		memcpy(s->buffer + s->n_buffered, from, n);
+		s->n_buffered += n;
+		from += n;
+		len -= n;
+		if (s->n_buffered == STATE_BUFFER_BYTES)
+			flush(s);
+	}
+}
+
+void state_put_u64(struct state_out *s, uint64_t value)
+{
+	state_put(s, &value, sizeof(value));
+}
+
+int state_out_finish(struct state_out *s)
+{
+	uint64_t sum;
+
+	flush(s);
+	sum = seal_sum(&s->seal);
+	if (s->result == 0)
+		s->result = store_writer_add_state(s->writer, &sum, sizeof(sum), s->err);
+	free(s->buffer);
+	s->buffer = NULL;
+	return s->result;
+}
+
+/* ---- reading ---- */
+
+static uint64_t sum_of(const uint8_t *bytes, size_t len)
+{
+	struct seal seal;
+
+	seal_init(&seal);
+	for (size_t at = 0; at < len; at += DROP_BYTES) {
+		size_t n = len - at < DROP_BYTES ? len - at : DROP_BYTES;
+
+		seal_add(&seal, bytes + at, n);
+		store_drop_pages(bytes + at, n);
+	}
+	return seal_sum(&seal);
+}
+
+int state_in_init(struct state_in *s, const void *bytes, size_t len, struct err *err)
+{
+	uint64_t sum;
+
+	*s = (struct state_in){.at = bytes, .dropped = bytes, .err = err};
+	s->end = s->at + (len < sizeof(sum) ? 0 : len - sizeof(sum));
+	if (len < sizeof(sum))
+		return state_is_wrong(s, "it is cut off");
+	memcpy(&sum, s->end, sizeof(sum));
+	if (sum != sum_of(bytes, len - sizeof(sum)))
+		return state_is_wrong(s, "it has a wrong checksum");
+	return 0;
+}
+
+void state_get(struct state_in *s, void *bytes, size_t len)
+{
+	if (s->result == 0 && len > (size_t)(s->end - s->at))
+		state_is_wrong(s, "it is cut off");
+	if (s->result < 0) {
+		memset(bytes, 0, len);
+		return;
+	}
+	if (len > 0)
+		memcpy(bytes, s->at, len);
+	s->at += len;
+	if ((size_t)(s->at - s->dropped) >= DROP_BYTES) {
+		store_drop_pages(s->dropped, (size_t)(s->at - s->dropped));
+		s->dropped = s->at;
+	}
+}
+
+uint64_t state_get_u64(struct state_in *s)
+{
+	uint64_t value;
+
+	state_get(s, &value, sizeof(value));
+	return value;
+}
+
+size_t state_get_count(struct state_in *s, size_t item_bytes)
+{
+	uint64_t n = state_get_u64(s);
+
+	if (s->result == 0 && n > (size_t)(s->end - s->at) / item_bytes)
+		state_is_wrong(s, "it tells of more than it holds");
+	return s->result == 0 ? (size_t)n : 0;
+}
+
+int state_is_wrong(struct state_in *s, const char *what)
+{
+	if (s->result == 0)
+		s->result = err_set(s->err, ERR_FORMAT, "the state kept with the store: %s", what);
+	return s->result;
+}
