@@ -407,6 +407,21 @@ static int make_identity(struct recording *r, bool is_growing, struct store_iden
 	return 0;
 }
 
+/* Nothing of a store without rows could stay as it is: going on makes another file, and nothing of it is
+ * useless. */
+static int begin_store(struct build *b, const char *path, const struct store_identity *identity,
+		       struct err *err)
+{
+	const struct build_options *o = b->options;
+	int r = 0;
+
+	if (o && o->how == BUILD_GO_ON && !o->without_rows)
+		return store_writer_resume(path, identity, &b->old, &b->writer, err);
+	if (o && o->how == BUILD_GO_ON)
+		r = store_open(path, &b->old, err);
+	return r < 0 ? r : store_writer_create(path, identity, &b->writer, err);
+}
+
 static int build_init(struct build *b, const char *store_path, const char *temp_folder,
 		      struct err *err)
 {
@@ -414,10 +429,8 @@ static int build_init(struct build *b, const char *store_path, const char *temp_
 	struct store_identity identity;
 	int r = make_identity(b->rec, o && o->is_growing, &identity, err);
 
-	if (r == 0 && o && o->how == BUILD_GO_ON)
-		r = store_writer_resume(store_path, &identity, &b->old, &b->writer, err);
-	else if (r == 0)
-		r = store_writer_create(store_path, &identity, &b->writer, err);
+	if (r == 0)
+		r = begin_store(b, store_path, &identity, err);
 	if (r == 0 && !(b->options && b->options->without_rows))
 		r = rows_create(b->writer, temp_folder, &b->rows, err);
 	if (r == 0)

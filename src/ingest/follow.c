@@ -308,6 +308,8 @@ static int check_waste(struct build *b, const struct store *old, uint64_t wasted
 {
 	uint64_t file_bytes = store_writer_size(b->writer);
 
+	if (!b->rows)
+		return 0; /* they go into another file */
 	b->wasted_bytes = wasted_bytes + file_bytes - store_state_offset(old);
 	if (b->wasted_bytes > WASTE_ALLOWED_BYTES && b->wasted_bytes > file_bytes / 3 * 2)
 		return err_set(err, ERR_REFUSED, "most of the store is not used any more");

@@ -5,7 +5,8 @@
  * what is in the file now. In between, all that reading has come to goes into the store as its state:
  * places in lanes, stacks, live blocks, what is held back, sums. Of rows only the block that is not full:
  * the others are in the store. Later the state is loaded, and reading goes on from the cut, to a new cut,
- * to the end; new blocks and tables are appended to the store (store_writer_resume()).
+ * to the end; new blocks and tables are appended to the store (store_writer_resume()); one without
+ * rows is made anew from them.
  *
  * What comes out is what reading in full gives at the same moment, to the last number. To be so:
  *

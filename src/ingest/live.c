@@ -156,6 +156,9 @@ int live_load(struct live *l, struct state_in *in)
 {
 	size_t n = state_get_count(in, sizeof(struct live_block));
 
+	/* They come in the order of their slots: in a smaller table they would all lie in one row. */
+	while (in->result == 0 && live_limit(l) <= n)
+		in->result = grow_slots(l, in->err);
 	for (size_t i = 0; i < n && in->result == 0; i++) {
 		struct live_block block;
 
