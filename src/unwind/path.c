@@ -30,7 +30,7 @@ _Static_assert(offsetof(struct unwind_thread, path) == 0, "path.h takes one for 
 
 /* Fresh frames that are not put onto the path but remembered in a memo. A program that goes to and
  * fro between branches of its stack wants many, one that wanders wants few. */
-static const uint32_t max_short[PATH_TUNER_MODES] = {3, 5};
+static const uint32_t max_short[PATH_TUNER_MODES] = {3, 8};
 
 static const uintptr_t sentinel_word = 1; /* see path_any_differs() */
 

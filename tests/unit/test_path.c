@@ -300,6 +300,42 @@ TEST(path_remembers_several_stacks_with_the_same_start)
 	CHECK(n_known - n_first > 4000);
 }
 
+/* Two branches of seven frames, by turns. */
+NOINLINE static void branch_a(unsigned depth)
+{
+	if (depth == 0)
+		hook();
+	else
+		branch_a(depth - 1);
+	__asm__ volatile("");
+}
+
+NOINLINE static void branch_b(unsigned depth)
+{
+	if (depth == 0)
+		hook();
+	else
+		branch_b(depth - 1);
+	__asm__ volatile("");
+}
+
+TEST(path_remembers_branches_of_seven_frames)
+{
+	uint64_t n_first = 0;
+
+	start();
+	for (volatile unsigned turn = 0; turn < 65536; turn++) {
+		if (turn == 61440)
+			n_first = n_known;
+		if (turn & 1)
+			branch_a(6);
+		else
+			branch_b(6);
+	}
+	if (!ut->path.fresh[0].uses_fp) /* a memo has no room for so many with frame pointers */
+		CHECK(n_known - n_first > 3800);
+}
+
 /* The same before anything was learnt about what tells them apart. */
 TEST(path_remembers_two_stacks_with_the_same_start_at_once)
 {
