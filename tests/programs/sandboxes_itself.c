@@ -28,7 +28,7 @@
 
 void memory_profiler_start(void) __attribute__((weak));
 
-static _Atomic int n_running;
+static _Atomic int n_ready; /* threads that need no other system calls any more */
 
 static void work(void)
 {
@@ -44,10 +44,10 @@ static void work(void)
 
 static void *work_on(void *arg)
 {
-	for (;;) {
+	work();
+	atomic_fetch_add(&n_ready, 1);
+	for (;;)
 		work();
-		atomic_fetch_add(&n_running, 1);
-	}
 	return arg;
 }
 
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n_threads; i++)
 		if (pthread_create(&t[i], NULL, work_on, NULL))
 			return 2;
-	while (atomic_load(&n_running) < 4 * n_threads)
+	while (atomic_load(&n_ready) < n_threads)
 		sched_yield();
 	if (forbid(how)) {
 		perror("forbid");
