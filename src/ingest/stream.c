@@ -1,56 +1,13 @@
 /* ingest/stream.c - see stream.h. */
-#include "ingest/stream.h"
-
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ingest/lane_blocks.h"
+#include "ingest/stream_i.h"
 #include "util/vec.h"
 
-#define N_BATCHES 32u
 #define LANE_CALLS 128u /* that a lane decodes at a time */
 #define BIRTHS_AHEAD 6u /* calls */
 #define LANE_STACKS 32u /* likewise, definitions */
-
-/* What of a lane is decoded and was not passed on yet. All of it is of one block, which stays loaded
- * until it is passed on. */
-struct stream_lane {
-	struct event_plain *call; /* [at, n) of LANE_CALLS: their times and stacks are final */
-	uint32_t at, n;
-	bool has_rare; /* this one comes after them: */
-	bool is_alone; /* what it had ahead was passed on in one go, so far */
-	bool has_new; /* stacks of calls, or of the rare one, may be STACKS_NEW */
-	uint32_t rare_stack; /* its number */
-	uint64_t rare_ns;
-	struct event rare;
-};
-
-/* Batches are numbered from 0 and lie in batch[number % N_BATCHES]: those before n_taken may be
- * filled again, those before n_filled are the caller's. */
-struct stream {
-	struct recording *rec;
-	struct lane_blocks blocks;
-	struct stream_lane *lane;
-	struct stacks *stacks;
-	struct births *births; /* borrowed; NULL: not wanted */
-	struct stream_counts counts;
-	struct stream_batch *batch[N_BATCHES];
-	bool is_cut; /* what is not full is to be filled up later */
-	bool is_begun; /* batch n_filled is one of those */
-
-	pthread_t reader;
-	bool has_reader;
-	pthread_mutex_t lock; /* for what follows */
-	pthread_cond_t changed;
-	uint64_t n_filled;
-	uint64_t n_taken;
-	bool is_done; /* no more will be filled */
-	bool is_unwanted; /* the caller has no use for more */
-	bool has_taken; /* the caller holds batch n_taken */
-	int result;
-	struct err err;
-};
 
 /* ---- the reader: a lane ---- */
 
@@ -202,7 +159,7 @@ static void count_births(struct births *births, const struct event_plain *call, 
 
 	for (size_t i = 0; i < n; i++) {
 		birth[n_births] = (uint8_t)i;
-		n_births += BIRTH_KINDS >> call[i].kind & (call[i].addr != 0);
+		n_births += is_birth(&call[i]);
 	}
 	for (size_t k = 0; k < n_births; k++) {
 		const struct event_plain *c = &call[birth[k]];
@@ -508,9 +465,9 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 /* A place for the next batch, or NULL when none is wanted any more. Called with lock held. */
 static struct stream_batch *wait_for_place(struct stream *s)
 {
-	while (s->n_filled - s->n_taken == N_BATCHES && !s->is_unwanted)
+	while (s->n_filled - s->n_taken == STREAM_BATCHES && !s->is_unwanted)
 		pthread_cond_wait(&s->changed, &s->lock);
-	return s->is_unwanted ? NULL : s->batch[s->n_filled % N_BATCHES];
+	return s->is_unwanted ? NULL : s->batch[s->n_filled % STREAM_BATCHES];
 }
 
 static void *run_reader(void *arg)
@@ -557,7 +514,7 @@ static int make(struct stream *s, struct err *err)
 		r = stacks_create(&s->rec->facts, s->rec->n_lanes, &s->stacks, err);
 	if (r == 0 && s->births) /* of the empty stack; the others when they get a number */
 		r = births_reserve(s->births, 1, err);
-	for (size_t i = 0; r == 0 && i < N_BATCHES; i++) {
+	for (size_t i = 0; r == 0 && i < STREAM_BATCHES; i++) {
 		s->batch[i] = calloc(1, sizeof(*s->batch[i]));
 		if (!s->batch[i])
 			r = err_set_memory(err, sizeof(*s->batch[i]));
@@ -614,7 +571,7 @@ void stream_destroy(struct stream *s)
 	if (!s)
 		return;
 	end_reader(s);
-	for (size_t i = 0; i < N_BATCHES; i++) {
+	for (size_t i = 0; i < STREAM_BATCHES; i++) {
 		if (s->batch[i])
 			free(s->batch[i]->rare);
 		free(s->batch[i]);
@@ -646,8 +603,8 @@ int stream_next(struct stream *s, const struct stream_batch **ret, const struct 
 	/* at a cut the last one is not full: it stays, and so does the one before it */
 	n_needed = s->is_done ? s->is_cut && s->result == 0 ? 3 : 1 : n_needed;
 	if (s->n_filled - s->n_taken >= n_needed) {
-		*ret = s->batch[s->n_taken % N_BATCHES];
-		*then = s->n_filled - s->n_taken > 1 ? s->batch[(s->n_taken + 1) % N_BATCHES]
+		*ret = s->batch[s->n_taken % STREAM_BATCHES];
+		*then = s->n_filled - s->n_taken > 1 ? s->batch[(s->n_taken + 1) % STREAM_BATCHES]
 						     : NULL;
 		s->has_taken = true;
 		r = 1;
@@ -690,158 +647,6 @@ struct stacks *stream_take_stacks(struct stream *s)
 const struct stream_counts *stream_counts(const struct stream *s)
 {
 	return &s->counts;
-}
-
-/* ---- going on: see follow.h ---- */
-
-static void save_lane(const struct stream *s, size_t lane, struct state_out *out)
-{
-	const struct lane_cursor *l = &s->blocks.lane[lane];
-	const struct block_ref *ref = &s->rec->block[l->block - 1];
-
-	state_put_u64(out, l->is_at_cut);
-	if (!l->is_at_cut)
-		return; /* it did not begin before the cut */
-	state_put_u64(out, l->block - s->rec->lane[lane].first_block);
-	state_put_u64(out, ref->sequence);
-	state_put_u64(out, ref->lane_index);
-	state_put_u64(out, l->min_ticks);
-	state_put_u64(out, l->next_index);
-	state_put_u64(out, l->is_after_gap);
-	state_put(out, &l->at_cut, sizeof(l->at_cut));
-}
-
-/* The same block must be there, behind as many others. */
-static int load_lane(struct stream *s, struct state_in *in, uint32_t lane)
-{
-	struct lane_cursor *l = &s->blocks.lane[lane];
-	const struct lane_ref *of = &s->rec->lane[lane];
-	uint64_t n_blocks, sequence, lane_index;
-	const struct block_ref *ref;
-
-	if (!state_get_u64(in))
-		return in->result;
-	n_blocks = state_get_u64(in);
-	sequence = state_get_u64(in);
-	lane_index = state_get_u64(in);
-	l->min_ticks = state_get_u64(in);
-	l->next_index = (uint32_t)state_get_u64(in);
-	l->is_after_gap = state_get_u64(in) != 0;
-	state_get(in, &l->at_cut, sizeof(l->at_cut));
-	if (in->result == 0 &&
-	    (!state_is_flag(&l->at_cut.is_in_place) || !state_is_flag(&l->at_cut.in.failed)))
-		state_is_wrong(in, "a place in a lane");
-	if (in->result < 0)
-		return in->result;
-	ref = &s->rec->block[of->first_block];
-	if (n_blocks == 0 || n_blocks > of->n_blocks)
-		return err_set(in->err, ERR_REFUSED, "fewer blocks than before");
-	ref += n_blocks - 1;
-	if (ref->sequence != sequence || ref->lane_index != lane_index ||
-	    l->at_cut.in.pos > ref->raw_bytes)
-		return err_set(in->err, ERR_REFUSED, "other blocks than before");
-	l->block = of->first_block + n_blocks;
-	l->at_cut.lane = lane;
-	l->is_at_cut = true;
-	return 0;
-}
-
-/* Nothing that is read from here on may be from before the cut. */
-static int check_lanes(struct stream *s, uint64_t cut_ns, struct err *err)
-{
-	for (size_t i = 0; i < s->rec->n_lanes; i++) {
-		const struct lane_cursor *l = &s->blocks.lane[i];
-		const struct cut_place from = {
-			.block = l->block - l->is_at_cut,
-			.decoder = l->is_at_cut ? &l->at_cut : NULL,
-			.min_ticks = l->min_ticks,
-		};
-		int r = cut_check_lane(s->rec, i, &from, cut_ns, err);
-
-		if (r < 0)
-			return r;
-		if (r == 0)
-			return err_set(err, ERR_REFUSED, "an event from before came late");
-	}
-	return 0;
-}
-
-static void save_batch(const struct stream_batch *b, struct state_out *out)
-{
-	state_put_u64(out, b->n_rare);
-	state_put(out, b->rare, b->n_rare * sizeof(*b->rare));
-	state_put_u64(out, b->n);
-	state_put(out, b->call, b->n * sizeof(*b->call));
-	state_put_u64(out, b->n_stacks);
-}
-
-static bool is_possible_call(const struct stream *s, const struct stream_batch *b,
-			     const struct event_plain *c, size_t n_lanes)
-{
-	bool is_whole = c->flags & STREAM_WHOLE;
-
-	return c->lane < n_lanes && c->stack < stacks_count_numbers(s->stacks) &&
-	       (is_whole ? c->size_bytes < b->n_rare && b->rare[c->size_bytes].kind == c->kind
-			 : c->kind >= EVENT_MALLOC && c->kind < EVENT_STACK);
-}
-
-static int load_batch(struct stream *s, struct state_in *in, struct stream_batch *b,
-		      const struct state_lanes *lanes)
-{
-	b->n_rare = state_get_count(in, sizeof(*b->rare));
-	if (in->result == 0)
-		in->result = vec_reserve(&b->rare, &b->cap_rare, b->n_rare + 1, sizeof(*b->rare),
-					 in->err);
-	if (in->result < 0)
-		return in->result;
-	state_get(in, b->rare, b->n_rare * sizeof(*b->rare));
-	b->n = state_get_count(in, sizeof(*b->call));
-	if (b->n > STREAM_BATCH_CALLS)
-		return state_is_wrong(in, "a batch");
-	state_get(in, b->call, b->n * sizeof(*b->call));
-	b->n_stacks = (uint32_t)state_get_u64(in);
-	for (size_t i = 0; i < b->n && in->result == 0; i++) {
-		if (!is_possible_call(s, b, &b->call[i], lanes->n))
-			return state_is_wrong(in, "a call");
-		b->call[i].lane = lanes->now[b->call[i].lane];
-	}
-	if (b->n_stacks > stacks_count_numbers(s->stacks))
-		return state_is_wrong(in, "stacks of a batch");
-	return in->result;
-}
-
-void stream_save(const struct stream *s, struct state_out *out)
-{
-	ASSERT(s->is_done && s->is_cut && s->n_filled > s->n_taken);
-	stacks_save(s->stacks, out);
-	for (size_t i = 0; i < s->rec->n_lanes; i++)
-		save_lane(s, i, out);
-	state_put(out, &s->counts, sizeof(s->counts));
-	state_put_u64(out, s->n_filled - s->n_taken);
-	for (uint64_t i = s->n_taken; i < s->n_filled; i++)
-		save_batch(s->batch[i % N_BATCHES], out);
-}
-
-int stream_load(struct stream *s, struct state_in *in, const struct state_lanes *lanes,
-		uint64_t cut_ns)
-{
-	int r = stacks_load(s->stacks, in, lanes);
-
-	for (size_t i = 0; r == 0 && i < lanes->n; i++)
-		r = load_lane(s, in, lanes->now[i]);
-	if (r < 0)
-		return r;
-	state_get(in, &s->counts, sizeof(s->counts));
-	s->n_filled = state_get_u64(in);
-	if (in->result == 0 && (s->n_filled == 0 || s->n_filled > 2))
-		state_is_wrong(in, "batches");
-	for (uint64_t i = 0; i < s->n_filled && in->result == 0; i++)
-		load_batch(s, in, s->batch[i], lanes);
-	if (in->result < 0)
-		return in->result;
-	s->is_done = true; /* and to be gone on with */
-	s->is_cut = true;
-	return check_lanes(s, cut_ns, in->err);
 }
 
 uint64_t stream_last_ns(const struct stream *s)

@@ -16,19 +16,6 @@ void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);
 void cfree(void *block);
 
-static NOINLINE void *malloc_at(const struct unwind_start *at, size_t size)
-{
-	struct lane *lane = capture_enter(at);
-	void *block = record_options.ZERO_MEMORY ? real.calloc(1, size) : real.malloc(size);
-
-	if (!lane)
-		return block;
-	if (block)
-		capture_obtained(lane, at, EVENT_MALLOC, block, size, 0);
-	capture_leave(lane);
-	return block;
-}
-
 /* The end of a malloc or calloc that the quick way could not record. */
 static NOINLINE void *end_slowly(struct lane *lane, const struct unwind_start *at, unsigned kind,
 				 void *block, size_t size, uint32_t stack)
@@ -37,6 +24,14 @@ static NOINLINE void *end_slowly(struct lane *lane, const struct unwind_start *a
 		capture_obtained(lane, at, kind, block, size, stack);
 	capture_leave(lane);
 	return block;
+}
+
+static NOINLINE void *malloc_at(const struct unwind_start *at, size_t size)
+{
+	struct lane *lane = capture_enter(at);
+	void *block = record_options.ZERO_MEMORY ? real.calloc(1, size) : real.malloc(size);
+
+	return lane ? end_slowly(lane, at, EVENT_MALLOC, block, size, 0) : block;
 }
 
 EXPORT void *malloc(size_t size)
@@ -63,12 +58,7 @@ static NOINLINE void *calloc_at(const struct unwind_start *at, size_t n, size_t 
 	struct lane *lane = capture_enter(at);
 	void *block = real.calloc(n, size);
 
-	if (!lane)
-		return block;
-	if (block)
-		capture_obtained(lane, at, EVENT_CALLOC, block, n * size, 0);
-	capture_leave(lane);
-	return block;
+	return lane ? end_slowly(lane, at, EVENT_CALLOC, block, n * size, 0) : block;
 }
 
 EXPORT void *calloc(size_t n, size_t size)
@@ -151,6 +141,15 @@ EXPORT void cfree(void *block)
 	free_at(&at, block);
 }
 
+/* realloc(NULL, size): the real function decides, as everywhere. */
+static void *malloc_by_realloc(const struct unwind_start *at, size_t size)
+{
+	struct lane *lane = capture_enter(at);
+	void *block = real.realloc(NULL, size);
+
+	return lane ? end_slowly(lane, at, EVENT_MALLOC, block, size, 0) : block;
+}
+
 /* The outcome of a realloc whose begin was recorded. errno belongs to the real function. */
 static ALWAYS_INLINE void end_realloc(struct lane *lane, const struct capture_realloc *r,
 				      const void *result, size_t size)
@@ -163,30 +162,7 @@ static ALWAYS_INLINE void end_realloc(struct lane *lane, const struct capture_re
 		capture_rare(lane, EVENT_REALLOC_CANCEL, NULL, 0);
 }
 
-static NOINLINE void *realloc_at(const struct unwind_start *at, void *block, size_t size)
-{
-	struct lane *lane = capture_enter(at);
-	struct capture_realloc r = {.block = block};
-	void *result;
-
-	if (!lane)
-		return real.realloc(block, size);
-	if (block) {
-		capture_wait_for_block(lane, block);
-		capture_realloc_begin(lane, at, &r, size);
-	}
-	result = real.realloc(block, size);
-	if (!block && result)
-		capture_obtained(lane, at, EVENT_MALLOC, result, size, 0);
-	else if (r.is_recorded)
-		end_realloc(lane, &r, result, size);
-	else if (block && result)
-		COUNT_ADD(lane->lost_events, 1);
-	capture_leave(lane);
-	return result;
-}
-
-/* A realloc whose beginning the quick way could not record, or whose end. */
+/* The end of a realloc of a block whose beginning was recorded, or could not be. */
 static NOINLINE void *end_realloc_slowly(struct lane *lane, const struct capture_realloc *r,
 					 void *result, size_t size)
 {
@@ -196,6 +172,21 @@ static NOINLINE void *end_realloc_slowly(struct lane *lane, const struct capture
 		COUNT_ADD(lane->lost_events, 1);
 	capture_leave(lane);
 	return result;
+}
+
+static NOINLINE void *realloc_at(const struct unwind_start *at, void *block, size_t size)
+{
+	struct capture_realloc r = {.block = block};
+	struct lane *lane;
+
+	if (!block)
+		return malloc_by_realloc(at, size);
+	lane = capture_enter(at);
+	if (!lane)
+		return real.realloc(block, size);
+	capture_wait_for_block(lane, block);
+	capture_realloc_begin(lane, at, &r, size);
+	return end_realloc_slowly(lane, &r, real.realloc(block, size), size);
 }
 
 EXPORT void *realloc(void *block, size_t size)

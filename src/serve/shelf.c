@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/units.h"
+#include "util/monotonic.h"
 
 #define MAX_LOADING 2u /* at the same time: each uses all CPUs by itself */
 #define LOOK_NS 50000000
@@ -185,14 +186,6 @@ static void prepare_names(struct shelf_item *i)
 	}
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 /* Opens the recording, now or again, and puts the picture in the place of what was there. Not while too
  * many others are being loaded. */
 static int load_picture(struct shelf_item *i, struct err *err)
@@ -235,7 +228,7 @@ static void set_state(struct shelf_item *i, enum shelf_state state)
 	atomic_store(&i->state, state);
 	i->is_followed =
 		state == SHELF_READY && i->picture->opened.is_growing && i->shelf->source.has_grown;
-	i->next_look_ns = now_ns() + FOLLOW_NS;
+	i->next_look_ns = monotonic_ns() + FOLLOW_NS;
 	pthread_cond_broadcast(&i->shelf->changed);
 	pthread_mutex_unlock(&i->shelf->lock);
 }
@@ -256,7 +249,7 @@ static bool wait_for_wish(struct shelf_item *i)
 static void look_again(struct shelf_item *i)
 {
 	struct shelf *s = i->shelf;
-	uint64_t start_ns = now_ns(), took_ns;
+	uint64_t start_ns = monotonic_ns(), took_ns;
 	bool has_grown = s->source.has_grown(s->source.user, i->path, &i->picture->opened);
 	struct err err;
 
@@ -264,11 +257,11 @@ static void look_again(struct shelf_item *i)
 		frames_keep(i->picture->opened.frames);
 		has_grown = load_picture(i, &err) == 0;
 	}
-	took_ns = now_ns() - start_ns;
+	took_ns = monotonic_ns() - start_ns;
 	pthread_mutex_lock(&s->lock);
 	i->is_wanted = false;
 	i->is_followed = i->picture->opened.is_growing;
-	i->next_look_ns = now_ns() +
+	i->next_look_ns = monotonic_ns() +
 			  (took_ns < FOLLOW_NS / FOLLOW_SHARE ? FOLLOW_NS : took_ns * FOLLOW_SHARE);
 	i->n_looks++;
 	pthread_cond_broadcast(&s->changed);
@@ -301,7 +294,7 @@ void shelf_freshen(struct shelf_item *i, unsigned max_ms)
 	until.tv_sec += (time_t)(until_ns / NS_PER_S);
 	until.tv_nsec = (long)(until_ns % NS_PER_S);
 	pthread_mutex_lock(&s->lock);
-	if (i->is_followed && !i->is_wanted && now_ns() >= i->next_look_ns) {
+	if (i->is_followed && !i->is_wanted && monotonic_ns() >= i->next_look_ns) {
 		i->is_wanted = true;
 		pthread_cond_broadcast(&s->changed);
 	}

@@ -266,4 +266,6 @@ enum store_table {
 	STORE_N_TABLES,
 };
 
+extern const uint32_t store_item_bytes[]; /* of each of them; store_tables.c */
+
 #endif

@@ -48,9 +48,6 @@ _Static_assert(sizeof(struct store_entry) == 32, "lies in the file");
 _Static_assert(STORE_N_TABLES <= STORE_HEADER_TABLES, "fits");
 _Static_assert(STORE_BLOCK_ROWS == PACK_MAX_VALUES, "a block is packed in one piece");
 
-/* Sizes of the items of all tables, by enum store_table; store_tables.c. */
-extern const uint32_t store_item_bytes[STORE_HEADER_TABLES];
-
 static inline uint64_t store_blocks_for(uint64_t n_rows)
 {
 	return n_rows / STORE_BLOCK_ROWS + (n_rows % STORE_BLOCK_ROWS != 0);

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/units.h"
 #include "util/human.h"
+#include "util/monotonic.h"
 #include "util/utf8.h"
 
 #define FIRST_NS (500 * NS_PER_MS)
@@ -28,14 +28,6 @@ static atomic_flag is_line_taken = ATOMIC_FLAG_INIT; /* by the job that is shown
 void progress_disable(void)
 {
 	is_disabled = true;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 static bool is_wanted(void)
@@ -76,7 +68,7 @@ void progress_start(struct progress *p, const char *label, uint64_t total, enum 
 	*p = (struct progress){.total = total, .unit = unit};
 	p->is_on = is_wanted() && !atomic_flag_test_and_set(&is_line_taken);
 	set_label(p, label);
-	p->start_ns = p->looked_ns = now_ns();
+	p->start_ns = p->looked_ns = monotonic_ns();
 }
 
 static void put_rate(const struct progress *p, char *buf, size_t capacity)
@@ -197,7 +189,7 @@ static void update_rate(struct progress *p, uint64_t now)
 
 void progress_look(struct progress *p)
 {
-	uint64_t now = now_ns();
+	uint64_t now = monotonic_ns();
 	uint64_t since_look_ns = now - p->looked_ns;
 
 	if (since_look_ns < LOOK_NS && p->n_skip < MAX_SKIP)

@@ -300,6 +300,16 @@ TEST(path_remembers_several_stacks_with_the_same_start)
 	CHECK(n_known - n_first > 4000);
 }
 
+/* The same before anything was learnt about what tells them apart. */
+TEST(path_remembers_two_stacks_with_the_same_start_at_once)
+{
+	start();
+	ut->path.has_forks = false;
+	for (volatile unsigned turn = 0; turn < 64; turn++)
+		caller_c(turn & 1);
+	CHECK(n_known > 56);
+}
+
 /* Two branches of seven frames, by turns. */
 NOINLINE static void branch_a(unsigned depth)
 {
@@ -334,16 +344,6 @@ TEST(path_remembers_branches_of_seven_frames)
 	}
 	if (!ut->path.fresh[0].uses_fp) /* a memo has no room for so many with frame pointers */
 		CHECK(n_known - n_first > 3800);
-}
-
-/* The same before anything was learnt about what tells them apart. */
-TEST(path_remembers_two_stacks_with_the_same_start_at_once)
-{
-	start();
-	ut->path.has_forks = false;
-	for (volatile unsigned turn = 0; turn < 64; turn++)
-		caller_c(turn & 1);
-	CHECK(n_known > 56);
 }
 
 /* Also where there are more frames than are compared at a time, and fewer. */
