@@ -17,6 +17,7 @@
 
 #include "arch/arch.h"
 #include "record/clock.h"
+#include "record/stack.h"
 #include "record/thread.h"
 
 /* To be used in the hook itself, which must not be inlined. */
@@ -116,11 +117,12 @@ static ALWAYS_INLINE struct path_memo *capture_prepare_quick(struct lane *lane,
 	return memo;
 }
 
-/* The stack of this call, if it is one of the many that are known at once; else 0. */
+/* The stack of this call, if it is one of the many that are known at once; else 0. memo: what
+ * capture_prepare_quick() gave, or NULL. */
 static ALWAYS_INLINE uint32_t capture_stack_quick(struct lane *lane, struct path_memo *memo,
 						  const struct unwind_start *at)
 {
-	return CONFIG_AUDIT ? 0 : unwind_path_quick(lane_unwinder(lane), memo, at);
+	return CONFIG_AUDIT ? 0 : stack_quick(lane, memo, at);
 }
 
 /* A block that malloc or calloc gave. */
@@ -145,8 +147,7 @@ static ALWAYS_INLINE bool capture_free_quick(struct lane *lane, const struct unw
 					     const void *block, uint32_t *stack)
 {
 	if (likely(thread_of_first(lane)->has_free_stacks)) {
-		*stack = capture_stack_quick(lane, unwind_path_look_for(lane_unwinder(lane), at),
-					     at);
+		*stack = capture_stack_quick(lane, NULL, at);
 		if (unlikely(!*stack))
 			return false;
 	}
@@ -166,10 +167,7 @@ static ALWAYS_INLINE bool capture_realloc_begin_quick(struct lane *lane,
 						      const struct unwind_start *at,
 						      struct capture_realloc *r, size_t size_bytes)
 {
-	if (CONFIG_AUDIT)
-		return false;
-	r->stack = unwind_path_quick(lane_unwinder(lane),
-				     unwind_path_look_for(lane_unwinder(lane), at), at);
+	r->stack = capture_stack_quick(lane, NULL, at);
 	r->record = lane->enc.pos;
 	return likely(r->stack) &&
 	       capture_put_quick(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack);

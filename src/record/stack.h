@@ -4,9 +4,26 @@
 
 #include "record/thread.h"
 
-/* The rest of stack_capture(), for when unwind_path_quick() did not know the stack. */
+/* The rest of stack_capture(), for when stack_quick() did not know the stack. */
 uint32_t stack_capture_behind(struct lane *lane, const struct unwind_start *at);
 uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uint32_t id);
+
+/* The id of the stack, if a look at a memo or at the caller's stack is enough; else 0: then
+ * stack_capture_behind() must be asked. memo: what unwind_path_look_for() gave, or NULL. */
+static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *memo,
+					  const struct unwind_start *at)
+{
+	struct unwind_thread *ut = lane_unwinder(lane);
+	uint32_t caller, id;
+
+	if (!unwind_path_is_leaf(ut, at))
+		return unwind_path_quick(ut, memo ? memo : unwind_path_look_for(ut, at), at);
+	caller = unwind_path_caller(ut, at);
+	id = caller ? edges_find(&lane->edges, caller, at->pc) : 0;
+	if (id)
+		unwind_path_count_leaf(ut);
+	return id;
+}
 
 /* Walks the stack from at, defines in the lane's block what is new of it, and returns its id.
  * 0 only when the stack is empty or there was no room to define it.
@@ -15,8 +32,7 @@ uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uin
  * stack_capture_behind() only, together. */
 static ALWAYS_INLINE uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
 {
-	uint32_t id = unwind_path_quick(lane_unwinder(lane),
-					unwind_path_look_for(lane_unwinder(lane), at), at);
+	uint32_t id = stack_quick(lane, NULL, at);
 
 	if (CONFIG_AUDIT && id)
 		return stack_audit_known(lane, at, id);

@@ -12,7 +12,8 @@
  * same frames again and again, so a short fresh part is not put onto the path but remembered in a
  * memo together with every word that its walk read. The same start and the same words give the
  * same walk: then even the rules need not be looked at. Where several stacks have one start, the
- * words in which they were seen to differ choose among their memos.
+ * words in which they were seen to differ choose among their memos. path_leaf.c is about stacks that
+ * are too many for memos.
  *
  * Only stacks of the common kind are handled: on the thread's own stack, by simple rules, to the
  * end. Everything else is left to unwind_walk().
@@ -118,8 +119,8 @@ static ALWAYS_INLINE uintptr_t extra_differs(const struct path_extra *x)
 	return memory_load_own(x->addr) ^ x->value;
 }
 
-/* Are the extra words of the first n entries all unchanged? As path_any_differs(), without sentinels. */
-static bool do_extras_hold(const struct path *p, size_t n)
+/* As path_any_differs(), without sentinels. */
+bool path_extras_hold(const struct path *p, size_t n)
 {
 	size_t n_extra = p->cold[n - 1].n_extra;
 	const struct path_extra *x = p->extra, *end = x + n_extra;
@@ -139,7 +140,7 @@ NOINLINE bool path_rest_holds(const struct path *p, struct path_memo *m, uintptr
 {
 	const struct path_cold *join = &p->cold[m->join_n - 1];
 
-	return memo_fp_holds(m, join, fp) && (!join->n_extra || do_extras_hold(p, m->join_n));
+	return memo_fp_holds(m, join, fp) && (!join->n_extra || path_extras_hold(p, m->join_n));
 }
 
 /* Would the walk be the memo's, given that the first n_valid entries of the path hold? */
@@ -221,7 +222,7 @@ uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *
 	if (p->has_forks)
 		hash += path_fork_hash(p, start);
 	n = (uint32_t)count_equal(p->entry, n_here);
-	if (n && p->cold[n - 1].n_extra && !do_extras_hold(p, n))
+	if (n && p->cold[n - 1].n_extra && !path_extras_hold(p, n))
 		n = (uint32_t)count_extra_equal(p, n);
 	if (unlikely(!n))
 		return 0;
@@ -234,6 +235,8 @@ uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *
 		COUNT_ADD(p->n_known, p->name[n - 1].id != 0);
 		return p->name[n - 1].id;
 	}
+	if (unwind_path_is_leaf(ut, start))
+		return 0;
 	if (!memo_holds(p, m, start)) {
 		if (p->has_forks) {
 			learn_fork(p, start);
@@ -251,12 +254,12 @@ uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *
 	return m->id;
 }
 
-/* Puts the fresh frames on top of the n_kept entries. */
-static void push_fresh(struct path *p, size_t n_kept, size_t n_fresh)
+/* Puts the fresh frames, but for the n_left innermost ones, on top of those that were kept. */
+static void push_fresh(struct path *p, uint32_t n_left)
 {
-	size_t k = n_kept;
+	size_t k = p->n_kept;
 
-	for (size_t i = n_fresh; i-- > 0; k++) {
+	for (size_t i = p->n_fresh; i-- > n_left; k++) {
 		const struct path_fresh *f = &p->fresh[i];
 		const struct path_cold *out = k ? &p->cold[k - 1] : NULL;
 		uint32_t n_extra = out ? out->n_extra : 0;
@@ -267,6 +270,7 @@ static void push_fresh(struct path *p, size_t n_kept, size_t n_fresh)
 		if (f->fp_at && out && out->uses_fp)
 			p->extra[n_extra++] = (struct path_extra){f->fp_at, out->fp};
 		p->entry[k] = f->at;
+		*path_level_of(p, f->at.slot) = (uint16_t)(k + 1);
 		p->name[k] = (struct unwind_path_name){.slot = (uint32_t)f->at.slot};
 		p->cold[k] = (struct path_cold){
 			.fp = f->fp,
@@ -276,7 +280,8 @@ static void push_fresh(struct path *p, size_t n_kept, size_t n_fresh)
 	}
 	for (size_t old = k; old < p->n; old++)
 		p->name[old] = (struct unwind_path_name){0};
-	p->n = p->n_here = (uint32_t)k;
+	p->n = p->n_here = p->n_kept = (uint32_t)k;
+	p->n_fresh = n_left;
 }
 
 /* One step by a simple rule, noting the words it read. False: the stack is not of our kind. */
@@ -390,6 +395,19 @@ static inline bool fits_memo(const struct path *p, const struct unwind_start *st
 	return n <= PATH_MEMO_WORDS + 1; /* the outermost return address is checked with the path */
 }
 
+/* Puts onto the path what is better found there than by a memo. The start itself is not, once there
+ * are forks: a memo or, for a leaf, its caller tells it at once. */
+static inline void push_what_pays(struct path *p, const struct unwind_start *start)
+{
+	if (p->has_forks && path_leaf_learn(p, start)) {
+		if (p->n_fresh > 1)
+			push_fresh(p, 1);
+	} else if (p->n_fresh > max_short[p->tuner.mode] || p->n_kept == 0 ||
+		   !fits_memo(p, start)) {
+		push_fresh(p, p->has_forks && p->n_fresh > 1);
+	}
+}
+
 enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct unwind_start *start,
 					 uint32_t generation, struct unwind_path *ret)
 {
@@ -404,6 +422,7 @@ enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct 
 		p->generation = generation;
 		p->n = p->n_here = p->n_valid = 0;
 		p->epoch++;
+		path_leaf_forget(p);
 	}
 	ut->generation = generation;
 	p->own_lo = ut->memory.own.lo;
@@ -414,11 +433,7 @@ enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct 
 	COUNT_ADD(ut->stats.n_path_walks, 1);
 	COUNT_ADD(ut->stats.n_fresh_frames, p->n_fresh);
 	tune(p);
-	if (p->n_fresh > max_short[p->tuner.mode] || p->n_kept == 0 || !fits_memo(p, start)) {
-		push_fresh(p, p->n_kept, p->n_fresh);
-		p->n_kept = p->n;
-		p->n_fresh = 0;
-	}
+	push_what_pays(p, start);
 	ret->entry = p->entry;
 	ret->name = p->name;
 	ret->n_kept = p->n_kept;
@@ -513,7 +528,7 @@ void unwind_path_remember(struct unwind_thread *ut, const struct unwind_start *s
 	struct path *p = &ut->path;
 	struct path_memo *m;
 
-	if (!p->n_kept || (p->has_forks && !p->n_fresh))
+	if (!p->n_kept || (p->has_forks && (!p->n_fresh || unwind_path_is_leaf(ut, start))))
 		return;
 	m = make_place(p, start);
 	m->epoch = 0;

@@ -5,7 +5,11 @@
  * path that it joined is the same and still holds, and all these words are the same, then so is
  * the walk, and the stack is the one that the memo names. That is nearly always so, hence inline:
  * one place to look at, found from the start alone, and loads that do not wait for one another.
- * Everything else is in path.c.
+ *
+ * A program that takes apart a large structure has too many stacks for that, but nearly all of its
+ * starts are called by a frame that is on the path. Such starts are leaves: their caller's place is
+ * known from the rule alone, and the stack is that of the caller and one frame more. Everything else is
+ * in path.c and path_leaf.c.
  */
 #ifndef UNWIND_PATH_H
 #define UNWIND_PATH_H
@@ -95,6 +99,24 @@ struct path_fork {
 	uint32_t n_context; /* entries of the path that were valid when last looked at from here */
 };
 
+/* A start whose caller is mostly on the path, and where: found by the stack pointer or the frame pointer
+ * alone. Good within a generation. */
+#define PATH_LEAF_BITS 7
+
+struct path_leaf {
+	uintptr_t pc; /* 0 = none */
+	uint32_t
+		is_by_fp : 1; /* places are counted from the frame pointer, else the stack pointer: */
+	uint32_t caller_at : 31; /* the caller's slot, in bytes */
+	uint16_t fp_at; /* the caller's frame pointer, in words, plus 1; 0 = it is unchanged */
+	int16_t score; /* see path_leaf.c; below 0 it is no leaf for now */
+};
+
+#define PATH_LEAF_MAX_SCORE 128
+
+/* Where in the path an entry with such a slot was put last, counted from 1. */
+#define PATH_LEVELS 512u
+
 /* Tries out how many fresh frames are better left to a memo. Windows of so many walks are compared by
  * what an event costs in them. */
 #define PATH_WINDOW 1024u
@@ -119,6 +141,7 @@ struct path {
 	uint32_t epoch; /* of ids and memos; grows when all become void */
 	uint32_t generation; /* even; 0 = never */
 	bool has_forks; /* forks are in use */
+	uint16_t n_leaves; /* in use */
 	uint64_t n_known; /* a count for unwind_stats */
 	uintptr_t own_lo; /* part of the thread's own stack */
 	uintptr_t own_hi;
@@ -132,6 +155,8 @@ struct path {
 	struct path_fresh *fresh;
 	struct path_tuner tuner;
 	struct path_memo *place; /* for the memo of this stack */
+	struct path_leaf leaf[1u << PATH_LEAF_BITS];
+	uint16_t level[PATH_LEVELS];
 	struct path_fork fork[1u << PATH_FORK_BITS];
 	struct path_memo memo[1u << PATH_MEMO_BITS];
 };
@@ -261,6 +286,67 @@ static ALWAYS_INLINE uint32_t unwind_path_quick(struct unwind_thread *ut, struct
 		return 0;
 	COUNT_ADD(p->n_known, 1);
 	return m->id;
+}
+
+static ALWAYS_INLINE struct path_leaf *path_leaf_of(struct path *p, uintptr_t pc)
+{
+	return &p->leaf[pc * 0x9e3779b97f4a7c15ull >> (64 - PATH_LEAF_BITS)];
+}
+
+static ALWAYS_INLINE uintptr_t path_leaf_base(const struct path_leaf *leaf,
+					      const struct unwind_start *start)
+{
+	return leaf->is_by_fp ? start->fp : start->sp;
+}
+
+static ALWAYS_INLINE uint16_t *path_level_of(struct path *p, uintptr_t slot)
+{
+	return &p->level[(slot >> 4) % PATH_LEVELS];
+}
+
+/* Should unwind_path_caller() be asked, and no memo? */
+static ALWAYS_INLINE bool unwind_path_is_leaf(struct unwind_thread *ut,
+					      const struct unwind_start *start)
+{
+	struct path *p = (struct path *)ut;
+	const struct path_leaf *leaf = path_leaf_of(p, start->pc);
+
+	return unlikely(p->has_forks) && p->n_leaves && leaf->pc == start->pc && leaf->score >= 0;
+}
+
+/* The rest of unwind_path_caller(), for callers that depend on a frame pointer or on extras. */
+bool path_leaf_rest_holds(const struct path *p, const struct path_leaf *leaf, uint32_t n,
+			  uintptr_t base, uintptr_t fp);
+void path_leaf_missed(struct path *p, struct path_leaf *leaf);
+
+/* The id of the stack of a leaf's caller, else 0: then unwind_path_known() must be asked. The walk would
+ * begin with the leaf's rule and arrive at this entry, and what is outside of it still holds. (Below
+ * the stack pointer, where a stray frame pointer may lead, words hold that mean nothing.) */
+static ALWAYS_INLINE uint32_t unwind_path_caller(struct unwind_thread *ut,
+						 const struct unwind_start *start)
+{
+	struct path *p = (struct path *)ut;
+	struct path_leaf *leaf = path_leaf_of(p, start->pc);
+	uintptr_t base = path_leaf_base(leaf, start);
+	uintptr_t slot = base + leaf->caller_at;
+	uint32_t n = *path_level_of(p, slot);
+	const struct path_cold *cold = &p->cold[(ptrdiff_t)n - 1];
+
+	if (unlikely(n == 0 || n > p->n || p->entry[n - 1].slot != slot || slot <= start->sp ||
+		     p->generation != generation_now() || path_any_differs(p->entry, n)) ||
+	    (unlikely(cold->n_extra || cold->uses_fp) &&
+	     !path_leaf_rest_holds(p, leaf, n, base, start->fp))) {
+		path_leaf_missed(p, leaf);
+		return 0;
+	}
+	leaf->score += leaf->score < PATH_LEAF_MAX_SCORE;
+	return p->name[n - 1].id;
+}
+
+/* The stack that came of it was known. */
+static ALWAYS_INLINE void unwind_path_count_leaf(struct unwind_thread *ut)
+{
+	COUNT_ADD(((struct path *)ut)->n_known, 1);
 }
 
 #endif

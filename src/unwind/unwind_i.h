@@ -151,6 +151,16 @@ struct frame {
 	bool is_exact; /* interrupted there, not calling: the bytes before key are no call */
 };
 
+/* --- path.c, path_leaf.c: see path.h ----------------------------------------------------------- */
+
+/* Are the extra words of the first n entries all unchanged? */
+bool path_extras_hold(const struct path *p, size_t n);
+
+/* After a walk, before its frames are put onto the path: is it better to have all of them there but
+ * the start? For it is a leaf, or may become one. */
+bool path_leaf_learn(struct path *p, const struct unwind_start *start);
+void path_leaf_forget(struct path *p);
+
 struct slow_walk {
 	struct arch_regs regs;
 	struct arch_regs next;

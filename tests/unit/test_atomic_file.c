@@ -88,6 +88,12 @@ static void check_replaces(unsigned flags)
 	folder_fini(&d);
 }
 
+/* As a shell starts programs: nohup, say, has them ignore SIGHUP, and then so must we. */
+__attribute__((constructor)) static void take_signals(void)
+{
+	signal(SIGHUP, SIG_DFL);
+}
+
 TEST(commit_replaces_an_existing_file)
 {
 	check_replaces(0);

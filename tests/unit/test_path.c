@@ -21,7 +21,7 @@ static uint32_t *chains;
 static uint32_t n_nodes;
 
 static struct unwind_thread *ut;
-static uint64_t n_checked, n_quick, n_known, n_other;
+static uint64_t n_checked, n_quick, n_known, n_leaves, n_other;
 
 static void *map(size_t bytes)
 {
@@ -42,7 +42,7 @@ static void start(void)
 		unwind_thread_init(ut, true);
 		unwind_path_set_memory(ut, map(UNWIND_PATH_BYTES(MAX_FRAMES)), MAX_FRAMES);
 	}
-	n_checked = n_quick = n_known = n_other = 0;
+	n_checked = n_quick = n_known = n_leaves = n_other = 0;
 }
 
 static uint32_t child_of(uint32_t parent, uintptr_t addr)
@@ -82,6 +82,23 @@ static void check_id(uint32_t id, const struct unwind_frames *f)
 	CHECK_EQ(id, 0);
 }
 
+/* The stack that is known without a walk, or 0. */
+static uint32_t known(const struct unwind_start *at)
+{
+	uint32_t caller = 0, id = 0;
+
+	if (unwind_path_is_leaf(ut, at)) {
+		caller = unwind_path_caller(ut, at);
+		n_leaves += caller != 0;
+	} else {
+		id = unwind_path_quick(ut, unwind_path_look_for(ut, at), at);
+		n_quick += id != 0;
+	}
+	if (caller)
+		return child_of(caller, at->pc);
+	return id ? id : unwind_path_known(ut, at);
+}
+
 /* What a hook does, and the whole truth beside it. */
 NOINLINE static void hook(void)
 {
@@ -90,12 +107,9 @@ NOINLINE static void hook(void)
 				  frame[0]};
 	uintptr_t addr[MAX_FRAMES];
 	struct unwind_frames f = {.addr = addr, .capacity = MAX_FRAMES};
-	uint32_t id = unwind_path_quick(ut, unwind_path_look_for(ut, &at), &at);
+	uint32_t id = known(&at);
 	struct unwind_path path;
 
-	n_quick += id != 0;
-	if (!id)
-		id = unwind_path_known(ut, &at);
 	n_checked++;
 	n_known += id != 0;
 	if (!id) {
@@ -221,7 +235,67 @@ TEST(path_gives_what_a_walk_in_full_gives)
 		wander(i % 24);
 	}
 	CHECK(n_known > n_checked / 10); /* else it was not tried */
+	CHECK(n_leaves > n_checked / 100);
 	CHECK(n_other < n_checked / 10);
+}
+
+/* A tree that is taken apart: many stacks, all of which begin in a few places. */
+NOINLINE static void take_apart(unsigned depth);
+
+NOINLINE static void take_left(unsigned depth)
+{
+	take_apart(depth);
+	hook();
+	__asm__ volatile("");
+}
+
+NOINLINE static void take_right(unsigned depth)
+{
+	hook();
+	take_apart(depth);
+	hook();
+	__asm__ volatile("");
+}
+
+NOINLINE static void take_apart(unsigned depth)
+{
+	for (unsigned n = next_random(4); depth > 0 && n > 0; n--) {
+		if (next_random(2))
+			take_left(depth - 1);
+		else
+			take_right(depth - 1);
+	}
+	hook();
+	hook();
+	hook();
+	hook();
+	hook();
+	__asm__ volatile("");
+}
+
+static void take_many_apart(uint64_t n)
+{
+	for (n += n_checked; n_checked < n;)
+		take_apart(10);
+}
+
+TEST(path_finds_the_callers_of_many_stacks_with_few_starts)
+{
+	uint64_t n_before = 0;
+
+	start();
+	for (volatile unsigned round = 0; round < 3; round++) {
+		n_before = n_leaves;
+		if (round == 2)
+			unwind_code_changing();
+		take_many_apart(100000);
+		if (round == 1)
+			CHECK(n_leaves - n_before > 50000);
+	}
+	CHECK_EQ(n_leaves - n_before, 0u);
+	unwind_code_changed();
+	hook();
+	CHECK_EQ(ut->path.n_leaves, 0u); /* their rules may be others */
 }
 
 /* To and fro between two branches: what was left out comes back, or something else does. */
@@ -436,6 +510,7 @@ static struct {
 	uintptr_t variable, fixed; /* frame addresses */
 	unsigned n_inside; /* frames inside of fixed() */
 	bool calls_fixed; /* else the frame pointer is still in its register */
+	bool is_saved; /* but for this: saved by a leaf, which has another in it */
 	bool is_measured; /* else nothing is walked yet */
 } shape;
 
@@ -448,6 +523,29 @@ PLAIN_STACK static void inside(unsigned n)
 	__asm__ volatile("");
 }
 
+/* Calls fn with something else in the frame pointer's register. */
+void saves_fp(void (*fn)(void));
+#ifdef __x86_64__
+__asm__(".text\n"
+	"saves_fp:\n"
+	".cfi_startproc\n"
+	"push %rbp\n"
+	".cfi_def_cfa_offset 16\n"
+	".cfi_offset 6, -16\n"
+	"mov $4, %ebp\n"
+	"call *%rdi\n"
+	"pop %rbp\n"
+	".cfi_def_cfa_offset 8\n"
+	"ret\n"
+	".cfi_endproc\n");
+#else
+void saves_fp(void (*fn)(void))
+{
+	fn();
+	__asm__ volatile("");
+}
+#endif
+
 PLAIN_STACK static void fixed(size_t n)
 {
 	volatile char *p = alloca(n);
@@ -455,7 +553,7 @@ PLAIN_STACK static void fixed(size_t n)
 	p[0] = 1;
 	shape.fixed = (uintptr_t)__builtin_frame_address(0);
 	if (shape.is_measured && shape.n_inside)
-		inside(shape.n_inside);
+		inside(shape.n_inside - 1);
 	else if (shape.is_measured)
 		hook();
 	__asm__ volatile("" : : "r"(p));
@@ -470,6 +568,10 @@ PLAIN_STACK static void variable(size_t n)
 	shape.variable = (uintptr_t)__builtin_frame_address(0);
 	if (shape.calls_fixed)
 		fixed(n_fixed);
+	else if (shape.is_saved)
+		saves_fp(hook);
+	else if (shape.n_inside)
+		inside(shape.n_inside - 1);
 	else
 		hook();
 	__asm__ volatile("" : : "r"(p));
@@ -520,7 +622,8 @@ static void measure(size_t n[N_SHAPES])
 	shape.is_measured = true;
 }
 
-static void tell_apart(unsigned n_inside, bool calls_fixed)
+/* forgets: memos are made void again and again, so that walks go on and leaves are learnt. */
+static void tell_apart(unsigned n_inside, bool calls_fixed, bool forgets)
 {
 	uint64_t before = n_known;
 	size_t n[N_SHAPES];
@@ -528,7 +631,9 @@ static void tell_apart(unsigned n_inside, bool calls_fixed)
 	measure(n);
 	shape.n_inside = n_inside;
 	shape.calls_fixed = calls_fixed;
-	for (unsigned turn = 0; turn < 64; turn++) {
+	for (unsigned turn = 0; turn < (forgets ? 1024 : 64); turn++) {
+		if (forgets && turn % 4)
+			unwind_path_forget_ids(ut);
 		for (unsigned again = 0; again < 6; again++)
 			take_shape(turn % N_SHAPES, n); /* hook() compares */
 	}
@@ -538,7 +643,22 @@ static void tell_apart(unsigned n_inside, bool calls_fixed)
 TEST(path_tells_stacks_apart_that_differ_by_a_frame_pointer)
 {
 	start();
-	tell_apart(24, true); /* on the path */
-	tell_apart(0, true); /* the first on the path, the others remembered in memos */
-	tell_apart(0, false);
+	tell_apart(24, true, false); /* on the path */
+	tell_apart(0, true, false); /* the first on the path, the others remembered in memos */
+	tell_apart(0, false, false);
+	ut->path.has_forks = true;
+	n_leaves = 0;
+	tell_apart(0, false, true); /* leaves by their frame pointer */
+	CHECK(n_leaves > 0);
+	n_leaves = 0;
+	tell_apart(1, true,
+		   true); /* leaves whose caller needs a frame pointer: a word of the path */
+	CHECK(n_leaves > 0);
+	n_leaves = 0;
+	tell_apart(1, false, true); /* one that the leaf has */
+	CHECK(n_leaves > 0);
+	n_leaves = 0;
+	shape.is_saved = true;
+	tell_apart(1, false, true); /* one that the leaf has saved */
+	CHECK(n_leaves > 0);
 }
