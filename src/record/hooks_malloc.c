@@ -113,8 +113,8 @@ EXPORT void free(void *block)
 	capture_wait_for_block(lane, block);
 	if (unlikely(!capture_free_quick(lane, &at, block, &stack)))
 		capture_free(lane, CAPTURE_COPY(at), block, stack);
-	real.free(block);
 	capture_leave_quick(lane);
+	real.free(block);
 }
 
 EXPORT void free_sized(void *block, size_t size)
