@@ -24,7 +24,7 @@ HEAPTRACK = "/usr/bin/heaptrack"
 HEAPTRACK_LIBRARY = "/usr/lib/heaptrack/libheaptrack_preload.so"
 
 # Targets of issue 3.
-BUSY_EVENTS_PER_S = 1_000_000
+BUSY_ALLOCATIONS_PER_S = 1_000_000
 MAX_RATIO_BUSY = {"ours": 0.20, "ours_like": 0.12}
 MAX_RATIO = {"ours": 0.30, "ours_like": 0.30}
 MAX_BYTES_PER_EVENT = {"jq": 6.0, "python3": 6.0}
@@ -201,7 +201,8 @@ class Measured:
 
     @property
     def busy(self):
-        return self.events_per_s > BUSY_EVENTS_PER_S
+        n = self.facts["allocations"] + self.facts["reallocations"]
+        return n / (self.best("bare", "wall_ns") / 1e9) > BUSY_ALLOCATIONS_PER_S
 
     @property
     def rss_added_mib(self):
