@@ -113,7 +113,7 @@ EXPORT void free(void *block)
 	capture_wait_for_block(lane, block);
 	if (unlikely(!capture_free_quick(lane, &at, block, &stack)))
 		capture_free(lane, CAPTURE_COPY(at), block, stack);
-	capture_leave_quick(lane);
+	capture_leave_quick(lane); /* glibc's free, which it is here, calls none of our hooks */
 	real.free(block);
 }
 

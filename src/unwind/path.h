@@ -100,13 +100,12 @@ struct path_fork {
 };
 
 /* A start whose caller is mostly on the path, and where: found by the stack pointer or the frame pointer
- * alone. Good within a generation. */
+ * alone, from which places are counted. Good within a generation. */
 #define PATH_LEAF_BITS 7
 
 struct path_leaf {
 	uintptr_t pc; /* 0 = none */
-	uint32_t
-		is_by_fp : 1; /* places are counted from the frame pointer, else the stack pointer: */
+	uint32_t is_by_fp : 1; /* else by the stack pointer */
 	uint32_t caller_at : 31; /* the caller's slot, in bytes */
 	uint16_t fp_at; /* the caller's frame pointer, in words, plus 1; 0 = it is unchanged */
 	int16_t score; /* see path_leaf.c; below 0 it is no leaf for now */

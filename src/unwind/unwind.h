@@ -114,7 +114,7 @@ enum unwind_path_result {
 void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capacity);
 
 /* The id of the stack when it is known as a whole, which nearly all are; else 0. unwind_path_quick()
- * of path.h may be asked first. */
+ * or, for leaves, unwind_path_caller() of path.h may be asked first. */
 uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *start);
 
 /* Directly after unwind_path_known() gave 0 for the same start (it has looked which part of the
