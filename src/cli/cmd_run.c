@@ -106,8 +106,9 @@ static void print_word(FILE *out, const char *word)
 		putc('\'', out);
 }
 
-/* A few numbers of a recording that is not too big to look into; true when it ended in exec. */
-static bool print_numbers(const struct run_file *f)
+/* The rest of a recording's line: a few numbers if it is not too big to look into, and what the recorder
+ * has to say below it. True when it ended in exec. */
+static bool print_rest(const struct run_file *f)
 {
 	char count[HUMAN_BYTES], size[HUMAN_BYTES];
 	struct recording *r = NULL;
@@ -122,6 +123,12 @@ static bool print_numbers(const struct run_file *f)
 		if (o.lost_events || o.lost_blocks)
 			fputs(", NOT COMPLETE: events were lost", stderr);
 		is_exec = o.totals.end_how == END_BY_EXEC;
+	}
+	fputs(")\n", stderr);
+	for (size_t i = 0; i < o.n_notes; i++) {
+		fputs("    ", stderr);
+		human_print_text(stderr, o.note[i], strlen(o.note[i]));
+		putc('\n', stderr);
 	}
 	overview_fini(&o);
 	recording_close(r);
@@ -141,11 +148,10 @@ static uint32_t print_files(const struct run_files *f)
 		fputs("  ", stderr);
 		human_print_text(stderr, path, strlen(path));
 		fprintf(stderr, " (%s, process %u", human_size(file->file_bytes, size), file->pid);
-		if (print_numbers(file))
+		if (print_rest(file))
 			exec_pid = file->pid;
 		else if (exec_pid == file->pid)
 			exec_pid = 0; /* the program it went on as has its own recording */
-		fputs(")\n", stderr);
 	}
 	if (f->n_ours > MAX_LISTED)
 		fprintf(stderr, "  and %zu more\n", f->n_ours - MAX_LISTED);

@@ -117,12 +117,23 @@ EXPORT void free(void *block)
 	real.free(block);
 }
 
+/* Names that an allocator in front of us may lack: its blocks go to its free(), all others to ours. */
+static void free_by_name(const struct unwind_start *at, void *block)
+{
+	if (!real_is_ready())
+		real_init();
+	if (real_front.free)
+		real_front.free(block);
+	else
+		free_at(at, block);
+}
+
 EXPORT void free_sized(void *block, size_t size)
 {
 	struct unwind_start at = CAPTURE_CALLER();
 
 	(void)size;
-	free_at(&at, block);
+	free_by_name(&at, block);
 }
 
 EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size)
@@ -131,14 +142,14 @@ EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size)
 
 	(void)alignment;
 	(void)size;
-	free_at(&at, block);
+	free_by_name(&at, block);
 }
 
 EXPORT void cfree(void *block)
 {
 	struct unwind_start at = CAPTURE_CALLER();
 
-	free_at(&at, block);
+	free_by_name(&at, block);
 }
 
 /* realloc(NULL, size): the real function decides, as everywhere. */
@@ -219,7 +230,10 @@ EXPORT void *reallocarray(void *block, size_t n, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return realloc_at(&at, block, bytes);
+	if (!real_is_ready())
+		real_init();
+	return real_front.realloc ? real_front.realloc(block, bytes)
+				  : realloc_at(&at, block, bytes);
 }
 
 static ALWAYS_INLINE void *aligned_result(struct lane *lane, const struct unwind_start *at,

@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 
 _Alignas(64) struct real_functions real; /* those of the malloc family come first */
+struct real_front real_front;
 uint8_t real_is_glibc;
 uint8_t real_has_chunks;
 
@@ -92,21 +93,53 @@ static const struct link_map *own_map(void)
 	return NULL;
 }
 
+/* The function of this name that a file defines, or NULL. */
+static void *find_in(const struct link_map *m, const char *name, uint32_t hash)
+{
+	const ElfW(Sym) * sym;
+	struct symbols s;
+
+	if (!read_dynamic(m, &s))
+		return NULL;
+	sym = find_symbol(&s, name, hash);
+	if (!sym || ELF64_ST_TYPE(sym->st_info) != STT_FUNC)
+		return NULL;
+	return (void *)(m->l_addr + sym->st_value);
+}
+
 static void *find_behind(const struct link_map *own, const char *name)
 {
 	uint32_t hash = gnu_hash(name);
-	struct symbols s;
+	void *found = NULL;
 
-	for (const struct link_map *m = own ? own->l_next : NULL; m; m = m->l_next) {
-		const ElfW(Sym) * sym;
+	for (const struct link_map *m = own ? own->l_next : NULL; m && !found; m = m->l_next)
+		found = find_in(m, name, hash);
+	return found;
+}
 
-		if (!read_dynamic(m, &s))
-			continue;
-		sym = find_symbol(&s, name, hash);
-		if (sym && ELF64_ST_TYPE(sym->st_info) == STT_FUNC)
-			return (void *)(m->l_addr + sym->st_value);
-	}
-	return NULL;
+/* The first file in front of us that defines name, or NULL. */
+static const struct link_map *front_map(const struct link_map *own, const char *name)
+{
+	const struct link_map *m = own ? _r_debug.r_map : NULL;
+	uint32_t hash = gnu_hash(name);
+
+	while (m && m != own && !find_in(m, name, hash))
+		m = m->l_next;
+	return m == own ? NULL : m;
+}
+
+static void *find_in_front(const struct link_map *own, const char *name)
+{
+	const struct link_map *m = front_map(own, name);
+
+	return m ? find_in(m, name, gnu_hash(name)) : NULL;
+}
+
+const char *real_hidden_by(const char *name)
+{
+	const struct link_map *m = front_map(own_map(), name);
+
+	return m ? m->l_name : NULL;
 }
 
 void *real_find(const char *name)
@@ -133,6 +166,10 @@ void real_init(void)
 	has_chunks = is_glibc && sizeof(size_t) == 8 && find_behind(own, "_dl_find_object") &&
 		     (void *)found.calloc == find_behind(own, "__libc_calloc") &&
 		     (void *)found.realloc == find_behind(own, "__libc_realloc");
+	real_front = (struct real_front){
+		.realloc = (__typeof__(real_front.realloc))find_in_front(own, "realloc"),
+		.free = (__typeof__(real_front.free))find_in_front(own, "free"),
+	};
 	__atomic_store_n(&real_is_glibc, is_glibc, __ATOMIC_RELAXED);
 	__atomic_store_n(&real_has_chunks, has_chunks, __ATOMIC_RELAXED);
 	/* malloc is what others look at (real_is_ready), so it comes last. */

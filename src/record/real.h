@@ -31,6 +31,17 @@ static inline int real_is_ready(void)
 /* The next definition of name behind our library in the search order, or NULL. */
 void *real_find(const char *name);
 
+/* The file in front of our library in the search order that defines name as well, so that calls go
+ * there and not to us: its path, "" for the program itself; NULL: none. Such files are never unloaded. */
+const char *real_hidden_by(const char *name);
+
+/* What calls of these names reach when such a file defines them; NULL: us. Blocks are that file's then,
+ * so what libc does by these names (reallocarray() calls realloc()) must go there. */
+extern struct real_front {
+	void *(*realloc)(void *block, size_t size);
+	void (*free)(void *block);
+} real_front;
+
 /* Is the allocator behind us glibc's own? Its usable sizes then follow event_usual_usable(). */
 extern uint8_t real_is_glibc;
 

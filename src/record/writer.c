@@ -12,6 +12,7 @@
 #include "record/describe.h"
 #include "record/embed.h"
 #include "record/pool.h"
+#include "record/real.h"
 #include "record/session.h"
 #include "record/sys.h"
 #include "record/thread.h"
@@ -303,6 +304,23 @@ static void keep_house(struct writer *w)
 		describe_maps(&w->describer, w->session);
 }
 
+/* A program with an allocator of its own seems to allocate nothing: it must be told why. */
+static void note_other_malloc(struct writer *w, struct session *s)
+{
+	const char *path = real_hidden_by("malloc");
+	char line[512];
+	struct text text = text_make(line, sizeof(line));
+
+	if (!path)
+		return;
+	text_put(&text, path[0] ? path : "the program");
+	text_put(&text, " has a malloc() of its own, which is called instead of the recorder's: "
+			"only what it passes on is recorded; ");
+	text_put(&text, path[0] ? "name the recorder first in LD_PRELOAD"
+				: "to see the rest, build it with the system's allocator");
+	session_note(s, &w->buffers, LOG_WARN, line);
+}
+
 /* Makes the session that is wanted. An old one stays readable; its remaining blocks are taken
  * when their threads move on or end. */
 static void switch_session(struct writer *w)
@@ -323,6 +341,7 @@ static void switch_session(struct writer *w)
 		w->session = fresh;
 		session_put_status(w->rec, fresh, FORMAT_STATE_RECORDING);
 		describe_process(&w->describer, fresh);
+		note_other_malloc(w, fresh);
 		describe_maps(&w->describer,
 			      fresh); /* in case we are killed before any module is told */
 		atomic_store(&w->rec->session, fresh);

@@ -24,6 +24,31 @@ class Semantics(mp.TestCase):
     def test_operator_new_of_the_program(self):
         self.assert_exact([mp.program("operator_new_own")], at_least=500)
 
+    def test_allocator_of_the_program(self):
+        expected = self.bare([mp.program("own_allocator")])
+        self.assertEqual(7, expected.code)
+        seen = self.record([mp.program("own_allocator")])
+        self.assert_same_behaviour(seen, expected)
+        facts = mp.info(seen.recording)
+        self.assertEqual(0, facts["allocations"])
+        self.assertRegex(" ".join(facts["notes"]), "the program has a malloc.. of its own")
+        told = mp.run([mp.CLI, "run", "-o", self.dir / "own.dat", mp.program("own_allocator")],
+                      mp.clean_environment())
+        self.assertEqual((7, expected.stdout), (told.code, told.stdout))
+        self.assertRegex(told.stderr.decode(), "0 allocations.*\n.*the program has a malloc")
+
+    def test_allocator_that_is_preloaded_first(self):
+        jemalloc = "libjemalloc.so.2"
+        for argv in (["/bin/ls", "/"], ["/usr/bin/perl", "-e", "print 1"]):
+            with self.subTest(argv=argv):
+                expected = self.bare(argv, env={"LD_PRELOAD": jemalloc})
+                self.assertEqual(0, expected.code)
+                seen = self.record(argv, env={"LD_PRELOAD": f"{jemalloc} {self.library}"})
+                self.assert_same_behaviour(seen, expected)
+                facts = mp.info(seen.recording)
+                self.assertRegex(" ".join(facts["notes"]), f"{jemalloc} has a malloc.. of its own"
+                                                           ".*first in LD_PRELOAD")
+
     def test_mmap_family_mallopt_and_trim(self):
         expected = self.bare([mp.program("maps_memory")])
         self.assertEqual(b"x 1 0 -1 1 0 1 1 1\n", expected.stdout)
