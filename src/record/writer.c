@@ -11,8 +11,8 @@
 #include "record/credentials.h"
 #include "record/describe.h"
 #include "record/embed.h"
+#include "record/other_allocator.h"
 #include "record/pool.h"
-#include "record/real.h"
 #include "record/session.h"
 #include "record/sys.h"
 #include "record/thread.h"
@@ -43,6 +43,7 @@ struct writer {
 	struct session_buffers buffers;
 	struct describer describer;
 	struct embed embed;
+	struct other_allocator other_allocator;
 	struct writer_log log;
 	uint64_t next_sample_ns;
 	uint64_t next_housekeeping_ns;
@@ -304,23 +305,6 @@ static void keep_house(struct writer *w)
 		describe_maps(&w->describer, w->session);
 }
 
-/* A program with an allocator of its own seems to allocate nothing: it must be told why. */
-static void note_other_malloc(struct writer *w, struct session *s)
-{
-	const char *path = real_hidden_by("malloc");
-	char line[512];
-	struct text text = text_make(line, sizeof(line));
-
-	if (!path)
-		return;
-	text_put(&text, path[0] ? path : "the program");
-	text_put(&text, " has a malloc() of its own, which is called instead of the recorder's: "
-			"only what it passes on is recorded; ");
-	text_put(&text, path[0] ? "name the recorder first in LD_PRELOAD"
-				: "to see the rest, build it with the system's allocator");
-	session_note(s, &w->buffers, LOG_WARN, line);
-}
-
 /* Makes the session that is wanted. An old one stays readable; its remaining blocks are taken
  * when their threads move on or end. */
 static void switch_session(struct writer *w)
@@ -341,7 +325,6 @@ static void switch_session(struct writer *w)
 		w->session = fresh;
 		session_put_status(w->rec, fresh, FORMAT_STATE_RECORDING);
 		describe_process(&w->describer, fresh);
-		note_other_malloc(w, fresh);
 		describe_maps(&w->describer,
 			      fresh); /* in case we are killed before any module is told */
 		atomic_store(&w->rec->session, fresh);
@@ -458,7 +441,8 @@ static bool turn(struct writer *w)
 		answer_sync(w, sync_wanted);
 	} else {
 		keep_house(w);
-		embedding = embed_step(&w->embed, &w->describer, w->session);
+		embedding = other_allocator_step(&w->other_allocator, &w->describer, w->session) ||
+			    embed_step(&w->embed, &w->describer, w->session);
 		if (finish(w, embedding))
 			answer_sync(w, sync_wanted);
 	}

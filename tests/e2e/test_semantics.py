@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """libc's semantics to the letter: programs that print what the allocator does at its edges."""
+import subprocess
+
 import mp
 
 
@@ -36,6 +38,20 @@ class Semantics(mp.TestCase):
                       mp.clean_environment())
         self.assertEqual((7, expected.stdout), (told.code, told.stdout))
         self.assertRegex(told.stderr.decode(), "0 allocations.*\n.*the program has a malloc")
+
+    def test_allocator_of_the_program_under_another_name(self):
+        expected = self.bare([mp.program("own_allocator_named")])
+        self.assertEqual(3, expected.code)
+        seen = self.record([mp.program("own_allocator_named")])
+        self.assert_same_behaviour(seen, expected)
+        facts = mp.info(seen.recording)
+        self.assertEqual(10, facts["allocations"])
+        self.assertRegex(" ".join(facts["notes"]), "allocator of its own ._rjem_malloc., whose")
+        stripped = self.dir / "stripped"
+        subprocess.run(["strip", "-o", stripped, mp.program("own_allocator_named")], check=True)
+        for argv in ([stripped], [mp.program("workload")]):
+            with self.subTest(argv=argv):
+                self.assertEqual([], mp.info(self.record(argv).recording)["notes"])
 
     def test_allocator_that_is_preloaded_first(self):
         jemalloc = "libjemalloc.so.2"

@@ -1,0 +1,23 @@
+/* Names of allocators in a table of strings. */
+#include "harness/test.h"
+#include "record/other_allocator.h"
+
+#define FIND(text) other_allocator_find(text, sizeof(text) - 1)
+
+TEST(names_are_found_whole)
+{
+	CHECK_STR_EQ(FIND("\0main\0_rjem_malloc\0exit\0"), "_rjem_malloc");
+	CHECK_STR_EQ(FIND("\0mi_malloc\0"), "mi_malloc");
+	CHECK_STR_EQ(FIND("\0\0runtime.mallocgc\0"), "runtime.mallocgc");
+}
+
+TEST(other_names_are_not)
+{
+	CHECK(!FIND(""));
+	CHECK(!FIND("\0"));
+	CHECK(!FIND("\0malloc\0free\0"));
+	CHECK(!FIND("\0je_malloc_usable_size\0"));
+	CHECK(!FIND("\0my_je_malloc\0"));
+	CHECK(!FIND("je_malloc\0")); /* the end of another one, perhaps: pieces overlap */
+	CHECK(!FIND("\0je_malloc")); /* likewise */
+}
