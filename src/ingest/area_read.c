@@ -4,9 +4,9 @@
  * may be of a block that was allocated after the first copy was made, in the thread whose copy
  * that was. To give a picture of one moment, a glimpse of all headers is taken before the first
  * copy: what they covered then had happened before any copy was made, and so had everything that
- * led to it. If the copies hold more, the newest time among the events glimpsed is the horizon:
- * events behind it are left out. Where nothing has changed (the program ended or was killed)
- * there is no horizon.
+ * led to it. If the copies hold more, or anything is appended to the file afterwards, the newest time
+ * among the events glimpsed is the horizon: events behind it are left out. Where nothing has
+ * changed (the program ended or was killed) there is no horizon.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -226,8 +226,17 @@ int area_read(struct recording *r, struct err *err)
 	if (r->has_status && r->status.field[STATUS_TICKS] > g.newest_ticks)
 		g.newest_ticks = r->status.field[STATUS_TICKS];
 	g.newest_ticks -= g.newest_ticks < CLOCK_MARGIN_TICKS ? 0 : CLOCK_MARGIN_TICKS;
-	if (g.has_changed && g.newest_ticks < r->horizon_ticks)
-		r->horizon_ticks = g.newest_ticks;
+	if (first == 0)
+		r->glimpsed_ticks =
+			g.newest_ticks; /* later areas were not there when others were copied */
+	if (g.has_changed)
+		area_read_set_horizon(r);
 	free(g.at);
 	return n < 0 ? n : 1;
+}
+
+void area_read_set_horizon(struct recording *r)
+{
+	if (r->n_areas_read > 0)
+		r->horizon_ticks = r->glimpsed_ticks;
 }

@@ -146,6 +146,7 @@ static int handle_chunk(struct recording *r, const struct chunk_place *p, struct
 	case CHUNK_AREA:
 		return handle_area(r, p, err);
 	case CHUNK_EVENTS:
+		area_read_set_horizon(r); /* appended after areas were read, if they were */
 		return block_index_add_events(r, p, err);
 	default:
 		if (p->header.type > CHUNK_SYMBOLS) {

@@ -75,6 +75,7 @@ struct recording {
 	uint64_t event_bytes; /* stored bytes of EVENTS chunks plus used bytes of AREA blocks */
 	uint64_t unfinished_bytes; /* of a chunk that was being written */
 	uint64_t horizon_ticks; /* later events are left out: see area_read.c; UINT64_MAX: none */
+	uint64_t glimpsed_ticks; /* what it is, or would be if the recording were being written */
 
 	struct progress *progress; /* borrowed, or NULL: is told of the bytes of each block read,
 				    * out of event_bytes for one run through all events */

@@ -22,6 +22,10 @@ int area_read_note(struct recording *r, uint64_t offset, uint64_t n_bytes, struc
  * none. Finds out whether the recording is being written, and sets r->horizon_ticks if so. */
 int area_read(struct recording *r, struct err *err);
 
+/* The recording is being written: something was appended after areas were read. Nothing happens when
+ * none were. */
+void area_read_set_horizon(struct recording *r);
+
 /* Reads len bytes at offset into r->scratch. 1 done, 0 the file ends before, less: error. */
 int recording_read_scratch(struct recording *r, uint64_t offset, size_t len, struct err *err);
 
