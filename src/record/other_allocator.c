@@ -58,17 +58,17 @@ static bool find_names(int fd, uint64_t *ret_from, uint64_t *ret_end)
 	return false;
 }
 
-static void note(struct other_allocator *a, struct describer *f, struct session *s)
+static void note(const struct other_allocator *a, struct describer *f, struct session *s)
 {
 	char line[512];
 	struct text text = text_make(line, sizeof(line));
-	const char *path = real_hidden_by("malloc");
 
-	if (path) {
-		text_put(&text, path[0] ? path : "the program");
+	if (a->front) {
+		text_put(&text, a->front[0] ? a->front : "the program");
 		text_put(&text, " has a malloc() of its own, which is called instead of the "
 				"recorder's: only what it passes on is recorded; ");
-		text_put(&text, path[0] ? "name the recorder first in LD_PRELOAD"
+		text_put(&text, a->front[0]
+					? "name the recorder first in LD_PRELOAD"
 					: "to see the rest, build it with the system's allocator");
 	} else {
 		text_put(&text, "the program has an allocator of its own (");
@@ -106,14 +106,14 @@ bool other_allocator_step(struct other_allocator *a, struct describer *f, struct
 {
 	if (!a->has_begun) {
 		a->has_begun = true;
-		a->is_hidden = real_hidden_by("malloc") != NULL;
-		a->is_looking = !a->is_hidden;
+		a->front = real_hidden_by("malloc");
+		a->is_looking = !a->front;
 	}
 	if (a->is_looking) {
 		look_on(a, f);
 		return true;
 	}
-	if (a->session != s && (a->is_hidden || a->name))
+	if (a->session != s && (a->front || a->name))
 		note(a, f, s);
 	a->session = s;
 	return false;

@@ -13,7 +13,7 @@ struct other_allocator {
 	const struct session *session; /* knows of it */
 	const char *name; /* found in the program, or NULL */
 	bool has_begun;
-	bool is_hidden; /* there is a malloc() in front of us */
+	const char *front; /* file with a malloc() in front of us: see real_hidden_by(); or NULL */
 	bool is_looking;
 	uint64_t at,
 		end; /* names of the program's symbols that are still to be looked at, in its file */

@@ -11,7 +11,7 @@
 #include "unwind/unwind_i.h"
 
 #define FIRST_SCORE 32
-#define MISS 3 /* times this many finds to one miss keep it a leaf */
+#define MISS 3 /* so many finds make up for a caller that is missing */
 #define REFUSED (-1024) /* walks that would have been finds before it is tried again */
 #define TRY_LEAF 16 /* in one of so many walks the path is made as for a leaf, to see */
 
