@@ -190,6 +190,7 @@ static bool resize(struct edges *e, size_t bytes, bool is_lossy)
 		atomic_fetch_sub(e->shared_bytes, shared);
 		return false;
 	}
+	record_touch(table, bytes);
 	e->is_lossy = is_lossy;
 	move(e, table, bytes / sizeof(struct edge_line));
 	return true;

@@ -29,7 +29,7 @@ void *record_map(size_t bytes)
 {
 	void *memory;
 
-	bytes = align_up(bytes, 4096);
+	bytes = align_up(bytes, PAGE_BYTES);
 	memory = sys_map_anonymous(bytes);
 	if (memory && sys_failed(sys_madvise(memory, bytes, MADV_WIPEONFORK))) {
 		sys_unmap(memory, bytes);
@@ -42,9 +42,18 @@ void *record_map(size_t bytes)
 
 void record_unmap(void *memory, size_t bytes)
 {
-	bytes = align_up(bytes, 4096);
+	bytes = align_up(bytes, PAGE_BYTES);
 	sys_unmap(memory, bytes);
 	atomic_fetch_sub(&record_own_bytes, bytes);
+}
+
+void record_touch(void *memory, size_t bytes)
+{
+	_Atomic uint8_t *page = (_Atomic uint8_t *)align_down((uintptr_t)memory, PAGE_BYTES);
+	_Atomic uint8_t *end = (_Atomic uint8_t *)memory + bytes;
+
+	for (; page < end; page += PAGE_BYTES)
+		atomic_fetch_or_explicit(page, 0, memory_order_relaxed);
 }
 
 struct recorder *record_get(void)

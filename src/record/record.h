@@ -147,6 +147,10 @@ void record_wake_writer(struct recorder *rec);
 /* Memory of the recorder itself, wiped by a fork; NULL on failure. Counted in record_own_bytes. */
 void *record_map(size_t bytes);
 void record_unmap(void *memory, size_t bytes);
+
+/* Takes all pages of such memory into use, for tables whose pages are all going to be used. A page that
+ * is read before it is written costs two faults, the second one with an interrupt to the writer's CPU. */
+void record_touch(void *memory, size_t bytes);
 extern _Atomic uint64_t record_own_bytes;
 
 #endif

@@ -16,7 +16,6 @@
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
 
-#define PAGE_BYTES 4096u
 #define MAX_NAME_TRIES 1000
 
 static void name_of_executable(char *name, size_t capacity)

@@ -124,7 +124,7 @@ static uint32_t define(struct lane *lane, uint64_t key, uint32_t parent)
 		return event_put_stack_guess(&lane->enc, parent);
 	if (key & KEY_MARK)
 		return event_put_stack_end(&lane->enc, (unsigned)(key & 0xff));
-	if (module_list_note(&rec->modules, key, lane->generation))
+	if (module_list_note(&rec->modules, lane->noted, key, lane->generation))
 		record_wake_writer(rec); /* into the recording soon, in case we are killed */
 	return event_put_stack(&lane->enc, key, parent);
 }
@@ -274,6 +274,8 @@ static NOINLINE uint32_t capture_new(struct lane *lane, const struct unwind_star
 
 	if (unlikely(generation != lane->generation || (generation & 1)))
 		change_generation(lane, generation);
+	if (unlikely(lane->n_walks < LANE_SETTLES) && ++lane->n_walks == LANE_SETTLES)
+		lane_touch_tables(lane);
 	do
 		result = unwind_path_walk(lane_unwinder(lane), at, generation, &path);
 	while (unlikely(result == UNWIND_PATH_NO_ROOM) && grow_path(lane));

@@ -17,6 +17,8 @@
 #include "arch/arch.h"
 #include "base/units.h"
 
+#define PAGE_BYTES 4096u
+
 #define SYS_EINTR (-4)
 #define SYS_EEXIST (-17)
 #define SYS_ENOSYS (-38)

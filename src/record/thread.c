@@ -69,6 +69,11 @@ static void reset_lane(struct lane *lane)
 		unwind_thread_init(lane->auditor, false);
 }
 
+void lane_touch_tables(struct lane *lane)
+{
+	record_touch(lane + 1, table_bytes());
+}
+
 struct lane *thread_get_lane(struct thread *t, unsigned depth)
 {
 	struct lane *lane = t->lane[depth];

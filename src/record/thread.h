@@ -33,6 +33,7 @@ struct lane {
 	uint32_t generation; /* of loaded code, as of the last stack */
 	uint64_t lost_events;
 
+	uint32_t n_walks; /* until LANE_SETTLES */
 	size_t path_capacity; /* frames that the unwinder's path has room for */
 
 	/* The last stack that was not of the path's kind, outermost first: keys and ids. */
@@ -46,6 +47,7 @@ struct lane {
 	uint64_t n_audited;
 	uint64_t n_differing;
 	struct edges edges;
+	struct module_noted noted[MODULE_LIST_NOTED];
 };
 
 static ALWAYS_INLINE struct unwind_thread *lane_unwinder(const struct lane *lane)
@@ -116,6 +118,12 @@ void lane_finish_block(struct lane *lane);
 /* Gives the lane an empty block, handing over the one it has. False when none could be had; the
  * lane then has no room and its next event is lost. */
 bool lane_new_block(struct lane *lane);
+
+/* Its tables will all be used: after so many stacks that had to be walked. Threads that only begin to
+ * make some, or few, have as many pages of them as they used. */
+#define LANE_SETTLES 32
+
+COLD void lane_touch_tables(struct lane *lane);
 
 /* Room for n more records in the lane's block, getting a new one if need be. */
 static ALWAYS_INLINE bool lane_has_room(struct lane *lane, unsigned n)

@@ -28,6 +28,12 @@ void record_unmap(void *memory, size_t bytes)
 	mapped_bytes -= bytes;
 }
 
+void record_touch(void *memory, size_t bytes)
+{
+	(void)memory;
+	(void)bytes;
+}
+
 static _Atomic uint64_t shared_bytes;
 
 static void set_up(struct edges *e)
