@@ -97,10 +97,39 @@ static COLD void walk_other(const struct unwind_start *at)
 	n_other++;
 }
 
+static NOINLINE uint32_t join(struct path_memo *memo, const struct unwind_start *at)
+{
+	uintptr_t addr[UNWIND_PATH_BRANCH];
+	uint32_t id = unwind_path_join(unwinder, memo, at);
+	unsigned n = unwind_path_branch(memo, addr);
+
+	for (unsigned i = 0; i < n && id; i++)
+		id = child_of(id, addr[i]);
+	if (id)
+		unwind_path_joined(unwinder, memo, id);
+	return id;
+}
+
+/* As stack_quick() of the recorder. */
+static ALWAYS_INLINE uint32_t quick(const struct unwind_start *at)
+{
+	struct path_memo *memo = unwind_path_look_for(unwinder, at);
+	uint32_t id;
+
+	if (unwind_path_is_leaf(unwinder, at)) {
+		id = unwind_path_caller(unwinder, at);
+		return id ? child_of(id, at->pc) : 0;
+	}
+	if (!unwind_path_holds(unwinder, memo, at))
+		return 0;
+	id = unwind_path_id(unwinder, memo, at);
+	return likely(id) ? id : join(memo, at);
+}
+
 APART static void by_path(void)
 {
 	struct unwind_start at = CALLER;
-	uint32_t id = unwind_path_quick(unwinder, unwind_path_look_for(unwinder, &at), &at);
+	uint32_t id = quick(&at);
 	struct unwind_path path;
 
 	if (!id)

@@ -177,6 +177,23 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 	return id;
 }
 
+NOINLINE uint32_t stack_join(struct lane *lane, struct path_memo *memo,
+			     const struct unwind_start *at)
+{
+	uintptr_t key[UNWIND_PATH_BRANCH];
+	unsigned n = unwind_path_branch(memo, key);
+	uint32_t first_new, id;
+
+	limit_ids(lane, memo->join_n + n);
+	first_new = lane->enc.next_stack;
+	id = unwind_path_join(lane_unwinder(lane), memo, at);
+	for (unsigned i = 0; i < n && id; i++)
+		id = child_of(lane, id, key[i], first_new);
+	if (id)
+		unwind_path_joined(lane_unwinder(lane), memo, id);
+	return id;
+}
+
 /* i-th key of a stack of another kind, outermost first. */
 static uint64_t other_key(const struct unwind_frames *f, size_t i, size_t n_marks_outer)
 {

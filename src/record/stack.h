@@ -6,6 +6,7 @@
 
 /* The rest of stack_capture(), for when stack_quick() did not know the stack. */
 uint32_t stack_capture_behind(struct lane *lane, const struct unwind_start *at);
+uint32_t stack_join(struct lane *lane, struct path_memo *memo, const struct unwind_start *at);
 uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uint32_t id);
 
 /* The id of the stack, if a look at a memo or at the caller's stack is enough; else 0: then
@@ -16,8 +17,14 @@ static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *m
 	struct unwind_thread *ut = lane_unwinder(lane);
 	uint32_t caller, id;
 
-	if (!unwind_path_is_leaf(ut, at))
-		return unwind_path_quick(ut, memo ? memo : unwind_path_look_for(ut, at), at);
+	if (!unwind_path_is_leaf(ut, at)) {
+		if (!memo)
+			memo = unwind_path_look_for(ut, at);
+		if (!unwind_path_holds(ut, memo, at))
+			return 0;
+		id = unwind_path_id(ut, memo, at);
+		return likely(id) ? id : stack_join(lane, memo, at);
+	}
 	caller = unwind_path_caller(ut, at);
 	id = caller ? edges_find(&lane->edges, caller, at->pc) : 0;
 	if (id)

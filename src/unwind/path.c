@@ -9,9 +9,10 @@
  * like all others, and either they are what a walk would find, or they differ.
  *
  * A program that goes to and fro between a few callers at the end of a long path would walk the
- * same frames again and again, so a short fresh part is not put onto the path but remembered in a
- * memo together with every word that its walk read. The same start and the same words give the
- * same walk: then even the rules need not be looked at. Where several stacks have one start, the
+ * same frames again and again. So what a walk found on its way to the path is remembered in a memo,
+ * together with every word that it read. The same start and the same words give the same walk: then
+ * even the rules need not be looked at. What was walked also goes onto the path, for other
+ * starts to join; the memo does not depend on that. Where several branches have one start, the
  * words in which they were seen to differ choose among their memos. path_leaf.c is about stacks that
  * are too many for memos.
  *
@@ -22,16 +23,10 @@
 
 _Static_assert(offsetof(struct unwind_thread, path) == 0, "path.h takes one for the other");
 
-#define TRY_WINDOWS 16 /* in one of so many the way that seems worse is tried again */
 #define LEARN_FORK 64 /* one of so many may displace a word that tells stacks apart */
 #define FORGET_FORK 512 /* one of so many stacks not found forgets what told it from others */
 #define MANY_WALKS 8 /* one of so many events: then it pays to tell stacks with one start apart */
 #define SWAP_MEMOS 4 /* one of so many memos found in the second place moves to the first */
-#define WALK_COST 4 /* of a walk apart from its frames, in frames */
-
-/* Fresh frames that are not put onto the path but remembered in a memo. A program that goes to and
- * fro between branches of its stack wants many, one that wanders wants few. */
-static const uint32_t max_short[PATH_TUNER_MODES] = {3, 8};
 
 static const uintptr_t sentinel_word = 1; /* see path_any_differs() */
 
@@ -111,7 +106,8 @@ static bool memo_fp_holds(struct path_memo *m, const struct path_cold *join, uin
 	uintptr_t join_fp =
 		m->join_fp_from < m->n_words ? *path_memo_word(m, m->join_fp_from) : m->fp;
 
-	return (!m->uses_fp || m->fp == fp) && (!join->uses_fp || join_fp == join->fp);
+	return (!m->uses_fp || m->fp == fp) &&
+	       (!join->uses_fp || (m->join_uses_fp && join_fp == join->fp));
 }
 
 static ALWAYS_INLINE uintptr_t extra_differs(const struct path_extra *x)
@@ -143,10 +139,41 @@ NOINLINE bool path_rest_holds(const struct path *p, struct path_memo *m, uintptr
 	return memo_fp_holds(m, join, fp) && (!join->n_extra || path_extras_hold(p, m->join_n));
 }
 
+uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m,
+			  const struct unwind_start *start)
+{
+	struct path *p = &ut->path;
+
+	return path_rest_holds(p, m, start->fp) ? p->name[m->join_n - 1].id : 0;
+}
+
+unsigned unwind_path_branch(struct path_memo *m, uintptr_t *ret)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < m->n_words; i++) {
+		if (m->keys >> i & 1)
+			ret[n++] = *path_memo_word(m, i);
+	}
+	if (m->join.slot != (uint32_t)path_place(m->sp, 0))
+		ret[n++] = m->pc; /* else it is on the path itself */
+	return n;
+}
+
+void unwind_path_joined(struct unwind_thread *ut, struct path_memo *m, uint32_t id)
+{
+	struct path *p = &ut->path;
+
+	m->join = p->name[m->join_n - 1];
+	m->id = id;
+	COUNT_ADD(p->n_known, 1);
+}
+
 /* Would the walk be the memo's, given that the first n_valid entries of the path hold? */
 static bool memo_holds(const struct path *p, struct path_memo *m, const struct unwind_start *start)
 {
 	return path_is_memo_of(p, m, start) && m->join_n <= p->n_valid &&
+	       p->name[m->join_n - 1].id == m->join.id &&
 	       (!m->has_rest || memo_fp_holds(m, &p->cold[m->join_n - 1], start->fp));
 }
 
@@ -173,7 +200,7 @@ static NOINLINE void learn_fork(struct path *p, const struct unwind_start *start
 	uint16_t at = 0;
 
 	if (m->pc != start->pc || m->sp != start->sp || m->epoch != p->epoch) {
-		if (p->tuner.n_walks % FORGET_FORK == 0)
+		if (p->n_walks % FORGET_FORK == 0)
 			fork->at[0] = fork->at[1] = 0;
 		return;
 	}
@@ -185,11 +212,11 @@ static NOINLINE void learn_fork(struct path *p, const struct unwind_start *start
 	}
 	if (!at || at == fork->at[0] || at == fork->at[1])
 		return;
-	if (fork->at[1] && p->tuner.n_walks % LEARN_FORK)
+	if (fork->at[1] && p->n_walks % LEARN_FORK)
 		return; /* the memos of all these stacks would be looked for elsewhere */
 	fork->at[1] = fork->at[0];
 	fork->at[0] = at;
-	p->place = path_memo_at(p, path_hash(start) + path_fork_hash(p, start), p->n_valid);
+	p->place = unwind_path_look_for((struct unwind_thread *)p, start);
 }
 
 /* Entries that are not below the stack pointer; mostly as many as the last time. */
@@ -206,42 +233,12 @@ static inline uint32_t count_here(struct path *p, const struct unwind_start *sta
 	return n;
 }
 
-/* Of two memos side by side the one that is wanted often comes first, sooner or later. With forks a
- * second place does not pay: more memory is looked at than it saves walks. */
-uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *start)
+/* Of two memos side by side the one that is wanted often comes first, sooner or later. */
+static uint32_t known_by_memo(struct path *p, const struct unwind_start *start)
 {
-	struct path *p = &ut->path;
-	uint64_t hash = path_hash(start);
-	uint32_t n, n_here;
-	struct path_memo *m;
+	struct path_memo *m = p->place;
 
-	p->n_valid = 0;
-	if (unlikely(p->generation != generation_now()))
-		return 0;
-	n_here = count_here(p, start);
-	if (p->has_forks)
-		hash += path_fork_hash(p, start);
-	n = (uint32_t)count_equal(p->entry, n_here);
-	if (n && p->cold[n - 1].n_extra && !path_extras_hold(p, n))
-		n = (uint32_t)count_extra_equal(p, n);
-	if (unlikely(!n))
-		return 0;
-	p->n_valid = n;
-	if (p->has_forks)
-		path_fork_of(p, start)->n_context = n;
-	p->place = m = path_memo_at(p, hash, n);
-	if (p->has_forks && n == n_here &&
-	    is_at(p, n - 1, &(struct frame){.key = start->pc, .sp = start->sp, .fp = start->fp})) {
-		COUNT_ADD(p->n_known, p->name[n - 1].id != 0);
-		return p->name[n - 1].id;
-	}
-	if (unwind_path_is_leaf(ut, start))
-		return 0;
 	if (!memo_holds(p, m, start)) {
-		if (p->has_forks) {
-			learn_fork(p, start);
-			return 0;
-		}
 		m = memo_beside(p, m);
 		if (!memo_holds(p, m, start))
 			return 0;
@@ -250,8 +247,42 @@ uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *
 			m = p->place;
 		}
 	}
-	COUNT_ADD(p->n_known, 1);
 	return m->id;
+}
+
+/* With forks a second place does not pay: more memory is looked at than it saves walks. But there are
+ * starts that are on the path themselves. */
+static uint32_t known_with_forks(struct unwind_thread *ut, const struct unwind_start *start)
+{
+	const struct frame f = {.key = start->pc, .sp = start->sp, .fp = start->fp};
+	struct path *p = &ut->path;
+	uint32_t n = p->n_valid;
+
+	if (n == p->n_here && is_at(p, n - 1, &f))
+		return p->name[n - 1].id;
+	if (!unwind_path_is_leaf(ut, start))
+		learn_fork(p, start);
+	return 0;
+}
+
+uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *start)
+{
+	struct path *p = &ut->path;
+	uint32_t n, id;
+
+	p->n_valid = 0;
+	if (unlikely(p->generation != generation_now()))
+		return 0;
+	n = (uint32_t)count_equal(p->entry, count_here(p, start));
+	if (n && p->cold[n - 1].n_extra && !path_extras_hold(p, n))
+		n = (uint32_t)count_extra_equal(p, n);
+	if (unlikely(!n))
+		return 0;
+	p->n_valid = n;
+	p->place = unwind_path_look_for(ut, start);
+	id = p->has_forks ? known_with_forks(ut, start) : known_by_memo(p, start);
+	COUNT_ADD(p->n_known, id != 0);
+	return id;
 }
 
 /* Puts the fresh frames, but for the n_left innermost ones, on top of those that were kept. */
@@ -357,23 +388,16 @@ static enum unwind_path_result walk_fresh(struct unwind_thread *ut,
 	return n_valid + n > p->capacity ? UNWIND_PATH_NO_ROOM : UNWIND_PATH_OK;
 }
 
-/* Counts a walk and decides at the end of a window how to go on. */
-static inline void tune(struct path *p)
+/* Counts a walk. Too many of them: stacks with one start must be told apart. */
+static inline void count_walk(struct path *p)
 {
-	struct path_tuner *t = &p->tuner;
 	uint64_t n_events;
 
-	t->cost += p->n_fresh + WALK_COST;
-	if (likely(++t->n_walks < PATH_WINDOW))
+	if (likely(++p->n_walks % PATH_WINDOW))
 		return;
-	n_events = p->n_known - t->n_known_before + t->n_walks;
-	t->cost_per_event[t->mode] = (t->cost << 16) / n_events;
-	p->has_forks |= n_events < MANY_WALKS * (uint64_t)t->n_walks;
-	t->best = t->cost_per_event[1] < t->cost_per_event[0];
-	t->mode = ++t->n_windows % TRY_WINDOWS == 1 ? !t->best : t->best;
-	t->n_known_before = p->n_known;
-	t->n_walks = 0;
-	t->cost = 0;
+	n_events = p->n_known - p->n_known_before + PATH_WINDOW;
+	p->has_forks |= n_events < MANY_WALKS * (uint64_t)PATH_WINDOW;
+	p->n_known_before = p->n_known;
 }
 
 /* Would all that the walk over the fresh frames read have room in a memo? memo_add_words() adds it. */
@@ -395,17 +419,22 @@ static inline bool fits_memo(const struct path *p, const struct unwind_start *st
 	return n <= PATH_MEMO_WORDS + 1; /* the outermost return address is checked with the path */
 }
 
-/* Puts onto the path what is better found there than by a memo. The start itself is not, once there
- * are forks: a memo or, for a leaf, its caller tells it at once. */
-static inline void push_what_pays(struct path *p, const struct unwind_start *start)
+/* Puts the fresh frames onto the path, where other starts will join them; but, once there are forks,
+ * not the start itself: a memo or, for a leaf, its caller tells it at once. The memo of this stack
+ * joins what was there before, if that is not too far. That part will hold for longer. */
+static inline void push_and_join(struct path *p, const struct unwind_start *start)
 {
-	if (p->has_forks && path_leaf_learn(p, start)) {
-		if (p->n_fresh > 1)
-			push_fresh(p, 1);
-	} else if (p->n_fresh > max_short[p->tuner.mode] || p->n_kept == 0 ||
-		   !fits_memo(p, start)) {
-		push_fresh(p, p->has_forks && p->n_fresh > 1);
-	}
+	bool is_near = p->n_kept && fits_memo(p, start);
+
+	p->n_joined = p->n_kept;
+	p->n_branch = p->n_fresh;
+	if (p->has_forks)
+		path_leaf_learn(p, start);
+	push_fresh(p, p->has_forks && p->n_fresh > 1);
+	if (is_near)
+		return;
+	p->n_joined = p->n_kept;
+	p->n_branch = p->n_fresh;
 }
 
 enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct unwind_start *start,
@@ -432,8 +461,8 @@ enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct 
 		return result;
 	COUNT_ADD(ut->stats.n_path_walks, 1);
 	COUNT_ADD(ut->stats.n_fresh_frames, p->n_fresh);
-	tune(p);
-	push_what_pays(p, start);
+	count_walk(p);
+	push_and_join(p, start);
 	ret->entry = p->entry;
 	ret->name = p->name;
 	ret->n_kept = p->n_kept;
@@ -466,19 +495,23 @@ static inline bool memo_add(struct path_memo *m, uintptr_t addr, uintptr_t value
  * it joined the path is checked with the path. */
 static bool memo_add_words(const struct path *p, struct path_memo *m)
 {
-	const struct path_cold *join = &p->cold[p->n_kept - 1];
-	struct unwind_path_entry out = p->entry[p->n_kept - 1];
+	const struct path_cold *join = &p->cold[p->n_joined - 1];
+	struct unwind_path_entry out = p->entry[p->n_joined - 1];
 	uintptr_t out_fp = join->fp;
 	bool uses_fp = join->uses_fp;
 	bool is_join_fp = true; /* out_fp is the one at the join */
 
 	m->n_words = 0;
+	m->keys = 0;
 	m->join_fp_from = UINT8_MAX;
-	for (size_t i = p->n_fresh; i-- > 0;) {
+	for (size_t i = p->n_branch; i-- > 0;) {
 		const struct path_fresh *f = &p->fresh[i];
 
-		if (i + 1 < p->n_fresh && !memo_add(m, out.slot, out.addr))
-			return false;
+		if (i + 1 < p->n_branch) {
+			m->keys |= (uint8_t)(1u << m->n_words % 8);
+			if (!memo_add(m, out.slot, out.addr))
+				return false;
+		}
 		if (f->cfa_at && !memo_add(m, f->cfa_at, out.slot - (uintptr_t)ARCH_RA_OFFSET))
 			return false;
 		if (f->fp_at && uses_fp) {
@@ -493,30 +526,25 @@ static bool memo_add_words(const struct path *p, struct path_memo *m)
 		out_fp = f->fp;
 	}
 	m->uses_fp = uses_fp;
+	m->join_uses_fp = join->uses_fp;
 	m->has_rest = uses_fp || join->uses_fp || join->n_extra;
 	return true;
 }
 
-/* Near words that are missing are copies of what is checked in any case: where the walk joins. */
-static bool memo_fill_up(const struct path *p, struct path_memo *m)
+/* Near words that are missing are copies of what is compared in any case: the start. */
+static void memo_fill_up(struct path_memo *m, const struct unwind_start *start)
 {
-	const struct unwind_path_entry *join = &p->entry[p->n_kept - 1];
-	uint16_t at;
-
-	if (!memo_place(m, join->slot, &at))
-		return false;
 	for (unsigned i = m->n_words; i < PATH_MEMO_NEAR; i++) {
-		m->near_at[i] = at;
-		m->near[i] = join->addr;
+		m->near_at[i] = 0;
+		m->near[i] = start->pc;
 	}
-	return true;
 }
 
 /* Of the two places for a memo the first is for the newer one. */
 static struct path_memo *make_place(struct path *p, const struct unwind_start *start)
 {
 	struct path_memo *first =
-		p->n_valid ? p->place : path_memo_at(p, path_hash(start), p->n_kept);
+		p->n_valid ? p->place : unwind_path_look_for((struct unwind_thread *)p, start);
 
 	if (first->epoch == p->epoch && !p->has_forks)
 		*memo_beside(p, first) = *first;
@@ -528,17 +556,18 @@ void unwind_path_remember(struct unwind_thread *ut, const struct unwind_start *s
 	struct path *p = &ut->path;
 	struct path_memo *m;
 
-	if (!p->n_kept || (p->has_forks && (!p->n_fresh || unwind_path_is_leaf(ut, start))))
+	if (!p->n_joined || (p->has_forks && (!p->n_branch || unwind_path_is_leaf(ut, start))))
 		return;
 	m = make_place(p, start);
 	m->epoch = 0;
 	m->sp = start->sp;
-	if (!memo_add_words(p, m) || !memo_fill_up(p, m))
+	if (!memo_add_words(p, m))
 		return;
+	memo_fill_up(m, start);
 	m->pc = start->pc;
 	m->fp = start->fp;
-	m->join_n = p->n_kept;
-	m->join = p->name[p->n_kept - 1];
+	m->join_n = p->n_joined;
+	m->join = p->name[p->n_joined - 1];
 	m->id = id;
 	m->epoch = p->epoch;
 }

@@ -1,12 +1,14 @@
 /* unwind/path.h - the validated path and its memos, and the question that every event asks of them.
  *
- * unwind.h says why a path is exact. A memo is a stack that was seen before: where its walk joined
- * the path, and every word that it read on the way there. If the start is the same, the part of the
- * path that it joined is the same and still holds, and all these words are the same, then so is
- * the walk, and the stack is the one that the memo names. That is nearly always so, hence inline:
- * one place to look at, found from the start alone, and loads that do not wait for one another.
+ * unwind.h says why a path is exact. A memo is a branch of it that was seen before: a start, the frame
+ * of the path that its walk joined, and every word that it read on the way there. Where the start
+ * and these words are the same, and there is an entry of the path that holds where it joined, the
+ * walk would be the same up to there: the stack is the one that ends with that entry, and the
+ * memo's frames. Mostly it also is the stack that the memo saw last, so that its id is at hand.
+ * Nearly every event is told like this, hence inline: one place to look at, found from the
+ * start alone, and loads that do not wait for one another.
  *
- * A program that takes apart a large structure has too many stacks for that, but nearly all of its
+ * A program that takes apart a large structure has too many branches for that, but nearly all of its
  * starts are called by a frame that is on the path. Such starts are leaves: their caller's place is
  * known from the rule alone, and the stack is that of the caller and one frame more. Everything else is
  * in path.c and path_leaf.c.
@@ -50,7 +52,8 @@ struct path_fresh {
 	bool uses_fp; /* the CFA was computed from fp */
 };
 
-/* Good while epoch is the path's. Places are counted in words from where the start's own return
+/* Good while epoch is the path's. It joins the path's entry with this number if that has the same slot,
+ * and is the stack id if it is the stack join.id that ends there. Places are counted in words from where the start's own return
  * address lies. The second line is looked at only when there are more words or a rest: a frame pointer,
  * extras of the path. */
 #define PATH_MEMO_BITS 12
@@ -63,12 +66,14 @@ struct path_memo {
 	uintptr_t sp;
 	uint32_t epoch; /* 0 = empty */
 	uint32_t id;
-	struct unwind_path_name join; /* that of the last of the join_n entries that it joins */
-	uint32_t join_n;
+	struct unwind_path_name join;
+	uint32_t join_n; /* counted from 1 */
 	uint8_t n_words; /* near ones beyond these are copies of one that is checked anyway */
-	bool has_rest;
-	bool uses_fp; /* fp must be the same */
+	bool has_rest : 1;
+	bool uses_fp : 1; /* fp must be the same */
+	bool join_uses_fp : 1; /* so its words include all that tell the frame pointer there */
 	uint8_t join_fp_from; /* word that is the frame pointer where it joins; others: fp is */
+	uint8_t keys; /* bits: words that are return addresses */
 	uint16_t near_at[PATH_MEMO_NEAR_AT];
 	uintptr_t near[PATH_MEMO_NEAR];
 	uintptr_t far[PATH_MEMO_WORDS - PATH_MEMO_NEAR];
@@ -96,7 +101,6 @@ static ALWAYS_INLINE uint16_t *path_memo_word_at(struct path_memo *m, unsigned i
 
 struct path_fork {
 	uint16_t at[PATH_FORK_WORDS];
-	uint32_t n_context; /* entries of the path that were valid when last looked at from here */
 };
 
 /* A start whose caller is mostly on the path, and where: found by the stack pointer or the frame pointer
@@ -116,20 +120,8 @@ struct path_leaf {
 /* Where in the path an entry with such a slot was put last, counted from 1. */
 #define PATH_LEVELS 512u
 
-/* Tries out how many fresh frames are better left to a memo. Windows of so many walks are compared by
- * what an event costs in them. */
+/* Walks after which it is looked how many of the events they were. */
 #define PATH_WINDOW 1024u
-#define PATH_TUNER_MODES 2
-
-struct path_tuner {
-	uint32_t mode;
-	uint32_t best;
-	uint32_t n_windows;
-	uint32_t n_walks; /* in this window */
-	uint64_t cost; /* likewise */
-	uint64_t n_known_before; /* path's count at its beginning */
-	uint64_t cost_per_event[PATH_TUNER_MODES]; /* as last seen, in 1/65536 */
-};
 
 /* Entries are outermost first, slots strictly descending, all in the thread's own stack. What every
  * event needs comes first, in one cache line. */
@@ -148,11 +140,14 @@ struct path {
 	uint32_t n_valid; /* of these, such as hold what they held */
 	uint32_t n_kept; /* of the last walk */
 	uint32_t n_fresh; /* likewise */
+	uint32_t n_joined; /* entries that its memo joins, and frames from the start to there */
+	uint32_t n_branch;
+	uint32_t n_walks;
+	uint64_t n_known_before; /* n_known at the beginning of this window */
 	size_t capacity;
 	struct path_cold *cold;
 	struct path_extra *extra; /* two per frame at most */
 	struct path_fresh *fresh;
-	struct path_tuner tuner;
 	struct path_memo *place; /* for the memo of this stack */
 	struct path_leaf leaf[1u << PATH_LEAF_BITS];
 	uint16_t level[PATH_LEVELS];
@@ -193,13 +188,16 @@ static ALWAYS_INLINE uint64_t path_fork_hash(struct path *p, const struct unwind
 }
 
 /* The place of a memo comes from its start alone, until too many stacks have one start: then also from
- * the words in which those were seen to differ (path_fork_hash(), part of hash) and from the valid part
- * of the path. A place is no more than a guess where to look: a memo is compared with everything
- * that it stands for. */
-static ALWAYS_INLINE struct path_memo *path_memo_at(struct path *p, uint64_t hash, uint32_t n_valid)
+ * the words in which those were seen to differ. A place is no more than a guess where to look: a memo
+ * is compared with everything that it stands for. */
+static ALWAYS_INLINE struct path_memo *unwind_path_look_for(struct unwind_thread *ut,
+							    const struct unwind_start *start)
 {
-	if (p->has_forks)
-		hash += p->name[(ptrdiff_t)n_valid - 1].id * 0x9e3779b97f4a7c15ull;
+	struct path *p = (struct path *)ut;
+	uint64_t hash = path_hash(start);
+
+	if (unlikely(p->has_forks))
+		hash += path_fork_hash(p, start);
 	return &p->memo[hash >> (64 - PATH_MEMO_BITS)];
 }
 
@@ -226,25 +224,15 @@ static ALWAYS_INLINE uintptr_t path_any_differs(const struct unwind_path_entry *
 	       path_differs(last + 3);
 }
 
-static ALWAYS_INLINE bool path_is_named(const struct unwind_path_name *a,
-					const struct unwind_path_name *b)
-{
-	uint64_t x, y;
-
-	__builtin_memcpy(&x, a, sizeof(x));
-	__builtin_memcpy(&y, b, sizeof(y));
-	return x == y;
-}
-
-/* Does the memo belong to this start and to the path as it is, and do its words hold? That the start
- * lies in the thread's own stack need not be asked: the memo's did. */
+/* Does the memo belong to this start, has the path an entry where it joins, and do its words hold? That
+ * the start lies in the thread's own stack need not be asked: the memo's did. */
 static ALWAYS_INLINE bool path_is_memo_of(const struct path *p, struct path_memo *m,
 					  const struct unwind_start *start)
 {
 	uintptr_t differ = 0;
 
 	if (unlikely(m->pc != start->pc || m->sp != start->sp || m->epoch != p->epoch ||
-		     !path_is_named(&p->name[(size_t)m->join_n - 1], &m->join)))
+		     p->name[(size_t)m->join_n - 1].slot != m->join.slot))
 		return false;
 	for (unsigned i = 0; i < PATH_MEMO_NEAR; i++)
 		differ |= memory_load_own(path_place(start->sp, m->near_at[i])) ^ m->near[i];
@@ -254,38 +242,44 @@ static ALWAYS_INLINE bool path_is_memo_of(const struct path *p, struct path_memo
 	return !differ;
 }
 
-/* The rest of unwind_path_quick(), for memos that have one: frame pointers and extras. */
-bool path_rest_holds(const struct path *p, struct path_memo *m, uintptr_t fp);
-
-/* Where the memo of this stack is, if there is one. */
-static ALWAYS_INLINE struct path_memo *unwind_path_look_for(struct unwind_thread *ut,
-							    const struct unwind_start *start)
+/* Would the walk be the memo's, up to where it joins the path, and does the path hold there? */
+static ALWAYS_INLINE bool unwind_path_holds(struct unwind_thread *ut, struct path_memo *m,
+					    const struct unwind_start *start)
 {
 	struct path *p = (struct path *)ut;
-	uint64_t hash = path_hash(start);
 
-	if (unlikely(p->has_forks)) {
-		hash += path_fork_hash(p, start);
-		return path_memo_at(p, hash, path_fork_of(p, start)->n_context);
-	}
-	return path_memo_at(p, hash, 0);
+	return likely(p->generation == generation_now() && path_is_memo_of(p, m, start) &&
+		      !path_any_differs(p->entry, m->join_n));
 }
 
-/* The id of the stack when it is one of the many that need no more than a look at this memo; else 0:
- * then unwind_path_known() must be asked. */
-static ALWAYS_INLINE uint32_t unwind_path_quick(struct unwind_thread *ut, struct path_memo *m,
-						const struct unwind_start *start)
+/* The rest of unwind_path_id(): frame pointers and extras. */
+bool path_rest_holds(const struct path *p, struct path_memo *m, uintptr_t fp);
+
+/* The id of the stack, if a memo that holds joins the stack that it joined before; else 0: then
+ * unwind_path_join() must be asked. */
+static ALWAYS_INLINE uint32_t unwind_path_id(struct unwind_thread *ut, struct path_memo *m,
+					     const struct unwind_start *start)
 {
 	struct path *p = (struct path *)ut;
 
-	if (unlikely(p->generation != generation_now() || !path_is_memo_of(p, m, start) ||
-		     path_any_differs(p->entry, m->join_n)))
-		return 0;
-	if (unlikely(m->has_rest) && !path_rest_holds(p, m, start->fp))
+	if (unlikely(p->name[(size_t)m->join_n - 1].id != m->join.id) ||
+	    (unlikely(m->has_rest) && !path_rest_holds(p, m, start->fp)))
 		return 0;
 	COUNT_ADD(p->n_known, 1);
 	return m->id;
 }
+
+/* The id of the stack that a memo that holds joins now; 0: it does not, or that has none.
+ * unwind_path_branch() tells the frames inside of it. */
+uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m,
+			  const struct unwind_start *start);
+
+/* The addresses of the memo's frames inside of the join, outermost first; returns how many. */
+#define UNWIND_PATH_BRANCH (PATH_MEMO_WORDS + 1)
+unsigned unwind_path_branch(struct path_memo *m, uintptr_t *ret);
+
+/* The memo is that of this stack from now on. */
+void unwind_path_joined(struct unwind_thread *ut, struct path_memo *m, uint32_t id);
 
 static ALWAYS_INLINE struct path_leaf *path_leaf_of(struct path *p, uintptr_t pc)
 {

@@ -69,7 +69,7 @@ bool path_leaf_learn(struct path *p, const struct unwind_start *start)
 	if (is_own && is_used)
 		return true;
 	if (!is_caller_on_path)
-		return !is_own && p->tuner.n_walks % TRY_LEAF == 0;
+		return !is_own && p->n_walks % TRY_LEAF == 0;
 	if (is_used && leaf->score-- > 0)
 		return false; /* another's place, which is of less use if this goes on */
 	if (is_own && ++leaf->score < 0)

@@ -113,8 +113,8 @@ enum unwind_path_result {
 #define UNWIND_PATH_BYTES(capacity) ((capacity)*120 + 72)
 void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capacity);
 
-/* The id of the stack when it is known as a whole, which nearly all are; else 0. unwind_path_quick()
- * or, for leaves, unwind_path_caller() of path.h may be asked first. */
+/* The id of the stack when it is known as a whole; else 0. To be asked when what path.h has to tell
+ * nearly all stacks did not. */
 uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *start);
 
 /* Directly after unwind_path_known() gave 0 for the same start (it has looked which part of the

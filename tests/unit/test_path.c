@@ -21,7 +21,7 @@ static uint32_t *chains;
 static uint32_t n_nodes;
 
 static struct unwind_thread *ut;
-static uint64_t n_checked, n_quick, n_known, n_leaves, n_other;
+static uint64_t n_checked, n_quick, n_joined, n_known, n_leaves, n_other;
 
 static void *map(size_t bytes)
 {
@@ -42,7 +42,7 @@ static void start(void)
 		unwind_thread_init(ut, true);
 		unwind_path_set_memory(ut, map(UNWIND_PATH_BYTES(MAX_FRAMES)), MAX_FRAMES);
 	}
-	n_checked = n_quick = n_known = n_leaves = n_other = 0;
+	n_checked = n_quick = n_joined = n_known = n_leaves = n_other = 0;
 }
 
 static uint32_t child_of(uint32_t parent, uintptr_t addr)
@@ -82,17 +82,35 @@ static void check_id(uint32_t id, const struct unwind_frames *f)
 	CHECK_EQ(id, 0);
 }
 
+/* A memo that holds, whatever it joins. */
+static uint32_t join(struct path_memo *memo, const struct unwind_start *at)
+{
+	uintptr_t addr[UNWIND_PATH_BRANCH];
+	uint32_t id = unwind_path_join(ut, memo, at);
+	unsigned n = unwind_path_branch(memo, addr);
+
+	for (unsigned i = 0; i < n && id; i++)
+		id = child_of(id, addr[i]);
+	if (id)
+		unwind_path_joined(ut, memo, id);
+	n_joined += id != 0;
+	return id;
+}
+
 /* The stack that is known without a walk, or 0. */
 static uint32_t known(const struct unwind_start *at)
 {
+	struct path_memo *memo = unwind_path_look_for(ut, at);
 	uint32_t caller = 0, id = 0;
 
 	if (unwind_path_is_leaf(ut, at)) {
 		caller = unwind_path_caller(ut, at);
 		n_leaves += caller != 0;
-	} else {
-		id = unwind_path_quick(ut, unwind_path_look_for(ut, at), at);
+	} else if (unwind_path_holds(ut, memo, at)) {
+		id = unwind_path_id(ut, memo, at);
 		n_quick += id != 0;
+		if (!id)
+			id = join(memo, at);
 	}
 	if (caller)
 		return child_of(caller, at->pc);
@@ -236,6 +254,7 @@ TEST(path_gives_what_a_walk_in_full_gives)
 	}
 	CHECK(n_known > n_checked / 10); /* else it was not tried */
 	CHECK(n_leaves > n_checked / 100);
+	CHECK(n_joined > n_checked / 100);
 	CHECK(n_other < n_checked / 10);
 }
 
