@@ -100,7 +100,7 @@ static COLD void walk_other(const struct unwind_start *at)
 static NOINLINE uint32_t join(struct path_memo *memo, const struct unwind_start *at)
 {
 	uintptr_t addr[UNWIND_PATH_BRANCH];
-	uint32_t id = unwind_path_join(unwinder, memo, at);
+	uint32_t id = unwind_path_join(unwinder, memo, at->fp);
 	unsigned n = unwind_path_branch(memo, addr);
 
 	for (unsigned i = 0; i < n && id; i++)

@@ -26,6 +26,8 @@
 #define NOINLINE __attribute__((noinline))
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define EXPORT __attribute__((visibility("default")))
+/* For variables of the record path, where they are declared: read directly, not by way of a table. */
+#define HIDDEN __attribute__((visibility("hidden")))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 #define COLD __attribute__((cold, noinline))
 
@@ -48,5 +50,8 @@
 		if (CONFIG_CHECKS > 0 && !(x))                                                     \
 			__builtin_trap();                                                          \
 	} while (0)
+
+/* The compiler no longer knows how the value of this variable came about. */
+#define FORGET_ORIGIN(variable) __asm__("" : "+r"(variable))
 
 #endif

@@ -138,12 +138,18 @@ static inline bool event_to_plain(const struct event *ev, uint32_t lane, struct 
 	return true;
 }
 
-/* Usable bytes that glibc gives for a request; events say so only when it was otherwise. */
+/* The chunk that glibc takes for a request, and the usable bytes in it; events say so only when it was
+ * otherwise. */
+static inline uint64_t event_usual_chunk(uint64_t size_bytes)
+{
+	uint64_t chunk = (size_bytes + 23) & ~15ull;
+
+	return chunk < 32 ? 32 : chunk;
+}
+
 static inline uint64_t event_usual_usable(uint64_t size_bytes)
 {
-	uint64_t usable = ((size_bytes + 23) & ~15ull) - 8;
-
-	return usable < 24 ? 24 : usable;
+	return event_usual_chunk(size_bytes) - 8;
 }
 
 /* Does a call of this kind (1 to 6) give a block back? Index into the addresses and

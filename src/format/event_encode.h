@@ -82,11 +82,11 @@ static ALWAYS_INLINE bool event_put_short(struct event_encoder *e, unsigned kind
 	uint64_t delta_ticks = c->ticks - e->ticks;
 	uint64_t a = rotate_right64(c->addr - *base + EVENT_SHORT_ADDR_BIAS(kind), 4);
 	uint32_t s = c->stack - *stack;
-	unsigned is_wide = (c->size_bytes > 0xff) | (s + 0x80 > 0xff);
+	unsigned is_wide = (c->size_bytes | (s + 0x80)) > 0xff;
 	uint8_t *p = e->pos;
 
 	if (unlikely(delta_ticks >> 8 | a >> (8 * EVENT_SHORT_ADDR_BYTES(kind)) |
-		     (uint64_t)(s + 0x8000) >> 16 | c->size_bytes >> 16 | c->extras))
+		     ((s + 0x8000) | c->size_bytes) >> 16 | c->extras))
 		return false;
 	event_put_word(p,
 		       kind << 3 | is_wide << 6 | delta_ticks << 8 | a << 16 |

@@ -86,20 +86,23 @@ static ALWAYS_INLINE bool capture_is_usual_chunk(const void *block, size_t size_
 	const size_t previous_in_use = 1, other_arena = 4;
 	size_t word = ((const size_t *)block)[-1];
 
-	return (word & ~(previous_in_use | other_arena)) == event_usual_usable(size_bytes) + 8;
+	return (word & ~(previous_in_use | other_arena)) == event_usual_chunk(size_bytes);
+}
+
+static ALWAYS_INLINE uint64_t capture_ticks_quick(void)
+{
+	return arch_ticks() >> CLOCK_TICK_SHIFT;
 }
 
 /* A call with this stack, in the short form. False: it does not fit, and nothing was done. */
 static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, const void *block,
-					    size_t size_bytes, uint32_t stack)
+					    size_t size_bytes, uint32_t stack, uint64_t ticks)
 {
 	struct event_call call = {
-		.addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
+		.ticks = ticks, .addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
 
-	if (unlikely(!event_encoder_has_room(&lane->enc, 1)))
-		return false;
-	call.ticks = arch_ticks() >> CLOCK_TICK_SHIFT;
-	if (unlikely(!event_put_short(&lane->enc, kind, &call)))
+	if (unlikely(!event_encoder_has_room(&lane->enc, 1)) ||
+	    unlikely(!event_put_short(&lane->enc, kind, &call)))
 		return false;
 	lane_publish(lane);
 	if (!event_is_release(kind))
@@ -113,6 +116,8 @@ static ALWAYS_INLINE struct path_memo *capture_prepare_quick(struct lane *lane,
 {
 	struct path_memo *memo = unwind_path_look_for(lane_unwinder(lane), at);
 
+	if (!memo)
+		__builtin_unreachable();
 	__builtin_prefetch(memo);
 	return memo;
 }
@@ -131,7 +136,7 @@ static ALWAYS_INLINE bool capture_obtained_quick(struct lane *lane, unsigned kin
 						 uint32_t stack)
 {
 	return likely(stack && block && capture_is_usual_chunk(block, size_bytes)) &&
-	       capture_put_quick(lane, kind, block, size_bytes, stack);
+	       capture_put_quick(lane, kind, block, size_bytes, stack, capture_ticks_quick());
 }
 
 /* First of all when a block is released: its time, which is read later, must not be earlier than that of
@@ -151,7 +156,7 @@ static ALWAYS_INLINE bool capture_free_quick(struct lane *lane, const struct unw
 		if (unlikely(!*stack))
 			return false;
 	}
-	return capture_put_quick(lane, EVENT_FREE, block, 0, *stack);
+	return capture_put_quick(lane, EVENT_FREE, block, 0, *stack, capture_ticks_quick());
 }
 
 /* A realloc under way. */
@@ -169,8 +174,20 @@ static ALWAYS_INLINE bool capture_realloc_begin_quick(struct lane *lane,
 {
 	r->stack = capture_stack_quick(lane, NULL, at);
 	r->record = lane->enc.pos;
-	return likely(r->stack) &&
-	       capture_put_quick(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack);
+	return likely(r->stack) && capture_put_quick(lane, EVENT_REALLOC_BEGIN, r->block,
+						     size_bytes, r->stack, capture_ticks_quick());
+}
+
+/* A call has one time, that of its beginning, unless it matters that its end is later: other threads or
+ * handlers of signals may have made events meanwhile, or a large block was copied. */
+#define CAPTURE_SMALL_BYTES (16 * KIB)
+
+static ALWAYS_INLINE uint64_t capture_end_ticks_quick(struct lane *lane, size_t size_bytes)
+{
+	bool is_alone = !clock_is_of_many() && !thread_of_first(lane)->lane[1];
+
+	return likely(is_alone && size_bytes <= CAPTURE_SMALL_BYTES) ? lane->enc.ticks
+								     : capture_ticks_quick();
 }
 
 static ALWAYS_INLINE bool capture_realloc_end_quick(struct lane *lane,
@@ -180,7 +197,8 @@ static ALWAYS_INLINE bool capture_realloc_end_quick(struct lane *lane,
 	if (unlikely(!block || !capture_is_usual_chunk(block, size_bytes)))
 		return false;
 	if (block != r->block)
-		return capture_put_quick(lane, EVENT_REALLOC_END, block, size_bytes, r->stack);
+		return capture_put_quick(lane, EVENT_REALLOC_END, block, size_bytes, r->stack,
+					 capture_end_ticks_quick(lane, size_bytes));
 	event_make_in_place(r->record);
 	return true;
 }

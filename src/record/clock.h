@@ -13,8 +13,8 @@
 
 #define CLOCK_TICK_SHIFT 4
 
-extern uint8_t clock_is_cpu; /* constant after clock_init() */
-extern _Atomic uint8_t clock_is_shared; /* a second thread makes events, or did */
+extern HIDDEN uint8_t clock_is_cpu; /* constant after clock_init() */
+extern HIDDEN _Atomic uint8_t clock_is_shared; /* a second thread makes events, or did */
 
 /* Decides which clock to use. */
 void clock_init(void);

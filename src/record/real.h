@@ -11,13 +11,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/compiler.h"
+
 struct real_functions {
 #define HOOK(name, type) __typeof__(type) name;
 #include "record/hooks.def"
 #undef HOOK
 };
 
-extern struct real_functions real;
+extern HIDDEN struct real_functions real;
 
 /* Fills real. Idempotent, takes no lock, allocates nothing; two threads at once write the same
  * values. malloc, calloc, realloc and free are never NULL afterwards (see real.c). */

@@ -116,7 +116,7 @@ struct recorder {
 };
 
 extern struct options record_options;
-extern _Atomic uint32_t record_epoch; /* never 0 */
+extern HIDDEN _Atomic uint32_t record_epoch; /* never 0 */
 extern _Atomic uint32_t record_mode; /* enum record_mode */
 
 /* The recorder of this process, or NULL before the start (and in a child that has not noticed). */

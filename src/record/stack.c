@@ -177,8 +177,7 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 	return id;
 }
 
-NOINLINE uint32_t stack_join(struct lane *lane, struct path_memo *memo,
-			     const struct unwind_start *at)
+NOINLINE uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp)
 {
 	uintptr_t key[UNWIND_PATH_BRANCH];
 	unsigned n = unwind_path_branch(memo, key);
@@ -186,7 +185,7 @@ NOINLINE uint32_t stack_join(struct lane *lane, struct path_memo *memo,
 
 	limit_ids(lane, memo->join_n + n);
 	first_new = lane->enc.next_stack;
-	id = unwind_path_join(lane_unwinder(lane), memo, at);
+	id = unwind_path_join(lane_unwinder(lane), memo, fp);
 	for (unsigned i = 0; i < n && id; i++)
 		id = child_of(lane, id, key[i], first_new);
 	if (id)

@@ -6,7 +6,7 @@
 
 /* The rest of stack_capture(), for when stack_quick() did not know the stack. */
 uint32_t stack_capture_behind(struct lane *lane, const struct unwind_start *at);
-uint32_t stack_join(struct lane *lane, struct path_memo *memo, const struct unwind_start *at);
+uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp);
 uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uint32_t id);
 
 /* The id of the stack, if a look at a memo or at the caller's stack is enough; else 0: then
@@ -23,7 +23,7 @@ static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *m
 		if (!unwind_path_holds(ut, memo, at))
 			return 0;
 		id = unwind_path_id(ut, memo, at);
-		return likely(id) ? id : stack_join(lane, memo, at);
+		return likely(id) ? id : stack_join(lane, memo, at->fp);
 	}
 	caller = unwind_path_caller(ut, at);
 	id = caller ? edges_find(&lane->edges, caller, at->pc) : 0;

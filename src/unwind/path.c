@@ -139,12 +139,11 @@ NOINLINE bool path_rest_holds(const struct path *p, struct path_memo *m, uintptr
 	return memo_fp_holds(m, join, fp) && (!join->n_extra || path_extras_hold(p, m->join_n));
 }
 
-uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m,
-			  const struct unwind_start *start)
+uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m, uintptr_t fp)
 {
 	struct path *p = &ut->path;
 
-	return path_rest_holds(p, m, start->fp) ? p->name[m->join_n - 1].id : 0;
+	return path_rest_holds(p, m, fp) ? p->name[m->join_n - 1].id : 0;
 }
 
 unsigned unwind_path_branch(struct path_memo *m, uintptr_t *ret)

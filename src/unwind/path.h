@@ -23,7 +23,7 @@
 #include "unwind/unwind.h"
 
 /* Low half: unwind_generation(). See generation.c. */
-extern _Atomic uint64_t generation_state;
+extern HIDDEN _Atomic uint64_t generation_state;
 
 static ALWAYS_INLINE uint32_t generation_now(void)
 {
@@ -195,10 +195,13 @@ static ALWAYS_INLINE struct path_memo *unwind_path_look_for(struct unwind_thread
 {
 	struct path *p = (struct path *)ut;
 	uint64_t hash = path_hash(start);
+	struct path_memo *m;
 
 	if (unlikely(p->has_forks))
 		hash += path_fork_hash(p, start);
-	return &p->memo[hash >> (64 - PATH_MEMO_BITS)];
+	m = &p->memo[hash >> (64 - PATH_MEMO_BITS)];
+	FORGET_ORIGIN(m); /* one register to keep, not what it was made of */
+	return m;
 }
 
 /* Is a return address not what it was? 0 = it is. */
@@ -271,8 +274,7 @@ static ALWAYS_INLINE uint32_t unwind_path_id(struct unwind_thread *ut, struct pa
 
 /* The id of the stack that a memo that holds joins now; 0: it does not, or that has none.
  * unwind_path_branch() tells the frames inside of it. */
-uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m,
-			  const struct unwind_start *start);
+uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m, uintptr_t fp);
 
 /* The addresses of the memo's frames inside of the join, outermost first; returns how many. */
 #define UNWIND_PATH_BRANCH (PATH_MEMO_WORDS + 1)

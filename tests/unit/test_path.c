@@ -86,7 +86,7 @@ static void check_id(uint32_t id, const struct unwind_frames *f)
 static uint32_t join(struct path_memo *memo, const struct unwind_start *at)
 {
 	uintptr_t addr[UNWIND_PATH_BRANCH];
-	uint32_t id = unwind_path_join(ut, memo, at);
+	uint32_t id = unwind_path_join(ut, memo, at->fp);
 	unsigned n = unwind_path_branch(memo, addr);
 
 	for (unsigned i = 0; i < n && id; i++)
