@@ -121,13 +121,26 @@ bool capture_may_be_quick(void)
 	return clock_is_cpu && real_has_chunks && !record_options.ZERO_MEMORY;
 }
 
+/* As malloc_usable_size() has it; of a chunk of glibc without asking: flags, the size, and a word of the
+ * next chunk that belongs to this one. */
+static size_t usable_bytes(const void *block)
+{
+	const size_t flags = 7, is_mapping = 2;
+	size_t word;
+
+	if (!real_has_chunks)
+		return real.malloc_usable_size((void *)block);
+	word = ((const size_t *)block)[-1];
+	return word & is_mapping ? real.malloc_usable_size((void *)block) : (word & ~flags) - 8;
+}
+
 static NOINLINE void add_usable(const void *block, struct event_call *call)
 {
 	size_t usable;
 
 	if (!real.malloc_usable_size)
 		return;
-	usable = real.malloc_usable_size((void *)block);
+	usable = usable_bytes(block);
 	if (usable < call->size_bytes ||
 	    (real_is_glibc && usable == event_usual_usable(call->size_bytes)))
 		return;
@@ -150,6 +163,36 @@ static NOINLINE bool put_call(struct lane *lane, unsigned kind, struct event_cal
 		call->ticks = clock_ticks();
 	event_put_call(&lane->enc, kind, call);
 	lane_publish(lane);
+	return true;
+}
+
+NOINLINE bool capture_put_long(struct lane *lane, unsigned kind, const void *block,
+			       size_t size_bytes, uint32_t stack, uint64_t ticks)
+{
+	struct event_call call = {
+		.ticks = ticks, .addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
+
+	if (!event_encoder_has_room(&lane->enc, 2))
+		return false;
+	event_put_long(&lane->enc, kind, &call);
+	lane_publish(lane);
+	if (!event_is_release(kind))
+		own_blocks_add(&lane->own_blocks, block);
+	return true;
+}
+
+NOINLINE bool capture_put_unusual(struct lane *lane, unsigned kind, const void *block,
+				  size_t size_bytes, uint32_t stack, uint64_t ticks)
+{
+	struct event_call call = {
+		.ticks = ticks, .addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
+
+	if (!event_encoder_has_room(&lane->enc, 2))
+		return false;
+	add_usable(block, &call);
+	event_put_call(&lane->enc, kind, &call);
+	lane_publish(lane);
+	own_blocks_add(&lane->own_blocks, block);
 	return true;
 }
 

@@ -89,21 +89,31 @@ static ALWAYS_INLINE bool capture_is_usual_chunk(const void *block, size_t size_
 	return (word & ~(previous_in_use | other_arena)) == event_usual_chunk(size_bytes);
 }
 
+/* What does not fit the short form, and a block that is more than what glibc usually gives. False: there
+ * is no room, and nothing was done. */
+bool capture_put_long(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
+		      uint32_t stack, uint64_t ticks);
+bool capture_put_unusual(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
+			 uint32_t stack, uint64_t ticks);
+
 static ALWAYS_INLINE uint64_t capture_ticks_quick(void)
 {
 	return arch_ticks() >> CLOCK_TICK_SHIFT;
 }
 
-/* A call with this stack, in the short form. False: it does not fit, and nothing was done. */
+/* A call with this stack. False: it does not fit, and nothing was done. The begin of a realloc must be in
+ * the short form. */
 static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, const void *block,
 					    size_t size_bytes, uint32_t stack, uint64_t ticks)
 {
 	struct event_call call = {
 		.ticks = ticks, .addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
 
-	if (unlikely(!event_encoder_has_room(&lane->enc, 1)) ||
-	    unlikely(!event_put_short(&lane->enc, kind, &call)))
+	if (unlikely(!event_encoder_has_room(&lane->enc, 1)))
 		return false;
+	if (unlikely(!event_put_short(&lane->enc, kind, &call)))
+		return kind != EVENT_REALLOC_BEGIN &&
+		       capture_put_long(lane, kind, block, size_bytes, stack, ticks);
 	lane_publish(lane);
 	if (!event_is_release(kind))
 		own_blocks_add(&lane->own_blocks, block);
@@ -135,8 +145,12 @@ static ALWAYS_INLINE bool capture_obtained_quick(struct lane *lane, unsigned kin
 						 const void *block, size_t size_bytes,
 						 uint32_t stack)
 {
-	return likely(stack && block && capture_is_usual_chunk(block, size_bytes)) &&
-	       capture_put_quick(lane, kind, block, size_bytes, stack, capture_ticks_quick());
+	if (unlikely(!stack || !block))
+		return false;
+	if (unlikely(!capture_is_usual_chunk(block, size_bytes)))
+		return capture_put_unusual(lane, kind, block, size_bytes, stack,
+					   capture_ticks_quick());
+	return capture_put_quick(lane, kind, block, size_bytes, stack, capture_ticks_quick());
 }
 
 /* First of all when a block is released: its time, which is read later, must not be earlier than that of
@@ -194,8 +208,11 @@ static ALWAYS_INLINE bool capture_realloc_end_quick(struct lane *lane,
 						    const struct capture_realloc *r,
 						    const void *block, size_t size_bytes)
 {
-	if (unlikely(!block || !capture_is_usual_chunk(block, size_bytes)))
+	if (unlikely(!block))
 		return false;
+	if (unlikely(!capture_is_usual_chunk(block, size_bytes)))
+		return capture_put_unusual(lane, EVENT_REALLOC_END, block, size_bytes, r->stack,
+					   capture_end_ticks_quick(lane, size_bytes));
 	if (block != r->block)
 		return capture_put_quick(lane, EVENT_REALLOC_END, block, size_bytes, r->stack,
 					 capture_end_ticks_quick(lane, size_bytes));
