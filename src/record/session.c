@@ -136,8 +136,24 @@ static void *map_shared(struct session *s, uint64_t offset, size_t len)
 	return memory;
 }
 
+static long write_all(struct session *s, const uint8_t *data, size_t len, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		long n = sys_pwrite(s->fd, data + done, len - done, offset + done);
+
+		if (n <= 0)
+			return n < 0 ? n : SYS_EIO;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* Whenever the process is killed, the file is empty or has its header. */
 static long begin_file(struct recorder *rec, struct session *s, bool is_late)
 {
+	uint8_t page[FORMAT_HEADER_BYTES] = {0};
 	struct file_header h = {
 		.version_major = FORMAT_VERSION_MAJOR,
 		.version_minor = FORMAT_VERSION_MINOR,
@@ -150,18 +166,21 @@ static long begin_file(struct recorder *rec, struct session *s, bool is_late)
 		.block_bytes = FORMAT_BLOCK_BYTES,
 		.flags = is_late ? FORMAT_LATE_START : 0,
 	};
-	long ret = reserve(s, 0, FORMAT_HEADER_BYTES);
+	long ret;
 
+	arch_syscall3(SYS_getrandom, h.recording_id, sizeof(h.recording_id), 0);
+	h.start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+	h.start_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	h.start_ticks = clock_is_cpu ? clock_ticks() : h.start_monotonic_ns;
+	file_header_encode(&h, page);
+	ret = write_all(s, page, sizeof(page), 0);
+	if (ret == 0)
+		ret = reserve(s, 0, sizeof(page));
 	if (ret < 0)
 		return ret;
 	s->page = map_shared(s, 0, FORMAT_HEADER_BYTES);
 	if (!s->page)
 		return -12; /* ENOMEM */
-	arch_syscall3(SYS_getrandom, h.recording_id, sizeof(h.recording_id), 0);
-	h.start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
-	h.start_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
-	h.start_ticks = clock_is_cpu ? clock_ticks() : h.start_monotonic_ns;
-	file_header_encode(&h, s->page);
 	s->end_offset = FORMAT_HEADER_BYTES;
 	return 0;
 }
@@ -221,20 +240,6 @@ void session_count_lost(struct session *s, uint64_t n_events, uint64_t n_blocks,
 		s->status.field[STATUS_FIRST_ERROR] = (uint64_t)-error;
 		log_put_error(LOG_ERROR, "cannot write, events are being lost", s->path, -error);
 	}
-}
-
-static long write_all(struct session *s, const uint8_t *data, size_t len, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < len) {
-		long n = sys_pwrite(s->fd, data + done, len - done, offset + done);
-
-		if (n <= 0)
-			return n < 0 ? n : SYS_EIO;
-		done += (size_t)n;
-	}
-	return 0;
 }
 
 long session_append(struct session *s, struct session_buffers *b, struct session_chunk *c)

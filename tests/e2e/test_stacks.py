@@ -264,7 +264,8 @@ class Libraries(Stacks):
                         "(libc)"]
             found = collections.Counter(
                 (tuple(stack.chain), stack.end) for stack in self.stacks[size])
-            self.assertEqual({(tuple(expected), "complete"): 300}, dict(found))
+            self.assertEqual([(tuple(expected), "complete")], list(found))
+            self.assertEqual(0, found.total() % 300)  # so many for each try
 
     def check(self):
         outside = ["calls_library", "uses", *MAIN]
