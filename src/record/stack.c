@@ -70,12 +70,18 @@ static COLD void change_generation(struct lane *lane, uint32_t generation)
 #define MAX_IDS_DEEP (1u << 28)
 #define DEEP_FRAMES (1u << 18)
 
+static inline bool are_ids_many(const struct lane *lane)
+{
+	uint32_t n_ids = lane->enc.next_stack - lane->edges.min_id;
+
+	return unlikely(n_ids >= MIN_IDS) && n_ids >= 2 * edges_capacity(&lane->edges);
+}
+
 static inline void limit_ids(struct lane *lane, size_t n_frames)
 {
 	uint32_t n_ids = lane->enc.next_stack - lane->edges.min_id;
 
-	if (likely(n_ids < MIN_IDS) || n_ids < 2 * edges_capacity(&lane->edges) ||
-	    (n_frames > DEEP_FRAMES && n_ids < MAX_IDS_DEEP))
+	if (!are_ids_many(lane) || (n_frames > DEEP_FRAMES && n_ids < MAX_IDS_DEEP))
 		return;
 	stack_forget(lane);
 	if (lane_has_room(lane, 1))
@@ -190,6 +196,15 @@ NOINLINE uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_
 		id = child_of(lane, id, key[i], first_new);
 	if (id)
 		unwind_path_joined(lane_unwinder(lane), memo, id);
+	return id;
+}
+
+NOINLINE uint32_t stack_call(struct lane *lane, uint32_t caller, uintptr_t pc)
+{
+	uint32_t id = are_ids_many(lane) ? 0 : new_child_of(lane, caller, pc);
+
+	if (id)
+		unwind_path_count_known(lane_unwinder(lane));
 	return id;
 }
 

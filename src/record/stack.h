@@ -6,7 +6,11 @@
 
 /* The rest of stack_capture(), for when stack_quick() did not know the stack. */
 uint32_t stack_capture_behind(struct lane *lane, const struct unwind_start *at);
+
+/* The rest of stack_quick(): a memo that holds but joins another stack than before, and a leaf that was not
+ * called from there before. */
 uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp);
+uint32_t stack_call(struct lane *lane, uint32_t caller, uintptr_t pc);
 uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uint32_t id);
 
 /* The id of the stack, if a look at a memo or at the caller's stack is enough; else 0: then
@@ -17,19 +21,22 @@ static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *m
 	struct unwind_thread *ut = lane_unwinder(lane);
 	uint32_t caller, id;
 
-	if (!unwind_path_is_leaf(ut, at)) {
-		if (!memo)
-			memo = unwind_path_look_for(ut, at);
-		if (!unwind_path_holds(ut, memo, at))
+	if (unwind_path_is_leaf(ut, at)) {
+		caller = unwind_path_caller(ut, at);
+		if (!caller)
 			return 0;
-		id = unwind_path_id(ut, memo, at);
-		return likely(id) ? id : stack_join(lane, memo, at->fp);
+		id = edges_find(&lane->edges, caller, at->pc);
+		if (unlikely(!id))
+			return stack_call(lane, caller, at->pc);
+		unwind_path_count_known(ut);
+		return id;
 	}
-	caller = unwind_path_caller(ut, at);
-	id = caller ? edges_find(&lane->edges, caller, at->pc) : 0;
-	if (id)
-		unwind_path_count_leaf(ut);
-	return id;
+	if (!memo)
+		memo = unwind_path_look_for(ut, at);
+	if (!unwind_path_holds(ut, memo, at))
+		return 0;
+	id = unwind_path_id(ut, memo, at);
+	return likely(id) ? id : stack_join(lane, memo, at->fp);
 }
 
 /* Walks the stack from at, defines in the lane's block what is new of it, and returns its id.

@@ -339,7 +339,7 @@ static ALWAYS_INLINE uint32_t unwind_path_caller(struct unwind_thread *ut,
 }
 
 /* The stack that came of it was known. */
-static ALWAYS_INLINE void unwind_path_count_leaf(struct unwind_thread *ut)
+static ALWAYS_INLINE void unwind_path_count_known(struct unwind_thread *ut)
 {
 	COUNT_ADD(((struct path *)ut)->n_known, 1);
 }
