@@ -1,0 +1,82 @@
+/* Images are listed once, found again by what a lane remembers of them, and looked at again when code has
+ * changed. */
+#include "harness/test.h"
+#include "record/module_list.h"
+
+#include <stdlib.h>
+
+#include "unwind/unwind.h"
+
+static struct module_list list;
+static struct module_noted noted[MODULE_LIST_NOTED];
+
+static bool note(uintptr_t addr, uint32_t generation)
+{
+	return module_list_note(&list, noted, addr, generation);
+}
+
+static uintptr_t own_code(void)
+{
+	return (uintptr_t)own_code + 4;
+}
+
+static uintptr_t libc_code(void)
+{
+	return (uintptr_t)qsort + 4; /* of an image, by whatever way it is reached */
+}
+
+static bool is_remembered(uintptr_t addr, uint32_t generation)
+{
+	const struct module_noted *here = &noted[(addr >> 16) % MODULE_LIST_NOTED];
+
+	return addr - 1 - here->start < here->n_bytes && here->generation == generation;
+}
+
+TEST(module_list_notes_an_image_once)
+{
+	CHECK_EQ(unwind_init(), 0);
+	CHECK(note(own_code(), 2));
+	CHECK_EQ(list.n, 1);
+	CHECK(is_remembered(own_code(), 2));
+	CHECK(!note(own_code(), 2));
+	CHECK(!note(own_code() + 1, 2));
+	note(libc_code(), 2);
+	CHECK(!note(own_code(), 2));
+	CHECK(!note(libc_code(), 2));
+	CHECK(list.n <= 2);
+}
+
+/* A lane that knows nothing finds it in the list. */
+TEST(module_list_is_shared_by_lanes)
+{
+	uint32_t n = list.n;
+
+	for (unsigned i = 0; i < MODULE_LIST_NOTED; i++)
+		noted[i] = (struct module_noted){0};
+	CHECK(!note(own_code(), 2));
+	CHECK(is_remembered(own_code(), 2));
+	CHECK_EQ(list.n, n);
+}
+
+TEST(module_list_looks_again_when_code_has_changed)
+{
+	CHECK(!is_remembered(own_code(), 4));
+	CHECK(!note(own_code(), 4)); /* still the same image */
+	CHECK(is_remembered(own_code(), 4));
+	CHECK(!note(own_code(), 5)); /* is changing */
+	CHECK(!is_remembered(own_code(), 5));
+}
+
+TEST(module_list_remembers_a_page_that_is_no_image)
+{
+	void *block = malloc(64);
+	uintptr_t addr = (uintptr_t)block + 4;
+	uint32_t n = list.n;
+
+	CHECK(!note(addr, 4));
+	CHECK(is_remembered(addr, 4));
+	CHECK(!is_remembered(addr + 4096, 4));
+	CHECK(!is_remembered(addr, 6));
+	CHECK_EQ(list.n, n);
+	free(block);
+}
