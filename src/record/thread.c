@@ -10,6 +10,7 @@
 #include "record/sys.h"
 
 #define FIRST_PATH_CAPACITY 512
+#define FEW_THREADS 8
 
 _Thread_local struct thread *thread_self;
 
@@ -71,7 +72,8 @@ static void reset_lane(struct lane *lane)
 
 void lane_touch_tables(struct lane *lane)
 {
-	record_touch(lane + 1, table_bytes());
+	if (atomic_load(&lane->thread->rec->n_threads) <= FEW_THREADS)
+		record_touch(lane + 1, table_bytes());
 }
 
 struct lane *thread_get_lane(struct thread *t, unsigned depth)

@@ -119,8 +119,8 @@ void lane_finish_block(struct lane *lane);
  * lane then has no room and its next event is lost. */
 bool lane_new_block(struct lane *lane);
 
-/* Its tables will all be used: after so many stacks that had to be walked. Threads that only begin to
- * make some, or few, have as many pages of them as they used. */
+/* After so many stacks that had to be walked, most pages of its tables are going to be used: they are
+ * touched at once. Not where there are many threads: memory is worth more than a millisecond there. */
 #define LANE_SETTLES 32
 
 COLD void lane_touch_tables(struct lane *lane);
