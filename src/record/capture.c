@@ -172,36 +172,6 @@ NOINLINE bool capture_put_long(struct lane *lane, unsigned kind, const void *blo
 	struct event_call call = {
 		.ticks = ticks, .addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
 
-	if (!event_encoder_has_room(&lane->enc, 2))
-		return false;
-	event_put_long(&lane->enc, kind, &call);
-	lane_publish(lane);
-	if (!event_is_release(kind))
-		own_blocks_add(&lane->own_blocks, block);
-	return true;
-}
-
-NOINLINE bool capture_put_unusual(struct lane *lane, unsigned kind, const void *block,
-				  size_t size_bytes, uint32_t stack, uint64_t ticks)
-{
-	struct event_call call = {
-		.ticks = ticks, .addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
-
-	if (!event_encoder_has_room(&lane->enc, 2))
-		return false;
-	add_usable(block, &call);
-	event_put_call(&lane->enc, kind, &call);
-	lane_publish(lane);
-	own_blocks_add(&lane->own_blocks, block);
-	return true;
-}
-
-static NOINLINE bool put_plain(struct lane *lane, unsigned kind, const void *block,
-			       size_t size_bytes, uint32_t stack, uint64_t ticks)
-{
-	struct event_call call = {
-		.ticks = ticks, .addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
-
 	return put_call(lane, kind, &call);
 }
 
@@ -223,11 +193,11 @@ static ALWAYS_INLINE bool put_short(struct lane *lane, unsigned kind, const void
 	return true;
 }
 
-static NOINLINE void put_unusual(struct lane *lane, unsigned kind, const void *block,
-				 size_t size_bytes, uint32_t stack)
+NOINLINE void capture_put_unusual(struct lane *lane, unsigned kind, const void *block,
+				  size_t size_bytes, uint32_t stack, uint64_t ticks)
 {
 	struct event_call call = {
-		.addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
+		.ticks = ticks, .addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
 
 	add_usable(block, &call);
 	put_call(lane, kind, &call);
@@ -241,9 +211,9 @@ static ALWAYS_INLINE void put_obtained(struct lane *lane, unsigned kind, const v
 
 	own_blocks_add(&lane->own_blocks, block);
 	if (unlikely(!real_has_chunks || !capture_is_usual_chunk(block, size_bytes)))
-		put_unusual(lane, kind, block, size_bytes, stack);
+		capture_put_unusual(lane, kind, block, size_bytes, stack, 0);
 	else if (unlikely(!put_short(lane, kind, block, size_bytes, stack, &ticks)))
-		put_plain(lane, kind, block, size_bytes, stack, ticks);
+		capture_put_long(lane, kind, block, size_bytes, stack, ticks);
 }
 
 /* malloc, calloc and free: has the hook looked whether it is one of the simple stacks? */
@@ -290,7 +260,7 @@ void capture_free(struct lane *lane, const struct unwind_start *at, const void *
 	if (!stack && record_options.GRAB_BACKTRACES_ON_FREE && lane->thread->mode == RECORD_ON)
 		stack = capture_rest_of_stack(lane, at);
 	if (unlikely(!put_short(lane, EVENT_FREE, block, 0, stack, &ticks)))
-		put_plain(lane, EVENT_FREE, block, 0, stack, ticks);
+		capture_put_long(lane, EVENT_FREE, block, 0, stack, ticks);
 }
 
 void capture_realloc_begin(struct lane *lane, const struct unwind_start *at,
@@ -305,7 +275,7 @@ void capture_realloc_begin(struct lane *lane, const struct unwind_start *at,
 	if (likely(put_short(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack, &ticks)))
 		return;
 	r->record = NULL;
-	r->is_recorded = put_plain(lane, EVENT_REALLOC_BEGIN, r->block, 0, r->stack, ticks);
+	r->is_recorded = capture_put_long(lane, EVENT_REALLOC_BEGIN, r->block, 0, r->stack, ticks);
 }
 
 void capture_realloc_end(struct lane *lane, const struct capture_realloc *r, const void *block,

@@ -89,11 +89,11 @@ static ALWAYS_INLINE bool capture_is_usual_chunk(const void *block, size_t size_
 	return (word & ~(previous_in_use | other_arena)) == event_usual_chunk(size_bytes);
 }
 
-/* What does not fit the short form, and a block that is more than what glibc usually gives. False: there
- * is no room, and nothing was done. */
+/* What does not fit the short form, and a block that is more than what glibc usually gives. ticks: 0, or
+ * the time is known already. False: it is lost, and counted. */
 bool capture_put_long(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
 		      uint32_t stack, uint64_t ticks);
-bool capture_put_unusual(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
+void capture_put_unusual(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
 			 uint32_t stack, uint64_t ticks);
 
 static ALWAYS_INLINE uint64_t capture_ticks_quick(void)
@@ -111,10 +111,12 @@ static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, co
 
 	if (unlikely(!event_encoder_has_room(&lane->enc, 1)))
 		return false;
-	if (unlikely(!event_put_short(&lane->enc, kind, &call)))
-		return kind != EVENT_REALLOC_BEGIN &&
-		       capture_put_long(lane, kind, block, size_bytes, stack, ticks);
-	lane_publish(lane);
+	if (likely(event_put_short(&lane->enc, kind, &call)))
+		lane_publish(lane);
+	else if (kind == EVENT_REALLOC_BEGIN)
+		return false;
+	else
+		capture_put_long(lane, kind, block, size_bytes, stack, ticks);
 	if (!event_is_release(kind))
 		own_blocks_add(&lane->own_blocks, block);
 	return true;
@@ -140,17 +142,23 @@ static ALWAYS_INLINE uint32_t capture_stack_quick(struct lane *lane, struct path
 	return CONFIG_AUDIT ? 0 : stack_quick(lane, memo, at);
 }
 
-/* A block that malloc or calloc gave. */
+/* A block that malloc, calloc or realloc gave. */
+static ALWAYS_INLINE bool capture_block_quick(struct lane *lane, unsigned kind, const void *block,
+					      size_t size_bytes, uint32_t stack, uint64_t ticks)
+{
+	if (likely(capture_is_usual_chunk(block, size_bytes)))
+		return capture_put_quick(lane, kind, block, size_bytes, stack, ticks);
+	capture_put_unusual(lane, kind, block, size_bytes, stack, ticks);
+	own_blocks_add(&lane->own_blocks, block);
+	return true;
+}
+
 static ALWAYS_INLINE bool capture_obtained_quick(struct lane *lane, unsigned kind,
 						 const void *block, size_t size_bytes,
 						 uint32_t stack)
 {
-	if (unlikely(!stack || !block))
-		return false;
-	if (unlikely(!capture_is_usual_chunk(block, size_bytes)))
-		return capture_put_unusual(lane, kind, block, size_bytes, stack,
-					   capture_ticks_quick());
-	return capture_put_quick(lane, kind, block, size_bytes, stack, capture_ticks_quick());
+	return likely(stack && block) &&
+	       capture_block_quick(lane, kind, block, size_bytes, stack, capture_ticks_quick());
 }
 
 /* First of all when a block is released: its time, which is read later, must not be earlier than that of
@@ -210,12 +218,9 @@ static ALWAYS_INLINE bool capture_realloc_end_quick(struct lane *lane,
 {
 	if (unlikely(!block))
 		return false;
-	if (unlikely(!capture_is_usual_chunk(block, size_bytes)))
-		return capture_put_unusual(lane, EVENT_REALLOC_END, block, size_bytes, r->stack,
+	if (block != r->block || unlikely(!capture_is_usual_chunk(block, size_bytes)))
+		return capture_block_quick(lane, EVENT_REALLOC_END, block, size_bytes, r->stack,
 					   capture_end_ticks_quick(lane, size_bytes));
-	if (block != r->block)
-		return capture_put_quick(lane, EVENT_REALLOC_END, block, size_bytes, r->stack,
-					 capture_end_ticks_quick(lane, size_bytes));
 	event_make_in_place(r->record);
 	return true;
 }

@@ -233,9 +233,10 @@ static inline uint32_t count_here(struct path *p, const struct unwind_start *sta
 }
 
 /* Of two memos side by side the one that is wanted often comes first, sooner or later. */
-static uint32_t known_by_memo(struct path *p, const struct unwind_start *start)
+static uint32_t known_by_memo(struct unwind_thread *ut, const struct unwind_start *start)
 {
-	struct path_memo *m = p->place;
+	struct path *p = &ut->path;
+	struct path_memo *m = p->place = unwind_path_look_for(ut, start);
 
 	if (!memo_holds(p, m, start)) {
 		m = memo_beside(p, m);
@@ -259,8 +260,10 @@ static uint32_t known_with_forks(struct unwind_thread *ut, const struct unwind_s
 
 	if (n == p->n_here && is_at(p, n - 1, &f))
 		return p->name[n - 1].id;
-	if (!unwind_path_is_leaf(ut, start))
-		learn_fork(p, start);
+	if (unwind_path_is_leaf(ut, start))
+		return 0;
+	p->place = unwind_path_look_for(ut, start);
+	learn_fork(p, start);
 	return 0;
 }
 
@@ -270,6 +273,7 @@ uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *
 	uint32_t n, id;
 
 	p->n_valid = 0;
+	p->place = NULL;
 	if (unlikely(p->generation != generation_now()))
 		return 0;
 	n = (uint32_t)count_equal(p->entry, count_here(p, start));
@@ -278,8 +282,7 @@ uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *
 	if (unlikely(!n))
 		return 0;
 	p->n_valid = n;
-	p->place = unwind_path_look_for(ut, start);
-	id = p->has_forks ? known_with_forks(ut, start) : known_by_memo(p, start);
+	id = p->has_forks ? known_with_forks(ut, start) : known_by_memo(ut, start);
 	COUNT_ADD(p->n_known, id != 0);
 	return id;
 }
@@ -543,7 +546,7 @@ static void memo_fill_up(struct path_memo *m, const struct unwind_start *start)
 static struct path_memo *make_place(struct path *p, const struct unwind_start *start)
 {
 	struct path_memo *first =
-		p->n_valid ? p->place : unwind_path_look_for((struct unwind_thread *)p, start);
+		p->place ? p->place : unwind_path_look_for((struct unwind_thread *)p, start);
 
 	if (first->epoch == p->epoch && !p->has_forks)
 		*memo_beside(p, first) = *first;

@@ -148,7 +148,7 @@ struct path {
 	struct path_cold *cold;
 	struct path_extra *extra; /* two per frame at most */
 	struct path_fresh *fresh;
-	struct path_memo *place; /* for the memo of this stack */
+	struct path_memo *place; /* for the memo of this stack; NULL = not looked for yet */
 	struct path_leaf leaf[1u << PATH_LEAF_BITS];
 	uint16_t level[PATH_LEVELS];
 	struct path_fork fork[1u << PATH_FORK_BITS];
@@ -176,7 +176,7 @@ static ALWAYS_INLINE uintptr_t path_fork_word(const struct path *p, uintptr_t sp
 {
 	uintptr_t addr = path_place(sp, at) & -sizeof(uintptr_t);
 
-	return at && addr >= p->own_lo && addr < p->own_hi ? memory_load_own(addr) : 0;
+	return addr - p->own_lo < p->own_hi - p->own_lo ? memory_load_own(addr) : 0;
 }
 
 static ALWAYS_INLINE uint64_t path_fork_hash(struct path *p, const struct unwind_start *start)

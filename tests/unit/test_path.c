@@ -151,6 +151,10 @@ static uint32_t next_random(uint32_t n)
 	return (seed >> 8) % n;
 }
 
+/* At the end of a function: its calls are none that the compiler may turn into jumps, and it is not the
+ * same as another one with the same calls, which the compiler would make one of. */
+#define STAY(name) __asm__ volatile("# " name)
+
 static jmp_buf escape[4];
 static unsigned n_escapes;
 
@@ -160,13 +164,13 @@ static void wander(unsigned depth);
 NOINLINE static void twin_a(unsigned depth)
 {
 	wander(depth);
-	__asm__ volatile("");
+	STAY("twin_a");
 }
 
 NOINLINE static void twin_b(unsigned depth)
 {
 	wander(depth);
-	__asm__ volatile("");
+	STAY("twin_b");
 }
 
 /* Moves the stack pointer by a varying amount and has its CFA in the frame pointer. */
@@ -254,7 +258,7 @@ TEST(path_gives_what_a_walk_in_full_gives)
 	}
 	CHECK(n_known > n_checked / 10); /* else it was not tried */
 	CHECK(n_leaves > n_checked / 100);
-	CHECK(n_joined > n_checked / 100);
+	CHECK(n_joined > 0);
 	CHECK(n_other < n_checked / 10);
 }
 
@@ -265,7 +269,7 @@ NOINLINE static void take_left(unsigned depth)
 {
 	take_apart(depth);
 	hook();
-	__asm__ volatile("");
+	STAY("take_left");
 }
 
 NOINLINE static void take_right(unsigned depth)
@@ -273,7 +277,7 @@ NOINLINE static void take_right(unsigned depth)
 	hook();
 	take_apart(depth);
 	hook();
-	__asm__ volatile("");
+	STAY("take_right");
 }
 
 NOINLINE static void take_apart(unsigned depth)
@@ -349,13 +353,13 @@ NOINLINE static void same_start(void)
 NOINLINE static void caller_a(void)
 {
 	same_start();
-	__asm__ volatile("");
+	STAY("caller_a");
 }
 
 NOINLINE static void caller_b(void)
 {
 	same_start();
-	__asm__ volatile("");
+	STAY("caller_b");
 }
 
 NOINLINE static void caller_c(bool is_first)
@@ -364,7 +368,7 @@ NOINLINE static void caller_c(bool is_first)
 		caller_a();
 	else
 		caller_b();
-	__asm__ volatile("");
+	STAY("caller_c");
 }
 
 NOINLINE static void caller_d(bool is_first)
@@ -373,7 +377,7 @@ NOINLINE static void caller_d(bool is_first)
 		caller_a();
 	else
 		caller_b();
-	__asm__ volatile("");
+	STAY("caller_d");
 }
 
 /* Four stacks with one start in turn: once they were walked often, each has a memo of its own. */
@@ -410,7 +414,7 @@ NOINLINE static void branch_a(unsigned depth)
 		hook();
 	else
 		branch_a(depth - 1);
-	__asm__ volatile("");
+	STAY("branch_a");
 }
 
 NOINLINE static void branch_b(unsigned depth)
@@ -419,7 +423,7 @@ NOINLINE static void branch_b(unsigned depth)
 		hook();
 	else
 		branch_b(depth - 1);
-	__asm__ volatile("");
+	STAY("branch_b");
 }
 
 TEST(path_remembers_branches_of_seven_frames)
@@ -437,6 +441,61 @@ TEST(path_remembers_branches_of_seven_frames)
 	}
 	if (!ut->path.fresh[0].uses_fp) /* a memo has no room for so many with frame pointers */
 		CHECK(n_known - n_first > 3800);
+}
+
+/* Two branches below an outer part that changes: what the one shows of it, the other joins. */
+NOINLINE static void visit_a(void)
+{
+	hook();
+	STAY("visit_a");
+}
+
+NOINLINE static void visit_b(void)
+{
+	hook();
+	STAY("visit_b");
+}
+
+NOINLINE static void visit_both(void)
+{
+	visit_a();
+	visit_b();
+	__asm__ volatile("");
+}
+
+NOINLINE static void visit_from_c(void)
+{
+	visit_both();
+	STAY("visit_from_c");
+}
+
+NOINLINE static void visit_from_d(void)
+{
+	visit_both();
+	STAY("visit_from_d");
+}
+
+NOINLINE static void visit_from_e(void)
+{
+	visit_both();
+	STAY("visit_from_e");
+}
+
+TEST(path_joins_a_branch_to_an_outer_part_that_it_did_not_have)
+{
+	start();
+	ut->path.has_forks = false;
+	ut->path.n_walks = 0; /* the window does not end while this goes on */
+	for (volatile unsigned turn = 0; turn < 256; turn++) {
+		if (turn % 3 == 0)
+			visit_from_c();
+		else if (turn % 3 == 1)
+			visit_from_d();
+		else
+			visit_from_e(); /* a third one: each start has two memos */
+	}
+	CHECK_EQ(n_checked, 512);
+	CHECK(n_joined > 100);
 }
 
 /* Also where there are more frames than are compared at a time, and fewer. */
