@@ -6,6 +6,19 @@
 #define POOL_WAIT_NS (50 * NS_PER_MS) /* a lost wake-up costs this much, no more */
 #define POOL_PATIENCE_NS (30 * NS_PER_S)
 
+/* The first of the free blocks from next_slot on, all around. A block that the writer has just read is in
+ * the cache of its CPU, which has to be told of every line that is written to it again: 13 ns per
+ * line, a tenth of what a busy program pays for being recorded. When all others were used before
+ * it, most of it is in no CPU's own cache any more. */
+static uint64_t choose(struct area *a, uint64_t free)
+{
+	uint32_t next = atomic_load_explicit(&a->next_slot, memory_order_relaxed) % 64;
+	uint64_t later = free >> next << next;
+	uint64_t from = later ? later : free;
+
+	return from & (~from + 1);
+}
+
 bool pool_try_take(struct session *session, struct area **area, uint32_t *slot)
 {
 	uint32_t n = atomic_load_explicit(&session->n_areas, memory_order_acquire);
@@ -15,13 +28,15 @@ bool pool_try_take(struct session *session, struct area **area, uint32_t *slot)
 		uint64_t bits = atomic_load_explicit(&a->free_bits, memory_order_relaxed);
 
 		while (bits) {
-			uint64_t bit = bits & (~bits + 1);
+			uint64_t bit = choose(a, bits);
 
 			if (atomic_compare_exchange_weak_explicit(&a->free_bits, &bits, bits & ~bit,
 								  memory_order_acquire,
 								  memory_order_relaxed)) {
 				*area = a;
 				*slot = (uint32_t)__builtin_ctzll(bit);
+				atomic_store_explicit(&a->next_slot, *slot + 1,
+						      memory_order_relaxed);
 				return true;
 			}
 		}

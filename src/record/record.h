@@ -53,6 +53,7 @@ struct area {
 	uint32_t n_blocks;
 	_Atomic uint64_t free_bits;
 	_Atomic uint64_t full_bits;
+	_Atomic uint32_t next_slot; /* blocks are taken in turn from here on: see pool.c */
 };
 
 /* One recording file. Threads use area[0..n_areas) and next_block; the rest is the writer's. */

@@ -165,7 +165,7 @@ static void begin(struct unwind_thread *ut, const struct unwind_start *start,
 	out->crossed_signal = false;
 	out->signal_sp = 0;
 	ut->is_uncertain = false;
-	memory_begin(&ut->memory, start->sp);
+	memory_begin(&ut->memory, start->sp + (uintptr_t)ARCH_RA_OFFSET); /* its lowest word */
 }
 
 static enum unwind_end walk(struct unwind_thread *ut, const struct unwind_start *start,

@@ -519,6 +519,29 @@ TEST(path_needs_no_more_than_a_look_at_a_stack_that_comes_again)
 	}
 }
 
+NOINLINE static void hook_below(size_t bytes)
+{
+	volatile char *pad = alloca(bytes);
+
+	pad[0] = 0;
+	for (volatile unsigned turn = 0; turn < 4; turn++)
+		hook();
+}
+
+/* Its own return address is the lowest word of a stack, and may be the only one in its page. */
+TEST(path_takes_stacks_that_begin_anywhere_in_a_page)
+{
+	start();
+	ut->path.has_forks = false;
+	for (size_t bytes = 16; bytes <= PAGE_BYTES; bytes += 16) {
+		uint64_t n_before = n_known;
+
+		memory_forget(&ut->memory);
+		hook_below(bytes);
+		CHECK(n_known - n_before >= 2);
+	}
+}
+
 /* The same stack again and again: first its rules are read, then the path learns it, then it is
  * known. Before the round of this number something happens; returns whether it is known then. */
 NOINLINE static bool is_known_after(void (*happens)(void))

@@ -121,6 +121,28 @@ TEST(pool_gives_every_block_back_once_with_its_contents)
 	tear_down();
 }
 
+/* What the writer has just read is the last to be used again. */
+TEST(pool_gives_blocks_in_turn)
+{
+	static const uint32_t next[] = {3, 0, 1};
+	struct area *area;
+	uint32_t slot;
+
+	set_up(1, 4);
+	for (uint32_t i = 0; i < 3; i++) {
+		CHECK(pool_try_take(session, &area, &slot));
+		CHECK_EQ(slot, i);
+	}
+	pool_give_free(rec, area, 0);
+	pool_give_free(rec, area, 1);
+	for (uint32_t i = 0; i < ARRAY_LEN(next); i++) {
+		CHECK(pool_try_take(session, &area, &slot));
+		CHECK_EQ(slot, next[i]);
+	}
+	CHECK(!pool_try_take(session, &area, &slot));
+	tear_down();
+}
+
 TEST(pool_without_areas_refuses_at_once)
 {
 	struct area *area;
