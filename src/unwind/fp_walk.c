@@ -39,10 +39,7 @@ static bool read_pair(struct unwind_thread *ut, const struct frame *f, struct pa
 		return false;
 	return memory_word(m, f->fp, &ret->fp) &&
 	       memory_word(m, f->fp + sizeof(uintptr_t), &ret->ra) &&
-	       ret->ra > sizeof(ret->before_ra) &&
-	       lookup_any_code(ut, ret->ra - sizeof(ret->before_ra), sizeof(ret->before_ra),
-			       ret->before_ra) &&
-	       arch_is_after_call(ret->before_ra);
+	       lookup_any_call(ut, ret->ra, ret->before_ra);
 }
 
 /* Whether a word may be a return address into an image or into code near pc. */
@@ -51,8 +48,7 @@ static bool is_return(struct unwind_thread *ut, uintptr_t pc, uintptr_t word)
 	uint8_t before[ARCH_CALL_MAX_BYTES];
 
 	return (word - (pc - NEAR_BYTES) < 2 * NEAR_BYTES || modules_has(word)) &&
-	       lookup_any_code(ut, word - sizeof(before), sizeof(before), before) &&
-	       arch_is_after_call(before);
+	       lookup_any_call(ut, word, before);
 }
 
 /* Whether a return address may lie below the pair. */

@@ -95,13 +95,36 @@ bool lookup_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *re
 	return true;
 }
 
+typedef bool (*read_code)(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret);
+
+/* The bytes in front of key. The first function of a code cache may make its first call right at the
+ * beginning of a page, with nothing in front of that. What cannot be read is zeros then, which are
+ * no part of any call. */
+static bool read_before(struct unwind_thread *ut, uintptr_t key, read_code read, uint8_t *ret)
+{
+	const size_t n = ARCH_CALL_MAX_BYTES;
+	size_t n_in_page = key % PAGE_BYTES;
+
+	if (key < n)
+		return false;
+	if (read(ut, key - n, n, ret))
+		return true;
+	if (n_in_page == 0 || n_in_page >= n)
+		return false;
+	memset(ret, 0, n - n_in_page);
+	return read(ut, key - n_in_page, n_in_page, ret + n - n_in_page);
+}
+
+bool lookup_any_call(struct unwind_thread *ut, uintptr_t key, uint8_t *ret)
+{
+	return read_before(ut, key, lookup_any_code, ret) && arch_is_after_call(ret);
+}
+
 bool lookup_is_after_call(struct unwind_thread *ut, uintptr_t key)
 {
 	uint8_t before[ARCH_CALL_MAX_BYTES];
 
-	if (key < sizeof(before))
-		return false;
-	if (!lookup_code(ut, key - sizeof(before), sizeof(before), before))
-		return ut->image != NULL; /* code that may be run but not read */
+	if (!read_before(ut, key, lookup_code, before))
+		return key >= sizeof(before) && ut->image; /* code that may be run but not read */
 	return arch_is_after_call(before);
 }

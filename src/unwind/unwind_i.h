@@ -135,6 +135,9 @@ bool lookup_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *re
 /* A few bytes at an address that is no more than a guess. */
 bool lookup_any_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret);
 
+/* Whether key may be a return address, in whatever code; *ret: the ARCH_CALL_MAX_BYTES in front of it. */
+bool lookup_any_call(struct unwind_thread *ut, uintptr_t key, uint8_t *ret);
+
 /* False when the bytes before key are readable and no call: no return address then. */
 bool lookup_is_after_call(struct unwind_thread *ut, uintptr_t key);
 

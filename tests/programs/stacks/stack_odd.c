@@ -122,9 +122,11 @@ SEPARATE static void run_unregistered(void)
 
 int main(void)
 {
-	jit = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		   0);
-	if (jit == MAP_FAILED) {
+	/* In front of its first page is nothing that could be read. */
+	jit = mmap(NULL, 2 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (jit != MAP_FAILED)
+		jit += 4096;
+	if (jit == MAP_FAILED || mprotect(jit, 4096, PROT_READ | PROT_WRITE | PROT_EXEC)) {
 		puts("no memory that is writable and executable");
 		return 77;
 	}
