@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "record/record.h"
 #include "record/sys.h"
 
@@ -13,6 +14,11 @@
 static size_t table_bytes(size_t n_lines)
 {
 	return n_lines * sizeof(struct edge_line);
+}
+
+static unsigned shift_for(size_t n_lines)
+{
+	return 64 - (unsigned)__builtin_ctzll(n_lines);
 }
 
 static void count_down(struct edges *e)
@@ -26,6 +32,7 @@ void edges_init(struct edges *e, struct edge_line *first, _Atomic uint64_t *shar
 {
 	*e = (struct edges){.line = first,
 			    .n_lines = EDGES_FIRST_BYTES / sizeof(*first),
+			    .shift = shift_for(EDGES_FIRST_BYTES / sizeof(*first)),
 			    .min_id = 1,
 			    .first = first,
 			    .shared_bytes = shared_bytes};
@@ -66,16 +73,16 @@ void edges_forget(struct edges *e, uint32_t min_id)
 
 static struct edge_line *other_line(const struct edges *e, uint64_t hash)
 {
-	return edges_line(e, hash * 0xc4ceb9fe1a85ec53ull);
+	return edges_line(e, rotate_right64(hash, 50) * 0xc4ceb9fe1a85ec53ull);
 }
 
 /* An edge that is in use moves to the front, step by step. */
-static uint32_t find_in(struct edge *edge, uint32_t parent, uint64_t key, uint32_t min_id)
+static uint32_t find_in(struct edge *edge, uint32_t parent, uint64_t call, uint32_t min_id)
 {
 	for (unsigned i = 0; i < EDGES_PER_LINE; i++) {
 		struct edge found = edge[i];
 
-		if (!edges_is(&found, parent, key, min_id))
+		if (!edges_is(&found, parent, call, min_id))
 			continue;
 		if (i > 0) {
 			edge[i] = edge[i - 1];
@@ -86,13 +93,14 @@ static uint32_t find_in(struct edge *edge, uint32_t parent, uint64_t key, uint32
 	return 0;
 }
 
-uint32_t edges_find_behind(struct edges *e, uint32_t parent, uint64_t key, uint64_t hash)
+uint32_t edges_find_behind(struct edges *e, uint32_t parent, uint64_t call)
 {
-	uint32_t id = find_in(edges_line(e, hash)->edge, parent, key, e->min_id);
+	uint64_t hash = edges_hash(call);
+	uint32_t id = find_in(edges_line(e, hash)->edge, parent, call, e->min_id);
 
 	if (id || e->is_lossy)
 		return id;
-	return find_in(other_line(e, hash)->edge, parent, key, e->min_id);
+	return find_in(other_line(e, hash)->edge, parent, call, e->min_id);
 }
 
 static struct edge *free_place(struct edge_line *line, uint32_t min_id)
@@ -110,7 +118,7 @@ static struct edge *vacate(struct edges *e, struct edge_line *line, unsigned n_m
 {
 	for (unsigned i = EDGES_PER_LINE; i-- > 0;) {
 		struct edge *edge = &line->edge[i];
-		uint64_t hash = edges_hash(edge->parent, edge->key);
+		uint64_t hash = edges_hash(edge->call);
 		struct edge_line *first = edges_line(e, hash);
 		struct edge_line *other = first == line ? other_line(e, hash) : first;
 		struct edge *place = free_place(other, e->min_id);
@@ -136,7 +144,7 @@ static void put_lossy(struct edges *e, struct edge *line, const struct edge *edg
 
 static void put(struct edges *e, const struct edge *edge)
 {
-	uint64_t hash = edges_hash(edge->parent, edge->key);
+	uint64_t hash = edges_hash(edge->call);
 	struct edge_line *line = edges_line(e, hash);
 	struct edge_line *other = other_line(e, hash);
 	struct edge *place;
@@ -165,6 +173,7 @@ static void move(struct edges *e, struct edge_line *table, size_t n_lines)
 
 	e->line = table;
 	e->n_lines = n_lines;
+	e->shift = shift_for(n_lines);
 	e->n_used = 0;
 	for (size_t i = 0; i < old.n_lines; i++) {
 		for (unsigned k = EDGES_PER_LINE; k-- > 0;) {
@@ -213,12 +222,12 @@ static COLD void rethink(struct edges *e, uint32_t id)
 	e->is_lossy = true;
 }
 
-void edges_add(struct edges *e, uint32_t parent, uint64_t key, uint32_t id)
+void edges_add(struct edges *e, uint32_t parent, uint64_t call, uint32_t id)
 {
 	if (unlikely(e->n_until_full-- == 0)) {
 		if (e->n_used > edges_capacity(e) / 2)
 			rethink(e, id);
 		count_down(e);
 	}
-	put(e, &(struct edge){.key = key, .parent = parent, .id = id});
+	put(e, &(struct edge){.call = call, .parent = parent, .id = id});
 }

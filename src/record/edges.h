@@ -1,4 +1,4 @@
-/* record/edges.h - the stacks that a lane has named: (caller's stack id, key) -> stack id.
+/* record/edges.h - the stacks that a lane has named: (caller's stack id, call) -> stack id.
  *
  * An edge that is not found, though it was added, only means that the stack is defined once more, and
  * each stack inside of it. So a table may lose edges. It grows while it can hold all of them and
@@ -15,10 +15,11 @@
 
 #define EDGES_PER_LINE 4
 
-/* The call from key inside of the stack parent is the stack id, if that is not below the table's
- * min_id. */
+/* The call from the stack parent is the stack id, if that is not below the table's min_id. Where it lies
+ * comes from call alone (unwind_call()), so that all edges of a new stack are fetched at once
+ * though each needs the id that the one before it gives: most of what it costs to name one. */
 struct edge {
-	uint64_t key;
+	uint64_t call;
 	uint32_t parent;
 	uint32_t id;
 };
@@ -43,7 +44,8 @@ struct edge_line {
 
 struct edges {
 	struct edge_line *line;
-	size_t n_lines; /* a power of two */
+	size_t n_lines; /* a power of two ... */
+	unsigned shift; /* ... 1 << (64 - shift) */
 	size_t n_used; /* edges in it */
 	size_t n_until_full; /* edges to add before it is time to look whether its size is right */
 	uint32_t min_id;
@@ -63,7 +65,7 @@ void edges_reset(struct edges *e);
 void edges_forget(struct edges *e, uint32_t min_id);
 
 /* id must be greater than all before it. */
-void edges_add(struct edges *e, uint32_t parent, uint64_t key, uint32_t id);
+void edges_add(struct edges *e, uint32_t parent, uint64_t call, uint32_t id);
 
 /* Edges that the table has room for. */
 static inline size_t edges_capacity(const struct edges *e)
@@ -71,35 +73,40 @@ static inline size_t edges_capacity(const struct edges *e)
 	return e->n_lines * EDGES_PER_LINE;
 }
 
-/* Two multiplications, of which only the second waits for the parent's id. */
-static ALWAYS_INLINE uint64_t edges_hash(uint32_t parent, uint64_t key)
+/* Its upper bits are the good ones. */
+static ALWAYS_INLINE uint64_t edges_hash(uint64_t call)
 {
-	return (key * 0x9e3779b97f4a7c15ull) ^ (parent * 0xff51afd7ed558ccdull);
+	return call * 0x9e3779b97f4a7c15ull;
 }
 
 static ALWAYS_INLINE struct edge_line *edges_line(const struct edges *e, uint64_t hash)
 {
-	return &e->line[(hash >> 32) & (e->n_lines - 1)];
+	return &e->line[hash >> e->shift];
 }
 
-static ALWAYS_INLINE bool edges_is(const struct edge *edge, uint32_t parent, uint64_t key,
+/* It is going to be looked for. */
+static ALWAYS_INLINE void edges_fetch(const struct edges *e, uint64_t call)
+{
+	__builtin_prefetch(edges_line(e, edges_hash(call)));
+}
+
+static ALWAYS_INLINE bool edges_is(const struct edge *edge, uint32_t parent, uint64_t call,
 				   uint32_t min_id)
 {
-	return edge->key == key && edge->parent == parent && edge->id >= min_id;
+	return edge->call == call && edge->parent == parent && edge->id >= min_id;
 }
 
 /* The rest of edges_find(). */
-uint32_t edges_find_behind(struct edges *e, uint32_t parent, uint64_t key, uint64_t hash);
+uint32_t edges_find_behind(struct edges *e, uint32_t parent, uint64_t call);
 
 /* 0: not known. */
-static ALWAYS_INLINE uint32_t edges_find(struct edges *e, uint32_t parent, uint64_t key)
+static ALWAYS_INLINE uint32_t edges_find(struct edges *e, uint32_t parent, uint64_t call)
 {
-	uint64_t hash = edges_hash(parent, key);
-	const struct edge *first = &edges_line(e, hash)->edge[0];
+	const struct edge *first = &edges_line(e, edges_hash(call))->edge[0];
 
-	if (likely(edges_is(first, parent, key, e->min_id)))
+	if (likely(edges_is(first, parent, call, e->min_id)))
 		return first->id;
-	return edges_find_behind(e, parent, key, hash);
+	return edges_find_behind(e, parent, call);
 }
 
 #endif

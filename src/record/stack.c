@@ -135,73 +135,89 @@ static uint32_t define(struct lane *lane, uint64_t key, uint32_t parent)
 	return event_put_stack(&lane->enc, key, parent);
 }
 
-static NOINLINE uint32_t new_child_of(struct lane *lane, uint32_t parent, uint64_t key)
+static NOINLINE uint32_t new_child_of(struct lane *lane, uint32_t parent, uint32_t context,
+				      uint64_t key)
 {
 	uint32_t id = define(lane, key, parent);
 
 	if (CONFIG_AUDIT)
 		audit_define(lane, id, key, parent);
 	if (id)
-		edges_add(&lane->edges, parent, key, id);
+		edges_add(&lane->edges, parent, unwind_call(context, key), id);
 	return id;
 }
 
 /* first_new: ids from there on were defined for this stack. Nothing is inside of them yet, so there is
  * nothing to look for. */
-static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint64_t key,
+static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint32_t context, uint64_t key,
 				uint32_t first_new)
 {
-	uint32_t id = parent < first_new ? edges_find(&lane->edges, parent, key) : 0;
+	uint32_t id = parent < first_new
+			      ? edges_find(&lane->edges, parent, unwind_call(context, key))
+			      : 0;
 
-	return likely(id) ? id : new_child_of(lane, parent, key);
+	return likely(id) ? id : new_child_of(lane, parent, context, key);
 }
 
 /* Names the part of the path that has no name yet, then the frames that are not on it. */
 static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 			    const struct unwind_path *path)
 {
+	struct unwind_thread *ut = lane_unwinder(lane);
 	size_t i = path->n_kept;
 	uint32_t first_new = lane->enc.next_stack;
-	uint32_t id;
+	uint32_t context, id;
 
 	limit_ids(lane, path->n_kept + path->n_fresh);
-	while (i && !path->name[i - 1].id)
-		i--;
+	for (; i && !path->name[i - 1].id; i--)
+		edges_fetch(&lane->edges,
+			    unwind_call(unwind_path_context(ut, i - 1), path->entry[i - 1].addr));
 	id = i ? path->name[i - 1].id : 0;
 	for (; i < path->n_kept; i++) {
-		id = child_of(lane, id, path->entry[i].addr, first_new);
+		id = child_of(lane, id, unwind_path_context(ut, i), path->entry[i].addr, first_new);
 		if (unlikely(!id))
 			return 0;
 		path->name[i].id = id;
 	}
+	context = unwind_path_context(ut, path->n_kept);
 	for (i = path->n_fresh; i-- > 0;) {
-		id = child_of(lane, id, unwind_path_fresh(lane_unwinder(lane), i), first_new);
+		uintptr_t key = unwind_path_fresh(ut, i);
+
+		id = child_of(lane, id, context, key, first_new);
 		if (unlikely(!id))
 			return 0;
+		context = unwind_context(context, key);
 	}
-	unwind_path_remember(lane_unwinder(lane), at, id);
+	unwind_path_remember(ut, at, id);
 	return id;
 }
 
 NOINLINE uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp)
 {
+	struct unwind_thread *ut = lane_unwinder(lane);
 	uintptr_t key[UNWIND_PATH_BRANCH];
+	uint32_t context[UNWIND_PATH_BRANCH + 1];
 	unsigned n = unwind_path_branch(memo, key);
 	uint32_t first_new, id;
 
 	limit_ids(lane, memo->join_n + n);
 	first_new = lane->enc.next_stack;
-	id = unwind_path_join(lane_unwinder(lane), memo, fp);
+	context[0] = unwind_path_context(ut, memo->join_n);
+	for (unsigned i = 0; i < n; i++) {
+		edges_fetch(&lane->edges, unwind_call(context[i], key[i]));
+		context[i + 1] = unwind_context(context[i], key[i]);
+	}
+	id = unwind_path_join(ut, memo, fp);
 	for (unsigned i = 0; i < n && id; i++)
-		id = child_of(lane, id, key[i], first_new);
+		id = child_of(lane, id, context[i], key[i], first_new);
 	if (id)
-		unwind_path_joined(lane_unwinder(lane), memo, id);
+		unwind_path_joined(ut, memo, id);
 	return id;
 }
 
-NOINLINE uint32_t stack_call(struct lane *lane, uint32_t caller, uintptr_t pc)
+NOINLINE uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t context, uintptr_t pc)
 {
-	uint32_t id = are_ids_many(lane) ? 0 : new_child_of(lane, caller, pc);
+	uint32_t id = are_ids_many(lane) ? 0 : new_child_of(lane, caller, context, pc);
 
 	if (id)
 		unwind_path_count_known(lane_unwinder(lane));
@@ -230,20 +246,25 @@ static uint32_t intern_other(struct lane *lane)
 	size_t n = f->n + n_marks_outer + (f->n_certain < f->n);
 	size_t i = 0;
 	uint32_t first_new = lane->enc.next_stack;
+	uint32_t context = 0;
 	uint32_t id;
 
 	limit_ids(lane, n);
-	while (i < n && i < lane->n_other && lane->other_key[i] == other_key(f, i, n_marks_outer))
-		i++;
+	for (; i < n && i < lane->n_other; i++) {
+		if (lane->other_key[i] != other_key(f, i, n_marks_outer))
+			break;
+		context = unwind_context(context, lane->other_key[i]);
+	}
 	id = i ? lane->other_id[i - 1] : 0;
 	for (; i < n; i++) {
 		uint64_t key = other_key(f, i, n_marks_outer);
 
-		id = child_of(lane, id, key, first_new);
+		id = child_of(lane, id, context, key, first_new);
 		if (!id) {
 			lane->n_other = 0;
 			return 0;
 		}
+		context = unwind_context(context, key);
 		lane->other_key[i] = key;
 		lane->other_id[i] = id;
 	}

@@ -10,7 +10,7 @@ uint32_t stack_capture_behind(struct lane *lane, const struct unwind_start *at);
 /* The rest of stack_quick(): a memo that holds but joins another stack than before, and a leaf that was not
  * called from there before. */
 uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp);
-uint32_t stack_call(struct lane *lane, uint32_t caller, uintptr_t pc);
+uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t context, uintptr_t pc);
 uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uint32_t id);
 
 /* The id of the stack, if a look at a memo or at the caller's stack is enough; else 0: then
@@ -19,15 +19,15 @@ static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *m
 					  const struct unwind_start *at)
 {
 	struct unwind_thread *ut = lane_unwinder(lane);
-	uint32_t caller, id;
+	uint32_t caller, context, id;
 
 	if (unwind_path_is_leaf(ut, at)) {
-		caller = unwind_path_caller(ut, at);
+		caller = unwind_path_caller(ut, at, &context);
 		if (!caller)
 			return 0;
-		id = edges_find(&lane->edges, caller, at->pc);
+		id = edges_find(&lane->edges, caller, unwind_call(context, at->pc));
 		if (unlikely(!id))
-			return stack_call(lane, caller, at->pc);
+			return stack_call(lane, caller, context, at->pc);
 		unwind_path_count_known(ut);
 		return id;
 	}

@@ -309,6 +309,7 @@ static void push_fresh(struct path *p, uint32_t n_left)
 			.fp = f->fp,
 			.n_extra = n_extra,
 			.uses_fp = f->uses_fp || (!f->fp_at && out && out->uses_fp),
+			.context = unwind_context(out ? out->context : 0, f->at.addr),
 		};
 	}
 	for (size_t old = k; old < p->n; old++)

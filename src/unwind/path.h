@@ -30,11 +30,26 @@ static ALWAYS_INLINE uint32_t generation_now(void)
 	return (uint32_t)atomic_load_explicit(&generation_state, memory_order_acquire);
 }
 
+/* A hash of the stack that ends with this frame, made of nothing but addresses. */
+static ALWAYS_INLINE uint32_t unwind_context(uint32_t outer, uintptr_t addr)
+{
+	return ((outer << 15 | outer >> 17) ^ (uint32_t)addr) * 0x9e3779b1u;
+}
+
+/* A call from a stack as one word. Two calls from one stack are the same word only if they are the
+ * same; from different stacks they hardly ever are. So a table of calls can be looked into before the id of the calling
+ * stack is known. */
+static ALWAYS_INLINE uint64_t unwind_call(uint32_t context, uintptr_t addr)
+{
+	return addr ^ (uint64_t)(context >> 16) << 48;
+}
+
 /* What the walk out of a frame needs besides its return address. */
 struct path_cold {
 	uintptr_t fp; /* frame pointer register in this frame */
-	uint32_t n_extra; /* extras of this entry and those outside of it */
-	bool uses_fp; /* the walk outwards from here depends on fp */
+	uint32_t n_extra : 31; /* extras of this entry and those outside of it */
+	uint32_t uses_fp : 1; /* the walk outwards from here depends on fp */
+	uint32_t context; /* see unwind_context() */
 };
 
 /* A word that the walk out of an entry reads besides return addresses. */
@@ -314,11 +329,18 @@ bool path_leaf_rest_holds(const struct path *p, const struct path_leaf *leaf, ui
 			  uintptr_t base, uintptr_t fp);
 void path_leaf_missed(struct path *p, struct path_leaf *leaf);
 
+/* The context of the stack that ends with the n-th entry, counted from 1; of none: 0. */
+static ALWAYS_INLINE uint32_t unwind_path_context(const struct unwind_thread *ut, size_t n)
+{
+	return n ? ((const struct path *)ut)->cold[n - 1].context : 0;
+}
+
 /* The id of the stack of a leaf's caller, else 0: then unwind_path_known() must be asked. The walk would
  * begin with the leaf's rule and arrive at this entry, and what is outside of it still holds. (Below
  * the stack pointer, where a stray frame pointer may lead, words hold that mean nothing.) */
 static ALWAYS_INLINE uint32_t unwind_path_caller(struct unwind_thread *ut,
-						 const struct unwind_start *start)
+						 const struct unwind_start *start,
+						 uint32_t *ret_context)
 {
 	struct path *p = (struct path *)ut;
 	struct path_leaf *leaf = path_leaf_of(p, start->pc);
@@ -335,6 +357,7 @@ static ALWAYS_INLINE uint32_t unwind_path_caller(struct unwind_thread *ut,
 		return 0;
 	}
 	leaf->score += leaf->score < PATH_LEAF_MAX_SCORE;
+	*ret_context = cold->context;
 	return p->name[n - 1].id;
 }
 

@@ -60,9 +60,12 @@ static uint32_t child_of(uint32_t parent, uintptr_t addr)
 
 static uint32_t intern(const struct unwind_start *at, const struct unwind_path *path)
 {
+	uint32_t context = 0;
 	uint32_t id = 0;
 
 	for (size_t i = 0; i < path->n_kept; i++) {
+		CHECK_EQ(unwind_path_context(ut, i), context);
+		context = unwind_context(context, path->entry[i].addr);
 		id = child_of(id, path->entry[i].addr);
 		CHECK(!path->name[i].id || path->name[i].id == id);
 		path->name[i].id = id;
@@ -101,10 +104,10 @@ static uint32_t join(struct path_memo *memo, const struct unwind_start *at)
 static uint32_t known(const struct unwind_start *at)
 {
 	struct path_memo *memo = unwind_path_look_for(ut, at);
-	uint32_t caller = 0, id = 0;
+	uint32_t caller = 0, context = 0, id = 0;
 
 	if (unwind_path_is_leaf(ut, at)) {
-		caller = unwind_path_caller(ut, at);
+		caller = unwind_path_caller(ut, at, &context);
 		n_leaves += caller != 0;
 	} else if (unwind_path_holds(ut, memo, at)) {
 		id = unwind_path_id(ut, memo, at);
