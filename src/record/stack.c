@@ -159,6 +159,13 @@ static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint32_t con
 	return likely(id) ? id : new_child_of(lane, parent, context, key);
 }
 
+/* Below a stack that is new on the path. */
+static inline void expect_leaves(const struct lane *lane, uint32_t context)
+{
+	edges_fetch(&lane->edges, unwind_call(context, lane->leaf[0]));
+	edges_fetch(&lane->edges, unwind_call(context, lane->leaf[1]));
+}
+
 /* Names the part of the path that has no name yet, then the frames that are not on it. */
 static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 			    const struct unwind_path *path)
@@ -178,6 +185,7 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 		if (unlikely(!id))
 			return 0;
 		path->name[i].id = id;
+		expect_leaves(lane, unwind_path_context(ut, i + 1));
 	}
 	context = unwind_path_context(ut, path->n_kept);
 	for (i = path->n_fresh; i-- > 0;) {

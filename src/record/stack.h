@@ -13,6 +13,18 @@ uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp);
 uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t context, uintptr_t pc);
 uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uint32_t id);
 
+/* A caller was seen, and this leaf. The same few leaves follow one another below all callers (a string's
+ * block, then its node's), so the edge that is wanted next is fetched now: it is one of tens of
+ * thousands, and far from the CPU. */
+static ALWAYS_INLINE void stack_expect(struct lane *lane, uint32_t context, uintptr_t leaf)
+{
+	if (lane->leaf[0] != leaf) {
+		lane->leaf[1] = lane->leaf[0];
+		lane->leaf[0] = leaf;
+	}
+	edges_fetch(&lane->edges, unwind_call(context, lane->leaf[1]));
+}
+
 /* The id of the stack, if a look at a memo or at the caller's stack is enough; else 0: then
  * stack_capture_behind() must be asked. memo: what unwind_path_look_for() gave, or NULL. */
 static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *memo,
@@ -25,6 +37,7 @@ static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *m
 		caller = unwind_path_caller(ut, at, &context);
 		if (!caller)
 			return 0;
+		stack_expect(lane, context, at->pc);
 		id = edges_find(&lane->edges, caller, unwind_call(context, at->pc));
 		if (unlikely(!id))
 			return stack_call(lane, caller, context, at->pc);

@@ -25,6 +25,7 @@ struct lane {
 	_Alignas(64) struct event_encoder enc;
 	struct block *block; /* NULL: none (yet, or none to be had) */
 	struct thread *thread;
+	uintptr_t leaf[2]; /* the last two that differ: see stack_expect() */
 	struct own_blocks own_blocks;
 	struct area *area; /* where block lies */
 	uint32_t slot; /* its number in the area */
