@@ -219,10 +219,12 @@ def measure(bench, program, n_runs):
     for way in ("bare", *JUDGES):
         bench.run(program, way)
     runs = {way: [] for way in WAYS}
+    order, turns = list(WAYS), random.Random(1)
     before = machine_ticks()
     wall_ns = own_ns = 0
     for _ in range(STARTUP_RUNS if program.startup else n_runs * program.times):
-        for way in WAYS:
+        turns.shuffle(order)  # what a run leaves to the kernel must not always fall on the same next one
+        for way in order:
             cost = bench.run(program, way)
             runs[way].append(cost)
             wall_ns += cost.wall_ns
