@@ -36,12 +36,12 @@ static ALWAYS_INLINE uint32_t unwind_context(uint32_t outer, uintptr_t addr)
 	return ((outer << 15 | outer >> 17) ^ (uint32_t)addr) * 0x9e3779b1u;
 }
 
-/* A call from a stack as one word. Two calls from one stack are the same word only if they are the
- * same; from different stacks they hardly ever are. So a table of calls can be looked into before the id of the calling
- * stack is known. */
+/* A call from a stack as one word. Two calls from one stack are the same word only if they are the same;
+ * calls from different stacks hardly ever are. So a table of calls can be looked into before the
+ * id of the calling stack is known. */
 static ALWAYS_INLINE uint64_t unwind_call(uint32_t context, uintptr_t addr)
 {
-	return addr ^ (uint64_t)(context >> 16) << 48;
+	return addr ^ (uint64_t)context << 32;
 }
 
 /* What the walk out of a frame needs besides its return address. */
