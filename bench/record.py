@@ -89,7 +89,7 @@ def programs(build, folder):
         Program("jq", ["/usr/bin/jq", "-c", query, records]),
         Program("python3", ["/usr/bin/python3", source / "nested.py"], {"PYTHONMALLOC": "malloc"}),
         Program("sqlite3", ["/usr/bin/sqlite3", ":memory:", f".read {source / 'queries.sql'}"]),
-        Program("perl", ["/usr/bin/perl", source / "hashes.pl", "4"], times=3),
+        Program("perl", ["/usr/bin/perl", source / "hashes.pl", "20"], times=3),
         Program("deep_stack_100", [own / "deep_stack", "100", "8"]),
         Program("deep_stack_1", [own / "deep_stack", "1", "16"]),
         Program("factor", [own / "factor"]),

@@ -2,15 +2,15 @@
 use strict;
 use warnings;
 
-my $rounds = $ARGV[0] // 4;
+my $rounds = $ARGV[0] // 20;
 my $seed = 42;
 sub next_random { $seed = ($seed * 1103515245 + 12345) % 2147483648; return $seed >> 8 }
 
 my $total = 0;
 for my $round (1 .. $rounds) {
 	my %by_name;
-	for my $i (1 .. 60000) {
-		my $key = "key" . next_random() % 20000;
+	for my $i (1 .. 12000) {
+		my $key = "key" . next_random() % 4000;
 		push @{ $by_name{$key}{values} }, "value-$i";
 		$by_name{$key}{count}++;
 		$by_name{$key}{"last" . $i % 3} = join(",", $i, $i * 2);
