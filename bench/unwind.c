@@ -99,14 +99,17 @@ static COLD void walk_other(const struct unwind_start *at)
 
 static NOINLINE uint32_t join(struct path_memo *memo, const struct unwind_start *at)
 {
-	uintptr_t addr[UNWIND_PATH_BRANCH];
-	uint32_t id = unwind_path_join(unwinder, memo, at->fp);
+	uintptr_t addr[PATH_BRANCH_FRAMES];
+	uint32_t outer;
+	uint32_t id = unwind_path_join(unwinder, memo, at->fp, &outer);
 	unsigned n = unwind_path_branch(memo, addr);
 
-	for (unsigned i = 0; i < n && id; i++)
+	if (id || !outer)
+		return id;
+	id = outer;
+	for (unsigned i = 0; i < n; i++)
 		id = child_of(id, addr[i]);
-	if (id)
-		unwind_path_joined(unwinder, memo, id);
+	unwind_path_joined(unwinder, memo, id);
 	return id;
 }
 
@@ -114,16 +117,16 @@ static NOINLINE uint32_t join(struct path_memo *memo, const struct unwind_start 
 static ALWAYS_INLINE uint32_t quick(const struct unwind_start *at)
 {
 	struct path_memo *memo = unwind_path_look_for(unwinder, at);
-	uint32_t id;
+	uint32_t context, id;
 
 	if (unwind_path_is_leaf(unwinder, at)) {
-		id = unwind_path_caller(unwinder, at);
+		id = unwind_path_caller(unwinder, at, &context);
 		return id ? child_of(id, at->pc) : 0;
 	}
-	if (!unwind_path_holds(unwinder, memo, at))
+	if (!unwind_path_is_of(unwinder, memo, at))
 		return 0;
-	id = unwind_path_id(unwinder, memo, at);
-	return likely(id) ? id : join(memo, at);
+	return unwind_path_is_as_before(unwinder, memo) ? unwind_path_id(unwinder, memo, at)
+							: join(memo, at);
 }
 
 APART static void by_path(void)

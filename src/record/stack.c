@@ -200,27 +200,34 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 	return id;
 }
 
-NOINLINE uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp)
+/* Frame by frame: what a memo's branch makes of the stack outer. */
+static NOINLINE uint32_t join_by_frames(struct lane *lane, struct path_memo *memo, uint32_t outer)
 {
 	struct unwind_thread *ut = lane_unwinder(lane);
-	uintptr_t key[UNWIND_PATH_BRANCH];
-	uint32_t context[UNWIND_PATH_BRANCH + 1];
+	uintptr_t key[PATH_BRANCH_FRAMES];
+	uint32_t context[PATH_BRANCH_FRAMES + 1];
 	unsigned n = unwind_path_branch(memo, key);
-	uint32_t first_new, id;
+	uint32_t first_new = lane->enc.next_stack;
+	uint32_t id = are_ids_many(lane) ? 0 : outer;
 
-	limit_ids(lane, memo->join_n + n);
-	first_new = lane->enc.next_stack;
 	context[0] = unwind_path_context(ut, memo->join_n);
 	for (unsigned i = 0; i < n; i++) {
 		edges_fetch(&lane->edges, unwind_call(context[i], key[i]));
 		context[i + 1] = unwind_context(context[i], key[i]);
 	}
-	id = unwind_path_join(ut, memo, fp);
 	for (unsigned i = 0; i < n && id; i++)
 		id = child_of(lane, id, context[i], key[i], first_new);
 	if (id)
 		unwind_path_joined(ut, memo, id);
 	return id;
+}
+
+NOINLINE uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp)
+{
+	uint32_t outer;
+	uint32_t id = unwind_path_join(lane_unwinder(lane), memo, fp, &outer);
+
+	return likely(id || !outer) ? id : join_by_frames(lane, memo, outer);
 }
 
 NOINLINE uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t context, uintptr_t pc)

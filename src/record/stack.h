@@ -7,8 +7,8 @@
 /* The rest of stack_capture(), for when stack_quick() did not know the stack. */
 uint32_t stack_capture_behind(struct lane *lane, const struct unwind_start *at);
 
-/* The rest of stack_quick(): a memo that holds but joins another stack than before, and a leaf that was not
- * called from there before. */
+/* The rest of stack_quick(): a memo of this start that joins another stack than before, and a leaf that was
+ * not called from there before. */
 uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp);
 uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t context, uintptr_t pc);
 uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uint32_t id);
@@ -46,10 +46,10 @@ static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *m
 	}
 	if (!memo)
 		memo = unwind_path_look_for(ut, at);
-	if (!unwind_path_holds(ut, memo, at))
+	if (!unwind_path_is_of(ut, memo, at))
 		return 0;
-	id = unwind_path_id(ut, memo, at);
-	return likely(id) ? id : stack_join(lane, memo, at->fp);
+	return unwind_path_is_as_before(ut, memo) ? unwind_path_id(ut, memo, at)
+						  : stack_join(lane, memo, at->fp);
 }
 
 /* Walks the stack from at, defines in the lane's block what is new of it, and returns its id.

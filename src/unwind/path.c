@@ -139,40 +139,14 @@ NOINLINE bool path_rest_holds(const struct path *p, struct path_memo *m, uintptr
 	return memo_fp_holds(m, join, fp) && (!join->n_extra || path_extras_hold(p, m->join_n));
 }
 
-uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m, uintptr_t fp)
-{
-	struct path *p = &ut->path;
-
-	return path_rest_holds(p, m, fp) ? p->name[m->join_n - 1].id : 0;
-}
-
-unsigned unwind_path_branch(struct path_memo *m, uintptr_t *ret)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < m->n_words; i++) {
-		if (m->keys >> i & 1)
-			ret[n++] = *path_memo_word(m, i);
-	}
-	if (m->join.slot != (uint32_t)path_place(m->sp, 0))
-		ret[n++] = m->pc; /* else it is on the path itself */
-	return n;
-}
-
-void unwind_path_joined(struct unwind_thread *ut, struct path_memo *m, uint32_t id)
-{
-	struct path *p = &ut->path;
-
-	m->join = p->name[m->join_n - 1];
-	m->id = id;
-	COUNT_ADD(p->n_known, 1);
-}
-
 /* Would the walk be the memo's, given that the first n_valid entries of the path hold? */
-static bool memo_holds(const struct path *p, struct path_memo *m, const struct unwind_start *start)
+static bool memo_holds(struct unwind_thread *ut, struct path_memo *m,
+		       const struct unwind_start *start)
 {
-	return path_is_memo_of(p, m, start) && m->join_n <= p->n_valid &&
-	       p->name[m->join_n - 1].id == m->join.id &&
+	const struct path *p = &ut->path;
+
+	return unwind_path_is_of(ut, m, start) && unwind_path_is_as_before(ut, m) &&
+	       m->join_n <= p->n_valid && !path_memo_differs(m, start->sp) &&
 	       (!m->has_rest || memo_fp_holds(m, &p->cold[m->join_n - 1], start->fp));
 }
 
@@ -238,9 +212,9 @@ static uint32_t known_by_memo(struct unwind_thread *ut, const struct unwind_star
 	struct path *p = &ut->path;
 	struct path_memo *m = p->place = unwind_path_look_for(ut, start);
 
-	if (!memo_holds(p, m, start)) {
+	if (!memo_holds(ut, m, start)) {
 		m = memo_beside(p, m);
-		if (!memo_holds(p, m, start))
+		if (!memo_holds(ut, m, start))
 			return 0;
 		if (p->n_known % SWAP_MEMOS == 0) {
 			swap_memos(p->place, m);
@@ -506,12 +480,12 @@ static bool memo_add_words(const struct path *p, struct path_memo *m)
 
 	m->n_words = 0;
 	m->keys = 0;
-	m->join_fp_from = UINT8_MAX;
+	m->join_fp_from = PATH_MEMO_WORDS;
 	for (size_t i = p->n_branch; i-- > 0;) {
 		const struct path_fresh *f = &p->fresh[i];
 
 		if (i + 1 < p->n_branch) {
-			m->keys |= (uint8_t)(1u << m->n_words % 8);
+			m->keys |= 1u << m->n_words % PATH_MEMO_WORDS;
 			if (!memo_add(m, out.slot, out.addr))
 				return false;
 		}
@@ -559,7 +533,8 @@ void unwind_path_remember(struct unwind_thread *ut, const struct unwind_start *s
 	struct path *p = &ut->path;
 	struct path_memo *m;
 
-	if (!p->n_joined || (p->has_forks && (!p->n_branch || unwind_path_is_leaf(ut, start))))
+	if (!p->n_joined || p->n_joined > UINT16_MAX ||
+	    (p->has_forks && (!p->n_branch || unwind_path_is_leaf(ut, start))))
 		return;
 	m = make_place(p, start);
 	m->epoch = 0;
@@ -569,8 +544,9 @@ void unwind_path_remember(struct unwind_thread *ut, const struct unwind_start *s
 	memo_fill_up(m, start);
 	m->pc = start->pc;
 	m->fp = start->fp;
-	m->join_n = p->n_joined;
+	m->join_n = (uint16_t)p->n_joined;
 	m->join = p->name[p->n_joined - 1];
 	m->id = id;
+	m->branch = path_branch_number(p, m) & ((1u << PATH_BRANCH_BITS) - 1);
 	m->epoch = p->epoch;
 }

@@ -4,23 +4,25 @@
  * of the path that its walk joined, and every word that it read on the way there. Where the start
  * and these words are the same, and there is an entry of the path that holds where it joined, the
  * walk would be the same up to there: the stack is the one that ends with that entry, and the
- * memo's frames. Mostly it also is the stack that the memo saw last, so that its id is at hand.
+ * memo's frames. Mostly it also is the stack that the memo saw last, so that its id is at hand;
+ * else it mostly is one that such a branch made of that entry's stack before (path_join.c).
  * Nearly every event is told like this, hence inline: one place to look at, found from the
  * start alone, and loads that do not wait for one another.
  *
  * A program that takes apart a large structure has too many branches for that, but nearly all of its
  * starts are called by a frame that is on the path. Such starts are leaves: their caller's place is
  * known from the rule alone, and the stack is that of the caller and one frame more. Everything else is
- * in path.c and path_leaf.c.
+ * in path.c, path_join.c and path_leaf.c.
  */
 #ifndef UNWIND_PATH_H
 #define UNWIND_PATH_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "arch/arch.h"
 #include "unwind/own_word.h"
-#include "unwind/unwind.h"
+#include "unwind/path_tables.h"
 
 /* Low half: unwind_generation(). See generation.c. */
 extern HIDDEN _Atomic uint64_t generation_state;
@@ -43,132 +45,6 @@ static ALWAYS_INLINE uint64_t unwind_call(uint32_t context, uintptr_t addr)
 {
 	return addr ^ (uint64_t)context << 32;
 }
-
-/* What the walk out of a frame needs besides its return address. */
-struct path_cold {
-	uintptr_t fp; /* frame pointer register in this frame */
-	uint32_t n_extra : 31; /* extras of this entry and those outside of it */
-	uint32_t uses_fp : 1; /* the walk outwards from here depends on fp */
-	uint32_t context; /* see unwind_context() */
-};
-
-/* A word that the walk out of an entry reads besides return addresses. */
-struct path_extra {
-	uintptr_t addr;
-	uintptr_t value;
-};
-
-/* A frame just walked, innermost first, before it gets its place in the path. */
-struct path_fresh {
-	struct unwind_path_entry at;
-	uintptr_t fp;
-	uintptr_t fp_at; /* where the caller's frame pointer was read, 0 = it is unchanged */
-	uintptr_t cfa_at; /* where the CFA was read, 0 = it was computed */
-	bool uses_fp; /* the CFA was computed from fp */
-};
-
-/* Good while epoch is the path's. It joins the path's entry with this number if that has the same slot,
- * and is the stack id if it is the stack join.id that ends there. Places are counted in words from where the start's own return
- * address lies. The second line is looked at only when there are more words or a rest: a frame pointer,
- * extras of the path. */
-#define PATH_MEMO_BITS 12
-#define PATH_MEMO_WORDS 8
-#define PATH_MEMO_NEAR 2 /* of the words, in the first line; and of their places */
-#define PATH_MEMO_NEAR_AT 4
-
-struct path_memo {
-	_Alignas(64) uintptr_t pc;
-	uintptr_t sp;
-	uint32_t epoch; /* 0 = empty */
-	uint32_t id;
-	struct unwind_path_name join;
-	uint32_t join_n; /* counted from 1 */
-	uint8_t n_words; /* near ones beyond these are copies of one that is checked anyway */
-	bool has_rest : 1;
-	bool uses_fp : 1; /* fp must be the same */
-	bool join_uses_fp : 1; /* so its words include all that tell the frame pointer there */
-	uint8_t join_fp_from; /* word that is the frame pointer where it joins; others: fp is */
-	uint8_t keys; /* bits: words that are return addresses */
-	uint16_t near_at[PATH_MEMO_NEAR_AT];
-	uintptr_t near[PATH_MEMO_NEAR];
-	uintptr_t far[PATH_MEMO_WORDS - PATH_MEMO_NEAR];
-	uint16_t far_at[PATH_MEMO_WORDS - PATH_MEMO_NEAR_AT];
-	uintptr_t fp;
-};
-
-_Static_assert(sizeof(struct path_memo) == 128, "two cache lines");
-_Static_assert(offsetof(struct path_memo, far) == 64, "what is always read is in one of them");
-
-/* i-th word of a memo, and its place. */
-static ALWAYS_INLINE uintptr_t *path_memo_word(struct path_memo *m, unsigned i)
-{
-	return i < PATH_MEMO_NEAR ? &m->near[i] : &m->far[i - PATH_MEMO_NEAR];
-}
-
-static ALWAYS_INLINE uint16_t *path_memo_word_at(struct path_memo *m, unsigned i)
-{
-	return i < PATH_MEMO_NEAR_AT ? &m->near_at[i] : &m->far_at[i - PATH_MEMO_NEAR_AT];
-}
-
-/* Words, counted likewise, in which stacks with one start were seen to differ; 0 = none. */
-#define PATH_FORK_BITS 10
-#define PATH_FORK_WORDS 2
-
-struct path_fork {
-	uint16_t at[PATH_FORK_WORDS];
-};
-
-/* A start whose caller is mostly on the path, and where: found by the stack pointer or the frame pointer
- * alone, from which places are counted. Good within a generation. */
-#define PATH_LEAF_BITS 7
-
-struct path_leaf {
-	uintptr_t pc; /* 0 = none */
-	uint32_t is_by_fp : 1; /* else by the stack pointer */
-	uint32_t caller_at : 31; /* the caller's slot, in bytes */
-	uint16_t fp_at; /* the caller's frame pointer, in words, plus 1; 0 = it is unchanged */
-	int16_t score; /* see path_leaf.c; below 0 it is no leaf for now */
-};
-
-#define PATH_LEAF_MAX_SCORE 128
-
-/* Where in the path an entry with such a slot was put last, counted from 1. */
-#define PATH_LEVELS 512u
-
-/* Walks after which it is looked how many of the events they were. */
-#define PATH_WINDOW 1024u
-
-/* Entries are outermost first, slots strictly descending, all in the thread's own stack. What every
- * event needs comes first, in one cache line. */
-struct path {
-	struct unwind_path_entry *entry;
-	struct unwind_path_name *name; /* all 0 from n on, as far as this epoch had entries */
-	uint32_t n;
-	uint32_t epoch; /* of ids and memos; grows when all become void */
-	uint32_t generation; /* even; 0 = never */
-	bool has_forks; /* forks are in use */
-	uint16_t n_leaves; /* in use */
-	uint64_t n_known; /* a count for unwind_stats */
-	uintptr_t own_lo; /* part of the thread's own stack */
-	uintptr_t own_hi;
-	uint32_t n_here; /* entries not below the stack pointer when last looked */
-	uint32_t n_valid; /* of these, such as hold what they held */
-	uint32_t n_kept; /* of the last walk */
-	uint32_t n_fresh; /* likewise */
-	uint32_t n_joined; /* entries that its memo joins, and frames from the start to there */
-	uint32_t n_branch;
-	uint32_t n_walks;
-	uint64_t n_known_before; /* n_known at the beginning of this window */
-	size_t capacity;
-	struct path_cold *cold;
-	struct path_extra *extra; /* two per frame at most */
-	struct path_fresh *fresh;
-	struct path_memo *place; /* for the memo of this stack; NULL = not looked for yet */
-	struct path_leaf leaf[1u << PATH_LEAF_BITS];
-	uint16_t level[PATH_LEVELS];
-	struct path_fork fork[1u << PATH_FORK_BITS];
-	struct path_memo memo[1u << PATH_MEMO_BITS];
-};
 
 static ALWAYS_INLINE uint64_t path_hash(const struct unwind_start *start)
 {
@@ -242,57 +118,74 @@ static ALWAYS_INLINE uintptr_t path_any_differs(const struct unwind_path_entry *
 	       path_differs(last + 3);
 }
 
-/* Does the memo belong to this start, has the path an entry where it joins, and do its words hold? That
- * the start lies in the thread's own stack need not be asked: the memo's did. */
-static ALWAYS_INLINE bool path_is_memo_of(const struct path *p, struct path_memo *m,
-					  const struct unwind_start *start)
+/* Does the memo belong to this start? That this lies in the thread's own stack need not be asked: the
+ * memo's did. */
+static ALWAYS_INLINE bool unwind_path_is_of(struct unwind_thread *ut, const struct path_memo *m,
+					    const struct unwind_start *start)
+{
+	const struct path *p = (const struct path *)ut;
+
+	return likely(p->generation == generation_now() && m->pc == start->pc &&
+		      m->sp == start->sp && m->epoch == p->epoch);
+}
+
+/* The name of the entry that a memo of the path's epoch joins. */
+static ALWAYS_INLINE struct unwind_path_name *path_join_of(const struct path *p,
+							   const struct path_memo *m)
+{
+	return &p->name[(size_t)m->join_n - 1];
+}
+
+/* Does a memo of the path's epoch join the stack that it joined before? Else unwind_path_join() must be
+ * asked. */
+static ALWAYS_INLINE bool unwind_path_is_as_before(struct unwind_thread *ut,
+						   const struct path_memo *m)
+{
+	const struct unwind_path_name *join = path_join_of((const struct path *)ut, m);
+
+	return likely(!memcmp(join, &m->join, sizeof(*join)));
+}
+
+/* The words of the memo that do not hold: 0 = they do. */
+static ALWAYS_INLINE uintptr_t path_memo_differs(struct path_memo *m, uintptr_t sp)
 {
 	uintptr_t differ = 0;
 
-	if (unlikely(m->pc != start->pc || m->sp != start->sp || m->epoch != p->epoch ||
-		     p->name[(size_t)m->join_n - 1].slot != m->join.slot))
-		return false;
 	for (unsigned i = 0; i < PATH_MEMO_NEAR; i++)
-		differ |= memory_load_own(path_place(start->sp, m->near_at[i])) ^ m->near[i];
+		differ |= memory_load_own(path_place(sp, m->near_at[i])) ^ m->near[i];
 	for (unsigned i = PATH_MEMO_NEAR; i < m->n_words; i++)
-		differ |= memory_load_own(path_place(start->sp, *path_memo_word_at(m, i))) ^
+		differ |= memory_load_own(path_place(sp, *path_memo_word_at(m, i))) ^
 			  *path_memo_word(m, i);
-	return !differ;
+	return differ;
 }
 
-/* Would the walk be the memo's, up to where it joins the path, and does the path hold there? */
-static ALWAYS_INLINE bool unwind_path_holds(struct unwind_thread *ut, struct path_memo *m,
-					    const struct unwind_start *start)
-{
-	struct path *p = (struct path *)ut;
-
-	return likely(p->generation == generation_now() && path_is_memo_of(p, m, start) &&
-		      !path_any_differs(p->entry, m->join_n));
-}
-
-/* The rest of unwind_path_id(): frame pointers and extras. */
+/* Frame pointers and extras. */
 bool path_rest_holds(const struct path *p, struct path_memo *m, uintptr_t fp);
 
-/* The id of the stack, if a memo that holds joins the stack that it joined before; else 0: then
- * unwind_path_join() must be asked. */
+/* The id of the stack, if the memo is of this start and joins what it joined before; else 0. Would the
+ * walk be the memo's, up to where it joins the path, and does the path hold there? */
 static ALWAYS_INLINE uint32_t unwind_path_id(struct unwind_thread *ut, struct path_memo *m,
 					     const struct unwind_start *start)
 {
 	struct path *p = (struct path *)ut;
 
-	if (unlikely(p->name[(size_t)m->join_n - 1].id != m->join.id) ||
+	if (unlikely(path_memo_differs(m, start->sp) | path_any_differs(p->entry, m->join_n)) ||
 	    (unlikely(m->has_rest) && !path_rest_holds(p, m, start->fp)))
 		return 0;
 	COUNT_ADD(p->n_known, 1);
+	if (!m->id)
+		__builtin_unreachable();
 	return m->id;
 }
 
-/* The id of the stack that a memo that holds joins now; 0: it does not, or that has none.
- * unwind_path_branch() tells the frames inside of it. */
-uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m, uintptr_t fp);
+/* The id of the stack that a memo of this start makes of the one that it joins now, if that was told before.
+ * Else 0, and *ret_outer is the id of the stack that it joins: unwind_path_branch() tells the
+ * frames inside of it, and unwind_path_joined() is to be told what they make of it. If that is 0 too,
+ * the memo does not hold. */
+uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m, uintptr_t fp,
+			  uint32_t *ret_outer);
 
 /* The addresses of the memo's frames inside of the join, outermost first; returns how many. */
-#define UNWIND_PATH_BRANCH (PATH_MEMO_WORDS + 1)
 unsigned unwind_path_branch(struct path_memo *m, uintptr_t *ret);
 
 /* The memo is that of this stack from now on. */

@@ -154,7 +154,10 @@ struct frame {
 	bool is_exact; /* interrupted there, not calling: the bytes before key are no call */
 };
 
-/* --- path.c, path_leaf.c: see path.h ----------------------------------------------------------- */
+/* --- path.c, path_join.c, path_leaf.c: see path.h ---------------------------------------------- */
+
+/* The number of a memo's branch, of which all but the number and the epoch is filled in. */
+uint32_t path_branch_number(struct path *p, struct path_memo *m);
 
 /* Are the extra words of the first n entries all unchanged? */
 bool path_extras_hold(const struct path *p, size_t n);

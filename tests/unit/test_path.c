@@ -21,7 +21,7 @@ static uint32_t *chains;
 static uint32_t n_nodes;
 
 static struct unwind_thread *ut;
-static uint64_t n_checked, n_quick, n_joined, n_known, n_leaves, n_other;
+static uint64_t n_checked, n_quick, n_joined, n_rejoined, n_known, n_leaves, n_other;
 
 static void *map(size_t bytes)
 {
@@ -42,7 +42,7 @@ static void start(void)
 		unwind_thread_init(ut, true);
 		unwind_path_set_memory(ut, map(UNWIND_PATH_BYTES(MAX_FRAMES)), MAX_FRAMES);
 	}
-	n_checked = n_quick = n_joined = n_known = n_leaves = n_other = 0;
+	n_checked = n_quick = n_joined = n_rejoined = n_known = n_leaves = n_other = 0;
 }
 
 static uint32_t child_of(uint32_t parent, uintptr_t addr)
@@ -88,15 +88,19 @@ static void check_id(uint32_t id, const struct unwind_frames *f)
 /* A memo that holds, whatever it joins. */
 static uint32_t join(struct path_memo *memo, const struct unwind_start *at)
 {
-	uintptr_t addr[UNWIND_PATH_BRANCH];
-	uint32_t id = unwind_path_join(ut, memo, at->fp);
+	uintptr_t addr[PATH_BRANCH_FRAMES];
+	uint32_t outer;
+	uint32_t id = unwind_path_join(ut, memo, at->fp, &outer);
 	unsigned n = unwind_path_branch(memo, addr);
 
-	for (unsigned i = 0; i < n && id; i++)
+	n_joined += outer != 0;
+	n_rejoined += id != 0;
+	if (id || !outer)
+		return id;
+	id = outer;
+	for (unsigned i = 0; i < n; i++)
 		id = child_of(id, addr[i]);
-	if (id)
-		unwind_path_joined(ut, memo, id);
-	n_joined += id != 0;
+	unwind_path_joined(ut, memo, id);
 	return id;
 }
 
@@ -109,11 +113,11 @@ static uint32_t known(const struct unwind_start *at)
 	if (unwind_path_is_leaf(ut, at)) {
 		caller = unwind_path_caller(ut, at, &context);
 		n_leaves += caller != 0;
-	} else if (unwind_path_holds(ut, memo, at)) {
+	} else if (unwind_path_is_of(ut, memo, at) && unwind_path_is_as_before(ut, memo)) {
 		id = unwind_path_id(ut, memo, at);
 		n_quick += id != 0;
-		if (!id)
-			id = join(memo, at);
+	} else if (unwind_path_is_of(ut, memo, at)) {
+		id = join(memo, at);
 	}
 	if (caller)
 		return child_of(caller, at->pc);
@@ -459,10 +463,15 @@ NOINLINE static void visit_b(void)
 	STAY("visit_b");
 }
 
+static bool is_a_first;
+
 NOINLINE static void visit_both(void)
 {
-	visit_a();
+	if (is_a_first)
+		visit_a();
 	visit_b();
+	if (!is_a_first)
+		visit_a();
 	__asm__ volatile("");
 }
 
@@ -484,21 +493,103 @@ NOINLINE static void visit_from_e(void)
 	STAY("visit_from_e");
 }
 
-TEST(path_joins_a_branch_to_an_outer_part_that_it_did_not_have)
+/* Three outer parts, since each start has two memos. */
+static void visit(unsigned n_turns, bool a_first)
 {
-	start();
+	is_a_first = a_first;
 	ut->path.has_forks = false;
 	ut->path.n_walks = 0; /* the window does not end while this goes on */
-	for (volatile unsigned turn = 0; turn < 256; turn++) {
+	for (volatile unsigned turn = 0; turn < n_turns; turn++) {
 		if (turn % 3 == 0)
 			visit_from_c();
 		else if (turn % 3 == 1)
 			visit_from_d();
 		else
-			visit_from_e(); /* a third one: each start has two memos */
+			visit_from_e();
 	}
+}
+
+TEST(path_joins_a_branch_to_an_outer_part_that_it_did_not_have)
+{
+	start();
+	visit(256, true);
 	CHECK_EQ(n_checked, 512);
 	CHECK(n_joined > 100);
+	CHECK(n_rejoined > 100 && n_rejoined < n_joined);
+}
+
+/* Makes everything that branches made of stacks something that others made, which is wrong here. */
+static void falsify_joined(uint32_t branch_off, uint32_t outer_off)
+{
+	for (size_t i = 0; i < ARRAY_LEN(ut->path.joined); i++) {
+		struct path_joined *j = &ut->path.joined[i];
+
+		if (j->branch)
+			*j = (struct path_joined){j->branch + branch_off, j->outer + outer_off, 1};
+	}
+}
+
+TEST(path_compares_branch_and_stack_before_it_takes_what_they_made)
+{
+	start();
+	for (volatile unsigned phase = 0; phase < 3; phase++) { /* one caller: the same stacks */
+		if (phase > 0)
+			falsify_joined(phase == 1 ? 1000 : 0, phase == 2 ? 1000 : 0);
+		n_rejoined = 0;
+		visit(64, true); /* hook() compares */
+		CHECK(n_rejoined > 0);
+	}
+}
+
+/* Ids begin anew and are given to other stacks than before. */
+TEST(path_joins_nothing_by_ids_of_another_epoch)
+{
+	for (unsigned shift = 0; shift < 16; shift++) {
+		start();
+		unwind_path_forget_ids(ut);
+		memset(chains, 0, MAX_NODES * sizeof(*chains));
+		n_nodes = 1 + shift;
+		visit(64, true);
+		CHECK(n_rejoined > 0);
+	}
+}
+
+TEST(path_forgets_what_branches_made_before_it_gives_their_numbers_again)
+{
+	uint32_t epoch;
+
+	start();
+	falsify_joined(0, 0);
+	epoch = ut->path.epoch;
+	ut->path.last_branch = (1u << PATH_BRANCH_BITS) - 1;
+	visit(64, false);
+	CHECK_NE(ut->path.epoch, epoch); /* memos have numbers */
+	CHECK(n_rejoined > 0);
+	for (size_t i = 0; i < ARRAY_LEN(ut->path.joined); i++) {
+		CHECK_NE(ut->path.joined[i].id, 1);
+		CHECK(ut->path.joined[i].branch <= ut->path.last_branch);
+	}
+}
+
+/* A memo that joined a stack of return addresses alone comes to join one that depends on other words. */
+TEST(path_asks_for_all_words_of_a_stack_that_a_memo_has_come_to_join)
+{
+	struct path *p = &ut->path;
+	struct path_memo m = {.join_n = 1, .branch = 1};
+	struct path_cold kept = p->cold[0];
+
+	start();
+	for (unsigned i = 0; i < 4; i++) {
+		p->cold[0] = (struct path_cold){.n_extra = i & 1, .uses_fp = i >> 1};
+		unwind_path_joined(ut, &m, 7);
+		CHECK_EQ(m.has_rest, i > 0);
+	}
+	m.uses_fp = true;
+	p->cold[0] = (struct path_cold){0};
+	unwind_path_joined(ut, &m, 7);
+	CHECK(m.has_rest);
+	p->cold[0] = kept;
+	unwind_path_forget_ids(ut);
 }
 
 /* Also where there are more frames than are compared at a time, and fewer. */

@@ -1,0 +1,109 @@
+/* unwind/path_join.c - memos that hold below another stack than before.
+ *
+ * In a recursive program a memo that holds often joins another stack than the last time, and the stack
+ * that it makes of it has to be found frame by frame. But the same few branches join the same stacks
+ * again and again. So branches have numbers, by the addresses of their frames, and what a branch made
+ * of a stack is kept under the branch's number and the stack's id.
+ *
+ * Exact: a number stands for the same addresses as long as it is in use, and an id for the same stack
+ * within an epoch. A branch gets a new number in a new epoch, and no number is given twice;
+ * when all are used up, everything that has one is forgotten. A table may lose its entries: then the
+ * frames are asked one by one, and their branch gets another number.
+ */
+#include "unwind/unwind_i.h"
+
+unsigned unwind_path_branch(struct path_memo *m, uintptr_t *ret)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < m->n_words; i++) {
+		if (m->keys >> i & 1)
+			ret[n++] = *path_memo_word(m, i);
+	}
+	if (m->join.slot != (uint32_t)path_place(m->sp, 0))
+		ret[n++] = m->pc; /* else it is on the path itself */
+	return n;
+}
+
+/* All numbers are used up. */
+static COLD void forget_numbers(struct path *p)
+{
+	p->epoch++;
+	for (size_t i = 0; i < ARRAY_LEN(p->joined); i++)
+		p->joined[i] = (struct path_joined){0};
+}
+
+uint32_t path_branch_number(struct path *p, struct path_memo *m)
+{
+	struct path_branch seen = {.epoch = 0}, *b;
+	unsigned n = unwind_path_branch(m, seen.addr);
+	uint64_t hash = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		hash = (hash ^ seen.addr[i]) * 0x9e3779b97f4a7c15ull;
+	b = &p->branch[hash >> (64 - PATH_BRANCHES_BITS)];
+	if (b->epoch == p->epoch && !memcmp(b->addr, seen.addr, sizeof(b->addr)))
+		return b->number;
+	if (unlikely(++p->last_branch >> PATH_BRANCH_BITS)) {
+		forget_numbers(p);
+		p->last_branch = 1;
+	}
+	seen.epoch = p->epoch;
+	seen.number = p->last_branch;
+	*b = seen;
+	return b->number;
+}
+
+static inline struct path_joined *joined_place(struct path *p, uint32_t branch, uint32_t outer)
+{
+	uint32_t hash = branch * 0x85ebca6bu ^ outer * 0x9e3779b1u;
+
+	return &p->joined[hash >> (32 - PATH_JOIN_BITS)];
+}
+
+/* The memo joins another stack from now on, which may depend on more than the one before. */
+static inline uint32_t take_join(struct path *p, struct path_memo *m, uint32_t id)
+{
+	const struct path_cold *cold = &p->cold[m->join_n - 1];
+
+	m->join = *path_join_of(p, m);
+	m->id = id;
+	m->has_rest = m->uses_fp || cold->uses_fp || cold->n_extra;
+	COUNT_ADD(p->n_known, 1);
+	return id;
+}
+
+/* The id of the stack that a memo joins now, if it holds; else 0. */
+static inline uint32_t outer_of(const struct path *p, struct path_memo *m, uintptr_t fp)
+{
+	const struct unwind_path_name *join = path_join_of(p, m);
+	const struct path_cold *cold = &p->cold[(size_t)m->join_n - 1];
+
+	if (join->slot != m->join.slot ||
+	    (path_memo_differs(m, m->sp) | path_any_differs(p->entry, m->join_n)) ||
+	    (unlikely(m->uses_fp || cold->uses_fp || cold->n_extra) && !path_rest_holds(p, m, fp)))
+		return 0;
+	return join->id;
+}
+
+uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m, uintptr_t fp,
+			  uint32_t *ret_outer)
+{
+	struct path *p = &ut->path;
+	uint32_t outer = outer_of(p, m, fp);
+	const struct path_joined *known = joined_place(p, m->branch, outer);
+
+	*ret_outer = outer;
+	if (!outer || known->branch != m->branch || known->outer != outer)
+		return 0;
+	return take_join(p, m, known->id);
+}
+
+void unwind_path_joined(struct unwind_thread *ut, struct path_memo *m, uint32_t id)
+{
+	struct path *p = &ut->path;
+
+	take_join(p, m, id);
+	*joined_place(p, m->branch, m->join.id) =
+		(struct path_joined){.branch = m->branch, .outer = m->join.id, .id = id};
+}

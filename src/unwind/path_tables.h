@@ -1,0 +1,157 @@
+/* unwind/path_tables.h - what a thread's validated path is made of: see path.h. */
+#ifndef UNWIND_PATH_TABLES_H
+#define UNWIND_PATH_TABLES_H
+
+#include "unwind/unwind.h"
+
+/* What the walk out of a frame needs besides its return address. */
+struct path_cold {
+	uintptr_t fp; /* frame pointer register in this frame */
+	uint32_t n_extra : 31; /* extras of this entry and those outside of it */
+	uint32_t uses_fp : 1; /* the walk outwards from here depends on fp */
+	uint32_t context; /* see unwind_context() */
+};
+
+/* A word that the walk out of an entry reads besides return addresses. */
+struct path_extra {
+	uintptr_t addr;
+	uintptr_t value;
+};
+
+/* A frame just walked, innermost first, before it gets its place in the path. */
+struct path_fresh {
+	struct unwind_path_entry at;
+	uintptr_t fp;
+	uintptr_t fp_at; /* where the caller's frame pointer was read, 0 = it is unchanged */
+	uintptr_t cfa_at; /* where the CFA was read, 0 = it was computed */
+	bool uses_fp; /* the CFA was computed from fp */
+};
+
+/* Good while epoch is the path's. It joins the path's entry with this number if that has the same slot,
+ * and is the stack id if it is the stack join.id that ends there. Places are counted in words from where the start's own return
+ * address lies. The second line is looked at only when there are more words or a rest: a frame pointer,
+ * extras of the path. */
+#define PATH_MEMO_BITS 12
+#define PATH_MEMO_WORDS 8
+#define PATH_MEMO_NEAR 2 /* of the words, in the first line; and of their places */
+#define PATH_MEMO_NEAR_AT 4
+#define PATH_BRANCH_BITS 24
+
+struct path_memo {
+	_Alignas(64) uintptr_t pc;
+	uintptr_t sp;
+	uint32_t epoch; /* 0 = empty */
+	uint32_t id;
+	struct unwind_path_name join;
+	uint16_t join_n; /* counted from 1 */
+	uint8_t n_words; /* near ones beyond these are copies of one that is checked anyway */
+	bool has_rest : 1;
+	bool uses_fp : 1; /* fp must be the same */
+	bool join_uses_fp : 1; /* so its words include all that tell the frame pointer there */
+	uint8_t join_fp_from : 4; /* word that is the frame pointer where it joins; others: fp is */
+	uint32_t branch : PATH_BRANCH_BITS; /* number of its frames inside of the join */
+	uint32_t keys : PATH_MEMO_WORDS; /* bits: words that are return addresses */
+	uint16_t near_at[PATH_MEMO_NEAR_AT];
+	uintptr_t near[PATH_MEMO_NEAR];
+	uintptr_t far[PATH_MEMO_WORDS - PATH_MEMO_NEAR];
+	uint16_t far_at[PATH_MEMO_WORDS - PATH_MEMO_NEAR_AT];
+	uintptr_t fp;
+};
+
+_Static_assert(sizeof(struct path_memo) == 128, "two cache lines");
+_Static_assert(offsetof(struct path_memo, far) == 64, "what is always read is in one of them");
+
+/* i-th word of a memo, and its place. */
+static ALWAYS_INLINE uintptr_t *path_memo_word(struct path_memo *m, unsigned i)
+{
+	return i < PATH_MEMO_NEAR ? &m->near[i] : &m->far[i - PATH_MEMO_NEAR];
+}
+
+static ALWAYS_INLINE uint16_t *path_memo_word_at(struct path_memo *m, unsigned i)
+{
+	return i < PATH_MEMO_NEAR_AT ? &m->near_at[i] : &m->far_at[i - PATH_MEMO_NEAR_AT];
+}
+
+/* The frames of a memo inside of its join, outermost first, and their number. */
+#define PATH_BRANCH_FRAMES (PATH_MEMO_WORDS + 1)
+#define PATH_BRANCHES_BITS 9
+
+struct path_branch {
+	uint32_t number;
+	uint32_t epoch; /* of the path; 0 = empty */
+	uintptr_t addr[PATH_BRANCH_FRAMES]; /* those that are missing: 0 */
+};
+
+/* The branch with this number, called from the stack outer, is the stack id. */
+#define PATH_JOIN_BITS 11
+
+struct path_joined {
+	uint32_t branch; /* 0 = empty */
+	uint32_t outer;
+	uint32_t id;
+};
+
+/* Words, counted likewise, in which stacks with one start were seen to differ; 0 = none. */
+#define PATH_FORK_BITS 10
+#define PATH_FORK_WORDS 2
+
+struct path_fork {
+	uint16_t at[PATH_FORK_WORDS];
+};
+
+/* A start whose caller is mostly on the path, and where: found by the stack pointer or the frame pointer
+ * alone, from which places are counted. Good within a generation. */
+#define PATH_LEAF_BITS 7
+
+struct path_leaf {
+	uintptr_t pc; /* 0 = none */
+	uint32_t is_by_fp : 1; /* else by the stack pointer */
+	uint32_t caller_at : 31; /* the caller's slot, in bytes */
+	uint16_t fp_at; /* the caller's frame pointer, in words, plus 1; 0 = it is unchanged */
+	int16_t score; /* see path_leaf.c; below 0 it is no leaf for now */
+};
+
+#define PATH_LEAF_MAX_SCORE 128
+
+/* Where in the path an entry with such a slot was put last, counted from 1. */
+#define PATH_LEVELS 512u
+
+/* Walks after which it is looked how many of the events they were. */
+#define PATH_WINDOW 1024u
+
+/* Entries are outermost first, slots strictly descending, all in the thread's own stack. What every
+ * event needs comes first, in one cache line. */
+struct path {
+	struct unwind_path_entry *entry;
+	struct unwind_path_name *name; /* all 0 from n on, as far as this epoch had entries */
+	uint32_t n;
+	uint32_t epoch; /* of ids and memos; grows when all become void */
+	uint32_t generation; /* even; 0 = never */
+	bool has_forks; /* forks are in use */
+	uint16_t n_leaves; /* in use */
+	uint64_t n_known; /* a count for unwind_stats */
+	uintptr_t own_lo; /* part of the thread's own stack */
+	uintptr_t own_hi;
+	uint32_t n_here; /* entries not below the stack pointer when last looked */
+	uint32_t n_valid; /* of these, such as hold what they held */
+	uint32_t n_kept; /* of the last walk */
+	uint32_t n_fresh; /* likewise */
+	uint32_t n_joined; /* entries that its memo joins, and frames from the start to there */
+	uint32_t n_branch;
+	uint32_t n_walks;
+	uint64_t n_known_before; /* n_known at the beginning of this window */
+	size_t capacity;
+	struct path_cold *cold;
+	struct path_extra *extra; /* two per frame at most */
+	struct path_fresh *fresh;
+	struct path_memo *place; /* for the memo of this stack; NULL = not looked for yet */
+	uint32_t last_branch; /* the last number that was given */
+	struct path_leaf leaf[1u << PATH_LEAF_BITS];
+	uint16_t level[PATH_LEVELS];
+	struct path_fork fork[1u << PATH_FORK_BITS];
+	struct path_joined joined[1u << PATH_JOIN_BITS];
+	struct path_branch branch[1u << PATH_BRANCHES_BITS];
+	struct path_memo memo[1u << PATH_MEMO_BITS];
+};
+
+#endif
