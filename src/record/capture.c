@@ -148,18 +148,15 @@ static NOINLINE void add_usable(const void *block, struct event_call *call)
 	call->usable_extra_bytes = usable - call->size_bytes;
 }
 
-/* Any call, in whatever form it fits. Its time is read here when it is 0, or when it took a while to
- * get a block. */
+/* Any call, in whatever form it fits. Its time is read here when it is 0, or when the lane has got a
+ * block since it was read: no event is older than its block. */
 static NOINLINE bool put_call(struct lane *lane, unsigned kind, struct event_call *call)
 {
-	if (!event_encoder_has_room(&lane->enc, 2)) {
-		if (!lane_new_block(lane)) {
-			COUNT_ADD(lane->lost_events, 1);
-			return false;
-		}
-		call->ticks = 0;
+	if (!lane_has_room(lane, 2)) {
+		COUNT_ADD(lane->lost_events, 1);
+		return false;
 	}
-	if (!call->ticks)
+	if (call->ticks < lane->enc.ticks)
 		call->ticks = clock_ticks();
 	event_put_call(&lane->enc, kind, call);
 	lane_publish(lane);

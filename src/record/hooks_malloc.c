@@ -49,6 +49,7 @@ EXPORT void *malloc(size_t size)
 	struct unwind_start at = CAPTURE_CALLER();
 	struct lane *lane = capture_enter_quick();
 	struct path_memo *memo;
+	uint64_t ticks;
 	uint32_t stack;
 	void *block;
 
@@ -56,8 +57,9 @@ EXPORT void *malloc(size_t size)
 		return malloc_at(CAPTURE_COPY(at), size);
 	memo = capture_prepare_quick(lane, &at);
 	block = real.malloc(size);
+	ticks = capture_ticks_quick();
 	stack = capture_stack_quick(lane, memo, &at);
-	if (unlikely(!capture_obtained_quick(lane, EVENT_MALLOC, block, size, stack)))
+	if (unlikely(!capture_obtained_quick(lane, EVENT_MALLOC, block, size, stack, ticks)))
 		return end_slowly(lane, CAPTURE_COPY(at), EVENT_MALLOC, block, size, stack);
 	capture_leave_quick(lane);
 	return block;
@@ -76,6 +78,7 @@ EXPORT void *calloc(size_t n, size_t size)
 	struct unwind_start at = CAPTURE_CALLER();
 	struct lane *lane = capture_enter_quick();
 	struct path_memo *memo;
+	uint64_t ticks;
 	uint32_t stack;
 	void *block;
 
@@ -83,8 +86,9 @@ EXPORT void *calloc(size_t n, size_t size)
 		return calloc_at(CAPTURE_COPY(at), n, size);
 	memo = capture_prepare_quick(lane, &at);
 	block = real.calloc(n, size);
+	ticks = capture_ticks_quick();
 	stack = capture_stack_quick(lane, memo, &at);
-	if (unlikely(!capture_obtained_quick(lane, EVENT_CALLOC, block, n * size, stack)))
+	if (unlikely(!capture_obtained_quick(lane, EVENT_CALLOC, block, n * size, stack, ticks)))
 		return end_slowly(lane, CAPTURE_COPY(at), EVENT_CALLOC, block, n * size, stack);
 	capture_leave_quick(lane);
 	return block;
