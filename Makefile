@@ -30,7 +30,7 @@ SETUP_FUZZ = $(call setup,fuzz,-Dfuzz=true -Db_sanitize=address$(COMMA)undefined
 COMMA := ,
 
 .PHONY: all demo test lint bench audit audit-build soak install clean debug asan tsan fuzz help \
-	deps deps-test deps-bench
+	deps deps-test
 
 all: deps ## build the recorder and the CLI (default)
 	$(SETUP_RELEASE)
@@ -43,9 +43,6 @@ deps:
 
 deps-test:
 	$(INSTALL_DEPS) build test
-
-deps-bench:
-	$(INSTALL_DEPS) build test bench
 
 demo: all ## record a small bundled program, report on it and serve it until Ctrl-C
 	@tools/demo.sh $(RELEASE)
@@ -68,7 +65,7 @@ lint: deps-test ## layers, limits, format, documents, symbols of the recorder
 	@$(MAKE) --no-print-directory DEPS=skip all
 	@tools/check_symbols.py $(RELEASE)/libmemory_profiler.so
 
-bench: deps-bench all ## what recording costs, against heaptrack and libunwind (bench/README.md)
+bench: deps-test all ## what recording costs, against heaptrack and libunwind (bench/README.md)
 	@tools/bench.sh $(RELEASE) $(BENCH_ARGS)
 
 audit: deps-test audit-build ## compare 10 million stacks of each of five programs with full walks

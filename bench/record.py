@@ -96,7 +96,7 @@ def programs(build, folder):
         Program("threads_2", [own / "threads", "2", "16"], n_threads=3),
         Program("threads_8", [own / "threads", "8", "16"], n_threads=9),
         Program("reallocs", [own / "reallocs"]),
-        Program("exceptions", [own / "exceptions"]),
+        Program("exceptions", [own / "exceptions"], times=3),
         Program("true", ["/bin/true"], startup=True),
     ]
 
@@ -368,9 +368,6 @@ def show_all(measured):
 
 def run_all(args):
     build = args.build.resolve()
-    for path in (HEAPTRACK_LIBRARY, build / "bench/bench_launch"):
-        if not pathlib.Path(path).exists():
-            sys.exit(f"record.py: {path} is missing (make bench installs and builds what is needed)")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=build))
     try:
         bench = Bench(build, args.library or build / "libmemory_profiler.so", folder)
@@ -403,14 +400,18 @@ def main(argv):
         return 0
     if not args.build:
         parser.error("which build folder?")
-    if not pathlib.Path(HEAPTRACK).exists():
-        sys.exit(f"record.py: {HEAPTRACK} is missing (make bench installs what is needed)")
+    for path in (HEAPTRACK, HEAPTRACK_LIBRARY, args.build / "bench/bench_launch"):
+        if not pathlib.Path(path).exists():
+            sys.exit(f"record.py: {path} is missing (make bench installs and builds what is needed)")
     version = subprocess.run([HEAPTRACK, "--version"], check=True, text=True,
                              stdout=subprocess.PIPE).stdout.strip()
+    counter_ns = subprocess.run([args.build / "bench/bench_counter"], check=True, text=True,
+                                stdout=subprocess.PIPE).stdout.strip()
     print(f"{version} of Debian: the command runs heaptrack_interpret and zstd beside the program, as"
           " users run it;\n--raw runs zstd only; the library alone writes text into a file."
           f" {platform.machine()}, {os.cpu_count()} CPUs, Linux {platform.release()},"
-          f" best of {args.n}.", flush=True)
+          f" best of {args.n}.\nReading the CPU's counter, as each recorded event does, takes"
+          f" {counter_ns} ns here.", flush=True)
     measured = run_all(args)
     summarize(measured)
     if args.json:

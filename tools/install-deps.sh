@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the missing Debian packages of the given groups (build, test, bench), and only those.
+# Installs the missing Debian packages of the given groups (build, test), and only those.
 # What is already there counts, wherever it came from: a tool on PATH, a library the compiler finds.
 # As root or through sudo; elsewhere it says what is needed and stops. DEPS=skip make ... avoids it.
 set -eu
@@ -46,8 +46,8 @@ packages() {
 	test golang-go go
 	test python3-jsonschema jsonschema
 	test chromium chromium
-	bench zstd zstd
-	bench libunwind-dev lib:libunwind.so
+	test zstd zstd
+	test libunwind-dev lib:libunwind.so
 	LIST
 }
 
