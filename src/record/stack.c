@@ -162,8 +162,8 @@ static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint32_t con
 /* Below a stack that is new on the path. */
 static inline void expect_leaves(const struct lane *lane, uint32_t context)
 {
-	edges_fetch(&lane->edges, unwind_call(context, lane->leaf[0]));
-	edges_fetch(&lane->edges, unwind_call(context, lane->leaf[1]));
+	edges_fetch(&lane->edges, unwind_call(context, lane->leaf));
+	edges_fetch(&lane->edges, unwind_call(context, *lane->after_leaf));
 }
 
 /* Names the part of the path that has no name yet, then the frames that are not on it. */
@@ -179,6 +179,10 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 	for (; i && !path->name[i - 1].id; i--)
 		edges_fetch(&lane->edges,
 			    unwind_call(unwind_path_context(ut, i - 1), path->entry[i - 1].addr));
+	context = unwind_path_context(ut, path->n_kept);
+	if (path->n_fresh)
+		edges_fetch(&lane->edges,
+			    unwind_call(context, unwind_path_fresh(ut, path->n_fresh - 1)));
 	id = i ? path->name[i - 1].id : 0;
 	for (; i < path->n_kept; i++) {
 		id = child_of(lane, id, unwind_path_context(ut, i), path->entry[i].addr, first_new);
@@ -187,7 +191,6 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 		path->name[i].id = id;
 		expect_leaves(lane, unwind_path_context(ut, i + 1));
 	}
-	context = unwind_path_context(ut, path->n_kept);
 	for (i = path->n_fresh; i-- > 0;) {
 		uintptr_t key = unwind_path_fresh(ut, i);
 

@@ -18,11 +18,11 @@ uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uin
  * thousands, and far from the CPU. */
 static ALWAYS_INLINE void stack_expect(struct lane *lane, uint32_t context, uintptr_t leaf)
 {
-	if (lane->leaf[0] != leaf) {
-		lane->leaf[1] = lane->leaf[0];
-		lane->leaf[0] = leaf;
-	}
-	edges_fetch(&lane->edges, unwind_call(context, lane->leaf[1]));
+	*lane->after_leaf = leaf;
+	lane->leaf = leaf;
+	lane->after_leaf =
+		&lane->after[leaf * 0x9e3779b97f4a7c15ull / (UINT64_MAX / LANE_LEAVES + 1)];
+	edges_fetch(&lane->edges, unwind_call(context, *lane->after_leaf));
 }
 
 /* The id of the stack, if a look at a memo or at the caller's stack is enough; else 0: then

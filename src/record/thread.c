@@ -62,6 +62,7 @@ static void reset_lane(struct lane *lane)
 	lane->next_index = 0;
 	lane->n_other = 0;
 	lane->own_blocks = (struct own_blocks){0};
+	lane->after_leaf = lane->after;
 	unwind_path_forget_ids(lane_unwinder(lane));
 	COUNT_RESET(lane->lost_events);
 	edges_reset(&lane->edges);

@@ -18,6 +18,8 @@
 #include "record/record.h"
 #include "unwind/path.h"
 
+#define LANE_LEAVES 64
+
 /* Its unwinder lies right behind it, so that neither has to be looked up: a program that allocates now
  * and then finds all this out of the CPU's caches, and then each pointer to follow is a wait of its own.
  * What every event needs comes first. */
@@ -25,7 +27,8 @@ struct lane {
 	_Alignas(64) struct event_encoder enc;
 	struct block *block; /* NULL: none (yet, or none to be had) */
 	struct thread *thread;
-	uintptr_t leaf[2]; /* the last two that differ: see stack_expect() */
+	uintptr_t leaf; /* the last one: see stack_expect() */
+	uintptr_t *after_leaf; /* its place in after[] */
 	struct own_blocks own_blocks;
 	struct area *area; /* where block lies */
 	uint32_t slot; /* its number in the area */
@@ -48,6 +51,7 @@ struct lane {
 	uint64_t n_audited;
 	uint64_t n_differing;
 	struct edges edges;
+	uintptr_t after[LANE_LEAVES]; /* by leaf: the one that came after it */
 	struct module_noted noted[MODULE_LIST_NOTED];
 };
 

@@ -547,6 +547,6 @@ void unwind_path_remember(struct unwind_thread *ut, const struct unwind_start *s
 	m->join_n = (uint16_t)p->n_joined;
 	m->join = p->name[p->n_joined - 1];
 	m->id = id;
-	m->branch = path_branch_number(p, m) & ((1u << PATH_BRANCH_BITS) - 1);
+	m->branch = 0;
 	m->epoch = p->epoch;
 }

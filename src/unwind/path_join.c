@@ -9,6 +9,8 @@
  * within an epoch. A branch gets a new number in a new epoch, and no number is given twice;
  * when all are used up, everything that has one is forgotten. A table may lose its entries: then the
  * frames are asked one by one, and their branch gets another number.
+ *
+ * Most memos never join another stack, so one gets its number when it does.
  */
 #include "unwind/unwind_i.h"
 
@@ -33,7 +35,7 @@ static COLD void forget_numbers(struct path *p)
 		p->joined[i] = (struct path_joined){0};
 }
 
-uint32_t path_branch_number(struct path *p, struct path_memo *m)
+static NOINLINE uint32_t branch_number(struct path *p, struct path_memo *m)
 {
 	struct path_branch seen = {.epoch = 0}, *b;
 	unsigned n = unwind_path_branch(m, seen.addr);
@@ -44,7 +46,7 @@ uint32_t path_branch_number(struct path *p, struct path_memo *m)
 	b = &p->branch[hash >> (64 - PATH_BRANCHES_BITS)];
 	if (b->epoch == p->epoch && !memcmp(b->addr, seen.addr, sizeof(b->addr)))
 		return b->number;
-	if (unlikely(++p->last_branch >> PATH_BRANCH_BITS)) {
+	if (unlikely(p->last_branch++ == PATH_MAX_BRANCH)) {
 		forget_numbers(p);
 		p->last_branch = 1;
 	}
@@ -91,10 +93,15 @@ uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m, uintptr
 {
 	struct path *p = &ut->path;
 	uint32_t outer = outer_of(p, m, fp);
-	const struct path_joined *known = joined_place(p, m->branch, outer);
+	const struct path_joined *known;
 
 	*ret_outer = outer;
-	if (!outer || known->branch != m->branch || known->outer != outer)
+	if (!outer)
+		return 0;
+	if (unlikely(!m->branch))
+		m->branch = branch_number(p, m) & PATH_MAX_BRANCH;
+	known = joined_place(p, m->branch, outer);
+	if (known->branch != m->branch || known->outer != outer)
 		return 0;
 	return take_join(p, m, known->id);
 }

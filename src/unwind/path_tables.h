@@ -36,6 +36,7 @@ struct path_fresh {
 #define PATH_MEMO_NEAR 2 /* of the words, in the first line; and of their places */
 #define PATH_MEMO_NEAR_AT 4
 #define PATH_BRANCH_BITS 24
+#define PATH_MAX_BRANCH ((1u << PATH_BRANCH_BITS) - 1)
 
 struct path_memo {
 	_Alignas(64) uintptr_t pc;
@@ -49,7 +50,8 @@ struct path_memo {
 	bool uses_fp : 1; /* fp must be the same */
 	bool join_uses_fp : 1; /* so its words include all that tell the frame pointer there */
 	uint8_t join_fp_from : 4; /* word that is the frame pointer where it joins; others: fp is */
-	uint32_t branch : PATH_BRANCH_BITS; /* number of its frames inside of the join */
+	uint32_t branch
+	    : PATH_BRANCH_BITS; /* number of its frames inside of the join; 0 = none yet */
 	uint32_t keys : PATH_MEMO_WORDS; /* bits: words that are return addresses */
 	uint16_t near_at[PATH_MEMO_NEAR_AT];
 	uintptr_t near[PATH_MEMO_NEAR];

@@ -156,9 +156,6 @@ struct frame {
 
 /* --- path.c, path_join.c, path_leaf.c: see path.h ---------------------------------------------- */
 
-/* The number of a memo's branch, of which all but the number and the epoch is filled in. */
-uint32_t path_branch_number(struct path *p, struct path_memo *m);
-
 /* Are the extra words of the first n entries all unchanged? */
 bool path_extras_hold(const struct path *p, size_t n);
 

@@ -561,7 +561,7 @@ TEST(path_forgets_what_branches_made_before_it_gives_their_numbers_again)
 	start();
 	falsify_joined(0, 0);
 	epoch = ut->path.epoch;
-	ut->path.last_branch = (1u << PATH_BRANCH_BITS) - 1;
+	ut->path.last_branch = PATH_MAX_BRANCH;
 	visit(64, false);
 	CHECK_NE(ut->path.epoch, epoch); /* memos have numbers */
 	CHECK(n_rejoined > 0);
