@@ -213,7 +213,7 @@ static ALWAYS_INLINE void put_obtained(struct lane *lane, unsigned kind, const v
 		capture_put_long(lane, kind, block, size_bytes, stack, ticks);
 }
 
-/* malloc, calloc and free: has the hook looked whether it is one of the simple stacks? */
+/* malloc, calloc, realloc and free: has the hook looked whether it is one of the simple stacks? */
 static ALWAYS_INLINE uint32_t capture_rest_of_stack(struct lane *lane,
 						    const struct unwind_start *at)
 {
@@ -266,7 +266,7 @@ void capture_realloc_begin(struct lane *lane, const struct unwind_start *at,
 	uint64_t ticks;
 
 	if (!r->stack && likely(lane->thread->mode == RECORD_ON))
-		r->stack = stack_capture(lane, at);
+		r->stack = capture_rest_of_stack(lane, at);
 	r->record = lane->enc.pos;
 	r->is_recorded = true;
 	if (likely(put_short(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack, &ticks)))

@@ -96,9 +96,9 @@ bool capture_put_long(struct lane *lane, unsigned kind, const void *block, size_
 void capture_put_unusual(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
 			 uint32_t stack, uint64_t ticks);
 
-/* To be read before the stack is looked for. The CPU issues nothing else while it reads the counter (10 ns
- * on some), but what it waits for meanwhile costs nothing: what the program did just before, and
- * the memo that is being fetched. */
+/* Some CPUs first wait until everything before it is done, 10 ns and all misses of the program's loads, and
+ * begin nothing behind it. A release finds its stack meanwhile and then reads the counter. An allocation
+ * reads it first: its memo is still being fetched. */
 static ALWAYS_INLINE uint64_t capture_ticks_quick(void)
 {
 	return arch_ticks() >> CLOCK_TICK_SHIFT;
@@ -156,7 +156,7 @@ static ALWAYS_INLINE bool capture_block_quick(struct lane *lane, unsigned kind, 
 	return true;
 }
 
-/* ticks: read when the block was there. */
+/* ticks: read as soon as the block was there. */
 static ALWAYS_INLINE bool capture_obtained_quick(struct lane *lane, unsigned kind,
 						 const void *block, size_t size_bytes,
 						 uint32_t stack, uint64_t ticks)
@@ -177,14 +177,12 @@ static ALWAYS_INLINE void capture_wait_for_block(struct lane *lane, const void *
 static ALWAYS_INLINE bool capture_free_quick(struct lane *lane, const struct unwind_start *at,
 					     const void *block, uint32_t *stack)
 {
-	uint64_t ticks = capture_ticks_quick();
-
 	if (likely(thread_of_first(lane)->has_free_stacks)) {
 		*stack = capture_stack_quick(lane, NULL, at);
 		if (unlikely(!*stack))
 			return false;
 	}
-	return capture_put_quick(lane, EVENT_FREE, block, 0, *stack, ticks);
+	return capture_put_quick(lane, EVENT_FREE, block, 0, *stack, capture_ticks_quick());
 }
 
 /* A realloc under way. */
@@ -200,12 +198,10 @@ static ALWAYS_INLINE bool capture_realloc_begin_quick(struct lane *lane,
 						      const struct unwind_start *at,
 						      struct capture_realloc *r, size_t size_bytes)
 {
-	uint64_t ticks = capture_ticks_quick();
-
 	r->stack = capture_stack_quick(lane, NULL, at);
 	r->record = lane->enc.pos;
-	return likely(r->stack) &&
-	       capture_put_quick(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack, ticks);
+	return likely(r->stack) && capture_put_quick(lane, EVENT_REALLOC_BEGIN, r->block,
+						     size_bytes, r->stack, capture_ticks_quick());
 }
 
 /* A call has one time, that of its beginning, unless it matters that its end is later: other threads or
