@@ -19,6 +19,7 @@
  * caller.h   ARCH_CALLER_PC/SP/FP(): the caller of the function that uses them.
  * dlopen_tail.S  dlopen and dlmopen passed on by a jump, so that the dynamic linker sees the
  *            program's return address (record/hooks_dl.c has the C part).
+ * valgrind.h arch_is_in_valgrind(): does valgrind run this process?
  * syscall_tail.S  syscall passed on by a jump (record/hooks_sandbox.c has the C part).
  *
  * Nothing outside arch/ names a CPU.
@@ -34,6 +35,7 @@
 #include "arch/x86_64/regs.h"
 #include "arch/x86_64/syscall.h"
 #include "arch/x86_64/ticks.h"
+#include "arch/x86_64/valgrind.h"
 #else
 #error "this CPU has no folder in src/arch yet; see arch/arch.h for what a port must provide"
 #endif

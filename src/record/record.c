@@ -147,6 +147,10 @@ static enum record_mode start_recording(bool is_late)
 {
 	struct recorder *rec = atomic_load(&the_recorder);
 
+	if (arch_is_in_valgrind()) { /* which ends a program that starts a thread as we do */
+		log_directly("nothing is recorded: valgrind cannot run the recorder's own thread");
+		return RECORD_OFF;
+	}
 	if (!has_address_space()) {
 		log_directly("nothing is recorded: the address space limit (RLIMIT_AS) leaves less "
 			     "than 24 MiB");

@@ -189,6 +189,16 @@ class Memory(mp.TestCase):
         self.assertIn("thread", seen.log)
         self.assertEqual([], seen.recordings)
 
+    def test_valgrind_cannot_run_our_thread(self):
+        for tool in ("none", "memcheck"):
+            with self.subTest(tool=tool):
+                argv = ["/usr/bin/valgrind", "-q", f"--tool={tool}", mp.program("workload"), "2000"]
+                expected = self.bare(argv)
+                self.assertEqual(7, expected.code)
+                seen = self.record(argv, options={"TRACK_CHILD_PROCESSES": 1})
+                self.assert_same_behaviour(seen, expected)
+                self.assertIn("valgrind", seen.log)
+
     def test_address_space_limit(self):
         n_recorded = 0
         for size in (5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512):
