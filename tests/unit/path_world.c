@@ -1,0 +1,154 @@
+/* See path_world.h. */
+#include "path_world.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define MAX_FRAMES 512
+#define MAX_NODES (1u << 20)
+
+/* Stacks by id, exactly: a node is (parent, address). */
+static struct node {
+	uintptr_t addr;
+	uint32_t parent;
+	uint32_t next; /* in its chain */
+} * nodes;
+static uint32_t *chains;
+static uint32_t n_nodes;
+
+struct path_world world;
+
+static void *map(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(p != MAP_FAILED);
+	return p;
+}
+
+void path_world_start(void)
+{
+	if (!world.ut) {
+		nodes = map(MAX_NODES * sizeof(*nodes));
+		chains = map(MAX_NODES * sizeof(*chains));
+		n_nodes = 1;
+		CHECK_EQ(unwind_init(), 0);
+		world.ut = map(unwind_thread_bytes);
+		unwind_thread_init(world.ut, true);
+		unwind_path_set_memory(world.ut, map(UNWIND_PATH_BYTES(MAX_FRAMES)), MAX_FRAMES);
+	}
+	world = (struct path_world){.ut = world.ut};
+}
+
+void path_world_forget_ids(uint32_t n_left_out)
+{
+	unwind_path_forget_ids(world.ut);
+	memset(chains, 0, MAX_NODES * sizeof(*chains));
+	n_nodes = 1 + n_left_out;
+}
+
+static uint32_t child_of(uint32_t parent, uintptr_t addr)
+{
+	uint32_t *chain =
+		&chains[(addr * 0x9e3779b97f4a7c15ull ^ parent * 0xff51afd7ed558ccdull) >> 44];
+
+	for (uint32_t i = *chain; i; i = nodes[i].next)
+		if (nodes[i].addr == addr && nodes[i].parent == parent)
+			return i;
+	CHECK(n_nodes < MAX_NODES);
+	nodes[n_nodes] = (struct node){addr, parent, *chain};
+	return *chain = n_nodes++;
+}
+
+static uint32_t intern(const struct unwind_start *at, const struct unwind_path *path)
+{
+	uint32_t context = 0;
+	uint32_t id = 0;
+
+	for (size_t i = 0; i < path->n_kept; i++) {
+		CHECK_EQ(unwind_path_context(world.ut, i), context);
+		context = unwind_context(context, path->entry[i].addr);
+		id = child_of(id, path->entry[i].addr);
+		CHECK(!path->name[i].id || path->name[i].id == id);
+		path->name[i].id = id;
+	}
+	for (size_t i = path->n_fresh; i-- > 0;)
+		id = child_of(id, unwind_path_fresh(world.ut, i));
+	unwind_path_remember(world.ut, at, id);
+	return id;
+}
+
+static void check_id(uint32_t id, const struct unwind_frames *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		CHECK_EQ(nodes[id].addr, f->addr[i]);
+		id = nodes[id].parent;
+	}
+	CHECK_EQ(id, 0);
+}
+
+/* A memo that holds, whatever it joins. */
+static uint32_t join(struct path_memo *memo, const struct unwind_start *at)
+{
+	uintptr_t addr[PATH_BRANCH_FRAMES];
+	uint32_t outer;
+	uint32_t id = unwind_path_join(world.ut, memo, at->fp, &outer);
+	unsigned n = unwind_path_branch(memo, addr);
+
+	world.n_joined += outer != 0;
+	world.n_rejoined += id != 0;
+	if (id || !outer)
+		return id;
+	id = outer;
+	for (unsigned i = 0; i < n; i++)
+		id = child_of(id, addr[i]);
+	unwind_path_joined(world.ut, memo, id);
+	return id;
+}
+
+/* The stack that is known without a walk, or 0. */
+static uint32_t known(const struct unwind_start *at)
+{
+	struct path_memo *memo = unwind_path_look_for(world.ut, at);
+	uint32_t caller = 0, context = 0, id = 0;
+
+	if (unwind_path_is_leaf(world.ut, at)) {
+		caller = unwind_path_caller(world.ut, at, &context);
+		world.n_leaves += caller != 0;
+	} else if (unwind_path_is_of(world.ut, memo, at) &&
+		   unwind_path_is_as_before(world.ut, memo)) {
+		id = unwind_path_id(world.ut, memo, at);
+		world.n_quick += id != 0;
+	} else if (unwind_path_is_of(world.ut, memo, at)) {
+		id = join(memo, at);
+	}
+	if (caller)
+		return child_of(caller, at->pc);
+	return id ? id : unwind_path_known(world.ut, at);
+}
+
+/* What a path_world_hook does, and the whole truth beside it. */
+NOINLINE void path_world_hook(void)
+{
+	uintptr_t *frame = __builtin_frame_address(0);
+	struct unwind_start at = {(uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
+				  frame[0]};
+	uintptr_t addr[MAX_FRAMES];
+	struct unwind_frames f = {.addr = addr, .capacity = MAX_FRAMES};
+	uint32_t id = known(&at);
+	struct unwind_path path;
+
+	world.n_checked++;
+	world.n_known += id != 0;
+	if (!id) {
+		if (unwind_path_walk(world.ut, &at, unwind_generation(), &path) != UNWIND_PATH_OK) {
+			world.n_other++;
+			unwind_walk(world.ut, &at, &f); /* teaches it the extent of the stack */
+			return;
+		}
+		id = intern(&at, &path);
+	}
+	unwind_walk(world.ut, &at, &f);
+	CHECK_EQ(f.end, UNWIND_COMPLETE);
+	check_id(id, &f);
+}

@@ -1,0 +1,34 @@
+/* A thread's validated path with ids of its own, beside which every stack is walked in full. */
+#ifndef PATH_WORLD_H
+#define PATH_WORLD_H
+
+#include "harness/test.h"
+#include "unwind/unwind_i.h"
+
+/* What happened since path_world_start(): hooks, and how their stacks were told. */
+extern struct path_world {
+	struct unwind_thread *ut;
+	uint64_t n_checked;
+	uint64_t n_quick; /* by a memo as it was */
+	uint64_t n_joined; /* by a memo that joined another stack ... */
+	uint64_t n_rejoined; /* ... which such a branch had joined before */
+	uint64_t n_known; /* by whatever, without a walk */
+	uint64_t n_leaves; /* by their caller */
+	uint64_t n_other; /* not of the path's kind */
+} world;
+
+/* At the beginning of each test. The path keeps what it has learnt. */
+void path_world_start(void);
+
+/* What a hook of the recorder does with the stack of its caller; fails the test when that is not what a
+ * walk in full finds. */
+void path_world_hook(void);
+
+/* Ids begin anew, at another stack than before. */
+void path_world_forget_ids(uint32_t n_left_out);
+
+/* At the end of a function: its calls are none that the compiler may turn into jumps, and it is not the
+ * same as another one with the same calls, which the compiler would make one of. */
+#define STAY(name) __asm__ volatile("# " name)
+
+#endif

@@ -1,0 +1,146 @@
+/* Memos that join another stack than before. */
+#include "path_world.h"
+
+#include <string.h>
+
+/* Two branches below an outer part that changes: what the one shows of it, the other joins. */
+NOINLINE static void visit_a(void)
+{
+	path_world_hook();
+	STAY("visit_a");
+}
+
+NOINLINE static void visit_b(void)
+{
+	path_world_hook();
+	STAY("visit_b");
+}
+
+static bool is_a_first;
+
+NOINLINE static void visit_both(void)
+{
+	if (is_a_first)
+		visit_a();
+	visit_b();
+	if (!is_a_first)
+		visit_a();
+	__asm__ volatile("");
+}
+
+NOINLINE static void visit_from_c(void)
+{
+	visit_both();
+	STAY("visit_from_c");
+}
+
+NOINLINE static void visit_from_d(void)
+{
+	visit_both();
+	STAY("visit_from_d");
+}
+
+NOINLINE static void visit_from_e(void)
+{
+	visit_both();
+	STAY("visit_from_e");
+}
+
+/* Three outer parts, since each start has two memos. */
+static void visit(unsigned n_turns, bool a_first)
+{
+	is_a_first = a_first;
+	world.ut->path.has_forks = false;
+	world.ut->path.n_walks = 0; /* the window does not end while this goes on */
+	for (volatile unsigned turn = 0; turn < n_turns; turn++) {
+		if (turn % 3 == 0)
+			visit_from_c();
+		else if (turn % 3 == 1)
+			visit_from_d();
+		else
+			visit_from_e();
+	}
+}
+
+TEST(path_joins_a_branch_to_an_outer_part_that_it_did_not_have)
+{
+	path_world_start();
+	visit(256, true);
+	CHECK_EQ(world.n_checked, 512);
+	CHECK(world.n_joined > 100);
+	CHECK(world.n_rejoined > 100 && world.n_rejoined < world.n_joined);
+}
+
+/* Makes everything that branches made of stacks something that others made, which is wrong here. */
+static void falsify_joined(uint32_t branch_off, uint32_t outer_off)
+{
+	for (size_t i = 0; i < ARRAY_LEN(world.ut->path.joined); i++) {
+		struct path_joined *j = &world.ut->path.joined[i];
+
+		if (j->branch)
+			*j = (struct path_joined){j->branch + branch_off, j->outer + outer_off, 1};
+	}
+}
+
+TEST(path_compares_branch_and_stack_before_it_takes_what_they_made)
+{
+	path_world_start();
+	for (volatile unsigned phase = 0; phase < 3; phase++) { /* one caller: the same stacks */
+		if (phase > 0)
+			falsify_joined(phase == 1 ? 1000 : 0, phase == 2 ? 1000 : 0);
+		world.n_rejoined = 0;
+		visit(64, true); /* path_world_hook() compares */
+		CHECK(world.n_rejoined > 0);
+	}
+}
+
+/* Ids begin anew and are given to other stacks than before. */
+TEST(path_joins_nothing_by_ids_of_another_epoch)
+{
+	for (unsigned shift = 0; shift < 16; shift++) {
+		path_world_start();
+		path_world_forget_ids(shift);
+		visit(64, true);
+		CHECK(world.n_rejoined > 0);
+	}
+}
+
+TEST(path_forgets_what_branches_made_before_it_gives_their_numbers_again)
+{
+	uint32_t epoch;
+
+	path_world_start();
+	falsify_joined(0, 0);
+	epoch = world.ut->path.epoch;
+	world.ut->path.last_branch = PATH_MAX_BRANCH;
+	visit(64, false);
+	CHECK_NE(world.ut->path.epoch, epoch); /* memos have numbers */
+	CHECK(world.n_rejoined > 0);
+	for (size_t i = 0; i < ARRAY_LEN(world.ut->path.joined); i++) {
+		CHECK_NE(world.ut->path.joined[i].id, 1);
+		CHECK(world.ut->path.joined[i].branch <= world.ut->path.last_branch);
+	}
+}
+
+/* A memo that joined a stack of return addresses alone comes to join one that depends on other words. */
+TEST(path_asks_for_all_words_of_a_stack_that_a_memo_has_come_to_join)
+{
+	struct path_memo m = {.join_n = 1, .branch = 1};
+	struct path_cold kept;
+	struct path *p;
+
+	path_world_start();
+	p = &world.ut->path;
+	kept = p->cold[0];
+	for (unsigned i = 0; i < 4; i++) {
+		p->cold[0] = (struct path_cold){.n_extra = i & 1, .uses_fp = i >> 1};
+		unwind_path_joined(world.ut, &m, 7);
+		CHECK_EQ(m.has_rest, i > 0);
+	}
+	m.uses_fp = true;
+	p->cold[0] = (struct path_cold){0};
+	unwind_path_joined(world.ut, &m, 7);
+	CHECK(m.has_rest);
+	p->cold[0] = kept;
+	unwind_path_forget_ids(world.ut);
+}
