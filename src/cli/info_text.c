@@ -222,8 +222,21 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
+static void print_times(uint64_t n_carried, const struct overview *o)
+{
+	char a[HUMAN_BYTES];
+
+	print_label("  Times");
+	if (n_carried)
+		printf("%.1f %% read, the others never older than %s\n",
+		       100.0 - percent(n_carried, o->totals.events),
+		       human_duration(o->longest_beat_ns, a));
+	else
+		puts("read for each event");
+}
+
 /* What the recorder tells of itself. */
-static void print_recorder(const struct recording *r)
+static void print_recorder(const struct recording *r, const struct overview *o)
 {
 	const uint64_t *f = r->status.field;
 	uint64_t n_known = f[STATUS_N_KNOWN_STACKS];
@@ -251,6 +264,7 @@ static void print_recorder(const struct recording *r)
 	print_label("  Rules read");
 	printf("%s from unwind tables, %s stacks needed all registers\n",
 	       human_count(f[STATUS_N_RULE_MISSES], a), human_count(f[STATUS_N_SLOW_WALKS], b));
+	print_times(f[STATUS_N_CARRIED_TIMES], o);
 	if (f[STATUS_N_AUDITED]) {
 		print_label("  Audited");
 		printf("%s stacks, %s differ\n", human_count(f[STATUS_N_AUDITED], a),
@@ -274,7 +288,7 @@ void info_text_print(const char *path, const struct recording *r, const struct o
 		human_print_text(stdout, o->note[i], strlen(o->note[i]));
 		putchar('\n');
 	}
-	print_recorder(r);
+	print_recorder(r, o);
 	fputs("\nNext: 'memory-profiler-cli report FILE' tells where the memory went, "
 	      "'memory-profiler-cli dump FILE' the events.\n",
 	      stdout);

@@ -40,9 +40,13 @@ static struct lane *enter_nested(struct thread *t, const struct unwind_start *at
 	}
 	unwind_walk(lane_unwinder(lane), at, &lane->frames);
 	own = find_own_frame(&lane->frames);
-	if (own < lane->frames.n)
-		return lane->frames.crossed_signal && lane->frames.signal_index <= own ? lane
-										       : NULL;
+	if (own < lane->frames.n) {
+		if (!lane->frames.crossed_signal || lane->frames.signal_index > own)
+			return NULL;
+		atomic_store(&clock_is_shared,
+			     1); /* before its first event, which may be a release */
+		return lane;
+	}
 	if (lane->frames.end == UNWIND_COMPLETE) {
 		t->depth = 0;
 		return t->lane[0];
@@ -148,17 +152,20 @@ static NOINLINE void add_usable(const void *block, struct event_call *call)
 	call->usable_extra_bytes = usable - call->size_bytes;
 }
 
-/* Any call, in whatever form it fits. Its time is read here when it is 0, or when the lane has got a
- * block since it was read: no event is older than its block. */
+/* Any call that was not put in the short form. Its time is read here when it is 0, or when the lane has
+ * got a block since it was read: no event is older than its block. Then it may be short after all. */
 static NOINLINE bool put_call(struct lane *lane, unsigned kind, struct event_call *call)
 {
 	if (!lane_has_room(lane, 2)) {
 		COUNT_ADD(lane->lost_events, 1);
 		return false;
 	}
-	if (call->ticks < lane->enc.ticks)
+	if (call->ticks >= lane->enc.ticks) {
+		event_put_long(&lane->enc, kind, call);
+	} else {
 		call->ticks = clock_ticks();
-	event_put_call(&lane->enc, kind, call);
+		event_put_call(&lane->enc, kind, call);
+	}
 	lane_publish(lane);
 	return true;
 }
@@ -206,11 +213,11 @@ static ALWAYS_INLINE void put_obtained(struct lane *lane, unsigned kind, const v
 {
 	uint64_t ticks;
 
-	own_blocks_add(&lane->own_blocks, block);
 	if (unlikely(!real_has_chunks || !capture_is_usual_chunk(block, size_bytes)))
 		capture_put_unusual(lane, kind, block, size_bytes, stack, 0);
 	else if (unlikely(!put_short(lane, kind, block, size_bytes, stack, &ticks)))
 		capture_put_long(lane, kind, block, size_bytes, stack, ticks);
+	capture_note_birth(lane, block);
 }
 
 /* malloc, calloc, realloc and free: has the hook looked whether it is one of the simple stacks? */
@@ -243,10 +250,10 @@ void capture_aligned(struct lane *lane, const struct unwind_start *at, const voi
 
 	if (lane->thread->mode != RECORD_ON)
 		return;
-	own_blocks_add(&lane->own_blocks, block);
 	add_usable(block, &call);
 	call.stack = stack_capture(lane, at);
 	put_call(lane, EVENT_ALIGNED, &call);
+	capture_note_birth(lane, block);
 }
 
 void capture_free(struct lane *lane, const struct unwind_start *at, const void *block,

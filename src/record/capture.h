@@ -96,12 +96,32 @@ bool capture_put_long(struct lane *lane, unsigned kind, const void *block, size_
 void capture_put_unusual(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
 			 uint32_t stack, uint64_t ticks);
 
-/* Some CPUs first wait until everything before it is done, 10 ns and all misses of the program's loads, and
- * begin nothing behind it. A release finds its stack meanwhile and then reads the counter. An allocation
- * reads it first: its memo is still being fetched. */
-static ALWAYS_INLINE uint64_t capture_ticks_quick(void)
+/* The time of an event: carried on, or read. Some CPUs first wait until everything before the reading is
+ * done, 10 ns and all misses of the program's loads, and begin nothing behind it. A release finds
+ * its stack meanwhile and then reads the counter. An allocation reads it first: its memo is still being
+ * fetched. */
+static ALWAYS_INLINE uint64_t capture_ticks_quick(struct lane *lane, bool may_carry)
 {
-	return arch_ticks() >> CLOCK_TICK_SHIFT;
+	uint64_t ticks;
+
+	if (may_carry && likely(carried_time_take(&lane->time)))
+		return lane->enc.ticks + 1;
+	ticks = arch_ticks() >> CLOCK_TICK_SHIFT;
+	carried_time_note(&lane->time, lane->enc.ticks, ticks);
+	return ticks;
+}
+
+/* Births must be later than releases in other lanes. */
+static ALWAYS_INLINE uint64_t capture_birth_ticks_quick(struct lane *lane)
+{
+	return capture_ticks_quick(lane, !clock_is_of_many());
+}
+
+/* A block was born; its birth is the last event that was put. */
+static ALWAYS_INLINE void capture_note_birth(struct lane *lane, const void *block)
+{
+	if (clock_is_of_many())
+		own_blocks_add(&lane->own_blocks, block, lane->enc.ticks);
 }
 
 /* A call with this stack. False: it does not fit, and nothing was done. The begin of a realloc must be in
@@ -121,7 +141,7 @@ static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, co
 	else
 		capture_put_long(lane, kind, block, size_bytes, stack, ticks);
 	if (!event_is_release(kind))
-		own_blocks_add(&lane->own_blocks, block);
+		capture_note_birth(lane, block);
 	return true;
 }
 
@@ -152,7 +172,7 @@ static ALWAYS_INLINE bool capture_block_quick(struct lane *lane, unsigned kind, 
 	if (likely(capture_is_usual_chunk(block, size_bytes)))
 		return capture_put_quick(lane, kind, block, size_bytes, stack, ticks);
 	capture_put_unusual(lane, kind, block, size_bytes, stack, ticks);
-	own_blocks_add(&lane->own_blocks, block);
+	capture_note_birth(lane, block);
 	return true;
 }
 
@@ -165,24 +185,33 @@ static ALWAYS_INLINE bool capture_obtained_quick(struct lane *lane, unsigned kin
 	       capture_block_quick(lane, kind, block, size_bytes, stack, ticks);
 }
 
-/* First of all when a block is released: its time, which is read later, must not be earlier than that of
- * its birth. */
-static ALWAYS_INLINE void capture_wait_for_block(struct lane *lane, const void *block)
+/* First of all when a block is released: its time must not be earlier than that of its birth. Returns its
+ * time if that had to be read at once; else 0, and it may be carried. */
+static ALWAYS_INLINE uint64_t capture_wait_for_block(struct lane *lane, const void *block)
 {
-	if (clock_is_of_many() && !own_blocks_take(&lane->own_blocks, block))
-		clock_wait();
+	uint64_t ticks;
+
+	if (!clock_is_of_many() || own_blocks_take(&lane->own_blocks, block))
+		return 0;
+	clock_wait();
+	ticks = clock_ticks();
+	own_blocks_tell(block, ticks);
+	return ticks;
 }
 
-/* A block that is about to be freed. *stack is 0, or becomes its stack. */
+/* A block that is about to be freed. ticks: what capture_wait_for_block() gave. *stack is 0, or becomes
+ * its stack. */
 static ALWAYS_INLINE bool capture_free_quick(struct lane *lane, const struct unwind_start *at,
-					     const void *block, uint32_t *stack)
+					     const void *block, uint64_t ticks, uint32_t *stack)
 {
 	if (likely(thread_of_first(lane)->has_free_stacks)) {
 		*stack = capture_stack_quick(lane, NULL, at);
 		if (unlikely(!*stack))
 			return false;
 	}
-	return capture_put_quick(lane, EVENT_FREE, block, 0, *stack, capture_ticks_quick());
+	if (!ticks)
+		ticks = capture_ticks_quick(lane, true);
+	return capture_put_quick(lane, EVENT_FREE, block, 0, *stack, ticks);
 }
 
 /* A realloc under way. */
@@ -196,12 +225,16 @@ struct capture_realloc {
 /* A realloc that is about to begin, and one that has ended; what is in r comes from the former. */
 static ALWAYS_INLINE bool capture_realloc_begin_quick(struct lane *lane,
 						      const struct unwind_start *at,
-						      struct capture_realloc *r, size_t size_bytes)
+						      struct capture_realloc *r, size_t size_bytes,
+						      uint64_t ticks)
 {
 	r->stack = capture_stack_quick(lane, NULL, at);
 	r->record = lane->enc.pos;
-	return likely(r->stack) && capture_put_quick(lane, EVENT_REALLOC_BEGIN, r->block,
-						     size_bytes, r->stack, capture_ticks_quick());
+	if (unlikely(!r->stack))
+		return false;
+	if (!ticks)
+		ticks = capture_ticks_quick(lane, true);
+	return capture_put_quick(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack, ticks);
 }
 
 /* A call has one time, that of its beginning, unless it matters that its end is later: other threads or
@@ -210,10 +243,9 @@ static ALWAYS_INLINE bool capture_realloc_begin_quick(struct lane *lane,
 
 static ALWAYS_INLINE uint64_t capture_end_ticks_quick(struct lane *lane, size_t size_bytes)
 {
-	bool is_alone = !clock_is_of_many() && !thread_of_first(lane)->lane[1];
-
-	return likely(is_alone && size_bytes <= CAPTURE_SMALL_BYTES) ? lane->enc.ticks
-								     : capture_ticks_quick();
+	return likely(!clock_is_of_many() && size_bytes <= CAPTURE_SMALL_BYTES)
+		       ? lane->enc.ticks
+		       : capture_ticks_quick(lane, false);
 }
 
 static ALWAYS_INLINE bool capture_realloc_end_quick(struct lane *lane,

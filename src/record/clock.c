@@ -3,10 +3,13 @@
 
 #include <string.h>
 
+#include "record/record.h"
 #include "record/sys.h"
 
 uint8_t clock_is_cpu;
 HOT_DATA _Atomic uint8_t clock_is_shared;
+HOT_DATA _Atomic uint64_t clock_beat;
+uint64_t clock_longest_beat_ticks;
 
 void clock_init(void)
 {
@@ -22,6 +25,35 @@ void clock_init(void)
 			!strncmp(source, "tsc", 3) || !strncmp(source, "arch_sys_counter", 16);
 	else
 		clock_is_cpu = arch_ticks_usable();
+}
+
+static void set_beat(uint64_t now_ticks, uint64_t beat)
+{
+	uint64_t last = atomic_load_explicit(&clock_beat, memory_order_relaxed);
+
+	atomic_store_explicit(&clock_beat, beat, memory_order_relaxed);
+	if (last && now_ticks - last > clock_longest_beat_ticks)
+		clock_longest_beat_ticks = now_ticks - last;
+}
+
+void clock_go(void)
+{
+	uint64_t now_ticks = clock_ticks();
+
+	if (clock_is_cpu && !record_options.PRECISE_TIMESTAMPS)
+		set_beat(now_ticks, now_ticks);
+}
+
+void clock_rest(void)
+{
+	if (atomic_load_explicit(&clock_beat, memory_order_relaxed))
+		set_beat(clock_ticks(), 0);
+}
+
+void clock_forget(void)
+{
+	atomic_store_explicit(&clock_beat, 0, memory_order_relaxed);
+	clock_longest_beat_ticks = 0;
 }
 
 uint64_t clock_monotonic_ns(void)

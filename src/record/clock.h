@@ -10,14 +10,30 @@
 #include <stdatomic.h>
 
 #include "arch/arch.h"
+#include "base/units.h"
 
 #define CLOCK_TICK_SHIFT 4
 
 extern HIDDEN uint8_t clock_is_cpu; /* constant after clock_init() */
-extern HIDDEN _Atomic uint8_t clock_is_shared; /* a second thread makes events, or did */
+extern HIDDEN _Atomic uint8_t clock_is_shared; /* a second lane makes events, or did */
+
+/* Changes while events may carry the time on, at least every CLOCK_BEAT_NS as long as the writer gets a CPU;
+ * 0: they may not. See carried_time.h. */
+extern HIDDEN _Atomic uint64_t clock_beat;
+#define CLOCK_BEAT_NS NS_PER_MS
+
+/* The writer's: how long it stayed the same, and was not 0, at most. */
+extern uint64_t clock_longest_beat_ticks;
 
 /* Decides which clock to use. */
 void clock_init(void);
+
+/* For the writer: the next beat, until it rests. Nothing that may take long comes in between. */
+void clock_go(void);
+void clock_rest(void);
+
+/* At its start: of a parent's writer a beat may be left. */
+void clock_forget(void);
 
 /* CLOCK_MONOTONIC through the vdso; leaves errno alone. */
 uint64_t clock_monotonic_ns(void);

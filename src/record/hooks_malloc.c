@@ -57,7 +57,7 @@ EXPORT void *malloc(size_t size)
 		return malloc_at(CAPTURE_COPY(at), size);
 	memo = capture_prepare_quick(lane, &at);
 	block = real.malloc(size);
-	ticks = capture_ticks_quick();
+	ticks = capture_birth_ticks_quick(lane);
 	stack = capture_stack_quick(lane, memo, &at);
 	if (unlikely(!capture_obtained_quick(lane, EVENT_MALLOC, block, size, stack, ticks)))
 		return end_slowly(lane, CAPTURE_COPY(at), EVENT_MALLOC, block, size, stack);
@@ -86,7 +86,7 @@ EXPORT void *calloc(size_t n, size_t size)
 		return calloc_at(CAPTURE_COPY(at), n, size);
 	memo = capture_prepare_quick(lane, &at);
 	block = real.calloc(n, size);
-	ticks = capture_ticks_quick();
+	ticks = capture_birth_ticks_quick(lane);
 	stack = capture_stack_quick(lane, memo, &at);
 	if (unlikely(!capture_obtained_quick(lane, EVENT_CALLOC, block, n * size, stack, ticks)))
 		return end_slowly(lane, CAPTURE_COPY(at), EVENT_CALLOC, block, n * size, stack);
@@ -116,6 +116,7 @@ EXPORT void free(void *block)
 	struct unwind_start at = CAPTURE_CALLER();
 	struct lane *lane;
 	uint32_t stack = 0;
+	uint64_t ticks;
 
 	if (!block)
 		return;
@@ -125,8 +126,8 @@ EXPORT void free(void *block)
 		free_at(CAPTURE_COPY(at), block);
 		return;
 	}
-	capture_wait_for_block(lane, block);
-	if (unlikely(!capture_free_quick(lane, &at, block, &stack)))
+	ticks = capture_wait_for_block(lane, block);
+	if (unlikely(!capture_free_quick(lane, &at, block, ticks, &stack)))
 		capture_free(lane, CAPTURE_COPY(at), block, stack);
 	capture_leave_quick(lane); /* glibc's free, which it is here, calls none of our hooks */
 	real.free(block);
@@ -220,14 +221,15 @@ EXPORT void *realloc(void *block, size_t size)
 	struct unwind_start at = CAPTURE_CALLER();
 	struct capture_realloc r = {.block = block, .is_recorded = true};
 	struct lane *lane = block ? capture_enter_quick() : NULL;
+	uint64_t ticks;
 	bool is_quick;
 	void *result;
 
 	if (unlikely(!lane))
 		return realloc_at(CAPTURE_COPY(at), block, size);
 	fetch_chunk(block);
-	capture_wait_for_block(lane, block);
-	is_quick = capture_realloc_begin_quick(lane, &at, &r, size);
+	ticks = capture_wait_for_block(lane, block);
+	is_quick = capture_realloc_begin_quick(lane, &at, &r, size, ticks);
 	if (unlikely(!is_quick))
 		capture_realloc_begin(lane, CAPTURE_COPY(at), &r, size);
 	result = real.realloc(block, size);

@@ -140,6 +140,7 @@ static long write_all(struct session *s, const uint8_t *data, size_t len, uint64
 {
 	size_t done = 0;
 
+	clock_rest(); /* a disk may be slow */
 	while (done < len) {
 		long n = sys_pwrite(s->fd, data + done, len - done, offset + done);
 
@@ -352,13 +353,14 @@ static void sum_lane(const struct lane *lane, uint64_t *field)
 	field[STATUS_N_KNOWN_STACKS] += one.n_known_stacks;
 	field[STATUS_N_AUDITED] += COUNT_READ(lane->n_audited);
 	field[STATUS_N_DIFFERING] += COUNT_READ(lane->n_differing);
+	field[STATUS_N_CARRIED_TIMES] += COUNT_READ(lane->time.n_carried);
 }
 
 static void sum_threads(struct recorder *rec, struct session *s)
 {
 	uint64_t *field = s->status.field;
 
-	for (unsigned i = STATUS_N_WALKS; i <= STATUS_N_DIFFERING; i++)
+	for (unsigned i = STATUS_N_WALKS; i <= STATUS_N_CARRIED_TIMES; i++)
 		field[i] = 0;
 	field[STATUS_LOST_EVENTS] = atomic_load(&rec->lost_events) + s->lost_in_blocks;
 	for (struct thread *t = atomic_load(&rec->threads); t; t = t->next) {
@@ -384,6 +386,7 @@ void session_put_status(struct recorder *rec, struct session *s, enum format_sta
 	field[STATUS_N_WAITS] = atomic_load(&rec->n_waits);
 	field[STATUS_N_THREADS] = atomic_load(&rec->n_threads);
 	field[STATUS_BYTES_EMBEDDED] = s->bytes_embedded;
+	field[STATUS_LONGEST_BEAT_TICKS] = clock_longest_beat_ticks;
 	s->status.sequence++;
 	file_status_encode(&s->status, s->page);
 }

@@ -34,6 +34,7 @@
 #define POOR_BLOCKS 31 /* blocks after one that hardly became smaller */
 #define N_RECENT 16 /* blocks looked back at to see how many threads are busy */
 #define RECENT_NS (20 * NS_PER_MS)
+#define LIVELY_NS (8 * NS_PER_MS) /* after a block was full, events are taken to come fast */
 #define MAX_CPUS 1024
 
 struct writer {
@@ -145,6 +146,7 @@ static void write_block(struct writer *w, struct session *s, struct area *area, 
 	};
 	long ret = 0;
 
+	clock_go();
 	memcpy(head, block, sizeof(head));
 	store_le32(head + 4, 0); /* state means nothing in a chunk */
 	if (c.data_bytes)
@@ -184,6 +186,7 @@ static unsigned drain(struct writer *w)
 
 	for (struct session *s = w->session; s; s = s->older)
 		n += drain_session(w, s);
+	clock_rest();
 	return n;
 }
 
@@ -450,12 +453,27 @@ static bool turn(struct writer *w)
 	return busy || embedding;
 }
 
+/* Are events coming so fast that it is worth while to beat the time for them? */
+static bool is_lively(const struct writer *w)
+{
+	uint64_t last_ns = w->n_recent ? w->recent[(w->n_recent - 1) % N_RECENT].time_ns : 0;
+
+	return sys_clock_ns(CLOCK_MONOTONIC) - last_ns < LIVELY_NS;
+}
+
 static void sleep_until_work(struct writer *w, uint32_t seen)
 {
+	uint64_t at_most_ns = SAMPLE_NS;
+
+	if (is_lively(w)) {
+		at_most_ns = CLOCK_BEAT_NS;
+		clock_go();
+	}
 	atomic_store(&w->rec->is_writer_asleep, 1);
 	if (atomic_load(&w->rec->work) == seen)
-		sys_futex_wait(&w->rec->work, seen, SAMPLE_NS);
+		sys_futex_wait(&w->rec->work, seen, at_most_ns);
 	atomic_store(&w->rec->is_writer_asleep, 0);
+	clock_rest();
 }
 
 /* Everything the target had open was copied into this thread's table; none of it is ours. */
@@ -523,6 +541,7 @@ static int writer_main(void *arg)
 	struct writer *w = arg;
 	struct recorder *rec = w->rec;
 
+	clock_forget();
 	arch_syscall5(SYS_prctl, PR_SET_NAME, "mem-prof", 0, 0, 0);
 	drop_descriptors(log_wants(LOG_ERROR) && !record_options.LOGFILE[0]);
 	if (prepare(w))

@@ -179,7 +179,7 @@ class Info(mp.TestCase):
         text = cli("info", seen.recording).stdout.decode()
         heading, *lines = re.search(r"(?m)^  Recorder\n(?:    .*\n)+", text)[0].splitlines()
         self.assertEqual("  Recorder", heading)
-        self.assertEqual(["Writer", "Memory", "Blocks", "Stacks taken", "Rules read"],
+        self.assertEqual(["Writer", "Memory", "Blocks", "Stacks taken", "Rules read", "Times"],
                          [line[4:19].strip() for line in lines])
 
     def test_a_recording_that_is_being_written(self):

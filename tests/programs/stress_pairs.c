@@ -1,4 +1,7 @@
-/* stress_pairs LOGDIR BLOCKS [THREADS] - threads pass blocks around and free each other's.
+/* stress_pairs LOGDIR BLOCKS [THREADS [back]] - threads pass blocks around and free each other's.
+ *
+ * With "back" they work in pairs: one makes a block, the other frees it, gets the same address again, and
+ * hands that back at once; in between both make and free many small blocks.
  *
  * Every block holds id = slot << 40 | k, where slot is the thread that allocated it and k counts
  * that thread's blocks from 0. Blocks of this test, and nothing else in the program, are asked for
@@ -9,6 +12,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,6 +45,7 @@ static _Atomic(uint64_t *) boxes[N_BOXES];
 static struct queue queues[N_QUEUES];
 static pthread_barrier_t all_done;
 static const char *log_dir;
+static void (*run)(struct worker *w);
 static uint64_t total_blocks;
 
 static void die(const char *what)
@@ -136,6 +141,58 @@ static void run_worker(struct worker *w)
 	}
 }
 
+static void make_small_blocks(uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		void *volatile small = malloc(24 + 16 * (i & 1));
+
+		free(small);
+	}
+}
+
+static uint64_t *make_block(struct worker *w, uint64_t k)
+{
+	uint64_t *block = malloc(73);
+
+	if (!block)
+		die("malloc");
+	*block = w->slot << 40 | k;
+	return block;
+}
+
+static uint64_t *wait_for_block(_Atomic(uint64_t *) *box)
+{
+	uint64_t *block;
+
+	for (unsigned i = 1; !(block = atomic_load(box)); i++) {
+		if (i % 4096 == 0)
+			sched_yield(); /* the other one may need this CPU */
+	}
+	atomic_store(box, NULL);
+	return block;
+}
+
+/* The first of each pair begins a round, the second one answers. Their boxes are on lines of their own. */
+static void run_pair(struct worker *w)
+{
+	_Atomic(uint64_t *) *there = &boxes[w->slot / 2 * 64], *back = there + 32;
+	uint64_t *block;
+
+	for (uint64_t k = 0; k < w->n_blocks; k++) {
+		if (w->slot % 2 == 0) {
+			block = make_block(w, k);
+			make_small_blocks(k % 4);
+			atomic_store(there, block);
+			give_back(w, wait_for_block(back));
+		} else {
+			give_back(w, wait_for_block(there));
+			block = make_block(w, k);
+			make_small_blocks(k % 3);
+			atomic_store(back, block);
+		}
+	}
+}
+
 static void drain(struct worker *w)
 {
 	for (unsigned i = 0; i < N_BOXES; i++)
@@ -150,7 +207,7 @@ static void *worker_main(void *arg)
 	struct worker *w = arg;
 
 	open_log(w);
-	run_worker(w);
+	run(w);
 	pthread_barrier_wait(&all_done);
 	if (w->slot == 0)
 		drain(w);
@@ -165,11 +222,12 @@ int main(int argc, char **argv)
 	unsigned n_threads = argc > 3 ? (unsigned)atoi(argv[3]) : 16;
 	uint64_t freed = 0;
 
-	if (argc < 3 || n_threads < 1 || n_threads > MAX_THREADS) {
-		fprintf(stderr, "usage: stress_pairs LOGDIR BLOCKS [THREADS]\n");
+	if (argc < 3 || n_threads < 1 || n_threads > MAX_THREADS || (argc > 4 && n_threads % 2)) {
+		fprintf(stderr, "usage: stress_pairs LOGDIR BLOCKS [THREADS [back]]\n");
 		return 2;
 	}
 	log_dir = argv[1];
+	run = argc > 4 ? run_pair : run_worker;
 	total_blocks = strtoull(argv[2], NULL, 10) / n_threads * n_threads;
 	pthread_barrier_init(&all_done, NULL, n_threads);
 	for (unsigned i = 0; i < N_QUEUES; i++)

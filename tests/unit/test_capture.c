@@ -25,13 +25,59 @@ TEST(capture_reads_the_time_again_after_a_large_copy)
 
 TEST(capture_reads_the_time_again_where_others_make_events)
 {
-	thread.lane[1] = &thread.first; /* a handler of a signal did, once */
-	CHECK(end_ticks(1) > BEGAN);
-	thread.lane[1] = NULL;
-	atomic_store(&clock_is_shared, 1); /* another thread */
+	atomic_store(&clock_is_shared, 1); /* another thread, or a handler of a signal */
 	CHECK(end_ticks(1) > BEGAN);
 	atomic_store(&clock_is_shared, 0);
 	CHECK_EQ(end_ticks(1), BEGAN);
+}
+
+/* The time of a birth and of a release, when the lane may carry one. */
+static bool is_carried(uint64_t ticks)
+{
+	return ticks == BEGAN + 1;
+}
+
+static void let_carry(void)
+{
+	thread.first.enc.ticks = BEGAN;
+	thread.first.time = (struct carried_time){.beat = 1, .n_group = 7, .n_left = 7};
+	atomic_store(&clock_beat, 1);
+}
+
+TEST(capture_carries_all_times_of_a_program_with_one_lane)
+{
+	int block;
+
+	let_carry();
+	CHECK(is_carried(capture_birth_ticks_quick(&thread.first)));
+	CHECK_EQ(capture_wait_for_block(&thread.first, &block), 0);
+	let_carry();
+	CHECK(is_carried(capture_ticks_quick(&thread.first, true)));
+}
+
+TEST(capture_reads_the_time_of_births_where_others_make_events)
+{
+	let_carry();
+	atomic_store(&clock_is_shared, 1);
+	CHECK(!is_carried(capture_birth_ticks_quick(&thread.first)));
+	atomic_store(&clock_is_shared, 0);
+}
+
+TEST(capture_reads_the_time_of_releases_of_blocks_that_others_made)
+{
+	static _Alignas(16) int mine[4], other[4];
+	uint64_t ticks;
+
+	clock_init();
+	let_carry();
+	atomic_store(&clock_is_shared, 1);
+	capture_note_birth(&thread.first, mine);
+	CHECK_EQ(capture_wait_for_block(&thread.first, mine), 0);
+	ticks = capture_wait_for_block(&thread.first, other);
+	CHECK(ticks > BEGAN);
+	CHECK_EQ(atomic_load(own_blocks_told_at(other)), ticks);
+	CHECK(capture_wait_for_block(&thread.first, mine)); /* it is not any more */
+	atomic_store(&clock_is_shared, 0);
 }
 
 /* Of a free whose time was read as this, when the lane's last time is that. */
