@@ -52,7 +52,7 @@ class Pairing(mp.TestCase):
         recording, logs = self.record_stress(N_BLOCKS // 10, 2, "back")
         facts = mp.info(recording)
         self.assert_nothing_lost(facts)
-        self.assertGreater(facts["recorder"]["n_carried_times"], facts["events"] // 20)
+        self.assertGreater(facts["recorder"]["n_carried_times"], 0)
         self.check_pairs(recording, logs)
 
     def test_blocks_changed_by_realloc_and_handed_over_at_once(self):

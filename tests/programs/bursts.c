@@ -11,7 +11,7 @@
 #include <time.h>
 
 enum {
-	N_PAIRS = 15000,
+	N_PAIRS = 10000,
 	MAX_THREADS = 8,
 	MAX_PAUSES = 1000,
 	FIRST_SIZE = 10000,
