@@ -12,14 +12,27 @@ static inline uint64_t checksum_step(uint64_t h, uint64_t word)
 	return (h << 29 | h >> 35) * 0xc4ceb9fe1a85ec53ull;
 }
 
+/* From so many bytes on the sum is made of four, of every fourth word each: a CPU makes them side by side. */
+#define CHECKSUM_LONG_BYTES 1024
+
 static inline uint32_t checksum_bytes(const void *data, size_t len)
 {
 	const uint8_t *p = data;
 	uint8_t tail[8] = {0};
 	uint64_t h = 0x9e3779b97f4a7c15ull ^ len;
-	size_t i;
+	size_t i = 0;
 
-	for (i = 0; i + 8 <= len; i += 8)
+	if (len >= CHECKSUM_LONG_BYTES) {
+		uint64_t lane[4] = {h, h + 1, h + 2, h + 3};
+
+		for (; i + 32 <= len; i += 32) {
+			for (unsigned k = 0; k < 4; k++)
+				lane[k] = checksum_step(lane[k], load_le64(p + i + 8 * k));
+		}
+		for (unsigned k = 0; k < 4; k++)
+			h = checksum_step(h, lane[k]);
+	}
+	for (; i + 8 <= len; i += 8)
 		h = checksum_step(h, load_le64(p + i));
 	if (i < len) {
 		memcpy(tail, p + i, len - i);

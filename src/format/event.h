@@ -47,10 +47,10 @@ enum event_kind {
 /* The short form of calls (kind 0 in its low bits): the kind's place is taken by this one when a
  * REALLOC_BEGIN turned out to be the whole story. */
 #define EVENT_SHORT_IN_PLACE 7u
-/* Bytes of its address: blocks are often freed by another thread than the one that allocated them,
- * and those of several threads lie far apart. */
-#define EVENT_SHORT_ADDR_BYTES(kind) ((kind) == EVENT_FREE ? 4u : 3u)
-#define EVENT_SHORT_ADDR_BIAS(kind) (8ull << (8 * EVENT_SHORT_ADDR_BYTES(kind)))
+/* Bytes of its address: where there are several threads, the blocks that one frees, and gets again, are
+ * often from the arenas of others, and these lie far apart. */
+#define EVENT_SHORT_ADDR_BYTES(kind, is_wide) ((kind) == EVENT_FREE || (is_wide) ? 4u : 3u)
+#define EVENT_SHORT_ADDR_BIAS(n_bytes) (8ull << (8 * (n_bytes)))
 
 #define EVENT_MAX_FIELDS 7
 #define EVENT_MAX_BYTES 96 /* no record is longer, so this much room is always enough */

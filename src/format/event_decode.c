@@ -83,8 +83,9 @@ static void decode_short(struct event_decoder *d, struct event *ev, unsigned hea
 	struct cursor *c = &d->in;
 	unsigned kind = head >> 3 & 7;
 	bool is_wide = head & 0x40;
+	unsigned addr_width = EVENT_SHORT_ADDR_BYTES(kind, is_wide);
 	uint64_t delta_ticks = take_unsigned(c, 1);
-	uint64_t a = take_unsigned(c, EVENT_SHORT_ADDR_BYTES(kind)) << 4;
+	uint64_t a = take_unsigned(c, addr_width) << 4;
 	uint64_t size_bytes = kind == EVENT_FREE ? 0 : take_unsigned(c, 1 + is_wide);
 	int64_t stack = take_signed(c, 1 + is_wide);
 
@@ -94,7 +95,7 @@ static void decode_short(struct event_decoder *d, struct event *ev, unsigned hea
 	d->in_place_bytes = (uint32_t)size_bytes;
 	ev->kind = d->is_in_place ? EVENT_REALLOC_BEGIN : (uint8_t)kind;
 	d->ticks += delta_ticks;
-	finish_call(d, ev, a - EVENT_SHORT_ADDR_BIAS(kind), stack);
+	finish_call(d, ev, a - EVENT_SHORT_ADDR_BIAS(addr_width), stack);
 	ev->size_bytes = event_is_release(ev->kind) ? 0 : size_bytes;
 	ev->usable_extra_bytes = event_usual_usable(ev->size_bytes) - ev->size_bytes;
 }
@@ -241,11 +242,11 @@ struct short_form {
 
 #define SHORT_FORM(k, width, size_width)                                                           \
 	{                                                                                          \
-		.addr_mask = (1ull << (8 * EVENT_SHORT_ADDR_BYTES(k))) - 1,                        \
-		.addr_bias = EVENT_SHORT_ADDR_BIAS(k),                                             \
+		.addr_mask = (1ull << (8 * EVENT_SHORT_ADDR_BYTES(k, (width) > 1))) - 1,           \
+		.addr_bias = EVENT_SHORT_ADDR_BIAS(EVENT_SHORT_ADDR_BYTES(k, (width) > 1)),        \
 		.size_mask = (k) == EVENT_REALLOC_BEGIN ? 0 : (1u << (8 * (size_width))) - 1,      \
-		.n_bytes = 2 + EVENT_SHORT_ADDR_BYTES(k) + (size_width) + (width),                 \
-		.size_at = 2 + EVENT_SHORT_ADDR_BYTES(k),                                          \
+		.n_bytes = 2 + EVENT_SHORT_ADDR_BYTES(k, (width) > 1) + (size_width) + (width),    \
+		.size_at = 2 + EVENT_SHORT_ADDR_BYTES(k, (width) > 1),                             \
 		.stack_up = 64 - 8 * ((size_width) + (width)), .stack_down = 64 - 8 * (width),     \
 		.kind = (k), .is_release = (k) == EVENT_FREE || (k) == EVENT_REALLOC_BEGIN,        \
 		.is_call = (k) != EVENT_SHORT_IN_PLACE,                                            \

@@ -73,26 +73,29 @@ static inline uint8_t *event_put_extras(uint8_t *p, const struct event_call *c, 
 }
 
 /* The short form. False, and nothing is written: the call does not fit. Straight on purpose: every
- * event of a busy program comes through here, and nearly all of them fit. */
+ * event of a busy program comes through here, and nearly all of them fit. What is wide is so
+ * in size, stack and address, so that there are two layouts and no branch. */
 static ALWAYS_INLINE bool event_put_short(struct event_encoder *e, unsigned kind,
 					  const struct event_call *c)
 {
 	uint64_t *base = &e->addr[event_is_release(kind)];
 	uint32_t *stack = &e->stack[event_is_release(kind)];
 	uint64_t delta_ticks = c->ticks - e->ticks;
-	uint64_t a = rotate_right64(c->addr - *base + EVENT_SHORT_ADDR_BIAS(kind), 4);
+	uint64_t near = rotate_right64(c->addr - *base + EVENT_SHORT_ADDR_BIAS(3), 4);
+	uint64_t far = rotate_right64(c->addr - *base + EVENT_SHORT_ADDR_BIAS(4), 4);
 	uint32_t s = c->stack - *stack;
-	unsigned is_wide = (c->size_bytes | (s + 0x80)) > 0xff;
+	unsigned is_wide =
+		(c->size_bytes | (s + 0x80) | (kind == EVENT_FREE ? 0 : near >> 16)) > 0xff;
+	uint64_t a = kind == EVENT_FREE || is_wide ? far : near;
 	uint8_t *p = e->pos;
 
-	if (unlikely(delta_ticks >> 8 | a >> (8 * EVENT_SHORT_ADDR_BYTES(kind)) |
-		     ((s + 0x8000) | c->size_bytes) >> 16 | c->extras))
+	if (unlikely(delta_ticks >> 8 | a >> 32 | ((s + 0x8000) | c->size_bytes) >> 16 | c->extras))
 		return false;
 	event_put_word(p,
 		       kind << 3 | is_wide << 6 | delta_ticks << 8 | a << 16 |
-			       (kind == EVENT_FREE ? 0 : c->size_bytes << 40),
+			       (kind == EVENT_FREE ? 0 : c->size_bytes << (40 + 8 * is_wide)),
 		       8);
-	p += kind == EVENT_FREE ? 6 : 6 + is_wide;
+	p += kind == EVENT_FREE ? 6 : 6 + 2 * is_wide;
 	store_le16(p, (uint16_t)s);
 	e->pos = p + 1 + is_wide;
 	e->ticks = c->ticks;

@@ -193,6 +193,7 @@ static ALWAYS_INLINE uint64_t capture_wait_for_block(struct lane *lane, const vo
 
 	if (!clock_is_of_many() || own_blocks_take(&lane->own_blocks, block))
 		return 0;
+	__builtin_prefetch(own_blocks_told_at(block), 1);
 	clock_wait();
 	ticks = clock_ticks();
 	own_blocks_tell(block, ticks);

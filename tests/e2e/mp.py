@@ -214,7 +214,7 @@ def read_totals(path):
 
 
 def checksum(data):
-    """docs/FORMAT.md 1.3"""
+    """docs/FORMAT.md 1.3, of less than 1024 bytes"""
     mask = (1 << 64) - 1
     h = 0x9e3779b97f4a7c15 ^ len(data)
     data += bytes(-len(data) % 8)

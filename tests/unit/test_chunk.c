@@ -104,6 +104,44 @@ TEST(checksum_is_the_specified_one)
 	CHECK_NE(checksum_bytes("a\0", 2), checksum_bytes("a", 1)); /* the length counts */
 }
 
+/* Values of a program in another language, made from docs/FORMAT.md 1.3. */
+TEST(checksum_of_long_data_is_the_specified_one)
+{
+	uint8_t data[1100];
+
+	for (unsigned i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(7 * i + 3);
+	CHECK_EQ(checksum_bytes(data, 1023), 0x266579cdu);
+	CHECK_EQ(checksum_bytes(data, 1024), 0x84033e69u);
+	CHECK_EQ(checksum_bytes(data, 1055), 0x06aa60a1u);
+	CHECK_EQ(checksum_bytes(data, 1100), 0xdd91118au);
+}
+
+/* One bit anywhere, and two words in each other's place. */
+TEST(checksum_of_long_data_sees_every_change)
+{
+	uint64_t data[160];
+	uint32_t sum;
+
+	for (unsigned i = 0; i < ARRAY_LEN(data); i++)
+		data[i] = i * 0x0101010101010101ull;
+	sum = checksum_bytes(data, sizeof(data));
+	for (unsigned i = 0; i < 64 * ARRAY_LEN(data); i++) {
+		data[i / 64] ^= 1ull << (i % 64);
+		CHECK_NE(checksum_bytes(data, sizeof(data)), sum);
+		data[i / 64] ^= 1ull << (i % 64);
+	}
+	for (unsigned i = 1; i < ARRAY_LEN(data); i++) {
+		uint64_t first = data[0];
+
+		data[0] = data[i];
+		data[i] = first;
+		CHECK_NE(checksum_bytes(data, sizeof(data)), sum);
+		data[i] = data[0];
+		data[0] = first;
+	}
+}
+
 TEST(payload_is_checked_unless_the_flag_says_otherwise)
 {
 	struct chunk_header h = {.stored_bytes = 4, .payload_checksum = checksum_bytes("data", 4)};

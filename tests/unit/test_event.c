@@ -182,10 +182,13 @@ TEST(short_form_is_head_time_address_size_stack)
 	CHECK(!event_put_short(&e, EVENT_FREE, &c));
 	c.addr = 0x700;
 	e = encoder();
-	c.size_bytes = 0x1234; /* needs two bytes, so the stack has two as well */
+	c.size_bytes =
+		0x1234; /* needs two bytes, so the stack has two as well and the address four */
 	CHECK(event_put_short(&e, EVENT_CALLOC, &c));
-	CHECK_BYTES(&e, 0x50, 9, 0x70, 0x00, 0x80, 0x34, 0x12, 3, 0);
-	CHECK_EQ(DECODE(0x50, 9, 0x70, 0x00, 0x80, 0x34, 0x12, 3, 0).size_bytes, 0x1234);
+	CHECK_BYTES(&e, 0x50, 9, 0x70, 0x00, 0x00, 0x80, 0x34, 0x12, 3, 0);
+	ev = DECODE(0x50, 9, 0x70, 0x00, 0x00, 0x80, 0x34, 0x12, 3, 0);
+	CHECK_EQ(ev.size_bytes, 0x1234);
+	CHECK_EQ(ev.addr, 0x700);
 	CHECK(REFUSED(0x00, 9, 0x70, 0x00, 0x80, 40, 3)); /* no kind */
 	CHECK(REFUSED(0x08, 9, 0x70, 0x00, 0x80, 40)); /* no stack */
 	CHECK(REFUSED(0x08, 9, 0x70, 0x00, 0x80, 40, 5)); /* one that was not defined */
@@ -203,9 +206,13 @@ TEST(short_form_holds_what_fits_only)
 		{{.ticks = START_TICKS + 256}, false},
 		{{.ticks = START_TICKS - 1}, false},
 		{{.ticks = START_TICKS, .addr = (1u << 27) - 16}, true},
-		{{.ticks = START_TICKS, .addr = 1u << 27}, false},
+		{{.ticks = START_TICKS, .addr = 1u << 27}, true}, /* wide from here on */
+		{{.ticks = START_TICKS, .addr = (1ull << 35) - 16}, true},
+		{{.ticks = START_TICKS, .addr = 1ull << 35}, false},
 		{{.ticks = START_TICKS, .addr = 0 - (uint64_t)(1u << 27)}, true},
-		{{.ticks = START_TICKS, .addr = 0 - (uint64_t)(1u << 27) - 16}, false},
+		{{.ticks = START_TICKS, .addr = 0 - (uint64_t)(1u << 27) - 16}, true},
+		{{.ticks = START_TICKS, .addr = 0 - (1ull << 35)}, true},
+		{{.ticks = START_TICKS, .addr = 0 - (1ull << 35) - 16}, false},
 		{{.ticks = START_TICKS, .addr = 8}, false},
 		{{.ticks = START_TICKS, .size_bytes = 0xffff}, true},
 		{{.ticks = START_TICKS, .size_bytes = 0x10000}, false},
