@@ -1,7 +1,7 @@
 /* bench_counter: ns that reading the CPU's counter takes, which a recorded event does at most once.
  *
- * It cannot be overlapped with other instructions, so it is a floor below which no event comes, and it
- * differs more between machines (3 to 10 ns) than anything else that is measured here.
+ * It cannot be overlapped with other instructions, and differs more between machines (3 to 10 ns) than anything
+ * else that is measured here.
  */
 #include <stdint.h>
 #include <stdio.h>

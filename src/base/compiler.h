@@ -38,8 +38,7 @@
 /* A counter that one thread counts and others may look at. */
 #define COUNT_ADD(counter, n)                                                                      \
 	__atomic_store_n(&(counter), (counter) + (uint64_t)(n), __ATOMIC_RELAXED)
-#define COUNT_SET(counter, n) __atomic_store_n(&(counter), n, __ATOMIC_RELAXED)
-#define COUNT_RESET(counter) COUNT_SET(counter, 0)
+#define COUNT_RESET(counter) __atomic_store_n(&(counter), 0, __ATOMIC_RELAXED)
 #define COUNT_READ(counter) __atomic_load_n(&(counter), __ATOMIC_RELAXED)
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))

@@ -224,13 +224,12 @@ static double percent(uint64_t part, uint64_t whole)
 
 static void print_times(uint64_t n_carried, const struct overview *o)
 {
-	char a[HUMAN_BYTES];
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
 
 	print_label("  Times");
 	if (n_carried)
-		printf("%.1f %% read, the others never older than %s\n",
-		       100.0 - percent(n_carried, o->totals.events),
-		       human_duration(o->longest_beat_ns, a));
+		printf("%s carried on from the event before, never older than %s\n",
+		       human_count(n_carried, a), human_duration(o->longest_beat_ns, b));
 	else
 		puts("read for each event");
 }

@@ -43,8 +43,8 @@ static struct lane *enter_nested(struct thread *t, const struct unwind_start *at
 	if (own < lane->frames.n) {
 		if (!lane->frames.crossed_signal || lane->frames.signal_index > own)
 			return NULL;
-		atomic_store(&clock_is_shared,
-			     1); /* before its first event, which may be a release */
+		/* before the lane's first event, which may be a release */
+		atomic_store(&clock_is_shared, 1);
 		return lane;
 	}
 	if (lane->frames.end == UNWIND_COMPLETE) {

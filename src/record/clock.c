@@ -27,27 +27,30 @@ void clock_init(void)
 		clock_is_cpu = arch_ticks_usable();
 }
 
-static void set_beat(uint64_t now_ticks, uint64_t beat)
+/* The time is read again when the beat has changed: the writer may have been kept from its CPU just before,
+ * and events went on with the old one. */
+static void set_beat(uint64_t beat)
 {
 	uint64_t last = atomic_load_explicit(&clock_beat, memory_order_relaxed);
+	uint64_t lasted_ticks;
 
-	atomic_store_explicit(&clock_beat, beat, memory_order_relaxed);
-	if (last && now_ticks - last > clock_longest_beat_ticks)
-		clock_longest_beat_ticks = now_ticks - last;
+	atomic_store(&clock_beat, beat);
+	lasted_ticks = last ? clock_ticks() - last : 0;
+	if (lasted_ticks > clock_longest_beat_ticks)
+		clock_longest_beat_ticks = lasted_ticks;
 }
 
-void clock_go(void)
+bool clock_go(void)
 {
-	uint64_t now_ticks = clock_ticks();
-
-	if (clock_is_cpu && !record_options.PRECISE_TIMESTAMPS)
-		set_beat(now_ticks, now_ticks);
+	if (!clock_is_cpu || record_options.PRECISE_TIMESTAMPS)
+		return false;
+	set_beat(clock_ticks());
+	return true;
 }
 
 void clock_rest(void)
 {
-	if (atomic_load_explicit(&clock_beat, memory_order_relaxed))
-		set_beat(clock_ticks(), 0);
+	set_beat(0);
 }
 
 void clock_forget(void)

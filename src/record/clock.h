@@ -28,8 +28,9 @@ extern uint64_t clock_longest_beat_ticks;
 /* Decides which clock to use. */
 void clock_init(void);
 
-/* For the writer: the next beat, until it rests. Nothing that may take long comes in between. */
-void clock_go(void);
+/* For the writer: the next beat, until it rests. Nothing that may take long comes in between. False: all
+ * times are to be read. */
+bool clock_go(void);
 void clock_rest(void);
 
 /* At its start: of a parent's writer a beat may be left. */

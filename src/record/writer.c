@@ -146,11 +146,12 @@ static void write_block(struct writer *w, struct session *s, struct area *area, 
 	};
 	long ret = 0;
 
-	clock_go();
 	memcpy(head, block, sizeof(head));
 	store_le32(head + 4, 0); /* state means nothing in a chunk */
-	if (c.data_bytes)
+	if (c.data_bytes) {
+		clock_go(); /* until it is compressed: session_append() rests before it writes */
 		ret = session_append(s, &w->buffers, &c);
+	}
 	if (ret < 0) {
 		session_count_lost(s, count_events(block), 1, ret);
 		atomic_fetch_add(&s->redefine, 1);
@@ -186,7 +187,6 @@ static unsigned drain(struct writer *w)
 
 	for (struct session *s = w->session; s; s = s->older)
 		n += drain_session(w, s);
-	clock_rest();
 	return n;
 }
 
@@ -465,10 +465,8 @@ static void sleep_until_work(struct writer *w, uint32_t seen)
 {
 	uint64_t at_most_ns = SAMPLE_NS;
 
-	if (is_lively(w)) {
+	if (is_lively(w) && clock_go())
 		at_most_ns = CLOCK_BEAT_NS;
-		clock_go();
-	}
 	atomic_store(&w->rec->is_writer_asleep, 1);
 	if (atomic_load(&w->rec->work) == seen)
 		sys_futex_wait(&w->rec->work, seen, at_most_ns);
