@@ -5,7 +5,8 @@
 #include "base/cursor.h"
 #include "format/block.h"
 
-/* The byte that names the kind in a recording; rare kinds have bit 7 set. */
+/* The byte that names the kind in a recording; rare kinds have bit 7 set, and not all three low bits
+ * clear, which is the short form. */
 enum event_kind {
 	EVENT_MALLOC = 1,
 	EVENT_CALLOC = 2,
@@ -23,7 +24,6 @@ enum event_kind {
 	EVENT_STACK_END = 0x85,
 	EVENT_STACK_GUESS = 0x86,
 	EVENT_GENERATION = 0x87,
-	EVENT_MMAP = 0x88,
 	EVENT_MUNMAP = 0x89,
 	EVENT_MREMAP = 0x8a,
 	EVENT_BRK = 0x8b,
@@ -31,12 +31,13 @@ enum event_kind {
 	EVENT_MALLOC_TRIM = 0x8d,
 	EVENT_MARKER = 0x8e,
 	EVENT_TIMESTAMP_OVERRIDE = 0x8f,
-	EVENT_LOST = 0x90,
 	EVENT_SWITCH = 0x91,
 	EVENT_PROCESS_END = 0x92,
 	EVENT_EXEC_FAILED = 0x93,
 	EVENT_FORK = 0x94,
-	EVENT_FORGET = 0x95,
+	EVENT_MMAP = 0x95,
+	EVENT_LOST = 0x96,
+	EVENT_FORGET = 0x97,
 };
 
 /* Bits of the extras byte. */
@@ -44,13 +45,22 @@ enum event_kind {
 #define EVENT_EXTRA_USABLE 2u
 #define EVENT_EXTRA_ALIGNMENT 4u
 
-/* The short form of calls (kind 0 in its low bits): the kind's place is taken by this one when a
+/* The short form of calls (its low three bits are 0): the kind's place is taken by this one when a
  * REALLOC_BEGIN turned out to be the whole story. */
 #define EVENT_SHORT_IN_PLACE 7u
-/* Bytes of its address: where there are several threads, the blocks that one frees, and gets again, are
- * often from the arenas of others, and these lie far apart. */
-#define EVENT_SHORT_ADDR_BYTES(kind, is_wide) ((kind) == EVENT_FREE || (is_wide) ? 4u : 3u)
-#define EVENT_SHORT_ADDR_BIAS(n_bytes) (8ull << (8 * (n_bytes)))
+#define EVENT_SHORT_WIDE 0x40u
+#define EVENT_SHORT_KNOWN 0x80u
+#define EVENT_SHORT_ADDR_BYTES 4u /* unless the address is known: arenas lie far apart */
+#define EVENT_SHORT_ADDR_BIAS (1ull << 35)
+
+/* Most calls are about an address that the lane named not long ago. So there is a table of places, each
+ * with the last address that belongs there, and the short form of such a call names the place. */
+#define EVENT_N_PLACES 256
+
+static inline unsigned event_place(uint64_t addr)
+{
+	return addr / 16 % EVENT_N_PLACES;
+}
 
 #define EVENT_MAX_FIELDS 7
 #define EVENT_MAX_BYTES 96 /* no record is longer, so this much room is always enough */
@@ -78,6 +88,7 @@ struct event_decoder {
 	uint32_t lane; /* the user's: 0 at first, comes with each call */
 	bool is_in_place; /* the second half of a realloc in place comes next: */
 	uint32_t in_place_bytes; /* its size */
+	uint64_t place[EVENT_N_PLACES]; /* addresses; 0: none yet */
 };
 
 /* data are the event bytes of the block that h describes; borrowed while decoding. */

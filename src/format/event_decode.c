@@ -63,18 +63,18 @@ static void define_stack(struct event_decoder *d, struct event *ev, uint64_t dis
 }
 
 /* What all forms of calls have in common: differences become values. */
-static void finish_call(struct event_decoder *d, struct event *ev, uint64_t a, int64_t s)
+static void finish_call(struct event_decoder *d, struct event *ev, uint64_t addr, int64_t s)
 {
-	uint64_t *base = &d->addr[event_is_release(ev->kind)];
 	uint32_t *stack = &d->stack[event_is_release(ev->kind)];
 
 	s += *stack;
 	if (s < 0 || s >= d->next_stack)
 		d->in.failed = true;
-	*base += a;
 	*stack = (uint32_t)s;
+	d->addr[event_is_release(ev->kind)] = addr;
+	d->place[event_place(addr)] = addr;
 	ev->ticks = d->ticks;
-	ev->addr = *base;
+	ev->addr = addr;
 	ev->stack = *stack;
 }
 
@@ -82,20 +82,23 @@ static void decode_short(struct event_decoder *d, struct event *ev, unsigned hea
 {
 	struct cursor *c = &d->in;
 	unsigned kind = head >> 3 & 7;
-	bool is_wide = head & 0x40;
-	unsigned addr_width = EVENT_SHORT_ADDR_BYTES(kind, is_wide);
+	bool is_wide = head & EVENT_SHORT_WIDE, is_known = head & EVENT_SHORT_KNOWN;
+	unsigned addr_width = is_known ? 1 : EVENT_SHORT_ADDR_BYTES;
 	uint64_t delta_ticks = take_unsigned(c, 1);
-	uint64_t a = take_unsigned(c, addr_width) << 4;
+	uint64_t a = take_unsigned(c, addr_width);
 	uint64_t size_bytes = kind == EVENT_FREE ? 0 : take_unsigned(c, 1 + is_wide);
 	int64_t stack = take_signed(c, 1 + is_wide);
 
-	if (kind == 0)
-		c->failed = true;
+	if (kind == 0 || (is_known && event_place(d->place[a]) != a))
+		c->failed = true; /* nothing was there yet, 0 that is, which belongs in place 0 */
 	d->is_in_place = kind == EVENT_SHORT_IN_PLACE;
 	d->in_place_bytes = (uint32_t)size_bytes;
 	ev->kind = d->is_in_place ? EVENT_REALLOC_BEGIN : (uint8_t)kind;
 	d->ticks += delta_ticks;
-	finish_call(d, ev, a - EVENT_SHORT_ADDR_BIAS(addr_width), stack);
+	finish_call(d, ev,
+		    is_known ? d->place[a]
+			     : d->addr[event_is_release(ev->kind)] + a * 16 - EVENT_SHORT_ADDR_BIAS,
+		    stack);
 	ev->size_bytes = event_is_release(ev->kind) ? 0 : size_bytes;
 	ev->usable_extra_bytes = event_usual_usable(ev->size_bytes) - ev->size_bytes;
 }
@@ -138,7 +141,7 @@ static void decode_frequent(struct event_decoder *d, struct event *ev, unsigned 
 	if (!(extras & EVENT_EXTRA_UNALIGNED))
 		a = (int64_t)((uint64_t)a << 4);
 	d->ticks += delta_ticks;
-	finish_call(d, ev, (uint64_t)a, stack);
+	finish_call(d, ev, d->addr[event_is_release(ev->kind)] + (uint64_t)a, stack);
 	ev->size_bytes = event_is_release(ev->kind) ? 0 : b;
 	if (!(extras & EVENT_EXTRA_USABLE))
 		ev->usable_extra_bytes = event_usual_usable(ev->size_bytes) - ev->size_bytes;
@@ -222,49 +225,55 @@ struct fast_call {
 	unsigned kind;
 	unsigned n_bytes; /* of the record; 0: it is not for the fast way */
 	uint64_t delta_ticks;
-	uint64_t a;
+	uint64_t a; /* difference of the address, unless is_known */
+	bool is_known; /* the address is the one of this place: */
+	uint8_t place;
 	uint64_t size_bytes;
 	int64_t stack;
 };
 
 /* Where the parts of a short record lie: all of that is in its first byte. */
 struct short_form {
-	uint64_t addr_mask; /* of the bytes behind the first two */
-	uint64_t addr_bias;
 	uint32_t size_mask; /* of the bytes behind the address; 0 in releases */
 	uint8_t n_bytes; /* of the record; 0: there is no such record */
 	uint8_t size_at;
 	uint8_t stack_up, stack_down; /* shifts that leave the stack, with its sign */
 	uint8_t kind;
 	uint8_t is_release;
-	uint8_t is_call; /* one, and nothing else: it is not EVENT_SHORT_IN_PLACE */
+	bool is_call; /* one, and nothing else: it is not EVENT_SHORT_IN_PLACE */
+	bool is_known; /* instead of an address there is a place */
 };
 
-#define SHORT_FORM(k, width, size_width)                                                           \
+#define SHORT_FORM(k, addr_width, width, size_width)                                               \
 	{                                                                                          \
-		.addr_mask = (1ull << (8 * EVENT_SHORT_ADDR_BYTES(k, (width) > 1))) - 1,           \
-		.addr_bias = EVENT_SHORT_ADDR_BIAS(EVENT_SHORT_ADDR_BYTES(k, (width) > 1)),        \
 		.size_mask = (k) == EVENT_REALLOC_BEGIN ? 0 : (1u << (8 * (size_width))) - 1,      \
-		.n_bytes = 2 + EVENT_SHORT_ADDR_BYTES(k, (width) > 1) + (size_width) + (width),    \
-		.size_at = 2 + EVENT_SHORT_ADDR_BYTES(k, (width) > 1),                             \
+		.n_bytes = 2 + (addr_width) + (size_width) + (width), .size_at = 2 + (addr_width), \
 		.stack_up = 64 - 8 * ((size_width) + (width)), .stack_down = 64 - 8 * (width),     \
 		.kind = (k), .is_release = (k) == EVENT_FREE || (k) == EVENT_REALLOC_BEGIN,        \
-		.is_call = (k) != EVENT_SHORT_IN_PLACE,                                            \
+		.is_call = (k) != EVENT_SHORT_IN_PLACE, .is_known = (addr_width) == 1,             \
 	}
-#define SHORT_FORMS(width)                                                                         \
-	{0}, SHORT_FORM(1, width, width), SHORT_FORM(2, width, width),                             \
-		SHORT_FORM(3, width, width), SHORT_FORM(4, width, width),                          \
-		SHORT_FORM(5, width, width), SHORT_FORM(EVENT_FREE, width, 0),                     \
-		SHORT_FORM(EVENT_SHORT_IN_PLACE, width, width)
+#define SHORT_FORMS(addr_width, width)                                                             \
+	{0}, SHORT_FORM(1, addr_width, width, width), SHORT_FORM(2, addr_width, width, width),     \
+		SHORT_FORM(3, addr_width, width, width), SHORT_FORM(4, addr_width, width, width),  \
+		SHORT_FORM(5, addr_width, width, width),                                           \
+		SHORT_FORM(EVENT_FREE, addr_width, width, 0),                                      \
+		SHORT_FORM(EVENT_SHORT_IN_PLACE, addr_width, width, width)
 
-_Static_assert(EVENT_FREE == 6 && EVENT_SHORT_IN_PLACE == 7, "their places in the table");
+_Static_assert(EVENT_FREE == 6 && EVENT_SHORT_IN_PLACE == 7 && EVENT_SHORT_WIDE == 0x40 &&
+		       EVENT_SHORT_KNOWN == 0x80,
+	       "their places in the table");
 
-/* By bits 3 to 6 of the first byte: kind, and whether size and stack are wide. */
-static const struct short_form short_forms[16] = {SHORT_FORMS(1), SHORT_FORMS(2)};
+/* By bits 3 to 7 of the first byte: kind, whether size and stack are wide, whether the address is known. */
+static const struct short_form short_forms[32] = {
+	SHORT_FORMS(EVENT_SHORT_ADDR_BYTES, 1),
+	SHORT_FORMS(EVENT_SHORT_ADDR_BYTES, 2),
+	SHORT_FORMS(1, 1),
+	SHORT_FORMS(1, 2),
+};
 
 static ALWAYS_INLINE const struct short_form *short_form(uint64_t word)
 {
-	return &short_forms[word >> 3 & 15];
+	return &short_forms[word >> 3 & 31];
 }
 
 static ALWAYS_INLINE struct fast_call fast_short(const uint8_t *p, uint64_t word,
@@ -276,7 +285,9 @@ static ALWAYS_INLINE struct fast_call fast_short(const uint8_t *p, uint64_t word
 		.kind = form->kind,
 		.n_bytes = form->n_bytes,
 		.delta_ticks = word >> 8 & 0xff,
-		.a = (word >> 16 & form->addr_mask) * 16 - form->addr_bias,
+		.a = (uint64_t)(uint32_t)(word >> 16) * 16 - EVENT_SHORT_ADDR_BIAS,
+		.is_known = form->is_known,
+		.place = (uint8_t)(word >> 16),
 		.size_bytes = rest & form->size_mask,
 		.stack = (int64_t)(rest << form->stack_up) >> form->stack_down,
 	};
@@ -313,6 +324,20 @@ static ALWAYS_INLINE uint16_t usual_extra(uint64_t size_bytes)
 	return (uint16_t)(event_usual_usable(size_bytes) - size_bytes);
 }
 
+static ALWAYS_INLINE bool is_rare(unsigned first_byte)
+{
+	return first_byte & 0x80 && first_byte & 7;
+}
+
+/* The address of a call; 0: perhaps there is none in its place yet. */
+static ALWAYS_INLINE uint64_t fast_addr(const struct fast_call *call, uint64_t base,
+					const uint64_t *place)
+{
+	uint64_t known = place[call->place];
+
+	return call->is_known ? known : base + call->a;
+}
+
 /* The way nearly all events go: a call without extras, with bytes enough behind it. False: it is
  * something else, or not right, and nothing has changed. */
 static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret)
@@ -320,24 +345,26 @@ static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret
 	const uint8_t *p = d->in.data + d->in.pos;
 	struct fast_call call;
 	unsigned is_release;
+	uint64_t addr;
 	int64_t stack;
 
 	if (unlikely(d->is_in_place || d->in.failed || cursor_left(&d->in) < FAST_BYTES ||
-		     *p & 0x80))
+		     is_rare(*p)))
 		return false;
 	call = fast_any(p);
 	is_release = event_is_release(call.kind);
 	stack = (int64_t)d->stack[is_release] + call.stack;
+	addr = fast_addr(&call, d->addr[is_release], d->place);
 	if (unlikely(call.n_bytes == 0 || call.kind == EVENT_SHORT_IN_PLACE || stack < 0 ||
-		     stack >= d->next_stack))
+		     stack >= d->next_stack || !addr))
 		return false;
 	d->in.pos += call.n_bytes;
 	d->ticks += call.delta_ticks;
 	d->stack[is_release] = (uint32_t)stack;
-	d->addr[is_release] += call.a;
+	d->addr[is_release] = d->place[event_place(addr)] = addr;
 	ret->kind = (uint8_t)call.kind;
 	ret->ticks = d->ticks;
-	ret->addr = d->addr[is_release];
+	ret->addr = addr;
 	ret->size_bytes = is_release ? 0 : call.size_bytes;
 	ret->stack = (uint32_t)stack;
 	ret->parent = 0;
@@ -352,25 +379,27 @@ struct run {
 	struct event_plain *to, *last; /* where to put the next one, and the last place */
 	uint64_t ticks, n_stacks;
 	uint64_t addr[2], stack[2];
+	uint64_t *place;
 	uint32_t lane;
 };
 
-/* The next call of a run; a release has no size. False: its stack is none. */
+/* The next call of a run; a release has no size. False: its stack is none, or its address. */
 static ALWAYS_INLINE bool put_plain(struct run *r, const struct fast_call *call,
 				    unsigned is_release)
 {
 	struct event_plain *to = r->to;
 	uint64_t id = r->stack[is_release] + (uint64_t)call->stack;
+	uint64_t addr = fast_addr(call, r->addr[is_release], r->place);
 	uint32_t size_bytes = (uint32_t)call->size_bytes;
 
-	if (unlikely(id >= r->n_stacks))
+	if (unlikely(id >= r->n_stacks || !addr))
 		return false;
 	r->p += call->n_bytes;
 	r->ticks += call->delta_ticks;
 	r->stack[is_release] = id;
-	r->addr[is_release] += call->a;
+	r->addr[is_release] = r->place[event_place(addr)] = addr;
 	to->ticks = r->ticks;
-	to->addr = r->addr[is_release];
+	to->addr = addr;
 	to->size_bytes = size_bytes;
 	to->stack = (uint32_t)id;
 	to->lane = r->lane;
@@ -384,7 +413,7 @@ static ALWAYS_INLINE bool put_plain(struct run *r, const struct fast_call *call,
 /* Short records that are a call each. */
 static ALWAYS_INLINE void decode_shorts(struct run *r)
 {
-	while (r->p < r->end && r->to < r->last && !(*r->p & 0x87)) {
+	while (r->p < r->end && r->to < r->last && !(*r->p & 7)) {
 		uint64_t word = load_le64(r->p);
 		const struct short_form *form = short_form(word);
 		struct fast_call call = fast_short(r->p, word, form);
@@ -401,7 +430,7 @@ static ALWAYS_INLINE bool decode_other(struct run *r)
 	struct fast_call call;
 	uint64_t size_bytes;
 
-	if (r->p >= r->end || r->to >= r->last || *r->p & 0x80)
+	if (r->p >= r->end || r->to >= r->last || is_rare(*r->p))
 		return false;
 	call = fast_any(r->p);
 	if (call.n_bytes == 0 || call.size_bytes > UINT32_MAX)
@@ -434,6 +463,7 @@ size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size
 		.n_stacks = d->next_stack,
 		.addr = {d->addr[0], d->addr[1]},
 		.stack = {d->stack[0], d->stack[1]},
+		.place = d->place,
 		.lane = d->lane,
 	};
 
@@ -495,7 +525,7 @@ int event_decode(struct event_decoder *d, struct event *ret)
 	if (cursor_left(&d->in) == 0)
 		return 0;
 	first = cursor_u8(&d->in);
-	if (first & 0x80) {
+	if (is_rare(first)) {
 		decode_rare(d, &ev, first);
 	} else if (first & 7) {
 		decode_frequent(d, &ev, first | (unsigned)cursor_u8(&d->in) << 8);

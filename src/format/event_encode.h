@@ -21,7 +21,24 @@ struct event_encoder {
 	uint64_t code;
 	uint32_t stack[2]; /* likewise */
 	uint32_t next_stack;
+	struct event_encoder_place {
+		uint64_t addr;
+		uint64_t note; /* event_call.note of the last call about it */
+	} place[EVENT_N_PLACES];
 };
+
+/* As at the start of a block, at this time, with room for len bytes. The ids of stacks go on. */
+static inline void event_encoder_begin(struct event_encoder *e, uint8_t *data, size_t len,
+				       uint64_t ticks)
+{
+	uint32_t next_stack = e->next_stack;
+
+	memset(e, 0, sizeof(*e));
+	e->pos = data;
+	e->end = data + len;
+	e->ticks = ticks;
+	e->next_stack = next_stack;
+}
 
 static inline bool event_encoder_has_room(const struct event_encoder *e, unsigned n_events)
 {
@@ -58,9 +75,23 @@ struct event_call {
 	uint64_t size_bytes;
 	uint64_t usable_extra_bytes; /* with EVENT_EXTRA_USABLE */
 	uint64_t alignment; /* with EVENT_EXTRA_ALIGNMENT */
+	uint64_t note; /* the user's: kept with the address, not written */
 	uint32_t stack;
 	uint32_t extras; /* EVENT_EXTRA_ bits; UNALIGNED is added here */
 };
+
+/* The call was put: everything that the next one may refer to. */
+static ALWAYS_INLINE void event_note_call(struct event_encoder *e, unsigned kind,
+					  const struct event_call *c)
+{
+	struct event_encoder_place *place = &e->place[event_place(c->addr)];
+
+	e->ticks = c->ticks;
+	e->addr[event_is_release(kind)] = c->addr;
+	e->stack[event_is_release(kind)] = c->stack;
+	place->addr = c->addr;
+	place->note = c->note;
+}
 
 static inline uint8_t *event_put_extras(uint8_t *p, const struct event_call *c, unsigned bits)
 {
@@ -73,34 +104,35 @@ static inline uint8_t *event_put_extras(uint8_t *p, const struct event_call *c, 
 }
 
 /* The short form. False, and nothing is written: the call does not fit. Straight on purpose: every
- * event of a busy program comes through here, and nearly all of them fit. What is wide is so
- * in size, stack and address, so that there are two layouts and no branch. */
+ * event of a busy program comes through here, and nearly all of them fit. No branch tells the layouts
+ * apart: which calls are about a known address no CPU can foresee. */
 static ALWAYS_INLINE bool event_put_short(struct event_encoder *e, unsigned kind,
 					  const struct event_call *c)
 {
-	uint64_t *base = &e->addr[event_is_release(kind)];
-	uint32_t *stack = &e->stack[event_is_release(kind)];
+	uint64_t place = event_place(c->addr);
+	uint64_t is_known = e->place[place].addr == c->addr;
 	uint64_t delta_ticks = c->ticks - e->ticks;
-	uint64_t near = rotate_right64(c->addr - *base + EVENT_SHORT_ADDR_BIAS(3), 4);
-	uint64_t far = rotate_right64(c->addr - *base + EVENT_SHORT_ADDR_BIAS(4), 4);
-	uint32_t s = c->stack - *stack;
-	unsigned is_wide =
-		(c->size_bytes | (s + 0x80) | (kind == EVENT_FREE ? 0 : near >> 16)) > 0xff;
-	uint64_t a = kind == EVENT_FREE || is_wide ? far : near;
+	uint64_t a = rotate_right64(
+		c->addr - e->addr[event_is_release(kind)] + EVENT_SHORT_ADDR_BIAS, 4);
+	uint32_t s = c->stack - e->stack[event_is_release(kind)];
+	uint64_t is_wide = (c->size_bytes | (s + 0x80)) > 0xff;
+	uint64_t unknown, n_addr;
 	uint8_t *p = e->pos;
 
+	FORGET_ORIGIN(is_known);
+	unknown = is_known - 1; /* a mask */
+	a = (a & unknown) | (place & ~unknown);
+	n_addr = 1 + (unknown & (EVENT_SHORT_ADDR_BYTES - 1));
 	if (unlikely(delta_ticks >> 8 | a >> 32 | ((s + 0x8000) | c->size_bytes) >> 16 | c->extras))
 		return false;
 	event_put_word(p,
-		       kind << 3 | is_wide << 6 | delta_ticks << 8 | a << 16 |
-			       (kind == EVENT_FREE ? 0 : c->size_bytes << (40 + 8 * is_wide)),
+		       kind << 3 | is_wide << 6 | is_known << 7 | delta_ticks << 8 | a << 16 |
+			       (kind == EVENT_FREE ? 0 : c->size_bytes << (16 + 8 * n_addr)),
 		       8);
-	p += kind == EVENT_FREE ? 6 : 6 + 2 * is_wide;
+	p += 2 + n_addr + (kind == EVENT_FREE ? 0 : 1 + is_wide);
 	store_le16(p, (uint16_t)s);
 	e->pos = p + 1 + is_wide;
-	e->ticks = c->ticks;
-	*stack = c->stack;
-	*base = c->addr;
+	event_note_call(e, kind, c);
 	return true;
 }
 
@@ -108,11 +140,9 @@ static ALWAYS_INLINE bool event_put_short(struct event_encoder *e, unsigned kind
 static inline void event_put_long(struct event_encoder *e, unsigned kind,
 				  const struct event_call *c)
 {
-	uint64_t *base = &e->addr[event_is_release(kind)];
-	uint32_t *stack = &e->stack[event_is_release(kind)];
 	uint64_t delta_ticks = c->ticks - e->ticks;
-	int64_t a = (int64_t)(c->addr - *base);
-	int64_t s = (int64_t)c->stack - (int64_t)*stack;
+	int64_t a = (int64_t)(c->addr - e->addr[event_is_release(kind)]);
+	int64_t s = (int64_t)c->stack - (int64_t)e->stack[event_is_release(kind)];
 	uint64_t size_bytes = event_is_release(kind) ? 0 : c->size_bytes;
 	unsigned extras = c->extras | (a & 15 ? EVENT_EXTRA_UNALIGNED : 0);
 	unsigned n_time, n_a, n_b, n_c;
@@ -141,9 +171,7 @@ static inline void event_put_long(struct event_encoder *e, unsigned kind,
 	if (extras)
 		p = event_put_extras(p, c, extras);
 	e->pos = p;
-	e->ticks = c->ticks;
-	*stack = c->stack;
-	*base = c->addr;
+	event_note_call(e, kind, c);
 }
 
 /* Kinds 1 to 6, in the shortest form. Room for two events is needed. */

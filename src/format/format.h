@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 
-#define FORMAT_VERSION_MAJOR 3
+#define FORMAT_VERSION_MAJOR 4
 #define FORMAT_VERSION_MINOR 0
 #define FORMAT_FEATURES_KNOWN 0ull /* features_required bits this code understands */
 

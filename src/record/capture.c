@@ -170,27 +170,38 @@ static NOINLINE bool put_call(struct lane *lane, unsigned kind, struct event_cal
 	return true;
 }
 
-NOINLINE bool capture_put_long(struct lane *lane, unsigned kind, const void *block,
-			       size_t size_bytes, uint32_t stack, uint64_t ticks)
+static ALWAYS_INLINE struct event_call make_call(const void *block, size_t size_bytes,
+						 uint32_t stack, struct capture_moment when)
 {
-	struct event_call call = {
-		.ticks = ticks, .addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
+	return (struct event_call){
+		.ticks = when.ticks,
+		.addr = (uintptr_t)block,
+		.size_bytes = size_bytes,
+		.note = when.note,
+		.stack = stack,
+	};
+}
+
+NOINLINE bool capture_put_long(struct lane *lane, unsigned kind, const void *block,
+			       size_t size_bytes, uint32_t stack, struct capture_moment when)
+{
+	struct event_call call = make_call(block, size_bytes, stack, when);
 
 	return put_call(lane, kind, &call);
 }
 
-/* A call without extras. The time is read when everything else is known: before a release, after an
- * allocation. False: it did not fit; *ret_ticks is its time then, or 0. */
+/* A call without extras. If its time is 0 it is read when everything else is known: before a release,
+ * after an allocation. False: it did not fit; *when has its time then, or 0. */
 static ALWAYS_INLINE bool put_short(struct lane *lane, unsigned kind, const void *block,
-				    size_t size_bytes, uint32_t stack, uint64_t *ret_ticks)
+				    size_t size_bytes, uint32_t stack, struct capture_moment *when)
 {
-	struct event_call call = {
-		.addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
+	struct event_call call;
 
-	*ret_ticks = 0;
 	if (unlikely(!event_encoder_has_room(&lane->enc, 1)))
 		return false;
-	*ret_ticks = call.ticks = clock_ticks();
+	if (!when->ticks)
+		when->ticks = clock_ticks();
+	call = make_call(block, size_bytes, stack, *when);
 	if (unlikely(!event_put_short(&lane->enc, kind, &call)))
 		return false;
 	lane_publish(lane);
@@ -198,26 +209,33 @@ static ALWAYS_INLINE bool put_short(struct lane *lane, unsigned kind, const void
 }
 
 NOINLINE void capture_put_unusual(struct lane *lane, unsigned kind, const void *block,
-				  size_t size_bytes, uint32_t stack, uint64_t ticks)
+				  size_t size_bytes, uint32_t stack, struct capture_moment when)
 {
-	struct event_call call = {
-		.ticks = ticks, .addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
+	struct event_call call = make_call(block, size_bytes, stack, when);
 
 	add_usable(block, &call);
 	put_call(lane, kind, &call);
+}
+
+/* A block was born just now. */
+static struct capture_moment birth(void)
+{
+	uint64_t ticks = clock_ticks();
+
+	return (struct capture_moment){
+		.ticks = ticks, .note = clock_is_of_many() ? own_blocks_note_birth(ticks) : 0};
 }
 
 /* A block that malloc, calloc or realloc gave. */
 static ALWAYS_INLINE void put_obtained(struct lane *lane, unsigned kind, const void *block,
 				       size_t size_bytes, uint32_t stack)
 {
-	uint64_t ticks;
+	struct capture_moment when = birth();
 
 	if (unlikely(!real_has_chunks || !capture_is_usual_chunk(block, size_bytes)))
-		capture_put_unusual(lane, kind, block, size_bytes, stack, 0);
-	else if (unlikely(!put_short(lane, kind, block, size_bytes, stack, &ticks)))
-		capture_put_long(lane, kind, block, size_bytes, stack, ticks);
-	capture_note_birth(lane, block);
+		capture_put_unusual(lane, kind, block, size_bytes, stack, when);
+	else if (unlikely(!put_short(lane, kind, block, size_bytes, stack, &when)))
+		capture_put_long(lane, kind, block, size_bytes, stack, when);
 }
 
 /* malloc, calloc, realloc and free: has the hook looked whether it is one of the simple stacks? */
@@ -241,45 +259,37 @@ void capture_obtained(struct lane *lane, const struct unwind_start *at, unsigned
 void capture_aligned(struct lane *lane, const struct unwind_start *at, const void *block,
 		     size_t size_bytes, size_t alignment)
 {
-	struct event_call call = {
-		.addr = (uintptr_t)block,
-		.size_bytes = size_bytes,
-		.alignment = alignment,
-		.extras = EVENT_EXTRA_ALIGNMENT,
-	};
+	struct event_call call;
 
 	if (lane->thread->mode != RECORD_ON)
 		return;
+	call = make_call(block, size_bytes, stack_capture(lane, at), birth());
+	call.alignment = alignment;
+	call.extras = EVENT_EXTRA_ALIGNMENT;
 	add_usable(block, &call);
-	call.stack = stack_capture(lane, at);
 	put_call(lane, EVENT_ALIGNED, &call);
-	capture_note_birth(lane, block);
 }
 
 void capture_free(struct lane *lane, const struct unwind_start *at, const void *block,
-		  uint32_t stack)
+		  uint32_t stack, struct capture_moment when)
 {
-	uint64_t ticks;
-
 	if (!stack && record_options.GRAB_BACKTRACES_ON_FREE && lane->thread->mode == RECORD_ON)
 		stack = capture_rest_of_stack(lane, at);
-	if (unlikely(!put_short(lane, EVENT_FREE, block, 0, stack, &ticks)))
-		capture_put_long(lane, EVENT_FREE, block, 0, stack, ticks);
+	if (unlikely(!put_short(lane, EVENT_FREE, block, 0, stack, &when)))
+		capture_put_long(lane, EVENT_FREE, block, 0, stack, when);
 }
 
 void capture_realloc_begin(struct lane *lane, const struct unwind_start *at,
-			   struct capture_realloc *r, size_t size_bytes)
+			   struct capture_realloc *r, size_t size_bytes, struct capture_moment when)
 {
-	uint64_t ticks;
-
 	if (!r->stack && likely(lane->thread->mode == RECORD_ON))
 		r->stack = capture_rest_of_stack(lane, at);
 	r->record = lane->enc.pos;
 	r->is_recorded = true;
-	if (likely(put_short(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack, &ticks)))
+	if (likely(put_short(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack, &when)))
 		return;
 	r->record = NULL;
-	r->is_recorded = capture_put_long(lane, EVENT_REALLOC_BEGIN, r->block, 0, r->stack, ticks);
+	r->is_recorded = capture_put_long(lane, EVENT_REALLOC_BEGIN, r->block, 0, r->stack, when);
 }
 
 void capture_realloc_end(struct lane *lane, const struct capture_realloc *r, const void *block,
@@ -289,7 +299,7 @@ void capture_realloc_end(struct lane *lane, const struct capture_realloc *r, con
 		capture_rare(lane, EVENT_REALLOC_UNTRACKED, NULL, 0);
 	else if (block == r->block && r->record && real_has_chunks &&
 		 capture_is_usual_chunk(block, size_bytes))
-		event_make_in_place(r->record);
+		capture_keep_in_place(lane, r);
 	else
 		put_obtained(lane, EVENT_REALLOC_END, block, size_bytes, r->stack);
 }

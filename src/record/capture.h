@@ -89,13 +89,6 @@ static ALWAYS_INLINE bool capture_is_usual_chunk(const void *block, size_t size_
 	return (word & ~(previous_in_use | other_arena)) == event_usual_chunk(size_bytes);
 }
 
-/* What does not fit the short form, and a block that is more than what glibc usually gives. ticks: 0, or
- * the time is known already. False: it is lost, and counted. */
-bool capture_put_long(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
-		      uint32_t stack, uint64_t ticks);
-void capture_put_unusual(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
-			 uint32_t stack, uint64_t ticks);
-
 /* The time of an event: carried on, or read. Some CPUs first wait until everything before the reading is
  * done, 10 ns and all misses of the program's loads, and begin nothing behind it. A release finds
  * its stack meanwhile and then reads the counter. An allocation reads it first: its memo is still being
@@ -111,26 +104,48 @@ static ALWAYS_INLINE uint64_t capture_ticks_quick(struct lane *lane, bool may_ca
 	return ticks;
 }
 
-/* Births must be later than releases in other lanes. */
-static ALWAYS_INLINE uint64_t capture_birth_ticks_quick(struct lane *lane)
+/* When an event was, and what to note with its address (own_blocks.h). */
+struct capture_moment {
+	uint64_t ticks; /* 0: not known yet, and it may be carried */
+	uint64_t note;
+};
+
+/* A block was born, later than what other lanes did with its address before. */
+static ALWAYS_INLINE struct capture_moment capture_birth_quick(struct lane *lane, const void *block)
 {
-	return capture_ticks_quick(lane, !clock_is_of_many());
+	struct capture_moment when = {.note = 0};
+
+	if (!clock_is_of_many()) {
+		when.ticks = capture_ticks_quick(lane, true);
+		return when;
+	}
+	when.note = own_blocks_born_again(&lane->enc, block);
+	when.ticks = capture_ticks_quick(lane, when.note);
+	if (!when.note)
+		when.note = own_blocks_note_birth(when.ticks);
+	return when;
 }
 
-/* A block was born; its birth is the last event that was put. */
-static ALWAYS_INLINE void capture_note_birth(struct lane *lane, const void *block)
-{
-	if (clock_is_of_many())
-		own_blocks_add(&lane->own_blocks, block, lane->enc.ticks);
-}
+/* What does not fit the short form, and a block that is more than what glibc usually gives. False: it is
+ * lost, and counted. */
+bool capture_put_long(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
+		      uint32_t stack, struct capture_moment when);
+void capture_put_unusual(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
+			 uint32_t stack, struct capture_moment when);
 
 /* A call with this stack. False: it does not fit, and nothing was done. The begin of a realloc must be in
  * the short form. */
 static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, const void *block,
-					    size_t size_bytes, uint32_t stack, uint64_t ticks)
+					    size_t size_bytes, uint32_t stack,
+					    struct capture_moment when)
 {
 	struct event_call call = {
-		.ticks = ticks, .addr = (uintptr_t)block, .size_bytes = size_bytes, .stack = stack};
+		.ticks = when.ticks,
+		.addr = (uintptr_t)block,
+		.size_bytes = size_bytes,
+		.note = when.note,
+		.stack = stack,
+	};
 
 	if (unlikely(!event_encoder_has_room(&lane->enc, 1)))
 		return false;
@@ -139,9 +154,7 @@ static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, co
 	else if (kind == EVENT_REALLOC_BEGIN)
 		return false;
 	else
-		capture_put_long(lane, kind, block, size_bytes, stack, ticks);
-	if (!event_is_release(kind))
-		capture_note_birth(lane, block);
+		capture_put_long(lane, kind, block, size_bytes, stack, when);
 	return true;
 }
 
@@ -167,52 +180,56 @@ static ALWAYS_INLINE uint32_t capture_stack_quick(struct lane *lane, struct path
 
 /* A block that malloc, calloc or realloc gave. */
 static ALWAYS_INLINE bool capture_block_quick(struct lane *lane, unsigned kind, const void *block,
-					      size_t size_bytes, uint32_t stack, uint64_t ticks)
+					      size_t size_bytes, uint32_t stack,
+					      struct capture_moment when)
 {
 	if (likely(capture_is_usual_chunk(block, size_bytes)))
-		return capture_put_quick(lane, kind, block, size_bytes, stack, ticks);
-	capture_put_unusual(lane, kind, block, size_bytes, stack, ticks);
-	capture_note_birth(lane, block);
+		return capture_put_quick(lane, kind, block, size_bytes, stack, when);
+	capture_put_unusual(lane, kind, block, size_bytes, stack, when);
 	return true;
 }
 
-/* ticks: read as soon as the block was there. */
+/* when: known as soon as the block was there. */
 static ALWAYS_INLINE bool capture_obtained_quick(struct lane *lane, unsigned kind,
 						 const void *block, size_t size_bytes,
-						 uint32_t stack, uint64_t ticks)
+						 uint32_t stack, struct capture_moment when)
 {
 	return likely(stack && block) &&
-	       capture_block_quick(lane, kind, block, size_bytes, stack, ticks);
+	       capture_block_quick(lane, kind, block, size_bytes, stack, when);
 }
 
-/* First of all when a block is released: its time must not be earlier than that of its birth. Returns its
- * time if that had to be read at once; else 0, and it may be carried. */
-static ALWAYS_INLINE uint64_t capture_wait_for_block(struct lane *lane, const void *block)
+/* First of all when a block is released: its time must not be earlier than that of its birth. */
+static ALWAYS_INLINE struct capture_moment capture_wait_for_block(struct lane *lane,
+								  const void *block)
 {
-	uint64_t ticks;
+	struct capture_moment when = {.ticks = 0, .note = 0};
 
-	if (!clock_is_of_many() || own_blocks_take(&lane->own_blocks, block))
-		return 0;
+	if (!clock_is_of_many())
+		return when;
+	when.note = own_blocks_released(&lane->enc, block);
+	if (when.note)
+		return when;
 	__builtin_prefetch(own_blocks_told_at(block), 1);
 	clock_wait();
-	ticks = clock_ticks();
-	own_blocks_tell(block, ticks);
-	return ticks;
+	when.ticks = clock_ticks();
+	when.note = own_blocks_tell(block, when.ticks);
+	return when;
 }
 
-/* A block that is about to be freed. ticks: what capture_wait_for_block() gave. *stack is 0, or becomes
+/* A block that is about to be freed. when: what capture_wait_for_block() gave. *stack is 0, or becomes
  * its stack. */
 static ALWAYS_INLINE bool capture_free_quick(struct lane *lane, const struct unwind_start *at,
-					     const void *block, uint64_t ticks, uint32_t *stack)
+					     const void *block, struct capture_moment when,
+					     uint32_t *stack)
 {
 	if (likely(thread_of_first(lane)->has_free_stacks)) {
 		*stack = capture_stack_quick(lane, NULL, at);
 		if (unlikely(!*stack))
 			return false;
 	}
-	if (!ticks)
-		ticks = capture_ticks_quick(lane, true);
-	return capture_put_quick(lane, EVENT_FREE, block, 0, *stack, ticks);
+	if (!when.ticks)
+		when.ticks = capture_ticks_quick(lane, true);
+	return capture_put_quick(lane, EVENT_FREE, block, 0, *stack, when);
 }
 
 /* A realloc under way. */
@@ -227,26 +244,38 @@ struct capture_realloc {
 static ALWAYS_INLINE bool capture_realloc_begin_quick(struct lane *lane,
 						      const struct unwind_start *at,
 						      struct capture_realloc *r, size_t size_bytes,
-						      uint64_t ticks)
+						      struct capture_moment when)
 {
 	r->stack = capture_stack_quick(lane, NULL, at);
 	r->record = lane->enc.pos;
 	if (unlikely(!r->stack))
 		return false;
-	if (!ticks)
-		ticks = capture_ticks_quick(lane, true);
-	return capture_put_quick(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack, ticks);
+	if (!when.ticks)
+		when.ticks = capture_ticks_quick(lane, true);
+	return capture_put_quick(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack, when);
 }
 
 /* A call has one time, that of its beginning, unless it matters that its end is later: other threads or
  * handlers of signals may have made events meanwhile, or a large block was copied. */
 #define CAPTURE_SMALL_BYTES (16 * KIB)
 
-static ALWAYS_INLINE uint64_t capture_end_ticks_quick(struct lane *lane, size_t size_bytes)
+static ALWAYS_INLINE struct capture_moment capture_end_quick(struct lane *lane, size_t size_bytes)
 {
-	return likely(!clock_is_of_many() && size_bytes <= CAPTURE_SMALL_BYTES)
-		       ? lane->enc.ticks
-		       : capture_ticks_quick(lane, false);
+	struct capture_moment when = {.ticks = lane->enc.ticks, .note = 0};
+
+	if (likely(!clock_is_of_many() && size_bytes <= CAPTURE_SMALL_BYTES))
+		return when;
+	when.ticks = capture_ticks_quick(lane, false);
+	if (clock_is_of_many())
+		when.note = own_blocks_note_birth(when.ticks);
+	return when;
+}
+
+/* The block stayed where it was; its begin is the last event, in the short form. */
+static ALWAYS_INLINE void capture_keep_in_place(struct lane *lane, const struct capture_realloc *r)
+{
+	event_make_in_place(r->record);
+	own_blocks_stay(&lane->enc, r->block);
 }
 
 static ALWAYS_INLINE bool capture_realloc_end_quick(struct lane *lane,
@@ -257,8 +286,8 @@ static ALWAYS_INLINE bool capture_realloc_end_quick(struct lane *lane,
 		return false;
 	if (block != r->block || unlikely(!capture_is_usual_chunk(block, size_bytes)))
 		return capture_block_quick(lane, EVENT_REALLOC_END, block, size_bytes, r->stack,
-					   capture_end_ticks_quick(lane, size_bytes));
-	event_make_in_place(r->record);
+					   capture_end_quick(lane, size_bytes));
+	capture_keep_in_place(lane, r);
 	return true;
 }
 
@@ -268,13 +297,14 @@ void capture_obtained(struct lane *lane, const struct unwind_start *at, unsigned
 void capture_aligned(struct lane *lane, const struct unwind_start *at, const void *block,
 		     size_t size_bytes, size_t alignment);
 
-/* A block is about to be given back; it was waited for. stack: likewise. */
+/* A block is about to be given back; when: it was waited for. stack: likewise. */
 void capture_free(struct lane *lane, const struct unwind_start *at, const void *block,
-		  uint32_t stack);
+		  uint32_t stack, struct capture_moment when);
 
-/* A block is about to be moved or to change its size; it was waited for. r->stack: likewise. */
+/* A block is about to be moved or to change its size; when: it was waited for. r->stack: likewise. */
 void capture_realloc_begin(struct lane *lane, const struct unwind_start *at,
-			   struct capture_realloc *r, size_t size_bytes);
+			   struct capture_realloc *r, size_t size_bytes,
+			   struct capture_moment when);
 
 /* It was, without failure. */
 void capture_realloc_end(struct lane *lane, const struct capture_realloc *r, const void *block,

@@ -8,9 +8,9 @@
  * The order of events stays exact, because a carried time is never later than the true one (an event
  * takes longer than a tick) nor earlier than the event before it in the lane, and because
  * - where one thread makes events, in one lane, there is no other order;
- * - where several do, births are always read, and a release carries the time only if the block
- *   was born in its own lane (own_blocks.h): it stays behind the birth, and whoever gets the address
- *   next reads the counter after the release.
+ * - where several do, only calls about an address that no other lane had in its hands since the lane's last
+ *   call about it (own_blocks.h): it stays behind that one, and whoever gets the address next reads the
+ *   counter after it.
  *
  * How old it may be: as many events carry the time as fit into about CARRY_NEAR_TICKS, going by the last
  * readings. If the program pauses just then, the next events would still carry the time from before:

@@ -48,8 +48,8 @@ EXPORT void *malloc(size_t size)
 {
 	struct unwind_start at = CAPTURE_CALLER();
 	struct lane *lane = capture_enter_quick();
+	struct capture_moment when;
 	struct path_memo *memo;
-	uint64_t ticks;
 	uint32_t stack;
 	void *block;
 
@@ -57,9 +57,9 @@ EXPORT void *malloc(size_t size)
 		return malloc_at(CAPTURE_COPY(at), size);
 	memo = capture_prepare_quick(lane, &at);
 	block = real.malloc(size);
-	ticks = capture_birth_ticks_quick(lane);
+	when = capture_birth_quick(lane, block);
 	stack = capture_stack_quick(lane, memo, &at);
-	if (unlikely(!capture_obtained_quick(lane, EVENT_MALLOC, block, size, stack, ticks)))
+	if (unlikely(!capture_obtained_quick(lane, EVENT_MALLOC, block, size, stack, when)))
 		return end_slowly(lane, CAPTURE_COPY(at), EVENT_MALLOC, block, size, stack);
 	capture_leave_quick(lane);
 	return block;
@@ -77,8 +77,8 @@ EXPORT void *calloc(size_t n, size_t size)
 {
 	struct unwind_start at = CAPTURE_CALLER();
 	struct lane *lane = capture_enter_quick();
+	struct capture_moment when;
 	struct path_memo *memo;
-	uint64_t ticks;
 	uint32_t stack;
 	void *block;
 
@@ -86,9 +86,9 @@ EXPORT void *calloc(size_t n, size_t size)
 		return calloc_at(CAPTURE_COPY(at), n, size);
 	memo = capture_prepare_quick(lane, &at);
 	block = real.calloc(n, size);
-	ticks = capture_birth_ticks_quick(lane);
+	when = capture_birth_quick(lane, block);
 	stack = capture_stack_quick(lane, memo, &at);
-	if (unlikely(!capture_obtained_quick(lane, EVENT_CALLOC, block, n * size, stack, ticks)))
+	if (unlikely(!capture_obtained_quick(lane, EVENT_CALLOC, block, n * size, stack, when)))
 		return end_slowly(lane, CAPTURE_COPY(at), EVENT_CALLOC, block, n * size, stack);
 	capture_leave_quick(lane);
 	return block;
@@ -105,8 +105,7 @@ static NOINLINE void free_at(const struct unwind_start *at, void *block)
 		real.free(block);
 		return;
 	}
-	capture_wait_for_block(lane, block);
-	capture_free(lane, at, block, 0);
+	capture_free(lane, at, block, 0, capture_wait_for_block(lane, block));
 	real.free(block);
 	capture_leave(lane);
 }
@@ -114,9 +113,9 @@ static NOINLINE void free_at(const struct unwind_start *at, void *block)
 EXPORT void free(void *block)
 {
 	struct unwind_start at = CAPTURE_CALLER();
+	struct capture_moment when;
 	struct lane *lane;
 	uint32_t stack = 0;
-	uint64_t ticks;
 
 	if (!block)
 		return;
@@ -126,9 +125,9 @@ EXPORT void free(void *block)
 		free_at(CAPTURE_COPY(at), block);
 		return;
 	}
-	ticks = capture_wait_for_block(lane, block);
-	if (unlikely(!capture_free_quick(lane, &at, block, ticks, &stack)))
-		capture_free(lane, CAPTURE_COPY(at), block, stack);
+	when = capture_wait_for_block(lane, block);
+	if (unlikely(!capture_free_quick(lane, &at, block, when, &stack)))
+		capture_free(lane, CAPTURE_COPY(at), block, stack, when);
 	capture_leave_quick(lane); /* glibc's free, which it is here, calls none of our hooks */
 	real.free(block);
 }
@@ -211,8 +210,7 @@ static NOINLINE void *realloc_at(const struct unwind_start *at, void *block, siz
 	lane = capture_enter(at);
 	if (!lane)
 		return real.realloc(block, size);
-	capture_wait_for_block(lane, block);
-	capture_realloc_begin(lane, at, &r, size);
+	capture_realloc_begin(lane, at, &r, size, capture_wait_for_block(lane, block));
 	return end_realloc_slowly(lane, &r, real.realloc(block, size), size);
 }
 
@@ -221,17 +219,17 @@ EXPORT void *realloc(void *block, size_t size)
 	struct unwind_start at = CAPTURE_CALLER();
 	struct capture_realloc r = {.block = block, .is_recorded = true};
 	struct lane *lane = block ? capture_enter_quick() : NULL;
-	uint64_t ticks;
+	struct capture_moment when;
 	bool is_quick;
 	void *result;
 
 	if (unlikely(!lane))
 		return realloc_at(CAPTURE_COPY(at), block, size);
 	fetch_chunk(block);
-	ticks = capture_wait_for_block(lane, block);
-	is_quick = capture_realloc_begin_quick(lane, &at, &r, size, ticks);
+	when = capture_wait_for_block(lane, block);
+	is_quick = capture_realloc_begin_quick(lane, &at, &r, size, when);
 	if (unlikely(!is_quick))
-		capture_realloc_begin(lane, CAPTURE_COPY(at), &r, size);
+		capture_realloc_begin(lane, CAPTURE_COPY(at), &r, size, when);
 	result = real.realloc(block, size);
 	if (unlikely(!is_quick || !capture_realloc_end_quick(lane, &r, result, size)))
 		return end_realloc_slowly(lane, &r, result, size);

@@ -1,46 +1,59 @@
-/* record/own_blocks.h - the blocks that a lane made last.
+/* record/own_blocks.h - the blocks that no other lane had in its hands lately.
  *
- * Where several threads make events, the release of a block that came from another one must be recorded
- * with care (clock.h): that costs more than all the rest of a release. Of a block that the releasing lane
- * made itself it need not, and its time need not even be read (carried_time.h). So a lane knows
- * its last blocks by their addresses, with the time of their birth, one for each of a few places.
+ * Where several threads make events, what is recorded of a block that comes from another one must be
+ * recorded with care (clock.h), and its time must be read; that costs more than all the rest. Of a block
+ * that was in this lane's hands last it need not, and its time may be carried on (carried_time.h): the
+ * order of the lane's own events is the order of the events of its address. So a lane knows
+ * its last blocks, from the places of its encoder, and must not be wrong about them: another one may have
+ * released such a block, or got and released one of this address, before it came back.
  *
- * The lane must not be wrong: another one may have released the block, got the address again and handed it
- * back. So whoever releases a block that is not his tells the time in a table for all
- * (own_blocks_tell()), in the address' place, and a lane believes that a block is its own only if nobody
- * told anything there since its birth. Why that is exact: if the block that the lane made was released
- * by another lane, that one told, since it did not make it; it read the time behind the hand-over, so
- * after the birth; and the lane, which got the address from somebody who got it after that, sees what was
- * told, or something later. OWN_BLOCKS_MARGIN is for the clocks of different CPUs. That a block is not
- * found, or that something was told of another one with the same place, costs time only.
+ * Therefore some releases are told to all: what stands in a table, in the place of the address (and of
+ * others; that something was told of one of these costs time only), becomes the time of the release, or
+ * one more than what stood there if that is not less. So it grows each time. A lane notes with each birth
+ * and release what can stand there at most if nothing is told from now on, and believes that an
+ * address was in its own hands since if
+ * - there is no more than that in the table, and
+ * - births and releases take turns: it released what is born now, or gave birth to what is released now.
+ * Told are, before the block is given back,
+ * - the releases of blocks that are not, by this, the lane's own;
+ * - the releases of blocks whose addresses were not the lane's own when they were born.
+ *
+ * Why that is exact. Let a lane be wrong for the first time, about an address that was in other hands
+ * since its last event there.
+ * - That was a release, and now it is born. The first of the others' events was a birth, and its lane, which
+ *   is not wrong, knew that the address was not its own. So the release of that block was told,
+ *   by whoever did it: by its own lane because of how it was born, by any other because
+ *   it was not its own.
+ * - That was a birth, and now it is released. The first of the others' events was a release of this block,
+ *   which its lane, which is not wrong, knew not to be its own. So it was told.
+ * - In both cases it was told after the lane's last event and before the block was given back, and the lane
+ *   looks after it got the address from somebody who got it after that. So it sees what was told, or more;
+ *   and that is more than it noted, which is what it saw or wrote there then, or the time of
+ *   the birth (OWN_BLOCKS_MARGIN is for the clocks of different CPUs).
+ * A lane whose events were lost has forgotten all its blocks.
+ *
+ * A lane looks into the table only at addresses that it knows to be its own otherwise. Of those that go
+ * from hand to hand the lines of the table stay with whoever releases them.
  */
 #ifndef RECORD_OWN_BLOCKS_H
 #define RECORD_OWN_BLOCKS_H
 
 #include <stdatomic.h>
 
-#include "base/compiler.h"
+#include "format/event_encode.h"
 
-#define OWN_BLOCKS 32
 #define OWN_BLOCKS_TOLD 4096
 #define OWN_BLOCKS_MARGIN 64 /* ticks */
 
-struct own_blocks {
-	struct {
-		uintptr_t addr; /* 0: none */
-		uint64_t born_ticks;
-	} at[OWN_BLOCKS];
+extern HIDDEN _Atomic uint64_t own_blocks_told[OWN_BLOCKS_TOLD];
+
+/* What a lane notes in the place of an address (event_encoder_place.note): one of these, and what may stand
+ * in the table, times four. 0: it knows nothing. */
+enum own_blocks_state {
+	OWN_BLOCKS_RELEASED = 1,
+	OWN_BLOCKS_BORN = 2, /* the address was in other hands before: its release must be told */
+	OWN_BLOCKS_BORN_AGAIN = 3,
 };
-
-extern HIDDEN _Atomic uint64_t own_blocks_told[OWN_BLOCKS_TOLD]; /* ticks */
-
-static ALWAYS_INLINE void own_blocks_add(struct own_blocks *o, const void *block, uint64_t ticks)
-{
-	unsigned i = (uintptr_t)block / 16 % OWN_BLOCKS;
-
-	o->at[i].addr = (uintptr_t)block;
-	o->at[i].born_ticks = ticks;
-}
 
 /* Neighbours are far from each other, so that the lines of one thread's blocks stay its own. */
 static ALWAYS_INLINE _Atomic uint64_t *own_blocks_told_at(const void *block)
@@ -50,29 +63,71 @@ static ALWAYS_INLINE _Atomic uint64_t *own_blocks_told_at(const void *block)
 	return &own_blocks_told[h / (uint32_t)(0x100000000ull / OWN_BLOCKS_TOLD)];
 }
 
-/* A block is released: is it one of them? It is not any more. */
-static ALWAYS_INLINE bool own_blocks_take(struct own_blocks *o, const void *block)
-{
-	unsigned i = (uintptr_t)block / 16 % OWN_BLOCKS;
-
-	if (o->at[i].addr != (uintptr_t)block)
-		return false;
-	o->at[i].addr = 0;
-	return atomic_load_explicit(own_blocks_told_at(block), memory_order_relaxed) +
-		       OWN_BLOCKS_MARGIN <
-	       o->at[i].born_ticks;
-}
-
-/* A block that is not the lane's own is released at this time, which was read behind a fence. */
-static ALWAYS_INLINE void own_blocks_tell(const void *block, uint64_t ticks)
+/* ticks: 0 if no lane can have noted the time of this block's birth but this one. Returns what to note with
+ * the release. */
+static ALWAYS_INLINE uint64_t own_blocks_tell(const void *block, uint64_t ticks)
 {
 	_Atomic uint64_t *told = own_blocks_told_at(block);
-	uint64_t last_ticks = atomic_load_explicit(told, memory_order_relaxed);
+	uint64_t last = atomic_load_explicit(told, memory_order_relaxed), next;
 
-	while (last_ticks < ticks &&
-	       !atomic_compare_exchange_weak_explicit(told, &last_ticks, ticks,
-						      memory_order_relaxed, memory_order_relaxed))
-		;
+	do
+		next = last < ticks ? ticks : last + 1;
+	while (!atomic_compare_exchange_weak_explicit(told, &last, next, memory_order_relaxed,
+						      memory_order_relaxed));
+	return next * 4 | OWN_BLOCKS_RELEASED;
+}
+
+/* What to note with a birth whose time was read. */
+static ALWAYS_INLINE uint64_t own_blocks_note_birth(uint64_t ticks)
+{
+	return (ticks - OWN_BLOCKS_MARGIN - 1) * 4 | OWN_BLOCKS_BORN;
+}
+
+/* Was nothing told since? note: not 0. */
+static ALWAYS_INLINE bool own_blocks_is_quiet(const void *block, uint64_t note)
+{
+	return atomic_load_explicit(own_blocks_told_at(block), memory_order_relaxed) <= note / 4;
+}
+
+/* What the lane noted of the block. */
+static ALWAYS_INLINE uint64_t own_blocks_note(const struct event_encoder *e, const void *block)
+{
+	const struct event_encoder_place *place = &e->place[event_place((uintptr_t)block)];
+
+	return place->addr == (uintptr_t)block ? place->note : 0;
+}
+
+/* A block was born: was its address in this lane's hands last? If so, returns what to note with the
+ * birth; else 0. */
+static ALWAYS_INLINE uint64_t own_blocks_born_again(const struct event_encoder *e,
+						    const void *block)
+{
+	uint64_t note = own_blocks_note(e, block);
+
+	return note % 4 == OWN_BLOCKS_RELEASED && own_blocks_is_quiet(block, note)
+		       ? note | OWN_BLOCKS_BORN_AGAIN
+		       : 0;
+}
+
+/* A block is to be released: was it in this lane's hands since it was born here? If so, returns what to
+ * note with the release, after it was told if it must be; else 0. */
+static ALWAYS_INLINE uint64_t own_blocks_released(const struct event_encoder *e, const void *block)
+{
+	uint64_t note = own_blocks_note(e, block);
+
+	if (!(note & OWN_BLOCKS_BORN) || !own_blocks_is_quiet(block, note))
+		return 0;
+	return note % 4 == OWN_BLOCKS_BORN ? own_blocks_tell(block, 0)
+					   : note - OWN_BLOCKS_BORN_AGAIN + OWN_BLOCKS_RELEASED;
+}
+
+/* A block whose release was the last event did not go away: it was made smaller or larger where it is. */
+static ALWAYS_INLINE void own_blocks_stay(struct event_encoder *e, const void *block)
+{
+	struct event_encoder_place *place = &e->place[event_place((uintptr_t)block)];
+
+	if (own_blocks_note(e, block))
+		place->note |= OWN_BLOCKS_BORN_AGAIN;
 }
 
 #endif

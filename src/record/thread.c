@@ -58,11 +58,10 @@ static void init_lane(struct lane *lane, struct thread *t, unsigned number)
 static void reset_lane(struct lane *lane)
 {
 	lane->block = NULL;
-	lane->enc.pos = lane->enc.end = NULL;
+	event_encoder_begin(&lane->enc, NULL, 0, 0);
 	lane->enc.next_stack = 1;
 	lane->next_index = 0;
 	lane->n_other = 0;
-	lane->own_blocks = (struct own_blocks){0};
 	lane->after_leaf = lane->after;
 	unwind_path_forget_ids(lane_unwinder(lane));
 	COUNT_RESET(lane->lost_events);
@@ -223,7 +222,8 @@ void lane_finish_block(struct lane *lane)
 		return;
 	lane_publish(lane);
 	lane->block = NULL;
-	lane->enc.pos = lane->enc.end = NULL;
+	event_encoder_begin(&lane->enc, NULL, 0,
+			    lane->enc.ticks); /* if events are lost now, it forgets */
 	pool_give_full(lane->thread->rec, lane->area, lane->slot);
 }
 
@@ -251,12 +251,7 @@ bool lane_new_block(struct lane *lane)
 	block->lost_before = lane->lost_events;
 	block->checksum = block_checksum((const uint8_t *)block);
 	atomic_store_explicit(&block->state, BLOCK_OPEN, memory_order_release);
-	lane->enc = (struct event_encoder){
-		.pos = block->data,
-		.end = block->data + BLOCK_DATA_BYTES,
-		.ticks = block->start_ticks,
-		.next_stack = lane->enc.next_stack,
-	};
+	event_encoder_begin(&lane->enc, block->data, BLOCK_DATA_BYTES, block->start_ticks);
 	lane->block = block;
 	return true;
 }

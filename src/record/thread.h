@@ -31,7 +31,6 @@ struct lane {
 	uintptr_t leaf; /* the last one: see stack_expect() */
 	uintptr_t *after_leaf; /* its place in after[] */
 	struct carried_time time;
-	struct own_blocks own_blocks;
 	struct area *area; /* where block lies */
 	uint32_t slot; /* its number in the area */
 	uint32_t number;

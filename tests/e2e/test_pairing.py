@@ -10,12 +10,12 @@ N_THREADS = 16
 
 
 class Pairing(mp.TestCase):
-    def record_stress(self, n_blocks, *how):
+    def record_stress(self, n_blocks, *how, env=None):
         """Returns (recording, folder of what the threads noted)."""
         logs = self.dir / "logs"
         logs.mkdir()
         seen = self.record([mp.program("stress_pairs"), logs, n_blocks, *how], timeout=240,
-                           options={"WRITE_BINARIES_TO_OUTPUT": 0})
+                           env=env, options={"WRITE_BINARIES_TO_OUTPUT": 0})
         self.assertEqual(0, seen.code, seen.stderr)
         self.assertEqual(f"{n_blocks} blocks, {n_blocks} freed\n".encode(), seen.stdout)
         return seen.recording, logs
@@ -53,6 +53,19 @@ class Pairing(mp.TestCase):
         facts = mp.info(recording)
         self.assert_nothing_lost(facts)
         self.assertGreater(facts["recorder"]["n_carried_times"], 0)
+        self.check_pairs(recording, logs)
+
+    def test_addresses_that_the_allocator_gives_to_others(self):
+        # An address that this thread released, that another one got and released and that is this
+        # thread's again, was in other hands: were its birth taken for one of this thread's own, it
+        # could be earlier than the other thread's release.
+        recording, logs = self.record_stress(
+            N_BLOCKS // 10, 4, "own",
+            env={"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0"})
+        facts = mp.info(recording)
+        self.assert_nothing_lost(facts)
+        self.assertGreater(facts["recorder"]["n_carried_times"], 0)
+        self.assertEqual(0, facts["repaired_inversions"])
         self.check_pairs(recording, logs)
 
     def test_blocks_changed_by_realloc_and_handed_over_at_once(self):

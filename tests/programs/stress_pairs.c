@@ -1,7 +1,9 @@
-/* stress_pairs LOGDIR BLOCKS [THREADS [back]] - threads pass blocks around and free each other's.
+/* stress_pairs LOGDIR BLOCKS [THREADS [back | own]] - threads pass blocks around and free each other's.
  *
  * With "back" they work in pairs: one makes a block, the other frees it, gets the same address again, and
- * hands that back at once; in between both make and free many small blocks.
+ * hands that back at once; in between both make and free many small blocks. With "own" each frees its own
+ * blocks: where all use the same arena, and nothing keeps freed blocks for their thread
+ * (GLIBC_TUNABLES), addresses go from thread to thread by way of the allocator alone.
  *
  * Every block holds id = slot << 40 | k, where slot is the thread that allocated it and k counts
  * that thread's blocks from 0. Blocks of this test, and nothing else in the program, are asked for
@@ -193,6 +195,18 @@ static void run_pair(struct worker *w)
 	}
 }
 
+static void run_alone(struct worker *w)
+{
+	for (uint64_t k = 0; k < w->n_blocks; k++) {
+		uint64_t *block = make_block(w, k);
+
+		if (k % 8 == 3 && k + 1 < w->n_blocks) /* two at a time */
+			give_back(w, make_block(w, ++k));
+		make_small_blocks(k % 3);
+		give_back(w, block);
+	}
+}
+
 static void drain(struct worker *w)
 {
 	for (unsigned i = 0; i < N_BOXES; i++)
@@ -223,11 +237,11 @@ int main(int argc, char **argv)
 	uint64_t freed = 0;
 
 	if (argc < 3 || n_threads < 1 || n_threads > MAX_THREADS || (argc > 4 && n_threads % 2)) {
-		fprintf(stderr, "usage: stress_pairs LOGDIR BLOCKS [THREADS [back]]\n");
+		fprintf(stderr, "usage: stress_pairs LOGDIR BLOCKS [THREADS [back | own]]\n");
 		return 2;
 	}
 	log_dir = argv[1];
-	run = argc > 4 ? run_pair : run_worker;
+	run = argc < 5 ? run_worker : strcmp(argv[4], "own") == 0 ? run_alone : run_pair;
 	total_blocks = strtoull(argv[2], NULL, 10) / n_threads * n_threads;
 	pthread_barrier_init(&all_done, NULL, n_threads);
 	for (unsigned i = 0; i < N_QUEUES; i++)

@@ -9,7 +9,7 @@ static struct thread thread;
 static uint64_t end_ticks(size_t size_bytes)
 {
 	thread.first.enc.ticks = BEGAN;
-	return capture_end_ticks_quick(&thread.first, size_bytes);
+	return capture_end_quick(&thread.first, size_bytes).ticks;
 }
 
 TEST(capture_gives_a_realloc_one_time)
@@ -44,39 +44,50 @@ static void let_carry(void)
 	atomic_store(&clock_beat, 1);
 }
 
+static uint64_t birth_ticks(const void *block)
+{
+	let_carry();
+	return capture_birth_quick(&thread.first, block).ticks;
+}
+
 TEST(capture_carries_all_times_of_a_program_with_one_lane)
 {
-	int block;
+	static _Alignas(16) int block[4];
 
-	let_carry();
-	CHECK(is_carried(capture_birth_ticks_quick(&thread.first)));
-	CHECK_EQ(capture_wait_for_block(&thread.first, &block), 0);
-	let_carry();
-	CHECK(is_carried(capture_ticks_quick(&thread.first, true)));
+	CHECK(is_carried(birth_ticks(block)));
+	CHECK_EQ(capture_wait_for_block(&thread.first, block).ticks, 0);
+	CHECK_EQ(capture_wait_for_block(&thread.first, block).note, 0);
 }
 
-TEST(capture_reads_the_time_of_births_where_others_make_events)
+/* What the lane is to know of a block. */
+static void put(unsigned kind, const void *block, struct capture_moment when)
 {
-	let_carry();
-	atomic_store(&clock_is_shared, 1);
-	CHECK(!is_carried(capture_birth_ticks_quick(&thread.first)));
-	atomic_store(&clock_is_shared, 0);
+	struct event_call call = {.ticks = when.ticks, .addr = (uintptr_t)block, .note = when.note};
+
+	event_note_call(&thread.first.enc, kind, &call);
 }
 
-TEST(capture_reads_the_time_of_releases_of_blocks_that_others_made)
+TEST(capture_carries_times_only_of_what_no_other_lane_touched)
 {
 	static _Alignas(16) int mine[4], other[4];
-	uint64_t ticks;
+	struct capture_moment when;
 
 	clock_init();
-	let_carry();
 	atomic_store(&clock_is_shared, 1);
-	capture_note_birth(&thread.first, mine);
-	CHECK_EQ(capture_wait_for_block(&thread.first, mine), 0);
-	ticks = capture_wait_for_block(&thread.first, other);
-	CHECK(ticks > BEGAN);
-	CHECK_EQ(atomic_load(own_blocks_told_at(other)), ticks);
-	CHECK(capture_wait_for_block(&thread.first, mine)); /* it is not any more */
+	let_carry();
+	when = capture_birth_quick(&thread.first, mine);
+	CHECK(when.ticks > BEGAN + 1); /* perhaps it came from another one */
+	put(EVENT_MALLOC, mine, when);
+	when = capture_wait_for_block(&thread.first, mine);
+	CHECK_EQ(when.ticks, 0);
+	put(EVENT_FREE, mine, when);
+	CHECK(is_carried(birth_ticks(mine)));
+	when = capture_wait_for_block(&thread.first, other);
+	CHECK(when.ticks > BEGAN);
+	CHECK_EQ(atomic_load(own_blocks_told_at(other)), when.ticks);
+	CHECK(capture_wait_for_block(&thread.first, mine).ticks); /* it was released here */
+	own_blocks_tell(mine, 1);
+	CHECK(!is_carried(birth_ticks(mine)));
 	atomic_store(&clock_is_shared, 0);
 }
 
@@ -87,9 +98,9 @@ static uint64_t free_ticks(uint64_t ticks, uint64_t last_ticks)
 	struct lane *lane = &thread.first;
 
 	lane->block = &block;
-	lane->enc = (struct event_encoder){
-		.pos = block.data, .end = block.data + sizeof(block.data), .ticks = last_ticks};
-	CHECK(capture_put_long(lane, EVENT_FREE, &block, 0, 1, ticks));
+	event_encoder_begin(&lane->enc, block.data, sizeof(block.data), last_ticks);
+	CHECK(capture_put_long(lane, EVENT_FREE, &block, 0, 1,
+			       (struct capture_moment){.ticks = ticks}));
 	return lane->enc.ticks;
 }
 

@@ -90,7 +90,7 @@ static NOINLINE void record_free(void *block)
 
 	if (!lane)
 		return;
-	capture_free(lane, &at, block, 0);
+	capture_free(lane, &at, block, 0, capture_wait_for_block(lane, block));
 	capture_leave(lane);
 }
 
