@@ -289,7 +289,7 @@ static void on_rare(void *user, const struct event *ev, uint32_t thread, uint32_
 
 	if (ev->kind == EVENT_MARKER)
 		b->marker = ev->field[0];
-	if (ev->kind < EVENT_MMAP || ev->kind == EVENT_LOST || b->result < 0)
+	if (ev->kind <= EVENT_GENERATION || ev->kind == EVENT_LOST || b->result < 0)
 		return;
 	if (stack >= b->sites.n)
 		b->result = sites_add(&b->sites, stack, &b->err);

@@ -9,8 +9,10 @@ import base64
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -29,11 +31,13 @@ class Browser:
                  "--disable-background-networking", "--remote-debugging-pipe",
                  f"--window-size={width},{height}", f"--user-data-dir={self.folder}", "about:blank",
                  f"3<&{to_child}", f"4>&{from_child}"]
-        env = {**os.environ, "HOME": self.folder}
+        # What it leaves behind when it is killed lies in a folder that goes.
+        env = {**os.environ, "HOME": self.folder, "TMPDIR": self.folder}
         env.pop("LD_PRELOAD", None)
         self.child = subprocess.Popen(["sh", "-c", " ".join(words)], env=env,
                                       pass_fds=(to_child, from_child), stdin=subprocess.DEVNULL,
-                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                      start_new_session=True)
         os.close(to_child)
         os.close(from_child)
         self.buffer = b""
@@ -44,11 +48,15 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        self.child.kill()
+        os.killpg(self.child.pid, signal.SIGKILL)  # its processes too, which write there
         self.child.wait()
         os.close(self.to)
         os.close(self.back)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for _ in range(100):
+            shutil.rmtree(self.folder, ignore_errors=True)
+            if not os.path.exists(self.folder):
+                break
+            time.sleep(0.05)
 
     def receive(self):
         while b"\0" not in self.buffer:

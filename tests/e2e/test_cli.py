@@ -110,7 +110,7 @@ class BadFiles(mp.TestCase):
                 text = done.stderr.decode()
                 self.assertTrue(text.startswith(f"memory-profiler-cli: {other}: "), text)
                 self.assertIn(f"format {major}.{minor}", text, command)
-                self.assertIn("this program reads format 3", text, command)
+                self.assertIn("this program reads format 4", text, command)
                 self.assertIn(remedy, text, command)
                 self.assertEqual(1, text.count("\n"), text)
                 self.assertFalse(target.exists(), command)
@@ -156,7 +156,7 @@ class Info(mp.TestCase):
         self.assertGreater(facts["duration_ns"], 0)
         self.assertLessEqual(facts["peak_at_ns"], facts["duration_ns"])
         self.assertEqual(seen.recording.stat().st_size, facts["file_bytes"])
-        self.assertEqual("3.0", facts["version"])
+        self.assertEqual("4.0", facts["version"])
 
     def test_text_shows_the_numbers_and_nothing_that_steers_a_terminal(self):
         seen = self.record([mp.program("demo"), "\x1b]0;title\x07"])

@@ -399,7 +399,7 @@ class Life(SafetyCase):
             answer = server.get(f"/data/{entry['id']}/timeline")
             self.assertEqual(404, answer.status)
             self.assertRegex(answer.json()["error"],
-                             r"old\.dat: .*format 1\.1; .* reads format 3: .*record again")
+                             r"old\.dat: .*format 1\.1; .* reads format 4: .*record again")
             server.end()
         done = mp.run([mp_server.CLI, "server", self.dir / "missing.dat"], mp.clean_environment())
         self.assertEqual(1, done.code)

@@ -136,7 +136,7 @@ TEST(other_versions_and_damaged_headers_are_refused_with_a_remedy)
 	h.version_major = 1;
 	h.version_minor = 1;
 	file_header_encode(&h, s.data);
-	check_open_fails(synth_save(&s), ERR_VERSION, "format 1.1; this program reads format 3");
+	check_open_fails(synth_save(&s), ERR_VERSION, "format 1.1; this program reads format 4");
 	check_open_fails(synth_save(&s), ERR_VERSION, "record again");
 	synth_fini(&s);
 }
