@@ -282,6 +282,31 @@ static void on_soon(void *user, const struct live_block *a)
 	rows_prefetch(b->rows, a->tag);
 }
 
+/* What a store keeps of a rare event; 0: it does not. */
+static enum store_call_kind call_kind(unsigned event_kind)
+{
+	switch (event_kind) {
+	case EVENT_MMAP:
+		return STORE_CALL_MMAP;
+	case EVENT_MUNMAP:
+		return STORE_CALL_MUNMAP;
+	case EVENT_MREMAP:
+		return STORE_CALL_MREMAP;
+	case EVENT_BRK:
+		return STORE_CALL_BRK;
+	case EVENT_MALLOPT:
+		return STORE_CALL_MALLOPT;
+	case EVENT_MALLOC_TRIM:
+		return STORE_CALL_MALLOC_TRIM;
+	case EVENT_MARKER:
+		return STORE_CALL_MARKER;
+	case EVENT_FORK:
+		return STORE_CALL_FORK;
+	default:
+		return 0;
+	}
+}
+
 static void on_rare(void *user, const struct event *ev, uint32_t thread, uint32_t stack)
 {
 	struct build *b = user;
@@ -289,7 +314,7 @@ static void on_rare(void *user, const struct event *ev, uint32_t thread, uint32_
 
 	if (ev->kind == EVENT_MARKER)
 		b->marker = ev->field[0];
-	if (ev->kind <= EVENT_GENERATION || ev->kind == EVENT_LOST || b->result < 0)
+	if (!call_kind(ev->kind) || b->result < 0)
 		return;
 	if (stack >= b->sites.n)
 		b->result = sites_add(&b->sites, stack, &b->err);
@@ -298,7 +323,7 @@ static void on_rare(void *user, const struct event *ev, uint32_t thread, uint32_
 		return;
 	*c = (struct store_call){
 		.at_ns = timebase_ns(&b->rec->time, ev->ticks),
-		.kind = ev->kind,
+		.kind = call_kind(ev->kind),
 		.stack = stack,
 		.thread = thread_index(b, thread),
 	};

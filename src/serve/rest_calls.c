@@ -7,15 +7,6 @@
 #include <inttypes.h>
 #include <sys/mman.h>
 
-/* enum event_kind in docs/FORMAT.md 5.2, with bit 7: a store keeps them as they are. */
-enum call_kind {
-	CALL_MMAP = 0x88,
-	CALL_MUNMAP = 0x89,
-	CALL_MREMAP = 0x8a,
-	CALL_BRK = 0x8b,
-	CALL_MALLOPT = 0x8c,
-};
-
 static void put_pointer(struct json *j, const char *name, uint64_t value)
 {
 	char text_name[64], text[24];
@@ -88,10 +79,10 @@ struct map_call {
 static const struct map_call *find_map_call(uint32_t kind)
 {
 	static const struct map_call known[] = {
-		{CALL_MMAP, "mmap", put_mmap, 1},
-		{CALL_MUNMAP, "munmap", put_munmap, 1},
-		{CALL_MREMAP, "mremap", put_mremap, 3},
-		{CALL_BRK, "brk", put_brk, UINT32_MAX},
+		{STORE_CALL_MMAP, "mmap", put_mmap, 1},
+		{STORE_CALL_MUNMAP, "munmap", put_munmap, 1},
+		{STORE_CALL_MREMAP, "mremap", put_mremap, 3},
+		{STORE_CALL_BRK, "brk", put_brk, UINT32_MAX},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
@@ -172,7 +163,7 @@ int rest_mallopts(struct request *rq, struct err *err)
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		const char *name = mallopt_name((int64_t)c[i].field[0]);
 
-		if (c[i].kind != CALL_MALLOPT)
+		if (c[i].kind != STORE_CALL_MALLOPT)
 			continue;
 		json_object(j, NULL);
 		wire_timeval(j, "timestamp", wire_unix_ns(rq, c[i].at_ns));

@@ -17,7 +17,7 @@
 
 #include "base/compiler.h"
 
-#define STORE_VERSION 2
+#define STORE_VERSION 3
 #define STORE_BLOCK_ROWS 4096u
 
 enum store_column {
@@ -150,11 +150,22 @@ struct store_note {
 	uint32_t text; /* string */
 };
 
-/* A rare call: mmap, munmap, mremap, brk, mallopt, malloc_trim, marker, fork. */
+/* A rare call of the program. */
+enum store_call_kind {
+	STORE_CALL_MMAP = 1,
+	STORE_CALL_MUNMAP,
+	STORE_CALL_MREMAP,
+	STORE_CALL_BRK,
+	STORE_CALL_MALLOPT,
+	STORE_CALL_MALLOC_TRIM,
+	STORE_CALL_MARKER,
+	STORE_CALL_FORK,
+};
+
 struct store_call {
 	uint64_t at_ns;
-	uint64_t field[6]; /* as in docs/FORMAT.md 5.2, without the stack; zigzag undone */
-	uint32_t kind; /* enum event_kind */
+	uint64_t field[6]; /* as in docs/FORMAT.md 5.3, without the stack; zigzag undone */
+	uint32_t kind; /* enum store_call_kind */
 	uint32_t stack;
 	uint32_t thread;
 	uint32_t unused;

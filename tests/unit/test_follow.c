@@ -232,8 +232,19 @@ static void check_same(const char *path_a, const char *path_b)
 	store_close(b);
 }
 
-#define STORE_A "/tmp/test_follow_on.store"
-#define STORE_B "/tmp/test_follow_whole.store"
+/* Another run of this test may be under way. */
+static const char *store_path(const char *name)
+{
+	static char path[2][64];
+	static unsigned i;
+
+	i = !i;
+	snprintf(path[i], sizeof(path[i]), "/tmp/test_follow.%d.%s.store", (int)getpid(), name);
+	return path[i];
+}
+
+#define STORE_A store_path("on")
+#define STORE_B store_path("whole")
 
 static const struct oddity usual;
 

@@ -180,12 +180,14 @@ TEST(what_is_given_up_leaves_nothing)
 	struct store_writer *w = NULL;
 	struct rows *r = NULL;
 	struct err err = {0};
+	char path[64];
 
-	CHECK_OK(store_writer_create("/tmp/test_rows_given_up.store", &identity, &w, &err));
+	snprintf(path, sizeof(path), "/tmp/test_rows.%d.given_up.store", (int)getpid());
+	CHECK_OK(store_writer_create(path, &identity, &w, &err));
 	CHECK_OK(rows_create(w, "/tmp", &r, &err));
 	for (unsigned i = 0; i < STORE_BLOCK_ROWS * (ROWS_WINDOW_BLOCKS + 4); i++)
 		*rows_add(r, 0, &err) = birth;
 	rows_destroy(r);
 	store_writer_destroy(w);
-	CHECK(access("/tmp/test_rows_given_up.store", F_OK) != 0);
+	CHECK(access(path, F_OK) != 0);
 }
