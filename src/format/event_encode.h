@@ -27,15 +27,15 @@ struct event_encoder {
 	} place[EVENT_N_PLACES];
 };
 
-/* As at the start of a block, at this time, with room for len bytes. The ids of stacks go on. */
-static inline void event_encoder_begin(struct event_encoder *e, uint8_t *data, size_t len,
+/* As at the start of a block, at this time, with room from data to end. The ids of stacks go on. */
+static inline void event_encoder_begin(struct event_encoder *e, uint8_t *data, uint8_t *end,
 				       uint64_t ticks)
 {
 	uint32_t next_stack = e->next_stack;
 
 	memset(e, 0, sizeof(*e));
 	e->pos = data;
-	e->end = data + len;
+	e->end = end;
 	e->ticks = ticks;
 	e->next_stack = next_stack;
 }

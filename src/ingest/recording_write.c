@@ -262,7 +262,7 @@ static int open_block(struct recording_writer *w, uint32_t lane, struct err *err
 	l->start_ticks = l->enc.ticks;
 	l->first_stack = l->enc.next_stack;
 	l->start_generation = l->generation;
-	event_encoder_begin(&l->enc, l->data, BLOCK_DATA_BYTES, l->start_ticks);
+	event_encoder_begin(&l->enc, l->data, l->data + BLOCK_DATA_BYTES, l->start_ticks);
 	return 0;
 }
 

@@ -58,7 +58,7 @@ static void init_lane(struct lane *lane, struct thread *t, unsigned number)
 static void reset_lane(struct lane *lane)
 {
 	lane->block = NULL;
-	event_encoder_begin(&lane->enc, NULL, 0, 0);
+	event_encoder_begin(&lane->enc, NULL, NULL, 0);
 	lane->enc.next_stack = 1;
 	lane->next_index = 0;
 	lane->n_other = 0;
@@ -222,8 +222,8 @@ void lane_finish_block(struct lane *lane)
 		return;
 	lane_publish(lane);
 	lane->block = NULL;
-	event_encoder_begin(&lane->enc, NULL, 0,
-			    lane->enc.ticks); /* if events are lost now, it forgets */
+	/* Should events be lost now: what it knew of their blocks is forgotten. */
+	event_encoder_begin(&lane->enc, NULL, NULL, lane->enc.ticks);
 	pool_give_full(lane->thread->rec, lane->area, lane->slot);
 }
 
@@ -251,7 +251,8 @@ bool lane_new_block(struct lane *lane)
 	block->lost_before = lane->lost_events;
 	block->checksum = block_checksum((const uint8_t *)block);
 	atomic_store_explicit(&block->state, BLOCK_OPEN, memory_order_release);
-	event_encoder_begin(&lane->enc, block->data, BLOCK_DATA_BYTES, block->start_ticks);
+	event_encoder_begin(&lane->enc, block->data, block->data + BLOCK_DATA_BYTES,
+			    block->start_ticks);
 	lane->block = block;
 	return true;
 }

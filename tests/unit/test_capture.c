@@ -98,7 +98,7 @@ static uint64_t free_ticks(uint64_t ticks, uint64_t last_ticks)
 	struct lane *lane = &thread.first;
 
 	lane->block = &block;
-	event_encoder_begin(&lane->enc, block.data, sizeof(block.data), last_ticks);
+	event_encoder_begin(&lane->enc, block.data, block.data + sizeof(block.data), last_ticks);
 	CHECK(capture_put_long(lane, EVENT_FREE, &block, 0, 1,
 			       (struct capture_moment){.ticks = ticks}));
 	return lane->enc.ticks;

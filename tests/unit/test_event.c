@@ -51,7 +51,7 @@ static struct event_encoder encoder(void)
 {
 	struct event_encoder e = {.next_stack = FIRST_STACK};
 
-	event_encoder_begin(&e, out, sizeof(out), START_TICKS);
+	event_encoder_begin(&e, out, out + sizeof(out), START_TICKS);
 	return e;
 }
 

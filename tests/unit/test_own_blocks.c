@@ -23,7 +23,7 @@ static void forget_all(void)
 	for (unsigned i = 0; i < OWN_BLOCKS_TOLD; i++)
 		atomic_store(&own_blocks_told[i], 0);
 	for (unsigned i = 0; i < N_LANES; i++)
-		event_encoder_begin(&lane[i], NULL, 0, 0);
+		event_encoder_begin(&lane[i], NULL, NULL, 0);
 	now_ticks = 1000;
 }
 
