@@ -326,7 +326,7 @@ static ALWAYS_INLINE uint16_t usual_extra(uint64_t size_bytes)
 
 static ALWAYS_INLINE bool is_rare(unsigned first_byte)
 {
-	return first_byte & 0x80 && first_byte & 7;
+	return first_byte & EVENT_RARE && first_byte & 7;
 }
 
 /* The address of a call; 0: perhaps there is none in its place yet. */

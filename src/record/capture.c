@@ -170,22 +170,10 @@ static NOINLINE bool put_call(struct lane *lane, unsigned kind, struct event_cal
 	return true;
 }
 
-static ALWAYS_INLINE struct event_call make_call(const void *block, size_t size_bytes,
-						 uint32_t stack, struct capture_moment when)
-{
-	return (struct event_call){
-		.ticks = when.ticks,
-		.addr = (uintptr_t)block,
-		.size_bytes = size_bytes,
-		.note = when.note,
-		.stack = stack,
-	};
-}
-
 NOINLINE bool capture_put_long(struct lane *lane, unsigned kind, const void *block,
 			       size_t size_bytes, uint32_t stack, struct capture_moment when)
 {
-	struct event_call call = make_call(block, size_bytes, stack, when);
+	struct event_call call = capture_call(block, size_bytes, stack, when);
 
 	return put_call(lane, kind, &call);
 }
@@ -201,7 +189,7 @@ static ALWAYS_INLINE bool put_short(struct lane *lane, unsigned kind, const void
 		return false;
 	if (!when->ticks)
 		when->ticks = clock_ticks();
-	call = make_call(block, size_bytes, stack, *when);
+	call = capture_call(block, size_bytes, stack, *when);
 	if (unlikely(!event_put_short(&lane->enc, kind, &call)))
 		return false;
 	lane_publish(lane);
@@ -211,7 +199,7 @@ static ALWAYS_INLINE bool put_short(struct lane *lane, unsigned kind, const void
 NOINLINE void capture_put_unusual(struct lane *lane, unsigned kind, const void *block,
 				  size_t size_bytes, uint32_t stack, struct capture_moment when)
 {
-	struct event_call call = make_call(block, size_bytes, stack, when);
+	struct event_call call = capture_call(block, size_bytes, stack, when);
 
 	add_usable(block, &call);
 	put_call(lane, kind, &call);
@@ -263,7 +251,7 @@ void capture_aligned(struct lane *lane, const struct unwind_start *at, const voi
 
 	if (lane->thread->mode != RECORD_ON)
 		return;
-	call = make_call(block, size_bytes, stack_capture(lane, at), birth());
+	call = capture_call(block, size_bytes, stack_capture(lane, at), birth());
 	call.alignment = alignment;
 	call.extras = EVENT_EXTRA_ALIGNMENT;
 	add_usable(block, &call);

@@ -126,6 +126,18 @@ static ALWAYS_INLINE struct capture_moment capture_birth_quick(struct lane *lane
 	return when;
 }
 
+static ALWAYS_INLINE struct event_call capture_call(const void *block, size_t size_bytes,
+						    uint32_t stack, struct capture_moment when)
+{
+	return (struct event_call){
+		.ticks = when.ticks,
+		.addr = (uintptr_t)block,
+		.size_bytes = size_bytes,
+		.note = when.note,
+		.stack = stack,
+	};
+}
+
 /* What does not fit the short form, and a block that is more than what glibc usually gives. False: it is
  * lost, and counted. */
 bool capture_put_long(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
@@ -139,13 +151,7 @@ static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, co
 					    size_t size_bytes, uint32_t stack,
 					    struct capture_moment when)
 {
-	struct event_call call = {
-		.ticks = when.ticks,
-		.addr = (uintptr_t)block,
-		.size_bytes = size_bytes,
-		.note = when.note,
-		.stack = stack,
-	};
+	struct event_call call = capture_call(block, size_bytes, stack, when);
 
 	if (unlikely(!event_encoder_has_room(&lane->enc, 1)))
 		return false;

@@ -27,7 +27,7 @@ static void forget_all(void)
 	now_ticks = 1000;
 }
 
-static void note(struct event_encoder *e, unsigned kind, const void *block, uint64_t note)
+static void put(struct event_encoder *e, unsigned kind, const void *block, uint64_t note)
 {
 	struct event_call call = {.ticks = now_ticks, .addr = (uintptr_t)block, .note = note};
 
@@ -39,7 +39,7 @@ static bool give_birth(struct event_encoder *e, const void *block)
 {
 	uint64_t own = own_blocks_born_again(e, block);
 
-	note(e, EVENT_MALLOC, block, own ? own : own_blocks_note_birth(now_ticks));
+	put(e, EVENT_MALLOC, block, own ? own : own_blocks_note_birth(now_ticks));
 	return own;
 }
 
@@ -47,7 +47,7 @@ static bool release(struct event_encoder *e, const void *block)
 {
 	uint64_t own = own_blocks_released(e, block);
 
-	note(e, EVENT_FREE, block, own ? own : own_blocks_tell(block, now_ticks));
+	put(e, EVENT_FREE, block, own ? own : own_blocks_tell(block, now_ticks));
 	return own;
 }
 
@@ -123,7 +123,7 @@ TEST(own_blocks_stay_in_place)
 	release(lane, block);
 	own_blocks_stay(lane, block);
 	CHECK(release(lane, block));
-	note(lane, EVENT_FREE, block, 0); /* before there were others */
+	put(lane, EVENT_FREE, block, 0); /* before there were others */
 	own_blocks_stay(lane, block);
 	CHECK(!release(lane, block));
 }
