@@ -20,12 +20,12 @@ HEADING = @printf '\n== %s\n'
 # $(call setup,mode,meson options): configures build/<mode> once
 setup = @test -f build/$(1)/build.ninja || $(3) meson setup build/$(1) --prefix=$(PREFIX) $(2)
 SETUP_RELEASE = $(call setup,release)
-SETUP_DEBUG = $(call setup,debug,-Doptimization=1 -Ddebug_logs=true -Dchecks=full -Dwerror=true)
-SETUP_ASAN = $(call setup,asan,-Db_sanitize=address$(COMMA)undefined -Db_lundef=false \
+SETUP_DEBUG = $(call setup,debug,-Dgui=disabled -Doptimization=1 -Ddebug_logs=true -Dchecks=full -Dwerror=true)
+SETUP_ASAN = $(call setup,asan,-Dgui=disabled -Db_sanitize=address$(COMMA)undefined -Db_lundef=false \
 	-Doptimization=1 -Dchecks=full -Dwerror=true,CC=clang)
-SETUP_TSAN = $(call setup,tsan,-Db_sanitize=thread -Doptimization=1 -Dchecks=full -Dwerror=true)
-SETUP_AUDIT = $(call setup,audit,-Daudit=true)
-SETUP_FUZZ = $(call setup,fuzz,-Dfuzz=true -Db_sanitize=address$(COMMA)undefined -Db_lundef=false \
+SETUP_TSAN = $(call setup,tsan,-Dgui=disabled -Db_sanitize=thread -Doptimization=1 -Dchecks=full -Dwerror=true)
+SETUP_AUDIT = $(call setup,audit,-Dgui=disabled -Daudit=true)
+SETUP_FUZZ = $(call setup,fuzz,-Dgui=disabled -Dfuzz=true -Db_sanitize=address$(COMMA)undefined -Db_lundef=false \
 	-Doptimization=1 -Dchecks=full,CC=clang)
 COMMA := ,
 

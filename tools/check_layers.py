@@ -13,7 +13,8 @@ MAY = {  # folder of src/: folders it may include besides itself
     "record": "base arch format unwind",
     "util": "base", "collect": "base util format", "symbol": "base util", "store": "base util",
     "ingest": "base util format symbol store", "query": "base util store",
-    "export": "base util store query", "serve": "base util store query export",
+    "gui": "base",
+    "export": "base util store query gui", "serve": "base util store query export gui",
     "cli": "base util format collect ingest store query export serve",
 }
 # folder outside src/: what it may include. "" = no folder of src/: these programs know the

@@ -14,6 +14,8 @@ packages() {
 	build ninja-build ninja
 	build pkg-config pkg-config
 	build python3 python3
+	build nodejs node
+	build npm npm
 	build liblz4-dev lib:liblz4.a
 	build libelf-dev lib:libelf.so
 	build liblzma-dev lib:liblzma.so
@@ -40,7 +42,6 @@ packages() {
 	test gdb gdb
 	test heaptrack heaptrack heaptrack_print
 	test redis-server redis-server redis-cli
-	test nodejs node
 	test valgrind valgrind ms_print
 	test libjemalloc-dev jeprof
 	test golang-go go

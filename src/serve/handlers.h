@@ -45,7 +45,7 @@ int v1_callers(struct request *rq, struct err *err);
 int v1_fragmentation(struct request *rq, struct err *err);
 
 int openapi_answer(struct request *rq, struct err *err);
-int start_page_answer(struct request *rq, struct err *err);
+int gui_page_answer(struct request *rq, struct err *err);
 
 const char *rest_state_name(enum shelf_state s); /* "loading", "ready", "failed" */
 

@@ -20,6 +20,7 @@ typedef int (*route_handler)(struct request *rq, struct err *err);
 #define ROUTE_VOLATILE 8u /* the answer may be another next time: no ETag, not kept */
 #define ROUTE_LARGE 16u /* never worth keeping */
 #define ROUTE_OPEN 32u /* needs no token: holds nothing of a recording */
+#define ROUTE_GUI 128u /* a file of the GUI, whose scripts may ask the API */
 #define ROUTE_WAITS 64u /* waits for a recording that is loading, as old scripts expect */
 
 #define ROUTE_MAX_VALUES 3

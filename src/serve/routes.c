@@ -6,6 +6,7 @@
 #define TEXT "text/plain; charset=utf-8"
 
 #define OLD ROUTE_WAITS
+#define GUI (ROUTE_VOLATILE | ROUTE_OPEN | ROUTE_GUI)
 #define PARAMETERS(p) .parameter = p, .n_parameters = ARRAY_LEN(p)
 
 static const struct filter_parameter resolution[] = {
@@ -74,8 +75,10 @@ static const struct filter_parameter v1_at[] = {
 };
 
 static const struct route table[] = {
-	{"/", start_page_answer, ROUTE_VOLATILE | ROUTE_OPEN, "text/html; charset=utf-8", NULL,
-	 "start page for people", NULL, 0},
+	{"/", gui_page_answer, GUI, "text/html; charset=utf-8", NULL, "the GUI", NULL, 0},
+	{"/app.js", gui_page_answer, GUI, "text/javascript; charset=utf-8", NULL, "its script",
+	 NULL, 0},
+	{"/app.css", gui_page_answer, GUI, "text/css; charset=utf-8", NULL, "its styles", NULL, 0},
 	{"/list", rest_list, ROUTE_VOLATILE, JSON, "[Metadata]",
 	 "the recordings, also those that are still being loaded", NULL, 0},
 	{"/data/{id}/timeline", rest_timeline, OLD | ROUTE_FILTER, JSON, "Timeline",

@@ -52,6 +52,7 @@ struct exchange {
 	int fd;
 	char *key; /* of the cache; NULL: not kept */
 	char etag[40]; /* "": none */
+	bool is_gui; /* the answer is a file of the GUI */
 	bool is_trusted; /* has the token where one is needed */
 	const char *origin; /* CORS: the foreign origin that is allowed; NULL: none */
 	struct answer *answer; /* the sender's reference */
@@ -65,8 +66,17 @@ static void add_header(struct MHD_Response *r, const char *name, const char *val
 		MHD_add_response_header(r, name, value);
 }
 
-/* What every answer carries. Inline scripts are for flame graphs and reports, which need no
- * network: with connect-src 'none' they could not read the API even if a name slipped through. */
+/* Exported flame graphs and reports have inline scripts and need no network: a script that a name
+ * smuggled in could not read the API. The GUI is the reverse: its own files only, which may ask. */
+#define EXPORT_POLICY                                                                              \
+	"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "              \
+	"img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+#define GUI_POLICY                                                                                 \
+	"default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "            \
+	"img-src 'self' data:; worker-src 'self'; base-uri 'none'; form-action 'none'; "           \
+	"frame-ancestors 'none'"
+
+/* What every answer carries. */
 static void add_common_headers(const struct exchange *x, struct MHD_Response *r, const char *type)
 {
 	add_header(r, "Content-Type", type);
@@ -74,9 +84,7 @@ static void add_common_headers(const struct exchange *x, struct MHD_Response *r,
 	add_header(r, "Referrer-Policy", "no-referrer");
 	add_header(r, "X-Frame-Options", "DENY");
 	add_header(r, "Cross-Origin-Resource-Policy", x->origin ? "cross-origin" : "same-origin");
-	add_header(r, "Content-Security-Policy",
-		   "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-		   "img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'");
+	add_header(r, "Content-Security-Policy", x->is_gui ? GUI_POLICY : EXPORT_POLICY);
 	add_header(r, "Vary", "Accept-Encoding, Origin");
 	if (x->origin) {
 		add_header(r, "Access-Control-Allow-Origin", x->origin);
@@ -546,6 +554,7 @@ static enum MHD_Result answer_url(struct exchange *x, const char *method, struct
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return send_error(x, 503, "out of memory", "Retry-After", "1");
+	x->is_gui = route->flags & ROUTE_GUI;
 	job->server = x->server;
 	request_init(&job->request, route, u);
 	memcpy(job->request.value, value, sizeof(value));

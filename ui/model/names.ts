@@ -1,0 +1,130 @@
+/* Function names and locations as people read them. Pure.
+ *
+ * `Type::method` first, then file:line, then the path. Template arguments fold to <…> when they are
+ * long, hashes of Rust symbols are never shown, closures read {closure}.
+ */
+
+/* What the API tells of a frame; the fields that naming needs. */
+export interface FrameName {
+  function: string | null;
+  source: string | null;
+  line: number | null;
+  module: string | null;
+  address: string;
+  class: string;
+  package?: string;
+}
+
+/* The owners that the GUI tells apart, and what the API's classes become. */
+export type Owner = 'own' | 'dep' | 'nat' | 'run';
+
+export const OWNER_WORDS: Record<Owner, string> = {
+  own: 'your code',
+  dep: 'library',
+  nat: 'C and C++',
+  run: 'runtime',
+};
+
+export function ownerOf(frameClass: string): Owner {
+  if (frameClass === 'own') return 'own';
+  if (frameClass === 'native') return 'nat';
+  return frameClass === 'library' ? 'dep' : 'run';
+}
+
+const MAX_ARGUMENTS = 24; // characters of template arguments that are shown as they are
+
+/* Removes Rust's hash, shortens closures and long template arguments. */
+export function cleanName(name: string): string {
+  const plain = name
+    .replace(/::h[0-9a-f]{16}$/, '')
+    .replace(/\{\{closure\}\}|\{closure#\d+\}/g, '{closure}');
+  return foldArguments(plain);
+}
+
+/* "f<…>" for arguments longer than MAX_ARGUMENTS; operators such as operator<< stay. */
+function foldArguments(name: string): string {
+  let out = '';
+  let i = 0;
+  while (i < name.length) {
+    const opens = name[i] === '<' && i > 0 && !/operator<*$/.test(name.slice(0, i));
+    const end = opens ? closing(name, i) : -1;
+    if (end > 0 && end - i - 1 > MAX_ARGUMENTS) {
+      out += '<…>';
+      i = end + 1;
+    } else {
+      out += name[i++];
+    }
+  }
+  return out;
+}
+
+/* Index of the '>' that closes the '<' at `open`, or -1. */
+function closing(name: string, open: number): number {
+  let depth = 0;
+  for (let i = open; i < name.length; i++) {
+    const c = name[i];
+    if (c === '<') depth++;
+    else if (c === '>' && name[i - 1] !== '-' && --depth === 0) return i;
+  }
+  return -1;
+}
+
+/* Parameters go: "f(int, char)" -> "f"; "operator()" and "(anonymous namespace)" stay. */
+function withoutParameters(name: string): string {
+  const trimmed = name.replace(/ const$| noexcept$/, '');
+  if (!trimmed.endsWith(')') || /operator\(\)$|\(anonymous namespace\)$/.test(trimmed)) {
+    return trimmed;
+  }
+  let depth = 0;
+  for (let i = trimmed.length - 1; i > 0; i--) {
+    const c = trimmed[i];
+    if (c === ')') depth++;
+    else if (c === '(' && --depth === 0) return trimmed.slice(0, i);
+  }
+  return trimmed;
+}
+
+/* "a::b::Type::method" -> ["a::b::", "Type::method"] */
+export function splitName(name: string): [path: string, last: string] {
+  const plain = withoutParameters(cleanName(name));
+  const cuts: number[] = [];
+  let depth = 0;
+  for (let i = 0; i < plain.length - 1; i++) {
+    const c = plain[i];
+    if (c === '<' || c === '(' || c === '{') depth++;
+    else if (c === '>' || c === ')' || c === '}') depth--;
+    else if (depth === 0 && c === ':' && plain[i + 1] === ':') cuts.push(i++);
+  }
+  /* a closure is nothing without the function that holds it */
+  const keep = plain.endsWith('{closure}') ? 3 : 2;
+  const cut = cuts.length >= keep ? (cuts[cuts.length - keep] ?? -2) + 2 : 0;
+  return [plain.slice(0, cut), plain.slice(cut)];
+}
+
+export const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
+/* Name of a frame for a list: the function, or its address in its module. */
+export function frameTitle(f: FrameName): string {
+  if (f.function) return splitName(f.function)[1];
+  return f.module ? `${baseName(f.module)} ${f.address}` : f.address;
+}
+
+/* Where the name lives: "basalt_net::gossip". */
+export const framePath = (f: FrameName): string =>
+  f.function ? splitName(f.function)[0].replace(/::$/, '') : '';
+
+/* "seen.rs:214"; the module when the source is not known. */
+export function frameLocation(f: FrameName): string {
+  if (f.source) return baseName(f.source) + (f.line ? ':' + f.line : '');
+  return f.module ? baseName(f.module) : '';
+}
+
+/* Everything, for tooltips. */
+export function frameFull(f: FrameName): string {
+  const where = f.source ? f.source + (f.line ? ':' + f.line : '') : (f.module ?? '');
+  return [f.function ?? f.address, where].filter(Boolean).join('\n');
+}
+
+/* For regular expressions of the API (PCRE2): matches exactly this text. */
+export const exactRegex = (text: string): string => '^' + escapeRegex(text) + '$';
+export const escapeRegex = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');

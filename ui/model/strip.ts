@@ -1,0 +1,91 @@
+/* The timeline strip's arithmetic: what is where, and what a drag does. Pure. */
+
+export interface Span {
+  fromNs: number;
+  toNs: number;
+}
+
+/* The part of the run that the strip shows; zooming changes it, the range does not. */
+export const clampView = (v: Span, runNs: number): Span => {
+  const width = Math.min(Math.max(v.toNs - v.fromNs, Math.max(runNs * 1e-6, 10)), runNs);
+  const from = Math.max(0, Math.min(runNs - width, v.fromNs));
+  return { fromNs: from, toNs: from + width };
+};
+
+export function zoomView(v: Span, atNs: number, factor: number, runNs: number): Span {
+  return clampView(
+    { fromNs: atNs - (atNs - v.fromNs) * factor, toNs: atNs + (v.toNs - atNs) * factor },
+    runNs,
+  );
+}
+
+export const xOf = (v: Span, ns: number, width: number): number =>
+  ((ns - v.fromNs) / (v.toNs - v.fromNs)) * width;
+
+export const nsOf = (v: Span, x: number, width: number): number =>
+  Math.round(v.fromNs + (Math.max(0, Math.min(width, x)) / width) * (v.toNs - v.fromNs));
+
+export type Grip = 'new' | 'start' | 'end' | 'middle';
+export const GRIP_PX = 7; // how near to an edge a press takes hold of it
+export const CLICK_PX = 3; // a press that moves less is a click
+
+/* What a press at x takes hold of. */
+export function gripAt(range: Span | null, v: Span, x: number, width: number): Grip {
+  if (!range) return 'new';
+  const [a, b] = [xOf(v, range.fromNs, width), xOf(v, range.toNs, width)];
+  if (Math.abs(x - a) <= GRIP_PX && Math.abs(x - a) <= Math.abs(x - b)) return 'start';
+  if (Math.abs(x - b) <= GRIP_PX) return 'end';
+  return x > a && x < b ? 'middle' : 'new';
+}
+
+/* The range while the pointer is at nowNs, having begun at startNs with `before`. */
+export function dragged(
+  grip: Grip,
+  before: Span | null,
+  startNs: number,
+  nowNs: number,
+  runNs: number,
+): Span {
+  const ordered = (a: number, b: number): Span => ({
+    fromNs: Math.min(a, b),
+    toNs: Math.max(a, b),
+  });
+  if (!before || grip === 'new') return ordered(startNs, nowNs);
+  if (grip === 'start') return ordered(nowNs, before.toNs);
+  if (grip === 'end') return ordered(before.fromNs, nowNs);
+  return moved(before, nowNs - startNs, runNs);
+}
+
+export function moved(r: Span, byNs: number, runNs: number): Span {
+  const width = r.toNs - r.fromNs;
+  const from = Math.max(0, Math.min(runNs - width, r.fromNs + byNs));
+  return { fromNs: from, toNs: from + width };
+}
+
+export function widened(r: Span, byNs: number, runNs: number): Span {
+  const middle = (r.fromNs + r.toNs) / 2;
+  const half = Math.max((r.toNs - r.fromNs) / 2 + byNs, runNs * 1e-4);
+  return { fromNs: Math.max(0, middle - half), toNs: Math.min(runNs, middle + half) };
+}
+
+/* "Never freed" over time: allocated so far and never freed later. */
+export function runningSum(values: readonly number[], start = 0): number[] {
+  let sum = start;
+  return values.map((v) => (sum += v));
+}
+
+/* The last value at or before a moment; samples are ascending in time. */
+export function valueAt(
+  times: readonly number[],
+  values: readonly number[],
+  ns: number,
+): number | null {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((times[middle] ?? 0) <= ns) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 ? (values[low - 1] ?? null) : (values[0] ?? null);
+}

@@ -1,0 +1,35 @@
+/* Which component shows which page, and which one fills the details panel for which selection. */
+import type { ComponentType } from 'preact';
+import type { PageId } from '../model/address';
+import type { SelectionKind } from '../state/details';
+import { Note } from '../widgets/notes';
+
+const Missing = () => (
+  <div class="pad-note">
+    <Note title="Not here yet" />
+  </div>
+);
+
+export const PAGE_COMPONENTS: Record<PageId, ComponentType> = {
+  recordings: Missing,
+  overview: Missing,
+  timeline: Missing,
+  flame: Missing,
+  bottomup: Missing,
+  topdown: Missing,
+  callers: Missing,
+  sites: Missing,
+  allocations: Missing,
+  sizes: Missing,
+  threads: Missing,
+  chains: Missing,
+  map: Missing,
+  source: Missing,
+};
+
+export interface DetailsKind {
+  title: string;
+  component: ComponentType<{ value: string }>;
+}
+
+export const DETAILS: Partial<Record<SelectionKind, DetailsKind>> = {};

@@ -1,0 +1,154 @@
+/* Long lists by pages: only the pages near what is on screen are asked for and kept.
+ *
+ * rows(i) gives a row or undefined while its page is on its way. `show(first, last)` says what is on
+ * screen; requests for pages that nobody looks at any more are cancelled. When the question changes
+ * (filter, sort), old rows stay until the first new page is here.
+ */
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { apiUrl, ApiError, ask, type Query } from '../api/client';
+import { apiFilter } from '../model/filters';
+import { dataVersion, findRecording, recordings, reportAway } from './recordings';
+import { address } from './router';
+import { settings } from './settings';
+import { useSignal } from './signal';
+
+export const PAGE_ROWS = 200;
+const KEEP_PAGES = 6;
+
+export interface Paged<T> {
+  row: (index: number) => T | undefined;
+  first: unknown; // the answer that holds the first page: totals beside the rows
+  count: number | null; // of all rows; null: not known yet
+  error: ApiError | null;
+  isStale: boolean;
+  show: (first: number, last: number) => void;
+  again: () => void;
+}
+
+interface Loaded<T> {
+  key: string;
+  count: number | null;
+  first: unknown;
+  pages: Map<number, T[]>;
+  error: ApiError | null;
+}
+
+interface Shape<T> {
+  rows: (answer: never) => T[];
+  count: (answer: never) => number;
+}
+
+const empty = <T>(key: string): Loaded<T> => ({
+  key,
+  count: null,
+  first: null,
+  pages: new Map(),
+  error: null,
+});
+
+/* path and query as for useQuery; the server's skip and count are added here. */
+export function usePages<T, A>(
+  path: string,
+  query: Query,
+  shape: { rows: (answer: A) => T[]; count: (answer: A) => number },
+): Paged<T> {
+  const a = useSignal(address);
+  const own = useSignal(settings).ownCode;
+  const recording = findRecording(useSignal(recordings), a.rec);
+  const isReady = recording?.state === 'ready';
+  const base = isReady
+    ? apiUrl(`${recording.id}/${path}`, { ...apiFilter(a.params), ...query, own_regex: own })
+    : '';
+  const key = `${dataVersion(recording)} ${base}`;
+  const [loaded, setLoaded] = useState<Loaded<T>>(() => empty(''));
+  const [range, setRange] = useState<readonly [number, number]>([0, 0]);
+  const [turn, setTurn] = useState(0);
+  const pending = useRef(new Map<string, AbortController>());
+  const shapeRef = useRef<Shape<T>>(shape as Shape<T>);
+  shapeRef.current = shape as Shape<T>;
+
+  useEffect(() => {
+    if (!base) return;
+    const wanted = new Set<number>();
+    const have = loaded.key === key ? loaded.pages : new Map<number, T[]>();
+    for (let p = range[0]; p <= range[1]; p++) if (!have.has(p)) wanted.add(p);
+    for (const [name, controller] of pending.current) {
+      const [itsKey, itsPage] = [name.slice(name.indexOf(' ') + 1), Number(name.split(' ')[0])];
+      if (itsKey !== key || !wanted.has(itsPage)) {
+        controller.abort();
+        pending.current.delete(name);
+      }
+    }
+    for (const page of wanted) {
+      const name = `${page} ${key}`;
+      if (pending.current.has(name)) continue;
+      const abort = new AbortController();
+      pending.current.set(name, abort);
+      const url = `${base}${base.includes('?') ? '&' : '?'}skip=${page * PAGE_ROWS}&count=${PAGE_ROWS}`;
+      void load(url, abort.signal).then((got) => {
+        pending.current.delete(name);
+        if (got) setLoaded((old) => merge(old, key, page, got));
+      });
+    }
+
+    async function load(url: string, signal: AbortSignal) {
+      try {
+        const answer = await ask<never>(url, signal);
+        return { answer, shape: shapeRef.current, error: null };
+      } catch (error) {
+        if (signal.aborted) return null;
+        if (!(error instanceof ApiError)) throw error;
+        if (error.isAway) reportAway();
+        return { answer: null, shape: shapeRef.current, error };
+      }
+    }
+  }, [base, key, range, turn, loaded]);
+
+  useEffect(() => {
+    const controllers = pending.current;
+    return () => controllers.forEach((c) => c.abort());
+  }, []);
+
+  const show = useCallback((first: number, last: number) => {
+    const next = [
+      Math.floor(first / PAGE_ROWS),
+      Math.floor(Math.max(first, last) / PAGE_ROWS),
+    ] as const;
+    setRange((old) => (old[0] === next[0] && old[1] === next[1] ? old : next));
+  }, []);
+
+  return {
+    row: (i) => loaded.pages.get(Math.floor(i / PAGE_ROWS))?.[i % PAGE_ROWS],
+    first: loaded.first,
+    count: loaded.count,
+    error: loaded.key === key ? loaded.error : null,
+    isStale: loaded.key !== key,
+    show,
+    again: () => {
+      setLoaded(empty(''));
+      setTurn((n) => n + 1);
+    },
+  };
+}
+
+interface Got<T> {
+  answer: never | null;
+  shape: Shape<T>;
+  error: ApiError | null;
+}
+
+/* A page joins its list; pages farthest from the newest one go when there are too many. */
+function merge<T>(old: Loaded<T>, key: string, page: number, got: Got<T>): Loaded<T> {
+  const next: Loaded<T> =
+    old.key === key ? { ...old, pages: new Map(old.pages), error: null } : empty<T>(key);
+  if (got.answer === null) return { ...next, error: got.error, pages: next.pages.set(page, []) };
+  next.count = got.shape.count(got.answer);
+  next.pages.set(page, got.shape.rows(got.answer));
+  next.first ??= got.answer;
+  while (next.pages.size > KEEP_PAGES) {
+    const far = [...next.pages.keys()].sort((a, b) => Math.abs(b - page) - Math.abs(a - page))[0];
+    if (far === undefined) break;
+    next.pages.delete(far);
+  }
+  return next;
+}

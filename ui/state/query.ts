@@ -1,0 +1,124 @@
+/* One request slot per widget: useQuery asks, keeps the old answer while a new one is on its way,
+ * and cancels what nobody waits for any more, here and on the server.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { apiUrl, ApiError, ask, type Query } from '../api/client';
+import { apiFilter } from '../model/filters';
+import {
+  dataVersion,
+  recordings,
+  findRecording,
+  reportAway,
+  isPaused,
+  connection,
+} from './recordings';
+import { address } from './router';
+import { settings } from './settings';
+import { useSignal } from './signal';
+
+export interface Asked<T> {
+  data: T | null; // the newest answer; of an older question while isStale
+  error: ApiError | null;
+  isStale: boolean; // the question has changed and its answer is not here yet
+  since: number; // when the pending request began, Date.now(); 0: nothing is pending
+  again: () => void; // ask once more, after an error or a cancellation
+  cancel: () => void;
+  isCancelled: boolean;
+}
+
+/* Answers of this session by URL and version: going back is instant. */
+const KEEP = 80;
+const kept = new Map<string, unknown>();
+
+function remember(key: string, data: unknown): void {
+  kept.delete(key);
+  kept.set(key, data);
+  const oldest = kept.keys().next();
+  if (kept.size > KEEP && !oldest.done) kept.delete(oldest.value);
+}
+
+interface Slot<T> {
+  key: string;
+  data: T | null;
+  error: ApiError | null;
+  since: number;
+  isCancelled: boolean;
+}
+
+/* url null: nothing to ask (yet); the slot stays empty. */
+export function useUrl<T>(url: string | null, dataKey = ''): Asked<T> {
+  const key = url === null ? '' : `${dataKey} ${url}`;
+  const [slot, setSlot] = useState<Slot<T>>(() => initial<T>(key));
+  const [turn, setTurn] = useState(0);
+  const controller = useRef<AbortController | null>(null);
+  const away = useSignal(connection).isAway;
+
+  useEffect(() => {
+    if (url === null || away) return undefined;
+    const known = turn === 0 ? (kept.get(key) as T | undefined) : undefined;
+    if (known !== undefined) {
+      setSlot({ key, data: known, error: null, since: 0, isCancelled: false });
+      return undefined;
+    }
+    const abort = new AbortController();
+    controller.current = abort;
+    setSlot((s) => ({ ...s, since: Date.now(), isCancelled: false }));
+    ask<T>(url, abort.signal).then(
+      (data) => {
+        remember(key, data);
+        if (!abort.signal.aborted)
+          setSlot({ key, data, error: null, since: 0, isCancelled: false });
+      },
+      (error: unknown) => {
+        if (abort.signal.aborted) return;
+        if (!(error instanceof ApiError)) throw error;
+        if (error.isAway) reportAway();
+        setSlot((s) => ({ ...s, key, error, since: 0, isCancelled: false }));
+      },
+    );
+    return () => abort.abort();
+  }, [url, key, turn, away]);
+
+  return {
+    data: slot.data,
+    error: slot.key === key ? slot.error : null,
+    isStale: url !== null && slot.key !== key,
+    since: slot.since,
+    isCancelled: slot.isCancelled,
+    again: () => setTurn((n) => n + 1),
+    cancel: () => {
+      controller.current?.abort();
+      setSlot((s) => ({ ...s, since: 0, isCancelled: true }));
+    },
+  };
+}
+
+function initial<T>(key: string): Slot<T> {
+  const data = (kept.get(key) as T | undefined) ?? null;
+  return { key: data === null ? '' : key, data, error: null, since: 0, isCancelled: false };
+}
+
+export interface QueryOptions {
+  isFiltered?: boolean; // default true: the filters of the address come along
+  isReady?: boolean; // false: do not ask (yet)
+}
+
+/* A question about the recording of the address, below /api/v1/{id}/. */
+export function useQuery<T>(path: string, query: Query = {}, options: QueryOptions = {}): Asked<T> {
+  const { isFiltered = true, isReady = true } = options;
+  const a = useSignal(address);
+  useSignal(isPaused);
+  const own = useSignal(settings).ownCode;
+  const recording = findRecording(useSignal(recordings), a.rec);
+  const canAsk = isReady && recording?.state === 'ready';
+  const filter = isFiltered ? apiFilter(a.params) : {};
+  const url = canAsk
+    ? apiUrl(`${recording.id}/${path}`, {
+        ...filter,
+        ...query,
+        own_regex: own,
+        base: isFiltered ? a.params['base'] : undefined,
+      })
+    : null;
+  return useUrl<T>(url, dataVersion(recording));
+}

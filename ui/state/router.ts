@@ -1,0 +1,54 @@
+/* The address bar as state: reading it, changing it, links to other states. */
+import { Signal, useSignal } from './signal';
+import {
+  costOfAddress,
+  formatAddress,
+  onPage,
+  parseAddress,
+  withParams,
+  type Address,
+  type PageId,
+} from '../model/address';
+import type { CostId } from '../model/costs';
+
+export const address = new Signal<Address>(parseAddress(location.hash));
+
+addEventListener('hashchange', () => address.set(parseAddress(location.hash)));
+
+export const useAddress = (): Address => useSignal(address);
+export const useCost = (): CostId => costOfAddress(useAddress());
+
+type Changes = Record<string, string | null>;
+
+/* A step that "back" undoes. */
+export function go(next: Address): void {
+  const hash = formatAddress(next);
+  if (hash !== location.hash) location.hash = hash;
+}
+
+/* The same place, described anew: while somebody types or drags. */
+export function replace(next: Address): void {
+  const hash = formatAddress(next);
+  if (hash === location.hash) return;
+  history.replaceState(history.state, '', hash);
+  address.set(parseAddress(hash));
+}
+
+/* Changes parameters on this page. null or '' removes one. */
+export const set = (changes: Changes): void => {
+  const a = address.value;
+  go({ ...a, params: withParams(a.params, changes) });
+};
+export const setQuietly = (changes: Changes): void => {
+  const a = address.value;
+  replace({ ...a, params: withParams(a.params, changes) });
+};
+
+export const goPage = (page: PageId, changes: Changes = {}): void =>
+  go(onPage(address.value, page, changes));
+
+/* For the href of a link: the state it leads to. */
+export const hrefPage = (a: Address, page: PageId, changes: Changes = {}): string =>
+  formatAddress(onPage(a, page, changes));
+export const hrefWith = (a: Address, changes: Changes): string =>
+  formatAddress({ ...a, params: withParams(a.params, changes) });

@@ -1,0 +1,61 @@
+/* The frame: navigation, strip, chips, keys, theme, narrow windows. */
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { checkAccessible, plain, program, suite } from './harness.mjs';
+
+const s = suite();
+let server;
+
+before(async () => {
+  const file = s.record('node.dat', [program('demo_node'), '1']);
+  server = await s.serve([file]);
+  await server.ready();
+});
+
+test('the frame shows the recording and its pages', async (t) => {
+  const page = await s.open(t, server.url);
+  await page.waitForSelector('.nav a[aria-current=page]');
+  assert.match(plain(await page.textContent('.rec-switch')), /^demo_node/);
+  const summary = await server.json('/api/v1/last/summary');
+  await page.waitForFunction(() => document.querySelector('.sum')?.textContent);
+  assert.match(
+    plain(await page.textContent('.sum')),
+    new RegExp(`, ${summary.call_sites} call sites$`),
+  );
+  await checkAccessible(page, 'the frame');
+});
+
+test('a drag over the strip filters, Backspace clears', async (t) => {
+  const page = await s.open(t, server.url);
+  const box = await (await page.waitForSelector('.strip-chart')).boundingBox();
+  await page.waitForFunction(() => document.querySelector('.sum')?.textContent);
+  const y = box.y + box.height / 2;
+  await page.mouse.move(box.x + box.width * 0.25, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.5, y, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForSelector('.chip:has-text("Allocated in")');
+  const { t0, t1 } = await page.evaluate(() =>
+    Object.fromEntries(new URLSearchParams(location.hash.split('?')[1])),
+  );
+  const { duration_ns } = await server.json('/api/v1/last/summary');
+  assert.ok(Math.abs(t0 / duration_ns - 0.25) < 0.01, `${t0} of ${duration_ns}`);
+  assert.ok(Math.abs(t1 / duration_ns - 0.5) < 0.01, `${t1} of ${duration_ns}`);
+  await page.keyboard.press('Backspace');
+  await page.waitForSelector('.chip:has-text("Allocated in")', { state: 'detached' });
+});
+
+test('keys lead to pages', async (t) => {
+  const page = await s.open(t, server.url);
+  await page.waitForSelector('.nav a[aria-current=page]');
+  await page.keyboard.press('g');
+  await page.keyboard.press('s');
+  await page.waitForSelector('.nav a[aria-current=page]:has-text("Call sites")');
+});
+
+test('400 pixels: navigation at the bottom, nothing wider than the window', async (t) => {
+  const page = await s.open(t, server.url, { width: 400, height: 800 });
+  await page.waitForSelector('.bottom-nav a[aria-current=page]');
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(width <= 400, `the page is ${width} pixels wide`);
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  bytes,
+  change,
+  clock,
+  count,
+  duration,
+  group,
+  join,
+  parseBytes,
+  parseDuration,
+  parseMoment,
+  share,
+} from '../../model/format';
+
+const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ').replace(/\u2212/g, '-');
+
+test('bytes have three digits and binary units', () => {
+  const cases: [number, string][] = [
+    [0, '0 B'],
+    [1023, '1023 B'],
+    [1024, '1.00 KiB'],
+    [2.44 * 1024, '2.44 KiB'],
+    [24.4 * 1024, '24.4 KiB'],
+    [1011 * 1024, '1 011 KiB'],
+    [1023.4 * 1024, '1 023 KiB'],
+    [1023.6 * 1024, '1.00 MiB'],
+    [3.15 * 1024 ** 3, '3.15 GiB'],
+    [-12.4 * 1024 ** 2, '-12.4 MiB'],
+  ];
+  for (const [value, text] of cases) assert.equal(plain(join(bytes(value))), text);
+});
+
+test('counts are exact up to 99 999', () => {
+  const cases: [number, string][] = [
+    [21034, '21 034'],
+    [99999, '99 999'],
+    [100000, '100 k'],
+    [124_000, '124 k'],
+    [1_240_000, '1.24 M'],
+    [999_600, '1.00 M'],
+    [124_000_000, '124 M'],
+  ];
+  for (const [value, text] of cases) assert.equal(plain(join(count(value))), text);
+});
+
+test('a change carries its sign', () => {
+  assert.equal(plain(join(change(3.15 * 1024 ** 3, 'bytes'))), '+3.15 GiB');
+  assert.equal(plain(join(change(-5, 'count'))), '-5');
+  assert.equal(plain(join(change(0, 'count'))), '0');
+});
+
+test('shares have one decimal and never lie about the ends', () => {
+  const cases: [number, number, string][] = [
+    [0, 10, ''],
+    [1, 0, ''],
+    [82, 100, '82.0 %'],
+    [1, 100_000, '<0.1 %'],
+    [99_990, 100_000, '>99.9 %'],
+    [5, 5, '100 %'],
+  ];
+  for (const [part, whole, text] of cases) assert.equal(plain(share(part, whole)), text);
+});
+
+test('lengths of time', () => {
+  const cases: [number, string][] = [
+    [412, '412 ns'],
+    [8310, '8.31 µs'],
+    [41e6, '41.0 ms'],
+    [9.27e9, '9.27 s'],
+    [247e9, '4 m 07 s'],
+    [8040e9, '2 h 14 m'],
+    [273600e9, '3 d 04 h'],
+  ];
+  for (const [value, text] of cases) assert.equal(plain(duration(value)), text);
+});
+
+test('moments', () => {
+  assert.equal(clock(17537e9), '04:52:17');
+  assert.equal(clock(1.196_4e9, 3), '00:00:01.196');
+  assert.equal(group(-0.2), '0');
+});
+
+test('what people type is understood', () => {
+  assert.equal(parseMoment('04:52:17', 1), 17537e9);
+  assert.equal(parseMoment('80 %', 100), 80);
+  assert.equal(parseMoment('1.5s', 1), 1.5e9);
+  assert.equal(parseMoment('soon', 1), null);
+  assert.equal(parseDuration('4h3m2s'), 14582e9);
+  assert.equal(parseDuration('250ms'), 250e6);
+  assert.equal(parseDuration('250 parsecs'), null);
+  assert.equal(parseBytes('4K'), 4096);
+  assert.equal(parseBytes('1.5 MiB'), 1572864);
+  assert.equal(parseBytes('64'), 64);
+  assert.equal(parseBytes('-1'), null);
+});

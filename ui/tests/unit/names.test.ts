@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cleanName, exactRegex, splitName } from '../../model/names';
+
+test('the last two parts of a name are its title', () => {
+  const cases: [string, string, string][] = [
+    [
+      'basalt_net::gossip::seen::SeenCache::remember',
+      'basalt_net::gossip::seen::',
+      'SeenCache::remember',
+    ],
+    ['main', '', 'main'],
+    ['std::vector<int>::push_back(int const&)', 'std::', 'vector<int>::push_back'],
+    ['a::b::c::{{closure}}', 'a::', 'b::c::{closure}'],
+    ['operator new(unsigned long)', '', 'operator new'],
+    ['Foo::operator()(int) const', '', 'Foo::operator()'],
+    ['(anonymous namespace)::f()', '', '(anonymous namespace)::f'],
+  ];
+  for (const [name, path, last] of cases) assert.deepEqual(splitName(name), [path, last]);
+});
+
+test('hashes go, long arguments fold', () => {
+  assert.equal(cleanName('core::ptr::drop::h0123456789abcdef'), 'core::ptr::drop');
+  assert.equal(cleanName('f<int>'), 'f<int>');
+  assert.equal(cleanName('f<std::map<std::string, std::vector<int>>>'), 'f<…>');
+  assert.equal(cleanName('std::operator<< <char>'), 'std::operator<< <char>');
+});
+
+test('an exact expression matches its own text only', () => {
+  const re = new RegExp(exactRegex('f(a, b)[c]*'));
+  assert.ok(re.test('f(a, b)[c]*'));
+  assert.ok(!re.test('xf(a, b)[c]*'));
+});

@@ -1,0 +1,130 @@
+/* The active filters, one chip each, and what is left of how much. */
+import type { GroupRows, Recording, Summary } from '../api/types';
+import { chipsOf, hasFilter, rangeOf, RANGE_MEANINGS, type Chip } from '../model/filters';
+import { count, group, join } from '../model/format';
+import { overlay } from '../state/overlay';
+import { useQuery } from '../state/query';
+import { goPage, set, useAddress } from '../state/router';
+import { findRecording, recordings } from '../state/recordings';
+import { useSignal } from '../state/signal';
+import { Icon } from './icons';
+import { Menu } from './floating';
+
+const without = (chip: Chip) => set(Object.fromEntries(chip.keys.map((k) => [k, null])));
+
+export function Chips({ recording }: { recording: Recording }) {
+  const { params } = useAddress();
+  const chips = chipsOf(params, recording.duration_ns ?? 1);
+  return (
+    <div class="chips" role="region" aria-label="Active filters">
+      {chips.map((chip) => (
+        <span class="chip" key={chip.keys.join()}>
+          {chip.keys[0] === 't0' ? <RangeChip chip={chip} /> : <EditChip chip={chip} />}
+          <button
+            type="button"
+            class="x"
+            aria-label={`Remove filter ${chip.label} ${chip.text}`}
+            onClick={() => without(chip)}
+          >
+            <Icon name="x" />
+          </button>
+        </span>
+      ))}
+      <BaseChip />
+      <span class="chip add">
+        <button type="button" onClick={() => overlay.set({ kind: 'filter' })} title="Filter (F)">
+          <Icon name="plus" />
+          Filter
+        </button>
+      </span>
+      <Sum />
+    </div>
+  );
+}
+
+function EditChip({ chip }: { chip: Chip }) {
+  return (
+    <button
+      type="button"
+      title="Change"
+      onClick={() => overlay.set({ kind: 'filter', field: chip.keys[0] ?? '' })}
+    >
+      <em>{chip.label}</em>
+      {chip.text}
+    </button>
+  );
+}
+
+/* What the time range means. */
+function RangeChip({ chip }: { chip: Chip }) {
+  const { params } = useAddress();
+  const meaning = rangeOf(params)?.meaning ?? 'in';
+  return (
+    <Menu
+      label={`${chip.label} ${chip.text}: change what the range means`}
+      class=""
+      button={
+        <>
+          <em>{chip.label}</em>
+          {chip.text}
+          <Icon name="caret" />
+        </>
+      }
+      items={() =>
+        RANGE_MEANINGS.map(([id, , words]) => ({
+          label: words,
+          isChecked: id === meaning,
+          act: () =>
+            id === 'grew' ? goPage('timeline', { tm: id }) : set({ tm: id === 'in' ? null : id }),
+        }))
+      }
+    />
+  );
+}
+
+function BaseChip() {
+  const base = useAddress().params['base'];
+  const list = useSignal(recordings);
+  if (!base) return null;
+  const name = findRecording(list, base)?.file ?? base;
+  return (
+    <span class="chip">
+      <button type="button" onClick={() => goPage('recordings')}>
+        <em>Compared with</em>
+        {name}
+      </button>
+      <button
+        type="button"
+        class="x"
+        aria-label="End the comparison"
+        onClick={() => set({ base: null })}
+      >
+        <Icon name="x" />
+      </button>
+    </span>
+  );
+}
+
+/* "55.6 M of 124 M allocations, 20 158 of 21 034 call sites" */
+function Sum() {
+  const { params } = useAddress();
+  const isFiltered = hasFilter(params);
+  const all = useQuery<Summary>('summary', {}, { isFiltered: false });
+  const some = useQuery<GroupRows>('groups', { by: 'stack', count: 0 }, { isReady: isFiltered });
+  if (!all.data) return <span class="sum" />;
+  const sites = all.data.call_sites;
+  const rows = all.data.rows;
+  if (!isFiltered)
+    return (
+      <span class="sum">
+        Whole recording: {join(count(rows))} allocations, {group(sites)} call sites
+      </span>
+    );
+  if (!some.data) return <span class="sum" />;
+  return (
+    <span class={'sum' + (some.isStale ? ' stale' : '')} aria-live="polite">
+      <b>{join(count(some.data.total.allocations))}</b> of {join(count(rows))} allocations,{' '}
+      <b>{group(some.data.total_count)}</b> of {group(sites)} call sites
+    </span>
+  );
+}

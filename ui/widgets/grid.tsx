@@ -1,0 +1,256 @@
+/* A table of any length: only the rows on screen exist (model/window.ts), one tab stop, arrows move,
+ * Enter opens, the head sorts.
+ *
+ * The caller draws the cells of a row; the table draws the row itself, with its ARIA, selection and
+ * place. A row whose data is on its way is drawn as a skeleton of the right height.
+ */
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import {
+  rowTop,
+  scrollHeight,
+  scrollOfTop,
+  topForRow,
+  topOfScroll,
+  clampTop,
+  fullHeight,
+  visibleRows,
+  MAX_HEIGHT,
+  type Table,
+} from '../model/window';
+
+export interface Column {
+  id: string;
+  title: ComponentChildren;
+  class?: string; // "r" right-aligned, "m1".."m3" goes when the view is narrow, "pad"
+  hint?: string; // the word explained, on hover and focus
+  sort?: string; // what sorting by this column is called; none: it does not sort
+}
+
+export interface Sort {
+  by: string;
+  isAscending: boolean;
+}
+
+export interface GridProps {
+  label: string;
+  class: string; // names the column widths in CSS (--cols)
+  columns: readonly Column[];
+  rows: number;
+  rowHeight: number;
+  /* cells of a row; null: not here yet */
+  cells: (row: number) => ComponentChildren | null;
+  rowKey?: (row: number) => string | number;
+  rowProps?: (row: number) => JSX.HTMLAttributes<HTMLDivElement>;
+  rowClass?: string;
+  isTree?: boolean;
+  cost?: string; // data-cost: narrow tables keep this column
+  sort?: Sort | null;
+  onSort?: (sort: Sort) => void;
+  selected?: number; // -1: none
+  onSelect?: (row: number) => void;
+  onOpen?: (row: number) => void; // Enter, double click
+  onKey?: (row: number, e: KeyboardEvent) => boolean; // true: done
+  onShow?: (first: number, last: number) => void;
+  openRow?: number; // a row that is open in place
+  openContent?: ComponentChildren;
+  isStale?: boolean;
+  after?: ComponentChildren; // below the last row
+}
+
+export function Grid(p: GridProps) {
+  const body = useRef<HTMLDivElement>(null);
+  const openRef = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [viewHeight, setViewHeight] = useState(600);
+  const [openHeight, setOpenHeight] = useState(0);
+  const openRow = p.openRow ?? -1;
+  const table: Table = { rows: p.rows, rowHeight: p.rowHeight, viewHeight, openRow, openHeight };
+  const tall = fullHeight(table) > MAX_HEIGHT;
+  const shownTop = clampTop(table, top);
+  const [first, last] = visibleRows(table, shownTop);
+  const selected = p.selected ?? -1;
+
+  useEffect(() => {
+    const el = body.current;
+    if (!el) return undefined;
+    const observer = new ResizeObserver(() => setViewHeight(el.clientHeight));
+    observer.observe(el);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    const height = openRow >= 0 ? (openRef.current?.offsetHeight ?? 0) : 0;
+    if (height !== openHeight) setOpenHeight(height);
+  });
+  const { onShow } = p;
+  useEffect(() => onShow?.(first, Math.max(first, last)), [onShow, first, last]);
+
+  const moveTo = (next: number) => {
+    setTop(clampTop(table, next));
+    if (body.current) body.current.scrollTop = scrollOfTop(table, next);
+  };
+  const onScroll = () => {
+    const el = body.current;
+    if (!el) return;
+    /* a tall table's own wheel moves have set scrollTop already: do not round them */
+    if (Math.abs(el.scrollTop - scrollOfTop(table, top)) > 1)
+      setTop(topOfScroll(table, el.scrollTop));
+  };
+  const onWheel = (e: WheelEvent) => {
+    if (!tall || e.ctrlKey) return;
+    e.preventDefault();
+    moveTo(shownTop + (e.deltaMode === 1 ? e.deltaY * p.rowHeight : e.deltaY));
+  };
+  const select = (row: number) => {
+    const to = Math.max(0, Math.min(p.rows - 1, row));
+    if (p.rows === 0) return;
+    moveTo(topForRow(table, shownTop, to));
+    p.onSelect?.(to);
+  };
+  const onKeyDown = (e: KeyboardEvent) => {
+    if (e.ctrlKey || e.metaKey || e.altKey || isField(e.target)) return;
+    const to = keyTarget(e.key, selected, p.rows, Math.floor(viewHeight / p.rowHeight));
+    if (selected >= 0 && p.onKey?.(selected, e)) e.preventDefault();
+    else if (to !== undefined) {
+      e.preventDefault();
+      select(to);
+    } else if (e.key === 'Enter' && selected >= 0) {
+      e.preventDefault();
+      p.onOpen?.(selected);
+    }
+  };
+
+  const drawn = [];
+  for (let i = first; i <= last; i++) {
+    drawn.push(
+      <Row
+        key={p.rowKey ? p.rowKey(i) : i}
+        {...p}
+        row={i}
+        y={rowTop(table, i)}
+        isSelected={i === selected}
+      />,
+    );
+    if (i === openRow)
+      drawn.push(
+        <div
+          key="open"
+          ref={openRef}
+          class="row-open"
+          role="row"
+          style={{ transform: `translateY(${rowTop(table, i) + p.rowHeight}px)` }}
+        >
+          <div role="gridcell" aria-colspan={p.columns.length}>
+            {p.openContent}
+          </div>
+        </div>,
+      );
+  }
+  /* In a tall table rows are placed where the element's own scrolling will put them. */
+  const shift = tall ? scrollOfTop(table, shownTop) - shownTop : 0;
+  return (
+    <div
+      class={`grid ${p.class}${p.isStale ? ' stale' : ''}`}
+      role={p.isTree ? 'treegrid' : 'grid'}
+      aria-label={p.label}
+      aria-rowcount={p.rows + 1}
+      aria-busy={p.isStale}
+      data-cost={p.cost}
+    >
+      <Head columns={p.columns} sort={p.sort ?? null} onSort={p.onSort} />
+      <div
+        class="grid-body"
+        role="rowgroup"
+        ref={body}
+        tabIndex={0}
+        aria-label={p.label}
+        onScroll={onScroll}
+        onWheel={onWheel}
+        onKeyDown={onKeyDown}
+      >
+        <div class="grid-room" style={{ height: scrollHeight(table) }}>
+          <div style={{ transform: `translateY(${shift}px)` }}>{drawn}</div>
+        </div>
+        {p.after}
+      </div>
+    </div>
+  );
+}
+
+/* The row that a key leads to; undefined: the key does not move. */
+function keyTarget(key: string, from: number, rows: number, onScreen: number): number | undefined {
+  const page = Math.max(1, onScreen - 1);
+  const moves: Record<string, number> = {
+    ArrowDown: from + 1,
+    ArrowUp: from - 1,
+    j: from + 1,
+    k: from - 1,
+    PageDown: from + page,
+    PageUp: from - page,
+    Home: 0,
+    End: rows - 1,
+  };
+  return moves[key];
+}
+
+export const isField = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]');
+
+function Row(p: GridProps & { row: number; y: number; isSelected: boolean }) {
+  const cells = p.cells(p.row);
+  return (
+    <div
+      class={`tr ${p.rowClass ?? ''}`}
+      role="row"
+      aria-rowindex={p.row + 2}
+      aria-selected={p.isSelected}
+      style={{ transform: `translateY(${p.y}px)`, height: p.rowHeight }}
+      onClick={() => p.onSelect?.(p.row)}
+      onDblClick={() => p.onOpen?.(p.row)}
+      {...p.rowProps?.(p.row)}
+    >
+      {cells ??
+        p.columns.map((c) => (
+          <span key={c.id} class={c.class} role="gridcell">
+            <span class="skel" />
+          </span>
+        ))}
+    </div>
+  );
+}
+
+function Head(p: { columns: readonly Column[]; sort: Sort | null; onSort?: (s: Sort) => void }) {
+  return (
+    <div class="tr head" role="row">
+      {p.columns.map((c) => {
+        const isSorted = !!c.sort && p.sort?.by === c.sort;
+        const order = p.sort?.isAscending ? 'ascending' : 'descending';
+        return (
+          <span
+            key={c.id}
+            role="columnheader"
+            class={c.class}
+            title={c.hint}
+            {...(isSorted ? { 'aria-sort': order } : {})}
+          >
+            {c.sort && p.onSort ? (
+              <button
+                type="button"
+                onClick={() =>
+                  p.onSort?.({
+                    by: c.sort ?? '',
+                    isAscending: isSorted ? !p.sort?.isAscending : false,
+                  })
+                }
+              >
+                {c.title}
+              </button>
+            ) : (
+              c.title
+            )}
+          </span>
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,144 @@
+/* States in words: an empty place, an error, a banner, progress. Never a bare code, a spinner without
+ * a number or a blank area. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Asked } from '../state/query';
+import type { ApiError } from '../api/client';
+
+/* In place of what cannot be shown: a title, a sentence, what to do. */
+export function Note(p: {
+  title: ComponentChildren;
+  children?: ComponentChildren;
+  actions?: ComponentChildren;
+}) {
+  return (
+    <div class="note" role="status">
+      <h3>{p.title}</h3>
+      {p.children && <p>{p.children}</p>}
+      {p.actions && <div class="actions">{p.actions}</div>}
+    </div>
+  );
+}
+
+export type BannerKind = '' | 'warn' | 'bad';
+
+export function Banner(p: {
+  kind: BannerKind;
+  mark: 'ok' | 'warn' | 'bad' | 'live' | 'busy';
+  title: ComponentChildren;
+  children?: ComponentChildren;
+  actions?: ComponentChildren;
+}) {
+  return (
+    <div class={`banner ${p.kind}`} role="status">
+      <span class={`state ${p.mark}`}>
+        <b>{p.title}</b>
+      </span>
+      <span>{p.children}</span>
+      {p.actions}
+    </div>
+  );
+}
+
+/* What the server refused, in its words. */
+export function ErrorNote({
+  error,
+  again,
+  edit,
+}: {
+  error: ApiError;
+  again?: () => void;
+  edit?: () => void;
+}) {
+  const copy = () => void navigator.clipboard?.writeText(JSON.stringify(error.answer, null, 1));
+  if (error.status === 400) {
+    return (
+      <Note
+        title="This filter cannot be read."
+        actions={
+          <>
+            {edit && (
+              <button type="button" class="btn" onClick={edit}>
+                Edit filter
+              </button>
+            )}
+            <button type="button" class="btn quiet" onClick={copy}>
+              Copy details
+            </button>
+          </>
+        }
+      >
+        {error.answer.value && <span class="code">{error.answer.value}</span>}
+        {error.answer.value && <br />}
+        {error.message}
+      </Note>
+    );
+  }
+  const title = error.isAway ? 'The server does not answer.' : 'The server could not answer this.';
+  return (
+    <Note
+      title={title}
+      actions={
+        <>
+          {again && (
+            <button type="button" class="btn" onClick={again}>
+              Try again
+            </button>
+          )}
+          <button type="button" class="btn quiet" onClick={copy}>
+            Copy details
+          </button>
+        </>
+      }
+    >
+      {error.isAway ? 'What you see stays usable.' : error.message}
+    </Note>
+  );
+}
+
+const LINE_AFTER_MS = 300;
+const WORDS_AFTER_MS = 1000;
+
+/* How long a request has been under way, in steps that people notice: 0, 1 (line), 2 (words). */
+function useWaiting(since: number): 0 | 1 | 2 {
+  const [, tick] = useState(0);
+  const waited = since ? Date.now() - since : 0;
+  useEffect(() => {
+    if (!since) return undefined;
+    const timers = [LINE_AFTER_MS, WORDS_AFTER_MS].map((ms) =>
+      setTimeout(() => tick((n) => n + 1), ms + 5),
+    );
+    return () => timers.forEach(clearTimeout);
+  }, [since]);
+  if (!since || waited < LINE_AFTER_MS) return 0;
+  return waited < WORDS_AFTER_MS ? 1 : 2;
+}
+
+/* Under a toolbar: a thin line after 300 ms, words and Cancel after a second; "Stopped." when
+ * somebody cancelled. Takes no room. */
+export function Waiting<T>({ asked, what }: { asked: Asked<T>; what: string }) {
+  const step = useWaiting(asked.since);
+  if (asked.isCancelled)
+    return (
+      <div class="waiting words" role="status">
+        <b>Stopped.</b> These figures are of the filter before.
+        <button type="button" class="link" onClick={asked.again}>
+          Count again
+        </button>
+      </div>
+    );
+  if (step === 0) return null;
+  return (
+    <div class={'waiting' + (step === 2 ? ' words' : '')} role="status">
+      <i />
+      {step === 2 && (
+        <>
+          <b>{what}</b>
+          <button type="button" class="link" onClick={asked.cancel}>
+            Cancel
+          </button>
+        </>
+      )}
+    </div>
+  );
+}
