@@ -240,8 +240,8 @@ int cmd_server(int argc, char **argv)
 	const struct args_command command = {
 		.name = "server",
 		.operands = "[FILE]...",
-		.help = "Serves recordings over HTTP: the REST API (docs/REST.md) and a start "
-			"page.\n"
+		.help = "Serves recordings over HTTP: the web GUI and the REST API "
+			"(docs/REST.md).\n"
 			"A recording can be asked as soon as it is loaded, while others still "
 			"are.\n"
 			"Prints the address and runs until SIGINT or SIGTERM.\n",

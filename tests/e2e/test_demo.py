@@ -28,7 +28,8 @@ class Demo(unittest.TestCase):
                     break
             self.assertIsNotNone(url, seen)
             self.assertIn("Most at the peak", seen)
-            self.assertIn("words_add", seen)
+            self.assertIn("SeenCache::remember", seen)
+            self.assertIn("What to look at first", seen)
             with urllib.request.urlopen(url + "list", timeout=20) as answer:
                 self.assertEqual(1, len(json.load(answer)))
             with urllib.request.urlopen(url, timeout=20) as answer:

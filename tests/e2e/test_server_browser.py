@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The server in a real browser: the start page, what it leads to, and pages of other origins, which
-must get nothing."""
+"""The server in a real browser: exports that it serves, and pages of other origins, which must get
+nothing. The GUI itself: ui/tests/browser."""
 import functools
 import http.server
 import threading
@@ -30,15 +30,8 @@ class Browsed(mp.TestCase):
     def open(self, url):
         return browser.Page(self.browser, url)
 
-    def test_from_the_start_page_to_a_flame_graph_that_zooms(self):
-        page = self.open(self.server.url)
-        self.assertIn("demo.dat", page.evaluate("document.body.textContent"))
-        links = page.evaluate("[...document.querySelectorAll('a')].map(a => a.href)")
-        for link in links:
-            self.assertTrue(link.startswith(self.server.url), link)
-            self.assertEqual(200, self.server.get(link[len(self.server.url) - 1:]).status, link)
-        flame = next(link for link in links if link.endswith("export/flamegraph"))
-        page = self.open(flame)
+    def test_an_exported_flame_graph_zooms(self):
+        page = self.open(self.server.url + "data/last/export/flamegraph")
         at = page.evaluate("""(() => {
             const frames = [...document.querySelectorAll('.mpf-f rect')].map(
                 r => r.getBoundingClientRect()).filter(r => r.width > 100 && r.width < 900);
@@ -46,7 +39,7 @@ class Browsed(mp.TestCase):
         })()""")
         page.click(at["x"], at["y"])
         self.assertNotEqual("0", page.evaluate("document.getElementById('mpf-0').dataset.zoom"))
-        report = self.open(next(link for link in links if link.endswith("export/html")))
+        report = self.open(self.server.url + "data/last/export/html")
         self.assertIn("demo", report.evaluate("document.body.textContent"))
         refused = [c for c in page.complaints() if "favicon" not in str(c)]
         self.assertEqual([], refused, "the policy must not stop our own scripts")

@@ -13,7 +13,7 @@ import { basename } from '../model/recording';
 import { rangeOf } from '../model/filters';
 import { isDetailsOpen, selectionOf } from '../state/details';
 import { closeOverlay, message, overlay } from '../state/overlay';
-import { findRecording, recordings, refresh } from '../state/recordings';
+import { connection, findRecording, recordings, refresh } from '../state/recordings';
 import { address, goPage, set, useAddress } from '../state/router';
 import { useKeys, type Keys } from '../state/keys';
 import { useSignal } from '../state/signal';
@@ -78,6 +78,15 @@ function NotReady({ recording: r }: { recording: Recording | null }) {
       All recordings
     </button>
   );
+  if (useSignal(connection).isRefused)
+    return (
+      <div class="pad-note">
+        <Note title="A token is needed.">
+          Open the address that the server printed when it started: it ends with{' '}
+          <span class="code">?token=…</span>
+        </Note>
+      </div>
+    );
   if (list === null) return <div class="pad-note" aria-busy="true" />;
   if (!r)
     return (

@@ -13,6 +13,7 @@ const POLL_MS = 2000;
 const RETRY_MS = [1000, 2000, 4000, 8000];
 
 export interface Connection {
+  isRefused?: boolean; // the server wants a token that this address does not have
   isAway: boolean;
   retryAt: number; // when the next try begins, as Date.now()
 }
@@ -37,6 +38,10 @@ export async function refresh(): Promise<void> {
     if (answer.recordings.some(isChanging)) timer = window.setTimeout(refresh, POLL_MS);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
+    if (error.status === 401) {
+      connection.set({ isRefused: true, isAway: false, retryAt: 0 });
+      return;
+    }
     const wait = RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)] ?? 8000;
     connection.set({ isAway: true, retryAt: Date.now() + wait });
     timer = window.setTimeout(refresh, wait);
