@@ -175,7 +175,7 @@ static bool has_prefix(const char *text, size_t len, const char *prefix)
 }
 
 /* "_R..." or the hash at the end of a legacy name; or the source. */
-static bool is_rust(const struct frame *f)
+bool frame_class_is_rust(const struct frame *f)
 {
 	const char *raw = f->raw_function;
 	size_t len = f->source ? strlen(f->source) : 0;
@@ -190,20 +190,20 @@ static bool is_rust(const struct frame *f)
 		raw[len - 1] == 'E');
 }
 
-/* The part of a path that tells where it belongs: inside of "<T as Trait>::f" the type, or the
- * trait when the type is a primitive or a parameter. */
-static struct frame_name_path deciding_part(struct frame_name_path p)
+struct frame_name_path frame_class_rust_path(const char *function)
 {
+	static const char *const word[] = {"mut ", "const ", "dyn ", "impl "};
+	struct frame_name_path p = frame_name_path(function);
 	const char *end = p.start + p.len;
 
 	while (p.len > 0 && strchr("<&[(*", *p.start)) {
 		const char *as, *colons;
 
 		p.start++;
-		if (has_prefix(p.start, (size_t)(end - p.start), "mut "))
-			p.start += 4;
-		else if (has_prefix(p.start, (size_t)(end - p.start), "impl "))
-			p.start += 5;
+		for (size_t i = 0; i < ARRAY_LEN(word); i++) {
+			if (has_prefix(p.start, (size_t)(end - p.start), word[i]))
+				p.start += strlen(word[i]);
+		}
 		p.len = (size_t)(end - p.start);
 		as = memmem(p.start, p.len, " as ", 4);
 		colons = memmem(p.start, p.len, "::", 2);
@@ -221,10 +221,8 @@ static bool find_by_name(const struct frame *f, enum frame_class *ret)
 
 	if (!f->function)
 		return false;
-	rust = is_rust(f);
-	p = frame_name_path(f->function);
-	if (rust)
-		p = deciding_part(p);
+	rust = frame_class_is_rust(f);
+	p = rust ? frame_class_rust_path(f->function) : frame_name_path(f->function);
 	for (size_t i = 0; i < ARRAY_LEN(by_name); i++) {
 		if (!has_prefix(p.start, p.len, by_name[i].text) ||
 		    (by_name[i].match == MATCH_RUST && !rust) ||

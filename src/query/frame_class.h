@@ -11,6 +11,7 @@
 #ifndef QUERY_FRAME_CLASS_H
 #define QUERY_FRAME_CLASS_H
 
+#include "query/frame_name.h"
 #include "store/frames.h"
 
 enum frame_class {
@@ -28,6 +29,13 @@ enum frame_class frame_class_of(const struct frame *f, const char *executable);
  * library, of a run-time, of all. NULL: the stack is empty, or its names cannot be had (err). */
 const struct frame *frame_class_blame(struct frames *f, uint32_t stack, const char *executable,
 				      struct err *err);
+
+/* Is the code Rust? Decided by the form of the raw name, or by the source. */
+bool frame_class_is_rust(const struct frame *f);
+
+/* The part of a Rust function's name that says which crate the code belongs to: of "<T as Trait>::f" the
+ * type, or the trait when the type is a primitive or a parameter. Points into function. */
+struct frame_name_path frame_class_rust_path(const char *function);
 
 /* "own", "library", "runtime", "allocator": for JSON and the API. */
 const char *frame_class_name(enum frame_class c);
