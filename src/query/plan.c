@@ -367,6 +367,18 @@ static int add_stacks(struct query *q, struct err *err)
 	return 0;
 }
 
+void plan_narrow(const struct query *q, uint64_t from_ns, uint64_t end_ns, struct plan *ret)
+{
+	uint64_t row = plan_first_row(q->c.store, end_ns);
+
+	*ret = q->plan;
+	ret->end_row = row < ret->end_row ? row : ret->end_row;
+	if (ret->first_row > ret->end_row)
+		ret->first_row = ret->end_row;
+	if (from_ns > 0 && ret->n_steps < PLAN_MAX_STEPS)
+		add_death(ret, PLAN_DEATH, from_ns, UINT64_MAX);
+}
+
 int plan_need_rows(const struct query *q, struct err *err)
 {
 	if (store_has_rows(q->c.store))

@@ -15,6 +15,11 @@ void query_want(struct query *q, unsigned wants)
 	q->wants = wants;
 }
 
+void query_represent_by(struct query *q, enum query_cost c)
+{
+	q->site_cost = c;
+}
+
 int query_create(const struct query_context *c, const struct filter *f, struct query **ret,
 		 struct err *err)
 {
@@ -46,6 +51,7 @@ void query_destroy(struct query *q)
 {
 	if (!q)
 		return;
+	blame_destroy(q->blame);
 	query_names_destroy(q->names);
 	free(q->line_name);
 	free(q->stack_set);

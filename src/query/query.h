@@ -100,6 +100,8 @@ int query_rows(struct query *q, const struct query_page *page,
 
 /* CODE to LINE go by one frame of each stack, its site: the innermost one that belongs neither to an
  * allocator nor to a run-time library (frame_class_is_folded()); the innermost one when all do.
+ * BLAME and PACKAGE go by the frame to blame: frame_class_blame(), frame_package(). Frames to blame
+ * without a function name are one group for each module.
  * Inclusive figures of functions: query_functions(). */
 enum query_group_by {
 	QUERY_BY_STACK, /* key: stack */
@@ -110,6 +112,8 @@ enum query_group_by {
 	QUERY_BY_MODULE, /* key: number of the path of its module, see query_group_name(); 0: none */
 	QUERY_BY_FUNCTION, /* key: number of its function's name; 0: not known */
 	QUERY_BY_LINE, /* key: number of "file:line"; 0: not known */
+	QUERY_BY_BLAME, /* key: function of the frame to blame, see below; 0: no frame at all */
+	QUERY_BY_PACKAGE, /* key: package of the frame to blame; 0: none */
 };
 #define QUERY_MAX_SIZES ((size_t)1 << 20) /* different ones, by SIZE_CLASS; more: ERR_LIMIT */
 
@@ -133,9 +137,26 @@ struct query_group {
 
 struct query_groups {
 	struct query_group *group; /* owned; ascending by key; only those with n_allocs > 0 */
+	uint32_t *stack; /* owned; by CODE to PACKAGE: a stack of each group; else NULL */
 	size_t n;
 	struct query_group total;
 };
+
+/* A figure of a group. */
+enum query_cost {
+	QUERY_COST_BYTES,
+	QUERY_COST_LEAKED_BYTES,
+	QUERY_COST_LEAKED_COUNT,
+	QUERY_COST_PEAK_BYTES,
+	QUERY_COST_ALLOCATIONS,
+	QUERY_COST_TEMPORARY, /* their number */
+	QUERY_COST_EXTRA_BYTES,
+};
+uint64_t query_group_cost(const struct query_group *g, enum query_cost c);
+
+/* Which stack query_groups.stack names: the one with most of this cost among those of the group, the
+ * first of equal ones. Bytes unless this is called. */
+void query_represent_by(struct query *q, enum query_cost c);
 
 /* All rows of a call site as a group, whatever a query asks for; key 0. */
 struct query_group query_whole_site(const struct store_stack *s);
@@ -143,9 +164,14 @@ struct query_group query_whole_site(const struct store_stack *s);
 int query_groups(struct query *q, enum query_group_by by, struct query_groups *ret,
 		 struct err *err);
 void query_groups_fini(struct query_groups *g);
-/* The text of a key by MODULE, FUNCTION or LINE, NULL for other kinds and for 0. Numbers are those
- * of this query. The text of a line is good until the next call, the others as long as frames. */
+/* The text of a key by MODULE, FUNCTION, LINE, BLAME or PACKAGE; NULL for other kinds, for 0, and for
+ * code without a name. Keys are the same in each query of one store. The text of a line is good
+ * until the next call, that of a package as long as the query, the others as long as frames. */
 const char *query_group_name(struct query *q, enum query_group_by by, uint64_t key);
+
+/* The frame to blame for a stack, once something was asked by BLAME or PACKAGE; as
+ * frame_class_blame(). NULL: the stack has no frame, or there is no such stack. */
+const struct frame *query_blame(struct query *q, uint32_t stack);
 
 /* The first moment at which the bytes of the matching rows that are alive are most, and how much. For
  * the filter that lets all pass these are the figures of store_facts. */

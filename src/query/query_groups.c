@@ -214,7 +214,7 @@ static int merge_groups(struct group_state *all, struct group_state *st, struct 
 	return 0;
 }
 
-static int compare_keys(const void *a, const void *b)
+int query_compare_keys(const void *a, const void *b)
 {
 	uint64_t x = ((const struct query_group *)a)->key, y = ((const struct query_group *)b)->key;
 
@@ -233,7 +233,7 @@ static void finish(struct group_state *st, struct query_groups *ret)
 			st->group[n++] = st->group[i];
 	}
 	if (st->is_sparse && n)
-		qsort(st->group, n, sizeof(*st->group), compare_keys);
+		qsort(st->group, n, sizeof(*st->group), query_compare_keys);
 	ret->group = st->group;
 	ret->n = n;
 	st->group = NULL;
@@ -333,44 +333,52 @@ static int groups_by_stack(struct query *q, struct query_groups *ret, struct err
 
 /* ---- by site ---- */
 
-/* The frame that stands for a stack: query.h. NULL: it has none. */
-static const struct query_name_frame *site_of_stack(const struct query *q, uint32_t stack)
+uint64_t query_group_cost(const struct query_group *g, enum query_cost c)
 {
-	const struct query_names *names = q->names;
-	const struct query_name_frame *innermost = NULL;
-	uint32_t node = q->stack[stack].node;
-
-	while (node) {
-		const struct store_node *n = store_node(q->c.store, node);
-
-		for (uint32_t i = n->code ? names->first[n->code] : 0;
-		     n->code && i < names->first[n->code + 1]; i++) {
-			if (!names->identity[names->frame[i].identity].is_folded)
-				return &names->frame[i];
-			if (!innermost)
-				innermost = &names->frame[i];
-		}
-		node = n->parent < node ? n->parent : 0;
+	switch (c) {
+	case QUERY_COST_LEAKED_BYTES:
+		return g->leaked_bytes;
+	case QUERY_COST_LEAKED_COUNT:
+		return g->n_leaked;
+	case QUERY_COST_PEAK_BYTES:
+		return g->peak_bytes;
+	case QUERY_COST_ALLOCATIONS:
+		return g->n_allocs;
+	case QUERY_COST_TEMPORARY:
+		return g->n_temporary;
+	case QUERY_COST_EXTRA_BYTES:
+		return g->extra_bytes;
+	case QUERY_COST_BYTES:
+		break;
 	}
-	return innermost;
+	return g->n_bytes;
 }
 
-static uint64_t site_key(const struct query *q, enum query_group_by by, uint32_t stack)
+/* The stack that stands for each group: the one that costs most, of equal ones the first. */
+static int choose_stacks(struct query *q, enum query_group_by by, const struct query_groups *stacks,
+			 struct query_groups *ret, struct err *err)
 {
-	const struct query_name_frame *site = site_of_stack(q, stack);
+	uint64_t *most = calloc(ret->n + 1, sizeof(*most));
 
-	if (!site)
-		return 0;
-	switch (by) {
-	case QUERY_BY_MODULE:
-		return q->names->identity[site->identity].module;
-	case QUERY_BY_FUNCTION:
-		return q->names->identity[site->identity].function;
-	case QUERY_BY_LINE:
-		return site->line;
-	default:
-		return site->frame->code;
+	ret->stack = calloc(ret->n + 1, sizeof(*ret->stack));
+	if (!most || !ret->stack) {
+		free(most);
+		return err_set_memory(err, ret->n * sizeof(*most));
 	}
+	for (size_t i = 0; i < stacks->n; i++) {
+		const struct query_group *s = &stacks->group[i];
+		const struct query_group want = {.key = sites_key(q, by, (uint32_t)s->key)};
+		const struct query_group *g =
+			bsearch(&want, ret->group, ret->n, sizeof(want), query_compare_keys);
+		uint64_t cost = 1 + query_group_cost(s, q->site_cost);
+
+		if (g && cost > most[g - ret->group]) {
+			most[g - ret->group] = cost;
+			ret->stack[g - ret->group] = (uint32_t)s->key;
+		}
+	}
+	free(most);
+	return 0;
 }
 
 static int groups_by_site(struct query *q, enum query_group_by by, struct query_groups *ret,
@@ -378,16 +386,14 @@ static int groups_by_site(struct query *q, enum query_group_by by, struct query_
 {
 	struct group_state sites = {.is_sparse = true};
 	struct query_groups stacks = {0};
-	int r = query_need_names(q, err);
+	int r = sites_need(q, by, err);
 
-	if (r >= 0) {
-		query_names_classify(q->names, q->c.store);
+	if (r >= 0)
 		r = groups_by_stack(q, &stacks, err);
-	}
 	for (size_t i = 0; i < stacks.n && r >= 0; i++) {
 		const struct query_group *from = &stacks.group[i];
 		struct query_group *g =
-			find_group(&sites, site_key(q, by, (uint32_t)from->key), err);
+			find_group(&sites, sites_key(q, by, (uint32_t)from->key), err);
 
 		if (g)
 			group_add(g, from);
@@ -396,6 +402,8 @@ static int groups_by_site(struct query *q, enum query_group_by by, struct query_
 	}
 	if (r >= 0)
 		finish(&sites, ret);
+	if (r >= 0)
+		r = choose_stacks(q, by, &stacks, ret, err);
 	free(sites.group);
 	map_fini(&sites.number_of);
 	query_groups_fini(&stacks);
@@ -422,11 +430,15 @@ int query_groups(struct query *q, enum query_group_by by, struct query_groups *r
 	case QUERY_BY_MODULE:
 	case QUERY_BY_FUNCTION:
 	case QUERY_BY_LINE:
+	case QUERY_BY_BLAME:
+	case QUERY_BY_PACKAGE:
 		r = groups_by_site(q, by, &g, err);
 		break;
 	}
-	if (r < 0)
+	if (r < 0) {
+		query_groups_fini(&g);
 		return r;
+	}
 	for (size_t i = 0; i < g.n; i++)
 		group_add(&g.total, &g.group[i]);
 	*ret = g;
@@ -436,6 +448,7 @@ int query_groups(struct query *q, enum query_group_by by, struct query_groups *r
 void query_groups_fini(struct query_groups *g)
 {
 	free(g->group);
+	free(g->stack);
 	*g = (struct query_groups){0};
 }
 
@@ -449,22 +462,4 @@ int query_total(struct query *q, struct query_group *ret, struct err *err)
 	*ret = g.total;
 	query_groups_fini(&g);
 	return 0;
-}
-
-const char *query_group_name(struct query *q, enum query_group_by by, uint64_t key)
-{
-	const struct query_names *names = q->names;
-
-	if (!names || key == 0)
-		return NULL;
-	if ((by == QUERY_BY_FUNCTION || by == QUERY_BY_MODULE) && key < names->n_texts)
-		return names->text[key];
-	if (by != QUERY_BY_LINE || key >= names->n_lines)
-		return NULL;
-	free(q->line_name);
-	q->line_name = NULL;
-	if (asprintf(&q->line_name, "%s:%u", names->text[names->line[key].source],
-		     names->line[key].line) < 0)
-		q->line_name = NULL;
-	return q->line_name;
 }

@@ -11,6 +11,8 @@
 #ifndef QUERY_QUERY_I_H
 #define QUERY_QUERY_I_H
 
+#include "query/blame.h"
+#include "query/frame_class.h"
 #include "query/query.h"
 #include "query/query_names.h"
 
@@ -101,7 +103,9 @@ struct query {
 	uint64_t *free_stack_set;
 	struct plan plan;
 	unsigned wants; /* QUERY_WANT_* */
+	enum query_cost site_cost; /* query_represent_by() */
 	struct query_names *names; /* NULL: not asked for yet */
+	struct blame *blame; /* as names */
 	struct query_peak peak;
 	bool has_peak;
 	char *line_name; /* text of the last query_group_name() by line */
@@ -119,11 +123,31 @@ int plan_stacks(struct query *q, uint64_t **ret, struct err *err);
 /* First row whose birth is at ns or later. */
 uint64_t plan_first_row(const struct store *s, uint64_t ns);
 
+/* The query's plan without rows that are allocated at end_ns or later. Rows that are freed before
+ * from_ns are left out as well where that is possible: the sink must not count on it. */
+void plan_narrow(const struct query *q, uint64_t from_ns, uint64_t end_ns, struct plan *ret);
+
 /* The frames of all codes, looked up once per query. */
 int query_need_names(struct query *q, struct err *err);
 
 /* Adds the figures of one group to those of another; key stays. */
 void group_add(struct query_group *sum, const struct query_group *g);
+
+/* For qsort() and bsearch() of struct query_group. */
+int query_compare_keys(const void *a, const void *b);
+
+/* ---- groups by a frame of the stack: query_sites.c ---- */
+
+static inline bool sites_are_by_frame(enum query_group_by by)
+{
+	return by >= QUERY_BY_CODE;
+}
+
+/* Makes the names that sites_key() needs; nothing for groups that do not go by a frame. */
+int sites_need(struct query *q, enum query_group_by by, struct err *err);
+
+/* The key of a stack, by CODE to PACKAGE. sites_need() came before; stack is below n_stacks. */
+uint64_t sites_key(const struct query *q, enum query_group_by by, uint32_t stack);
 
 /* ---- scan ---- */
 

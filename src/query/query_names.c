@@ -251,8 +251,7 @@ void query_names_classify(struct query_names *n, const struct store *store)
 	const char *executable = store_string(store, store_facts(store)->executable, NULL);
 
 	for (size_t i = 1; i < n->n_identities && !n->is_classified; i++)
-		n->identity[i].is_folded =
-			frame_class_is_folded(frame_class_of(n->identity[i].frame, executable));
+		n->identity[i].class = (uint8_t)frame_class_of(n->identity[i].frame, executable);
 	n->is_classified = true;
 }
 

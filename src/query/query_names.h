@@ -21,7 +21,7 @@ struct query_name_identity {
 	uint32_t function; /* numbers of texts */
 	uint32_t source;
 	uint32_t module;
-	bool is_folded; /* an allocator's or a run-time's; once query_names_classify() was called */
+	uint8_t class; /* enum frame_class; once query_names_classify() was called */
 	const struct frame *frame; /* the first one that had it */
 };
 

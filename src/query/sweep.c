@@ -74,14 +74,8 @@ static inline size_t slice_of(const struct sweep *sw, uint64_t since_ns)
 {
 	uint64_t width = sw->span->width_ns, bucket = 0;
 
-	if (sw->span->n_buckets > 1) {
-		/* Rounding puts it at most one beside the right one. */
-		bucket = (uint64_t)((double)since_ns * sw->inverse_width);
-		if (bucket * width > since_ns)
-			bucket--;
-		else if ((bucket + 1) * width <= since_ns)
-			bucket++;
-	}
+	if (sw->span->n_buckets > 1)
+		bucket = sweep_bucket_of(since_ns, width, sw->inverse_width);
 	return bucket * sw->slices_per_bucket + ((since_ns - bucket * width) >> sw->shift);
 }
 
@@ -528,21 +522,6 @@ static void cut_slices(struct sweep *sw)
 	sw->inverse_width = 1.0 / (double)span->width_ns;
 }
 
-/* Rows that are born behind the span or die before it change nothing. */
-static void make_plan(struct sweep *sw)
-{
-	struct plan *p = &sw->plan;
-	uint64_t row = plan_first_row(sw->q->c.store, sw->span->from_ns + sw->span_ns);
-
-	*p = sw->q->plan;
-	p->end_row = row < p->end_row ? row : p->end_row;
-	if (p->first_row > p->end_row)
-		p->first_row = p->end_row;
-	if (sw->span->from_ns > 0 && p->n_steps < PLAN_MAX_STEPS)
-		p->step[p->n_steps++] = (struct plan_step){
-			.kind = PLAN_DEATH, .min = sw->span->from_ns, .max = UINT64_MAX};
-}
-
 int sweep_check(const struct sweep_span *span, struct err *err)
 {
 	uint64_t span_ns;
@@ -568,7 +547,7 @@ int sweep_run(struct query *q, const struct sweep_span *span, struct sweep_bucke
 	if (r < 0)
 		return r;
 	sw.span_ns = span->width_ns * span->n_buckets;
-	make_plan(&sw);
+	plan_narrow(q, span->from_ns, span->from_ns + sw.span_ns, &sw.plan);
 	cut_slices(&sw);
 	memset(ret, 0, span->n_buckets * sizeof(*ret));
 	sw.slice = calloc(sw.n_slices, sizeof(*sw.slice));

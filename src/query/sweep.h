@@ -30,6 +30,20 @@ struct sweep_bucket {
 
 #define SWEEP_MAX_BUCKETS 65536u
 
+/* since_ns / width_ns without a division; inverse_width is 1.0 / width_ns, the result at most
+ * SWEEP_MAX_BUCKETS. */
+static inline uint64_t sweep_bucket_of(uint64_t since_ns, uint64_t width_ns, double inverse_width)
+{
+	uint64_t bucket = (uint64_t)((double)since_ns * inverse_width);
+
+	/* Rounding puts it at most one beside the right one. */
+	if (bucket * width_ns > since_ns)
+		bucket--;
+	else if ((bucket + 1) * width_ns <= since_ns)
+		bucket++;
+	return bucket;
+}
+
 /* ERR_USAGE: too many buckets, or too long. */
 int sweep_check(const struct sweep_span *span, struct err *err);
 

@@ -1,4 +1,4 @@
-/* Thousands of random filters on three stores: rows, orders, groups, peaks and timelines are those
+/* Thousands of random filters on three stores: rows, orders, groups, peaks, timelines and growth are those
  * that a naive evaluation of the same conditions finds. */
 #include "harness/test.h"
 
@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/frame_class.h"
 #include "query/query.h"
 #include "query_naive.h"
+#include "query_naive_time.h"
 
 /* On each of three stores; where everything is ten times slower, not so many. */
 #if CONFIG_CHECKS > 1 /* builds with sanitizers */
@@ -123,72 +123,6 @@ static void check_rows(struct query *q, const struct query_page *page)
 
 /* ---- groups ---- */
 
-/* The innermost frame that is neither an allocator's nor a run-time's. */
-static const struct world_frame *site_of(uint32_t stack, uint32_t *code)
-{
-	const struct world_frame *frame[1000];
-	uint32_t codes[1000];
-	unsigned n = naive_frames(&world, stack, frame, codes);
-
-	*code = n ? codes[0] : 0;
-	for (unsigned i = 0; i < n; i++) {
-		const struct frame f = {.function = frame[i]->function,
-					.source = frame[i]->source,
-					.module = frame[i]->module};
-
-		if (frame_class_is_folded(frame_class_of(&f, "")))
-			continue;
-		*code = codes[i];
-		return frame[i];
-	}
-	return n ? frame[0] : NULL;
-}
-
-/* A key that does not depend on the query's own numbers of names. */
-static uint64_t text_key(const char *text)
-{
-	uint64_t h = 1469598103934665603ull;
-
-	if (!text)
-		return 0;
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 1099511628211ull;
-	return h;
-}
-
-static uint64_t row_key(enum query_group_by by, const struct world_row *r)
-{
-	const struct world_frame *site;
-	uint32_t code;
-	char line[100];
-
-	switch (by) {
-	case QUERY_BY_STACK:
-		return r->stack;
-	case QUERY_BY_FREE_STACK:
-		return r->free_stack;
-	case QUERY_BY_THREAD:
-		return r->thread;
-	case QUERY_BY_SIZE_CLASS:
-		return r->size;
-	default:
-		break;
-	}
-	site = site_of(r->stack, &code);
-	if (by == QUERY_BY_CODE)
-		return code;
-	if (!site)
-		return 0;
-	if (by == QUERY_BY_MODULE)
-		return text_key(site->module);
-	if (by == QUERY_BY_FUNCTION)
-		return text_key(site->function);
-	if (!site->source || !site->line)
-		return 0;
-	snprintf(line, sizeof(line), "%s:%u", site->source, site->line);
-	return text_key(line);
-}
-
 static void add_row(struct query_group *g, const struct world_row *r, uint64_t peak_ns)
 {
 	if (g->n_allocs++ == 0) {
@@ -226,28 +160,51 @@ static int compare_groups(const void *a, const void *b)
 
 static size_t naive_groups(enum query_group_by by, struct query_group *group, uint64_t peak_ns)
 {
-	uint64_t *key_of_stack = calloc(world.n_stacks, sizeof(*key_of_stack));
-	bool is_by_site = by >= QUERY_BY_CODE;
+	uint64_t *key = naive_keys(&world, store, by);
 	size_t n = 0;
 
-	for (uint32_t s = 0; s < world.n_stacks && is_by_site; s++)
-		key_of_stack[s] = row_key(by, &(struct world_row){.stack = s});
 	for (size_t i = 0; i < world.n_rows; i++) {
-		const struct world_row *r = &world.row[i];
-		uint64_t key = is_by_site ? key_of_stack[r->stack] : row_key(by, r);
 		size_t at = 0;
 
 		if (!chosen[i])
 			continue;
-		while (at < n && group[at].key != key)
+		while (at < n && group[at].key != key[i])
 			at++;
 		if (at == n)
-			group[n++] = (struct query_group){.key = key};
-		add_row(&group[at], r, peak_ns);
+			group[n++] = (struct query_group){.key = key[i]};
+		add_row(&group[at], &world.row[i], peak_ns);
 	}
 	qsort(group, n, sizeof(*group), compare_groups);
-	free(key_of_stack);
+	free(key);
 	return n;
+}
+
+/* Each group is represented by its stack with most bytes, of equal ones the first. */
+static void check_stacks(struct query *q, enum query_group_by by, const struct query_groups *g)
+{
+	uint64_t *key = naive_keys(&world, store, by), *n_bytes, *key_of_stack;
+
+	n_bytes = calloc(world.n_stacks, sizeof(*n_bytes));
+	key_of_stack = calloc(world.n_stacks, sizeof(*key_of_stack));
+	for (size_t i = 0; i < world.n_rows; i++) {
+		key_of_stack[world.row[i].stack] = key[i];
+		n_bytes[world.row[i].stack] += chosen[i] ? world.row[i].size + (1ull << 40) : 0;
+	}
+	for (size_t i = 0; i < g->n; i++) {
+		uint64_t want = naive_group_key(q, by, g->group[i].key, g->stack[i]);
+		uint32_t best = UINT32_MAX;
+
+		for (uint32_t s = 0; s < world.n_stacks; s++) {
+			if (n_bytes[s] && key_of_stack[s] == want &&
+			    (best == UINT32_MAX ||
+			     n_bytes[s] % (1ull << 40) > n_bytes[best] % (1ull << 40)))
+				best = s;
+		}
+		CHECK_EQ(g->stack[i], best);
+	}
+	free(key_of_stack);
+	free(n_bytes);
+	free(key);
 }
 
 static void check_groups(struct query *q, enum query_group_by by)
@@ -264,8 +221,11 @@ static void check_groups(struct query *q, enum query_group_by by)
 		CHECK(g.group[i - 1].key < g.group[i].key);
 	n = naive_groups(by, group, peak.at_ns);
 	CHECK_EQ(g.n, n);
-	for (size_t i = 0; i < n && by > QUERY_BY_CODE; i++)
-		g.group[i].key = text_key(query_group_name(q, by, g.group[i].key));
+	CHECK_EQ(g.stack != NULL, by >= QUERY_BY_CODE);
+	if (g.stack)
+		check_stacks(q, by, &g);
+	for (size_t i = 0; i < n; i++)
+		g.group[i].key = naive_group_key(q, by, g.group[i].key, g.stack ? g.stack[i] : 0);
 	if (n) {
 		qsort(g.group, n, sizeof(*group), compare_groups);
 		CHECK_MEM_EQ(g.group, group, n * sizeof(*group));
@@ -446,10 +406,12 @@ static void check_filter(const struct naive *n)
 	check_rows(q, &all);
 	check_rows(q, &page);
 	check_peak(q);
-	check_groups(q, (enum query_group_by)world_below(&world, 8));
+	check_groups(q, (enum query_group_by)world_below(&world, 10));
 	from = world_below(&world, 2) ? 0 : world_below(&world, world.duration);
 	to = from + 1 + world_below(&world, 2 * (world.duration - from) + 1);
 	check_timeline(q, from, to, 1 + world_below(&world, 20));
+	naive_check_series(&world, store, chosen, q);
+	naive_check_growth(&world, store, chosen, q);
 	query_destroy(q);
 	filter_fini(&f);
 	current = NULL;
