@@ -67,21 +67,6 @@ uint64_t report_weight(enum report_kind kind, const struct query_group *g)
 								      : report_bytes(kind, g);
 }
 
-bool report_is_thread(const struct store_thread *t)
-{
-	return t->number != 0 || t->n_allocs > 0 || t->n_frees > 0;
-}
-
-size_t report_n_threads(const struct report *r)
-{
-	size_t n_all, n = 0;
-	const struct store_thread *t = store_table(r->store, STORE_THREADS, &n_all);
-
-	for (size_t i = 0; i < n_all; i++)
-		n += report_is_thread(&t[i]);
-	return n;
-}
-
 /* A site of weight 0 may still have blocks of 0 bytes: they are listed, last. */
 static bool is_in_list(enum report_kind kind, const struct query_group *g)
 {

@@ -65,10 +65,6 @@ uint64_t report_count(enum report_kind kind, const struct query_group *g);
 const char *report_kind_name(enum report_kind kind);
 bool report_kind_parse(const char *text, enum report_kind *ret);
 
-/* Threads of the program; the first entry of the table stands for "not known" and hardly counts. */
-bool report_is_thread(const struct store_thread *t);
-size_t report_n_threads(const struct report *r);
-
 /* Asks for everything, and for the names of what will be shown. path, options, store and frames
  * are set by the caller and borrowed. */
 int report_make(struct report *r, struct err *err);

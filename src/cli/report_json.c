@@ -39,7 +39,7 @@ static void put_program(struct json *j, const struct report *r)
 	put_string(j, "ended", r, f->ended);
 	json_u64(j, "end_status", f->end_status);
 	json_bool(j, "complete", f->is_complete);
-	json_u64(j, "threads", report_n_threads(r));
+	json_u64(j, "threads", store_count_threads(r->store));
 	json_end_object(j);
 }
 
@@ -116,7 +116,7 @@ static void put_threads(struct json *j, const struct report *r)
 	for (size_t i = 0; i < n; i++) {
 		const struct store_thread *t = store_thread(r->store, (uint32_t)i);
 
-		if (!report_is_thread(t))
+		if (!store_is_thread(t))
 			continue;
 		json_object(j, NULL);
 		json_u64(j, "tid", t->tid);

@@ -111,7 +111,7 @@ static void print_program(const struct report *r)
 	const struct store_facts *f = r->facts;
 	const char *ended = store_string(r->store, f->ended, NULL);
 	char a[HUMAN_BYTES], b[HUMAN_BYTES];
-	size_t n_threads = report_n_threads(r);
+	size_t n_threads = store_count_threads(r->store);
 
 	print_label("Program");
 	print_string(r, f->executable);

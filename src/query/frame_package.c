@@ -25,11 +25,16 @@ static bool is_identifier(char c)
 /* The length of the crate's name that the path begins with; 0: it begins with none. */
 static size_t crate_length(struct frame_name_path p)
 {
-	size_t n = 0;
+	size_t n = 0, end;
 
 	while (n < p.len && is_identifier(p.start[n]))
 		n++;
-	return n + 2 <= p.len && memcmp(p.start + n, "::", 2) == 0 ? n : 0;
+	end = n;
+	if (n < p.len && p.start[n] == '[') { /* core[8a3f]::fmt */
+		while (end < p.len && p.start[end++] != ']')
+			;
+	}
+	return end + 2 <= p.len && memcmp(p.start + end, "::", 2) == 0 ? n : 0;
 }
 
 /* The length of a module's file name before ".so" and what follows; all of it when there is no ".so". */
@@ -52,8 +57,10 @@ void frame_package(const struct frame *f, char ret[FRAME_PACKAGE_BYTES])
 
 		copy(path.start, crate_length(path), ret);
 	}
-	if (ret[0] || !f->module)
+	if (ret[0])
 		return;
-	name = text_basename(f->module);
+	name = f->module ? text_basename(f->module) : "";
+	if (!*name)
+		name = "[no image]";
 	copy(name, library_length(name), ret);
 }

@@ -4,8 +4,8 @@
  * and the same wherever the program is installed.
  *	Rust		the crate: the first part of the path of the function, of "<demo::T as core::X>::f" demo
  *	others		the file name of the module without ".so" and what follows: "libc", "librocksdb", "demo"
- * A Rust function without a crate in its name (main, __rust_alloc) goes by its module. Code without a
- * module (made at run time) has no package: the text is empty.
+ * A Rust function without a crate in its name (main, __rust_alloc) goes by its module. The package of
+ * code without a module (made at run time) is called "[no image]"; the text is never empty.
  *
  * Threads: any number of callers.
  */

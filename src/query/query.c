@@ -51,9 +51,9 @@ void query_destroy(struct query *q)
 {
 	if (!q)
 		return;
-	blame_destroy(q->blame);
+	owners_destroy(q->owners);
 	query_names_destroy(q->names);
-	free(q->line_name);
+	free(q->made_name);
 	free(q->stack_set);
 	free(q->thread_set);
 	free(q->free_stack_set);

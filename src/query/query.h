@@ -100,8 +100,8 @@ int query_rows(struct query *q, const struct query_page *page,
 
 /* CODE to LINE go by one frame of each stack, its site: the innermost one that belongs neither to an
  * allocator nor to a run-time library (frame_class_is_folded()); the innermost one when all do.
- * BLAME and PACKAGE go by the frame to blame: frame_class_blame(), frame_package(). Frames to blame
- * without a function name are one group for each module.
+ * BLAME and PACKAGE go by the frame to blame: frame_class_blame(), frame_package(). A frame to
+ * blame without a function name is a function of its own, called "libx.so.1+0x1234".
  * Inclusive figures of functions: query_functions(). */
 enum query_group_by {
 	QUERY_BY_STACK, /* key: stack */
@@ -113,7 +113,7 @@ enum query_group_by {
 	QUERY_BY_FUNCTION, /* key: number of its function's name; 0: not known */
 	QUERY_BY_LINE, /* key: number of "file:line"; 0: not known */
 	QUERY_BY_BLAME, /* key: function of the frame to blame, see below; 0: no frame at all */
-	QUERY_BY_PACKAGE, /* key: package of the frame to blame; 0: none */
+	QUERY_BY_PACKAGE, /* key: package of the frame to blame; 0: no frame at all */
 };
 #define QUERY_MAX_SIZES ((size_t)1 << 20) /* different ones, by SIZE_CLASS; more: ERR_LIMIT */
 
@@ -164,9 +164,8 @@ struct query_group query_whole_site(const struct store_stack *s);
 int query_groups(struct query *q, enum query_group_by by, struct query_groups *ret,
 		 struct err *err);
 void query_groups_fini(struct query_groups *g);
-/* The text of a key by MODULE, FUNCTION, LINE, BLAME or PACKAGE; NULL for other kinds, for 0, and for
- * code without a name. Keys are the same in each query of one store. The text of a line is good
- * until the next call, that of a package as long as the query, the others as long as frames. */
+/* The text of a key by MODULE, FUNCTION, LINE, BLAME or PACKAGE; NULL for other kinds and for 0. Keys
+ * are the same in each query of one store. The text is good until the next call. */
 const char *query_group_name(struct query *q, enum query_group_by by, uint64_t key);
 
 /* The frame to blame for a stack, once something was asked by BLAME or PACKAGE; as

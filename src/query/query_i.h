@@ -11,8 +11,8 @@
 #ifndef QUERY_QUERY_I_H
 #define QUERY_QUERY_I_H
 
-#include "query/blame.h"
 #include "query/frame_class.h"
+#include "query/owners.h"
 #include "query/query.h"
 #include "query/query_names.h"
 
@@ -105,10 +105,10 @@ struct query {
 	unsigned wants; /* QUERY_WANT_* */
 	enum query_cost site_cost; /* query_represent_by() */
 	struct query_names *names; /* NULL: not asked for yet */
-	struct blame *blame; /* as names */
+	struct owners *owners; /* as names */
 	struct query_peak peak;
 	bool has_peak;
-	char *line_name; /* text of the last query_group_name() by line */
+	char *made_name; /* text of the last query_group_name() that had to be put together */
 };
 
 /* Makes the plan of q->filter; sets are kept in q. */

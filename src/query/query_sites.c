@@ -1,10 +1,13 @@
 /* query/query_sites.c - the groups that a stack belongs to by one of its frames: keys and names. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "query/query_i.h"
 
-/* A blame frame without a name goes by its module: keys from here on. Numbers of texts are below. */
+/* A frame to blame that has no name is a function of its own: this and its identity make the key.
+ * Numbers of texts are below. */
 #define NAMELESS_KEY (1ull << 32)
 
 int sites_need(struct query *q, enum query_group_by by, struct err *err)
@@ -17,8 +20,8 @@ int sites_need(struct query *q, enum query_group_by by, struct err *err)
 	if (r < 0)
 		return r;
 	query_names_classify(q->names, q->c.store);
-	if ((by == QUERY_BY_BLAME || by == QUERY_BY_PACKAGE) && !q->blame)
-		r = blame_create(q->c.store, q->names, &q->blame, err);
+	if ((by == QUERY_BY_BLAME || by == QUERY_BY_PACKAGE) && !q->owners)
+		r = owners_create(q->c.store, q->names, &q->owners, err);
 	return r;
 }
 
@@ -46,12 +49,13 @@ static const struct query_name_frame *site_of_stack(const struct query *q, uint3
 
 static uint64_t blame_key(const struct query *q, uint32_t stack)
 {
-	const struct query_name_identity *identity;
+	uint32_t identity, function;
 
-	if (q->blame->frame[stack] == BLAME_NONE)
+	if (q->owners->frame[stack] == OWNERS_NONE)
 		return 0;
-	identity = &q->names->identity[q->names->frame[q->blame->frame[stack]].identity];
-	return identity->function ? identity->function : NAMELESS_KEY + identity->module;
+	identity = q->names->frame[q->owners->frame[stack]].identity;
+	function = q->names->identity[identity].function;
+	return function ? function : NAMELESS_KEY + identity;
 }
 
 uint64_t sites_key(const struct query *q, enum query_group_by by, uint32_t stack)
@@ -61,7 +65,7 @@ uint64_t sites_key(const struct query *q, enum query_group_by by, uint32_t stack
 	if (by == QUERY_BY_BLAME)
 		return blame_key(q, stack);
 	if (by == QUERY_BY_PACKAGE)
-		return q->blame->package[stack];
+		return q->owners->package[stack];
 	site = site_of_stack(q, stack);
 	if (!site)
 		return 0;
@@ -79,22 +83,44 @@ uint64_t sites_key(const struct query *q, enum query_group_by by, uint32_t stack
 
 const struct frame *query_blame(struct query *q, uint32_t stack)
 {
-	if (!q->blame || stack >= q->n_stacks || q->blame->frame[stack] == BLAME_NONE)
+	if (!q->owners || stack >= q->n_stacks || q->owners->frame[stack] == OWNERS_NONE)
 		return NULL;
-	return q->names->frame[q->blame->frame[stack]].frame;
+	return q->names->frame[q->owners->frame[stack]].frame;
+}
+
+static const char *keep_name(struct query *q, char *name)
+{
+	free(q->made_name);
+	q->made_name = name;
+	return name;
 }
 
 static const char *line_name(struct query *q, uint64_t key)
 {
 	const struct query_names *names = q->names;
+	char *name = NULL;
 
-	free(q->line_name);
-	q->line_name = NULL;
-	if (key < names->n_lines &&
-	    asprintf(&q->line_name, "%s:%u", names->text[names->line[key].source],
-		     names->line[key].line) < 0)
-		q->line_name = NULL;
-	return q->line_name;
+	if (key < names->n_lines && asprintf(&name, "%s:%u", names->text[names->line[key].source],
+					     names->line[key].line) < 0)
+		name = NULL;
+	return keep_name(q, name);
+}
+
+/* "libfoo.so.1+0x1234", "0x7f0012345678" */
+static const char *nameless_name(struct query *q, uint64_t identity)
+{
+	const struct frame *f;
+	char *name = NULL;
+	int n;
+
+	if (identity == 0 || identity >= q->names->n_identities)
+		return NULL;
+	f = q->names->identity[identity].frame;
+	if (f->module)
+		n = asprintf(&name, "%s+0x%" PRIx64, text_basename(f->module), f->module_offset);
+	else
+		n = asprintf(&name, "0x%" PRIx64, f->addr);
+	return keep_name(q, n < 0 ? NULL : name);
 }
 
 const char *query_group_name(struct query *q, enum query_group_by by, uint64_t key)
@@ -102,16 +128,19 @@ const char *query_group_name(struct query *q, enum query_group_by by, uint64_t k
 	if (!q->names || key == 0)
 		return NULL;
 	switch (by) {
+	case QUERY_BY_BLAME:
+		if (key >= NAMELESS_KEY)
+			return nameless_name(q, key - NAMELESS_KEY);
+		return key < q->names->n_texts ? q->names->text[key] : NULL;
 	case QUERY_BY_MODULE:
 	case QUERY_BY_FUNCTION:
-	case QUERY_BY_BLAME:
 		return key < q->names->n_texts ? q->names->text[key] : NULL;
 	case QUERY_BY_LINE:
 		return line_name(q, key);
 	case QUERY_BY_PACKAGE:
-		if (!q->blame || key >= text_set_count(q->blame->packages))
+		if (!q->owners || key >= text_set_count(q->owners->packages))
 			return NULL;
-		return text_set_get(q->blame->packages, (uint32_t)key);
+		return text_set_get(q->owners->packages, (uint32_t)key);
 	default:
 		return NULL;
 	}

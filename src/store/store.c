@@ -382,6 +382,21 @@ const char *store_kind_name(uint64_t flags)
 	return name[flags & STORE_KIND_MASK] ? name[flags & STORE_KIND_MASK] : "unknown";
 }
 
+bool store_is_thread(const struct store_thread *t)
+{
+	return t->number != 0 || t->n_allocs > 0 || t->n_frees > 0;
+}
+
+size_t store_count_threads(const struct store *s)
+{
+	size_t n_all, n = 0;
+	const struct store_thread *t = store_table(s, STORE_THREADS, &n_all);
+
+	for (size_t i = 0; i < n_all; i++)
+		n += store_is_thread(&t[i]);
+	return n;
+}
+
 uint64_t store_tid(const struct store *s, uint64_t thread)
 {
 	return thread < s->table.n[STORE_THREADS] ? store_thread(s, (uint32_t)thread)->tid : 0;

@@ -73,6 +73,11 @@ const char *store_end_name(unsigned end);
 /* "malloc", "realloc" ... from STORE_FLAGS. */
 const char *store_kind_name(uint64_t flags);
 
+/* Is an entry of the table of threads a thread of the program? The entry of number 0 stands for
+ * "thread not known" and counts as one only when events name it. */
+bool store_is_thread(const struct store_thread *t);
+size_t store_count_threads(const struct store *s);
+
 /* The kernel's id of a thread, by index; 0 for a wrong index (a damaged store may have any). */
 uint64_t store_tid(const struct store *s, uint64_t thread);
 

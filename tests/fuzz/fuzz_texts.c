@@ -8,6 +8,7 @@
 
 #include "query/frame_class.h"
 #include "query/frame_name.h"
+#include "query/frame_package.h"
 #include "symbol/symbol.h"
 
 static void check(bool ok)
@@ -32,7 +33,7 @@ static void shorten(const char *name)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
 	char *text = malloc(size_bytes + 1);
-	char *demangled;
+	char *demangled, package[FRAME_PACKAGE_BYTES];
 	struct frame f = {0};
 
 	if (!text)
@@ -49,6 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 	f.module = text + size_bytes / 2;
 	check(frame_class_of(&f, text) < FRAME_N_CLASSES);
 	check(frame_class_of(&f, NULL) < FRAME_N_CLASSES);
+	frame_package(&f, package);
+	check(package[0] && memchr(package, 0, sizeof(package)));
 	free(demangled);
 	free(text);
 	return 0;

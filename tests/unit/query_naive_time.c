@@ -9,8 +9,8 @@
 
 #include "query/frame_class.h"
 #include "query/frame_package.h"
+#include "query/group_series.h"
 #include "query/query_growth.h"
-#include "query/query_series.h"
 #include "query_naive.h"
 
 /* ---- keys ---- */
@@ -26,9 +26,9 @@ static uint64_t text_key(const char *text)
 	return h;
 }
 
-static uint64_t nameless_key(const char *module)
+static uint64_t nameless_key(const char *module, uint64_t addr)
 {
-	return text_key(module) ^ 0x5555;
+	return text_key(module) ^ (addr << 8 | 0x55);
 }
 
 static struct frame as_frame(const struct world_frame *f)
@@ -58,24 +58,30 @@ static const struct world_frame *site_of(const struct world *w, const char *exec
 
 /* The innermost frame of the best class that the stack has. */
 static const struct world_frame *blame_of(const struct world *w, const char *executable,
-					  uint32_t stack)
+					  uint32_t stack, uint64_t *addr)
 {
 	const struct world_frame *frame[1000];
-	unsigned n = naive_frames(w, stack, frame, NULL);
+	uint32_t code[1000];
+	unsigned n = naive_frames(w, stack, frame, code);
 
 	for (unsigned class = 0; class < FRAME_N_CLASSES; class ++) {
 		for (unsigned i = 0; i < n; i++) {
 			const struct frame f = as_frame(frame[i]);
 
-			if (frame_class_of(&f, executable) == class)
-				return frame[i];
+			if (frame_class_of(&f, executable) != class)
+				continue;
+			*addr = w->code_addr[code[i]];
+			return frame[i];
 		}
 	}
 	return NULL;
 }
 
-static uint64_t blame_key(const struct world_frame *blame, enum query_group_by by)
+static uint64_t blame_key(const struct world *w, const char *executable, enum query_group_by by,
+			  uint32_t stack)
 {
+	uint64_t addr;
+	const struct world_frame *blame = blame_of(w, executable, stack, &addr);
 	char package[FRAME_PACKAGE_BYTES];
 	struct frame f;
 
@@ -86,7 +92,7 @@ static uint64_t blame_key(const struct world_frame *blame, enum query_group_by b
 		frame_package(&f, package);
 		return text_key(package);
 	}
-	return f.function ? text_key(f.function) : nameless_key(f.module);
+	return f.function ? text_key(f.function) : nameless_key(f.module, addr);
 }
 
 static uint64_t stack_key(const struct world *w, const char *executable, enum query_group_by by,
@@ -97,7 +103,7 @@ static uint64_t stack_key(const struct world *w, const char *executable, enum qu
 	char line[100];
 
 	if (by == QUERY_BY_BLAME || by == QUERY_BY_PACKAGE)
-		return blame_key(blame_of(w, executable, stack), by);
+		return blame_key(w, executable, by, stack);
 	site = site_of(w, executable, stack, &code);
 	if (by == QUERY_BY_CODE)
 		return code;
@@ -147,14 +153,14 @@ uint64_t *naive_keys(const struct world *w, const struct store *store, enum quer
 
 uint64_t naive_group_key(struct query *q, enum query_group_by by, uint64_t key, uint32_t stack)
 {
-	const char *name;
+	const struct frame *f;
 
 	if (by <= QUERY_BY_CODE)
 		return key;
-	name = query_group_name(q, by, key);
-	if (by != QUERY_BY_BLAME || name || key == 0)
-		return text_key(name);
-	return nameless_key(query_blame(q, stack)->module);
+	f = by == QUERY_BY_BLAME ? query_blame(q, stack) : NULL;
+	if (f && !f->function)
+		return nameless_key(f->module, f->addr);
+	return text_key(query_group_name(q, by, key));
 }
 
 /* ---- series ---- */
@@ -162,7 +168,7 @@ uint64_t naive_group_key(struct query *q, enum query_group_by by, uint64_t key, 
 struct naive_series {
 	const struct world *w;
 	const bool *chosen;
-	struct query_series s;
+	struct group_series s;
 	uint64_t width;
 	uint64_t *key; /* of each row */
 };
@@ -175,17 +181,17 @@ static bool counts(const struct naive_series *n, const struct world_row *r, size
 
 	*value = r->size;
 	switch (n->s.kind) {
-	case QUERY_SERIES_BYTES:
+	case GROUP_SERIES_BYTES:
 		return is_alive;
-	case QUERY_SERIES_LEAKED_BYTES:
+	case GROUP_SERIES_LEAKED_BYTES:
 		return is_alive && r->death == WORLD_NEVER;
-	case QUERY_SERIES_COUNT:
+	case GROUP_SERIES_COUNT:
 		*value = 1;
 		return is_alive;
-	case QUERY_SERIES_ALLOCATIONS:
+	case GROUP_SERIES_ALLOCATIONS:
 		*value = 1;
 		return is_new;
-	case QUERY_SERIES_TEMPORARY:
+	case GROUP_SERIES_TEMPORARY:
 		*value = 1;
 		return is_new && r->flags & STORE_FLAG_TEMPORARY;
 	}
@@ -254,14 +260,14 @@ static void check_top(const struct naive_series *n, struct query *q, size_t n_wa
 	size_t n_buckets = n->s.n_buckets, n_most;
 	uint64_t *most = malloc((n->w->n_rows + 1) * sizeof(*most));
 	uint64_t *value = calloc(n_buckets, sizeof(*value)), *sum = calloc(n_buckets, sizeof(*sum));
-	struct query_series_top top = {0};
+	struct group_series_top top = {0};
 	struct err err = {0};
 
-	CHECK_OK(query_series_top(q, &n->s, n_wanted, &top, &err));
+	CHECK_OK(group_series_top(q, &n->s, n_wanted, &top, &err));
 	n_most = naive_maxima(n, most);
 	CHECK_EQ(top.n, n_wanted < n_most ? n_wanted : n_most);
 	for (size_t i = 0; i < top.n; i++) {
-		const struct query_series_group *g = &top.group[i];
+		const struct group_series_group *g = &top.group[i];
 
 		naive_values(n, false, naive_group_key(q, n->s.by, g->key, g->stack), value);
 		CHECK_MEM_EQ(g->value, value, n_buckets * sizeof(*value));
@@ -272,7 +278,7 @@ static void check_top(const struct naive_series *n, struct query *q, size_t n_wa
 	}
 	for (size_t b = 0; b < n_buckets; b++)
 		CHECK_EQ(top.other[b], total[b] - sum[b]);
-	query_series_top_fini(&top);
+	group_series_top_fini(&top);
 	free(sum);
 	free(value);
 	free(most);
@@ -296,7 +302,7 @@ static void check_some(const struct naive_series *n, struct world *w, struct que
 		key[0] = g.group[at[0]].key;
 		key[1] = UINT64_MAX;
 		key[2] = g.group[at[1]].key;
-		CHECK_OK(query_series_of(q, &n->s, key, at[0] == at[1] ? 2 : 3, got, &err));
+		CHECK_OK(group_series_of(q, &n->s, key, at[0] == at[1] ? 2 : 3, got, &err));
 		naive_values(n, false,
 			     naive_group_key(q, n->s.by, key[0], g.stack ? g.stack[at[0]] : 0),
 			     value);
@@ -329,9 +335,9 @@ void naive_check_series(struct world *w, const struct store *store, const bool *
 	uint64_t *total, *got;
 	struct err err = {0};
 
-	n.s = (struct query_series){
+	n.s = (struct group_series){
 		.by = any_group(w),
-		.kind = (enum query_series_kind)world_below(w, 5),
+		.kind = (enum group_series_kind)world_below(w, 5),
 		.from_ns = world_below(w, 2) ? 0 : world_below(w, w->duration),
 		.n_buckets = 1 + world_below(w, 12),
 	};
@@ -341,7 +347,7 @@ void naive_check_series(struct world *w, const struct store *store, const bool *
 	total = calloc(n.s.n_buckets, sizeof(*total));
 	got = calloc(n.s.n_buckets, sizeof(*got));
 	naive_values(&n, true, 0, total);
-	CHECK_OK(query_series_total(q, &n.s, got, &err));
+	CHECK_OK(group_series_total(q, &n.s, got, &err));
 	CHECK_MEM_EQ(got, total, n.s.n_buckets * sizeof(*got));
 	check_some(&n, w, q);
 	check_top(&n, q, world_below(w, 8), total);

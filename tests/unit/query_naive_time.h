@@ -15,7 +15,7 @@ uint64_t *naive_keys(const struct world *w, const struct store *store, enum quer
 /* The same of a group that a query found, with one of its stacks. */
 uint64_t naive_group_key(struct query *q, enum query_group_by by, uint64_t key, uint32_t stack);
 
-/* Checks query_series_total(), query_series_of(), query_series_top() and query_growth() of the chosen
+/* Checks group_series_total(), group_series_of(), group_series_top() and query_growth() of the chosen
  * rows, each for random groups, kinds and times. */
 void naive_check_series(struct world *w, const struct store *store, const bool *chosen,
 			struct query *q);

@@ -56,6 +56,8 @@ TEST(rust_code_belongs_to_its_crate)
 	CHECK_STR_EQ(package_of_rust("serde_json::de::from_str"), "serde_json");
 	CHECK_STR_EQ(package_of_rust("alloc::vec::Vec<T,A>::push"), "alloc");
 	CHECK_STR_EQ(package_of_rust("app::Cache::fill::{{closure}}"), "app");
+	CHECK_STR_EQ(package_of_rust("core[8a3f]::fmt::write"), "core");
+	CHECK_STR_EQ(package_of_rust("<core[8a3f]::fmt::Formatter>::pad"), "core");
 	CHECK_STR_EQ(package_of_rust("app::Cache::fill::h0123456789abcdef"), "app");
 	CHECK_STR_EQ(package_of_rust("gr\xc3\xb6\xc3\x9f"
 				     "e::f"),
@@ -87,6 +89,7 @@ TEST(rust_code_without_a_crate_goes_by_its_module)
 	CHECK_STR_EQ(package_of_rust(""), "app-1.2");
 	CHECK_STR_EQ(package_of_rust("::f"), "app-1.2");
 	CHECK_STR_EQ(package_of_rust("<"), "app-1.2");
+	CHECK_STR_EQ(package_of_rust("f[::g"), "app-1.2");
 	CHECK_STR_EQ(package_of_rust("fn(app::A)"), "app-1.2");
 }
 
@@ -104,15 +107,16 @@ TEST(other_languages_go_by_their_module)
 	CHECK_STR_EQ(text, "core");
 }
 
-TEST(code_without_a_module_has_no_package)
+TEST(code_without_a_module_has_a_package_as_well)
 {
 	struct frame f = {.function = "LazyCompile:~f"};
 
 	frame_package(&f, text);
-	CHECK_STR_EQ(text, "");
+	CHECK_STR_EQ(text, "[no image]");
 	f.function = NULL;
+	f.module = "/opt/";
 	frame_package(&f, text);
-	CHECK_STR_EQ(text, "");
+	CHECK_STR_EQ(text, "[no image]");
 }
 
 TEST(a_name_that_does_not_fit_says_so)

@@ -1,12 +1,13 @@
 /* Groups over time and growth: limits, errors, and what the random filters do not reach. */
 #include "harness/test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "query/frame_class.h"
+#include "query/group_series.h"
 #include "query/query_growth.h"
-#include "query/query_series.h"
 #include "query_synth.h"
 
 static struct world world;
@@ -49,19 +50,19 @@ static uint64_t greatest(const uint64_t *value, size_t n)
 }
 
 /* The rank among all groups, from their values one by one. */
-static void check_rank(const struct query_series *s, const struct query_groups *g, uint64_t key,
+static void check_rank(const struct group_series *s, const struct query_groups *g, uint64_t key,
 		       size_t rank)
 {
 	uint64_t *value = calloc(s->n_buckets, sizeof(*value)), most;
 	struct err err = {0};
 	size_t n_greater = 0;
 
-	CHECK_OK(query_series_of(q, s, &key, 1, value, &err));
+	CHECK_OK(group_series_of(q, s, &key, 1, value, &err));
 	most = greatest(value, s->n_buckets);
 	for (size_t i = 0; i < g->n; i++) {
 		uint64_t other;
 
-		CHECK_OK(query_series_of(q, s, &g->group[i].key, 1, value, &err));
+		CHECK_OK(group_series_of(q, s, &g->group[i].key, 1, value, &err));
 		other = greatest(value, s->n_buckets);
 		n_greater += other > most || (other == most && g->group[i].key < key);
 	}
@@ -72,25 +73,25 @@ static void check_rank(const struct query_series *s, const struct query_groups *
 /* 40 000 buckets leave room for 51 groups at a time; there are more than a hundred stacks. */
 TEST(more_groups_than_fit_into_a_pass_are_all_looked_at)
 {
-	static const enum query_series_kind kinds[] = {QUERY_SERIES_BYTES, QUERY_SERIES_TEMPORARY,
-						       QUERY_SERIES_ALLOCATIONS};
-	struct query_series s = {.by = QUERY_BY_STACK, .n_buckets = 40000};
+	static const enum group_series_kind kinds[] = {GROUP_SERIES_BYTES, GROUP_SERIES_TEMPORARY,
+						       GROUP_SERIES_ALLOCATIONS};
+	struct group_series s = {.by = QUERY_BY_STACK, .n_buckets = 40000};
 	struct query_groups g = {0};
 	struct err err = {0};
 
 	open_query(3000);
 	CHECK_OK(query_groups(q, QUERY_BY_STACK, &g, &err));
-	CHECK(g.n > QUERY_SERIES_CELLS / s.n_buckets);
+	CHECK(g.n > GROUP_SERIES_CELLS / s.n_buckets);
 	s.to_ns = world.duration + 1;
 	for (unsigned k = 0; k < ARRAY_LEN(kinds); k++) {
-		struct query_series_top top = {0};
+		struct group_series_top top = {0};
 
 		s.kind = kinds[k];
-		CHECK_OK(query_series_top(q, &s, 20, &top, &err));
+		CHECK_OK(group_series_top(q, &s, 20, &top, &err));
 		CHECK_EQ(top.n, 20);
 		for (size_t i = 0; i < top.n; i += 3)
 			check_rank(&s, &g, top.group[i].key, i);
-		query_series_top_fini(&top);
+		group_series_top_fini(&top);
 	}
 	query_groups_fini(&g);
 	close_query();
@@ -98,15 +99,15 @@ TEST(more_groups_than_fit_into_a_pass_are_all_looked_at)
 
 TEST(as_many_groups_as_there_are_leave_nothing_for_the_rest)
 {
-	struct query_series s = {
-		.by = QUERY_BY_PACKAGE, .kind = QUERY_SERIES_BYTES, .n_buckets = 7};
+	struct group_series s = {
+		.by = QUERY_BY_PACKAGE, .kind = GROUP_SERIES_BYTES, .n_buckets = 7};
 	struct store_bucket bucket[7];
-	struct query_series_top top = {0};
+	struct group_series_top top = {0};
 	struct err err = {0};
 
 	open_query(5000);
 	s.to_ns = world.duration + 1;
-	CHECK_OK(query_series_top(q, &s, 1000, &top, &err));
+	CHECK_OK(group_series_top(q, &s, 1000, &top, &err));
 	CHECK_OK(query_timeline(q, 0, s.to_ns, 7, bucket, &err));
 	CHECK(top.n > 2);
 	for (size_t b = 0; b < 7; b++) {
@@ -117,82 +118,82 @@ TEST(as_many_groups_as_there_are_leave_nothing_for_the_rest)
 			sum += top.group[i].value[b];
 		CHECK_EQ(sum, bucket[b].last_bytes);
 	}
-	query_series_top_fini(&top);
+	group_series_top_fini(&top);
 	close_query();
 }
 
 TEST(nobody_wanted_leaves_all_for_the_rest)
 {
-	struct query_series s = {
-		.by = QUERY_BY_BLAME, .kind = QUERY_SERIES_ALLOCATIONS, .n_buckets = 3};
+	struct group_series s = {
+		.by = QUERY_BY_BLAME, .kind = GROUP_SERIES_ALLOCATIONS, .n_buckets = 3};
 	struct store_bucket bucket[3];
-	struct query_series_top top = {0};
+	struct group_series_top top = {0};
 	struct err err = {0};
 
 	open_query(5000);
 	s.to_ns = world.duration + 1;
-	CHECK_OK(query_series_top(q, &s, 0, &top, &err));
+	CHECK_OK(group_series_top(q, &s, 0, &top, &err));
 	CHECK_OK(query_timeline(q, 0, s.to_ns, 3, bucket, &err));
 	CHECK_EQ(top.n, 0);
 	for (size_t b = 0; b < 3; b++)
 		CHECK_EQ(top.other[b], bucket[b].n_allocs);
-	query_series_top_fini(&top);
+	group_series_top_fini(&top);
 	close_query();
 }
 
 TEST(a_query_keeps_what_it_wanted)
 {
-	struct query_series s = {.by = QUERY_BY_BLAME, .n_buckets = 3};
+	struct group_series s = {.by = QUERY_BY_BLAME, .n_buckets = 3};
 	struct query_groups g = {0};
-	struct query_series_top top = {0};
+	struct group_series_top top = {0};
 	struct err err = {0};
 
 	open_query(500);
 	s.to_ns = world.duration + 1;
-	CHECK_OK(query_series_top(q, &s, 3, &top, &err));
+	CHECK_OK(group_series_top(q, &s, 3, &top, &err));
 	CHECK_OK(query_groups(q, QUERY_BY_THREAD, &g, &err));
 	CHECK(g.total.peak_bytes > 0);
 	query_groups_fini(&g);
-	query_series_top_fini(&top);
+	group_series_top_fini(&top);
 	close_query();
 }
 
 TEST(an_empty_recording_has_empty_series)
 {
-	struct query_series s = {.by = QUERY_BY_PACKAGE, .to_ns = 100, .n_buckets = 4};
-	struct query_series_top top = {0};
+	struct group_series s = {.by = QUERY_BY_PACKAGE, .to_ns = 100, .n_buckets = 4};
+	struct group_series_top top = {0};
 	struct query_growths growth = {0};
 	struct err err = {0};
 
 	open_query(0);
-	CHECK_OK(query_series_top(q, &s, 8, &top, &err));
+	CHECK_OK(group_series_top(q, &s, 8, &top, &err));
 	CHECK_EQ(top.n, 0);
 	CHECK_EQ(greatest(top.other, 4), 0);
 	CHECK_OK(query_growth(q, QUERY_BY_PACKAGE, 0, 0, &growth, &err));
 	CHECK_EQ(growth.n, 0);
 	query_growths_fini(&growth);
-	query_series_top_fini(&top);
+	group_series_top_fini(&top);
 	close_query();
 }
 
 TEST(what_is_too_much_or_makes_no_sense_is_refused)
 {
-	struct query_series s = {.by = QUERY_BY_STACK, .to_ns = 100};
-	struct query_series_top top = {0};
+	struct group_series s = {.by = QUERY_BY_STACK, .to_ns = 100};
+	struct group_series_top top = {0};
 	struct query_growths growth = {0};
 	uint64_t value[8] = {7}, *key;
 	struct err err = {0};
 
 	open_query(500);
-	CHECK_ERR(query_series_total(q, &s, value, &err), ERR_USAGE);
+	CHECK_ERR(group_series_total(q, &s, value, &err), ERR_USAGE);
 	s.n_buckets = 65537;
-	CHECK_ERR(query_series_top(q, &s, 1, &top, &err), ERR_USAGE);
+	CHECK_ERR(group_series_top(q, &s, 1, &top, &err), ERR_USAGE);
 	s.n_buckets = 65536;
 	key = calloc(100, sizeof(*key));
-	CHECK_ERR(query_series_of(q, &s, key, 100, value, &err), ERR_LIMIT);
+	CHECK_ERR(group_series_of(q, &s, key, 100, value, &err), ERR_LIMIT);
 	s.n_buckets = 4;
 	s.to_ns = UINT64_MAX;
-	CHECK_ERR(query_series_of(q, &s, key, 1, value, &err), ERR_USAGE);
+	CHECK_ERR(group_series_of(q, &s, key, 1, value, &err), ERR_USAGE);
 	CHECK_ERR(query_growth(q, QUERY_BY_STACK, 5, 4, &growth, &err), ERR_USAGE);
 	CHECK_EQ(value[0], 7);
 	CHECK(!top.group && !growth.group);
@@ -202,17 +203,17 @@ TEST(what_is_too_much_or_makes_no_sense_is_refused)
 
 TEST(series_and_growth_can_be_cancelled)
 {
-	struct query_series s = {.by = QUERY_BY_PACKAGE, .to_ns = 100, .n_buckets = 4};
-	struct query_series_top top = {0};
+	struct group_series s = {.by = QUERY_BY_PACKAGE, .to_ns = 100, .n_buckets = 4};
+	struct group_series_top top = {0};
 	struct query_growths growth = {0};
 	uint64_t value[4], key = 1;
 	struct err err = {0};
 
 	open_query(500);
 	atomic_store(&cancel, true);
-	CHECK_ERR(query_series_total(q, &s, value, &err), ERR_CANCELLED);
-	CHECK_ERR(query_series_of(q, &s, &key, 1, value, &err), ERR_CANCELLED);
-	CHECK_ERR(query_series_top(q, &s, 2, &top, &err), ERR_CANCELLED);
+	CHECK_ERR(group_series_total(q, &s, value, &err), ERR_CANCELLED);
+	CHECK_ERR(group_series_of(q, &s, &key, 1, value, &err), ERR_CANCELLED);
+	CHECK_ERR(group_series_top(q, &s, 2, &top, &err), ERR_CANCELLED);
 	CHECK_ERR(query_growth(q, QUERY_BY_THREAD, 0, 4, &growth, &err), ERR_CANCELLED);
 	close_query();
 }
@@ -231,6 +232,38 @@ TEST(the_frame_to_blame_is_that_of_frame_class)
 	for (uint32_t s = 0; s < world.n_stacks; s++)
 		CHECK(query_blame(q, s) == frame_class_blame(frames, s, executable, &err));
 	CHECK(query_blame(q, world.n_stacks) == NULL);
+	query_groups_fini(&g);
+	close_query();
+}
+
+TEST(functions_to_blame_without_a_name_are_called_by_their_address)
+{
+	struct query_groups g = {0};
+	struct err err = {0};
+	size_t n_nameless = 0, n_jit = 0;
+
+	open_query(5000);
+	CHECK_OK(query_groups(q, QUERY_BY_BLAME, &g, &err));
+	for (size_t i = 0; i < g.n; i++) {
+		const struct frame *f = query_blame(q, g.stack[i]);
+		const char *name = query_group_name(q, QUERY_BY_BLAME, g.group[i].key);
+		char want[100];
+
+		if (!f || f->function) {
+			CHECK_STR_EQ(name ? name : "", f ? f->function : "");
+			continue;
+		}
+		n_nameless++;
+		n_jit += f->module == NULL;
+		if (f->module)
+			snprintf(want, sizeof(want), "%s+0x%llx", strrchr(f->module, '/') + 1,
+				 (unsigned long long)f->module_offset);
+		else
+			snprintf(want, sizeof(want), "0x%llx", (unsigned long long)f->addr);
+		CHECK_STR_EQ(name, want);
+	}
+	CHECK(n_nameless > n_jit && n_jit > 0);
+	CHECK(query_group_name(q, QUERY_BY_BLAME, UINT64_MAX) == NULL);
 	query_groups_fini(&g);
 	close_query();
 }

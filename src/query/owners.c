@@ -1,5 +1,5 @@
-/* query/blame.c - see blame.h. */
-#include "query/blame.h"
+/* query/owners.c - see owners.h. */
+#include "query/owners.h"
 
 #include <stdlib.h>
 
@@ -10,25 +10,25 @@ static uint32_t blame_of_node(const struct query_names *names, const struct stor
 			      uint32_t outer)
 {
 	uint32_t first = node->code ? names->first[node->code] : 0;
-	uint32_t end = node->code ? names->first[node->code + 1] : 0, best = BLAME_NONE;
+	uint32_t end = node->code ? names->first[node->code + 1] : 0, best = OWNERS_NONE;
 	unsigned best_class = 0;
 
 	for (uint32_t i = first; i < end; i++) {
 		unsigned class = names->identity[names->frame[i].identity].class;
 
-		if (best == BLAME_NONE || class < best_class) {
+		if (best == OWNERS_NONE || class < best_class) {
 			best = i;
 			best_class = class;
 		}
 	}
-	if (best == BLAME_NONE ||
-	    (outer != BLAME_NONE &&
+	if (best == OWNERS_NONE ||
+	    (outer != OWNERS_NONE &&
 	     names->identity[names->frame[outer].identity].class < best_class))
 		return outer;
 	return best;
 }
 
-static int find_frames(struct blame *b, const struct store *store, const struct query_names *names,
+static int find_frames(struct owners *o, const struct store *store, const struct query_names *names,
 		       struct err *err)
 {
 	size_t n_nodes, n_stacks = store_n_stacks(store);
@@ -37,16 +37,16 @@ static int find_frames(struct blame *b, const struct store *store, const struct 
 
 	if (!of_node)
 		return err_set_memory(err, n_nodes * sizeof(*of_node));
-	of_node[0] = BLAME_NONE;
+	of_node[0] = OWNERS_NONE;
 	for (size_t i = 1; i < n_nodes; i++)
 		of_node[i] = blame_of_node(names, &node[i], of_node[node[i].parent]);
 	for (size_t i = 0; i < n_stacks; i++)
-		b->frame[i] = of_node[store_stack(store, (uint32_t)i)->node];
+		o->frame[i] = of_node[store_stack(store, (uint32_t)i)->node];
 	free(of_node);
 	return 0;
 }
 
-static int find_packages(struct blame *b, size_t n_stacks, const struct query_names *names,
+static int find_packages(struct owners *o, size_t n_stacks, const struct query_names *names,
 			 struct err *err)
 {
 	uint32_t *of_identity = calloc(names->n_identities + 1, sizeof(*of_identity));
@@ -58,53 +58,53 @@ static int find_packages(struct blame *b, size_t n_stacks, const struct query_na
 		uint32_t identity;
 		char text[FRAME_PACKAGE_BYTES];
 
-		if (b->frame[i] == BLAME_NONE)
+		if (o->frame[i] == OWNERS_NONE)
 			continue;
-		identity = names->frame[b->frame[i]].identity;
+		identity = names->frame[o->frame[i]].identity;
 		if (!of_identity[identity]) { /* 1 + number */
 			frame_package(names->identity[identity].frame, text);
-			r = text_set_add(b->packages, text, &b->package[i], err);
-			of_identity[identity] = b->package[i] + 1;
+			r = text_set_add(o->packages, text, &o->package[i], err);
+			of_identity[identity] = o->package[i] + 1;
 		}
-		b->package[i] = of_identity[identity] - 1;
+		o->package[i] = of_identity[identity] - 1;
 	}
 	free(of_identity);
 	return r;
 }
 
-int blame_create(const struct store *store, const struct query_names *names, struct blame **ret,
-		 struct err *err)
+int owners_create(const struct store *store, const struct query_names *names, struct owners **ret,
+		  struct err *err)
 {
 	size_t n_stacks = store_n_stacks(store);
-	struct blame *b = calloc(1, sizeof(*b));
+	struct owners *o = calloc(1, sizeof(*o));
 	int r;
 
-	if (!b)
-		return err_set_memory(err, sizeof(*b));
-	b->frame = calloc(n_stacks + 1, sizeof(*b->frame));
-	b->package = calloc(n_stacks + 1, sizeof(*b->package));
-	if (b->frame && b->package)
-		r = text_set_create(true, &b->packages, err);
+	if (!o)
+		return err_set_memory(err, sizeof(*o));
+	o->frame = calloc(n_stacks + 1, sizeof(*o->frame));
+	o->package = calloc(n_stacks + 1, sizeof(*o->package));
+	if (o->frame && o->package)
+		r = text_set_create(true, &o->packages, err);
 	else
-		r = err_set_memory(err, n_stacks * sizeof(*b->frame));
+		r = err_set_memory(err, n_stacks * sizeof(*o->frame));
 	if (r >= 0)
-		r = find_frames(b, store, names, err);
+		r = find_frames(o, store, names, err);
 	if (r >= 0)
-		r = find_packages(b, n_stacks, names, err);
+		r = find_packages(o, n_stacks, names, err);
 	if (r >= 0) {
-		*ret = b;
-		b = NULL;
+		*ret = o;
+		o = NULL;
 	}
-	blame_destroy(b);
+	owners_destroy(o);
 	return r;
 }
 
-void blame_destroy(struct blame *b)
+void owners_destroy(struct owners *o)
 {
-	if (!b)
+	if (!o)
 		return;
-	text_set_destroy(b->packages);
-	free(b->frame);
-	free(b->package);
-	free(b);
+	text_set_destroy(o->packages);
+	free(o->frame);
+	free(o->package);
+	free(o);
 }

@@ -1,5 +1,5 @@
-/* query/query_series.c - see query_series.h. */
-#include "query/query_series.h"
+/* query/group_series.c - see group_series.h. */
+#include "query/group_series.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 /* A pass: which rows belong to which group, and what the threads add up. */
 struct pass {
 	struct query *q;
-	const struct query_series *s;
+	const struct group_series *s;
 	struct sweep_span span;
 	uint64_t span_ns;
 	double inverse_width;
@@ -26,9 +26,9 @@ struct pass_state {
 	uint64_t *cell; /* [bucket * stride + group] */
 };
 
-static bool is_level(enum query_series_kind k)
+static bool is_level(enum group_series_kind k)
 {
-	return k == QUERY_SERIES_BYTES || k == QUERY_SERIES_COUNT || k == QUERY_SERIES_LEAKED_BYTES;
+	return k == GROUP_SERIES_BYTES || k == GROUP_SERIES_COUNT || k == GROUP_SERIES_LEAKED_BYTES;
 }
 
 /* ---- rows ---- */
@@ -63,8 +63,8 @@ static int level_sink(void *state, struct scanner *s, struct err *err)
 	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
-	bool is_count = p->s->kind == QUERY_SERIES_COUNT;
-	bool wants_freed = p->s->kind != QUERY_SERIES_LEAKED_BYTES;
+	bool is_count = p->s->kind == GROUP_SERIES_COUNT;
+	bool wants_freed = p->s->kind != GROUP_SERIES_LEAKED_BYTES;
 	uint64_t from = p->span.from_ns, end = from + p->span_ns;
 
 	(void)err;
@@ -99,7 +99,7 @@ static int count_sink(void *state, struct scanner *s, struct err *err)
 {
 	struct pass_state *st = state;
 	const struct pass *p = st->pass;
-	bool is_temporary = p->s->kind == QUERY_SERIES_TEMPORARY, is_one;
+	bool is_temporary = p->s->kind == GROUP_SERIES_TEMPORARY, is_one;
 	const uint64_t *value = group_column(p, s), *birth = NULL, *flags = NULL;
 	size_t bucket = 0;
 
@@ -125,7 +125,7 @@ static int count_sink(void *state, struct scanner *s, struct err *err)
 
 /* ---- a pass ---- */
 
-static int pass_init(struct pass *p, struct query *q, const struct query_series *s, struct err *err)
+static int pass_init(struct pass *p, struct query *q, const struct group_series *s, struct err *err)
 {
 	ASSERT(s->by != QUERY_BY_SIZE_CLASS);
 	*p = (struct pass){.q = q, .s = s, .stride = 1};
@@ -252,7 +252,7 @@ static int pass_run(struct pass *p, uint64_t *ret, struct err *err)
 	return r;
 }
 
-int query_series_total(struct query *q, const struct query_series *s, uint64_t *ret,
+int group_series_total(struct query *q, const struct group_series *s, uint64_t *ret,
 		       struct err *err)
 {
 	struct pass p;
@@ -262,14 +262,14 @@ int query_series_total(struct query *q, const struct query_series *s, uint64_t *
 }
 
 /* Room for the values of n groups and of the rest. NULL: no memory, or too many. */
-static uint64_t *make_values(const struct query_series *s, size_t n, struct err *err)
+static uint64_t *make_values(const struct group_series *s, size_t n, struct err *err)
 {
 	uint64_t *v;
 
-	if (n >= QUERY_SERIES_CELLS / s->n_buckets) {
+	if (n >= GROUP_SERIES_CELLS / s->n_buckets) {
 		err_set(err, ERR_LIMIT,
 			"%zu groups in %zu buckets: at most %zu values are possible", n,
-			s->n_buckets, QUERY_SERIES_CELLS);
+			s->n_buckets, GROUP_SERIES_CELLS);
 		return NULL;
 	}
 	v = malloc((n + 1) * s->n_buckets * sizeof(*v));
@@ -278,7 +278,7 @@ static uint64_t *make_values(const struct query_series *s, size_t n, struct err 
 	return v;
 }
 
-int query_series_of(struct query *q, const struct query_series *s, const uint64_t *key,
+int group_series_of(struct query *q, const struct group_series *s, const uint64_t *key,
 		    size_t n_keys, uint64_t *ret, struct err *err)
 {
 	struct pass p;
@@ -302,17 +302,17 @@ int query_series_of(struct query *q, const struct query_series *s, const uint64_
 
 /* ---- the greatest ones ---- */
 
-static enum query_cost cost_of_kind(enum query_series_kind k)
+static enum query_cost cost_of_kind(enum group_series_kind k)
 {
 	switch (k) {
-	case QUERY_SERIES_COUNT:
-	case QUERY_SERIES_ALLOCATIONS:
+	case GROUP_SERIES_COUNT:
+	case GROUP_SERIES_ALLOCATIONS:
 		return QUERY_COST_ALLOCATIONS;
-	case QUERY_SERIES_TEMPORARY:
+	case GROUP_SERIES_TEMPORARY:
 		return QUERY_COST_TEMPORARY;
-	case QUERY_SERIES_LEAKED_BYTES:
+	case GROUP_SERIES_LEAKED_BYTES:
 		return QUERY_COST_LEAKED_BYTES;
-	case QUERY_SERIES_BYTES:
+	case GROUP_SERIES_BYTES:
 		break;
 	}
 	return QUERY_COST_BYTES;
@@ -353,7 +353,7 @@ static int bound_by_stacks(const struct query *q, enum query_group_by by, struct
 
 	if (!most)
 		return err_set_memory(err, g->n * sizeof(*most));
-	for (size_t i = 0; i < q->n_stacks; i++) {
+	for (size_t i = 0; i < q->n_stacks && g->n > 0; i++) {
 		const struct query_group want = {
 			.key = by == QUERY_BY_STACK ? i : sites_key(q, by, (uint32_t)i)};
 		const struct query_group *at =
@@ -384,7 +384,7 @@ static int find_contenders(struct contest *c, struct err *err)
 	r = query_groups(q, c->pass.s->by, &g, err);
 	query_want(q, was_wanted);
 	query_represent_by(q, was_cost);
-	if (r >= 0 && c->pass.s->kind == QUERY_SERIES_BYTES &&
+	if (r >= 0 && c->pass.s->kind == GROUP_SERIES_BYTES &&
 	    (c->pass.s->by == QUERY_BY_STACK || sites_are_by_frame(c->pass.s->by)))
 		r = bound_by_stacks(q, c->pass.s->by, &g, err);
 	if (r < 0)
@@ -470,7 +470,7 @@ static int run_heat(struct contest *c, size_t first, size_t n, struct err *err)
 
 static int run_contest(struct contest *c, struct err *err)
 {
-	size_t at_once = QUERY_SERIES_CELLS / c->pass.span.n_buckets - 1, first = 0;
+	size_t at_once = GROUP_SERIES_CELLS / c->pass.span.n_buckets - 1, first = 0;
 	int r = 0;
 
 	do {
@@ -490,7 +490,7 @@ static int run_contest(struct contest *c, struct err *err)
 }
 
 /* The best go to ret, with what is left. */
-static int take_best(struct contest *c, struct query_series_top *ret, struct err *err)
+static int take_best(struct contest *c, struct group_series_top *ret, struct err *err)
 {
 	size_t n_buckets = c->pass.span.n_buckets;
 
@@ -499,7 +499,7 @@ static int take_best(struct contest *c, struct query_series_top *ret, struct err
 		return err_set_memory(err, c->n_best * sizeof(*ret->group));
 	for (size_t i = 0; i < c->n_best; i++) {
 		ret->group[i] =
-			(struct query_series_group){c->best[i].key, c->best[i].stack, c->value[i]};
+			(struct group_series_group){c->best[i].key, c->best[i].stack, c->value[i]};
 		for (size_t b = 0; b < n_buckets; b++)
 			c->total[b] -= c->value[i][b];
 	}
@@ -510,11 +510,11 @@ static int take_best(struct contest *c, struct query_series_top *ret, struct err
 	return 0;
 }
 
-int query_series_top(struct query *q, const struct query_series *s, size_t n,
-		     struct query_series_top *ret, struct err *err)
+int group_series_top(struct query *q, const struct group_series *s, size_t n,
+		     struct group_series_top *ret, struct err *err)
 {
 	struct contest c = {.n_wanted = n};
-	struct query_series_top top = {0};
+	struct group_series_top top = {0};
 	int r = pass_init(&c.pass, q, s, err);
 
 	if (r >= 0)
@@ -545,11 +545,11 @@ out:
 	return r;
 }
 
-void query_series_top_fini(struct query_series_top *t)
+void group_series_top_fini(struct group_series_top *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		free(t->group[i].value);
 	free(t->group);
 	free(t->other);
-	*t = (struct query_series_top){0};
+	*t = (struct group_series_top){0};
 }

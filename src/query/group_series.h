@@ -1,46 +1,46 @@
-/* query/query_series.h - groups over time: what each of them has in each bucket.
+/* query/group_series.h - groups over time: what each of them has in each bucket.
  *
  * Values are exact. A pass over the matching rows adds up changes per bucket and group in every
  * thread; sums over buckets then give what is alive. Memory: 8 bytes for each bucket of each group
- * that a pass looks at, at most QUERY_SERIES_CELLS of them, and as much for each thread.
+ * that a pass looks at, at most GROUP_SERIES_CELLS of them, and as much for each thread.
  *
  * Buckets are those of query_timeline(): query_timeline_width() wide, from from_ns on. Calls can be
  * cancelled as others of query.h.
  */
-#ifndef QUERY_QUERY_SERIES_H
-#define QUERY_QUERY_SERIES_H
+#ifndef QUERY_GROUP_SERIES_H
+#define QUERY_GROUP_SERIES_H
 
 #include "query/query.h"
 
-enum query_series_kind {
-	QUERY_SERIES_BYTES, /* alive at the end of the bucket */
-	QUERY_SERIES_COUNT, /* blocks alive at the end of the bucket */
-	QUERY_SERIES_ALLOCATIONS, /* in the bucket */
-	QUERY_SERIES_TEMPORARY, /* temporary allocations in the bucket */
-	QUERY_SERIES_LEAKED_BYTES, /* alive at the end of the bucket, and never freed */
+enum group_series_kind {
+	GROUP_SERIES_BYTES, /* alive at the end of the bucket */
+	GROUP_SERIES_COUNT, /* blocks alive at the end of the bucket */
+	GROUP_SERIES_ALLOCATIONS, /* in the bucket */
+	GROUP_SERIES_TEMPORARY, /* temporary allocations in the bucket */
+	GROUP_SERIES_LEAKED_BYTES, /* alive at the end of the bucket, and never freed */
 };
 
-struct query_series {
+struct group_series {
 	enum query_group_by by; /* anything but SIZE_CLASS */
-	enum query_series_kind kind;
+	enum group_series_kind kind;
 	uint64_t from_ns, to_ns;
 	size_t n_buckets; /* 1 to 65536: ERR_USAGE otherwise */
 };
 
-#define QUERY_SERIES_CELLS ((size_t)1 << 21)
+#define GROUP_SERIES_CELLS ((size_t)1 << 21)
 
 /* The values of all matching rows together; ret has room for n_buckets. by is not looked at. */
-int query_series_total(struct query *q, const struct query_series *s, uint64_t *ret,
+int group_series_total(struct query *q, const struct group_series *s, uint64_t *ret,
 		       struct err *err);
 
 /* The values of some groups, keys as those of query_groups(): ret[i * n_buckets + bucket] is that of
- * key[i]. ERR_LIMIT: more than QUERY_SERIES_CELLS. */
-int query_series_of(struct query *q, const struct query_series *s, const uint64_t *key,
+ * key[i]. ERR_LIMIT: more than GROUP_SERIES_CELLS. */
+int group_series_of(struct query *q, const struct group_series *s, const uint64_t *key,
 		    size_t n_keys, uint64_t *ret, struct err *err);
 
 /* The groups with the greatest values. */
-struct query_series_top {
-	struct query_series_group {
+struct group_series_top {
+	struct group_series_group {
 		uint64_t key;
 		uint32_t stack; /* by CODE to PACKAGE: query_represent_by(), by the series' kind */
 		uint64_t *value; /* n_buckets, owned */
@@ -50,9 +50,9 @@ struct query_series_top {
 };
 
 /* The n groups whose value in any one bucket is greatest. One pass over the rows, unless there are more
- * groups than fit into QUERY_SERIES_CELLS and those that fit do not rule out the others. */
-int query_series_top(struct query *q, const struct query_series *s, size_t n,
-		     struct query_series_top *ret, struct err *err);
-void query_series_top_fini(struct query_series_top *t); /* a zeroed struct is empty */
+ * groups than fit into GROUP_SERIES_CELLS and those that fit do not rule out the others. */
+int group_series_top(struct query *q, const struct group_series *s, size_t n,
+		     struct group_series_top *ret, struct err *err);
+void group_series_top_fini(struct group_series_top *t); /* a zeroed struct is empty */
 
 #endif
