@@ -95,6 +95,7 @@ int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_b
 		.width_ns = query_timeline_width(from_ns, to_ns, n_buckets),
 		.n_buckets = n_buckets,
 		.wants_count = true,
+		.is_everything = is_everything(q),
 	};
 	struct sweep_bucket *b;
 	int r = sweep_check(&span, err);

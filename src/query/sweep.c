@@ -270,6 +270,37 @@ static void fill_buckets(struct sweep *sw)
 	}
 }
 
+/* The maxima of whole buckets of the store are in its table: nothing in there needs a second pass. */
+static void use_table(struct sweep *sw)
+{
+	uint64_t unit_ns = store_facts(sw->q->c.store)->bucket_ns;
+	size_t n;
+	const struct store_bucket *unit = store_table(sw->q->c.store, STORE_BUCKETS, &n);
+
+	if (unit_ns == 0 || unit_ns > MAX_SPAN_NS)
+		return;
+	for (size_t i = 0; i < sw->span->n_buckets; i++) {
+		struct store_bucket *b = &sw->bucket[i].figures;
+		uint64_t start = sw->span->from_ns + i * sw->span->width_ns;
+		uint64_t first = (start + unit_ns - 1) / unit_ns;
+		uint64_t end = (start + sw->span->width_ns) / unit_ns;
+
+		end = end < n ? end : n;
+		for (uint64_t u = first; u < end; u++) {
+			if (unit[u].max_bytes > b->max_bytes)
+				b->max_bytes = unit[u].max_bytes;
+			if (unit[u].max_count > b->max_count)
+				b->max_count = unit[u].max_count;
+		}
+		for (size_t k = i * sw->slices_per_bucket; k < (i + 1) * sw->slices_per_bucket;
+		     k++) {
+			if (slice_start(sw, k) >= first * unit_ns &&
+			    slice_end(sw, k) <= end * unit_ns)
+				set_add(sw->is_done, k);
+		}
+	}
+}
+
 /* ---- second pass ---- */
 
 /* How far the slice can raise its bucket's maximum; 0: not at all. */
@@ -563,6 +594,8 @@ int sweep_run(struct query *q, const struct sweep_span *span, struct sweep_bucke
 	if (r < 0)
 		goto out;
 	fill_buckets(&sw);
+	if (span->is_everything && !span->wants_first)
+		use_table(&sw);
 	r = refine(&sw, err);
 out:
 	free(sw.slice);

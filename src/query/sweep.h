@@ -20,11 +20,13 @@ struct sweep_span {
 	size_t n_buckets; /* not 0 */
 	bool wants_first; /* max_at_ns must be the first moment of the maximum */
 	bool wants_count; /* figures.max_count must be exact */
+	bool is_everything; /* all rows match: maxima of whole store_buckets are known (not for
+			     * wants_first, because their moments are not) */
 };
 
 struct sweep_bucket {
 	struct store_bucket figures;
-	uint64_t max_at_ns; /* a moment at which max_bytes were alive ... */
+	uint64_t max_at_ns; /* without is_everything: a moment at which max_bytes were alive ... */
 	uint64_t max_at_count; /* ... in so many blocks */
 };
 

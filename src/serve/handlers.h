@@ -35,6 +35,7 @@ int v1_samples(struct request *rq, struct err *err);
 int v1_notes(struct request *rq, struct err *err);
 int v1_filters(struct request *rq, struct err *err);
 int v1_timeline(struct request *rq, struct err *err);
+int v1_growth(struct request *rq, struct err *err);
 int v1_peak(struct request *rq, struct err *err);
 int v1_allocations(struct request *rq, struct err *err);
 int v1_thread_matrix(struct request *rq, struct err *err);
@@ -56,10 +57,13 @@ const char *rest_state_name(enum shelf_state s); /* "loading", "ready", "failed"
 	"all.min_timestamp|all.max_timestamp|all.interval|all.allocated_count|"                    \
 	"all.leaked_count|all.size|all.max_total_usage_first_seen_at"
 #define REST_MAPS_SORT "timestamp|address|size|peak_rss"
-#define V1_GROUPS_BY "stack|free_stack|thread|size|code|module|function|line"
+#define V1_GROUPS_BY "stack|free_stack|thread|size|code|module|function|line|blame|package"
 #define V1_GROUPS_SORT                                                                             \
 	"bytes|leaked_bytes|leaked_count|peak_bytes|allocations|temporary_count|extra_bytes|"      \
 	"first_ns|last_ns|key"
+#define V1_TIMELINE_BY "none|function|package|thread"
+#define V1_TIMELINE_SERIES "bytes|count|allocations|temporary"
+#define V1_GROWTH_BY "function|stack|package|thread"
 #define V1_FUNCTIONS_SORT                                                                          \
 	"bytes|leaked_bytes|leaked_count|peak_bytes|allocations|temporary_count|self_bytes|"       \
 	"self_allocations"

@@ -40,6 +40,22 @@ static const struct filter_parameter v1_window[] = {
 	{"from", "time", NULL, "start of the time shown; no condition on allocations here"},
 	{"to", "time", NULL, "end of the time shown"},
 	{"buckets", "count", NULL, "how many points; default: about 1000 to 2000, at most 65536"},
+	{"by", "choice", V1_TIMELINE_BY,
+	 "add series: the values of single functions to blame, packages or threads; default none"},
+	{"top", "count", NULL,
+	 "how many of them, those with the greatest values; default 8, at most 50"},
+	{"series", "choice", V1_TIMELINE_SERIES,
+	 "what the values are: alive at the end of the bucket, or allocated in it; default bytes"},
+};
+static const struct filter_parameter v1_growth_parameters[] = {
+	{"from", "time", NULL,
+	 "the first moment; no condition on allocations here; default: the start"},
+	{"to", "time", NULL, "the second moment; default: the end"},
+	{"by", "choice", V1_GROWTH_BY, "what to add up by; default function, the one to blame"},
+	{"skip", "count", NULL, "leave out the first ones"},
+	{"count", "count", NULL, "at most this many; default 50, at most 500"},
+	{"order", "choice", "asc|dsc|desc", "dsc, the default: what grew most comes first"},
+	{"graph", "count", NULL, "points of a graph of each row; default 60, at most 500"},
 };
 static const struct filter_parameter v1_grouping[] = {
 	{"by", "choice", V1_GROUPS_BY, "what to add up by; default stack"},
@@ -47,7 +63,8 @@ static const struct filter_parameter v1_grouping[] = {
 	{"skip", "count", NULL, "leave out the first ones"},
 	{"count", "count", NULL, "at most this many; default 200"},
 	{"order", "choice", "asc|dsc|desc", "default dsc"},
-	{"graph", "count", NULL, "by stack: points of a graph of each row; default 0, at most 500"},
+	{"graph", "count", NULL,
+	 "points of a graph of each row; not by size; default 0, at most 500"},
 };
 static const struct filter_parameter v1_rows[] = {
 	{"sort_by", "choice", REQUEST_ROW_SORT, "default timestamp"},
@@ -149,6 +166,8 @@ static const struct route table[] = {
 	 PARAMETERS(v1_tree_parameters)},
 	{"/api/v1/{id}/timeline", v1_timeline, ROUTE_FILTER, JSON, "Buckets",
 	 "usage, counts and rates over time", PARAMETERS(v1_window)},
+	{"/api/v1/{id}/growth", v1_growth, ROUTE_FILTER, JSON, "Growth",
+	 "what is alive at two moments, by how much it changed", PARAMETERS(v1_growth_parameters)},
 	{"/api/v1/{id}/peak", v1_peak, ROUTE_FILTER, JSON, "Peak",
 	 "when the bytes of what matches were most", NULL, 0},
 	{"/api/v1/{id}/fragmentation", v1_fragmentation, ROUTE_FILTER, JSON, "Fragmentation",

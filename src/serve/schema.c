@@ -118,7 +118,14 @@ static const struct schema table[] = {
 	{"Buckets",
 	 "from_ns:u64 to_ns:u64 bucket_ns:num max_bytes:[u64] max_count:[u64] "
 	 "last_bytes:[u64] last_count:[u64] allocations:[u64] releases:[u64] "
-	 "allocated_bytes:[u64] released_bytes:[u64] leaked_bytes:[u64] leaked_count:[u64]"},
+	 "allocated_bytes:[u64] released_bytes:[u64] leaked_bytes:[u64] leaked_count:[u64] "
+	 "temporary:[u64] series?:[Series]"},
+	{"Series", "name:str key:u64~ blame:FrameText~ values:[u64]"},
+	{"GrowthRow",
+	 "key:u64 name:str~ blame:FrameText~ callers:[FrameText] from_bytes:u64 to_bytes:u64 "
+	 "change_bytes:int from_count:u64 to_count:u64 timeline:[u64]"},
+	{"Growth", "from_ns:u64 to_ns:u64 from_bytes:u64 to_bytes:u64 from_count:u64 to_count:u64 "
+		   "rows:[GrowthRow] total_count:u64"},
 	{"Peak", "at_ns:u64 bytes:u64 count:u64"},
 	{"Samples",
 	 "at_ns:[u64] rss_bytes:[u64] virtual_bytes:[u64] shared_bytes:[u64] cpu_ns:[u64]"},

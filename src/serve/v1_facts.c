@@ -107,9 +107,8 @@ static void put_counts(struct json *j, const struct store *s)
 {
 	const struct store_facts *f = store_facts(s);
 	uint64_t n_sites = 0;
-	size_t n_threads, n_modules;
+	size_t n_modules;
 
-	store_table(s, STORE_THREADS, &n_threads);
 	store_table(s, STORE_MODULES, &n_modules);
 	for (size_t i = 0; i < store_n_stacks(s); i++)
 		n_sites += store_stack(s, (uint32_t)i)->n_allocs > 0;
@@ -130,7 +129,7 @@ static void put_counts(struct json *j, const struct store *s)
 	json_u64(j, "call_sites", n_sites);
 	json_u64(j, "stacks", f->n_stacks);
 	json_u64(j, "deepest_stack", f->deepest_stack);
-	json_u64(j, "threads", n_threads);
+	json_u64(j, "threads", store_count_threads(s));
 	json_u64(j, "modules", n_modules);
 	json_u64(j, "lost_events", f->lost_events);
 	json_u64(j, "lost_blocks", f->lost_blocks);
@@ -177,6 +176,8 @@ int v1_threads(struct request *rq, struct err *err)
 	json_object(j, NULL);
 	json_array(j, "threads");
 	for (size_t i = 0; i < n; i++) {
+		if (!store_is_thread(&t[i]))
+			continue;
 		json_object(j, NULL);
 		json_u64(j, "index", i);
 		json_u64(j, "tid", t[i].tid);

@@ -2,14 +2,18 @@
 #include "serve/handlers.h"
 #include "serve/wire.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "query/group_series.h"
 #include "serve/buckets.h"
 
 #define N_BUCKETS 1000u
 #define N_WHOLE 2048u /* at most, when all is asked for */
 #define MAX_BUCKETS 65536u /* as query_timeline() */
+#define N_TOP 8u
+#define MAX_TOP 50u
 
 static void put_buckets(struct json *j, const struct store_bucket *b, size_t n)
 {
@@ -39,61 +43,173 @@ static void put_buckets(struct json *j, const struct store_bucket *b, size_t n)
 	}
 }
 
-static void put_timeline(struct json *j, uint64_t from_ns, uint64_t width_ns,
-			 const struct store_bucket *b, size_t n)
+/* What is asked for, and what was found. */
+struct timeline {
+	struct request *rq;
+	uint64_t from_ns, to_ns;
+	uint64_t n; /* buckets */
+	unsigned by; /* index of V1_TIMELINE_BY */
+	uint64_t n_top;
+	enum group_series_kind kind;
+	struct store_bucket *bucket; /* n */
+	uint64_t *temporary; /* n */
+	struct group_series_top top; /* unless by is 0 */
+};
+
+/* In the order of V1_TIMELINE_BY; the first one means none. */
+static const enum query_group_by by_kind[] = {QUERY_BY_STACK, QUERY_BY_BLAME, QUERY_BY_PACKAGE,
+					      QUERY_BY_THREAD};
+
+static void put_name(struct timeline *t, uint64_t key)
 {
+	struct request *rq = t->rq;
+	const char *name = wire_group_name(rq, by_kind[t->by], key);
+	char text[40];
+
+	if (by_kind[t->by] == QUERY_BY_THREAD && (!name || !*name)) {
+		snprintf(text, sizeof(text), "thread %" PRIu64, store_tid(rq->store, key));
+		name = text;
+	}
+	json_text(&rq->json, "name", name ? name : "[no stack]");
+}
+
+static void put_series(struct timeline *t)
+{
+	struct json *j = &t->rq->json;
+
+	json_array(j, "series");
+	for (size_t i = 0; i < t->top.n; i++) {
+		const struct group_series_group *g = &t->top.group[i];
+		const struct frame *blame = by_kind[t->by] == QUERY_BY_BLAME
+						    ? query_blame(t->rq->query, g->stack)
+						    : NULL;
+
+		json_object(j, NULL);
+		put_name(t, g->key);
+		json_u64(j, "key", g->key);
+		if (blame)
+			wire_frame_text(t->rq, "blame", blame);
+		else
+			json_null(j, "blame");
+		wire_numbers(j, "values", g->value, t->n);
+		json_end_object(j);
+	}
 	json_object(j, NULL);
-	json_u64(j, "from_ns", from_ns);
-	json_u64(j, "to_ns", from_ns + width_ns * n);
+	json_text(j, "name", "other");
+	json_null(j, "key");
+	json_null(j, "blame");
+	wire_numbers(j, "values", t->top.other, t->n);
+	json_end_object(j);
+	json_end_array(j);
+}
+
+static void put_timeline(struct timeline *t)
+{
+	uint64_t width_ns = query_timeline_width(t->from_ns, t->to_ns, t->n);
+	struct json *j = &t->rq->json;
+
+	json_object(j, NULL);
+	json_u64(j, "from_ns", t->from_ns);
+	json_u64(j, "to_ns", t->from_ns + width_ns * t->n);
 	json_u64(j, "bucket_ns", width_ns);
-	put_buckets(j, b, n);
+	put_buckets(j, t->bucket, t->n);
+	wire_numbers(j, "temporary", t->temporary, t->n);
+	if (t->by)
+		put_series(t);
 	json_end_object(j);
 }
 
-/* Everything: from the store's own table. *is_done false: it has none. */
-static int put_whole(struct request *rq, bool *is_done, struct err *err)
+/* Everything: from the store's own table. t->bucket stays NULL when it has none. */
+static int find_whole(struct timeline *t, struct err *err)
 {
 	struct buckets b;
-	int r = buckets_join(rq->store, N_WHOLE, &b, err);
+	int r = buckets_join(t->rq->store, N_WHOLE, &b, err);
 
-	*is_done = r == 0 && b.n > 0;
-	if (*is_done)
-		put_timeline(&rq->json, 0, b.width_ns, b.bucket, b.n);
+	if (r == 0 && b.n > 0) {
+		t->from_ns = 0;
+		t->to_ns = b.width_ns * b.n;
+		t->n = b.n;
+		t->bucket = b.bucket;
+		b.bucket = NULL;
+	}
 	buckets_fini(&b);
+	return r;
+}
+
+static int find_buckets(struct timeline *t, struct err *err)
+{
+	t->bucket = calloc(t->n, sizeof(*t->bucket));
+	if (!t->bucket)
+		return err_set_memory(err, t->n * sizeof(*t->bucket));
+	return query_timeline(t->rq->query, t->from_ns, t->to_ns, t->n, t->bucket, err);
+}
+
+static int find_series(struct timeline *t, struct err *err)
+{
+	struct group_series s = {.by = by_kind[t->by],
+				 .kind = GROUP_SERIES_TEMPORARY,
+				 .from_ns = t->from_ns,
+				 .to_ns = t->to_ns,
+				 .n_buckets = t->n};
+	int r;
+
+	t->temporary = calloc(t->n, sizeof(*t->temporary));
+	if (!t->temporary)
+		return err_set_memory(err, t->n * sizeof(*t->temporary));
+	r = group_series_total(t->rq->query, &s, t->temporary, err);
+	s.kind = t->kind;
+	if (r == 0 && t->by)
+		r = group_series_top(t->rq->query, &s, t->n_top, &t->top, err);
+	return r;
+}
+
+static int read_parameters(struct timeline *t, struct err *err)
+{
+	/* In the order of V1_TIMELINE_SERIES. */
+	static const enum group_series_kind kind[] = {GROUP_SERIES_BYTES, GROUP_SERIES_COUNT,
+						      GROUP_SERIES_ALLOCATIONS,
+						      GROUP_SERIES_TEMPORARY};
+	struct request *rq = t->rq;
+	unsigned series = 0;
+	int r = request_time(rq, "from", false, 0, &t->from_ns, err);
+
+	if (r == 0)
+		r = request_time(rq, "to", true, store_facts(rq->store)->duration_ns + 1, &t->to_ns,
+				 err);
+	if (r == 0)
+		r = request_u64(rq, "buckets", N_BUCKETS, MAX_BUCKETS, &t->n, err);
+	if (r == 0)
+		r = request_choice(rq, "by", V1_TIMELINE_BY, 0, &t->by, err);
+	if (r == 0)
+		r = request_u64(rq, "top", N_TOP, MAX_TOP, &t->n_top, err);
+	if (r == 0)
+		r = request_choice(rq, "series", V1_TIMELINE_SERIES, 0, &series, err);
+	t->kind = kind[series];
+	if (t->to_ns <= t->from_ns)
+		t->to_ns = t->from_ns + 1;
+	if (t->n == 0)
+		t->n = 1;
 	return r;
 }
 
 int v1_timeline(struct request *rq, struct err *err)
 {
-	uint64_t from, to, n;
-	struct store_bucket *bucket;
-	bool is_done = false;
-	int r = 0;
+	struct timeline t = {.rq = rq};
+	int r = read_parameters(&t, err);
 
-	if (buckets_fit(rq, "token"))
-		r = put_whole(rq, &is_done, err);
-	if (r < 0 || is_done)
-		return r;
-	r = request_time(rq, "from", false, 0, &from, err);
-	if (r == 0)
-		r = request_time(rq, "to", true, store_facts(rq->store)->duration_ns + 1, &to, err);
-	if (r == 0)
-		r = request_u64(rq, "buckets", N_BUCKETS, MAX_BUCKETS, &n, err);
 	if (r == 0)
 		r = request_query(rq, err);
-	if (r < 0)
-		return r;
-	if (to <= from)
-		to = from + 1;
-	if (n == 0)
-		n = 1;
-	bucket = calloc(n, sizeof(*bucket));
-	if (!bucket)
-		return err_set_memory(err, n * sizeof(*bucket));
-	r = query_timeline(rq->query, from, to, n, bucket, err);
+	if (r == 0 && buckets_fit(rq, "token|by|top|series"))
+		r = find_whole(&t, err);
+	if (r == 0 && !t.bucket)
+		r = find_buckets(&t, err);
 	if (r == 0)
-		put_timeline(&rq->json, from, query_timeline_width(from, to, n), bucket, n);
-	free(bucket);
+		r = find_series(&t, err);
+	if (r == 0)
+		put_timeline(&t);
+	group_series_top_fini(&t.top);
+	free(t.temporary);
+	free(t.bucket);
 	return r;
 }
 

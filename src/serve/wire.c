@@ -173,6 +173,57 @@ const struct frame *wire_blame(struct request *rq, uint32_t stack, struct err *e
 					 : NULL;
 }
 
+struct callers {
+	struct request *rq;
+	const struct frame *blame;
+	bool is_outside; /* the blame frame has been passed */
+	unsigned n;
+};
+
+static bool put_caller(void *user, const struct frame *f)
+{
+	struct callers *c = user;
+
+	if (c->is_outside) {
+		wire_frame_text(c->rq, NULL, f);
+		c->n++;
+	}
+	c->is_outside |= f == c->blame;
+	return c->n < WIRE_MAX_CALLERS;
+}
+
+int wire_site(struct request *rq, uint32_t stack, struct err *err)
+{
+	struct callers c = {.rq = rq, .blame = wire_blame(rq, stack, err)};
+	int r;
+
+	if (!c.blame)
+		return 0;
+	wire_frame_text(rq, "blame", c.blame);
+	json_array(&rq->json, "callers");
+	r = frames_each(rq->frames, stack, put_caller, &c, err);
+	json_end_array(&rq->json);
+	return r;
+}
+
+const char *wire_group_name(struct request *rq, enum query_group_by by, uint64_t key)
+{
+	size_t n;
+	const struct store_thread *thread = store_table(rq->store, STORE_THREADS, &n);
+
+	if (by != QUERY_BY_THREAD)
+		return query_group_name(rq->query, by, key);
+	return key < n ? store_string(rq->store, thread[key].name, NULL) : NULL;
+}
+
+void wire_numbers(struct json *j, const char *name, const uint64_t *value, size_t n)
+{
+	json_array(j, name);
+	for (size_t i = 0; i < n; i++)
+		json_u64(j, NULL, value[i]);
+	json_end_array(j);
+}
+
 void wire_cost(struct json *j, const char *name, const struct query_group *g)
 {
 	json_object(j, name);

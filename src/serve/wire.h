@@ -41,6 +41,17 @@ void wire_frame_text(struct request *rq, const char *name, const struct frame *f
 /* frame_class_blame(). NULL also for a wrong number. */
 const struct frame *wire_blame(struct request *rq, uint32_t stack, struct err *err);
 
+/* The fields "blame" and "callers" of a call site: the frame to blame and what called it, at most
+ * WIRE_MAX_CALLERS frames. A stack without a frame has none of the two. */
+#define WIRE_MAX_CALLERS 8u
+int wire_site(struct request *rq, uint32_t stack, struct err *err);
+
+/* The name of a group as query_group_name(), and of a thread; NULL: none. */
+const char *wire_group_name(struct request *rq, enum query_group_by by, uint64_t key);
+
+/* An array of numbers. */
+void wire_numbers(struct json *j, const char *name, const uint64_t *value, size_t n);
+
 /* "Cost" of schema.c. */
 void wire_cost(struct json *j, const char *name, const struct query_group *g);
 

@@ -13,8 +13,6 @@
 #include <unistd.h>
 
 #include "harness/store_synth.h"
-#include "query/group_series.h"
-#include "query/query_growth.h"
 #include "store/seal.h"
 #include "store/store_i.h"
 
@@ -146,38 +144,6 @@ static void read_tables(const struct store *s)
 	}
 }
 
-/* Times that make no sense must not lead out of the arrays that go by time. */
-static void ask_over_time(const struct store *s)
-{
-	const struct group_series series = {
-		.by = QUERY_BY_PACKAGE, .from_ns = 1000, .to_ns = 900000, .n_buckets = 50};
-	struct query_context c = {.store = s, .n_threads = 1};
-	struct group_series_top top = {0};
-	struct query_growths growth = {0};
-	struct query *q = NULL;
-	struct filter f;
-	struct err err = {0};
-
-	filter_init(&f);
-	check(frames_open(s, NULL, &c.frames, &err) == 0);
-	if (query_create(&c, &f, &q, &err) == 0) {
-		for (unsigned kind = 0; kind <= GROUP_SERIES_LEAKED_BYTES; kind++) {
-			struct group_series one = series;
-
-			one.kind = (enum group_series_kind)kind;
-			if (group_series_top(q, &one, 3, &top, &err) == 0)
-				sum += top.other[49];
-			group_series_top_fini(&top);
-		}
-		if (query_growth(q, QUERY_BY_STACK, 1000, 900000, &growth, &err) == 0)
-			sum += growth.total.to_bytes;
-		query_growths_fini(&growth);
-	}
-	query_destroy(q);
-	filter_fini(&f);
-	frames_close(c.frames);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
 	struct err err = {0};
@@ -202,7 +168,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 	}
 	read_rows(s);
 	read_tables(s);
-	ask_over_time(s);
 	store_close(s);
 	return 0;
 }

@@ -13,6 +13,7 @@
 #define N_STACKS 120u
 #define N_THREADS 6u
 #define N_REGIONS 3u
+#define N_BUCKETS 40u
 
 static const char *const world_functions[] = {
 	"main",        "parse_line",     "operator new(unsigned long)",
@@ -451,6 +452,49 @@ static int world_put_chains(const struct world *w, struct store_writer *sw, stru
 	return r;
 }
 
+/* What ingest would have counted while it read the events. */
+static int world_put_buckets(const struct world *w, uint64_t width, struct store_writer *sw,
+			     struct err *err)
+{
+	struct world_event *e = malloc((2 * w->n_rows + 1) * sizeof(*e));
+	struct store_bucket bucket[N_BUCKETS] = {0};
+	size_t n = 0, at = 0;
+	int r;
+
+	for (size_t i = 0; i < w->n_rows; i++) {
+		const struct world_row *row = &w->row[i];
+		struct store_bucket *b = &bucket[row->birth / width % N_BUCKETS];
+
+		e[n++] = (struct world_event){row->birth, row->size, false};
+		if (row->death != WORLD_NEVER)
+			e[n++] = (struct world_event){row->death, row->size, true};
+		b->n_leaked += row->death == WORLD_NEVER;
+		b->leaked_bytes += row->death == WORLD_NEVER ? row->size : 0;
+	}
+	qsort(e, n, sizeof(*e), world_compare_events);
+	for (size_t i = 0; i < N_BUCKETS; i++) {
+		struct store_bucket *b = &bucket[i];
+
+		b->last_bytes = b->max_bytes = i ? b[-1].last_bytes : 0;
+		b->last_count = b->max_count = i ? b[-1].last_count : 0;
+		for (; at < n && e[at].at < (i + 1) * width; at++) {
+			b->last_bytes += e[at].is_death ? -e[at].size : e[at].size;
+			b->last_count += e[at].is_death ? UINT64_MAX : 1;
+			*(e[at].is_death ? &b->n_releases : &b->n_allocs) += 1;
+			*(e[at].is_death ? &b->release_bytes : &b->alloc_bytes) += e[at].size;
+			if (at + 1 < n && e[at + 1].at == e[at].at)
+				continue;
+			if (b->last_bytes > b->max_bytes)
+				b->max_bytes = b->last_bytes;
+			if (b->last_count > b->max_count)
+				b->max_count = b->last_count;
+		}
+	}
+	r = store_writer_put_table(sw, STORE_BUCKETS, bucket, N_BUCKETS, err);
+	free(e);
+	return r;
+}
+
 static int world_put_rest(const struct world *w, struct store_writer *sw, struct err *err)
 {
 	struct store_thread thread[N_THREADS] = {0};
@@ -463,6 +507,7 @@ static int world_put_rest(const struct world *w, struct store_writer *sw, struct
 		.peak_bytes = w->peak_bytes,
 		.peak_count = w->peak_count,
 		.page_bytes = 4096,
+		.bucket_ns = w->duration / N_BUCKETS + 1,
 	};
 	int r;
 
@@ -479,6 +524,8 @@ static int world_put_rest(const struct world *w, struct store_writer *sw, struct
 		r = store_writer_put_table(sw, STORE_REGIONS, region, w->n_regions, err);
 	if (r >= 0)
 		r = store_writer_put_table(sw, STORE_STACKS, w->figures, w->n_stacks, err);
+	if (r >= 0)
+		r = world_put_buckets(w, facts.bucket_ns, sw, err);
 	return r;
 }
 

@@ -17,18 +17,23 @@ static struct filter filter;
 static struct query *q;
 static atomic_bool cancel;
 
-static void open_query(size_t n_rows)
+static void open_world(void)
 {
 	static struct query_context context;
 	struct err err = {0};
 
-	world_make(&world, 5, n_rows);
 	CHECK_OK(world_open(&world, &store, &frames, &err));
 	context = (struct query_context){
 		.store = store, .frames = frames, .n_threads = 2, .cancel = &cancel};
 	atomic_store(&cancel, false);
 	filter_init(&filter);
 	CHECK_OK(query_create(&context, &filter, &q, &err));
+}
+
+static void open_query(size_t n_rows)
+{
+	world_make(&world, 5, n_rows);
+	open_world();
 }
 
 static void close_query(void)
@@ -286,5 +291,35 @@ TEST(the_stack_of_a_group_goes_by_the_cost_that_is_asked_for)
 	CHECK(n_other > 0);
 	query_groups_fini(&by_leaks);
 	query_groups_fini(&by_bytes);
+	close_query();
+}
+
+/* Times are indices here: those of a damaged store must not lead out of the arrays. */
+TEST(times_that_make_no_sense_do_no_harm)
+{
+	struct group_series s = {.by = QUERY_BY_PACKAGE, .from_ns = 1000, .n_buckets = 50};
+	struct query_growths growth = {0};
+	struct err err = {0};
+
+	world_make(&world, 5, STORE_BLOCK_ROWS); /* of blocks the order is checked */
+	s.to_ns = world.duration;
+	for (size_t i = 0; i < world.n_rows; i++) {
+		struct world_row *r = &world.row[i];
+
+		if (world_below(&world, 3) == 0)
+			r->birth = world_random(&world) >> world_below(&world, 64);
+		if (world_below(&world, 3) == 0)
+			r->death = world_random(&world) >> world_below(&world, 64);
+	}
+	open_world();
+	for (unsigned kind = 0; kind <= GROUP_SERIES_LEAKED_BYTES; kind++) {
+		struct group_series_top top = {0};
+
+		s.kind = (enum group_series_kind)kind;
+		CHECK_OK(group_series_top(q, &s, 3, &top, &err));
+		group_series_top_fini(&top);
+	}
+	CHECK_OK(query_growth(q, QUERY_BY_STACK, 1000, world.duration / 2, &growth, &err));
+	query_growths_fini(&growth);
 	close_query();
 }

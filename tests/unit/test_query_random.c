@@ -468,6 +468,38 @@ TEST(each_parameter_alone_selects_what_it_says)
 	close_world();
 }
 
+/* Without a condition, parts of the answer come from the buckets that the store has. */
+TEST(timelines_of_everything_are_exact_for_all_widths)
+{
+	struct query_context c = {.n_threads = 2};
+	struct naive none = {0};
+	struct query *q = NULL;
+	struct filter f;
+	struct err err = {0};
+	uint64_t unit;
+
+	open_world(31, 3000);
+	c.store = store;
+	c.frames = frames;
+	unit = store_facts(store)->bucket_ns;
+	choose_rows(&none);
+	filter_init(&f);
+	CHECK_OK(query_create(&c, &f, &q, &err));
+	for (unsigned i = 0; i < N_FILTERS; i++) {
+		uint64_t from = world_below(&world, 3) ? world_below(&world, world.duration)
+						       : world_below(&world, 40) * unit;
+		size_t n = 1 + world_below(&world, 60);
+		uint64_t to = world_below(&world, 3)
+				      ? from + 1 + world_below(&world, world.duration)
+				      : from + n * unit * (1 + world_below(&world, 4));
+
+		check_timeline(q, from, to, n);
+	}
+	query_destroy(q);
+	filter_fini(&f);
+	close_world();
+}
+
 TEST(random_filters_on_a_small_store)
 {
 	open_world(21, 500);
