@@ -18,7 +18,9 @@
 #include "base/hash.h"
 #include "base/units.h"
 #include "query/fragmentation.h"
+#include "query/group_series.h"
 #include "query/query.h"
+#include "query/query_growth.h"
 #include "store/store_write.h"
 
 #define N_STACKS 20000u
@@ -66,7 +68,7 @@ static struct row make_row(uint64_t i, uint64_t n_rows)
 	return r;
 }
 
-/* What ingest would know of each stack; peaks are left out. */
+/* What ingest would know of each stack; peaks are left out, and the most that was alive is only a bound. */
 static void count_row(struct store_stack *s, const struct row *r)
 {
 	if (s->n_allocs++ == 0) {
@@ -75,6 +77,7 @@ static void count_row(struct store_stack *s, const struct row *r)
 	}
 	s->last_ns = r->birth;
 	s->n_bytes += r->size;
+	s->max_bytes = s->n_bytes;
 	s->extra_bytes += r->extra;
 	s->min_size_bytes = r->size < s->min_size_bytes ? r->size : s->min_size_bytes;
 	s->max_size_bytes = r->size > s->max_size_bytes ? r->size : s->max_size_bytes;
@@ -215,6 +218,10 @@ enum answer {
 	ANSWER_TIMELINE, /* 1000 points */
 	ANSWER_BY_SIZE,
 	ANSWER_FRAGMENTATION, /* in the middle */
+	ANSWER_BY_PACKAGE, /* bytes of the 8 greatest, 240 points */
+	ANSWER_BY_BLAME,
+	ANSWER_TEMPORARY, /* 2048 points */
+	ANSWER_GROWTH, /* from a quarter to three, by function to blame */
 };
 
 static const struct {
@@ -246,6 +253,11 @@ static const struct {
 	{"timeline by function", ANSWER_TIMELINE, "function_regex=module1"},
 	{"groups by exact size", ANSWER_BY_SIZE, "size_max=4k"},
 	{"fragmentation", ANSWER_FRAGMENTATION, ""},
+	{"series by package", ANSWER_BY_PACKAGE, ""},
+	{"series by blame", ANSWER_BY_BLAME, ""},
+	{"series by blame, filter", ANSWER_BY_BLAME, "size_min=100"},
+	{"temporary over time", ANSWER_TEMPORARY, ""},
+	{"growth by blame", ANSWER_GROWTH, ""},
 };
 
 static void set_filter(struct filter *f, const char *text)
@@ -266,6 +278,37 @@ static bool count_row_asked(void *user, const struct query_row *row)
 {
 	*(uint64_t *)user += row->size_bytes;
 	return true;
+}
+
+static int answer_by_owner(struct query *q, enum answer a, uint64_t duration_ns, uint64_t *ret)
+{
+	static uint64_t value[2048];
+	struct group_series s = {
+		.by = a == ANSWER_BY_PACKAGE ? QUERY_BY_PACKAGE : QUERY_BY_BLAME,
+		.to_ns = duration_ns + 1,
+		.n_buckets = 240,
+	};
+	struct group_series_top top = {0};
+	struct query_growths g = {0};
+	int r;
+
+	if (a == ANSWER_GROWTH) {
+		r = query_growth(q, s.by, duration_ns / 4, duration_ns / 4 * 3, &g, &err);
+		*ret = g.total.to_bytes - g.total.from_bytes;
+		query_growths_fini(&g);
+		return r;
+	}
+	if (a == ANSWER_TEMPORARY) {
+		s.kind = GROUP_SERIES_TEMPORARY;
+		s.n_buckets = ARRAY_LEN(value);
+		r = group_series_total(q, &s, value, &err);
+		*ret = value[1000];
+		return r;
+	}
+	r = group_series_top(q, &s, 8, &top, &err);
+	*ret = r >= 0 && top.n ? top.group[0].value[120] : 0;
+	group_series_top_fini(&top);
+	return r;
 }
 
 /* A number that tells whether two runs said the same. */
@@ -319,6 +362,11 @@ static int answer(struct query *q, enum answer a, uint64_t duration_ns, uint64_t
 			fragmentation_fini(&f);
 		}
 		return r;
+	case ANSWER_BY_PACKAGE:
+	case ANSWER_BY_BLAME:
+	case ANSWER_TEMPORARY:
+	case ANSWER_GROWTH:
+		return answer_by_owner(q, a, duration_ns, ret);
 	}
 	return 0;
 }

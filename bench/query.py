@@ -80,6 +80,8 @@ def questions(large):
             f"{data}/allocations?lifetime_min={n}us&lifetime_max=1s&address_min=1&count=20"
             for n in (50, 60, 70)], page, page),
         ("timeline", [f"{data}/timeline"], cold, warm),
+        ("timeline by package", [f"{v1}/timeline?by=package&buckets={n}" for n in (240, 241, 242)],
+         10.0 if large else 0.2, 10.0 if large else 0.2),
     ]
 
 
