@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "query/fragmentation.h"
+#include "query/group_series.h"
 #include "query/query.h"
+#include "query/query_growth.h"
 #include "query_synth.h"
 
 #define N_ROWS (40 * STORE_BLOCK_ROWS + 123)
@@ -73,6 +75,30 @@ static void ask(struct sum *s, struct query *q, struct err *err)
 	add(s, point, sizeof(point));
 }
 
+static void ask_over_time(struct sum *s, struct query *q, struct err *err)
+{
+	struct group_series series = {
+		.by = QUERY_BY_BLAME, .to_ns = world.duration, .n_buckets = 30};
+	struct query_growths g = {0};
+
+	for (unsigned kind = 0; kind <= GROUP_SERIES_LEAKED_BYTES && s->result >= 0; kind++) {
+		struct group_series_top top = {0};
+
+		series.kind = (enum group_series_kind)kind;
+		s->result = group_series_top(q, &series, 5, &top, err);
+		for (size_t i = 0; i < top.n; i++)
+			add(s, top.group[i].value, 30 * sizeof(uint64_t));
+		add(s, top.other, s->result < 0 ? 0 : 30 * sizeof(uint64_t));
+		group_series_top_fini(&top);
+	}
+	if (s->result >= 0)
+		s->result = query_growth(q, QUERY_BY_PACKAGE, world.duration / 3,
+					 world.duration / 2, &g, err);
+	for (size_t i = 0; i < g.n; i++)
+		add(s, &g.group[i], offsetof(struct query_growth, stack));
+	query_growths_fini(&g);
+}
+
 static void *ask_main(void *arg)
 {
 	struct sum *s = arg;
@@ -89,6 +115,8 @@ static void *ask_main(void *arg)
 		s->result = query_create(&c, &f, &q, &err);
 	if (s->result >= 0)
 		ask(s, q, &err);
+	if (s->result >= 0)
+		ask_over_time(s, q, &err);
 	query_destroy(q);
 	filter_fini(&f);
 	return NULL;
