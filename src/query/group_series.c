@@ -60,8 +60,8 @@ static int level_sink(void *state, struct scanner *s, struct err *err)
 	struct pass_state *st = state;
 	const struct pass *p = st->pass;
 	const uint64_t *value = group_column(p, s);
-	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
-	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
+	const uint64_t *alloc_ns = scanner_column(s, STORE_BIRTH_NS);
+	const uint64_t *lifetime = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
 	bool is_count = p->s->kind == GROUP_SERIES_COUNT;
 	bool wants_freed = p->s->kind != GROUP_SERIES_LEAKED_BYTES;
@@ -70,14 +70,16 @@ static int level_sink(void *state, struct scanner *s, struct err *err)
 	(void)err;
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
-		uint64_t death = row_death(birth[i], life[i]), weight = is_count ? 1 : size[i];
+		uint64_t free_ns = row_death(alloc_ns[i], lifetime[i]),
+			 weight = is_count ? 1 : size[i];
 		size_t g = group_of(p, value, i);
 
-		if (birth[i] >= end || death < from || (!wants_freed && life[i]))
+		if (alloc_ns[i] >= end || free_ns < from || (!wants_freed && lifetime[i]))
 			continue;
-		st->cell[(birth[i] < from ? 0 : bucket_of(p, birth[i])) * p->stride + g] += weight;
-		if (is_in_span(p, death))
-			st->cell[bucket_of(p, death) * p->stride + g] -= weight;
+		st->cell[(alloc_ns[i] < from ? 0 : bucket_of(p, alloc_ns[i])) * p->stride + g] +=
+			weight;
+		if (is_in_span(p, free_ns))
+			st->cell[bucket_of(p, free_ns) * p->stride + g] -= weight;
 	}
 	return 0;
 }
@@ -100,22 +102,22 @@ static int count_sink(void *state, struct scanner *s, struct err *err)
 	struct pass_state *st = state;
 	const struct pass *p = st->pass;
 	bool is_temporary = p->s->kind == GROUP_SERIES_TEMPORARY, is_one;
-	const uint64_t *value = group_column(p, s), *birth = NULL, *flags = NULL;
+	const uint64_t *value = group_column(p, s), *alloc_ns = NULL, *flags = NULL;
 	size_t bucket = 0;
 
 	(void)err;
 	is_one = is_in_one_bucket(p, s, &bucket);
 	if (!is_one)
-		birth = scanner_column(s, STORE_BIRTH_NS);
+		alloc_ns = scanner_column(s, STORE_BIRTH_NS);
 	if (is_temporary)
 		flags = scanner_column(s, STORE_FLAGS);
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
 
 		if (!is_one) {
-			if (!is_in_span(p, birth[i]))
+			if (!is_in_span(p, alloc_ns[i]))
 				continue;
-			bucket = bucket_of(p, birth[i]);
+			bucket = bucket_of(p, alloc_ns[i]);
 		}
 		st->cell[bucket * p->stride + group_of(p, value, i)] +=
 			!flags || flags[i] & STORE_FLAG_TEMPORARY ? 1 : 0;
