@@ -282,6 +282,20 @@ export function apiFilter(params: Params): Record<string, string> {
   return out;
 }
 
+/* The same without the time range: for charts, which show the range as their window. */
+export function untimedFilter(params: Params): Record<string, string> {
+  const rest = { ...params };
+  delete rest['t0'];
+  delete rest['t1'];
+  return apiFilter(rest);
+}
+
+/* The time that charts show: the chosen range, or the whole run. */
+export function chartWindow(params: Params, runNs: number): Record<string, string> {
+  const r = rangeOf(params);
+  return { from: ns(r?.fromNs ?? 0), to: ns(r?.toNs ?? runNs) };
+}
+
 export const hasFilter = (params: Params): boolean =>
   rangeOf(params) !== null || FILTER_KEYS.some((key) => params[key]);
 

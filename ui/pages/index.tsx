@@ -3,6 +3,8 @@ import type { ComponentType } from 'preact';
 import type { PageId } from '../model/address';
 import type { SelectionKind } from '../state/details';
 import { Note } from '../widgets/notes';
+import { Overview } from './overview';
+import { Timeline } from './timeline';
 
 const Missing = () => (
   <div class="pad-note">
@@ -12,8 +14,8 @@ const Missing = () => (
 
 export const PAGE_COMPONENTS: Record<PageId, ComponentType> = {
   recordings: Missing,
-  overview: Missing,
-  timeline: Missing,
+  overview: Overview,
+  timeline: Timeline,
   flame: Missing,
   bottomup: Missing,
   topdown: Missing,

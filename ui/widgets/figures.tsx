@@ -24,6 +24,7 @@ interface CostCellProps {
   cost: CostId;
   isChange?: boolean; // of a comparison: with its sign
   hasShare?: boolean; // default true
+  isBare?: boolean; // outside of a table: no role of a cell
   class?: string;
 }
 
@@ -35,7 +36,7 @@ export function CostCell(p: CostCellProps) {
   return (
     <span
       class={`cost c-${p.cost}${p.value ? '' : ' zero'}${p.class ? ' ' + p.class : ''}`}
-      role="gridcell"
+      role={p.isBare ? undefined : 'gridcell'}
       style={{ '--p': percent.toFixed(2) }}
       title={exact(p.value, kind.unit)}
     >

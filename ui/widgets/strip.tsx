@@ -156,7 +156,7 @@ function Legend(p: { data: StripData | null; hoverNs: number | null; range: Span
   const isPeak = hoverNs === null && !range;
   const heap = isPeak ? data.peakBytes : (data.heap[i] ?? 0);
   const rss = valueAt(data.rssAt, data.rss, at);
-  const when = hoverNs !== null ? '' : range ? 'Peak of the range, ' : 'At the peak, ';
+  const when = hoverNs !== null ? '' : range ? 'Range peak, ' : 'At the peak, ';
   return (
     <div class="strip-legend" aria-live="off">
       <span class="moment">{when + clock(at, digits)}</span>

@@ -1,6 +1,6 @@
 /* Draws the timeline strip: heap and never freed as areas, RSS dashed, the peak, what is selected. */
 import type { Surface } from './canvas';
-import { area, font, line } from './canvas';
+import { area, font, haloText, line } from './canvas';
 import { bytes, join } from '../model/format';
 import { xOf, type Span } from '../model/strip';
 import { timeLabel, timeTicks } from '../model/ticks';
@@ -133,9 +133,9 @@ function drawPeak(
   if (isQuiet) return;
   s.g.font = font(11, 500);
   const text = 'peak ' + join(bytes(d.peakBytes));
-  const half = s.g.measureText(text).width / 2 + 4;
-  s.g.textAlign = 'center';
-  s.g.fillText(text, Math.max(half, Math.min(s.width - half, px)), py + 15);
+  const isLeft = px > s.width / 2;
+  s.g.textAlign = isLeft ? 'right' : 'left';
+  haloText(s, text, px + (isLeft ? -8 : 8), Math.max(py - 7, 9));
 }
 
 function vertical(s: Surface, at: number, base: number, colour: string, dash: number[]): void {

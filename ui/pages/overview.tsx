@@ -1,0 +1,428 @@
+/* Overview: what a person needs in ten seconds. Every figure is a link to the view that explains it. */
+import type { ComponentChildren } from 'preact';
+import type {
+  Buckets,
+  Finding,
+  Findings,
+  GroupRow,
+  GroupRows,
+  Health,
+  Samples,
+  Summary,
+} from '../api/types';
+import { COSTS, costKind, costOf, type CostId } from '../model/costs';
+import { bytes, clock, clockDigits, count, join, share, type Figure } from '../model/format';
+import { chartWindow, hasFilter, untimedFilter } from '../model/filters';
+import { frameLocation } from '../model/names';
+import type { PageId } from '../model/address';
+import { useQuery } from '../state/query';
+import { hrefPage, set, useAddress } from '../state/router';
+import { CostCell, Num } from '../widgets/figures';
+import { ErrorNote, Note, Waiting } from '../widgets/notes';
+import { Sparkline } from '../widgets/sparkline';
+import { Sym } from '../widgets/names';
+import { Segments } from '../widgets/controls';
+import { crosshairNs } from '../widgets/strip';
+import { TimeChart } from '../widgets/time_chart';
+import { overlay } from '../state/overlay';
+
+export function Overview() {
+  const summary = useQuery<Summary>('summary');
+  if (summary.error)
+    return (
+      <div class="pad-note">
+        <ErrorNote
+          error={summary.error}
+          again={summary.again}
+          edit={() => overlay.set({ kind: 'filter' })}
+        />
+      </div>
+    );
+  return (
+    <div class={'ov page-bg' + (summary.isStale ? ' stale' : '')}>
+      <Waiting asked={summary} what="Counting allocations" />
+      <FindingCards />
+      <Tiles summary={summary.data} />
+      <section class="ov-mid">
+        <MemoryCard summary={summary.data} />
+        <HealthCard />
+      </section>
+      <section class="ov-top">
+        <TopList title="Never freed" cost="leaked" summary={summary.data} />
+        <TopList title="Alive at the peak" cost="peak" summary={summary.data} />
+        <Busiest summary={summary.data} />
+      </section>
+    </div>
+  );
+}
+
+/* ---- findings ---- */
+
+const KIND_WORDS: Record<string, string> = {
+  leak: 'Likely leak',
+  owner: 'Kept by',
+  peak: 'Makes the peak',
+  churn: 'Churn',
+  outside: 'Outside the heap',
+  copying: 'Copying',
+};
+const N_CARDS = 3;
+
+function FindingCards() {
+  const { data } = useQuery<Findings>('findings');
+  if (!data) return <section class="findings" aria-label="What stands out" aria-busy="true" />;
+  const cards = data.findings.slice(0, N_CARDS);
+  if (!cards.length)
+    return (
+      <section class="findings none" aria-label="What stands out">
+        <Note title="Nothing stands out.">Memory is flat and little is left at the end.</Note>
+      </section>
+    );
+  return (
+    <section class="findings" aria-label="What stands out">
+      {cards.map((f, i) => (
+        <FindingCard key={i} finding={f} />
+      ))}
+    </section>
+  );
+}
+
+function FindingCard({ finding: f }: { finding: Finding }) {
+  const a = useAddress();
+  const selection = f.blame?.function ? `fn:${f.blame.function}` : null;
+  const href = hrefPage(a, f.page as PageId, {
+    ...(f.filter as Record<string, string>),
+    cost: f.cost,
+    sel: selection,
+  });
+  return (
+    <a class="finding" href={href}>
+      <span class={`kind c-${f.cost}`}>
+        <span class="tick" />
+        {KIND_WORDS[f.kind] ?? f.kind}
+        {f.blame && <span class="dim">{frameLocation(f.blame)}</span>}
+      </span>
+      <b title={f.title}>{f.title}</b>
+      <span class="dim" title={f.text}>
+        {f.text}
+      </span>
+      <span class="mini">
+        {f.kind === 'churn' ? (
+          <ChurnSquares part={f.share} />
+        ) : (
+          <Sparkline alive={f.timeline} leaked={f.leaked_timeline} />
+        )}
+      </span>
+    </a>
+  );
+}
+
+/* The share of temporary allocations as squares. */
+function ChurnSquares({ part }: { part: number }) {
+  return (
+    <svg class="spark" viewBox="0 0 92 42" aria-hidden="true">
+      {Array.from({ length: 40 }, (_, i) => (
+        <rect
+          key={i}
+          x={(i % 10) * 9 + 2}
+          y={Math.floor(i / 10) * 9 + 4}
+          width="7"
+          height="7"
+          rx="1.5"
+          class={i < part * 40 ? 'churned' : 'kept'}
+        />
+      ))}
+    </svg>
+  );
+}
+
+/* ---- key figures ---- */
+
+interface TileProps {
+  page: PageId;
+  cost: CostId | 'rss';
+  label: string;
+  value: Figure;
+  sub: string;
+  hint: string;
+}
+
+function Tile(p: TileProps) {
+  const a = useAddress();
+  const href = hrefPage(a, p.page, p.cost === 'rss' ? {} : { cost: p.cost });
+  return (
+    <a class={`tile c-${p.cost}`} href={href}>
+      <span class="lab">
+        <span class="tick" />
+        {p.label}
+      </span>
+      <span class="big">
+        <Num value={p.value} flow />
+      </span>
+      <span class="sub">{p.sub}</span>
+      <span class="dim">{p.hint}</span>
+    </a>
+  );
+}
+
+function Tiles({ summary: s }: { summary: Summary | null }) {
+  const a = useAddress();
+  if (!s) return <section class="tiles empty" aria-label="Key figures" aria-busy="true" />;
+  const isFiltered = hasFilter(a.params) && s.matched !== undefined;
+  const cost = isFiltered && s.matched ? s.matched : summaryCost(s);
+  const seconds = s.duration_ns / 1e9 || 1;
+  const digits = clockDigits(s.duration_ns);
+  const temporary = cost.allocations ? (100 * cost.temporary_count) / cost.allocations : 0;
+  return (
+    <section class="tiles" aria-label="Key figures">
+      <Tile
+        page="flame"
+        cost="peak"
+        label="Peak heap"
+        value={bytes(cost.peak_bytes)}
+        sub={isFiltered ? 'of what matches' : 'at ' + clock(s.peak_ns, digits)}
+        hint="Most alive at one moment"
+      />
+      <Tile
+        page="flame"
+        cost="leaked"
+        label="Leaked"
+        value={bytes(cost.leaked_bytes)}
+        sub={(share(cost.leaked_bytes, cost.peak_bytes) || 'nothing') + ' of the peak'}
+        hint="Not freed at the end"
+      />
+      <Tile
+        page="map"
+        cost="rss"
+        label="Peak RSS"
+        value={bytes(s.rss_peak_bytes)}
+        sub={rssText(s)}
+        hint="As the kernel counts it"
+      />
+      <Tile
+        page="sites"
+        cost="allocs"
+        label="Allocations"
+        value={count(cost.allocations)}
+        sub={join(count(cost.allocations / seconds)) + ' per second'}
+        hint="Calls that asked for memory"
+      />
+      <Tile
+        page="bottomup"
+        cost="temp"
+        label="Temporary"
+        value={[temporary.toFixed(1), '%']}
+        sub={join(count(cost.temporary_count)) + ' allocations'}
+        hint="Freed before the next one"
+      />
+      <Tile
+        page="sizes"
+        cost="bytes"
+        label="Bytes allocated"
+        value={bytes(cost.bytes)}
+        sub={join(bytes(cost.bytes / seconds)) + ' per second'}
+        hint="Sum of all requests"
+      />
+    </section>
+  );
+}
+
+function rssText(s: Summary): string {
+  const above = s.rss_peak_bytes - s.peak_bytes;
+  return above >= 0 ? `${join(bytes(above))} above the heap` : 'sampled, below the heap';
+}
+
+const summaryCost = (s: Summary) => ({
+  peak_bytes: s.peak_bytes,
+  leaked_bytes: s.leaked_bytes,
+  allocations: s.rows,
+  temporary_count: s.temporary_count,
+  bytes: s.bytes,
+});
+
+/* ---- memory over time ---- */
+
+const CHART_POINTS = 240;
+const N_PACKAGES = 7;
+
+function MemoryCard({ summary: s }: { summary: Summary | null }) {
+  const a = useAddress();
+  const asked = useQuery<Buckets>(
+    'timeline',
+    {
+      ...untimedFilter(a.params),
+      ...chartWindow(a.params, s?.duration_ns ?? 0),
+      by: 'package',
+      series: 'bytes',
+      top: N_PACKAGES,
+      buckets: CHART_POINTS,
+    },
+    { isFiltered: false, isReady: s !== null },
+  );
+  const samples = useQuery<Samples>('samples', {}, { isFiltered: false });
+  const { data } = asked;
+  const layers = (data?.series ?? []).map((g, i, all) => ({
+    name: g.name,
+    values: g.values,
+    fill: g.name === 'other' && i === all.length - 1 ? '--a8' : `--a${Math.min(7, i + 1)}`,
+  }));
+  const isFiltered = hasFilter(a.params);
+  return (
+    <section class="card">
+      <header>
+        <h2>Memory over time, by package</h2>
+        <a class="link" href={hrefPage(a, 'timeline')}>
+          Timeline
+        </a>
+      </header>
+      <div class={'chartbox' + (asked.isStale ? ' stale' : '')}>
+        {data && s && (
+          <TimeChart
+            label="Heap over time by package, RSS as a dashed line, the peak marked"
+            fromNs={data.from_ns}
+            bucketNs={data.bucket_ns}
+            runNs={s.duration_ns}
+            series={layers}
+            unit="bytes"
+            line={
+              samples.data
+                ? { name: 'RSS', at: samples.data.at_ns, values: samples.data.rss_bytes }
+                : null
+            }
+            peak={isFiltered ? null : { ns: s.peak_ns, value: s.peak_bytes }}
+            hasLabels
+            crosshair={crosshairNs}
+          />
+        )}
+        {asked.error && <ErrorNote error={asked.error} again={asked.again} />}
+      </div>
+    </section>
+  );
+}
+
+/* ---- health ---- */
+
+function HealthCard() {
+  const { data, error, again } = useQuery<Health>('health', {}, { isFiltered: false });
+  return (
+    <section class="card">
+      <header>
+        <h2>Health of the recording</h2>
+      </header>
+      {error && <ErrorNote error={error} again={again} />}
+      <ul class="health">
+        {data?.lines.map((line, i) => (
+          <li key={i}>
+            <span class={`state ${line.state}`}>{line.title}</span>
+            <span class="dim" title={line.detail}>
+              {line.detail}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {data && (
+        <dl class="kv facts">
+          {data.facts.map((fact) => [
+            <dt key={fact.name}>{fact.name}</dt>,
+            <dd class={fact.name === 'Command' ? 'code one' : undefined} title={fact.value}>
+              {fact.value}
+            </dd>,
+          ])}
+        </dl>
+      )}
+    </section>
+  );
+}
+
+/* ---- lists ---- */
+
+const N_ROWS = 7;
+
+interface ListProps {
+  title: string;
+  cost: CostId;
+  summary: Summary | null;
+  right?: ComponentChildren;
+}
+
+function TopList({ title, cost, right }: ListProps) {
+  const a = useAddress();
+  const kind = costKind(cost);
+  const asked = useQuery<GroupRows>('groups', {
+    by: 'blame',
+    sort_by: kind.field,
+    order: 'dsc',
+    count: N_ROWS,
+  });
+  const rows = (asked.data?.groups ?? []).filter((g) => costOf(g.cost, cost) > 0);
+  const total = asked.data ? costOf(asked.data.total, cost) : 0;
+  return (
+    <section class={'card list' + (asked.isStale ? ' stale' : '')}>
+      <header>
+        <h2>{title}</h2>
+        {right ?? (
+          <a class="link" href={hrefPage(a, 'sites', { cost })}>
+            All
+          </a>
+        )}
+      </header>
+      {rows.map((g) => (
+        <ListRow key={g.key} row={g} cost={cost} total={total} />
+      ))}
+      {asked.error && <ErrorNote error={asked.error} again={asked.again} />}
+      {asked.data && !rows.length && <p class="nothing dim">{EMPTY[cost]}</p>}
+    </section>
+  );
+}
+
+const EMPTY: Record<CostId, string> = {
+  peak: 'Nothing was alive.',
+  leaked: 'Everything was freed.',
+  allocs: 'Nothing was allocated.',
+  temp: 'No allocation was temporary.',
+  bytes: 'Nothing was allocated.',
+};
+
+function ListRow({ row, cost, total }: { row: GroupRow; cost: CostId; total: number }) {
+  const a = useAddress();
+  const name = row.blame?.function ?? row.name;
+  const href = hrefPage(a, 'flame', { cost, sel: name ? `fn:${name}` : null });
+  return (
+    <a class="tr" href={href}>
+      {row.blame ? (
+        <Sym frame={row.blame} hasPath={false} />
+      ) : (
+        <span>{row.name ?? 'not known'}</span>
+      )}
+      <CostCell value={costOf(row.cost, cost)} total={total} cost={cost} isBare />
+    </a>
+  );
+}
+
+const BUSY: readonly CostId[] = ['allocs', 'temp', 'bytes'];
+
+function Busiest({ summary }: { summary: Summary | null }) {
+  const { params } = useAddress();
+  const chosen = BUSY.find((id) => id === params['busy']) ?? 'allocs';
+  const options = COSTS.filter((c) => BUSY.includes(c.id)).map((c) => ({
+    id: c.id,
+    name: c.name,
+    hint: c.hint,
+  }));
+  return (
+    <TopList
+      title="Busiest"
+      cost={chosen}
+      summary={summary}
+      right={
+        <Segments
+          label="Busiest by"
+          class="small"
+          options={options}
+          value={chosen}
+          onChange={(id) => set({ busy: id })}
+        />
+      }
+    />
+  );
+}

@@ -1,0 +1,334 @@
+/* Timeline: four charts under one crosshair, in total or by function, package or thread, and what grew
+ * between the two ends of the chosen range. */
+import { useMemo } from 'preact/hooks';
+import type { Buckets, Growth, GrowthRow, Samples, Summary } from '../api/types';
+import { chartWindow, rangeOf, untimedFilter } from '../model/filters';
+import { bytes, change, clock, clockDigits, count, group, join, type Unit } from '../model/format';
+import { frameTitle } from '../model/names';
+import { valueAt } from '../model/strip';
+import { useQuery } from '../state/query';
+import { hrefPage, set, useAddress } from '../state/router';
+import { useSignal } from '../state/signal';
+import { Foot, Segments } from '../widgets/controls';
+import { Num, Value } from '../widgets/figures';
+import { Grid, type Column } from '../widgets/grid';
+import { ErrorNote, Note, Waiting } from '../widgets/notes';
+import { Sparkline } from '../widgets/sparkline';
+import { Sym } from '../widgets/names';
+import { crosshairNs } from '../widgets/strip';
+import { TimeChart, type ChartSeries } from '../widgets/time_chart';
+import { overlay } from '../state/overlay';
+
+type By = 'none' | 'function' | 'package' | 'thread';
+
+const BY_WORDS: readonly { id: By; name: string }[] = [
+  { id: 'none', name: 'Total' },
+  { id: 'function', name: 'By function' },
+  { id: 'package', name: 'By package' },
+  { id: 'thread', name: 'By thread' },
+];
+
+interface ChartKind {
+  id: 'bytes' | 'count' | 'allocations' | 'temporary';
+  title: string;
+  unit: Unit;
+  isRate: boolean;
+  fill: string;
+  line: string;
+  total: (b: Buckets) => number[];
+}
+
+const CHARTS: readonly ChartKind[] = [
+  {
+    id: 'bytes',
+    title: 'Consumed',
+    unit: 'bytes',
+    isRate: false,
+    fill: '--f-peak',
+    line: '--c-peak',
+    total: (b) => b.max_bytes,
+  },
+  {
+    id: 'count',
+    title: 'Live blocks',
+    unit: 'count',
+    isRate: false,
+    fill: '--f-peak',
+    line: '--c-peak',
+    total: (b) => b.max_count,
+  },
+  {
+    id: 'allocations',
+    title: 'Allocations per second',
+    unit: 'count',
+    isRate: true,
+    fill: '--f-allocs',
+    line: '--c-allocs',
+    total: (b) => b.allocations,
+  },
+  {
+    id: 'temporary',
+    title: 'Temporary per second',
+    unit: 'count',
+    isRate: true,
+    fill: '--f-temp',
+    line: '--c-temp',
+    total: (b) => b.temporary,
+  },
+];
+
+const POINTS = 400;
+const TOP = 7; // and "other"
+
+export function Timeline() {
+  const { params } = useAddress();
+  const by = BY_WORDS.find((b) => b.id === params['by'])?.id ?? 'none';
+  const summary = useQuery<Summary>('summary', {}, { isFiltered: false });
+  const s = summary.data;
+  const range = rangeOf(params);
+  if (!s) return <div class="pad-note" aria-busy="true" />;
+  return (
+    <>
+      <div class="toolbar">
+        <Segments
+          label="Charts"
+          options={BY_WORDS}
+          value={by}
+          onChange={(id) => set({ by: id === 'none' ? null : id })}
+        />
+        <Moment runNs={s.duration_ns} />
+        <span class="push dim hint wide">Drag over a chart to choose a range for all pages</span>
+      </div>
+      <div class={'tl' + (range ? ' has-table' : '')}>
+        <div class="tl-charts">
+          {CHARTS.map((kind) => (
+            <Chart key={kind.id} kind={kind} by={by} summary={s} />
+          ))}
+        </div>
+        {range && <GrowthTable runNs={s.duration_ns} />}
+      </div>
+    </>
+  );
+}
+
+function Moment({ runNs }: { runNs: number }) {
+  const at = useSignal(crosshairNs);
+  if (at === null) return <span class="dim hint" />;
+  return <span class="hint">{clock(at, clockDigits(runNs))}</span>;
+}
+
+function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summary }) {
+  const { params } = useAddress();
+  const asked = useQuery<Buckets>(
+    'timeline',
+    {
+      ...untimedFilter(params),
+      ...chartWindow(params, summary.duration_ns),
+      buckets: POINTS,
+      ...(by === 'none' ? {} : { by, series: kind.id, top: TOP }),
+    },
+    { isFiltered: false },
+  );
+  const samples = useQuery<Samples>(
+    'samples',
+    {},
+    { isFiltered: false, isReady: kind.id === 'bytes' },
+  );
+  const { data } = asked;
+  const series = useMemo(() => (data ? seriesOf(kind, data, by) : []), [data, kind, by]);
+  const hasPeak = kind.id === 'bytes' && by === 'none';
+  return (
+    <section class="card tl-card">
+      <header>
+        <h2>{kind.title}</h2>
+        {data && <Legend kind={kind} data={data} series={series} by={by} />}
+      </header>
+      <Waiting asked={asked} what={`Counting ${kind.title.toLowerCase()}`} />
+      <div class={'chartbox' + (asked.isStale ? ' stale' : '')}>
+        {asked.error && (
+          <ErrorNote
+            error={asked.error}
+            again={asked.again}
+            edit={() => overlay.set({ kind: 'filter' })}
+          />
+        )}
+        {data && (
+          <TimeChart
+            label={`${kind.title} over time${by === 'none' ? '' : `, by ${by}`}`}
+            fromNs={data.from_ns}
+            bucketNs={data.bucket_ns}
+            runNs={summary.duration_ns}
+            series={series}
+            unit={kind.unit}
+            line={
+              kind.id === 'bytes' && samples.data
+                ? { name: 'RSS', at: samples.data.at_ns, values: samples.data.rss_bytes }
+                : null
+            }
+            peak={hasPeak ? peakOf(data) : null}
+            hasLabels={by !== 'none'}
+            crosshair={crosshairNs}
+          />
+        )}
+      </div>
+    </section>
+  );
+}
+
+/* The highest bucket; its value is exact, its moment is that of the bucket. */
+function peakOf(b: Buckets): { ns: number; value: number } {
+  let best = 0;
+  b.max_bytes.forEach((v, i) => {
+    if (v > (b.max_bytes[best] ?? 0)) best = i;
+  });
+  return { ns: b.from_ns + (best + 0.5) * b.bucket_ns, value: b.max_bytes[best] ?? 0 };
+}
+
+function seriesOf(kind: ChartKind, b: Buckets, by: By): ChartSeries[] {
+  const perSecond = kind.isRate ? 1e9 / b.bucket_ns : 1;
+  const rate = (values: readonly number[]) => values.map((v) => v * perSecond);
+  if (by === 'none' || !b.series)
+    return [{ name: kind.title, values: rate(kind.total(b)), fill: kind.fill, line: kind.line }];
+  return b.series.map((s, i, all) => ({
+    name: s.blame ? frameTitle(s.blame) : s.name,
+    values: rate(s.values),
+    fill: i === all.length - 1 && s.name === 'other' ? '--a8' : `--a${Math.min(7, i + 1)}`,
+  }));
+}
+
+/* Values under the crosshair. */
+function Legend(p: { kind: ChartKind; data: Buckets; series: ChartSeries[]; by: By }) {
+  const at = useSignal(crosshairNs);
+  const n = p.data.max_bytes.length;
+  const i = at === null ? -1 : Math.floor((at - p.data.from_ns) / p.data.bucket_ns);
+  if (i < 0 || i >= n)
+    return <span class="tl-legend dim">{p.kind.isRate ? 'mean per interval' : ''}</span>;
+  const write = (v: number) => join(p.kind.unit === 'bytes' ? bytes(v) : count(v));
+  return (
+    <span class="tl-legend">
+      {p.series.map((s) => (
+        <span key={s.name}>
+          {p.by !== 'none' && <span class="cat" style={{ background: `var(${s.fill})` }} />}
+          {p.by !== 'none' && <span class="dim">{s.name} </span>}
+          {write(s.values[i] ?? 0)}
+        </span>
+      ))}
+      {p.kind.id === 'bytes' && p.by === 'none' && <RssAt at={at ?? 0} />}
+    </span>
+  );
+}
+
+function RssAt({ at }: { at: number }) {
+  const { data } = useQuery<Samples>('samples', {}, { isFiltered: false });
+  const rss = data ? valueAt(data.at_ns, data.rss_bytes, at) : null;
+  if (rss === null) return null;
+  return <span class="dim">RSS {join(bytes(rss))}</span>;
+}
+
+/* ---- what grew ---- */
+
+const GROWTH_COLUMNS: readonly Column[] = [
+  { id: 'function', title: 'Function' },
+  { id: 'from', title: 'At start', class: 'r m3' },
+  { id: 'to', title: 'At end', class: 'r m3' },
+  {
+    id: 'change',
+    title: 'Change',
+    class: 'r',
+    sort: 'change',
+    hint: 'Alive at the end minus alive at the start',
+  },
+  { id: 'blocks', title: 'Blocks', class: 'r m2', hint: 'Change of the number of live blocks' },
+  { id: 'graph', title: 'Alive in the range', class: 'pad m2' },
+];
+const GROWTH_ROWS = 100;
+const ROW_PX = 26;
+
+function GrowthTable({ runNs }: { runNs: number }) {
+  const a = useAddress();
+  const range = rangeOf(a.params);
+  const isAscending = a.params['order'] === 'asc';
+  const asked = useQuery<Growth>(
+    'growth',
+    {
+      ...untimedFilter(a.params),
+      ...chartWindow(a.params, runNs),
+      by: 'function',
+      count: GROWTH_ROWS,
+      order: isAscending ? 'asc' : 'dsc',
+    },
+    { isFiltered: false, isReady: range !== null },
+  );
+  const { data } = asked;
+  if (asked.error) return <ErrorNote error={asked.error} again={asked.again} />;
+  if (!data) return <div class="tl-table" aria-busy="true" />;
+  const row = (i: number): GrowthRow | undefined => data.rows[i];
+  return (
+    <section class="tl-table" aria-label="What grew">
+      <div class="toolbar">
+        <h1>What grew</h1>
+        <span class="dim hint">
+          {join(bytes(data.from_bytes))} to {join(bytes(data.to_bytes))},{' '}
+          {join(change(data.to_bytes - data.from_bytes, 'bytes'))} in {group(data.total_count)}{' '}
+          functions
+        </span>
+      </div>
+      {data.rows.length === 0 ? (
+        <div class="pad-note">
+          <Note title="Nothing was alive at either end of the range." />
+        </div>
+      ) : (
+        <Grid
+          label="What grew between the ends of the range"
+          class="growth"
+          columns={GROWTH_COLUMNS}
+          rows={data.rows.length}
+          rowHeight={ROW_PX}
+          isStale={asked.isStale}
+          sort={{ by: 'change', isAscending }}
+          onSort={(s) => set({ order: s.isAscending ? 'asc' : null })}
+          onOpen={(i) => {
+            const name = row(i)?.blame?.function;
+            if (name) location.hash = hrefPage(a, 'flame', { sel: `fn:${name}` });
+          }}
+          onSelect={(i) => {
+            const name = row(i)?.blame?.function;
+            if (name) set({ sel: `fn:${name}` });
+          }}
+          selected={data.rows.findIndex((r) => a.params['sel'] === `fn:${r.blame?.function}`)}
+          cells={(i) => growthCells(row(i))}
+        />
+      )}
+      <Foot
+        left={`${group(Math.min(GROWTH_ROWS, data.total_count))} of ${group(data.total_count)} functions`}
+        right="Alive at the end of the range minus alive at its start"
+      />
+    </section>
+  );
+}
+
+function growthCells(r: GrowthRow | undefined) {
+  if (!r) return null;
+  return (
+    <>
+      <span role="gridcell">
+        {r.blame ? <Sym frame={r.blame} /> : <span class="dim">{r.name ?? 'not known'}</span>}
+      </span>
+      <span role="gridcell" class="r m3">
+        <Value value={r.from_bytes} unit="bytes" />
+      </span>
+      <span role="gridcell" class="r m3">
+        <Value value={r.to_bytes} unit="bytes" />
+      </span>
+      <span role="gridcell" class={'r' + (r.change_bytes > 0 ? ' grew' : '')}>
+        <Num value={change(r.change_bytes, 'bytes')} />
+      </span>
+      <span role="gridcell" class="r m2">
+        <Num value={change(r.to_count - r.from_count, 'count')} />
+      </span>
+      <span role="gridcell" class="pad m2 graph">
+        <Sparkline alive={r.timeline} />
+      </span>
+    </>
+  );
+}
