@@ -415,6 +415,7 @@ static void set_process(struct tables *t, struct store_facts *f, const struct ov
 	const char *arch = overview_arch(r);
 
 	f->start_realtime_ns = r->header.start_realtime_ns;
+	f->maps_ns = r->facts.maps.bytes ? ns_of(t, r->facts.maps_ticks) : UINT64_MAX;
 	f->pid = p->is_known ? p->pid : r->header.pid;
 	f->parent_pid = p->parent_pid;
 	f->page_bytes = p->page_bytes ? p->page_bytes : 4096;

@@ -117,6 +117,7 @@ struct facts {
 	uint64_t n_maps; /* MAPS chunks */
 	uint64_t n_symbols; /* SYMBOLS chunks */
 	struct facts_text maps; /* the text of the last one: see proc_maps.h */
+	uint64_t maps_ticks; /* when that was read */
 	uint64_t n_unknown_chunks; /* of types this version does not know */
 };
 

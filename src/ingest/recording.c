@@ -82,6 +82,7 @@ static int take_maps(struct recording *r, const struct chunk_header *h, struct e
 		text[u.len] = 0;
 		free(r->facts.maps.bytes);
 		r->facts.maps = (struct facts_text){text, u.len};
+		r->facts.maps_ticks = load_le64(r->scratch);
 	}
 	free(u.buf);
 	return text ? 0 : err_set_memory(err, u.len + 1);

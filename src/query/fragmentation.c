@@ -219,19 +219,6 @@ static void take_sites(struct walk *w)
 	w->site = NULL;
 }
 
-/* The rows of the query that are alive at a moment. */
-static void plan_alive(const struct query *q, uint64_t at_ns, struct plan *p)
-{
-	uint64_t row = plan_first_row(q->c.store, at_ns + 1);
-
-	*p = q->plan;
-	p->end_row = row < p->end_row ? row : p->end_row;
-	if (p->first_row > p->end_row)
-		p->first_row = p->end_row;
-	p->step[p->n_steps++] =
-		(struct plan_step){.kind = PLAN_DEATH, .min = at_ns + 1, .max = UINT64_MAX};
-}
-
 int fragmentation_at(struct query *q, uint64_t at_ns, struct fragmentation *ret, struct err *err)
 {
 	uint64_t page_bytes = store_facts(q->c.store)->page_bytes;

@@ -379,6 +379,12 @@ void plan_narrow(const struct query *q, uint64_t from_ns, uint64_t end_ns, struc
 		add_death(ret, PLAN_DEATH, from_ns, UINT64_MAX);
 }
 
+void plan_alive(const struct query *q, uint64_t at_ns, struct plan *ret)
+{
+	ASSERT(q->plan.n_steps < PLAN_MAX_STEPS); /* a filter does not need so many */
+	plan_narrow(q, at_ns + 1, at_ns + 1, ret);
+}
+
 int plan_need_rows(const struct query *q, struct err *err)
 {
 	if (store_has_rows(q->c.store))

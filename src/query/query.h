@@ -75,7 +75,14 @@ enum query_sort {
 	QUERY_BY_TIME,
 	QUERY_BY_ADDRESS,
 	QUERY_BY_SIZE,
-	QUERY_BY_LIFETIME
+	QUERY_BY_LIFETIME,
+	QUERY_BY_USABLE_SIZE,
+	QUERY_BY_FREE_TIME, /* never freed comes behind everything that was freed */
+	QUERY_BY_KIND, /* enum store_kind */
+	QUERY_BY_CHAIN_LENGTH, /* without a realloc: 1 */
+	QUERY_BY_THREAD_INDEX,
+	QUERY_BY_STACK_NUMBER,
+	QUERY_N_SORTS,
 };
 
 struct query_page {

@@ -106,6 +106,17 @@ static struct query_group group_of_stack(const struct query *q, uint32_t stack)
 
 /* ---- from the rows ---- */
 
+struct group_columns group_columns(struct scanner *s)
+{
+	return (struct group_columns){
+		.allocated_ns = scanner_column(s, STORE_BIRTH_NS),
+		.life = scanner_column(s, STORE_LIFETIME_NS),
+		.size = scanner_column(s, STORE_SIZE_BYTES),
+		.extra = scanner_column(s, STORE_EXTRA_BYTES),
+		.flags = scanner_column(s, STORE_FLAGS),
+	};
+}
+
 struct group_state {
 	struct query_group *group; /* by key; by number in order of appearance for sizes */
 	size_t n_groups, capacity;
@@ -161,42 +172,17 @@ static int group_sink(void *state, struct scanner *s, struct err *err)
 {
 	struct group_state *st = state;
 	const uint64_t *key = scanner_column(s, st->column);
-	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
-	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
-	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
-	const uint64_t *extra = scanner_column(s, STORE_EXTRA_BYTES);
-	const uint64_t *flags = scanner_column(s, STORE_FLAGS);
+	const struct group_columns columns = group_columns(s);
 
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
 		struct query_group *g = find_group(st, key[i], err);
-		uint64_t is_leaked = life[i] == 0, n_bytes = size[i];
-		uint64_t is_temporary = !!(flags[i] & STORE_FLAG_TEMPORARY);
 
 		if (!g)
 			return err ? -(int)err->code : -ERR_MEMORY;
-		if (g->n_allocs == 0) {
-			g->first_ns = birth[i];
-			g->last_ns = birth[i];
-			g->min_size_bytes = n_bytes;
-		}
-		g->n_allocs++;
-		g->n_bytes += n_bytes;
-		g->extra_bytes += extra[i];
-		g->n_leaked += is_leaked;
-		g->leaked_bytes += is_leaked ? n_bytes : 0;
-		g->n_temporary += is_temporary;
-		g->temporary_bytes += is_temporary ? n_bytes : 0;
-		g->lifetime_sum_ns += life[i] - !is_leaked;
-		g->first_ns = birth[i] < g->first_ns ? birth[i] : g->first_ns;
-		g->last_ns = birth[i] > g->last_ns ? birth[i] : g->last_ns;
-		g->min_size_bytes = n_bytes < g->min_size_bytes ? n_bytes : g->min_size_bytes;
-		g->max_size_bytes = n_bytes > g->max_size_bytes ? n_bytes : g->max_size_bytes;
-		if (st->wants_peak && birth[i] <= st->peak_ns &&
-		    row_death(birth[i], life[i]) > st->peak_ns) {
-			g->peak_bytes += n_bytes;
-			g->peak_count++;
-		}
+		group_add_row(g, &columns, i);
+		if (st->wants_peak)
+			group_add_peak(g, &columns, i, st->peak_ns);
 	}
 	return 0;
 }

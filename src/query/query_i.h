@@ -120,6 +120,10 @@ int plan_need_rows(const struct query *q, struct err *err);
 /* The stacks that fulfil every condition on stacks: *ret is NULL when there is none. */
 int plan_stacks(struct query *q, uint64_t **ret, struct err *err);
 
+/* The plan of a query, and alive at a moment (less than UINT64_MAX - 1): rows that were allocated at
+ * at_ns or before and freed later, or never. */
+void plan_alive(const struct query *q, uint64_t at_ns, struct plan *ret);
+
 /* First row whose birth is at ns or later. */
 uint64_t plan_first_row(const struct store *s, uint64_t ns);
 
@@ -174,6 +178,50 @@ uint32_t scanner_count(struct scanner *s, uint64_t block);
 static inline uint64_t row_death(uint64_t birth_ns, uint64_t lifetime)
 {
 	return lifetime ? birth_ns + (lifetime - 1) : UINT64_MAX;
+}
+
+/* What a row adds to a group. The columns are those of the scanner's current block. */
+struct group_columns {
+	const uint64_t *allocated_ns, *life, *size, *extra, *flags;
+};
+struct group_columns group_columns(struct scanner *s);
+
+static inline void group_add_row(struct query_group *g, const struct group_columns *c, uint32_t i)
+{
+	uint64_t is_leaked = c->life[i] == 0, n_bytes = c->size[i], at_ns = c->allocated_ns[i];
+	uint64_t is_temporary = !!(c->flags[i] & STORE_FLAG_TEMPORARY);
+
+	if (g->n_allocs == 0) {
+		g->first_ns = at_ns;
+		g->last_ns = at_ns;
+		g->min_size_bytes = n_bytes;
+	}
+	g->n_allocs++;
+	g->n_bytes += n_bytes;
+	g->extra_bytes += c->extra[i];
+	g->n_leaked += is_leaked;
+	g->leaked_bytes += is_leaked ? n_bytes : 0;
+	g->n_temporary += is_temporary;
+	g->temporary_bytes += is_temporary ? n_bytes : 0;
+	g->lifetime_sum_ns += c->life[i] - !is_leaked;
+	g->first_ns = at_ns < g->first_ns ? at_ns : g->first_ns;
+	g->last_ns = at_ns > g->last_ns ? at_ns : g->last_ns;
+	g->min_size_bytes = n_bytes < g->min_size_bytes ? n_bytes : g->min_size_bytes;
+	g->max_size_bytes = n_bytes > g->max_size_bytes ? n_bytes : g->max_size_bytes;
+}
+
+static inline bool row_is_alive(const struct group_columns *c, uint32_t i, uint64_t at_ns)
+{
+	return c->allocated_ns[i] <= at_ns && row_death(c->allocated_ns[i], c->life[i]) > at_ns;
+}
+
+static inline void group_add_peak(struct query_group *g, const struct group_columns *c, uint32_t i,
+				  uint64_t peak_ns)
+{
+	if (row_is_alive(c, i, peak_ns)) {
+		g->peak_bytes += c->size[i];
+		g->peak_count++;
+	}
 }
 
 /* A pass over blocks with several threads. */

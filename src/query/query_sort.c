@@ -113,30 +113,72 @@ static int add_item(struct sort_state *st, const struct sorted_row *item, struct
 	return 0;
 }
 
+/* The columns that a key is made of; the second one only where one is not enough. */
+struct key_columns {
+	const struct query *q;
+	enum query_sort sort;
+	const uint64_t *first, *second;
+};
+
+static struct key_columns key_columns(struct scanner *s, enum query_sort sort)
+{
+	static const struct {
+		enum store_column first, second;
+		bool has_second;
+	} needs[QUERY_N_SORTS] = {
+		[QUERY_BY_TIME] = {STORE_BIRTH_NS, 0, false},
+		[QUERY_BY_ADDRESS] = {STORE_ADDR, 0, false},
+		[QUERY_BY_SIZE] = {STORE_SIZE_BYTES, 0, false},
+		[QUERY_BY_LIFETIME] = {STORE_LIFETIME_NS, STORE_BIRTH_NS, true},
+		[QUERY_BY_USABLE_SIZE] = {STORE_SIZE_BYTES, STORE_EXTRA_BYTES, true},
+		[QUERY_BY_FREE_TIME] = {STORE_LIFETIME_NS, STORE_BIRTH_NS, true},
+		[QUERY_BY_KIND] = {STORE_FLAGS, 0, false},
+		[QUERY_BY_CHAIN_LENGTH] = {STORE_CHAIN, 0, false},
+		[QUERY_BY_THREAD_INDEX] = {STORE_THREAD, 0, false},
+		[QUERY_BY_STACK_NUMBER] = {STORE_STACK, 0, false},
+	};
+
+	return (struct key_columns){
+		.q = s->q,
+		.sort = sort,
+		.first = scanner_column(s, needs[sort].first),
+		.second = needs[sort].has_second ? scanner_column(s, needs[sort].second) : NULL,
+	};
+}
+
+static inline uint64_t sort_key(const struct key_columns *c, uint32_t i)
+{
+	uint64_t value = c->first[i];
+
+	switch (c->sort) {
+	case QUERY_BY_LIFETIME:
+		return value ? value - 1 : c->q->end_ns - c->second[i];
+	case QUERY_BY_USABLE_SIZE:
+		return value + c->second[i];
+	case QUERY_BY_FREE_TIME:
+		return row_death(c->second[i], value);
+	case QUERY_BY_KIND:
+		return value & STORE_KIND_MASK;
+	case QUERY_BY_CHAIN_LENGTH:
+		return value && value - 1 < c->q->n_chains ? c->q->chain[value - 1].length : 1;
+	default:
+		return value;
+	}
+}
+
 static int sort_sink(void *state, struct scanner *s, struct err *err)
 {
 	struct sort_state *st = state;
 	const struct sort_order *order = st->order;
-	static const enum store_column columns[] = {
-		[QUERY_BY_TIME] = STORE_BIRTH_NS,
-		[QUERY_BY_ADDRESS] = STORE_ADDR,
-		[QUERY_BY_SIZE] = STORE_SIZE_BYTES,
-		[QUERY_BY_LIFETIME] = STORE_LIFETIME_NS,
-	};
-	const uint64_t *key = scanner_column(s, columns[order->sort]);
-	const uint64_t *birth =
-		order->sort == QUERY_BY_LIFETIME ? scanner_column(s, STORE_BIRTH_NS) : NULL;
+	const struct key_columns columns = key_columns(s, order->sort);
 	uint64_t flip = order->is_descending ? UINT64_MAX : 0;
 
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
-		uint64_t value = key[i];
 		struct sorted_row item = {0};
 		int r;
 
-		if (birth)
-			value = value ? value - 1 : s->q->end_ns - birth[i];
-		item.key = value ^ flip;
+		item.key = sort_key(&columns, i) ^ flip;
 		item.row = (s->block * STORE_BLOCK_ROWS + i) ^ flip;
 		if (st->after && !is_less(st->after, &item))
 			continue;

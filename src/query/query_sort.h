@@ -9,7 +9,7 @@
 #include "query/query_i.h"
 
 struct sorted_row {
-	uint64_t key; /* address, size or lifetime; all bits turned when descending */
+	uint64_t key; /* what enum query_sort says; all bits turned when descending */
 	uint64_t row; /* likewise */
 	uint64_t usable_bytes; /* these only when has_payload was asked for */
 	uint64_t requested_bytes;

@@ -17,7 +17,7 @@
 
 #include "base/compiler.h"
 
-#define STORE_VERSION 3
+#define STORE_VERSION 4
 #define STORE_BLOCK_ROWS 4096u
 
 enum store_column {
@@ -217,6 +217,7 @@ struct store_facts {
 	uint64_t peak_ns;
 	uint64_t duration_ns;
 	uint64_t start_realtime_ns; /* wall clock of time 0, since 1970 */
+	uint64_t maps_ns; /* when STORE_REGIONS was read; UINT64_MAX: never */
 	uint64_t bucket_ns; /* width of a store_bucket */
 	uint64_t pid;
 	uint64_t parent_pid;

@@ -397,3 +397,49 @@ void naive_value(struct world *w, struct naive_condition *c, const char *type, c
 		naive_numbers(w, c);
 	}
 }
+
+void naive_add(struct world *w, struct naive *f, const struct filter_parameter *p)
+{
+	if (naive_find(f, p->name) || f->n == NAIVE_MAX ||
+	    (strcmp(p->name, "from_map") == 0 && !w->n_regions))
+		return;
+	f->condition[f->n] = (struct naive_condition){.name = p->name};
+	naive_value(w, &f->condition[f->n], p->type, p->choices);
+	f->n++;
+}
+
+void naive_random(struct world *w, struct naive *f)
+{
+	size_t n_parameters;
+	const struct filter_parameter *p = filter_parameters(&n_parameters);
+
+	for (unsigned want = (unsigned)world_below(w, 5); want; want--)
+		naive_add(w, f, &p[world_below(w, n_parameters)]);
+}
+
+int naive_set_filter(const struct naive *n, struct filter *f, struct err *err)
+{
+	filter_init(f);
+	for (unsigned i = 0; i < n->n; i++) {
+		int r = filter_set(f, n->condition[i].name, n->condition[i].text, err);
+
+		if (r != 1)
+			return r < 0 ? r : err_set(err, ERR_USAGE, "%s", n->condition[i].name);
+	}
+	return 0;
+}
+
+size_t naive_rows(const struct world *w, const struct naive *f, bool *chosen)
+{
+	bool *fits = calloc(w->n_stacks, 1);
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < w->n_stacks; i++)
+		fits[i] = naive_stack_matches(w, f, i);
+	for (size_t i = 0; i < w->n_rows; i++) {
+		chosen[i] = fits[w->row[i].stack] && naive_matches(w, f, i);
+		n += chosen[i];
+	}
+	free(fits);
+	return n;
+}

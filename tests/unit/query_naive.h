@@ -7,6 +7,7 @@
 #ifndef QUERY_NAIVE_H
 #define QUERY_NAIVE_H
 
+#include "query/filter.h"
 #include "query_synth.h"
 
 #define NAIVE_MAX 8u
@@ -38,5 +39,17 @@ bool naive_matches(const struct world *w, const struct naive *f, size_t row);
 /* A random value for the parameter c->name, in text and in numbers. type and choices: as
  * filter_parameters() says. */
 void naive_value(struct world *w, struct naive_condition *c, const char *type, const char *choices);
+
+/* Adds a random condition on a parameter; nothing when there is one already, or no room. */
+void naive_add(struct world *w, struct naive *f, const struct filter_parameter *p);
+
+/* None to four random conditions. */
+void naive_random(struct world *w, struct naive *f);
+
+/* The same conditions as a filter, which is initialised here. */
+int naive_set_filter(const struct naive *n, struct filter *f, struct err *err);
+
+/* Sets chosen[row] for all rows; gives how many match. */
+size_t naive_rows(const struct world *w, const struct naive *f, bool *chosen);
 
 #endif

@@ -26,6 +26,8 @@ static const char *const world_sources[] = {"/src/main.c", "/src/cache.cpp", "/s
 static const char *const world_modules[] = {"/opt/app/bin/server", "/usr/lib/libstdc++.so.6",
 					    "/usr/lib/libtls.so", NULL};
 
+#define ENVIRONMENT_STRING 4u /* behind the empty one and three modules */
+
 /* ---- making it ---- */
 
 /* Names of functions and sources; binaries and addresses are there. */
@@ -386,8 +388,8 @@ static int world_put_code(const struct world *w, struct store_writer *sw, struct
 	struct store_node *node = calloc(w->n_nodes, sizeof(*node));
 	struct store_code *code = calloc(w->n_codes, sizeof(*code));
 	struct store_module module[3];
-	char bytes[200] = "";
-	uint64_t ends[4] = {0};
+	char bytes[300] = "";
+	uint64_t ends[ENVIRONMENT_STRING + 1] = {0};
 	size_t at = 1;
 	int r;
 
@@ -413,9 +415,14 @@ static int world_put_code(const struct world *w, struct store_writer *sw, struct
 			.code = w->node_code[n],
 			.n_frames = node[w->node_parent[n]].n_frames + !!w->node_code[n],
 			.kind = w->node_code[n] ? STORE_NODE_FRAME : STORE_NODE_END};
+	/* A list of variables: each of them ends with a zero byte, and then the string does. */
+	snprintf(bytes + at, sizeof(bytes) - at, "%s", w->environment ? w->environment : "");
+	ends[ENVIRONMENT_STRING] = at + (w->environment ? strlen(w->environment) + 1 : 0);
+	at = ends[ENVIRONMENT_STRING] + 1;
 	r = store_writer_put_table(sw, STORE_STRING_BYTES, bytes, at, err);
 	if (r >= 0)
-		r = store_writer_put_table(sw, STORE_STRING_ENDS, ends, 4, err);
+		r = store_writer_put_table(sw, STORE_STRING_ENDS, ends, ENVIRONMENT_STRING + 1,
+					   err);
 	if (r >= 0)
 		r = store_writer_put_table(sw, STORE_MODULES, module, 3, err);
 	if (r >= 0)
@@ -503,6 +510,8 @@ static int world_put_rest(const struct world *w, struct store_writer *sw, struct
 		.n_rows = w->n_rows,
 		.duration_ns = w->duration,
 		.start_realtime_ns = w->start_realtime,
+		.maps_ns = w->maps_ns,
+		.environment = w->environment ? ENVIRONMENT_STRING : 0,
 		.peak_ns = w->peak_ns,
 		.peak_bytes = w->peak_bytes,
 		.peak_count = w->peak_count,
@@ -518,6 +527,8 @@ static int world_put_rest(const struct world *w, struct store_writer *sw, struct
 		region[i].end = w->region_end[i];
 	}
 	r = store_writer_put_table(sw, STORE_FACTS, &facts, 1, err);
+	if (r >= 0 && w->n_calls)
+		r = store_writer_put_table(sw, STORE_CALLS, w->call, w->n_calls, err);
 	if (r >= 0)
 		r = store_writer_put_table(sw, STORE_THREADS, thread, w->n_threads, err);
 	if (r >= 0)

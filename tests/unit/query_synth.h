@@ -44,6 +44,11 @@ struct world {
 	uint64_t *tid, *region_start, *region_end;
 	struct store_stack *figures;
 	uint64_t peak_ns, peak_bytes, peak_count;
+	/* Not made by world_make(), but put into the store when a test sets them. */
+	const struct store_call *call; /* borrowed */
+	size_t n_calls;
+	uint64_t maps_ns; /* of the regions */
+	const char *environment; /* one NAME=value; NULL: none is recorded */
 };
 
 static inline uint64_t world_random(struct world *w)

@@ -56,6 +56,18 @@ static uint64_t sort_key(const struct world_row *r)
 		return r->size;
 	case QUERY_BY_LIFETIME:
 		return (r->death == WORLD_NEVER ? world.duration : r->death) - r->birth;
+	case QUERY_BY_USABLE_SIZE:
+		return r->size + r->extra;
+	case QUERY_BY_FREE_TIME:
+		return r->death;
+	case QUERY_BY_KIND:
+		return r->flags & STORE_KIND_MASK;
+	case QUERY_BY_CHAIN_LENGTH:
+		return r->chain == WORLD_NEVER ? 1 : world.chain[r->chain].length;
+	case QUERY_BY_THREAD_INDEX:
+		return r->thread;
+	case QUERY_BY_STACK_NUMBER:
+		return r->stack;
 	default:
 		return r->birth;
 	}
@@ -331,40 +343,9 @@ static void check_timeline(struct query *q, uint64_t from, uint64_t to, size_t n
 
 /* ---- filters ---- */
 
-static void set_filter(const struct naive *n, struct filter *f)
-{
-	struct err err = {0};
-
-	filter_init(f);
-	for (unsigned i = 0; i < n->n; i++) {
-		if (filter_set(f, n->condition[i].name, n->condition[i].text, &err) != 1)
-			fprintf(stderr, "%s\n", err.text);
-		CHECK_EQ(err.code, ERR_NONE);
-	}
-}
-
 static void choose_rows(const struct naive *n)
 {
-	bool *fits = calloc(world.n_stacks, 1);
-
-	n_chosen = 0;
-	for (uint32_t i = 0; i < world.n_stacks; i++)
-		fits[i] = naive_stack_matches(&world, n, i);
-	for (size_t i = 0; i < world.n_rows; i++) {
-		chosen[i] = fits[world.row[i].stack] && naive_matches(&world, n, i);
-		n_chosen += chosen[i];
-	}
-	free(fits);
-}
-
-static void add_condition(struct naive *n, const struct filter_parameter *p)
-{
-	if (naive_find(n, p->name) || n->n == NAIVE_MAX ||
-	    (strcmp(p->name, "from_map") == 0 && !world.n_regions))
-		return;
-	n->condition[n->n] = (struct naive_condition){.name = p->name};
-	naive_value(&world, &n->condition[n->n], p->type, p->choices);
-	n->n++;
+	n_chosen = naive_rows(&world, n, chosen);
 }
 
 static void show(const struct naive *n)
@@ -388,7 +369,7 @@ static void check_filter(const struct naive *n)
 	const struct query_context context = {.store = store, .frames = frames, .n_threads = 2};
 	const struct query_page all = {.count = UINT64_MAX};
 	struct query_page page = {
-		.sort = (enum query_sort)world_below(&world, 4),
+		.sort = (enum query_sort)world_below(&world, QUERY_N_SORTS),
 		.is_descending = world_below(&world, 2),
 		.skip = world_below(&world, 3) ? world_below(&world, 20)
 					       : world_below(&world, world.n_rows),
@@ -401,7 +382,7 @@ static void check_filter(const struct naive *n)
 
 	current = n;
 	choose_rows(n);
-	set_filter(n, &f);
+	CHECK_OK(naive_set_filter(n, &f, &err));
 	CHECK_OK(query_create(&context, &f, &q, &err));
 	check_rows(q, &all);
 	check_rows(q, &page);
@@ -419,15 +400,12 @@ static void check_filter(const struct naive *n)
 
 static void check_random_filters(void)
 {
-	size_t n_parameters, n_with_rows = 0;
-	const struct filter_parameter *p = filter_parameters(&n_parameters);
+	size_t n_with_rows = 0;
 
 	for (unsigned i = 0; i < N_FILTERS; i++) {
 		struct naive n = {0};
-		unsigned want = (unsigned)world_below(&world, 5);
 
-		while (want--)
-			add_condition(&n, &p[world_below(&world, n_parameters)]);
+		naive_random(&world, &n);
 		check_filter(&n);
 		n_with_rows += n_chosen > 0;
 	}
@@ -445,11 +423,12 @@ static void check_each_parameter(void)
 		for (unsigned k = 0; k < 12; k++) {
 			struct naive n = {0};
 
-			add_condition(&n, &p[i]);
+			naive_add(&world, &n, &p[i]);
 			/* these mean nothing alone */
 			if (strncmp(p[i].name, "window_", 7) == 0)
-				add_condition(&n, &(struct filter_parameter){"born", "choice",
-									     "inside|outside", ""});
+				naive_add(&world, &n,
+					  &(struct filter_parameter){"born", "choice",
+								     "inside|outside", ""});
 			check_filter(&n);
 			has_some |= n_chosen > 0;
 			has_others |= n_chosen < world.n_rows;
