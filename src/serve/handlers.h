@@ -44,11 +44,19 @@ int v1_tree(struct request *rq, struct err *err);
 int v1_functions(struct request *rq, struct err *err);
 int v1_callers(struct request *rq, struct err *err);
 int v1_fragmentation(struct request *rq, struct err *err);
+int v1_sizes(struct request *rq, struct err *err);
+int v1_lifetimes(struct request *rq, struct err *err);
+int v1_chains(struct request *rq, struct err *err);
+int v1_chain(struct request *rq, struct err *err);
+int v1_maps(struct request *rq, struct err *err);
+int v1_map_calls(struct request *rq, struct err *err);
+int v1_occupancy(struct request *rq, struct err *err);
 
 int openapi_answer(struct request *rq, struct err *err);
 int gui_page_answer(struct request *rq, struct err *err);
 
 const char *rest_state_name(enum shelf_state s); /* "loading", "ready", "failed" */
+const char *rest_mallopt_name(int64_t parameter); /* "M_ARENA_MAX"; NULL: not known */
 
 /* What sort_by and by may be, as in "a|b|c". */
 #define REST_GROUPS_SORT                                                                           \
@@ -67,5 +75,10 @@ const char *rest_state_name(enum shelf_state s); /* "loading", "ready", "failed"
 #define V1_FUNCTIONS_SORT                                                                          \
 	"bytes|leaked_bytes|leaked_count|peak_bytes|allocations|temporary_count|self_bytes|"       \
 	"self_allocations"
+#define V1_COSTS "peak|leaked|allocs|temp|bytes"
+#define V1_CHAINS_SORT "copied_bytes|chains|longest|reallocations|moved|max_last_bytes"
+#define V1_MAPS_SORT "address|size|made|removed|name|perms"
+#define V1_MAPS_STATE "all|present|removed"
+#define V1_CALL_KINDS "all|mmap|munmap|mremap|brk|mallopt|malloc_trim"
 
 #endif

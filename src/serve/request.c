@@ -254,8 +254,11 @@ int request_page(struct request *rq, struct query_page *ret, struct err *err)
 int request_row_page(struct request *rq, uint64_t n_preset, uint64_t n_max, struct query_page *ret,
 		     struct err *err)
 {
-	static const enum query_sort sort[] = {QUERY_BY_TIME, QUERY_BY_ADDRESS, QUERY_BY_SIZE,
-					       QUERY_BY_LIFETIME};
+	static const enum query_sort sort[] = {
+		QUERY_BY_TIME,         QUERY_BY_ADDRESS,      QUERY_BY_SIZE, QUERY_BY_LIFETIME,
+		QUERY_BY_USABLE_SIZE,  QUERY_BY_FREE_TIME,    QUERY_BY_KIND, QUERY_BY_CHAIN_LENGTH,
+		QUERY_BY_THREAD_INDEX, QUERY_BY_STACK_NUMBER,
+	};
 	unsigned by = 0;
 	int r = take_page(rq, n_preset, n_max, ret, err);
 

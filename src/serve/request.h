@@ -77,7 +77,8 @@ int request_choice(struct request *rq, const char *name, const char *choices, un
 int request_page(struct request *rq, struct query_page *ret, struct err *err);
 
 /* The same of allocations, and sort_by; so many if count is not given, and at most. */
-#define REQUEST_ROW_SORT "timestamp|address|size|lifetime"
+#define REQUEST_ROW_SORT                                                                           \
+	"timestamp|address|size|lifetime|usable|released|kind|chain_length|thread|stack"
 int request_row_page(struct request *rq, uint64_t n_preset, uint64_t n_max, struct query_page *ret,
 		     struct err *err);
 

@@ -126,7 +126,7 @@ int rest_mmaps(struct request *rq, struct err *err)
 	return r;
 }
 
-static const char *mallopt_name(int64_t parameter)
+const char *rest_mallopt_name(int64_t parameter)
 {
 	switch (parameter) { /* malloc.h; the 2023 version writes M_ARENA_TEST as M_ARENA_TEXT */
 	case 1:
@@ -161,7 +161,7 @@ int rest_mallopts(struct request *rq, struct err *err)
 
 	json_array(j, NULL);
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		const char *name = mallopt_name((int64_t)c[i].field[0]);
+		const char *name = rest_mallopt_name((int64_t)c[i].field[0]);
 
 		if (c[i].kind != STORE_CALL_MALLOPT)
 			continue;

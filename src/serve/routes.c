@@ -86,6 +86,38 @@ static const struct filter_parameter v1_tree_parameters[] = {
 	{"min_share", "share", NULL,
 	 "leave out nodes with less of every cost, in percent; default 0.05%; 0: none"},
 };
+static const struct filter_parameter v1_sizes_parameters[] = {
+	{"cost", "choice", V1_COSTS, "what parts are parts of; default peak"},
+	{"top", "count", NULL, "so many functions get a part of their own; default 6, at most 32"},
+};
+static const struct filter_parameter v1_chains_parameters[] = {
+	{"sort_by", "choice", V1_CHAINS_SORT, "default copied_bytes"},
+	{"skip", "count", NULL, "leave out the first ones"},
+	{"count", "count", NULL, "at most this many; default 200"},
+	{"order", "choice", "asc|dsc|desc", "default dsc"},
+};
+static const struct filter_parameter v1_chain_parameters[] = {
+	{"skip", "count", NULL, "leave out the first ones"},
+	{"count", "count", NULL, "at most this many; default 200, at most 100000"},
+};
+static const struct filter_parameter v1_maps_parameters[] = {
+	{"state", "choice", V1_MAPS_STATE, "mapped at the end, removed before; default all"},
+	{"sort_by", "choice", V1_MAPS_SORT, "default address; what is not known comes last"},
+	{"skip", "count", NULL, "leave out the first ones; at most 1000000"},
+	{"count", "count", NULL, "at most this many; default 1000, at most 100000"},
+	{"order", "choice", "asc|dsc|desc", "default asc"},
+};
+static const struct filter_parameter v1_map_calls_parameters[] = {
+	{"kind", "choice", V1_CALL_KINDS, "which calls; default all"},
+	{"sort_by", "choice", "time|size", "default time"},
+	{"skip", "count", NULL, "leave out the first ones; at most 1000000"},
+	{"count", "count", NULL, "at most this many; default 200, at most 100000"},
+	{"order", "choice", "asc|dsc|desc", "default asc"},
+};
+static const struct filter_parameter v1_occupancy_parameters[] = {
+	{"at", "time", NULL, "the moment; default: the peak"},
+	{"cells", "count", NULL, "at most this many cells in all; default 600, at most 65536"},
+};
 static const struct filter_parameter v1_at[] = {
 	{"at", "time", NULL, "the moment; default: the peak"},
 	{"count", "count", NULL, "at most this many call sites; default 50"},
@@ -173,6 +205,25 @@ static const struct route table[] = {
 	{"/api/v1/{id}/fragmentation", v1_fragmentation, ROUTE_FILTER, JSON, "Fragmentation",
 	 "occupancy of the heap's pages at one moment, and who holds nearly empty ones",
 	 PARAMETERS(v1_at)},
+	{"/api/v1/{id}/sizes", v1_sizes, ROUTE_FILTER, JSON, "Sizes",
+	 "histogram of requested sizes, split by the functions that cost most",
+	 PARAMETERS(v1_sizes_parameters)},
+	{"/api/v1/{id}/lifetimes", v1_lifetimes, ROUTE_FILTER, JSON, "Lifetimes",
+	 "histogram of lifetimes, and their median", NULL, 0},
+	{"/api/v1/{id}/chains", v1_chains, ROUTE_FILTER, JSON, "Chains",
+	 "realloc chains by the call site of their first allocation, and what they copied",
+	 PARAMETERS(v1_chains_parameters)},
+	{"/api/v1/{id}/chain/{row}", v1_chain, 0, JSON, "AllocationRows",
+	 "the realloc chain of an allocation, in order", PARAMETERS(v1_chain_parameters)},
+	{"/api/v1/{id}/maps", v1_maps, ROUTE_FILTER, JSON, "Mappings",
+	 "mappings; of the filter only size and address count", PARAMETERS(v1_maps_parameters)},
+	{"/api/v1/{id}/map_calls", v1_map_calls, ROUTE_FILTER, JSON, "MapCalls",
+	 "calls of mmap, munmap, mremap, brk, mallopt, malloc_trim; of the filter only time, "
+	 "thread, size, address and conditions on stacks count",
+	 PARAMETERS(v1_map_calls_parameters)},
+	{"/api/v1/{id}/occupancy", v1_occupancy, ROUTE_FILTER, JSON, "Occupancy",
+	 "how much of each cell of the heap is in use at one moment",
+	 PARAMETERS(v1_occupancy_parameters)},
 	{"/api/v1/{id}/threads", v1_threads, 0, JSON, "Threads", "the threads", NULL, 0},
 	{"/api/v1/{id}/modules", v1_modules, 0, JSON, "Modules", "the loaded images", NULL, 0},
 	{"/api/v1/{id}/samples", v1_samples, 0, JSON, "Samples",

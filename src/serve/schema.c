@@ -145,6 +145,28 @@ static const struct schema table[] = {
 	 "heap_span_bytes:u64 heap_usable_bytes:u64 pages:u64 sparse_pages:u64 "
 	 "sparse_used_bytes:u64 sparse_held_bytes:u64 pages_by_use:[u64] held_by:[Holder] "
 	 "total_count:u64"},
+	{"SizeBucket", "min:u64 max:u64 cost:Cost parts:[u64]"},
+	{"SizeSite", "key:u64 blame:FrameText~ value:u64"},
+	{"Sizes", "buckets:[SizeBucket] sites:[SizeSite]"},
+	{"LifetimeBucket", "min_ns:u64 max_ns:u64 count:u64 bytes:u64"},
+	{"Lifetimes", "buckets:[LifetimeBucket] freed_count:u64 freed_bytes:u64 never_count:u64 "
+		      "never_bytes:u64 median_ns:u64~"},
+	{"ChainSite",
+	 "stack:u64 blame:FrameText~ callers:[FrameText] chains:u64 reallocations:u64 longest:u64 "
+	 "first_bytes:u64 last_bytes:u64 max_last_bytes:u64 copied_bytes:u64 moved:u64 "
+	 "remapped:u64 reserve_bytes:u64 saved_bytes:u64 saved_share:num"},
+	{"Chains", "rows:[ChainSite] total_count:u64 total_chains:u64 total_reallocations:u64 "
+		   "total_copied_bytes:u64"},
+	{"Mapping",
+	 "address:str size:u64 perms:str~ name:str made_ns:u64~ removed_ns:u64~ removed:bool "
+	 "seen:bool rss_bytes:u64~ peak_rss_bytes:u64~ stack:u64~ blame:FrameText~"},
+	{"Mappings", "maps:[Mapping] total_count:u64 source:str looked_ns:u64~"},
+	{"MapCall", "at_ns:u64 kind:str address:str~ bytes:u64~ thread:u64 stack:u64 "
+		    "blame:FrameText~ detail:str"},
+	{"MapCalls", "calls:[MapCall] total_count:u64 gathered:bool~"},
+	{"OccupiedRange", "start:str end:str name:str blocks:u64 used_bytes:u64 cell_bytes:u64 "
+			  "used:[num]"},
+	{"Occupancy", "at_ns:u64 regions:[OccupiedRange]"},
 	{"FilterParameter", "name:str type:str choices:str~ help:str valid:str~"},
 	{"FilterParameters", "parameters:[FilterParameter]"},
 };

@@ -1,4 +1,5 @@
-/* serve/v1_allocations.c - /api/v1: a page of allocations for a table, and who frees whose blocks.
+/* serve/v1_allocations.c - /api/v1: a page of allocations for a table, the allocations of one realloc
+ * chain, and who frees whose blocks.
  *
  * Rows name their stacks by number; each stack of the page is told once, by the frame to blame. The
  * full backtraces are at /data/{id}/backtrace/{n}.
@@ -8,6 +9,8 @@
 
 #include <stdlib.h>
 
+#include "query/chains.h"
+#include "query/filter_value.h"
 #include "util/map.h"
 
 #define N_ROWS 200u
@@ -91,6 +94,18 @@ static void put_stacks(struct row_page *p)
 	json_end_object(j);
 }
 
+/* Ends the list of rows and the answer. */
+static void end_rows(struct row_page *p, uint64_t n_rows)
+{
+	struct json *j = &p->rq->json;
+
+	json_end_array(j);
+	put_stacks(p);
+	json_u64(j, "total_count", n_rows);
+	json_end_object(j);
+	map_fini(&p->seen);
+}
+
 int v1_allocations(struct request *rq, struct err *err)
 {
 	struct row_page p = {.rq = rq, .err = err};
@@ -105,14 +120,38 @@ int v1_allocations(struct request *rq, struct err *err)
 	json_object(&rq->json, NULL);
 	json_array(&rq->json, "allocations");
 	r = query_rows(rq->query, &page, list_row, &p, &n_matching, err);
+	end_rows(&p, n_matching);
+	return r == 0 ? p.r : r;
+}
+
+/* ---- one realloc chain ---- */
+
+int v1_chain(struct request *rq, struct err *err)
+{
+	struct row_page p = {.rq = rq, .err = err};
+	struct chains_list list = {.fn = list_row, .user = &p};
+	uint64_t row, n_rows = store_n_rows(rq->store);
+	char valid[64];
+	int r;
+
+	if (!filter_value_count(rq->value[1], &row) || row >= n_rows) {
+		snprintf(valid, sizeof(valid), "the id of an allocation: 0 to %llu",
+			 (unsigned long long)(n_rows ? n_rows - 1 : 0));
+		request_refuse(rq, 404, "row", rq->value[1], valid);
+		return err_set(err, ERR_USAGE, "there is no allocation '%.100s'", rq->value[1]);
+	}
+	r = request_u64(rq, "skip", 0, UINT64_MAX, &list.skip, err);
 	if (r == 0)
-		r = p.r;
-	json_end_array(&rq->json);
-	put_stacks(&p);
-	json_u64(&rq->json, "total_count", n_matching);
-	json_end_object(&rq->json);
-	map_fini(&p.seen);
-	return r;
+		r = request_u64(rq, "count", N_ROWS, MAX_ROWS, &list.count, err);
+	if (r == 0)
+		r = request_make_query(rq, err);
+	if (r < 0)
+		return r;
+	json_object(&rq->json, NULL);
+	json_array(&rq->json, "allocations");
+	r = chains_of_row(rq->query, row, &list, err);
+	end_rows(&p, list.n_rows);
+	return r == 0 ? p.r : r;
 }
 
 /* ---- who frees whose blocks ---- */

@@ -137,7 +137,8 @@ class Documented(ServerCase):
     def test_every_path_answers_as_described(self):
         for path, item in self.schemas.document["paths"].items():
             for file in self.ids:
-                values = {"id": self.ids[file], "n": "1", "format": "collapsed", "file": "x.txt"}
+                values = {"id": self.ids[file], "n": "1", "row": "0", "format": "collapsed",
+                          "file": "x.txt"}
                 target = re.sub(r"\{(\w+)\}", lambda m: values[m[1]], path)
                 if path.endswith("/callers"):
                     target += "?function=main"
