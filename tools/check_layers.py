@@ -13,15 +13,15 @@ MAY = {  # folder of src/: folders it may include besides itself
     "record": "base arch format unwind",
     "util": "base", "collect": "base util format", "symbol": "base util", "store": "base util",
     "ingest": "base util format symbol store", "query": "base util store",
-    "gui": "base",
-    "export": "base util store query gui", "serve": "base util store query export gui",
-    "cli": "base util format collect ingest store query export serve",
+    "gui": "base", "report": "base util store query",
+    "export": "base util store query gui", "serve": "base util store query report export gui",
+    "cli": "base util format collect ingest store query report export serve",
 }
 # folder outside src/: what it may include. "" = no folder of src/: these programs know the
 # recorder only from outside.
 OUTSIDE = {
     "tests/harness": "harness", "tests/programs": "", "tests/truth": "",
-    "tests/e2e": "harness base format util ingest symbol store query cli", "bench": " ".join(MAY),
+    "tests/e2e": "harness base format util ingest symbol store query report cli", "bench": " ".join(MAY),
 }
 # Tests that join what is apart: one world writes and the other reads, names of any origin.
 JOINED = {

@@ -6,7 +6,6 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/paint.h"
-#include "cli/report.h"
 #include "cli/report_json.h"
 #include "cli/report_text.h"
 #include "ingest/open.h"
@@ -78,21 +77,21 @@ static int show(const char *path, const struct opened_options *how, const struct
 		struct err *err)
 {
 	struct opened opened = {0};
-	struct report r = {.path = path, .options = o};
+	struct report_view v = {.path = path, .options = o};
 	int n = opened_open(path, how, &opened, err);
 
 	if (n < 0)
 		return n;
 	for (size_t i = 0; i < opened.n_notes; i++)
 		args_complain("note: %s", opened.note[i]);
-	r.store = opened.store;
-	r.frames = opened.frames;
-	n = report_make(&r, err);
+	v.store = opened.store;
+	v.frames = opened.frames;
+	n = report_view_make(&v, err);
 	if (n == 0)
-		n = o->is_json ? report_json_print(&r, err) : report_text_print(&r, err);
+		n = o->is_json ? report_json_print(&v, err) : report_text_print(&v, err);
 	if (n < 0 && n != -ERR_USAGE)
 		err_prefix(err, "%s", path);
-	report_fini(&r);
+	report_view_fini(&v);
 	opened_close(&opened);
 	return n;
 }

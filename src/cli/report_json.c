@@ -9,10 +9,11 @@
 #include "util/human.h"
 
 /* A string of the store; null when it is not known. */
-static void put_string(struct json *j, const char *name, const struct report *r, uint32_t string)
+static void put_string(struct json *j, const char *name, const struct report_view *v,
+		       uint32_t string)
 {
 	size_t len;
-	const char *text = store_string(r->store, string, &len);
+	const char *text = store_string(v->store, string, &len);
 
 	if (string == 0)
 		json_null(j, name);
@@ -20,36 +21,36 @@ static void put_string(struct json *j, const char *name, const struct report *r,
 		json_bytes(j, name, text, len);
 }
 
-static void put_program(struct json *j, const struct report *r)
+static void put_program(struct json *j, const struct report_view *v)
 {
-	const struct store_facts *f = r->facts;
+	const struct store_facts *f = v->report.facts;
 	char buf[HUMAN_BYTES];
 	const char *text;
 	size_t len;
 
 	json_object(j, "program");
-	put_string(j, "executable", r, f->executable);
-	text = store_string(r->store, f->cmdline, &len);
+	put_string(j, "executable", v, f->executable);
+	text = store_string(v->store, f->cmdline, &len);
 	json_list(j, "command_line", text, len);
 	json_u64(j, "pid", f->pid);
-	put_string(j, "host", r, f->host);
-	put_string(j, "arch", r, f->arch);
+	put_string(j, "host", v, f->host);
+	put_string(j, "arch", v, f->arch);
 	json_text(j, "started_at", human_time(f->start_realtime_ns, buf));
 	json_u64(j, "duration_ns", f->duration_ns);
-	put_string(j, "ended", r, f->ended);
+	put_string(j, "ended", v, f->ended);
 	json_u64(j, "end_status", f->end_status);
 	json_bool(j, "complete", f->is_complete);
-	json_u64(j, "threads", store_count_threads(r->store));
+	json_u64(j, "threads", store_count_threads(v->store));
 	json_end_object(j);
 }
 
 /* The longest chain, by the maxima of the blocks of rows. */
-static uint64_t longest_chain(const struct report *r, size_t n_chains)
+static uint64_t longest_chain(const struct report_view *v, size_t n_chains)
 {
-	uint64_t n_blocks = store_n_blocks(r->store), longest = 0;
+	uint64_t n_blocks = store_n_blocks(v->store), longest = 0;
 
 	for (uint64_t b = 0; n_chains > 0 && b < n_blocks; b++) {
-		uint64_t position = store_block_max(r->store, STORE_CHAIN_POSITION, b);
+		uint64_t position = store_block_max(v->store, STORE_CHAIN_POSITION, b);
 
 		if (position >= longest)
 			longest = position + 1;
@@ -75,12 +76,12 @@ static void put_peak(struct json *j, uint64_t count, uint64_t bytes, uint64_t at
 }
 
 /* Of the whole recording. */
-static void put_totals(struct json *j, const struct report *r)
+static void put_totals(struct json *j, const struct report_view *v)
 {
-	const struct store_facts *f = r->facts;
+	const struct store_facts *f = v->report.facts;
 	size_t n_chains;
 
-	(void)store_table(r->store, STORE_CHAINS, &n_chains);
+	(void)store_table(v->store, STORE_CHAINS, &n_chains);
 	json_object(j, "totals");
 	json_u64(j, "events", f->n_events);
 	json_u64(j, "allocations", f->n_allocations);
@@ -92,7 +93,7 @@ static void put_totals(struct json *j, const struct report *r)
 	put_pair(j, "temporary", f->n_temporary, f->temporary_bytes);
 	json_object(j, "chains");
 	json_u64(j, "count", n_chains);
-	json_u64(j, "longest", longest_chain(r, n_chains));
+	json_u64(j, "longest", longest_chain(v, n_chains));
 	json_end_object(j);
 	json_u64(j, "rss_peak_bytes", f->rss_peak_bytes);
 	json_u64(j, "stacks", f->n_stacks);
@@ -107,20 +108,20 @@ static void put_totals(struct json *j, const struct report *r)
 	json_end_object(j);
 }
 
-static void put_threads(struct json *j, const struct report *r)
+static void put_threads(struct json *j, const struct report_view *v)
 {
 	size_t n;
 
-	(void)store_table(r->store, STORE_THREADS, &n);
+	(void)store_table(v->store, STORE_THREADS, &n);
 	json_array(j, "threads");
 	for (size_t i = 0; i < n; i++) {
-		const struct store_thread *t = store_thread(r->store, (uint32_t)i);
+		const struct store_thread *t = store_thread(v->store, (uint32_t)i);
 
 		if (!store_is_thread(t))
 			continue;
 		json_object(j, NULL);
 		json_u64(j, "tid", t->tid);
-		put_string(j, "name", r, t->name);
+		put_string(j, "name", v, t->name);
 		json_u64(j, "allocations", t->n_allocs);
 		json_u64(j, "bytes", t->n_bytes);
 		json_u64(j, "frees", t->n_frees);
@@ -131,10 +132,10 @@ static void put_threads(struct json *j, const struct report *r)
 }
 
 /* What the filter lets pass; equal to the totals when there is none. */
-static void put_matching(struct json *j, const struct report *r)
+static void put_matching(struct json *j, const struct report_view *v)
 {
-	const struct query_group *t = &r->groups.total;
-	const struct filter_args *a = r->options->filter;
+	const struct query_group *t = &v->report.groups.total;
+	const struct filter_args *a = v->options->filter;
 
 	json_object(j, "filter");
 	for (size_t i = 0; i < a->n; i++)
@@ -143,17 +144,17 @@ static void put_matching(struct json *j, const struct report *r)
 	json_object(j, "matching");
 	json_u64(j, "allocations", t->n_allocs);
 	json_u64(j, "bytes", t->n_bytes);
-	put_peak(j, r->peak.n_alive, r->peak.n_bytes, r->peak.at_ns);
+	put_peak(j, v->report.peak.n_alive, v->report.peak.n_bytes, v->report.peak.at_ns);
 	put_pair(j, "leaked", t->n_leaked, t->leaked_bytes);
 	put_pair(j, "temporary", t->n_temporary, t->temporary_bytes);
-	json_u64(j, "sites", r->groups.n);
+	json_u64(j, "sites", v->report.groups.n);
 	json_end_object(j);
 }
 
-static void put_site_figures(struct json *j, enum report_kind kind, const struct report *r,
+static void put_site_figures(struct json *j, enum report_kind kind, const struct report_view *v,
 			     const struct query_group *g)
 {
-	uint64_t total = report_weight(kind, &r->groups.total);
+	uint64_t total = report_weight(kind, &v->report.groups.total);
 
 	json_u64(j, "stack", g->key);
 	json_double(j, "share", total ? (double)report_weight(kind, g) / (double)total : 0.0, 6);
@@ -169,47 +170,47 @@ static void put_site_figures(struct json *j, enum report_kind kind, const struct
 	json_u64(j, "last_ns", g->last_ns);
 }
 
-static int put_site(struct json *j, enum report_kind kind, struct report *r,
+static int put_site(struct json *j, enum report_kind kind, struct report_view *v,
 		    const struct query_group *g, struct err *err)
 {
 	const struct store_node *node =
-		store_node(r->store, store_stack(r->store, (uint32_t)g->key)->node);
+		store_node(v->store, store_stack(v->store, (uint32_t)g->key)->node);
 	const struct frame **frame = NULL;
 	size_t n = 0;
-	int result = frames_list(r->frames, (uint32_t)g->key, &frame, &n, err);
+	int result = frames_list(v->frames, (uint32_t)g->key, &frame, &n, err);
 
 	if (result < 0)
 		return result;
 	json_object(j, NULL);
-	put_site_figures(j, kind, r, g);
+	put_site_figures(j, kind, v, g);
 	json_text(j, "stack_end", store_end_name(node->end));
 	json_bool(j, "stack_is_guessed", node->has_guess);
 	json_array(j, "frames");
 	for (size_t i = 0; i < n; i++)
-		query_json_frame(j, NULL, frame[i], r->executable, true);
+		query_json_frame(j, NULL, frame[i], v->report.executable, true);
 	json_end_array(j);
 	json_end_object(j);
 	free(frame);
 	return 0;
 }
 
-static int put_lists(struct json *j, struct report *r, struct err *err)
+static int put_lists(struct json *j, struct report_view *v, struct err *err)
 {
 	int n = 0;
 
 	json_object(j, "lists");
 	for (unsigned k = 0; k < REPORT_N_KINDS && n == 0; k++) {
-		struct report_list *l = &r->list[k];
+		struct report_list *l = &v->report.list[k];
 
-		if (!l->is_wanted)
+		if (!v->report.is_wanted[k])
 			continue;
 		json_object(j, report_kind_name(k));
-		put_pair(j, "total", report_count(k, &r->groups.total),
-			 report_bytes(k, &r->groups.total));
+		put_pair(j, "total", report_count(k, &v->report.groups.total),
+			 report_bytes(k, &v->report.groups.total));
 		json_u64(j, "n_sites", l->n_sites);
 		json_array(j, "sites");
 		for (size_t i = 0; i < l->n_shown && n == 0; i++)
-			n = put_site(j, k, r, l->site[i], err);
+			n = put_site(j, k, v, l->site[i], err);
 		json_end_array(j);
 		json_end_object(j);
 	}
@@ -217,24 +218,30 @@ static int put_lists(struct json *j, struct report *r, struct err *err)
 	return n;
 }
 
-static void put_notes(struct json *j, const struct report *r)
+static void put_notes(struct json *j, const struct report_view *v)
 {
-	char caveat[REPORT_MAX_CAVEATS][REPORT_CAVEAT_BYTES];
-	size_t n = report_caveats(r, caveat);
+	char text[HEALTH_TITLE_BYTES + HEALTH_DETAIL_BYTES + 4];
 	const struct store_note *note;
+	size_t n;
 
 	json_array(j, "notices");
-	for (size_t i = 0; i < n; i++)
-		json_text(j, NULL, caveat[i]);
+	for (size_t i = 0; i < v->health.n_lines; i++) {
+		const struct health_line *l = &v->health.line[i];
+
+		if (l->state == HEALTH_OK || l->about == HEALTH_NOTE)
+			continue;
+		snprintf(text, sizeof(text), "%s: %s.", l->title, l->detail);
+		json_text(j, NULL, text);
+	}
 	json_end_array(j);
-	note = store_table(r->store, STORE_NOTES, &n);
+	note = store_table(v->store, STORE_NOTES, &n);
 	json_array(j, "notes");
 	for (size_t i = 0; i < n; i++)
-		put_string(j, NULL, r, note[i].text);
+		put_string(j, NULL, v, note[i].text);
 	json_end_array(j);
 }
 
-int report_json_print(struct report *r, struct err *err)
+int report_json_print(struct report_view *v, struct err *err)
 {
 	struct json j;
 	int n;
@@ -242,13 +249,13 @@ int report_json_print(struct report *r, struct err *err)
 	json_init(&j, stdout);
 	json_object(&j, NULL);
 	json_u64(&j, "schema", REPORT_JSON_SCHEMA);
-	json_text(&j, "file", r->path);
-	put_notes(&j, r);
-	put_program(&j, r);
-	put_totals(&j, r);
-	put_threads(&j, r);
-	put_matching(&j, r);
-	n = put_lists(&j, r, err);
+	json_text(&j, "file", v->path);
+	put_notes(&j, v);
+	put_program(&j, v);
+	put_totals(&j, v);
+	put_threads(&j, v);
+	put_matching(&j, v);
+	n = put_lists(&j, v, err);
 	json_end_object(&j);
 	json_line(&j);
 	return n;

@@ -2,11 +2,11 @@
 #ifndef CLI_REPORT_JSON_H
 #define CLI_REPORT_JSON_H
 
-#include "cli/report.h"
+#include "cli/report_view.h"
 
 #define REPORT_JSON_SCHEMA 1 /* grows when something changes its meaning or goes away */
 
 /* Prints one object to stdout. */
-int report_json_print(struct report *r, struct err *err);
+int report_json_print(struct report_view *v, struct err *err);
 
 #endif

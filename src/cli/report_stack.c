@@ -44,19 +44,19 @@ static int add_line(struct lines *l, struct line line, struct err *err)
 }
 
 /* The class of a run: the most common meaning wins, which is runtime when there is any. */
-static enum frame_class class_of_run(struct report *r, const struct frame **frame, size_t n)
+static enum frame_class class_of_run(struct report_view *v, const struct frame **frame, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (frame_class_of(frame[i], r->executable) != FRAME_CLASS_ALLOCATOR)
+		if (frame_class_of(frame[i], v->report.executable) != FRAME_CLASS_ALLOCATOR)
 			return FRAME_CLASS_RUNTIME;
 	}
 	return FRAME_CLASS_ALLOCATOR;
 }
 
-static int add_run(struct lines *l, struct report *r, const struct frame **frame, size_t n,
+static int add_run(struct lines *l, struct report_view *v, const struct frame **frame, size_t n,
 		   bool is_outermost, struct err *err)
 {
-	struct line line = {.class = class_of_run(r, frame, n)};
+	struct line line = {.class = class_of_run(v, frame, n)};
 
 	if (is_outermost && n > 1) {
 		line.n_folded = n;
@@ -67,23 +67,23 @@ static int add_run(struct lines *l, struct report *r, const struct frame **frame
 	return add_line(l, line, err);
 }
 
-static bool has_loud_frame(struct report *r, const struct frame **frame, size_t n)
+static bool has_loud_frame(struct report_view *v, const struct frame **frame, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (!frame_class_is_folded(frame_class_of(frame[i], r->executable)))
+		if (!frame_class_is_folded(frame_class_of(frame[i], v->report.executable)))
 			return true;
 	}
 	return false;
 }
 
-static int fold(struct lines *l, struct report *r, const struct frame **frame, size_t n_frames,
+static int fold(struct lines *l, struct report_view *v, const struct frame **frame, size_t n_frames,
 		struct err *err)
 {
-	bool is_folded = !r->options->is_full && has_loud_frame(r, frame, n_frames);
+	bool is_folded = !v->options->is_full && has_loud_frame(v, frame, n_frames);
 	int n = 0;
 
 	for (size_t i = 0; i < n_frames && n == 0;) {
-		enum frame_class class = frame_class_of(frame[i], r->executable);
+		enum frame_class class = frame_class_of(frame[i], v->report.executable);
 		size_t end = i + 1;
 
 		if (!is_folded || !frame_class_is_folded(class)) {
@@ -92,9 +92,9 @@ static int fold(struct lines *l, struct report *r, const struct frame **frame, s
 			continue;
 		}
 		while (end < n_frames &&
-		       frame_class_is_folded(frame_class_of(frame[end], r->executable)))
+		       frame_class_is_folded(frame_class_of(frame[end], v->report.executable)))
 			end++;
-		n = add_run(l, r, frame + i, end - i, end == n_frames, err);
+		n = add_run(l, v, frame + i, end - i, end == n_frames, err);
 		i = end;
 	}
 	return n;
@@ -159,10 +159,10 @@ static const char *normalise(const char *path, char buf[PATH_BYTES])
 }
 
 /* The part of a source's path worth a line: relative to where the program ran, or its end. */
-static const char *short_path(const struct report *r, const char *path, const char **prefix)
+static const char *short_path(const struct report_view *v, const char *path, const char **prefix)
 {
 	size_t len;
-	const char *cwd = store_string(r->store, r->facts->cwd, &len);
+	const char *cwd = store_string(v->store, v->report.facts->cwd, &len);
 	const char *at = path + strlen(path);
 
 	*prefix = "";
@@ -183,13 +183,13 @@ static void print_text(FILE *out, const char *text)
 	human_print_text(out, text, strlen(text));
 }
 
-static void print_name(const struct report *r, const struct frame *f, FILE *out)
+static void print_name(const struct report_view *v, const struct frame *f, FILE *out)
 {
 	char buf[FRAME_NAME_BYTES];
 
 	if (f->function && *f->function) {
 		print_text(out,
-			   r->options->is_full ? f->function : frame_name_short(f->function, buf));
+			   v->options->is_full ? f->function : frame_name_short(f->function, buf));
 	} else if (f->module) {
 		print_text(out, text_basename(f->module));
 		fprintf(out, "+0x%" PRIx64, f->module_offset);
@@ -199,7 +199,7 @@ static void print_name(const struct report *r, const struct frame *f, FILE *out)
 }
 
 /* Source and line; the module for code that is not the program's. */
-static void print_place(const struct report *r, const struct frame *f, enum frame_class class,
+static void print_place(const struct report_view *v, const struct frame *f, enum frame_class class,
 			FILE *out)
 {
 	const char *space = "";
@@ -208,29 +208,34 @@ static void print_place(const struct report *r, const struct frame *f, enum fram
 		const char *prefix = "", *path = f->source;
 		char buf[PATH_BYTES];
 
-		if (!r->options->is_full)
-			path = short_path(r, normalise(path, buf), &prefix);
+		if (!v->options->is_full)
+			path = short_path(v, normalise(path, buf), &prefix);
 		fputs(prefix, out);
 		print_text(out, path);
 		if (f->line)
 			fprintf(out, ":%" PRIu32, f->line);
-		if (r->options->is_full && f->column)
+		if (v->options->is_full && f->column)
 			fprintf(out, ":%" PRIu32, f->column);
 		space = " ";
 	}
 	if (f->module && f->function && (class != FRAME_CLASS_OWN || !f->source)) {
 		fprintf(out, "%s[", space);
-		print_text(out, r->options->is_full ? f->module : text_basename(f->module));
+		print_text(out, v->options->is_full ? f->module : text_basename(f->module));
 		fputc(']', out);
 	}
 }
 
-void report_stack_print_frame(const struct report *r, const struct frame *f, FILE *out)
+void report_stack_print_place(const struct report_view *v, const struct frame *f, FILE *out)
 {
-	print_name(r, f, out);
+	print_place(v, f, FRAME_CLASS_OWN, out);
+}
+
+void report_stack_print_frame(const struct report_view *v, const struct frame *f, FILE *out)
+{
+	print_name(v, f, out);
 	if (f->source && *f->source) {
 		fputs(" at ", out);
-		print_place(r, f, FRAME_CLASS_OWN, out);
+		report_stack_print_place(v, f, out);
 	} else if (f->function && f->module) {
 		fprintf(out, " in ");
 		print_text(out, text_basename(f->module));
@@ -277,13 +282,13 @@ static const char *fit_place(const char *place, size_t n)
 }
 
 /* Name and place of a line, padded and cut for the width. */
-static void print_columns(const struct report *r, const struct line *l, const char *name,
+static void print_columns(const struct report_view *v, const struct line *l, const char *name,
 			  const char *place, const struct paint *paint)
 {
 	enum paint_style style = l->class == FRAME_CLASS_OWN       ? PAINT_BOLD
 				 : l->class == FRAME_CLASS_LIBRARY ? PAINT_PLAIN
 								   : PAINT_DIM;
-	size_t room = r->options->width > INDENT + 2 + 20 ? r->options->width - INDENT - 2 : 0;
+	size_t room = v->options->width > INDENT + 2 + 20 ? v->options->width - INDENT - 2 : 0;
 	size_t n_name = columns(name), n_place = columns(place);
 	size_t n_pad = n_name < NAME_COLUMNS ? NAME_COLUMNS - n_name : 0;
 
@@ -311,7 +316,7 @@ static void print_columns(const struct report *r, const struct line *l, const ch
 	paint_end(paint, PAINT_DIM);
 }
 
-static int print_line(struct report *r, const struct line *l, const struct paint *paint,
+static int print_line(struct report_view *v, const struct line *l, const struct paint *paint,
 		      struct err *err)
 {
 	char *name = NULL, *place = NULL;
@@ -328,7 +333,7 @@ static int print_line(struct report *r, const struct line *l, const struct paint
 	out = open_memstream(&name, &len);
 	if (!out)
 		return err_set_memory(err, 1);
-	print_name(r, l->frame, out);
+	print_name(v, l->frame, out);
 	fputs(l->frame->is_inline ? " (inlined)" : "", out);
 	fclose(out);
 	out = open_memstream(&place, &len);
@@ -337,12 +342,12 @@ static int print_line(struct report *r, const struct line *l, const struct paint
 		return err_set_memory(err, 1);
 	}
 	if (l->n_folded == 0)
-		print_place(r, l->frame, l->class, out);
+		print_place(v, l->frame, l->class, out);
 	else
 		fprintf(out, "... and %zu %s frame%s inside", l->n_folded, word_of(l->class, false),
 			l->n_folded == 1 ? "" : "s");
 	fclose(out);
-	print_columns(r, l, name, place, paint);
+	print_columns(v, l, name, place, paint);
 	fputc('\n', paint->out);
 	free(name);
 	free(place);
@@ -350,42 +355,43 @@ static int print_line(struct report *r, const struct line *l, const struct paint
 }
 
 /* Why a stack ends before its start, or where it may be wrong. */
-static void print_end(struct report *r, uint32_t stack, const struct paint *paint)
+static void print_end(struct report_view *v, uint32_t stack, const struct paint *paint)
 {
-	const struct store_node *node = store_node(r->store, store_stack(r->store, stack)->node);
-	const char *end = store_end_name(node->end);
+	const struct store_node *node = store_node(v->store, store_stack(v->store, stack)->node);
 
-	if (strcmp(end, "complete") != 0)
-		paint_text(paint, PAINT_DIM, "%*s  (could not be followed further out: %s)\n",
-			   INDENT, "", end);
+	if (node->end != 0)
+		paint_text(paint, PAINT_DIM, "%*s  (the stack was cut here: %s)\n", INDENT, "",
+			   health_end_words(node->end));
 	if (node->has_guess)
 		paint_text(paint, PAINT_DIM,
-			   "%*s  (outer frames are a guess by the frame pointer)\n", INDENT, "");
+			   "%*s  (some callers were found by the frame pointer alone)\n", INDENT,
+			   "");
 }
 
-int report_stack_print(struct report *r, uint32_t stack, const struct paint *paint, struct err *err)
+int report_stack_print(struct report_view *v, uint32_t stack, const struct paint *paint,
+		       struct err *err)
 {
 	const struct frame **frame = NULL;
 	struct lines l = {0};
 	size_t n_frames = 0;
-	int n = frames_list(r->frames, stack, &frame, &n_frames, err);
+	int n = frames_list(v->frames, stack, &frame, &n_frames, err);
 
 	if (n == 0)
-		n = fold(&l, r, frame, n_frames, err);
-	if (n == 0 && !r->options->is_full)
+		n = fold(&l, v, frame, n_frames, err);
+	if (n == 0 && !v->options->is_full)
 		cut_middle(&l);
 	for (size_t i = 0; i < l.n && n == 0; i++)
-		n = print_line(r, &l.line[i], paint, err);
+		n = print_line(v, &l.line[i], paint, err);
 	if (n == 0 && n_frames == 0)
 		paint_text(paint, PAINT_DIM, "%*s  (no call stack)\n", INDENT, "");
 	if (n == 0)
-		print_end(r, stack, paint);
+		print_end(v, stack, paint);
 	free(l.line);
 	free(frame);
 	return n;
 }
 
-int report_stack_text(struct report *r, uint32_t stack, char **ret, struct err *err)
+int report_stack_text(struct report_view *v, uint32_t stack, char **ret, struct err *err)
 {
 	struct paint paint = {0};
 	char *text = NULL;
@@ -395,7 +401,7 @@ int report_stack_text(struct report *r, uint32_t stack, char **ret, struct err *
 	paint.out = open_memstream(&text, &len);
 	if (!paint.out)
 		return err_set_memory(err, 1);
-	n = report_stack_print(r, stack, &paint, err);
+	n = report_stack_print(v, stack, &paint, err);
 	fclose(paint.out);
 	if (n < 0) {
 		free(text);

@@ -3,16 +3,19 @@
 #define CLI_REPORT_STACK_H
 
 #include "cli/paint.h"
-#include "cli/report.h"
+#include "cli/report_view.h"
 
 /* Prints the frames of a stack, innermost first. */
-int report_stack_print(struct report *r, uint32_t stack, const struct paint *paint,
+int report_stack_print(struct report_view *v, uint32_t stack, const struct paint *paint,
 		       struct err *err);
 
 /* The same text without colours, for the caller to free(): stacks that look alike are equal. */
-int report_stack_text(struct report *r, uint32_t stack, char **ret, struct err *err);
+int report_stack_text(struct report_view *v, uint32_t stack, char **ret, struct err *err);
 
 /* Prints how a frame is called and where it is: "load_table at src/table.c:12". */
-void report_stack_print_frame(const struct report *r, const struct frame *f, FILE *out);
+void report_stack_print_frame(const struct report_view *v, const struct frame *f, FILE *out);
+
+/* Prints the place alone: "src/table.c:12". */
+void report_stack_print_place(const struct report_view *v, const struct frame *f, FILE *out);
 
 #endif

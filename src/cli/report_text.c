@@ -7,7 +7,6 @@
 
 #include "base/units.h"
 #include "cli/paint.h"
-#include "cli/report_findings.h"
 #include "cli/report_stack.h"
 #include "util/human.h"
 
@@ -20,10 +19,10 @@ static void print_label(const char *label)
 	printf("  %-11s ", label);
 }
 
-static void print_string(const struct report *r, uint32_t string)
+static void print_string(const struct report_view *v, uint32_t string)
 {
 	size_t len;
-	const char *text = store_string(r->store, string, &len);
+	const char *text = store_string(v->store, string, &len);
 
 	if (len > 0)
 		human_print_text(stdout, text, len);
@@ -32,10 +31,10 @@ static void print_string(const struct report *r, uint32_t string)
 }
 
 /* The parts of a list, those with blanks in quotes; cut where it is long. */
-static void print_list(const struct report *r, uint32_t string)
+static void print_list(const struct report_view *v, uint32_t string)
 {
-	size_t len, max = r->options->is_full ? SIZE_MAX : MAX_COMMAND;
-	const char *text = store_string(r->store, string, &len);
+	size_t len, max = v->options->is_full ? SIZE_MAX : MAX_COMMAND;
+	const char *text = store_string(v->store, string, &len);
 	bool is_cut = len > max;
 
 	len = is_cut ? max : len;
@@ -69,9 +68,9 @@ static void print_size(uint64_t n_bytes)
 }
 
 /* Words broken at blanks, with an indent from the second line on. */
-static void print_wrapped(const struct report *r, const char *text, int indent)
+static void print_wrapped(const struct report_view *v, const char *text, int indent)
 {
-	size_t width = r->options->width ? r->options->width : TEXT_COLUMNS;
+	size_t width = v->options->width ? v->options->width : TEXT_COLUMNS;
 	size_t at = (size_t)indent;
 
 	while (*text) {
@@ -93,31 +92,38 @@ static void print_wrapped(const struct report *r, const char *text, int indent)
 	putchar('\n');
 }
 
-static void print_caveats(const struct report *r, const struct paint *paint)
+/* The lines of health.h that a reader must know. Notes of the recorder come with the figures. */
+static void print_notices(const struct report_view *v, const struct paint *paint)
 {
-	char caveat[REPORT_MAX_CAVEATS][REPORT_CAVEAT_BYTES];
-	size_t n = report_caveats(r, caveat);
+	bool has_any = false;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < v->health.n_lines; i++) {
+		const struct health_line *l = &v->health.line[i];
+		char text[HEALTH_TITLE_BYTES + HEALTH_DETAIL_BYTES + 4];
+
+		if (l->state == HEALTH_OK || l->about == HEALTH_NOTE)
+			continue;
+		snprintf(text, sizeof(text), "%s: %s.", l->title, l->detail);
 		paint_text(paint, PAINT_LOUD, "Note: ");
-		print_wrapped(r, caveat[i], 6);
+		print_wrapped(v, text, 6);
+		has_any = true;
 	}
-	if (n > 0)
+	if (has_any)
 		putchar('\n');
 }
 
-static void print_program(const struct report *r)
+static void print_program(const struct report_view *v)
 {
-	const struct store_facts *f = r->facts;
-	const char *ended = store_string(r->store, f->ended, NULL);
+	const struct store_facts *f = v->report.facts;
+	const char *ended = store_string(v->store, f->ended, NULL);
 	char a[HUMAN_BYTES], b[HUMAN_BYTES];
-	size_t n_threads = store_count_threads(r->store);
+	size_t n_threads = store_count_threads(v->store);
 
 	print_label("Program");
-	print_string(r, f->executable);
+	print_string(v, f->executable);
 	putchar('\n');
 	print_label("Command");
-	print_list(r, f->cmdline);
+	print_list(v, f->cmdline);
 	putchar('\n');
 	print_label("Started");
 	human_time(f->start_realtime_ns, a);
@@ -131,9 +137,9 @@ static void print_program(const struct report *r)
 	putchar('\n');
 }
 
-static void print_figures(const struct report *r)
+static void print_figures(const struct report_view *v)
 {
-	const struct store_facts *f = r->facts;
+	const struct store_facts *f = v->report.facts;
 	double seconds = (double)f->duration_ns / (double)NS_PER_S;
 	char a[HUMAN_BYTES], b[HUMAN_BYTES];
 
@@ -154,18 +160,18 @@ static void print_figures(const struct report *r)
 		puts("not known");
 	print_label("Leaked");
 	print_size(f->live_bytes);
-	printf(" in %s blocks: not released at the end\n", human_count(f->live_count, a));
+	printf(" in %s blocks: not freed at the end\n", human_count(f->live_count, a));
 	print_label("Temporary");
-	printf("%s (%.1f%% of all allocations): released before their thread allocated again\n",
+	printf("%s (%.1f%% of all allocations): freed before their thread allocated again\n",
 	       human_count(f->n_temporary, a), percent(f->n_temporary, f->n_rows));
 	print_label("Recording");
 	printf("%s events, %s\n", human_count(f->n_events, a), human_size(f->recording_bytes, b));
 }
 
-static void print_filter(const struct report *r, const struct paint *paint)
+static void print_filter(const struct report_view *v, const struct paint *paint)
 {
-	const struct filter_args *a = r->options->filter;
-	const struct query_group *t = &r->groups.total;
+	const struct filter_args *a = v->options->filter;
+	const struct query_group *t = &v->report.groups.total;
 	char text[HUMAN_BYTES];
 
 	if (a->n == 0)
@@ -177,10 +183,10 @@ static void print_filter(const struct report *r, const struct paint *paint)
 		human_print_text(stdout, a->value[i], strlen(a->value[i]));
 	}
 	printf(":\n  %s allocations (%.1f%% of all), ", human_count(t->n_allocs, text),
-	       percent(t->n_allocs, r->facts->n_rows));
+	       percent(t->n_allocs, v->report.facts->n_rows));
 	printf("%s; at their peak ", human_size(t->n_bytes, text));
-	printf("%s, ", human_size(r->peak.n_bytes, text));
-	printf("%s after the start\n", human_duration(r->peak.at_ns, text));
+	printf("%s, ", human_size(v->report.peak.n_bytes, text));
+	printf("%s after the start\n", human_duration(v->report.peak.at_ns, text));
 }
 
 static const char *unit_of(enum report_kind kind, uint64_t n)
@@ -190,20 +196,21 @@ static const char *unit_of(enum report_kind kind, uint64_t n)
 	return n == 1 ? "allocation " : "allocations";
 }
 
-static void print_heading(const struct report *r, enum report_kind kind, const struct paint *paint)
+static void print_heading(const struct report_view *v, enum report_kind kind,
+			  const struct paint *paint)
 {
 	static const char *const title[REPORT_N_KINDS] = {
 		"Most at the peak", "Most leaked", "Most allocations", "Most temporary allocations",
 		"Most bytes allocated"};
-	const struct query_group *t = &r->groups.total;
+	const struct query_group *t = &v->report.groups.total;
 	char a[HUMAN_BYTES], b[HUMAN_BYTES];
 
 	putchar('\n');
 	paint_text(paint, PAINT_HEADING, "%s", title[kind]);
 	if (kind == REPORT_PEAK) {
-		printf(": %s in %s blocks, ", human_size(r->peak.n_bytes, a),
-		       human_count(r->peak.n_alive, b));
-		printf("%s after the start\n", human_duration(r->peak.at_ns, a));
+		printf(": %s in %s blocks, ", human_size(v->report.peak.n_bytes, a),
+		       human_count(v->report.peak.n_alive, b));
+		printf("%s after the start\n", human_duration(v->report.peak.at_ns, a));
 	} else if (kind == REPORT_LEAKED) {
 		printf(": %s in %s blocks\n", human_size(t->leaked_bytes, a),
 		       human_count(t->n_leaked, b));
@@ -214,18 +221,18 @@ static void print_heading(const struct report *r, enum report_kind kind, const s
 }
 
 /* How many of the sites behind number i look just like it, and what they add up to. */
-static int count_similar(struct report *r, enum report_kind kind, size_t i, size_t *ret,
+static int count_similar(struct report_view *v, enum report_kind kind, size_t i, size_t *ret,
 			 struct query_group *sum, struct err *err)
 {
-	const struct report_list *l = &r->list[kind];
+	const struct report_list *l = &v->report.list[kind];
 	char *text = NULL, *other = NULL;
 	size_t n_similar = 0;
 	int n = 0;
 
-	if (!r->options->is_full)
-		n = report_stack_text(r, (uint32_t)l->site[i]->key, &text, err);
+	if (!v->options->is_full)
+		n = report_stack_text(v, (uint32_t)l->site[i]->key, &text, err);
 	for (size_t k = i + 1; text && n == 0 && k < l->n_sites && n_similar < MAX_SIMILAR; k++) {
-		n = report_stack_text(r, (uint32_t)l->site[k]->key, &other, err);
+		n = report_stack_text(v, (uint32_t)l->site[k]->key, &other, err);
 		if (n < 0 || strcmp(text, other) != 0)
 			break;
 		free(other);
@@ -243,7 +250,7 @@ static int count_similar(struct report *r, enum report_kind kind, size_t i, size
 	return n;
 }
 
-static void print_site_figures(const struct report *r, enum report_kind kind,
+static void print_site_figures(const struct report_view *v, enum report_kind kind,
 			       const struct query_group *g, const struct paint *paint)
 {
 	uint64_t n = report_count(kind, g), n_bytes = report_bytes(kind, g);
@@ -251,37 +258,37 @@ static void print_site_figures(const struct report *r, enum report_kind kind,
 
 	fputs("  ", stdout);
 	paint_text(paint, PAINT_NUMBER, "%5.1f%%",
-		   percent(report_weight(kind, g), report_weight(kind, &r->groups.total)));
+		   percent(report_weight(kind, g), report_weight(kind, &v->report.groups.total)));
 	printf("  %10s", human_size(n_bytes, a));
 	printf("  %13s %s", human_count(n, a), unit_of(kind, n));
 	printf("  %10s each", human_size(n ? n_bytes / n : 0, a));
 }
 
-static int print_list_of(struct report *r, enum report_kind kind, const struct paint *paint,
+static int print_list_of(struct report_view *v, enum report_kind kind, const struct paint *paint,
 			 struct err *err)
 {
-	const struct report_list *l = &r->list[kind];
+	const struct report_list *l = &v->report.list[kind];
 	size_t i = 0, n_printed = 0;
 	int n = 0;
 
-	print_heading(r, kind, paint);
+	print_heading(v, kind, paint);
 	if (l->n_sites == 0)
 		puts("  nothing");
 	while (i < l->n_sites && n_printed < l->n_shown && n == 0) {
 		struct query_group more = {0};
 		size_t n_similar = 0;
 
-		n = count_similar(r, kind, i, &n_similar, &more, err);
+		n = count_similar(v, kind, i, &n_similar, &more, err);
 		if (n < 0)
 			break;
 		putchar('\n');
-		print_site_figures(r, kind, l->site[i], paint);
+		print_site_figures(v, kind, l->site[i], paint);
 		if (n_similar > 0)
 			paint_text(paint, PAINT_DIM, "  (+%zu similar, %.1f%%)", n_similar,
 				   percent(report_weight(kind, &more),
-					   report_weight(kind, &r->groups.total)));
+					   report_weight(kind, &v->report.groups.total)));
 		putchar('\n');
-		n = report_stack_print(r, (uint32_t)l->site[i]->key, paint, err);
+		n = report_stack_print(v, (uint32_t)l->site[i]->key, paint, err);
 		i += 1 + n_similar;
 		n_printed++;
 	}
@@ -291,57 +298,86 @@ static int print_list_of(struct report *r, enum report_kind kind, const struct p
 	return n;
 }
 
-static void print_findings(struct report *r, const struct paint *paint)
+/* A finding as one sentence, to free(); NULL: no memory. */
+static char *finding_sentence(const struct report_view *v, const struct finding *f)
 {
-	struct report_findings f = {0};
+	const char *kind = finding_kind_title(f->kind);
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
 
-	report_findings_make(r, &f);
-	if (f.n > 0) {
+	if (!out)
+		return NULL;
+	fprintf(out, "%s%s%s", kind, *kind ? ": " : "", f->title);
+	if (f->blame && f->kind == FINDING_REMARK) {
+		fputs(": ", out);
+		report_stack_print_frame(v, f->blame, out);
+	} else if (f->blame && f->blame->source) {
+		fputs(" (", out);
+		report_stack_print_place(v, f->blame, out);
+		fputs(")", out);
+	}
+	fprintf(out, "%s%s.", *f->text ? ": " : "", f->text);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static int print_findings(const struct report_view *v, const struct paint *paint, struct err *err)
+{
+	if (v->findings.n > 0) {
 		putchar('\n');
 		paint_text(paint, PAINT_HEADING, "What stands out\n");
 	}
-	for (size_t i = 0; i < f.n; i++) {
+	for (size_t i = 0; i < v->findings.n; i++) {
+		char *text = finding_sentence(v, &v->findings.finding[i]);
+
+		if (!text)
+			return err_set_memory(err, 1);
 		fputs("  - ", stdout);
-		print_wrapped(r, f.text[i], 4);
+		print_wrapped(v, text, 4);
+		free(text);
 	}
-	report_findings_fini(&f);
+	return 0;
 }
 
-static void print_notes(const struct report *r)
+static void print_notes(const struct report_view *v)
 {
 	size_t n;
-	const struct store_note *note = store_table(r->store, STORE_NOTES, &n);
+	const struct store_note *note = store_table(v->store, STORE_NOTES, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		print_label(i ? "" : "Recorder");
-		print_string(r, note[i].text);
+		print_string(v, note[i].text);
 		putchar('\n');
 	}
 }
 
-int report_text_print(struct report *r, struct err *err)
+int report_text_print(struct report_view *v, struct err *err)
 {
-	struct paint paint = {.out = stdout, .has_color = r->options->has_color};
+	struct paint paint = {.out = stdout, .has_color = v->options->has_color};
 	int n = 0;
 
 	paint_start(&paint, PAINT_BOLD);
-	human_print_text(stdout, r->path, strlen(r->path));
+	human_print_text(stdout, v->path, strlen(v->path));
 	paint_end(&paint, PAINT_BOLD);
 	putchar('\n');
-	print_caveats(r, &paint);
-	print_program(r);
-	print_figures(r);
-	print_notes(r);
-	print_filter(r, &paint);
-	if (r->groups.n == 0) {
-		puts(r->options->filter->n ? "\nNo allocation fulfils these conditions."
+	print_notices(v, &paint);
+	print_program(v);
+	print_figures(v);
+	print_notes(v);
+	print_filter(v, &paint);
+	if (v->report.groups.n == 0) {
+		puts(v->options->filter->n ? "\nNo allocation fulfils these conditions."
 					   : "\nThere are no allocations in the recording.");
 		return 0;
 	}
-	print_findings(r, &paint);
+	n = print_findings(v, &paint, err);
 	for (unsigned k = 0; k < REPORT_N_KINDS && n == 0; k++) {
-		if (r->list[k].is_wanted)
-			n = print_list_of(r, k, &paint, err);
+		if (v->report.is_wanted[k])
+			n = print_list_of(v, k, &paint, err);
 	}
 	return n;
 }

@@ -2,9 +2,9 @@
 #ifndef CLI_REPORT_TEXT_H
 #define CLI_REPORT_TEXT_H
 
-#include "cli/report.h"
+#include "cli/report_view.h"
 
 /* Prints to stdout. */
-int report_text_print(struct report *r, struct err *err);
+int report_text_print(struct report_view *v, struct err *err);
 
 #endif

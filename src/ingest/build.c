@@ -354,7 +354,7 @@ static int on_progress(void *user, uint64_t n_blocks_read, uint32_t n_stacks, st
 /* ---- the end ---- */
 
 /* What is live at the end was leaked, as far as the recording tells. */
-static void count_leaks(struct build *b, const struct live *live)
+static void count_leaks(struct build *b, const struct live *live, uint64_t duration_ns)
 {
 	for (size_t i = 0; i < live->n_slots; i++) {
 		const struct live_block *a = live_at(live, i);
@@ -366,6 +366,10 @@ static void count_leaks(struct build *b, const struct live *live)
 		s->n_leaked++;
 		s->leaked_bytes += a->size_bytes;
 		s->leaked_extra_bytes += a->extra_bytes;
+		if (store_is_early(duration_ns, a->at_ns))
+			s->leaked_early_bytes += a->size_bytes;
+		if (store_is_late(duration_ns, a->at_ns))
+			s->leaked_late_bytes += a->size_bytes;
 		usage_leaked(&b->usage, a->at_ns, a->size_bytes);
 	}
 }
@@ -387,7 +391,7 @@ static int on_end(void *user, const struct stacks *stacks, const struct live *li
 		if (!b->rows)
 			b->n_rows = totals->allocations + totals->reallocations;
 		usage_finish(&b->usage, o.duration_ns);
-		count_leaks(b, live);
+		count_leaks(b, live, o.duration_ns);
 		if (b->rows)
 			r = rows_finish(b->rows, err);
 	}

@@ -406,6 +406,11 @@ static void set_totals(struct store_facts *f, const struct build *b, const struc
 	f->recording_bytes = b->rec->file.size_bytes;
 	f->end_status = from->end_status;
 	f->is_complete = o->is_complete;
+	if (b->rec->has_status) {
+		f->writer_cpu_ns = b->rec->status.field[STATUS_WRITER_CPU_NS];
+		f->recorder_bytes = b->rec->status.field[STATUS_RECORDER_BYTES];
+		f->write_errno = b->rec->status.field[STATUS_FIRST_ERROR] & 0xffff;
+	}
 }
 
 static void set_process(struct tables *t, struct store_facts *f, const struct overview *o)

@@ -169,7 +169,8 @@ static int note_losses(struct overview *o, const struct recording *r, struct err
 			     "%" PRIu64 " blocks are missing: an unknown number of events was lost",
 			     r->n_missing_blocks);
 	if (n == 0 && t->pauses)
-		n = add_note(o, err, "recording was paused %" PRIu64 " times", t->pauses);
+		n = add_note(o, err, "recording was paused %" PRIu64 " time%s", t->pauses,
+			     t->pauses == 1 ? "" : "s");
 	if (n == 0 && r->header.flags & FORMAT_LATE_START)
 		n = add_note(o, err, "recording began after the program had already allocated");
 	if (n == 0 && r->facts.process.parent_pid)

@@ -56,6 +56,8 @@ struct store_stack sites_stats(const struct site *site, const struct birth_sums 
 		.temporary_bytes = site->temporary_bytes,
 		.extra_bytes = births->extra_bytes,
 		.leaked_extra_bytes = site->leaked_extra_bytes,
+		.leaked_early_bytes = site->leaked_early_bytes,
+		.leaked_late_bytes = site->leaked_late_bytes,
 		.peak_bytes = site->peak_bytes,
 		.peak_count = site->peak_count,
 		.max_bytes = site->max_bytes,

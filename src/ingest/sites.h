@@ -31,7 +31,8 @@ struct site {
 	uint64_t n_leaked;
 	uint64_t leaked_bytes;
 	uint64_t leaked_extra_bytes;
-	uint64_t unused_too[2];
+	uint64_t leaked_early_bytes; /* as in struct store_stack */
+	uint64_t leaked_late_bytes;
 };
 
 _Static_assert(sizeof(struct site) == 128, "cache lines");

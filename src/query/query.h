@@ -140,6 +140,8 @@ struct query_group {
 	uint64_t min_size_bytes;
 	uint64_t max_size_bytes;
 	uint64_t lifetime_sum_ns; /* of those released */
+	uint64_t leaked_early_bytes; /* of leaked_bytes, as in struct store_stack */
+	uint64_t leaked_late_bytes;
 };
 
 struct query_groups {

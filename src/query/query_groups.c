@@ -45,6 +45,8 @@ void group_add(struct query_group *sum, const struct query_group *g)
 	sum->peak_bytes += g->peak_bytes;
 	sum->peak_count += g->peak_count;
 	sum->lifetime_sum_ns += g->lifetime_sum_ns;
+	sum->leaked_early_bytes += g->leaked_early_bytes;
+	sum->leaked_late_bytes += g->leaked_late_bytes;
 }
 
 /* ---- from the table ---- */
@@ -77,6 +79,8 @@ struct query_group query_whole_site(const struct store_stack *s)
 		.min_size_bytes = s->min_size_bytes,
 		.max_size_bytes = s->max_size_bytes,
 		.lifetime_sum_ns = s->lifetime_sum_ns,
+		.leaked_early_bytes = s->leaked_early_bytes,
+		.leaked_late_bytes = s->leaked_late_bytes,
 	};
 }
 
@@ -100,6 +104,7 @@ static struct query_group group_of_stack(const struct query *q, uint32_t stack)
 		g.n_bytes -= s->leaked_bytes;
 		g.extra_bytes -= s->leaked_extra_bytes;
 		g.n_leaked = g.leaked_bytes = 0;
+		g.leaked_early_bytes = g.leaked_late_bytes = 0;
 	}
 	return g;
 }
@@ -114,6 +119,7 @@ struct group_columns group_columns(struct scanner *s)
 		.size = scanner_column(s, STORE_SIZE_BYTES),
 		.extra = scanner_column(s, STORE_EXTRA_BYTES),
 		.flags = scanner_column(s, STORE_FLAGS),
+		.duration_ns = store_facts(s->q->c.store)->duration_ns,
 	};
 }
 

@@ -183,6 +183,7 @@ static inline uint64_t row_death(uint64_t birth_ns, uint64_t lifetime)
 /* What a row adds to a group. The columns are those of the scanner's current block. */
 struct group_columns {
 	const uint64_t *allocated_ns, *life, *size, *extra, *flags;
+	uint64_t duration_ns; /* of the recording */
 };
 struct group_columns group_columns(struct scanner *s);
 
@@ -199,8 +200,12 @@ static inline void group_add_row(struct query_group *g, const struct group_colum
 	g->n_allocs++;
 	g->n_bytes += n_bytes;
 	g->extra_bytes += c->extra[i];
-	g->n_leaked += is_leaked;
-	g->leaked_bytes += is_leaked ? n_bytes : 0;
+	if (is_leaked) {
+		g->n_leaked++;
+		g->leaked_bytes += n_bytes;
+		g->leaked_early_bytes += store_is_early(c->duration_ns, at_ns) ? n_bytes : 0;
+		g->leaked_late_bytes += store_is_late(c->duration_ns, at_ns) ? n_bytes : 0;
+	}
 	g->n_temporary += is_temporary;
 	g->temporary_bytes += is_temporary ? n_bytes : 0;
 	g->lifetime_sum_ns += c->life[i] - !is_leaked;

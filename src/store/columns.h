@@ -17,7 +17,7 @@
 
 #include "base/compiler.h"
 
-#define STORE_VERSION 4
+#define STORE_VERSION 5
 #define STORE_BLOCK_ROWS 4096u
 
 enum store_column {
@@ -101,6 +101,8 @@ struct store_stack {
 	uint64_t temporary_bytes;
 	uint64_t extra_bytes; /* usable beyond the requested size, all rows */
 	uint64_t leaked_extra_bytes;
+	uint64_t leaked_early_bytes; /* of leaked_bytes: allocated early in the run ... */
+	uint64_t leaked_late_bytes; /* ... and late: store_is_early(), store_is_late() */
 	uint64_t peak_bytes; /* live at the moment of the global peak ... */
 	uint64_t peak_count;
 	uint64_t max_bytes; /* most that was live of this stack ... */
@@ -112,6 +114,18 @@ struct store_stack {
 	uint64_t n_releases; /* calls that released something from this stack */
 	uint64_t lifetime_sum_ns; /* of those released; wraps beyond 584 years */
 };
+
+/* The first twentieth and the last quarter of a run: what is allocated once at the start and kept is
+ * seldom a leak, what still grows at the end may be one. */
+static inline bool store_is_early(uint64_t duration_ns, uint64_t at_ns)
+{
+	return at_ns < duration_ns / 20;
+}
+
+static inline bool store_is_late(uint64_t duration_ns, uint64_t at_ns)
+{
+	return at_ns >= duration_ns - duration_ns / 4;
+}
 
 struct store_module {
 	uint64_t base; /* runtime address - base = address in the ELF file */
@@ -236,6 +250,9 @@ struct store_facts {
 	uint64_t recording_bytes; /* size of the .dat when it was read */
 	uint64_t end_status;
 	uint64_t rss_peak_bytes; /* greatest sample */
+	uint64_t writer_cpu_ns; /* processor time of the recorder's writer; 0: not known */
+	uint64_t recorder_bytes; /* memory that the recorder mapped; 0: not known */
+	uint64_t write_errno; /* first error when the recorder wrote its file; 0: none */
 	uint32_t is_complete; /* ended in order, nothing lost, nothing damaged */
 	uint32_t ended; /* strings from here on: "exit", "killed or still running" ... */
 	uint32_t executable;

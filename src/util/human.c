@@ -66,6 +66,23 @@ char *human_duration(uint64_t ns, char buf[HUMAN_BYTES])
 	return buf;
 }
 
+char *human_share(uint64_t part, uint64_t whole, char buf[HUMAN_BYTES])
+{
+	double percent = whole ? 100.0 * (double)part / (double)whole : 0.0;
+
+	if (part == 0 || whole == 0)
+		snprintf(buf, HUMAN_BYTES, "0 %%");
+	else if (part == whole)
+		snprintf(buf, HUMAN_BYTES, "100 %%");
+	else if (percent < 0.1)
+		snprintf(buf, HUMAN_BYTES, "<0.1 %%");
+	else if (percent > 99.9 && part < whole)
+		snprintf(buf, HUMAN_BYTES, ">99.9 %%");
+	else
+		snprintf(buf, HUMAN_BYTES, "%.1f %%", percent);
+	return buf;
+}
+
 char *human_time(uint64_t realtime_ns, char buf[HUMAN_BYTES])
 {
 	time_t seconds = (time_t)(realtime_ns / NS_PER_S);

@@ -14,6 +14,10 @@ char *human_count(uint64_t n, char buf[HUMAN_BYTES]); /* 1 234 567 */
 char *human_size(uint64_t n_bytes, char buf[HUMAN_BYTES]); /* 1.18 MiB */
 char *human_duration(uint64_t ns, char buf[HUMAN_BYTES]); /* 12.3 ms */
 
+/* A share with one decimal: "82.0 %", "100 %" and "0 %" only where that is exact, else
+ * "<0.1 %" and ">99.9 %". A part may be more than the whole. */
+char *human_share(uint64_t part, uint64_t whole, char buf[HUMAN_BYTES]);
+
 /* RFC 3339 in UTC, with nanoseconds: 2026-11-15T06:02:51.000000001Z. */
 char *human_time(uint64_t realtime_ns, char buf[HUMAN_BYTES]);
 

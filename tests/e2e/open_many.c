@@ -66,7 +66,7 @@ static void open_one(const char *path, struct counts *c)
 {
 	const struct opened_options how = {.no_cache = true, .n_threads = 1};
 	struct report_options options = {.filter = &filter};
-	struct report r = {.path = path, .options = &options};
+	struct report_view v = {.path = path, .options = &options};
 	struct opened opened;
 	struct err err = {0};
 
@@ -79,22 +79,22 @@ static void open_one(const char *path, struct counts *c)
 	/* reading the debug information of libc takes most of the time: not for each */
 	if ((c->n_opened + c->n_refused) % NAMES_EVERY != 0)
 		frames_set_resolver(opened.frames, NULL, NULL);
-	r.store = opened.store;
-	r.frames = opened.frames;
-	if (report_make(&r, &err) < 0 || report_text_print(&r, &err) < 0)
+	v.store = opened.store;
+	v.frames = opened.frames;
+	if (report_view_make(&v, &err) < 0 || report_text_print(&v, &err) < 0)
 		fail(err.text);
 	options.is_json = true;
-	if (report_json_print(&r, &err) < 0)
+	if (report_json_print(&v, &err) < 0)
 		fail(err.text);
-	check_sound(&r);
-	if (c->is_monotonic && r.facts->n_events > c->last_events)
+	check_sound(&v.report);
+	if (c->is_monotonic && v.report.facts->n_events > c->last_events)
 		fail("less of the file gave more events");
-	c->n_different += r.facts->n_events != c->last_events;
-	c->last_events = r.facts->n_events;
+	c->n_different += v.report.facts->n_events != c->last_events;
+	c->last_events = v.report.facts->n_events;
 	c->n_opened++;
-	if (r.facts->n_events < c->whole_events && r.facts->is_complete)
+	if (v.report.facts->n_events < c->whole_events && v.report.facts->is_complete)
 		fail("events are missing, and it calls itself complete");
-	report_fini(&r);
+	report_view_fini(&v);
 	opened_close(&opened);
 }
 

@@ -234,6 +234,10 @@ static void world_count_stack(struct world *w, uint32_t stack, bool *chosen)
 			s->n_leaked++;
 			s->leaked_bytes += r->size;
 			s->leaked_extra_bytes += r->extra;
+			if (r->birth < w->duration / 20)
+				s->leaked_early_bytes += r->size;
+			if (r->birth >= w->duration - w->duration / 4)
+				s->leaked_late_bytes += r->size;
 		} else {
 			s->lifetime_sum_ns += r->death - r->birth;
 		}
@@ -269,6 +273,8 @@ static void world_reserve(struct world *w, uint32_t n_codes, uint32_t n_nodes, u
 	w->n_code_frames = calloc(n_codes, sizeof(*w->n_code_frames));
 	w->code_module = calloc(n_codes, sizeof(*w->code_module));
 	w->code_addr = calloc(n_codes, sizeof(*w->code_addr));
+	w->code_offset = calloc(n_codes, sizeof(*w->code_offset));
+	w->executable = "";
 	w->node_parent = calloc(n_nodes, sizeof(*w->node_parent));
 	w->node_code = calloc(n_nodes, sizeof(*w->node_code));
 	w->stack_node = calloc(n_stacks, sizeof(*w->stack_node));
@@ -296,6 +302,7 @@ void world_make(struct world *w, uint64_t seed, size_t n_rows)
 
 		w->code_module[c] = world_modules[module];
 		w->code_addr[c] = 0x400000 * (module + 1) + 16 * c;
+		w->code_offset[c] = module < 3 ? 16 * c : w->code_addr[c];
 	}
 	world_name_codes(w);
 	world_make_stacks(w);
@@ -320,6 +327,7 @@ void world_free(struct world *w)
 	free(w->n_code_frames);
 	free(w->code_module);
 	free(w->code_addr);
+	free(w->code_offset);
 	free(w->node_parent);
 	free(w->node_code);
 	free(w->stack_node);
@@ -634,10 +642,13 @@ static void load_code(struct world *w, const struct store *store)
 	for (uint32_t c = 1; c < w->n_codes; c++) {
 		const struct store_code *code = store_code(store, c);
 
-		w->code_addr[c] = code->addr;
-		if (code->module != STORE_NO_MODULE)
-			w->code_module[c] =
-				store_string(store, store_module(store, code->module)->path, NULL);
+		w->code_addr[c] = w->code_offset[c] = code->addr;
+		if (code->module != STORE_NO_MODULE) {
+			const struct store_module *m = store_module(store, code->module);
+
+			w->code_module[c] = store_string(store, m->path, NULL);
+			w->code_offset[c] -= m->base;
+		}
 	}
 	for (uint32_t n = 0; n < w->n_nodes; n++) {
 		w->node_parent[n] = store_node(store, n)->parent;
@@ -692,6 +703,7 @@ int world_load(struct world *w, uint64_t seed, const struct store *store, struct
 	w->duration = facts->duration_ns;
 	w->start_realtime = facts->start_realtime_ns;
 	world_reserve(w, (uint32_t)n_codes, (uint32_t)n_nodes, (uint32_t)store_n_stacks(store));
+	w->executable = store_string(store, facts->executable, NULL);
 	load_rows(w, store);
 	load_code(w, store);
 	load_rest(w, store);

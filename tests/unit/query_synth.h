@@ -40,6 +40,8 @@ struct world {
 	unsigned *n_code_frames;
 	const char **code_module;
 	uint64_t *code_addr;
+	uint64_t *code_offset; /* in its module; the address itself where there is none */
+	const char *executable; /* "": not known */
 	uint32_t *node_parent, *node_code, *stack_node;
 	uint64_t *tid, *region_start, *region_end;
 	struct store_stack *figures;

@@ -146,6 +146,10 @@ static void add_row(struct query_group *g, const struct world_row *r, uint64_t p
 	if (r->death == WORLD_NEVER) {
 		g->n_leaked++;
 		g->leaked_bytes += r->size;
+		if (r->birth < world.duration / 20)
+			g->leaked_early_bytes += r->size;
+		if (r->birth >= world.duration - world.duration / 4)
+			g->leaked_late_bytes += r->size;
 	} else {
 		g->lifetime_sum_ns += r->death - r->birth;
 	}

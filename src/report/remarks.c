@@ -1,0 +1,198 @@
+/* report/remarks.c - see findings.h: where most of the memory of any program goes.
+ *
+ * The limits are such that a sound program gets one or two sentences.
+ */
+#include <stdio.h>
+
+#include "report/findings_i.h"
+#include "util/human.h"
+
+#define SHARE_OF_ONE 0.25 /* of a cost: so much of one call site is worth a sentence */
+#define SHARE_OF_FEW 0.40 /* the first three call sites together */
+#define N_FEW 3
+#define SHARE_TEMPORARY 0.10 /* of all allocations ... */
+#define MIN_ALLOCATIONS 1000u /* ... and at least so many */
+#define MIN_LEAKED_BYTES 4096u
+#define SHARE_LEAKED 0.05 /* of the peak */
+
+/* The call sites that have most of a cost, greatest first. */
+struct few {
+	const struct query_group *site[N_FEW];
+	size_t n_sites; /* all that have some of it */
+};
+
+static bool is_before(enum report_kind kind, const struct query_group *a,
+		      const struct query_group *b)
+{
+	return !b || report_compare(kind, a, b) < 0;
+}
+
+static struct few find_few(const struct report *r, enum report_kind kind)
+{
+	struct few f = {0};
+
+	for (size_t i = 0; i < r->groups.n; i++) {
+		const struct query_group *g = &r->groups.group[i];
+
+		if (report_weight(kind, g) == 0)
+			continue;
+		f.n_sites++;
+		for (size_t k = 0; k < N_FEW; k++) {
+			if (is_before(kind, g, f.site[k])) {
+				const struct query_group *moved = f.site[k];
+
+				f.site[k] = g;
+				g = moved;
+			}
+			if (!g)
+				break;
+		}
+	}
+	return f;
+}
+
+static double share_of_few(const struct report *r, enum report_kind kind, const struct few *f,
+			   size_t n)
+{
+	uint64_t total = report_weight(kind, &r->groups.total), sum = 0;
+
+	for (size_t i = 0; i < n && f->site[i]; i++)
+		sum += report_weight(kind, f->site[i]);
+	return total ? (double)sum / (double)total : 0.0;
+}
+
+/* A remark on the first call site. */
+static struct finding remark(struct report *r, enum report_kind kind, const struct few *f)
+{
+	return (struct finding){
+		.kind = FINDING_REMARK,
+		.cost = kind,
+		.value = report_weight(kind, f->site[0]),
+		.share = share_of_few(r, kind, f, 1),
+		.blame = report_site_frame(r, (uint32_t)f->site[0]->key),
+		.page = "flame",
+	};
+}
+
+/* "98.0 %" of the cost in the first call site. */
+static const char *first_share(const struct report *r, enum report_kind kind, const struct few *f,
+			       char buf[HUMAN_BYTES])
+{
+	return human_share(report_weight(kind, f->site[0]), report_weight(kind, &r->groups.total),
+			   buf);
+}
+
+static int remark_peak(struct report *r, const struct few *f, struct finding *ret, struct err *err)
+{
+	double few = share_of_few(r, REPORT_PEAK, f, N_FEW);
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
+
+	if (share_of_few(r, REPORT_PEAK, f, 1) >= SHARE_OF_ONE)
+		return finding_set_title(ret, err, "%s of the peak (%s) comes from one call site",
+					 first_share(r, REPORT_PEAK, f, a),
+					 human_size(ret->value, b));
+	if (f->n_sites <= N_FEW || few < SHARE_OF_FEW)
+		return 0;
+	ret->blame = NULL;
+	ret->share = few;
+	ret->value = (uint64_t)(few * (double)r->groups.total.peak_bytes);
+	return finding_set_title(ret, err, "Three call sites make up %.1f %% of the peak",
+				 100.0 * few);
+}
+
+static int remark_leaked(struct report *r, const struct few *f, struct finding *ret,
+			 struct err *err)
+{
+	const struct query_group *t = &r->groups.total;
+	char a[HUMAN_BYTES], b[HUMAN_BYTES], c[HUMAN_BYTES];
+	uint64_t n = f->site[0]->n_leaked;
+
+	if (t->leaked_bytes < MIN_LEAKED_BYTES ||
+	    (double)t->leaked_bytes < SHARE_LEAKED * (double)r->peak.n_bytes)
+		return 0;
+	return finding_set_title(ret, err,
+				 "%s not freed at the end, %s of it (%s block%s) from one call "
+				 "site",
+				 human_size(t->leaked_bytes, a),
+				 first_share(r, REPORT_LEAKED, f, b), human_count(n, c),
+				 n == 1 ? "" : "s");
+}
+
+static int remark_allocations(struct report *r, const struct few *f, struct finding *ret,
+			      struct err *err)
+{
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
+
+	if (r->groups.total.n_allocs < MIN_ALLOCATIONS ||
+	    share_of_few(r, REPORT_ALLOCATIONS, f, 1) < SHARE_OF_ONE)
+		return 0;
+	return finding_set_title(ret, err, "%s of all allocations (%s) come from one call site",
+				 first_share(r, REPORT_ALLOCATIONS, f, a),
+				 human_count(ret->value, b));
+}
+
+static int remark_temporary(struct report *r, const struct few *f, struct finding *ret,
+			    struct err *err)
+{
+	const struct query_group *t = &r->groups.total;
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
+
+	if (t->n_temporary < MIN_ALLOCATIONS ||
+	    (double)t->n_temporary < SHARE_TEMPORARY * (double)t->n_allocs)
+		return 0;
+	human_share(t->n_temporary, t->n_allocs, a);
+	if (share_of_few(r, REPORT_TEMPORARY, f, 1) >= SHARE_OF_ONE)
+		return finding_set_title(
+			ret, err,
+			"%s of all allocations are temporary, %s of these from one "
+			"call site, where a buffer that is reused would avoid "
+			"them",
+			a, first_share(r, REPORT_TEMPORARY, f, b));
+	ret->blame = NULL;
+	ret->share = 1;
+	ret->value = t->n_temporary;
+	return finding_set_title(ret, err,
+				 "%s of all allocations are temporary, from %s call sites", a,
+				 human_count(f->n_sites, b));
+}
+
+static bool has_finding(const struct findings *f, enum report_kind cost)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->finding[i].cost == cost && f->finding[i].kind != FINDING_OUTSIDE)
+			return true;
+	}
+	return false;
+}
+
+int remarks_add(struct report *r, struct findings *to, struct err *err)
+{
+	static const struct {
+		enum report_kind cost;
+		int (*make)(struct report *r, const struct few *f, struct finding *ret,
+			    struct err *err);
+	} rule[] = {
+		{REPORT_PEAK, remark_peak},
+		{REPORT_LEAKED, remark_leaked},
+		{REPORT_ALLOCATIONS, remark_allocations},
+		{REPORT_TEMPORARY, remark_temporary},
+	};
+	int n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(rule) && n == 0; i++) {
+		struct few few = find_few(r, rule[i].cost);
+		struct finding f;
+
+		if (few.n_sites == 0 || has_finding(to, rule[i].cost))
+			continue;
+		f = remark(r, rule[i].cost, &few);
+		n = rule[i].make(r, &few, &f, err);
+		if (n == 0 && f.title)
+			n = finding_set_text(&f, err, "%s", "");
+		if (n == 0 && f.title)
+			findings_take(to, &f);
+		else
+			finding_fini(&f);
+	}
+	return n;
+}
