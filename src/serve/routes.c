@@ -182,6 +182,10 @@ static const struct route table[] = {
 	 "the recordings and their state", NULL, 0},
 	{"/api/v1/{id}/summary", v1_summary, ROUTE_FILTER, JSON, "Summary",
 	 "the process and all totals; with a filter also those of what matches", NULL, 0},
+	{"/api/v1/{id}/health", v1_health, ROUTE_FILTER, JSON, "Health",
+	 "how far the recording can be trusted, and facts of its process; of the whole recording, "
+	 "whatever the conditions",
+	 NULL, 0},
 	{"/api/v1/{id}/allocations", v1_allocations, ROUTE_FILTER, JSON, "AllocationRows",
 	 "a page of allocations; stacks by number, each told once", PARAMETERS(v1_rows)},
 	{"/api/v1/{id}/thread_matrix", v1_thread_matrix, ROUTE_FILTER, JSON, "ThreadMatrix",

@@ -83,7 +83,10 @@ static const struct schema table[] = {
 	 "id:str file:str state:str percent:num error?:str executable?:str cmdline?:[str] "
 	 "host?:str architecture?:str pid?:u64 started_at?:str start_ns?:u64 duration_ns?:u64 "
 	 "allocations?:u64 peak_bytes?:u64 leaked_bytes?:u64 file_bytes?:u64 complete?:bool "
-	 "ended?:str"},
+	 "ended?:str growing:bool imported:str~ timeline?:[u64] threads?:u64 eta_s:num~"},
+	{"HealthLine", "state:str title:str detail:str"},
+	{"HealthFact", "name:str value:str"},
+	{"Health", "lines:[HealthLine] facts:[HealthFact]"},
 	{"Recordings", "recordings:[Recording] version:str"},
 	{"Summary",
 	 "id:str file:str executable:str cmdline:[str] cwd:str host:str kernel:str "

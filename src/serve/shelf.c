@@ -16,10 +16,12 @@
 #define FOLLOW_NS (2 * NS_PER_S) /* between looks at a recording that grows, at least ... */
 #define FOLLOW_SHARE 5u /* ... and so many times what the last one took */
 #define N_CODES_AT_ONCE 128u
+#define ETA_PERCENT 2.0 /* so much must be read before the rest can be estimated */
 
 struct serve_loading {
 	atomic_bool cancel;
 	_Atomic uint64_t n_done, n_all;
+	_Atomic uint64_t start_ns; /* of reading, by monotonic_ns(); 0: not begun */
 };
 
 struct shelf_item {
@@ -200,10 +202,12 @@ static int load_picture(struct shelf_item *i, struct err *err)
 		pthread_cond_wait(&s->changed, &s->lock);
 	s->n_loading++;
 	pthread_mutex_unlock(&s->lock);
-	if (atomic_load(&i->loading.cancel))
+	if (atomic_load(&i->loading.cancel)) {
 		r = err_set(err, ERR_CANCELLED, "%s: not loaded", i->path);
-	else
+	} else {
+		atomic_store(&i->loading.start_ns, monotonic_ns());
 		r = s->source.open(s->source.user, i->path, &i->loading, &opened, err);
+	}
 	if (r == 0)
 		p = make_picture(s, &opened);
 	if (r == 0 && !p) {
@@ -417,6 +421,17 @@ double shelf_percent(struct shelf_item *i)
 	return n_all == 0 ? 0 : n_done >= n_all ? 100 : 100.0 * (double)n_done / (double)n_all;
 }
 
+bool shelf_eta_s(struct shelf_item *i, double *ret)
+{
+	uint64_t start_ns = atomic_load(&i->loading.start_ns);
+	double percent = shelf_percent(i);
+
+	if (start_ns == 0 || percent < ETA_PERCENT)
+		return false;
+	*ret = (double)(monotonic_ns() - start_ns) / (double)NS_PER_S * (100 - percent) / percent;
+	return true;
+}
+
 const char *shelf_id(const struct shelf_item *i)
 {
 	return i->id;
@@ -435,6 +450,11 @@ const char *shelf_error(struct shelf_item *i)
 const struct store *shelf_store(const struct shelf_picture *p)
 {
 	return p->opened.store;
+}
+
+bool shelf_is_growing(const struct shelf_picture *p)
+{
+	return p->opened.is_growing;
 }
 
 struct frames *shelf_frames(const struct shelf_picture *p)

@@ -38,6 +38,10 @@ struct shelf_item *shelf_find(const struct shelf *s, const char *id);
 
 enum shelf_state shelf_state(struct shelf_item *i);
 double shelf_percent(struct shelf_item *i); /* 0 to 100 */
+
+/* While it is loading: in how many seconds it will be ready, if it goes on as fast as so far. False: too
+ * early to say. */
+bool shelf_eta_s(struct shelf_item *i, double *ret);
 const char *shelf_id(const struct shelf_item *i);
 const char *shelf_path(const struct shelf_item *i);
 
@@ -49,6 +53,7 @@ struct shelf_picture *shelf_take(struct shelf_item *i);
 void shelf_give(struct shelf_picture *p);
 
 const struct store *shelf_store(const struct shelf_picture *p);
+bool shelf_is_growing(const struct shelf_picture *p); /* it was still being written then */
 struct frames *shelf_frames(const struct shelf_picture *p);
 
 /* The number of allocations whose stack has a code, by code. Counted when first asked for; NULL

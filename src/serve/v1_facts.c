@@ -1,12 +1,14 @@
 /* serve/v1_facts.c - /api/v1: what is known of recordings as a whole. */
-#include "base/text.h"
-#include "serve/handlers.h"
-#include "serve/wire.h"
-
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "serve/buckets.h"
+#include "serve/handlers.h"
+#include "serve/wire.h"
 #include "util/human.h"
+
+#define N_TIMELINE 120u
 
 static void put_string(struct json *j, const char *name, const struct store *s, uint32_t string)
 {
@@ -24,6 +26,20 @@ static void put_cmdline(struct json *j, const struct store *s)
 	json_list(j, "cmdline", text, len);
 }
 
+/* The most bytes alive in each of at most N_TIMELINE equal parts of the run: a small graph. */
+static void put_timeline(struct json *j, const struct store *s)
+{
+	struct buckets b = {0};
+
+	json_array(j, "timeline");
+	if (buckets_join(s, N_TIMELINE, &b, NULL) == 0) {
+		for (size_t k = 0; k < b.n; k++)
+			json_u64(j, NULL, b.bucket[k].max_bytes);
+	}
+	json_end_array(j);
+	buckets_fini(&b);
+}
+
 static void put_recording(struct json *j, struct shelf_item *i)
 {
 	enum shelf_state state = shelf_state(i);
@@ -31,6 +47,8 @@ static void put_recording(struct json *j, struct shelf_item *i)
 	const struct store *s;
 	const struct store_facts *f;
 	char buf[HUMAN_BYTES];
+	bool is_growing = false;
+	double eta_s;
 
 	json_object(j, NULL);
 	json_text(j, "id", shelf_id(i));
@@ -58,8 +76,17 @@ static void put_recording(struct json *j, struct shelf_item *i)
 		json_u64(j, "file_bytes", f->recording_bytes);
 		json_bool(j, "complete", f->is_complete);
 		put_string(j, "ended", s, f->ended);
+		json_u64(j, "threads", store_count_threads(s));
+		put_timeline(j, s);
+		is_growing = shelf_is_growing(p);
 		shelf_give(p);
 	}
+	json_bool(j, "growing", is_growing);
+	json_null(j, "imported"); /* no other kind of file can be opened */
+	if (state == SHELF_LOADING && shelf_eta_s(i, &eta_s))
+		json_double(j, "eta_s", eta_s, 1);
+	else
+		json_null(j, "eta_s");
 	json_end_object(j);
 }
 
