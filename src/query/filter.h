@@ -85,6 +85,7 @@ struct filter {
 		group_max_total_usage_first_seen_max;
 	char *function_regex, *source_regex, *negative_function_regex, *negative_source_regex;
 	char *module_regex, *negative_module_regex; /* owned */
+	char *blame_regex; /* owned; on the name of a stack's group by QUERY_BY_BLAME */
 	/* One frame must match all three positive ones that are given; no frame may match any of the
 	 * negative ones. Function: demangled, else as in the symbol table. */
 	uint32_t *backtraces, *deallocation_backtraces; /* owned; any of them */

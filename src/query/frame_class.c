@@ -81,18 +81,52 @@ static const struct {
 	{"hashbrown::", MATCH_RUST, FRAME_CLASS_RUNTIME},
 	{"test::", MATCH_RUST, FRAME_CLASS_RUNTIME},
 	{"std::", MATCH_PREFIX, FRAME_CLASS_RUNTIME}, /* of C++ as well */
-	/* wrappers of well-known programs and libraries */
+	/* wrappers of well-known programs and libraries; by_ending has the common forms */
 	{"xmalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"xcalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"xrealloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"xzalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"xstrdup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"xstrndup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"xmallocz", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"xmemdupz", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"zmalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"zcalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"zrealloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"zstrdup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"zmalloc_usable", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"zcalloc_", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"zrealloc_usable", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
 	{"ztrymalloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
 	{"ztrycalloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"ztryrealloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"emalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"ecalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"erealloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"estrdup", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"safemalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"saferealloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"do_xmalloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"ngx_alloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"palloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"repalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"apr_palloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"apr_pcalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"pg_malloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"MemoryContextAlloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"AllocSetAlloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"AllocSetRealloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"AcquireMagickMemory", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"AcquireQuantumMemory", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"av_malloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"av_realloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"luaM_", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"l_alloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
+	{"_emalloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"_erealloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"__zend_malloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"ruby_xmalloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+	{"tor_malloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
 	{"g_malloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
 	{"g_realloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
 	{"g_try_malloc", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
@@ -121,6 +155,11 @@ static const struct {
 	{"CRYPTO_zalloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"CRYPTO_realloc", MATCH_EXACT, FRAME_CLASS_ALLOCATOR},
 	{"jv_mem_", MATCH_PREFIX, FRAME_CLASS_ALLOCATOR},
+};
+
+/* The end of the name of a C function that allocates for its callers: my_malloc, acme_strdup. */
+static const char *const by_ending[] = {
+	"_malloc", "_calloc", "_realloc", "_zalloc", "_memalign", "_mallocz", "_strdup", "_strndup",
 };
 
 /* A part of the source's path: inlined code of a library lies in the program's own image. */
@@ -214,6 +253,18 @@ struct frame_name_path frame_class_rust_path(const char *function)
 	return p;
 }
 
+static bool is_wrapper(const char *name, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_LEN(by_ending); i++) {
+		size_t n = strlen(by_ending[i]);
+
+		if (len > n && memcmp(name + len - n, by_ending[i], n) == 0 &&
+		    !memchr(name, ':', len))
+			return true;
+	}
+	return false;
+}
+
 static bool find_by_name(const struct frame *f, enum frame_class *ret)
 {
 	struct frame_name_path p;
@@ -229,6 +280,10 @@ static bool find_by_name(const struct frame *f, enum frame_class *ret)
 		    (by_name[i].match == MATCH_EXACT && p.len != strlen(by_name[i].text)))
 			continue;
 		*ret = by_name[i].class;
+		return true;
+	}
+	if (is_wrapper(p.start, p.len)) {
+		*ret = FRAME_CLASS_ALLOCATOR;
 		return true;
 	}
 	return false;

@@ -295,6 +295,58 @@ static int named_stacks(struct query *q, uint64_t **ret, struct err *err)
 	return 0;
 }
 
+/* Does the expression match the function to blame? Once for each function: verdicts are 1 + result. */
+static int is_blamed(struct query *q, uint32_t stack, struct query_regex *regex,
+		     struct map *verdicts, struct err *err)
+{
+	uint64_t key = sites_key(q, QUERY_BY_BLAME, stack), *verdict;
+	bool is_new;
+	int r = map_add(verdicts, key, &verdict, &is_new, err);
+
+	if (r < 0 || !is_new)
+		return r < 0 ? r : *verdict == 2;
+	if (key) {
+		const char *name = query_group_name(q, QUERY_BY_BLAME, key);
+
+		r = name ? query_regex_match(regex, name, err) : err_set_memory(err, 1);
+	}
+	if (r >= 0)
+		*verdict = 1 + (uint64_t)r;
+	return r;
+}
+
+/* Takes the stacks out of *set whose function to blame does not match; NULL stands for all stacks. */
+static int keep_blamed(struct query *q, uint64_t **set, struct err *err)
+{
+	struct query_regex *regex = NULL;
+	struct map verdicts = {0};
+	uint64_t *kept = set_create(q->n_stacks);
+	int r = kept ? 0 : err_set_memory(err, q->n_stacks / 8);
+
+	if (r >= 0)
+		r = query_regex_create("blame_regex", q->filter->blame_regex, &regex, err);
+	if (r >= 0)
+		r = sites_need(q, QUERY_BY_BLAME, err);
+	for (size_t i = 0; i < q->n_stacks && r >= 0; i++) {
+		if (*set && !set_has(*set, i))
+			continue;
+		r = is_blamed(q, (uint32_t)i, regex, &verdicts, err);
+		if (r > 0)
+			set_add(kept, i);
+		if (r >= 0 && i % 4096 == 0)
+			r = query_check_cancel(q, err);
+	}
+	if (r >= 0) {
+		free(*set);
+		*set = kept;
+		kept = NULL;
+	}
+	free(kept);
+	map_fini(&verdicts);
+	query_regex_destroy(regex);
+	return r < 0 ? r : 0;
+}
+
 int plan_stacks(struct query *q, uint64_t **ret, struct err *err)
 {
 	const struct filter *f = q->filter;
@@ -305,6 +357,8 @@ int plan_stacks(struct query *q, uint64_t **ret, struct err *err)
 	uint64_t *named = NULL, *set = NULL;
 	int r = named_stacks(q, &named, err);
 
+	if (r >= 0 && f->blame_regex)
+		r = keep_blamed(q, &named, err);
 	if (r >= 0 && needs_frames)
 		r = judge_init(&j, q, err);
 	if (r < 0 || (!named && !needs_frames && !needs_group))

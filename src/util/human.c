@@ -31,6 +31,22 @@ static void put_scaled(char *buf, double value, const char *unit)
 	snprintf(buf, HUMAN_BYTES, "%.*f %s", n_decimals, value, unit);
 }
 
+char *human_rough(uint64_t n, char buf[HUMAN_BYTES])
+{
+	static const char *const unit[] = {"k", "M", "G", "T", "P", "E"};
+	double value = (double)n / 1000;
+	size_t i = 0;
+
+	if (n < 100000)
+		return human_count(n, buf);
+	while (value >= 1000 && i + 1 < ARRAY_LEN(unit)) {
+		value /= 1000;
+		i++;
+	}
+	put_scaled(buf, value, unit[i]);
+	return buf;
+}
+
 char *human_size(uint64_t n_bytes, char buf[HUMAN_BYTES])
 {
 	static const char *const unit[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -11,6 +11,7 @@
 #define HUMAN_BYTES 32 /* enough for every text made here */
 
 char *human_count(uint64_t n, char buf[HUMAN_BYTES]); /* 1 234 567 */
+char *human_rough(uint64_t n, char buf[HUMAN_BYTES]); /* 99 999, then 124 k, 1.24 M */
 char *human_size(uint64_t n_bytes, char buf[HUMAN_BYTES]); /* 1.18 MiB */
 char *human_duration(uint64_t ns, char buf[HUMAN_BYTES]); /* 12.3 ms */
 

@@ -1,10 +1,13 @@
 /* query_naive.c - see query_naive.h. */
 #include "query_naive.h"
 
+#include <inttypes.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "query/frame_class.h"
 
 const struct naive_condition *naive_find(const struct naive *f, const char *name)
 {
@@ -73,6 +76,38 @@ static bool naive_frames_fit(const struct world *w, const struct naive *f, uint3
 			return false;
 	}
 	return found;
+}
+
+/* The innermost frame of the best class, and what it is called. */
+static bool naive_blame_fits(const struct world *w, const struct naive *f, uint32_t stack)
+{
+	const struct naive_condition *c = naive_find(f, "blame_regex");
+	const struct world_frame *frame[1000], *best = NULL;
+	enum frame_class best_class = FRAME_N_CLASSES;
+	uint32_t code[1000], best_code = 0;
+	unsigned n = naive_frames(w, stack, frame, code);
+	char label[600];
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct frame real = {.function = frame[i]->function,
+					   .source = frame[i]->source,
+					   .module = w->code_module[code[i]]};
+		enum frame_class class = frame_class_of(&real, w->executable);
+
+		if (class < best_class) {
+			best = frame[i];
+			best_code = code[i];
+			best_class = class;
+		}
+	}
+	if (!c || !best)
+		return !c;
+	if (best->function)
+		return naive_regex(c->text, best->function);
+	snprintf(label, sizeof(label), "%s%s0x%" PRIx64,
+		 w->code_module[best_code] ? basename(w->code_module[best_code]) : "",
+		 w->code_module[best_code] ? "+" : "", w->code_offset[best_code]);
+	return naive_regex(c->text, label);
 }
 
 /* value >= or <= number, for the pair name_min and name_max */
@@ -244,7 +279,7 @@ bool naive_stack_matches(const struct world *w, const struct naive *f, uint32_t 
 	const struct world_frame *frame[1000];
 
 	return naive_range(f, "backtrace_depth", naive_frames(w, stack, frame, NULL)) &&
-	       naive_frames_fit(w, f, stack);
+	       naive_frames_fit(w, f, stack) && naive_blame_fits(w, f, stack);
 }
 
 /* ---- random conditions ---- */

@@ -95,3 +95,24 @@ TEST(rust_names_are_judged_by_type_or_trait)
 	CHECK_STR_EQ(class_of_rust("<"), "own");
 	CHECK_STR_EQ(class_of_rust("<&mut "), "own");
 }
+
+TEST(wrappers_of_programs_are_allocators)
+{
+	static const char *const wrapper[] = {
+		"zmalloc_usable",  "ztrymalloc_usable_internal",
+		"zrealloc_usable", "my_malloc",
+		"my_realloc",      "acme_strdup",
+		"xmallocz",        "do_xmalloc",
+		"xstrdup",         "emalloc",
+		"pg_malloc0",      "palloc0",
+	};
+	static const char *const own[] = {
+		"mallocate",     "my_malloc_user", "malloc_stats_print", "Pool::my_malloc", "test",
+		"free_list_add", "_malloc",        "parse_xmalloc_args",
+	};
+
+	for (size_t i = 0; i < sizeof(wrapper) / sizeof(wrapper[0]); i++)
+		CHECK_STR_EQ(class_of(wrapper[i], "/src/a.c", EXE), "allocator");
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		CHECK_STR_EQ(class_of(own[i], "/src/a.c", EXE), "own");
+}

@@ -31,6 +31,32 @@ TEST(sizes_and_durations_have_three_digits)
 	CHECK_STR_EQ(human_duration(3725000000000, buf), "1h 02m 05s");
 }
 
+TEST(rough_counts_are_exact_while_short)
+{
+	char buf[HUMAN_BYTES];
+
+	CHECK_STR_EQ(human_rough(0, buf), "0");
+	CHECK_STR_EQ(human_rough(99999, buf), "99 999");
+	CHECK_STR_EQ(human_rough(100000, buf), "100 k");
+	CHECK_STR_EQ(human_rough(1240000, buf), "1.24 M");
+	CHECK_STR_EQ(human_rough(124000000, buf), "124 M");
+	CHECK_STR_EQ(human_rough(UINT64_MAX, buf), "18.4 E");
+}
+
+TEST(shares_are_whole_only_where_that_is_exact)
+{
+	char buf[HUMAN_BYTES];
+
+	CHECK_STR_EQ(human_share(0, 10, buf), "0 %");
+	CHECK_STR_EQ(human_share(0, 0, buf), "0 %");
+	CHECK_STR_EQ(human_share(10, 10, buf), "100 %");
+	CHECK_STR_EQ(human_share(1, 100000, buf), "<0.1 %");
+	CHECK_STR_EQ(human_share(99999, 100000, buf), ">99.9 %");
+	CHECK_STR_EQ(human_share(82, 100, buf), "82.0 %");
+	CHECK_STR_EQ(human_share(1, 3, buf), "33.3 %");
+	CHECK_STR_EQ(human_share(20, 10, buf), "200.0 %");
+}
+
 TEST(times_are_rfc_3339)
 {
 	char buf[HUMAN_BYTES];
