@@ -3,12 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/paint.h"
 #include "cli/report_json.h"
 #include "cli/report_text.h"
 #include "ingest/open.h"
+
+/* Of events, at most some ten million: their rows are made in a second or two, and let findings see
+ * memory over time. */
+#define SMALL_BYTES (64 * MIB)
 
 /* Values as they stand on the command line. */
 struct words {
@@ -159,6 +164,7 @@ int cmd_report(int argc, char **argv)
 					      argv[first + 1])
 				    : parse_words(&w, &o, &filter, &err);
 		how.without_rows = filter.n == 0 && !o.is_json; /* JSON tells of chains */
+		how.small_bytes = SMALL_BYTES;
 		if (n == 0)
 			n = show(argv[first], &how, &o, &err);
 		status = n == 0 ? CLI_OK : n == -ERR_USAGE ? CLI_USAGE : CLI_FAILED;

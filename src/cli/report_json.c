@@ -241,6 +241,47 @@ static void put_notes(struct json *j, const struct report_view *v)
 	json_end_array(j);
 }
 
+static void put_findings(struct json *j, const struct report_view *v)
+{
+	json_array(j, "findings");
+	for (size_t i = 0; i < v->findings.n; i++) {
+		const struct finding *f = &v->findings.finding[i];
+
+		if (f->kind == FINDING_REMARK)
+			continue;
+		json_object(j, NULL);
+		json_text(j, "kind", finding_kind_name(f->kind));
+		json_text(j, "title", f->title);
+		json_text(j, "text", f->text);
+		json_text(j, "cost", finding_cost_name(f->cost));
+		json_u64(j, "value", f->value);
+		json_double(j, "share", f->share, 6);
+		if (f->blame)
+			query_json_frame(j, "blame", f->blame, v->report.executable, true);
+		else
+			json_null(j, "blame");
+		json_object(j, "filter");
+		for (size_t k = 0; k < f->n_conditions; k++)
+			json_text(j, f->condition[k].name, f->condition[k].value);
+		json_end_object(j);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void put_health(struct json *j, const struct report_view *v)
+{
+	json_array(j, "health");
+	for (size_t i = 0; i < v->health.n_lines; i++) {
+		json_object(j, NULL);
+		json_text(j, "state", health_state_name(v->health.line[i].state));
+		json_text(j, "title", v->health.line[i].title);
+		json_text(j, "detail", v->health.line[i].detail);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
 int report_json_print(struct report_view *v, struct err *err)
 {
 	struct json j;
@@ -255,6 +296,8 @@ int report_json_print(struct report_view *v, struct err *err)
 	put_totals(&j, v);
 	put_threads(&j, v);
 	put_matching(&j, v);
+	put_findings(&j, v);
+	put_health(&j, v);
 	n = put_lists(&j, v, err);
 	json_end_object(&j);
 	json_line(&j);

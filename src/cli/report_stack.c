@@ -225,7 +225,7 @@ static void print_place(const struct report_view *v, const struct frame *f, enum
 	}
 }
 
-void report_stack_print_place(const struct report_view *v, const struct frame *f, FILE *out)
+void report_stack_print_location(const struct report_view *v, const struct frame *f, FILE *out)
 {
 	print_place(v, f, FRAME_CLASS_OWN, out);
 }
@@ -235,7 +235,7 @@ void report_stack_print_frame(const struct report_view *v, const struct frame *f
 	print_name(v, f, out);
 	if (f->source && *f->source) {
 		fputs(" at ", out);
-		report_stack_print_place(v, f, out);
+		report_stack_print_location(v, f, out);
 	} else if (f->function && f->module) {
 		fprintf(out, " in ");
 		print_text(out, text_basename(f->module));

@@ -15,7 +15,7 @@ int report_stack_text(struct report_view *v, uint32_t stack, char **ret, struct 
 /* Prints how a frame is called and where it is: "load_table at src/table.c:12". */
 void report_stack_print_frame(const struct report_view *v, const struct frame *f, FILE *out);
 
-/* Prints the place alone: "src/table.c:12". */
-void report_stack_print_place(const struct report_view *v, const struct frame *f, FILE *out);
+/* Prints where it is alone: "src/table.c:12". */
+void report_stack_print_location(const struct report_view *v, const struct frame *f, FILE *out);
 
 #endif

@@ -314,7 +314,7 @@ static char *finding_sentence(const struct report_view *v, const struct finding 
 		report_stack_print_frame(v, f->blame, out);
 	} else if (f->blame && f->blame->source) {
 		fputs(" (", out);
-		report_stack_print_place(v, f->blame, out);
+		report_stack_print_location(v, f->blame, out);
 		fputs(")", out);
 	}
 	fprintf(out, "%s%s.", *f->text ? ": " : "", f->text);
@@ -340,6 +340,11 @@ static int print_findings(const struct report_view *v, const struct paint *paint
 		print_wrapped(v, text, 4);
 		free(text);
 	}
+	if (v->findings.is_without_rows)
+		paint_text(paint, PAINT_DIM,
+			   "  (Bursts and copying were not looked for: the recording is large. "
+			   "--json and "
+			   "the server\n  look for them.)\n");
 	return 0;
 }
 

@@ -109,6 +109,8 @@ static int build_at(struct opening *op, enum build_how how, const char *store_pa
 		recording_close(r);
 		return err_set(err, ERR_REFUSED, "there is nothing to go on from");
 	}
+	if (how != BUILD_GO_ON && r->event_bytes <= op->options->small_bytes)
+		o.without_rows = false;
 	op->size_bytes = r->file.size_bytes;
 	snprintf(label, sizeof(label), "reading %s", text_basename(op->path));
 	progress_start(&op->progress, label, op->size_bytes, PROGRESS_BYTES);

@@ -12,6 +12,9 @@
 struct opened_options {
 	bool no_cache; /* read the recording anew and keep nothing */
 	bool without_rows; /* only figures of the whole recording will be asked for: faster */
+	uint64_t
+		small_bytes; /* without_rows: rows are made all the same of a recording whose events
+			       * take at most so many bytes */
 	bool use_debuginfod;
 	const char *const *debug_path; /* -d: borrowed until opened_close() */
 	size_t n_debug_paths;

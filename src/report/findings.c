@@ -1,11 +1,18 @@
 /* report/findings.c - see findings.h. */
 #include "report/findings.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/text.h"
+#include "base/units.h"
+#include "query/frame_name.h"
+#include "query/group_series.h"
 #include "report/findings_i.h"
+
+#define MAX_REGEX_TEXT 4000 /* an expression has at most 4096 bytes: see query/filter.h */
 
 const char *finding_kind_name(enum finding_kind k)
 {
@@ -17,13 +24,9 @@ const char *finding_kind_name(enum finding_kind k)
 
 const char *finding_kind_title(enum finding_kind k)
 {
-	static const char *const title[FINDING_N_KINDS] = {"Likely leak",
-							   "Leaks pass through",
-							   "Makes the peak",
-							   "Churn",
-							   "Outside the heap",
-							   "Copying",
-							   ""};
+	static const char *const title[FINDING_N_KINDS] = {
+		"Likely leak", "Kept by", "Makes the peak", "Churn", "Outside the heap",
+		"Copying",     ""};
 
 	return title[k];
 }
@@ -36,7 +39,9 @@ const char *finding_cost_name(enum report_kind cost)
 	return name[cost];
 }
 
-static int set(char **text, struct err *err, const char *fmt, va_list ap)
+/* ---- a finding ---- */
+
+static int set_text(char **text, struct err *err, const char *fmt, va_list ap)
 {
 	free(*text);
 	if (vasprintf(text, fmt, ap) < 0) {
@@ -52,7 +57,7 @@ int finding_set_title(struct finding *f, struct err *err, const char *fmt, ...)
 	int r;
 
 	va_start(ap, fmt);
-	r = set(&f->title, err, fmt, ap);
+	r = set_text(&f->title, err, fmt, ap);
 	va_end(ap);
 	return r;
 }
@@ -63,9 +68,37 @@ int finding_set_text(struct finding *f, struct err *err, const char *fmt, ...)
 	int r;
 
 	va_start(ap, fmt);
-	r = set(&f->text, err, fmt, ap);
+	r = set_text(&f->text, err, fmt, ap);
 	va_end(ap);
 	return r;
+}
+
+int finding_add_condition(struct finding *f, struct err *err, const char *name, const char *fmt,
+			  ...)
+{
+	char **value = &f->condition[f->n_conditions].value;
+	va_list ap;
+	int r;
+
+	ASSERT(f->n_conditions < FINDING_MAX_CONDITIONS);
+	va_start(ap, fmt);
+	r = set_text(value, err, fmt, ap);
+	va_end(ap);
+	if (r == 0)
+		f->condition[f->n_conditions++].name = name;
+	return r;
+}
+
+/* Quoted where a character has a meaning. A name that is too long is cut: then the expression may match
+ * others that begin the same. */
+int finding_add_exactly(struct finding *f, struct err *err, const char *name, const char *text)
+{
+	bool is_plain = !strpbrk(text, "\\^$.[]|()?*+{}");
+	bool is_cut = strlen(text) > MAX_REGEX_TEXT;
+
+	return finding_add_condition(f, err, name, "^%s%.*s%s%s", is_plain ? "" : "\\Q",
+				     MAX_REGEX_TEXT, text, is_plain ? "" : "\\E",
+				     is_cut ? "" : "$");
 }
 
 void finding_fini(struct finding *f)
@@ -79,21 +112,256 @@ void finding_fini(struct finding *f)
 	*f = (struct finding){0};
 }
 
-void findings_take(struct findings *to, struct finding *f)
+/* ---- what the rules share ---- */
+
+void rules_take(struct rules *rules, struct finding *f, uint64_t key)
 {
-	if (to->n < FINDINGS_MAX)
-		to->finding[to->n++] = *f;
-	else
+	if (rules->to->n == FINDINGS_MAX) {
 		finding_fini(f);
+		return;
+	}
+	rules->key[rules->to->n] = key;
+	rules->to->finding[rules->to->n++] = *f;
+}
+
+const char *rules_name(const struct frame *f, char buf[RULES_NAME_BYTES])
+{
+	if (f->function && *f->function)
+		return frame_name_short(f->function, buf);
+	if (f->module)
+		snprintf(buf, RULES_NAME_BYTES, "%.500s+0x%" PRIx64, text_basename(f->module),
+			 f->module_offset);
+	else
+		snprintf(buf, RULES_NAME_BYTES, "0x%" PRIx64, f->addr);
+	return buf;
+}
+
+char *rules_moment(const struct rules *rules, uint64_t at_ns, char buf[HUMAN_BYTES])
+{
+	uint64_t s = at_ns / NS_PER_S;
+
+	if (rules->r->facts->duration_ns >= 100 * NS_PER_S)
+		snprintf(buf, HUMAN_BYTES, "%02" PRIu64 ":%02u:%02u", s / 3600,
+			 (unsigned)(s / 60 % 60), (unsigned)(s % 60));
+	else
+		human_duration(at_ns, buf);
+	return buf;
+}
+
+char *rules_rate(const struct rules *rules, uint64_t n_bytes, uint64_t ns,
+		 char buf[RULES_RATE_BYTES])
+{
+	static const struct {
+		uint64_t ns;
+		const char *name;
+	} unit[] = {{3600 * NS_PER_S, "hour"}, {60 * NS_PER_S, "minute"}, {NS_PER_S, "second"}};
+	size_t i = 0;
+	char a[HUMAN_BYTES];
+
+	while (i + 1 < ARRAY_LEN(unit) && rules->r->facts->duration_ns < unit[i].ns)
+		i++;
+	human_size((uint64_t)((double)n_bytes * (double)unit[i].ns / (double)(ns ? ns : 1)), a);
+	snprintf(buf, RULES_RATE_BYTES, "%s per %s", a, unit[i].name);
+	return buf;
+}
+
+static bool is_same_function(const struct frame *a, const struct frame *b)
+{
+	if (a->function && b->function)
+		return a->function == b->function || strcmp(a->function, b->function) == 0;
+	return !a->function && !b->function && a->code == b->code;
+}
+
+/* The frame to blame in the call site of the function that has most of the cost. */
+static const struct frame *heaviest_frame(struct rules *rules, enum report_kind cost,
+					  const struct frame *of)
+{
+	struct report *r = rules->r;
+	const struct frame *best = of;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < r->groups.n; i++) {
+		const struct query_group *g = &r->groups.group[i];
+		const struct frame *f;
+
+		if (report_weight(cost, g) <= most)
+			continue;
+		f = query_blame(r->query, (uint32_t)g->key);
+		if (f && is_same_function(f, of)) {
+			best = f;
+			most = report_weight(cost, g);
+		}
+	}
+	return best;
+}
+
+int rules_begin(struct rules *rules, enum finding_kind kind, enum report_kind cost,
+		const struct query_group *function, struct finding *ret, struct err *err)
+{
+	size_t index = (size_t)(function - rules->blame.group);
+	uint64_t total = report_weight(cost, &rules->r->groups.total);
+	const struct frame *any = query_blame(rules->r->query, rules->blame.stack[index]);
+	const char *name = query_group_name(rules->r->query, QUERY_BY_BLAME, function->key);
+
+	*ret = (struct finding){
+		.kind = kind,
+		.cost = cost,
+		.value = report_weight(cost, function),
+		.page = "flame",
+	};
+	if (!any || !name)
+		return err_set_memory(err, 1); /* groups without a frame are no candidates */
+	ret->share = total ? (double)ret->value / (double)total : 0.0;
+	ret->blame = heaviest_frame(rules, cost, any);
+	return finding_add_exactly(ret, err, "blame_regex", name);
+}
+
+/* ---- over time ---- */
+
+static uint64_t *copy_points(const uint64_t *value, size_t n, struct err *err)
+{
+	uint64_t *copy = malloc(n * sizeof(*copy));
+
+	if (copy)
+		memcpy(copy, value, n * sizeof(*copy));
+	else
+		err_set_memory(err, n * sizeof(*copy));
+	return copy;
+}
+
+static int add_functions_timelines(struct rules *rules, size_t n_points, struct err *err)
+{
+	struct group_series s = {
+		.by = QUERY_BY_BLAME,
+		.kind = GROUP_SERIES_BYTES,
+		.to_ns = rules->r->facts->duration_ns + 1,
+		.n_buckets = n_points,
+	};
+	uint64_t key[FINDINGS_MAX], *value;
+	size_t of[FINDINGS_MAX], n = 0;
+	int r;
+
+	for (size_t i = 0; i < rules->to->n; i++) {
+		if (rules->key[i]) {
+			of[n] = i;
+			key[n++] = rules->key[i];
+		}
+	}
+	if (n == 0)
+		return 0;
+	value = calloc(2 * n * n_points, sizeof(*value));
+	if (!value)
+		return err_set_memory(err, 2 * n * n_points * sizeof(*value));
+	r = group_series_of(rules->r->query, &s, key, n, value, err);
+	s.kind = GROUP_SERIES_LEAKED_BYTES;
+	if (r == 0)
+		r = group_series_of(rules->r->query, &s, key, n, value + n * n_points, err);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct finding *f = &rules->to->finding[of[i]];
+
+		f->n_points = n_points;
+		f->timeline = copy_points(value + i * n_points, n_points, err);
+		f->leaked_timeline = copy_points(value + (n + i) * n_points, n_points, err);
+		if (!f->timeline || !f->leaked_timeline)
+			r = -ERR_MEMORY;
+	}
+	free(value);
+	return r;
+}
+
+/* Of a finding that goes by another condition than the function to blame. */
+static int add_timeline(struct rules *rules, struct finding *f, size_t n_points, struct err *err)
+{
+	struct report *r = rules->r;
+	struct group_series s = {.kind = GROUP_SERIES_BYTES,
+				 .to_ns = r->facts->duration_ns + 1,
+				 .n_buckets = n_points};
+	struct filter narrow = *r->filter; /* borrows what r->filter owns */
+	struct query *q = NULL;
+	int n;
+
+	ASSERT(strcmp(f->condition[0].name, "function_regex") == 0);
+	narrow.function_regex = f->condition[0].value;
+	f->timeline = calloc(n_points, sizeof(*f->timeline));
+	f->leaked_timeline = calloc(n_points, sizeof(*f->leaked_timeline));
+	f->n_points = n_points;
+	if (!f->timeline || !f->leaked_timeline)
+		return err_set_memory(err, 2 * n_points * sizeof(uint64_t));
+	n = query_create(&r->context, &narrow, &q, err);
+	if (n == 0)
+		n = group_series_total(q, &s, f->timeline, err);
+	s.kind = GROUP_SERIES_LEAKED_BYTES;
+	if (n == 0)
+		n = group_series_total(q, &s, f->leaked_timeline, err);
+	query_destroy(q);
+	return n;
+}
+
+static int add_timelines(struct rules *rules, size_t n_points, struct err *err)
+{
+	int n = add_functions_timelines(rules, n_points, err);
+
+	for (size_t i = 0; i < rules->to->n && n == 0; i++) {
+		if (rules->to->finding[i].kind == FINDING_OWNER)
+			n = add_timeline(rules, &rules->to->finding[i], n_points, err);
+	}
+	return n;
+}
+
+/* ---- all of them ---- */
+
+/* The first one of each kind comes before the second one of any. */
+static void put_in_order(struct rules *rules)
+{
+	struct findings *f = rules->to;
+	struct finding sorted[FINDINGS_MAX];
+	uint64_t key[FINDINGS_MAX];
+	size_t n = 0;
+
+	for (unsigned rank = 0; n < f->n; rank++) {
+		unsigned n_seen[FINDING_N_KINDS] = {0};
+
+		for (size_t i = 0; i < f->n; i++) {
+			if (n_seen[f->finding[i].kind]++ == rank) {
+				key[n] = rules->key[i];
+				sorted[n++] = f->finding[i];
+			}
+		}
+	}
+	memcpy(f->finding, sorted, n * sizeof(*sorted));
+	memcpy(rules->key, key, n * sizeof(*key));
+}
+
+static int apply_rules(struct rules *rules, struct err *err)
+{
+	static int (*const rule[])(struct rules * rules, struct err * err) = {
+		rules_find_leaks, rules_find_owner,   rules_find_peaks,
+		rules_find_churn, rules_find_outside, rules_find_copying,
+	};
+	int n = query_groups(rules->r->query, QUERY_BY_BLAME, &rules->blame, err);
+
+	for (size_t i = 0; i < ARRAY_LEN(rule) && n == 0; i++) {
+		if (rules->r->context.cancel && atomic_load(rules->r->context.cancel))
+			n = err_set(err, ERR_CANCELLED, "stopped");
+		else
+			n = rule[i](rules, err);
+	}
+	return n;
 }
 
 int findings_make(struct report *r, size_t n_points, struct findings *ret, struct err *err)
 {
-	struct findings f = {0};
-	int n;
+	struct findings f = {.is_without_rows = !store_has_rows(r->context.store)};
+	struct rules rules = {.r = r, .to = &f, .has_rows = !f.is_without_rows};
+	int n = apply_rules(&rules, err);
 
-	(void)n_points;
-	n = remarks_add(r, &f, err);
+	if (n == 0)
+		put_in_order(&rules);
+	if (n == 0 && n_points > 0 && rules.has_rows)
+		n = add_timelines(&rules, n_points, err);
+	if (n == 0)
+		n = remarks_add(&rules, err);
+	query_groups_fini(&rules.blame);
 	if (n < 0) {
 		findings_fini(&f);
 		return n;

@@ -26,7 +26,7 @@ enum finding_kind {
 	FINDING_N_KINDS,
 };
 
-#define FINDINGS_MAX 12u
+#define FINDINGS_MAX 16u
 #define FINDING_MAX_CONDITIONS 2u
 
 struct finding {

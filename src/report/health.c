@@ -172,19 +172,21 @@ static void add_frees(struct health *h, const struct store_facts *f)
 	char a[HUMAN_BYTES];
 
 	if (f->unknown_frees) {
-		l = health_add(h, HEALTH_FREES, HEALTH_WARN, "%s frees of unknown blocks",
-			       human_count(f->unknown_frees, a));
+		l = health_add(h, HEALTH_FREES, HEALTH_WARN, "%s free%s of unknown blocks",
+			       human_count(f->unknown_frees, a), f->unknown_frees == 1 ? "" : "s");
 		health_detail(l, "the allocation of these blocks is not in the recording");
 	}
 	if (f->duplicate_allocations) {
-		l = health_add(h, HEALTH_FREES, HEALTH_WARN, "%s frees are missing",
-			       human_count(f->duplicate_allocations, a));
+		l = health_add(h, HEALTH_FREES, HEALTH_WARN, "%s free%s missing",
+			       human_count(f->duplicate_allocations, a),
+			       f->duplicate_allocations == 1 ? "" : "s");
 		health_detail(l, "an address was given out again while its block was still "
 				 "allocated; the older block counts as freed then");
 	}
 	if (f->untracked_frees) {
-		l = health_add(h, HEALTH_FREES, HEALTH_WARN, "%s frees of earlier blocks",
-			       human_count(f->untracked_frees, a));
+		l = health_add(h, HEALTH_FREES, HEALTH_WARN, "%s free%s of earlier blocks",
+			       human_count(f->untracked_frees, a),
+			       f->untracked_frees == 1 ? "" : "s");
 		health_detail(l, "the blocks were allocated before the recording began, or while "
 				 "it was paused: they are in no other figure");
 	}
@@ -212,9 +214,9 @@ static void add_recorder(struct health *h, const struct store *s)
 		health_detail(l, "%s of %s", human_duration(f->writer_cpu_ns, a),
 			      human_duration(cpu_ns, b));
 	if (f->recorder_bytes)
-		health_detail(l, "%s of memory reserved, counted in no figure but RSS",
+		health_detail(l, "%s reserved, counted in RSS only",
 			      human_size(f->recorder_bytes, a));
-	health_detail(l, "what the program's own threads spent on recording is not measured");
+	health_detail(l, "time in the program's own threads is not measured");
 }
 
 static void add_notes(struct health *h, const struct store *s)

@@ -229,7 +229,8 @@ static size_t join_modules(struct module_names *m, size_t n)
 	return n_left;
 }
 
-static void tell_module(struct health_line *l, const struct store *s, const struct module_names *m)
+static void describe_module(struct health_line *l, const struct store *s,
+			    const struct module_names *m)
 {
 	const char *name = module_name(s, m->module), *build_id = "";
 	char a[HUMAN_BYTES], b[HUMAN_BYTES], id[64] = "";
@@ -253,7 +254,7 @@ static void tell_module(struct health_line *l, const struct store *s, const stru
 }
 
 /* Own modules with anything missing, others without names. */
-static bool is_worth_telling(const struct module_names *m)
+static bool lacks_something(const struct module_names *m)
 {
 	return m->n_named < m->n_codes || (m->is_own && m->n_with_lines == 0);
 }
@@ -279,10 +280,10 @@ static void add_names(struct health *h, const struct store *s, struct module_nam
 		       n_named == n_codes ? "All frames have names" : "%s of frames have names",
 		       human_share(n_named, n_codes, a));
 	qsort(m, n, sizeof(*m), compare_nameless);
-	for (size_t i = 0, n_told = 0; i < n && n_told < MAX_CAUSES; i++) {
-		if (is_worth_telling(&m[i])) {
-			tell_module(l, s, &m[i]);
-			n_told++;
+	for (size_t i = 0, n_described = 0; i < n && n_described < MAX_CAUSES; i++) {
+		if (lacks_something(&m[i])) {
+			describe_module(l, s, &m[i]);
+			n_described++;
 		}
 	}
 	if (!is_well)

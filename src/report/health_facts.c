@@ -95,7 +95,7 @@ static void put_process(const struct store *s, FILE *out)
 		fprintf(out, ", forked by process %" PRIu64, f->parent_pid);
 }
 
-/* The soft limit in a line of /proc/PID/limits. False: unlimited, or not told. */
+/* The soft limit in a line of /proc/PID/limits. False: unlimited, or not known. */
 static bool find_limit(const char *limits, const char *name, uint64_t *ret)
 {
 	const char *line = strstr(limits, name);
@@ -109,7 +109,7 @@ static bool find_limit(const char *limits, const char *name, uint64_t *ret)
 	return end != line && *ret > 0;
 }
 
-/* Limits on memory that the process had: those of setrlimit(), as /proc/PID/limits tells them. */
+/* Limits on memory that the process had: those of setrlimit(), as /proc/PID/limits has them. */
 static void put_limits(const struct store *s, FILE *out)
 {
 	static const struct {

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "report/findings_i.h"
-#include "util/human.h"
 
 #define SHARE_OF_ONE 0.25 /* of a cost: so much of one call site is worth a sentence */
 #define SHARE_OF_FEW 0.40 /* the first three call sites together */
@@ -165,7 +164,7 @@ static bool has_finding(const struct findings *f, enum report_kind cost)
 	return false;
 }
 
-int remarks_add(struct report *r, struct findings *to, struct err *err)
+int remarks_add(struct rules *rules, struct err *err)
 {
 	static const struct {
 		enum report_kind cost;
@@ -177,20 +176,21 @@ int remarks_add(struct report *r, struct findings *to, struct err *err)
 		{REPORT_ALLOCATIONS, remark_allocations},
 		{REPORT_TEMPORARY, remark_temporary},
 	};
+	struct report *r = rules->r;
 	int n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(rule) && n == 0; i++) {
 		struct few few = find_few(r, rule[i].cost);
 		struct finding f;
 
-		if (few.n_sites == 0 || has_finding(to, rule[i].cost))
+		if (few.n_sites == 0 || has_finding(rules->to, rule[i].cost))
 			continue;
 		f = remark(r, rule[i].cost, &few);
 		n = rule[i].make(r, &few, &f, err);
 		if (n == 0 && f.title)
 			n = finding_set_text(&f, err, "%s", "");
 		if (n == 0 && f.title)
-			findings_take(to, &f);
+			rules_take(rules, &f, 0);
 		else
 			finding_fini(&f);
 	}

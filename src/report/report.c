@@ -103,11 +103,14 @@ static int make_list(struct report *r, enum report_kind kind, struct err *err)
 
 int report_make(struct report *r, struct err *err)
 {
-	int n;
+	int n = 0;
 
 	r->facts = store_facts(r->context.store);
 	r->executable = store_string(r->context.store, r->facts->executable, NULL);
-	n = query_create(&r->context, r->filter, &r->query, err);
+	if (!r->query) {
+		n = query_create(&r->context, r->filter, &r->query, err);
+		r->owns_query = true;
+	}
 	if (n == 0)
 		n = query_groups(r->query, QUERY_BY_STACK, &r->groups, err);
 	if (n == 0)
@@ -122,7 +125,8 @@ void report_fini(struct report *r)
 	for (unsigned k = 0; k < REPORT_N_KINDS; k++)
 		free(r->list[k].site);
 	query_groups_fini(&r->groups);
-	query_destroy(r->query);
+	if (r->owns_query)
+		query_destroy(r->query);
 }
 
 const struct frame *report_site_frame(struct report *r, uint32_t stack)

@@ -33,13 +33,14 @@ struct report {
 	/* Set by the caller, and borrowed for the life of the report. */
 	struct query_context context;
 	const struct filter *filter;
+	struct query *query; /* of the same; NULL: report_make() makes one, and owns it */
 	bool is_wanted[REPORT_N_KINDS]; /* lists to make */
 	uint64_t limit[REPORT_N_KINDS]; /* sites per list; UINT64_MAX: all */
 
 	/* Made by report_make(). */
 	const struct store_facts *facts;
 	const char *executable; /* never NULL */
-	struct query *query; /* the filter on the store: for more questions */
+	bool owns_query;
 	struct query_groups groups; /* by stack, of what the filter lets pass */
 	struct query_peak peak; /* of the same */
 	struct report_list list[REPORT_N_KINDS];

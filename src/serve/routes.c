@@ -182,6 +182,9 @@ static const struct route table[] = {
 	 "the recordings and their state", NULL, 0},
 	{"/api/v1/{id}/summary", v1_summary, ROUTE_FILTER, JSON, "Summary",
 	 "the process and all totals; with a filter also those of what matches", NULL, 0},
+	{"/api/v1/{id}/findings", v1_findings, ROUTE_FILTER, JSON, "Findings",
+	 "what deserves to be looked at first: leaks, what makes the peak, churn ...; none is good",
+	 NULL, 0},
 	{"/api/v1/{id}/health", v1_health, ROUTE_FILTER, JSON, "Health",
 	 "how far the recording can be trusted, and facts of its process; of the whole recording, "
 	 "whatever the conditions",

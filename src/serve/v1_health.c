@@ -6,7 +6,7 @@ int v1_health(struct request *rq, struct err *err)
 {
 	struct health h = {0};
 	struct json *j = &rq->json;
-	int r = request_filter(rq, err); /* only so that a wrong condition is told */
+	int r = request_filter(rq, err); /* only to refuse a wrong condition */
 
 	if (r == 0)
 		r = health_make(rq->store, rq->frames, rq->context.cancel, &h, err);

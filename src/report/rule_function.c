@@ -1,0 +1,296 @@
+/* report/rule_function.c - findings about one function to blame: leaks, peaks, churn. */
+#include <stdlib.h>
+
+#include "base/units.h"
+#include "query/group_series.h"
+#include "query/lifetimes.h"
+#include "report/findings_i.h"
+
+/* Likely leak */
+#define LEAK_MIN_BYTES MIB
+#define LEAK_OF_PEAK 0.01
+#define LEAK_MIN_BLOCKS 2u /* one block does not grow */
+#define LEAK_EARLY 0.5 /* of it: at most so much allocated in the first twentieth of the run ... */
+#define LEAK_LATE 0.05 /* ... and at least so much in the last quarter: it still grows */
+#define LEAKS_MAX 3u
+
+/* Makes the peak */
+#define PEAK_SHARE 0.10 /* of the peak: so much more than the function has at the median */
+#define PEAK_CANDIDATES 8u
+#define PEAK_POINTS 480u /* moments that the median is of */
+#define PEAKS_MAX 2u
+
+/* Churn */
+#define CHURN_SHARE 0.10 /* of all temporary allocations */
+#define CHURN_PER_S 100.0
+#define CHURN_MIN 1000u
+#define CHURNS_MAX 2u
+
+/* The functions with most of a cost, greatest first; those without a frame are left out. */
+static size_t find_top(const struct rules *rules, enum report_kind cost,
+		       const struct query_group **ret, size_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rules->blame.n; i++) {
+		const struct query_group *g = &rules->blame.group[i];
+
+		if (g->key == 0 || report_weight(cost, g) == 0)
+			continue;
+		for (size_t k = 0; k < max && g; k++) {
+			if (k == n) {
+				ret[n++] = g;
+				g = NULL;
+			} else if (report_compare(cost, g, ret[k]) < 0) {
+				const struct query_group *moved = ret[k];
+
+				ret[k] = g;
+				g = moved;
+			}
+		}
+	}
+	return n;
+}
+
+/* ---- likely leak ---- */
+
+bool rules_is_leak(const struct rules *rules, const struct query_group *g)
+{
+	double leaked = (double)g->leaked_bytes;
+
+	return g->leaked_bytes >= LEAK_MIN_BYTES && g->n_leaked >= LEAK_MIN_BLOCKS &&
+	       leaked >= LEAK_OF_PEAK * (double)rules->r->peak.n_bytes &&
+	       (double)g->leaked_early_bytes < LEAK_EARLY * leaked &&
+	       (double)g->leaked_late_bytes >= LEAK_LATE * leaked;
+}
+
+static int add_leak(struct rules *rules, const struct query_group *g, struct err *err)
+{
+	const struct report *r = rules->r;
+	char name[RULES_NAME_BYTES], a[HUMAN_BYTES], rate[RULES_RATE_BYTES];
+	struct finding f;
+	int n = rules_begin(rules, FINDING_LEAK, REPORT_LEAKED, g, &f, err);
+
+	if (n == 0)
+		n = finding_set_title(&f, err, "%s keeps %s", rules_name(f.blame, name),
+				      human_size(f.value, a));
+	if (n == 0)
+		n = finding_set_text(
+			&f, err, "%s of all leaked, +%s in the last quarter",
+			human_share(g->leaked_bytes, r->groups.total.leaked_bytes, a),
+			rules_rate(rules, g->leaked_late_bytes, r->facts->duration_ns / 4, rate));
+	if (n == 0)
+		rules_take(rules, &f, g->key);
+	else
+		finding_fini(&f);
+	return n;
+}
+
+int rules_find_leaks(struct rules *rules, struct err *err)
+{
+	const struct query_group *top[16];
+	size_t n_top = find_top(rules, REPORT_LEAKED, top, ARRAY_LEN(top)), n_found = 0;
+	int n = 0;
+
+	for (size_t i = 0; i < n_top && n_found < LEAKS_MAX && n == 0; i++) {
+		if (rules_is_leak(rules, top[i])) {
+			n = add_leak(rules, top[i], err);
+			n_found++;
+		}
+	}
+	return n;
+}
+
+/* ---- makes the peak ---- */
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t median_of(const uint64_t *value, uint64_t sorted[PEAK_POINTS])
+{
+	for (size_t i = 0; i < PEAK_POINTS; i++)
+		sorted[i] = value[i];
+	qsort(sorted, PEAK_POINTS, sizeof(*sorted), compare_u64);
+	return sorted[PEAK_POINTS / 2];
+}
+
+/* For how long the function had at least half of what it adds, around the peak: "for 21 m", "up to the
+ * end", "for less than 2 ms". */
+static char *rise_text(const struct rules *rules, const uint64_t *value, uint64_t level,
+		       char buf[2 * HUMAN_BYTES])
+{
+	uint64_t width_ns = query_timeline_width(0, rules->r->facts->duration_ns + 1, PEAK_POINTS);
+	size_t peak = (size_t)(rules->r->peak.at_ns / width_ns), first, end;
+	char a[HUMAN_BYTES];
+
+	if (peak >= PEAK_POINTS)
+		peak = PEAK_POINTS - 1;
+	for (first = peak; first > 0 && value[first - 1] >= level;)
+		first--;
+	for (end = peak; end < PEAK_POINTS && value[end] >= level;)
+		end++;
+	if (end == PEAK_POINTS)
+		snprintf(buf, 2 * HUMAN_BYTES, "up to the end");
+	else if (end - first < 2)
+		snprintf(buf, 2 * HUMAN_BYTES, "for less than %s", human_duration(2 * width_ns, a));
+	else
+		snprintf(buf, 2 * HUMAN_BYTES, "for about %s",
+			 human_duration((end - first) * width_ns, a));
+	return buf;
+}
+
+static int add_peak(struct rules *rules, const struct query_group *g, const uint64_t *value,
+		    uint64_t median, struct err *err)
+{
+	const struct report *r = rules->r;
+	uint64_t more = g->peak_bytes - median;
+	char name[RULES_NAME_BYTES], a[HUMAN_BYTES], b[HUMAN_BYTES], c[HUMAN_BYTES];
+	char rise[2 * HUMAN_BYTES];
+	struct finding f;
+	int n = rules_begin(rules, FINDING_PEAK, REPORT_PEAK, g, &f, err);
+
+	/* At that moment the blocks of the condition are all alive: that is their peak, too. */
+	if (n == 0)
+		n = finding_add_condition(&f, err, "alive_at", "%lluns",
+					  (unsigned long long)r->peak.at_ns);
+	if (n == 0)
+		n = finding_set_title(&f, err, "%s holds %s at the peak", rules_name(f.blame, name),
+				      human_size(f.value, a));
+	if (n == 0)
+		n = finding_set_text(
+			&f, err, "%s of the peak, %s more than its median, %s; peak %s%s",
+			human_share(g->peak_bytes, r->peak.n_bytes, a), human_size(more, b),
+			rise_text(rules, value, median + more / 2, rise),
+			r->facts->duration_ns >= 100 * NS_PER_S ? "at " : "after ",
+			rules_moment(rules, r->peak.at_ns, c));
+	if (n == 0)
+		rules_take(rules, &f, g->key);
+	else
+		finding_fini(&f);
+	return n;
+}
+
+/* A leak is at its highest at the end: that says nothing new. */
+static bool is_leak_already(const struct rules *rules, const struct query_group *g)
+{
+	for (size_t i = 0; i < rules->to->n; i++) {
+		if (rules->key[i] == g->key && rules->to->finding[i].kind == FINDING_LEAK)
+			return true;
+	}
+	return false;
+}
+
+int rules_find_peaks(struct rules *rules, struct err *err)
+{
+	const struct report *r = rules->r;
+	const struct group_series s = {
+		.by = QUERY_BY_BLAME,
+		.kind = GROUP_SERIES_BYTES,
+		.to_ns = r->facts->duration_ns + 1,
+		.n_buckets = PEAK_POINTS,
+	};
+	const struct query_group *top[PEAK_CANDIDATES];
+	double least = PEAK_SHARE * (double)r->peak.n_bytes;
+	uint64_t key[PEAK_CANDIDATES], *value, sorted[PEAK_POINTS];
+	size_t n_top = find_top(rules, REPORT_PEAK, top, PEAK_CANDIDATES), n_keys = 0, n_found = 0;
+	int n;
+
+	for (size_t i = 0; i < n_top && rules->has_rows; i++) {
+		if ((double)top[i]->peak_bytes >= least && !is_leak_already(rules, top[i])) {
+			top[n_keys] = top[i];
+			key[n_keys++] = top[i]->key;
+		}
+	}
+	if (n_keys == 0)
+		return 0;
+	value = calloc(n_keys * PEAK_POINTS, sizeof(*value));
+	if (!value)
+		return err_set_memory(err, n_keys * PEAK_POINTS * sizeof(*value));
+	n = group_series_of(r->query, &s, key, n_keys, value, err);
+	for (size_t i = 0; i < n_keys && n == 0 && n_found < PEAKS_MAX; i++) {
+		uint64_t median = median_of(value + i * PEAK_POINTS, sorted);
+
+		if (top[i]->peak_bytes > median && (double)(top[i]->peak_bytes - median) >= least) {
+			n = add_peak(rules, top[i], value + i * PEAK_POINTS, median, err);
+			n_found++;
+		}
+	}
+	free(value);
+	return n;
+}
+
+/* ---- churn ---- */
+
+/* How long the temporary allocations of a finding live: half of them no longer than that. */
+static int median_lifetime(const struct rules *rules, const struct finding *f, uint64_t *ret,
+			   struct err *err)
+{
+	const struct report *r = rules->r;
+	struct filter narrow = *r->filter; /* borrows what r->filter owns */
+	struct lifetimes lifetimes;
+	struct query *q = NULL;
+	int n;
+
+	narrow.blame_regex = f->condition[0].value;
+	narrow.temporary = FILTER_YES;
+	n = query_create(&r->context, &narrow, &q, err);
+	if (n == 0)
+		n = lifetimes_count(q, &lifetimes, err);
+	if (n == 0)
+		*ret = lifetimes.median_ns;
+	query_destroy(q);
+	return n;
+}
+
+static int add_churn(struct rules *rules, const struct query_group *g, struct err *err)
+{
+	const struct report *r = rules->r;
+	char name[RULES_NAME_BYTES], a[HUMAN_BYTES], b[HUMAN_BYTES], c[HUMAN_BYTES];
+	double per_s = (double)g->n_temporary * (double)NS_PER_S / (double)r->facts->duration_ns;
+	uint64_t median_ns = 0;
+	struct finding f;
+	int n = rules_begin(rules, FINDING_CHURN, REPORT_TEMPORARY, g, &f, err);
+
+	f.page = "bottomup";
+	if (n == 0 && rules->has_rows)
+		n = median_lifetime(rules, &f, &median_ns, err);
+	if (n == 0)
+		n = finding_set_title(&f, err, "%s: %s temporary allocations",
+				      rules_name(f.blame, name), human_rough(f.value, a));
+	human_share(g->n_temporary, r->groups.total.n_temporary, a);
+	human_rough((uint64_t)per_s, b);
+	if (n == 0 && rules->has_rows)
+		n = finding_set_text(&f, err,
+				     "%s of all temporary, %s per second, each lives %s (median)",
+				     a, b, human_duration(median_ns, c));
+	else if (n == 0)
+		n = finding_set_text(&f, err, "%s of all temporary, %s per second", a, b);
+	if (n == 0)
+		rules_take(rules, &f, g->key);
+	else
+		finding_fini(&f);
+	return n;
+}
+
+int rules_find_churn(struct rules *rules, struct err *err)
+{
+	const struct report *r = rules->r;
+	const struct query_group *top[CHURNS_MAX];
+	size_t n_top = find_top(rules, REPORT_TEMPORARY, top, CHURNS_MAX);
+	double seconds = (double)r->facts->duration_ns / (double)NS_PER_S;
+	int n = 0;
+
+	for (size_t i = 0; i < n_top && n == 0 && seconds > 0; i++) {
+		double n_temporary = (double)top[i]->n_temporary;
+
+		if (top[i]->n_temporary >= CHURN_MIN &&
+		    n_temporary >= CHURN_SHARE * (double)r->groups.total.n_temporary &&
+		    n_temporary >= CHURN_PER_S * seconds)
+			n = add_churn(rules, top[i], err);
+	}
+	return n;
+}

@@ -1,0 +1,130 @@
+/* report/rule_process.c - findings about the process as a whole: memory outside the heap, copying. */
+#include "base/units.h"
+#include "query/chains.h"
+#include "report/findings_i.h"
+
+#define OUTSIDE_SHARE 0.25 /* of the heap */
+#define OUTSIDE_MIN (16 * MIB) /* every process has code, libraries and stacks */
+#define RSS_AT_PEAK 0.95 /* of the greatest sample: so much is taken for the peak */
+#define COPIED_SHARE 0.10 /* of all bytes allocated */
+#define COPIED_MIN MIB
+
+/* ---- outside the heap ---- */
+
+/* The most that was in the heap around a moment: never less than at the moment itself. */
+static uint64_t heap_around(const struct report *r, uint64_t at_ns)
+{
+	size_t n;
+	const struct store_bucket *b = store_table(r->context.store, STORE_BUCKETS, &n);
+	uint64_t i = r->facts->bucket_ns ? at_ns / r->facts->bucket_ns : n;
+
+	return i < n ? b[i].max_bytes : r->facts->peak_bytes;
+}
+
+/* Of the samples with (nearly) the most resident memory, the one with the largest heap: memory that the
+ * allocator has not given back yet, after the heap has shrunk, is not counted as outside. */
+static const struct store_sample *sample_at_peak(const struct report *r, uint64_t *heap)
+{
+	size_t n;
+	const struct store_sample *s = store_table(r->context.store, STORE_SAMPLES, &n);
+	const struct store_sample *best = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t now = heap_around(r, s[i].at_ns);
+
+		if ((double)s[i].rss_bytes < RSS_AT_PEAK * (double)r->facts->rss_peak_bytes)
+			continue;
+		if (!best || now > *heap) {
+			best = &s[i];
+			*heap = now;
+		}
+	}
+	return best;
+}
+
+/* Samples know nothing of conditions: only for the whole recording. */
+int rules_find_outside(struct rules *rules, struct err *err)
+{
+	const struct report *r = rules->r;
+	uint64_t heap = 0;
+	const struct store_sample *s = sample_at_peak(r, &heap);
+	char a[HUMAN_BYTES], b[HUMAN_BYTES], c[HUMAN_BYTES];
+	struct finding f = {.kind = FINDING_OUTSIDE, .cost = REPORT_PEAK, .page = "map"};
+	int n;
+
+	if (!s || r->groups.total.n_allocs != r->facts->n_rows)
+		return 0;
+	f.value = s->rss_bytes > heap ? s->rss_bytes - heap : 0;
+	if (f.value < OUTSIDE_MIN || (double)f.value <= OUTSIDE_SHARE * (double)heap)
+		return 0;
+	f.share = (double)f.value / (double)s->rss_bytes;
+	n = finding_set_title(&f, err, "%s of resident memory are not in the heap",
+			      human_size(f.value, a));
+	if (n == 0)
+		n = finding_set_text(
+			&f, err,
+			"RSS %s and heap %s at %s; the rest are mappings, code, stacks, "
+			"and memory that the allocator does not give back",
+			human_size(s->rss_bytes, a), human_size(heap, b),
+			rules_moment(rules, s->at_ns, c));
+	if (n == 0)
+		rules_take(rules, &f, 0);
+	else
+		finding_fini(&f);
+	return n;
+}
+
+/* ---- copying ---- */
+
+static int add_copying(struct rules *rules, const struct chains *chains, struct err *err)
+{
+	const struct report *r = rules->r;
+	const struct chains_site *most = &chains->site[0];
+	char name[RULES_NAME_BYTES], a[HUMAN_BYTES], b[HUMAN_BYTES];
+	struct finding f = {
+		.kind = FINDING_COPYING,
+		.cost = REPORT_BYTES,
+		.value = chains->total.copied_bytes,
+		.share = (double)chains->total.copied_bytes / (double)r->groups.total.n_bytes,
+		.page = "chains",
+	};
+	int n;
+
+	for (size_t i = 1; i < chains->n_sites; i++) {
+		if (chains->site[i].copied_bytes > most->copied_bytes)
+			most = &chains->site[i];
+	}
+	f.blame = query_blame(r->query, most->stack);
+	n = finding_set_title(&f, err, "realloc copied %s", human_size(f.value, a));
+	human_share(f.value, r->groups.total.n_bytes, a);
+	if (n == 0 && f.blame)
+		n = finding_set_text(&f, err, "%s of all bytes allocated; %s of it in blocks of %s",
+				     a,
+				     human_share(most->copied_bytes, chains->total.copied_bytes, b),
+				     rules_name(f.blame, name));
+	else if (n == 0)
+		n = finding_set_text(&f, err, "%s of all bytes allocated", a);
+	if (n == 0)
+		rules_take(rules, &f, 0);
+	else
+		finding_fini(&f);
+	return n;
+}
+
+int rules_find_copying(struct rules *rules, struct err *err)
+{
+	const struct report *r = rules->r;
+	struct chains chains = {0};
+	size_t n_chains;
+	int n;
+
+	store_table(r->context.store, STORE_CHAINS, &n_chains);
+	if (!rules->has_rows || n_chains == 0 || r->groups.total.n_bytes < COPIED_MIN)
+		return 0;
+	n = chains_by_site(r->query, CHAINS_WINDOW_ROWS, &chains, err);
+	if (n == 0 && chains.total.copied_bytes >= COPIED_MIN && chains.n_sites > 0 &&
+	    (double)chains.total.copied_bytes >= COPIED_SHARE * (double)r->groups.total.n_bytes)
+		n = add_copying(rules, &chains, err);
+	chains_fini(&chains);
+	return n;
+}

@@ -1,0 +1,592 @@
+/* Which findings a recording has, and that their conditions give their figures. */
+#include "harness/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/findings.h"
+#include "report_synth.h"
+
+#define RUN_NS (1000 * NS_PER_S)
+#define STACK(s, ...) synth_stack((s), (const char *[]){__VA_ARGS__, NULL})
+
+static struct synth synth;
+static struct report report;
+static struct findings found;
+static struct filter filter;
+
+static void begin(void)
+{
+	synth_init(&synth, RUN_NS);
+	filter_init(&filter);
+}
+
+static void ask(size_t n_points)
+{
+	struct err err = {0};
+
+	synth_open(&synth);
+	report = (struct report){.context = {.store = synth.store, .frames = synth.frames},
+				 .filter = &filter};
+	CHECK_OK(report_make(&report, &err));
+	CHECK_OK(findings_make(&report, n_points, &found, &err));
+}
+
+static void end(void)
+{
+	findings_fini(&found);
+	report_fini(&report);
+	filter_fini(&filter);
+	synth_fini(&synth);
+}
+
+/* The nth finding of a kind, or NULL. */
+static const struct finding *find(enum finding_kind kind, size_t nth)
+{
+	for (size_t i = 0; i < found.n; i++) {
+		if (found.finding[i].kind == kind && nth-- == 0)
+			return &found.finding[i];
+	}
+	return NULL;
+}
+
+/* What the cost is under the finding's conditions alone. */
+static uint64_t value_by_conditions(const struct finding *f)
+{
+	const struct query_context context = {.store = synth.store, .frames = synth.frames};
+	struct query_group total;
+	struct query *q = NULL;
+	struct filter narrow;
+	struct err err = {0};
+
+	filter_init(&narrow);
+	for (size_t i = 0; i < f->n_conditions; i++)
+		CHECK_EQ(filter_set(&narrow, f->condition[i].name, f->condition[i].value, &err), 1);
+	CHECK_OK(query_create(&context, &narrow, &q, &err));
+	CHECK_OK(query_total(q, &total, &err));
+	query_destroy(q);
+	filter_fini(&narrow);
+	return report_weight(f->cost, &total);
+}
+
+/* A base that is there all the time, so that shares of the peak are not all of it. */
+static void add_base(uint64_t n_bytes)
+{
+	synth_add(&synth, STACK(&synth, "load_tables", "main"), 0, RUN_NS - 1, n_bytes);
+}
+
+/* n blocks of a size, evenly between two moments, never freed. */
+static void keep_evenly(uint32_t stack, uint64_t n, uint64_t size, uint64_t from, uint64_t to)
+{
+	for (uint64_t i = 0; i < n; i++)
+		synth_keep(&synth, stack, from + (to - from) / n * i, size);
+}
+
+/* ---- likely leak ---- */
+
+TEST(growing_function_is_a_likely_leak)
+{
+	const struct finding *f;
+
+	begin();
+	add_base(20 * MIB);
+	keep_evenly(STACK(&synth, "remember", "serve", "main"), 100, 40 * KIB, 0, RUN_NS);
+	keep_evenly(STACK(&synth, "remember", "replay", "main"), 100, 10 * KIB, 0, RUN_NS);
+	keep_evenly(STACK(&synth, "other", "serve", "main"), 10, KIB, 0, RUN_NS);
+	ask(50);
+	f = find(FINDING_LEAK, 0);
+	CHECK_NOT_NULL(f);
+	CHECK_EQ(f->value, 100 * 50 * KIB);
+	CHECK_EQ(f->value, value_by_conditions(f));
+	CHECK(f->share > 0.99 && f->share < 1);
+	CHECK_STR_EQ(f->title, "remember keeps 4.88 MiB");
+	/* 25 blocks of each in the last 250 seconds */
+	CHECK_STR_EQ(f->text, "99.8 % of all leaked, +300 KiB per minute in the last quarter");
+	CHECK_STR_EQ(f->blame->function, "remember");
+	CHECK_STR_EQ(f->condition[0].name, "blame_regex");
+	CHECK_STR_EQ(f->condition[0].value, "^remember$");
+	CHECK_STR_EQ(finding_kind_name(f->kind), "leak");
+	CHECK_STR_EQ(finding_cost_name(f->cost), "leaked");
+	CHECK_EQ(f->n_points, 50);
+	CHECK_EQ(f->timeline[49], f->value);
+	CHECK_EQ(f->leaked_timeline[24], f->timeline[24]);
+	CHECK(f->timeline[24] >= f->value / 2 - 100 * KIB && f->timeline[24] < f->value * 0.6);
+	CHECK_NULL(find(FINDING_LEAK, 1));
+	CHECK_NULL(find(FINDING_OWNER, 0));
+	end();
+}
+
+/* Who keeps what, and is it a leak? */
+static bool leaks(uint64_t n, uint64_t size, uint64_t from, uint64_t to, uint64_t base_bytes)
+{
+	bool is;
+
+	begin();
+	add_base(base_bytes);
+	keep_evenly(STACK(&synth, "keep", "main"), n, size, from, to);
+	ask(0);
+	is = find(FINDING_LEAK, 0);
+	end();
+	return is;
+}
+
+TEST(leak_needs_a_mebibyte_and_a_hundredth_of_the_peak)
+{
+	CHECK(leaks(128, 8 * KIB, 0, RUN_NS, MIB));
+	CHECK(!leaks(127, 8 * KIB, 0, RUN_NS, MIB));
+	CHECK(leaks(128, 8 * KIB, 0, RUN_NS, 98 * MIB));
+	CHECK(!leaks(128, 8 * KIB, 0, RUN_NS, 100 * MIB));
+}
+
+TEST(what_is_kept_from_the_start_is_no_leak)
+{
+	CHECK(!leaks(128, 64 * KIB, 0, RUN_NS / 21, MIB));
+	CHECK(!leaks(128, 64 * KIB, 0, RUN_NS / 2, MIB)); /* it stopped growing */
+	CHECK(leaks(128, 64 * KIB, RUN_NS / 2, RUN_NS, MIB));
+}
+
+TEST(half_from_the_start_is_no_leak_even_if_the_rest_comes_late)
+{
+	uint32_t stack;
+
+	begin();
+	add_base(MIB);
+	stack = STACK(&synth, "keep", "main");
+	keep_evenly(stack, 64, 64 * KIB, 0, RUN_NS / 21);
+	keep_evenly(stack, 64, 64 * KIB, RUN_NS - RUN_NS / 10, RUN_NS);
+	ask(0);
+	CHECK_NULL(find(FINDING_LEAK, 0));
+	end();
+}
+
+TEST(one_block_is_no_leak)
+{
+	CHECK(!leaks(1, 64 * MIB, RUN_NS * 9 / 10, RUN_NS, MIB));
+	CHECK(leaks(2, 64 * MIB, RUN_NS * 9 / 10, RUN_NS, MIB));
+}
+
+TEST(names_with_special_characters_are_quoted_in_conditions)
+{
+	const struct finding *f;
+
+	begin();
+	add_base(MIB);
+	keep_evenly(STACK(&synth, "Cache<int*>::add(int)", "main"), 100, 64 * KIB, 0, RUN_NS);
+	keep_evenly(STACK(&synth, "Cache<int*>::add(int) const", "main"), 100, 65 * KIB, 0, RUN_NS);
+	ask(0);
+	f = find(FINDING_LEAK, 0);
+	CHECK_NOT_NULL(f);
+	CHECK_STR_EQ(f->condition[0].value, "^\\QCache<int*>::add(int) const\\E$");
+	CHECK_EQ(f->value, 100 * 65 * KIB);
+	CHECK_EQ(f->value, value_by_conditions(f));
+	f = find(FINDING_LEAK, 1);
+	CHECK_NOT_NULL(f);
+	CHECK_EQ(f->value, 100 * 64 * KIB);
+	CHECK_EQ(f->value, value_by_conditions(f));
+	CHECK_STR_EQ(f->title, "Cache<..>::add keeps 6.25 MiB");
+	end();
+}
+
+TEST(code_without_a_name_goes_by_its_address)
+{
+	const struct finding *f;
+
+	begin();
+	add_base(MIB);
+	keep_evenly(STACK(&synth, "?", "main"), 100, 64 * KIB, 0, RUN_NS);
+	ask(0);
+	f = find(FINDING_LEAK, 0);
+	CHECK_NOT_NULL(f);
+	CHECK_NULL(f->blame->function);
+	CHECK(strncmp(f->title, "server+0x", 9) == 0);
+	CHECK_EQ(f->value, value_by_conditions(f));
+	end();
+}
+
+TEST(wrappers_are_not_blamed)
+{
+	const struct finding *f;
+
+	begin();
+	add_base(MIB);
+	keep_evenly(STACK(&synth, "my_malloc", "remember", "main"), 100, 64 * KIB, 0, RUN_NS);
+	ask(0);
+	f = find(FINDING_LEAK, 0);
+	CHECK_NOT_NULL(f);
+	CHECK_STR_EQ(f->blame->function, "remember");
+	end();
+}
+
+TEST(leaks_are_found_without_rows)
+{
+	begin();
+	add_base(MIB);
+	keep_evenly(STACK(&synth, "remember", "main"), 100, 64 * KIB, 0, RUN_NS);
+	synth_add(&synth, STACK(&synth, "burst", "main"), RUN_NS / 2, RUN_NS / 2 + 1, 64 * MIB);
+	synth.without_rows = true;
+	ask(100);
+	CHECK(found.is_without_rows);
+	CHECK_NOT_NULL(find(FINDING_LEAK, 0));
+	CHECK_EQ(find(FINDING_LEAK, 0)->value, 100 * 64 * KIB);
+	CHECK_NULL(find(FINDING_LEAK, 0)->timeline);
+	CHECK_NULL(find(FINDING_PEAK, 0)); /* there is no telling */
+	end();
+}
+
+/* ---- owner ---- */
+
+/* What a cache keeps is allocated by three functions; so many other allocations are freed. */
+static void add_cache(const char *outer, uint64_t n_others)
+{
+	static const char *const maker[] = {"make_key", "make_value", "make_node"};
+	uint32_t other = STACK(&synth, "answer", outer, "main");
+
+	for (size_t i = 0; i < ARRAY_LEN(maker); i++)
+		keep_evenly(STACK(&synth, maker[i], "cache_add", outer, "main"), 100, 64 * KIB, 0,
+			    RUN_NS);
+	for (uint64_t i = 0; i < n_others; i++)
+		synth_add(&synth, other, RUN_NS / n_others * i, RUN_NS / n_others * i + 1, 100);
+}
+
+TEST(function_that_leaks_pass_through_is_the_owner)
+{
+	const struct finding *f;
+
+	begin();
+	add_base(MIB);
+	add_cache("serve", 100);
+	keep_evenly(STACK(&synth, "log_line", "serve", "main"), 10, 64 * KIB, 0, RUN_NS);
+	ask(10);
+	f = find(FINDING_OWNER, 0);
+	CHECK_NOT_NULL(f);
+	CHECK_STR_EQ(f->blame->function, "cache_add");
+	CHECK_EQ(f->value, 300 * 64 * KIB);
+	CHECK_EQ(f->value, value_by_conditions(f));
+	CHECK_STR_EQ(f->title, "96.8 % of what leaked passes through cache_add");
+	CHECK(strstr(f->text, "allocated in 3 functions") != NULL);
+	CHECK_STR_EQ(f->condition[0].value, "^cache_add$");
+	CHECK_EQ(f->timeline[9], f->value);
+	CHECK_EQ(f->leaked_timeline[9], f->value);
+	/* beside it only the first of the three that allocate */
+	CHECK_NOT_NULL(find(FINDING_LEAK, 0));
+	CHECK_NULL(find(FINDING_LEAK, 1));
+	end();
+}
+
+TEST(function_that_everything_passes_through_owns_nothing)
+{
+	begin();
+	add_base(MIB);
+	add_cache("serve", 5); /* cache_add makes nearly all allocations */
+	ask(0);
+	CHECK_NULL(find(FINDING_OWNER, 0));
+	end();
+}
+
+TEST(start_of_a_thread_owns_nothing)
+{
+	static const char *const maker[] = {"make_key", "make_value", "make_node"};
+
+	begin();
+	add_base(MIB);
+	for (size_t i = 0; i < ARRAY_LEN(maker); i++)
+		keep_evenly(STACK(&synth, maker[i], "run_worker", "lib:start_thread"), 100,
+			    64 * KIB, 0, RUN_NS);
+	for (uint64_t i = 0; i < 300; i++)
+		synth_add(&synth, 1, RUN_NS / 300 * i, RUN_NS / 300 * i + 1, 100);
+	ask(0);
+	CHECK_NULL(find(FINDING_OWNER, 0));
+	CHECK_NOT_NULL(find(FINDING_LEAK, 2));
+	end();
+}
+
+TEST(owner_is_not_named_when_one_function_allocates_it)
+{
+	begin();
+	add_base(MIB);
+	keep_evenly(STACK(&synth, "make_value", "cache_add", "serve", "main"), 100, 64 * KIB, 0,
+		    RUN_NS);
+	keep_evenly(STACK(&synth, "make_key", "cache_add", "serve", "main"), 100, KIB, 0, RUN_NS);
+	keep_evenly(STACK(&synth, "make_node", "cache_add", "serve", "main"), 100, KIB, 0, RUN_NS);
+	for (uint64_t i = 0; i < 300; i++)
+		synth_add(&synth, 1, RUN_NS / 300 * i, RUN_NS / 300 * i + 1, 100);
+	ask(0);
+	CHECK_NOT_NULL(find(FINDING_LEAK, 0));
+	CHECK_NULL(find(FINDING_OWNER, 0));
+	end();
+}
+
+/* ---- makes the peak ---- */
+
+TEST(burst_makes_the_peak)
+{
+	const struct finding *f;
+
+	begin();
+	add_base(70 * MIB);
+	synth_add(&synth, STACK(&synth, "import", "main"), RUN_NS / 10, RUN_NS, 10 * MIB);
+	synth_add(&synth, 2, 500 * NS_PER_S, 600 * NS_PER_S, 20 * MIB);
+	synth_add(&synth, STACK(&synth, "cache", "main"), RUN_NS / 10, RUN_NS, 60 * MIB);
+	ask(100);
+	f = find(FINDING_PEAK, 0);
+	CHECK_NOT_NULL(f);
+	CHECK_STR_EQ(f->blame->function, "import");
+	CHECK_EQ(f->value, 30 * MIB);
+	CHECK_EQ(f->value, value_by_conditions(f));
+	CHECK_STR_EQ(f->title, "import holds 30.0 MiB at the peak");
+	CHECK(strstr(f->text, "18.8 % of the peak, 20.0 MiB more than its median, for about ") ==
+	      f->text);
+	CHECK(strstr(f->text, "; peak at 00:08:20") != NULL);
+	CHECK_EQ(f->n_conditions, 2);
+	CHECK_STR_EQ(f->condition[1].value, "500000000000ns");
+	CHECK_EQ(f->timeline[55], 30 * MIB);
+	CHECK_EQ(f->timeline[70], 10 * MIB);
+	CHECK_EQ(f->leaked_timeline[70], 0);
+	CHECK_NULL(find(FINDING_PEAK, 1)); /* the others have no more than always */
+	end();
+}
+
+/* Is a burst of these bytes, beside a base, found? */
+static bool bursts(uint64_t n_bytes, uint64_t base_bytes, uint64_t lasts_ns)
+{
+	bool is;
+
+	begin();
+	add_base(base_bytes);
+	synth_add(&synth, STACK(&synth, "burst", "main"), RUN_NS / 4, RUN_NS / 4 + lasts_ns,
+		  n_bytes);
+	ask(0);
+	is = find(FINDING_PEAK, 0);
+	end();
+	return is;
+}
+
+TEST(burst_must_be_a_tenth_of_the_peak_and_shorter_than_half_the_run)
+{
+	CHECK(bursts(10 * MIB, 90 * MIB, NS_PER_S));
+	CHECK(!bursts(9 * MIB, 91 * MIB, NS_PER_S));
+	CHECK(bursts(10 * MIB, 10 * MIB, RUN_NS * 2 / 5));
+	CHECK(!bursts(10 * MIB, 10 * MIB, RUN_NS * 3 / 5)); /* that is its median */
+	CHECK(bursts(10 * MIB, MIB, 10)); /* however short */
+}
+
+TEST(leak_is_not_found_twice)
+{
+	begin();
+	add_base(MIB);
+	keep_evenly(STACK(&synth, "remember", "main"), 100, 64 * KIB, 0, RUN_NS);
+	ask(0);
+	CHECK_NOT_NULL(find(FINDING_LEAK, 0));
+	CHECK_NULL(find(FINDING_PEAK, 0));
+	end();
+}
+
+/* ---- churn ---- */
+
+static void add_temporary(uint32_t stack, uint64_t n, uint64_t life_ns)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t at = synth.facts.duration_ns / n * i;
+
+		synth_add(&synth, stack, at, at + life_ns, 32)->flags = STORE_FLAG_TEMPORARY;
+	}
+}
+
+TEST(many_temporary_allocations_are_churn)
+{
+	const struct finding *f;
+
+	begin();
+	synth.facts.duration_ns = 10 * NS_PER_S;
+	add_temporary(STACK(&synth, "decode", "main"), 3000, 400);
+	add_temporary(STACK(&synth, "parse", "main"), 1000, 50);
+	ask(20);
+	f = find(FINDING_CHURN, 0);
+	CHECK_NOT_NULL(f);
+	CHECK_EQ(f->value, 3000);
+	CHECK_EQ(f->value, value_by_conditions(f));
+	CHECK_STR_EQ(f->title, "decode: 3 000 temporary allocations");
+	CHECK_STR_EQ(f->text,
+		     "75.0 % of all temporary, 300 per second, each lives 400 ns (median)");
+	CHECK_STR_EQ(f->page, "bottomup");
+	CHECK_EQ(f->n_points, 20);
+	f = find(FINDING_CHURN, 1); /* 100 per second */
+	CHECK_NOT_NULL(f);
+	CHECK_EQ(f->value, 1000);
+	end();
+}
+
+TEST(few_temporary_allocations_are_no_churn)
+{
+	begin();
+	synth.facts.duration_ns = NS_PER_S;
+	add_temporary(STACK(&synth, "decode", "main"), 11000, 10);
+	add_temporary(STACK(&synth, "parse", "main"), 1200, 10); /* less than a tenth */
+	ask(0);
+	CHECK_NOT_NULL(find(FINDING_CHURN, 0));
+	CHECK_NULL(find(FINDING_CHURN, 1));
+	end();
+	begin();
+	synth.facts.duration_ns = 20 * NS_PER_S;
+	add_temporary(STACK(&synth, "decode", "main"), 1999, 10); /* 99.95 per second */
+	ask(0);
+	CHECK_NULL(find(FINDING_CHURN, 0));
+	end();
+	begin();
+	synth.facts.duration_ns = NS_PER_S;
+	add_temporary(STACK(&synth, "decode", "main"), 999, 10); /* fast, but few */
+	ask(0);
+	CHECK_NULL(find(FINDING_CHURN, 0));
+	end();
+}
+
+/* ---- the process ---- */
+
+static bool is_outside(uint64_t rss_bytes, uint64_t heap_bytes, const char *condition)
+{
+	const struct store_sample sample[] = {
+		{.at_ns = RUN_NS / 2, .rss_bytes = rss_bytes},
+		{.at_ns = RUN_NS / 2 + NS_PER_S, .rss_bytes = rss_bytes / 2},
+	};
+	struct err err = {0};
+	bool is;
+
+	begin();
+	synth.sample = sample;
+	synth.n_samples = ARRAY_LEN(sample);
+	add_base(heap_bytes);
+	synth_add(&synth, 1, 0, 1, 1);
+	if (condition)
+		CHECK_EQ(filter_set(&filter, condition, "2", &err), 1);
+	ask(0);
+	is = find(FINDING_OUTSIDE, 0);
+	CHECK(!is || find(FINDING_OUTSIDE, 0)->value == rss_bytes - heap_bytes);
+	CHECK(!is || strcmp(find(FINDING_OUTSIDE, 0)->page, "map") == 0);
+	end();
+	return is;
+}
+
+TEST(memory_outside_the_heap_is_found)
+{
+	CHECK(is_outside(126 * MIB, 100 * MIB, NULL));
+	CHECK(!is_outside(124 * MIB, 100 * MIB, NULL)); /* a quarter of the heap */
+	CHECK(!is_outside(15 * MIB, MIB, NULL)); /* every process has that */
+	CHECK(!is_outside(126 * MIB, 100 * MIB, "size_min")); /* of what is it outside? */
+}
+
+/* Memory that the allocator keeps after the heap has shrunk is no finding. */
+TEST(memory_that_was_heap_is_not_outside)
+{
+	const struct store_sample sample[] = {
+		{.at_ns = RUN_NS / 4, .rss_bytes = 100 * MIB},
+		{.at_ns = RUN_NS / 4 * 3, .rss_bytes = 101 * MIB},
+	};
+
+	begin();
+	synth.sample = sample;
+	synth.n_samples = ARRAY_LEN(sample);
+	synth_add(&synth, STACK(&synth, "import", "main"), 0, RUN_NS / 2, 95 * MIB);
+	ask(0);
+	CHECK_NULL(find(FINDING_OUTSIDE, 0));
+	end();
+}
+
+/* A block that grows n times; every realloc moves it, or none does. */
+static bool copies(unsigned n, bool is_moved, uint64_t other_bytes)
+{
+	uint32_t stack;
+	bool is;
+
+	begin();
+	add_base(other_bytes);
+	stack = STACK(&synth, "append", "main");
+	synth.n_chains = 1;
+	for (unsigned i = 0; i < n; i++) {
+		struct synth_row *r = synth_add(&synth, stack, i + 1, i + 2, (i + 1) * 100 * KIB);
+
+		r->chain = 1;
+		r->position = i;
+		r->addr = is_moved ? 0x1000000 * (i + 1) : 0x1000000;
+		r->flags = (i ? STORE_KIND_REALLOC : STORE_KIND_MALLOC) |
+			   (i + 1 < n ? STORE_FLAG_MOVED : 0);
+	}
+	ask(0);
+	is = find(FINDING_COPYING, 0);
+	if (is) {
+		CHECK_EQ(find(FINDING_COPYING, 0)->value, n * (n - 1) / 2 * 100 * KIB);
+		CHECK_STR_EQ(find(FINDING_COPYING, 0)->blame->function, "append");
+		CHECK_STR_EQ(find(FINDING_COPYING, 0)->page, "chains");
+	}
+	end();
+	return is;
+}
+
+TEST(realloc_that_copies_much_is_found)
+{
+	CHECK(copies(10, true, MIB));
+	CHECK(!copies(10, false, MIB)); /* grown where it lies */
+	CHECK(!copies(10, true, 64 * MIB)); /* less than a tenth of all bytes */
+	CHECK(!copies(4, true, 1)); /* less than a mebibyte */
+}
+
+/* ---- all of them ---- */
+
+TEST(first_of_each_kind_comes_before_the_second_of_any)
+{
+	begin();
+	synth.facts.duration_ns = 10 * NS_PER_S;
+	synth_add(&synth, STACK(&synth, "burst", "main"), NS_PER_S, NS_PER_S + 100, 64 * MIB);
+	keep_evenly(STACK(&synth, "one", "main"), 100, 60 * KIB, 0, 10 * NS_PER_S);
+	keep_evenly(STACK(&synth, "two", "main"), 100, 50 * KIB, 0, 10 * NS_PER_S);
+	add_temporary(STACK(&synth, "decode", "main"), 2000, 100);
+	ask(0);
+	CHECK(found.n >= 4);
+	CHECK_EQ(found.finding[0].kind, FINDING_LEAK);
+	CHECK_STR_EQ(found.finding[0].blame->function, "one");
+	CHECK_EQ(found.finding[1].kind, FINDING_PEAK);
+	CHECK_EQ(found.finding[2].kind, FINDING_CHURN);
+	CHECK_EQ(found.finding[3].kind, FINDING_LEAK);
+	CHECK_STR_EQ(found.finding[3].blame->function, "two");
+	end();
+}
+
+TEST(sound_program_has_remarks_only)
+{
+	begin();
+	add_base(8 * MIB);
+	synth_add(&synth, STACK(&synth, "open_log", "main"), 0, RUN_NS - 1, 4096);
+	ask(0);
+	CHECK_EQ(found.n, 1);
+	CHECK_EQ(found.finding[0].kind, FINDING_REMARK);
+	CHECK_STR_EQ(found.finding[0].title,
+		     ">99.9 % of the peak (8.00 MiB) comes from one call site");
+	CHECK_STR_EQ(found.finding[0].blame->function, "load_tables");
+	end();
+}
+
+TEST(recording_without_allocations_has_nothing)
+{
+	begin();
+	ask(10);
+	CHECK_EQ(found.n, 0);
+	end();
+}
+
+TEST(findings_go_by_the_filter)
+{
+	struct err err = {0};
+
+	begin();
+	add_base(MIB);
+	keep_evenly(STACK(&synth, "one", "main"), 100, 60 * KIB, 0, RUN_NS);
+	keep_evenly(STACK(&synth, "two", "main"), 100, 50 * KIB, 0, RUN_NS);
+	CHECK_EQ(filter_set(&filter, "size_max", "51200", &err), 1);
+	ask(10);
+	CHECK_NOT_NULL(find(FINDING_LEAK, 0));
+	CHECK_STR_EQ(find(FINDING_LEAK, 0)->blame->function, "two");
+	CHECK_STR_EQ(find(FINDING_LEAK, 0)->title, "two keeps 4.88 MiB");
+	CHECK(find(FINDING_LEAK, 0)->share == 1.0);
+	CHECK_NULL(find(FINDING_LEAK, 1));
+	end();
+}
