@@ -118,6 +118,12 @@ export const FILTER_GROUPS: readonly FilterGroup[] = [
         placeholder: 'regular expression',
       },
       { keys: ['negative_function_regex'], label: 'Has no function', kind: 'regex' },
+      {
+        keys: ['blame_regex'],
+        label: 'To blame',
+        kind: 'regex',
+        hint: 'The innermost function of your own code',
+      },
       { keys: ['source_regex'], label: 'Has file', kind: 'regex', placeholder: 'seen\\.rs' },
       { keys: ['negative_source_regex'], label: 'Has no file', kind: 'regex' },
       { keys: ['module_regex'], label: 'Has module', kind: 'regex', placeholder: 'librocksdb' },

@@ -13,7 +13,7 @@ import type {
 import { COSTS, costKind, costOf, type CostId } from '../model/costs';
 import { bytes, clock, clockDigits, count, join, share, type Figure } from '../model/format';
 import { chartWindow, hasFilter, untimedFilter } from '../model/filters';
-import { frameLocation } from '../model/names';
+import { frameLocation, frameTitle } from '../model/names';
 import type { PageId } from '../model/address';
 import { useQuery } from '../state/query';
 import { hrefPage, set, useAddress } from '../state/router';
@@ -102,7 +102,7 @@ function FindingCard({ finding: f }: { finding: Finding }) {
         {KIND_WORDS[f.kind] ?? f.kind}
         {f.blame && <span class="dim">{frameLocation(f.blame)}</span>}
       </span>
-      <b title={f.title}>{f.title}</b>
+      <b title={f.title}>{shortTitle(f)}</b>
       <span class="dim" title={f.text}>
         {f.text}
       </span>
@@ -115,6 +115,14 @@ function FindingCard({ finding: f }: { finding: Finding }) {
       </span>
     </a>
   );
+}
+
+/* The title with the function's short name: a card has little room. */
+function shortTitle(f: Finding): string {
+  const name = f.blame ? frameTitle(f.blame) : '';
+  const at = name ? f.title.indexOf(name) : -1;
+  const before = at > 0 ? f.title.slice(0, at) : '';
+  return /^[\w:<>~ {}]*::$/.test(before) ? f.title.slice(at) : f.title;
 }
 
 /* The share of temporary allocations as squares. */
