@@ -13,7 +13,7 @@ MAY = {  # folder of src/: folders it may include besides itself
     "record": "base arch format unwind",
     "util": "base", "collect": "base util format", "symbol": "base util", "store": "base util",
     "ingest": "base util format symbol store", "query": "base util store",
-    "gui": "base", "report": "base util store query",
+    "gui": "base util", "report": "base util store query",
     "export": "base util store query gui", "serve": "base util store query report export gui",
     "cli": "base util format collect ingest store query report export serve",
 }

@@ -16,6 +16,7 @@ FILES = {  # name: content type
     "index.html": "text/html; charset=utf-8",
     "app.js": "text/javascript; charset=utf-8",
     "app.css": "text/css; charset=utf-8",
+    "questions.txt": "text/plain; charset=utf-8",
 }
 REMEDY = "without network or Node, build without the GUI: meson configure BUILD -Dgui=disabled"
 

@@ -13,6 +13,7 @@
 #include "cli/filter_args.h"
 #include "export/export.h"
 #include "ingest/open.h"
+#include "serve/offline.h"
 
 struct export_command {
 	const char *format;
@@ -89,12 +90,21 @@ static int find_format(const char *name, const struct export_format **ret, struc
 static int write_file(struct export_command *c, const struct export_format *f, const char *path,
 		      const struct query_context *context, struct err *err)
 {
+	struct url_pair pair[FILTER_ARGS_MAX];
+	struct offline offline = {.context = context,
+				  .file_name = text_basename(path),
+				  .filter = pair,
+				  .n_filter = c->filter.n};
 	struct export_file *file = NULL;
 	struct query *q = NULL;
 	int r = query_create(context, &c->filter.filter, &q, err);
 
 	if (r < 0)
 		return r;
+	for (size_t i = 0; i < c->filter.n; i++)
+		pair[i] = (struct url_pair){c->filter.name[i], c->filter.value[i]};
+	c->options.answer = offline_answer;
+	c->options.answer_user = &offline;
 	c->options.context = context;
 	c->options.filter = &c->filter.filter;
 	c->options.title = text_basename(path);

@@ -37,8 +37,7 @@ static const struct export_format formats[] = {
 	 "list of operations for tools that replay them", EXPORT_BINARY | EXPORT_ROWS,
 	 export_replay},
 	{"html", "text/html; charset=utf-8", ".html",
-	 "report in one file: summary, tables, flame graph", EXPORT_COST | EXPORT_TREE,
-	 export_html},
+	 "overview and flame graph of the GUI in one file, for any browser", 0, export_html},
 	{"ascii-tree", "text/plain; charset=utf-8", ".txt", "call tree as text",
 	 EXPORT_COST | EXPORT_TREE, export_ascii},
 };

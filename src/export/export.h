@@ -45,6 +45,10 @@ struct export_options {
 	bool is_inverted; /* trees and flame graphs: innermost frame at the root */
 	const char *temp_folder; /* for what does not fit into memory; NULL: temp_file_folder() */
 	double min_share; /* flame graph, trees: leave out less than this part (0.0005); 0: default */
+	/* For html, which carries answers of the API: writes the answer to a question such as
+	 * "summary", with the filter of the query, as JSON. serve/offline.h has one. */
+	int (*answer)(void *user, const char *question, FILE *out, struct err *err);
+	void *answer_user;
 };
 
 /* Sets the option `name` (one of export_parameters()) from its text, as filter_set() does for

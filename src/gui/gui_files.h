@@ -7,10 +7,10 @@
 #ifndef GUI_GUI_FILES_H
 #define GUI_GUI_FILES_H
 
-#include "base/compiler.h"
+#include "util/err.h"
 
 struct gui_file {
-	const char *name; /* "index.html", "app.js", "app.css" */
+	const char *name; /* "index.html", "app.js", "app.css", "questions.txt" */
 	const char *content_type;
 	const uint8_t *gzip; /* the content, compressed */
 	size_t gzip_len;
@@ -19,6 +19,9 @@ struct gui_file {
 
 /* NULL: there is no such file, or this build has no GUI. */
 const struct gui_file *gui_file_find(const char *name);
+
+/* The content, with a zero byte behind it, to free(). ERR_MEMORY; ERR_FORMAT: a broken build. */
+int gui_file_unpack(const struct gui_file *file, char **ret, struct err *err);
 
 /* All files; *n is 0 in a build without the GUI. */
 const struct gui_file *gui_files(size_t *n);

@@ -1,12 +1,9 @@
 /* serve/gui_page.c - the web GUI: its files from the binary, and what "/" says without them. */
 #include "serve/handlers.h"
 
-#include <string.h>
-#include <zlib.h>
+#include <stdlib.h>
 
 #include "gui/gui_files.h"
-
-#define CHUNK_BYTES 16384u
 
 static const char no_gui[] =
 	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -19,22 +16,15 @@ static const char no_gui[] =
 	"recording</li></ul>\n"
 	"<p>To build the GUI, install nodejs and npm, and run make again.</p></body></html>\n";
 
-/* Writes the content of a file. Its bytes come from our own binary: an error is a broken build. */
 static int write_file(struct request *rq, const struct gui_file *file, struct err *err)
 {
-	uint8_t chunk[CHUNK_BYTES];
-	z_stream z = {.next_in = (Bytef *)(uintptr_t)file->gzip, .avail_in = (uInt)file->gzip_len};
-	int r = inflateInit2(&z, 16 + MAX_WBITS);
+	char *text;
+	int r = gui_file_unpack(file, &text, err);
 
-	while (r == Z_OK) {
-		z.next_out = chunk;
-		z.avail_out = sizeof(chunk);
-		r = inflate(&z, Z_NO_FLUSH);
-		fwrite(chunk, 1, sizeof(chunk) - z.avail_out, rq->out);
-	}
-	inflateEnd(&z);
-	if (r != Z_STREAM_END)
-		return err_set(err, ERR_FORMAT, "%s cannot be unpacked", file->name);
+	if (r < 0)
+		return r;
+	fwrite(text, 1, file->len, rq->out);
+	free(text);
 	return 0;
 }
 

@@ -29,7 +29,7 @@ void request_fini(struct request *rq)
 
 bool request_is_over(const struct request *rq)
 {
-	return atomic_load(answer_cancel_flag(rq->answer)) || ferror(rq->out);
+	return (rq->context.cancel && atomic_load(rq->context.cancel)) || ferror(rq->out);
 }
 
 /* ---- errors ---- */

@@ -36,8 +36,10 @@ struct request {
 	struct url url;
 	const char *value[ROUTE_MAX_VALUES]; /* for {id} and so on */
 	bool is_trusted; /* carries the token, or none is needed; routes that are open may lack it */
-	struct shelf *shelf;
+	struct shelf *shelf; /* NULL: an answer without a server, see offline.h */
 	struct shelf_item *item; /* NULL when the route has no {id} */
+	const char *id; /* of the recording, and ... */
+	const char *file_name; /* ... its file, without folders; NULL when there is none */
 	struct shelf_picture *picture; /* of the item, ours until request_fini() ... */
 	const struct store *store; /* ... and so are these */
 	struct frames *frames;

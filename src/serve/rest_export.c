@@ -1,6 +1,7 @@
 /* serve/rest_export.c - /export/{format} and the ASCII tree: what src/export/ writes, over HTTP. */
 #include "base/text.h"
 #include "serve/handlers.h"
+#include "serve/offline.h"
 #include "serve/wire.h"
 
 #include <string.h>
@@ -24,9 +25,15 @@ static int read_options(struct request *rq, struct export_options *o, struct err
 static int write_export(struct request *rq, const struct export_format *f, const char *file_name,
 			struct err *err)
 {
+	struct offline offline = {.context = &rq->context,
+				  .file_name = rq->file_name,
+				  .filter = rq->url.pair,
+				  .n_filter = rq->url.n_pairs};
 	struct export_options o = {.context = &rq->context,
 				   .filter = &rq->filter,
-				   .title = text_basename(shelf_path(rq->item))};
+				   .title = rq->file_name,
+				   .answer = offline_answer,
+				   .answer_user = &offline};
 	int r = read_options(rq, &o, err);
 
 	if (r == 0)

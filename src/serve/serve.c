@@ -484,6 +484,8 @@ static enum MHD_Result find_item(struct exchange *x, struct request *rq, bool *i
 	*is_over = false;
 	shelf_freshen(i, FRESH_WAIT_MS);
 	rq->item = i;
+	rq->id = shelf_id(i);
+	rq->file_name = text_basename(shelf_path(i));
 	rq->picture = shelf_take(i);
 	rq->store = rq->context.store = shelf_store(rq->picture);
 	rq->frames = rq->context.frames = shelf_frames(rq->picture);

@@ -154,3 +154,16 @@ const char *url_find(const struct url *u, const char *name)
 	}
 	return NULL;
 }
+
+void url_encode(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		bool is_plain = (*text >= '0' && *text <= '9') || (*text >= 'a' && *text <= 'z') ||
+				(*text >= 'A' && *text <= 'Z') || strchr("-._~", *text);
+
+		if (is_plain)
+			putc(*text, out);
+		else
+			fprintf(out, "%%%02X", (unsigned char)*text);
+	}
+}

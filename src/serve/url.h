@@ -11,6 +11,8 @@
 #ifndef SERVE_URL_H
 #define SERVE_URL_H
 
+#include <stdio.h>
+
 #include "util/err.h"
 
 #define URL_MAX_BYTES 16384u
@@ -43,5 +45,8 @@ const char *url_find(const struct url *u, const char *name);
 /* Decodes len bytes at from into to (which has room for len + 1; may be the same place) and ends
  * them with a zero byte. Returns the length, or SIZE_MAX for an encoded zero byte. */
 size_t url_decode(const char *from, size_t len, bool plus_is_space, char *to);
+
+/* Writes a value so that url_parse() reads it back. */
+void url_encode(FILE *out, const char *text);
 
 #endif

@@ -40,13 +40,33 @@ static void put_timeline(struct json *j, const struct store *s)
 	buckets_fini(&b);
 }
 
+/* What is known of a recording that is ready. */
+static void put_ready(struct json *j, const struct store *s)
+{
+	const struct store_facts *f = store_facts(s);
+	char buf[HUMAN_BYTES];
+
+	put_string(j, "executable", s, f->executable);
+	put_cmdline(j, s);
+	put_string(j, "host", s, f->host);
+	put_string(j, "architecture", s, f->arch);
+	json_u64(j, "pid", f->pid);
+	json_text(j, "started_at", human_time(f->start_realtime_ns, buf));
+	json_u64(j, "start_ns", f->start_realtime_ns);
+	json_u64(j, "duration_ns", f->duration_ns);
+	json_u64(j, "allocations", f->n_rows);
+	json_u64(j, "peak_bytes", f->peak_bytes);
+	json_u64(j, "leaked_bytes", f->live_bytes);
+	json_u64(j, "file_bytes", f->recording_bytes);
+	json_bool(j, "complete", f->is_complete);
+	put_string(j, "ended", s, f->ended);
+	json_u64(j, "threads", store_count_threads(s));
+	put_timeline(j, s);
+}
+
 static void put_recording(struct json *j, struct shelf_item *i)
 {
 	enum shelf_state state = shelf_state(i);
-	struct shelf_picture *p;
-	const struct store *s;
-	const struct store_facts *f;
-	char buf[HUMAN_BYTES];
 	bool is_growing = false;
 	double eta_s;
 
@@ -58,26 +78,11 @@ static void put_recording(struct json *j, struct shelf_item *i)
 	if (state == SHELF_FAILED)
 		json_text(j, "error", shelf_error(i));
 	if (state == SHELF_READY) {
+		struct shelf_picture *p;
+
 		shelf_freshen(i, 0);
 		p = shelf_take(i);
-		s = shelf_store(p);
-		f = store_facts(s);
-		put_string(j, "executable", s, f->executable);
-		put_cmdline(j, s);
-		put_string(j, "host", s, f->host);
-		put_string(j, "architecture", s, f->arch);
-		json_u64(j, "pid", f->pid);
-		json_text(j, "started_at", human_time(f->start_realtime_ns, buf));
-		json_u64(j, "start_ns", f->start_realtime_ns);
-		json_u64(j, "duration_ns", f->duration_ns);
-		json_u64(j, "allocations", f->n_rows);
-		json_u64(j, "peak_bytes", f->peak_bytes);
-		json_u64(j, "leaked_bytes", f->live_bytes);
-		json_u64(j, "file_bytes", f->recording_bytes);
-		json_bool(j, "complete", f->is_complete);
-		put_string(j, "ended", s, f->ended);
-		json_u64(j, "threads", store_count_threads(s));
-		put_timeline(j, s);
+		put_ready(j, shelf_store(p));
 		is_growing = shelf_is_growing(p);
 		shelf_give(p);
 	}
@@ -90,6 +95,23 @@ static void put_recording(struct json *j, struct shelf_item *i)
 	json_end_object(j);
 }
 
+/* The one recording of an exported page. */
+static void put_exported(struct request *rq)
+{
+	struct json *j = &rq->json;
+
+	json_object(j, NULL);
+	json_text(j, "id", rq->id);
+	json_text(j, "file", rq->file_name);
+	json_text(j, "state", rest_state_name(SHELF_READY));
+	json_double(j, "percent", 100, 1);
+	put_ready(j, rq->store);
+	json_bool(j, "growing", false);
+	json_null(j, "imported");
+	json_null(j, "eta_s");
+	json_end_object(j);
+}
+
 int v1_recordings(struct request *rq, struct err *err)
 {
 	struct json *j = &rq->json;
@@ -97,7 +119,9 @@ int v1_recordings(struct request *rq, struct err *err)
 	(void)err;
 	json_object(j, NULL);
 	json_array(j, "recordings");
-	for (size_t k = 0; k < shelf_n_items(rq->shelf); k++)
+	if (!rq->shelf)
+		put_exported(rq);
+	for (size_t k = 0; rq->shelf && k < shelf_n_items(rq->shelf); k++)
 		put_recording(j, shelf_item(rq->shelf, k));
 	json_end_array(j);
 	json_text(j, "version", MEMORY_PROFILER_VERSION);
@@ -183,8 +207,8 @@ int v1_summary(struct request *rq, struct err *err)
 	if (r < 0)
 		return r;
 	json_object(j, NULL);
-	json_text(j, "id", shelf_id(rq->item));
-	json_text(j, "file", text_basename(shelf_path(rq->item)));
+	json_text(j, "id", rq->id);
+	json_text(j, "file", rq->file_name);
 	put_process(j, rq->store);
 	put_counts(j, rq->store);
 	if (has_filter)

@@ -5,6 +5,7 @@ With MP_SCREENSHOTS=FOLDER the pictures are kept there, to be looked at.
 """
 import os
 import pathlib
+import time
 import re
 import xml.etree.ElementTree
 
@@ -38,6 +39,13 @@ class Shown(ExportCase):
     def keep(self, page, name):
         if os.environ.get("MP_SCREENSHOTS"):
             page.screenshot(pathlib.Path(os.environ["MP_SCREENSHOTS"]) / (name + ".png"))
+
+    def wait(self, page, condition):
+        for _ in range(200):
+            if page.evaluate(f"!!({condition})"):
+                return
+            time.sleep(0.05)
+        self.fail(f"the page never showed {condition}")
 
     def state(self, page, name, graph=0):
         return int(page.evaluate(f"document.getElementById('mpf-{graph}').dataset.{name}"))
@@ -157,44 +165,47 @@ class FlameGraph(Shown):
 
 
 class HtmlReport(Shown):
-    def test_report(self):
-        recorded = self.recorded("demo")
-        page = self.show(self.export(recorded, "html"), ".html")
-        text = page.evaluate("document.body.innerText")
-        for word in ("peak", "leaked", "Call sites by bytes leaked", "read_line", "Threads"):
-            self.assertIn(word, text)
-        count = f"{recorded.rows:,}".replace(",", "[\\s,\u202f]?")
-        self.assertRegex(text, count + r"\s*\nallocations")
+    """The exported page is the GUI: ui/tests/browser/exported.test.mjs looks at its figures."""
+
+    def test_report_asks_nobody(self):
+        page = self.show(self.export(self.recorded("demo"), "html"), ".html")
+        self.wait(page, "document.querySelector('.tile .big')")
+        self.assertIn("words_add", page.evaluate("document.body.innerText"))
         self.assertEqual(1, len(page.requests()), page.requests())
-        self.assertGreater(self.state(page, "frames", 0), 5)
         self.keep(page, "report")
-        page.evaluate("document.getElementById('mpf-0').scrollIntoView()")
-        at = self.frame(page, "read_line")
-        page.click(at["x"], at["y"])
-        self.assertGreater(self.state(page, "zoom"), 0)
         self.assertEqual([], page.complaints())
-        self.assertGreater(page.evaluate("document.querySelectorAll('details ol li').length"), 10)
 
 
 class OddNames(Shown):
     """What a recording holds must not become part of the page."""
 
-    def test_nothing_of_the_recording_is_run(self):
-        recorded = self.recorded("odd_names", "<script>window.harm=1</script>")
+    def odd(self):
+        recorded = self.recorded("odd_names", "</script><script>window.harm=1</script>")
         nasty = recorded.path.with_name("<img src=x onerror='window.harm=1'>&.dat")
         recorded.path.rename(nasty)
         recorded.path = nasty
-        for name, suffix in (("flamegraph-svg", ".svg"), ("html", ".html")):
-            path = self.export(recorded, name)
-            plain = path.with_name("page")
-            path.rename(plain)
-            page = self.show(plain, suffix)
-            self.assertIsNone(page.evaluate("window.harm"))
-            self.assertGreater(self.state(page, "frames"), 6)
-            text = page.evaluate("document.documentElement.textContent")
-            self.assertIn("<img src=x", text)
-            page.key("/", 191)
-            self.assertEqual([], page.complaints())
+        return recorded
+
+    def shown(self, recorded, name, suffix):
+        path = self.export(recorded, name)
+        plain = path.with_name("page")
+        path.rename(plain)
+        return self.show(plain, suffix)
+
+    def test_nothing_of_the_recording_is_run_in_a_graph(self):
+        page = self.shown(self.odd(), "flamegraph-svg", ".svg")
+        self.assertIsNone(page.evaluate("window.harm"))
+        self.assertGreater(self.state(page, "frames"), 6)
+        self.assertIn("<img src=x", page.evaluate("document.documentElement.textContent"))
+        page.key("/", 191)
+        self.assertEqual([], page.complaints())
+
+    def test_nothing_of_the_recording_is_run_in_a_report(self):
+        page = self.shown(self.odd(), "html", ".html")
+        self.wait(page, "document.querySelector('.facts')")
+        self.assertIsNone(page.evaluate("window.harm"))
+        self.assertIn("</script><script>", page.evaluate("document.body.innerText"))
+        self.assertEqual([], page.complaints())
 
 
 class DhatViewer(Shown):

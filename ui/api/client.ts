@@ -96,8 +96,11 @@ async function refusal(response: Response): Promise<ApiError> {
   }
 }
 
+/* The answers are named by their questions: what follows the recording's id. */
+const questionOf = (url: string): string => url.replace(/^\/api\/v1\/(exported\/)?/, '');
+
 function fromExported<T>(url: string): T {
-  const answer = exported?.answers[url];
+  const answer = exported?.answers[questionOf(url)];
   if (answer === undefined) {
     throw new ApiError('This figure is not part of the exported page.', 404);
   }

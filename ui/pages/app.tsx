@@ -1,6 +1,8 @@
 /* The frame around every page: top bar, strip, chips, navigation, the page, details, overlays. */
 import { useEffect } from 'preact/hooks';
+import { isExported } from '../api/client';
 import type { Recording } from '../api/types';
+import { EXPORTED_PAGES } from '../model/exported_questions';
 import { NAV_ENTRIES, BottomNav, Nav } from '../widgets/nav';
 import { Banners } from '../widgets/banners';
 import { Chips } from '../widgets/chips';
@@ -68,7 +70,9 @@ function focusMain(e: MouseEvent): void {
 }
 
 const canShow = (page: string, r: Recording | null): boolean =>
-  page === 'recordings' || r?.state === 'ready';
+  isExported
+    ? EXPORTED_PAGES.includes(page) && r !== null
+    : page === 'recordings' || r?.state === 'ready';
 
 /* Instead of a page: no recording, one that is loading, one that cannot be opened. */
 function NotReady({ recording: r }: { recording: Recording | null }) {
@@ -88,6 +92,14 @@ function NotReady({ recording: r }: { recording: Recording | null }) {
       </div>
     );
   if (list === null) return <div class="pad-note" aria-busy="true" />;
+  if (isExported)
+    return (
+      <div class="pad-note">
+        <Note title="This page is not part of the exported file.">
+          Open the recording itself: <span class="code">memory-profiler-cli server FILE</span>
+        </Note>
+      </div>
+    );
   if (!r)
     return (
       <div class="pad-note">

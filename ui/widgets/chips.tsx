@@ -1,4 +1,5 @@
 /* The active filters, one chip each, and what is left of how much. */
+import { isExported } from '../api/client';
 import type { GroupRows, Recording, Summary } from '../api/types';
 import { chipsOf, hasFilter, rangeOf, RANGE_MEANINGS, type Chip } from '../model/filters';
 import { count, group, join } from '../model/format';
@@ -31,12 +32,14 @@ export function Chips({ recording }: { recording: Recording }) {
         </span>
       ))}
       <BaseChip />
-      <span class="chip add">
-        <button type="button" onClick={() => overlay.set({ kind: 'filter' })} title="Filter (F)">
-          <Icon name="plus" />
-          Filter
-        </button>
-      </span>
+      {!isExported && (
+        <span class="chip add">
+          <button type="button" onClick={() => overlay.set({ kind: 'filter' })} title="Filter (F)">
+            <Icon name="plus" />
+            Filter
+          </button>
+        </span>
+      )}
       <Sum />
     </div>
   );

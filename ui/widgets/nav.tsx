@@ -1,6 +1,8 @@
 /* Navigation: the pages at the left, or at the bottom of a narrow window. */
 import type { Recording, Summary } from '../api/types';
+import { isExported } from '../api/client';
 import type { PageId } from '../model/address';
+import { EXPORTED_PAGES } from '../model/exported_questions';
 import { count, join } from '../model/format';
 import { hrefPage, useAddress } from '../state/router';
 import { overlay } from '../state/overlay';
@@ -48,6 +50,12 @@ export const NAV_GROUPS: readonly (readonly [title: string, entries: readonly En
   ['', [{ page: 'source', name: 'Source', icon: 'code', key: 'x' }]],
 ];
 
+/* An exported file has two pages. */
+function shownGroups(): typeof NAV_GROUPS {
+  if (!isExported) return NAV_GROUPS;
+  return [['', NAV_ENTRIES.filter((e) => EXPORTED_PAGES.includes(e.page))]];
+}
+
 export const NAV_ENTRIES: readonly Entry[] = NAV_GROUPS.flatMap(([, entries]) => entries);
 
 const shortCount = (n: number): string => join(count(n)).replace(/\.\d+/, (d) => d.slice(0, 2));
@@ -74,9 +82,9 @@ export function Nav({ recording }: { recording: Recording | null }) {
   );
   return (
     <nav class="nav" aria-label="Pages">
-      {link('recordings', 'Recordings', 'files', list?.length)}
+      {!isExported && link('recordings', 'Recordings', 'files', list?.length)}
       {recording &&
-        NAV_GROUPS.map(([title, entries], i) => (
+        shownGroups().map(([title, entries], i) => (
           <div key={i} class="nav-group" role="group" aria-label={title || 'Pages'}>
             {title ? <h2>{title}</h2> : <div class="nav-gap" />}
             {entries.map((e) => link(e.page, e.name, e.icon, counts[e.page]))}
@@ -98,29 +106,32 @@ const BOTTOM: readonly (readonly [PageId, string, IconName])[] = [
 
 export function BottomNav() {
   const a = useAddress();
+  const shown = BOTTOM.filter(([page]) => !isExported || EXPORTED_PAGES.includes(page));
   const others = NAV_ENTRIES.filter((e) => !BOTTOM.some(([page]) => page === e.page));
   return (
     <nav class="bottom-nav" aria-label="Main pages">
-      {BOTTOM.map(([page, name, icon]) => (
+      {shown.map(([page, name, icon]) => (
         <a key={page} href={hrefPage(a, page)} aria-current={a.page === page ? 'page' : undefined}>
           <Icon name={icon} />
           {name}
         </a>
       ))}
-      <Menu
-        label="More pages"
-        class="more"
-        button={
-          <>
-            <Icon name="dots" />
-            More
-          </>
-        }
-        items={() => [
-          { label: 'Recordings', href: hrefPage(a, 'recordings') },
-          ...others.map((e) => ({ label: e.name, href: hrefPage(a, e.page) })),
-        ]}
-      />
+      {!isExported && (
+        <Menu
+          label="More pages"
+          class="more"
+          button={
+            <>
+              <Icon name="dots" />
+              More
+            </>
+          }
+          items={() => [
+            { label: 'Recordings', href: hrefPage(a, 'recordings') },
+            ...others.map((e) => ({ label: e.name, href: hrefPage(a, e.page) })),
+          ]}
+        />
+      )}
     </nav>
   );
 }

@@ -22,7 +22,7 @@ import {
 import { useQuery, useUrl } from '../state/query';
 import { set, setQuietly, useAddress } from '../state/router';
 import { Signal, useSignal } from '../state/signal';
-import { apiUrl } from '../api/client';
+import { apiUrl, isExported } from '../api/client';
 import { useCanvas, type Surface } from './canvas';
 import { Num } from './figures';
 import { drawStrip, type StripData } from './strip_draw';
@@ -200,7 +200,7 @@ function useStripPointer(task: PointerTask) {
   latest.current = task;
   useEffect(() => {
     const el = ref.current;
-    if (!el) return undefined;
+    if (!el || isExported) return undefined;
     let drag: Drag | null = null;
     const position = (e: PointerEvent | WheelEvent | MouseEvent) => {
       const box = el.getBoundingClientRect();
@@ -274,6 +274,7 @@ function useStripPointer(task: PointerTask) {
 
 /* Arrows move the range, Shift and arrows widen it, Home and End jump. */
 function onStripKey(e: KeyboardEvent, range: Span | null, runNs: number): void {
+  if (isExported) return;
   const step = runNs / 100;
   const now = range ?? { fromNs: runNs * 0.45, toNs: runNs * 0.55 };
   const width = now.toNs - now.fromNs;

@@ -1,4 +1,5 @@
 /* The top bar: which recording, search, compare, link, export, theme. */
+import { isExported } from '../api/client';
 import type { Recording } from '../api/types';
 import { basename, stateOf } from '../model/recording';
 import { duration, wallClockShort } from '../model/format';
@@ -115,18 +116,23 @@ export function TopBar({ recording }: { recording: Recording | null }) {
     <header class="topbar">
       <Brand />
       <RecordingSwitch recording={recording} />
-      <button
-        type="button"
-        class="search-btn"
-        title="Search"
-        onClick={() => overlay.set({ kind: 'search', text: '' })}
-      >
-        <Icon name="search" />
-        <span>Search functions, files, addresses, commands</span>
-        <kbd>Ctrl K</kbd>
-      </button>
+      {!isExported && (
+        <button
+          type="button"
+          class="search-btn"
+          title="Search"
+          onClick={() => overlay.set({ kind: 'search', text: '' })}
+        >
+          <Icon name="search" />
+          <span>Search functions, files, addresses, commands</span>
+          <kbd>Ctrl K</kbd>
+        </button>
+      )}
+      {isExported && (
+        <span class="search-btn exported">Exported: these figures need no server</span>
+      )}
       <div class="topbar-actions">
-        {recording?.state === 'ready' && (
+        {recording?.state === 'ready' && !isExported && (
           <>
             <Compare recording={recording} />
             <button
