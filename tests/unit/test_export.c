@@ -13,6 +13,7 @@
 #include "export/slots.h"
 #include "export/text_table.h"
 #include "export/tree_order.h"
+#include "gui/gui_files.h"
 #include "query_synth.h"
 
 static struct world world;
@@ -23,6 +24,29 @@ static struct query_context context;
 static struct export_options options;
 static struct query *q;
 
+/* What the server answers for html, made small: the number of matching rows. */
+static int answer(void *user, const char *question, FILE *out, struct err *err)
+{
+	struct query_group total = {0};
+	struct query *own = NULL;
+	int r = query_create(&context, &filter, &own, err);
+
+	(void)user;
+	if (r == 0)
+		r = query_total(own, &total, err);
+	if (r == 0)
+		fprintf(out, "{\"question\":\"%s\",\"rows\":%llu}", question,
+			(unsigned long long)total.n_allocs);
+	query_destroy(own);
+	return r;
+}
+
+/* The formats of this build: html is last but one and needs the GUI. */
+static bool can_write(const struct export_format *f)
+{
+	return strcmp(f->name, "html") != 0 || gui_file_find("index.html");
+}
+
 static void open_world(size_t n_rows)
 {
 	struct err err = {0};
@@ -32,7 +56,7 @@ static void open_world(size_t n_rows)
 	context = (struct query_context){.store = store, .frames = frames, .n_threads = 1};
 	filter_init(&filter);
 	CHECK_OK(query_create(&context, &filter, &q, &err));
-	options = (struct export_options){.context = &context, .filter = &filter};
+	options = (struct export_options){.context = &context, .filter = &filter, .answer = answer};
 }
 
 static void close_world(void)
@@ -65,8 +89,12 @@ TEST(every_format_writes_something_and_twice_the_same)
 	CHECK_EQ(n, 15);
 	for (size_t i = 0; i < n; i++) {
 		size_t len[2];
-		char *text[2] = {write_to_memory(&f[i], &len[0]), write_to_memory(&f[i], &len[1])};
+		char *text[2];
 
+		if (!can_write(&f[i]))
+			continue;
+		text[0] = write_to_memory(&f[i], &len[0]);
+		text[1] = write_to_memory(&f[i], &len[1]);
 		CHECK(len[0] > 100);
 		CHECK_EQ(len[0], len[1]);
 		CHECK_MEM_EQ(text[0], text[1], len[0]);
@@ -87,8 +115,10 @@ TEST(no_rows_are_no_error)
 	query_destroy(q);
 	CHECK_EQ(filter_set(&filter, "size_min", "1000000000000", &err), 1);
 	CHECK_OK(query_create(&context, &filter, &q, &err));
-	for (size_t i = 0; i < n; i++)
-		free(write_to_memory(&f[i], &len));
+	for (size_t i = 0; i < n; i++) {
+		if (can_write(&f[i]))
+			free(write_to_memory(&f[i], &len));
+	}
 	close_world();
 }
 
@@ -103,8 +133,9 @@ TEST(an_output_that_refuses_is_an_error_of_each_format)
 		FILE *out = fopen("/dev/full", "we");
 
 		CHECK_NOT_NULL(out);
-		CHECK_ERR(export_write(&f[i], q, &options, out, &err), ERR_IO);
-		CHECK(strstr(err.text, "cannot write the output"));
+		CHECK_ERR(export_write(&f[i], q, &options, out, &err),
+			  can_write(&f[i]) ? ERR_IO : ERR_REFUSED);
+		CHECK(strstr(err.text, can_write(&f[i]) ? "cannot write the output" : "no GUI"));
 		fclose(out);
 	}
 	close_world();
@@ -128,7 +159,7 @@ TEST(a_client_that_hung_up_ends_the_work)
 
 		if (r == 0)
 			r = export_write(&f[i], own, &options, out, &err);
-		CHECK_EQ(r, -ERR_CANCELLED);
+		CHECK_EQ(r, can_write(&f[i]) ? -ERR_CANCELLED : -ERR_REFUSED);
 		query_destroy(own);
 		fclose(out);
 		free(text);
