@@ -327,7 +327,7 @@ static char *finding_sentence(const struct report_view *v, const struct finding 
 
 static int print_findings(const struct report_view *v, const struct paint *paint, struct err *err)
 {
-	if (v->findings.n > 0) {
+	if (v->findings.n > 0 || v->findings.is_without_rows) {
 		putchar('\n');
 		paint_text(paint, PAINT_HEADING, "What stands out\n");
 	}

@@ -338,8 +338,11 @@ static int apply_rules(struct rules *rules, struct err *err)
 		rules_find_leaks, rules_find_owner,   rules_find_peaks,
 		rules_find_churn, rules_find_outside, rules_find_copying,
 	};
-	int n = query_groups(rules->r->query, QUERY_BY_BLAME, &rules->blame, err);
+	int n;
 
+	if (rules->r->facts->duration_ns == 0)
+		return 0; /* the clock is not known: what is early, late or often? */
+	n = query_groups(rules->r->query, QUERY_BY_BLAME, &rules->blame, err);
 	for (size_t i = 0; i < ARRAY_LEN(rule) && n == 0; i++) {
 		if (rules->r->context.cancel && atomic_load(rules->r->context.cancel))
 			n = err_set(err, ERR_CANCELLED, "stopped");

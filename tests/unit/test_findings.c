@@ -565,6 +565,19 @@ TEST(sound_program_has_remarks_only)
 	end();
 }
 
+TEST(without_a_clock_there_are_remarks_only)
+{
+	begin();
+	synth.facts.duration_ns = 0;
+	for (uint64_t i = 0; i < 100; i++)
+		synth_keep(&synth, 1, i, 64 * KIB);
+	STACK(&synth, "remember", "main");
+	ask(10);
+	CHECK(found.n > 0);
+	CHECK_EQ(found.finding[0].kind, FINDING_REMARK);
+	end();
+}
+
 TEST(recording_without_allocations_has_nothing)
 {
 	begin();
