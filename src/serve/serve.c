@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "serve/access.h"
 #include "serve/answer_cache.h"
 #include "serve/listen.h"
