@@ -286,8 +286,8 @@ static void print_columns(const struct report_view *v, const struct line *l, con
 			  const char *place, const struct paint *paint)
 {
 	enum paint_style style = l->class == FRAME_CLASS_OWN       ? PAINT_BOLD
-				 : l->class == FRAME_CLASS_LIBRARY ? PAINT_PLAIN
-								   : PAINT_DIM;
+				 : frame_class_is_folded(l->class) ? PAINT_DIM
+								   : PAINT_PLAIN;
 	size_t room = v->options->width > INDENT + 2 + 20 ? v->options->width - INDENT - 2 : 0;
 	size_t n_name = columns(name), n_place = columns(place);
 	size_t n_pad = n_name < NAME_COLUMNS ? NAME_COLUMNS - n_name : 0;

@@ -1,10 +1,12 @@
 /* query/frame_class.c - see frame_class.h. */
 #include "query/frame_class.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "query/frame_name.h"
+#include "query/query_regex.h"
 
 enum match {
 	MATCH_EXACT,
@@ -167,14 +169,21 @@ static const struct {
 	const char *text;
 	enum frame_class class;
 } by_source[] = {
-	{"/include/c++/", FRAME_CLASS_RUNTIME},
-	{"/libstdc++-v3/", FRAME_CLASS_RUNTIME},
-	{"/rustc/", FRAME_CLASS_RUNTIME},
-	{"/rustlib/src/rust/", FRAME_CLASS_RUNTIME},
-	{"/usr/src/rustc-", FRAME_CLASS_RUNTIME},
-	{"/.cargo/registry/", FRAME_CLASS_LIBRARY},
-	{"/usr/share/cargo/registry/", FRAME_CLASS_LIBRARY},
-	{"/.cargo/git/", FRAME_CLASS_LIBRARY},
+	{"/include/c++/", FRAME_CLASS_RUNTIME},   {"/libstdc++-v3/", FRAME_CLASS_RUNTIME},
+	{"/rustc/", FRAME_CLASS_RUNTIME},         {"/rustlib/src/rust/", FRAME_CLASS_RUNTIME},
+	{"/usr/src/rustc-", FRAME_CLASS_RUNTIME}, {"/.cargo/registry/", FRAME_CLASS_LIBRARY},
+	{"/registry/src/", FRAME_CLASS_LIBRARY}, /* another CARGO_HOME */
+	{"/.cargo/git/", FRAME_CLASS_LIBRARY},    {"/git/checkouts/", FRAME_CLASS_LIBRARY},
+};
+
+/* Sources below these are not the program's; /usr/src is where containers have it. */
+static const char *const foreign_folder[] = {"/usr/", "/nix/store/", "/gnu/store/"};
+#define NEUTRAL_FOLDER "/usr/src/"
+
+/* The end of a source's name: C and C++. Headers of the standard library have none, but their folder. */
+static const char *const native_suffix[] = {
+	".c",   ".cc",  ".cpp", ".cxx", ".c++", ".C",   ".h",   ".hh", ".hpp",
+	".hxx", ".h++", ".H",   ".inl", ".ipp", ".tcc", ".tpp", ".S",  ".s",
 };
 
 /* The start of an image's file name. */
@@ -265,15 +274,19 @@ static bool is_wrapper(const char *name, size_t len)
 	return false;
 }
 
+struct frame_name_path frame_class_path(const struct frame *f)
+{
+	if (!f->function)
+		return (struct frame_name_path){"", 0};
+	return frame_class_is_rust(f) ? frame_class_rust_path(f->function)
+				      : frame_name_path(f->function);
+}
+
 static bool find_by_name(const struct frame *f, enum frame_class *ret)
 {
-	struct frame_name_path p;
-	bool rust;
+	struct frame_name_path p = frame_class_path(f);
+	bool rust = frame_class_is_rust(f);
 
-	if (!f->function)
-		return false;
-	rust = frame_class_is_rust(f);
-	p = rust ? frame_class_rust_path(f->function) : frame_name_path(f->function);
 	for (size_t i = 0; i < ARRAY_LEN(by_name); i++) {
 		if (!has_prefix(p.start, p.len, by_name[i].text) ||
 		    (by_name[i].match == MATCH_RUST && !rust) ||
@@ -291,13 +304,31 @@ static bool find_by_name(const struct frame *f, enum frame_class *ret)
 
 static bool find_by_source(const struct frame *f, enum frame_class *ret)
 {
+	size_t len = f->source ? strlen(f->source) : 0;
+
 	for (size_t i = 0; f->source && i < ARRAY_LEN(by_source); i++) {
 		if (strstr(f->source, by_source[i].text)) {
 			*ret = by_source[i].class;
 			return true;
 		}
 	}
+	if (!f->source || has_prefix(f->source, len, NEUTRAL_FOLDER))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(foreign_folder); i++) {
+		if (has_prefix(f->source, len, foreign_folder[i])) {
+			*ret = FRAME_CLASS_LIBRARY;
+			return true;
+		}
+	}
 	return false;
+}
+
+/* Does the image lie in the executable's folder, or below? */
+static bool is_beside(const char *module, const char *executable)
+{
+	size_t len = (size_t)(text_basename(executable) - executable);
+
+	return len > 0 && strncmp(module, executable, len) == 0;
 }
 
 static enum frame_class find_by_image(const struct frame *f, const char *executable)
@@ -316,47 +347,126 @@ static enum frame_class find_by_image(const struct frame *f, const char *executa
 		if (has_prefix(f->module, strlen(f->module), system_folder[i]))
 			return FRAME_CLASS_LIBRARY;
 	}
-	return FRAME_CLASS_OWN;
+	return f->source || !executable || is_beside(f->module, executable) ? FRAME_CLASS_OWN
+									    : FRAME_CLASS_LIBRARY;
+}
+
+/* "runtime.mallocgc", "github.com/x/y.(*T).Method"; not "f.isra.0", "f.cold" or "f@@GLIBC_2.34". */
+static bool is_go_or_d(const char *raw)
+{
+	static const char *const clone[] = {"isra",     "part", "cold",    "constprop",
+					    "lto_priv", "llvm", "resolver"};
+	const char *dot;
+
+	if (raw[0] == '_' && raw[1] == 'D' && isdigit((unsigned char)raw[2]))
+		return true;
+	dot = memchr(raw, '.', strcspn(raw, "@"));
+	if (!dot || dot == raw || raw[0] == '_' || isdigit((unsigned char)dot[1]))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(clone); i++) {
+		if (has_prefix(dot + 1, strlen(dot + 1), clone[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Is the code of a library C or C++? The source tells, else the way its names are mangled. */
+static bool is_native(const struct frame *f)
+{
+	const char *raw = f->raw_function;
+	size_t len = f->source ? strlen(f->source) : 0;
+
+	for (size_t i = 0; len && i < ARRAY_LEN(native_suffix); i++) {
+		size_t n = strlen(native_suffix[i]);
+
+		if (len > n && strcmp(f->source + len - n, native_suffix[i]) == 0)
+			return true;
+	}
+	if (len)
+		return !strchr(text_basename(f->source), '.') && strstr(f->source, "/include/");
+	if (frame_class_is_rust(f) || (raw && is_go_or_d(raw)))
+		return false;
+	return f->module && strstr(text_basename(f->module), ".so");
+}
+
+static enum frame_class find_by_tables(const struct frame *f, const char *executable)
+{
+	enum frame_class class;
+
+	if (!find_by_name(f, &class) && !find_by_source(f, &class))
+		class = find_by_image(f, executable);
+	return class == FRAME_CLASS_LIBRARY && is_native(f) ? FRAME_CLASS_NATIVE : class;
+}
+
+/* 1, 0; less than 0: it cannot be told, which is noted. */
+static int matches_own(struct frame_rules *r, const char *text)
+{
+	struct err err = {0};
+	int n = text ? query_regex_match(r->own, text, &err) : 0;
+
+	if (n < 0 && !r->failure.code)
+		r->failure = err;
+	return n;
+}
+
+enum frame_class frame_class_by(struct frame_rules *r, const struct frame *f)
+{
+	enum frame_class class;
+
+	if (r->own && (matches_own(r, f->source) > 0 ||
+		       matches_own(r, f->function ? f->function : f->raw_function) > 0))
+		return FRAME_CLASS_OWN;
+	class = find_by_tables(f, r->executable);
+	if (r->own && class == FRAME_CLASS_OWN)
+		class = is_native(f) ? FRAME_CLASS_NATIVE : FRAME_CLASS_LIBRARY;
+	return class;
 }
 
 enum frame_class frame_class_of(const struct frame *f, const char *executable)
 {
-	enum frame_class class;
-
-	if (find_by_name(f, &class) || find_by_source(f, &class))
-		return class;
-	return find_by_image(f, executable);
+	return find_by_tables(f, executable);
 }
 
 const char *frame_class_name(enum frame_class c)
 {
-	static const char *const name[FRAME_N_CLASSES] = {"own", "library", "runtime", "allocator"};
+	static const char *const name[FRAME_N_CLASSES] = {"own", "library", "native", "runtime",
+							  "allocator"};
 
 	return (unsigned)c < FRAME_N_CLASSES ? name[c] : "own";
 }
 
+/* ---- blame ---- */
+
 struct blame {
-	const char *executable;
+	struct frame_rules *rules;
 	const struct frame *frame;
-	enum frame_class class;
+	unsigned rank;
 };
 
 static bool look_for_blame(void *user, const struct frame *frame)
 {
 	struct blame *b = user;
-	enum frame_class class = frame_class_of(frame, b->executable);
+	unsigned rank = frame_class_rank(frame_class_by(b->rules, frame));
 
-	if (!b->frame || class < b->class) {
+	if (!b->frame || rank < b->rank) {
 		b->frame = frame;
-		b->class = class;
+		b->rank = rank;
 	}
-	return b->class != FRAME_CLASS_OWN;
+	return b->rank != FRAME_CLASS_OWN;
+}
+
+const struct frame *frame_class_blame_by(struct frame_rules *r, struct frames *f, uint32_t stack,
+					 struct err *err)
+{
+	struct blame b = {.rules = r};
+
+	return frames_each(f, stack, look_for_blame, &b, err) < 0 ? NULL : b.frame;
 }
 
 const struct frame *frame_class_blame(struct frames *f, uint32_t stack, const char *executable,
 				      struct err *err)
 {
-	struct blame b = {.executable = executable};
+	struct frame_rules r = {.executable = executable};
 
-	return frames_each(f, stack, look_for_blame, &b, err) < 0 ? NULL : b.frame;
+	return frame_class_blame_by(&r, f, stack, err);
 }

@@ -3,7 +3,14 @@
 
 #include <stdlib.h>
 
+#include "query/frame_class.h"
 #include "query/frame_package.h"
+
+static unsigned rank_of(const struct query_names *names, uint32_t frame)
+{
+	return frame_class_rank(
+		(enum frame_class)names->identity[names->frame[frame].identity].class);
+}
 
 /* The frame to blame at a node, given that of its caller. */
 static uint32_t blame_of_node(const struct query_names *names, const struct store_node *node,
@@ -11,19 +18,17 @@ static uint32_t blame_of_node(const struct query_names *names, const struct stor
 {
 	uint32_t first = node->code ? names->first[node->code] : 0;
 	uint32_t end = node->code ? names->first[node->code + 1] : 0, best = OWNERS_NONE;
-	unsigned best_class = 0;
+	unsigned best_rank = 0;
 
 	for (uint32_t i = first; i < end; i++) {
-		unsigned class = names->identity[names->frame[i].identity].class;
+		unsigned rank = rank_of(names, i);
 
-		if (best == OWNERS_NONE || class < best_class) {
+		if (best == OWNERS_NONE || rank < best_rank) {
 			best = i;
-			best_class = class;
+			best_rank = rank;
 		}
 	}
-	if (best == OWNERS_NONE ||
-	    (outer != OWNERS_NONE &&
-	     names->identity[names->frame[outer].identity].class < best_class))
+	if (best == OWNERS_NONE || (outer != OWNERS_NONE && rank_of(names, outer) < best_rank))
 		return outer;
 	return best;
 }

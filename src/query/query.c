@@ -30,6 +30,9 @@ int query_create(const struct query_context *c, const struct filter *f, struct q
 	if (!q)
 		return err_set_memory(err, sizeof(*q));
 	q->c = *c;
+	q->rules.executable = store_string(c->store, store_facts(c->store)->executable, NULL);
+	if (!q->c.rules)
+		q->c.rules = &q->rules;
 	q->filter = f;
 	q->wants = QUERY_WANT_ALL;
 	q->stack = store_table(c->store, STORE_STACKS, &q->n_stacks);

@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 
 #include "query/filter.h"
+#include "query/frame_class.h"
 #include "store/frames.h"
 
 struct query_context {
@@ -29,6 +30,8 @@ struct query_context {
 	const atomic_bool *cancel; /* may be NULL */
 	unsigned n_threads; /* 0: as many as there are CPUs */
 	const char *progress_label; /* NULL, or what the terminal shows while rows are looked at */
+	struct frame_rules
+		*rules; /* whose code a frame is; NULL: those of the store, no own_regex */
 };
 
 struct query; /* opaque: defined in query.c */

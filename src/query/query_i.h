@@ -92,7 +92,8 @@ struct plan_moment plan_moment(const struct store *s, const struct filter_time *
 uint64_t plan_share(uint64_t whole, uint64_t ppm);
 
 struct query {
-	struct query_context c;
+	struct query_context c; /* with rules */
+	struct frame_rules rules; /* where the context has none */
 	const struct filter *filter;
 	const struct store_stack *stack; /* the tables */
 	const struct store_chain *chain;

@@ -1,7 +1,7 @@
 /* query/query_json.c - see query_json.h. */
 #include "query/query_json.h"
 
-#include "query/frame_class.h"
+#include "query/frame_package.h"
 
 static void put_known(struct json *j, const char *name, uint64_t value)
 {
@@ -11,9 +11,13 @@ static void put_known(struct json *j, const char *name, uint64_t value)
 		json_null(j, name);
 }
 
-void query_json_frame(struct json *j, const char *name, const struct frame *f,
-		      const char *executable, bool in_full)
+/* What both shapes have, but for the end of the object. */
+static void begin_frame(struct json *j, const char *name, const struct frame *f,
+			enum frame_class class)
 {
+	char package[FRAME_PACKAGE_BYTES];
+
+	frame_package(f, package);
 	json_object(j, name);
 	json_text(j, "function", f->function);
 	json_text(j, "source", f->source);
@@ -21,7 +25,21 @@ void query_json_frame(struct json *j, const char *name, const struct frame *f,
 	json_text(j, "module", f->module);
 	json_hex(j, "address", f->addr);
 	json_bool(j, "is_inline", f->is_inline);
-	json_text(j, "class", frame_class_name(frame_class_of(f, executable)));
+	json_text(j, "class", frame_class_name(class));
+	json_text(j, "package", package);
+}
+
+void query_json_frame_text(struct json *j, const char *name, const struct frame *f,
+			   enum frame_class class)
+{
+	begin_frame(j, name, f, class);
+	json_end_object(j);
+}
+
+void query_json_frame(struct json *j, const char *name, const struct frame *f,
+		      const char *executable, bool in_full)
+{
+	begin_frame(j, name, f, frame_class_of(f, executable));
 	if (in_full) {
 		json_text(j, "raw_function", f->raw_function);
 		put_known(j, "column", f->column);

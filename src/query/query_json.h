@@ -4,14 +4,19 @@
 #ifndef QUERY_QUERY_JSON_H
 #define QUERY_QUERY_JSON_H
 
+#include "query/frame_class.h"
 #include "query/query.h"
 #include "util/json_write.h"
 
-/* An object: function, source, line, module, address, is_inline and class (frame_class_name()); in
- * full also raw_function, column and module_offset. What is not known is null. executable as for
+/* An object: function, source, line, module, address, is_inline, class (frame_class_name()) and package;
+ * in full also raw_function, column and module_offset. What is not known is null. executable as for
  * frame_class_of(). */
 void query_json_frame(struct json *j, const char *name, const struct frame *f,
 		      const char *executable, bool in_full);
+
+/* The same, not in full, of a frame whose class is known. */
+void query_json_frame_text(struct json *j, const char *name, const struct frame *f,
+			   enum frame_class class);
 
 /* The sums of a group, as fields of the object that is open. */
 void query_json_cost(struct json *j, const struct query_group *g);

@@ -246,13 +246,14 @@ out:
 	return r;
 }
 
-void query_names_classify(struct query_names *n, const struct store *store)
+int query_names_classify(struct query_names *n, struct frame_rules *rules, struct err *err)
 {
-	const char *executable = store_string(store, store_facts(store)->executable, NULL);
-
 	for (size_t i = 1; i < n->n_identities && !n->is_classified; i++)
-		n->identity[i].class = (uint8_t)frame_class_of(n->identity[i].frame, executable);
+		n->identity[i].class = (uint8_t)frame_class_by(rules, n->identity[i].frame);
+	if (rules->failure.code)
+		return err_set(err, rules->failure.code, "%s", rules->failure.text);
 	n->is_classified = true;
+	return 0;
 }
 
 void query_names_destroy(struct query_names *n)

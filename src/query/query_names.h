@@ -54,8 +54,10 @@ int query_names_create(const struct store *store, struct frames *frames, struct 
 		       struct err *err);
 void query_names_destroy(struct query_names *n); /* NULL does nothing */
 
-/* Finds out whose frames they are: frame_class.h. Once is enough. */
-void query_names_classify(struct query_names *n, const struct store *store);
+/* Finds out whose frames they are: frame_class.h. Once is enough. Fails only by an expression of the
+ * rules that costs too much. */
+struct frame_rules;
+int query_names_classify(struct query_names *n, struct frame_rules *rules, struct err *err);
 
 /* The number of a text, 0 if no frame has it. */
 uint32_t query_names_find(const struct query_names *n, const char *text);

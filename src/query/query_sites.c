@@ -19,7 +19,9 @@ int sites_need(struct query *q, enum query_group_by by, struct err *err)
 	r = query_need_names(q, err);
 	if (r < 0)
 		return r;
-	query_names_classify(q->names, q->c.store);
+	r = query_names_classify(q->names, q->c.rules, err);
+	if (r < 0)
+		return r;
 	if ((by == QUERY_BY_BLAME || by == QUERY_BY_PACKAGE) && !q->owners)
 		r = owners_create(q->c.store, q->names, &q->owners, err);
 	return r;

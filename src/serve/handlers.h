@@ -43,6 +43,7 @@ int v1_allocations(struct request *rq, struct err *err);
 int v1_thread_matrix(struct request *rq, struct err *err);
 int v1_groups(struct request *rq, struct err *err);
 int v1_tree(struct request *rq, struct err *err);
+int v1_stack(struct request *rq, struct err *err);
 int v1_functions(struct request *rq, struct err *err);
 int v1_callers(struct request *rq, struct err *err);
 int v1_fragmentation(struct request *rq, struct err *err);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "query/filter_value.h"
+#include "query/query_regex.h"
 
 #define SHOWN_VALUE_BYTES 200u /* of a bad value in an error: enough to recognise it */
 
@@ -22,6 +23,7 @@ void request_fini(struct request *rq)
 	for (size_t i = 0; i < REQUEST_N_BACKTRACES; i++)
 		free(rq->backtrace[i].text);
 	query_destroy(rq->query);
+	query_regex_destroy(rq->rules.own);
 	filter_fini(&rq->filter);
 	url_fini(&rq->url);
 	shelf_give(rq->picture);
@@ -78,6 +80,38 @@ static unsigned status_of(const struct request *rq, const struct err *err)
 	}
 }
 
+/* rq->rules, for queries as well. */
+static int set_rules(struct request *rq, struct err *err)
+{
+	const char *own = url_find(&rq->url, ROUTE_OWN_PARAMETER);
+	int r = 0;
+
+	if (!rq->store)
+		return 0;
+	rq->rules.executable = store_string(rq->store, store_facts(rq->store)->executable, NULL);
+	rq->context.rules = &rq->rules;
+	if (own && *own && rq->route->flags & ROUTE_OWN)
+		r = query_regex_create(ROUTE_OWN_PARAMETER, own, &rq->rules.own, err);
+	if (r == -ERR_USAGE)
+		request_refuse(rq, 400, ROUTE_OWN_PARAMETER, own, filter_type_help("regex"));
+	return r;
+}
+
+static int run_handler(struct request *rq, struct err *err)
+{
+	int r = set_rules(rq, err);
+
+	if (r == 0)
+		r = rq->route->handler(rq, err);
+	/* A class that could not be found out was shown as another. */
+	if (r == 0 && rq->rules.failure.code) {
+		r = err_set(err, rq->rules.failure.code, "%s", rq->rules.failure.text);
+		request_refuse(rq, 400, ROUTE_OWN_PARAMETER,
+			       url_find(&rq->url, ROUTE_OWN_PARAMETER), filter_type_help("regex"));
+	}
+	return r;
+}
+
 void request_run(struct request *rq)
 {
 	struct err err = {0};
@@ -91,7 +125,7 @@ void request_run(struct request *rq)
 		answer_finish(rq->answer, 503);
 		return;
 	}
-	if (rq->route->handler(rq, &err) < 0) {
+	if (run_handler(rq, &err) < 0) {
 		status = status_of(rq, &err);
 		if (answer_restart(rq->answer)) {
 			answer_set_type(rq->answer, "application/json", NULL);

@@ -44,6 +44,7 @@ struct request {
 	const struct store *store; /* ... and so are these */
 	struct frames *frames;
 	struct query_context context;
+	struct frame_rules rules; /* of the recording and own_regex; what frames are shown with */
 	struct filter filter;
 	struct query *query; /* made by request_query() */
 	struct answer *answer;

@@ -71,6 +71,10 @@ const struct filter_parameter *route_page_parameters(size_t *n)
 void route_each_parameter(const struct route *r,
 			  void (*fn)(void *user, const struct filter_parameter *p), void *user)
 {
+	static const struct filter_parameter own = {
+		ROUTE_OWN_PARAMETER, "regex", NULL,
+		"what is the program's own code: frames whose source file or function matches; "
+		"others are libraries"};
 	const struct filter_parameter *p;
 	size_t n;
 
@@ -86,6 +90,8 @@ void route_each_parameter(const struct route *r,
 		for (size_t i = 0; i < n; i++)
 			fn(user, &p[i]);
 	}
+	if (r->flags & ROUTE_OWN)
+		fn(user, &own);
 	if (r->flags & ROUTE_FILTER) {
 		p = filter_parameters(&n);
 		for (size_t i = 0; i < n; i++)

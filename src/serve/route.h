@@ -23,6 +23,10 @@ typedef int (*route_handler)(struct request *rq, struct err *err);
 #define ROUTE_GUI 128u /* a file of the GUI, whose scripts may ask the API */
 #define ROUTE_WAITS 64u /* waits for a recording that is loading, as old scripts expect */
 
+#define ROUTE_OWN 256u /* shows frames with their class: takes own_regex */
+
+#define ROUTE_OWN_PARAMETER "own_regex"
+
 #define ROUTE_MAX_VALUES 3
 
 struct route {

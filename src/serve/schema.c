@@ -114,7 +114,8 @@ static const struct schema table[] = {
 	 "callers?:[FrameText] timeline?:[u64] leaked_timeline?:[u64]"},
 	{"GroupRows", "by:str groups:[GroupRow] total_count:u64 total:Cost"},
 	{"FrameText", "function:str~ source:str~ line:u64~ module:str~ address:str is_inline:bool "
-		      "class:str"},
+		      "class:str package:str"},
+	{"Stack", "stack:u64 frames:[FrameText] truncated:str~ is_guessed:bool"},
 	{"FunctionRow", "key:u64 function:str~ cost:Cost self_bytes:u64 self_allocations:u64"},
 	{"Calls", "function:FunctionRow callers:[FunctionRow] callees:[FunctionRow]"},
 	{"Functions", "functions:[FunctionRow] total_count:u64 total:Cost"},

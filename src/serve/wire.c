@@ -157,19 +157,14 @@ int wire_backtrace(struct request *rq, const char *name, uint32_t stack, struct 
 
 /* ---- /api/v1 ---- */
 
-static const char *executable(const struct request *rq)
-{
-	return store_string(rq->store, store_facts(rq->store)->executable, NULL);
-}
-
 void wire_frame_text(struct request *rq, const char *name, const struct frame *f)
 {
-	query_json_frame(&rq->json, name, f, executable(rq), false);
+	query_json_frame_text(&rq->json, name, f, frame_class_by(&rq->rules, f));
 }
 
 const struct frame *wire_blame(struct request *rq, uint32_t stack, struct err *err)
 {
-	return wire_has_stack(rq, stack) ? frame_class_blame(rq->frames, stack, executable(rq), err)
+	return wire_has_stack(rq, stack) ? frame_class_blame_by(&rq->rules, rq->frames, stack, err)
 					 : NULL;
 }
 

@@ -370,6 +370,20 @@ const char *store_end_name(unsigned end)
 	return end < ARRAY_LEN(name) ? name[end] : "unknown";
 }
 
+const char *store_end_reason(unsigned end)
+{
+	static const char *const reason[] = {NULL,
+					     "code without unwind information",
+					     "unwind information that cannot be followed",
+					     "a word of the stack cannot be read",
+					     "a return address outside of executable memory",
+					     "the unwind information leads nowhere",
+					     "the recorder had no memory for a stack this deep",
+					     "the part further out was lost"};
+
+	return end < ARRAY_LEN(reason) ? reason[end] : "not known";
+}
+
 const char *store_kind_name(uint64_t flags)
 {
 	static const char *const name[STORE_KIND_MASK + 1] = {

@@ -69,6 +69,8 @@ const char *store_string(const struct store *s, uint32_t string, size_t *len);
 
 /* The words for store_node.end: "complete", "no_info" ... */
 const char *store_end_name(unsigned end);
+/* The same in a few words, for people: "code without unwind information". NULL: complete. */
+const char *store_end_reason(unsigned end);
 
 /* "malloc", "realloc" ... from STORE_FLAGS. */
 const char *store_kind_name(uint64_t flags);

@@ -348,6 +348,33 @@ class Numbers(ServerCase):
         self.assertTrue(all("main" in [f.get("function") for f in b] for b in listed["backtraces"]))
         self.assertIn(frames, listed["backtraces"])
 
+    def test_a_stack_is_the_backtrace_from_the_other_end(self):
+        for n in (0, 1, 5):
+            old = self.data("demo.dat", f"backtrace/{n}")["frames"]
+            new = self.v1("demo.dat", f"stack/{n}")
+            self.assertEqual(n, new["stack"])
+            self.assertEqual([(f.get("function"), f.get("line"), f["is_inline"])
+                              for f in reversed(old)],
+                             [(f["function"], f["line"], f["is_inline"]) for f in new["frames"]])
+            self.assertIsNone(new["truncated"])
+        packages = {f["module"]: f["package"] for f in new["frames"]}
+        for module, package in packages.items():
+            self.assertEqual(pathlib.Path(module).name.split(".so")[0], package)
+        self.assertIn("demo", packages.values())
+
+    def test_own_regex_says_what_is_own(self):
+        frames = self.v1("demo.dat", "stack/1")["frames"]
+        self.assertIn("own", [f["class"] for f in frames])
+        only = self.v1("demo.dat", "stack/1", own_regex="^main$")["frames"]
+        self.assertEqual(["main"], [f["function"] for f in only if f["class"] == "own"])
+        for was, now in zip(frames, only):
+            if was["class"] == "own" and was["function"] != "main":
+                self.assertEqual("native", now["class"])
+        self.assertEqual("main", next(g["blame"]["function"] for g in self.v1(
+            "demo.dat", "groups", own_regex="^main$")["groups"]
+            if any(f["function"] == "main" for f in self.v1(
+                "demo.dat", f"stack/{g['key']}")["frames"])))
+
     def test_callers_and_functions_agree(self):
         functions = {f["function"]: f for f in self.v1("demo.dat", "functions",
                                                        count=10**6)["functions"]}
@@ -459,6 +486,9 @@ class Refusals(ServerCase):
                                  400, name)
             self.assertEqual(value, error["value"])
             self.assertTrue(error["valid"], name)
+        for path in ("stack/1", "tree", "groups"):
+            error = self.refused(f"/api/v1/last/{path}?own_regex=%28", 400, "own_regex")
+            self.assertIn("offset", error["error"])
 
     def test_what_is_not_there(self):
         self.refused("/nothing", 404)
@@ -467,6 +497,8 @@ class Refusals(ServerCase):
         self.refused("/data/last/backtrace/4294967296", 404, "n")
         self.refused("/data/last/backtrace/-1", 404, "n")
         self.refused("/data/last/export/docx", 404, "format")
+        self.refused("/api/v1/last/stack/x", 404, "n")
+        self.refused("/api/v1/last/stack/4294967296", 404, "n")
         self.refused("/api/v1/last/callers?function=no_such_function", 404, "function")
         self.refused("/data/last/allocations?from_map=999999", 400, "from_map")
 

@@ -94,6 +94,8 @@ static bool naive_blame_fits(const struct world *w, const struct naive *f, uint3
 					   .module = w->code_module[code[i]]};
 		enum frame_class class = frame_class_of(&real, w->executable);
 
+		if (class == FRAME_CLASS_NATIVE) /* all libraries are alike */
+			class = FRAME_CLASS_LIBRARY;
 		if (class < best_class) {
 			best = frame[i];
 			best_code = code[i];

@@ -56,7 +56,7 @@ static const struct world_frame *site_of(const struct world *w, const char *exec
 	return n ? frame[0] : NULL;
 }
 
-/* The innermost frame of the best class that the stack has. */
+/* The innermost frame of the best class that the stack has; all libraries are alike. */
 static const struct world_frame *blame_of(const struct world *w, const char *executable,
 					  uint32_t stack, uint64_t *addr)
 {
@@ -68,7 +68,10 @@ static const struct world_frame *blame_of(const struct world *w, const char *exe
 		for (unsigned i = 0; i < n; i++) {
 			const struct frame f = as_frame(frame[i]);
 
-			if (frame_class_of(&f, executable) != class)
+			enum frame_class of = frame_class_of(&f, executable);
+
+			if (of != class &&
+			    !(class == FRAME_CLASS_LIBRARY && of == FRAME_CLASS_NATIVE))
 				continue;
 			*addr = w->code_addr[code[i]];
 			return frame[i];

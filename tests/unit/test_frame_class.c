@@ -1,7 +1,10 @@
 /* Whose code is a frame? */
 #include "harness/test.h"
 
+#include <string.h>
+
 #include "query/frame_class.h"
+#include "query/query_regex.h"
 
 #define EXE "/home/u/app"
 
@@ -33,13 +36,113 @@ TEST(code_made_at_run_time_and_libraries_beside_the_program_are_own)
 {
 	CHECK_STR_EQ(class_of("LazyCompile:~f", NULL, NULL), "own");
 	CHECK_STR_EQ(class_of("plugin_init", NULL, "/home/u/plugins/libp.so"), "own");
+	CHECK_STR_EQ(class_of("plugin_init", "/home/u/p.c", "/opt/plugins/libp.so"), "own");
+}
+
+/* A library that lies elsewhere and has no sources may be anybody's, such as a package of Python's. */
+TEST(a_library_elsewhere_without_sources_is_not_own)
+{
+	CHECK_STR_EQ(class_of("array_new", NULL, "/opt/venv/numpy/core.cpython-311.so"), "native");
+}
+
+TEST(sources_tell_what_is_not_own)
+{
+	static const char *const foreign[] = {
+		"/home/u/.cargo/registry/src/index-6f17/serde-1.0/src/lib.rs",
+		"/cache/cargo/registry/src/index-6f17/serde-1.0/src/lib.rs",
+		"/home/u/.cargo/git/checkouts/x-1f/src/lib.rs",
+		"/builds/git/checkouts/x-1f/src/lib.rs",
+		"/usr/local/lib/go/src/x.go",
+		"/nix/store/abc-crate/src/lib.rs",
+		"/gnu/store/abc-crate/src/lib.rs",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(foreign); i++)
+		CHECK_STR_EQ(class_of("f", foreign[i], EXE), "library");
+	CHECK_STR_EQ(class_of("f", "/usr/include/boost/any.hpp", EXE), "native");
+	CHECK_STR_EQ(class_of("f", "/rustc/9fc6/library/core/src/x.rs", EXE), "runtime");
+	/* Where images of containers are built. */
+	CHECK_STR_EQ(class_of("f", "/usr/src/app/src/main.rs", EXE), "own");
+	CHECK_STR_EQ(class_of("f", "/usr/src/debug/zlib/x.c", "/usr/lib64/libz.so.1"), "native");
+	CHECK_STR_EQ(class_of("f", "/home/u/src/usr/x.c", EXE), "own");
+}
+
+static const char *class_of_raw(const char *raw, const char *source, const char *module)
+{
+	struct frame f = {.function = raw, .raw_function = raw, .source = source, .module = module};
+
+	return frame_class_name(frame_class_of(&f, EXE));
+}
+
+TEST(libraries_in_c_and_cpp_are_native)
+{
+	const char *lib = "/usr/lib/librocksdb.so.8";
+	const char *crate = "/home/u/.cargo/registry/src/i/rocks-sys-0.1/db/db.cc";
+
+	CHECK_STR_EQ(class_of_raw("_ZN7rocksdb2DB3PutEv", NULL, lib), "native");
+	CHECK_STR_EQ(class_of_raw("png_read_row", NULL, lib), "native");
+	CHECK_STR_EQ(class_of_raw("helper.isra.0", NULL, lib), "native");
+	CHECK_STR_EQ(class_of_raw("helper@@GLIBC_2.34", NULL, lib), "native");
+	CHECK_STR_EQ(class_of(NULL, NULL, lib), "native");
+	CHECK_STR_EQ(class_of_raw("rocksdb::DB::Put", crate, EXE), "native");
+	CHECK_STR_EQ(class_of_raw("f", "/usr/include/eigen3/Eigen/Dense", EXE), "native");
+	CHECK_STR_EQ(class_of_raw("_RNvC5rocks3put", NULL, lib), "library");
+	CHECK_STR_EQ(class_of_raw("_ZN5rocks3put17h0123456789abcdefE", NULL, lib), "library");
+	CHECK_STR_EQ(class_of_raw("_D4core6memory2GCv", NULL, lib), "library");
+	CHECK_STR_EQ(class_of_raw("github.com/x/y.(*T).Get", NULL, lib), "library");
+	CHECK_STR_EQ(class_of_raw("runtime.mallocgc", NULL, lib), "library");
+	CHECK_STR_EQ(class_of_raw("x", "/usr/lib/go/src/runtime/x.go", lib), "library");
+	CHECK_STR_EQ(class_of_raw("x", NULL, "/usr/bin/helper"), "library");
+}
+
+/* ---- the user's own idea ---- */
+
+static const char *class_by(struct frame_rules *r, const char *function, const char *source,
+			    const char *module)
+{
+	struct frame f = {.function = function, .source = source, .module = module};
+
+	return frame_class_name(frame_class_by(r, &f));
+}
+
+TEST(own_regex_decides_what_is_own)
+{
+	struct frame_rules r = {.executable = EXE};
+	struct err err = {0};
+
+	CHECK_OK(query_regex_create("own_regex", "^/src/mine/|^std::mine", &r.own, &err));
+	CHECK_STR_EQ(class_by(&r, "f", "/src/mine/x.c", EXE), "own");
+	CHECK_STR_EQ(class_by(&r, "f", "/src/mine/x.c", "/usr/lib/libx.so"), "own");
+	CHECK_STR_EQ(class_by(&r, "std::mine::f()", NULL, EXE), "own");
+	CHECK_STR_EQ(class_by(&r, "f", "/src/theirs/x.c", EXE), "native");
+	CHECK_STR_EQ(class_by(&r, "f", "/src/theirs/x.rs", EXE), "library");
+	CHECK_STR_EQ(class_by(&r, NULL, NULL, EXE), "library");
+	CHECK_STR_EQ(class_by(&r, "malloc", NULL, "/lib/libc.so.6"), "allocator");
+	CHECK_STR_EQ(class_by(&r, "std::other()", NULL, EXE), "runtime");
+	CHECK_EQ(r.failure.code, ERR_NONE);
+	query_regex_destroy(r.own);
+}
+
+TEST(own_regex_that_costs_too_much_is_noted)
+{
+	struct frame_rules r = {.executable = EXE};
+	struct err err = {0};
+	char name[101];
+
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	CHECK_OK(query_regex_create("own_regex", "(a+)+(.+)+(.+)+\\d$", &r.own, &err));
+	class_by(&r, name, NULL, EXE);
+	CHECK_EQ(r.failure.code, ERR_LIMIT);
+	CHECK(strstr(r.failure.text, "own_regex"));
+	query_regex_destroy(r.own);
 }
 
 TEST(system_libraries_are_libraries)
 {
 	CHECK_STR_EQ(class_of("png_read_row", NULL, "/usr/lib/x86_64-linux-gnu/libpng16.so.16"),
-		     "library");
-	CHECK_STR_EQ(class_of("getdelim", NULL, "/lib/x86_64-linux-gnu/libc.so.6"), "library");
+		     "native");
+	CHECK_STR_EQ(class_of("getdelim", NULL, "/lib/x86_64-linux-gnu/libc.so.6"), "native");
 	CHECK_STR_EQ(class_of("serde::parse", "/home/u/.cargo/registry/src/x/serde/lib.rs", EXE),
 		     "library");
 	{

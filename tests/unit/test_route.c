@@ -1,9 +1,11 @@
 /* The table of routes. */
 #include "harness/test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "serve/route.h"
+#include "serve/schema.h"
 
 static const struct route *find(const char *target, const char *value[ROUTE_MAX_VALUES],
 				struct url *u)
@@ -82,6 +84,49 @@ TEST(values_come_in_order)
 	find("/data/last/export/svg", value, &u);
 	CHECK_NULL(value[2]);
 	url_fini(&u);
+}
+
+/* Does a type hold the type `wanted`, itself or in a field of a field? */
+static bool holds(const char *type, size_t len, const char *wanted, unsigned depth)
+{
+	size_t n;
+	const struct schema *s = schema_table(&n);
+
+	while (len && strchr("[{", type[0])) {
+		type++;
+		len--;
+	}
+	len = strcspn(type, "]}~ ") < len ? strcspn(type, "]}~ ") : len;
+	if (len == strlen(wanted) && memcmp(type, wanted, len) == 0)
+		return true;
+	for (size_t i = 0; depth && i < n; i++) {
+		if (strlen(s[i].name) != len || memcmp(s[i].name, type, len) != 0)
+			continue;
+		for (const char *f = s[i].fields; *f; f += strspn(f, " ")) {
+			const char *of = f + strcspn(f, ":") + 1;
+
+			f += strcspn(f, " ");
+			if (holds(of, (size_t)(f - of), wanted, depth - 1))
+				return true;
+		}
+	}
+	return false;
+}
+
+TEST(routes_that_show_whose_code_it_is_take_own_regex)
+{
+	size_t n, n_found = 0;
+	const struct route *r = route_table(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		bool shows = r[i].schema && holds(r[i].schema, strlen(r[i].schema), "FrameText", 5);
+
+		if (shows != !!(r[i].flags & ROUTE_OWN))
+			fprintf(stderr, "%s: ROUTE_OWN?\n", r[i].path);
+		CHECK_EQ(shows, !!(r[i].flags & ROUTE_OWN));
+		n_found += shows;
+	}
+	CHECK(n_found >= 6);
 }
 
 TEST(every_route_is_described)
