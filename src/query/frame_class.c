@@ -48,6 +48,7 @@ static const struct {
 	{"__libc_start_call_main", MATCH_EXACT, FRAME_CLASS_RUNTIME},
 	{"__libc_csu_init", MATCH_EXACT, FRAME_CLASS_RUNTIME},
 	{"start_thread", MATCH_EXACT, FRAME_CLASS_RUNTIME},
+	{"execute_native_thread_routine", MATCH_EXACT, FRAME_CLASS_RUNTIME},
 	{"clone", MATCH_EXACT, FRAME_CLASS_RUNTIME},
 	{"clone3", MATCH_EXACT, FRAME_CLASS_RUNTIME},
 	{"__clone", MATCH_PREFIX, FRAME_CLASS_RUNTIME},
@@ -287,8 +288,9 @@ static bool find_by_name(const struct frame *f, enum frame_class *ret)
 	struct frame_name_path p = frame_class_path(f);
 	bool rust = frame_class_is_rust(f);
 
-	for (size_t i = 0; i < ARRAY_LEN(by_name); i++) {
-		if (!has_prefix(p.start, p.len, by_name[i].text) ||
+	for (size_t i = 0; p.len && i < ARRAY_LEN(by_name); i++) {
+		if (by_name[i].text[0] != p.start[0] ||
+		    !has_prefix(p.start, p.len, by_name[i].text) ||
 		    (by_name[i].match == MATCH_RUST && !rust) ||
 		    (by_name[i].match == MATCH_EXACT && p.len != strlen(by_name[i].text)))
 			continue;

@@ -208,36 +208,95 @@ void query_timeline_round(const struct store *store, uint64_t *from_ns, uint64_t
 int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_buckets,
 		   struct store_bucket *ret, struct err *err);
 
+/* ---- costs ---- */
+
+/* The costs that trees and tables of functions are about. */
+enum query_main_cost {
+	QUERY_MAIN_BYTES,
+	QUERY_MAIN_LEAKED, /* bytes */
+	QUERY_MAIN_PEAK, /* bytes */
+	QUERY_MAIN_ALLOCS,
+	QUERY_MAIN_TEMPORARY, /* allocations */
+	QUERY_N_MAIN_COSTS,
+};
+uint64_t query_main_cost_of(const struct query_group *g, enum query_main_cost c);
+
 /* ---- trees ---- */
 
 enum query_tree_kind {
 	QUERY_TOP_DOWN,
-	QUERY_BOTTOM_UP
+	QUERY_BOTTOM_UP /* the children of a node are callers */
 };
 
-/* A tree over frames (inlined ones are nodes of their own); node 0 is the root and sums up all.
- * Children follow their parent's first_child through next_sibling, largest bytes first. */
+enum query_fold_kind {
+	QUERY_FOLD_NONE,
+	QUERY_FOLD_RUNTIME /* just my code: query_fold.h */
+};
+
+struct query_tree_options {
+	enum query_tree_kind kind;
+	enum query_fold_kind fold;
+	const char *fold_regex; /* runs of frames with such functions are one node; NULL: none */
+	const char *hide_regex; /* frames with such functions are left out; NULL: none */
+	bool collapses_recursion; /* a sequence of calls that repeats the one before it is left out */
+	const uint64_t *under; /* keys from the root to the node that becomes node 0 */
+	size_t n_under;
+	uint32_t max_depth; /* levels below node 0; UINT32_MAX: all */
+	uint32_t min_share_ppm; /* nodes with less of every cost of node 0 are left out */
+	size_t max_nodes; /* more: ERR_LIMIT; 0: as many as there are */
+};
+
+#define QUERY_TREE_ALL ((struct query_tree_options){.max_depth = UINT32_MAX})
+
+/* A row of a tree as people see it: frames with equal function, source and module; code without a
+ * function name is one row for each address; or the title of a run of frames. */
+struct query_tree_name {
+	const struct frame *frame; /* one of those that it stands for; NULL: a title without any */
+	const char *title; /* of a run: "tokio worker"; NULL: the frame's function */
+	uint64_t key; /* below 2^53; the same for this recording whatever is asked */
+};
+
+/* A tree over frames (inlined ones are nodes of their own). Node 0 is the root, or the one that the
+ * options name, and sums up all. A parent has a smaller number than its children, which follow its
+ * first_child through next_sibling, largest bytes first. */
 struct query_tree_node {
 	const struct frame *frame; /* one of those that it stands for; NULL for the root */
 	uint32_t parent;
 	uint32_t first_child; /* 0: none */
 	uint32_t next_sibling; /* 0: none */
-	uint32_t depth;
+	uint32_t depth; /* below node 0 */
+	uint32_t name; /* index; QUERY_NO_NAME for the root */
+	uint32_t
+		n_folded; /* 0; or it stands for runs of at most so many frames. Just as many in the
+			    * longest one if the kind is TOP_DOWN and recursion does not collapse */
+	uint32_t n_children; /* also those that are left out */
 	struct query_group cost; /* inclusive; key: unused */
-	uint64_t self_bytes; /* of stacks that end here */
-	uint64_t self_allocs;
+	uint64_t self[QUERY_N_MAIN_COSTS]; /* of stacks that end here */
 };
+
+#define QUERY_NO_NAME UINT32_MAX
 
 struct query_tree {
-	struct query_tree_node *node;
+	struct query_tree_node *node; /* owned, and name, too */
 	size_t n;
+	struct query_tree_name *name; /* good as long as the query and frames */
+	size_t n_names;
+	struct query_group total; /* all that the filter lets pass */
+	uint64_t n_stacks; /* behind node 0 */
 };
 
-/* Frames with equal names (function, source, module) and the same caller are one node; code without
- * a function name is one node for each address. Bottom-up, the children of a node are callers.
- * query_want() applies to the costs. */
+/* query_want() applies to the costs. ERR_USAGE: an expression is not valid, or no name has a key of
+ * `under`; the text begins with the name of the member. Keys that lead nowhere in this tree, though
+ * the recording has them, give a node 0 with nothing in it. Options may be QUERY_TREE_ALL. */
+int query_tree_with(struct query *q, const struct query_tree_options *o, struct query_tree *ret,
+		    struct err *err);
 int query_tree(struct query *q, enum query_tree_kind kind, struct query_tree *ret, struct err *err);
 void query_tree_fini(struct query_tree *t);
+
+/* Keeps those groups, which are by stack, that lie behind the node that o->under names; total is made
+ * anew. Errors as of query_tree_with(). */
+int query_tree_keep_under(struct query *q, const struct query_tree_options *o,
+			  struct query_groups *g, struct err *err);
 
 /* ---- functions ---- */
 

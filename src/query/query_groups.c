@@ -346,6 +346,14 @@ uint64_t query_group_cost(const struct query_group *g, enum query_cost c)
 	return g->n_bytes;
 }
 
+uint64_t query_main_cost_of(const struct query_group *g, enum query_main_cost c)
+{
+	uint64_t sum[QUERY_N_MAIN_COSTS] = {0};
+
+	query_main_add(sum, g);
+	return sum[c];
+}
+
 /* The stack that stands for each group: the one that costs most, of equal ones the first. */
 static int choose_stacks(struct query *q, enum query_group_by by, const struct query_groups *stacks,
 			 struct query_groups *ret, struct err *err)

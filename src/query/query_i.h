@@ -138,6 +138,16 @@ int query_need_names(struct query *q, struct err *err);
 /* Adds the figures of one group to those of another; key stays. */
 void group_add(struct query_group *sum, const struct query_group *g);
 
+/* Adds its main costs to sums. */
+static inline void query_main_add(uint64_t sum[QUERY_N_MAIN_COSTS], const struct query_group *g)
+{
+	sum[QUERY_MAIN_BYTES] += g->n_bytes;
+	sum[QUERY_MAIN_LEAKED] += g->leaked_bytes;
+	sum[QUERY_MAIN_PEAK] += g->peak_bytes;
+	sum[QUERY_MAIN_ALLOCS] += g->n_allocs;
+	sum[QUERY_MAIN_TEMPORARY] += g->n_temporary;
+}
+
 /* For qsort() and bsearch() of struct query_group. */
 int query_compare_keys(const void *a, const void *b);
 

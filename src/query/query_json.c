@@ -13,15 +13,15 @@ static void put_known(struct json *j, const char *name, uint64_t value)
 
 /* What both shapes have, but for the end of the object. */
 static void begin_frame(struct json *j, const char *name, const struct frame *f,
-			enum frame_class class)
+			enum frame_class class, const char *title)
 {
 	char package[FRAME_PACKAGE_BYTES];
 
 	frame_package(f, package);
 	json_object(j, name);
-	json_text(j, "function", f->function);
-	json_text(j, "source", f->source);
-	put_known(j, "line", f->line);
+	json_text(j, "function", title ? title : f->function);
+	json_text(j, "source", title ? NULL : f->source);
+	put_known(j, "line", title ? 0 : f->line);
 	json_text(j, "module", f->module);
 	json_hex(j, "address", f->addr);
 	json_bool(j, "is_inline", f->is_inline);
@@ -30,16 +30,16 @@ static void begin_frame(struct json *j, const char *name, const struct frame *f,
 }
 
 void query_json_frame_text(struct json *j, const char *name, const struct frame *f,
-			   enum frame_class class)
+			   enum frame_class class, const char *title)
 {
-	begin_frame(j, name, f, class);
+	begin_frame(j, name, f, class, title);
 	json_end_object(j);
 }
 
 void query_json_frame(struct json *j, const char *name, const struct frame *f,
 		      const char *executable, bool in_full)
 {
-	begin_frame(j, name, f, frame_class_of(f, executable));
+	begin_frame(j, name, f, frame_class_of(f, executable), NULL);
 	if (in_full) {
 		json_text(j, "raw_function", f->raw_function);
 		put_known(j, "column", f->column);

@@ -14,9 +14,10 @@
 void query_json_frame(struct json *j, const char *name, const struct frame *f,
 		      const char *executable, bool in_full);
 
-/* The same, not in full, of a frame whose class is known. */
+/* The same, not in full, of a frame whose class is known. title: of a run of frames of which it is one,
+ * shown instead of function, source and line; NULL: none. */
 void query_json_frame_text(struct json *j, const char *name, const struct frame *f,
-			   enum frame_class class);
+			   enum frame_class class, const char *title);
 
 /* The sums of a group, as fields of the object that is open. */
 void query_json_cost(struct json *j, const struct query_group *g);

@@ -1,223 +1,376 @@
 /* query/query_tree.c - trees over frames.
  *
- * Top-down, the tree of frames in the store is the tree that is wanted, but for inlined frames and for
- * frames with equal names: each of its nodes is turned into a node of ours once. Bottom-up, each
- * stack is walked outwards.
+ * Stacks become paths first (query_paths.h). Top-down, the tree of paths is the tree that is wanted: the
+ * sums of its nodes say which ones are kept. Bottom-up: query_tree_up.c.
+ *
+ * The cost of a stack is added to the innermost node that is kept of it (or outermost, bottom-up), and
+ * then from children to parents.
  */
 #include <stdlib.h>
+#include <string.h>
 
-#include "query/query_i.h"
+#include "query/query_tree_i.h"
 #include "util/vec.h"
 
-struct builder {
-	struct query *q;
-	struct query_tree_node *node;
-	size_t n, capacity;
-	struct map child_of; /* parent and identity -> node */
-	uint32_t *of_store_node; /* top-down: 1 + node */
-};
+#define NONE UINT32_MAX
 
-static int add_root(struct builder *b, struct err *err)
+/* ---- nodes ---- */
+
+/* The index of a name in tree.name. */
+static int use_name(struct query_tree_builder *b, uint32_t name, const struct frame *frame,
+		    uint32_t *ret, struct err *err)
 {
-	int r = vec_reserve(&b->node, &b->capacity, 1, sizeof(*b->node), err);
+	struct query_tree *t = &b->tree;
+	const struct query_names *names = b->q->names;
 
-	if (r < 0)
-		return r;
-	b->node[0] = (struct query_tree_node){0};
-	b->n = 1;
-	return 0;
-}
+	if (!b->number_of_name[name]) {
+		int r = vec_reserve(&t->name, &b->cap_names, t->n_names + 1, sizeof(*t->name), err);
 
-/* The child of `parent` for a frame; made when it is not there yet. */
-static int find_child(struct builder *b, uint32_t parent, const struct query_name_frame *frame,
-		      uint32_t *ret, struct err *err)
-{
-	uint64_t *slot;
-	bool is_new;
-	int r = map_add(&b->child_of, (uint64_t)parent << 32 | frame->identity, &slot, &is_new,
-			err);
-
-	if (r >= 0 && is_new)
-		r = vec_reserve(&b->node, &b->capacity, b->n + 1, sizeof(*b->node), err);
-	if (r >= 0 && is_new && b->n == UINT32_MAX)
-		r = err_set(err, ERR_LIMIT, "the tree has more than %u nodes: narrow the filter",
-			    UINT32_MAX);
-	if (r < 0)
-		return r;
-	if (is_new) {
-		b->node[b->n] = (struct query_tree_node){
-			.frame = frame->frame,
-			.parent = parent,
-			.depth = b->node[parent].depth + 1,
+		if (r < 0)
+			return r;
+		t->name[t->n_names] = (struct query_tree_name){
+			.frame = frame,
+			.title = query_fold_name_title(names, name),
+			.key = query_fold_key(names, name),
 		};
-		*slot = b->n++;
+		b->number_of_name[name] = (uint32_t)++t->n_names;
 	}
-	*ret = (uint32_t)*slot;
+	*ret = b->number_of_name[name] - 1;
 	return 0;
 }
 
-static void end_stack(struct builder *b, uint32_t node, const struct query_group *cost)
+int query_tree_add_node(struct query_tree_builder *b, uint32_t parent, uint32_t path, uint32_t *ret,
+			struct err *err)
 {
-	group_add(&b->node[node].cost, cost);
-	b->node[node].self_bytes += cost->n_bytes;
-	b->node[node].self_allocs += cost->n_allocs;
+	const struct query_path_node *p = &b->paths.node[path];
+	struct query_tree *t = &b->tree;
+	struct query_tree_node node = {.parent = parent, .name = QUERY_NO_NAME};
+	size_t max_nodes = b->o->max_nodes ? b->o->max_nodes : UINT32_MAX - 1;
+	int r = 0;
+
+	if (t->n >= max_nodes)
+		return err_set(err, ERR_LIMIT,
+			       "the tree has more than %zu nodes: ask for fewer with min_share or "
+			       "depth, or narrow the filter",
+			       max_nodes);
+	if (p->name) {
+		node.frame = b->q->names->frame[p->frame].frame;
+		node.n_folded = p->n_folded;
+		r = use_name(b, p->name, node.frame, &node.name, err);
+	}
+	if (r >= 0)
+		r = vec_reserve(&t->node, &b->capacity, t->n + 1, sizeof(*t->node), err);
+	if (r < 0)
+		return r;
+	if (t->n)
+		node.depth = t->node[parent].depth + 1;
+	*ret = (uint32_t)t->n;
+	t->node[t->n++] = node;
+	return 0;
+}
+
+void query_tree_add_cost(struct query_tree_builder *b, uint32_t node, const struct query_group *g,
+			 bool is_self)
+{
+	struct query_tree_node *n = &b->tree.node[node];
+
+	group_add(&n->cost, g);
+	if (is_self)
+		query_main_add(n->self, g);
+}
+
+bool query_tree_is_kept(const struct query_tree_builder *b, const uint64_t sum[QUERY_N_MAIN_COSTS])
+{
+	for (unsigned c = 0; c < QUERY_N_MAIN_COSTS; c++) {
+		if (sum[c] > 0 && sum[c] >= b->least[c])
+			return true;
+	}
+	return false;
+}
+
+void query_tree_set_least(struct query_tree_builder *b, const uint64_t all[QUERY_N_MAIN_COSTS])
+{
+	for (unsigned c = 0; c < QUERY_N_MAIN_COSTS; c++)
+		b->least[c] = (uint64_t)((unsigned __int128)all[c] * b->o->min_share_ppm / 1000000);
 }
 
 /* ---- top-down ---- */
 
-/* The nodes for a store's node: those of its caller, then its frames, outermost first. */
-static int enter(struct builder *b, uint32_t store_node_number, uint32_t parent, struct err *err)
+/* The node of the paths that `under` leads to; NONE: there is no such way. */
+static uint32_t find_under(const struct query_tree_builder *b)
 {
-	const struct query_names *names = b->q->names;
-	uint32_t code = store_node(b->q->c.store, store_node_number)->code, node = parent;
+	uint32_t at = 0;
 
-	for (uint32_t i = code ? names->first[code + 1] : 0; code && i > names->first[code]; i--) {
-		int r = find_child(b, node, &names->frame[i - 1], &node, err);
-
-		if (r < 0)
-			return r;
+	for (size_t i = 0; i < b->o->n_under; i++) {
+		at = query_paths_child(&b->paths, at, b->under[i]);
+		if (!at)
+			return NONE;
 	}
-	b->of_store_node[store_node_number] = node + 1;
+	return at;
+}
+
+/* The costs of all paths through each node. */
+static int sum_paths(const struct query_tree_builder *b, uint64_t (**ret)[QUERY_N_MAIN_COSTS],
+		     struct err *err)
+{
+	const struct query_paths *p = &b->paths;
+	uint64_t(*sum)[QUERY_N_MAIN_COSTS] = calloc(p->n, sizeof(*sum));
+
+	if (!sum)
+		return err_set_memory(err, p->n * sizeof(*sum));
+	for (size_t i = 0; i < b->groups.n; i++)
+		query_main_add(sum[p->end[i]], &b->groups.group[i]);
+	for (size_t i = p->n - 1; i > 0; i--) { /* children have greater numbers */
+		for (unsigned c = 0; c < QUERY_N_MAIN_COSTS; c++)
+			sum[p->node[i].parent][c] += sum[i][c];
+	}
+	*ret = sum;
 	return 0;
 }
 
-/* Only what matching stacks need: marks the way outwards, then enters from the root inwards. */
-static int build_top_down(struct builder *b, const struct query_groups *g, struct err *err)
+/* Makes the nodes that are kept. of_path[i]: the node that has the cost of path i, NONE: none; is_end:
+ * the node stands for just this path. */
+static int keep_paths(struct query_tree_builder *b, uint32_t top, uint32_t *of_path,
+		      uint64_t *is_end, struct err *err)
 {
-	size_t n_nodes;
-	const struct store_node *node = store_table(b->q->c.store, STORE_NODES, &n_nodes);
-	uint64_t *is_needed = set_create(n_nodes);
-	int r = 0;
+	const struct query_paths *p = &b->paths;
+	uint64_t(*sum)[QUERY_N_MAIN_COSTS] = NULL;
+	int r = sum_paths(b, &sum, err);
 
-	b->of_store_node = calloc(n_nodes, sizeof(*b->of_store_node));
-	if (!is_needed || !b->of_store_node) {
-		r = err_set_memory(err, n_nodes * sizeof(*b->of_store_node));
-		goto out;
-	}
-	for (size_t i = 0; i < g->n; i++) {
-		uint32_t at = b->q->stack[g->group[i].key].node;
+	if (r < 0)
+		return r;
+	query_tree_set_least(b, sum[top]);
+	memset(of_path, 0xff, top * sizeof(*of_path));
+	r = query_tree_add_node(b, 0, top, &of_path[top], err);
+	set_add(is_end, top);
+	for (size_t i = top + 1; i < p->n && r >= 0; i++) {
+		uint32_t parent = p->node[i].parent, node = of_path[parent];
 
-		for (; at && !set_has(is_needed, at); at = node[at].parent)
-			set_add(is_needed, at);
+		of_path[i] = node;
+		if (node == NONE || !set_has(is_end, parent) || !sum[i][QUERY_MAIN_ALLOCS])
+			continue;
+		b->tree.node[node].n_children++;
+		if (b->tree.node[node].depth >= b->o->max_depth || !query_tree_is_kept(b, sum[i]))
+			continue;
+		r = query_tree_add_node(b, node, (uint32_t)i, &of_path[i], err);
+		set_add(is_end, i);
+		if (r >= 0 && i % QUERY_TREE_CANCEL_STEPS == 0)
+			r = query_check_cancel(b->q, err);
 	}
-	b->of_store_node[0] = 1;
-	for (size_t i = 1; i < n_nodes && r >= 0; i++) { /* a parent has the smaller number */
-		if (set_has(is_needed, i))
-			r = enter(b, (uint32_t)i, b->of_store_node[node[i].parent] - 1, err);
-	}
-	for (size_t i = 0; i < g->n && r >= 0; i++)
-		end_stack(b, b->of_store_node[b->q->stack[g->group[i].key].node] - 1, &g->group[i]);
-out:
-	free(is_needed);
-	free(b->of_store_node);
+	free(sum);
 	return r;
 }
 
-/* ---- bottom-up ---- */
-
-static int add_stack_outwards(struct builder *b, const struct query_group *g, struct err *err)
+static int build_top_down(struct query_tree_builder *b, struct err *err)
 {
-	const struct query_names *names = b->q->names;
-	uint32_t at = b->q->stack[g->key].node, node = 0;
+	const struct query_paths *p = &b->paths;
+	uint32_t *of_path = malloc(p->n * sizeof(*of_path));
+	uint64_t *is_end = set_create(p->n);
+	uint32_t top = find_under(b);
+	int r = 0;
 
-	while (at) {
-		const struct store_node *n = store_node(b->q->c.store, at);
+	if (!of_path || !is_end)
+		r = err_set_memory(err, p->n * sizeof(*of_path));
+	else if (top != NONE)
+		r = keep_paths(b, top, of_path, is_end, err);
+	for (size_t i = 0; i < b->groups.n && r >= 0 && top != NONE; i++) {
+		uint32_t node = of_path[p->end[i]];
 
-		for (uint32_t i = n->code ? names->first[n->code] : 0;
-		     n->code && i < names->first[n->code + 1]; i++) {
-			int r = find_child(b, node, &names->frame[i], &node, err);
-
-			if (r < 0)
-				return r;
-		}
-		at = n->parent;
+		if (node == NONE)
+			continue;
+		query_tree_add_cost(b, node, &b->groups.group[i], set_has(is_end, p->end[i]));
+		b->tree.n_stacks++;
 	}
-	end_stack(b, node, g);
-	return 0;
-}
-
-static int build_bottom_up(struct builder *b, const struct query_groups *g, struct err *err)
-{
-	for (size_t i = 0; i < g->n; i++) {
-		int r = add_stack_outwards(b, &g->group[i], err);
-
-		if (r >= 0 && i % 1024 == 0)
-			r = query_check_cancel(b->q, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	free(of_path);
+	free(is_end);
+	return r;
 }
 
 /* ---- order ---- */
 
-struct sibling {
-	uint32_t node, parent;
-	uint64_t n_bytes;
-};
-
-/* By parent; the largest last, so that it ends up in front of the list. */
-static int compare_siblings(const void *a, const void *b)
+/* Largest bytes first; those that came first, first. */
+static int compare_siblings(const void *a, const void *b, void *user)
 {
-	const struct sibling *x = a, *y = b;
+	const struct query_tree_node *node = user;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	if (x->n_bytes != y->n_bytes)
-		return x->n_bytes < y->n_bytes ? -1 : 1;
-	return x->node > y->node ? -1 : x->node < y->node;
+	if (node[x].cost.n_bytes != node[y].cost.n_bytes)
+		return node[x].cost.n_bytes > node[y].cost.n_bytes ? -1 : 1;
+	return x < y ? -1 : x > y;
 }
 
-static int link_nodes(struct builder *b, struct err *err)
+/* Adds the costs of children to parents and links siblings. */
+static int link_nodes(struct query_tree *t, struct err *err)
 {
-	struct sibling *list = malloc(b->n * sizeof(*list));
+	uint32_t *child = malloc(t->n * sizeof(*child)); /* those of a parent side by side */
+	size_t *end = calloc(t->n + 1, sizeof(*end)); /* by parent, behind its children */
+	size_t at = 0;
+	int r = 0;
 
-	if (!list)
-		return err_set_memory(err, b->n * sizeof(*list));
-	for (size_t i = b->n - 1; i > 0; i--) /* children have greater numbers */
-		group_add(&b->node[b->node[i].parent].cost, &b->node[i].cost);
-	for (size_t i = 1; i < b->n; i++)
-		list[i - 1] =
-			(struct sibling){(uint32_t)i, b->node[i].parent, b->node[i].cost.n_bytes};
-	qsort(list, b->n - 1, sizeof(*list), compare_siblings);
-	for (size_t i = 0; i + 1 < b->n; i++) {
-		struct query_tree_node *parent = &b->node[list[i].parent];
-
-		b->node[list[i].node].next_sibling = parent->first_child;
-		parent->first_child = list[i].node;
+	if (!child || !end) {
+		r = err_set_memory(err, t->n * sizeof(*end));
+		goto out;
 	}
-	free(list);
-	return 0;
+	for (size_t i = t->n - 1; i > 0; i--) {
+		group_add(&t->node[t->node[i].parent].cost, &t->node[i].cost);
+		end[t->node[i].parent]++;
+	}
+	for (size_t i = 0; i < t->n; i++) {
+		size_t n = end[i];
+
+		end[i] = at;
+		at += n;
+	}
+	for (size_t i = 1; i < t->n; i++)
+		child[end[t->node[i].parent]++] = (uint32_t)i;
+	for (size_t i = 0, first = 0; i < t->n; first = end[i++]) {
+		if (end[i] - first > 1)
+			qsort_r(child + first, end[i] - first, sizeof(*child), compare_siblings,
+				t->node);
+		for (size_t k = end[i]; k > first; k--) {
+			t->node[child[k - 1]].next_sibling = t->node[i].first_child;
+			t->node[i].first_child = child[k - 1];
+		}
+	}
+out:
+	free(child);
+	free(end);
+	return r;
+}
+
+/* ---- all together ---- */
+
+/* Paths, and the names of `under`. */
+static int prepare(struct query_tree_builder *b, struct err *err)
+{
+	const struct query_tree_options *o = b->o;
+	struct query_fold fold = {0};
+	int r = query_fold_init(&fold, b->q, o, err);
+
+	if (r >= 0 && o->n_under) {
+		b->under = calloc(o->n_under, sizeof(*b->under));
+		r = b->under
+			    ? query_fold_find_keys(b->q->names, o->under, o->n_under, b->under, err)
+			    : err_set_memory(err, o->n_under * sizeof(*b->under));
+	}
+	if (r >= 0)
+		r = query_paths_init(&b->paths, b->q, &fold, &b->groups, err);
+	query_fold_fini(&fold);
+	return r;
+}
+
+/* Node 0 where `under` leads nowhere: the last name, and nothing in it. */
+static int add_empty_top(struct query_tree_builder *b, struct err *err)
+{
+	uint32_t name = b->under[b->o->n_under - 1], node;
+	const struct query_names *names = b->q->names;
+	int r = query_tree_add_node(b, 0, 0, &node, err);
+
+	if (r < 0)
+		return r;
+	b->tree.node[0].frame = name < names->n_identities ? names->identity[name].frame : NULL;
+	return use_name(b, name, b->tree.node[0].frame, &b->tree.node[0].name, err);
+}
+
+int query_tree_with(struct query *q, const struct query_tree_options *o, struct query_tree *ret,
+		    struct err *err)
+{
+	struct query_tree_builder b = {.q = q, .o = o};
+	int r = query_need_names(q, err);
+
+	if (r >= 0)
+		r = query_groups(q, QUERY_BY_STACK, &b.groups, err);
+	if (r >= 0)
+		r = prepare(&b, err);
+	if (r < 0)
+		goto out;
+	b.number_of_name =
+		calloc(q->names->n_identities + QUERY_FOLD_MAX_TITLES, sizeof(*b.number_of_name));
+	if (!b.number_of_name) {
+		r = err_set_memory(err, q->names->n_identities * sizeof(*b.number_of_name));
+		goto out;
+	}
+	b.tree.total = b.groups.total;
+	r = o->kind == QUERY_TOP_DOWN ? build_top_down(&b, err) : query_tree_build_up(&b, err);
+	if (r >= 0 && !b.tree.n)
+		r = add_empty_top(&b, err);
+	if (r >= 0)
+		r = link_nodes(&b.tree, err);
+	if (r >= 0) {
+		*ret = b.tree;
+		b.tree = (struct query_tree){0};
+	}
+out:
+	query_tree_fini(&b.tree);
+	query_paths_fini(&b.paths);
+	query_groups_fini(&b.groups);
+	free(b.number_of_name);
+	free(b.under);
+	return r;
 }
 
 int query_tree(struct query *q, enum query_tree_kind kind, struct query_tree *ret, struct err *err)
 {
-	struct builder b = {.q = q};
-	struct query_groups g = {0};
-	int r = query_need_names(q, err);
+	struct query_tree_options o = QUERY_TREE_ALL;
 
-	if (r >= 0)
-		r = query_groups(q, QUERY_BY_STACK, &g, err);
-	if (r >= 0)
-		r = add_root(&b, err);
-	if (r >= 0)
-		r = kind == QUERY_TOP_DOWN ? build_top_down(&b, &g, err)
-					   : build_bottom_up(&b, &g, err);
-	if (r >= 0)
-		r = link_nodes(&b, err);
-	if (r >= 0) {
-		ret->node = b.node;
-		ret->n = b.n;
-		b.node = NULL;
-	}
-	free(b.node);
-	map_fini(&b.child_of);
-	query_groups_fini(&g);
-	return r;
+	o.kind = kind;
+	return query_tree_with(q, &o, ret, err);
 }
 
 void query_tree_fini(struct query_tree *t)
 {
 	free(t->node);
+	free(t->name);
 	*t = (struct query_tree){0};
+}
+
+/* ---- the stacks of a node ---- */
+
+/* Does the path that ends at `end` pass through the node that `under` names? */
+static bool is_under(const struct query_tree_builder *b, uint32_t end, const uint64_t *is_inside)
+{
+	if (b->o->kind == QUERY_TOP_DOWN)
+		return set_has(is_inside, end);
+	for (size_t i = 0; i < b->o->n_under; i++) {
+		if (!end || b->paths.node[end].name != b->under[i])
+			return false;
+		end = b->paths.node[end].parent;
+	}
+	return true;
+}
+
+int query_tree_keep_under(struct query *q, const struct query_tree_options *o,
+			  struct query_groups *g, struct err *err)
+{
+	struct query_tree_builder b = {.q = q, .o = o, .groups = *g};
+	uint64_t *is_inside = NULL;
+	uint32_t top;
+	size_t n = 0;
+	int r = prepare(&b, err);
+
+	if (r < 0)
+		goto out;
+	is_inside = set_create(b.paths.n);
+	if (!is_inside) {
+		r = err_set_memory(err, b.paths.n / 8);
+		goto out;
+	}
+	top = find_under(&b);
+	for (size_t i = top; top != NONE && i < b.paths.n; i++) {
+		if (i == top || (i > 0 && set_has(is_inside, b.paths.node[i].parent)))
+			set_add(is_inside, i);
+	}
+	g->total = (struct query_group){0};
+	for (size_t i = 0; i < g->n; i++) {
+		if (!is_under(&b, b.paths.end[i], is_inside))
+			continue;
+		group_add(&g->total, &g->group[i]);
+		g->group[n++] = g->group[i];
+	}
+	g->n = n;
+out:
+	query_paths_fini(&b.paths);
+	free(b.under);
+	free(is_inside);
+	return r;
 }

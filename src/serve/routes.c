@@ -1,5 +1,6 @@
 /* serve/routes.c - the table of routes. docs/openapi.json is made from it. */
 #include "serve/handlers.h"
+#include "serve/tree_parameters.h"
 #include "serve/wire.h"
 
 #define JSON "application/json"
@@ -66,6 +67,7 @@ static const struct filter_parameter v1_grouping[] = {
 	{"order", "choice", "asc|dsc|desc", "default dsc"},
 	{"graph", "count", NULL,
 	 "points of a graph of each row; not by size; default 0, at most 500"},
+	TREE_PARAMETERS, /* by stack: those behind a row of the tree */
 };
 static const struct filter_parameter v1_rows[] = {
 	{"sort_by", "choice", REQUEST_ROW_SORT, "default timestamp"},
@@ -83,9 +85,11 @@ static const struct filter_parameter v1_one_function[] = {
 	{"function", "name", NULL, "full name of a function, as /functions gives it; needed"},
 };
 static const struct filter_parameter v1_tree_parameters[] = {
-	{"direction", "choice", "top_down|bottom_up", "root: the outermost or the innermost frame"},
+	TREE_PARAMETERS,
 	{"min_share", "share", NULL,
-	 "leave out nodes with less of every cost, in percent; default 0.05%; 0: none"},
+	 "leave out nodes with less of every cost of node 0, in percent; default 0.05%; 0: none"},
+	{"depth", "count", NULL, "at most this many levels below node 0; default all"},
+	{"at", "time", NULL, "what is alive at this moment: the same as alive_at"},
 };
 static const struct filter_parameter v1_sizes_parameters[] = {
 	{"cost", "choice", V1_COSTS, "what parts are parts of; default peak"},

@@ -119,9 +119,11 @@ static const struct schema table[] = {
 	{"FunctionRow", "key:u64 function:str~ cost:Cost self_bytes:u64 self_allocations:u64"},
 	{"Calls", "function:FunctionRow callers:[FunctionRow] callees:[FunctionRow]"},
 	{"Functions", "functions:[FunctionRow] total_count:u64 total:Cost"},
-	{"Tree", "direction:str names:[FrameText] parent:[u64] name:[u64] bytes:[u64] "
-		 "leaked_bytes:[u64] peak_bytes:[u64] allocations:[u64] temporary_count:[u64] "
-		 "self_bytes:[u64] self_allocations:[u64] left_out:u64 total:Cost"},
+	{"Tree", "direction:str names:[FrameText] key:[u64] parent:[u64] name:[u64] folded:[u64] "
+		 "children_left_out:[u64] bytes:[u64] leaked_bytes:[u64] peak_bytes:[u64] "
+		 "allocations:[u64] temporary_count:[u64] self_bytes:[u64] self_leaked_bytes:[u64] "
+		 "self_peak_bytes:[u64] self_allocations:[u64] self_temporary_count:[u64] "
+		 "left_out:u64 stacks:u64 total:Cost"},
 	{"Buckets",
 	 "from_ns:u64 to_ns:u64 bucket_ns:num max_bytes:[u64] max_count:[u64] "
 	 "last_bytes:[u64] last_count:[u64] allocations:[u64] releases:[u64] "

@@ -1,5 +1,6 @@
 /* serve/v1_groups.c - /api/v1: matches added up by stack, thread, size, function and so on. */
 #include "serve/handlers.h"
+#include "serve/tree_parameters.h"
 #include "serve/wire.h"
 
 #include <stdlib.h>
@@ -219,6 +220,24 @@ static int read_parameters(struct table *t, unsigned *sort, struct err *err)
 	return r == 0 && t->n_points ? check_graph(t, err) : r;
 }
 
+/* Keeps the stacks behind the row of a tree that `under` names, if it does. */
+static int keep_under(struct table *t, struct err *err)
+{
+	const char *text = url_find(&t->rq->url, "under");
+	struct tree_parameters p;
+	int r = tree_parameters_init(&p, t->rq, err);
+
+	if (r == 0 && p.options.n_under && by_kind[t->by] != QUERY_BY_STACK) {
+		request_refuse(t->rq, 400, "under", text, "nothing, unless by=stack");
+		r = err_set(err, ERR_USAGE, "under: needs by=stack");
+	} else if (r == 0 && p.options.n_under) {
+		r = query_tree_keep_under(t->rq->query, &p.options, &t->groups, err);
+		tree_parameters_refuse(t->rq, r, err);
+	}
+	tree_parameters_fini(&p);
+	return r;
+}
+
 int v1_groups(struct request *rq, struct err *err)
 {
 	struct table t = {.rq = rq};
@@ -231,6 +250,8 @@ int v1_groups(struct request *rq, struct err *err)
 		query_represent_by(rq->query, (enum query_cost)sort);
 	if (r == 0)
 		r = query_groups(rq->query, by_kind[t.by], &t.groups, err);
+	if (r == 0)
+		r = keep_under(&t, err);
 	if (r == 0)
 		r = sort_rows(&t, sort, err);
 	if (r == 0 && t.n_points)

@@ -1,199 +1,205 @@
 /* serve/v1_tree.c - /api/v1: the tree of calls for flame graphs and tree tables.
  *
  * Columns instead of nested objects: node i has the parent parent[i] (less than i; node 0 is the
- * root) and the name names[name[i]]; children come in order, heaviest first. Nodes with less than
- * min_share of every cost are left out, so the answer's size does not grow with the recording.
+ * root, or the row that `under` names) and the name names[name[i]]; children come in order, heaviest
+ * first. Nodes with less than min_share of every cost are left out, so the answer's size does not
+ * grow with the recording; children_left_out says of how many children that is so.
  */
 #include "serve/handlers.h"
+#include "serve/tree_parameters.h"
 #include "serve/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "query/filter_value.h"
-#include "serve/name_table.h"
 
 #define DEFAULT_SHARE "0.05%"
-#define N_COSTS 5u
-#define NO_NAME UINT32_MAX
+#define MAX_NODES ((size_t)1 << 21)
 
 struct drawn {
 	struct request *rq;
 	struct query_tree tree;
-	struct name_table names;
-	uint32_t *order; /* kept nodes in order: parents first, heaviest first */
-	uint32_t *place; /* node -> index in order */
-	uint32_t *name; /* by index in order */
-	size_t n;
-	uint64_t least[N_COSTS]; /* what a node must have of some cost */
+	uint32_t *order; /* nodes: parents first, heaviest first */
+	uint32_t *index; /* node -> index in order */
+	uint64_t n_left_out; /* children of nodes that are there */
 };
 
-static uint64_t cost_of(const struct query_tree_node *n, unsigned cost)
+static int read_share(struct request *rq, uint32_t *ppm, struct err *err)
 {
-	const uint64_t value[N_COSTS] = {n->cost.n_bytes, n->cost.leaked_bytes, n->cost.peak_bytes,
-					 n->cost.n_allocs, n->cost.n_temporary};
-
-	return value[cost];
-}
-
-static bool is_kept(const struct drawn *d, const struct query_tree_node *n)
-{
-	for (unsigned c = 0; c < N_COSTS; c++) {
-		if (cost_of(n, c) >= d->least[c] && cost_of(n, c) > 0)
-			return true;
-	}
-	return false;
-}
-
-static int set_least(struct drawn *d, struct err *err)
-{
-	const char *text = url_find(&d->rq->url, "min_share");
-	uint64_t ppm;
+	const char *text = url_find(&rq->url, "min_share");
 	char with_sign[32];
+	uint64_t share;
 
 	snprintf(with_sign, sizeof(with_sign), "%.24s%s", text ? text : DEFAULT_SHARE,
 		 text && !strchr(text, '%') ? "%" : "");
-	if (!filter_value_share(with_sign, &ppm)) {
-		request_refuse(d->rq, 400, "min_share", text, "a percentage, such as 0.1%");
+	if (!filter_value_share(with_sign, &share) || share > UINT32_MAX) {
+		request_refuse(rq, 400, "min_share", text, "a percentage, such as 0.1%");
 		return err_set(err, ERR_USAGE, "min_share: '%.100s' is not a percentage", text);
 	}
-	for (unsigned c = 0; c < N_COSTS; c++)
-		d->least[c] = (uint64_t)((double)cost_of(&d->tree.node[0], c) * (double)ppm / 1e6);
+	*ppm = (uint32_t)share;
 	return 0;
 }
 
-/* Appends a node; the order of the calls is the order of the answer. */
-static int keep(struct drawn *d, uint32_t at, struct err *err)
+static int read_parameters(struct request *rq, struct tree_parameters *p, struct err *err)
 {
-	const struct frame *f = d->tree.node[at].frame;
-	uint32_t name = NO_NAME;
+	uint64_t depth = UINT32_MAX;
+	int r = tree_parameters_init(p, rq, err);
 
-	if (f) {
-		int r = name_table_add(&d->names, f, &name, err);
-
-		if (r < 0)
-			return r;
-	}
-	d->place[at] = (uint32_t)d->n;
-	d->name[d->n] = name;
-	d->order[d->n++] = at;
-	return 0;
+	if (r == 0)
+		r = read_share(rq, &p->options.min_share_ppm, err);
+	if (r == 0)
+		r = request_u64(rq, "depth", UINT32_MAX, UINT32_MAX, &depth, err);
+	p->options.max_depth = (uint32_t)depth;
+	p->options.max_nodes = MAX_NODES;
+	return r;
 }
 
-/* Depth first; what is not kept has no child that is. */
-static int choose_nodes(struct drawn *d, struct err *err)
+/* Depth first. */
+static int order_nodes(struct drawn *d, struct err *err)
 {
 	const struct query_tree_node *node = d->tree.node;
-	uint32_t at = 0;
-	int r = keep(d, 0, err);
+	uint32_t at = 0, n = 0;
 
-	while (r == 0) {
-		uint32_t next = node[at].first_child;
-
-		if (at && !is_kept(d, &node[at]))
-			next = 0;
-		while (next == 0 && at) {
-			next = node[at].next_sibling;
-			if (next == 0)
-				at = node[at].parent;
+	d->order = calloc(d->tree.n, sizeof(*d->order));
+	d->index = calloc(d->tree.n, sizeof(*d->index));
+	if (!d->order || !d->index)
+		return err_set_memory(err, d->tree.n * sizeof(*d->order));
+	while (n < d->tree.n) {
+		d->index[at] = n;
+		d->order[n++] = at;
+		if (node[at].first_child) {
+			at = node[at].first_child;
+			continue;
 		}
-		if (next == 0)
-			break;
-		at = next;
-		if (is_kept(d, &node[at]))
-			r = keep(d, at, err);
+		while (at && !node[at].next_sibling)
+			at = node[at].parent;
+		at = node[at].next_sibling;
 	}
-	return r;
+	return 0;
+}
+
+/* n_children becomes the number of those that are not there. */
+static void count_left_out(struct drawn *d)
+{
+	for (size_t i = 1; i < d->tree.n; i++)
+		d->tree.node[d->tree.node[i].parent].n_children--;
+	for (size_t i = 0; i < d->tree.n; i++)
+		d->n_left_out += d->tree.node[i].n_children;
 }
 
 enum tree_column {
 	PARENT,
 	NAME,
-	BYTES,
-	LEAKED_BYTES,
-	PEAK_BYTES,
-	ALLOCATIONS,
-	TEMPORARY_COUNT,
-	SELF_BYTES,
-	SELF_ALLOCATIONS,
-	N_TREE_COLUMNS,
+	FOLDED,
+	CHILDREN_LEFT_OUT,
+	N_OTHER_COLUMNS,
 };
 
-static uint64_t value_of(const struct drawn *d, size_t i, enum tree_column c)
+static uint64_t value_of(const struct drawn *d, size_t i, unsigned c)
 {
 	const struct query_tree_node *n = &d->tree.node[d->order[i]];
 
 	switch (c) {
 	case PARENT:
-		return d->place[n->parent];
+		return d->index[n->parent];
 	case NAME: /* number of names: none */
-		return d->name[i] == NO_NAME ? d->names.n : d->name[i];
-	case SELF_BYTES:
-		return n->self_bytes;
-	case SELF_ALLOCATIONS:
-		return n->self_allocs;
+		return n->name == QUERY_NO_NAME ? d->tree.n_names : n->name;
+	case FOLDED:
+		return n->n_folded;
+	case CHILDREN_LEFT_OUT:
+		return n->n_children;
 	default:
-		return cost_of(n, c - BYTES);
+		c -= N_OTHER_COLUMNS;
+		return c < QUERY_N_MAIN_COSTS
+			       ? query_main_cost_of(&n->cost, (enum query_main_cost)c)
+			       : n->self[c - QUERY_N_MAIN_COSTS];
 	}
 }
 
 static void put_tree(struct drawn *d, bool is_bottom_up)
 {
-	static const char *const column[N_TREE_COLUMNS] = {
-		"parent",          "name",       "bytes",
-		"leaked_bytes",    "peak_bytes", "allocations",
-		"temporary_count", "self_bytes", "self_allocations"};
+	static const char *const column[N_OTHER_COLUMNS + 2 * QUERY_N_MAIN_COSTS] = {
+		[PARENT] = "parent",
+		[NAME] = "name",
+		[FOLDED] = "folded",
+		[CHILDREN_LEFT_OUT] = "children_left_out",
+		[N_OTHER_COLUMNS + QUERY_MAIN_BYTES] = "bytes",
+		[N_OTHER_COLUMNS + QUERY_MAIN_LEAKED] = "leaked_bytes",
+		[N_OTHER_COLUMNS + QUERY_MAIN_PEAK] = "peak_bytes",
+		[N_OTHER_COLUMNS + QUERY_MAIN_ALLOCS] = "allocations",
+		[N_OTHER_COLUMNS + QUERY_MAIN_TEMPORARY] = "temporary_count",
+		[N_OTHER_COLUMNS + QUERY_N_MAIN_COSTS + QUERY_MAIN_BYTES] = "self_bytes",
+		[N_OTHER_COLUMNS + QUERY_N_MAIN_COSTS + QUERY_MAIN_LEAKED] = "self_leaked_bytes",
+		[N_OTHER_COLUMNS + QUERY_N_MAIN_COSTS + QUERY_MAIN_PEAK] = "self_peak_bytes",
+		[N_OTHER_COLUMNS + QUERY_N_MAIN_COSTS + QUERY_MAIN_ALLOCS] = "self_allocations",
+		[N_OTHER_COLUMNS + QUERY_N_MAIN_COSTS + QUERY_MAIN_TEMPORARY] =
+			"self_temporary_count",
+	};
 	struct json *j = &d->rq->json;
 
 	json_object(j, NULL);
 	json_text(j, "direction", is_bottom_up ? "bottom_up" : "top_down");
 	json_array(j, "names");
-	for (size_t i = 0; i < d->names.n; i++)
-		wire_frame_text(d->rq, NULL, d->names.frame[i]);
+	for (size_t i = 0; i < d->tree.n_names; i++) {
+		if (d->tree.name[i].title)
+			wire_run_text(d->rq, NULL, d->tree.name[i].frame, d->tree.name[i].title);
+		else
+			wire_frame_text(d->rq, NULL, d->tree.name[i].frame);
+	}
 	json_end_array(j);
-	for (unsigned c = 0; c < N_TREE_COLUMNS; c++) {
+	json_array(j, "key");
+	for (size_t i = 0; i < d->tree.n_names; i++)
+		json_u64(j, NULL, d->tree.name[i].key);
+	json_end_array(j);
+	for (unsigned c = 0; c < ARRAY_LEN(column) && !request_is_over(d->rq); c++) {
 		json_array(j, column[c]);
-		for (size_t i = 0; i < d->n; i++)
+		for (size_t i = 0; i < d->tree.n; i++)
 			json_u64(j, NULL, value_of(d, i, c));
 		json_end_array(j);
 	}
-	json_u64(j, "left_out", d->tree.n - d->n);
-	wire_cost(j, "total", &d->tree.node[0].cost);
+	json_u64(j, "left_out", d->n_left_out);
+	json_u64(j, "stacks", d->tree.n_stacks);
+	wire_cost(j, "total", &d->tree.total);
 	json_end_object(j);
+}
+
+/* at: the moment that is looked at, the same as the condition alive_at. */
+static int make_query(struct request *rq, struct err *err)
+{
+	const char *at = url_find(&rq->url, "at");
+	int r = request_filter(rq, err);
+
+	if (r == 0 && at) {
+		r = filter_set(&rq->filter, "alive_at", at, err);
+		if (r == -ERR_USAGE)
+			request_refuse(rq, 400, "at", at, filter_type_help("time"));
+	}
+	return r < 0 ? r : request_make_query(rq, err);
 }
 
 int v1_tree(struct request *rq, struct err *err)
 {
 	struct drawn d = {.rq = rq};
-	unsigned direction;
-	int r = request_choice(rq, "direction", "top_down|bottom_up", 0, &direction, err);
+	struct tree_parameters p;
+	int r = read_parameters(rq, &p, err);
 
 	if (r == 0)
-		r = request_query(rq, err);
+		r = make_query(rq, err);
 	if (r == 0) {
 		query_want(rq->query, QUERY_WANT_PEAK);
-		r = query_tree(rq->query, direction ? QUERY_BOTTOM_UP : QUERY_TOP_DOWN, &d.tree,
-			       err);
+		r = query_tree_with(rq->query, &p.options, &d.tree, err);
+		tree_parameters_refuse(rq, r, err);
 	}
 	if (r == 0)
-		r = set_least(&d, err);
-	if (r < 0)
-		goto out;
-	d.order = calloc(d.tree.n + 1, sizeof(*d.order));
-	d.place = calloc(d.tree.n + 1, sizeof(*d.place));
-	d.name = calloc(d.tree.n + 1, sizeof(*d.name));
-	if (!d.order || !d.place || !d.name) {
-		r = err_set_memory(err, d.tree.n * sizeof(*d.order));
-		goto out;
+		r = order_nodes(&d, err);
+	if (r == 0) {
+		count_left_out(&d);
+		put_tree(&d, p.options.kind == QUERY_BOTTOM_UP);
 	}
-	r = choose_nodes(&d, err);
-	if (r == 0)
-		put_tree(&d, direction);
-out:
 	query_tree_fini(&d.tree);
-	name_table_fini(&d.names);
+	tree_parameters_fini(&p);
 	free(d.order);
-	free(d.place);
-	free(d.name);
+	free(d.index);
 	return r;
 }

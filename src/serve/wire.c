@@ -159,7 +159,14 @@ int wire_backtrace(struct request *rq, const char *name, uint32_t stack, struct 
 
 void wire_frame_text(struct request *rq, const char *name, const struct frame *f)
 {
-	query_json_frame_text(&rq->json, name, f, frame_class_by(&rq->rules, f));
+	query_json_frame_text(&rq->json, name, f, frame_class_by(&rq->rules, f), NULL);
+}
+
+void wire_run_text(struct request *rq, const char *name, const struct frame *f, const char *title)
+{
+	static const struct frame none = {0};
+
+	query_json_frame_text(&rq->json, name, f ? f : &none, FRAME_CLASS_RUNTIME, title);
 }
 
 const struct frame *wire_blame(struct request *rq, uint32_t stack, struct err *err)

@@ -38,6 +38,9 @@ int wire_backtrace(struct request *rq, const char *name, uint32_t stack, struct 
 /* "FrameText" of schema.c: what a person needs to recognise a frame. */
 void wire_frame_text(struct request *rq, const char *name, const struct frame *f);
 
+/* The same of a run of folded frames; f: one of them, for image and package, or NULL. */
+void wire_run_text(struct request *rq, const char *name, const struct frame *f, const char *title);
+
 /* frame_class_blame(). NULL also for a wrong number. */
 const struct frame *wire_blame(struct request *rq, uint32_t stack, struct err *err);
 

@@ -375,6 +375,115 @@ class Numbers(ServerCase):
             if any(f["function"] == "main" for f in self.v1(
                 "demo.dat", f"stack/{g['key']}")["frames"])))
 
+    COSTS = ("bytes", "leaked_bytes", "peak_bytes", "allocations", "temporary_count")
+
+    @staticmethod
+    def name_of(frame):
+        return (frame["function"], frame["source"], frame["module"],
+                None if frame["function"] else frame["address"])
+
+    def naive_tree(self, file, direction):
+        """{path: [costs, self costs, stacks]} from the table of call sites and their stacks."""
+        tree = {}
+        for g in self.v1(file, "groups", count=10**6)["groups"]:
+            frames = self.v1(file, f"stack/{g['key']}")["frames"]
+            path = tuple(map(self.name_of, frames))
+            path = path if direction == "bottom_up" else path[::-1]
+            for n in range(len(path) + 1):
+                node = tree.setdefault(path[:n], [[0] * 5, [0] * 5, 0])
+                node[2] += 1
+                for i, cost in enumerate(self.COSTS):
+                    node[0][i] += g["cost"][cost]
+                    node[1][i] += g["cost"][cost] * (n == len(path))
+        return tree
+
+    def paths_of(self, flat, top=()):
+        """The path of each node, as keys and as names."""
+        keys, names = [()], [top]
+        for parent, name in list(zip(flat["parent"], flat["name"]))[1:]:
+            keys.append(keys[parent] + (flat["key"][name],))
+            names.append(names[parent] + (self.name_of(flat["names"][name]),))
+        return keys, names
+
+    def check_columns(self, flat, names, tree):
+        for i, path in enumerate(names):
+            costs, own, _ = tree[path]
+            self.assertEqual(costs, [flat[c][i] for c in self.COSTS], path)
+            self.assertEqual(own, [flat["self_" + c][i] for c in self.COSTS], path)
+
+    def test_trees_are_what_the_stacks_add_up_to(self):
+        for direction in ("top_down", "bottom_up"):
+            tree = self.naive_tree("demo.dat", direction)
+            flat = self.v1("demo.dat", "tree", direction=direction, min_share="0")
+            keys, names = self.paths_of(flat)
+            self.assertEqual(set(tree), set(names))
+            self.check_columns(flat, names, tree)
+            self.assertEqual((0, 0), (flat["left_out"], max(flat["children_left_out"])))
+            self.assertEqual(tree[()][2], flat["stacks"])
+            self.assertEqual([0] * len(names), flat["folded"])
+            self.assertTrue(all(k < 2**53 for k in flat["key"]))
+            # Row by row, as a table that is opened asks.
+            for i in range(1, len(names)):
+                under = ",".join(map(str, keys[i]))
+                row = self.v1("demo.dat", "tree", direction=direction, min_share="0",
+                              under=under, depth=1)
+                children = [n for n in tree if len(n) == len(names[i]) + 1 and
+                            n[:-1] == names[i]]
+                self.assertEqual(names[i][-1], self.name_of(row["names"][row["name"][0]]))
+                below = self.paths_of(row, names[i])[1]
+                self.assertEqual(set(children), set(below[1:]))
+                self.check_columns(row, below, tree)
+                self.assertEqual([sum(n[:-1] == b for n in tree if n) if len(b) > len(names[i])
+                                  else 0 for b in below], row["children_left_out"])
+                self.assertEqual(flat["total"], row["total"])
+                sites = self.v1("demo.dat", "groups", direction=direction, under=under)
+                self.assertEqual(tree[names[i]][0], [sites["total"][c] for c in self.COSTS])
+                self.assertEqual((tree[names[i]][2],) * 2, (sites["total_count"], row["stacks"]))
+
+    def test_small_nodes_are_left_out_and_counted(self):
+        for direction in ("top_down", "bottom_up"):
+            every = self.v1("demo.dat", "tree", direction=direction, min_share="0")
+            some = self.v1("demo.dat", "tree", direction=direction, min_share="20")
+            least = [every["total"][c] * 0.2 for c in self.COSTS]
+            large = [path for i, path in enumerate(self.paths_of(every)[1])
+                     if any(every[c][i] >= n for c, n in zip(self.COSTS, least))]
+            self.assertEqual(set(large), set(self.paths_of(some)[1]))
+            self.assertLess(len(some["parent"]), len(every["parent"]))
+            self.assertEqual(sum(some["children_left_out"]), some["left_out"])
+            everywhere = self.paths_of(every)[1]
+            for path, n in zip(self.paths_of(some)[1], some["children_left_out"]):
+                self.assertEqual(n, sum(p[:-1] == path and p not in large
+                                        for p in everywhere if p))
+
+    def test_just_my_code(self):
+        for direction in ("top_down", "bottom_up"):
+            flat = self.v1("demo.dat", "tree", direction=direction, fold="runtime", min_share="0")
+            for c in self.COSTS:
+                self.assertEqual(flat["total"][c], sum(flat["self_" + c]), c)
+            shown = [flat["names"][n] if n < len(flat["names"]) else None for n in flat["name"]]
+            for i, frame in enumerate(shown[1:], 1):
+                self.assertEqual(frame["class"] in ("runtime", "allocator"),
+                                 flat["folded"][i] > 0, frame)
+            names = [frame["function"] for frame in shown[1:]]
+            self.assertIn("thread start", names)
+            self.assertIn("program start", names)
+            self.assertFalse({"malloc", "start_thread", "_start", "clone3"} & set(names))
+        top = self.v1("demo.dat", "tree", fold="runtime", depth=1, min_share="0")
+        self.assertEqual({"thread start", "program start"},
+                         {top["names"][n]["function"] for n in top["name"][1:]})
+
+    def test_fold_and_hide_by_regex(self):
+        hidden = self.v1("demo.dat", "tree", hide_regex="^main$", min_share="0")
+        self.assertNotIn("main", [f["function"] for f in hidden["names"]])
+        self.assertEqual(hidden["total"]["bytes"], sum(hidden["self_bytes"]))
+        folded = self.v1("demo.dat", "tree", fold_regex=".", min_share="0")
+        self.assertEqual(max(len(self.v1("demo.dat", f"stack/{g['key']}")["frames"])
+                             for g in self.v1("demo.dat", "groups")["groups"]),
+                         max(folded["folded"]))
+        self.assertEqual({0}, set(folded["parent"]))
+        once = self.v1("demo.dat", "tree", at="50%", min_share="0")
+        self.assertEqual(self.v1("demo.dat", "tree", alive_at="50%", min_share="0"), once)
+
     def test_callers_and_functions_agree(self):
         functions = {f["function"]: f for f in self.v1("demo.dat", "functions",
                                                        count=10**6)["functions"]}
@@ -489,6 +598,16 @@ class Refusals(ServerCase):
         for path in ("stack/1", "tree", "groups"):
             error = self.refused(f"/api/v1/last/{path}?own_regex=%28", 400, "own_regex")
             self.assertIn("offset", error["error"])
+        for name, value in (("fold", "all"), ("fold_regex", "("), ("hide_regex", "[z-a]"),
+                            ("under", "x"), ("under", "1,,2"), ("under", "1,"), ("under", ",1"),
+                            ("under", "-1"), ("depth", "x"), ("depth", "-1"), ("min_share", "x"),
+                            ("direction", "up"), ("collapse_recursion", "maybe"), ("at", "noon")):
+            error = self.refused(f"/api/v1/last/tree?{name}={urllib.parse.quote(value)}", 400,
+                                 name)
+            self.assertTrue(error["valid"], name)
+        self.refused("/api/v1/last/groups?by=thread&under=1", 400, "under")
+        self.refused("/api/v1/last/tree?under=5", 404, "under")
+        self.refused("/api/v1/last/groups?under=5", 404, "under")
 
     def test_what_is_not_there(self):
         self.refused("/nothing", 404)

@@ -116,8 +116,8 @@ static void check_node(const struct query_tree *t, uint32_t node, enum query_tre
 	}
 	CHECK_EQ(n->cost.n_allocs, n_allocs);
 	CHECK_EQ(n->cost.n_bytes, n_bytes);
-	CHECK_EQ(n->self_allocs, self_allocs);
-	CHECK_EQ(n->self_bytes, self_bytes);
+	CHECK_EQ(n->self[QUERY_MAIN_ALLOCS], self_allocs);
+	CHECK_EQ(n->self[QUERY_MAIN_BYTES], self_bytes);
 	CHECK(n_allocs > 0);
 }
 
