@@ -304,27 +304,79 @@ int query_tree_keep_under(struct query *q, const struct query_tree_options *o,
 struct query_function {
 	uint64_t key; /* as QUERY_BY_FUNCTION; 0: all frames without a name */
 	const char *name; /* NULL for key 0; good as long as frames */
+	const struct frame *frame; /* one that has the name */
 	struct query_group cost; /* inclusive */
-	uint64_t self_bytes; /* of stacks whose innermost frame it is */
-	uint64_t self_allocs;
+	uint64_t self[QUERY_N_MAIN_COSTS]; /* of stacks whose innermost frame it is */
 };
 
 struct query_functions {
-	struct query_function *function; /* largest bytes first */
+	struct query_function *function; /* owned; largest bytes first */
 	size_t n;
 };
-int query_functions(struct query *q, struct query_functions *ret, struct err *err);
+
+/* Which functions: some frame has all three texts in it, upper or lower case; NULL or "": any. Frames
+ * without a name, source or image have no text there. Costs do not depend on it. */
+struct query_function_match {
+	const char *name;
+	const char *module;
+	const char *source;
+};
+
+/* m may be NULL: all. ERR_USAGE: a text is not UTF-8. */
+int query_functions(struct query *q, const struct query_function_match *m,
+		    struct query_functions *ret, struct err *err);
 void query_functions_fini(struct query_functions *f);
+
+/* A line of a source file: every stack that passes through it counts once. */
+struct query_line {
+	const char *source;
+	uint32_t line;
+	const char *function; /* one that the line is of; NULL: not known */
+	struct query_group cost; /* inclusive */
+	uint64_t self[QUERY_N_MAIN_COSTS]; /* of stacks whose innermost frame it is */
+};
+
+struct query_lines {
+	struct query_line *line; /* owned */
+	size_t n;
+};
+void query_lines_fini(struct query_lines *l);
 
 /* A function with those that call it and those that it calls: of these, the cost is that of the
  * stacks in which they do. ERR_USAGE when no frame has that name. */
 struct query_callers {
 	struct query_function function;
-	struct query_functions callers; /* self_*: not filled */
-	struct query_functions callees; /* self_*: of stacks that end there */
+	struct query_functions
+		callers; /* self: what the function itself allocated, called by them */
+	struct query_functions callees; /* self: of stacks that end there */
+	struct query_lines lines; /* of the function, largest bytes first; those that are known */
 };
 int query_callers(struct query *q, const char *function, struct query_callers *ret,
 		  struct err *err);
 void query_callers_fini(struct query_callers *c);
+
+/* The lines of a file that stacks pass through, ascending. ERR_USAGE when no frame has this source. */
+int query_lines_of_file(struct query *q, const char *source, struct query_lines *ret,
+			struct err *err);
+
+/* ---- searching ---- */
+
+struct query_found {
+	const char *text;
+	const struct frame *frame; /* one that has it */
+	struct query_group cost; /* of stacks that pass through such a frame */
+};
+
+struct query_found_list {
+	struct query_found *item; /* owned; most leaked bytes first, then peak bytes, then bytes */
+	size_t n;
+};
+
+/* Functions, source files and images with the text in their name or path, upper or lower case. */
+struct query_search {
+	struct query_found_list functions, files, modules;
+};
+int query_search(struct query *q, const char *text, struct query_search *ret, struct err *err);
+void query_search_fini(struct query_search *s);
 
 #endif

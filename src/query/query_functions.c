@@ -6,66 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/query_i.h"
-#include "util/vec.h"
-
-/* The functions of one stack, innermost first, by number of their names. */
-struct path {
-	uint32_t *function;
-	size_t n, capacity;
-};
-
-static int walk_stack(struct query *q, uint32_t stack, struct path *p, struct err *err)
-{
-	const struct query_names *names = q->names;
-	uint32_t at = q->stack[stack].node;
-
-	p->n = 0;
-	while (at) {
-		const struct store_node *n = store_node(q->c.store, at);
-		uint32_t first = n->code ? names->first[n->code] : 0;
-		uint32_t end = n->code ? names->first[n->code + 1] : 0;
-		int r = vec_reserve(&p->function, &p->capacity, p->n + (end - first) + 1,
-				    sizeof(*p->function), err);
-
-		if (r < 0)
-			return r;
-		for (uint32_t i = first; i < end; i++)
-			p->function[p->n++] = names->identity[names->frame[i].identity].function;
-		at = n->parent;
-	}
-	return 0;
-}
-
-/* Costs by function; stamps tell whether the current stack was already counted there. */
-struct table {
-	struct query_function *item; /* by number of name */
-	uint32_t *stamp;
-};
-
-static int table_init(struct table *t, size_t n, struct err *err)
-{
-	t->item = calloc(n, sizeof(*t->item));
-	t->stamp = calloc(n, sizeof(*t->stamp));
-	if (!t->item || !t->stamp)
-		return err_set_memory(err, n * sizeof(*t->item));
-	return 0;
-}
-
-static void table_fini(struct table *t)
-{
-	free(t->item);
-	free(t->stamp);
-}
-
-static void table_add(struct table *t, uint32_t function, uint32_t stamp,
-		      const struct query_group *cost)
-{
-	if (t->stamp[function] == stamp)
-		return;
-	t->stamp[function] = stamp;
-	group_add(&t->item[function].cost, cost);
-}
+#include "query/query_lines.h"
+#include "query/query_regex.h"
+#include "query/query_tally.h"
 
 static int compare_functions(const void *a, const void *b)
 {
@@ -78,25 +21,42 @@ static int compare_functions(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* Takes the rows that are not empty, largest first. */
-static void table_take(struct table *t, const struct query_names *names,
-		       struct query_functions *ret)
+static void fill_function(const struct query_names *names, const struct query_tally_item *item,
+			  struct query_function *ret)
 {
+	*ret = (struct query_function){
+		.key = item->key,
+		.name = names->text[item->key],
+		.frame = names->frame[item->frame].frame,
+		.cost = item->cost,
+	};
+	ret->cost.key = item->key;
+	memcpy(ret->self, item->self, sizeof(ret->self));
+}
+
+/* The items as functions, largest first. chosen: by key, the identity to show; 0: leave it out; NULL: all,
+ * as they were met. */
+static int take_functions(const struct query_tally *t, const struct query_names *names,
+			  const uint32_t *chosen, struct query_functions *ret, struct err *err)
+{
+	struct query_function *list = malloc((t->n + 1) * sizeof(*list));
 	size_t n = 0;
 
-	for (size_t i = 0; i < names->n_texts; i++) {
-		if (!t->item[i].cost.n_allocs)
+	if (!list)
+		return err_set_memory(err, t->n * sizeof(*list));
+	for (size_t i = 0; i < t->n; i++) {
+		if (chosen && !chosen[t->item[i].key])
 			continue;
-		t->item[n] = t->item[i];
-		t->item[n].key = i;
-		t->item[n].cost.key = i;
-		t->item[n++].name = names->text[i];
+		fill_function(names, &t->item[i], &list[n]);
+		if (chosen)
+			list[n].frame = names->identity[chosen[t->item[i].key]].frame;
+		n++;
 	}
 	if (n)
-		qsort(t->item, n, sizeof(*t->item), compare_functions);
-	ret->function = t->item;
+		qsort(list, n, sizeof(*list), compare_functions);
+	ret->function = list;
 	ret->n = n;
-	t->item = NULL;
+	return 0;
 }
 
 void query_functions_fini(struct query_functions *f)
@@ -105,90 +65,207 @@ void query_functions_fini(struct query_functions *f)
 	*f = (struct query_functions){0};
 }
 
-/* Calls fn for every matching stack with its path. */
-static int each_path(struct query *q,
-		     void (*fn)(void *user, const struct path *p, uint32_t stamp,
-				const struct query_group *cost),
-		     void *user, struct err *err)
-{
-	struct query_groups g = {0};
-	struct path p = {0};
-	int r = query_groups(q, QUERY_BY_STACK, &g, err);
+/* ---- which functions ---- */
 
-	for (size_t i = 0; i < g.n && r >= 0; i++) {
-		r = walk_stack(q, (uint32_t)g.group[i].key, &p, err);
-		if (r >= 0)
-			fn(user, &p, (uint32_t)i + 1, &g.group[i]);
-		if (r >= 0 && i % 1024 == 0)
-			r = query_check_cancel(q, err);
+enum {
+	N_TEXTS = 3 /* of a match: name, module, source */
+};
+
+struct matcher {
+	struct query_regex *regex[N_TEXTS]; /* NULL: any */
+	signed char *verdict[N_TEXTS]; /* by number of text: 0 not known yet, 1 match, -1 none */
+};
+
+static int matcher_init(struct matcher *m, const struct query_function_match *match, size_t n_texts,
+			struct err *err)
+{
+	const char *const parameter[N_TEXTS] = {"q", "module_q", "source_q"};
+	const char *const text[N_TEXTS] = {match->name, match->module, match->source};
+	int r = 0;
+
+	for (unsigned i = 0; i < N_TEXTS && r >= 0; i++) {
+		if (!text[i] || !*text[i])
+			continue;
+		r = query_regex_create_text(parameter[i], text[i], &m->regex[i], err);
+		m->verdict[i] = calloc(n_texts, 1);
+		if (r >= 0 && !m->verdict[i])
+			r = err_set_memory(err, n_texts);
 	}
-	query_groups_fini(&g);
-	free(p.function);
 	return r;
 }
 
-static void add_self(struct query_function *f, const struct query_group *cost)
+static void matcher_fini(struct matcher *m)
 {
-	f->self_bytes += cost->n_bytes;
-	f->self_allocs += cost->n_allocs;
+	for (unsigned i = 0; i < N_TEXTS; i++) {
+		query_regex_destroy(m->regex[i]);
+		free(m->verdict[i]);
+	}
 }
 
-static void count_path(void *user, const struct path *p, uint32_t stamp,
-		       const struct query_group *cost)
+/* 1, 0 or an error. */
+static int matcher_fits(struct matcher *m, const struct query_names *names,
+			const struct query_name_identity *identity, struct err *err)
 {
-	struct table *t = user;
+	const uint32_t text[N_TEXTS] = {identity->function, identity->module, identity->source};
 
-	for (size_t i = 0; i < p->n; i++)
-		table_add(t, p->function[i], stamp, cost);
-	if (p->n)
-		add_self(&t->item[p->function[0]], cost);
+	for (unsigned i = 0; i < N_TEXTS; i++) {
+		signed char *verdict = m->regex[i] ? &m->verdict[i][text[i]] : NULL;
+		int r;
+
+		if (!verdict)
+			continue;
+		if (!*verdict && text[i]) {
+			r = query_regex_match(m->regex[i], names->text[text[i]], err);
+			if (r < 0)
+				return r;
+			*verdict = r ? 1 : -1;
+		}
+		if (*verdict <= 0)
+			return 0;
+	}
+	return 1;
 }
 
-int query_functions(struct query *q, struct query_functions *ret, struct err *err)
+/* By number of function the first identity that fits, or 0. NULL: all do. */
+static int choose(struct query *q, const struct query_function_match *match, uint32_t **ret,
+		  struct err *err)
 {
-	struct table t = {0};
+	const struct query_names *names = q->names;
+	struct matcher m = {0};
+	uint32_t *chosen = calloc(names->n_texts, sizeof(*chosen));
+	int r = chosen ? matcher_init(&m, match, names->n_texts, err)
+		       : err_set_memory(err, names->n_texts * sizeof(*chosen));
+
+	for (size_t i = 1; i < names->n_identities && r >= 0; i++) {
+		uint32_t *slot = &chosen[names->identity[i].function];
+
+		if (!*slot)
+			r = matcher_fits(&m, names, &names->identity[i], err);
+		if (r > 0 && !*slot)
+			*slot = (uint32_t)i;
+		if (r >= 0 && i % 4096 == 0)
+			r = query_check_cancel(q, err);
+	}
+	matcher_fini(&m);
+	if (r < 0)
+		free(chosen);
+	else
+		*ret = chosen;
+	return r < 0 ? r : 0;
+}
+
+/* ---- all functions ---- */
+
+static int count_stack(void *user, const struct query_walk_stack *s, struct err *err)
+{
+	struct query_tally *t = user;
+	int r = 0;
+
+	for (size_t i = 0; i < s->n && r >= 0; i++)
+		r = query_tally_add(t, s->function[i], s, s->frame[i], err);
+	if (r >= 0 && s->n)
+		query_tally_add_self(t, s->function[0], s);
+	return r;
+}
+
+int query_functions(struct query *q, const struct query_function_match *m,
+		    struct query_functions *ret, struct err *err)
+{
+	struct query_tally t = {0};
+	uint32_t *chosen = NULL;
 	int r = query_need_names(q, err);
 
+	if (r >= 0 && m)
+		r = choose(q, m, &chosen, err);
 	if (r >= 0)
-		r = table_init(&t, q->names->n_texts, err);
+		r = query_tally_init(&t, q->names->n_texts, err);
 	if (r >= 0)
-		r = each_path(q, count_path, &t, err);
+		r = query_walk(q, count_stack, &t, err);
 	if (r >= 0)
-		table_take(&t, q->names, ret);
-	table_fini(&t);
+		r = take_functions(&t, q->names, chosen, ret, err);
+	query_tally_fini(&t);
+	free(chosen);
 	return r;
 }
 
 /* ---- around one function ---- */
 
 struct around {
-	uint32_t wanted;
-	struct query_function self;
-	struct table callers, callees;
+	const struct query_names *names;
+	uint32_t wanted; /* number of its name */
+	size_t identity; /* the first that has it */
+	struct query_tally self; /* of one key */
+	struct query_tally callers, callees, lines;
 };
 
-static void count_neighbours(void *user, const struct path *p, uint32_t stamp,
-			     const struct query_group *cost)
+static int count_frame(struct around *a, const struct query_walk_stack *s, size_t i,
+		       struct err *err)
+{
+	uint32_t line = a->names->frame[s->frame[i]].line;
+	int r = query_tally_add(&a->self, a->wanted, s, s->frame[i], err);
+
+	if (r >= 0 && line)
+		r = query_tally_add(&a->lines, line, s, s->frame[i], err);
+	if (r >= 0 && i + 1 < s->n)
+		r = query_tally_add(&a->callers, s->function[i + 1], s, s->frame[i + 1], err);
+	if (r >= 0 && i > 0)
+		r = query_tally_add(&a->callees, s->function[i - 1], s, s->frame[i - 1], err);
+	return r;
+}
+
+/* What the stack's innermost frame tells: the function's own, or a callee's. */
+static void count_self(struct around *a, const struct query_walk_stack *s)
+{
+	uint32_t line = a->names->frame[s->frame[0]].line;
+
+	if (s->n > 1 && s->function[1] == a->wanted)
+		query_tally_add_self(&a->callees, s->function[0], s);
+	if (s->function[0] != a->wanted)
+		return;
+	query_tally_add_self(&a->self, a->wanted, s);
+	if (line)
+		query_tally_add_self(&a->lines, line, s);
+	if (s->n > 1)
+		query_tally_add_self(&a->callers, s->function[1], s);
+}
+
+static int count_around(void *user, const struct query_walk_stack *s, struct err *err)
 {
 	struct around *a = user;
 	bool is_in = false;
+	int r = 0;
 
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->function[i] != a->wanted)
+	for (size_t i = 0; i < s->n && r >= 0; i++) {
+		if (s->function[i] != a->wanted)
 			continue;
 		is_in = true;
-		if (i + 1 < p->n)
-			table_add(&a->callers, p->function[i + 1], stamp, cost);
-		if (i > 0)
-			table_add(&a->callees, p->function[i - 1], stamp, cost);
-		else
-			add_self(&a->self, cost);
-		/* What a callee allocates itself, when called from here. */
-		if (i == 1)
-			add_self(&a->callees.item[p->function[0]], cost);
+		r = count_frame(a, s, i, err);
 	}
-	if (is_in)
-		group_add(&a->self.cost, cost);
+	if (r >= 0 && is_in)
+		count_self(a, s);
+	return r;
+}
+
+static int take_around(const struct around *a, struct query_callers *ret, struct err *err)
+{
+	struct query_callers c = {0};
+	int r;
+
+	c.function = (struct query_function){.key = a->wanted,
+					     .name = a->names->text[a->wanted],
+					     .frame = a->names->identity[a->identity].frame};
+	if (a->self.n)
+		fill_function(a->names, &a->self.item[0], &c.function);
+	r = take_functions(&a->callers, a->names, NULL, &c.callers, err);
+	if (r >= 0)
+		r = take_functions(&a->callees, a->names, NULL, &c.callees, err);
+	if (r >= 0)
+		r = query_lines_take(&a->lines, a->names, &c.lines, err);
+	if (r >= 0)
+		*ret = c;
+	else
+		query_callers_fini(&c);
+	return r;
 }
 
 int query_callers(struct query *q, const char *function, struct query_callers *ret, struct err *err)
@@ -198,23 +275,29 @@ int query_callers(struct query *q, const char *function, struct query_callers *r
 
 	if (r < 0)
 		return r;
+	a.names = q->names;
 	a.wanted = query_names_find(q->names, function);
-	if (!a.wanted)
-		return err_set(err, ERR_USAGE, "no stack has a function '%.200s'", function);
-	r = table_init(&a.callers, q->names->n_texts, err);
-	if (r >= 0)
-		r = table_init(&a.callees, q->names->n_texts, err);
-	if (r >= 0)
-		r = each_path(q, count_neighbours, &a, err);
-	if (r >= 0) {
-		a.self.key = a.self.cost.key = a.wanted;
-		a.self.name = q->names->text[a.wanted];
-		ret->function = a.self;
-		table_take(&a.callers, q->names, &ret->callers);
-		table_take(&a.callees, q->names, &ret->callees);
+	for (a.identity = 1; a.identity < q->names->n_identities; a.identity++) {
+		if (a.wanted && q->names->identity[a.identity].function == a.wanted)
+			break;
 	}
-	table_fini(&a.callers);
-	table_fini(&a.callees);
+	if (a.identity == q->names->n_identities) /* it may be a source's or an image's */
+		return err_set(err, ERR_USAGE, "no stack has a function '%.200s'", function);
+	r = query_tally_init(&a.self, q->names->n_texts, err);
+	if (r >= 0)
+		r = query_tally_init(&a.callers, q->names->n_texts, err);
+	if (r >= 0)
+		r = query_tally_init(&a.callees, q->names->n_texts, err);
+	if (r >= 0)
+		r = query_tally_init(&a.lines, q->names->n_lines, err);
+	if (r >= 0)
+		r = query_walk(q, count_around, &a, err);
+	if (r >= 0)
+		r = take_around(&a, ret, err);
+	query_tally_fini(&a.self);
+	query_tally_fini(&a.callers);
+	query_tally_fini(&a.callees);
+	query_tally_fini(&a.lines);
 	return r;
 }
 
@@ -222,5 +305,6 @@ void query_callers_fini(struct query_callers *c)
 {
 	query_functions_fini(&c->callers);
 	query_functions_fini(&c->callees);
+	query_lines_fini(&c->lines);
 	*c = (struct query_callers){0};
 }

@@ -32,15 +32,14 @@ void query_regex_destroy(struct query_regex *x)
 	free(x);
 }
 
-static int compile(struct query_regex *x, const char *pattern, struct err *err)
+static int compile(struct query_regex *x, const char *pattern, uint32_t options, struct err *err)
 {
 	PCRE2_SIZE at;
 	char why[120];
 	int error;
 
 	x->code = pcre2_compile((PCRE2_SPTR)pattern, strlen(pattern),
-				PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C,
-				&error, &at, NULL);
+				PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | options, &error, &at, NULL);
 	if (x->code)
 		return 0;
 	pcre2_get_error_message(error, (PCRE2_UCHAR *)why, sizeof(why));
@@ -48,8 +47,8 @@ static int compile(struct query_regex *x, const char *pattern, struct err *err)
 		       x->parameter, pattern, at, why);
 }
 
-int query_regex_create(const char *parameter, const char *pattern, struct query_regex **ret,
-		       struct err *err)
+static int create(const char *parameter, const char *pattern, uint32_t options,
+		  struct query_regex **ret, struct err *err)
 {
 	struct query_regex *x = calloc(1, sizeof(*x));
 	int r;
@@ -57,7 +56,7 @@ int query_regex_create(const char *parameter, const char *pattern, struct query_
 	if (!x)
 		return err_set_memory(err, sizeof(*x));
 	x->parameter = parameter;
-	r = compile(x, pattern, err);
+	r = compile(x, pattern, options, err);
 	if (r < 0)
 		goto out;
 	x->data = pcre2_match_data_create_from_pattern(x->code, NULL);
@@ -80,6 +79,18 @@ int query_regex_create(const char *parameter, const char *pattern, struct query_
 out:
 	query_regex_destroy(x);
 	return r;
+}
+
+int query_regex_create(const char *parameter, const char *pattern, struct query_regex **ret,
+		       struct err *err)
+{
+	return create(parameter, pattern, PCRE2_NEVER_BACKSLASH_C, ret, err);
+}
+
+int query_regex_create_text(const char *parameter, const char *text, struct query_regex **ret,
+			    struct err *err)
+{
+	return create(parameter, text, PCRE2_LITERAL | PCRE2_CASELESS, ret, err);
 }
 
 int query_regex_match(struct query_regex *x, const char *text, struct err *err)

@@ -15,6 +15,9 @@ struct query_regex; /* opaque: defined in query_regex.c */
 /* parameter: for the error, which names it, the place and what is wrong there (ERR_USAGE). Borrowed. */
 int query_regex_create(const char *parameter, const char *pattern, struct query_regex **ret,
 		       struct err *err);
+/* The same for a text that is found as it stands, in upper or lower case. */
+int query_regex_create_text(const char *parameter, const char *text, struct query_regex **ret,
+			    struct err *err);
 void query_regex_destroy(struct query_regex *x); /* NULL does nothing */
 
 /* 1: found somewhere in the text. 0: not. -ERR_LIMIT: it costs too much to find out. */

@@ -134,7 +134,7 @@ static int find_candidates(struct owner_search *s, struct err *err)
 {
 	const struct query_group *total = &s->rules->r->groups.total;
 	struct query_functions f = {0};
-	int n = query_functions(s->rules->r->query, &f, err);
+	int n = query_functions(s->rules->r->query, NULL, &f, err);
 
 	for (size_t i = 0; i < f.n && n == 0 && s->n < MAX_CANDIDATES; i++) {
 		const struct query_group *g = &f.function[i].cost;

@@ -46,6 +46,7 @@ int v1_tree(struct request *rq, struct err *err);
 int v1_stack(struct request *rq, struct err *err);
 int v1_functions(struct request *rq, struct err *err);
 int v1_callers(struct request *rq, struct err *err);
+int v1_search(struct request *rq, struct err *err);
 int v1_fragmentation(struct request *rq, struct err *err);
 int v1_sizes(struct request *rq, struct err *err);
 int v1_lifetimes(struct request *rq, struct err *err);
@@ -77,7 +78,7 @@ const char *rest_mallopt_name(int64_t parameter); /* "M_ARENA_MAX"; NULL: not kn
 #define V1_GROWTH_BY "function|stack|package|thread"
 #define V1_FUNCTIONS_SORT                                                                          \
 	"bytes|leaked_bytes|leaked_count|peak_bytes|allocations|temporary_count|self_bytes|"       \
-	"self_allocations"
+	"self_allocations|self_leaked_bytes|self_peak_bytes|self_temporary_count"
 #define V1_COSTS "peak|leaked|allocs|temp|bytes"
 #define V1_CHAINS_SORT "copied_bytes|chains|longest|reallocations|moved|max_last_bytes"
 #define V1_MAPS_SORT "address|size|made|removed|name|perms"

@@ -76,6 +76,9 @@ static const struct filter_parameter v1_rows[] = {
 	{"order", "choice", "asc|dsc|desc", "default asc"},
 };
 static const struct filter_parameter v1_functions_parameters[] = {
+	{"q", "text", NULL, "only functions with this text in their name, upper or lower case"},
+	{"module_q", "text", NULL, "and in the path of their binary"},
+	{"source_q", "text", NULL, "and in the path of their source file"},
 	{"sort_by", "choice", V1_FUNCTIONS_SORT, "default bytes"},
 	{"skip", "count", NULL, "leave out the first ones"},
 	{"count", "count", NULL, "at most this many; default 200"},
@@ -83,6 +86,10 @@ static const struct filter_parameter v1_functions_parameters[] = {
 };
 static const struct filter_parameter v1_one_function[] = {
 	{"function", "name", NULL, "full name of a function, as /functions gives it; needed"},
+};
+static const struct filter_parameter v1_search_parameters[] = {
+	{"q", "text", NULL, "a part of a name or path, upper or lower case; needed"},
+	{"count", "count", NULL, "at most this many of each kind; default 20"},
 };
 static const struct filter_parameter v1_tree_parameters[] = {
 	TREE_PARAMETERS,
@@ -200,10 +207,13 @@ static const struct route table[] = {
 	 "which thread released whose blocks; threads by index", NULL, 0},
 	{"/api/v1/{id}/groups", v1_groups, FRAMES, JSON, "GroupRows",
 	 "matches added up by stack, thread, size, function ...", PARAMETERS(v1_grouping)},
-	{"/api/v1/{id}/functions", v1_functions, ROUTE_FILTER, JSON, "Functions",
+	{"/api/v1/{id}/functions", v1_functions, FRAMES, JSON, "Functions",
 	 "functions, with and without what they call", PARAMETERS(v1_functions_parameters)},
-	{"/api/v1/{id}/callers", v1_callers, ROUTE_FILTER, JSON, "Calls",
-	 "callers and callees of a function", PARAMETERS(v1_one_function)},
+	{"/api/v1/{id}/callers", v1_callers, FRAMES, JSON, "Calls",
+	 "callers, callees and lines of a function", PARAMETERS(v1_one_function)},
+	{"/api/v1/{id}/search", v1_search, FRAMES, JSON, "Found",
+	 "functions, files and binaries by a part of their name, most leaked first",
+	 PARAMETERS(v1_search_parameters)},
 	{"/api/v1/{id}/tree", v1_tree, FRAMES, JSON, "Tree", "tree of calls in columns",
 	 PARAMETERS(v1_tree_parameters)},
 	{"/api/v1/{id}/flamegraph", v1_tree, FRAMES, JSON, "Tree", "the same as tree",

@@ -116,8 +116,19 @@ static const struct schema table[] = {
 	{"FrameText", "function:str~ source:str~ line:u64~ module:str~ address:str is_inline:bool "
 		      "class:str package:str"},
 	{"Stack", "stack:u64 frames:[FrameText] truncated:str~ is_guessed:bool"},
-	{"FunctionRow", "key:u64 function:str~ cost:Cost self_bytes:u64 self_allocations:u64"},
-	{"Calls", "function:FunctionRow callers:[FunctionRow] callees:[FunctionRow]"},
+	{"FunctionRow", "key:u64 function:str~ frame:FrameText cost:Cost self_bytes:u64 "
+			"self_allocations:u64 self_leaked_bytes:u64 self_peak_bytes:u64 "
+			"self_temporary_count:u64"},
+	{"LineCost", "source?:str line:u64 function:str~ cost:Cost self_bytes:u64 "
+		     "self_allocations:u64 self_leaked_bytes:u64 self_peak_bytes:u64 "
+		     "self_temporary_count:u64"},
+	{"Calls",
+	 "function:FunctionRow callers:[FunctionRow] callees:[FunctionRow] lines:[LineCost]"},
+	{"FoundFunction", "frame:FrameText cost:Cost"},
+	{"FoundFile", "source:str cost:Cost"},
+	{"FoundModule", "module:str cost:Cost"},
+	{"Found", "functions:[FoundFunction] files:[FoundFile] modules:[FoundModule] "
+		  "total_functions:u64 total_files:u64 total_modules:u64"},
 	{"Functions", "functions:[FunctionRow] total_count:u64 total:Cost"},
 	{"Tree", "direction:str names:[FrameText] key:[u64] parent:[u64] name:[u64] folded:[u64] "
 		 "children_left_out:[u64] bytes:[u64] leaked_bytes:[u64] peak_bytes:[u64] "

@@ -1,10 +1,12 @@
-/* serve/v1_functions.c - /api/v1: costs of functions, and who calls whom. */
+/* serve/v1_functions.c - /api/v1: costs of functions, who calls whom, and names by a part of them. */
 #include "serve/handlers.h"
 #include "serve/wire.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define N_ROWS 200u
+#define N_FOUND 20u
 
 struct ranking {
 	unsigned sort; /* index of V1_FUNCTIONS_SORT */
@@ -14,8 +16,17 @@ struct ranking {
 static uint64_t rank_of(const struct query_function *f, unsigned sort)
 {
 	const struct query_group *g = &f->cost;
-	const uint64_t value[] = {g->n_bytes,  g->leaked_bytes, g->n_leaked,   g->peak_bytes,
-				  g->n_allocs, g->n_temporary,  f->self_bytes, f->self_allocs};
+	const uint64_t value[] = {g->n_bytes,
+				  g->leaked_bytes,
+				  g->n_leaked,
+				  g->peak_bytes,
+				  g->n_allocs,
+				  g->n_temporary,
+				  f->self[QUERY_MAIN_BYTES],
+				  f->self[QUERY_MAIN_ALLOCS],
+				  f->self[QUERY_MAIN_LEAKED],
+				  f->self[QUERY_MAIN_PEAK],
+				  f->self[QUERY_MAIN_TEMPORARY]};
 
 	return value[sort];
 }
@@ -31,14 +42,16 @@ static int compare(const void *a, const void *b, void *user)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static void put_function(struct json *j, const char *name, const struct query_function *f)
+static void put_function(struct request *rq, const char *name, const struct query_function *f)
 {
+	struct json *j = &rq->json;
+
 	json_object(j, name);
 	json_u64(j, "key", f->key);
 	json_text(j, "function", f->name);
+	wire_frame_text(rq, "frame", f->frame);
 	wire_cost(j, "cost", &f->cost);
-	json_u64(j, "self_bytes", f->self_bytes);
-	json_u64(j, "self_allocations", f->self_allocs);
+	wire_self(j, f->self);
 	json_end_object(j);
 }
 
@@ -46,13 +59,33 @@ static void put_functions(struct request *rq, const char *name, const struct que
 			  uint64_t skip, uint64_t count)
 {
 	json_array(&rq->json, name);
-	for (uint64_t i = skip; i < f->n && i - skip < count; i++)
-		put_function(&rq->json, NULL, &f->function[i]);
+	for (uint64_t i = skip; i < f->n && i - skip < count && !request_is_over(rq); i++)
+		put_function(rq, NULL, &f->function[i]);
 	json_end_array(&rq->json);
+}
+
+/* An ERR_USAGE of the query about one of the texts. */
+static int refuse_text(struct request *rq, int r, const struct err *err)
+{
+	static const char *const parameter[] = {"q", "module_q", "source_q"};
+
+	for (size_t i = 0; r == -ERR_USAGE && i < ARRAY_LEN(parameter); i++) {
+		size_t len = strlen(parameter[i]);
+
+		if (strncmp(err->text, parameter[i], len) == 0 && err->text[len] == ':')
+			request_refuse(rq, 400, parameter[i], url_find(&rq->url, parameter[i]),
+				       "a text in UTF-8");
+	}
+	return r;
 }
 
 int v1_functions(struct request *rq, struct err *err)
 {
+	const struct query_function_match match = {
+		.name = url_find(&rq->url, "q"),
+		.module = url_find(&rq->url, "module_q"),
+		.source = url_find(&rq->url, "source_q"),
+	};
 	struct query_functions f = {0};
 	struct query_group total;
 	struct ranking k = {0};
@@ -73,7 +106,7 @@ int v1_functions(struct request *rq, struct err *err)
 		r = query_total(rq->query, &total, err);
 	}
 	if (r == 0)
-		r = query_functions(rq->query, &f, err);
+		r = refuse_text(rq, query_functions(rq->query, &match, &f, err), err);
 	if (r == 0) {
 		k.is_ascending = order == 0;
 		if (f.n)
@@ -107,11 +140,65 @@ int v1_callers(struct request *rq, struct err *err)
 		request_refuse(rq, 404, "function", function, "a name that /functions gives");
 	if (r == 0) {
 		json_object(&rq->json, NULL);
-		put_function(&rq->json, "function", &c.function);
+		put_function(rq, "function", &c.function);
 		put_functions(rq, "callers", &c.callers, 0, UINT64_MAX);
 		put_functions(rq, "callees", &c.callees, 0, UINT64_MAX);
+		wire_lines(&rq->json, "lines", &c.lines, true);
 		json_end_object(&rq->json);
 	}
 	query_callers_fini(&c);
 	return r;
+}
+
+/* ---- search ---- */
+
+/* text: what the text is called; NULL: the frame shows it. */
+static void put_found(struct request *rq, const char *name, const char *text,
+		      const struct query_found_list *l, uint64_t count)
+{
+	struct json *j = &rq->json;
+
+	json_array(j, name);
+	for (uint64_t i = 0; i < l->n && i < count && !request_is_over(rq); i++) {
+		json_object(j, NULL);
+		if (text)
+			json_text(j, text, l->item[i].text);
+		else
+			wire_frame_text(rq, "frame", l->item[i].frame);
+		wire_cost(j, "cost", &l->item[i].cost);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+int v1_search(struct request *rq, struct err *err)
+{
+	const char *text = url_find(&rq->url, "q");
+	struct query_search s = {0};
+	struct json *j = &rq->json;
+	uint64_t count;
+	int r = request_u64(rq, "count", N_FOUND, UINT64_MAX, &count, err);
+
+	if (r == 0 && (!text || !*text)) {
+		request_refuse(rq, 400, "q", text, "a part of a name");
+		r = err_set(err, ERR_USAGE, "q: which text?");
+	}
+	if (r == 0)
+		r = request_query(rq, err);
+	if (r == 0) {
+		query_want(rq->query, QUERY_WANT_PEAK);
+		r = refuse_text(rq, query_search(rq->query, text, &s, err), err);
+	}
+	if (r < 0)
+		return r;
+	json_object(j, NULL);
+	put_found(rq, "functions", NULL, &s.functions, count);
+	put_found(rq, "files", "source", &s.files, count);
+	put_found(rq, "modules", "module", &s.modules, count);
+	json_u64(j, "total_functions", s.functions.n);
+	json_u64(j, "total_files", s.files.n);
+	json_u64(j, "total_modules", s.modules.n);
+	json_end_object(j);
+	query_search_fini(&s);
+	return 0;
 }

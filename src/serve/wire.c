@@ -232,3 +232,28 @@ void wire_cost(struct json *j, const char *name, const struct query_group *g)
 	query_json_cost(j, g);
 	json_end_object(j);
 }
+
+void wire_self(struct json *j, const uint64_t self[QUERY_N_MAIN_COSTS])
+{
+	json_u64(j, "self_bytes", self[QUERY_MAIN_BYTES]);
+	json_u64(j, "self_allocations", self[QUERY_MAIN_ALLOCS]);
+	json_u64(j, "self_leaked_bytes", self[QUERY_MAIN_LEAKED]);
+	json_u64(j, "self_peak_bytes", self[QUERY_MAIN_PEAK]);
+	json_u64(j, "self_temporary_count", self[QUERY_MAIN_TEMPORARY]);
+}
+
+void wire_lines(struct json *j, const char *name, const struct query_lines *l, bool has_source)
+{
+	json_array(j, name);
+	for (size_t i = 0; i < l->n; i++) {
+		json_object(j, NULL);
+		if (has_source)
+			json_text(j, "source", l->line[i].source);
+		json_u64(j, "line", l->line[i].line);
+		json_text(j, "function", l->line[i].function);
+		wire_cost(j, "cost", &l->line[i].cost);
+		wire_self(j, l->line[i].self);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}

@@ -58,4 +58,10 @@ void wire_numbers(struct json *j, const char *name, const uint64_t *value, size_
 /* "Cost" of schema.c. */
 void wire_cost(struct json *j, const char *name, const struct query_group *g);
 
+/* The costs without callees, as fields of the object that is open: self_bytes and so on. */
+void wire_self(struct json *j, const uint64_t self[QUERY_N_MAIN_COSTS]);
+
+/* An array of "LineCost"; has_source: of several files. */
+void wire_lines(struct json *j, const char *name, const struct query_lines *l, bool has_source);
+
 #endif

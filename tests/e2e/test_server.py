@@ -142,6 +142,8 @@ class Documented(ServerCase):
                 target = re.sub(r"\{(\w+)\}", lambda m: values[m[1]], path)
                 if path.endswith("/callers"):
                     target += "?function=main"
+                elif path.endswith("/search"):
+                    target += "?q=ma"
                 answer = self.server.get(target)
                 if path.endswith("/callers") and answer.status == 404:
                     continue  # no names in this recording's main
@@ -494,6 +496,52 @@ class Numbers(ServerCase):
         self.assertEqual(functions["main"]["cost"]["bytes"],
                          functions["main"]["self_bytes"] +
                          sum(c["cost"]["bytes"] for c in calls["callees"]))
+        # Nothing but main() is between its callers and what it allocates, nor outside of its lines.
+        for cost in self.COSTS:
+            self.assertEqual(functions["main"]["self_" + cost],
+                             sum(c["self_" + cost] for c in calls["callers"]))
+            self.assertEqual(functions["main"]["cost"][cost],
+                             sum(line["cost"][cost] for line in calls["lines"]))
+        self.assertEqual({"demo.c"}, {pathlib.Path(line["source"]).name
+                                      for line in calls["lines"]})
+        text = (mp.SRC / "tests/programs/demo.c").read_text().splitlines()
+        inside = range(text.index("int main(void)") + 1, len(text) + 1)
+        self.assertTrue(all(line["line"] in inside for line in calls["lines"]))
+
+    def test_functions_are_found_by_a_part_of_their_name(self):
+        everything = self.v1("demo.dat", "functions", count=10**6)["functions"]
+        for row in everything:
+            self.assertEqual(row["function"], row["frame"]["function"])
+        for parameter, key in (("q", "function"), ("module_q", "module"), ("source_q", "source")):
+            for text in ("MAI", "a", "demo", ".", "no such"):
+                found = self.v1("demo.dat", "functions", count=10**6, **{parameter: text})
+                self.assertEqual(found["total_count"], len(found["functions"]))
+                self.assertTrue(all(text.lower() in f["frame"][key].lower()
+                                    for f in found["functions"]), (parameter, text))
+                if parameter == "q":
+                    self.assertEqual([f for f in everything
+                                      if text.lower() in (f["function"] or "").lower()],
+                                     found["functions"])
+        up = self.v1("demo.dat", "functions", sort_by="self_leaked_bytes", count=5)["functions"]
+        self.assertEqual(sorted((f["self_leaked_bytes"] for f in everything), reverse=True)[:5],
+                         [f["self_leaked_bytes"] for f in up])
+
+    def test_search_finds_what_functions_have(self):
+        functions = self.v1("demo.dat", "functions", count=10**6)["functions"]
+        found = self.v1("demo.dat", "search", q="DEMO", count=100)
+        self.assertEqual({("demo.c",)}, {(pathlib.Path(f["source"]).name,)
+                                         for f in found["files"]})
+        self.assertEqual(["demo"], [pathlib.Path(m["module"]).name for m in found["modules"]
+                                    if m["module"].endswith("/demo")])
+        found = self.v1("demo.dat", "search", q="wor", count=100)
+        named = {f["function"]: f["cost"] for f in functions if "wor" in (f["function"] or "")}
+        self.assertTrue(named)
+        self.assertEqual(named, {f["frame"]["function"]: f["cost"] for f in found["functions"]})
+        self.assertEqual(len(named), found["total_functions"])
+        order = [(-f["cost"]["leaked_bytes"], -f["cost"]["peak_bytes"])
+                 for f in found["functions"]]
+        self.assertEqual(sorted(order), order)
+        self.assertEqual(1, len(self.v1("demo.dat", "search", q="wor", count=1)["functions"]))
 
     def test_calls_of_mmap_are_listed(self):
         operations = self.data("maps.dat", "mmaps")["operations"]
@@ -606,6 +654,10 @@ class Refusals(ServerCase):
                                  name)
             self.assertTrue(error["valid"], name)
         self.refused("/api/v1/last/groups?by=thread&under=1", 400, "under")
+        self.refused("/api/v1/last/search", 400, "q")
+        self.refused("/api/v1/last/search?q=", 400, "q")
+        self.refused("/api/v1/last/search?q=%ff", 400, "q")
+        self.refused("/api/v1/last/functions?module_q=%ff", 400, "module_q")
         self.refused("/api/v1/last/tree?under=5", 404, "under")
         self.refused("/api/v1/last/groups?under=5", 404, "under")
 
