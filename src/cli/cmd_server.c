@@ -11,6 +11,7 @@
 #include "ingest/header_page.h"
 #include "ingest/open.h"
 #include "serve/serve.h"
+#include "serve/source_file.h"
 
 #define TOKEN_BYTES 512
 #define DEFAULT_PORT 8080u
@@ -124,6 +125,19 @@ static bool read_token(const char *text, char buf[TOKEN_BYTES], const char **ret
 	return true;
 }
 
+static bool are_sources(const struct args_list *source)
+{
+	struct err err = {0};
+
+	for (size_t i = 0; i < source->n; i++) {
+		if (source_file_check_rule(source->item[i], &err) < 0) {
+			args_complain("server: --source %s", err.text);
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool can_be_read(char **path, size_t n)
 {
 	bool ok = true;
@@ -196,7 +210,7 @@ static int run(const struct serve_options *o)
 int cmd_server(int argc, char **argv)
 {
 	struct server_input input = {0};
-	struct args_list debug = {0}, host = {0}, origin = {0};
+	struct args_list debug = {0}, host = {0}, origin = {0}, source = {0};
 	const char *interface = "127.0.0.1", *port = NULL, *token = NULL;
 	bool wants_openapi = false;
 	const struct args_option option[] = {
@@ -233,6 +247,11 @@ int cmd_server(int argc, char **argv)
 		 .value = "ORIGIN",
 		 .help = "a web page that may ask, as http://host:port; may be repeated",
 		 .list = &origin},
+		{.name = "source",
+		 .value = "DIR|FROM=TO",
+		 .help = "where source files are, or what their paths begin with here; may be "
+			 "repeated",
+		 .list = &source},
 		{.name = "openapi",
 		 .help = "print the description of the API (OpenAPI 3.1) and end",
 		 .flag = &wants_openapi},
@@ -266,13 +285,16 @@ int cmd_server(int argc, char **argv)
 		serve_write_openapi(stdout);
 		return CLI_OK;
 	}
-	if ((port && !read_port(port, &o.port)) || !read_token(token, token_text, &o.token))
+	if ((port && !read_port(port, &o.port)) || !read_token(token, token_text, &o.token) ||
+	    !are_sources(&source))
 		return CLI_USAGE;
 	o.interface = interface;
 	o.allow_host = host.item;
 	o.n_allow_hosts = host.n;
 	o.allow_origin = origin.item;
 	o.n_allow_origins = origin.n;
+	o.source_rule = source.item;
+	o.n_source_rules = source.n;
 	o.path = (const char *const *)&argv[first];
 	o.n_paths = (size_t)(end - first);
 	input.options.debug_path = debug.item;

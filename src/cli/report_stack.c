@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "query/frame_name.h"
+#include "util/clean_path.h"
 #include "util/human.h"
 #include "util/vec.h"
 
@@ -20,7 +21,6 @@
 #define INDENT 6
 #define NAME_COLUMNS 44 /* places stand behind it, where names are not longer */
 #define PATH_COLUMNS 40
-#define PATH_BYTES 1024
 
 struct line {
 	const struct frame *frame; /* NULL: only a number of frames */
@@ -133,31 +133,6 @@ static void cut_middle(struct lines *l)
 	l->n = n;
 }
 
-/* Takes "." and "dir/.." out of a path, as far as the text tells. path itself when it is too long. */
-static const char *normalise(const char *path, char buf[PATH_BYTES])
-{
-	size_t n = 0;
-
-	if (strlen(path) + 2 > PATH_BYTES)
-		return path;
-	for (const char *p = path; *p;) {
-		size_t len = strcspn(p, "/");
-		const char *slash = n > 1 ? memrchr(buf, '/', n - 1) : NULL;
-
-		if (len == 2 && p[0] == '.' && p[1] == '.' && slash && strncmp(slash, "/../", 4)) {
-			n = (size_t)(slash - buf) + 1; /* up to the slash before it */
-		} else if (!(len == 1 && p[0] == '.') && !(len == 0 && n > 0)) {
-			memcpy(buf + n, p, len);
-			n += len;
-			if (p[len])
-				buf[n++] = '/';
-		}
-		p += len + (p[len] == '/');
-	}
-	buf[n] = 0;
-	return buf;
-}
-
 /* The part of a source's path worth a line: relative to where the program ran, or its end. */
 static const char *short_path(const struct report_view *v, const char *path, const char **prefix)
 {
@@ -206,10 +181,10 @@ static void print_place(const struct report_view *v, const struct frame *f, enum
 
 	if (f->source && *f->source) {
 		const char *prefix = "", *path = f->source;
-		char buf[PATH_BYTES];
+		char buf[CLEAN_PATH_BYTES];
 
 		if (!v->options->is_full)
-			path = short_path(v, normalise(path, buf), &prefix);
+			path = short_path(v, clean_path(path, buf), &prefix);
 		fputs(prefix, out);
 		print_text(out, path);
 		if (f->line)

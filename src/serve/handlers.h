@@ -44,6 +44,7 @@ int v1_thread_matrix(struct request *rq, struct err *err);
 int v1_groups(struct request *rq, struct err *err);
 int v1_tree(struct request *rq, struct err *err);
 int v1_stack(struct request *rq, struct err *err);
+int v1_source(struct request *rq, struct err *err);
 int v1_functions(struct request *rq, struct err *err);
 int v1_callers(struct request *rq, struct err *err);
 int v1_search(struct request *rq, struct err *err);

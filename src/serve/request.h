@@ -12,6 +12,7 @@
 #include "serve/answer.h"
 #include "serve/route.h"
 #include "serve/shelf.h"
+#include "serve/source_file.h"
 #include "util/json_write.h"
 
 /* For the JSON of an error. Texts are borrowed until the request ends. */
@@ -37,6 +38,7 @@ struct request {
 	const char *value[ROUTE_MAX_VALUES]; /* for {id} and so on */
 	bool is_trusted; /* carries the token, or none is needed; routes that are open may lack it */
 	struct shelf *shelf; /* NULL: an answer without a server, see offline.h */
+	const struct source_rules *sources; /* where source files are; NULL: none is read */
 	struct shelf_item *item; /* NULL when the route has no {id} */
 	const char *id; /* of the recording, and ... */
 	const char *file_name; /* ... its file, without folders; NULL when there is none */

@@ -87,6 +87,9 @@ static const struct filter_parameter v1_functions_parameters[] = {
 static const struct filter_parameter v1_one_function[] = {
 	{"function", "name", NULL, "full name of a function, as /functions gives it; needed"},
 };
+static const struct filter_parameter v1_one_file[] = {
+	{"file", "path", NULL, "path of a source file, as frames have it; needed"},
+};
 static const struct filter_parameter v1_search_parameters[] = {
 	{"q", "text", NULL, "a part of a name or path, upper or lower case; needed"},
 	{"count", "count", NULL, "at most this many of each kind; default 20"},
@@ -211,6 +214,8 @@ static const struct route table[] = {
 	 "functions, with and without what they call", PARAMETERS(v1_functions_parameters)},
 	{"/api/v1/{id}/callers", v1_callers, FRAMES, JSON, "Calls",
 	 "callers, callees and lines of a function", PARAMETERS(v1_one_function)},
+	{"/api/v1/{id}/source", v1_source, ROUTE_FILTER | ROUTE_VOLATILE, JSON, "Source",
+	 "a source file with what its lines cost", PARAMETERS(v1_one_file)},
 	{"/api/v1/{id}/search", v1_search, FRAMES, JSON, "Found",
 	 "functions, files and binaries by a part of their name, most leaked first",
 	 PARAMETERS(v1_search_parameters)},

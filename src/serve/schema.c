@@ -124,6 +124,8 @@ static const struct schema table[] = {
 		     "self_temporary_count:u64"},
 	{"Calls",
 	 "function:FunctionRow callers:[FunctionRow] callees:[FunctionRow] lines:[LineCost]"},
+	{"Source", "file:str found:bool path:str~ reason:str~ first_line:u64 text:[str] "
+		   "lines:[LineCost]"},
 	{"FoundFunction", "frame:FrameText cost:Cost"},
 	{"FoundFile", "source:str cost:Cost"},
 	{"FoundModule", "module:str cost:Cost"},

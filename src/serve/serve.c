@@ -37,6 +37,7 @@ struct server {
 	struct turns *turns;
 	struct answer_cache *cache;
 	struct access_rules rules;
+	struct source_rules sources;
 	struct listening listening;
 	char url[URL_BYTES];
 	pthread_mutex_t lock; /* guards n_makers */
@@ -468,6 +469,7 @@ static enum MHD_Result find_item(struct exchange *x, struct request *rq, bool *i
 
 	*is_over = true;
 	rq->shelf = x->server->shelf;
+	rq->sources = &x->server->sources;
 	if (strstr(rq->route->path, "{id}") == NULL) {
 		*is_over = false;
 		return MHD_YES;
@@ -708,6 +710,7 @@ int serve_start(const struct serve_options *o, struct server **ret, struct err *
 		.n_origins = o->n_allow_origins,
 		.token = o->token,
 	};
+	s->sources = (struct source_rules){.rule = o->source_rule, .n = o->n_source_rules};
 	write_server_url(s);
 	r = start_daemon(s, err);
 	if (r < 0)

@@ -1,7 +1,8 @@
 /* serve/serve.h - recordings over HTTP: the REST API.
  *
  * docs/REST.md tells what can be asked; serve/routes.c is the table of it. The server is read-only:
- * it answers GET and HEAD from the recordings it was given and never opens any other file.
+ * it answers GET and HEAD from the recordings it was given, and opens no other file but sources that
+ * a recording names (serve/source_file.h).
  *
  * Threads: one per connection (libmicrohttpd's), one more for each answer that is being made, one for
  * each recording that is being loaded. All are bounded. SIGPIPE must be ignored by the caller.
@@ -52,6 +53,8 @@ struct serve_options {
 	size_t n_allow_hosts;
 	const char *const *allow_origin;
 	size_t n_allow_origins;
+	const char *const *source_rule; /* where sources are: serve/source_file.h */
+	size_t n_source_rules;
 	const char *const *path; /* recordings */
 	size_t n_paths;
 	struct serve_source source;

@@ -144,6 +144,8 @@ class Documented(ServerCase):
                     target += "?function=main"
                 elif path.endswith("/search"):
                     target += "?q=ma"
+                elif path.endswith("/source"):
+                    continue  # see Sources
                 answer = self.server.get(target)
                 if path.endswith("/callers") and answer.status == 404:
                     continue  # no names in this recording's main
@@ -619,6 +621,74 @@ class Numbers(ServerCase):
             self.assertEqual(row["cost"]["leaked_bytes"], row["timeline"][-1])
             self.assertEqual(row["cost"]["leaked_bytes"], row["leaked_timeline"][-1])
         self.assertNotIn("timeline", self.v1("demo.dat", "groups")["groups"][0])
+
+
+class Sources(ServerCase):
+    """Source files, from where the program was compiled and from elsewhere."""
+
+    def source_of(self, server, **parameters):
+        id_ = next(e["id"] for e in self.ready(server) if e["file"] == "demo.dat")
+        functions = server.json(f"/api/v1/{id_}/functions", q="main")["functions"]
+        file = next(f["frame"]["source"] for f in functions if f["function"] == "main")
+        answer = server.json(f"/api/v1/{id_}/source", file=file, **parameters)
+        self.schemas.check("/api/v1/{id}/source", answer)
+        self.assertEqual(file, answer["file"])
+        return answer
+
+    def test_the_text_and_what_its_lines_cost(self):
+        answer = self.source_of(self.server)
+        text = (mp.SRC / "tests/programs/demo.c").read_text()
+        self.assertEqual((True, 1, text), (answer["found"], answer["first_line"],
+                                           "\n".join(answer["text"]) + "\n"))
+        self.assertTrue(pathlib.Path(answer["path"]).samefile(mp.SRC / "tests/programs/demo.c"))
+        self.assertIsNone(answer["reason"])
+        lines = {}
+        for g in self.v1("demo.dat", "groups", count=10**6)["groups"]:
+            frames = self.v1("demo.dat", f"stack/{g['key']}")["frames"]
+            for n in {f["line"] for f in frames if f["source"] == answer["file"]}:
+                cost = lines.setdefault(n, [0, 0, 0])
+                cost[0] += g["cost"]["bytes"]
+                cost[1] += g["cost"]["leaked_bytes"]
+                cost[2] += g["cost"]["bytes"] * ((frames[0]["source"], frames[0]["line"]) ==
+                                                 (answer["file"], n))
+        self.assertEqual(lines, {row["line"]: [row["cost"]["bytes"], row["cost"]["leaked_bytes"],
+                                               row["self_bytes"]] for row in answer["lines"]})
+        self.assertEqual(sorted(lines), [row["line"] for row in answer["lines"]])
+        some = self.source_of(self.server, lifetime="only_leaked")
+        self.assertLess(len(some["lines"]), len(lines))
+
+    def test_only_files_that_the_recording_names_are_read(self):
+        for path in ("/etc/passwd", str(mp.SRC / "meson.build"), "../../../etc/passwd", "main"):
+            answer = self.server.get(f"/api/v1/{self.ids['demo.dat']}/source?file="
+                                     f"{urllib.parse.quote(path)}")
+            self.assertEqual((404, "file"), (answer.status, answer.json()["parameter"]))
+        answer = self.server.get("/api/v1/last/source")
+        self.assertEqual((400, "file"), (answer.status, answer.json()["parameter"]))
+
+    def test_sources_that_are_elsewhere(self):
+        copy = self.dir / "copy"
+        shutil.copytree(mp.SRC / "tests/programs", copy / "programs",
+                        ignore=lambda _, names: [n for n in names if n != "demo.c"])
+        path = copy / "programs/demo.c"
+        text = path.read_text() + "/* one more line */\r\nlast"
+        for rule in (copy, f"{mp.SRC}/tests={copy}"):
+            path.write_text(text)
+            with Server(self.demo, "--source", rule) as server:
+                answer = self.source_of(server)
+                self.assertEqual(str(path), answer["path"])
+                self.assertEqual(["/* one more line */", "last"], answer["text"][-2:])
+                self.assertIn("changed", answer["reason"])
+                path.unlink()
+                answer = self.source_of(server)
+                self.assertEqual(True, answer["found"])  # where it was compiled
+                self.assertNotEqual(str(path), answer["path"])
+
+    def test_wrong_rules_end_the_command(self):
+        for rule in ("/no/such/folder", "=/", "/a=/no/such/folder", str(self.demo)):
+            done = subprocess.run([mp.CLI, "server", "--source", rule, self.demo],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(2, done.returncode, rule)
+            self.assertIn("--source", done.stderr)
 
 
 class Refusals(ServerCase):
