@@ -211,7 +211,11 @@ static int resolve(void *user, struct frames *f, const uint32_t *code, size_t n,
 enum answer {
 	ANSWER_GROUPS, /* by stack */
 	ANSWER_SUMS, /* by stack, without peaks and extremes */
-	ANSWER_TREE,
+	ANSWER_TREE, /* all of it */
+	ANSWER_FLAME, /* what a flame graph shows of it */
+	ANSWER_FLAME_FOLDED, /* just my code */
+	ANSWER_CALLERS, /* the same bottom-up */
+	ANSWER_FUNCTIONS,
 	ANSWER_PAGE, /* 100 rows and the number of all */
 	ANSWER_LARGEST, /* 100 rows by size, descending */
 	ANSWER_PEAK,
@@ -230,7 +234,11 @@ static const struct {
 	const char *filter; /* "name=value&name=value" */
 } questions[] = {
 	{"groups, no filter", ANSWER_GROUPS, ""},
-	{"flame graph, no filter", ANSWER_TREE, ""},
+	{"tree, no filter", ANSWER_TREE, ""},
+	{"flame graph, no filter", ANSWER_FLAME, ""},
+	{"flame graph, just my code", ANSWER_FLAME_FOLDED, ""},
+	{"flame graph, bottom-up", ANSWER_CALLERS, ""},
+	{"functions, no filter", ANSWER_FUNCTIONS, ""},
 	{"page, no filter", ANSWER_PAGE, ""},
 	{"sums of leaks", ANSWER_SUMS, "lifetime=only_leaked"},
 	{"sums by function", ANSWER_SUMS, "function_regex=module1.*method_7"},
@@ -239,7 +247,7 @@ static const struct {
 	{"groups by function", ANSWER_GROUPS, "function_regex=module1.*method_7"},
 	{"groups, four conditions", ANSWER_GROUPS,
 	 "from=20%&to=80%&lifetime_min=1ms&function_regex=module1"},
-	{"flame graph of leaks", ANSWER_TREE, "lifetime=only_leaked"},
+	{"flame graph of leaks", ANSWER_FLAME, "lifetime=only_leaked"},
 	{"page by size", ANSWER_PAGE, "size_min=100000"},
 	{"page by function", ANSWER_PAGE, "function_regex=method_77"},
 	{"page by function and size", ANSWER_PAGE, "function_regex=method_77&size_max=100"},
@@ -311,13 +319,35 @@ static int answer_by_owner(struct query *q, enum answer a, uint64_t duration_ns,
 	return r;
 }
 
+static int answer_by_name(struct query *q, enum answer a, uint64_t *ret)
+{
+	struct query_tree_options o = QUERY_TREE_ALL;
+	struct query_functions f = {0};
+	struct query_tree t = {0};
+	int r;
+
+	query_want(q, 0);
+	if (a == ANSWER_FUNCTIONS) {
+		r = query_functions(q, NULL, &f, &err);
+		*ret = f.n;
+		query_functions_fini(&f);
+		return r;
+	}
+	o.kind = a == ANSWER_CALLERS ? QUERY_BOTTOM_UP : QUERY_TOP_DOWN;
+	o.fold = a == ANSWER_FLAME_FOLDED ? QUERY_FOLD_RUNTIME : QUERY_FOLD_NONE;
+	o.min_share_ppm = a == ANSWER_TREE ? 0 : 500;
+	r = query_tree_with(q, &o, &t, &err);
+	*ret = t.n;
+	query_tree_fini(&t);
+	return r;
+}
+
 /* A number that tells whether two runs said the same. */
 static int answer(struct query *q, enum answer a, uint64_t duration_ns, uint64_t *ret)
 {
 	static struct store_bucket bucket[1000];
 	struct query_page page = {.count = 100};
 	struct query_groups g;
-	struct query_tree t;
 	struct query_peak p;
 	struct fragmentation f;
 	int r;
@@ -335,13 +365,11 @@ static int answer(struct query *q, enum answer a, uint64_t duration_ns, uint64_t
 		}
 		return r;
 	case ANSWER_TREE:
-		query_want(q, 0);
-		r = query_tree(q, QUERY_TOP_DOWN, &t, &err);
-		if (r >= 0) {
-			*ret = t.n;
-			query_tree_fini(&t);
-		}
-		return r;
+	case ANSWER_FLAME:
+	case ANSWER_FLAME_FOLDED:
+	case ANSWER_CALLERS:
+	case ANSWER_FUNCTIONS:
+		return answer_by_name(q, a, ret);
 	case ANSWER_PAGE:
 	case ANSWER_LARGEST:
 		page.sort = a == ANSWER_PAGE ? QUERY_BY_TIME : QUERY_BY_SIZE;

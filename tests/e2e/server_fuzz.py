@@ -19,6 +19,7 @@ PATHS = (
     "/api/v1/last/callers", "/api/v1/last/tree", "/api/v1/last/timeline", "/api/v1/last/peak",
     "/api/v1/last/fragmentation", "/api/v1/last/threads", "/api/v1/last/modules",
     "/api/v1/last/samples", "/api/v1/last/notes", "/api/v1/openapi.json",
+    "/api/v1/last/stack/1", "/api/v1/last/stack/x", "/api/v1/last/search", "/api/v1/last/source",
 )
 NAMES = (
     "from", "to", "lifetime", "address_min", "address_max", "size_min", "size_max", "first_size_min",
@@ -28,7 +29,8 @@ NAMES = (
     "group_allocations_min", "group_leaked_allocations_min", "chain_length_min", "alive_at",
     "alive_at_2", "from_map", "sort_by", "order", "skip", "count", "by", "graph", "direction",
     "min_share", "function", "at", "buckets", "cost", "resolution", "strip_template_args", "token",
-    "gap", "thread", "born", "died", "window_from", "window_to", "temporary", "module_regex", "x",
+    "under", "depth", "fold", "fold_regex", "hide_regex", "collapse_recursion", "own_regex", "q",
+    "module_q", "source_q", "file", "gap", "thread", "born", "died", "window_from", "window_to", "temporary", "module_regex", "x",
 )
 VALUES = (
     "", "0", "1", "2", "10", "100", "1000", "65536", "4294967295", "4294967296",
@@ -37,7 +39,8 @@ VALUES = (
     "only_chain_leaked", "only_whole_group_leaked", "size", "address", "asc", "dsc", "desc",
     "all.size", "only_matched.size", "bytes", "peak_bytes", "stack", "thread", "line", "top_down",
     "bottom_up", "inside", "outside", "m.*n", "(", "[", "(a+)+$", "\\", ".*", "%", "%%", "%00",
-    "%zz", "%ff%fe", "1s", "1h3m", "5ms", "leaked", "a" * 300, "\u00fc", "'", '"', "<b>", "1,2,3",
+    "%zz", "%ff%fe", "1s", "1h3m", "5ms", "leaked", "a" * 300, "\u00fc", "'", '"', "<b>", "1,2,3", "runtime",
+    "/etc/passwd", "../x.c",
 )
 
 
