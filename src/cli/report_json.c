@@ -187,7 +187,8 @@ static int put_site(struct json *j, enum report_kind kind, struct report_view *v
 	json_bool(j, "stack_is_guessed", node->has_guess);
 	json_array(j, "frames");
 	for (size_t i = 0; i < n; i++)
-		query_json_frame(j, NULL, frame[i], v->report.executable, true);
+		query_json_frame(j, NULL, frame[i],
+				 frame_class_by(query_rules(v->report.query), frame[i]), true);
 	json_end_array(j);
 	json_end_object(j);
 	free(frame);
@@ -257,7 +258,9 @@ static void put_findings(struct json *j, const struct report_view *v)
 		json_u64(j, "value", f->value);
 		json_double(j, "share", f->share, 6);
 		if (f->blame)
-			query_json_frame(j, "blame", f->blame, v->report.executable, true);
+			query_json_frame(j, "blame", f->blame,
+					 frame_class_by(query_rules(v->report.query), f->blame),
+					 true);
 		else
 			json_null(j, "blame");
 		json_object(j, "filter");

@@ -43,11 +43,16 @@ static int add_line(struct lines *l, struct line line, struct err *err)
 	return n;
 }
 
+static enum frame_class class_of(struct report_view *v, const struct frame *f)
+{
+	return frame_class_by(query_rules(v->report.query), f);
+}
+
 /* The class of a run: the most common meaning wins, which is runtime when there is any. */
 static enum frame_class class_of_run(struct report_view *v, const struct frame **frame, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (frame_class_of(frame[i], v->report.executable) != FRAME_CLASS_ALLOCATOR)
+		if (class_of(v, frame[i]) != FRAME_CLASS_ALLOCATOR)
 			return FRAME_CLASS_RUNTIME;
 	}
 	return FRAME_CLASS_ALLOCATOR;
@@ -70,7 +75,7 @@ static int add_run(struct lines *l, struct report_view *v, const struct frame **
 static bool has_loud_frame(struct report_view *v, const struct frame **frame, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (!frame_class_is_folded(frame_class_of(frame[i], v->report.executable)))
+		if (!frame_class_is_folded(class_of(v, frame[i])))
 			return true;
 	}
 	return false;
@@ -83,7 +88,7 @@ static int fold(struct lines *l, struct report_view *v, const struct frame **fra
 	int n = 0;
 
 	for (size_t i = 0; i < n_frames && n == 0;) {
-		enum frame_class class = frame_class_of(frame[i], v->report.executable);
+		enum frame_class class = class_of(v, frame[i]);
 		size_t end = i + 1;
 
 		if (!is_folded || !frame_class_is_folded(class)) {
@@ -91,8 +96,7 @@ static int fold(struct lines *l, struct report_view *v, const struct frame **fra
 			i++;
 			continue;
 		}
-		while (end < n_frames &&
-		       frame_class_is_folded(frame_class_of(frame[end], v->report.executable)))
+		while (end < n_frames && frame_class_is_folded(class_of(v, frame[end])))
 			end++;
 		n = add_run(l, v, frame + i, end - i, end == n_frames, err);
 		i = end;

@@ -14,7 +14,7 @@ struct json_rows {
 	struct json json;
 	const struct store *store;
 	struct frames *frames;
-	const char *executable;
+	struct frame_rules *rules;
 	uint8_t *is_used; /* by stack */
 	uint64_t n_rows;
 	struct err *err;
@@ -47,7 +47,7 @@ static bool put_frame(void *user, const struct frame *f)
 {
 	struct json_rows *w = user;
 
-	query_json_frame(&w->json, NULL, f, w->executable, true);
+	query_json_frame(&w->json, NULL, f, frame_class_by(w->rules, f), true);
 	return true;
 }
 
@@ -144,7 +144,6 @@ static int put_backtraces(struct json_rows *w)
 
 static void begin(struct json_rows *w, const struct export_options *o, const char *what)
 {
-	w->executable = store_string(w->store, store_facts(w->store)->executable, NULL);
 	json_object(&w->json, NULL);
 	json_text(&w->json, "format", what);
 	json_u64(&w->json, "version", 1);
@@ -154,7 +153,10 @@ static void begin(struct json_rows *w, const struct export_options *o, const cha
 int export_json(struct query *q, const struct export_options *o, FILE *out, struct err *err)
 {
 	const struct query_page page = {.sort = QUERY_BY_TIME, .count = UINT64_MAX};
-	struct json_rows w = {.store = o->context->store, .frames = o->context->frames, .err = err};
+	struct json_rows w = {.store = o->context->store,
+			      .frames = o->context->frames,
+			      .rules = query_rules(q),
+			      .err = err};
 	int r;
 
 	w.is_used = calloc(store_n_stacks(w.store) + 1, 1);
@@ -186,7 +188,10 @@ static void put_group(struct json *j, const struct query_group *g)
 
 int export_json_groups(struct query *q, const struct export_options *o, FILE *out, struct err *err)
 {
-	struct json_rows w = {.store = o->context->store, .frames = o->context->frames, .err = err};
+	struct json_rows w = {.store = o->context->store,
+			      .frames = o->context->frames,
+			      .rules = query_rules(q),
+			      .err = err};
 	struct export_stacks s;
 	int r = export_stacks_init(&s, q, o, err);
 

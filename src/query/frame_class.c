@@ -457,18 +457,10 @@ static bool look_for_blame(void *user, const struct frame *frame)
 	return b->rank != FRAME_CLASS_OWN;
 }
 
-const struct frame *frame_class_blame_by(struct frame_rules *r, struct frames *f, uint32_t stack,
-					 struct err *err)
+const struct frame *frame_class_blame(struct frame_rules *r, struct frames *f, uint32_t stack,
+				      struct err *err)
 {
 	struct blame b = {.rules = r};
 
 	return frames_each(f, stack, look_for_blame, &b, err) < 0 ? NULL : b.frame;
-}
-
-const struct frame *frame_class_blame(struct frames *f, uint32_t stack, const char *executable,
-				      struct err *err)
-{
-	struct frame_rules r = {.executable = executable};
-
-	return frame_class_blame_by(&r, f, stack, err);
 }

@@ -43,9 +43,7 @@ enum frame_class frame_class_of(const struct frame *f, const char *executable); 
 
 /* The frame to blame for a stack: the innermost of the program's own code; where there is none, of a
  * library, of a run-time, of all. NULL: the stack is empty, or its names cannot be had (err). */
-const struct frame *frame_class_blame_by(struct frame_rules *r, struct frames *f, uint32_t stack,
-					 struct err *err);
-const struct frame *frame_class_blame(struct frames *f, uint32_t stack, const char *executable,
+const struct frame *frame_class_blame(struct frame_rules *r, struct frames *f, uint32_t stack,
 				      struct err *err);
 
 /* "own", "library", "native", "runtime", "allocator": for JSON and the API. */

@@ -10,6 +10,11 @@ int query_need_names(struct query *q, struct err *err)
 	return q->names ? 0 : query_names_create(q->c.store, q->c.frames, &q->names, err);
 }
 
+struct frame_rules *query_rules(struct query *q)
+{
+	return q->c.rules;
+}
+
 void query_want(struct query *q, unsigned wants)
 {
 	q->wants = wants;

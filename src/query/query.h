@@ -42,6 +42,9 @@ int query_create(const struct query_context *c, const struct filter *f, struct q
 		 struct err *err);
 void query_destroy(struct query *q); /* NULL does nothing */
 
+/* Whose code is whose, for this query: those of the context, or its own. Borrowed. */
+struct frame_rules *query_rules(struct query *q);
+
 /* Which figures of a struct query_group are needed: all of them unless this is called. Those that
  * are not wanted may be 0, which saves one or more passes over the rows: without both of these a
  * query about stacks alone, or about leaks, is answered from the table of stacks. */

@@ -29,17 +29,17 @@ static void begin_frame(struct json *j, const char *name, const struct frame *f,
 	json_text(j, "package", package);
 }
 
-void query_json_frame_text(struct json *j, const char *name, const struct frame *f,
-			   enum frame_class class, const char *title)
+void query_json_run(struct json *j, const char *name, const struct frame *f, enum frame_class class,
+		    const char *title)
 {
 	begin_frame(j, name, f, class, title);
 	json_end_object(j);
 }
 
 void query_json_frame(struct json *j, const char *name, const struct frame *f,
-		      const char *executable, bool in_full)
+		      enum frame_class class, bool in_full)
 {
-	begin_frame(j, name, f, frame_class_of(f, executable), NULL);
+	begin_frame(j, name, f, class, NULL);
 	if (in_full) {
 		json_text(j, "raw_function", f->raw_function);
 		put_known(j, "column", f->column);

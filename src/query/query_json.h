@@ -9,15 +9,14 @@
 #include "util/json_write.h"
 
 /* An object: function, source, line, module, address, is_inline, class (frame_class_name()) and package;
- * in full also raw_function, column and module_offset. What is not known is null. executable as for
- * frame_class_of(). */
+ * in full also raw_function, column and module_offset. What is not known is null. */
 void query_json_frame(struct json *j, const char *name, const struct frame *f,
-		      const char *executable, bool in_full);
+		      enum frame_class class, bool in_full);
 
-/* The same, not in full, of a frame whose class is known. title: of a run of frames of which it is one,
- * shown instead of function, source and line; NULL: none. */
-void query_json_frame_text(struct json *j, const char *name, const struct frame *f,
-			   enum frame_class class, const char *title);
+/* The same, not in full, of a run of frames of which f is one: the title stands for function, source
+ * and line. */
+void query_json_run(struct json *j, const char *name, const struct frame *f, enum frame_class class,
+		    const char *title);
 
 /* The sums of a group, as fields of the object that is open. */
 void query_json_cost(struct json *j, const struct query_group *g);

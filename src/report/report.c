@@ -106,7 +106,6 @@ int report_make(struct report *r, struct err *err)
 	int n = 0;
 
 	r->facts = store_facts(r->context.store);
-	r->executable = store_string(r->context.store, r->facts->executable, NULL);
 	if (!r->query) {
 		n = query_create(&r->context, r->filter, &r->query, err);
 		r->owns_query = true;
@@ -131,5 +130,5 @@ void report_fini(struct report *r)
 
 const struct frame *report_site_frame(struct report *r, uint32_t stack)
 {
-	return frame_class_blame(r->context.frames, stack, r->executable, NULL);
+	return frame_class_blame(query_rules(r->query), r->context.frames, stack, NULL);
 }

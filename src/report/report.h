@@ -39,7 +39,6 @@ struct report {
 
 	/* Made by report_make(). */
 	const struct store_facts *facts;
-	const char *executable; /* never NULL */
 	bool owns_query;
 	struct query_groups groups; /* by stack, of what the filter lets pass */
 	struct query_peak peak; /* of the same */

@@ -51,7 +51,7 @@ static uint64_t packed(size_t candidate, bool is_own)
 
 static uint64_t look_up(struct owner_search *s, const struct frame *f)
 {
-	bool is_own = frame_class_of(f, s->rules->r->executable) == FRAME_CLASS_OWN;
+	bool is_own = frame_class_by(query_rules(s->rules->r->query), f) == FRAME_CLASS_OWN;
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct candidate *c = &s->candidate[i];

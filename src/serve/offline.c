@@ -55,7 +55,7 @@ int offline_answer(void *user, const char *question, FILE *out, struct err *err)
 	rq.frames = rq.context.frames;
 	rq.out = out;
 	json_init(&rq.json, out);
-	r = route->handler(&rq, err);
+	r = request_handle(&rq, err);
 	request_fini(&rq);
 	return r;
 }

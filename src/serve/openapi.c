@@ -91,7 +91,9 @@ static void put_parameters(struct json *j, const struct route *r, const char *pa
 	size_t n;
 	const struct filter_parameter *p = filter_parameters(&n);
 
-	without_filter.flags &= ~ROUTE_FILTER;
+	if (r->flags & ROUTE_FILTER)
+		without_filter.flags ^=
+			ROUTE_FILTER | ROUTE_OWN; /* filters are told once for all */
 	json_array(j, "parameters");
 	put_path_parameters(j, path);
 	route_each_parameter(&without_filter, put_parameter, j);

@@ -90,14 +90,14 @@ static int set_rules(struct request *rq, struct err *err)
 		return 0;
 	rq->rules.executable = store_string(rq->store, store_facts(rq->store)->executable, NULL);
 	rq->context.rules = &rq->rules;
-	if (own && *own && rq->route->flags & ROUTE_OWN)
+	if (own && *own && route_takes_own(rq->route))
 		r = query_regex_create(ROUTE_OWN_PARAMETER, own, &rq->rules.own, err);
 	if (r == -ERR_USAGE)
 		request_refuse(rq, 400, ROUTE_OWN_PARAMETER, own, filter_type_help("regex"));
 	return r;
 }
 
-static int run_handler(struct request *rq, struct err *err)
+int request_handle(struct request *rq, struct err *err)
 {
 	int r = set_rules(rq, err);
 
@@ -125,7 +125,7 @@ void request_run(struct request *rq)
 		answer_finish(rq->answer, 503);
 		return;
 	}
-	if (run_handler(rq, &err) < 0) {
+	if (request_handle(rq, &err) < 0) {
 		status = status_of(rq, &err);
 		if (answer_restart(rq->answer)) {
 			answer_set_type(rq->answer, "application/json", NULL);

@@ -60,7 +60,10 @@ struct request {
 void request_init(struct request *rq, const struct route *route, struct url *url);
 void request_fini(struct request *rq);
 
-/* Runs the handler and finishes the answer; writes the error if there is one. */
+/* Runs the handler, with the rules that the parameters ask for. */
+int request_handle(struct request *rq, struct err *err);
+
+/* The same, and finishes the answer; writes the error if there is one. */
 void request_run(struct request *rq);
 
 /* Sets rq->filter from the parameters, and the query. Conditions that the handler itself wants go

@@ -73,8 +73,8 @@ void route_each_parameter(const struct route *r,
 {
 	static const struct filter_parameter own = {
 		ROUTE_OWN_PARAMETER, "regex", NULL,
-		"what is the program's own code: frames whose source file or function matches; "
-		"others are libraries"};
+		"what is the program's own code: frames whose source file or function matches, and "
+		"no others"};
 	const struct filter_parameter *p;
 	size_t n;
 
@@ -90,7 +90,7 @@ void route_each_parameter(const struct route *r,
 		for (size_t i = 0; i < n; i++)
 			fn(user, &p[i]);
 	}
-	if (r->flags & ROUTE_OWN)
+	if (route_takes_own(r))
 		fn(user, &own);
 	if (r->flags & ROUTE_FILTER) {
 		p = filter_parameters(&n);

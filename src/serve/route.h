@@ -23,9 +23,7 @@ typedef int (*route_handler)(struct request *rq, struct err *err);
 #define ROUTE_GUI 128u /* a file of the GUI, whose scripts may ask the API */
 #define ROUTE_WAITS 64u /* waits for a recording that is loading, as old scripts expect */
 
-#define ROUTE_OWN 256u /* shows frames with their class: takes own_regex */
-
-#define ROUTE_OWN_PARAMETER "own_regex"
+#define ROUTE_OWN 256u /* shows frames with their class and has no filter: takes own_regex */
 
 #define ROUTE_MAX_VALUES 3
 
@@ -44,6 +42,13 @@ const struct route *route_table(size_t *n);
 
 /* NULL: none. value: what stands in the place of {...}, in order; NULL for what is not there. */
 const struct route *route_find(const struct url *u, const char *value[ROUTE_MAX_VALUES]);
+
+/* Whose code a frame is can be said where frames are shown, and where a filter may ask for it. */
+#define ROUTE_OWN_PARAMETER "own_regex"
+static inline bool route_takes_own(const struct route *r)
+{
+	return r->flags & (ROUTE_OWN | ROUTE_FILTER);
+}
 
 /* The parameters that every route with ROUTE_PAGE takes. */
 const struct filter_parameter *route_page_parameters(size_t *n);

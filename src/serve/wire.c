@@ -159,19 +159,19 @@ int wire_backtrace(struct request *rq, const char *name, uint32_t stack, struct 
 
 void wire_frame_text(struct request *rq, const char *name, const struct frame *f)
 {
-	query_json_frame_text(&rq->json, name, f, frame_class_by(&rq->rules, f), NULL);
+	query_json_frame(&rq->json, name, f, frame_class_by(&rq->rules, f), false);
 }
 
 void wire_run_text(struct request *rq, const char *name, const struct frame *f, const char *title)
 {
 	static const struct frame none = {0};
 
-	query_json_frame_text(&rq->json, name, f ? f : &none, FRAME_CLASS_RUNTIME, title);
+	query_json_run(&rq->json, name, f ? f : &none, FRAME_CLASS_RUNTIME, title);
 }
 
 const struct frame *wire_blame(struct request *rq, uint32_t stack, struct err *err)
 {
-	return wire_has_stack(rq, stack) ? frame_class_blame_by(&rq->rules, rq->frames, stack, err)
+	return wire_has_stack(rq, stack) ? frame_class_blame(&rq->rules, rq->frames, stack, err)
 					 : NULL;
 }
 

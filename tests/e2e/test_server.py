@@ -374,6 +374,16 @@ class Numbers(ServerCase):
         for was, now in zip(frames, only):
             if was["class"] == "own" and was["function"] != "main":
                 self.assertEqual("native", now["class"])
+        # Conditions on who is to blame go by the same, also where no frame is shown.
+        whole = self.v1("demo.dat", "summary", function_regex="^main$")["matched"]
+        for parameters, cost in (({"own_regex": "^main$"}, whole),
+                                 ({}, self.v1("demo.dat", "tree")["total"])):
+            groups = {g["name"]: g["cost"] for g in self.v1(
+                "demo.dat", "groups", by="blame", **parameters)["groups"]}
+            matched = self.v1("demo.dat", "summary", blame_regex="^main$",
+                              **parameters)["matched"]
+            self.assertEqual(groups["main"]["bytes"], matched["bytes"])
+            self.assertEqual(parameters != {}, matched["bytes"] == cost["bytes"])
         self.assertEqual("main", next(g["blame"]["function"] for g in self.v1(
             "demo.dat", "groups", own_regex="^main$")["groups"]
             if any(f["function"] == "main" for f in self.v1(

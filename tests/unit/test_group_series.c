@@ -226,16 +226,16 @@ TEST(series_and_growth_can_be_cancelled)
 /* The tree of frames gives what a walk over each stack gives. */
 TEST(the_frame_to_blame_is_that_of_frame_class)
 {
-	const char *executable;
+	struct frame_rules rules = {0};
 	struct query_groups g = {0};
 	struct err err = {0};
 
 	open_query(500);
-	executable = store_string(store, store_facts(store)->executable, NULL);
+	rules.executable = store_string(store, store_facts(store)->executable, NULL);
 	CHECK(query_blame(q, 1) == NULL); /* not asked for yet */
 	CHECK_OK(query_groups(q, QUERY_BY_BLAME, &g, &err));
 	for (uint32_t s = 0; s < world.n_stacks; s++)
-		CHECK(query_blame(q, s) == frame_class_blame(frames, s, executable, &err));
+		CHECK(query_blame(q, s) == frame_class_blame(&rules, frames, s, &err));
 	CHECK(query_blame(q, world.n_stacks) == NULL);
 	query_groups_fini(&g);
 	close_query();
