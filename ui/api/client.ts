@@ -7,6 +7,7 @@
  * A page that was exported (`export -f html`) carries the answers in itself: they are found by the
  * same paths, and nothing is ever sent.
  */
+import { quote } from '../model/command_line';
 import type { Error as ErrorAnswer } from './types';
 
 export class ApiError extends Error {
@@ -60,6 +61,13 @@ export function apiUrl(path: string, query: Query = {}): string {
 export function downloadUrl(path: string, query: Query = {}): string {
   const text = queryText({ ...query, token });
   return `${path}${text ? '?' + text : ''}`;
+}
+
+/* The same question for a shell: quoted, and with the token where the server asks for one. */
+export function curlOf(path: string, query: Query = {}): string {
+  const text = queryText(query);
+  const header = token ? ['-H', quote(`Authorization: Bearer ${token}`)] : [];
+  return ['curl', ...header, quote(`${location.origin}${path}${text ? '?' + text : ''}`)].join(' ');
 }
 
 export async function ask<T>(url: string, signal?: AbortSignal): Promise<T> {

@@ -1,4 +1,5 @@
 /* The command line that shows what the GUI shows. Pure. */
+import type { PageId } from './address';
 import type { CostId } from './costs';
 
 /* What --sort of `report` and --cost of `export` call the costs. */
@@ -14,16 +15,26 @@ export const SORT_WORDS: Record<CostId, string> = {
 export const quote = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`;
 
-export function commandLine(file: string, filter: Record<string, string>, cost: CostId): string {
+/* What a page is on the command line; `report` for the others. */
+const PAGE_WORDS: Partial<Record<PageId, (cost: string) => string[]>> = {
+  flame: (cost) => ['export', '-f', 'flamegraph-svg', '-o', 'flamegraph.svg', `--cost=${cost}`],
+  topdown: (cost) => ['export', '-f', 'ascii-tree', `--cost=${cost}`],
+  bottomup: (cost) => ['export', '-f', 'ascii-tree', '--inverted=true', `--cost=${cost}`],
+  allocations: () => ['export', '-f', 'csv'],
+};
+
+/* `filter`: parameters of the API, which are the options of the command line, too. */
+export function commandLine(
+  file: string,
+  filter: Readonly<Record<string, string>>,
+  cost: CostId,
+  page: PageId,
+): string {
   const options = Object.entries(filter).map(
     ([key, value]) => `--${key.replace(/_/g, '-')}=${quote(value)}`,
   );
-  return [
-    'memory-profiler-cli',
-    'report',
-    '--sort',
-    SORT_WORDS[cost],
-    ...options,
-    quote(file),
-  ].join(' ');
+  const words = PAGE_WORDS[page]?.(SORT_WORDS[cost]) ?? ['report', '--sort', SORT_WORDS[cost]];
+  /* a name that begins with - would be taken for an option */
+  const name = file.startsWith('-') ? './' + file : file;
+  return ['memory-profiler-cli', ...words, ...options, quote(name)].join(' ');
 }

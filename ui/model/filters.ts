@@ -5,7 +5,7 @@
  * address agree. Only the time range has names of its own (t0, t1, tm), because one range can mean
  * four things.
  */
-import { bytes, clock, clockDigits, duration, join } from './format';
+import { bytes, clock, clockDigits, duration, join, type ClockText } from './format';
 import type { Params } from './address';
 
 export type FieldKind =
@@ -38,9 +38,36 @@ export const FILTER_GROUPS: readonly FilterGroup[] = [
         keys: ['alive_at'],
         label: 'Alive at',
         kind: 'moment',
-        placeholder: '04:52:17, 80 % or 250ms',
+        placeholder: '04:52:17, 80 %, or peak',
       },
       { keys: ['alive_at_2'], label: 'Also alive at', kind: 'moment', placeholder: '05:10:00' },
+      {
+        keys: ['window_from', 'window_to'],
+        label: 'Window',
+        kind: 'moment',
+        placeholder: ['start', 'end'],
+        hint: 'A second range, for the two questions below',
+      },
+      {
+        keys: ['born'],
+        label: 'Allocated',
+        kind: 'choice',
+        choices: [
+          ['', 'Any time'],
+          ['inside', 'In the window'],
+          ['outside', 'Not in it'],
+        ],
+      },
+      {
+        keys: ['died'],
+        label: 'Freed',
+        kind: 'choice',
+        choices: [
+          ['', 'Any time'],
+          ['inside', 'In the window'],
+          ['outside', 'Not in it'],
+        ],
+      },
     ],
   },
   {
@@ -56,6 +83,8 @@ export const FILTER_GROUPS: readonly FilterGroup[] = [
           ['only_temporary', 'At some time'],
           ['only_chain_leaked', 'Never, with its realloc chain'],
           ['only_whole_group_leaked', 'Nothing of its call site'],
+          ['only_deallocated_in_current_range', 'By the end of the range'],
+          ['only_not_deallocated_in_current_range', 'Not by the end of the range'],
         ],
       },
       {
@@ -73,7 +102,7 @@ export const FILTER_GROUPS: readonly FilterGroup[] = [
         keys: range('lifetime'),
         label: 'Lived for',
         kind: 'interval',
-        placeholder: ['10ms', 'any'],
+        placeholder: ['10 ms', 'any'],
         hint: 'For example 250ms, 4h3m2s',
       },
     ],
@@ -151,7 +180,7 @@ export const FILTER_GROUPS: readonly FilterGroup[] = [
         keys: range('group_leaked_allocations'),
         label: 'Leaked of them',
         kind: 'share',
-        placeholder: ['0%', '100%'],
+        placeholder: ['0 %', '100 %'],
         hint: 'A number or a share',
       },
       {
@@ -216,7 +245,7 @@ export const FILTER_GROUPS: readonly FilterGroup[] = [
       },
       {
         keys: range('position_in_chain'),
-        label: 'Place in its chain',
+        label: 'Position in its chain',
         kind: 'count',
         placeholder: ['0', 'any'],
       },
@@ -305,6 +334,13 @@ export function chartWindow(params: Params, runNs: number): Record<string, strin
 export const hasFilter = (params: Params): boolean =>
   rangeOf(params) !== null || FILTER_KEYS.some((key) => params[key]);
 
+/* Changes of an address that remove the time range, or every filter. */
+export const NO_RANGE: Readonly<Record<string, null>> = { t0: null, t1: null, tm: null };
+export const NO_FILTER: Readonly<Record<string, null>> = {
+  ...NO_RANGE,
+  ...Object.fromEntries(FILTER_KEYS.map((key) => [key, null])),
+};
+
 /* ---- chips ---- */
 
 export interface Chip {
@@ -313,23 +349,25 @@ export interface Chip {
   text: string;
 }
 
-export function chipsOf(params: Params, runNs: number): Chip[] {
+/* `write` writes moments: since the start unless the reader wants the wall clock. */
+export function chipsOf(params: Params, runNs: number, write: ClockText = clock): Chip[] {
   const chips: Chip[] = [];
   const r = rangeOf(params);
   if (r) {
     const digits = clockDigits(Math.min(r.toNs - r.fromNs, runNs));
     const label = RANGE_MEANINGS.find((m) => m[0] === r.meaning)?.[1] ?? '';
-    const text = `${clock(r.fromNs, digits)} to ${clock(r.toNs, digits)}`;
+    const text = `${write(r.fromNs, digits)} to ${write(r.toNs, digits)}`;
     chips.push({ keys: ['t0', 't1', 'tm'], label, text });
   }
   for (const field of FILTER_FIELDS) {
-    const text = fieldText(field, params);
+    const text = fieldText(field, params, write);
     if (text) chips.push({ keys: field.keys, label: field.label, text });
   }
   return chips;
 }
 
-function fieldText(field: FilterField, params: Params): string {
+function fieldText(field: FilterField, params: Params, write: ClockText): string {
+  const valueText = (f: FilterField, value: string) => textOf(f, value, write);
   const [low, high] = [params[field.keys[0]], field.keys[1] ? params[field.keys[1]] : undefined];
   if (!low && !high) return '';
   if (field.keys.length === 1) return valueText(field, low ?? '');
@@ -340,7 +378,7 @@ function fieldText(field: FilterField, params: Params): string {
   return low ? `at least ${valueText(field, low)}` : `at most ${valueText(field, high ?? '')}`;
 }
 
-function valueText(field: FilterField, value: string): string {
+function textOf(field: FilterField, value: string, write: ClockText): string {
   if (field.kind === 'choice') {
     const words = field.choices?.find((c) => c[0] === value)?.[1] ?? value;
     return field.keys[0] === 'lifetime' && value === 'only_leaked' ? 'never' : words.toLowerCase();
@@ -350,7 +388,7 @@ function valueText(field: FilterField, value: string): string {
   const nanoseconds = /^\+?(\d+)ns$/.exec(value);
   if (nanoseconds) {
     const at = Number(nanoseconds[1]);
-    return field.kind === 'moment' ? clock(at, clockDigits(at)) : duration(at);
+    return field.kind === 'moment' ? write(at, clockDigits(at)) : duration(at);
   }
   return value;
 }

@@ -107,6 +107,47 @@ export function clock(ns: number, digits = 0): string {
   return `${two(whole / 3600)}:${two((whole / 60) % 60)}:${two(whole % 60)}${fraction}`;
 }
 
+/* Writes a moment, given as nanoseconds since the start of the recording. `clock` is one; the other is
+ * wallTime with its start. Pages get the one that the reader chose from state/clock.ts. */
+export type ClockText = (ns: number, digits?: number) => string;
+
+const DAY_NS = 86400e9;
+const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
+
+/* Nanoseconds from midnight (UTC) to the start of a recording. */
+export const sinceMidnight = (startNs: number): number => startNs % DAY_NS;
+
+/* "16 Nov" of the day that many days after the start. */
+function dayText(startNs: number, days: number): string {
+  const d = new Date(startNs / 1e6 + days * 86400e3);
+  return `${d.getUTCDate()} ${MONTHS[d.getUTCMonth()]}`;
+}
+
+/* Wall clock (UTC) of a moment: 02:14:07; on a later day than the start: 16 Nov 02:14:07. */
+export function wallTime(startNs: number, atNs: number, digits = 0): string {
+  const t = sinceMidnight(startNs) + atNs;
+  const days = Math.floor(t / DAY_NS);
+  const time = clock(t - days * DAY_NS, digits);
+  return days === 0 ? time : `${dayText(startNs, days)} ${time}`;
+}
+
+/* The moment that a wall clock names: the first one after the start, or that of the day given.
+ * null: not a time of day. */
+export function parseWallTime(text: string, startNs: number): number | null {
+  const m = /^(?:(\d{1,2}\s+[A-Za-z]{3})\s+)?(\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)$/.exec(
+    text.trim(),
+  );
+  if (!m) return null;
+  const [hours = '', minutes = '', seconds = '0'] = (m[2] ?? '').split(':');
+  const ofDay = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1e9;
+  const at = Math.round(ofDay - sinceMidnight(startNs));
+  if (!m[1]) return at < 0 ? at + DAY_NS : at;
+  const wanted = m[1].replace(/\s+/, ' ').toLowerCase();
+  for (let day = 0; day < 366; day++)
+    if (dayText(startNs, day).toLowerCase() === wanted) return at + day * DAY_NS;
+  return null;
+}
+
 /* How many decimals a clock needs so that a span of this length shows different moments. */
 export function clockDigits(spanNs: number): number {
   if (spanNs >= 120e9) return 0;
@@ -159,9 +200,8 @@ export function parseBytes(text: string): number | null {
 /* Wall clock of a moment: "15 Nov 2026 02:14:00 UTC". */
 export function wallClock(startNs: number, atNs = 0): string {
   const d = new Date(startNs / 1e6 + atNs / 1e6);
-  const month = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')[d.getUTCMonth()];
   return (
-    `${d.getUTCDate()} ${month} ${d.getUTCFullYear()} ` +
+    `${d.getUTCDate()} ${MONTHS[d.getUTCMonth()]} ${d.getUTCFullYear()} ` +
     `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}:${two(d.getUTCSeconds())} UTC`
   );
 }

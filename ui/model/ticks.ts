@@ -36,23 +36,37 @@ const TIME_STEPS_S = [
   600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800,
 ];
 
-/* Moments inside [fromNs, toNs], about `want` of them; the step tells how to write them. */
+/* Moments inside [fromNs, toNs], about `want` of them; the step tells how to write them. originNs: what
+ * the clock showed at 0, so that ticks are round on a wall clock, too. */
 export function timeTicks(
   fromNs: number,
   toNs: number,
   want: number,
+  originNs = 0,
 ): { at: number[]; stepNs: number } {
   const span = toNs - fromNs;
   if (!(span > 0)) return { at: [], stepNs: 1 };
   const stepS = TIME_STEPS_S.find((s) => span / (s * 1e9) <= want) ?? 604800;
   const stepNs = Math.max(1, Math.round(stepS * 1e9));
   const at: number[] = [];
-  for (let t = Math.ceil(fromNs / stepNs) * stepNs; t <= toNs; t += stepNs) at.push(t);
+  const first = Math.ceil((fromNs + originNs) / stepNs) * stepNs - originNs;
+  for (let t = first; t <= toNs; t += stepNs) at.push(t);
   return { at, stepNs };
 }
 
-/* 04:30 for steps of a minute and more, 04:30:10 for seconds, 10.2 ms within a second. */
-export function timeLabel(ns: number, stepNs: number, runNs: number): string {
+/* 04:30 for steps of a minute and more, 04:30:10 for seconds, 10.2 ms within a second. With the origin
+ * of a wall clock always a time of day. */
+export function timeLabel(
+  ns: number,
+  stepNs: number,
+  runNs: number,
+  originNs: number | null = null,
+): string {
+  if (originNs !== null) {
+    const digits = stepNs >= 1e9 ? 0 : Math.min(9, Math.ceil(9 - Math.log10(stepNs)));
+    const time = clock((ns + originNs) % 86400e9, digits);
+    return stepNs >= 60e9 ? time.slice(0, 5) : time;
+  }
   if (runNs < 1e9 || stepNs < 1e6) {
     if (!ns) return '0';
     const [unit, size] = stepNs >= 1e6 ? ['ms', 1e6] : stepNs >= 1e3 ? ['µs', 1e3] : ['ns', 1];

@@ -3,6 +3,7 @@ import { isExported } from '../api/client';
 import type { GroupRows, Recording, Summary } from '../api/types';
 import { chipsOf, hasFilter, rangeOf, RANGE_MEANINGS, type Chip } from '../model/filters';
 import { count, group, join } from '../model/format';
+import { useClock } from '../state/clock';
 import { overlay } from '../state/overlay';
 import { useQuery } from '../state/query';
 import { goPage, set, useAddress } from '../state/router';
@@ -15,7 +16,7 @@ const without = (chip: Chip) => set(Object.fromEntries(chip.keys.map((k) => [k, 
 
 export function Chips({ recording }: { recording: Recording }) {
   const { params } = useAddress();
-  const chips = chipsOf(params, recording.duration_ns ?? 1);
+  const chips = chipsOf(params, recording.duration_ns ?? 1, useClock());
   return (
     <div class="chips" role="region" aria-label="Active filters">
       {chips.map((chip) => (

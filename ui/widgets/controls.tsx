@@ -2,8 +2,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { COSTS, type CostId } from '../model/costs';
-import { clock, clockDigits } from '../model/format';
+import { clockDigits } from '../model/format';
 import { momentOf } from '../model/filters';
+import { useClock } from '../state/clock';
 import { set, useAddress, useCost } from '../state/router';
 import { useKeys } from '../state/keys';
 import { Icon } from './icons';
@@ -47,6 +48,7 @@ export function CostSwitch({
 }) {
   const cost = useCost();
   const { params } = useAddress();
+  const clock = useClock();
   const pin = momentOf(params);
   const isMoment = hasMoment && pin !== null && params['moment'] === '1';
   const kinds = COSTS.filter((c) => !only || only.includes(c.id));

@@ -1,14 +1,16 @@
-/* What the Export menu offers for the current filter: files, a curl command, a command line. */
-import { downloadUrl, queryText } from '../api/client';
+/* What the Export menu offers for the current filter: files, a curl command, a command line. The commands
+ * of the search box are made from the same lists. */
+import { curlOf, downloadUrl } from '../api/client';
 import type { Recording } from '../api/types';
-import { costOfAddress, type Address } from '../model/address';
+import { costOfAddress, type Address, type PageId } from '../model/address';
 import { commandLine, SORT_WORDS } from '../model/command_line';
 import { apiFilter, hasFilter } from '../model/filters';
 import { copyText } from '../state/overlay';
+import { downloadTable, tableCsv } from '../state/table_csv';
 import type { MenuItem } from './floating';
 
-/* Formats of `export -f`, with the words of the menu. */
-const FORMATS: readonly (readonly [format: string, words: string, file: string])[] = [
+/* Formats of `export -f`, all of them, with the words of the menu. */
+export const EXPORT_FORMATS: readonly (readonly [format: string, words: string, file: string])[] = [
   ['flamegraph-svg', 'Flame graph (SVG)', 'flamegraph.svg'],
   ['html', 'Report in one file (HTML)', 'report.html'],
   ['collapsed', 'Collapsed stacks', 'stacks.collapsed'],
@@ -19,37 +21,65 @@ const FORMATS: readonly (readonly [format: string, words: string, file: string])
   ['massif', 'massif', 'massif.out'],
   ['dhat', 'DHAT', 'dhat.json'],
   ['jemalloc', 'jemalloc heap profile', 'profile.heap'],
-  ['json', 'JSON', 'allocations.json'],
-  ['csv', 'CSV', 'allocations.csv'],
+  ['json-groups', 'Call sites (JSON)', 'call-sites.json'],
+  ['csv-groups', 'Call sites (CSV)', 'call-sites.csv'],
+  ['json', 'Allocations (JSON)', 'allocations.json'],
+  ['csv', 'Allocations (CSV)', 'allocations.csv'],
   ['replay', 'Replay', 'allocations.replay'],
 ];
 
-export function exportItems(recording: Recording, a: Address): MenuItem[] {
+/* Pages whose table is one of the formats. */
+const PAGE_TABLES: Partial<Record<PageId, string>> = { sites: 'csv-groups', allocations: 'csv' };
+
+export interface ExportFile {
+  label: string;
+  href: string;
+  file: string;
+}
+
+export function exportFiles(recording: Recording, a: Address): ExportFile[] {
+  const query = { ...apiFilter(a.params), cost: SORT_WORDS[costOfAddress(a)] };
+  return EXPORT_FORMATS.map(([format, label, file]) => ({
+    label,
+    file,
+    href: downloadUrl(`/data/${recording.id}/export/${format}/${file}`, query),
+  }));
+}
+
+/* The table of the page: made by the server, or by the page itself. */
+function tableItem(recording: Recording, a: Address): MenuItem[] {
+  const label = 'This table (CSV)';
+  const own = tableCsv.value;
+  if (own) return [{ label, act: () => downloadTable(own) }];
+  const at = EXPORT_FORMATS.findIndex(([format]) => format === PAGE_TABLES[a.page]);
+  const file = exportFiles(recording, a)[at];
+  return file ? [{ label, href: file.href, download: file.file }] : [];
+}
+
+export interface CopyCommand {
+  label: string;
+  act: () => void;
+}
+
+export function copyCommands(recording: Recording, a: Address): CopyCommand[] {
   const filter = apiFilter(a.params);
-  const cost = costOfAddress(a);
-  const curl = () => {
-    const query = queryText(filter);
-    const path = `/data/${recording.id}/allocation_groups${query ? '?' + query : ''}`;
-    return `curl '${location.origin}${path}'`;
-  };
+  const curl = () => curlOf(`/data/${recording.id}/allocation_groups`, filter);
+  const words = () => commandLine(recording.file, filter, costOfAddress(a), a.page);
+  return [
+    { label: 'Copy as curl', act: () => void copyText(curl(), 'curl command') },
+    { label: 'Copy as command line', act: () => void copyText(words(), 'Command line') },
+  ];
+}
+
+export function exportItems(recording: Recording, a: Address): MenuItem[] {
   return [
     {
       label: hasFilter(a.params) ? 'With the current filter' : 'The whole recording',
       isHeading: true,
     },
-    ...FORMATS.map(([format, words, file]) => ({
-      label: words,
-      href: downloadUrl(`/data/${recording.id}/export/${format}/${file}`, {
-        ...filter,
-        cost: SORT_WORDS[cost],
-      }),
-      download: file,
-    })),
+    ...tableItem(recording, a),
+    ...exportFiles(recording, a).map((f) => ({ label: f.label, href: f.href, download: f.file })),
     { label: 'Copy', isHeading: true },
-    { label: 'Copy as curl', act: () => void copyText(curl(), 'curl command') },
-    {
-      label: 'Copy as command line',
-      act: () => void copyText(commandLine(recording.file, filter, cost), 'Command line'),
-    },
+    ...copyCommands(recording, a),
   ];
 }

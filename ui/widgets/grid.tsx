@@ -18,6 +18,7 @@ import {
   MAX_HEIGHT,
   type Table,
 } from '../model/window';
+import { useRowHeight } from '../state/density';
 
 export interface Column {
   id: string;
@@ -37,7 +38,7 @@ export interface GridProps {
   class: string; // names the column widths in CSS (--cols)
   columns: readonly Column[];
   rows: number;
-  rowHeight: number;
+  rowHeight: number; // 26 or 44; density and narrow windows change it (state/density.ts)
   /* cells of a row; null: not here yet */
   cells: (row: number) => ComponentChildren | null;
   rowKey?: (row: number) => string | number;
@@ -58,7 +59,8 @@ export interface GridProps {
   after?: ComponentChildren; // below the last row
 }
 
-export function Grid(p: GridProps) {
+export function Grid(props: GridProps) {
+  const p = { ...props, rowHeight: useRowHeight(props.rowHeight) };
   const body = useRef<HTMLDivElement>(null);
   const openRef = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);

@@ -2,7 +2,7 @@
  * wheel zooms the strip's own axis, double click clears. */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Buckets, Recording, Samples } from '../api/types';
-import { bytes, clock, clockDigits, duration } from '../model/format';
+import { bytes, clockDigits, duration } from '../model/format';
 import { momentOf, rangeOf } from '../model/filters';
 import {
   CLICK_PX,
@@ -19,6 +19,7 @@ import {
   type Grip,
   type Span,
 } from '../model/strip';
+import { useClock, useClockOrigin, useClockTitle } from '../state/clock';
 import { useQuery, useUrl } from '../state/query';
 import { set, setQuietly, useAddress } from '../state/router';
 import { Signal, useSignal } from '../state/signal';
@@ -83,11 +84,12 @@ export function Strip({ recording }: { recording: Recording }) {
   const range = live ?? rangeOf(params);
   const pinNs = momentOf(params);
   const hoverNs = useSignal(crosshairNs);
+  const originNs = useClockOrigin();
   const draw = useCallback(
     (s: Surface) => {
-      if (data) drawStrip(s, data, { view, range, pinNs, hoverNs });
+      if (data) drawStrip(s, data, { view, range, pinNs, hoverNs, originNs });
     },
-    [data, view.fromNs, view.toNs, range?.fromNs, range?.toNs, pinNs, hoverNs],
+    [data, view.fromNs, view.toNs, range?.fromNs, range?.toNs, pinNs, hoverNs, originNs],
   );
   const canvas = useCanvas(draw);
   useEffect(() => setZoom(null), [recording.id]);
@@ -115,6 +117,7 @@ function RangeMark({ range, view, runNs }: { range: Span; view: Span; runNs: num
   const left = xOf(view, range.fromNs, 100);
   const right = xOf(view, range.toNs, 100);
   const digits = clockDigits(Math.min(range.toNs - range.fromNs, runNs));
+  const clock = useClock();
   const slider = (ns: number, name: string) => (
     <span
       class="sr-only"
@@ -146,6 +149,8 @@ function RangeMark({ range, view, runNs }: { range: Span; view: Span; runNs: num
 
 function Legend(p: { data: StripData | null; hoverNs: number | null; range: Span | null }) {
   const { data, hoverNs, range } = p;
+  const clock = useClock();
+  const title = useClockTitle();
   if (!data) return <div class="strip-legend" />;
   const bucket = (ns: number) =>
     Math.max(0, Math.min(data.heap.length - 1, Math.floor((ns - data.fromNs) / data.bucketNs)));
@@ -159,7 +164,9 @@ function Legend(p: { data: StripData | null; hoverNs: number | null; range: Span
   const when = hoverNs !== null ? '' : range ? 'Range peak, ' : 'At the peak, ';
   return (
     <div class="strip-legend" aria-live="off">
-      <span class="moment">{when + clock(at, digits)}</span>
+      <span class="moment" title={title(at)}>
+        {when + clock(at, digits)}
+      </span>
       <span class="tick c-peak" />
       <span>Heap</span>
       <Num value={bytes(heap)} />

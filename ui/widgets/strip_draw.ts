@@ -23,6 +23,7 @@ export interface StripMarks {
   range: Span | null;
   pinNs: number | null;
   hoverNs: number | null;
+  originNs: number | null; // what a wall clock showed at the start; null: time since the start
 }
 
 const AXIS_PX = 17.5;
@@ -33,7 +34,7 @@ export function drawStrip(s: Surface, d: StripData, m: StripMarks): void {
   const x = (ns: number) => xOf(m.view, ns, width - 1);
   const max = Math.max(1, ...d.heap, ...d.rss, ...(d.baseline?.heap ?? [])) * 1.12;
   const y = (v: number) => base - (v / max) * (base - 6);
-  drawAxis(s, m.view, d.runNs, base);
+  drawAxis(s, m, d.runNs, base);
   drawCurves(s, d, x, y, base);
   if (m.range) shadeOutside(s, x(m.range.fromNs), x(m.range.toNs), base);
   drawPeak(s, d, x, y, m.range !== null);
@@ -43,9 +44,11 @@ export function drawStrip(s: Surface, d: StripData, m: StripMarks): void {
   g.globalAlpha = 1;
 }
 
-function drawAxis(s: Surface, view: Span, runNs: number, base: number): void {
+function drawAxis(s: Surface, m: StripMarks, runNs: number, base: number): void {
   const { g, width, height } = s;
-  const { at, stepNs } = timeTicks(view.fromNs, view.toNs, Math.max(2, width / 96));
+  const { view, originNs } = m;
+  const want = Math.max(2, width / 96);
+  const { at, stepNs } = timeTicks(view.fromNs, view.toNs, want, originNs ?? 0);
   g.font = font(10.5);
   g.textBaseline = 'middle';
   g.textAlign = 'center';
@@ -59,7 +62,7 @@ function drawAxis(s: Surface, view: Span, runNs: number, base: number): void {
     g.lineTo(px, base + 3);
     g.stroke();
     g.fillStyle = s.token('--text-3');
-    g.fillText(timeLabel(t, stepNs, runNs), px, height - 8);
+    g.fillText(timeLabel(t, stepNs, runNs, originNs), px, height - 8);
   }
 }
 

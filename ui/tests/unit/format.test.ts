@@ -11,8 +11,11 @@ import {
   parseBytes,
   parseDuration,
   parseMoment,
+  parseWallTime,
   share,
+  wallTime,
 } from '../../model/format';
+import { timeLabel, timeTicks } from '../../model/ticks';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ').replace(/\u2212/g, '-');
 
@@ -94,4 +97,26 @@ test('what people type is understood', () => {
   assert.equal(parseBytes('1.5 MiB'), 1572864);
   assert.equal(parseBytes('64'), 64);
   assert.equal(parseBytes('-1'), null);
+});
+
+test('wall clock names the day when it is not that of the start', () => {
+  const start = Date.UTC(2026, 10, 15, 22, 14, 0) * 1e6;
+  assert.equal(wallTime(start, 0), '22:14:00');
+  assert.equal(wallTime(start, 61.5e9, 1), '22:15:01.5');
+  assert.equal(wallTime(start, 2 * 3600e9), '16 Nov 00:14:00');
+  assert.equal(parseWallTime('22:15', start), 60e9);
+  assert.equal(parseWallTime('16 Nov 00:14:00', start), 2 * 3600e9);
+  assert.equal(parseWallTime('00:14:00', start), 2 * 3600e9); // the first one after the start
+  assert.equal(parseWallTime('80 %', start), null);
+});
+
+test('ticks are round on a wall clock, too', () => {
+  const origin = 22 * 3600e9 + 14 * 60e9 + 30e9;
+  const { at, stepNs } = timeTicks(0, 600e9, 5, origin);
+  assert.deepEqual(
+    at.map((t) => timeLabel(t, stepNs, 600e9, origin)),
+    ['22:16', '22:18', '22:20', '22:22', '22:24'],
+  );
+  assert.equal(timeLabel(0, 1e9, 600e9, origin), '22:14:30');
+  assert.equal(timeLabel(0.25e9, 0.05e9, 1e9, origin), '22:14:30.25');
 });

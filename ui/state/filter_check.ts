@@ -1,0 +1,73 @@
+/* Asks the server about filters that are not applied yet: which of them it cannot read, and how many
+ * allocations the others let through.
+ *
+ * The server names one wrong parameter per answer. So a refused filter is asked for again without that
+ * parameter, until the server answers: then every wrong parameter is known, and the count is that of the
+ * filters that can be read. A new question cancels the one before, here and on the server.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { apiUrl, ApiError, ask } from '../api/client';
+import type { GroupRows } from '../api/types';
+import { refusalText } from '../model/filter_input';
+import { reportAway } from './recordings';
+
+const DEBOUNCE_MS = 150;
+
+export interface FilterCheck {
+  errors: Readonly<Record<string, string>>; // parameter -> sentence
+  count: number | null; // allocations that match all filters without an error; null: not known (yet)
+  isAsking: boolean;
+  failure: string; // the server could not count, in its words
+}
+
+const NOTHING: FilterCheck = { errors: {}, count: null, isAsking: true, failure: '' };
+
+export function useFilterCheck(
+  recording: string,
+  filter: Readonly<Record<string, string>>,
+): FilterCheck {
+  const [found, setFound] = useState(NOTHING);
+  const key = JSON.stringify(filter);
+  useEffect(() => {
+    const abort = new AbortController();
+    setFound((old) => ({ ...old, isAsking: true }));
+    const timer = setTimeout(() => {
+      void check(recording, JSON.parse(key) as Record<string, string>, abort.signal, setFound);
+    }, DEBOUNCE_MS);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [recording, key]);
+  return found;
+}
+
+async function check(
+  recording: string,
+  filter: Record<string, string>,
+  signal: AbortSignal,
+  show: (c: FilterCheck) => void,
+): Promise<void> {
+  const errors: Record<string, string> = {};
+  for (;;) {
+    try {
+      const url = apiUrl(`${recording}/groups`, { by: 'stack', count: 0, ...filter });
+      const answer = await ask<GroupRows>(url, signal);
+      show({ errors, count: answer.total.allocations, isAsking: false, failure: '' });
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof ApiError)) throw error;
+      const name = error.answer.parameter ?? '';
+      if (error.status === 400 && filter[name] !== undefined) {
+        errors[name] = refusalText(error.answer);
+        delete filter[name];
+        show({ errors: { ...errors }, count: null, isAsking: true, failure: '' });
+        continue;
+      }
+      if (error.isAway) reportAway();
+      show({ errors, count: null, isAsking: false, failure: error.message });
+      return;
+    }
+  }
+}
