@@ -1,4 +1,5 @@
 /* A recording in words: its name and its state. Pure. */
+import { duration, wallClockShort } from './format';
 import { baseName } from './names';
 
 /* The fields of the API's Recording that this needs. */
@@ -12,6 +13,15 @@ export interface RecordingFacts {
   ended?: string;
   growing?: boolean;
   imported?: string | null;
+  id?: string;
+  cmdline?: readonly string[];
+  start_ns?: number;
+  duration_ns?: number;
+  peak_bytes?: number;
+  leaked_bytes?: number;
+  allocations?: number;
+  file_bytes?: number;
+  eta_s?: number | null;
 }
 
 export type Mark = 'ok' | 'warn' | 'bad' | 'live' | 'busy';
@@ -34,6 +44,83 @@ export function stateOf(r: RecordingFacts): RecordingState {
   const ended = r.ended ?? '';
   if (ended.startsWith('killed'))
     return { mark: 'bad', word: 'Killed', note: r.complete ? 'complete' : '' };
-  if (r.complete === false) return { mark: 'warn', word: 'Part missing', note: ended };
+  if (r.complete === false)
+    return { mark: 'warn', word: 'Part missing', note: ended.includes(' ') ? ended : '' };
   return { mark: 'ok', word: 'Finished', note: '' };
+}
+
+/* "finished, 15 Nov 02:14, 6 h 12 m" */
+export const describe = (r: RecordingFacts): string =>
+  [
+    stateOf(r).word.toLowerCase(),
+    r.start_ns ? wallClockShort(r.start_ns) : '',
+    r.duration_ns ? duration(r.duration_ns) : '',
+  ]
+    .filter(Boolean)
+    .join(', ');
+
+/* "62 % read, 41 s left" */
+export function progressText(r: RecordingFacts): string {
+  const read = `${Math.floor(r.percent)}\u00a0% read`;
+  if (typeof r.eta_s !== 'number') return read;
+  const seconds = Math.ceil(r.eta_s);
+  return `${read}, ${seconds < 60 ? `${seconds}\u00a0s` : duration(seconds * 1e9)} left`;
+}
+
+/* What the program was started with; its first word by its last part. */
+export function commandText(r: RecordingFacts): string {
+  const [program, ...rest] = r.cmdline ?? [];
+  return program === undefined ? '' : [baseName(program), ...rest].join(' ');
+}
+
+/* Why a file cannot be opened, without the file's name in front. */
+export const failureText = (r: RecordingFacts): string => {
+  const text = (r.error ?? 'The reason is not known.').replace(/^[^:]*:\s*(?=\S)/, (prefix) =>
+    prefix.startsWith(r.file) ? '' : prefix,
+  );
+  const plain = text.replace(/^offset 0: /, '');
+  return plain.charAt(0).toUpperCase() + plain.slice(1);
+};
+
+/* ---- the list of recordings ---- */
+
+export type RecordingOrder = 'name' | 'state' | 'started' | 'peak' | 'leaked' | 'allocs' | 'file';
+
+const ORDERS: Record<RecordingOrder, (r: RecordingFacts) => number | string | undefined> = {
+  name: (r) => basename(r).toLowerCase(),
+  state: (r) => stateOf(r).word,
+  started: (r) => r.start_ns,
+  peak: (r) => r.peak_bytes,
+  leaked: (r) => (r.growing ? undefined : r.leaked_bytes),
+  allocs: (r) => r.allocations,
+  file: (r) => r.file_bytes,
+};
+
+export const isRecordingOrder = (text: string | undefined): text is RecordingOrder =>
+  text !== undefined && Object.prototype.hasOwnProperty.call(ORDERS, text);
+
+/* Sorted; recordings whose value is not known come last either way. */
+export function sortRecordings<T extends RecordingFacts>(
+  list: readonly T[],
+  by: RecordingOrder,
+  isAscending: boolean,
+): T[] {
+  const value = ORDERS[by];
+  return [...list].sort((a, b) => {
+    const [x, y] = [value(a), value(b)];
+    if (x === undefined || y === undefined)
+      return Number(x === undefined) - Number(y === undefined);
+    return (x < y ? -1 : x > y ? 1 : 0) * (isAscending ? 1 : -1);
+  });
+}
+
+/* Those whose name, command line, file or state contain every word. */
+export function findRecordings<T extends RecordingFacts>(list: readonly T[], text: string): T[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return list.filter((r) => {
+    const { word, note } = stateOf(r);
+    const all = [basename(r), r.file, (r.cmdline ?? []).join(' '), word, note, r.error ?? ''];
+    const haystack = all.join('\n').toLowerCase();
+    return words.every((w) => haystack.includes(w));
+  });
 }

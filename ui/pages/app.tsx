@@ -1,32 +1,32 @@
 /* The frame around every page: top bar, strip, chips, navigation, the page, details, overlays. */
 import { useEffect } from 'preact/hooks';
-import { isExported } from '../api/client';
-import type { Recording } from '../api/types';
-import { EXPORTED_PAGES } from '../model/exported_questions';
+import type { Recording, Summary } from '../api/types';
 import { NAV_ENTRIES, BottomNav, Nav } from '../widgets/nav';
 import { Banners } from '../widgets/banners';
 import { Chips } from '../widgets/chips';
 import { DetailsFrame } from '../widgets/details';
-import { Note } from '../widgets/notes';
 import { Strip, crosshairNs } from '../widgets/strip';
 import { TipLayer } from '../widgets/floating';
 import { TopBar } from '../widgets/topbar';
 import { basename } from '../model/recording';
-import { rangeOf } from '../model/filters';
+import { NO_RANGE, rangeOf } from '../model/filters';
 import { isDetailsOpen, selectionOf } from '../state/details';
 import { closeOverlay, message, overlay } from '../state/overlay';
-import { connection, findRecording, recordings, refresh } from '../state/recordings';
+import { findRecording, recordings, refresh } from '../state/recordings';
 import { address, goPage, set, useAddress } from '../state/router';
 import { useKeys, type Keys } from '../state/keys';
+import { useQuery } from '../state/query';
 import { useSignal } from '../state/signal';
+import { pinPeak } from './commands';
 import { DETAILS, PAGE_COMPONENTS } from './index';
+import { canShow, NotReady } from './not_ready';
 import { Overlays } from './overlays';
 
 export function App() {
   const a = useAddress();
   const list = useSignal(recordings);
   const recording = findRecording(list, a.rec);
-  const isBare = a.page === 'recordings' || recording?.state !== 'ready';
+  const isBare = a.page === 'recordings' || !canShow(a.page, recording);
   useEffect(() => void refresh(), []);
   useEffect(() => {
     const entry = NAV_ENTRIES.find((e) => e.page === a.page);
@@ -50,7 +50,7 @@ export function App() {
         <Nav recording={recording} />
         <main class="view" tabIndex={-1} id="main">
           <div class="banner-slot">
-            <Banners recording={recording} />
+            <Banners recording={a.page === 'recordings' ? null : recording} />
           </div>
           {canShow(a.page, recording) ? <Page key={a.page} /> : <NotReady recording={recording} />}
         </main>
@@ -67,66 +67,6 @@ export function App() {
 function focusMain(e: MouseEvent): void {
   e.preventDefault();
   document.getElementById('main')?.focus();
-}
-
-const canShow = (page: string, r: Recording | null): boolean =>
-  isExported
-    ? EXPORTED_PAGES.includes(page) && r !== null
-    : page === 'recordings' || r?.state === 'ready';
-
-/* Instead of a page: no recording, one that is loading, one that cannot be opened. */
-function NotReady({ recording: r }: { recording: Recording | null }) {
-  const list = useSignal(recordings);
-  const toList = (
-    <button type="button" class="btn" onClick={() => goPage('recordings')}>
-      All recordings
-    </button>
-  );
-  if (useSignal(connection).isRefused)
-    return (
-      <div class="pad-note">
-        <Note title="A token is needed.">
-          Open the address that the server printed when it started: it ends with{' '}
-          <span class="code">?token=…</span>
-        </Note>
-      </div>
-    );
-  if (list === null) return <div class="pad-note" aria-busy="true" />;
-  if (isExported)
-    return (
-      <div class="pad-note">
-        <Note title="This page is not part of the exported file.">
-          Open the recording itself: <span class="code">memory-profiler-cli server FILE</span>
-        </Note>
-      </div>
-    );
-  if (!r)
-    return (
-      <div class="pad-note">
-        <Note title="No recording is loaded." actions={list.length ? toList : null}>
-          Start the server with one: <span class="code">memory-profiler-cli server FILE</span>
-        </Note>
-      </div>
-    );
-  if (r.state === 'loading')
-    return (
-      <div class="pad-note">
-        <Note title={`Reading ${basename(r)}.`} actions={toList}>
-          {Math.floor(r.percent)} % read
-          {typeof r.eta_s === 'number' ? `, ${Math.ceil(r.eta_s)} s left` : ''}.
-          <span class="progress">
-            <i style={{ width: `${r.percent}%` }} />
-          </span>
-        </Note>
-      </div>
-    );
-  return (
-    <div class="pad-note">
-      <Note title={`${r.file} cannot be opened.`} actions={toList}>
-        {r.error}
-      </Note>
-    </div>
-  );
 }
 
 function Details() {
@@ -153,6 +93,7 @@ function Message() {
 
 /* Keys of every page: GUI.md, "Keyboard". */
 function useGlobalKeys(recording: Recording | null): void {
+  const { data } = useQuery<Summary>('summary', {}, { isFiltered: false });
   const pages: Keys = Object.fromEntries(
     NAV_ENTRIES.map((e) => [`g ${e.key}`, () => goPage(e.page)] as const),
   );
@@ -167,10 +108,11 @@ function useGlobalKeys(recording: Recording | null): void {
   useKeys({
     ...pages,
     'ctrl+k': () => overlay.set({ kind: 'search', text: '' }),
-    f: () => recording && overlay.set({ kind: 'filter' }),
+    f: () => recording?.state === 'ready' && overlay.set({ kind: 'filter' }),
     '?': () => overlay.set({ kind: 'keys' }),
     d: () => isDetailsOpen.set(!isDetailsOpen.value),
-    Backspace: () => set({ t0: null, t1: null, tm: null }),
+    p: () => data && pinPeak(data.peak_ns),
+    Backspace: () => set(NO_RANGE),
     '[': edge('t0'),
     ']': edge('t1'),
     Escape: () => stepBack(),
@@ -182,6 +124,6 @@ function stepBack(): void {
   const { params } = address.value;
   if (overlay.value) closeOverlay();
   else if (params['sel']) set({ sel: null });
-  else if (params['t0']) set({ t0: null, t1: null, tm: null });
+  else if (params['t0']) set(NO_RANGE);
   else if (params['at']) set({ at: null });
 }

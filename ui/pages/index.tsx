@@ -4,6 +4,8 @@ import type { PageId } from '../model/address';
 import type { SelectionKind } from '../state/details';
 import { Note } from '../widgets/notes';
 import { Overview } from './overview';
+import { RecordingsPage } from './recordings';
+import { RecordingDetails } from './recordings_details';
 import { Timeline } from './timeline';
 
 const Missing = () => (
@@ -13,7 +15,7 @@ const Missing = () => (
 );
 
 export const PAGE_COMPONENTS: Record<PageId, ComponentType> = {
-  recordings: Missing,
+  recordings: RecordingsPage,
   overview: Overview,
   timeline: Timeline,
   flame: Missing,
@@ -34,4 +36,6 @@ export interface DetailsKind {
   component: ComponentType<{ value: string }>;
 }
 
-export const DETAILS: Partial<Record<SelectionKind, DetailsKind>> = {};
+export const DETAILS: Partial<Record<SelectionKind, DetailsKind>> = {
+  rec: { title: 'Recording', component: RecordingDetails },
+};

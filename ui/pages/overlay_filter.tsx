@@ -21,6 +21,7 @@ import { count, join } from '../model/format';
 import { useClock, useMomentParser } from '../state/clock';
 import { useFilterCheck, type FilterCheck } from '../state/filter_check';
 import { closeOverlay, copyText } from '../state/overlay';
+import { holdStill } from '../state/recordings';
 import { useQuery } from '../state/query';
 import { set, useAddress } from '../state/router';
 import { Dialog, DialogHead } from '../widgets/dialog';
@@ -67,6 +68,7 @@ export function FilterPanel({ recording, field }: { recording: Recording; field?
   const filter = useMemo(() => apiFilter(read.params), [read]);
   const check = useFilterCheck(recording.id, filter);
   const errors = { ...byField(check.errors), ...read.errors };
+  useEffect(holdStill, []);
   const form: FormState = { draft, errors, change };
   const apply = useApply(errors, check, () => {
     set(Object.fromEntries(KEYS.map((key) => [key, read.params[key] ?? null])));

@@ -173,7 +173,7 @@ function useCode(question: Question, settled: string, subject: Subject | null): 
   ].filter((g) => g.answers.length > 0);
   const isNothing = groups.length === 0 && !isStale && found !== null;
   return {
-    groups: [...groups, filterGroup(subject ?? textSubject(text))],
+    groups: isNothing ? [] : [...groups, filterGroup(subject ?? textSubject(text))],
     note:
       asked.error?.message ??
       (isNothing ? `No function, file or module has “${text}” in its name.` : ''),
@@ -197,12 +197,14 @@ function functionAnswer(frame: FrameText, end: string, text: string): Answer {
         <span class="fn">
           <Marked text={title} found={text} />
         </span>
-        <span class="rest">{rest}</span>
+        <span class="rest">
+          <Marked text={rest} found={matches(title, text) ? '' : text} />
+        </span>
       </span>
     ),
     end,
     verb: 'show in flame graph',
-    act: () => goPage('flame', { find: title, sel: `fn:${name}` }),
+    act: () => goPage('flame', { q: title, sel: `fn:${name}` }),
     subject: {
       name: title,
       only: { function_regex: exactRegex(name) },

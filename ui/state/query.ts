@@ -4,14 +4,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { apiUrl, ApiError, ask, type Query } from '../api/client';
 import { apiFilter } from '../model/filters';
-import {
-  dataVersion,
-  recordings,
-  findRecording,
-  reportAway,
-  isPaused,
-  connection,
-} from './recordings';
+import { dataVersion, recordings, findRecording, reportAway, connection } from './recordings';
 import { address } from './router';
 import { settings } from './settings';
 import { useSignal } from './signal';
@@ -54,12 +47,13 @@ export function useUrl<T>(url: string | null, dataKey = ''): Asked<T> {
   const away = useSignal(connection).isAway;
 
   useEffect(() => {
-    if (url === null || away) return undefined;
+    if (url === null) return undefined;
     const known = turn === 0 ? (kept.get(key) as T | undefined) : undefined;
     if (known !== undefined) {
       setSlot({ key, data: known, error: null, since: 0, isCancelled: false });
       return undefined;
     }
+    if (away) return undefined;
     const abort = new AbortController();
     controller.current = abort;
     setSlot((s) => ({ ...s, since: Date.now(), isCancelled: false }));
@@ -107,7 +101,6 @@ export interface QueryOptions {
 export function useQuery<T>(path: string, query: Query = {}, options: QueryOptions = {}): Asked<T> {
   const { isFiltered = true, isReady = true } = options;
   const a = useSignal(address);
-  useSignal(isPaused);
   const own = useSignal(settings).ownCode;
   const recording = findRecording(useSignal(recordings), a.rec);
   const canAsk = isReady && recording?.state === 'ready';

@@ -3,6 +3,9 @@
  * The list is asked for every two seconds while a recording is loading, growing or the server is
  * away; otherwise once. A growing recording has a `version` that changes with its figures: queries
  * carry the version in their keys, so that they are asked again when there is more.
+ *
+ * A growing recording stands still while the reader pauses it, and while the reader is in the middle of
+ * something that new figures would disturb (holdStill): dragging a range, editing a filter.
  */
 import { apiUrl, ApiError, ask, isExported } from '../api/client';
 import type { Recording, Recordings } from '../api/types';
@@ -25,7 +28,7 @@ export const isPaused = new Signal(false); // the reader stopped the live update
 
 let failures = 0;
 let timer = 0;
-const frozen = new Map<string, string>(); // id -> version shown while paused
+let holds = 0; // how many things want growing recordings to stand still
 
 export async function refresh(): Promise<void> {
   clearTimeout(timer);
@@ -33,7 +36,7 @@ export async function refresh(): Promise<void> {
     const answer = await ask<Recordings>(apiUrl('recordings'));
     failures = 0;
     version.set(answer.version);
-    setIfChanged(answer.recordings);
+    setIfChanged(standingStill(answer.recordings));
     connection.set({ isAway: false, retryAt: 0 });
     if (answer.recordings.some(isChanging)) timer = window.setTimeout(refresh, POLL_MS);
   } catch (error) {
@@ -51,6 +54,29 @@ export async function refresh(): Promise<void> {
 /* A query found the server away: look at once. */
 export function reportAway(): void {
   if (!connection.value.isAway && !isExported) void refresh();
+}
+
+/* Growing recordings stay as they are until the function that comes back is called. */
+export function holdStill(): () => void {
+  holds++;
+  let isHeld = true;
+  return () => {
+    if (!isHeld) return;
+    isHeld = false;
+    if (--holds === 0) follow();
+  };
+}
+
+/* Shows what growing recordings have become meanwhile. */
+function follow(): void {
+  if (!isPaused.value && holds === 0 && recordings.value?.some(isGrowing)) void refresh();
+}
+isPaused.subscribe(follow);
+
+function standingStill(next: Recording[]): Recording[] {
+  const now = recordings.value;
+  if (!now || (!isPaused.value && holds === 0)) return next;
+  return next.map((r) => now.find((old) => old.id === r.id && isGrowing(old)) ?? r);
 }
 
 function setIfChanged(next: Recording[]): void {
@@ -76,7 +102,5 @@ export function useRecording(): Recording | null {
 /* What distinguishes the figures of a growing recording now from those a moment ago. */
 export function dataVersion(r: Recording | null): string {
   if (!r) return '';
-  const now = isGrowing(r) ? `${r.duration_ns ?? 0}` : r.state;
-  if (!isPaused.value) frozen.set(r.id, now);
-  return frozen.get(r.id) ?? now;
+  return isGrowing(r) ? `${r.duration_ns ?? 0}` : r.state;
 }

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const folder = join(dirname(fileURLToPath(import.meta.url)), '..', 'tests', 'unit');
+const ui = join(dirname(fileURLToPath(import.meta.url)), '..');
+const folder = join(ui, 'tests', 'unit');
 const out = mkdtempSync(join(tmpdir(), 'memory-profiler-ui-'));
 const tests = readdirSync(folder).filter((name) => name.endsWith('.test.ts'));
 await build({
@@ -21,6 +22,9 @@ await build({
   logLevel: 'warning',
 });
 const files = tests.map((name) => join(out, name.replace(/\.ts$/, '.mjs')));
-const { status } = spawnSync(process.execPath, ['--test', ...files], { stdio: 'inherit' });
+const { status } = spawnSync(process.execPath, ['--test', ...files], {
+  stdio: 'inherit',
+  cwd: ui, // tests read files of the GUI by their path in it
+});
 rmSync(out, { recursive: true });
 process.exit(status ?? 1);

@@ -1,9 +1,11 @@
-/* The banner under the chips: the server is away, the recording is loading, growing, was killed, or
- * has lost something. At most one, the most urgent. */
+/* The banner under the chips: the server is away, the recording is growing, was killed, or has lost
+ * something. At most one, the most urgent. A banner is gone when its cause is; those about the recording's
+ * past can be closed. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Recording, Summary } from '../api/types';
+import type { Notes, Recording, Summary } from '../api/types';
 import { stateOf } from '../model/recording';
-import { count, duration, join, plural } from '../model/format';
+import { bytes, duration, join, plural } from '../model/format';
 import { connection, isPaused, refresh } from '../state/recordings';
 import { useQuery } from '../state/query';
 import { goPage } from '../state/router';
@@ -12,20 +14,32 @@ import { Banner } from './notes';
 
 /* Banners that the reader closed, by recording and kind. */
 const closed = new Signal<ReadonlySet<string>>(new Set());
-const close = (key: string) => closed.set(new Set(closed.value).add(key));
 
+/* recording null: the page is not about one. */
 export function Banners({ recording }: { recording: Recording | null }) {
   const { isAway } = useSignal(connection);
   const hidden = useSignal(closed);
   const { data } = useQuery<Summary>('summary', {}, { isFiltered: false });
-  if (isAway) return <AwayBanner />;
-  if (!recording || recording.state !== 'ready' || !data) return null;
-  if (recording.growing) return <LiveBanner recording={recording} />;
-  const kind = lossKind(data);
-  if (kind && !hidden.has(recording.id + kind))
-    return <LossBanner summary={data} kind={kind} close={() => close(recording.id + kind)} />;
-  if (stateOf(recording).word === 'Killed' && !hidden.has(recording.id + 'killed'))
-    return <KilledBanner summary={data} close={() => close(recording.id + 'killed')} />;
+  return (
+    <>
+      {isAway && <AwayBanner />}
+      {recording?.state === 'ready' && (
+        <Past recording={recording} summary={data} hidden={hidden} />
+      )}
+    </>
+  );
+}
+
+function Past(p: { recording: Recording; summary: Summary | null; hidden: ReadonlySet<string> }) {
+  const { recording: r, summary: s } = p;
+  if (r.growing) return <LiveBanner recording={r} />;
+  if (r.complete !== false || p.hidden.has(r.id)) return null;
+  /* something is wrong, what it is the summary says: keep the room */
+  if (!s) return <div class="banner kept" aria-hidden="true" />;
+  const close = () => closed.set(new Set(closed.value).add(r.id));
+  const kind = lossKind(s);
+  if (kind) return <LossBanner summary={s} kind={kind} close={close} />;
+  if (stateOf(r).word === 'Killed') return <KilledBanner summary={s} close={close} />;
   return null;
 }
 
@@ -41,6 +55,7 @@ function AwayBanner() {
     <Banner
       kind="warn"
       mark="warn"
+      isAbove
       title="The server does not answer."
       actions={
         <button type="button" class="btn" onClick={() => void refresh()}>
@@ -66,7 +81,9 @@ function LiveBanner({ recording }: { recording: Recording }) {
         </button>
       }
     >
-      {paused ? 'Figures stand still.' : 'New data every 2 s.'}
+      {paused
+        ? 'Paused: the program runs on, figures stay those of this moment until you ask for others.'
+        : 'New data every 2 s. Figures stand still while you select or filter.'}
     </Banner>
   );
 }
@@ -78,62 +95,76 @@ function lossKind(s: Summary): Loss | null {
   return s.damaged_bytes ? 'damaged' : null;
 }
 
+/* Why the recorder lost events, in its own words: "File too large". */
+function useReason(isAsked: boolean): string {
+  const { data } = useQuery<Notes>('notes', {}, { isFiltered: false, isReady: isAsked });
+  for (const note of data?.notes ?? []) {
+    const found = /could not write: (.*)$/.exec(note.text);
+    if (found?.[1]) return found[1];
+  }
+  return '';
+}
+
 function LossBanner(p: { summary: Summary; kind: Loss; close: () => void }) {
   const s = p.summary;
-  const title =
-    p.kind === 'lost'
-      ? `${join(count(s.lost_events))} events were lost.`
-      : `${plural(s.damaged_bytes, 'byte')} of the file are damaged.`;
-  const text =
-    p.kind === 'lost'
-      ? 'Totals are too low, and some frees may be missing.'
-      : 'Events in the damaged part are missing; everything else is exact.';
+  const reason = useReason(p.kind === 'lost');
+  const why = reason ? `The recorder could not write: ${reason}. ` : '';
   return (
     <Banner
       kind="warn"
       mark="warn"
-      title={title}
+      title={p.kind === 'lost' ? lostTitle(s) : damagedTitle(s)}
       actions={
-        <>
+        <Actions close={p.close}>
           <button type="button" class="btn" onClick={() => goPage('overview')}>
             Details
           </button>
-          <button type="button" class="btn quiet" onClick={p.close}>
-            Close
-          </button>
-        </>
+        </Actions>
       }
     >
-      {text}
+      {p.kind === 'lost'
+        ? `${why}Totals are too low, and what was freed may be shown as leaked.`
+        : 'Events in that part are missing: totals are too low, and what was freed there may be shown as leaked.'}
     </Banner>
   );
 }
 
-function KilledBanner({ summary, close: onClose }: { summary: Summary; close: () => void }) {
+const lostTitle = (s: Summary): string =>
+  s.lost_events
+    ? `${plural(s.lost_events, 'event')} ${s.lost_events === 1 ? 'was' : 'were'} lost.`
+    : `${plural(s.lost_blocks, 'block')} of events ${s.lost_blocks === 1 ? 'was' : 'were'} lost.`;
+
+const damagedTitle = (s: Summary): string =>
+  `${join(bytes(s.damaged_bytes))} of ${join(bytes(s.file_bytes))} are damaged.`;
+
+function KilledBanner({ summary, close }: { summary: Summary; close: () => void }) {
+  const grew = { tm: 'grew', t0: '0', t1: String(summary.duration_ns) };
   return (
     <Banner
       kind="bad"
       mark="bad"
       title={`Killed after ${duration(summary.duration_ns)}.`}
       actions={
-        <>
-          <button
-            type="button"
-            class="btn"
-            onClick={() =>
-              goPage('timeline', { tm: 'grew', t0: '0', t1: String(summary.duration_ns) })
-            }
-          >
+        <Actions close={close}>
+          <button type="button" class="btn" onClick={() => goPage('timeline', grew)}>
             Show growth
           </button>
-          <button type="button" class="btn quiet" onClick={onClose}>
-            Close
-          </button>
-        </>
+        </Actions>
       }
     >
       Nothing is lost: every event up to the kill is here. “Leaked” counts what was alive at that
       moment, so look at growth rather than at the total.
     </Banner>
+  );
+}
+
+function Actions({ close, children }: { close: () => void; children: ComponentChildren }) {
+  return (
+    <>
+      {children}
+      <button type="button" class="btn quiet" onClick={close}>
+        Close
+      </button>
+    </>
   );
 }

@@ -4,6 +4,9 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Asked } from '../state/query';
 import type { ApiError } from '../api/client';
+import { fieldOf } from '../model/filter_draft';
+import { refusalText } from '../model/filter_input';
+import { copyText, overlay } from '../state/overlay';
 
 /* In place of what cannot be shown: a title, a sentence, what to do. */
 export function Note(p: {
@@ -25,12 +28,13 @@ export type BannerKind = '' | 'warn' | 'bad';
 export function Banner(p: {
   kind: BannerKind;
   mark: 'ok' | 'warn' | 'bad' | 'live' | 'busy';
+  isAbove?: boolean; // lies above the page instead of pushing it down
   title: ComponentChildren;
   children?: ComponentChildren;
   actions?: ComponentChildren;
 }) {
   return (
-    <div class={`banner ${p.kind}`} role="status">
+    <div class={`banner ${p.kind}${p.isAbove ? ' above' : ''}`} role="status">
       <span class={`state ${p.mark}`}>
         <b>{p.title}</b>
       </span>
@@ -40,44 +44,24 @@ export function Banner(p: {
   );
 }
 
-/* What the server refused, in its words. */
-export function ErrorNote({
-  error,
-  again,
-  edit,
-}: {
+/* What the server refused, in words for people. A filter that cannot be read leads to its field in the
+ * filter panel. */
+export function ErrorNote(p: {
   error: ApiError;
   again?: () => void;
-  edit?: () => void;
+  edit?: () => void; // default: opens the filter panel at the field, or the settings
 }) {
-  const copy = () => void navigator.clipboard?.writeText(JSON.stringify(error.answer, null, 1));
-  if (error.status === 400) {
-    return (
-      <Note
-        title="This filter cannot be read."
-        actions={
-          <>
-            {edit && (
-              <button type="button" class="btn" onClick={edit}>
-                Edit filter
-              </button>
-            )}
-            <button type="button" class="btn quiet" onClick={copy}>
-              Copy details
-            </button>
-          </>
-        }
-      >
-        {error.answer.value && <span class="code">{error.answer.value}</span>}
-        {error.answer.value && <br />}
-        {error.message}
-      </Note>
-    );
-  }
-  const title = error.isAway ? 'The server does not answer.' : 'The server could not answer this.';
+  const { error, again } = p;
+  const copy = () => void copyText(JSON.stringify(error.answer, null, 1), 'Details');
+  const details = (
+    <button type="button" class="btn quiet" onClick={copy}>
+      Copy details
+    </button>
+  );
+  if (error.status === 400) return <Unreadable error={error} details={details} edit={p.edit} />;
   return (
     <Note
-      title={title}
+      title={error.isAway ? 'The server does not answer.' : 'The server could not answer this.'}
       actions={
         <>
           {again && (
@@ -85,13 +69,46 @@ export function ErrorNote({
               Try again
             </button>
           )}
-          <button type="button" class="btn quiet" onClick={copy}>
-            Copy details
-          </button>
+          {details}
         </>
       }
     >
       {error.isAway ? 'What you see stays usable.' : error.message}
+    </Note>
+  );
+}
+
+function Unreadable(p: { error: ApiError; details: ComponentChildren; edit?: () => void }) {
+  const { error } = p;
+  const { parameter = '', value } = error.answer;
+  const field = fieldOf(parameter);
+  const key = field?.keys.find((k) => k === parameter) ?? field?.keys[0];
+  const isOwnCode = parameter === 'own_regex';
+  const what = field || isOwnCode ? `“${field?.label ?? 'Own code'}” ` : '';
+  const byDefault = () =>
+    overlay.set(isOwnCode ? { kind: 'settings' } : { kind: 'filter', field: key });
+  return (
+    <Note
+      title={field ? 'This filter cannot be read.' : 'This cannot be read.'}
+      actions={
+        <>
+          {(field || isOwnCode) && (
+            <button type="button" class="btn" onClick={p.edit ?? byDefault}>
+              {isOwnCode ? 'Settings' : 'Edit filter'}
+            </button>
+          )}
+          {p.details}
+        </>
+      }
+    >
+      {value && (
+        <>
+          {what}
+          <span class="code">{value}</span>
+          <br />
+        </>
+      )}
+      {refusalText(error.answer)}
     </Note>
   );
 }

@@ -21,6 +21,7 @@ import {
 } from '../model/strip';
 import { useClock, useClockOrigin, useClockTitle } from '../state/clock';
 import { useQuery, useUrl } from '../state/query';
+import { holdStill } from '../state/recordings';
 import { set, setQuietly, useAddress } from '../state/router';
 import { Signal, useSignal } from '../state/signal';
 import { apiUrl, isExported } from '../api/client';
@@ -209,6 +210,7 @@ function useStripPointer(task: PointerTask) {
     const el = ref.current;
     if (!el || isExported) return undefined;
     let drag: Drag | null = null;
+    let release = () => {};
     const position = (e: PointerEvent | WheelEvent | MouseEvent) => {
       const box = el.getBoundingClientRect();
       const x = e.clientX - box.left;
@@ -220,6 +222,7 @@ function useStripPointer(task: PointerTask) {
       const { range, view } = latest.current;
       const grip = gripAt(range, view, x, width);
       drag = { grip, startX: x, startNs: ns, before: range, isMoved: false, queriedAt: 0 };
+      release = holdStill();
       el.setPointerCapture(e.pointerId);
     };
     const move = (e: PointerEvent) => {
@@ -247,6 +250,7 @@ function useStripPointer(task: PointerTask) {
       else set({ at: String(ns) });
       setLive(null);
       drag = null;
+      release();
     };
     const leave = () => {
       if (!drag) crosshairNs.set(null);
@@ -268,6 +272,7 @@ function useStripPointer(task: PointerTask) {
     el.addEventListener('dblclick', clear);
     el.addEventListener('wheel', wheel, { passive: false });
     return () => {
+      release();
       el.removeEventListener('pointerdown', down);
       el.removeEventListener('pointermove', move);
       el.removeEventListener('pointerup', up);

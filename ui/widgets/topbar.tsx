@@ -1,8 +1,7 @@
 /* The top bar: which recording, search, compare, link, export, theme. */
 import { isExported } from '../api/client';
 import type { Recording } from '../api/types';
-import { basename, stateOf } from '../model/recording';
-import { duration, wallClockShort } from '../model/format';
+import { basename, describe, stateOf } from '../model/recording';
 import { formatAddress } from '../model/address';
 import { copyText, overlay } from '../state/overlay';
 import { recordings } from '../state/recordings';
@@ -27,15 +26,6 @@ function Brand() {
     </a>
   );
 }
-
-const describe = (r: Recording): string =>
-  [
-    stateOf(r).word.toLowerCase(),
-    r.start_ns ? wallClockShort(r.start_ns) : '',
-    r.duration_ns ? duration(r.duration_ns) : '',
-  ]
-    .filter(Boolean)
-    .join(', ');
 
 function RecordingSwitch({ recording }: { recording: Recording | null }) {
   const list = useSignal(recordings) ?? [];

@@ -1,0 +1,65 @@
+/* Picking two recordings and comparing them: the base, the new one, and the bar below the table. */
+import type { Recording } from '../api/types';
+import type { Params } from '../model/address';
+import { wallClockShort } from '../model/format';
+import { basename } from '../model/recording';
+import { go, set } from '../state/router';
+import { Icon } from '../widgets/icons';
+
+/* The picked recordings that are still there, base first. */
+export const pickedIds = (params: Params, list: readonly Recording[]): string[] =>
+  (params['pick'] ?? '')
+    .split(',')
+    .filter((id) => list.some((r) => r.id === id && r.state === 'ready'))
+    .slice(0, 2);
+
+/* Picks or unpicks; a third one takes the place of the second. Always true: the key is used. */
+export function togglePick(r: Recording, picked: readonly string[]): true {
+  if (r.state !== 'ready') return true;
+  const next = picked.includes(r.id)
+    ? picked.filter((id) => id !== r.id)
+    : [...picked.slice(0, 1), r.id];
+  set({ pick: next.join(',') });
+  return true;
+}
+
+const nameOf = (r: Recording): string =>
+  [basename(r), r.start_ns ? wallClockShort(r.start_ns) : ''].filter(Boolean).join(', ');
+
+export function CompareBar({ picked, list }: { picked: string[]; list: readonly Recording[] }) {
+  const [base, fresh] = picked.map((id) => list.find((r) => r.id === id));
+  if (!base) return null;
+  return (
+    <div class="comparebar" role="region" aria-label="Comparison">
+      <b>Compare</b>
+      <span class="badge">base</span>
+      <span class="name">{nameOf(base)}</span>
+      <Icon name="right" />
+      <span class="badge">new</span>
+      <span class={fresh ? 'name' : 'name dim'}>{fresh ? nameOf(fresh) : 'pick another one'}</span>
+      <span class="push buttons">
+        <button type="button" class="btn quiet" onClick={() => set({ pick: null })}>
+          Cancel
+        </button>
+        {fresh && (
+          <>
+            <button
+              type="button"
+              class="btn"
+              onClick={() => set({ pick: [...picked].reverse().join(',') })}
+            >
+              Swap
+            </button>
+            <button
+              type="button"
+              class="btn primary"
+              onClick={() => go({ rec: fresh.id, page: 'flame', params: { base: base.id } })}
+            >
+              Compare these two
+            </button>
+          </>
+        )}
+      </span>
+    </div>
+  );
+}
