@@ -5,16 +5,26 @@ import tseslint from 'typescript-eslint';
 
 const LAYERS = ['model', 'api', 'state', 'widgets', 'pages'];
 
+/* The reader chooses how moments are written; model/format cannot know. */
+const NO_BARE_CLOCK = {
+  group: ['**/model/format'],
+  importNames: ['clock'],
+  message: 'write moments with useClock() of state/clock.ts: the reader may want the wall clock',
+};
+
 const layerRules = LAYERS.map((layer, i) => ({
   files: [`${layer}/**/*.{ts,tsx}`],
   rules: {
     'no-restricted-imports': [
       'error',
       {
-        patterns: LAYERS.slice(i + 1).map((later) => ({
-          group: [`**/${later}/*`],
-          message: `${layer}/ comes before ${later}/: data flows one way`,
-        })),
+        patterns: [
+          ...LAYERS.slice(i + 1).map((later) => ({
+            group: [`**/${later}/*`],
+            message: `${layer}/ comes before ${later}/: data flows one way`,
+          })),
+          ...(['widgets', 'pages'].includes(layer) ? [NO_BARE_CLOCK] : []),
+        ],
       },
     ],
   },

@@ -11,10 +11,11 @@ import type {
   Summary,
 } from '../api/types';
 import { COSTS, costKind, costOf, type CostId } from '../model/costs';
-import { bytes, clock, clockDigits, count, join, share, type Figure } from '../model/format';
+import { bytes, clockDigits, count, join, share, type Figure } from '../model/format';
 import { chartWindow, hasFilter, untimedFilter } from '../model/filters';
 import { frameLocation, frameTitle } from '../model/names';
 import type { PageId } from '../model/address';
+import { useClock } from '../state/clock';
 import { useQuery } from '../state/query';
 import { hrefPage, set, useAddress } from '../state/router';
 import { CostCell, Num } from '../widgets/figures';
@@ -25,6 +26,7 @@ import { Segments } from '../widgets/controls';
 import { crosshairNs } from '../widgets/strip';
 import { TimeChart } from '../widgets/time_chart';
 import { overlay } from '../state/overlay';
+import { HealthList } from '../widgets/health';
 
 export function Overview() {
   const summary = useQuery<Summary>('summary');
@@ -175,6 +177,7 @@ function Tile(p: TileProps) {
 
 function Tiles({ summary: s }: { summary: Summary | null }) {
   const a = useAddress();
+  const clock = useClock();
   if (!s) return <section class="tiles empty" aria-label="Key figures" aria-busy="true" />;
   const isFiltered = hasFilter(a.params) && s.matched !== undefined;
   const cost = isFiltered && s.matched ? s.matched : summaryCost(s);
@@ -318,16 +321,7 @@ function HealthCard() {
         <h2>Health of the recording</h2>
       </header>
       {error && <ErrorNote error={error} again={again} />}
-      <ul class="health">
-        {data?.lines.map((line, i) => (
-          <li key={i}>
-            <span class={`state ${line.state}`}>{line.title}</span>
-            <span class="dim" title={line.detail}>
-              {line.detail}
-            </span>
-          </li>
-        ))}
-      </ul>
+      <HealthList lines={data?.lines ?? []} />
       {data && (
         <dl class="kv facts">
           {data.facts.map((fact) => [

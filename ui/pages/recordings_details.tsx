@@ -1,7 +1,7 @@
 /* The details panel about a recording: what it is, memory over time, facts, health. */
 import type { ComponentChildren } from 'preact';
 import { apiUrl } from '../api/client';
-import type { Buckets, Recording, Summary } from '../api/types';
+import type { Buckets, Health, Recording, Summary } from '../api/types';
 import { formatAddress } from '../model/address';
 import { bytes, duration, group, join, plural, wallClockShort } from '../model/format';
 import { basename, failureText, progressText } from '../model/recording';
@@ -10,14 +10,9 @@ import { useUrl, type Asked } from '../state/query';
 import { dataVersion, findRecording, recordings } from '../state/recordings';
 import { useSignal } from '../state/signal';
 import { Block } from '../widgets/details';
+import { HealthList } from '../widgets/health';
 import { Icon } from '../widgets/icons';
 import { Sparkline } from '../widgets/sparkline';
-
-/* The answer of `health`. */
-interface Health {
-  lines: { state: string; title: string; detail: string }[];
-  facts: { name: string; value: string }[];
-}
 
 const POINTS = 120;
 
@@ -60,14 +55,7 @@ export function RecordingDetails({ value }: { value: string }) {
       </Block>
       {health && (
         <Block title="Health">
-          <ul class="health">
-            {health.lines.map((line) => (
-              <li key={line.title}>
-                <span class={`state ${line.state}`}>{line.title}</span>
-                <span class="dim">{line.detail}</span>
-              </li>
-            ))}
-          </ul>
+          <HealthList lines={health.lines} />
         </Block>
       )}
     </>

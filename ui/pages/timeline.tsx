@@ -3,9 +3,10 @@
 import { useMemo } from 'preact/hooks';
 import type { Buckets, Growth, GrowthRow, Samples, Summary } from '../api/types';
 import { chartWindow, rangeOf, untimedFilter } from '../model/filters';
-import { bytes, change, clock, clockDigits, count, group, join, type Unit } from '../model/format';
+import { bytes, change, clockDigits, count, group, join, type Unit } from '../model/format';
 import { frameTitle } from '../model/names';
 import { valueAt } from '../model/strip';
+import { useClock } from '../state/clock';
 import { useQuery } from '../state/query';
 import { hrefPage, set, useAddress } from '../state/router';
 import { useSignal } from '../state/signal';
@@ -113,6 +114,7 @@ export function Timeline() {
 
 function Moment({ runNs }: { runNs: number }) {
   const at = useSignal(crosshairNs);
+  const clock = useClock();
   if (at === null) return <span class="dim hint" />;
   return <span class="hint">{clock(at, clockDigits(runNs))}</span>;
 }

@@ -7,6 +7,7 @@ import uPlot from 'uplot';
 import { bytes, count, join, type Unit } from '../model/format';
 import { LABEL_PX, placeLabels, stack } from '../model/chart';
 import { timeLabel, timeTicks, valueLabel, valueTicks } from '../model/ticks';
+import { useClockOrigin } from '../state/clock';
 import { set } from '../state/router';
 import { Signal, useSignal } from '../state/signal';
 import { theme } from '../state/settings';
@@ -43,9 +44,11 @@ const LEFT = 56;
 const LABELS = 128;
 const SMALL = 520; // pixels below which labels go
 
-export function TimeChart(p: TimeChartProps) {
+export function TimeChart(props: TimeChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
+  const originNs = useClockOrigin();
+  const p = { ...props, originNs };
   const latest = useRef(p);
   latest.current = p;
   const dark = useSignal(theme);
@@ -65,8 +68,8 @@ export function TimeChart(p: TimeChartProps) {
       made.destroy();
       plot.current = null;
     };
-    /* another number of series is another chart */
-  }, [p.series.length, !!p.line, p.unit]);
+    /* another number of series, or another clock, is another chart */
+  }, [p.series.length, !!p.line, p.unit, originNs]);
   useEffect(() => plot.current?.setData(data), [data]);
   /* false: the paths stay; a redraw with new paths before the first one would lose the x scale */
   useEffect(() => plot.current?.redraw(false), [dark, p.peak?.ns, p.peak?.value, hover]);
@@ -82,7 +85,8 @@ function chartData(p: TimeChartProps): uPlot.AlignedData {
   return [xs, ...layers] as unknown as uPlot.AlignedData;
 }
 
-type Latest = { current: TimeChartProps };
+/* originNs: what a wall clock showed at the start; null: time since the start. */
+type Latest = { current: TimeChartProps & { originNs: number | null } };
 
 function options(latest: Latest, size: { width: number; height: number }): uPlot.Options {
   const p = latest.current;
@@ -129,7 +133,8 @@ const axisText = () => token('--text-3');
 function xAxis(latest: Latest): uPlot.Axis {
   const ticks = (u: uPlot) => {
     const { min = 0, max = 1 } = u.scales['x'] ?? {};
-    return timeTicks(min, max, Math.max(2, u.bbox.width / devicePixelRatio / 96));
+    const want = Math.max(2, u.bbox.width / devicePixelRatio / 96);
+    return timeTicks(min, max, want, latest.current.originNs ?? 0);
   };
   return {
     size: 22,
@@ -141,7 +146,8 @@ function xAxis(latest: Latest): uPlot.Axis {
     splits: (u) => ticks(u).at.filter((t) => t < (u.scales['x']?.max ?? t) * 0.985),
     values: (u, splits) => {
       const { stepNs } = ticks(u);
-      return splits.map((t) => timeLabel(t, stepNs, latest.current.runNs));
+      const { runNs, originNs } = latest.current;
+      return splits.map((t) => timeLabel(t, stepNs, runNs, originNs));
     },
   };
 }
