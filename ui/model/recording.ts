@@ -73,14 +73,14 @@ export function commandText(r: RecordingFacts): string {
   return program === undefined ? '' : [baseName(program), ...rest].join(' ');
 }
 
-/* Why a file cannot be opened, without the file's name in front. */
-export const failureText = (r: RecordingFacts): string => {
-  const text = (r.error ?? 'The reason is not known.').replace(/^[^:]*:\s*(?=\S)/, (prefix) =>
-    prefix.startsWith(r.file) ? '' : prefix,
-  );
-  const plain = text.replace(/^offset 0: /, '');
+/* Why a file cannot be opened, without the file's path in front. */
+export function failureText(r: RecordingFacts): string {
+  const said = r.error ?? 'the reason is not known';
+  const prefix = `${r.file}: `;
+  const at = said.indexOf(prefix);
+  const plain = (at < 0 ? said : said.slice(at + prefix.length)).replace(/^offset 0: /, '');
   return plain.charAt(0).toUpperCase() + plain.slice(1);
-};
+}
 
 /* ---- the list of recordings ---- */
 

@@ -25,21 +25,18 @@ import { Sym } from '../widgets/names';
 import { Segments } from '../widgets/controls';
 import { crosshairNs } from '../widgets/strip';
 import { TimeChart } from '../widgets/time_chart';
-import { overlay } from '../state/overlay';
 import { HealthList } from '../widgets/health';
+import { NoMatch } from '../widgets/no_match';
 
 export function Overview() {
   const summary = useQuery<Summary>('summary');
   if (summary.error)
     return (
       <div class="pad-note">
-        <ErrorNote
-          error={summary.error}
-          again={summary.again}
-          edit={() => overlay.set({ kind: 'filter' })}
-        />
+        <ErrorNote error={summary.error} again={summary.again} />
       </div>
     );
+  if (summary.data?.matched?.allocations === 0 && !summary.isStale) return <NoMatch />;
   return (
     <div class={'ov page-bg' + (summary.isStale ? ' stale' : '')}>
       <Waiting asked={summary} what="Counting allocations" />

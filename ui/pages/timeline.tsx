@@ -18,7 +18,6 @@ import { Sparkline } from '../widgets/sparkline';
 import { Sym } from '../widgets/names';
 import { crosshairNs } from '../widgets/strip';
 import { TimeChart, type ChartSeries } from '../widgets/time_chart';
-import { overlay } from '../state/overlay';
 
 type By = 'none' | 'function' | 'package' | 'thread';
 
@@ -147,13 +146,7 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
       </header>
       <Waiting asked={asked} what={`Counting ${kind.title.toLowerCase()}`} />
       <div class={'chartbox' + (asked.isStale ? ' stale' : '')}>
-        {asked.error && (
-          <ErrorNote
-            error={asked.error}
-            again={asked.again}
-            edit={() => overlay.set({ kind: 'filter' })}
-          />
-        )}
+        {asked.error && <ErrorNote error={asked.error} again={asked.again} />}
         {data && (
           <TimeChart
             label={`${kind.title} over time${by === 'none' ? '' : `, by ${by}`}`}

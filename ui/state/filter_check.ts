@@ -20,7 +20,14 @@ export interface FilterCheck {
   failure: string; // the server could not count, in its words
 }
 
-const NOTHING: FilterCheck = { errors: {}, count: null, isAsking: true, failure: '' };
+/* What was refused: parameter -> the value, and a sentence about it. */
+type Refused = Readonly<Record<string, { value: string; text: string }>>;
+
+interface Found extends Omit<FilterCheck, 'errors'> {
+  refused: Refused;
+}
+
+const NOTHING: Found = { refused: {}, count: null, isAsking: true, failure: '' };
 
 export function useFilterCheck(
   recording: string,
@@ -39,34 +46,40 @@ export function useFilterCheck(
       abort.abort();
     };
   }, [recording, key]);
-  return found;
+  /* a refusal is about the value that was refused, not about what stands there by now */
+  const errors = Object.entries(found.refused)
+    .filter(([name, { value }]) => filter[name] === value)
+    .map(([name, { text }]) => [name, text] as const);
+  const { count, isAsking, failure } = found;
+  return { errors: Object.fromEntries(errors), count, isAsking, failure };
 }
 
 async function check(
   recording: string,
   filter: Record<string, string>,
   signal: AbortSignal,
-  show: (c: FilterCheck) => void,
+  show: (found: Found) => void,
 ): Promise<void> {
-  const errors: Record<string, string> = {};
+  const refused: Record<string, { value: string; text: string }> = {};
   for (;;) {
     try {
       const url = apiUrl(`${recording}/groups`, { by: 'stack', count: 0, ...filter });
       const answer = await ask<GroupRows>(url, signal);
-      show({ errors, count: answer.total.allocations, isAsking: false, failure: '' });
+      show({ refused, count: answer.total.allocations, isAsking: false, failure: '' });
       return;
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof ApiError)) throw error;
       const name = error.answer.parameter ?? '';
-      if (error.status === 400 && filter[name] !== undefined) {
-        errors[name] = refusalText(error.answer);
+      const value = filter[name];
+      if (error.status === 400 && value !== undefined) {
+        refused[name] = { value, text: refusalText(error.answer) };
         delete filter[name];
-        show({ errors: { ...errors }, count: null, isAsking: true, failure: '' });
+        show({ refused: { ...refused }, count: null, isAsking: true, failure: '' });
         continue;
       }
       if (error.isAway) reportAway();
-      show({ errors, count: null, isAsking: false, failure: error.message });
+      show({ refused, count: null, isAsking: false, failure: error.message });
       return;
     }
   }

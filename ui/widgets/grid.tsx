@@ -173,7 +173,13 @@ export function Grid(props: GridProps) {
         <div class="grid-room" style={{ height: scrollHeight(table) }}>
           <div style={{ transform: `translateY(${shift}px)` }}>{drawn}</div>
         </div>
-        {p.after}
+        {p.after && (
+          <div role="row">
+            <div role="gridcell" aria-colspan={p.columns.length}>
+              {p.after}
+            </div>
+          </div>
+        )}
       </div>
     </div>
   );

@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,6 +27,44 @@ function findChromium() {
 }
 
 export const program = (name) => join(BUILD, 'tests', 'programs', name);
+
+/* The command line tool, for what is not a recording or a server: { status, stdout, stderr }. */
+export const cli = (...argv) => spawnSync(CLI, argv, { encoding: 'utf8' });
+cli.path = CLI;
+
+/* Runs a line in a shell, in a folder, where the command line tool has its name. */
+export const shell = (line, folder) =>
+  spawnSync('sh', ['-c', line], {
+    encoding: 'utf8',
+    cwd: folder,
+    env: { ...process.env, PATH: `${BUILD}:${process.env.PATH}` },
+    maxBuffer: 1 << 28,
+  });
+
+/* Starts a program under the recorder and leaves it running: its input and output are pipes, and whoever
+ * starts it ends it. say(line) writes a line and waits for the program's answer to it. */
+export async function startRecorded(path, argv) {
+  const child = spawn(argv[0], argv.slice(1), {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: {
+      ...process.env,
+      LD_PRELOAD: join(BUILD, 'libmemory_profiler.so'),
+      MEMORY_PROFILER_OUTPUT: path,
+    },
+  });
+  const ended = new Promise((resolve) => child.on('exit', resolve));
+  const answer = () => new Promise((resolve) => child.stdout.once('data', resolve));
+  return {
+    child,
+    ended,
+    answer,
+    say: async (line) => {
+      const next = answer();
+      child.stdin.write(line);
+      await next;
+    },
+  };
+}
 
 /* Records a program into a file of the folder and returns the file's path. */
 export function record(folder, name, argv, environment = {}) {
@@ -61,15 +99,21 @@ export async function serve(files, options = []) {
       assert.ok(response.ok, `${path}: ${response.status} ${await response.clone().text()}`);
       return response.json();
     },
-    /* waits until every recording is ready */
-    ready: async () => {
+    /* asks until the answer is not false: gives the answer */
+    until: async (question) => {
       for (let i = 0; i < 600; i++) {
-        const { recordings } = await server.json('/api/v1/recordings');
-        if (recordings.every((r) => r.state !== 'loading')) return recordings;
+        const answer = await question();
+        if (answer) return answer;
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      throw new Error('the recordings were not loaded in time');
+      throw new Error(`not so in time: ${question}`);
     },
+    /* waits until every recording is ready */
+    ready: () =>
+      server.until(async () => {
+        const { recordings } = await server.json('/api/v1/recordings');
+        return recordings.every((r) => r.state !== 'loading') && recordings;
+      }),
     stop: () =>
       new Promise((resolve) => {
         if (child.exitCode !== null) return resolve();
@@ -111,6 +155,14 @@ export function suite() {
     await Promise.all(s.servers.map((server) => server.stop()));
     rmSync(s.folder, { recursive: true, force: true });
   });
+  /* a copy of a file of the folder, changed: change(bytes) */
+  s.copy = (from, name, change = () => {}) => {
+    const bytes = readFileSync(from);
+    change(bytes);
+    const path = join(s.folder, name);
+    writeFileSync(path, bytes);
+    return path;
+  };
   s.record = (name, argv, environment) => record(s.folder, name, argv, environment);
   s.serve = async (files, options) => {
     const server = await serve(files, options);
@@ -151,6 +203,29 @@ export async function checkAccessible(page, what) {
   });
   assert.equal(exceptionDetails, undefined, JSON.stringify(exceptionDetails));
   assert.deepEqual(JSON.parse(result.value), [], `accessibility of ${what}`);
+}
+
+/* The parameters of the page's address. */
+export const addressOf = (page) =>
+  page.evaluate(() => ({
+    path: location.hash.split('?')[0],
+    ...Object.fromEntries(new URLSearchParams(location.hash.split('?')[1] ?? '')),
+  }));
+
+/* What the page copied last. */
+export const clipboardOf = (page) => page.evaluate(() => navigator.clipboard.readText());
+
+/* Waits until an element's text matches; the failure names what it was. */
+export async function waitForText(page, selector, pattern) {
+  const deadline = Date.now() + 15_000;
+  let seen = '';
+  for (;;) {
+    const texts = await page.locator(selector).allTextContents();
+    seen = plain(texts.join(' | '));
+    if (pattern.test(seen)) return seen;
+    assert.ok(Date.now() < deadline, `${selector} says “${seen}”, not ${pattern}`);
+    await page.waitForTimeout(50);
+  }
 }
 
 /* Text with ordinary spaces, for comparing figures. */

@@ -47,7 +47,7 @@ test('texts leave out what is said elsewhere', () => {
     'node --x a b',
   );
   assert.equal(
-    failureText(ready('bad.dat', { error: 'bad.dat: offset 0: not a recording' })),
+    failureText(ready('bad.dat', { error: '/var/a: b/bad.dat: offset 0: not a recording' })),
     'Not a recording',
   );
   assert.equal(failureText(ready('bad.dat', { error: 'no memory' })), 'No memory');

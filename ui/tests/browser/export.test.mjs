@@ -1,0 +1,125 @@
+/* The Export menu: every format of `export -f`, and commands that really run. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { before, test } from 'node:test';
+import { cli, clipboardOf, plain, program, shell, suite } from './harness.mjs';
+
+const s = suite();
+let server;
+let id;
+
+before(async () => {
+  server = await s.serve([s.record("it's.dat", [program('demo_node'), '1'])]);
+  [{ id }] = await server.ready();
+});
+
+const QUERY = 't0=100000000&t1=700000000&size_min=32&function_regex=o%27r%7Chandle%7C%24x';
+const openMenu = async (page) => {
+  await page.click('.topbar button:has-text("Export")');
+  await page.waitForSelector('.menu');
+};
+const open = async (t, path) => {
+  const page = await s.open(t, `${server.url}#/${id}/${path}`);
+  await openMenu(page);
+  return page;
+};
+const copy = async (page, label) => {
+  await page.click(`.menu button:has-text("${label}")`);
+  await page.waitForSelector('.message:has-text("copied")');
+  return clipboardOf(page);
+};
+
+test('the menu has every format of the command line, and each of them answers', async (t) => {
+  const page = await open(t, `sites?${QUERY}`);
+  const help = cli('export', '--help').stdout;
+  const table = /^Formats:\n(.*?)\n\n/ms.exec(help)?.[1] ?? '';
+  const formats = [...table.matchAll(/^ {2}([a-z][\w-]*) {2,}\S/gm)];
+  const wanted = formats.map((m) => m[1]).sort();
+  assert.ok(wanted.length >= 15, wanted.join());
+  const links = await page.$$eval('.menu a[download]', (all) =>
+    all.map((a) => ({ label: a.textContent, href: a.href })),
+  );
+  const offered = links.map((l) => /\/export\/([\w-]+)\//.exec(l.href)[1]);
+  assert.deepEqual([...new Set(offered)].sort(), wanted);
+  for (const { label, href } of links) {
+    const response = await fetch(href);
+    assert.equal(response.status, 200, `${label}: ${href}`);
+    assert.ok((await response.arrayBuffer()).byteLength > 0, label);
+    const query = new URL(href).searchParams;
+    assert.equal(query.get('size_min'), '32', label);
+    assert.equal(query.get('from'), '+100000000ns', label);
+  }
+  assert.equal(plain(await page.textContent('.menu-head')), 'With the current filter');
+});
+
+test('without a filter the menu says that it is the whole recording', async (t) => {
+  const page = await open(t, 'flame');
+  assert.equal(plain(await page.textContent('.menu-head')), 'The whole recording');
+});
+
+/* What "Copy as command line" is on which page: part of its output must be there. */
+const COMMANDS = [
+  ['sites', /^memory-profiler-cli report --sort leaked /, /demo_node/],
+  ['sites?cost=temp', /^memory-profiler-cli report --sort temporary /, /demo_node/],
+  [
+    'flame?cost=peak',
+    /^memory-profiler-cli export -f flamegraph-svg -o flamegraph\.svg --cost=peak /,
+    null,
+  ],
+  ['topdown', /^memory-profiler-cli export -f ascii-tree --cost=peak /, /handle_messages/],
+  [
+    'bottomup',
+    /^memory-profiler-cli export -f ascii-tree --inverted=true --cost=leaked /,
+    /SOURCE/,
+  ],
+  ['allocations', /^memory-profiler-cli export -f csv /, /^id,|^"?id/m],
+];
+
+for (const [path, words, output] of COMMANDS)
+  test(`Copy as command line runs: ${path}`, async (t) => {
+    const page = await open(t, path + (path.includes('?') ? '&' : '?') + QUERY);
+    const line = await copy(page, 'Copy as command line');
+    assert.match(line, words);
+    const got = shell(line, s.folder);
+    assert.equal(got.status, 0, `${line}\n${got.stderr}`);
+    if (output) assert.match(got.stdout, output, line);
+    else assert.match(readFileSync(`${s.folder}/flamegraph.svg`, 'utf8'), /<svg/);
+  });
+
+test('Copy as curl runs and answers with the same filter', async (t) => {
+  const page = await open(t, `sites?${QUERY}`);
+  const line = await copy(page, 'Copy as curl');
+  const got = shell(`${line} -sS`, s.folder);
+  assert.equal(got.status, 0, `${line}\n${got.stderr}`);
+  const groups = await server.json(
+    `/api/v1/${id}/groups?by=stack&count=0&from=%2B100000000ns&to=%2B700000000ns&` +
+      'size_min=32&function_regex=o%27r%7Chandle%7C%24x',
+  );
+  assert.equal(JSON.parse(got.stdout).total_count, groups.total_count);
+  assert.ok(groups.total_count > 0);
+});
+
+test('a server with a token: curl and downloads carry it', async (t) => {
+  const closed = await s.serve([`${s.folder}/it's.dat`], ['--token', 'secret words']);
+  const page = await s.open(
+    t,
+    `${closed.url.replace(/[?#].*$/, '')}?token=secret+words#/last/sites`,
+  );
+  await openMenu(page);
+  const href = await page.$eval('.menu a[download]', (a) => a.href);
+  assert.equal((await fetch(href)).status, 200);
+  const got = shell(`${await copy(page, 'Copy as curl')} -sS`, s.folder);
+  assert.ok(JSON.parse(got.stdout).total_count > 0, got.stdout);
+});
+
+test('this table as CSV: the page’s own rows', async (t) => {
+  const page = await open(t, 'recordings');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.click('.menu button:has-text("This table (CSV)")'),
+  ]);
+  assert.equal(download.suggestedFilename(), 'recordings.csv');
+  const [head, row] = readFileSync(await download.path(), 'utf8').split('\r\n');
+  assert.match(head, /^program,command_line,file,state,/);
+  assert.match(row, /^demo_node,/);
+});

@@ -1,0 +1,256 @@
+/* States of the frame: what it says of recordings that grow, were killed, are empty, damaged or lost
+ * something, and of a server that goes away and comes back. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import {
+  checkAccessible,
+  cli,
+  plain,
+  program,
+  startRecorded,
+  suite,
+  waitForText,
+} from './harness.mjs';
+
+const s = suite();
+const AWAY = [
+  /ERR_CONNECTION_REFUSED/,
+  /ERR_CONNECTION_RESET/,
+  /ERR_EMPTY_RESPONSE/,
+  /Failed to load/,
+];
+
+const serve = async (file, options) => {
+  const server = await s.serve([file].flat(), options);
+  const recordings = await server.ready();
+  return { server, recordings, r: recordings[recordings.length - 1] };
+};
+const rows = (page) =>
+  page.$eval('.sum', (e) => e.textContent.replace(/\D*([\d\s.]+\s?[kM]?).*/, '$1').trim());
+
+test('growing: figures follow by themselves, stand still while paused, and come to an end', async (t) => {
+  const path = join(s.folder, 'grows.dat');
+  const running = await startRecorded(path, [program('grows_on_command')]);
+  t.after(() => running.child.kill('SIGKILL'));
+  await running.answer();
+  await running.say('x');
+  const { server, r } = await serve(path);
+  const page = await s.open(t, `${server.url}#/${r.id}/sites`);
+  await waitForText(
+    page,
+    '.banner',
+    /^Recording now, [\d.]+ m?s\. ?New data every 2 s\. Figures stand still while you select or filter\. ?Pause$/,
+  );
+  await waitForText(page, '.sum', /Whole recording: 1 000 allocations/);
+  await checkAccessible(page, 'a growing recording');
+
+  await running.say('x');
+  await waitForText(page, '.sum', /Whole recording: 2 000 allocations/);
+
+  await page.click('.banner button:has-text("Pause")');
+  await waitForText(page, '.banner', /Paused:/);
+  const banner = plain(await page.textContent('.banner b'));
+  await running.say('x');
+  /* the server knows more, and the page has asked it since */
+  await server.until(async () => (await server.json(`/api/v1/${r.id}/summary`)).rows === 3000);
+  await page.waitForResponse((response) => response.url().endsWith('/api/v1/recordings'));
+  await page.waitForResponse((response) => response.url().endsWith('/api/v1/recordings'));
+  assert.match(await rows(page), /^2.000$/);
+  assert.equal(plain(await page.textContent('.banner b')), banner);
+  await page.click('.banner button:has-text("Go to now")');
+  await waitForText(page, '.sum', /Whole recording: 3 000 allocations/);
+
+  running.child.stdin.end();
+  await running.ended;
+  await page.waitForSelector('.banner', { state: 'detached' });
+  await waitForText(page, '.rec-switch', /finished/);
+});
+
+test('growing: an open filter panel holds the figures still', async (t) => {
+  const path = join(s.folder, 'held.dat');
+  const running = await startRecorded(path, [program('grows_on_command')]);
+  t.after(() => running.child.kill('SIGKILL'));
+  await running.answer();
+  await running.say('x');
+  const { server, r } = await serve(path);
+  const page = await s.open(t, `${server.url}#/${r.id}/sites`);
+  await waitForText(page, '.sum', /1 000 allocations/);
+  await page.keyboard.press('f');
+  await page.waitForSelector('.sheet');
+  await running.say('x');
+  await server.until(async () => (await server.json(`/api/v1/${r.id}/summary`)).rows === 2000);
+  await page.waitForResponse((response) => response.url().endsWith('/api/v1/recordings'));
+  await page.waitForResponse((response) => response.url().endsWith('/api/v1/recordings'));
+  assert.match(await rows(page), /^1.000$/);
+  await page.keyboard.press('Escape');
+  await waitForText(page, '.sum', /2 000 allocations/);
+});
+
+test('killed: nothing is lost, and growth is one click away', async (t) => {
+  const path = join(s.folder, 'killed.dat');
+  const running = await startRecorded(path, [program('grows_on_command')]);
+  await running.answer();
+  await running.say('x');
+  running.child.kill('SIGKILL');
+  await running.ended;
+  const { server, r } = await serve(path);
+  const page = await s.open(t, `${server.url}#/${r.id}/sites`);
+  const text = await waitForText(page, '.banner.bad', /^Killed after /);
+  assert.match(text, /Nothing is lost: every event up to the kill is here\./);
+  await waitForText(page, '.sum', /1 000 allocations/);
+  await checkAccessible(page, 'a killed recording');
+  const href = page.url();
+  await page.click('.banner button:has-text("Close")');
+  await page.waitForSelector('.banner', { state: 'detached' });
+  await page.goto(href.replace('/sites', '/recordings'));
+  await waitForText(page, '.recs', /Killed/);
+});
+
+test('empty: the program allocated nothing', async (t) => {
+  const path = join(s.folder, 'empty.dat');
+  const running = await startRecorded(path, [program('grows_on_command')]);
+  await running.answer();
+  running.child.stdin.end();
+  await running.ended;
+  const { server, r } = await serve(path);
+  assert.equal(r.allocations, 0);
+  const page = await s.open(t, `${server.url}#/${r.id}/sites`);
+  const text = await waitForText(
+    page,
+    '.note',
+    /^The program allocated nothing while it was recorded\./,
+  );
+  assert.match(text, /It ran \d.*MEMORY_PROFILER_TRACK_CHILD_PROCESSES=1/);
+  await page.click('.note button:has-text("How to record")');
+  await waitForText(page, '.howto', /memory-profiler-cli run -- /);
+});
+
+test('damaged: how much of the file, and what that means', async (t) => {
+  const path = s.record('whole.dat', [program('demo_node'), '1']);
+  const damaged = s.copy(path, 'damaged.dat', (bytes) => {
+    const middle = bytes.length >> 1;
+    for (let i = 0; i < 200; i++) bytes[middle + i] ^= 0x55;
+  });
+  const { server, r } = await serve(damaged);
+  const { damaged_bytes } = await server.json(`/api/v1/${r.id}/summary`);
+  assert.ok(damaged_bytes > 0);
+  const page = await s.open(t, `${server.url}#/${r.id}/sites`);
+  const text = await waitForText(page, '.banner.warn', /MiB are damaged\./);
+  assert.ok(text.startsWith(`${Number((damaged_bytes / 1024).toPrecision(3))} KiB of `), text);
+  await checkAccessible(page, 'a damaged recording');
+});
+
+test('events lost: how many and why', async (t) => {
+  const path = join(s.folder, 'lost.dat');
+  const limited = spawnSync(
+    'bash',
+    ['-c', 'ulimit -f 3000; exec "$0" run -o "$1" -- "$2" 1', cli.path, path, program('demo_node')],
+    { encoding: 'utf8' },
+  );
+  assert.equal(limited.error, undefined);
+  const { server, r } = await serve(path);
+  const { lost_events } = await server.json(`/api/v1/${r.id}/summary`);
+  assert.ok(lost_events > 0, limited.stderr);
+  const page = await s.open(t, `${server.url}#/${r.id}/sites`);
+  await waitForText(
+    page,
+    '.banner.warn',
+    /events were lost\. ?The recorder could not write: File too large\./,
+  );
+  await page.click('.banner button:has-text("Details")');
+  await page.waitForFunction(() => location.hash.includes('/overview'));
+});
+
+test('cannot open, not there, none at all', async (t) => {
+  const bad = s.copy(program('grows_on_command'), 'program.dat');
+  const { server, r } = await serve(bad);
+  const page = await s.open(t, `${server.url}#/${r.id}/sites`);
+  await waitForText(
+    page,
+    '.note',
+    /^program\.dat cannot be opened\. ?Not a recording; it is a program/,
+  );
+  await page.goto(`${server.url}#/nonsense/sites`);
+  await waitForText(
+    page,
+    '.note',
+    /^This recording is not on the server\. ?The address names nonsense/,
+  );
+  await page.click('.note button:has-text("All recordings")');
+  await waitForText(page, '.recs', /Cannot open/);
+});
+
+test('away: what is there stays usable, and the page comes back with the server', async (t) => {
+  const file = s.record('away.dat', [program('demo_node'), '1']);
+  const { server, r } = await serve(file);
+  const page = await s.open(t, `${server.url}#/${r.id}/sites`, { allowed: AWAY });
+  await waitForText(page, '.sum', /Whole recording/);
+  const view = () => page.$eval('.view > :not(.banner-slot)', (e) => e.getBoundingClientRect().top);
+  const top = await view();
+  await server.stop();
+  /* a new question finds out */
+  await page.evaluate(() => (location.hash += '?size_min=64'));
+  const text = await waitForText(page, '.banner.warn', /^The server does not answer\./);
+  assert.match(text, /What you see stays usable\. Trying again( in \d s)?\. ?Try now$/);
+  assert.equal(await view(), top, 'the banner pushes nothing');
+  await checkAccessible(page, 'a page without its server');
+  await page.click('.nav a:has-text("Recordings")'); // still works
+  await waitForText(page, '.recs', /demo_node/);
+  await page.goBack();
+
+  const again = await s.serve([file], ['-p', new URL(server.url).port]);
+  assert.equal(again.url, server.url);
+  await page.waitForSelector('.banner', { state: 'detached' });
+  await waitForText(page, '.sum', / of .* allocations/); // the question that waited
+  /* Try now asks at once */
+  await again.stop();
+  await page.evaluate(() => (location.hash = location.hash.replace('size_min=64', 'size_min=65')));
+  await page.waitForSelector('.banner.warn');
+  const third = await s.serve([file], ['-p', new URL(server.url).port]);
+  await third.ready();
+  await page.click('.banner button:has-text("Try now")');
+  await page.waitForSelector('.banner', { state: 'detached' });
+});
+
+test('a filter that cannot be read leads to its field', async (t) => {
+  const file = s.record('filter.dat', [program('demo_node'), '1']);
+  const { server, r } = await serve(file);
+  const page = await s.open(t, `${server.url}#/${r.id}/overview?function_regex=gossip::(seen`, {
+    allowed: [/status of 400/],
+  });
+  const text = await waitForText(page, '.note', /This filter cannot be read\./);
+  assert.match(text, /gossip::\(seen ?The group opened at character 9 is not closed\./);
+  await page.click('.note button:has-text("Edit filter") >> nth=0');
+  await page.waitForSelector('.sheet');
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'field-function_regex');
+});
+
+test('nothing matches: every filter can be removed, and what that would bring is said', async (t) => {
+  const file = s.record('none.dat', [program('demo_node'), '1']);
+  const { server, r } = await serve(file);
+  const run = r.duration_ns;
+  const query = `t0=0&t1=${Math.round(run / 2)}&function_regex=no_such_function`;
+  const page = await s.open(t, `${server.url}#/${r.id}/overview?${query}`);
+  const text = await waitForText(
+    page,
+    '.note',
+    /holds .* allocations, but none of them fits “Has function/,
+  );
+  assert.match(
+    text,
+    /^No allocation matches these filters\. ?The time range 00:00:00\.0+ to 00:00:00\.\d+ holds/,
+  );
+  const held = await server.json(
+    `/api/v1/${r.id}/summary?from=%2B0ns&to=%2B${Math.round(run / 2)}ns`,
+  );
+  const n = held.matched.allocations;
+  const shown =
+    n < 100_000 ? String(n).replace(/\B(?=(\d{3})+$)/g, ' ') : `${Math.round(n / 1000)} k`;
+  assert.ok(text.includes(`holds ${shown} allocations`), `${text}: ${shown}`);
+  await waitForText(page, '.note button:has-text("Allocated in")', /still none$/);
+  await page.click('.note button:has-text("Has function")');
+  await page.waitForSelector('.chip:has-text("Has function")', { state: 'detached' });
+  await page.waitForSelector('.note:has-text("No allocation matches")', { state: 'detached' });
+});
