@@ -78,7 +78,7 @@ async function check(
         show({ refused: { ...refused }, count: null, isAsking: true, failure: '' });
         continue;
       }
-      if (error.isAway) reportAway();
+      if (error.isAway) void reportAway();
       show({ refused, count: null, isAsking: false, failure: error.message });
       return;
     }

@@ -7,7 +7,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { apiUrl, ApiError, ask, type Query } from '../api/client';
 import { apiFilter } from '../model/filters';
-import { dataVersion, findRecording, recordings, reportAway } from './recordings';
+import { connection, dataVersion, findRecording, recordings, reportAway } from './recordings';
 import { address } from './router';
 import { settings } from './settings';
 import { useSignal } from './signal';
@@ -55,6 +55,7 @@ export function usePages<T, A>(
   const a = useSignal(address);
   const own = useSignal(settings).ownCode;
   const recording = findRecording(useSignal(recordings), a.rec);
+  const away = useSignal(connection).isAway;
   const isReady = recording?.state === 'ready';
   const base = isReady
     ? apiUrl(`${recording.id}/${path}`, { ...apiFilter(a.params), ...query, own_regex: own })
@@ -68,7 +69,7 @@ export function usePages<T, A>(
   shapeRef.current = shape as Shape<T>;
 
   useEffect(() => {
-    if (!base) return;
+    if (!base || away) return;
     const wanted = new Set<number>();
     const have = loaded.key === key ? loaded.pages : new Map<number, T[]>();
     for (let p = range[0]; p <= range[1]; p++) if (!have.has(p)) wanted.add(p);
@@ -98,11 +99,12 @@ export function usePages<T, A>(
       } catch (error) {
         if (signal.aborted) return null;
         if (!(error instanceof ApiError)) throw error;
-        if (error.isAway) reportAway();
+        /* asked again when the server is back */
+        if (error.isAway && (await reportAway()).isAway) return null;
         return { answer: null, shape: shapeRef.current, error };
       }
     }
-  }, [base, key, range, turn, loaded]);
+  }, [base, key, range, turn, loaded, away]);
 
   useEffect(() => {
     const controllers = pending.current;

@@ -63,11 +63,14 @@ export function useUrl<T>(url: string | null, dataKey = ''): Asked<T> {
         if (!abort.signal.aborted)
           setSlot({ key, data, error: null, since: 0, isCancelled: false });
       },
-      (error: unknown) => {
+      async (error: unknown) => {
         if (abort.signal.aborted) return;
         if (!(error instanceof ApiError)) throw error;
-        if (error.isAway) reportAway();
-        setSlot((s) => ({ ...s, key, error, since: 0, isCancelled: false }));
+        /* the frame says that the server is away; what was asked is asked again when it is back */
+        const isAway = error.isAway && (await reportAway()).isAway;
+        if (isAway) setSlot((s) => ({ ...s, since: 0 }));
+        else if (!abort.signal.aborted)
+          setSlot((s) => ({ ...s, key, error, since: 0, isCancelled: false }));
       },
     );
     return () => abort.abort();

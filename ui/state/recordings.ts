@@ -51,9 +51,11 @@ export async function refresh(): Promise<void> {
   }
 }
 
-/* A query found the server away: look at once. */
-export function reportAway(): void {
-  if (!connection.value.isAway && !isExported) void refresh();
+/* A query got no answer: looks at once whether the server is away. If so, the frame says it, and queries are
+ * asked again when the server is back; if not, only that query failed. */
+export async function reportAway(): Promise<{ isAway: boolean }> {
+  if (!connection.value.isAway && !isExported) await refresh();
+  return connection.value;
 }
 
 /* Growing recordings stay as they are until the function that comes back is called. */

@@ -22,7 +22,7 @@ before(async () => {
 
 const open = async (t, page_ = 'sites', options = {}) => {
   const page = await s.open(t, `${server.url}#/${id}/${page_}`, options);
-  await page.waitForSelector('.nav a[aria-current=page], .bottom-nav a[aria-current=page]');
+  await page.waitForSelector('.nav a[aria-current=page]', { state: 'attached' });
   return page;
 };
 /* Opens the box and types. */

@@ -195,6 +195,7 @@ test('away: what is there stays usable, and the page comes back with the server'
   const text = await waitForText(page, '.banner.warn', /^The server does not answer\./);
   assert.match(text, /What you see stays usable\. Trying again( in \d s)?\. ?Try now$/);
   assert.equal(await view(), top, 'the banner pushes nothing');
+  assert.equal(await page.locator('.note:has-text("does not answer")').count(), 0, 'said once');
   await checkAccessible(page, 'a page without its server');
   await page.click('.nav a:has-text("Recordings")'); // still works
   await waitForText(page, '.recs', /demo_node/);
