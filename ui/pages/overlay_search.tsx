@@ -27,6 +27,7 @@ export function SearchPalette({ text: initial }: { text: string }) {
   const [text, setText] = useState(initial);
   const [chosen, setChosen] = useState<number | null>(null); // null: nobody moved yet
   const [subject, setSubject] = useState<Subject | null>(null); // of the answer chosen last
+  const [isEntered, setEntered] = useState(false); // Enter waits for the answers
   const question = useMemo(() => readQuestion(text), [text]);
   const { groups, note, isStale } = useAnswers(question, useSettled(text), subject);
   const answers = groups.flatMap((g) => g.answers);
@@ -40,6 +41,7 @@ export function SearchPalette({ text: initial }: { text: string }) {
   };
   const type = (next: string) => {
     setText(next);
+    setEntered(false);
     setChosen(null);
     setSubject(null);
   };
@@ -47,8 +49,15 @@ export function SearchPalette({ text: initial }: { text: string }) {
   const enter = (e: KeyboardEvent) => {
     if (e.ctrlKey || e.metaKey) apply(filterBy?.only);
     else if (e.altKey) apply(filterBy?.not);
+    /* what is listed is not the answer to this text yet: the first one that comes is meant */
+    else if (isStale && chosen === null) setEntered(true);
     else if (current) run(current);
   };
+  useEffect(() => {
+    if (!isEntered || isStale) return;
+    setEntered(false);
+    if (answers[0]) run(answers[0]);
+  }, [isEntered, isStale]);
   const onKeyDown = (e: KeyboardEvent) => {
     if (e.key === 'ArrowDown') choose(chosen === null ? 1 : at + 1);
     else if (e.key === 'ArrowUp') choose(at - 1);

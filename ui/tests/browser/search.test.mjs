@@ -61,6 +61,15 @@ test('Enter shows the function in the flame graph', async (t) => {
   assert.match(at.sel, /^fn:.*SeenCache::remember/);
 });
 
+test('Enter waits for the answers of a text that was typed a moment ago', async (t) => {
+  const page = await open(t, 'allocations');
+  await search(page, 'SeenCache::remember');
+  await page.keyboard.press('Enter');
+  await closed(page);
+  const at = await addressOf(page);
+  assert.deepEqual([at.path, at.function_regex], [`#/${id}/flame`, undefined]);
+});
+
 test('Ctrl Enter filters by the text, Alt Enter excludes it', async (t) => {
   const page = await open(t);
   await search(page, 'seen');

@@ -180,6 +180,35 @@ test('cannot open, not there, none at all', async (t) => {
   );
   await page.click('.note button:has-text("All recordings")');
   await waitForText(page, '.recs', /Cannot open/);
+  const none = await s.serve([]);
+  const other = await s.open(t, none.url);
+  await waitForText(
+    other,
+    '.note',
+    /^No recording is loaded\. ?Start the server with one: memory-profiler-cli server/,
+  );
+  await other.click('.nav a:has-text("Recordings")');
+  await waitForText(other, '.recs', /No recording is loaded\..*Record another program/);
+});
+
+test('a link into a recording that is still being read shows how far, then the page', async (t) => {
+  const { server, r } = await serve(s.record('read.dat', [program('grows_on_command')]));
+  const page = await s.open(t, 'about:blank');
+  let isReading = true;
+  await page.route('**/api/v1/recordings', async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    const state = { state: 'loading', percent: 62.4, eta_s: 100 };
+    if (isReading)
+      answer.recordings = answer.recordings.map(({ id, file }) => ({ id, file, ...state }));
+    await route.fulfill({ response, json: answer });
+  });
+  await page.goto(`${server.url}#/${r.id}/sites`);
+  await waitForText(page, '.note', /^Reading read\.dat\. ?62 % read, 1 m 40 s left\./);
+  assert.equal(await page.getAttribute('.note [role=progressbar]', 'aria-valuenow'), '62');
+  await checkAccessible(page, 'a recording that is being read');
+  isReading = false;
+  await waitForText(page, '.rec-switch', /finished/);
 });
 
 test('away: what is there stays usable, and the page comes back with the server', async (t) => {
