@@ -1,5 +1,6 @@
 /* The frame around every page: top bar, strip, chips, navigation, the page, details, overlays. */
 import { useEffect } from 'preact/hooks';
+import { isExported } from '../api/client';
 import type { Recording, Summary } from '../api/types';
 import { NAV_ENTRIES, BottomNav, Nav } from '../widgets/nav';
 import { Banners } from '../widgets/banners';
@@ -93,6 +94,7 @@ function Message() {
 
 /* Keys of every page: GUI.md, "Keyboard". */
 function useGlobalKeys(recording: Recording | null): void {
+  const canAsk = !isExported; // an exported page has its answers and nobody to ask
   const { data } = useQuery<Summary>('summary', {}, { isFiltered: false });
   const pages: Keys = Object.fromEntries(
     NAV_ENTRIES.map((e) => [`g ${e.key}`, () => goPage(e.page)] as const),
@@ -107,11 +109,11 @@ function useGlobalKeys(recording: Recording | null): void {
   };
   useKeys({
     ...pages,
-    'ctrl+k': () => overlay.set({ kind: 'search', text: '' }),
-    f: () => recording?.state === 'ready' && overlay.set({ kind: 'filter' }),
+    'ctrl+k': () => canAsk && overlay.set({ kind: 'search', text: '' }),
+    f: () => canAsk && recording?.state === 'ready' && overlay.set({ kind: 'filter' }),
     '?': () => overlay.set({ kind: 'keys' }),
     d: () => isDetailsOpen.set(!isDetailsOpen.value),
-    p: () => data && pinPeak(data.peak_ns),
+    p: () => canAsk && data && pinPeak(data.peak_ns),
     Backspace: () => set(NO_RANGE),
     '[': edge('t0'),
     ']': edge('t1'),
