@@ -326,7 +326,7 @@ class Pprof(ExportCase):
     def test_names_lines_inlines_and_build_ids(self):
         path = self.export(self.recorded("demo"), "pprof")
         text = self.pprof("-raw", path)
-        self.assertRegex(text, r"read_line \S*demo\.c:\d+ s=0\n +work \S*demo\.c:\d+")
+        self.assertRegex(text, r"read_line \S*demo\.c:\d+(:\d+)? s=0\n +work \S*demo\.c:\d+")
         self.assertRegex(text.partition("Mappings")[2], r"1: 0x\w+/0x\w+/0x0 \S*demo [0-9a-f]{40}")
         top = self.pprof("-top", "-sample_index=alloc_objects", path)
         self.assertRegex(top, r"\bwords_add\b")
