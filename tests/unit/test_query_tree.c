@@ -13,7 +13,7 @@
 #if CONFIG_CHECKS > 1 /* builds with sanitizers */
 #define N_TREES 150u
 #else
-#define N_TREES 1000u
+#define N_TREES 500u
 #endif
 
 #define MAX_FRAMES 200u
