@@ -191,7 +191,10 @@ function Matches(p: {
       </span>
     );
   return (
-    <span class={'matches' + (check.isAsking ? ' stale' : '')} role="status">
+    <span
+      class={'matches' + (check.isAsking && check.count !== null ? ' stale' : '')}
+      role="status"
+    >
       {check.count === null ? (
         <span class="dim">Counting allocations</span>
       ) : (

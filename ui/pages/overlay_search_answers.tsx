@@ -1,6 +1,6 @@
 /* What the search box answers: for each kind of question the groups of answers that are listed. */
 import type { ComponentChildren } from 'preact';
-import type { FrameText, Summary } from '../api/types';
+import type { Found, FrameText, Summary } from '../api/types';
 import { apiUrl } from '../api/client';
 import { hasFilter } from '../model/filters';
 import { bytes, clockDigits, count, group, join } from '../model/format';
@@ -116,14 +116,6 @@ const commandAnswer = (c: Command): Answer => ({
 
 /* ---- functions, files, modules ---- */
 
-interface Found {
-  functions: { frame: FrameText; cost: { leaked_bytes: number } }[];
-  files: { source: string; cost: { leaked_bytes: number } }[];
-  modules: { module: string; cost: { leaked_bytes: number } }[];
-  total_functions: number;
-  total_files: number;
-}
-
 const leaked = (cost: { leaked_bytes: number }): string =>
   `${join(bytes(cost.leaked_bytes))} leaked`;
 
@@ -167,7 +159,7 @@ function useCode(question: Question, settled: string, subject: Subject | null): 
     },
     {
       title: 'Modules',
-      hint: scope,
+      hint: of(modules.length, isStale ? 0 : (found?.total_modules ?? 0)),
       answers: modules.map((m) => moduleAnswer(m.module, leaked(m.cost), text)),
     },
   ].filter((g) => g.answers.length > 0);

@@ -45,6 +45,7 @@ test('every filter of the API has a field', async (t) => {
     wanted.filter((name) => !keys.includes(name)),
     [],
   );
+  await waitForText(page, '.sheet .matches', /allocations match$/);
   await checkAccessible(page, 'the filter panel');
 });
 
