@@ -84,9 +84,28 @@ function withoutParameters(name: string): string {
   return trimmed;
 }
 
+/* The type that demanglers put before a template's name goes: "void f<int>(int)" -> "f<int>". Only
+ * names with parameters have one; "operator new" and "thunk to f" keep their words. */
+function withoutResult(name: string): string {
+  if (/\bthunk to /.test(name)) return name;
+  const operator = name.search(/\boperator\W/);
+  const end = operator < 0 ? name.length : operator;
+  let depth = 0;
+  let start = 0;
+  for (let i = 0; i < end; i++) {
+    const c = name[i];
+    if (c === '<' || c === '(' || c === '[' || c === '{') depth++;
+    else if ((c === '>' && name[i - 1] !== '-') || c === ')' || c === ']' || c === '}') depth--;
+    else if (c === ' ' && depth === 0) start = i + 1;
+  }
+  return name.slice(start);
+}
+
 /* "a::b::Type::method" -> ["a::b::", "Type::method"] */
 export function splitName(name: string): [path: string, last: string] {
-  const plain = withoutParameters(cleanName(name));
+  const clean = cleanName(name);
+  const bare = withoutParameters(clean);
+  const plain = bare === clean ? bare : withoutResult(bare);
   const cuts: number[] = [];
   let depth = 0;
   for (let i = 0; i < plain.length - 1; i++) {

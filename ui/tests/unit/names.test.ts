@@ -15,6 +15,13 @@ test('the last two parts of a name are its title', () => {
     ['operator new(unsigned long)', '', 'operator new'],
     ['Foo::operator()(int) const', '', 'Foo::operator()'],
     ['(anonymous namespace)::f()', '', '(anonymous namespace)::f'],
+    ['void std::construct<int, long>(int*, long)', '', 'std::construct<int, long>'],
+    ['a::P<A> a::b::make<A>(int const&)', 'a::', 'b::make<A>'],
+    ['Foo::operator bool() const', '', 'Foo::operator bool'],
+    ['bool operator<(A const&, B const&)', '', 'operator<'],
+    ['std::ostream& std::operator<< <char>(std::ostream&)', '', 'std::operator<< <char>'],
+    ['decltype(auto) f<int>(int)', '', 'f<int>'],
+    ['non-virtual thunk to A::f()', '', 'non-virtual thunk to A::f'],
   ];
   for (const [name, path, last] of cases) assert.deepEqual(splitName(name), [path, last]);
 });
