@@ -7,7 +7,7 @@ import { Banners } from '../widgets/banners';
 import { Chips } from '../widgets/chips';
 import { DetailsFrame } from '../widgets/details';
 import { Strip, crosshairNs } from '../widgets/strip';
-import { TipLayer } from '../widgets/floating';
+import { MenuLayer, TipLayer } from '../widgets/floating';
 import { TopBar } from '../widgets/topbar';
 import { basename } from '../model/recording';
 import { NO_RANGE, rangeOf } from '../model/filters';
@@ -60,6 +60,7 @@ export function App() {
       </div>
       <Overlays />
       <TipLayer />
+      <MenuLayer />
       <Message />
     </>
   );

@@ -2,7 +2,7 @@
  * and cancels what nobody waits for any more, here and on the server.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { apiUrl, ApiError, ask, type Query } from '../api/client';
+import { apiUrl, ApiError, ask, isExported, type Query } from '../api/client';
 import { apiFilter } from '../model/filters';
 import { dataVersion, recordings, findRecording, reportAway, connection } from './recordings';
 import { address } from './router';
@@ -19,16 +19,22 @@ export interface Asked<T> {
   isCancelled: boolean;
 }
 
-/* Answers of this session by URL and version: going back is instant. */
+/* Answers of this session by URL and version: going back is instant. Large answers (trees of calls)
+ * are kept apart, a few of them only. */
 const KEEP = 80;
+const KEEP_LARGE = 4;
 const kept = new Map<string, unknown>();
+const keptLarge = new Map<string, unknown>();
 
-function remember(key: string, data: unknown): void {
-  kept.delete(key);
-  kept.set(key, data);
-  const oldest = kept.keys().next();
-  if (kept.size > KEEP && !oldest.done) kept.delete(oldest.value);
+function remember(key: string, data: unknown, isLarge: boolean): void {
+  const [map, limit] = isLarge ? [keptLarge, KEEP_LARGE] : [kept, KEEP];
+  map.delete(key);
+  map.set(key, data);
+  const oldest = map.keys().next();
+  if (map.size > limit && !oldest.done) map.delete(oldest.value);
 }
+
+const recall = (key: string): unknown => kept.get(key) ?? keptLarge.get(key);
 
 interface Slot<T> {
   key: string;
@@ -39,7 +45,7 @@ interface Slot<T> {
 }
 
 /* url null: nothing to ask (yet); the slot stays empty. */
-export function useUrl<T>(url: string | null, dataKey = ''): Asked<T> {
+export function useUrl<T>(url: string | null, dataKey = '', isLarge = false): Asked<T> {
   const key = url === null ? '' : `${dataKey} ${url}`;
   const [slot, setSlot] = useState<Slot<T>>(() => initial<T>(key));
   const [turn, setTurn] = useState(0);
@@ -48,7 +54,7 @@ export function useUrl<T>(url: string | null, dataKey = ''): Asked<T> {
 
   useEffect(() => {
     if (url === null) return undefined;
-    const known = turn === 0 ? (kept.get(key) as T | undefined) : undefined;
+    const known = turn === 0 ? (recall(key) as T | undefined) : undefined;
     if (known !== undefined) {
       setSlot({ key, data: known, error: null, since: 0, isCancelled: false });
       return undefined;
@@ -59,7 +65,7 @@ export function useUrl<T>(url: string | null, dataKey = ''): Asked<T> {
     setSlot((s) => ({ ...s, since: Date.now(), isCancelled: false }));
     ask<T>(url, abort.signal).then(
       (data) => {
-        remember(key, data);
+        remember(key, data, isLarge);
         if (!abort.signal.aborted)
           setSlot({ key, data, error: null, since: 0, isCancelled: false });
       },
@@ -91,20 +97,22 @@ export function useUrl<T>(url: string | null, dataKey = ''): Asked<T> {
 }
 
 function initial<T>(key: string): Slot<T> {
-  const data = (kept.get(key) as T | undefined) ?? null;
+  const data = (recall(key) as T | undefined) ?? null;
   return { key: data === null ? '' : key, data, error: null, since: 0, isCancelled: false };
 }
 
 export interface QueryOptions {
   isFiltered?: boolean; // default true: the filters of the address come along
   isReady?: boolean; // false: do not ask (yet)
+  isLarge?: boolean; // megabytes: few such answers are kept
 }
 
 /* A question about the recording of the address, below /api/v1/{id}/. */
 export function useQuery<T>(path: string, query: Query = {}, options: QueryOptions = {}): Asked<T> {
   const { isFiltered = true, isReady = true } = options;
   const a = useSignal(address);
-  const own = useSignal(settings).ownCode;
+  const { ownCode } = useSignal(settings);
+  const own = isExported ? '' : ownCode; // an exported page has no other answers
   const recording = findRecording(useSignal(recordings), a.rec);
   const canAsk = isReady && recording?.state === 'ready';
   const filter = isFiltered ? apiFilter(a.params) : {};
@@ -116,5 +124,5 @@ export function useQuery<T>(path: string, query: Query = {}, options: QueryOptio
         base: isFiltered ? a.params['base'] : undefined,
       })
     : null;
-  return useUrl<T>(url, dataVersion(recording));
+  return useUrl<T>(url, dataVersion(recording), options.isLarge);
 }

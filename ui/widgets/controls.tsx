@@ -90,6 +90,7 @@ interface FindFieldProps {
   hit?: string; // at the end of the field: what was found
   class?: string;
   isBad?: boolean;
+  onEnter?: () => void;
 }
 
 const DEBOUNCE_MS = 150;
@@ -117,6 +118,7 @@ export function FindField(p: FindFieldProps) {
         spellcheck={false}
         onInput={(e) => onInput(e.currentTarget.value)}
         onKeyDown={(e) => {
+          if (e.key === 'Enter') p.onEnter?.();
           if (e.key !== 'Escape') return;
           e.preventDefault();
           e.stopPropagation();

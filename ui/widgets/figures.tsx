@@ -47,7 +47,8 @@ export function CostCell(p: CostCellProps) {
 }
 
 /* The five costs of one thing as bars, for the details panel and tooltips. */
-export function CostBars({ cost, total }: { cost: CostValues; total: CostValues }) {
+export function CostBars(p: { cost: CostValues; total: CostValues; isChange?: boolean }) {
+  const { cost, total } = p;
   return (
     <div class="costs">
       {COSTS.map((kind) => {
@@ -61,8 +62,11 @@ export function CostBars({ cost, total }: { cost: CostValues; total: CostValues 
           <span class={`bar c-${kind.id}`}>
             <i style={{ width: width.toFixed(1) + '%' }} />
           </span>,
-          <Value value={value} unit={kind.unit} />,
-          <span class="pc">{share(value, whole)}</span>,
+          <Num
+            value={(p.isChange ? change : figure)(value, kind.unit)}
+            title={exact(value, kind.unit)}
+          />,
+          <span class="pc">{p.isChange ? '' : share(value, whole)}</span>,
         ];
       })}
     </div>

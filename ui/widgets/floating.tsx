@@ -1,4 +1,4 @@
-/* Things that float: a tooltip beside the pointer, a menu below a button. */
+/* Things that float: a tooltip beside the pointer, a menu below a button or beside the pointer. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Signal, useSignal } from '../state/signal';
@@ -86,16 +86,73 @@ export function Menu({ label, isIcon, button, class: buttonClass = 'btn', items 
       >
         {button}
       </button>
-      {isOpen && <MenuList items={items()} close={close} />}
+      {isOpen && (
+        <MenuList items={items()} close={close} at={() => root.current?.getBoundingClientRect()} />
+      )}
     </span>
   );
 }
 
-function MenuList({ items, close }: { items: readonly MenuItem[]; close: () => void }) {
+/* ---- menus of rows ---- */
+
+interface FreeMenu {
+  items: readonly MenuItem[];
+  at: DOMRect;
+  back: HTMLElement | null; // gets the focus when the menu closes
+}
+
+const freeMenu = new Signal<FreeMenu | null>(null);
+
+/* Opens a menu that no button holds: of a table's row, or at a right click. Rows are moved by CSS
+ * transforms, inside of which nothing can float, so the menu is drawn by MenuLayer. */
+export function openMenu(items: readonly MenuItem[], at: DOMRect, back: HTMLElement | null): void {
+  freeMenu.set({ items, at, back });
+}
+
+export const pointerBox = (e: MouseEvent): DOMRect => new DOMRect(e.clientX, e.clientY, 0, 0);
+
+export function MenuLayer() {
+  const menu = useSignal(freeMenu);
+  const root = useRef<HTMLDivElement>(null);
+  const close = () => {
+    freeMenu.set(null);
+    menu?.back?.focus({ preventScroll: true });
+  };
+  useEffect(() => {
+    if (!menu) return undefined;
+    const outside = (e: Event) => {
+      if (!root.current?.contains(e.target as Node)) freeMenu.set(null);
+    };
+    const leave = () => freeMenu.set(null);
+    addEventListener('pointerdown', outside);
+    addEventListener('wheel', outside, { passive: true });
+    addEventListener('hashchange', leave);
+    root.current?.querySelector<HTMLElement>('[role^=menuitem]')?.focus();
+    return () => {
+      removeEventListener('pointerdown', outside);
+      removeEventListener('wheel', outside);
+      removeEventListener('hashchange', leave);
+    };
+  }, [menu]);
+  if (!menu) return null;
+  return (
+    <div ref={root}>
+      <MenuList items={menu.items} close={close} at={() => menu.at} />
+    </div>
+  );
+}
+
+interface MenuListProps {
+  items: readonly MenuItem[];
+  close: () => void;
+  at: () => DOMRect | undefined; // the box that the menu belongs to
+}
+
+function MenuList({ items, close, at: boxOf }: MenuListProps) {
   const ref = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const el = ref.current;
-    const box = el?.parentElement?.getBoundingClientRect();
+    const box = boxOf();
     if (!el || !box) return;
     el.style.left = `${Math.max(8, Math.min(box.left, innerWidth - el.offsetWidth - 8))}px`;
     const below = box.bottom + 4;
@@ -108,7 +165,10 @@ function MenuList({ items, close }: { items: readonly MenuItem[]; close: () => v
     if (e.key === 'Escape' || e.key === 'Tab') close();
     else if (e.key === 'ArrowDown') all[(at + 1) % all.length]?.focus();
     else if (e.key === 'ArrowUp') all[(at + all.length - 1) % all.length]?.focus();
-    else return;
+    else {
+      if (e.key.length === 1) e.stopPropagation(); // letters do nothing behind an open menu
+      return;
+    }
     e.preventDefault();
     e.stopPropagation();
   };

@@ -140,15 +140,18 @@ function watch(page, allowed) {
   return complaints;
 }
 
+export const launch = () =>
+  chromium.launch({
+    executablePath: findChromium(),
+    args: ['--no-sandbox', '--disable-gpu', '--force-device-scale-factor=1'],
+  });
+
 /* One browser for all tests of a file. */
 export function suite() {
   const s = { folder: '', browser: null, servers: [] };
   before(async () => {
     s.folder = mkdtempSync(join(tmpdir(), 'memory-profiler-browser-'));
-    s.browser = await chromium.launch({
-      executablePath: findChromium(),
-      args: ['--no-sandbox', '--disable-gpu', '--force-device-scale-factor=1'],
-    });
+    s.browser = await launch();
   });
   after(async () => {
     await s.browser?.close();
