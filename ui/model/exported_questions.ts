@@ -6,8 +6,18 @@
  * binary (tools/bundle.mjs); a browser test visits both pages of an exported file and fails when a
  * question is missing here.
  */
+import type { Params } from './address';
+import { COARSE_SHARE, treeQuery } from './flame_query';
+
 const WHOLE_RUN = 'from=%2B0ns&to=%2B{duration_ns}ns';
 const LISTS = ['leaked_bytes', 'peak_bytes', 'allocations', 'temporary_count', 'bytes'];
+
+/* The flame graph in both directions, with and without runtime frames. */
+const GRAPHS: readonly Params[] = [{}, { mine: '0' }, { dir: 'up' }, { dir: 'up', mine: '0' }];
+const TREES = GRAPHS.map(
+  (params) =>
+    'tree?' + new URLSearchParams({ ...treeQuery(params), min_share: COARSE_SHARE }).toString(),
+);
 
 export const EXPORTED_QUESTIONS: readonly string[] = [
   'recordings',
@@ -17,6 +27,7 @@ export const EXPORTED_QUESTIONS: readonly string[] = [
   'samples',
   'timeline?buckets=1000',
   `timeline?${WHOLE_RUN}&by=package&series=bytes&top=7&buckets=240`,
+  ...TREES,
   ...LISTS.map((sort) => `groups?by=blame&sort_by=${sort}&order=dsc&count=7`),
 ];
 

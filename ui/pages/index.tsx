@@ -7,6 +7,8 @@ import { Overview } from './overview';
 import { RecordingsPage } from './recordings';
 import { RecordingDetails } from './recordings_details';
 import { Timeline } from './timeline';
+import { FunctionDetails } from './details_function';
+import { FlamePage } from './flame';
 
 const Missing = () => (
   <div class="pad-note">
@@ -18,7 +20,7 @@ export const PAGE_COMPONENTS: Record<PageId, ComponentType> = {
   recordings: RecordingsPage,
   overview: Overview,
   timeline: Timeline,
-  flame: Missing,
+  flame: FlamePage,
   bottomup: Missing,
   topdown: Missing,
   callers: Missing,
@@ -38,4 +40,5 @@ export interface DetailsKind {
 
 export const DETAILS: Partial<Record<SelectionKind, DetailsKind>> = {
   rec: { title: 'Recording', component: RecordingDetails },
+  fn: { title: 'Function', component: FunctionDetails },
 };

@@ -1,0 +1,119 @@
+/* What can be done with a frame of the flame graph: the menu, and the keys that do the same. */
+import { isExported } from '../api/client';
+import { costKind } from '../model/costs';
+import { costLines } from '../model/copy_text';
+import { exact, join } from '../model/format';
+import { costsOf, frameOf, pathOf, type FlameTree } from '../model/flame_tree';
+import { exactRegex, frameFull, frameLocation, baseName, type FrameName } from '../model/names';
+import { notFunction, onlyFunction } from '../model/only_this';
+import { copyText } from '../state/overlay';
+import { address, goPage, hrefPage, set } from '../state/router';
+import { CostBars } from '../widgets/figures';
+import type { MenuItem } from '../widgets/floating';
+import { zoomChanges, type Shown } from './flame_scene';
+
+/* One more alternative of a regular expression. */
+const orElse = (before: string | undefined, name: string): string =>
+  [before, exactRegex(name)].filter(Boolean).join('|');
+
+export const onlyThis = (name: string): void => set(onlyFunction(name));
+export const notThis = (name: string): void => set(notFunction(address.value.params, name));
+
+export function copyFrame(shown: Shown, node: number): void {
+  const { tree } = shown.scene;
+  const frame = frameOf(tree, node);
+  if (!frame) return;
+  const isChange = tree.base !== null;
+  void copyText(costLines(frame, costsOf(tree, node), tree.total, isChange), 'Frame');
+}
+
+/* From the frame outwards, one line each, as stacks are written elsewhere. */
+const stackText = (t: FlameTree, node: number): string =>
+  pathOf(t, node)
+    .slice(1)
+    .reverse()
+    .map((at) => frameOf(t, at))
+    .map((f) => (f ? `${f.function ?? f.address}  ${frameLocation(f)}` : ''))
+    .join('\n');
+
+/* Actions that need a name: frames without one cannot be filtered by it. */
+function namedActions(frame: FrameName, name: string): MenuItem[] {
+  const a = address.value;
+  return [
+    { label: 'Only this', hint: 'O', act: () => onlyThis(name) },
+    { label: 'Not this', hint: 'X', act: () => notThis(name) },
+    { label: 'Call sites', href: hrefPage(a, 'sites', onlyFunction(name)) },
+    { label: 'Allocations', href: hrefPage(a, 'allocations', onlyFunction(name)) },
+    {
+      label: 'Callers and callees',
+      act: () => goPage('callers', { sel: `fn:${name}` }),
+    },
+    {
+      label: 'Fold frames of this function',
+      act: () => set({ fold: orElse(a.params['fold'], name) }),
+    },
+    {
+      label: 'Hide frames of this function',
+      act: () => set({ hide: orElse(a.params['hide'], name) }),
+    },
+    ...(frame.module
+      ? [
+          {
+            label: `Only stacks in ${baseName(frame.module)}`,
+            act: () => set({ module_regex: exactRegex(frame.module ?? '') }),
+          },
+        ]
+      : []),
+  ];
+}
+
+export function frameActions(shown: Shown, node: number): MenuItem[] {
+  const { tree } = shown.scene;
+  const frame = frameOf(tree, node);
+  if (!frame) return [];
+  const isRun = (tree.folded[node] ?? 0) > 0;
+  return [
+    { label: 'Zoom', hint: 'Enter', act: () => set(zoomChanges(tree, node)) },
+    ...(isRun ? [{ label: 'Show the folded frames', hint: 'M', act: unfold }] : []),
+    ...(frame.function && !isRun && !isExported ? namedActions(frame, frame.function) : []),
+    { label: 'Copy', isHeading: true },
+    { label: 'Name, location and costs', hint: 'Y', act: () => copyFrame(shown, node) },
+    { label: 'Path to this frame', act: () => void copyText(stackText(tree, node), 'Path') },
+  ];
+}
+
+/* Shows the frames of all runs that are folded. */
+export const unfold = (): void => set({ mine: '0', fold: null, collapse: null, z: null, v: null });
+
+/* The tooltip. */
+export function FrameTip({ shown, node }: { shown: Shown; node: number }) {
+  const { tree } = shown.scene;
+  const frame = frameOf(tree, node);
+  if (!frame) return null;
+  const folded = tree.folded[node] ?? 0;
+  const self = tree.self[shown.cost.id][node] ?? 0;
+  const kind = costKind(shown.cost.id);
+  const text = (value: number) => join(shown.cost.figure(value));
+  const before = tree.base?.[shown.cost.id][node];
+  const value = shown.value[node] ?? 0;
+  const part = shown.cost.share(value, shown.value[0] ?? 0);
+  const where = [frameLocation(frame), frame.package].filter(Boolean);
+  return (
+    <>
+      <b>{frameFull(frame).split('\n')[0]}</b>
+      <div class="dim">{where.filter((w, i) => where.indexOf(w) === i).join(' · ')}</div>
+      {folded > 0 && <div class="dim">{folded} frames folded; a click shows them</div>}
+      <div class="tip-line">
+        {before === undefined ? (
+          <>
+            {text(value)} here and below ({exact(value, kind.unit)}
+            {part && `, ${part}`}), {text(self)} of it here itself
+          </>
+        ) : (
+          `${exact(before, kind.unit)} before, ${exact(before + value, kind.unit)} now: ${text(value)}`
+        )}
+      </div>
+      <CostBars cost={costsOf(tree, node)} total={tree.total} isChange={tree.base !== null} />
+    </>
+  );
+}
