@@ -138,6 +138,9 @@ export function frameLocation(f: FrameName): string {
   return f.module ? baseName(f.module) : '';
 }
 
+/* The same for all frames of one function. Frames without a name are told apart by their address. */
+export const frameKey = (f: FrameName): string => f.function ?? `${f.module ?? ''} ${f.address}`;
+
 /* Everything, for tooltips. */
 export function frameFull(f: FrameName): string {
   const where = f.source ? f.source + (f.line ? ':' + f.line : '') : (f.module ?? '');

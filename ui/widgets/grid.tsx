@@ -5,7 +5,7 @@
  * place. A row whose data is on its way is drawn as a skeleton of the right height.
  */
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import {
   rowTop,
   scrollHeight,
@@ -62,11 +62,10 @@ export interface GridProps {
 export function Grid(props: GridProps) {
   const p = { ...props, rowHeight: useRowHeight(props.rowHeight) };
   const body = useRef<HTMLDivElement>(null);
-  const openRef = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [viewHeight, setViewHeight] = useState(600);
-  const [openHeight, setOpenHeight] = useState(0);
   const openRow = p.openRow ?? -1;
+  const { openRef, openHeight } = useOpenHeight();
   const table: Table = { rows: p.rows, rowHeight: p.rowHeight, viewHeight, openRow, openHeight };
   const tall = fullHeight(table) > MAX_HEIGHT;
   const shownTop = clampTop(table, top);
@@ -80,10 +79,6 @@ export function Grid(props: GridProps) {
     observer.observe(el);
     return () => observer.disconnect();
   }, []);
-  useLayoutEffect(() => {
-    const height = openRow >= 0 ? (openRef.current?.offsetHeight ?? 0) : 0;
-    if (height !== openHeight) setOpenHeight(height);
-  });
   const { onShow } = p;
   useEffect(() => onShow?.(first, Math.max(first, last)), [onShow, first, last]);
 
@@ -183,6 +178,22 @@ export function Grid(props: GridProps) {
       </div>
     </div>
   );
+}
+
+/* How high the content of the open row is. It changes when answers arrive; while the row is out of
+ * sight it does not exist, and its last height holds. */
+function useOpenHeight() {
+  const [openHeight, setOpenHeight] = useState(0);
+  const observer = useRef<ResizeObserver | null>(null);
+  const openRef = useCallback((el: HTMLDivElement | null) => {
+    observer.current?.disconnect();
+    if (!el) return;
+    const measure = () => el.isConnected && setOpenHeight(el.offsetHeight);
+    observer.current = new ResizeObserver(measure);
+    observer.current.observe(el);
+    measure();
+  }, []);
+  return { openRef, openHeight };
 }
 
 /* The row that a key leads to; undefined: the key does not move. */
