@@ -3,9 +3,15 @@ import type { ComponentType } from 'preact';
 import type { PageId } from '../model/address';
 import type { SelectionKind } from '../state/details';
 import { Note } from '../widgets/notes';
+import { Chains } from './chains';
+import { MapDetails } from './details_map';
+import { SizeDetails } from './details_size';
+import { MemoryMap } from './map';
 import { Overview } from './overview';
 import { RecordingsPage } from './recordings';
 import { RecordingDetails } from './recordings_details';
+import { Sizes } from './sizes';
+import { Threads } from './threads';
 import { Timeline } from './timeline';
 import { FunctionDetails } from './details_function';
 import { FlamePage } from './flame';
@@ -26,10 +32,10 @@ export const PAGE_COMPONENTS: Record<PageId, ComponentType> = {
   callers: Missing,
   sites: Missing,
   allocations: Missing,
-  sizes: Missing,
-  threads: Missing,
-  chains: Missing,
-  map: Missing,
+  sizes: Sizes,
+  threads: Threads,
+  chains: Chains,
+  map: MemoryMap,
   source: Missing,
 };
 
@@ -41,4 +47,6 @@ export interface DetailsKind {
 export const DETAILS: Partial<Record<SelectionKind, DetailsKind>> = {
   rec: { title: 'Recording', component: RecordingDetails },
   fn: { title: 'Function', component: FunctionDetails },
+  size: { title: 'Size range', component: SizeDetails },
+  map: { title: 'Mapping', component: MapDetails },
 };

@@ -1,0 +1,168 @@
+/* The table of mappings. */
+import type { Mapping, Mappings } from '../api/types';
+import { clockDigits, group } from '../model/format';
+import { baseName } from '../model/names';
+import { useClock } from '../state/clock';
+import { select, selectionOf } from '../state/details';
+import { usePages, type Paged } from '../state/pages';
+import { useRecording } from '../state/recordings';
+import { set, useAddress } from '../state/router';
+import { Foot } from '../widgets/controls';
+import { Value } from '../widgets/figures';
+import { Grid, type Column } from '../widgets/grid';
+import { ErrorNote, Note } from '../widgets/notes';
+import { mappingKey } from './details_map';
+import type { MapTableProps } from './map';
+
+const ROW_PX = 26;
+export const RSS_HINT =
+  'Not recorded: how much of one mapping was resident. RSS of the process is above';
+const CALLS_HINT = 'Known where the call was recorded: MEMORY_PROFILER_GATHER_MMAP_CALLS=1';
+
+const COLUMNS: readonly Column[] = [
+  { id: 'address', title: 'Mapping', sort: 'address' },
+  {
+    id: 'perms',
+    title: 'Perms',
+    class: 'm3',
+    sort: 'perms',
+    hint: 'Read, write, execute; private or shared',
+  },
+  { id: 'size', title: 'Size', class: 'r', sort: 'size' },
+  { id: 'rss', title: 'RSS', class: 'r m1', hint: RSS_HINT },
+  { id: 'peak', title: 'Peak RSS', class: 'r m1', hint: RSS_HINT },
+  { id: 'made', title: 'Made at', class: 'r m2', sort: 'made', hint: CALLS_HINT },
+  { id: 'removed', title: 'Removed at', class: 'r m2', sort: 'removed', hint: CALLS_HINT },
+  { id: 'name', title: 'Name', class: 'gap', sort: 'name' },
+];
+const SORTS: readonly string[] = COLUMNS.flatMap((c) => (c.sort ? [c.sort] : []));
+const SHAPE = {
+  rows: (a: Mappings): Mapping[] => a.maps,
+  count: (a: Mappings): number => a.total_count,
+};
+
+function useMappings() {
+  const { params } = useAddress();
+  const by = SORTS.includes(params['sort'] ?? '') ? (params['sort'] ?? '') : 'address';
+  /* addresses and names begin with the lowest, sizes and times with the greatest */
+  const isUp = by === 'address' || by === 'name' || by === 'perms';
+  const isAscending = params['order'] ? params['order'] === 'asc' : isUp;
+  const rows = usePages<Mapping, Mappings>(
+    'maps',
+    { sort_by: by, order: isAscending ? 'asc' : 'dsc' },
+    SHAPE,
+  );
+  return { rows, sort: { by, isAscending } };
+}
+
+export function MappingsTable({ part }: MapTableProps) {
+  const { rows, sort } = useMappings();
+  const answer = rows.first as Mappings | null;
+  if (part === 'head') return <span class="dim hint wide">{answer && sourceWords(answer)}</span>;
+  if (rows.error)
+    return (
+      <div class="pad-note">
+        <ErrorNote error={rows.error} again={rows.again} />
+      </div>
+    );
+  if (rows.count === 0)
+    return (
+      <div class="pad-note">
+        <Note title="No mapping matches.">
+          Of the filters, size and address count for mappings. A recording of another tool may hold
+          none at all.
+        </Note>
+      </div>
+    );
+  return <Table rows={rows} sort={sort} />;
+}
+
+function sourceWords(m: Mappings): string {
+  if (m.source.includes('calls')) return 'RSS of single mappings is not recorded';
+  return 'When they were made is not recorded: set MEMORY_PROFILER_GATHER_MMAP_CALLS=1';
+}
+
+interface TableProps {
+  rows: Paged<Mapping>;
+  sort: { by: string; isAscending: boolean };
+}
+
+function Table({ rows, sort }: TableProps) {
+  const { params } = useAddress();
+  const clock = useClock();
+  const digits = clockDigits(useRecording()?.duration_ns ?? 1);
+  const at = (ns: number) => clock(ns, digits);
+  const chosen = selectionOf(params);
+  const n = rows.count ?? 12;
+  let selected = -1;
+  for (let i = 0; chosen?.kind === 'map' && selected < 0 && i < n; i++) {
+    const m = rows.row(i);
+    if (m && mappingKey(m) === chosen.key) selected = i;
+  }
+  return (
+    <>
+      <Grid
+        label="Mappings"
+        class="maps"
+        columns={COLUMNS}
+        rows={n}
+        rowHeight={ROW_PX}
+        isStale={rows.isStale}
+        sort={sort}
+        onSort={(s) => set({ sort: s.by, order: s.isAscending ? 'asc' : 'dsc' })}
+        onShow={rows.show}
+        selected={selected}
+        onSelect={(i) => {
+          const m = rows.row(i);
+          if (m) select({ kind: 'map', key: mappingKey(m) });
+        }}
+        cells={(i) => {
+          const m = rows.row(i);
+          return m ? mappingCells(m, at) : null;
+        }}
+      />
+      <Foot
+        left={rows.count === null ? '' : `${group(rows.count)} mappings`}
+        right="As the recorder last saw them, and as recorded calls tell"
+      />
+    </>
+  );
+}
+
+function mappingCells(m: Mapping, at: (ns: number) => string) {
+  const moment = (ns: number | null, other: string, hint: string) => (
+    <span role="gridcell" class="r m2" title={ns === null ? hint : undefined}>
+      {ns === null ? <span class="dim">{other}</span> : at(ns)}
+    </span>
+  );
+  const rss = (value: number | null) => (
+    <span role="gridcell" class="r m1" title={value === null ? RSS_HINT : undefined}>
+      {value !== null && <Value value={value} unit="bytes" />}
+    </span>
+  );
+  return (
+    <>
+      <span role="gridcell" class="code">
+        {m.address}
+      </span>
+      <span role="gridcell" class="code m3">
+        {m.perms}
+      </span>
+      <span role="gridcell" class="r">
+        <Value value={m.size} unit="bytes" />
+      </span>
+      {rss(m.rss_bytes)}
+      {rss(m.peak_rss_bytes)}
+      {moment(m.made_ns, '', CALLS_HINT)}
+      {moment(
+        m.removed_ns,
+        m.removed ? 'before the end' : '',
+        m.removed ? 'Gone at the last look' : CALLS_HINT,
+      )}
+      <span role="gridcell" class="gap" title={m.name}>
+        {m.name ? baseName(m.name) : <span class="dim">anonymous</span>}
+        {m.name.includes('/') && <span class="dim path"> {m.name}</span>}
+      </span>
+    </>
+  );
+}

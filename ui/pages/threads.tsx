@@ -1,0 +1,246 @@
+/* Threads: what each one allocates, and who frees whose blocks.
+ *
+ * Of the address: sort and order of the table, m (what the matrix shows: count or bytes). A thread's
+ * name, and a cell of the matrix, set the filter "thread" (its id).
+ */
+import { useMemo } from 'preact/hooks';
+import type { GroupRows, ThreadMatrix, Threads as ThreadsAnswer } from '../api/types';
+import { costKind, costOf, type CostId } from '../model/costs';
+import { hasFilter } from '../model/filters';
+import { group, plural } from '../model/format';
+import { sortRows, threadRows, type ThreadRow, type ThreadSort } from '../model/thread_rows';
+import { overlay } from '../state/overlay';
+import { useQuery } from '../state/query';
+import { hrefPage, set, setQuietly, useAddress } from '../state/router';
+import { useThreads, type ThreadNames } from '../state/threads';
+import { Foot, Segments } from '../widgets/controls';
+import { CostCell, Value } from '../widgets/figures';
+import { Grid, type Column } from '../widgets/grid';
+import { NoMatch } from '../widgets/no_match';
+import { ErrorNote, Waiting } from '../widgets/notes';
+import { Matrix } from './threads_matrix';
+import type { Measure } from '../model/thread_matrix';
+import type { Address } from '../model/address';
+
+const ROW_PX = 26;
+const MAX_THREADS = 5000; // that the table loads; the foot says so when there are more
+
+export const COLUMN_COSTS = ['allocs', 'bytes', 'peak', 'leaked', 'temp'] as const;
+
+const COLUMNS: readonly Column[] = [
+  { id: 'thread', title: 'Thread', sort: 'name' },
+  ...COLUMN_COSTS.map((id) => ({
+    id,
+    title: id === 'peak' ? 'Alive at the peak' : costKind(id).name,
+    class: `r ${{ allocs: 'm3', bytes: 'm2', peak: 'm3', leaked: 'm3', temp: 'm2' }[id]}`,
+    sort: id as ThreadSort,
+    hint: costKind(id).hint,
+  })),
+  {
+    id: 'others',
+    title: 'Freed by others',
+    class: 'r',
+    sort: 'others',
+    hint: 'Allocations of this thread that another thread freed; the share is of all it allocated',
+  },
+];
+
+const SORTS: readonly string[] = ['name', 'others', ...COLUMN_COSTS];
+
+export function Threads() {
+  const a = useAddress();
+  const names = useThreads();
+  const groups = useQuery<GroupRows>('groups', { by: 'thread', count: MAX_THREADS });
+  const matrix = useQuery<ThreadMatrix>('thread_matrix');
+  const all = useQuery<ThreadsAnswer>('threads', {}, { isFiltered: false });
+  const pairs = matrix.data?.releases ?? null;
+  const measure: Measure = a.params['m'] === 'bytes' ? 'bytes' : 'count';
+  const rows = useMemo(
+    () =>
+      groups.data && pairs && all.data
+        ? threadRows(
+            groups.data.groups,
+            pairs,
+            hasFilter(a.params) ? [] : all.data.threads.map((t) => t.index),
+          )
+        : null,
+    [groups.data, pairs, all.data, a.params],
+  );
+  const error = groups.error ?? matrix.error ?? all.error;
+  return (
+    <>
+      <div class="toolbar">
+        <h1>Threads</h1>
+        {rows && <span class="dim hint">{plural(rows.length, 'thread')}</span>}
+        <span class="push dim hint wide">A click on a name shows that thread alone</span>
+      </div>
+      <Waiting asked={groups} what="Counting threads" />
+      {error && (
+        <div class="pad-note">
+          <ErrorNote
+            error={error}
+            again={groups.error ? groups.again : matrix.again}
+            edit={() => overlay.set({ kind: 'filter' })}
+          />
+        </div>
+      )}
+      {!rows && !error && <div class="pad-note" aria-busy="true" />}
+      {rows && !error && rows.length === 0 && <NoMatch />}
+      {rows && groups.data && pairs && !error && rows.length > 0 && (
+        <div class="threads-page">
+          <ThreadTable rows={rows} data={groups.data} names={names} isStale={groups.isStale} />
+          <section class="matrix-part" aria-label="Who frees whose">
+            <div class="toolbar">
+              <h1>Who frees whose</h1>
+              <Segments
+                label="Figures of the matrix"
+                options={[
+                  { id: 'count', name: 'Blocks' },
+                  { id: 'bytes', name: 'Bytes' },
+                ]}
+                value={measure}
+                onChange={(id) => set({ m: id === 'bytes' ? id : null })}
+              />
+            </div>
+            <Matrix pairs={pairs} measure={measure} names={names} isStale={matrix.isStale} />
+          </section>
+        </div>
+      )}
+    </>
+  );
+}
+
+interface TableProps {
+  rows: readonly ThreadRow[];
+  data: GroupRows;
+  names: ThreadNames;
+  isStale: boolean;
+}
+
+function ThreadTable({ rows, data, names, isStale }: TableProps) {
+  const a = useAddress();
+  const by = (SORTS.includes(a.params['sort'] ?? '') ? a.params['sort'] : 'others') as ThreadSort;
+  const isAscending = a.params['order'] === 'asc';
+  const sorted = useMemo(
+    () => sortRows(rows, by, isAscending, names.name),
+    [rows, by, isAscending, names.name],
+  );
+  const chosen = Number(a.params['row'] ?? -1);
+  const only = (r: ThreadRow | undefined) => {
+    const tid = r && names.tid(r.index);
+    if (tid) set({ thread: String(tid), row: null });
+  };
+  const left = data.total_count - data.groups.length;
+  return (
+    <>
+      <Grid
+        label="Threads"
+        class="threads"
+        columns={COLUMNS}
+        rows={sorted.length}
+        rowHeight={ROW_PX}
+        isStale={isStale}
+        sort={{ by, isAscending }}
+        onSort={(s) =>
+          set({ sort: s.by === 'others' ? null : s.by, order: s.isAscending ? 'asc' : null })
+        }
+        selected={chosen}
+        onSelect={(i) => setQuietly({ row: String(i) })}
+        onOpen={(i) => only(sorted[i])}
+        onKey={(i, e) => {
+          if (e.key !== 'o') return false;
+          only(sorted[i]);
+          return true;
+        }}
+        cells={(i) => {
+          const r = sorted[i];
+          return r ? threadCells(r, data, names, a, () => only(r)) : null;
+        }}
+      />
+      <Foot
+        left={
+          plural(rows.length, 'thread') +
+          (left > 0 ? `; ${group(left)} more with fewer bytes are not shown` : '')
+        }
+        right="Enter or O: only this thread"
+      />
+    </>
+  );
+}
+
+/* Where the figures of a column are explained. */
+const PAGE_OF = {
+  allocs: 'allocations',
+  bytes: 'sites',
+  peak: 'flame',
+  leaked: 'sites',
+  temp: 'sites',
+} as const;
+
+function threadCells(
+  r: ThreadRow,
+  data: GroupRows,
+  names: ThreadNames,
+  a: Address,
+  only: () => void,
+) {
+  const tid = names.tid(r.index);
+  const name = names.name(r.index) || (tid === null ? '' : String(tid));
+  const values: Record<CostId, number> = {
+    allocs: r.cost?.allocations ?? 0,
+    bytes: r.cost?.bytes ?? 0,
+    peak: r.cost?.peak_bytes ?? 0,
+    leaked: r.cost?.leaked_bytes ?? 0,
+    temp: r.cost?.temporary_count ?? 0,
+  };
+  return (
+    <>
+      <span role="gridcell" class="named">
+        <button
+          type="button"
+          class="link"
+          title={`Only thread ${tid ?? r.index}`}
+          onClick={(e) => {
+            e.stopPropagation();
+            only();
+          }}
+        >
+          {name}
+        </button>
+        {tid !== null && name !== String(tid) && <span class="dim tid">{tid}</span>}
+      </span>
+      {COLUMN_COSTS.map((id) => (
+        <FigureLink
+          key={id}
+          class={COLUMNS.find((c) => c.id === id)?.class ?? 'r'}
+          href={values[id] && tid ? linkTo(a, id, tid) : null}
+        >
+          <CostCell value={values[id]} total={costOf(data.total, id)} cost={id} isBare class="in" />
+        </FigureLink>
+      ))}
+      <span role="gridcell" class="r">
+        <span class={`cost c-allocs in${r.others.count ? '' : ' zero'}`} style={{ '--p': r.share }}>
+          <Value value={r.others.count} unit="count" />
+          <span class="pc">{r.others.count ? `${r.share.toFixed(1)} %` : ''}</span>
+        </span>
+      </span>
+    </>
+  );
+}
+
+const linkTo = (a: Address, id: CostId, tid: number): string =>
+  hrefPage(a, PAGE_OF[id], { cost: id, thread: String(tid) });
+
+function FigureLink(p: { class: string; href: string | null; children: preact.ComponentChildren }) {
+  return (
+    <span role="gridcell" class={p.class}>
+      {p.href ? (
+        <a href={p.href} tabIndex={-1} onClick={(e) => e.stopPropagation()}>
+          {p.children}
+        </a>
+      ) : (
+        p.children
+      )}
+    </span>
+  );
+}
