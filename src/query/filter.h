@@ -86,11 +86,15 @@ struct filter {
 	char *function_regex, *source_regex, *negative_function_regex, *negative_source_regex;
 	char *module_regex, *negative_module_regex; /* owned */
 	char *blame_regex; /* owned; on the name of a stack's group by QUERY_BY_BLAME */
-	/* One frame must match all three positive ones that are given; no frame may match any of the
-	 * negative ones. Function: demangled, else as in the symbol table. */
+	char *frame_regex; /* owned; some frame matches by its function or by its source */
+	/* One frame must match function_regex, source_regex and module_regex as far as they are
+	 * given; no frame may match any of the negative ones. Function: demangled, else as in the
+	 * symbol table. */
 	uint32_t *backtraces, *deallocation_backtraces; /* owned; any of them */
-	size_t n_backtraces, n_deallocation_backtraces;
-	bool has_backtraces, has_deallocation_backtraces, has_marker, has_thread, has_from_map;
+	uint32_t *negative_backtraces; /* owned; none of them */
+	size_t n_backtraces, n_negative_backtraces, n_deallocation_backtraces;
+	bool has_backtraces, has_negative_backtraces, has_deallocation_backtraces;
+	bool has_marker, has_thread, has_from_map;
 	uint64_t marker;
 	uint64_t thread; /* tid */
 	uint64_t from_map; /* index in the table of regions: the address lies in it */

@@ -10,14 +10,16 @@
 #include "query/query_regex.h"
 
 enum {
-	N_REGEXES = 6,
+	FRAME_REGEX = 6, /* its number: it is for functions and for sources */
+	N_REGEXES = 7,
 	HAS_POSITIVE = 1, /* some frame matches all positive expressions */
 	HAS_NEGATIVE = 2, /* some frame matches a negative one */
+	HAS_FRAME = 4, /* some frame matches frame_regex */
 };
 
 struct judge {
 	struct query *q;
-	struct query_regex *regex[N_REGEXES]; /* function, source, module; then the negative ones */
+	struct query_regex *regex[N_REGEXES]; /* function, source, module; three negative; frame */
 	signed char *verdict[N_REGEXES]; /* by number of text: 0 not known yet, 1 match, -1 none */
 	uint8_t *of_code; /* HAS_* */
 	uint8_t *of_node;
@@ -38,7 +40,8 @@ static void judge_fini(struct judge *j)
 static bool has_regex(const struct filter *f)
 {
 	return f->function_regex || f->source_regex || f->module_regex ||
-	       f->negative_function_regex || f->negative_source_regex || f->negative_module_regex;
+	       f->negative_function_regex || f->negative_source_regex || f->negative_module_regex ||
+	       f->frame_regex;
 }
 
 static int compile(struct judge *j, struct err *err)
@@ -53,6 +56,7 @@ static int compile(struct judge *j, struct err *err)
 		{"negative_function_regex", f->negative_function_regex},
 		{"negative_source_regex", f->negative_source_regex},
 		{"negative_module_regex", f->negative_module_regex},
+		[FRAME_REGEX] = {"frame_regex", f->frame_regex},
 	};
 
 	for (size_t i = 0; i < N_REGEXES; i++) {
@@ -89,7 +93,7 @@ static int judge_frame(struct judge *j, const struct query_name_identity *frame,
 	bool has_positive = false, is_positive = true;
 	int found = 0, r;
 
-	for (size_t i = 0; i < N_REGEXES; i++) {
+	for (size_t i = 0; i < FRAME_REGEX; i++) {
 		if (!j->regex[i] || (i < 3 && !is_positive))
 			continue;
 		r = matches(j, i, text[i % 3], err);
@@ -101,6 +105,12 @@ static int judge_frame(struct judge *j, const struct query_name_identity *frame,
 			has_positive = true;
 			is_positive = r;
 		}
+	}
+	for (size_t i = 0; i < 2 && j->regex[FRAME_REGEX] && !(found & HAS_FRAME); i++) {
+		r = matches(j, FRAME_REGEX, text[i], err);
+		if (r < 0)
+			return r;
+		found |= r ? HAS_FRAME : 0;
 	}
 	return found | (has_positive && is_positive ? HAS_POSITIVE : 0);
 }
@@ -254,6 +264,8 @@ static bool frames_fit(const struct judge *j, const struct store_stack *s)
 
 	if ((j->regex[0] || j->regex[1] || j->regex[2]) && !(found & HAS_POSITIVE))
 		return false;
+	if (j->regex[FRAME_REGEX] && !(found & HAS_FRAME))
+		return false;
 	return !(found & HAS_NEGATIVE) && in_range(&f->backtrace_depth, j->depth[s->node]);
 }
 
@@ -270,29 +282,54 @@ static bool has_group_condition(const struct filter *f)
 	       f->group_max_total_usage_first_seen_max.kind != FILTER_TIME_NONE;
 }
 
-/* The stacks that were named; NULL: all are wanted. */
-static int named_stacks(struct query *q, uint64_t **ret, struct err *err)
+/* The stacks that the parameter `name` names. */
+static int named_stacks(struct query *q, const char *name, const uint32_t *id, size_t n,
+			uint64_t **ret, struct err *err)
 {
-	const struct filter *f = q->filter;
-	uint64_t *set;
+	uint64_t *set = set_create(q->n_stacks);
 
-	if (!f->has_backtraces)
-		return 0;
-	set = set_create(q->n_stacks);
 	if (!set)
 		return err_set_memory(err, q->n_stacks / 8);
-	for (size_t i = 0; i < f->n_backtraces; i++) {
-		if (f->backtraces[i] >= q->n_stacks) {
+	for (size_t i = 0; i < n; i++) {
+		if (id[i] >= q->n_stacks) {
 			free(set);
-			return err_set(
-				err, ERR_USAGE,
-				"backtraces: there is no backtrace %u: the recording has %zu",
-				f->backtraces[i], q->n_stacks);
+			return err_set(err, ERR_USAGE,
+				       "%s: there is no backtrace %u: the recording has %zu", name,
+				       id[i], q->n_stacks);
 		}
-		set_add(set, f->backtraces[i]);
+		set_add(set, id[i]);
 	}
 	*ret = set;
 	return 0;
+}
+
+/* The stacks that are asked for, and those that are not; NULL: not said. */
+struct named {
+	uint64_t *only, *without;
+};
+
+static int named_init(struct named *n, struct query *q, struct err *err)
+{
+	const struct filter *f = q->filter;
+	int r = 0;
+
+	if (f->has_backtraces)
+		r = named_stacks(q, "backtraces", f->backtraces, f->n_backtraces, &n->only, err);
+	if (r >= 0 && f->has_negative_backtraces)
+		r = named_stacks(q, "negative_backtraces", f->negative_backtraces,
+				 f->n_negative_backtraces, &n->without, err);
+	return r;
+}
+
+static bool named_has(const struct named *n, size_t stack)
+{
+	return (!n->only || set_has(n->only, stack)) && !(n->without && set_has(n->without, stack));
+}
+
+static void named_fini(struct named *n)
+{
+	free(n->only);
+	free(n->without);
 }
 
 /* Does the expression match the function to blame? Once for each function: verdicts are 1 + result. */
@@ -353,15 +390,16 @@ int plan_stacks(struct query *q, uint64_t **ret, struct err *err)
 	bool needs_frames = has_regex(f) || is_set(&f->backtrace_depth);
 	bool needs_group = has_group_condition(f);
 	struct group_limits limits = group_limits(q);
+	struct named named = {0};
 	struct judge j = {0};
-	uint64_t *named = NULL, *set = NULL;
-	int r = named_stacks(q, &named, err);
+	uint64_t *set = NULL;
+	int r = named_init(&named, q, err);
 
 	if (r >= 0 && f->blame_regex)
-		r = keep_blamed(q, &named, err);
+		r = keep_blamed(q, &named.only, err);
 	if (r >= 0 && needs_frames)
 		r = judge_init(&j, q, err);
-	if (r < 0 || (!named && !needs_frames && !needs_group))
+	if (r < 0 || (!named.only && !named.without && !needs_frames && !needs_group))
 		goto out;
 	set = set_create(q->n_stacks);
 	if (!set) {
@@ -371,13 +409,13 @@ int plan_stacks(struct query *q, uint64_t **ret, struct err *err)
 	for (size_t i = 0; i < q->n_stacks; i++) {
 		const struct store_stack *s = &q->stack[i];
 
-		if ((!named || set_has(named, i)) && (!needs_group || group_fits(f, &limits, s)) &&
+		if (named_has(&named, i) && (!needs_group || group_fits(f, &limits, s)) &&
 		    (!needs_frames || frames_fit(&j, s)))
 			set_add(set, i);
 	}
 	*ret = set;
 out:
 	judge_fini(&j);
-	free(named);
+	named_fini(&named);
 	return r < 0 ? r : 0;
 }

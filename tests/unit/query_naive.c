@@ -61,21 +61,25 @@ static bool naive_frames_fit(const struct world *w, const struct naive *f, uint3
 	const struct naive_condition *no_fn = naive_find(f, "negative_function_regex");
 	const struct naive_condition *no_src = naive_find(f, "negative_source_regex");
 	const struct naive_condition *no_mod = naive_find(f, "negative_module_regex");
+	const struct naive_condition *any = naive_find(f, "frame_regex");
 	const struct world_frame *frame[1000];
 	unsigned n = naive_frames(w, stack, frame, NULL);
-	bool found = !fn && !src && !mod;
+	bool found = !fn && !src && !mod, found_any = !any;
 
 	for (unsigned i = 0; i < n; i++) {
 		if ((!fn || naive_regex(fn->text, frame[i]->function)) &&
 		    (!src || naive_regex(src->text, frame[i]->source)) &&
 		    (!mod || naive_regex(mod->text, frame[i]->module)))
 			found = true;
+		if (any && (naive_regex(any->text, frame[i]->function) ||
+			    naive_regex(any->text, frame[i]->source)))
+			found_any = true;
 		if ((no_fn && naive_regex(no_fn->text, frame[i]->function)) ||
 		    (no_src && naive_regex(no_src->text, frame[i]->source)) ||
 		    (no_mod && naive_regex(no_mod->text, frame[i]->module)))
 			return false;
 	}
-	return found;
+	return found && found_any;
 }
 
 /* The innermost frame of the best class, and what it is called. */
@@ -260,6 +264,9 @@ bool naive_matches(const struct world *w, const struct naive *f, size_t row)
 		return false;
 	c = naive_find(f, "from_map");
 	if (c && (r->addr < w->region_start[c->number] || r->addr >= w->region_end[c->number]))
+		return false;
+	if (naive_find(f, "negative_backtraces") &&
+	    naive_ids_fit(f, "negative_backtraces", r->stack))
 		return false;
 	if (naive_find(f, "deallocation_backtraces") && r->death == WORLD_NEVER)
 		return false;

@@ -328,6 +328,8 @@ TEST(table_and_rows_say_the_same)
 	check_table("lifetime", "only_temporary");
 	check_table("lifetime", "only_whole_group_leaked");
 	check_table("function_regex", "Cache");
+	check_table("frame_regex", "Cache|[.]cpp$");
+	check_table("negative_backtraces", "1,2,3");
 	check_table("group_leaked_allocations_min", "10%");
 	close_world();
 }
@@ -353,6 +355,8 @@ TEST(error_names_parameter_and_place)
 	check_error("function_regex", "abc(", "offset 4");
 	check_error("negative_source_regex", "[z-a]", "offset 3");
 	check_error("backtraces", "3,120", "backtrace 120");
+	check_error("negative_backtraces", "3,120", "backtrace 120");
+	check_error("frame_regex", "(", "offset 1");
 	check_error("deallocation_backtraces", "4000000000", "backtrace 4000000000");
 	check_error("from_map", "3", "map 3");
 	close_world();
