@@ -104,7 +104,7 @@ static const struct schema table[] = {
 	{"AllocationRow",
 	 "id:u64 at_ns:u64 released_ns?:u64 free_thread?:u64 free_stack?:u64 size:u64 usable:u64 "
 	 "address:str thread:u64 stack:u64 kind:str position_in_chain:u64 chain_length:u64 "
-	 "marker:u64 is_temporary:bool is_mmaped:bool in_main_arena:bool"},
+	 "chain_lifetime_ns:u64~ marker:u64 is_temporary:bool is_mmaped:bool in_main_arena:bool"},
 	{"AllocationRows", "allocations:[AllocationRow] stacks:{FrameText} total_count:u64"},
 	{"Release", "allocated_by:u64 released_by:u64 count:u64 bytes:u64"},
 	{"ThreadMatrix", "releases:[Release]"},

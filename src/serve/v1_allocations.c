@@ -30,8 +30,16 @@ static void put_chain(struct request *rq, const struct query_row *row)
 	const struct store_chain *c = store_table(rq->store, STORE_CHAINS, &n);
 	bool has_chain = row->chain < n;
 
+	uint64_t lifetime = row->death_ns == UINT64_MAX ? 0 : row->death_ns - row->birth_ns + 1;
+
+	if (has_chain)
+		lifetime = c[row->chain].lifetime_ns;
 	json_u64(&rq->json, "position_in_chain", has_chain ? row->chain_position : 0);
 	json_u64(&rq->json, "chain_length", has_chain ? c[row->chain].length : 1);
+	if (lifetime)
+		json_u64(&rq->json, "chain_lifetime_ns", lifetime - 1);
+	else
+		json_null(&rq->json, "chain_lifetime_ns"); /* never freed */
 }
 
 static void put_row(struct request *rq, const struct query_row *row)

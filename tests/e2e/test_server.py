@@ -615,6 +615,9 @@ class Numbers(ServerCase):
         self.assertEqual(old["total_count"], new["total_count"])
         self.assertEqual([(a["id"], a["size"], a["backtrace_id"]) for a in old["allocations"]],
                          [(a["id"], a["size"], a["stack"]) for a in new["allocations"]])
+        chains = [a["chain_lifetime"]["secs"] * 10**9 + a["chain_lifetime"]["fract_nsecs"]
+                  if "chain_lifetime" in a else None for a in old["allocations"]]
+        self.assertEqual(chains, [a["chain_lifetime_ns"] for a in new["allocations"]])
         for row in new["allocations"]:
             self.assertIn(str(row["stack"]), new["stacks"])
         facts = mp.info(self.work)
