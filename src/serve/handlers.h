@@ -73,7 +73,7 @@ const char *rest_mallopt_name(int64_t parameter); /* "M_ARENA_MAX"; NULL: not kn
 #define V1_GROUPS_BY "stack|free_stack|thread|size|code|module|function|line|blame|package"
 #define V1_GROUPS_SORT                                                                             \
 	"bytes|leaked_bytes|leaked_count|peak_bytes|allocations|temporary_count|extra_bytes|"      \
-	"first_ns|last_ns|key"
+	"first_ns|last_ns|key|mean_size|freed_count|mean_lifetime_ns|interval_ns|max_at_ns"
 #define V1_TIMELINE_BY "none|function|package|thread"
 #define V1_TIMELINE_SERIES "bytes|count|allocations|temporary"
 #define V1_GROWTH_BY "function|stack|package|thread"

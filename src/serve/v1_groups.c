@@ -32,18 +32,54 @@ struct table {
 	struct query_page page;
 	uint64_t first, n_rows; /* of the page */
 	uint64_t n_points; /* of each row's graph; 0: none */
+	uint64_t graph_from_ns, graph_to_ns;
 	uint64_t *graph; /* n_rows * n_points: bytes alive */
 	uint64_t *leaked_graph;
 };
 
-/* V1_GROUPS_SORT begins with the costs, in the order of enum query_cost. */
+/* V1_GROUPS_SORT begins with the costs, in the order of enum query_cost; these follow. */
 #define N_COSTS (QUERY_COST_EXTRA_BYTES + 1u)
+enum {
+	SORT_FIRST_NS = N_COSTS,
+	SORT_LAST_NS,
+	SORT_KEY,
+	SORT_MEAN_SIZE,
+	SORT_FREED_COUNT,
+	SORT_MEAN_LIFETIME,
+	SORT_INTERVAL,
+	SORT_MAX_AT,
+};
 
-static uint64_t rank_of(const struct query_group *g, unsigned sort)
+/* 0: nothing of it was freed */
+static uint64_t mean_lifetime(const struct query_group *g)
 {
-	const uint64_t others[] = {g->first_ns, g->last_ns, g->key};
+	uint64_t n_freed = g->n_allocs - g->n_leaked;
 
-	return sort < N_COSTS ? query_group_cost(g, (enum query_cost)sort) : others[sort - N_COSTS];
+	return n_freed ? g->lifetime_sum_ns / n_freed : 0;
+}
+
+static uint64_t rank_of(const struct table *t, const struct query_group *g, unsigned sort)
+{
+	switch (sort) {
+	case SORT_FIRST_NS:
+		return g->first_ns;
+	case SORT_LAST_NS:
+		return g->last_ns;
+	case SORT_KEY:
+		return g->key;
+	case SORT_MEAN_SIZE:
+		return g->n_bytes / g->n_allocs; /* a group has at least one */
+	case SORT_FREED_COUNT:
+		return g->n_allocs - g->n_leaked;
+	case SORT_MEAN_LIFETIME:
+		return mean_lifetime(g);
+	case SORT_INTERVAL:
+		return g->last_ns - g->first_ns;
+	case SORT_MAX_AT:
+		return store_stack(t->rq->store, (uint32_t)g->key)->max_at_ns;
+	default:
+		return query_group_cost(g, (enum query_cost)sort);
+	}
 }
 
 static int compare(const void *a, const void *b)
@@ -68,7 +104,8 @@ static int make_graph(struct table *t, enum group_series_kind kind, const uint64
 	const struct group_series series = {
 		.by = by_kind[t->by],
 		.kind = kind,
-		.to_ns = store_facts(t->rq->store)->duration_ns + 1,
+		.from_ns = t->graph_from_ns,
+		.to_ns = t->graph_to_ns,
 		.n_buckets = t->n_points,
 	};
 
@@ -124,7 +161,7 @@ static int put_row(struct table *t, uint64_t i, struct err *err)
 	json_u64(j, "min_size", g->min_size_bytes);
 	json_u64(j, "max_size", g->max_size_bytes);
 	if (n_released)
-		json_u64(j, "mean_lifetime_ns", g->lifetime_sum_ns / n_released);
+		json_u64(j, "mean_lifetime_ns", mean_lifetime(g));
 	else
 		json_null(j, "mean_lifetime_ns");
 	if (by_kind[t->by] == QUERY_BY_STACK ||
@@ -173,7 +210,7 @@ static int sort_rows(struct table *t, unsigned sort, struct err *err)
 		return err_set_memory(err, t->groups.n * sizeof(*t->row));
 	for (size_t i = 0; i < t->groups.n; i++)
 		t->row[i] =
-			(struct sorted){rank_of(&t->groups.group[i], sort), &t->groups.group[i]};
+			(struct sorted){rank_of(t, &t->groups.group[i], sort), &t->groups.group[i]};
 	qsort(t->row, t->groups.n, sizeof(*t->row),
 	      t->page.is_descending ? compare_descending : compare);
 	t->first = t->page.skip < t->groups.n ? t->page.skip : t->groups.n;
@@ -186,6 +223,18 @@ static int sort_rows(struct table *t, unsigned sort, struct err *err)
 static int check_graph(struct table *t, struct err *err)
 {
 	struct request *rq = t->rq;
+	int r = request_time(rq, "graph_from", false, 0, &t->graph_from_ns, err);
+
+	if (r == 0)
+		r = request_time(rq, "graph_to", true, store_facts(rq->store)->duration_ns + 1,
+				 &t->graph_to_ns, err);
+	if (r < 0)
+		return r;
+	if (t->graph_to_ns <= t->graph_from_ns) {
+		request_refuse(rq, 400, "graph_to", url_find(&rq->url, "graph_to"),
+			       "a moment after graph_from");
+		return err_set(err, ERR_USAGE, "graph_to: not after graph_from");
+	}
 
 	if (by_kind[t->by] == QUERY_BY_SIZE_CLASS) {
 		request_refuse(rq, 400, "graph", url_find(&rq->url, "graph"), "0 with by=size");
@@ -217,6 +266,10 @@ static int read_parameters(struct table *t, unsigned *sort, struct err *err)
 	if (r == 0)
 		r = request_u64(rq, "graph", 0, MAX_GRAPH_POINTS, &t->n_points, err);
 	t->page.is_descending = order > 0;
+	if (r == 0 && *sort == SORT_MAX_AT && by_kind[t->by] != QUERY_BY_STACK) {
+		request_refuse(rq, 400, "sort_by", "max_at_ns", "max_at_ns with by=stack only");
+		return err_set(err, ERR_USAGE, "sort_by: max_at_ns is known of call sites only");
+	}
 	return r == 0 && t->n_points ? check_graph(t, err) : r;
 }
 

@@ -634,6 +634,31 @@ class Numbers(ServerCase):
             self.assertEqual(row["cost"]["leaked_bytes"], row["timeline"][-1])
             self.assertEqual(row["cost"]["leaked_bytes"], row["leaked_timeline"][-1])
         self.assertNotIn("timeline", self.v1("demo.dat", "groups")["groups"][0])
+        end = self.v1("demo.dat", "summary")["duration_ns"] + 1
+        half = end // 2
+        parts = [self.v1("demo.dat", "groups", graph=2, graph_from=f"+{a}ns", graph_to=f"+{b}ns",
+                         sort_by="leaked_bytes")["groups"] for a, b in [(0, half), (half, end)]]
+        for row, first, second in zip(rows, *parts):
+            self.assertEqual(row["key"], first["key"])
+            self.assertEqual(row["cost"]["leaked_bytes"], second["timeline"][-1])
+            self.assertLessEqual(first["leaked_timeline"][-1], second["leaked_timeline"][0])
+
+    def test_groups_sort_by_what_a_row_says(self):
+        ranks = {
+            "mean_size": lambda g: g["cost"]["bytes"] // g["cost"]["allocations"],
+            "freed_count": lambda g: g["cost"]["allocations"] - g["cost"]["leaked_count"],
+            "mean_lifetime_ns": lambda g: g["mean_lifetime_ns"] or 0,
+            "interval_ns": lambda g: g["last_ns"] - g["first_ns"],
+            "max_at_ns": lambda g: g["max_at_ns"],
+            "first_ns": lambda g: g["first_ns"],
+            "last_ns": lambda g: g["last_ns"],
+        }
+        for name, rank in ranks.items():
+            for order in ("asc", "dsc"):
+                rows = self.v1("work.dat", "groups", sort_by=name, order=order)["groups"]
+                seen = [rank(g) for g in rows]
+                self.assertGreater(len(set(seen)), 1, name)
+                self.assertEqual(sorted(seen, reverse=order == "dsc"), seen, name)
 
 
 class Sources(ServerCase):
@@ -753,6 +778,9 @@ class Refusals(ServerCase):
         self.refused("/data/last/export/docx", 404, "format")
         self.refused("/api/v1/last/stack/x", 404, "n")
         self.refused("/api/v1/last/stack/4294967296", 404, "n")
+        self.refused("/api/v1/last/groups?by=thread&sort_by=max_at_ns", 400, "sort_by")
+        self.refused("/api/v1/last/groups?graph=9&graph_from=%2B9s&graph_to=%2B8s", 400, "graph_to")
+        self.refused("/api/v1/last/groups?graph=9&graph_from=x", 400, "graph_from")
         self.refused("/api/v1/last/callers?function=no_such_function", 404, "function")
         self.refused("/data/last/allocations?from_map=999999", 400, "from_map")
 
