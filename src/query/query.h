@@ -102,8 +102,8 @@ struct query_page {
  * match, also outside of the page (may be NULL: not counted, faster; not written when fn ended the
  * call). Rows with equal keys come in the order of their numbers; descending is exactly the
  * reverse. Never released counts as living until the end.
- * Pages by time stream. Others hold skip + count rows at a time, at most QUERY_SORT_ROWS: beyond it
- * one more pass over the store for each as many rows. */
+ * Pages by time stream. Others hold at most QUERY_SORT_ROWS rows at a time: one more pass over the store
+ * for each as many rows of the page. What is skipped costs a few passes, however much it is. */
 #define QUERY_SORT_ROWS ((size_t)1 << 20)
 int query_rows(struct query *q, const struct query_page *page,
 	       bool (*fn)(void *user, const struct query_row *row), void *user,

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/sort_key.h"
+#include "query/sort_skip.h"
 #include "util/vec.h"
 
 struct sort_state {
@@ -111,59 +113,6 @@ static int add_item(struct sort_state *st, const struct sorted_row *item, struct
 	if (st->n == want)
 		shrink(st);
 	return 0;
-}
-
-/* The columns that a key is made of; the second one only where one is not enough. */
-struct key_columns {
-	const struct query *q;
-	enum query_sort sort;
-	const uint64_t *first, *second;
-};
-
-static struct key_columns key_columns(struct scanner *s, enum query_sort sort)
-{
-	static const struct {
-		enum store_column first, second;
-		bool has_second;
-	} needs[QUERY_N_SORTS] = {
-		[QUERY_BY_TIME] = {STORE_BIRTH_NS, 0, false},
-		[QUERY_BY_ADDRESS] = {STORE_ADDR, 0, false},
-		[QUERY_BY_SIZE] = {STORE_SIZE_BYTES, 0, false},
-		[QUERY_BY_LIFETIME] = {STORE_LIFETIME_NS, STORE_BIRTH_NS, true},
-		[QUERY_BY_USABLE_SIZE] = {STORE_SIZE_BYTES, STORE_EXTRA_BYTES, true},
-		[QUERY_BY_FREE_TIME] = {STORE_LIFETIME_NS, STORE_BIRTH_NS, true},
-		[QUERY_BY_KIND] = {STORE_FLAGS, 0, false},
-		[QUERY_BY_CHAIN_LENGTH] = {STORE_CHAIN, 0, false},
-		[QUERY_BY_THREAD_INDEX] = {STORE_THREAD, 0, false},
-		[QUERY_BY_STACK_NUMBER] = {STORE_STACK, 0, false},
-	};
-
-	return (struct key_columns){
-		.q = s->q,
-		.sort = sort,
-		.first = scanner_column(s, needs[sort].first),
-		.second = needs[sort].has_second ? scanner_column(s, needs[sort].second) : NULL,
-	};
-}
-
-static inline uint64_t sort_key(const struct key_columns *c, uint32_t i)
-{
-	uint64_t value = c->first[i];
-
-	switch (c->sort) {
-	case QUERY_BY_LIFETIME:
-		return value ? value - 1 : c->q->end_ns - c->second[i];
-	case QUERY_BY_USABLE_SIZE:
-		return value + c->second[i];
-	case QUERY_BY_FREE_TIME:
-		return row_death(c->second[i], value);
-	case QUERY_BY_KIND:
-		return value & STORE_KIND_MASK;
-	case QUERY_BY_CHAIN_LENGTH:
-		return value && value - 1 < c->q->n_chains ? c->q->chain[value - 1].length : 1;
-	default:
-		return value;
-	}
 }
 
 static int sort_sink(void *state, struct scanner *s, struct err *err)
@@ -322,6 +271,10 @@ static int put_rows(struct sorted_output *o, const struct sorted_row *item, size
 	return 0;
 }
 
+/* From FAR_ROWS on, getting near the page (sort_skip.h) is faster than sorting all that comes before. */
+#define NEAR_ROWS ((uint64_t)1 << 16)
+#define FAR_ROWS (4 * NEAR_ROWS)
+
 static int put_page(struct query *q, const struct query_page *page, struct sorted_output *o,
 		    uint64_t *n_matching, struct err *err)
 {
@@ -329,19 +282,26 @@ static int put_page(struct query *q, const struct query_page *page, struct sorte
 		.plan = &q->plan, .sort = page->sort, .is_descending = page->is_descending};
 	uint64_t flip = page->is_descending ? UINT64_MAX : 0, skip = page->skip;
 	uint64_t left = page->count > UINT64_MAX - skip ? UINT64_MAX : skip + page->count;
+	struct sort_skip start = {0};
 	struct sorted_row last;
 	bool is_first = true;
-	int r = 0;
+	int r = skip >= FAR_ROWS ? sort_skip(q, &order, skip, NEAR_ROWS, &start, err) : 0;
 
+	if (r < 0)
+		return r;
+	skip -= start.n_before;
+	left -= left == UINT64_MAX ? 0 : start.n_before;
+	last = start.after;
 	do {
 		size_t max = left < QUERY_SORT_ROWS ? (size_t)left : QUERY_SORT_ROWS;
 		struct sorted_rows rows;
 
-		r = sort_next(q, &order, is_first ? NULL : &last, max, &rows, err);
+		r = sort_next(q, &order, is_first && !start.has_after ? NULL : &last, max, &rows,
+			      err);
 		if (r < 0)
 			return r;
-		if (is_first && n_matching)
-			*n_matching = rows.n_matching;
+		if (is_first)
+			*n_matching = start.n_before + rows.n_matching;
 		is_first = false;
 		if (rows.n > skip)
 			r = put_rows(o, rows.item + skip, rows.n - (size_t)skip, flip, err);
