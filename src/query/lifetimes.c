@@ -10,9 +10,10 @@
 #include <string.h>
 
 #include "query/query_i.h"
+#include "util/log_class.h"
 
 #define FINE_BITS 10u /* of the digits behind the first one that tell classes apart */
-#define N_FINE ((size_t)(64 - FINE_BITS + 1) << FINE_BITS)
+#define N_FINE LOG_CLASSES(FINE_BITS)
 #define N_STEPS 65536u
 
 /* ---- buckets ---- */
@@ -62,28 +63,6 @@ static inline unsigned bucket_of(const struct bounds *b, uint64_t ns)
 	return i;
 }
 
-/* ---- fine classes ---- */
-
-static inline size_t fine_of(uint64_t ns)
-{
-	unsigned digits = n_digits(ns), shift;
-
-	if (digits <= FINE_BITS)
-		return (size_t)ns;
-	shift = digits - FINE_BITS - 1;
-	return ((size_t)(shift + 1) << FINE_BITS) + (size_t)((ns >> shift) - (1u << FINE_BITS));
-}
-
-/* The lifetimes of a class: from *ret_min on, so many less one further. */
-static void fine_range(size_t fine, uint64_t *ret_min, uint64_t *ret_width)
-{
-	unsigned shift = fine >> FINE_BITS ? (unsigned)(fine >> FINE_BITS) - 1 : 0;
-	uint64_t low = fine & ((1u << FINE_BITS) - 1);
-
-	*ret_min = fine >> FINE_BITS ? (low + (1u << FINE_BITS)) << shift : low;
-	*ret_width = (1ull << shift) - 1;
-}
-
 /* ---- one pass ---- */
 
 struct lifetimes_state {
@@ -113,7 +92,7 @@ static int lifetimes_sink(void *state, struct scanner *s, struct err *err)
 		bucket = bucket_of(st->bounds, life[i] - 1);
 		st->count[bucket]++;
 		st->n_bytes[bucket] += size[i];
-		st->fine[fine_of(life[i] - 1)]++;
+		st->fine[log_class(life[i] - 1, FINE_BITS)]++;
 	}
 	return 0;
 }
@@ -214,7 +193,7 @@ static int find_median(struct query *q, const struct lifetimes_state *st, struct
 	size_t fine = find_class(st->fine, N_FINE, &m.rank);
 	int r = 0;
 
-	fine_range(fine, &m.min_ns, &m.width_ns);
+	log_class_range(fine, FINE_BITS, &m.min_ns, &m.width_ns);
 	while (r >= 0 && m.width_ns) {
 		struct plan plan = q->plan;
 

@@ -111,7 +111,9 @@ static const struct schema table[] = {
 	{"GroupRow",
 	 "key:u64 name:str~ cost:Cost first_ns:u64 last_ns:u64 min_size:u64 max_size:u64 "
 	 "mean_lifetime_ns:u64~ all?:Cost max_bytes?:u64 max_at_ns?:u64 blame?:FrameText "
-	 "callers?:[FrameText] timeline?:[u64] leaked_timeline?:[u64]"},
+	 "callers?:[FrameText] timeline?:[u64] leaked_timeline?:[u64] facts?:SiteFacts"},
+	{"SiteFacts", "threads:u64 busiest_thread:u64 min_marker:u64 max_marker:u64 "
+		      "median_lifetime_min_ns:u64~ median_lifetime_max_ns:u64~"},
 	{"GroupRows", "by:str groups:[GroupRow] total_count:u64 total:Cost"},
 	{"FrameText", "function:str~ source:str~ line:u64~ module:str~ address:str is_inline:bool "
 		      "class:str package:str"},

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "query/group_series.h"
+#include "query/site_facts.h"
 
 #define N_ROWS 200u /* of a page, when the client does not say */
 #define MAX_GRAPH_POINTS 500u
@@ -35,6 +36,8 @@ struct table {
 	uint64_t graph_from_ns, graph_to_ns;
 	uint64_t *graph; /* n_rows * n_points: bytes alive */
 	uint64_t *leaked_graph;
+	bool has_facts;
+	struct site_facts *facts; /* n_rows */
 };
 
 /* V1_GROUPS_SORT begins with the costs, in the order of enum query_cost; these follow. */
@@ -130,6 +133,41 @@ static int make_graphs(struct table *t, struct err *err)
 	return r;
 }
 
+/* ---- facts of the rows of a page ---- */
+
+static int find_facts(struct table *t, struct err *err)
+{
+	uint32_t *stack = calloc(t->n_rows + 1, sizeof(*stack));
+	int r = 0;
+
+	t->facts = calloc(t->n_rows + 1, sizeof(*t->facts));
+	if (!stack || !t->facts)
+		r = err_set_memory(err, t->n_rows * sizeof(*t->facts));
+	for (uint64_t i = 0; r == 0 && i < t->n_rows; i++)
+		stack[i] = (uint32_t)t->row[t->first + i].group->key;
+	if (r == 0)
+		r = site_facts_of(t->rq->query, stack, t->n_rows, t->facts, err);
+	free(stack);
+	return r;
+}
+
+static void put_facts(struct json *j, const struct site_facts *f)
+{
+	json_object(j, "facts");
+	json_u64(j, "threads", f->n_threads);
+	json_u64(j, "busiest_thread", f->busiest);
+	json_u64(j, "min_marker", f->min_marker);
+	json_u64(j, "max_marker", f->max_marker);
+	if (f->n_freed) {
+		json_u64(j, "median_lifetime_min_ns", f->median_min_ns);
+		json_u64(j, "median_lifetime_max_ns", f->median_max_ns);
+	} else {
+		json_null(j, "median_lifetime_min_ns");
+		json_null(j, "median_lifetime_max_ns");
+	}
+	json_end_object(j);
+}
+
 /* ---- rows ---- */
 
 static int put_site(struct table *t, uint32_t stack, struct err *err)
@@ -175,6 +213,8 @@ static int put_row(struct table *t, uint64_t i, struct err *err)
 		wire_numbers(j, "timeline", t->graph + i * t->n_points, t->n_points);
 		wire_numbers(j, "leaked_timeline", t->leaked_graph + i * t->n_points, t->n_points);
 	}
+	if (t->has_facts)
+		put_facts(j, &t->facts[i]);
 	json_end_object(j);
 	return r;
 }
@@ -219,6 +259,26 @@ static int sort_rows(struct table *t, unsigned sort, struct err *err)
 	return 0;
 }
 
+static int check_rows(struct table *t, const char *with, struct err *err)
+{
+	struct request *rq = t->rq;
+
+	if (t->page.count <= MAX_GRAPH_ROWS)
+		return 0;
+	request_refuse(rq, 400, "count", url_find(&rq->url, "count"), with);
+	return err_set(err, ERR_USAGE, "count: at most %u rows have graphs or facts",
+		       MAX_GRAPH_ROWS);
+}
+
+static int check_facts(struct table *t, struct err *err)
+{
+	if (by_kind[t->by] != QUERY_BY_STACK) {
+		request_refuse(t->rq, 400, "facts", "true", "facts with by=stack only");
+		return err_set(err, ERR_USAGE, "facts: known of call sites only");
+	}
+	return check_rows(t, "at most 500 with facts", err);
+}
+
 /* Graphs cost a pass over the rows, and memory for each row of the page. */
 static int check_graph(struct table *t, struct err *err)
 {
@@ -240,13 +300,7 @@ static int check_graph(struct table *t, struct err *err)
 		request_refuse(rq, 400, "graph", url_find(&rq->url, "graph"), "0 with by=size");
 		return err_set(err, ERR_USAGE, "graph: groups by size have none");
 	}
-	if (t->page.count > MAX_GRAPH_ROWS) {
-		request_refuse(rq, 400, "count", url_find(&rq->url, "count"),
-			       "at most 500 with graph");
-		return err_set(err, ERR_USAGE, "count: at most %u rows have graphs",
-			       MAX_GRAPH_ROWS);
-	}
-	return 0;
+	return check_rows(t, "at most 500 with graph", err);
 }
 
 static int read_parameters(struct table *t, unsigned *sort, struct err *err)
@@ -265,11 +319,15 @@ static int read_parameters(struct table *t, unsigned *sort, struct err *err)
 		r = request_choice(rq, "sort_by", V1_GROUPS_SORT, 0, sort, err);
 	if (r == 0)
 		r = request_u64(rq, "graph", 0, MAX_GRAPH_POINTS, &t->n_points, err);
+	if (r == 0)
+		r = request_flag(rq, "facts", false, &t->has_facts, err);
 	t->page.is_descending = order > 0;
 	if (r == 0 && *sort == SORT_MAX_AT && by_kind[t->by] != QUERY_BY_STACK) {
 		request_refuse(rq, 400, "sort_by", "max_at_ns", "max_at_ns with by=stack only");
 		return err_set(err, ERR_USAGE, "sort_by: max_at_ns is known of call sites only");
 	}
+	if (r == 0 && t->has_facts)
+		r = check_facts(t, err);
 	return r == 0 && t->n_points ? check_graph(t, err) : r;
 }
 
@@ -309,11 +367,14 @@ int v1_groups(struct request *rq, struct err *err)
 		r = sort_rows(&t, sort, err);
 	if (r == 0 && t.n_points)
 		r = make_graphs(&t, err);
+	if (r == 0 && t.has_facts)
+		r = find_facts(&t, err);
 	if (r == 0)
 		r = put_table(&t, err);
 	query_groups_fini(&t.groups);
 	free(t.row);
 	free(t.graph);
 	free(t.leaked_graph);
+	free(t.facts);
 	return r;
 }

@@ -643,6 +643,24 @@ class Numbers(ServerCase):
             self.assertEqual(row["cost"]["leaked_bytes"], second["timeline"][-1])
             self.assertLessEqual(first["leaked_timeline"][-1], second["leaked_timeline"][0])
 
+    def test_rows_of_groups_carry_facts_on_request(self):
+        rows = self.v1("work.dat", "groups", facts="true", sort_by="allocations", count=5)["groups"]
+        for row in rows:
+            facts = row["facts"]
+            threads = self.v1("work.dat", "groups", by="thread", backtraces=row["key"],
+                              sort_by="allocations")["groups"]
+            self.assertEqual(facts["threads"], len(threads))
+            most = {t["key"] for t in threads
+                    if t["cost"]["allocations"] == threads[0]["cost"]["allocations"]}
+            self.assertEqual(min(most), facts["busiest_thread"])
+            median = self.v1("work.dat", "lifetimes", backtraces=row["key"])["median_ns"]
+            bounds = [facts["median_lifetime_min_ns"], facts["median_lifetime_max_ns"]]
+            if median is None:
+                self.assertEqual([None, None], bounds)
+            else:
+                self.assertTrue(bounds[0] <= median <= bounds[1], f"{median} in {bounds}")
+        self.assertNotIn("facts", self.v1("work.dat", "groups")["groups"][0])
+
     def test_groups_sort_by_what_a_row_says(self):
         ranks = {
             "mean_size": lambda g: g["cost"]["bytes"] // g["cost"]["allocations"],
@@ -781,6 +799,8 @@ class Refusals(ServerCase):
         self.refused("/api/v1/last/groups?by=thread&sort_by=max_at_ns", 400, "sort_by")
         self.refused("/api/v1/last/groups?graph=9&graph_from=%2B9s&graph_to=%2B8s", 400, "graph_to")
         self.refused("/api/v1/last/groups?graph=9&graph_from=x", 400, "graph_from")
+        self.refused("/api/v1/last/groups?by=thread&facts=true", 400, "facts")
+        self.refused("/api/v1/last/groups?facts=true&count=501", 400, "count")
         self.refused("/api/v1/last/callers?function=no_such_function", 404, "function")
         self.refused("/data/last/allocations?from_map=999999", 400, "from_map")
 
