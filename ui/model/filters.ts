@@ -164,6 +164,12 @@ export const FILTER_GROUPS: readonly FilterGroup[] = [
         placeholder: ['1', 'any'],
       },
       { keys: ['backtraces'], label: 'Call site', kind: 'text', placeholder: 'number' },
+      {
+        keys: ['negative_backtraces'],
+        label: 'Not call site',
+        kind: 'text',
+        placeholder: 'number',
+      },
       { keys: ['deallocation_backtraces'], label: 'Freed at', kind: 'text', placeholder: 'number' },
     ],
   },

@@ -24,7 +24,9 @@ export const scrollHeight = (t: Table): number => Math.min(MAX_HEIGHT, fullHeigh
 const span = (t: Table): number => Math.max(0, fullHeight(t) - t.viewHeight);
 const scrollSpan = (t: Table): number => Math.max(0, scrollHeight(t) - t.viewHeight);
 
-export const clampTop = (t: Table, top: number): number => Math.max(0, Math.min(span(t), top));
+/* Positions are whole pixels: text between pixels is blurred. */
+export const clampTop = (t: Table, top: number): number =>
+  Math.round(Math.max(0, Math.min(span(t), top)));
 
 export function topOfScroll(t: Table, scrollTop: number): number {
   const s = scrollSpan(t);
@@ -33,7 +35,7 @@ export function topOfScroll(t: Table, scrollTop: number): number {
 
 export function scrollOfTop(t: Table, top: number): number {
   const s = span(t);
-  return s ? (clampTop(t, top) / s) * scrollSpan(t) : 0;
+  return s ? Math.round((clampTop(t, top) / s) * scrollSpan(t)) : 0;
 }
 
 /* The true position of a row's upper edge. */
@@ -46,6 +48,18 @@ export function rowAt(t: Table, y: number): number {
   const below = y - (t.openRow + 1) * t.rowHeight - t.openHeight;
   return below < 0 ? t.openRow : t.openRow + 1 + Math.floor(below / t.rowHeight);
 }
+
+/* Rows [first, last] that can be seen, in part at least. */
+export function rowsOnScreen(t: Table, top: number): [first: number, last: number] {
+  const below = Math.max(0, top + t.viewHeight - 1);
+  return [Math.max(0, rowAt(t, top)), Math.min(t.rows - 1, rowAt(t, below))];
+}
+
+/* Where rows count their positions from. A hundred million rows are billions of pixels high, and
+ * browsers draw with floats of 24 bits: rows are placed relative to an origin near the view, which
+ * moves so rarely that rows keep their places while somebody scrolls. */
+const ORIGIN_STEP = 1_000_000;
+export const originOf = (top: number): number => Math.floor(top / ORIGIN_STEP) * ORIGIN_STEP;
 
 /* Rows [first, last] that are to exist for a position. last < first: none. */
 export function visibleRows(t: Table, top: number): [first: number, last: number] {
@@ -60,4 +74,10 @@ export function topForRow(t: Table, top: number, row: number): number {
   const lower = upper + t.rowHeight;
   if (upper < top) return clampTop(t, upper);
   return lower > top + t.viewHeight ? clampTop(t, lower - t.viewHeight) : top;
+}
+
+/* Likewise, but a row that is not visible comes into the upper third: one sees what is around it. */
+export function topAround(t: Table, top: number, row: number): number {
+  if (topForRow(t, top, row) === top) return top;
+  return clampTop(t, rowTop(t, row) - t.viewHeight / 3);
 }

@@ -3,13 +3,17 @@ import type { ComponentType } from 'preact';
 import type { PageId } from '../model/address';
 import type { SelectionKind } from '../state/details';
 import { Note } from '../widgets/notes';
+import { AllocationsPage } from './allocations';
 import { Chains } from './chains';
+import { AllocationDetails } from './details_allocation';
 import { MapDetails } from './details_map';
+import { SiteDetails } from './details_site';
 import { SizeDetails } from './details_size';
 import { MemoryMap } from './map';
 import { Overview } from './overview';
 import { RecordingsPage } from './recordings';
 import { RecordingDetails } from './recordings_details';
+import { SitesPage } from './sites';
 import { Sizes } from './sizes';
 import { Threads } from './threads';
 import { Timeline } from './timeline';
@@ -30,8 +34,8 @@ export const PAGE_COMPONENTS: Record<PageId, ComponentType> = {
   bottomup: Missing,
   topdown: Missing,
   callers: Missing,
-  sites: Missing,
-  allocations: Missing,
+  sites: SitesPage,
+  allocations: AllocationsPage,
   sizes: Sizes,
   threads: Threads,
   chains: Chains,
@@ -49,4 +53,6 @@ export const DETAILS: Partial<Record<SelectionKind, DetailsKind>> = {
   fn: { title: 'Function', component: FunctionDetails },
   size: { title: 'Size range', component: SizeDetails },
   map: { title: 'Mapping', component: MapDetails },
+  site: { title: 'Call site', component: SiteDetails },
+  alloc: { title: 'Allocation', component: AllocationDetails },
 };

@@ -2,7 +2,8 @@
  *
  * rows(i) gives a row or undefined while its page is on its way. `show(first, last)` says what is on
  * screen; requests for pages that nobody looks at any more are cancelled. When the question changes
- * (filter, sort), old rows stay until the first new page is here.
+ * (filter, sort), old rows stay until the first new page is here. `since`, `cancel` and
+ * `isCancelled` are those of useQuery, so that a page shows <Waiting> for them.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { apiUrl, ApiError, ask, type Query } from '../api/client';
@@ -17,12 +18,21 @@ const KEEP_PAGES = 6;
 
 export interface Paged<T> {
   row: (index: number) => T | undefined;
+  find: (test: (row: T) => boolean) => number; // index of a row that is loaded, or -1
   first: unknown; // the answer that holds the first page: totals beside the rows
   count: number | null; // of all rows; null: not known yet
   error: ApiError | null;
   isStale: boolean;
+  since: number; // when the oldest pending request began, Date.now(); 0: nothing is pending
+  isCancelled: boolean;
   show: (first: number, last: number) => void;
   again: () => void;
+  cancel: () => void;
+}
+
+export interface PagesOptions {
+  firstRow?: number; // the row to begin with; default 0
+  isReady?: boolean; // false: do not ask (yet)
 }
 
 interface Loaded<T> {
@@ -51,25 +61,31 @@ export function usePages<T, A>(
   path: string,
   query: Query,
   shape: { rows: (answer: A) => T[]; count: (answer: A) => number },
+  options: PagesOptions = {},
 ): Paged<T> {
   const a = useSignal(address);
   const own = useSignal(settings).ownCode;
   const recording = findRecording(useSignal(recordings), a.rec);
   const away = useSignal(connection).isAway;
-  const isReady = recording?.state === 'ready';
+  const isReady = (options.isReady ?? true) && recording?.state === 'ready';
   const base = isReady
     ? apiUrl(`${recording.id}/${path}`, { ...apiFilter(a.params), ...query, own_regex: own })
     : '';
   const key = `${dataVersion(recording)} ${base}`;
   const [loaded, setLoaded] = useState<Loaded<T>>(() => empty(''));
-  const [range, setRange] = useState<readonly [number, number]>([0, 0]);
+  const [range, setRange] = useState<readonly [number, number]>(() => {
+    const page = Math.floor((options.firstRow ?? 0) / PAGE_ROWS);
+    return [page, page];
+  });
   const [turn, setTurn] = useState(0);
+  const [since, setSince] = useState(0);
+  const [cancelledKey, setCancelledKey] = useState('');
   const pending = useRef(new Map<string, AbortController>());
   const shapeRef = useRef<Shape<T>>(shape as Shape<T>);
   shapeRef.current = shape as Shape<T>;
 
   useEffect(() => {
-    if (!base || away) return;
+    if (!base || away || cancelledKey === key) return;
     const wanted = new Set<number>();
     const have = loaded.key === key ? loaded.pages : new Map<number, T[]>();
     for (let p = range[0]; p <= range[1]; p++) if (!have.has(p)) wanted.add(p);
@@ -87,10 +103,11 @@ export function usePages<T, A>(
       pending.current.set(name, abort);
       const url = `${base}${base.includes('?') ? '&' : '?'}skip=${page * PAGE_ROWS}&count=${PAGE_ROWS}`;
       void load(url, abort.signal).then((got) => {
-        pending.current.delete(name);
+        if (pending.current.get(name) === abort) pending.current.delete(name);
         if (got) setLoaded((old) => merge(old, key, page, got));
       });
     }
+    setSince((old) => (pending.current.size ? old || Date.now() : 0));
 
     async function load(url: string, signal: AbortSignal) {
       try {
@@ -104,7 +121,7 @@ export function usePages<T, A>(
         return { answer: null, shape: shapeRef.current, error };
       }
     }
-  }, [base, key, range, turn, loaded, away]);
+  }, [base, key, range, turn, loaded, away, cancelledKey]);
 
   useEffect(() => {
     const controllers = pending.current;
@@ -121,14 +138,30 @@ export function usePages<T, A>(
 
   return {
     row: (i) => loaded.pages.get(Math.floor(i / PAGE_ROWS))?.[i % PAGE_ROWS],
+    find: (test) => {
+      for (const [page, rows] of loaded.pages) {
+        const at = rows.findIndex(test);
+        if (at >= 0) return page * PAGE_ROWS + at;
+      }
+      return -1;
+    },
     first: loaded.first,
     count: loaded.count,
     error: loaded.key === key ? loaded.error : null,
     isStale: loaded.key !== key,
     show,
+    since,
+    isCancelled: cancelledKey === key && loaded.key !== key,
     again: () => {
-      setLoaded(empty(''));
+      if (cancelledKey !== key) setLoaded(empty(''));
+      setCancelledKey('');
       setTurn((n) => n + 1);
+    },
+    cancel: () => {
+      setCancelledKey(key);
+      setSince(0);
+      pending.current.forEach((c) => c.abort());
+      pending.current.clear();
     },
   };
 }

@@ -3,11 +3,13 @@ import { isExported } from '../api/client';
 import type { GroupRows, Recording, Summary } from '../api/types';
 import { chipsOf, hasFilter, rangeOf, RANGE_MEANINGS, type Chip } from '../model/filters';
 import { count, group, join } from '../model/format';
+import { blameOf, frameFull, frameLocation, frameTitle } from '../model/names';
 import { useClock } from '../state/clock';
 import { overlay } from '../state/overlay';
 import { useQuery } from '../state/query';
 import { goPage, set, useAddress } from '../state/router';
 import { findRecording, recordings } from '../state/recordings';
+import { useStack } from '../state/stacks';
 import { useSignal } from '../state/signal';
 import { Icon } from './icons';
 import { Menu } from './floating';
@@ -54,8 +56,30 @@ function EditChip({ chip }: { chip: Chip }) {
       onClick={() => overlay.set({ kind: 'filter', field: chip.keys[0] ?? '' })}
     >
       <em>{chip.label}</em>
-      {chip.text}
+      {STACK_KEYS.includes(chip.keys[0] ?? '') ? <StackNames ids={chip.text} /> : chip.text}
     </button>
+  );
+}
+
+/* Filters whose values are numbers of stacks: the chip says whose line it is. */
+const STACK_KEYS: readonly string[] = [
+  'backtraces',
+  'negative_backtraces',
+  'deallocation_backtraces',
+];
+
+function StackNames({ ids }: { ids: string }) {
+  const all = ids.split(',');
+  const { data, isStale } = useStack(Number(all[0]));
+  const frame = data && !isStale ? blameOf(data.frames) : null;
+  if (!frame) return <>{ids}</>;
+  const where = frameLocation(frame);
+  return (
+    <span title={frameFull(frame)}>
+      {frameTitle(frame)}
+      {where && ` ${where}`}
+      {all.length > 1 && ` and ${all.length - 1} more`}
+    </span>
   );
 }
 

@@ -38,13 +38,15 @@ export function Segments<T extends string>(p: SegmentsProps<T>) {
 }
 
 /* The cost of the page, in the address. With a pinned moment there is a sixth: alive at it. `only`
- * leaves costs out that a page cannot show. */
+ * leaves costs out that a page cannot show; `clears` names parameters that a choice removes. */
 export function CostSwitch({
   only,
   hasMoment = false,
+  clears = [],
 }: {
   only?: readonly CostId[];
   hasMoment?: boolean;
+  clears?: readonly string[];
 }) {
   const cost = useCost();
   const { params } = useAddress();
@@ -53,7 +55,11 @@ export function CostSwitch({
   const isMoment = hasMoment && pin !== null && params['moment'] === '1';
   const kinds = COSTS.filter((c) => !only || only.includes(c.id));
   const choose = (id: string) =>
-    set({ cost: id === 'moment' ? null : id, moment: id === 'moment' ? '1' : null });
+    set({
+      ...Object.fromEntries(clears.map((name) => [name, null])),
+      cost: id === 'moment' ? null : id,
+      moment: id === 'moment' ? '1' : null,
+    });
   useKeys(
     Object.fromEntries([
       ...kinds.map((c) => [String(COSTS.indexOf(c) + 1), () => choose(c.id)] as const),

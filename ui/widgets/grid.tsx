@@ -4,17 +4,21 @@
  * The caller draws the cells of a row; the table draws the row itself, with its ARIA, selection and
  * place. A row whose data is on its way is drawn as a skeleton of the right height.
  */
-import type { ComponentChildren, JSX } from 'preact';
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import {
   rowTop,
   scrollHeight,
   scrollOfTop,
+  topAround,
   topForRow,
   topOfScroll,
   clampTop,
   fullHeight,
+  originOf,
+  rowsOnScreen,
   visibleRows,
+  MARGIN_ROWS,
   MAX_HEIGHT,
   type Table,
 } from '../model/window';
@@ -26,6 +30,7 @@ export interface Column {
   class?: string; // "r" right-aligned, "m1".."m3" goes when the view is narrow, "pad"
   hint?: string; // the word explained, on hover and focus
   sort?: string; // what sorting by this column is called; none: it does not sort
+  isAscendingFirst?: boolean; // the first click sorts from the smallest on
 }
 
 export interface Sort {
@@ -36,12 +41,13 @@ export interface Sort {
 export interface GridProps {
   label: string;
   class: string; // names the column widths in CSS (--cols)
+  style?: JSX.CSSProperties; // or gives them (model/columns.ts)
   columns: readonly Column[];
   rows: number;
   rowHeight: number; // 26 or 44; density and narrow windows change it (state/density.ts)
   /* cells of a row; null: not here yet */
   cells: (row: number) => ComponentChildren | null;
-  rowKey?: (row: number) => string | number;
+  rowKey?: (row: number) => string | number; // rows whose elements keep something of their own
   rowProps?: (row: number) => JSX.HTMLAttributes<HTMLDivElement>;
   rowClass?: string;
   isTree?: boolean;
@@ -52,7 +58,10 @@ export interface GridProps {
   onSelect?: (row: number) => void;
   onOpen?: (row: number) => void; // Enter, double click
   onKey?: (row: number, e: KeyboardEvent) => boolean; // true: done
-  onShow?: (first: number, last: number) => void;
+  onShow?: (first: number, last: number) => void; // rows that exist, those on screen among them
+  onView?: (first: number, last: number) => void; // rows on screen
+  /* scrolls to a row whenever `turn` changes; -1: stays */
+  goTo?: { row: number; turn: unknown };
   openRow?: number; // a row that is open in place
   openContent?: ComponentChildren;
   isStale?: boolean;
@@ -63,29 +72,29 @@ export function Grid(props: GridProps) {
   const p = { ...props, rowHeight: useRowHeight(props.rowHeight) };
   const body = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
-  const [viewHeight, setViewHeight] = useState(600);
+  const viewHeight = useViewHeight(body);
   const openRow = p.openRow ?? -1;
-  const { openRef, openHeight } = useOpenHeight();
+  const { openRef, openHeight } = useOpenHeight(openRow);
   const table: Table = { rows: p.rows, rowHeight: p.rowHeight, viewHeight, openRow, openHeight };
   const tall = fullHeight(table) > MAX_HEIGHT;
   const shownTop = clampTop(table, top);
   const [first, last] = visibleRows(table, shownTop);
   const selected = p.selected ?? -1;
 
-  useEffect(() => {
-    const el = body.current;
-    if (!el) return undefined;
-    const observer = new ResizeObserver(() => setViewHeight(el.clientHeight));
-    observer.observe(el);
-    return () => observer.disconnect();
-  }, []);
-  const { onShow } = p;
+  const { onShow, onView } = p;
   useEffect(() => onShow?.(first, Math.max(first, last)), [onShow, first, last]);
+  const [seenFirst, seenLast] = rowsOnScreen(table, shownTop);
+  useEffect(() => onView?.(seenFirst, seenLast), [onView, seenFirst, seenLast]);
 
   const moveTo = (next: number) => {
     setTop(clampTop(table, next));
     if (body.current) body.current.scrollTop = scrollOfTop(table, next);
   };
+  const goTo = p.goTo?.row ?? -1;
+  const canGo = goTo >= 0 && p.rows > 0;
+  useLayoutEffect(() => {
+    if (canGo) moveTo(topAround(table, shownTop, Math.min(goTo, p.rows - 1)));
+  }, [p.goTo?.turn, canGo]);
   const onScroll = () => {
     const el = body.current;
     if (!el) return;
@@ -111,20 +120,23 @@ export function Grid(props: GridProps) {
     else if (to !== undefined) {
       e.preventDefault();
       select(to);
-    } else if (e.key === 'Enter' && selected >= 0) {
+    } else if (e.key === 'Enter' && selected >= 0 && !isControl(e.target)) {
       e.preventDefault();
       p.onOpen?.(selected);
     }
   };
 
+  const origin = originOf(shownTop);
+  /* rows that leave give their elements to those that come: nothing is made anew by scrolling */
+  const slots = Math.ceil(viewHeight / p.rowHeight) + 2 * MARGIN_ROWS + 2;
   const drawn = [];
   for (let i = first; i <= last; i++) {
     drawn.push(
       <Row
-        key={p.rowKey ? p.rowKey(i) : i}
+        key={p.rowKey ? p.rowKey(i) : i % slots}
         {...p}
         row={i}
-        y={rowTop(table, i)}
+        y={rowTop(table, i) - origin}
         isSelected={i === selected}
       />,
     );
@@ -135,7 +147,7 @@ export function Grid(props: GridProps) {
           ref={openRef}
           class="row-open"
           role="row"
-          style={{ transform: `translateY(${rowTop(table, i) + p.rowHeight}px)` }}
+          style={{ transform: `translateY(${rowTop(table, i) + p.rowHeight - origin}px)` }}
         >
           <div role="gridcell" aria-colspan={p.columns.length}>
             {p.openContent}
@@ -144,7 +156,7 @@ export function Grid(props: GridProps) {
       );
   }
   /* In a tall table rows are placed where the element's own scrolling will put them. */
-  const shift = tall ? scrollOfTop(table, shownTop) - shownTop : 0;
+  const shift = origin + (tall ? scrollOfTop(table, shownTop) - shownTop : 0);
   return (
     <div
       class={`grid ${p.class}${p.isStale ? ' stale' : ''}`}
@@ -153,6 +165,7 @@ export function Grid(props: GridProps) {
       aria-rowcount={p.rows + 1}
       aria-busy={p.isStale}
       data-cost={p.cost}
+      style={p.style}
     >
       <Head columns={p.columns} sort={p.sort ?? null} onSort={p.onSort} />
       <div
@@ -180,9 +193,20 @@ export function Grid(props: GridProps) {
   );
 }
 
-/* How high the content of the open row is. It changes when answers arrive; while the row is out of
- * sight it does not exist, and its last height holds. */
-function useOpenHeight() {
+function useViewHeight(body: RefObject<HTMLElement>): number {
+  const [height, setHeight] = useState(600);
+  useEffect(() => {
+    const el = body.current;
+    if (!el) return undefined;
+    const observer = new ResizeObserver(() => setHeight(el.clientHeight));
+    observer.observe(el);
+    return () => observer.disconnect();
+  }, [body]);
+  return height;
+}
+
+/* The open row may grow while its content arrives; out of sight it keeps its height. */
+function useOpenHeight(openRow: number) {
   const [openHeight, setOpenHeight] = useState(0);
   const observer = useRef<ResizeObserver | null>(null);
   const openRef = useCallback((el: HTMLDivElement | null) => {
@@ -193,7 +217,7 @@ function useOpenHeight() {
     observer.current.observe(el);
     measure();
   }, []);
-  return { openRef, openHeight };
+  return { openRef, openHeight: openRow >= 0 ? openHeight : 0 };
 }
 
 /* The row that a key leads to; undefined: the key does not move. */
@@ -214,6 +238,9 @@ function keyTarget(key: string, from: number, rows: number, onScreen: number): n
 
 export const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]');
+
+const isControl = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.closest('button, a') !== null;
 
 function Row(p: GridProps & { row: number; y: number; isSelected: boolean }) {
   const cells = p.cells(p.row);
@@ -258,7 +285,7 @@ function Head(p: { columns: readonly Column[]; sort: Sort | null; onSort?: (s: S
                 onClick={() =>
                   p.onSort?.({
                     by: c.sort ?? '',
-                    isAscending: isSorted ? !p.sort?.isAscending : false,
+                    isAscending: isSorted ? !p.sort?.isAscending : !!c.isAscendingFirst,
                   })
                 }
               >

@@ -133,7 +133,9 @@ function useWaiting(since: number): 0 | 1 | 2 {
 
 /* Under a toolbar: a thin line after 300 ms, words and Cancel after a second; "Stopped." when
  * somebody cancelled. Takes no room. */
-export function Waiting<T>({ asked, what }: { asked: Asked<T>; what: string }) {
+type Waited = Pick<Asked<unknown>, 'since' | 'isCancelled' | 'again' | 'cancel'>;
+
+export function Waiting({ asked, what }: { asked: Waited; what: string }) {
   const step = useWaiting(asked.since);
   if (asked.isCancelled)
     return (

@@ -1,0 +1,260 @@
+/* What pages and panels say about one call site: actions, menu, facts, its stack. */
+import type { FrameText, GroupRow, GroupRows, Lifetimes } from '../api/types';
+import type { Address } from '../model/address';
+import type { CostId } from '../model/costs';
+import { clockDigits, duration, join, plural, share, bytes } from '../model/format';
+import { frameTitle } from '../model/names';
+import {
+  freedText,
+  growthText,
+  intervalText,
+  sizesText,
+  stackText,
+  threadsText,
+} from '../model/site_facts';
+import { select } from '../state/details';
+import { useClock } from '../state/clock';
+import { copyText, say } from '../state/overlay';
+import { useQuery } from '../state/query';
+import { useRecording } from '../state/recordings';
+import { address, goPage, hrefPage, hrefWith, set, useAddress } from '../state/router';
+import { askStack, useStack } from '../state/stacks';
+import { useThreads } from '../state/threads';
+import { ErrorNote } from '../widgets/notes';
+import type { MenuItem } from '../widgets/floating';
+import { StackList } from '../widgets/names';
+
+/* ---- filters that a call site leads to ---- */
+
+export const onlySite = (stack: number) => ({
+  backtraces: String(stack),
+  open: null,
+  row: null,
+});
+
+/* Adds the call site to those that are left out. */
+export function notSite(a: Address, stack: number): Record<string, string | null> {
+  const before = (a.params['negative_backtraces'] ?? '').split(',').filter(Boolean);
+  const ids = before.includes(String(stack)) ? before : [...before, String(stack)];
+  return { negative_backtraces: ids.join(','), open: null, row: null };
+}
+
+export async function copyStack(recording: string, stack: number): Promise<void> {
+  try {
+    const { frames } = await askStack(recording, stack);
+    await copyText(stackText(frames), 'Stack');
+  } catch {
+    say('The stack could not be read.');
+  }
+}
+
+/* The menu of a call site's row, and of its stack in a panel. */
+export function siteItems(recording: string, stack: number): MenuItem[] {
+  const a = address.value;
+  return [
+    { label: 'Only this', hint: 'O', act: () => set(onlySite(stack)) },
+    { label: 'Not this', hint: 'X', act: () => set(notSite(a, stack)) },
+    {
+      label: 'Only what it frees',
+      act: () => set({ deallocation_backtraces: String(stack), open: null, row: null }),
+    },
+    { label: 'Flame graph', href: hrefPage(a, 'flame', onlySite(stack)) },
+    { label: 'Allocations', href: hrefPage(a, 'allocations', onlySite(stack)) },
+    { label: 'Details', act: () => select({ kind: 'site', key: String(stack) }) },
+    { label: 'Copy stack', hint: 'Y', act: () => void copyStack(recording, stack) },
+  ];
+}
+
+export function SiteActions({ stack }: { stack: number }) {
+  const a = useAddress();
+  return (
+    <div class="actions">
+      <button type="button" class="btn" onClick={() => set(onlySite(stack))}>
+        Only this
+      </button>
+      <button type="button" class="btn" onClick={() => set(notSite(a, stack))}>
+        Not this
+      </button>
+      <a class="btn" href={hrefPage(a, 'flame', onlySite(stack))}>
+        Flame graph
+      </a>
+      <a class="btn" href={hrefPage(a, 'allocations', onlySite(stack))}>
+        Allocations
+      </a>
+    </div>
+  );
+}
+
+/* ---- the stack ---- */
+
+/* Selecting a frame shows its function in the panel. */
+export const showFunction = (f: FrameText): void => {
+  if (f.function) select({ kind: 'fn', key: f.function });
+};
+
+interface SiteStackProps {
+  stack: number;
+  blame?: FrameText | null;
+  cost?: CostId;
+  hasPath?: boolean;
+}
+
+export function SiteStack({ stack, blame, cost = 'peak', hasPath = true }: SiteStackProps) {
+  const asked = useStack(stack);
+  if (stack === 0) return <p class="dim hint">The recorder took no stack here.</p>;
+  if (asked.error) return <ErrorNote error={asked.error} again={asked.again} />;
+  if (!asked.data || asked.isStale) return <StackSkeleton />;
+  return (
+    <>
+      <StackList
+        frames={asked.data.frames}
+        blame={blame}
+        cost={cost}
+        hasPath={hasPath}
+        onFrame={showFunction}
+      />
+      {asked.data.truncated && <p class="dim hint">The stack ends here: {asked.data.truncated}.</p>}
+    </>
+  );
+}
+
+/* As high as a usual stack, so that little moves when the frames are there. */
+const StackSkeleton = () => (
+  <div class="stack-skel" aria-busy="true">
+    {[62, 48, 70, 56, 40].map((width, i) => (
+      <span key={i} class="skel" style={{ width: `${width}%` }} />
+    ))}
+  </div>
+);
+
+/* ---- facts ---- */
+
+/* The row of a call site with its graph; with the filters of the address. */
+export function useSite(stack: number) {
+  const asked = useQuery<GroupRows>('groups', {
+    by: 'stack',
+    backtraces: stack,
+    graph: 120,
+    count: 1,
+  });
+  return { ...asked, row: asked.data?.groups.find((g) => g.key === stack) ?? null };
+}
+
+/* Freed, interval, sizes, lifetimes, threads, who frees, growth. `row` is what the table has of the
+ * site already; the rest is asked for. */
+export function SiteFacts({ stack, row }: { stack: number; row: GroupRow }) {
+  const a = useAddress();
+  const clock = useClock();
+  const run = useRecording()?.duration_ns ?? 1;
+  const site = useSite(stack);
+  const { cost } = row;
+  const span = row.last_ns - row.first_ns;
+  const freed = cost.allocations - cost.leaked_count;
+  const digits = clockDigits(run);
+  return (
+    <dl class="kv">
+      <dt>Freed</dt>
+      <dd>{freedText(cost.allocations, cost.leaked_count)}</dd>
+      <dt>Interval</dt>
+      <dd title={`${clock.title(row.first_ns)}\nto ${clock.title(row.last_ns)}`}>
+        {intervalText(cost.allocations, row.first_ns, row.last_ns)}
+      </dd>
+      <dt>Sizes</dt>
+      <dd>{sizesText(row.min_size, row.max_size, cost.bytes, cost.allocations)}</dd>
+      {freed > 0 && <LifetimeFact stack={stack} row={row} />}
+      <ThreadsFact stack={stack} />
+      {freed > 0 && <FreedAtFact stack={stack} freed={freed} />}
+      {row.max_at_ns !== undefined && row.max_bytes !== undefined && (
+        <>
+          <dt>Largest</dt>
+          <dd>
+            {join(bytes(row.max_bytes))} at{' '}
+            <a
+              class="link"
+              title="Pins this moment on the timeline"
+              href={hrefWith(a, { at: String(row.max_at_ns) })}
+            >
+              {clock.text(row.max_at_ns, digits)}
+            </a>
+          </dd>
+        </>
+      )}
+      <dt>Growth</dt>
+      <dd>
+        {!cost.leaked_bytes || site.row
+          ? growthText(cost.leaked_bytes, span, site.row?.leaked_timeline ?? [])
+          : '…'}
+      </dd>
+    </dl>
+  );
+}
+
+function LifetimeFact({ stack, row }: { stack: number; row: GroupRow }) {
+  const median = useQuery<Lifetimes>('lifetimes', { backtraces: stack }).data?.median_ns;
+  const { temporary_count: temporary, allocations } = row.cost;
+  const parts = [
+    typeof median === 'number' ? `${duration(median)} median` : '',
+    row.mean_lifetime_ns === null ? '' : `${duration(row.mean_lifetime_ns)} mean`,
+    temporary ? `${share(temporary, allocations)} temporary` : '',
+  ];
+  return (
+    <>
+      <dt>Lifetime</dt>
+      <dd>{parts.filter(Boolean).join(', ')}</dd>
+    </>
+  );
+}
+
+function ThreadsFact({ stack }: { stack: number }) {
+  const threads = useThreads();
+  const asked = useQuery<GroupRows>('groups', {
+    by: 'thread',
+    backtraces: stack,
+    sort_by: 'allocations',
+  });
+  const names = asked.data?.groups.map((g) => threads.name(g.key)) ?? [];
+  return (
+    <>
+      <dt>Threads</dt>
+      <dd title={names.join('\n')}>{asked.data ? threadsText(names, threads.count) : '…'}</dd>
+    </>
+  );
+}
+
+/* The stack that frees most of the site's blocks; leads to what that stack frees. */
+function FreedAtFact({ stack, freed }: { stack: number; freed: number }) {
+  const asked = useQuery<GroupRows>('groups', {
+    by: 'free_stack',
+    backtraces: stack,
+    sort_by: 'allocations',
+    count: 3,
+  });
+  const rows = asked.data?.groups.filter((g) => g.key !== 0) ?? [];
+  const [most] = rows;
+  const others = (asked.data?.total_count ?? 0) - (asked.data?.groups.some((g) => !g.key) ? 1 : 0);
+  return (
+    <>
+      <dt>Freed at</dt>
+      <dd>
+        {!asked.data && '…'}
+        {asked.data && !most && 'not known'}
+        {most && (
+          <>
+            <button
+              type="button"
+              class="link"
+              title="Only what is freed there"
+              onClick={() =>
+                goPage('sites', { deallocation_backtraces: String(most.key), open: null })
+              }
+            >
+              {most.blame ? frameTitle(most.blame) : `stack ${most.key}`}
+            </button>
+            {`, ${share(most.cost.allocations, freed)}`}
+            {others > 1 && `, and ${plural(others - 1, 'other stack')}`}
+          </>
+        )}
+      </dd>
+    </>
+  );
+}
