@@ -179,6 +179,11 @@ struct query_group query_whole_site(const struct store_stack *s);
 int query_groups(struct query *q, enum query_group_by by, struct query_groups *ret,
 		 struct err *err);
 void query_groups_fini(struct query_groups *g);
+
+/* Keeps those groups, which are by stack, whose stacks `found` lets through; total is made anew. Only
+ * its conditions on stacks count, not those on rows. The figures of the groups stay: a search does not
+ * change what it searches. */
+void query_groups_keep(struct query_groups *g, const struct query *found);
 /* The text of a key by MODULE, FUNCTION, LINE, BLAME or PACKAGE; NULL for other kinds and for 0. Keys
  * are the same in each query of one store. The text is good until the next call. */
 const char *query_group_name(struct query *q, enum query_group_by by, uint64_t key);

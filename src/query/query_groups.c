@@ -445,6 +445,20 @@ int query_groups(struct query *q, enum query_group_by by, struct query_groups *r
 	return 0;
 }
 
+void query_groups_keep(struct query_groups *g, const struct query *found)
+{
+	size_t n = 0;
+
+	g->total = (struct query_group){0};
+	for (size_t i = 0; i < g->n; i++) {
+		if (found->stack_set && !set_has(found->stack_set, g->group[i].key))
+			continue;
+		group_add(&g->total, &g->group[i]);
+		g->group[n++] = g->group[i];
+	}
+	g->n = n;
+}
+
 void query_groups_fini(struct query_groups *g)
 {
 	free(g->group);

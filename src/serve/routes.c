@@ -68,6 +68,8 @@ static const struct filter_parameter v1_grouping[] = {
 	 "points of a graph of each row; not by size; default 0, at most 500"},
 	{"graph_from", "time", NULL, "start of the time that graphs show; default: the start"},
 	{"graph_to", "time", NULL, "end of the time that graphs show; default: the end"},
+	{"find_regex", "regex", NULL,
+	 "by stack: those with such a function or source file; the figures of rows stay"},
 	{"facts", "choice", "false|true",
 	 "by stack: threads, markers and bounds of the median lifetime of each row; default false"},
 	TREE_PARAMETERS, /* by stack: those behind a row of the tree */

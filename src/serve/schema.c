@@ -117,7 +117,7 @@ static const struct schema table[] = {
 	{"GroupRows", "by:str groups:[GroupRow] total_count:u64 total:Cost"},
 	{"FrameText", "function:str~ source:str~ line:u64~ module:str~ address:str is_inline:bool "
 		      "class:str package:str"},
-	{"Stack", "stack:u64 frames:[FrameText] truncated:str~ is_guessed:bool"},
+	{"Stack", "stack:u64 frames:[FrameText] blame:u64~ truncated:str~ is_guessed:bool"},
 	{"FunctionRow", "key:u64 function:str~ frame:FrameText cost:Cost self_bytes:u64 "
 			"self_allocations:u64 self_leaked_bytes:u64 self_peak_bytes:u64 "
 			"self_temporary_count:u64"},

@@ -349,6 +349,42 @@ static int keep_under(struct table *t, struct err *err)
 	return r;
 }
 
+/* Keeps the stacks that have a function or a source file which find_regex matches, if it is given. */
+static int keep_found(struct table *t, struct err *err)
+{
+	static const char own[] = "frame_regex"; /* the condition that does it, in its messages */
+	const char *text = url_find(&t->rq->url, "find_regex");
+	struct query *found = NULL;
+	struct filter filter;
+	struct err why = {0};
+	int r;
+
+	if (!text || !*text)
+		return 0;
+	if (by_kind[t->by] != QUERY_BY_STACK) {
+		request_refuse(t->rq, 400, "find_regex", text, "nothing, unless by=stack");
+		return err_set(err, ERR_USAGE, "find_regex: needs by=stack");
+	}
+	filter_init(&filter);
+	r = filter_set(&filter, own, text, &why);
+	if (r >= 0)
+		r = query_create(&t->rq->context, &filter, &found, &why);
+	if (r >= 0)
+		query_groups_keep(&t->groups, found);
+	query_destroy(found);
+	filter_fini(&filter);
+	if (r == -ERR_USAGE) {
+		bool has_name = strncmp(why.text, own, sizeof(own) - 1) == 0;
+
+		request_refuse(t->rq, 400, "find_regex", text, filter_type_help("regex"));
+		return err_set(err, ERR_USAGE, "find_regex%s",
+			       has_name ? why.text + sizeof(own) - 1 : " cannot be read");
+	}
+	if (r < 0)
+		*err = why;
+	return r < 0 ? r : 0;
+}
+
 int v1_groups(struct request *rq, struct err *err)
 {
 	struct table t = {.rq = rq};
@@ -363,6 +399,8 @@ int v1_groups(struct request *rq, struct err *err)
 		r = query_groups(rq->query, by_kind[t.by], &t.groups, err);
 	if (r == 0)
 		r = keep_under(&t, err);
+	if (r == 0)
+		r = keep_found(&t, err);
 	if (r == 0)
 		r = sort_rows(&t, sort, err);
 	if (r == 0 && t.n_points)

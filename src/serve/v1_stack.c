@@ -4,15 +4,27 @@
 
 #include "query/filter_value.h"
 
+struct frame_list {
+	struct request *rq;
+	const struct frame *blame;
+	uint64_t n, blame_at; /* index of the frame to blame */
+};
+
 static bool put_frame(void *user, const struct frame *f)
 {
-	wire_frame_text(user, NULL, f);
+	struct frame_list *l = user;
+
+	wire_frame_text(l->rq, NULL, f);
+	if (f == l->blame)
+		l->blame_at = l->n;
+	l->n++;
 	return true;
 }
 
 int v1_stack(struct request *rq, struct err *err)
 {
 	const struct store_node *node;
+	struct frame_list list = {.rq = rq};
 	struct json *j = &rq->json;
 	uint64_t stack;
 	char valid[64];
@@ -24,12 +36,17 @@ int v1_stack(struct request *rq, struct err *err)
 		request_refuse(rq, 404, "n", rq->value[1], valid);
 		return err_set(err, ERR_USAGE, "there is no stack '%.100s'", rq->value[1]);
 	}
+	list.blame = wire_blame(rq, (uint32_t)stack, err);
 	node = store_node(rq->store, store_stack(rq->store, (uint32_t)stack)->node);
 	json_object(j, NULL);
 	json_u64(j, "stack", stack);
 	json_array(j, "frames");
-	r = frames_each(rq->frames, (uint32_t)stack, put_frame, rq, err);
+	r = frames_each(rq->frames, (uint32_t)stack, put_frame, &list, err);
 	json_end_array(j);
+	if (list.blame)
+		json_u64(j, "blame", list.blame_at);
+	else
+		json_null(j, "blame");
 	json_text(j, "truncated", store_end_reason(node->end));
 	json_bool(j, "is_guessed", node->has_guess);
 	json_end_object(j);

@@ -661,6 +661,25 @@ class Numbers(ServerCase):
                 self.assertTrue(bounds[0] <= median <= bounds[1], f"{median} in {bounds}")
         self.assertNotIn("facts", self.v1("work.dat", "groups")["groups"][0])
 
+    def test_a_stack_says_which_frame_is_to_blame(self):
+        for own in ("", "^main$"):
+            for g in self.v1("demo.dat", "groups", own_regex=own)["groups"]:
+                stack = self.v1("demo.dat", f"stack/{g['key']}", own_regex=own)
+                self.assertEqual(g["blame"], stack["frames"][stack["blame"]])
+        self.assertIsNone(self.v1("demo.dat", "stack/0")["blame"])
+
+    def test_a_search_keeps_the_figures_of_rows(self):
+        everything = {g["key"]: g for g in self.v1("demo.dat", "groups", count=10000)["groups"]}
+        found = self.v1("demo.dat", "groups", find_regex="(?i)MAIN|demo[.]c$", count=10000)
+        named = self.v1("demo.dat", "groups", frame_regex="(?i)MAIN|demo[.]c$", count=10000)
+        self.assertEqual({g["key"] for g in named["groups"]}, {g["key"] for g in found["groups"]})
+        self.assertEqual(found["total_count"], len(found["groups"]))
+        self.assertLess(0, found["total_count"])
+        for row in found["groups"]:
+            self.assertEqual(everything[row["key"]], row)
+        for name in ("bytes", "leaked_bytes", "peak_bytes", "allocations"):
+            self.assertEqual(found["total"][name], sum(g["cost"][name] for g in found["groups"]))
+
     def test_groups_sort_by_what_a_row_says(self):
         ranks = {
             "mean_size": lambda g: g["cost"]["bytes"] // g["cost"]["allocations"],
@@ -800,6 +819,9 @@ class Refusals(ServerCase):
         self.refused("/api/v1/last/groups?graph=9&graph_from=%2B9s&graph_to=%2B8s", 400, "graph_to")
         self.refused("/api/v1/last/groups?graph=9&graph_from=x", 400, "graph_from")
         self.refused("/api/v1/last/groups?by=thread&facts=true", 400, "facts")
+        self.refused("/api/v1/last/groups?by=thread&find_regex=x", 400, "find_regex")
+        error = self.refused("/api/v1/last/groups?find_regex=x(", 400, "find_regex")
+        self.assertRegex(error["error"], "^find_regex.*offset 2")
         self.refused("/api/v1/last/groups?facts=true&count=501", 400, "count")
         self.refused("/api/v1/last/callers?function=no_such_function", 404, "function")
         self.refused("/data/last/allocations?from_map=999999", 400, "from_map")

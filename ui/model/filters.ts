@@ -155,6 +155,12 @@ export const FILTER_GROUPS: readonly FilterGroup[] = [
       },
       { keys: ['source_regex'], label: 'Has file', kind: 'regex', placeholder: 'seen\\.rs' },
       { keys: ['negative_source_regex'], label: 'Has no file', kind: 'regex' },
+      {
+        keys: ['frame_regex'],
+        label: 'Has either',
+        kind: 'regex',
+        hint: 'A function or a file',
+      },
       { keys: ['module_regex'], label: 'Has module', kind: 'regex', placeholder: 'librocksdb' },
       { keys: ['negative_module_regex'], label: 'Has no module', kind: 'regex' },
       {

@@ -206,15 +206,6 @@ export function wallClock(startNs: number, atNs = 0): string {
   );
 }
 
-/* Time of day of a moment (UTC), for columns: "02:14:00.001". */
-export function wallTime(startNs: number, atNs: number, digits = 0): string {
-  const day = 86400e9;
-  return clock(
-    (startNs % day) + (atNs % day) - ((startNs % day) + (atNs % day) >= day ? day : 0),
-    digits,
-  );
-}
-
 /* "15 Nov 02:14", for lists. */
 export function wallClockShort(startNs: number): string {
   const [day, month, , time] = wallClock(startNs).split(' ');

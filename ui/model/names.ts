@@ -128,14 +128,6 @@ export function frameTitle(f: FrameName): string {
   return f.module ? `${baseName(f.module)} ${f.address}` : f.address;
 }
 
-/* The frame to blame in a stack, innermost first: the first of own code, else the first that is not
- * runtime, else the innermost. */
-export const blameOf = <T extends FrameName>(frames: readonly T[]): T | null =>
-  frames.find((f) => f.class === 'own') ??
-  frames.find((f) => ownerOf(f.class) !== 'run') ??
-  frames[0] ??
-  null;
-
 /* Where the name lives: "basalt_net::gossip". */
 export const framePath = (f: FrameName): string =>
   f.function ? splitName(f.function)[0].replace(/::$/, '') : '';

@@ -16,10 +16,10 @@ import { momentOf, rangeOf } from '../model/filters';
 import { parseAddressText } from '../model/find';
 import { group } from '../model/format';
 import { frameFull } from '../model/names';
-import { useClock } from '../state/clock';
+import { useClock, useClockTitle } from '../state/clock';
 import { isDetailsOpen, selectionOf } from '../state/details';
 import { useKeys } from '../state/keys';
-import { copyText, overlay } from '../state/overlay';
+import { copyText } from '../state/overlay';
 import { usePages } from '../state/pages';
 import { useQuery } from '../state/query';
 import { useRecording } from '../state/recordings';
@@ -32,7 +32,6 @@ import { openMenu, pointerBox } from '../widgets/floating';
 import { Grid } from '../widgets/grid';
 import { NoMatch } from '../widgets/no_match';
 import { ErrorNote, Waiting } from '../widgets/notes';
-import { useRowHeight } from '../widgets/row_height';
 import { allocationItems, onlyStack, SHAPE, withFilter, type BlamedRow } from './allocation_parts';
 import { allocationCells, type AllocationContext } from './allocations_row';
 import { notSite } from './site_parts';
@@ -65,11 +64,7 @@ export function AllocationsPage() {
       <>
         <Toolbar s={s} />
         <div class="pad-note">
-          <ErrorNote
-            error={s.rows.error}
-            again={s.rows.again}
-            edit={() => overlay.set({ kind: 'filter' })}
-          />
+          <ErrorNote error={s.rows.error} again={s.rows.again} />
         </div>
       </>
     );
@@ -244,7 +239,6 @@ function useCursor(s: Allocations) {
 function Table({ s, view }: { s: Allocations; view: View }) {
   const onView = useCallback((first: number, last: number) => view.set([first, last]), [view]);
   const recording = useRecording();
-  const rowHeight = useRowHeight(1);
   const threads = useThreads();
   const { cursor, choose } = useCursor(s);
   const goTo = useGoTo(s);
@@ -253,6 +247,7 @@ function Table({ s, view }: { s: Allocations; view: View }) {
     columns: s.columns,
     sortedBy: s.sort.by,
     clock: useClock(),
+    clockTitle: useClockTitle(),
     runNs: s.runNs,
     threads,
   };
@@ -266,7 +261,7 @@ function Table({ s, view }: { s: Allocations; view: View }) {
       style={columnWidths(s.columns, s.sort.by)}
       columns={s.columns.map((c) => ({ ...c, class: columnClass(c, s.sort.by) }))}
       rows={s.rows.count ?? 0}
-      rowHeight={rowHeight}
+      rowHeight={26}
       rowProps={(i) => ({
         onContextMenu: (e) => {
           const row = s.rows.row(i);

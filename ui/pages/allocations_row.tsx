@@ -1,8 +1,7 @@
 /* The cells of a row of Allocations. */
 import { allocationDigits, memoryWord, type AllocationColumn } from '../model/allocation_columns';
 import { columnClass } from '../model/columns';
-import { bytes, duration, exact, group } from '../model/format';
-import type { Clock } from '../state/clock';
+import { bytes, duration, exact, group, type ClockText } from '../model/format';
 import type { ThreadNames } from '../state/threads';
 import { Num } from '../widgets/figures';
 import { Sym } from '../widgets/names';
@@ -11,7 +10,8 @@ import type { BlamedRow } from './allocation_parts';
 export interface AllocationContext {
   columns: readonly AllocationColumn[];
   sortedBy: string;
-  clock: Clock;
+  clock: ClockText;
+  clockTitle: (ns: number) => string;
   runNs: number;
   threads: ThreadNames;
 }
@@ -46,8 +46,8 @@ type CellOf = (c: AllocationContext, r: BlamedRow) => CellContent;
 
 const CELLS: Record<AllocationColumn['id'], CellOf> = {
   allocated: (c, r) => ({
-    content: c.clock.text(r.at_ns, allocationDigits(c.runNs)),
-    title: c.clock.title(r.at_ns),
+    content: c.clock(r.at_ns, allocationDigits(c.runNs)),
+    title: c.clockTitle(r.at_ns),
   }),
   lifetime: (_, r) => ({
     class: r.released_ns === undefined ? 'leak' : '',
@@ -68,8 +68,8 @@ const CELLS: Record<AllocationColumn['id'], CellOf> = {
     const isLong = r.released_ns - r.at_ns >= LONG_NS;
     return {
       class: 'dim',
-      content: c.clock.text(r.released_ns, isLong ? 1 : allocationDigits(c.runNs)),
-      title: c.clock.title(r.released_ns),
+      content: c.clock(r.released_ns, isLong ? 1 : allocationDigits(c.runNs)),
+      title: c.clockTitle(r.released_ns),
     };
   },
   address: (_, r) => ({ class: 'code', content: r.address.replace(/^0x/, ''), title: r.address }),

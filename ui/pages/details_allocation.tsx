@@ -2,7 +2,7 @@
 import type { AllocationRows } from '../api/types';
 import { chainShown, memoryText } from '../model/allocation_columns';
 import { bytes, duration, group, join, share } from '../model/format';
-import { useClock } from '../state/clock';
+import { useClock, useClockTitle } from '../state/clock';
 import { select } from '../state/details';
 import { useQuery } from '../state/query';
 import { hrefPage, set, useAddress } from '../state/router';
@@ -63,6 +63,7 @@ export function AllocationDetails({ value }: { value: string }) {
 
 function Facts({ row }: { row: BlamedRow }) {
   const clock = useClock();
+  const title = useClockTitle();
   const threads = useThreads();
   const extra = row.usable - row.size;
   const freed = row.released_ns;
@@ -82,13 +83,13 @@ function Facts({ row }: { row: BlamedRow }) {
         <dt>Address</dt>
         <dd class="code">{row.address}</dd>
         <dt>Allocated</dt>
-        <dd title={clock.title(row.at_ns)}>{clock.text(row.at_ns, EXACT_DIGITS)}</dd>
+        <dd title={title(row.at_ns)}>{clock(row.at_ns, EXACT_DIGITS)}</dd>
         <dt>Freed</dt>
         {freed === undefined ? (
           <dd class="leak">never</dd>
         ) : (
-          <dd title={clock.title(freed)}>
-            {clock.text(freed, EXACT_DIGITS)}, after {duration(freed - row.at_ns)}
+          <dd title={title(freed)}>
+            {clock(freed, EXACT_DIGITS)}, after {duration(freed - row.at_ns)}
             {row.is_temporary && ', temporary'}
           </dd>
         )}

@@ -1,6 +1,6 @@
 /* The details panel of a call site: whose line, its five costs, its graph, facts and stack. */
 import type { GroupRows, Summary } from '../api/types';
-import { bytes, clock, clockDigits, join } from '../model/format';
+import { bytes, clockDigits, join } from '../model/format';
 import {
   frameFull,
   frameLocation,
@@ -10,6 +10,7 @@ import {
   ownerOf,
   OWNER_WORDS,
 } from '../model/names';
+import { useClock } from '../state/clock';
 import { useQuery } from '../state/query';
 import { useRecording } from '../state/recordings';
 import { editorLink } from '../state/settings';
@@ -26,6 +27,7 @@ export function SiteDetails({ value }: { value: string }) {
   const stack = Number(value);
   const cost = useCost();
   const recording = useRecording();
+  const clock = useClock();
   const site = useSite(stack);
   const total = useQuery<GroupRows>('groups', { by: 'stack', count: 0 }).data?.total;
   if (site.error) return <ErrorNote error={site.error} again={site.again} />;

@@ -13,7 +13,7 @@ import {
   threadsText,
 } from '../model/site_facts';
 import { select } from '../state/details';
-import { useClock } from '../state/clock';
+import { useClock, useClockTitle } from '../state/clock';
 import { copyText, say } from '../state/overlay';
 import { useQuery } from '../state/query';
 import { useRecording } from '../state/recordings';
@@ -114,6 +114,9 @@ export function SiteStack({ stack, blame, cost = 'peak', hasPath = true }: SiteS
         onFrame={showFunction}
       />
       {asked.data.truncated && <p class="dim hint">The stack ends here: {asked.data.truncated}.</p>}
+      {asked.data.is_guessed && (
+        <p class="dim hint">Some outer frames were found by the frame pointer alone.</p>
+      )}
     </>
   );
 }
@@ -145,6 +148,7 @@ export function useSite(stack: number) {
 export function SiteFacts({ stack, row }: { stack: number; row: GroupRow }) {
   const a = useAddress();
   const clock = useClock();
+  const title = useClockTitle();
   const run = useRecording()?.duration_ns ?? 1;
   const site = useSite(stack);
   const { cost } = row;
@@ -156,7 +160,7 @@ export function SiteFacts({ stack, row }: { stack: number; row: GroupRow }) {
       <dt>Freed</dt>
       <dd>{freedText(cost.allocations, cost.leaked_count)}</dd>
       <dt>Interval</dt>
-      <dd title={`${clock.title(row.first_ns)}\nto ${clock.title(row.last_ns)}`}>
+      <dd title={`${title(row.first_ns)}\nto ${title(row.last_ns)}`}>
         {intervalText(cost.allocations, row.first_ns, row.last_ns)}
       </dd>
       <dt>Sizes</dt>
@@ -174,7 +178,7 @@ export function SiteFacts({ stack, row }: { stack: number; row: GroupRow }) {
               title="Pins this moment on the timeline"
               href={hrefWith(a, { at: String(row.max_at_ns) })}
             >
-              {clock.text(row.max_at_ns, digits)}
+              {clock(row.max_at_ns, digits)}
             </a>
           </dd>
         </>

@@ -20,10 +20,10 @@ import {
   siteSort,
   sortParams,
 } from '../model/site_columns';
-import { useClock } from '../state/clock';
+import { useClock, useClockTitle } from '../state/clock';
 import { isDetailsOpen, select, selectionOf } from '../state/details';
 import { useKeys } from '../state/keys';
-import { copyText, overlay } from '../state/overlay';
+import { copyText } from '../state/overlay';
 import { usePages } from '../state/pages';
 import { useQuery } from '../state/query';
 import { useRecording } from '../state/recordings';
@@ -36,7 +36,6 @@ import { openMenu, pointerBox } from '../widgets/floating';
 import { Grid, type Column } from '../widgets/grid';
 import { NoMatch } from '../widgets/no_match';
 import { ErrorNote, Note, Waiting } from '../widgets/notes';
-import { useRowHeight } from '../widgets/row_height';
 import {
   copyStack,
   notSite,
@@ -71,7 +70,7 @@ function useSites() {
     by: 'stack',
     sort_by: sort.by,
     order: sort.isAscending ? 'asc' : 'dsc',
-    frame_regex: find,
+    find_regex: find,
   };
   const firstRow = useRef(Number(params['row'] ?? 0) || 0).current;
   const rows = usePages<GroupRow, GroupRows>('groups', query, SHAPE, { firstRow });
@@ -116,11 +115,7 @@ export function SitesPage() {
       <>
         <Toolbar s={s} />
         <div class="pad-note">
-          <ErrorNote
-            error={s.rows.error}
-            again={s.rows.again}
-            edit={() => overlay.set({ kind: 'filter' })}
-          />
+          <ErrorNote error={s.rows.error} again={s.rows.again} />
         </div>
       </>
     );
@@ -166,7 +161,7 @@ function Toolbar({ s }: { s: Sites }) {
         class="push"
         value={params['q'] ?? ''}
         hit={hit}
-        isBad={s.rows.error?.answer.parameter === 'frame_regex'}
+        isBad={s.rows.error?.answer.parameter === 'find_regex'}
         onChange={(q) => setQuietly({ q: q || null, row: null })}
       />
     </div>
@@ -216,6 +211,7 @@ function useSiteContext(s: Sites, toggle: (i: number) => void): SiteContext {
     total: s.total,
     isFiltered: hasFilter(a.params),
     clock: useClock(),
+    clockTitle: useClockTitle(),
     digits: s.digits,
     late: (row, index) => {
       const late = s.late.row(index);
@@ -240,7 +236,6 @@ interface TableProps {
 function Table({ s, openRow, isPanelOpen }: TableProps) {
   const { params } = useAddress();
   const recording = useRecording();
-  const rowHeight = useRowHeight(2);
   const cursor = useCursor(s, openRow);
   const keyOf = (index: number) => s.rows.row(index)?.key;
 
@@ -280,10 +275,9 @@ function Table({ s, openRow, isPanelOpen }: TableProps) {
       style={columnWidths(s.columns, s.sort.by)}
       columns={heads}
       rows={s.rows.count ?? 0}
-      rowHeight={rowHeight}
+      rowHeight={44}
       rowClass="two site"
       rowProps={(i) => ({
-        'aria-expanded': i === openRow,
         onClick: () => (isPanelOpen ? moveCursor(i) : toggle(i)),
         onDblClick: () => isPanelOpen && toggle(i), // without a panel the click did it
         onContextMenu: (e) => {

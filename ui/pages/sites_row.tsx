@@ -4,11 +4,20 @@ import type { GroupRow, SiteFacts } from '../api/types';
 import type { Address } from '../model/address';
 import { columnClass } from '../model/columns';
 import { costKind, costOf, type CostId, type CostValues } from '../model/costs';
-import { bytes, duration, exact, figure, group, join, share, SPACE } from '../model/format';
+import {
+  bytes,
+  duration,
+  exact,
+  figure,
+  group,
+  join,
+  share,
+  SPACE,
+  type ClockText,
+} from '../model/format';
 import { baseName } from '../model/names';
 import { callersText } from '../model/site_facts';
 import type { SiteColumn } from '../model/site_columns';
-import type { Clock } from '../state/clock';
 import { hrefPage } from '../state/router';
 import { Num } from '../widgets/figures';
 import { Icon } from '../widgets/icons';
@@ -21,7 +30,8 @@ export interface SiteContext {
   sortedBy: string;
   total: CostValues | null; // of what the filters let through
   isFiltered: boolean; // the second line is the whole call site, else the share
-  clock: Clock;
+  clock: ClockText;
+  clockTitle: (ns: number) => string;
   digits: number; // decimals of moments
   late: (row: GroupRow, index: number) => GroupRow | undefined; // the row with graph and facts
   threadName: (index: number) => string;
@@ -46,8 +56,8 @@ interface CellProps {
 function Cell({ c, column, row, index, isOpen }: CellProps) {
   const cls = columnClass(column, c.sortedBy);
   const moment = (ns: number | undefined) => (
-    <span class={cls} role="gridcell" title={ns === undefined ? undefined : c.clock.title(ns)}>
-      {ns === undefined ? '' : c.clock.text(ns, c.digits)}
+    <span class={cls} role="gridcell" title={ns === undefined ? undefined : c.clockTitle(ns)}>
+      {ns === undefined ? '' : c.clock(ns, c.digits)}
     </span>
   );
   const plain = (content: ComponentChildren, title?: string) => (
@@ -96,7 +106,8 @@ function SiteName(p: { row: GroupRow; isOpen: boolean; onToggle: () => void }) {
       <button
         type="button"
         class={'twist' + (p.isOpen ? ' open' : '')}
-        aria-label={p.isOpen ? 'Hide stack' : 'Show stack'}
+        aria-label="Stack and facts"
+        aria-expanded={p.isOpen}
         tabIndex={-1}
         onClick={(e) => {
           e.stopPropagation();

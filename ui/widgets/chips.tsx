@@ -3,7 +3,7 @@ import { isExported } from '../api/client';
 import type { GroupRows, Recording, Summary } from '../api/types';
 import { chipsOf, hasFilter, rangeOf, RANGE_MEANINGS, type Chip } from '../model/filters';
 import { count, group, join } from '../model/format';
-import { blameOf, frameFull, frameLocation, frameTitle } from '../model/names';
+import { frameFull, frameLocation, frameTitle } from '../model/names';
 import { useClock } from '../state/clock';
 import { overlay } from '../state/overlay';
 import { useQuery } from '../state/query';
@@ -71,7 +71,7 @@ const STACK_KEYS: readonly string[] = [
 function StackNames({ ids }: { ids: string }) {
   const all = ids.split(',');
   const { data, isStale } = useStack(Number(all[0]));
-  const frame = data && !isStale ? blameOf(data.frames) : null;
+  const frame = data && !isStale ? data.frames[data.blame ?? 0] : null;
   if (!frame) return <>{ids}</>;
   const where = frameLocation(frame);
   return (

@@ -202,7 +202,7 @@ test('a link restores order, open row and cursor', async (t) => {
   const page = await openPage(t, `sort=first_ns&order=asc&open=${rows[at].key}&row=${at}`);
   await page.waitForSelector('.row-open .stack li');
   await page.waitForSelector(
-    `.tr[aria-rowindex="${at + 2}"][aria-expanded=true][aria-selected=true]`,
+    `.tr[aria-rowindex="${at + 2}"][aria-selected=true] .twist[aria-expanded=true]`,
   );
   assert.equal(await page.getAttribute('.sites .head [aria-sort]', 'aria-sort'), 'ascending');
   const visible = await page.evaluate((n) => {
@@ -241,7 +241,7 @@ test('a right click opens the same menu; allocations of the site', async (t) => 
   const page = await openPage(t, 'open=none');
   const [first] = await groups();
   await page.click('.sites .tr[aria-rowindex="2"] .fn', { button: 'right' });
-  await page.click('[role=menu] [role=menuitem]:text-is("Allocations")');
+  await page.click('[role=menu] [role=menuitem]:has-text("Allocations")');
   await page.waitForSelector('.allocs .grid-room .tr .sym');
   const { total_count } = await api(`allocations?backtraces=${first.key}&count=0`);
   await page.waitForFunction(
@@ -254,12 +254,12 @@ test('find: function, file, expression; what is found and what is not', async (t
   const page = await openPage(t);
   await page.keyboard.press('/');
   await page.keyboard.type('seencache');
-  const want = (await api('groups?by=stack&count=0&frame_regex=(?i)seencache')).total_count;
+  const want = (await api('groups?by=stack&count=0&find_regex=(?i)seencache')).total_count;
   assert.ok(want > 0);
   await page.waitForSelector(`.foot:has-text("${want} call sites")`);
   assert.match(plain(await page.textContent('.field .hit')), new RegExp(`^${want}, `));
   await page.fill('.toolbar input', '/append\\(/');
-  const appended = (await api('groups?by=stack&count=0&frame_regex=append%5C(')).total_count;
+  const appended = (await api('groups?by=stack&count=0&find_regex=append%5C(')).total_count;
   await page.waitForSelector(`.foot:has-text("${appended} call sites")`);
   await page.fill('.toolbar input', 'no such thing');
   await page.waitForSelector('.note:has-text("No call site has “no such thing”.")');
@@ -271,7 +271,7 @@ test('an expression that cannot be read is explained', async (t) => {
   const page = await openPage(t, '', { allowed: [/status of 400/] });
   await page.fill('.toolbar input', '/a(/');
   await page.waitForSelector('.note:has-text("cannot be read")');
-  assert.match(await page.textContent('.note'), /frame_regex/);
+  assert.match(await page.textContent('.note'), /group opened at character 2 is not closed/);
   await page.fill('.toolbar input', '');
   await page.waitForSelector('.sites .grid-room .tr .sym');
 });
@@ -286,7 +286,7 @@ test('keys: rows, open, close, only this', async (t) => {
   await page.keyboard.press('k');
   await page.waitForSelector('.tr[aria-rowindex="3"][aria-selected=true]');
   await page.keyboard.press('ArrowRight');
-  await page.waitForSelector('.tr[aria-rowindex="3"][aria-expanded=true]');
+  await page.waitForSelector('.tr[aria-rowindex="3"] .twist[aria-expanded=true]');
   await page.waitForSelector('.row-open .kv');
   await page.keyboard.press('ArrowLeft');
   await page.waitForSelector('.row-open', { state: 'detached' });

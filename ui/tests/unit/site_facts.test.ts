@@ -12,7 +12,6 @@ import {
   threadsText,
 } from '../../model/site_facts';
 import { findRegex, parseAddressText } from '../../model/find';
-import { wallTime } from '../../model/format';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const points = (f: (t: number) => number, n = 120) =>
@@ -99,9 +98,4 @@ test('find: text in any case, or an expression', () => {
   assert.equal(parseAddressText('0x10'), '0x10');
   assert.equal(parseAddressText('seen.rs'), null);
   assert.equal(parseAddressText('11112222333344445'), null);
-});
-
-test('wall clock of a column goes past midnight', () => {
-  assert.equal(wallTime(86400e9 * 20000 + 3600e9, 61.5e9, 1), '01:01:01.5');
-  assert.equal(wallTime(86400e9 * 20000 + 86399e9, 2e9), '00:00:01');
 });
