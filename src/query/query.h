@@ -380,7 +380,7 @@ struct query_found_list {
 	size_t n;
 };
 
-/* Functions, source files and images with the text in their name or path, upper or lower case. */
+/* Functions, source files and images with the text in their name or path, upper or lower case; "": all. */
 struct query_search {
 	struct query_found_list functions, files, modules;
 };

@@ -96,7 +96,7 @@ static const struct filter_parameter v1_one_file[] = {
 	{"file", "path", NULL, "path of a source file, as frames have it; needed"},
 };
 static const struct filter_parameter v1_search_parameters[] = {
-	{"q", "text", NULL, "a part of a name or path, upper or lower case; needed"},
+	{"q", "text", NULL, "a part of a name or path, upper or lower case; default: all"},
 	{"count", "count", NULL, "at most this many of each kind; default 20"},
 };
 static const struct filter_parameter v1_tree_parameters[] = {

@@ -179,15 +179,11 @@ int v1_search(struct request *rq, struct err *err)
 	uint64_t count;
 	int r = request_u64(rq, "count", N_FOUND, UINT64_MAX, &count, err);
 
-	if (r == 0 && (!text || !*text)) {
-		request_refuse(rq, 400, "q", text, "a part of a name");
-		r = err_set(err, ERR_USAGE, "q: which text?");
-	}
 	if (r == 0)
 		r = request_query(rq, err);
 	if (r == 0) {
 		query_want(rq->query, QUERY_WANT_PEAK);
-		r = refuse_text(rq, query_search(rq->query, text, &s, err), err);
+		r = refuse_text(rq, query_search(rq->query, text ? text : "", &s, err), err);
 	}
 	if (r < 0)
 		return r;

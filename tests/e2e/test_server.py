@@ -555,6 +555,17 @@ class Numbers(ServerCase):
         self.assertEqual(sorted(order), order)
         self.assertEqual(1, len(self.v1("demo.dat", "search", q="wor", count=1)["functions"]))
 
+    def test_search_without_a_text_finds_all(self):
+        functions = self.v1("demo.dat", "functions", count=10**6)["functions"]
+        found = self.v1("demo.dat", "search", count=10**6)
+        self.assertEqual({f["function"]: f["cost"] for f in functions if f["function"]},
+                         {f["frame"]["function"]: f["cost"] for f in found["functions"]})
+        self.assertEqual(found, self.v1("demo.dat", "search", q="", count=10**6))
+        some = self.v1("demo.dat", "search", q=".c", count=10**6)
+        self.assertLess(0, len(some["files"]))
+        for f in some["files"]:
+            self.assertIn(f, found["files"])
+
     def test_calls_of_mmap_are_listed(self):
         operations = self.data("maps.dat", "mmaps")["operations"]
         kinds = {kind for o in operations for kind in o}
@@ -799,8 +810,6 @@ class Refusals(ServerCase):
                                  name)
             self.assertTrue(error["valid"], name)
         self.refused("/api/v1/last/groups?by=thread&under=1", 400, "under")
-        self.refused("/api/v1/last/search", 400, "q")
-        self.refused("/api/v1/last/search?q=", 400, "q")
         self.refused("/api/v1/last/search?q=%ff", 400, "q")
         self.refused("/api/v1/last/functions?module_q=%ff", 400, "module_q")
         self.refused("/api/v1/last/tree?under=5", 404, "under")
