@@ -6,6 +6,7 @@
  * four things.
  */
 import { bytes, clock, clockDigits, duration, join, type ClockText } from './format';
+import { boxOfRegex } from './regex_box';
 import type { Params } from './address';
 
 export type FieldKind =
@@ -395,7 +396,7 @@ function textOf(field: FilterField, value: string, write: ClockText): string {
     const words = field.choices?.find((c) => c[0] === value)?.[1] ?? value;
     return field.keys[0] === 'lifetime' && value === 'only_leaked' ? 'never' : words.toLowerCase();
   }
-  if (field.kind === 'regex') return `/${value}/`;
+  if (field.kind === 'regex') return boxOfRegex(value);
   if (field.kind === 'size' && /^\d+$/.test(value)) return join(bytes(Number(value)));
   const nanoseconds = /^\+?(\d+)ns$/.exec(value);
   if (nanoseconds) {

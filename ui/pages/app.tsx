@@ -19,7 +19,7 @@ import { useKeys, type Keys } from '../state/keys';
 import { useQuery } from '../state/query';
 import { useSignal } from '../state/signal';
 import { pinPeak } from './commands';
-import { DETAILS, PAGE_COMPONENTS } from './index';
+import { DETAILS, PAGE_COMPONENTS, PAGE_DETAILS } from './index';
 import { canShow, NotReady } from './not_ready';
 import { Overlays } from './overlays';
 
@@ -75,11 +75,15 @@ function Details() {
   const { params, page } = useAddress();
   const selection = selectionOf(params);
   const kind = selection && DETAILS[selection.kind];
-  if (!kind || page === 'overview') return null;
-  const Content = kind.component;
+  const own = PAGE_DETAILS[page];
+  const added = own && params[own.parameter] ? own : null;
+  if ((!kind && !added) || page === 'overview') return null;
+  const content = kind && <kind.component value={selection.key} key={params['sel']} />;
+  const Added = added?.component;
   return (
-    <DetailsFrame title={kind.title}>
-      <Content value={selection.key} key={selection.kind + selection.key} />
+    <DetailsFrame title={kind?.title ?? added?.title ?? ''}>
+      {content}
+      {Added && <Added />}
     </DetailsFrame>
   );
 }

@@ -2,7 +2,6 @@
 import type { ComponentType } from 'preact';
 import type { PageId } from '../model/address';
 import type { SelectionKind } from '../state/details';
-import { Note } from '../widgets/notes';
 import { AllocationsPage } from './allocations';
 import { Chains } from './chains';
 import { AllocationDetails } from './details_allocation';
@@ -19,28 +18,27 @@ import { Threads } from './threads';
 import { Timeline } from './timeline';
 import { FunctionDetails } from './details_function';
 import { FlamePage } from './flame';
-
-const Missing = () => (
-  <div class="pad-note">
-    <Note title="Not here yet" />
-  </div>
-);
+import { CallersPage } from './callers';
+import { SourcePage } from './source';
+import { LineDetails } from './source_details';
+import { BottomUpPage, TopDownPage } from './tree';
+import { RowStacks } from './tree_stacks';
 
 export const PAGE_COMPONENTS: Record<PageId, ComponentType> = {
   recordings: RecordingsPage,
   overview: Overview,
   timeline: Timeline,
   flame: FlamePage,
-  bottomup: Missing,
-  topdown: Missing,
-  callers: Missing,
+  bottomup: BottomUpPage,
+  topdown: TopDownPage,
+  callers: CallersPage,
   sites: SitesPage,
   allocations: AllocationsPage,
   sizes: Sizes,
   threads: Threads,
   chains: Chains,
   map: MemoryMap,
-  source: Missing,
+  source: SourcePage,
 };
 
 export interface DetailsKind {
@@ -55,4 +53,17 @@ export const DETAILS: Partial<Record<SelectionKind, DetailsKind>> = {
   map: { title: 'Mapping', component: MapDetails },
   site: { title: 'Call site', component: SiteDetails },
   alloc: { title: 'Allocation', component: AllocationDetails },
+};
+
+/* What a page adds to the panel: below the selected thing, while the page's own parameter is set. */
+export interface PageDetails {
+  parameter: string;
+  title: string; // of the panel, where nothing else is selected
+  component: ComponentType;
+}
+
+export const PAGE_DETAILS: Partial<Record<PageId, PageDetails>> = {
+  bottomup: { parameter: 'row', title: 'Function', component: RowStacks },
+  topdown: { parameter: 'row', title: 'Function', component: RowStacks },
+  source: { parameter: 'line', title: 'Line', component: LineDetails },
 };

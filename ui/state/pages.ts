@@ -69,7 +69,12 @@ export function usePages<T, A>(
   const away = useSignal(connection).isAway;
   const isReady = (options.isReady ?? true) && recording?.state === 'ready';
   const base = isReady
-    ? apiUrl(`${recording.id}/${path}`, { ...apiFilter(a.params), ...query, own_regex: own })
+    ? apiUrl(`${recording.id}/${path}`, {
+        ...apiFilter(a.params),
+        base: a.params['base'],
+        ...query,
+        own_regex: own,
+      })
     : '';
   const key = `${dataVersion(recording)} ${base}`;
   const [loaded, setLoaded] = useState<Loaded<T>>(() => empty(''));

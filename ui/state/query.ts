@@ -107,22 +107,27 @@ export interface QueryOptions {
   isLarge?: boolean; // megabytes: few such answers are kept
 }
 
-/* A question about the recording of the address, below /api/v1/{id}/. */
-export function useQuery<T>(path: string, query: Query = {}, options: QueryOptions = {}): Asked<T> {
+/* Makes the address of questions about the recording of the address; null: nothing can be asked yet. */
+export function useApiUrl(options: QueryOptions = {}): {
+  urlOf: (path: string, query?: Query) => string | null;
+  dataKey: string; // changes with the figures of a recording that grows
+} {
   const { isFiltered = true, isReady = true } = options;
   const a = useSignal(address);
   const { ownCode } = useSignal(settings);
   const own = isExported ? '' : ownCode; // an exported page has no other answers
   const recording = findRecording(useSignal(recordings), a.rec);
   const canAsk = isReady && recording?.state === 'ready';
-  const filter = isFiltered ? apiFilter(a.params) : {};
-  const url = canAsk
-    ? apiUrl(`${recording.id}/${path}`, {
-        ...filter,
-        ...query,
-        own_regex: own,
-        base: isFiltered ? a.params['base'] : undefined,
-      })
-    : null;
-  return useUrl<T>(url, dataVersion(recording), options.isLarge);
+  const filter = isFiltered ? { ...apiFilter(a.params), base: a.params['base'] } : {};
+  return {
+    urlOf: (path, query = {}) =>
+      canAsk ? apiUrl(`${recording.id}/${path}`, { ...filter, ...query, own_regex: own }) : null,
+    dataKey: dataVersion(recording),
+  };
+}
+
+/* A question about the recording of the address, below /api/v1/{id}/. */
+export function useQuery<T>(path: string, query: Query = {}, options: QueryOptions = {}): Asked<T> {
+  const { urlOf, dataKey } = useApiUrl(options);
+  return useUrl<T>(urlOf(path, query), dataKey, options.isLarge);
 }

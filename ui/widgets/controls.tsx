@@ -97,27 +97,31 @@ interface FindFieldProps {
   class?: string;
   isBad?: boolean;
   onEnter?: () => void;
+  title?: string;
+  isBox?: boolean; // one of several: without the icon, and without the key unless hasKey says so
+  hasKey?: boolean; // default: not a box
 }
 
 const DEBOUNCE_MS = 150;
 
-/* The page's find field; "/" goes there, Escape empties it. */
+/* The page's find field, or one of several boxes that filter; "/" goes there, Escape empties it. */
 export function FindField(p: FindFieldProps) {
   const ref = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(p.value);
   const timer = useRef(0);
   useEffect(() => setText(p.value), [p.value]);
-  useKeys({ '/': () => ref.current?.focus() });
+  useKeys((p.hasKey ?? !p.isBox) ? { '/': () => ref.current?.focus() } : {});
   const onInput = (next: string) => {
     setText(next);
     clearTimeout(timer.current);
     timer.current = window.setTimeout(() => p.onChange(next), DEBOUNCE_MS);
   };
   return (
-    <label class={`field ${p.class ?? ''}${p.isBad ? ' bad' : ''}`}>
-      <Icon name="search" />
+    <label class={`field ${p.class ?? ''}${p.isBad ? ' bad' : ''}`} title={p.title}>
+      {!p.isBox && <Icon name="search" />}
       <input
         ref={ref}
+        aria-invalid={p.isBad}
         value={text}
         placeholder={p.label}
         aria-label={p.label}

@@ -23,6 +23,7 @@ import {
   type Table,
 } from '../model/window';
 import { useRowHeight } from '../state/density';
+import { useKeys } from '../state/keys';
 
 export interface Column {
   id: string;
@@ -51,6 +52,7 @@ export interface GridProps {
   rowProps?: (row: number) => JSX.HTMLAttributes<HTMLDivElement>;
   rowClass?: string;
   isTree?: boolean;
+  isMain?: boolean; // the page's only or first table: arrows, J and K act wherever the focus is
   cost?: string; // data-cost: narrow tables keep this column
   sort?: Sort | null;
   onSort?: (sort: Sort) => void;
@@ -113,6 +115,7 @@ export function Grid(props: GridProps) {
     moveTo(topForRow(table, shownTop, to));
     p.onSelect?.(to);
   };
+  useMainKeys(!!p.isMain, body, (by) => select(selected + by));
   const onKeyDown = (e: KeyboardEvent) => {
     if (e.ctrlKey || e.metaKey || e.altKey || isField(e.target)) return;
     const to = keyTarget(e.key, selected, p.rows, Math.floor(viewHeight / p.rowHeight));
@@ -191,6 +194,15 @@ export function Grid(props: GridProps) {
       </div>
     </div>
   );
+}
+
+/* Arrows, J and K of the page's main table, wherever the focus is. */
+function useMainKeys(isMain: boolean, body: RefObject<HTMLElement>, step: (by: number) => void) {
+  const go = (by: number) => () => {
+    body.current?.focus();
+    step(by);
+  };
+  useKeys(isMain ? { ArrowDown: go(1), ArrowUp: go(-1), j: go(1), k: go(-1) } : {});
 }
 
 function useViewHeight(body: RefObject<HTMLElement>): number {
