@@ -1,9 +1,9 @@
-/* Picking two recordings and comparing them: the base, the new one, and the bar below the table. */
+/* Picking two recordings: the base, the new one, and how their key figures differ, in a bar below the table. */
 import type { Recording } from '../api/types';
 import type { Params } from '../model/address';
-import { wallClockShort } from '../model/format';
+import { change, exact, join, wallClockShort, type Unit } from '../model/format';
 import { basename } from '../model/recording';
-import { go, set } from '../state/router';
+import { set } from '../state/router';
 import { Icon } from '../widgets/icons';
 
 /* The picked recordings that are still there, base first. */
@@ -26,6 +26,24 @@ export function togglePick(r: Recording, picked: readonly string[]): true {
 const nameOf = (r: Recording): string =>
   [basename(r), r.start_ns ? wallClockShort(r.start_ns) : ''].filter(Boolean).join(', ');
 
+/* The key figures of the new one minus those of the base. */
+function Changes({ base, fresh }: { base: Recording; fresh: Recording }) {
+  const figures: readonly (readonly [string, Unit, number])[] = [
+    ['Peak', 'bytes', (fresh.peak_bytes ?? 0) - (base.peak_bytes ?? 0)],
+    ['Leaked', 'bytes', (fresh.leaked_bytes ?? 0) - (base.leaked_bytes ?? 0)],
+    ['Allocations', 'count', (fresh.allocations ?? 0) - (base.allocations ?? 0)],
+  ];
+  return (
+    <span class="changes">
+      {figures.map(([name, unit, value]) => (
+        <span key={name} title={exact(value, unit)}>
+          <span class="dim">{name}</span> {join(change(value, unit))}
+        </span>
+      ))}
+    </span>
+  );
+}
+
 export function CompareBar({ picked, list }: { picked: string[]; list: readonly Recording[] }) {
   const [base, fresh] = picked.map((id) => list.find((r) => r.id === id));
   if (!base) return null;
@@ -37,6 +55,7 @@ export function CompareBar({ picked, list }: { picked: string[]; list: readonly 
       <Icon name="right" />
       <span class="badge">new</span>
       <span class={fresh ? 'name' : 'name dim'}>{fresh ? nameOf(fresh) : 'pick another one'}</span>
+      {fresh && <Changes base={base} fresh={fresh} />}
       <span class="push buttons">
         <button type="button" class="btn quiet" onClick={() => set({ pick: null })}>
           Cancel
@@ -49,13 +68,6 @@ export function CompareBar({ picked, list }: { picked: string[]; list: readonly 
               onClick={() => set({ pick: [...picked].reverse().join(',') })}
             >
               Swap
-            </button>
-            <button
-              type="button"
-              class="btn primary"
-              onClick={() => go({ rec: fresh.id, page: 'flame', params: { base: base.id } })}
-            >
-              Compare these two
             </button>
           </>
         )}
