@@ -284,3 +284,26 @@ test('nothing matches: every filter can be removed, and what that would bring is
   await page.waitForSelector('.chip:has-text("Has function")', { state: 'detached' });
   await page.waitForSelector('.note:has-text("No allocation matches")', { state: 'detached' });
 });
+
+/* No program of the tests frees everything, so the answer is changed to say that one did. */
+test('no leak: everything was freed, and the peak is one click away', async (t) => {
+  const { server, r } = await serve(s.record('freed.dat', [program('demo_node'), '1']));
+  const page = await s.open(t, 'about:blank');
+  await page.route('**/summary**', async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    Object.assign(answer, { leaked_count: 0, leaked_bytes: 0 });
+    if (answer.matched) answer.matched.allocations = 0;
+    await route.fulfill({ response, json: answer });
+  });
+  await page.goto(`${server.url}#/${r.id}/overview?lifetime=only_leaked`);
+  const { rows } = await server.json(`/api/v1/${r.id}/summary`);
+  const text = await waitForText(page, '.note', /^Everything was freed\./);
+  assert.match(
+    text,
+    new RegExp(`${Math.round(rows / 1000)} k allocations, 0 B left at the end\\.`),
+  );
+  await page.click('.note button:has-text("Show the peak")');
+  await page.waitForFunction(() => /cost=peak/.test(location.hash));
+  assert.ok(!page.url().includes('lifetime'));
+});
