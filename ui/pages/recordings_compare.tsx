@@ -13,7 +13,7 @@ export const pickedIds = (params: Params, list: readonly Recording[]): string[] 
     .filter((id) => list.some((r) => r.id === id && r.state === 'ready'))
     .slice(0, 2);
 
-/* Picks or unpicks; a third one takes the place of the second. Always true: the key is used. */
+/* Picks or unpicks; a third one replaces the second. Always true: the key is used. */
 export function togglePick(r: Recording, picked: readonly string[]): true {
   if (r.state !== 'ready') return true;
   const next = picked.includes(r.id)
