@@ -225,7 +225,10 @@ test('away: what is there stays usable, and the page comes back with the server'
   assert.match(text, /What you see stays usable\. Trying again( in \d s)?\. ?Try now$/);
   assert.equal(await view(), top, 'the banner pushes nothing');
   assert.equal(await page.locator('.note:has-text("does not answer")').count(), 0, 'said once');
+  await page.goBack(); // what was asked before is still there, and not stale
+  await page.waitForFunction(() => !document.querySelector('.stale, [aria-busy=true]'));
   await checkAccessible(page, 'a page without its server');
+  await page.goForward();
   await page.click('.nav a:has-text("Recordings")'); // still works
   await waitForText(page, '.recs', /demo_node/);
   await page.goBack();
