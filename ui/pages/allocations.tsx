@@ -18,6 +18,7 @@ import { group } from '../model/format';
 import { frameFull } from '../model/names';
 import { useClock, useClockTitle } from '../state/clock';
 import { isDetailsOpen, selectionOf } from '../state/details';
+import { useGoTo } from '../state/go_to';
 import { useKeys } from '../state/keys';
 import { copyText } from '../state/overlay';
 import { usePages } from '../state/pages';
@@ -120,23 +121,26 @@ function Toolbar({ s }: { s: Allocations }) {
   );
 }
 
-/* Finds blocks that begin at an address; the address becomes a filter. */
+/* Finds blocks that begin at an address; the address becomes a filter. The field shows what somebody
+ * typed as long as it means the filter, so that nothing changes under the fingers. */
 function AddressField() {
   const { params } = useAddress();
-  const [bad, setBad] = useState('');
+  const [typed, setTyped] = useState('');
   const [low, high] = [params['address_min'] ?? '', params['address_max'] ?? ''];
+  const active = low === high ? low : '';
+  const meant = typed.trim() ? parseAddressText(typed) : '';
   const find = (text: string) => {
     const at = text.trim() ? parseAddressText(text) : '';
-    setBad(at === null ? text : '');
+    setTyped(text);
     if (at !== null) setQuietly({ address_min: at || null, address_max: at || null, row: null });
   };
   return (
     <FindField
       label="Address, e.g. 7f1a08c4e2a0"
       class="wide"
-      value={bad || (low === high ? low : '')}
-      isBad={bad !== ''}
-      hit={bad ? 'not an address' : ''}
+      value={meant === null || meant === active ? typed : active}
+      isBad={meant === null}
+      hit={meant === null ? 'not an address' : ''}
       onChange={find}
     />
   );
@@ -186,25 +190,17 @@ function usePinnedRow(s: Allocations): number | null {
   return s.sort.isAscending ? before : s.rows.count - before;
 }
 
-/* Where the table goes: to the row of the address at first, to the top when the order changes, to the
- * pinned moment when somebody pins one. */
-function useGoTo(s: Allocations) {
-  const { params } = useAddress();
-  const order = `${s.sort.by} ${s.sort.isAscending}`;
+/* The table follows the pinned moment when somebody pins one. */
+function usePinnedGoTo(s: Allocations) {
+  const { goTo, jump } = useGoTo(`${s.sort.by} ${s.sort.isAscending}`);
+  const pin = useAddress().params['at'] ?? '';
   const pinned = usePinnedRow(s);
-  const pin = params['at'] ?? '';
-  const seen = useRef({ order, pin });
-  const [goTo, setGoTo] = useState({ row: Number(params['row'] ?? -1), turn: 0 });
+  const seen = useRef(pin);
   useEffect(() => {
-    if (seen.current.order === order) return;
-    seen.current.order = order;
-    setGoTo((g) => ({ row: 0, turn: g.turn + 1 }));
-  }, [order]);
-  useEffect(() => {
-    if (!pin) seen.current.pin = '';
-    if (pinned === null || seen.current.pin === pin) return;
-    seen.current.pin = pin;
-    setGoTo((g) => ({ row: pinned, turn: g.turn + 1 }));
+    if (!pin) seen.current = '';
+    if (pinned === null || seen.current === pin) return;
+    seen.current = pin;
+    jump(pinned);
   }, [pin, pinned]);
   return goTo;
 }
@@ -241,7 +237,7 @@ function Table({ s, view }: { s: Allocations; view: View }) {
   const recording = useRecording();
   const threads = useThreads();
   const { cursor, choose } = useCursor(s);
-  const goTo = useGoTo(s);
+  const goTo = usePinnedGoTo(s);
   useAllocationKeys(s.rows.row(cursor));
   const context: AllocationContext = {
     columns: s.columns,

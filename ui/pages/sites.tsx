@@ -5,7 +5,7 @@
  * (index of the row that has the cursor). Rows come at once; graphs and some columns cost the server a
  * pass over all allocations: they are asked for separately, come late and fill in.
  */
-import { useCallback, useMemo, useRef } from 'preact/hooks';
+import { useCallback, useRef } from 'preact/hooks';
 import type { GroupRow, GroupRows } from '../api/types';
 import { columnWidths, columnClass, shownColumns } from '../model/columns';
 import { findRegex } from '../model/find';
@@ -22,6 +22,7 @@ import {
 } from '../model/site_columns';
 import { useClock, useClockTitle } from '../state/clock';
 import { isDetailsOpen, select, selectionOf } from '../state/details';
+import { useGoTo } from '../state/go_to';
 import { useKeys } from '../state/keys';
 import { copyText } from '../state/overlay';
 import { usePages } from '../state/pages';
@@ -234,7 +235,6 @@ interface TableProps {
 }
 
 function Table({ s, openRow, isPanelOpen }: TableProps) {
-  const { params } = useAddress();
   const recording = useRecording();
   const cursor = useCursor(s, openRow);
   const keyOf = (index: number) => s.rows.row(index)?.key;
@@ -266,8 +266,7 @@ function Table({ s, openRow, isPanelOpen }: TableProps) {
     },
     [showRows, showLate],
   );
-  const order = `${s.sort.by} ${s.sort.isAscending} ${params['q'] ?? ''}`;
-  const goTo = useGoTo(order, Number(params['row'] ?? -1));
+  const { goTo } = useGoTo(`${s.sort.by} ${s.sort.isAscending} ${s.find}`);
   return (
     <Grid
       label="Call sites"
@@ -318,15 +317,6 @@ function useCursor(s: Sites, openRow: number): number {
 /* A right click on a link is the browser's. */
 const isText = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest('a') !== null;
-
-/* Where the table goes: to the row of the address at first, to the top when the order changes. */
-function useGoTo(order: string, row: number) {
-  const first = useRef({ order, row }).current;
-  return useMemo(
-    () => ({ row: order === first.order ? first.row : 0, turn: order }),
-    [order, first],
-  );
-}
 
 function onRowKey(
   e: KeyboardEvent,
