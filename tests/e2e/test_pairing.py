@@ -65,7 +65,9 @@ class Pairing(mp.TestCase):
         facts = mp.info(recording)
         self.assert_nothing_lost(facts)
         self.assertGreater(facts["recorder"]["n_carried_times"], 0)
-        self.assertEqual(0, facts["repaired_inversions"])
+        # Unfenced readings of the counter may pass each other on a busy machine; a wrong owner would do
+        # so for every address that changes hands.
+        self.assertLess(facts["repaired_inversions"], facts["allocations"] // 10000)
         self.check_pairs(recording, logs)
 
     def test_blocks_changed_by_realloc_and_handed_over_at_once(self):
