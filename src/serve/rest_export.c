@@ -41,7 +41,10 @@ static int write_export(struct request *rq, const struct export_format *f, const
 	if (r < 0)
 		return r;
 	answer_set_type(rq->answer, f->content_type, file_name);
-	return export_write(f, rq->query, &o, rq->out, err);
+	r = export_write(f, rq->query, &o, rq->out, err);
+	if (r == -ERR_REFUSED) /* a format that this build lacks: html without the GUI */
+		request_refuse(rq, 404, "format", f->name, NULL);
+	return r;
 }
 
 static void list_formats(char *buf, size_t len)

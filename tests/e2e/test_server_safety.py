@@ -316,9 +316,10 @@ class Damaged(SafetyCase):
         statuses = collections.Counter()
         with Server(*files) as server:
             ids = [e["id"] for e in server.json("/list")]
+            has_gui = server.get("/app.js").status == 200  # sanitized builds have none, nor html
             for path in ("timeline", "allocations?count=1000", "allocation_groups", "tree", "maps",
                          "regions", "fragmentation_timeline", "export/heaptrack", "backtraces",
-                         "export/html", "dynamic_statics", "mmaps"):
+                         *(["export/html"] if has_gui else []), "dynamic_statics", "mmaps"):
                 for i in ids:
                     statuses[server.get(f"/data/{i}/{path}").status] += 1
             for path in ("summary", "groups?by=function", "functions", "tree?min_share=0", "threads",
