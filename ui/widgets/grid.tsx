@@ -18,12 +18,13 @@ import {
   originOf,
   rowsOnScreen,
   visibleRows,
-  MARGIN_ROWS,
   MAX_HEIGHT,
   type Table,
 } from '../model/window';
 import { useRowHeight } from '../state/density';
 import { useKeys } from '../state/keys';
+import { connection } from '../state/recordings';
+import { useSignal } from '../state/signal';
 
 export interface Column {
   id: string;
@@ -72,6 +73,7 @@ export interface GridProps {
 
 export function Grid(props: GridProps) {
   const p = { ...props, rowHeight: useRowHeight(props.rowHeight) };
+  const isPale = useIsPale(!!p.isStale);
   const body = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const viewHeight = useViewHeight(body);
@@ -130,13 +132,12 @@ export function Grid(props: GridProps) {
   };
 
   const origin = originOf(shownTop);
-  /* rows that leave give their elements to those that come: nothing is made anew by scrolling */
-  const slots = Math.ceil(viewHeight / p.rowHeight) + 2 * MARGIN_ROWS + 2;
+  const keyBase = useKeyBase(first, last);
   const drawn = [];
   for (let i = first; i <= last; i++) {
     drawn.push(
       <Row
-        key={p.rowKey ? p.rowKey(i) : i % slots}
+        key={p.rowKey ? p.rowKey(i) : i - keyBase}
         {...p}
         row={i}
         y={rowTop(table, i) - origin}
@@ -162,7 +163,7 @@ export function Grid(props: GridProps) {
   const shift = origin + (tall ? scrollOfTop(table, shownTop) - shownTop : 0);
   return (
     <div
-      class={`grid ${p.class}${p.isStale ? ' stale' : ''}`}
+      class={`grid ${p.class}${isPale ? ' stale' : ''}`}
       role={p.isTree ? 'treegrid' : 'grid'}
       aria-label={p.label}
       aria-rowcount={p.rows + 1}
@@ -205,6 +206,13 @@ function useMainKeys(isMain: boolean, body: RefObject<HTMLElement>, step: (by: n
   useKeys(isMain ? { ArrowDown: go(1), ArrowUp: go(-1), j: go(1), k: go(-1) } : {});
 }
 
+/* Old rows are pale until new ones are there; while the server is away they stay for long and must be easy
+ * to read. */
+function useIsPale(isStale: boolean): boolean {
+  const { isAway } = useSignal(connection);
+  return isStale && !isAway;
+}
+
 function useViewHeight(body: RefObject<HTMLElement>): number {
   const [height, setHeight] = useState(600);
   useEffect(() => {
@@ -215,6 +223,19 @@ function useViewHeight(body: RefObject<HTMLElement>): number {
     return () => observer.disconnect();
   }, [body]);
   return height;
+}
+
+/* What is subtracted from a row's index to get its key. While somebody scrolls by a few rows it stays, and
+ * rows keep their elements. A jump moves it along with the rows, so that the new rows get the elements of
+ * the old ones, in the same order: nothing is made anew, nothing changes its place in the document. */
+function useKeyBase(first: number, last: number): number {
+  const seen = useRef({ first, last, base: 0 });
+  const { current: old } = seen;
+  const common = Math.min(last, old.last) - Math.max(first, old.first) + 1;
+  if (common * 2 < last - first + 1) old.base += first - old.first;
+  old.first = first;
+  old.last = last;
+  return old.base;
 }
 
 /* The open row may grow while its content arrives; out of sight it keeps its height. */

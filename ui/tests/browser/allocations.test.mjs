@@ -48,7 +48,7 @@ const threadNames = async () => {
     const thread = threads.find((x) => x.index === index);
     const isOnly = threads.filter((x) => x.name === thread.name).length === 1;
     if (!thread.name) return String(thread.tid);
-    return isOnly ? thread.name : `${thread.name} ${thread.tid}`;
+    return isOnly ? thread.name : `${thread.tid} ${thread.name}`;
   };
 };
 const hex = (row) => row.address.replace(/^0x/, '');
@@ -111,6 +111,59 @@ test('a table higher than browsers allow: end, home, wheel, scrollbar', async (t
   const first = Number(/Row ([\d ]+) to/.exec(await foot(page))[1].replace(/ /g, '')) - 1;
   const { allocations: middle } = await api(`allocations?skip=${first + 3}&count=1`);
   await waitForCell(page, first + 3, 'Address', hex(middle[0]));
+});
+
+test('124 million rows: first, last, any in between, and none jumps', async (t) => {
+  const n = 124_046_772;
+  const { allocations, stacks } = await api('allocations?count=1');
+  const page = await s.open(t, 'about:blank');
+  /* answers as the server would give them: row i begins at address i */
+  await page.route(/\/allocations\?/, (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const skip = Number(query.get('skip') ?? 0);
+    const count = Math.min(Number(query.get('count') ?? 200), n - skip);
+    const rows = Array.from({ length: count }, (_, i) => ({
+      ...allocations[0],
+      id: skip + i,
+      address: `0x${(skip + i).toString(16)}`,
+    }));
+    return route.fulfill({ json: { allocations: rows, stacks, total_count: n } });
+  });
+  await page.goto(url());
+  const shown = (row) => waitForCell(page, row, 'Address', row.toString(16));
+  /* where a row is on screen, and whether rows lie below each other without gaps */
+  const place = (row) =>
+    page.evaluate((index) => {
+      const body = document.querySelector('.grid-body').getBoundingClientRect();
+      const box = (i) =>
+        document.querySelector(`.tr[aria-rowindex="${i}"]`).getBoundingClientRect();
+      const top = box(index).top - body.top;
+      return { top, gap: box(index).top - box(index - 1).bottom, below: body.height - top - 26 };
+    }, row + 2);
+  await shown(0);
+  await page.focus('.grid-body');
+  await page.keyboard.press('End');
+  await shown(n - 1);
+  const last = await place(n - 1);
+  assert.deepEqual([last.below, last.gap], [0, 0], 'the last row ends where the table ends');
+  await page.keyboard.press('k');
+  await page.waitForSelector(`.tr[aria-rowindex="${n}"][aria-selected=true]`);
+  await page.goto(url('row=61234567'));
+  await page.reload();
+  await shown(61_234_567);
+  const before = await place(61_234_567);
+  assert.equal(before.gap, 0);
+  const box = await (await page.$('.grid-body')).boundingBox();
+  await page.mouse.move(box.x + 300, box.y + 300);
+  await page.mouse.wheel(0, 78); // three rows
+  await page.waitForFunction(
+    ([index, want]) => {
+      const body = document.querySelector('.grid-body').getBoundingClientRect();
+      const row = document.querySelector(`.tr[aria-rowindex="${index}"]`);
+      return row && Math.abs(row.getBoundingClientRect().top - body.top - want) < 0.01;
+    },
+    [61_234_567 + 2, before.top - 78],
+  );
 });
 
 test('every head sorts as the API does, both ways, also far down', async (t) => {
