@@ -86,7 +86,15 @@ const ALLOCATION_COLUMNS: readonly AllocationColumn[] = [
     isExtra: true,
   },
   { id: 'thread', title: 'Thread', width: [78], goes: 3, class: 'pad', sort: 'thread' },
-  { id: 'kind', title: 'Kind', hint: 'The call that made it', width: [54], goes: 2, sort: 'kind' },
+  {
+    id: 'kind',
+    title: 'Kind',
+    hint: 'The call that made it',
+    width: [60],
+    goes: 2,
+    class: 'pad2',
+    sort: 'kind',
+  },
   {
     id: 'memory',
     title: 'Memory',

@@ -54,7 +54,7 @@ export function AllocationDetails({ value }: { value: string }) {
           </button>
         }
       >
-        <SiteStack stack={row.stack} hasPath={false} />
+        <SiteStack stack={row.stack} hasPath={false} most={16} />
       </Block>
       <FreedAt row={row} />
     </>
@@ -221,7 +221,7 @@ function FreedAt({ row }: { row: BlamedRow }) {
       }
     >
       {stack ? (
-        <SiteStack stack={stack} hasPath={false} />
+        <SiteStack stack={stack} hasPath={false} most={16} />
       ) : (
         <p class="dim hint">The recorder was not asked to take stacks of frees.</p>
       )}

@@ -1,4 +1,5 @@
 /* What pages and panels say about one call site: actions, menu, facts, its stack. */
+import { useState } from 'preact/hooks';
 import type { FrameText, GroupRow, GroupRows, Lifetimes } from '../api/types';
 import type { Address } from '../model/address';
 import type { CostId } from '../model/costs';
@@ -97,17 +98,40 @@ interface SiteStackProps {
   blame?: FrameText | null;
   cost?: CostId;
   hasPath?: boolean;
+  most?: number; // frames that are shown at once; the rest on request
 }
 
-export function SiteStack({ stack, blame, cost = 'peak', hasPath = true }: SiteStackProps) {
+const BEHIND_BLAME = 4; // frames that are always shown outside of the one to blame
+
+export function SiteStack(p: SiteStackProps) {
+  const { stack, blame, cost = 'peak', hasPath = true, most = Infinity } = p;
   const asked = useStack(stack);
+  const [isWhole, setWhole] = useState(false);
   if (stack === 0) return <p class="dim hint">The recorder took no stack here.</p>;
   if (asked.error) return <ErrorNote error={asked.error} again={asked.again} />;
   if (!asked.data || asked.isStale) return <StackSkeleton />;
+  const { frames } = asked.data;
+  const shown = isWhole ? frames.length : Math.max(most, (asked.data.blame ?? 0) + BEHIND_BLAME);
+  const left = frames.length - shown;
+  if (left > 1)
+    return (
+      <>
+        <StackList
+          frames={frames.slice(0, shown)}
+          blame={blame}
+          cost={cost}
+          hasPath={hasPath}
+          onFrame={showFunction}
+        />
+        <button type="button" class="link more-frames" onClick={() => setWhole(true)}>
+          {left} more frames
+        </button>
+      </>
+    );
   return (
     <>
       <StackList
-        frames={asked.data.frames}
+        frames={frames}
         blame={blame}
         cost={cost}
         hasPath={hasPath}
@@ -137,6 +161,7 @@ export function useSite(stack: number) {
   const asked = useQuery<GroupRows>('groups', {
     by: 'stack',
     backtraces: stack,
+    base: null,
     graph: 120,
     count: 1,
   });
@@ -194,7 +219,8 @@ export function SiteFacts({ stack, row }: { stack: number; row: GroupRow }) {
 }
 
 function LifetimeFact({ stack, row }: { stack: number; row: GroupRow }) {
-  const median = useQuery<Lifetimes>('lifetimes', { backtraces: stack }).data?.median_ns;
+  const median = useQuery<Lifetimes>('lifetimes', { backtraces: stack, base: null }).data
+    ?.median_ns;
   const { temporary_count: temporary, allocations } = row.cost;
   const parts = [
     typeof median === 'number' ? `${duration(median)} median` : '',
@@ -214,6 +240,7 @@ function ThreadsFact({ stack }: { stack: number }) {
   const asked = useQuery<GroupRows>('groups', {
     by: 'thread',
     backtraces: stack,
+    base: null,
     sort_by: 'allocations',
   });
   const names = asked.data?.groups.map((g) => threads.name(g.key)) ?? [];
@@ -230,6 +257,7 @@ function FreedAtFact({ stack, freed }: { stack: number; freed: number }) {
   const asked = useQuery<GroupRows>('groups', {
     by: 'free_stack',
     backtraces: stack,
+    base: null,
     sort_by: 'allocations',
     count: 3,
   });

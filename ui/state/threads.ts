@@ -8,7 +8,7 @@ export interface ThreadNames {
   count: number; // threads that did something
 }
 
-/* A name that several threads have gets the thread's id beside it. */
+/* A name that several threads have comes behind the thread's id: the id must not be cut off. */
 export function useThreads(): ThreadNames {
   const { data } = useQuery<Threads>('threads', {}, { isFiltered: false });
   const threads = data?.threads ?? [];
@@ -20,7 +20,7 @@ export function useThreads(): ThreadNames {
       const t = byIndex.get(index);
       if (!t) return data ? `thread ${index}` : '';
       if (!t.name) return String(t.tid);
-      return (uses.get(t.name) ?? 0) > 1 ? `${t.name} ${t.tid}` : t.name;
+      return (uses.get(t.name) ?? 0) > 1 ? `${t.tid} ${t.name}` : t.name;
     },
     tid: (index) => byIndex.get(index)?.tid ?? null,
     count: threads.filter((t) => t.tid !== 0 || t.allocations + t.frees > 0).length,
