@@ -32,7 +32,7 @@ import { FindField, Foot, Segments } from '../widgets/controls';
 import { openMenu, pointerBox } from '../widgets/floating';
 import { Grid } from '../widgets/grid';
 import { NoMatch } from '../widgets/no_match';
-import { ErrorNote, Waiting } from '../widgets/notes';
+import { ErrorNote, RowsError, Waiting } from '../widgets/notes';
 import { allocationItems, onlyStack, SHAPE, withFilter, type BlamedRow } from './allocation_parts';
 import { allocationCells, type AllocationContext } from './allocations_row';
 import { notSite } from './site_parts';
@@ -48,7 +48,7 @@ function useAllocations() {
   const firstRow = useRef(Number(params['row'] ?? 0) || 0).current;
   const rows = usePages<BlamedRow, AllocationRows>(
     'allocations',
-    { sort_by: sort.by, order: sort.isAscending ? 'asc' : 'dsc' },
+    { sort_by: sort.by, order: sort.isAscending ? 'asc' : 'dsc', base: null },
     SHAPE,
     { firstRow },
   );
@@ -73,6 +73,7 @@ export function AllocationsPage() {
     <>
       <Toolbar s={s} />
       <Waiting asked={s.rows} what="Reading allocations" />
+      <RowsError error={s.rows.error} again={s.rows.again} />
       {s.rows.count === 0 && !s.rows.isStale ? <NoMatch /> : <Table s={s} view={view} />}
       <AllocationsFoot s={s} view={view} />
     </>
@@ -181,7 +182,7 @@ function usePinnedRow(s: Allocations): number | null {
   const to = at === null ? 0 : Math.min(at, range?.toNs ?? at);
   const asked = useQuery<AllocationRows>(
     'allocations',
-    { to: `+${Math.round(to)}ns`, count: 0 },
+    { to: `+${Math.round(to)}ns`, count: 0, base: null },
     { isReady: at !== null && s.sort.by === 'timestamp' },
   );
   if (at === null || !asked.data || asked.isStale || s.rows.count === null) return null;

@@ -1,5 +1,5 @@
 /* The details panel of a call site: whose line, its five costs, its graph, facts and stack. */
-import type { GroupRows, Summary } from '../api/types';
+import type { GroupRows } from '../api/types';
 import { bytes, clockDigits, join } from '../model/format';
 import {
   frameFull,
@@ -29,7 +29,7 @@ export function SiteDetails({ value }: { value: string }) {
   const recording = useRecording();
   const clock = useClock();
   const site = useSite(stack);
-  const total = useQuery<GroupRows>('groups', { by: 'stack', count: 0 }).data?.total;
+  const total = useQuery<GroupRows>('groups', { by: 'stack', count: 0, base: null }).data?.total;
   if (site.error) return <ErrorNote error={site.error} again={site.again} />;
   if (!site.data) return <div aria-busy="true" />;
   if (!site.row) return <OutsideFilter stack={stack} />;
@@ -106,18 +106,15 @@ export function SiteDetails({ value }: { value: string }) {
 }
 
 /* The filters let nothing of it through: say so, and show what does not depend on them. */
-function OutsideFilter({ stack }: { stack: number }) {
-  const all = useQuery<Summary>('summary', {}, { isFiltered: false }).data;
-  return (
-    <>
-      <Block>
-        <Note title="Nothing of this call site matches the filters.">
-          {all ? 'Its stack is the same without them.' : ''}
-        </Note>
-      </Block>
-      <Block title="Stack">
-        <SiteStack stack={stack} hasPath={false} />
-      </Block>
-    </>
-  );
-}
+const OutsideFilter = ({ stack }: { stack: number }) => (
+  <>
+    <Block>
+      <Note title="Nothing of this call site matches the filters.">
+        Its stack is the same without them.
+      </Note>
+    </Block>
+    <Block title="Stack">
+      <SiteStack stack={stack} hasPath={false} />
+    </Block>
+  </>
+);

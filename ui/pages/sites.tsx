@@ -6,7 +6,7 @@
  * pass over all allocations: they are asked for separately, come late and fill in.
  */
 import { useCallback, useRef } from 'preact/hooks';
-import type { GroupRow, GroupRows } from '../api/types';
+import type { GroupRow, GroupRows, Peak } from '../api/types';
 import { columnWidths, columnClass, shownColumns } from '../model/columns';
 import { findRegex } from '../model/find';
 import { hasFilter, rangeOf } from '../model/filters';
@@ -36,7 +36,7 @@ import { CostSwitch, FindField, Foot } from '../widgets/controls';
 import { openMenu, pointerBox } from '../widgets/floating';
 import { Grid, type Column } from '../widgets/grid';
 import { NoMatch } from '../widgets/no_match';
-import { ErrorNote, Note, Waiting } from '../widgets/notes';
+import { ErrorNote, Note, RowsError, Waiting } from '../widgets/notes';
 import {
   copyStack,
   notSite,
@@ -72,6 +72,7 @@ function useSites() {
     sort_by: sort.by,
     order: sort.isAscending ? 'asc' : 'dsc',
     find_regex: find,
+    base: null, // stacks of two recordings are not compared
   };
   const firstRow = useRef(Number(params['row'] ?? 0) || 0).current;
   const rows = usePages<GroupRow, GroupRows>('groups', query, SHAPE, { firstRow });
@@ -88,8 +89,19 @@ function useSites() {
     { firstRow, isReady: (hasGraphs || hasFacts) && rows.count !== null && !rows.isStale },
   );
   /* the same question as that of the chips: answered once */
-  const total = useQuery<GroupRows>('groups', { by: 'stack', count: 0 });
-  return { sort, columns, digits, hasGraphs, find, rows, late, total: total.data?.total ?? null };
+  const total = useQuery<GroupRows>('groups', { by: 'stack', count: 0, base: null });
+  const peak = useQuery<Peak>('peak', { base: null }, { isReady: rows.count !== null }).data;
+  return {
+    sort,
+    columns,
+    digits,
+    hasGraphs,
+    find,
+    rows,
+    late,
+    total: total.data?.total ?? null,
+    peakNs: peak?.at_ns ?? null,
+  };
 }
 
 type Sites = ReturnType<typeof useSites>;
@@ -124,6 +136,7 @@ export function SitesPage() {
     <>
       <Toolbar s={s} />
       <Waiting asked={s.rows} what="Counting call sites" />
+      <RowsError error={s.rows.error} again={s.rows.again} />
       {s.rows.count === 0 && !s.rows.isStale ? (
         <Nothing />
       ) : (
@@ -210,6 +223,7 @@ function useSiteContext(s: Sites, toggle: (i: number) => void): SiteContext {
     columns: s.columns,
     sortedBy: s.sort.by,
     total: s.total,
+    peakNs: s.peakNs,
     isFiltered: hasFilter(a.params),
     clock: useClock(),
     clockTitle: useClockTitle(),
@@ -366,7 +380,7 @@ function OpenSite({ row }: { row: GroupRow }) {
   return (
     <div class="site-open">
       <div>
-        <SiteStack stack={row.key} blame={row.blame} cost={cost} />
+        <SiteStack stack={row.key} blame={row.blame} cost={cost} most={12} />
       </div>
       <div class="side">
         <SiteActions stack={row.key} />

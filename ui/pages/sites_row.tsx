@@ -29,6 +29,7 @@ export interface SiteContext {
   columns: readonly SiteColumn[];
   sortedBy: string;
   total: CostValues | null; // of what the filters let through
+  peakNs: number | null; // when that was largest
   isFiltered: boolean; // the second line is the whole call site, else the share
   clock: ClockText;
   clockTitle: (ns: number) => string;
@@ -137,13 +138,11 @@ function Graph({ row, class: cls }: { row: GroupRow | undefined; class: string }
 }
 
 /* What a cost's figure leads to: the allocations that make it. */
-const LEADS_TO: Record<CostId, Record<string, string>> = {
-  leaked: { lifetime: 'only_leaked' },
-  peak: {},
-  allocs: {},
-  temp: { temporary: 'yes' },
-  bytes: {},
-};
+function filterOf(id: CostId, peakNs: number | null): Record<string, string> {
+  if (id === 'leaked') return { lifetime: 'only_leaked' };
+  if (id === 'temp') return { temporary: 'yes' };
+  return id === 'peak' && peakNs !== null ? { alive_at: `+${peakNs}ns` } : {};
+}
 
 /* Value; below it the whole call site's when there is a filter, else the share of the total. */
 function CostLines(p: { c: SiteContext; id: CostId; row: GroupRow; class: string }) {
@@ -167,7 +166,7 @@ function CostLines(p: { c: SiteContext; id: CostId; row: GroupRow; class: string
     `\n${share(value, total) || '0' + SPACE + '%'} of ${join(figure(total, unit))}`;
   const href = hrefPage(c.address, 'allocations', {
     backtraces: String(row.key),
-    ...LEADS_TO[id],
+    ...filterOf(id, c.peakNs),
   });
   return (
     <span class={`two-l ${p.class}`} role="gridcell" title={title}>

@@ -36,7 +36,8 @@ export interface PagesOptions {
 }
 
 interface Loaded<T> {
-  key: string;
+  key: string; // of the question and the version of its data
+  base: string; // of the question alone
   count: number | null;
   first: unknown;
   pages: Map<number, T[]>;
@@ -48,8 +49,9 @@ interface Shape<T> {
   count: (answer: never) => number;
 }
 
-const empty = <T>(key: string): Loaded<T> => ({
+const empty = <T>(key: string, base = ''): Loaded<T> => ({
   key,
+  base,
   count: null,
   first: null,
   pages: new Map(),
@@ -109,7 +111,7 @@ export function usePages<T, A>(
       const url = `${base}${base.includes('?') ? '&' : '?'}skip=${page * PAGE_ROWS}&count=${PAGE_ROWS}`;
       void load(url, abort.signal).then((got) => {
         if (pending.current.get(name) === abort) pending.current.delete(name);
-        if (got) setLoaded((old) => merge(old, key, page, got));
+        if (got) setLoaded((old) => merge(old, { key, base }, page, got));
       });
     }
     setSince((old) => (pending.current.size ? old || Date.now() : 0));
@@ -153,7 +155,7 @@ export function usePages<T, A>(
     first: loaded.first,
     count: loaded.count,
     error: loaded.key === key ? loaded.error : null,
-    isStale: loaded.key !== key,
+    isStale: loaded.base !== base, // more data of a growing recording is no other question
     show,
     since,
     isCancelled: cancelledKey === key && loaded.key !== key,
@@ -178,9 +180,14 @@ interface Got<T> {
 }
 
 /* A page joins its list; pages farthest from the newest one go when there are too many. */
-function merge<T>(old: Loaded<T>, key: string, page: number, got: Got<T>): Loaded<T> {
+function merge<T>(
+  old: Loaded<T>,
+  { key, base }: { key: string; base: string },
+  page: number,
+  got: Got<T>,
+): Loaded<T> {
   const next: Loaded<T> =
-    old.key === key ? { ...old, pages: new Map(old.pages), error: null } : empty<T>(key);
+    old.key === key ? { ...old, pages: new Map(old.pages), error: null } : empty<T>(key, base);
   if (got.answer === null) return { ...next, error: got.error, pages: next.pages.set(page, []) };
   next.count = got.shape.count(got.answer);
   next.pages.set(page, got.shape.rows(got.answer));

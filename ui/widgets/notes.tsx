@@ -113,6 +113,25 @@ function Unreadable(p: { error: ApiError; details: ComponentChildren; edit?: () 
   );
 }
 
+/* Above a table whose first rows are there, when later ones could not be read. */
+export function RowsError({ error, again }: { error: ApiError | null; again: () => void }) {
+  if (!error) return null;
+  return (
+    <Banner
+      kind="bad"
+      mark="bad"
+      title="Some rows could not be read."
+      actions={
+        <button type="button" class="btn" onClick={again}>
+          Try again
+        </button>
+      }
+    >
+      {error.message}
+    </Banner>
+  );
+}
+
 const LINE_AFTER_MS = 300;
 const WORDS_AFTER_MS = 1000;
 

@@ -369,3 +369,29 @@ test('400 pixels: the name and what it is sorted by', async (t) => {
   assert.equal(height, 52);
   await checkAccessible(page, 'call sites, 400 pixels');
 });
+
+test('figures lead to the allocations that make them', async (t) => {
+  const [first] = await groups();
+  const { at_ns } = await api('peak');
+  const wanted = {
+    Leaked: ['lifetime=only_leaked', first.cost.leaked_count],
+    'At the peak': [`alive_at=%2B${at_ns}ns`, first.cost.peak_count],
+    Allocations: ['', first.cost.allocations],
+  };
+  for (const [title, [filter, count]] of Object.entries(wanted)) {
+    const page = await openPage(t, 'open=none');
+    const heads = await page.$$eval('.sites .head > *', (all) => all.map((e) => e.textContent));
+    const link = `.sites .tr[aria-rowindex="2"] > :nth-child(${heads.indexOf(title) + 1}) a`;
+    await page.waitForSelector(`${link}[href*="${filter || 'backtraces'}"]`);
+    await page.click(link);
+    await page.waitForSelector('.allocs .grid-room .tr .sym');
+    const { total_count } = await api(`allocations?backtraces=${first.key}&count=0&${filter}`);
+    assert.equal(total_count, count, `${title}: the filter reproduces the figure`);
+    await page.waitForFunction(
+      (n) =>
+        document.querySelector('.foot span')?.textContent.split(' of ')[1]?.replace(/\D/g, '') ===
+        String(n),
+      total_count,
+    );
+  }
+});
