@@ -15,7 +15,7 @@ import { isDetailsOpen, selectionOf, selectionText } from '../state/details';
 import { useKeys } from '../state/keys';
 import { copyText, overlay, say } from '../state/overlay';
 import { usePages, type Paged } from '../state/pages';
-import { set, setQuietly, useAddress, useCost } from '../state/router';
+import { address, set, setQuietly, useAddress, useCost } from '../state/router';
 import { costLines } from '../model/copy_text';
 import { notFunction, onlyFunction } from '../model/only_this';
 import { FindField, Foot, Segments } from '../widgets/controls';
@@ -245,7 +245,7 @@ function useFunctionKeys(
   useKeys({
     ...Object.fromEntries(COSTS.map((c, i) => [String(i + 1), () => sortBy(c.id, false)] as const)),
     o: withName((name) => set(onlyFunction(name))),
-    x: withName((name) => set(notFunction(params, name))),
+    x: withName((name) => set(notFunction(address.value.params, name))),
     y: withName(() => {
       if (!row || !total) return;
       const text = costLines(row.frame, costOfRow(row), total, !!params['base']);

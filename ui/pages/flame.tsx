@@ -18,8 +18,7 @@ import { useFlameTree } from '../state/flame';
 import { useKeys } from '../state/keys';
 import { overlay } from '../state/overlay';
 import { useRecording } from '../state/recordings';
-import { set, setQuietly, useAddress, useCost } from '../state/router';
-import { useSignal } from '../state/signal';
+import { address, set, setQuietly, useAddress, useCost } from '../state/router';
 import { CostSwitch, FindField, Foot } from '../widgets/controls';
 import { openMenu, showTip } from '../widgets/floating';
 import { NoMatch } from '../widgets/no_match';
@@ -201,8 +200,6 @@ function useTouchedUntil(shown: Shown | null, sel: string | undefined, forget: (
 
 /* Keys of this page; arrows and Enter belong to the canvas. */
 function useFlameKeys(shown: Shown | null, goTo: (node: number) => void): void {
-  const { params } = useAddress();
-  const isCovered = useSignal(overlay) !== null;
   const node = shown?.selected ?? -1;
   const name = shown && node > 0 ? (frameOf(shown.scene.tree, node)?.function ?? null) : null;
   /* J and K are arrow keys that work wherever the focus is */
@@ -211,28 +208,27 @@ function useFlameKeys(shown: Shown | null, goTo: (node: number) => void): void {
     canvas?.focus({ preventScroll: true });
     canvas?.dispatchEvent(new KeyboardEvent('keydown', { key }));
   };
-  const back = stepBack(params, node);
+  /* what the address says when the key is pressed: the page may not be drawn anew yet */
+  const params = () => address.value.params;
   useKeys({
-    m: () => toggleMine(params),
-    b: () => turnAround(params),
-    c: () => nextColours(params),
+    m: () => toggleMine(params()),
+    b: () => turnAround(params()),
+    c: () => nextColours(params()),
     j: step('ArrowDown'),
     k: step('ArrowUp'),
     e: () => shown && goTo(heaviestEnd(shown.scene.layout, node > 0 ? node : shown.scene.zoomed)),
     ...(name && !isExported ? { o: () => onlyThis(name), x: () => notThis(name) } : {}),
     ...(shown && node > 0 ? { y: () => copyFrame(shown, node) } : {}),
-    ...(back && !isCovered ? { Escape: () => set(back) } : {}),
+    Escape: () => overlay.value === null && stepBack(params()),
   });
 }
 
 /* Escape: the search, then the zoom; the frame around the page has the rest. */
-function stepBack(
-  params: Readonly<Record<string, string>>,
-  node: number,
-): Record<string, string | null> | null {
-  if (params['q']) return { q: null };
-  if (params['z'] || params['v']) return { z: null, v: null };
-  return node > 0 && params['sel'] ? { sel: null } : null;
+function stepBack(params: Readonly<Record<string, string>>): boolean {
+  if (params['q']) set({ q: null });
+  else if (params['z'] || params['v']) set({ z: null, v: null });
+  else return false;
+  return true;
 }
 
 /* ---- the rest of the page ---- */

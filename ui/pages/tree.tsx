@@ -29,7 +29,7 @@ import { useClock } from '../state/clock';
 import { isDetailsOpen, selectionOf, selectionText } from '../state/details';
 import { useKeys } from '../state/keys';
 import { copyText, overlay, say } from '../state/overlay';
-import { goPage, set, setQuietly, useAddress, useCost } from '../state/router';
+import { address, goPage, set, setQuietly, useAddress, useCost } from '../state/router';
 import { Foot } from '../widgets/controls';
 import { CostCell } from '../widgets/figures';
 import { FilterBoxes } from '../widgets/filter_boxes';
@@ -176,13 +176,13 @@ function useTreeKeys(
   };
   useKeys({
     ...Object.fromEntries(COSTS.map((c, i) => [String(i + 1), () => sortBy(c.id, false)] as const)),
-    ...(momentOf(params) === null ? {} : { '6': () => toggleMoment(params) }),
-    m: () => toggleMine(params),
+    ...(momentOf(params) === null ? {} : { '6': () => toggleMoment(address.value.params) }),
+    m: () => toggleMine(address.value.params),
     b: () =>
       goPage(direction === 'bottom_up' ? 'topdown' : 'bottomup', { mine: params['mine'] ?? null }),
     e: () => follow(row?.node.path),
     o: withName((name) => set(onlyFunction(name))),
-    x: withName((name) => set(notFunction(params, name))),
+    x: withName((name) => set(notFunction(address.value.params, name))),
     y: copy,
   });
 }

@@ -3,7 +3,8 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { overlay } from './overlay';
 
-export type Keys = Readonly<Record<string, () => void>>;
+/* An action that returns false did not take the key: the component below gets it. */
+export type Keys = Readonly<Record<string, () => unknown>>;
 
 const layers: { current: Keys }[] = [];
 
@@ -30,9 +31,8 @@ function onKeyDown(e: KeyboardEvent): void {
   clearTimeout(prefixTimer);
   for (let i = layers.length - 1; i >= 0; i--) {
     const action = layers[i]?.current[full];
-    if (action) {
+    if (action && action() !== false) {
       e.preventDefault();
-      action();
       return;
     }
   }
