@@ -11,27 +11,32 @@ import sys
 MAY = {  # folder of src/: folders it may include besides itself
     "base": "", "arch": "base", "format": "base", "unwind": "base arch",
     "record": "base arch format unwind",
-    "util": "base", "collect": "base util format", "symbol": "base util", "store": "base util",
-    "ingest": "base util format symbol store", "query": "base util store",
+    "util": "base", "symbol": "base util", "store": "base util",
+    "recording": "base util format", "ingest": "base util format recording store",
+    "open": "base util format symbol recording store ingest",
+    "rewrite": "base util format symbol recording ingest open",
+    "query": "base util store",
     "gui": "base util", "report": "base util store query",
     "export": "base util store query gui", "serve": "base util store query report export gui",
-    "cli": "base util format collect ingest store query report export serve",
+    "cli": "base util format recording ingest open rewrite store query report export serve",
 }
 # folder outside src/: what it may include. "" = no folder of src/: these programs know the
 # recorder only from outside.
 OUTSIDE = {
     "tests/harness": "harness", "tests/programs": "", "tests/truth": "",
-    "tests/e2e": "harness base format util ingest symbol store query report cli", "bench": " ".join(MAY),
+    "tests/e2e": "harness base format util recording ingest open rewrite symbol store query report cli", "bench": " ".join(MAY),
 }
 # Tests that join what is apart: one world writes and the other reads, names of any origin.
 JOINED = {
     "tests/harness/store_synth.h": "base util store",
     "tests/harness/recording_fuzz.h": "base format",
     "tests/fuzz/fuzz_texts.c": "harness base util store query symbol",
-    "tests/unit/test_recorder.c": "harness base arch format unwind record util ingest",
-    "tests/truth/pairs_check.c": "base format util ingest",
-    "tests/truth/make_store.c": "base format util store ingest",
-    "tests/truth/store_check.c": "base format util store ingest",
+    "tests/fuzz/fuzz_recording.c": "harness base format util recording ingest rewrite",
+    "tests/unit/test_recording.c": "harness base format util recording ingest",
+    "tests/unit/test_recorder.c": "harness base arch format unwind record util recording ingest open",
+    "tests/truth/pairs_check.c": "base format util recording ingest open",
+    "tests/truth/make_store.c": "base format util store recording ingest open",
+    "tests/truth/store_check.c": "base format util store recording ingest open",
 }
 PUBLIC = "memory_profiler.h"  # the only header in include/
 ONE_USER = ("lz4", "pcre2")  # third-party headers that one file of src/ wraps for all others

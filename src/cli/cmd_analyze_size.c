@@ -6,7 +6,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/rewrite.h"
-#include "ingest/size_report.h"
+#include "rewrite/size_report.h"
 #include "util/human.h"
 #include "util/json_write.h"
 

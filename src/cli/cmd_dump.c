@@ -8,9 +8,9 @@
 
 #include "cli/args.h"
 #include "cli/cli.h"
-#include "ingest/merge.h"
 #include "ingest/stacks.h"
-#include "ingest/symbol_table.h"
+#include "open/symbol_table.h"
+#include "recording/merge.h"
 #include "util/json_write.h"
 #include "util/vec.h"
 

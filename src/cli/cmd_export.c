@@ -12,7 +12,7 @@
 #include "cli/export_file.h"
 #include "cli/filter_args.h"
 #include "export/export.h"
-#include "ingest/open.h"
+#include "open/open.h"
 #include "serve/offline.h"
 
 struct export_command {

@@ -5,7 +5,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/rewrite.h"
-#include "ingest/extract.h"
+#include "rewrite/extract.h"
 #include "util/human.h"
 
 struct outcome {

@@ -6,7 +6,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/rewrite.h"
-#include "ingest/postprocess.h"
+#include "rewrite/postprocess.h"
 #include "util/human.h"
 
 static bool parse_level(const char *text, enum anonymize_level *ret)

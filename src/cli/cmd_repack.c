@@ -5,7 +5,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/rewrite.h"
-#include "ingest/recording_copy.h"
+#include "rewrite/recording_copy.h"
 #include "util/human.h"
 
 static int note_damage(struct recording_writer *w, const struct recording *r, struct err *err)

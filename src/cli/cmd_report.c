@@ -9,7 +9,7 @@
 #include "cli/paint.h"
 #include "cli/report_json.h"
 #include "cli/report_text.h"
-#include "ingest/open.h"
+#include "open/open.h"
 
 /* Of events, at most some ten million: their rows are made in a second or two, and let findings see
  * memory over time. */

@@ -8,8 +8,8 @@
 
 #include "cli/args.h"
 #include "cli/cli.h"
-#include "ingest/header_page.h"
-#include "ingest/open.h"
+#include "open/open.h"
+#include "recording/header_page.h"
 #include "serve/serve.h"
 #include "serve/source_file.h"
 

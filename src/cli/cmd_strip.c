@@ -12,7 +12,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/rewrite.h"
-#include "ingest/strip.h"
+#include "rewrite/strip.h"
 #include "util/human.h"
 
 static void print_summary(const struct strip_result *result, uint64_t in_bytes)

@@ -2,7 +2,7 @@
 #ifndef CLI_REWRITE_H
 #define CLI_REWRITE_H
 
-#include "ingest/recording.h"
+#include "recording/recording.h"
 
 #define REWRITE_OPTIONS(output_flag, output_text, quiet_flag)                                      \
 	{.letter = 'o',                                                                            \

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli/output_name.h"
-#include "ingest/peek.h"
+#include "recording/peek.h"
 #include "util/vec.h"
 
 void run_files_fini(struct run_files *f)

@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "ingest/follow.h"
-#include "ingest/proc_maps.h"
+#include "recording/proc_maps.h"
 #include "util/rss.h"
 #include "util/vec.h"
 

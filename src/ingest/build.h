@@ -8,7 +8,7 @@
 #ifndef INGEST_BUILD_H
 #define INGEST_BUILD_H
 
-#include "ingest/recording.h"
+#include "recording/recording.h"
 
 enum build_how {
 	BUILD_WHOLE, /* nobody will go on with it */

@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "ingest/build_i.h"
-#include "ingest/proc_maps.h"
+#include "recording/proc_maps.h"
 #include "util/vec.h"
 
 #define MAX_REGIONS 1000000u

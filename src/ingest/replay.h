@@ -33,10 +33,10 @@
 #define INGEST_REPLAY_H
 
 #include "ingest/births.h"
-#include "ingest/cut.h"
 #include "ingest/live.h"
-#include "ingest/merge.h"
 #include "ingest/stacks.h"
+#include "recording/cut.h"
+#include "recording/merge.h"
 
 #define REPLAY_WINDOW_NS (50 * NS_PER_US)
 #define REPLAY_SHORT_WINDOW_NS (1 * NS_PER_US)

@@ -14,8 +14,8 @@
 #define INGEST_STACKS_H
 
 #include "format/event.h"
-#include "ingest/module_map.h"
 #include "ingest/state.h"
+#include "recording/module_map.h"
 
 #define STACKS_EMPTY 0u
 #define STACKS_LOST 1u

@@ -13,9 +13,9 @@
 #define INGEST_STREAM_H
 
 #include "ingest/births.h"
-#include "ingest/cut.h"
-#include "ingest/recording.h"
 #include "ingest/stacks.h"
+#include "recording/cut.h"
+#include "recording/recording.h"
 
 #define STREAM_BATCH_CALLS 4096u
 

@@ -8,8 +8,8 @@
 
 #include <pthread.h>
 
-#include "ingest/lane_blocks.h"
 #include "ingest/stream.h"
+#include "recording/lane_blocks.h"
 
 #define STREAM_BATCHES 32u
 

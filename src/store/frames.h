@@ -2,7 +2,7 @@
  *
  * A code address stands for one or more frames: inlined functions first (innermost first), then
  * the function that holds the machine code. Names are looked up when they are first asked for,
- * by a resolver that the opener of the store gives (ingest/symbolize.h), and kept in a file beside the
+ * by a resolver that the opener of the store gives (open/symbolize.h), and kept in a file beside the
  * store, so the next run finds them there. Without a resolver, or where nothing is known, a frame has
  * only its address and module; that is not remembered, so a later resolver is asked.
  *

@@ -18,7 +18,7 @@
 #include "cli/report_json.h"
 #include "cli/report_text.h"
 #include "harness/random.h"
-#include "ingest/open.h"
+#include "open/open.h"
 
 #define NAMES_EVERY 256
 

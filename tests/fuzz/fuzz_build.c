@@ -6,7 +6,7 @@
 #include "harness/recording_fuzz.h"
 #include "ingest/build.h"
 #include "ingest/overview.h"
-#include "ingest/proc_maps.h"
+#include "recording/proc_maps.h"
 #include "store/store.h"
 
 static char store_path[64];

@@ -8,8 +8,8 @@
 
 #include "harness/recording_fuzz.h"
 #include "ingest/overview.h"
-#include "ingest/recording_copy.h"
-#include "ingest/strip.h"
+#include "rewrite/recording_copy.h"
+#include "rewrite/strip.h"
 
 static char out_path[64];
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ingest/dropped_chunk.h"
-#include "ingest/symbols_chunk.h"
+#include "open/symbols_chunk.h"
+#include "recording/dropped_chunk.h"
 
 static void check(bool ok)
 {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ingest/being_written.h"
+#include "recording/being_written.h"
 
 static char path[64];
 static int writer;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "format/format.h"
-#include "ingest/dropped_chunk.h"
+#include "recording/dropped_chunk.h"
 
 struct seen {
 	struct dropped_summary summary;

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "ingest/extract.h"
 #include "recording_synth.h"
+#include "rewrite/extract.h"
 
 static const char *safe(const char *path)
 {

@@ -1,6 +1,6 @@
 /* The merged stream: order between lanes by time, order inside a lane as in the file. */
 #include "harness/test.h"
-#include "ingest/merge.h"
+#include "recording/merge.h"
 #include "recording_synth.h"
 
 static struct synth s;

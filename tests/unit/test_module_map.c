@@ -1,7 +1,7 @@
 /* Which image an address belonged to, as code comes and goes. */
 #include "harness/test.h"
 
-#include "ingest/module_map.h"
+#include "recording/module_map.h"
 
 static char path_a[] = "/a.so", path_b[] = "/b.so";
 

@@ -1,10 +1,10 @@
 /* Recordings written from recordings: copied, and stripped; on recordings made here. */
 #include "harness/test.h"
 
-#include "ingest/recording_copy.h"
-#include "ingest/recording_write.h"
-#include "ingest/strip.h"
 #include "recording_synth.h"
+#include "rewrite/recording_copy.h"
+#include "rewrite/recording_write.h"
+#include "rewrite/strip.h"
 
 static struct synth s;
 static struct synth_lane a, b;

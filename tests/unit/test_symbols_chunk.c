@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ingest/symbols_chunk.h"
+#include "open/symbols_chunk.h"
 
 struct seen {
 	char text[4096];

@@ -1,7 +1,7 @@
 /* Ticks to nanoseconds. */
 #include "harness/test.h"
 
-#include "ingest/timebase.h"
+#include "recording/timebase.h"
 
 TEST(two_readings_give_the_length_of_a_tick)
 {

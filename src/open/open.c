@@ -1,0 +1,304 @@
+/* open/open.c - see open.h.
+ *
+ * The store of a recording that nobody writes any more (it ended in order, or its writer is gone) is kept
+ * and taken as it is. Size and time of modification do not tell that a recording has grown inside: while
+ * it is written, its store is kept to go on with (follow.h), if it is long enough for that.
+ */
+#include "open/open.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "ingest/build.h"
+#include "open/symbolize.h"
+#include "recording/being_written.h"
+#include "recording/cut.h"
+#include "recording/header_page.h"
+#include "store/store_cache.h"
+#include "util/progress.h"
+#include "util/temp_file.h"
+
+struct opening {
+	const char *path;
+	const struct opened_options *options;
+	struct store_identity identity;
+	bool is_kept; /* a store may be taken from the cache as it is */
+	bool is_growing; /* it is only to be gone on with */
+	bool without_rows;
+	uint64_t status_sequence;
+	struct store_place place; /* zeroed: a temporary one, which is gone already */
+	struct progress progress;
+	uint64_t size_bytes;
+};
+
+PRINTF_LIKE(2, 3) static void add_note(struct opened *o, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (o->n_notes == OPENED_MAX_NOTES)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(o->note[o->n_notes++], OPENED_NOTE_BYTES, fmt, ap);
+	va_end(ap);
+}
+
+/* Reads no more than the first page: may a store be kept, and how would one be recognised? What is
+ * wrong with the file is told later, by recording_open(). */
+static void look_at_recording(struct opening *op)
+{
+	struct file f = FILE_NONE;
+	struct header_page page;
+	struct stat st;
+
+	if (file_open(op->path, &f, NULL) < 0)
+		return;
+	if (fstat(f.fd, &st) == 0 && header_page_read(&f, &page, NULL) == 0) {
+		bool has_ended = page.has_status &&
+				 page.status.field[STATUS_STATE] != FORMAT_STATE_RECORDING;
+
+		op->is_growing = !has_ended && being_written(f.fd);
+		op->is_kept = !op->options->no_cache && !op->is_growing;
+		op->size_bytes = f.size_bytes;
+		op->status_sequence = page.has_status ? page.status.sequence : 0;
+		op->identity.size_bytes = (uint64_t)st.st_size;
+		op->identity.changed_ns =
+			(uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+		memcpy(op->identity.recording_id, page.header.recording_id,
+		       sizeof(op->identity.recording_id));
+	}
+	file_close(&f);
+}
+
+static int on_progress(void *user, uint64_t n_done, uint64_t n_total)
+{
+	struct opening *op = user;
+	double share = n_total ? (double)n_done / (double)n_total : 0;
+
+	progress_set(&op->progress, (uint64_t)(share * (double)op->size_bytes));
+	if (op->options->on_progress)
+		return op->options->on_progress(op->options->user, n_done, n_total);
+	return 0;
+}
+
+static int build_at(struct opening *op, enum build_how how, const char *store_path,
+		    const char *temp, struct err *err)
+{
+	struct build_options o = {
+		.how = how,
+		.is_growing = op->is_growing,
+		.without_rows = op->without_rows,
+		.temp_folder = temp,
+		.on_progress = on_progress,
+		.user = op,
+	};
+	char label[PROGRESS_LABEL_BYTES];
+	struct recording *r = NULL;
+	int n = recording_open(op->path, &r, err);
+
+	if (n < 0)
+		return n;
+	if (how == BUILD_TO_GO_ON && !cut_is_possible(r)) {
+		recording_close(r);
+		return err_set(err, ERR_REFUSED, "there is nothing to go on from");
+	}
+	if (how != BUILD_GO_ON && r->event_bytes <= op->options->small_bytes)
+		o.without_rows = false;
+	op->size_bytes = r->file.size_bytes;
+	snprintf(label, sizeof(label), "reading %s", text_basename(op->path));
+	progress_start(&op->progress, label, op->size_bytes, PROGRESS_BYTES);
+	n = build_store(r, store_path, &o, err);
+	progress_end(&op->progress);
+	recording_close(r);
+	return n;
+}
+
+/* Goes on with the store that is there, if one is and that is possible. 1: it did. */
+static int go_on(struct opening *op, struct err *err)
+{
+	struct store *s = NULL;
+	size_t n_bytes = 0;
+	bool is_good;
+	int n;
+
+	if (store_open(op->place.store, &s, NULL) < 0)
+		return 0;
+	store_table(s, STORE_STATE, &n_bytes);
+	is_good = n_bytes > 0 && (op->options->without_rows || store_has_rows(s)) &&
+		  memcmp(store_identity(s)->recording_id, op->identity.recording_id,
+			 sizeof(op->identity.recording_id)) == 0;
+	op->without_rows = !store_has_rows(s); /* rows go on or do not, as they did */
+	store_close(s);
+	n = is_good ? build_at(op, BUILD_GO_ON, op->place.store, NULL, err) : -ERR_REFUSED;
+	op->without_rows = op->options->without_rows;
+	if (n == -ERR_REFUSED || n == -ERR_FORMAT || n == -ERR_VERSION)
+		return 0; /* it is to be read anew */
+	return n < 0 ? n : 1;
+}
+
+/* Makes the store where it will be found again. */
+static int build_kept(struct opening *op, struct opened *ret, struct err *err)
+{
+	int n = store_cache_place(op->path, op->identity.recording_id, &op->place, err);
+
+	if (n == 0)
+		n = go_on(op, err);
+	if (n == 0)
+		n = build_at(op, op->is_growing ? BUILD_TO_GO_ON : BUILD_WHOLE, op->place.store,
+			     NULL, err);
+	if (n >= 0)
+		n = store_open(op->place.store, &ret->store, err);
+	if (n < 0)
+		return n;
+	if (!op->place.is_beside)
+		add_note(ret,
+			 "the folder of the recording cannot be written; what was read is kept "
+			 "in %s",
+			 op->place.store);
+	return 0;
+}
+
+/* Makes the store in a file that is gone with us. */
+static int build_temporary(struct opening *op, struct opened *ret, struct err *err)
+{
+	const char *folder = temp_file_folder();
+	uint64_t secret[2];
+	char path[4096];
+	int n;
+
+	/* A name that nobody guesses, for the moment between the end of the work and unlink():
+	 * before it the file has none, so that nothing is left when we are killed. */
+	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+		return err_set_errno(err, errno, "no random numbers");
+	snprintf(path, sizeof(path), "%s/memory-profiler-%016" PRIx64 "%016" PRIx64, folder,
+		 secret[0], secret[1]);
+	n = build_at(op, BUILD_WHOLE, path, folder, err);
+	if (n == 0)
+		n = store_open(path, &ret->store, err);
+	unlink(path);
+	return n;
+}
+
+/* A store that was made before, if there is one that can answer. */
+static bool find_kept(struct opening *op, struct opened *ret)
+{
+	if (!op->is_kept ||
+	    store_cache_find(op->path, &op->identity, &ret->store, &op->place, NULL) < 0 ||
+	    !ret->store)
+		return false;
+	/* made without rows, and now they are needed: make it anew */
+	if (!op->options->without_rows && !store_has_rows(ret->store)) {
+		store_close(ret->store);
+		ret->store = NULL;
+		store_place_fini(&op->place);
+		op->place = (struct store_place){0};
+		return false;
+	}
+	ret->is_from_cache = true;
+	return true;
+}
+
+static int get_store(struct opening *op, struct opened *ret, struct err *err)
+{
+	struct err why = {0};
+	bool is_told;
+	int n;
+
+	if (find_kept(op, ret))
+		return 0;
+	if (op->options->no_cache)
+		return build_temporary(op, ret, err);
+	n = build_kept(op, ret, err);
+	if (n != -ERR_IO && (n != -ERR_REFUSED || !op->is_growing))
+		return n;
+	is_told = n == -ERR_IO;
+	/* no room, no permission, no home, or nothing to go on from: then without keeping it */
+	store_place_fini(&op->place);
+	op->place = (struct store_place){0};
+	n = build_temporary(op, ret, &why);
+	if (n == 0 && is_told)
+		add_note(ret, "what was read cannot be kept for next time: %s", err->text);
+	else if (n < 0)
+		*err = why;
+	return n;
+}
+
+static int get_frames(struct opening *op, struct opened *ret, struct err *err)
+{
+	const struct opened_options *o = op->options;
+	struct symbolize_options symbols = {
+		.debug_path = o->debug_path,
+		.n_debug_paths = o->n_debug_paths,
+		.use_debuginfod = o->use_debuginfod,
+		.n_threads = o->n_threads,
+		.show_progress = true,
+	};
+	int n = frames_open(ret->store, op->place.names, &ret->frames, err);
+
+	if (n < 0)
+		return n;
+	if (o->n_debug_paths > 0 || o->use_debuginfod)
+		frames_forget(ret->frames); /* there may be better names now */
+	n = symbolize_create(op->path, ret->store, &symbols, &ret->symbolize, err);
+	if (n == 0)
+		frames_set_resolver(ret->frames, symbolize_resolve, ret->symbolize);
+	return n;
+}
+
+int opened_open(const char *path, const struct opened_options *o, struct opened *ret,
+		struct err *err)
+{
+	static const struct opened_options none;
+	struct opening op = {
+		.path = path,
+		.options = o ? o : &none,
+		.without_rows = o && o->without_rows,
+	};
+	int n;
+
+	*ret = (struct opened){0};
+	look_at_recording(&op);
+	ret->is_growing = op.is_growing;
+	ret->status_sequence = op.status_sequence;
+	n = get_store(&op, ret, err);
+	if (n == 0)
+		n = get_frames(&op, ret, err);
+	store_place_fini(&op.place);
+	if (n < 0) {
+		if (err && !strstr(err->text, path))
+			err_prefix(err, "%s", path);
+		opened_close(ret);
+	}
+	return n;
+}
+
+bool opened_has_grown(const struct opened *o, const char *path)
+{
+	struct file f = FILE_NONE;
+	struct header_page page;
+	bool has = false;
+
+	if (!o->is_growing || file_open(path, &f, NULL) < 0)
+		return false;
+	/* its writer writes a status ten times a second, and none any more when it is gone */
+	if (header_page_read(&f, &page, NULL) == 0)
+		has = !page.has_status || page.status.sequence != o->status_sequence ||
+		      !being_written(f.fd);
+	file_close(&f);
+	return has;
+}
+
+void opened_close(struct opened *o)
+{
+	frames_close(o->frames);
+	symbolize_destroy(o->symbolize);
+	store_close(o->store);
+	*o = (struct opened){0};
+}

@@ -1,0 +1,175 @@
+/* recording/block_index.c - where each block of events is. See recording.h and recording_i.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/block.h"
+#include "format/checksum.h"
+#include "recording/recording_i.h"
+#include "util/vec.h"
+
+int block_index_add(struct recording *r, const struct block_header *h, struct block_ref **ret,
+		    struct err *err)
+{
+	int n = vec_reserve(&r->block, &r->cap_blocks, r->n_blocks + 1, sizeof(*r->block), err);
+
+	if (n < 0)
+		return n;
+	*ret = &r->block[r->n_blocks++];
+	**ret = (struct block_ref){
+		.sequence = h->sequence,
+		.start_ticks = h->start_ticks,
+		.lost_before = h->lost_before,
+		.thread = h->thread,
+		.lane = (uint8_t)h->lane,
+		.lane_index = h->lane_index,
+		.tid = h->tid,
+		.first_stack = h->first_stack,
+		.generation = h->generation,
+	};
+	return 0;
+}
+
+int block_index_add_events(struct recording *r, const struct chunk_place *p, struct err *err)
+{
+	uint64_t payload = p->offset + CHUNK_HEADER_BYTES;
+	struct block_header h;
+	struct block_ref *ref;
+	bool is_lz4 = p->header.flags & CHUNK_FLAG_LZ4;
+	int n;
+
+	n = p->header.stored_bytes < BLOCK_HEADER_BYTES
+		    ? 0
+		    : recording_read_scratch(r, payload, BLOCK_HEADER_BYTES, err);
+	if (n < 0)
+		return n;
+	if (n == 0 || !block_decode(r->scratch, &h) || p->header.raw_bytes > BLOCK_DATA_BYTES ||
+	    (!is_lz4 && p->header.raw_bytes != p->header.stored_bytes - BLOCK_HEADER_BYTES)) {
+		damage_add(&r->damage, p->offset, chunk_total_bytes(&p->header),
+			   "EVENTS chunk with a damaged block header");
+		return 0;
+	}
+	n = block_index_add(r, &h, &ref, err);
+	if (n < 0)
+		return n;
+	ref->offset = payload;
+	ref->stored_bytes = p->header.stored_bytes;
+	ref->raw_bytes = p->header.raw_bytes;
+	ref->payload_checksum = p->header.payload_checksum;
+	ref->is_lz4 = is_lz4;
+	ref->is_checked = !(p->header.flags & CHUNK_FLAG_UNCHECKED);
+	return 0;
+}
+
+static int compare_refs(const void *x, const void *y)
+{
+	const struct block_ref *a = x, *b = y;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->lane != b->lane)
+		return a->lane < b->lane ? -1 : 1;
+	if (a->lane_index != b->lane_index)
+		return a->lane_index < b->lane_index ? -1 : 1;
+	if (a->sequence != b->sequence)
+		return a->sequence < b->sequence ? -1 : 1;
+	if (!a->copy != !b->copy)
+		return a->copy ? 1 : -1; /* the chunk first: it is complete */
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* Is what the chunk holds what was written? 1 yes, 0 no. */
+static int is_intact(struct recording *r, const struct block_ref *b, struct err *err)
+{
+	int n;
+
+	if (b->copy)
+		return 1;
+	n = recording_read_scratch(r, b->offset, b->stored_bytes, err);
+	if (n <= 0)
+		return n;
+	return !b->is_checked || checksum_bytes(r->scratch, b->stored_bytes) == b->payload_checksum;
+}
+
+/* Of blocks with the same sequence keeps the first that is intact. */
+static int drop_duplicates(struct recording *r, struct err *err)
+{
+	size_t n_kept = 0;
+	int n;
+
+	for (size_t i = 0; i < r->n_blocks; i++) {
+		struct block_ref *b = &r->block[i];
+		struct block_ref *last = n_kept ? &r->block[n_kept - 1] : NULL;
+
+		if (!last || last->sequence != b->sequence || last->lane_index != b->lane_index ||
+		    last->thread != b->thread || last->lane != b->lane) {
+			r->block[n_kept++] = *b;
+			if (b != &r->block[n_kept - 1])
+				b->copy = NULL;
+			continue;
+		}
+		n = is_intact(r, last, err);
+		if (n < 0)
+			return n;
+		r->n_duplicate_blocks++;
+		if (n == 0) {
+			damage_add(&r->damage, last->offset, last->stored_bytes,
+				   "EVENTS chunk with a bad checksum; another copy was used");
+			free(last->copy);
+			*last = *b;
+		} else {
+			free(b->copy);
+		}
+		b->copy = NULL;
+	}
+	r->n_blocks = n_kept;
+	return 0;
+}
+
+static int add_lane(struct recording *r, size_t first, size_t end, struct err *err)
+{
+	const struct block_ref *b = &r->block[first];
+	uint64_t expected = 0;
+	size_t i;
+	int n;
+
+	for (i = first; i < end; i++) {
+		/* behind the horizon blocks may be missing that had not left their area yet */
+		if (r->block[i].start_ticks > r->horizon_ticks)
+			break;
+		if (r->block[i].lane_index > expected)
+			r->n_missing_blocks += r->block[i].lane_index - expected;
+		expected = (uint64_t)r->block[i].lane_index + 1;
+		r->event_bytes += r->block[i].stored_bytes;
+	}
+	if (i == first)
+		return 0;
+	n = vec_reserve(&r->lane, &r->cap_lanes, r->n_lanes + 1, sizeof(*r->lane), err);
+	if (n < 0)
+		return n;
+	r->lane[r->n_lanes++] = (struct lane_ref){
+		.thread = b->thread,
+		.lane = b->lane,
+		.first_block = first,
+		.n_blocks = i - first,
+	};
+	return 0;
+}
+
+int block_index_finish(struct recording *r, struct err *err)
+{
+	size_t first = 0;
+	int n;
+
+	if (r->n_blocks == 0)
+		return 0;
+	qsort(r->block, r->n_blocks, sizeof(*r->block), compare_refs);
+	n = drop_duplicates(r, err);
+	for (size_t i = 1; n == 0 && i <= r->n_blocks; i++) {
+		if (i < r->n_blocks && r->block[i].thread == r->block[first].thread &&
+		    r->block[i].lane == r->block[first].lane)
+			continue;
+		n = add_lane(r, first, i, err);
+		first = i;
+	}
+	return n;
+}

@@ -1,0 +1,43 @@
+/* recording/chunk_walk.c - see chunk_walk.h. */
+#include "recording/chunk_walk.h"
+
+#include <stdlib.h>
+
+#include "recording/chunk_reader.h"
+#include "recording/chunk_unpack.h"
+#include "util/vec.h"
+
+static bool is_described(unsigned type)
+{
+	return type != CHUNK_PAD && type != CHUNK_AREA && type != CHUNK_EVENTS;
+}
+
+int chunk_walk(const struct recording *r, chunk_walk_fn on_chunk, void *user, struct err *err)
+{
+	struct damage told = {0}; /* opening has told of it already */
+	struct file file = r->file; /* not a later end than when it was opened */
+	struct chunk_reader walk;
+	struct chunk_place p;
+	uint8_t *payload = NULL;
+	size_t cap_payload = 0;
+	int n = chunk_reader_init(&walk, &file, &told,
+				  align_up(r->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
+
+	while (n == 0 && (n = chunk_reader_next(&walk, &p, err)) > 0) {
+		size_t n_read = 0;
+
+		n = 0;
+		if (!is_described(p.header.type))
+			continue;
+		n = vec_reserve(&payload, &cap_payload, (size_t)p.header.stored_bytes + 1, 1, err);
+		if (n == 0)
+			n = file_read(&file, p.offset + CHUNK_HEADER_BYTES, payload,
+				      p.header.stored_bytes, &n_read, err);
+		if (n == 0 && n_read == p.header.stored_bytes &&
+		    chunk_payload_ok(&p.header, payload))
+			n = on_chunk(user, &p.header, payload, err);
+	}
+	free(payload);
+	chunk_reader_fini(&walk);
+	return n;
+}

@@ -1,0 +1,30 @@
+/* recording/damage.h - what of a recording could not be read, and where.
+ *
+ * The first DAMAGE_MAX_RANGES places are kept with their words; all are counted.
+ */
+#ifndef RECORDING_DAMAGE_H
+#define RECORDING_DAMAGE_H
+
+#include "base/compiler.h"
+
+#define DAMAGE_MAX_RANGES 64
+#define DAMAGE_TEXT_BYTES 96
+
+struct damage_range {
+	uint64_t offset; /* in the file */
+	uint64_t n_bytes;
+	char text[DAMAGE_TEXT_BYTES]; /* what is wrong there */
+};
+
+struct damage {
+	struct damage_range range[DAMAGE_MAX_RANGES];
+	size_t n_kept;
+	uint64_t n_ranges;
+	uint64_t n_bytes; /* sum over all ranges */
+};
+
+/* Adds a place. A zeroed struct damage is an empty one. */
+void damage_add(struct damage *d, uint64_t offset, uint64_t n_bytes, const char *fmt, ...)
+	PRINTF_LIKE(4, 5);
+
+#endif

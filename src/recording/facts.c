@@ -1,0 +1,314 @@
+/* recording/facts.c - see facts.h. Each kind of chunk has a table: tag, place in the struct, type. */
+#include "recording/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "format/field.h"
+#include "recording/dropped_chunk.h"
+#include "util/vec.h"
+
+/* Where the value of a tag goes. */
+struct tag_place {
+	uint8_t tag;
+	bool is_text;
+	size_t offset;
+};
+
+#define NUMBER(tag, type, member)                                                                  \
+	{                                                                                          \
+		tag, false, offsetof(struct type, member)                                          \
+	}
+#define TEXT(tag, type, member)                                                                    \
+	{                                                                                          \
+		tag, true, offsetof(struct type, member)                                           \
+	}
+
+static const struct tag_place process_tags[] = {
+	NUMBER(PROCESS_PID, facts_process, pid),
+	NUMBER(PROCESS_PPID, facts_process, ppid),
+	NUMBER(PROCESS_UID, facts_process, uid),
+	NUMBER(PROCESS_GID, facts_process, gid),
+	TEXT(PROCESS_EXECUTABLE, facts_process, executable),
+	TEXT(PROCESS_CMDLINE, facts_process, cmdline),
+	TEXT(PROCESS_ENVIRONMENT, facts_process, environment),
+	TEXT(PROCESS_CWD, facts_process, cwd),
+	TEXT(PROCESS_HOST, facts_process, host),
+	TEXT(PROCESS_KERNEL, facts_process, kernel),
+	TEXT(PROCESS_ARCH, facts_process, arch),
+	NUMBER(PROCESS_PAGE_BYTES, facts_process, page_bytes),
+	NUMBER(PROCESS_N_CPUS, facts_process, n_cpus),
+	TEXT(PROCESS_CGROUP, facts_process, cgroup),
+	TEXT(PROCESS_LIMITS, facts_process, limits),
+	TEXT(PROCESS_RECORDER, facts_process, recorder),
+	NUMBER(PROCESS_PARENT, facts_process, parent_pid),
+	NUMBER(PROCESS_MEMORY_BYTES, facts_process, memory_bytes),
+};
+
+static const struct tag_place module_tags[] = {
+	NUMBER(MODULE_ID, facts_module, id),
+	TEXT(MODULE_PATH, facts_module, path),
+	NUMBER(MODULE_BASE, facts_module, base),
+	NUMBER(MODULE_START, facts_module, start),
+	NUMBER(MODULE_END, facts_module, end),
+	TEXT(MODULE_BUILD_ID, facts_module, build_id),
+	NUMBER(MODULE_GENERATION, facts_module, generation),
+	NUMBER(MODULE_TICKS, facts_module, ticks),
+	NUMBER(MODULE_FILE, facts_module, file_id),
+};
+
+static const struct tag_place thread_tags[] = {
+	NUMBER(THREAD_NUMBER, facts_thread, number),
+	NUMBER(THREAD_TID, facts_thread, tid),
+	TEXT(THREAD_NAME, facts_thread, name),
+	NUMBER(THREAD_START, facts_thread, start_ticks),
+	NUMBER(THREAD_END, facts_thread, end_ticks),
+};
+
+static const struct tag_place sample_tags[] = {
+	NUMBER(SAMPLE_TICKS, facts_sample, ticks),
+	NUMBER(SAMPLE_MONOTONIC_NS, facts_sample, monotonic_ns),
+	NUMBER(SAMPLE_RSS_BYTES, facts_sample, rss_bytes),
+	NUMBER(SAMPLE_VIRTUAL_BYTES, facts_sample, virtual_bytes),
+	NUMBER(SAMPLE_SHARED_BYTES, facts_sample, shared_bytes),
+	NUMBER(SAMPLE_CPU_NS, facts_sample, cpu_ns),
+};
+
+static const struct tag_place note_tags[] = {
+	NUMBER(NOTE_TICKS, facts_note, ticks),
+	NUMBER(NOTE_LEVEL, facts_note, level),
+	TEXT(NOTE_TEXT, facts_note, text),
+};
+
+static const struct tag_place file_tags[] = {
+	NUMBER(FILE_ID, facts_file, id),           TEXT(FILE_PATH, facts_file, path),
+	NUMBER(FILE_SIZE, facts_file, size_bytes), TEXT(FILE_BUILD_ID, facts_file, build_id),
+	NUMBER(FILE_KIND, facts_file, kind),
+};
+
+static const struct tag_place end_tags[] = {
+	NUMBER(END_TICKS, facts_end, ticks),
+	NUMBER(END_HOW, facts_end, how),
+	NUMBER(END_STATUS, facts_end, status),
+};
+
+static int set_text(struct facts_text *text, const struct field *f, struct err *err)
+{
+	char *bytes = malloc(f->len + 1);
+
+	if (!bytes)
+		return err_set_memory(err, f->len + 1);
+	memcpy(bytes, f->bytes, f->len);
+	bytes[f->len] = 0;
+	free(text->bytes);
+	*text = (struct facts_text){.bytes = bytes, .len = f->len};
+	return 0;
+}
+
+static int parse_fields(const struct tag_place *tags, size_t n_tags, struct cursor *c, void *out,
+			struct err *err)
+{
+	struct field f;
+
+	while (field_next(c, &f)) {
+		size_t i = 0;
+		int r;
+
+		while (i < n_tags && tags[i].tag != f.tag)
+			i++;
+		if (i == n_tags)
+			continue;
+		if (!tags[i].is_text) {
+			*(uint64_t *)(void *)((char *)out + tags[i].offset) = field_u64(&f);
+			continue;
+		}
+		r = set_text((void *)((char *)out + tags[i].offset), &f, err);
+		if (r < 0)
+			return r;
+	}
+	if (c->failed)
+		return err_set(err, ERR_FORMAT, "malformed field at byte %zu of %zu", c->pos,
+			       c->len);
+	return 0;
+}
+
+/* Appends a zeroed element to one of the arrays. */
+static int append(void *array, size_t *n, size_t *capacity, size_t elem_bytes, void **ret,
+		  struct err *err)
+{
+	int r = vec_reserve(array, capacity, *n + 1, elem_bytes, err);
+	char *data;
+
+	if (r < 0)
+		return r;
+	memcpy(&data, array, sizeof(data));
+	*ret = memset(data + *n * elem_bytes, 0, elem_bytes);
+	(*n)++;
+	return 0;
+}
+
+static void free_thread(struct facts_thread *t)
+{
+	free(t->name.bytes);
+}
+
+/* Later chunks of a thread add to what earlier ones told. */
+static int add_thread(struct facts *f, struct cursor *c, struct err *err)
+{
+	struct facts_thread t = {0};
+	struct facts_thread *old = NULL;
+	uint64_t *at = NULL;
+	bool is_new = false;
+	void *place = NULL;
+	int r_parse = parse_fields(thread_tags, ARRAY_LEN(thread_tags), c, &t, err);
+	int r = map_add(&f->thread_at, t.number, &at, &is_new, err);
+
+	if (r == 0 && is_new) {
+		*at = f->n_threads;
+		r = append(&f->thread, &f->n_threads, &f->cap_threads, sizeof(t), &place, err);
+	}
+	if (r < 0) {
+		free_thread(&t);
+		return r;
+	}
+	old = &f->thread[*at];
+	old->number = t.number;
+	if (t.tid)
+		old->tid = t.tid;
+	if (t.start_ticks)
+		old->start_ticks = t.start_ticks;
+	if (t.end_ticks)
+		old->end_ticks = t.end_ticks;
+	if (t.name.bytes) {
+		free(old->name.bytes);
+		old->name = t.name;
+	}
+	return r_parse;
+}
+
+static int add_embedded(struct facts *f, struct cursor *c, struct err *err)
+{
+	uint64_t *at = NULL;
+	void *place = NULL;
+	int r_parse, r;
+
+	r = append(&f->embedded, &f->n_embedded, &f->cap_embedded, sizeof(*f->embedded), &place,
+		   err);
+	if (r < 0)
+		return r;
+	r_parse = parse_fields(file_tags, ARRAY_LEN(file_tags), c, place, err);
+	r = map_add(&f->embedded_at, f->embedded[f->n_embedded - 1].id, &at, NULL, err);
+	if (r < 0)
+		return r;
+	*at = f->n_embedded - 1;
+	return r_parse;
+}
+
+int facts_add(struct facts *f, enum format_chunk_type type, const uint8_t *payload, size_t len,
+	      struct err *err)
+{
+	struct cursor c = cursor_make(payload, len);
+	void *p = NULL;
+	int r;
+
+	switch (type) {
+	case CHUNK_PROCESS:
+		f->process.is_known = true;
+		return parse_fields(process_tags, ARRAY_LEN(process_tags), &c, &f->process, err);
+	case CHUNK_END:
+		f->end.is_known = true;
+		return parse_fields(end_tags, ARRAY_LEN(end_tags), &c, &f->end, err);
+	case CHUNK_THREAD:
+		return add_thread(f, &c, err);
+	case CHUNK_MODULE:
+		r = append(&f->module, &f->n_modules, &f->cap_modules, sizeof(*f->module), &p, err);
+		return r < 0 ? r : parse_fields(module_tags, ARRAY_LEN(module_tags), &c, p, err);
+	case CHUNK_SAMPLE:
+		r = append(&f->sample, &f->n_samples, &f->cap_samples, sizeof(*f->sample), &p, err);
+		return r < 0 ? r : parse_fields(sample_tags, ARRAY_LEN(sample_tags), &c, p, err);
+	case CHUNK_NOTE:
+		r = append(&f->note, &f->n_notes, &f->cap_notes, sizeof(*f->note), &p, err);
+		return r < 0 ? r : parse_fields(note_tags, ARRAY_LEN(note_tags), &c, p, err);
+	case CHUNK_FILE:
+		return add_embedded(f, &c, err);
+	default:
+		return 0;
+	}
+}
+
+void facts_add_file_data(struct facts *f, const uint8_t *head, uint64_t n_bytes)
+{
+	const uint64_t *at = map_find(&f->embedded_at, load_le32(head));
+	uint64_t offset = load_le64(head + 8);
+	struct facts_file *e = at ? &f->embedded[*at] : NULL;
+
+	if (!e)
+		return;
+	if (offset == e->covered_bytes)
+		e->covered_bytes += n_bytes;
+	if (n_bytes == 0 && offset == e->size_bytes && e->covered_bytes == e->size_bytes)
+		e->is_complete = true;
+}
+
+const struct facts_thread *facts_find_thread(const struct facts *f, uint64_t number)
+{
+	const uint64_t *at = map_find(&f->thread_at, number);
+
+	return at ? &f->thread[*at] : NULL;
+}
+
+static void free_process(struct facts_process *p)
+{
+	for (size_t i = 0; i < ARRAY_LEN(process_tags); i++) {
+		if (process_tags[i].is_text)
+			free(((struct facts_text *)(void *)((char *)p + process_tags[i].offset))
+				     ->bytes);
+	}
+}
+
+void facts_fini(struct facts *f)
+{
+	free_process(&f->process);
+	for (size_t i = 0; i < f->n_modules; i++) {
+		free(f->module[i].path.bytes);
+		free(f->module[i].build_id.bytes);
+	}
+	for (size_t i = 0; i < f->n_threads; i++)
+		free_thread(&f->thread[i]);
+	for (size_t i = 0; i < f->n_notes; i++)
+		free(f->note[i].text.bytes);
+	for (size_t i = 0; i < f->n_embedded; i++) {
+		free(f->embedded[i].path.bytes);
+		free(f->embedded[i].build_id.bytes);
+	}
+	free(f->module);
+	free(f->thread);
+	free(f->sample);
+	free(f->note);
+	free(f->embedded);
+	free(f->maps.bytes);
+	map_fini(&f->thread_at);
+	map_fini(&f->embedded_at);
+	*f = (struct facts){0};
+}
+
+static void on_summary(void *user, const struct dropped_summary *s)
+{
+	struct facts_dropped *d = user;
+
+	d->has_threshold = s->has_threshold && (d->n_runs == 0 || d->has_threshold);
+	d->n_runs++;
+	if (s->threshold_ns > d->threshold_ns)
+		d->threshold_ns = s->threshold_ns;
+	d->n_allocations += s->n_allocations;
+	d->n_bytes += s->n_bytes;
+	d->n_events += s->n_events;
+}
+
+int facts_add_dropped(struct facts *f, const uint8_t *data, size_t len, struct err *err)
+{
+	const struct dropped_callbacks callbacks = {.user = &f->dropped, .on_summary = on_summary};
+
+	return dropped_chunk_decode(data, len, &callbacks, err);
+}

@@ -1,0 +1,98 @@
+/* recording/recording.h - an opened recording: its facts, and an index of its blocks of events.
+ *
+ * Opening reads the header, walks the chunks, copies the blocks that threads are still writing
+ * (AREA), and walks on over what was appended meanwhile. Events stay in the file: the index has one small entry per block, and a block is
+ * read when it is asked for. So memory does not depend on the number of events, and a recording
+ * that is still being written gives a consistent picture of the moment it was opened.
+ *
+ * Damage is not an error: what can be read is read, the rest is told in recording.damage.
+ * Threads: one at a time per struct recording.
+ */
+#ifndef RECORDING_RECORDING_H
+#define RECORDING_RECORDING_H
+
+#include "format/file_header.h"
+#include "recording/damage.h"
+#include "recording/facts.h"
+#include "recording/timebase.h"
+#include "util/file.h"
+#include "util/progress.h"
+
+/* One block of events. */
+struct block_ref {
+	uint64_t sequence;
+	uint64_t offset; /* of the EVENTS chunk's payload, or of the block in its AREA */
+	uint64_t start_ticks;
+	uint64_t lost_before;
+	uint8_t *
+		copy; /* AREA: the event bytes, owned by the recording; NULL: they are in the file */
+	uint32_t thread;
+	uint32_t lane_index;
+	uint32_t tid;
+	uint32_t first_stack;
+	uint32_t generation;
+	uint32_t stored_bytes; /* of the payload with the block header; AREA: event bytes */
+	uint32_t raw_bytes; /* event bytes after decompression */
+	uint32_t payload_checksum;
+	uint8_t lane;
+	bool is_lz4;
+	bool is_checked; /* the checksum counts */
+};
+
+/* A run of blocks that threads write into. */
+struct area_place {
+	uint64_t offset; /* of the first block */
+	uint64_t n_bytes; /* that are in the file */
+};
+
+/* The blocks of one lane, in order. */
+struct lane_ref {
+	uint32_t thread;
+	uint32_t lane;
+	size_t first_block; /* in recording.block */
+	size_t n_blocks;
+};
+
+struct recording {
+	struct file file;
+	struct file_header header;
+	bool has_status;
+	struct file_status status;
+	struct timebase time;
+	struct facts facts;
+	struct damage damage;
+
+	struct block_ref *block; /* sorted by thread, lane, lane_index */
+	size_t n_blocks;
+	size_t cap_blocks;
+	struct lane_ref *lane;
+	size_t n_lanes;
+	size_t cap_lanes;
+	uint64_t n_missing_blocks; /* gaps in lane_index */
+	uint64_t
+		n_bad_blocks; /* that could not be decoded (to their end), each time it was tried */
+	uint64_t n_duplicate_blocks; /* seen in an AREA and again as a chunk */
+	uint64_t event_bytes; /* stored bytes of EVENTS chunks plus used bytes of AREA blocks */
+	uint64_t unfinished_bytes; /* of a chunk that was being written */
+	uint64_t horizon_ticks; /* later events are left out: see area_read.c; UINT64_MAX: none */
+	uint64_t glimpsed_ticks; /* what it is, or would be if the recording were being written */
+
+	struct progress *progress; /* borrowed, or NULL: is told of the bytes of each block read,
+				    * out of event_bytes for one run through all events */
+
+	struct area_place *area; /* while opening */
+	size_t n_areas, cap_areas, n_areas_read;
+	uint8_t *scratch; /* for one chunk */
+	size_t cap_scratch;
+};
+
+/* Errors name the path and what to do. *ret is freed with recording_close(). */
+int recording_open(const char *path, struct recording **ret, struct err *err);
+void recording_close(struct recording *r); /* NULL does nothing */
+
+/* Writes the event bytes of a block to out, BLOCK_DATA_BYTES large. 1: *len bytes are there. 0: the
+ * block is damaged (and now told in r->damage). Less: the file could not be read. */
+int recording_load_block(struct recording *r, const struct block_ref *b, uint8_t *out, size_t *len,
+			 struct err *err);
+
+#endif
