@@ -94,6 +94,56 @@ def complaint(root, path, name, here, may, private):
     return None
 
 
+def module_of(rel):
+    """src/ingest/build_i.h, build.h and build.c are one module: src/ingest/build."""
+    return re.sub(r"(_i)?\.[chS]$", "", rel)
+
+
+def cycles(includes):
+    """Groups of modules that include each other, directly or through others (Tarjan)."""
+    order, low, on_stack, stack, groups = {}, {}, set(), [], []
+
+    def visit(node):
+        order[node] = low[node] = len(order)
+        stack.append(node)
+        on_stack.add(node)
+        for other in sorted(includes[node]):
+            if other not in order:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in on_stack:
+                low[node] = min(low[node], order[other])
+        if low[node] != order[node]:
+            return
+        group = []
+        while not group or group[-1] != node:
+            group.append(stack.pop())
+            on_stack.discard(group[-1])
+        if len(group) > 1:
+            groups.append(sorted(group))
+
+    for node in sorted(includes):
+        if node not in order:
+            visit(node)
+    return groups
+
+
+def check_cycles(root):
+    """One complaint for each group of modules of src/ that form a cycle."""
+    includes = {}
+    for path in sorted((root / "src").rglob("*.[chS]")):
+        rel = path.relative_to(root).as_posix()
+        own = includes.setdefault(module_of(rel), set())
+        for line in path.read_text(errors="replace").splitlines():
+            m = INCLUDE.match(line)
+            other = module_of("src/" + m[1]) if m and m[1] else None
+            if other and other != module_of(rel) and (root / "src" / m[1]).exists():
+                own.add(other)
+                includes.setdefault(other, set())
+    return [f"{group[0]}.h:1: modules include each other in a circle: "
+            + " ".join(name.removeprefix("src/") for name in group) for group in cycles(includes)]
+
+
 def check(root):
     found = []
     users = {}
@@ -126,6 +176,8 @@ def check(root):
 
 
 if __name__ == "__main__":
-    problems = check(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    arguments = [a for a in sys.argv[1:] if a != "--cycles"]
+    top = pathlib.Path(arguments[0] if arguments else ".")
+    problems = check(top) + (check_cycles(top) if "--cycles" in sys.argv else [])
     print("\n".join(problems), end="\n" if problems else "")
     sys.exit(bool(problems))
