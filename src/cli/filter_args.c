@@ -25,7 +25,9 @@ static const struct filter_parameter *find_parameter(const char *option)
 	return NULL;
 }
 
-int filter_args_set(struct filter_args *a, const char *name, const char *value, struct err *err)
+/* Sets a condition. value must live as long as a. 1, 0 or less as filter_set(). */
+static int set_condition(struct filter_args *a, const char *name, const char *value,
+			 struct err *err)
 {
 	const struct filter_parameter *p = find_parameter(name);
 	int r;
@@ -47,7 +49,7 @@ int filter_args_set(struct filter_args *a, const char *name, const char *value, 
 
 static int set_more(void *user, const char *name, const char *value, struct err *err)
 {
-	return filter_args_set(user, name, value, err);
+	return set_condition(user, name, value, err);
 }
 
 /* Words from column HELP_COLUMN on, broken at blanks and behind '|'. */
@@ -141,7 +143,7 @@ static int set_end(struct filter_args *a, const char *name, const char *text, si
 	*owned = strndup(text, len);
 	if (!*owned)
 		return err_set_memory(err, len + 1);
-	return filter_args_set(a, name, *owned, err);
+	return set_condition(a, name, *owned, err);
 }
 
 int filter_args_set_time(struct filter_args *a, const char *range, struct err *err)

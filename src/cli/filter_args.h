@@ -22,9 +22,6 @@ struct filter_args {
 void filter_args_init(struct filter_args *a);
 void filter_args_fini(struct filter_args *a);
 
-/* Sets a condition by hand. value must live as long as a. 1, 0 or less as filter_set(). */
-int filter_args_set(struct filter_args *a, const char *name, const char *value, struct err *err);
-
 /* "FROM..TO" as the conditions from and to; either end may be left out. */
 int filter_args_set_time(struct filter_args *a, const char *range, struct err *err);
 

@@ -96,11 +96,6 @@ const struct filter_parameter *export_parameters(size_t *n)
 	return parameters;
 }
 
-const char *export_cost_name(enum export_cost c)
-{
-	return costs[c].name;
-}
-
 const char *export_cost_label(enum export_cost c)
 {
 	return costs[c].label;

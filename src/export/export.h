@@ -32,7 +32,6 @@ enum export_cost {
 	EXPORT_TEMPORARY, /* number of rows released before the thread's next allocation */
 	EXPORT_N_COSTS,
 };
-const char *export_cost_name(enum export_cost c); /* "bytes", "leaked" ...: the option's values */
 const char *export_cost_label(enum export_cost c); /* for people: "leaked bytes" ... */
 bool export_cost_is_bytes(enum export_cost c);
 uint64_t export_cost_of(const struct query_group *g, enum export_cost c);

@@ -1,11 +1,15 @@
-/* export/export_svg.c - the flame graph as a file, and flame.h. */
+/* export/export_svg.c - the flame graph as one SVG file.
+ *
+ * The file holds the graph as it looks at first, for viewers without scripts, and the whole tree as text,
+ * from which the script draws what the reader zooms into.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "export/export_i.h"
-#include "export/flame.h"
+#include "export/flame_script.h"
 #include "export/text_table.h"
 #include "export/tree_order.h"
 #include "query/frame_name.h"
@@ -21,7 +25,7 @@
 #define CHAR_WIDTH 6.7 /* of 11 px monospace; the script has the same */
 #define LABEL_BYTES 2048
 
-const char flame_style[] =
+static const char flame_style[] =
 	".mpf{font:11px ui-monospace,Menlo,Consolas,monospace;background:#fff;outline:none}"
 	".mpf text{fill:#111}.mpf .mpf-title{font:bold 15px system-ui,sans-serif}"
 	".mpf .mpf-sub,.mpf .mpf-info{font-size:12px;fill:#555}.mpf .mpf-info{fill:#111}"
@@ -36,7 +40,7 @@ struct svg {
 	FILE *out;
 	struct err *err;
 	const struct query_tree *tree;
-	const struct flame *flame;
+	enum export_cost cost;
 	struct tree_order order;
 	struct text_table labels;
 	uint32_t *label; /* by node that is reached */
@@ -80,13 +84,12 @@ static int label_nodes(struct svg *s)
 
 static uint64_t cost(const struct svg *s, uint32_t node)
 {
-	return export_cost_of(&s->tree->node[node].cost, s->flame->cost);
+	return export_cost_of(&s->tree->node[node].cost, s->cost);
 }
 
 static char *amount(const struct svg *s, uint64_t value, char buf[HUMAN_BYTES])
 {
-	return export_cost_is_bytes(s->flame->cost) ? human_size(value, buf)
-						    : human_count(value, buf);
+	return export_cost_is_bytes(s->cost) ? human_size(value, buf) : human_count(value, buf);
 }
 
 /* Hash for the colour, as in the script (FNV-1a). */
@@ -250,8 +253,8 @@ static void put_js_text(FILE *out, const char *text)
 
 static void put_data(struct svg *s)
 {
-	fprintf(s->out, "mpFlame({\"id\":%u,\"bytes\":%s,\"n\":%zu,\"l\":[\n", s->flame->id,
-		export_cost_is_bytes(s->flame->cost) ? "true" : "false", s->order.n_kept);
+	fprintf(s->out, "mpFlame({\"id\":0,\"bytes\":%s,\"n\":%zu,\"l\":[\n",
+		export_cost_is_bytes(s->cost) ? "true" : "false", s->order.n_kept);
 	for (size_t i = 0; i < s->labels.n; i++) {
 		if (i > 0)
 			fputs(",\n", s->out);
@@ -271,7 +274,7 @@ static void put_heading(struct svg *s, const struct export_options *o)
 	fputs("<text x=\"8\" y=\"20\" class=\"mpf-title\">", s->out);
 	put_cut(s->out, export_title(o), strlen(export_title(o)), 60);
 	fprintf(s->out, "</text><text x=\"8\" y=\"36\" class=\"mpf-sub\">%s %s%s",
-		amount(s, root, buf), export_cost_label(s->flame->cost),
+		amount(s, root, buf), export_cost_label(s->cost),
 		o->is_inverted ? ", innermost frames on top" : "");
 	if (s->order.n_cut > 0)
 		fprintf(s->out, "; %zu frames below %s each are left out, %s (%.3f %%) in all",
@@ -294,36 +297,32 @@ static int put_svg(struct svg *s, const struct export_options *o)
 			depth = d;
 	}
 	height = TOP + (depth + 1) * FRAME_HEIGHT + 8;
-	if (s->flame->is_alone)
-		fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", s->out);
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", s->out);
 	fprintf(s->out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"mpf\" id=\"mpf-%u\" "
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"mpf\" id=\"mpf-0\" "
 		"tabindex=\"0\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n",
-		s->flame->id, (unsigned)WIDTH, height, (unsigned)WIDTH, height);
-	if (s->flame->is_alone)
-		fprintf(s->out, "<style>%s</style>\n", flame_style);
+		(unsigned)WIDTH, height, (unsigned)WIDTH, height);
+	fprintf(s->out, "<style>%s</style>\n", flame_style);
 	put_heading(s, o);
 	fputs("<g class=\"still\">\n", s->out);
 	if (s->tree->n > 0)
 		r = put_still(s);
 	fputs("</g>\n<script><![CDATA[\n", s->out);
-	if (s->flame->is_alone)
-		fputs(flame_script, s->out);
+	fputs(flame_script, s->out);
 	if (s->tree->n > 0)
 		put_data(s);
 	fputs("]]></script>\n</svg>\n", s->out);
 	return r < 0 ? r : export_check(s->out, s->err);
 }
 
-int flame_write(struct query *q, const struct export_options *o, const struct flame *f, FILE *out,
-		struct err *err)
+int export_svg(struct query *q, const struct export_options *o, FILE *out, struct err *err)
 {
 	struct query_tree tree = {0};
-	struct svg s = {.out = out, .err = err, .tree = &tree, .flame = f};
+	struct svg s = {.out = out, .err = err, .tree = &tree, .cost = o->cost};
 	int r = query_tree(q, o->is_inverted ? QUERY_BOTTOM_UP : QUERY_TOP_DOWN, &tree, err);
 
 	if (r == 0)
-		r = tree_order(&tree, f->cost, o->min_share, MAX_NODES, &s.order, err);
+		r = tree_order(&tree, o->cost, o->min_share, MAX_NODES, &s.order, err);
 	if (r == 0 && tree.n > 0)
 		r = label_nodes(&s);
 	if (r == 0)
@@ -332,11 +331,4 @@ int flame_write(struct query *q, const struct export_options *o, const struct fl
 	text_table_fini(&s.labels);
 	query_tree_fini(&tree);
 	return r;
-}
-
-int export_svg(struct query *q, const struct export_options *o, FILE *out, struct err *err)
-{
-	const struct flame flame = {.cost = o->cost, .is_alone = true};
-
-	return flame_write(q, o, &flame, out, err);
 }

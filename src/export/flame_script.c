@@ -1,4 +1,4 @@
-/* export/flame_script.c - the script of the flame graph: zoom, search, keys. See flame.h.
+/* export/flame_script.c - the script of the flame graph: zoom, search, keys. See flame_script.h.
  *
  * The graph comes as DATA: l = labels ("name\tsource\tmodule\tname in full", the last where it
  * differs), t = the tree in pre-order, n = its nodes, bytes = whether values are bytes, id = which
@@ -9,7 +9,7 @@
  *
  * No "</" and no "]]>" may stand in it: it lies in XML and in HTML. At most 10 KB.
  */
-#include "export/flame.h"
+#include "export/flame_script.h"
 
 /* clang-format off */
 const char flame_script[] =

@@ -58,7 +58,8 @@ static bool in_time(const struct query *q, uint64_t at_ns)
 	return f->to.kind == FILTER_TIME_NONE || (!to.is_before && at_ns <= to.ns);
 }
 
-bool calls_match(const struct query *q, unsigned kinds, const struct store_call *c)
+/* Is the call of one of these kinds, and does it fulfil the conditions? */
+static bool is_match(const struct query *q, unsigned kinds, const struct store_call *c)
 {
 	const struct filter *f = q->filter;
 
@@ -103,7 +104,7 @@ static int list_by_time(struct query *q, const struct calls_page *page,
 
 		if (i % CALLS_AT_ONCE == 0 && query_check_cancel(q, err) < 0)
 			return -ERR_CANCELLED;
-		if (!calls_match(q, page->kinds, call))
+		if (!is_match(q, page->kinds, call))
 			continue;
 		if (goes_on && *n_matching >= page->skip && *n_matching - page->skip < page->count)
 			goes_on = fn(user, call);
@@ -125,7 +126,7 @@ static int rank_calls(struct query *q, const struct calls_page *page, struct top
 
 		if (i % CALLS_AT_ONCE == 0)
 			r = query_check_cancel(q, err);
-		if (r < 0 || !calls_match(q, page->kinds, &c[i]))
+		if (r < 0 || !is_match(q, page->kinds, &c[i]))
 			continue;
 		++*n_matching;
 		r = top_add(top, &item, err);

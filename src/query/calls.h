@@ -28,9 +28,6 @@
 uint64_t calls_address(const struct store_call *c);
 uint64_t calls_bytes(const struct store_call *c);
 
-/* Is the call of one of these kinds, and does it fulfil the conditions? */
-bool calls_match(const struct query *q, unsigned kinds, const struct store_call *c);
-
 /* Calls fn for the calls of a page, in the order of time or size, until it returns false. Calls of
  * equal size come in the order of time; descending is exactly the reverse. *n_matching: all that match.
  * Memory: 16 bytes for each of the first skip + count calls by size; by time none. */

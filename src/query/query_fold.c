@@ -130,16 +130,15 @@ static const struct {
 	{"std::rt::", TITLE_START},
 };
 
-const char *query_fold_title(unsigned title)
+static const char *title_text(unsigned title)
 {
 	return title < N_TITLES ? titles[title] : NULL;
 }
 
 const char *query_fold_name_title(const struct query_names *names, uint32_t name)
 {
-	return name >= names->n_identities
-		       ? query_fold_title((unsigned)(name - names->n_identities))
-		       : NULL;
+	return name >= names->n_identities ? title_text((unsigned)(name - names->n_identities))
+					   : NULL;
 }
 
 static bool starts_with(const struct frame_name_path *path, const char *start)

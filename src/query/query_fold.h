@@ -38,7 +38,6 @@ void query_fold_fini(struct query_fold *f);
 
 /* Titles are numbered from 1, the most telling first. */
 #define QUERY_FOLD_MAX_TITLES 32u
-const char *query_fold_title(unsigned title);
 
 /* The text of a name number that is a title; NULL: it is an identity. */
 const char *query_fold_name_title(const struct query_names *names, uint32_t name);

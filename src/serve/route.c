@@ -56,7 +56,8 @@ const struct route *route_find(const struct url *u, const char *value[ROUTE_MAX_
 	return NULL;
 }
 
-const struct filter_parameter *route_page_parameters(size_t *n)
+/* The parameters of every route with ROUTE_PAGE. */
+static const struct filter_parameter *page_parameters(size_t *n)
 {
 	static const struct filter_parameter page[] = {
 		{"skip", "count", NULL, "leave out the first ones"},
@@ -81,7 +82,7 @@ void route_each_parameter(const struct route *r,
 	for (size_t i = 0; i < r->n_parameters; i++)
 		fn(user, &r->parameter[i]);
 	if (r->flags & ROUTE_PAGE) {
-		p = route_page_parameters(&n);
+		p = page_parameters(&n);
 		for (size_t i = 0; i < n; i++)
 			fn(user, &p[i]);
 	}

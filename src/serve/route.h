@@ -50,9 +50,6 @@ static inline bool route_takes_own(const struct route *r)
 	return r->flags & (ROUTE_OWN | ROUTE_FILTER);
 }
 
-/* The parameters that every route with ROUTE_PAGE takes. */
-const struct filter_parameter *route_page_parameters(size_t *n);
-
 /* Calls fn for each parameter that a route knows. */
 void route_each_parameter(const struct route *r,
 			  void (*fn)(void *user, const struct filter_parameter *p), void *user);

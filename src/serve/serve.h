@@ -19,7 +19,6 @@
 /* How far loading is; the opener calls it now and then. False: stop, the server ends. */
 struct serve_loading; /* opaque: defined in shelf.c */
 bool serve_progress(struct serve_loading *l, uint64_t n_done, uint64_t n_all);
-const atomic_bool *serve_cancel_flag(const struct serve_loading *l);
 
 struct serve_opened {
 	struct store *store;

@@ -67,11 +67,6 @@ bool serve_progress(struct serve_loading *l, uint64_t n_done, uint64_t n_all)
 	return !atomic_load(&l->cancel);
 }
 
-const atomic_bool *serve_cancel_flag(const struct serve_loading *l)
-{
-	return &l->cancel;
-}
-
 /* ---- ids ---- */
 
 static void id_from_bytes(const uint8_t bytes[16], char id[SHELF_ID_BYTES])

@@ -430,18 +430,6 @@ static int stack_codes(const struct frames *f, uint32_t stack, uint32_t near[NEA
 	return 0;
 }
 
-int frames_need_stack(struct frames *f, uint32_t stack, struct err *err)
-{
-	uint32_t near[NEAR_FRAMES], *far;
-	size_t n;
-	int r = stack_codes(f, stack, near, &far, &n, err);
-
-	if (r == 0)
-		r = frames_need(f, far ? far : near, n, err);
-	free(far);
-	return r;
-}
-
 const struct frame *frames_of_code(struct frames *f, uint32_t code, size_t *n)
 {
 	static const struct frame nothing;

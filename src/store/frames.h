@@ -67,7 +67,6 @@ int frames_put(struct frames *f, uint32_t code, const struct frame_names *names,
 /* Makes sure that the frames of these codes (or of all codes of the store) are known. */
 int frames_need(struct frames *f, const uint32_t *code, size_t n, struct err *err);
 int frames_need_all(struct frames *f, struct err *err);
-int frames_need_stack(struct frames *f, uint32_t stack, struct err *err);
 
 /* The frames of a code that was asked for: at least one. Borrowed until frames_close(). Of a code that
  * was not asked for, one with the address alone, unless the cache has it. */

@@ -49,7 +49,8 @@ static int set_place(const char *stem, bool is_beside, struct store_place *ret, 
 
 /* ---- folders and names ---- */
 
-int store_cache_folder(char **ret, struct err *err)
+/* The cache folder; to be freed. It may not exist yet. ERR_IO: no folder can be named. */
+static int cache_folder(char **ret, struct err *err)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	char *folder = NULL;
@@ -107,7 +108,7 @@ static int cache_place(const char *real, const uint8_t recording_id[ID_BYTES], b
 {
 	char id[2 * ID_BYTES + 1];
 	char *folder = NULL, *stem = NULL;
-	int r = store_cache_folder(&folder, err);
+	int r = cache_folder(&folder, err);
 
 	if (r == 0 && make)
 		r = make_folder(folder, err);
@@ -352,7 +353,7 @@ static int visit_folder(const char *recording, store_cache_visit visit, void *us
 	int r;
 
 	/* without a folder there is nothing, but who asks for it is told */
-	if (store_cache_folder(&folder, err) < 0)
+	if (cache_folder(&folder, err) < 0)
 		return recording ? 0 : -ERR_IO;
 	if (recording) {
 		real = real_path(recording);

@@ -23,9 +23,6 @@ struct store_place {
 
 void store_place_fini(struct store_place *p); /* also of a zeroed one */
 
-/* The cache folder; to be freed. It may not exist yet. ERR_IO: there is no place for one. */
-int store_cache_folder(char **ret, struct err *err);
-
 /* Where the store of a recording is to be made. Makes the cache folder when that is the place. ERR_IO:
  * nowhere; it can only be made for this one time then. */
 int store_cache_place(const char *recording, const uint8_t recording_id[16],

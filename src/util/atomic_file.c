@@ -42,7 +42,8 @@ static struct {
 	char name[PATH_MAX];
 } named[MAX_NAMED];
 
-void atomic_file_cleanup(void)
+/* Removes the temporary files of this process; safe in signal handlers. */
+static void remove_named(void)
 {
 	for (size_t i = 0; i < MAX_NAMED; i++) {
 		if (atomic_load(&named[i].state) == 2)
@@ -52,7 +53,7 @@ void atomic_file_cleanup(void)
 
 static void on_signal(int sig)
 {
-	atomic_file_cleanup();
+	remove_named();
 	raise(sig); /* its default meaning is back (SA_RESETHAND): ends us on return */
 }
 

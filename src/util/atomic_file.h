@@ -5,8 +5,8 @@
  * of the target in one step. Until then an existing target stays as it was, and whatever ends us
  * leaves nothing behind: a file without a name vanishes by itself, the other is removed by
  * atomic_file_discard() or, at SIGINT, SIGTERM and SIGHUP, by a handler that ends the process as
- * the signal would have. (The handler is put in with the first file, where the signal had its
- * default meaning. A program with handlers of its own calls atomic_file_cleanup() in them.)
+ * the signal would have. (The first file installs the handler, unless the program changed the
+ * signal's disposition.)
  *
  * A target that is a symbolic link stays one: the file that it names is replaced. Nothing
  * but a regular file is ever replaced. Not synced: a power cut may lose the new file, not mix it.
@@ -56,9 +56,5 @@ int atomic_file_commit(struct atomic_file *f, struct err *err);
 
 /* Gives the file up; nothing remains of it. NULL does nothing. */
 void atomic_file_discard(struct atomic_file *f);
-
-/* Removes the temporary files of this process. Safe in signal handlers; only for one that ends
- * the process. */
-void atomic_file_cleanup(void);
 
 #endif

@@ -176,7 +176,6 @@ TEST(a_deep_stack_is_named_in_full)
 	CHECK_OK(frames_open(store, NULL, &f, &err));
 	CHECK_OK(frames_each(f, 1, count, &n, &err));
 	CHECK_EQ(n, DEPTH);
-	CHECK_OK(frames_need_stack(f, 1, &err));
 	frames_close(f);
 	end();
 }
@@ -194,7 +193,6 @@ TEST(each_code_is_asked_for_once)
 	CHECK_OK(frames_need(f, twice, 5, &err));
 	CHECK_OK(frames_need(f, twice, 5, &err));
 	CHECK_OK(frames_need_all(f, &err));
-	CHECK_OK(frames_need_stack(f, 2, &err));
 	CHECK_EQ(t.n_asked[0], 0);
 	CHECK_EQ(t.n_asked[1], 1);
 	CHECK_EQ(t.n_asked[2], 1);

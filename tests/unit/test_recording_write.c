@@ -343,7 +343,7 @@ TEST(sums_of_what_was_left_out)
 	strip_it(r, false, 0);
 	q = open_it(out_path);
 	n_groups = n_frames = 0;
-	CHECK_OK(recording_copy_walk(q, find_dropped, NULL, &err));
+	CHECK_OK(chunk_walk(q, find_dropped, NULL, &err));
 	CHECK_EQ(n_groups, 1);
 	CHECK_EQ(n_frames, 2);
 	CHECK_EQ(group.node, 2);
