@@ -19,8 +19,8 @@
 #include "base/units.h"
 #include "export/export_i.h"
 #include "export/row_text.h"
-#include "export/text_table.h"
 #include "export/timed.h"
+#include "util/text_set.h"
 
 #define HEAPTRACK_VERSION 0x10400u /* of a heaptrack that writes format 3 */
 #define HEAPTRACK_FORMAT 3u
@@ -38,7 +38,7 @@ struct heaptrack {
 	struct err *err;
 	const struct store *store;
 	struct frames *frames;
-	struct text_table texts; /* numbered from 1 in the file */
+	struct text_set *texts; /* the file numbers them from 1, as the set does */
 	uint32_t *code_ip; /* by code: number of the i line, 0: not written yet */
 	uint32_t *node_trace; /* by node: number of the t line, 0: not written yet */
 	uint32_t n_ips, n_traces, n_kinds;
@@ -71,17 +71,16 @@ static void put_line(FILE *out, char mode, const uint64_t *field, size_t n)
 
 static int text_number(struct heaptrack *h, const char *text, uint32_t *ret)
 {
-	bool is_new;
+	size_t n_before = text_set_count(h->texts);
 	int r;
 
 	*ret = 0;
 	if (!text || !text[0])
 		return 0;
-	r = text_table_add(&h->texts, text, ret, &is_new, h->err);
+	r = text_set_add(h->texts, text, ret, h->err);
 	if (r < 0)
 		return r;
-	++*ret;
-	if (is_new) {
+	if (*ret == n_before) { /* it is new */
 		fprintf(h->out, "s %zx ", strlen(text));
 		for (const char *p = text; *p; p++) /* as many bytes, and on one line */
 			putc((unsigned char)*p < 0x20 ? ' ' : *p, h->out);
@@ -299,7 +298,7 @@ static int prepare(struct heaptrack *h, struct query *q, const struct export_opt
 	h->path = malloc(h->cap_path * sizeof(*h->path));
 	if (!h->code_ip || !h->node_trace || !h->path)
 		return err_set_memory(h->err, h->cap_path * sizeof(*h->path));
-	return 0;
+	return text_set_create(true, &h->texts, h->err);
 }
 
 int export_heaptrack(struct query *q, const struct export_options *o, FILE *out, struct err *err)
@@ -326,6 +325,6 @@ out:
 	free(h.node_trace);
 	free(h.code_ip);
 	free(h.kind);
-	text_table_fini(&h.texts);
+	text_set_destroy(h.texts);
 	return r;
 }

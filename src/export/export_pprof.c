@@ -10,8 +10,8 @@
 #include "export/export_i.h"
 #include "export/gzip_out.h"
 #include "export/proto.h"
-#include "export/text_table.h"
 #include "util/map.h"
+#include "util/text_set.h"
 
 enum profile_field {
 	PROFILE_SAMPLE_TYPE = 1,
@@ -41,7 +41,7 @@ struct pprof {
 	FILE *out;
 	struct err *err;
 	struct export_stacks stacks;
-	struct text_table texts;
+	struct text_set *texts;
 	struct map functions; /* name and file -> id of the function */
 	uint8_t *is_located; /* by code: its Location is written */
 	uint64_t n_functions;
@@ -58,7 +58,7 @@ static uint64_t text(struct pprof *p, const char *t)
 
 	if (t && export_valid_text(t, &valid, p->err) < 0)
 		p->failed = true;
-	if (text_table_add(&p->texts, valid ? valid : t ? t : "", &number, NULL, p->err) < 0)
+	if (text_set_add(p->texts, valid ? valid : t ? t : "", &number, p->err) < 0)
 		p->failed = true;
 	free(valid);
 	return number;
@@ -206,10 +206,11 @@ static int put_profile(struct pprof *p, const struct store_facts *facts)
 	put_mappings(p);
 	for (size_t i = 0; i < groups->n && r == 0; i++)
 		r = put_sample(p, &groups->group[i]);
-	for (size_t i = 0; i < p->texts.n && r == 0; i++) {
+	for (uint32_t i = 0; i < text_set_count(p->texts) && r == 0; i++) {
+		const char *text = text_set_get(p->texts, i);
+
 		proto_clear(&p->file);
-		proto_bytes(&p->file, PROFILE_STRING_TABLE, p->texts.text[i],
-			    strlen(p->texts.text[i]));
+		proto_bytes(&p->file, PROFILE_STRING_TABLE, text, strlen(text));
 		fwrite(p->file.byte, 1, p->file.n, p->out);
 		r = proto_check(&p->file, p->err);
 	}
@@ -227,7 +228,9 @@ int export_pprof(struct query *q, const struct export_options *o, FILE *out, str
 		return r;
 	store_table(p.stacks.store, STORE_CODES, &n_codes);
 	p.is_located = calloc(n_codes + 1, 1);
-	r = p.is_located ? gzip_out_open(out, &p.out, err) : err_set_memory(err, n_codes);
+	r = p.is_located ? text_set_create(true, &p.texts, err) : err_set_memory(err, n_codes);
+	if (r == 0)
+		r = gzip_out_open(out, &p.out, err);
 	if (r == 0) {
 		r = put_profile(&p, store_facts(p.stacks.store));
 		closed = gzip_out_close(p.out, out, r < 0 ? NULL : err);
@@ -235,7 +238,7 @@ int export_pprof(struct query *q, const struct export_options *o, FILE *out, str
 	}
 	free(p.is_located);
 	map_fini(&p.functions);
-	text_table_fini(&p.texts);
+	text_set_destroy(p.texts);
 	proto_fini(&p.message);
 	proto_fini(&p.line);
 	proto_fini(&p.function);

@@ -10,10 +10,10 @@
 #include "base/text.h"
 #include "export/export_i.h"
 #include "export/flame_script.h"
-#include "export/text_table.h"
 #include "export/tree_order.h"
 #include "query/frame_name.h"
 #include "util/human.h"
+#include "util/text_set.h"
 #include "util/utf8.h"
 
 #define MAX_NODES 500000u /* in the file; smaller ones are left out, and it says so */
@@ -42,7 +42,7 @@ struct svg {
 	const struct query_tree *tree;
 	enum export_cost cost;
 	struct tree_order order;
-	struct text_table labels;
+	struct text_set *labels; /* the script numbers them from 0, the set from 1 */
 	uint32_t *label; /* by node that is reached */
 };
 
@@ -76,7 +76,7 @@ static int label_nodes(struct svg *s)
 
 		if (i != 0)
 			make_label(s->tree->node[i].frame, text);
-		r = text_table_add(&s->labels, text, &s->label[i], NULL, s->err);
+		r = text_set_add(s->labels, text, &s->label[i], s->err);
 		i = tree_order_next(s->tree, i);
 	} while (r == 0 && i != 0);
 	return r;
@@ -124,7 +124,7 @@ static void put_cut(FILE *out, const char *text, size_t len, size_t room)
 
 static void put_still_frame(struct svg *s, uint32_t node, double x, double width, unsigned depth)
 {
-	const char *label = s->labels.text[s->label[node]];
+	const char *label = text_set_get(s->labels, s->label[node]);
 	size_t name_len = strcspn(label, "\t");
 	const char *module = strchr(label, '\t'); /* behind the source */
 	size_t module_len;
@@ -204,7 +204,7 @@ static void put_tree(struct svg *s)
 	uint32_t i = 0;
 
 	for (;;) {
-		put_base36(s->out, s->label[i]);
+		put_base36(s->out, s->label[i] - 1);
 		putc(',', s->out);
 		put_base36(s->out, cost(s, i));
 		if (node[i].first_child) {
@@ -255,10 +255,10 @@ static void put_data(struct svg *s)
 {
 	fprintf(s->out, "mpFlame({\"id\":0,\"bytes\":%s,\"n\":%zu,\"l\":[\n",
 		export_cost_is_bytes(s->cost) ? "true" : "false", s->order.n_kept);
-	for (size_t i = 0; i < s->labels.n; i++) {
-		if (i > 0)
+	for (uint32_t i = 1; i < text_set_count(s->labels); i++) {
+		if (i > 1)
 			fputs(",\n", s->out);
-		put_js_text(s->out, s->labels.text[i]);
+		put_js_text(s->out, text_set_get(s->labels, i));
 	}
 	fputs("],\n\"t\":\"", s->out);
 	put_tree(s);
@@ -323,12 +323,14 @@ int export_svg(struct query *q, const struct export_options *o, FILE *out, struc
 
 	if (r == 0)
 		r = tree_order(&tree, o->cost, o->min_share, MAX_NODES, &s.order, err);
+	if (r == 0)
+		r = text_set_create(true, &s.labels, err);
 	if (r == 0 && tree.n > 0)
 		r = label_nodes(&s);
 	if (r == 0)
 		r = put_svg(&s, o);
 	free(s.label);
-	text_table_fini(&s.labels);
+	text_set_destroy(s.labels);
 	query_tree_fini(&tree);
 	return r;
 }

@@ -12,7 +12,7 @@
 #define QUERY_OWNERS_H
 
 #include "query/query_names.h"
-#include "store/text_set.h"
+#include "util/text_set.h"
 
 #define OWNERS_NONE UINT32_MAX
 

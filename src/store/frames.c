@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "store/names_file.h"
-#include "store/text_set.h"
+#include "util/text_set.h"
 #include "util/vec.h"
 
 #define MAX_NAMES 4096u /* frames of one code; more is nonsense and cut off */

@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 
 #include "store/seal.h"
-#include "store/text_set.h"
 #include "util/atomic_file.h"
 #include "util/file.h"
+#include "util/text_set.h"
 
 #define NAMES_MAGIC "MPNAMES" /* with its zero byte: 8 bytes */
 #define NAMES_VERSION 3u /* also when better names are found than before */

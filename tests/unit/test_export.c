@@ -11,7 +11,6 @@
 #include "export/gzip_out.h"
 #include "export/proto.h"
 #include "export/slots.h"
-#include "export/text_table.h"
 #include "export/tree_order.h"
 #include "gui/gui_files.h"
 #include "query_synth.h"
@@ -245,27 +244,6 @@ TEST(tree_order_cuts_and_sorts)
 	CHECK(some.n_kept <= 20 && some.n_kept > 1);
 	query_tree_fini(&tree);
 	close_world();
-}
-
-TEST(text_table_numbers_texts_once)
-{
-	struct text_table t = {0};
-	struct err err = {0};
-	char text[32];
-	uint32_t number;
-	bool is_new;
-
-	for (int pass = 0; pass < 2; pass++) {
-		for (uint32_t i = 0; i < 5000; i++) {
-			snprintf(text, sizeof(text), "%s%u", i % 2 ? "a longer name " : "", i);
-			CHECK_OK(text_table_add(&t, text, &number, &is_new, &err));
-			CHECK_EQ(number, i);
-			CHECK_EQ(is_new, pass == 0);
-			CHECK_STR_EQ(t.text[number], text);
-		}
-	}
-	CHECK_EQ(t.n, 5000);
-	text_table_fini(&t);
 }
 
 TEST(proto_bytes_are_those_of_the_specification)

@@ -10,7 +10,7 @@
 #include "harness/store_synth.h"
 #include "store/frames.h"
 #include "store/names_file.h"
-#include "store/text_set.h"
+#include "util/text_set.h"
 
 static char path[300], cache[300];
 static struct store *store;

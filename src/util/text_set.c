@@ -1,10 +1,10 @@
-/* store/text_set.c - see text_set.h. Open addressing over the numbers of the texts. */
-#include "store/text_set.h"
+/* util/text_set.c - see text_set.h. Open addressing over the numbers of the texts. */
+#include "util/text_set.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/seal.h"
+#include "base/hash.h"
 #include "util/vec.h"
 
 #define FIRST_SLOTS 256u
@@ -90,7 +90,7 @@ void text_set_destroy(struct text_set *s)
 int text_set_add(struct text_set *s, const char *text, uint32_t *ret, struct err *err)
 {
 	size_t len = strlen(text);
-	uint64_t hash = seal_of(text, len);
+	uint64_t hash = hash_bytes(text, len);
 	uint32_t *slot;
 	int r = 0;
 

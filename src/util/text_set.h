@@ -1,15 +1,16 @@
-/* store/text_set.h - distinct texts, numbered from 0 in the order in which they came.
+/* util/text_set.h - distinct texts, numbered from 0 in the order in which they are added.
  *
- * Text 0 is the empty one. Pointers stay good until text_set_destroy(). One thread at a time.
+ * Number 0 is the empty text. Texts stay at their addresses until text_set_destroy(). One thread at a
+ * time; readers may share a set that nobody changes.
  */
-#ifndef STORE_TEXT_SET_H
-#define STORE_TEXT_SET_H
+#ifndef UTIL_TEXT_SET_H
+#define UTIL_TEXT_SET_H
 
 #include "util/err.h"
 
 struct text_set; /* opaque: defined in text_set.c */
 
-/* copies: texts are copied in; otherwise they are borrowed and must outlive the set. */
+/* copies: the set keeps copies of the texts. Otherwise it borrows them, and they must outlive the set. */
 int text_set_create(bool copies, struct text_set **ret, struct err *err);
 void text_set_destroy(struct text_set *s); /* NULL does nothing */
 
