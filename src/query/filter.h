@@ -9,31 +9,8 @@
 #ifndef QUERY_FILTER_H
 #define QUERY_FILTER_H
 
+#include "query/filter_value.h"
 #include "util/err.h"
-
-/* A moment: absolute (nanoseconds since 1970, or since the start), or a share of the run.
- *
- * As text:
- *	50%		a share of the time from the start to the end of the recording
- *	1600000000	UNIX time in seconds, fractions allowed; 1e11 and more are milliseconds (the
- *			2021 API had seconds, the 2023 one milliseconds; both work)
- *	+90, +1m30s, 1.5s, 250ms	from the start: a plus sign or a unit says so
- * A UNIX time as an upper bound means the end of its last digit: to=1600000000 includes all of that
- * second. A moment before the start comes before every allocation.
- */
-enum filter_time_kind {
-	FILTER_TIME_NONE,
-	FILTER_TIME_UNIX,
-	FILTER_TIME_RELATIVE,
-	FILTER_TIME_PERCENT
-};
-struct filter_time {
-	enum filter_time_kind kind;
-	uint64_t ns; /* UNIX, RELATIVE; for an upper bound the last nanosecond of the unit given */
-	double percent;
-};
-
-#define FILTER_PPM_PER_PERCENT 10000u
 
 /* An inclusive range; has_* says which ends are set. A share is held in millionths: 50% is
  * 50 * FILTER_PPM_PER_PERCENT. */

@@ -6,28 +6,12 @@
 #ifndef QUERY_QUERY_SORT_H
 #define QUERY_QUERY_SORT_H
 
-#include "query/query_i.h"
-
-struct sorted_row {
-	uint64_t key; /* what enum query_sort says; all bits turned when descending */
-	uint64_t row; /* likewise */
-	uint64_t usable_bytes; /* these only when has_payload was asked for */
-	uint64_t requested_bytes;
-	uint32_t stack;
-	uint32_t flags; /* columns.h */
-};
+#include "query/sort_key.h"
 
 struct sorted_rows {
 	struct sorted_row *item; /* owned: free() */
 	size_t n;
 	uint64_t n_matching; /* behind `after` */
-};
-
-struct sort_order {
-	const struct plan *plan;
-	enum query_sort sort;
-	bool is_descending;
-	bool has_payload;
 };
 
 /* after: the last one of the piece before; NULL: from the start. */

@@ -1,8 +1,24 @@
-/* query/sort_key.h - what rows are sorted by: the key of each row of a block. Private to query/. */
+/* query/sort_key.h - the order of sorted rows, and the key of each row of a block. Private to query/. */
 #ifndef QUERY_SORT_KEY_H
 #define QUERY_SORT_KEY_H
 
 #include "query/query_i.h"
+
+struct sorted_row {
+	uint64_t key; /* what enum query_sort says; all bits inverted when descending */
+	uint64_t row; /* number of the row; all bits inverted when descending */
+	uint64_t usable_bytes; /* these only when has_payload was asked for */
+	uint64_t requested_bytes;
+	uint32_t stack;
+	uint32_t flags; /* columns.h */
+};
+
+struct sort_order {
+	const struct plan *plan;
+	enum query_sort sort;
+	bool is_descending;
+	bool has_payload;
+};
 
 /* The columns that a key is made of; the second one only where one is not enough. */
 struct key_columns {

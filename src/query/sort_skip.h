@@ -12,7 +12,7 @@
 #ifndef QUERY_SORT_SKIP_H
 #define QUERY_SORT_SKIP_H
 
-#include "query/query_sort.h"
+#include "query/sort_key.h"
 
 #define SORT_SKIP_COUNTERS ((size_t)1 << 16)
 

@@ -6,7 +6,8 @@
 #ifndef STORE_NAMES_FILE_H
 #define STORE_NAMES_FILE_H
 
-#include "store/frames.h"
+#include "store/frame.h"
+#include "store/store.h"
 
 struct names_file; /* opaque: defined in names_file.c */
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "query/query_sort.h"
 #include "query/sort_skip.h"
 #include "query_fixture.h"
 
