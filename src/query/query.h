@@ -276,6 +276,7 @@ struct query_tree_node {
 	uint32_t n_children; /* also those that are left out */
 	struct query_group cost; /* inclusive; key: unused */
 	uint64_t self[QUERY_N_MAIN_COSTS]; /* of stacks that end here */
+	uint64_t n_stacks; /* that pass through it */
 };
 
 #define QUERY_NO_NAME UINT32_MAX

@@ -48,15 +48,34 @@ void query_json_frame(struct json *j, const char *name, const struct frame *f,
 	json_end_object(j);
 }
 
+/* The fields of "Cost", in order. */
+enum {
+	N_COST_FIELDS = 9
+};
+static const char *const cost_field[N_COST_FIELDS] = {
+	"allocations",     "bytes",       "leaked_count", "leaked_bytes", "temporary_count",
+	"temporary_bytes", "extra_bytes", "peak_count",   "peak_bytes",
+};
+
+static uint64_t cost_value(const struct query_group *g, unsigned field)
+{
+	const uint64_t value[N_COST_FIELDS] = {
+		g->n_allocs,        g->n_bytes,     g->n_leaked,   g->leaked_bytes, g->n_temporary,
+		g->temporary_bytes, g->extra_bytes, g->peak_count, g->peak_bytes,
+	};
+
+	return value[field];
+}
+
 void query_json_cost(struct json *j, const struct query_group *g)
 {
-	json_u64(j, "allocations", g->n_allocs);
-	json_u64(j, "bytes", g->n_bytes);
-	json_u64(j, "leaked_count", g->n_leaked);
-	json_u64(j, "leaked_bytes", g->leaked_bytes);
-	json_u64(j, "temporary_count", g->n_temporary);
-	json_u64(j, "temporary_bytes", g->temporary_bytes);
-	json_u64(j, "extra_bytes", g->extra_bytes);
-	json_u64(j, "peak_count", g->peak_count);
-	json_u64(j, "peak_bytes", g->peak_bytes);
+	for (unsigned i = 0; i < N_COST_FIELDS; i++)
+		json_u64(j, cost_field[i], cost_value(g, i));
+}
+
+void query_json_cost_change(struct json *j, const struct query_group *before,
+			    const struct query_group *after)
+{
+	for (unsigned i = 0; i < N_COST_FIELDS; i++)
+		json_i64(j, cost_field[i], (int64_t)(cost_value(after, i) - cost_value(before, i)));
 }

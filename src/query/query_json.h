@@ -21,4 +21,8 @@ void query_json_run(struct json *j, const char *name, const struct frame *f, enu
 /* The sums of a group, as fields of the object that is open. */
 void query_json_cost(struct json *j, const struct query_group *g);
 
+/* The same fields of a comparison: after - before, which may be negative. */
+void query_json_cost_change(struct json *j, const struct query_group *before,
+			    const struct query_group *after);
+
 #endif

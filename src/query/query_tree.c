@@ -75,6 +75,7 @@ void query_tree_add_cost(struct query_tree_builder *b, uint32_t node, const stru
 	struct query_tree_node *n = &b->tree.node[node];
 
 	group_add(&n->cost, g);
+	n->n_stacks++;
 	if (is_self)
 		query_main_add(n->self, g);
 }
@@ -213,6 +214,7 @@ static int link_nodes(struct query_tree *t, struct err *err)
 	}
 	for (size_t i = t->n - 1; i > 0; i--) {
 		group_add(&t->node[t->node[i].parent].cost, &t->node[i].cost);
+		t->node[t->node[i].parent].n_stacks += t->node[i].n_stacks;
 		end[t->node[i].parent]++;
 	}
 	for (size_t i = 0; i < t->n; i++) {

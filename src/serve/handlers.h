@@ -63,6 +63,13 @@ int gui_page_answer(struct request *rq, struct err *err);
 const char *rest_state_name(enum shelf_state s); /* "loading", "ready", "failed" */
 const char *rest_mallopt_name(int64_t parameter); /* "M_ARENA_MAX"; NULL: not known */
 
+/* What a route and its comparison (comparison.h) share. by: an index of V1_GROUPS_BY. */
+enum query_group_by v1_groups_kind(unsigned by);
+void v1_groups_put_by(struct json *j, unsigned by);
+struct query_function_match v1_functions_match(const struct request *rq);
+/* Says which text an ERR_USAGE of the query is about. Returns r. */
+int v1_functions_refuse(struct request *rq, int r, const struct err *err);
+
 /* What sort_by and by may be, as in "a|b|c". */
 #define REST_GROUPS_SORT                                                                           \
 	"only_matched.min_timestamp|only_matched.max_timestamp|only_matched.interval|"             \

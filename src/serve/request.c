@@ -23,10 +23,12 @@ void request_fini(struct request *rq)
 	for (size_t i = 0; i < REQUEST_N_BACKTRACES; i++)
 		free(rq->backtrace[i].text);
 	query_destroy(rq->query);
+	query_destroy(rq->base.query);
 	query_regex_destroy(rq->rules.own);
 	filter_fini(&rq->filter);
 	url_fini(&rq->url);
 	shelf_give(rq->picture);
+	shelf_give(rq->base.picture);
 }
 
 bool request_is_over(const struct request *rq)
@@ -99,13 +101,16 @@ static int set_rules(struct request *rq, struct err *err)
 
 int request_handle(struct request *rq, struct err *err)
 {
+	const struct err *failure = &rq->rules.failure;
 	int r = set_rules(rq, err);
 
 	if (r == 0)
 		r = rq->route->handler(rq, err);
+	if (!failure->code)
+		failure = &rq->base.rules.failure;
 	/* A class that could not be found out was shown as another. */
-	if (r == 0 && rq->rules.failure.code) {
-		r = err_set(err, rq->rules.failure.code, "%s", rq->rules.failure.text);
+	if (r == 0 && failure->code) {
+		r = err_set(err, failure->code, "%s", failure->text);
 		request_refuse(rq, 400, ROUTE_OWN_PARAMETER,
 			       url_find(&rq->url, ROUTE_OWN_PARAMETER), filter_type_help("regex"));
 	}

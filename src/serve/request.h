@@ -32,6 +32,16 @@ struct request_text {
 	uint32_t stack;
 };
 
+/* The recording before, of a comparison; comparison.h. Ours until request_fini(). */
+struct request_base {
+	struct shelf_picture *picture;
+	const char *id;
+	const char *file_name;
+	struct query_context context; /* store NULL: this is no comparison */
+	struct frame_rules rules;
+	struct query *query; /* made by comparison_query() */
+};
+
 struct request {
 	const struct route *route;
 	struct url url;
@@ -49,12 +59,19 @@ struct request {
 	struct frame_rules rules; /* of the recording and own_regex; what frames are shown with */
 	struct filter filter;
 	struct query *query; /* made by request_query() */
+	struct request_base base;
 	struct answer *answer;
 	FILE *out;
 	struct json json;
 	struct refusal refusal;
 	struct request_text backtrace[REQUEST_N_BACKTRACES]; /* stack % their number */
 };
+
+/* Does the request compare its recording with another? */
+static inline bool request_is_comparison(const struct request *rq)
+{
+	return rq->base.context.store != NULL;
+}
 
 /* Both ends of a request's life. The url is moved in. */
 void request_init(struct request *rq, const struct route *route, struct url *url);

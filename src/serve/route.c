@@ -76,11 +76,16 @@ void route_each_parameter(const struct route *r,
 		ROUTE_OWN_PARAMETER, "regex", NULL,
 		"what is the program's own code: frames whose source file or function matches, and "
 		"no others"};
+	static const struct filter_parameter base = {ROUTE_BASE_PARAMETER, "id", NULL,
+						     "compare: the id of the recording before; "
+						     "figures become this recording minus base"};
 	const struct filter_parameter *p;
 	size_t n;
 
 	for (size_t i = 0; i < r->n_parameters; i++)
 		fn(user, &r->parameter[i]);
+	if (r->flags & ROUTE_BASE)
+		fn(user, &base);
 	if (r->flags & ROUTE_PAGE) {
 		p = page_parameters(&n);
 		for (size_t i = 0; i < n; i++)

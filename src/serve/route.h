@@ -25,6 +25,8 @@ typedef int (*route_handler)(struct request *rq, struct err *err);
 
 #define ROUTE_OWN 256u /* shows frames with their class and has no filter: takes own_regex */
 
+#define ROUTE_BASE 512u /* compares two recordings: takes base */
+
 #define ROUTE_MAX_VALUES 3
 
 struct route {
@@ -49,6 +51,9 @@ static inline bool route_takes_own(const struct route *r)
 {
 	return r->flags & (ROUTE_OWN | ROUTE_FILTER);
 }
+
+/* The id of the recording that the one of the path is compared with: comparison.h. */
+#define ROUTE_BASE_PARAMETER "base"
 
 /* Calls fn for each parameter that a route knows. */
 void route_each_parameter(const struct route *r,

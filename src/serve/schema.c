@@ -79,6 +79,10 @@ static const struct schema table[] = {
 	/* /api/v1: sizes in bytes, times in nanoseconds since the start of the recording. */
 	{"Cost", "allocations:u64 bytes:u64 leaked_count:u64 leaked_bytes:u64 temporary_count:u64 "
 		 "temporary_bytes:u64 extra_bytes:u64 peak_count:u64 peak_bytes:u64"},
+	/* As Cost; in a comparison after - before, so it may be negative. */
+	{"Change", "allocations:int bytes:int leaked_count:int leaked_bytes:int "
+		   "temporary_count:int temporary_bytes:int extra_bytes:int peak_count:int "
+		   "peak_bytes:int"},
 	{"Recording",
 	 "id:str file:str state:str percent:num error?:str executable?:str cmdline?:[str] "
 	 "host?:str architecture?:str pid?:u64 started_at?:str start_ns?:u64 duration_ns?:u64 "
@@ -100,7 +104,8 @@ static const struct schema table[] = {
 	 "peak_bytes:u64 peak_count:u64 peak_ns:u64 rss_peak_bytes:u64 call_sites:u64 "
 	 "stacks:u64 deepest_stack:u64 threads:u64 modules:u64 lost_events:u64 lost_blocks:u64 "
 	 "damaged_bytes:u64 unknown_frees:u64 untracked_frees:u64 duplicate_allocations:u64 "
-	 "truncated_stacks:u64 file_bytes:u64 matched?:Cost"},
+	 "truncated_stacks:u64 file_bytes:u64 matched?:Change before?:Cost after?:Cost "
+	 "base_id?:str base_file?:str base_duration_ns?:u64 base_rss_peak_bytes?:u64"},
 	{"AllocationRow",
 	 "id:u64 at_ns:u64 released_ns?:u64 free_thread?:u64 free_stack?:u64 size:u64 usable:u64 "
 	 "address:str thread:u64 stack:u64 kind:str position_in_chain:u64 chain_length:u64 "
@@ -109,21 +114,23 @@ static const struct schema table[] = {
 	{"Release", "allocated_by:u64 released_by:u64 count:u64 bytes:u64"},
 	{"ThreadMatrix", "releases:[Release]"},
 	{"GroupRow",
-	 "key:u64 name:str~ cost:Cost first_ns:u64 last_ns:u64 min_size:u64 max_size:u64 "
+	 "key:u64 name:str~ cost:Change before?:Cost after?:Cost first_ns:u64 last_ns:u64 "
+	 "min_size:u64 max_size:u64 "
 	 "mean_lifetime_ns:u64~ all?:Cost max_bytes?:u64 max_at_ns?:u64 blame?:FrameText "
 	 "callers?:[FrameText] timeline?:[u64] leaked_timeline?:[u64] facts?:SiteFacts"},
 	{"SiteFacts", "threads:u64 busiest_thread:u64 min_marker:u64 max_marker:u64 "
 		      "median_lifetime_min_ns:u64~ median_lifetime_max_ns:u64~"},
-	{"GroupRows", "by:str groups:[GroupRow] total_count:u64 total:Cost"},
+	{"GroupRows", "by:str groups:[GroupRow] total_count:u64 total:Change "
+		      "total_before?:Cost total_after?:Cost"},
 	{"FrameText", "function:str~ source:str~ line:u64~ module:str~ address:str is_inline:bool "
 		      "class:str package:str"},
 	{"Stack", "stack:u64 frames:[FrameText] blame:u64~ truncated:str~ is_guessed:bool"},
-	{"FunctionRow", "key:u64 function:str~ frame:FrameText cost:Cost self_bytes:u64 "
-			"self_allocations:u64 self_leaked_bytes:u64 self_peak_bytes:u64 "
-			"self_temporary_count:u64"},
-	{"LineCost", "source?:str line:u64 function:str~ cost:Cost self_bytes:u64 "
-		     "self_allocations:u64 self_leaked_bytes:u64 self_peak_bytes:u64 "
-		     "self_temporary_count:u64"},
+	{"FunctionRow", "key:u64 function:str~ frame:FrameText cost:Change before?:Cost "
+			"after?:Cost self_bytes:int self_allocations:int self_leaked_bytes:int "
+			"self_peak_bytes:int self_temporary_count:int"},
+	{"LineCost", "source?:str line:u64 function:str~ cost:Change before?:Cost after?:Cost "
+		     "self_bytes:int self_allocations:int self_leaked_bytes:int "
+		     "self_peak_bytes:int self_temporary_count:int"},
 	{"Calls",
 	 "function:FunctionRow callers:[FunctionRow] callees:[FunctionRow] lines:[LineCost]"},
 	{"Source", "file:str found:bool path:str~ reason:str~ first_line:u64 text:[str] "
@@ -133,17 +140,24 @@ static const struct schema table[] = {
 	{"FoundModule", "module:str cost:Cost"},
 	{"Found", "functions:[FoundFunction] files:[FoundFile] modules:[FoundModule] "
 		  "total_functions:u64 total_files:u64 total_modules:u64"},
-	{"Functions", "functions:[FunctionRow] total_count:u64 total:Cost"},
+	{"Functions", "functions:[FunctionRow] total_count:u64 total:Change total_before?:Cost "
+		      "total_after?:Cost"},
 	{"Tree", "direction:str names:[FrameText] key:[u64] parent:[u64] name:[u64] folded:[u64] "
-		 "children_left_out:[u64] bytes:[u64] leaked_bytes:[u64] peak_bytes:[u64] "
-		 "allocations:[u64] temporary_count:[u64] self_bytes:[u64] self_leaked_bytes:[u64] "
-		 "self_peak_bytes:[u64] self_allocations:[u64] self_temporary_count:[u64] "
-		 "left_out:u64 stacks:u64 total:Cost"},
+		 "children_left_out:[u64] bytes:[int] leaked_bytes:[int] peak_bytes:[int] "
+		 "allocations:[int] temporary_count:[int] self_bytes:[int] self_leaked_bytes:[int] "
+		 "self_peak_bytes:[int] self_allocations:[int] self_temporary_count:[int] "
+		 "base_bytes?:[u64] base_leaked_bytes?:[u64] base_peak_bytes?:[u64] "
+		 "base_allocations?:[u64] base_temporary_count?:[u64] left_out:u64 stacks:u64 "
+		 "base_stacks?:u64 total:Change total_before?:Cost total_after?:Cost"},
 	{"Buckets",
-	 "from_ns:u64 to_ns:u64 bucket_ns:num max_bytes:[u64] max_count:[u64] "
-	 "last_bytes:[u64] last_count:[u64] allocations:[u64] releases:[u64] "
-	 "allocated_bytes:[u64] released_bytes:[u64] leaked_bytes:[u64] leaked_count:[u64] "
-	 "temporary:[u64] series?:[Series]"},
+	 "from_ns:u64 to_ns:u64 bucket_ns:num max_bytes:[int] max_count:[int] "
+	 "last_bytes:[int] last_count:[int] allocations:[int] releases:[int] "
+	 "allocated_bytes:[int] released_bytes:[int] leaked_bytes:[int] leaked_count:[int] "
+	 "temporary:[int] series?:[Series] before?:BucketColumns after?:BucketColumns"},
+	{"BucketColumns",
+	 "duration_ns:u64 max_bytes:[u64] max_count:[u64] last_bytes:[u64] last_count:[u64] "
+	 "allocations:[u64] releases:[u64] allocated_bytes:[u64] released_bytes:[u64] "
+	 "leaked_bytes:[u64] leaked_count:[u64] temporary:[u64]"},
 	{"Series", "name:str key:u64~ blame:FrameText~ values:[u64]"},
 	{"GrowthRow",
 	 "key:u64 name:str~ blame:FrameText~ callers:[FrameText] from_bytes:u64 to_bytes:u64 "

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "serve/access.h"
 #include "serve/answer_cache.h"
+#include "serve/comparison.h"
 #include "serve/listen.h"
 #include "serve/request.h"
 
@@ -109,8 +110,10 @@ static enum MHD_Result send_and_drop(struct exchange *x, unsigned status, struct
 }
 
 /* An error, with one header more where name is given. */
-static enum MHD_Result send_error(struct exchange *x, unsigned status, const char *text,
-				  const char *name, const char *value)
+/* refusal: what the error is about, or NULL; name and value: a header, or NULL. */
+static enum MHD_Result send_refusal(struct exchange *x, unsigned status, const char *text,
+				    const struct refusal *refusal, const char *name,
+				    const char *value)
 {
 	struct MHD_Response *r;
 	char *body = NULL;
@@ -120,7 +123,7 @@ static enum MHD_Result send_error(struct exchange *x, unsigned status, const cha
 	x->etag[0] = '\0';
 	if (!out)
 		return MHD_NO;
-	request_write_error(out, text, NULL);
+	request_write_error(out, text, refusal);
 	if (fclose(out) != 0) {
 		free(body);
 		return MHD_NO;
@@ -133,6 +136,12 @@ static enum MHD_Result send_error(struct exchange *x, unsigned status, const cha
 	add_common_headers(x, r, "application/json");
 	add_header(r, name ? name : "X-Content-Type-Options", name ? value : NULL);
 	return send_and_drop(x, status, r);
+}
+
+static enum MHD_Result send_error(struct exchange *x, unsigned status, const char *text,
+				  const char *name, const char *value)
+{
+	return send_refusal(x, status, text, NULL, name, value);
 }
 
 static ssize_t take(void *user, uint64_t at, char *buf, size_t max)
@@ -239,6 +248,8 @@ static enum MHD_Result send_cached(struct exchange *x, bool *is_sent)
 static char *make_key(const struct request *rq)
 {
 	const struct store_identity *id = rq->store ? store_identity(rq->store) : NULL;
+	const struct store *before = rq->base.context.store;
+	const struct store_identity *base = before ? store_identity(before) : NULL;
 	char *key = NULL;
 	size_t len;
 	FILE *out = open_memstream(&key, &len);
@@ -249,6 +260,9 @@ static char *make_key(const struct request *rq)
 	if (id)
 		fprintf(out, "\n%s %llx %llx", shelf_id(rq->item),
 			(unsigned long long)id->size_bytes, (unsigned long long)id->changed_ns);
+	if (base)
+		fprintf(out, "\n%s %llx %llx", rq->base.id, (unsigned long long)base->size_bytes,
+			(unsigned long long)base->changed_ns);
 	for (size_t i = 0; i < rq->url.n_segments; i++) {
 		if (rq->url.segment[i] != rq->value[0] || !id) /* "last" is the same as its id */
 			fprintf(out, "\n%s", rq->url.segment[i]);
@@ -495,6 +509,18 @@ static enum MHD_Result find_item(struct exchange *x, struct request *rq, bool *i
 	return MHD_YES;
 }
 
+/* The recording that a comparison names, if the request is one. */
+static enum MHD_Result find_base(struct exchange *x, struct request *rq, bool *is_over)
+{
+	struct err err = {0};
+
+	*is_over = comparison_find(rq, FRESH_WAIT_MS, &err) < 0;
+	if (!*is_over)
+		return MHD_YES;
+	return send_refusal(x, rq->refusal.status, err.text, &rq->refusal,
+			    rq->refusal.status == 503 ? "Retry-After" : NULL, "1");
+}
+
 static enum MHD_Result answer_route(struct exchange *x, struct job *job)
 {
 	struct request *rq = &job->request;
@@ -504,6 +530,8 @@ static enum MHD_Result answer_route(struct exchange *x, struct job *job)
 	char *key;
 
 	ok = find_item(x, rq, &is_over);
+	if (!is_over)
+		ok = find_base(x, rq, &is_over);
 	if (is_over)
 		goto out;
 	key = rq->route->flags & ROUTE_VOLATILE ? NULL : make_key(rq);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "serve/buckets.h"
+#include "serve/comparison.h"
 #include "serve/handlers.h"
 #include "serve/wire.h"
 #include "util/human.h"
@@ -192,12 +193,35 @@ static void put_counts(struct json *j, const struct store *s)
 	json_u64(j, "file_bytes", f->recording_bytes);
 }
 
+/* What matches in both recordings, as fields of the object that is open. */
+static int put_comparison(struct request *rq, struct err *err)
+{
+	const struct store_facts *f = store_facts(rq->base.context.store);
+	struct query_group total[COMPARE_N_SIDES];
+	struct query *q[COMPARE_N_SIDES];
+	struct json *j = &rq->json;
+	int r = comparison_query(rq, QUERY_WANT_PEAK, q, err);
+
+	for (unsigned s = 0; s < COMPARE_N_SIDES && r == 0; s++)
+		r = query_total(q[s], &total[s], err);
+	if (r < 0)
+		return r;
+	comparison_put_costs(j, "matched", &total[COMPARE_BEFORE], &total[COMPARE_AFTER]);
+	wire_cost(j, "before", &total[COMPARE_BEFORE]);
+	wire_cost(j, "after", &total[COMPARE_AFTER]);
+	json_text(j, "base_id", rq->base.id);
+	json_text(j, "base_file", rq->base.file_name);
+	json_u64(j, "base_duration_ns", f->duration_ns);
+	json_u64(j, "base_rss_peak_bytes", f->rss_peak_bytes);
+	return 0;
+}
+
 /* Totals of the recording; with a filter also those of what matches. */
 int v1_summary(struct request *rq, struct err *err)
 {
 	struct query_group total = {0};
 	struct json *j = &rq->json;
-	bool has_filter = rq->url.n_pairs > 0;
+	bool has_filter = rq->url.n_pairs > 0 && !request_is_comparison(rq);
 	int r = has_filter ? request_query(rq, err) : 0;
 
 	if (r == 0 && has_filter) {
@@ -213,8 +237,10 @@ int v1_summary(struct request *rq, struct err *err)
 	put_counts(j, rq->store);
 	if (has_filter)
 		wire_cost(j, "matched", &total);
+	if (request_is_comparison(rq))
+		r = put_comparison(rq, err);
 	json_end_object(j);
-	return 0;
+	return r;
 }
 
 int v1_threads(struct request *rq, struct err *err)

@@ -1,4 +1,5 @@
 /* serve/v1_functions.c - /api/v1: costs of functions, who calls whom, and names by a part of them. */
+#include "serve/comparison.h"
 #include "serve/handlers.h"
 #include "serve/wire.h"
 
@@ -65,7 +66,7 @@ static void put_functions(struct request *rq, const char *name, const struct que
 }
 
 /* An ERR_USAGE of the query about one of the texts. */
-static int refuse_text(struct request *rq, int r, const struct err *err)
+int v1_functions_refuse(struct request *rq, int r, const struct err *err)
 {
 	static const char *const parameter[] = {"q", "module_q", "source_q"};
 
@@ -79,20 +80,28 @@ static int refuse_text(struct request *rq, int r, const struct err *err)
 	return r;
 }
 
-int v1_functions(struct request *rq, struct err *err)
+struct query_function_match v1_functions_match(const struct request *rq)
 {
-	const struct query_function_match match = {
+	return (struct query_function_match){
 		.name = url_find(&rq->url, "q"),
 		.module = url_find(&rq->url, "module_q"),
 		.source = url_find(&rq->url, "source_q"),
 	};
+}
+
+int v1_functions(struct request *rq, struct err *err)
+{
+	const struct query_function_match match = v1_functions_match(rq);
 	struct query_functions f = {0};
 	struct query_group total;
 	struct ranking k = {0};
 	uint64_t skip, count;
 	unsigned order = 1;
-	int r = request_u64(rq, "skip", 0, UINT64_MAX, &skip, err);
+	int r;
 
+	if (request_is_comparison(rq))
+		return comparison_functions(rq, err);
+	r = request_u64(rq, "skip", 0, UINT64_MAX, &skip, err);
 	if (r == 0)
 		r = request_u64(rq, "count", N_ROWS, UINT64_MAX, &count, err);
 	if (r == 0)
@@ -106,7 +115,7 @@ int v1_functions(struct request *rq, struct err *err)
 		r = query_total(rq->query, &total, err);
 	}
 	if (r == 0)
-		r = refuse_text(rq, query_functions(rq->query, &match, &f, err), err);
+		r = v1_functions_refuse(rq, query_functions(rq->query, &match, &f, err), err);
 	if (r == 0) {
 		k.is_ascending = order == 0;
 		if (f.n)
@@ -131,6 +140,8 @@ int v1_callers(struct request *rq, struct err *err)
 		request_refuse(rq, 400, "function", function, "the full name of a function");
 		return err_set(err, ERR_USAGE, "function: which one?");
 	}
+	if (request_is_comparison(rq))
+		return comparison_callers(rq, err);
 	r = request_query(rq, err);
 	if (r < 0)
 		return r;
@@ -183,7 +194,8 @@ int v1_search(struct request *rq, struct err *err)
 		r = request_query(rq, err);
 	if (r == 0) {
 		query_want(rq->query, QUERY_WANT_PEAK);
-		r = refuse_text(rq, query_search(rq->query, text ? text : "", &s, err), err);
+		r = v1_functions_refuse(rq, query_search(rq->query, text ? text : "", &s, err),
+					err);
 	}
 	if (r < 0)
 		return r;

@@ -1,4 +1,5 @@
 /* serve/v1_groups.c - /api/v1: matches added up by stack, thread, size, function and so on. */
+#include "serve/comparison.h"
 #include "serve/handlers.h"
 #include "serve/tree_parameters.h"
 #include "serve/wire.h"
@@ -19,6 +20,11 @@ static const enum query_group_by by_kind[] = {
 	QUERY_BY_CODE,  QUERY_BY_MODULE,     QUERY_BY_FUNCTION, QUERY_BY_LINE,
 	QUERY_BY_BLAME, QUERY_BY_PACKAGE,
 };
+
+enum query_group_by v1_groups_kind(unsigned by)
+{
+	return by_kind[by];
+}
 
 struct sorted {
 	uint64_t rank;
@@ -219,17 +225,23 @@ static int put_row(struct table *t, uint64_t i, struct err *err)
 	return r;
 }
 
-static int put_table(struct table *t, struct err *err)
+void v1_groups_put_by(struct json *j, unsigned by)
 {
 	static const char choices[] = V1_GROUPS_BY;
+	const char *name = choices;
+
+	for (unsigned i = 0; i < by; i++)
+		name = strchr(name, '|') + 1;
+	json_bytes(j, "by", name, strcspn(name, "|"));
+}
+
+static int put_table(struct table *t, struct err *err)
+{
 	struct json *j = &t->rq->json;
-	const char *by = choices;
 	int r = 0;
 
-	for (unsigned i = 0; i < t->by; i++)
-		by = strchr(by, '|') + 1;
 	json_object(j, NULL);
-	json_bytes(j, "by", by, strcspn(by, "|"));
+	v1_groups_put_by(j, t->by);
 	json_array(j, "groups");
 	for (uint64_t i = 0; r == 0 && i < t->n_rows && !request_is_over(t->rq); i++)
 		r = put_row(t, i, err);
@@ -389,8 +401,11 @@ int v1_groups(struct request *rq, struct err *err)
 {
 	struct table t = {.rq = rq};
 	unsigned sort = 0;
-	int r = read_parameters(&t, &sort, err);
+	int r;
 
+	if (request_is_comparison(rq))
+		return comparison_groups(rq, err);
+	r = read_parameters(&t, &sort, err);
 	if (r == 0)
 		r = request_query(rq, err);
 	if (r == 0 && sort < N_COSTS)

@@ -1,4 +1,5 @@
 /* serve/v1_timeline.c - /api/v1: a filter's matches over time, and their peak. */
+#include "serve/comparison.h"
 #include "serve/handlers.h"
 #include "serve/wire.h"
 
@@ -15,7 +16,14 @@
 #define N_TOP 8u
 #define MAX_TOP 50u
 
-static void put_buckets(struct json *j, const struct store_bucket *b, size_t n)
+static uint64_t field_of(const struct store_bucket *b, size_t offset)
+{
+	return *(const uint64_t *)(const void *)((const char *)b + offset);
+}
+
+/* before: of a comparison, whose figures are subtracted; NULL: none. */
+static void put_buckets(struct json *j, const struct store_bucket *b,
+			const struct store_bucket *before, size_t n)
 {
 	static const struct {
 		const char *name;
@@ -35,10 +43,14 @@ static void put_buckets(struct json *j, const struct store_bucket *b, size_t n)
 
 	for (size_t c = 0; c < ARRAY_LEN(column); c++) {
 		json_array(j, column[c].name);
-		for (size_t i = 0; i < n; i++)
-			json_u64(j, NULL,
-				 *(const uint64_t *)(const void *)((const char *)&b[i] +
-								   column[c].offset));
+		for (size_t i = 0; i < n; i++) {
+			if (before)
+				comparison_put_change(j, NULL,
+						      field_of(&before[i], column[c].offset),
+						      field_of(&b[i], column[c].offset));
+			else
+				json_u64(j, NULL, field_of(&b[i], column[c].offset));
+		}
 		json_end_array(j);
 	}
 }
@@ -112,7 +124,7 @@ static void put_timeline(struct timeline *t)
 	json_u64(j, "from_ns", t->from_ns);
 	json_u64(j, "to_ns", t->from_ns + width_ns * t->n);
 	json_u64(j, "bucket_ns", width_ns);
-	put_buckets(j, t->bucket, t->n);
+	put_buckets(j, t->bucket, NULL, t->n);
 	wire_numbers(j, "temporary", t->temporary, t->n);
 	if (t->by)
 		put_series(t);
@@ -192,11 +204,95 @@ static int read_parameters(struct timeline *t, struct err *err)
 	return r;
 }
 
+/* ---- comparison ---- */
+
+/* The buckets of one recording. */
+struct timeline_side {
+	struct store_bucket *bucket; /* n */
+	uint64_t *temporary; /* n */
+};
+
+static int find_side(const struct timeline *t, struct query *q, struct timeline_side *ret,
+		     struct err *err)
+{
+	const struct group_series s = {.by = QUERY_BY_STACK,
+				       .kind = GROUP_SERIES_TEMPORARY,
+				       .from_ns = t->from_ns,
+				       .to_ns = t->to_ns,
+				       .n_buckets = t->n};
+	int r;
+
+	ret->bucket = calloc(t->n, sizeof(*ret->bucket));
+	ret->temporary = calloc(t->n, sizeof(*ret->temporary));
+	if (!ret->bucket || !ret->temporary)
+		return err_set_memory(err, t->n * sizeof(*ret->bucket));
+	r = query_timeline(q, t->from_ns, t->to_ns, t->n, ret->bucket, err);
+	return r < 0 ? r : group_series_total(q, &s, ret->temporary, err);
+}
+
+static void put_side(const struct timeline *t, const char *name, const struct store *store,
+		     const struct timeline_side *side)
+{
+	struct json *j = &t->rq->json;
+
+	json_object(j, name);
+	json_u64(j, "duration_ns", store_facts(store)->duration_ns);
+	put_buckets(j, side->bucket, NULL, t->n);
+	wire_numbers(j, "temporary", side->temporary, t->n);
+	json_end_object(j);
+}
+
+static void put_comparison(const struct timeline *t,
+			   const struct timeline_side side[COMPARE_N_SIDES])
+{
+	const struct timeline_side *before = &side[COMPARE_BEFORE], *after = &side[COMPARE_AFTER];
+	uint64_t width_ns = query_timeline_width(t->from_ns, t->to_ns, t->n);
+	struct json *j = &t->rq->json;
+
+	json_object(j, NULL);
+	json_u64(j, "from_ns", t->from_ns);
+	json_u64(j, "to_ns", t->from_ns + width_ns * t->n);
+	json_u64(j, "bucket_ns", width_ns);
+	put_buckets(j, after->bucket, before->bucket, t->n);
+	json_array(j, "temporary");
+	for (size_t i = 0; i < t->n; i++)
+		comparison_put_change(j, NULL, before->temporary[i], after->temporary[i]);
+	json_end_array(j);
+	put_side(t, "before", t->rq->base.context.store, before);
+	put_side(t, "after", t->rq->store, after);
+	json_end_object(j);
+}
+
+/* Both recordings in the same buckets, each from its own start; by default until the later end. */
+static int compare_timelines(struct timeline *t, struct err *err)
+{
+	uint64_t base_ns = store_facts(t->rq->base.context.store)->duration_ns + 1;
+	struct timeline_side side[COMPARE_N_SIDES] = {0};
+	struct query *q[COMPARE_N_SIDES];
+	int r = comparison_refuse(t->rq, "by", "nothing, or ask without base", err);
+
+	if (!url_find(&t->rq->url, "to") && base_ns > t->to_ns)
+		t->to_ns = base_ns;
+	if (r == 0)
+		r = comparison_query(t->rq, QUERY_WANT_ALL, q, err);
+	for (unsigned s = 0; s < COMPARE_N_SIDES && r == 0; s++)
+		r = find_side(t, q[s], &side[s], err);
+	if (r == 0)
+		put_comparison(t, side);
+	for (unsigned s = 0; s < COMPARE_N_SIDES; s++) {
+		free(side[s].bucket);
+		free(side[s].temporary);
+	}
+	return r;
+}
+
 int v1_timeline(struct request *rq, struct err *err)
 {
 	struct timeline t = {.rq = rq};
 	int r = read_parameters(&t, err);
 
+	if (r == 0 && request_is_comparison(rq))
+		return compare_timelines(&t, err);
 	if (r == 0)
 		r = request_query(rq, err);
 	if (r == 0 && buckets_fit(rq, "token|by|top|series"))

@@ -5,6 +5,7 @@
  * first. Nodes with less than min_share of every cost are left out, so the answer's size does not
  * grow with the recording; children_left_out says of how many children that is so.
  */
+#include "serve/comparison.h"
 #include "serve/handlers.h"
 #include "serve/tree_parameters.h"
 #include "serve/wire.h"
@@ -165,7 +166,7 @@ static void put_tree(struct drawn *d, bool is_bottom_up)
 }
 
 /* at: the moment that is looked at, the same as the condition alive_at. */
-static int make_query(struct request *rq, struct err *err)
+static int make_filter(struct request *rq, struct err *err)
 {
 	const char *at = url_find(&rq->url, "at");
 	int r = request_filter(rq, err);
@@ -175,7 +176,7 @@ static int make_query(struct request *rq, struct err *err)
 		if (r == -ERR_USAGE)
 			request_refuse(rq, 400, "at", at, filter_type_help("time"));
 	}
-	return r < 0 ? r : request_make_query(rq, err);
+	return r < 0 ? r : 0;
 }
 
 int v1_tree(struct request *rq, struct err *err)
@@ -185,7 +186,14 @@ int v1_tree(struct request *rq, struct err *err)
 	int r = read_parameters(rq, &p, err);
 
 	if (r == 0)
-		r = make_query(rq, err);
+		r = make_filter(rq, err);
+	if (r == 0 && request_is_comparison(rq)) {
+		r = tree_parameters_refuse(rq, comparison_tree(rq, &p.options, err), err);
+		tree_parameters_fini(&p);
+		return r;
+	}
+	if (r == 0)
+		r = request_make_query(rq, err);
 	if (r == 0) {
 		query_want(rq->query, QUERY_WANT_PEAK);
 		r = query_tree_with(rq->query, &p.options, &d.tree, err);
