@@ -62,9 +62,7 @@ export function parseAddress(hash: string): Address {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const [rec, page] = path.split('/');
   const params: Record<string, string> = {};
-  /* base: a comparison that the server cannot answer yet; figures must not look like changes */
-  for (const [key, value] of new URLSearchParams(query))
-    if (value !== '' && key !== 'base') params[key] = value;
+  for (const [key, value] of new URLSearchParams(query)) if (value !== '') params[key] = value;
   const known = PAGES.find((p) => p === page);
   if (!rec) return { rec: 'last', page: 'overview', params };
   if (rec === 'recordings') return { rec: 'last', page: 'recordings', params };

@@ -99,6 +99,15 @@ function recordingCommands({ recording, recordings, address }: CommandContext): 
         params: {},
       }),
   }));
+  if (recording?.state === 'ready')
+    for (const r of others.filter((o) => o.state === 'ready'))
+      list.push({
+        label: `Compare with ${nameOf(r)}`,
+        icon: 'swap',
+        act: () => set({ base: r.id }),
+      });
+  if (address.params['base'])
+    list.push({ label: 'End the comparison', icon: 'x', act: () => set({ base: null }) });
   if (recording && isGrowing(recording))
     list.push({
       label: isPaused.value ? 'Go to now' : 'Pause live figures',

@@ -84,7 +84,11 @@ function AskedDetails({ name }: { name: string }) {
         <>
           <Block title="Cost with everything it calls">
             {calls.data && all.data ? (
-              <CostBars cost={calls.data.function.cost} total={all.data.total} />
+              <CostBars
+                cost={calls.data.function.cost}
+                total={all.data.total}
+                isChange={!!calls.data.function.before}
+              />
             ) : (
               <div class="costs-room" />
             )}

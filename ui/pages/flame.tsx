@@ -262,6 +262,10 @@ function Announcer({ shown, found }: { shown: Shown | null; found: string }) {
 function Nothing({ shown }: { shown: Shown }) {
   const { total } = shown.scene.tree;
   const { params } = useAddress();
+  if (params['base'])
+    return (
+      <Empty title="Nothing changed.">{shown.cost.name} is the same in both recordings.</Empty>
+    );
   if (!total.allocations) return <NoMatch />;
   const showPeak = (
     <button type="button" class="btn" onClick={() => set({ cost: 'peak', moment: null })}>
@@ -269,10 +273,6 @@ function Nothing({ shown }: { shown: Shown }) {
     </button>
   );
   const what = `${plural(total.allocations, 'allocation')}`;
-  if (params['base'])
-    return (
-      <Empty title="Nothing changed.">{shown.cost.name} is the same in both recordings.</Empty>
-    );
   if (shown.cost.id === 'leaked')
     return (
       <Empty title="Everything was freed." actions={showPeak}>

@@ -11,10 +11,20 @@ import type {
   Summary,
 } from '../api/types';
 import { COSTS, costKind, costOf, type CostId } from '../model/costs';
-import { bytes, clockDigits, count, join, share, type Figure } from '../model/format';
+import {
+  bytes,
+  change,
+  clockDigits,
+  count,
+  figure,
+  join,
+  share,
+  type Figure,
+} from '../model/format';
 import { chartWindow, hasFilter, untimedFilter } from '../model/filters';
 import { frameLocation, frameTitle } from '../model/names';
 import type { PageId } from '../model/address';
+import { useBaseBuckets } from '../state/base_line';
 import { useClock } from '../state/clock';
 import { useQuery } from '../state/query';
 import { hrefPage, set, useAddress } from '../state/router';
@@ -36,7 +46,9 @@ export function Overview() {
         <ErrorNote error={summary.error} again={summary.again} />
       </div>
     );
-  if (summary.data?.matched?.allocations === 0 && !summary.isStale) return <NoMatch />;
+  const matched = summary.data?.after ?? summary.data?.matched;
+  if (matched?.allocations === 0 && !summary.data?.before?.allocations && !summary.isStale)
+    return <NoMatch />;
   return (
     <div class={'ov page-bg' + (summary.isStale ? ' stale' : '')}>
       <Waiting asked={summary} what="Counting allocations" />
@@ -173,9 +185,43 @@ function Tile(p: TileProps) {
 }
 
 function Tiles({ summary: s }: { summary: Summary | null }) {
+  if (!s) return <section class="tiles empty" aria-label="Key figures" aria-busy="true" />;
+  return s.before && s.after ? <ChangeTiles s={s} /> : <OwnTiles s={s} />;
+}
+
+/* What changed since the base: "12.0 MiB before, 16.9 MiB now". */
+function ChangeTiles({ s }: { s: Summary }) {
+  const rss = [s.base_rss_peak_bytes ?? 0, s.rss_peak_bytes] as const;
+  const of = (id: CostId) => [costOf(s.before!, id), costOf(s.after!, id)] as const;
+  const tile = (page: PageId, id: CostId | 'rss', label: string, hint: string) => {
+    const [was, is] = id === 'rss' ? rss : of(id);
+    const unit = id === 'rss' ? 'bytes' : costKind(id).unit;
+    return (
+      <Tile
+        page={page}
+        cost={id}
+        label={label}
+        value={change(is - was, unit)}
+        sub={`${join(figure(was, unit))} before, ${join(figure(is, unit))} now`}
+        hint={hint}
+      />
+    );
+  };
+  return (
+    <section class="tiles" aria-label="Changes of key figures">
+      {tile('flame', 'peak', 'Peak heap', 'Most alive at one moment')}
+      {tile('flame', 'leaked', 'Leaked', 'Not freed at the end')}
+      {tile('map', 'rss', 'Peak RSS', 'Of whole recordings')}
+      {tile('callers', 'allocs', 'Allocations', 'Calls that asked for memory')}
+      {tile('bottomup', 'temp', 'Temporary', 'Freed before the next one')}
+      {tile('topdown', 'bytes', 'Bytes allocated', 'Sum of all requests')}
+    </section>
+  );
+}
+
+function OwnTiles({ s }: { s: Summary }) {
   const a = useAddress();
   const clock = useClock();
-  if (!s) return <section class="tiles empty" aria-label="Key figures" aria-busy="true" />;
   const isFiltered = hasFilter(a.params) && s.matched !== undefined;
   const cost = isFiltered && s.matched ? s.matched : summaryCost(s);
   const seconds = s.duration_ns / 1e9 || 1;
@@ -269,6 +315,19 @@ function MemoryCard({ summary: s }: { summary: Summary | null }) {
   );
   const samples = useQuery<Samples>('samples', {}, { isFiltered: false });
   const { data } = asked;
+  const base = useBaseBuckets(
+    {
+      ...untimedFilter(a.params),
+      ...chartWindow(a.params, s?.duration_ns ?? 0),
+      buckets: CHART_POINTS,
+    },
+    s !== null,
+  );
+  const rss = samples.data && {
+    name: 'RSS',
+    at: samples.data.at_ns,
+    values: samples.data.rss_bytes,
+  };
   const layers = (data?.series ?? []).map((g, i, all) => ({
     name: g.name,
     values: g.values,
@@ -286,17 +345,13 @@ function MemoryCard({ summary: s }: { summary: Summary | null }) {
       <div class={'chartbox' + (asked.isStale ? ' stale' : '')}>
         {data && s && (
           <TimeChart
-            label="Heap over time by package, RSS as a dashed line, the peak marked"
+            label={`Heap over time by package, ${base ? 'heap of the base' : 'RSS'} as a dashed line, the peak marked`}
             fromNs={data.from_ns}
             bucketNs={data.bucket_ns}
             runNs={s.duration_ns}
             series={layers}
             unit="bytes"
-            line={
-              samples.data
-                ? { name: 'RSS', at: samples.data.at_ns, values: samples.data.rss_bytes }
-                : null
-            }
+            line={base ? { name: 'Base', at: base.at, values: base.buckets.max_bytes } : rss}
             peak={isFiltered ? null : { ns: s.peak_ns, value: s.peak_bytes }}
             hasLabels
             crosshair={crosshairNs}
@@ -353,12 +408,14 @@ function TopList({ title, cost, right }: ListProps) {
     order: 'dsc',
     count: N_ROWS,
   });
+  const isChange = !!asked.data?.total_before;
+  /* of a comparison: what grew */
   const rows = (asked.data?.groups ?? []).filter((g) => costOf(g.cost, cost) > 0);
   const total = asked.data ? costOf(asked.data.total, cost) : 0;
   return (
     <section class={'card list' + (asked.isStale ? ' stale' : '')}>
       <header>
-        <h2>{title}</h2>
+        <h2>{isChange ? `${title}: what grew` : title}</h2>
         {right ?? (
           <a class="link" href={hrefPage(a, 'sites', { cost })}>
             All
@@ -366,10 +423,12 @@ function TopList({ title, cost, right }: ListProps) {
         )}
       </header>
       {rows.map((g) => (
-        <ListRow key={g.key} row={g} cost={cost} total={total} />
+        <ListRow key={g.key} row={g} cost={cost} total={total} isChange={isChange} />
       ))}
       {asked.error && <ErrorNote error={asked.error} again={asked.again} />}
-      {asked.data && !rows.length && <p class="nothing dim">{EMPTY[cost]}</p>}
+      {asked.data && !rows.length && (
+        <p class="nothing dim">{isChange ? 'Nothing grew.' : EMPTY[cost]}</p>
+      )}
     </section>
   );
 }
@@ -382,7 +441,14 @@ const EMPTY: Record<CostId, string> = {
   bytes: 'Nothing was allocated.',
 };
 
-function ListRow({ row, cost, total }: { row: GroupRow; cost: CostId; total: number }) {
+interface RowProps {
+  row: GroupRow;
+  cost: CostId;
+  total: number;
+  isChange: boolean;
+}
+
+function ListRow({ row, cost, total, isChange }: RowProps) {
   const a = useAddress();
   const name = row.blame?.function ?? row.name;
   const href = hrefPage(a, 'flame', { cost, sel: name ? `fn:${name}` : null });
@@ -393,7 +459,14 @@ function ListRow({ row, cost, total }: { row: GroupRow; cost: CostId; total: num
       ) : (
         <span>{row.name ?? 'not known'}</span>
       )}
-      <CostCell value={costOf(row.cost, cost)} total={total} cost={cost} isBare />
+      <CostCell
+        value={costOf(row.cost, cost)}
+        total={total}
+        cost={cost}
+        isBare
+        isChange={isChange}
+        hasShare={!isChange}
+      />
     </a>
   );
 }

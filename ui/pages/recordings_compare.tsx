@@ -1,9 +1,10 @@
-/* Picking two recordings: the base, the new one, and how their key figures differ, in a bar below the table. */
+/* Picking two recordings: the base, the new one, how their key figures differ, and the way to compare them in
+ * full, in a bar below the table. */
 import type { Recording } from '../api/types';
 import type { Params } from '../model/address';
 import { change, exact, join, wallClockShort, type Unit } from '../model/format';
 import { basename } from '../model/recording';
-import { set } from '../state/router';
+import { go, set } from '../state/router';
 import { Icon } from '../widgets/icons';
 
 /* The picked recordings that are still there, base first. */
@@ -68,6 +69,13 @@ export function CompareBar({ picked, list }: { picked: string[]; list: readonly 
               onClick={() => set({ pick: [...picked].reverse().join(',') })}
             >
               Swap
+            </button>
+            <button
+              type="button"
+              class="btn primary"
+              onClick={() => go({ rec: fresh.id, page: 'flame', params: { base: base.id } })}
+            >
+              Compare these two
             </button>
           </>
         )}

@@ -172,7 +172,6 @@ interface TableProps {
 }
 
 function CodeTable(p: TableProps) {
-  const isChange = !!useAddress().params['base'];
   const kind = costKind(p.cost);
   const columns: readonly Column[] = [
     { id: 'line', title: 'Line', class: 'r' },
@@ -197,8 +196,7 @@ function CodeTable(p: TableProps) {
             cost={p.cost}
             value={value}
             total={p.total ? costOf(p.total, p.cost) : 0}
-            isChange={isChange}
-            hasShare={!isChange}
+            hasShare
           />
         ) : (
           <span class="cost" role="gridcell" />

@@ -6,6 +6,7 @@ import { chartWindow, rangeOf, untimedFilter } from '../model/filters';
 import { bytes, change, clockDigits, count, group, join, type Unit } from '../model/format';
 import { frameTitle } from '../model/names';
 import { valueAt } from '../model/strip';
+import { useBaseBuckets } from '../state/base_line';
 import { useClock } from '../state/clock';
 import { useQuery } from '../state/query';
 import { hrefPage, set, useAddress } from '../state/router';
@@ -17,7 +18,7 @@ import { ErrorNote, Note, Waiting } from '../widgets/notes';
 import { Sparkline } from '../widgets/sparkline';
 import { Sym } from '../widgets/names';
 import { crosshairNs } from '../widgets/strip';
-import { TimeChart, type ChartSeries } from '../widgets/time_chart';
+import { TimeChart, type ChartLine, type ChartSeries } from '../widgets/time_chart';
 
 type By = 'none' | 'function' | 'package' | 'thread';
 
@@ -137,12 +138,28 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
   );
   const { data } = asked;
   const series = useMemo(() => (data ? seriesOf(kind, data, by) : []), [data, kind, by]);
+  const base = useBaseBuckets({
+    ...untimedFilter(params),
+    ...chartWindow(params, summary.duration_ns),
+    buckets: POINTS,
+  });
+  const baseLine = useMemo(
+    () =>
+      base && {
+        name: 'Base',
+        at: base.at,
+        values: seriesOf(kind, base.buckets, 'none')[0]?.values ?? [],
+      },
+    [base, kind],
+  );
+  const rss = kind.id === 'bytes' &&
+    samples.data && { name: 'RSS', at: samples.data.at_ns, values: samples.data.rss_bytes };
   const hasPeak = kind.id === 'bytes' && by === 'none';
   return (
     <section class="card tl-card">
       <header>
         <h2>{kind.title}</h2>
-        {data && <Legend kind={kind} data={data} series={series} by={by} />}
+        {data && <Legend kind={kind} data={data} series={series} by={by} base={baseLine} />}
       </header>
       <Waiting asked={asked} what={`Counting ${kind.title.toLowerCase()}`} />
       <div class={'chartbox' + (asked.isStale ? ' stale' : '')}>
@@ -155,11 +172,7 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
             runNs={summary.duration_ns}
             series={series}
             unit={kind.unit}
-            line={
-              kind.id === 'bytes' && samples.data
-                ? { name: 'RSS', at: samples.data.at_ns, values: samples.data.rss_bytes }
-                : null
-            }
+            line={baseLine ?? (rss || null)}
             peak={hasPeak ? peakOf(data) : null}
             hasLabels={by !== 'none'}
             crosshair={crosshairNs}
@@ -192,12 +205,26 @@ function seriesOf(kind: ChartKind, b: Buckets, by: By): ChartSeries[] {
 }
 
 /* Values under the crosshair. */
-function Legend(p: { kind: ChartKind; data: Buckets; series: ChartSeries[]; by: By }) {
+interface LegendProps {
+  kind: ChartKind;
+  data: Buckets;
+  series: ChartSeries[];
+  by: By;
+  base: ChartLine | null;
+}
+
+function Legend(p: LegendProps) {
   const at = useSignal(crosshairNs);
   const n = p.data.max_bytes.length;
   const i = at === null ? -1 : Math.floor((at - p.data.from_ns) / p.data.bucket_ns);
   if (i < 0 || i >= n)
-    return <span class="tl-legend dim">{p.kind.isRate ? 'mean per interval' : ''}</span>;
+    return (
+      <span class="tl-legend dim">
+        {[p.kind.isRate ? 'mean per interval' : '', p.base ? 'dashed: the base' : '']
+          .filter(Boolean)
+          .join(', ')}
+      </span>
+    );
   const write = (v: number) => join(p.kind.unit === 'bytes' ? bytes(v) : count(v));
   return (
     <span class="tl-legend">
@@ -208,7 +235,10 @@ function Legend(p: { kind: ChartKind; data: Buckets; series: ChartSeries[]; by: 
           {write(s.values[i] ?? 0)}
         </span>
       ))}
-      {p.kind.id === 'bytes' && p.by === 'none' && <RssAt at={at ?? 0} />}
+      {p.base && i < p.base.at.length && (
+        <span class="dim">base {write(p.base.values[i] ?? 0)}</span>
+      )}
+      {p.kind.id === 'bytes' && p.by === 'none' && !p.base && <RssAt at={at ?? 0} />}
     </span>
   );
 }

@@ -56,6 +56,12 @@ function StacksOf({ direction, path, params }: StacksProps) {
     {},
     { isReady: !!group, isFiltered: false },
   );
+  if (asked.error?.status === 404 && params['base'])
+    return (
+      <Block title="Stacks behind this row">
+        <p class="dim">Only the base has this row: open the base to see its stacks.</p>
+      </Block>
+    );
   if (asked.error) return <ErrorNote error={asked.error} again={asked.again} />;
   return (
     <>

@@ -7,6 +7,7 @@
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { apiUrl, ApiError, ask, type Query } from '../api/client';
+import { isCompared } from '../model/compare';
 import { apiFilter } from '../model/filters';
 import { connection, dataVersion, findRecording, recordings, reportAway } from './recordings';
 import { address } from './router';
@@ -73,7 +74,7 @@ export function usePages<T, A>(
   const base = isReady
     ? apiUrl(`${recording.id}/${path}`, {
         ...apiFilter(a.params),
-        base: a.params['base'],
+        base: isCompared(path, query) ? a.params['base'] : undefined,
         ...query,
         own_regex: own,
       })

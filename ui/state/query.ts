@@ -3,6 +3,7 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { apiUrl, ApiError, ask, isExported, type Query } from '../api/client';
+import { isCompared } from '../model/compare';
 import { apiFilter } from '../model/filters';
 import { dataVersion, recordings, findRecording, reportAway, connection } from './recordings';
 import { address } from './router';
@@ -116,13 +117,23 @@ export function useApiUrl(options: QueryOptions = {}): {
   const a = useSignal(address);
   const { ownCode } = useSignal(settings);
   const own = isExported ? '' : ownCode; // an exported page has no other answers
-  const recording = findRecording(useSignal(recordings), a.rec);
+  const list = useSignal(recordings);
+  const recording = findRecording(list, a.rec);
+  const before = a.params['base'] ? findRecording(list, a.params['base']) : null;
   const canAsk = isReady && recording?.state === 'ready';
-  const filter = isFiltered ? { ...apiFilter(a.params), base: a.params['base'] } : {};
+  const filter = isFiltered ? apiFilter(a.params) : {};
+  const base = isFiltered && !isExported ? a.params['base'] : undefined;
   return {
     urlOf: (path, query = {}) =>
-      canAsk ? apiUrl(`${recording.id}/${path}`, { ...filter, ...query, own_regex: own }) : null,
-    dataKey: dataVersion(recording),
+      canAsk
+        ? apiUrl(`${recording.id}/${path}`, {
+            ...filter,
+            base: isCompared(path, query) ? base : undefined,
+            ...query,
+            own_regex: own,
+          })
+        : null,
+    dataKey: base ? `${dataVersion(recording)} ${dataVersion(before)}` : dataVersion(recording),
   };
 }
 

@@ -8,7 +8,9 @@ import { useClock } from '../state/clock';
 import { overlay } from '../state/overlay';
 import { useQuery } from '../state/query';
 import { goPage, set, useAddress } from '../state/router';
+import { findRecording, recordings } from '../state/recordings';
 import { useStack } from '../state/stacks';
+import { useSignal } from '../state/signal';
 import { Icon } from './icons';
 import { Menu } from './floating';
 
@@ -32,6 +34,7 @@ export function Chips({ recording }: { recording: Recording }) {
           </button>
         </span>
       ))}
+      <BaseChip />
       {!isExported && (
         <span class="chip add">
           <button type="button" onClick={() => overlay.set({ kind: 'filter' })} title="Filter (F)">
@@ -104,6 +107,29 @@ function RangeChip({ chip }: { chip: Chip }) {
         }))
       }
     />
+  );
+}
+
+function BaseChip() {
+  const base = useAddress().params['base'];
+  const list = useSignal(recordings);
+  if (!base) return null;
+  const name = findRecording(list, base)?.file ?? base;
+  return (
+    <span class="chip">
+      <button type="button" onClick={() => goPage('recordings')}>
+        <em>Compared with</em>
+        {name}
+      </button>
+      <button
+        type="button"
+        class="x"
+        aria-label="End the comparison"
+        onClick={() => set({ base: null })}
+      >
+        <Icon name="x" />
+      </button>
+    </span>
   );
 }
 

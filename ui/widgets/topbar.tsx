@@ -1,11 +1,11 @@
-/* The top bar: which recording, search, link, export, theme. */
+/* The top bar: which recording, search, compare, link, export, theme. */
 import { isExported } from '../api/client';
 import type { Recording } from '../api/types';
 import { basename, describe, stateOf } from '../model/recording';
 import { formatAddress } from '../model/address';
 import { copyText, overlay } from '../state/overlay';
 import { recordings } from '../state/recordings';
-import { address, hrefPage, useAddress } from '../state/router';
+import { address, hrefPage, set, useAddress } from '../state/router';
 import { change, theme } from '../state/settings';
 import { useSignal } from '../state/signal';
 import { exportItems } from './export_menu';
@@ -60,6 +60,32 @@ function RecordingSwitch({ recording }: { recording: Recording | null }) {
   );
 }
 
+function Compare({ recording }: { recording: Recording }) {
+  const list = (useSignal(recordings) ?? []).filter(
+    (r) => r.id !== recording.id && r.state === 'ready',
+  );
+  const base = useAddress().params['base'];
+  return (
+    <Menu
+      label="Compare with another recording"
+      class="btn quiet wide"
+      button="Compare"
+      items={() => [
+        { label: 'Figures become this recording minus the base', isHeading: true },
+        ...list.map((r) => ({
+          label: `${basename(r)}, ${describe(r)}`,
+          hint: r.file,
+          isChecked: r.id === base,
+          act: () => set({ base: r.id === base ? null : r.id }),
+        })),
+        ...(list.length
+          ? []
+          : [{ label: 'There is no other recording: start the server with two', isHeading: true }]),
+      ]}
+    />
+  );
+}
+
 function ThemeButton() {
   const now = useSignal(theme);
   return (
@@ -98,6 +124,7 @@ export function TopBar({ recording }: { recording: Recording | null }) {
       <div class="topbar-actions">
         {recording?.state === 'ready' && !isExported && (
           <>
+            <Compare recording={recording} />
             <button
               type="button"
               class="btn quiet wide"
