@@ -11,7 +11,7 @@ import type { Params } from '../model/address';
 import { costKind, costOf, type CostId } from '../model/costs';
 import { apiFilter } from '../model/filters';
 import { momentKey } from '../model/flame_query';
-import { bytes, exact, figure, group, join } from '../model/format';
+import { change, bytes, exact, figure, group, join } from '../model/format';
 import {
   baseName,
   exactRegex,
@@ -209,6 +209,7 @@ function SourceBlock({ frame, lines }: { frame: FrameText; lines: readonly LineC
     value: 0,
   });
   const href = (line: number) => hrefPage(a, 'source', { file, line: String(line) });
+  const write = a.params['base'] ? change : figure;
   return (
     <Block
       title={`Source, ${kind.name.toLowerCase()} per line`}
@@ -229,7 +230,7 @@ function SourceBlock({ frame, lines }: { frame: FrameText; lines: readonly LineC
               <span>{l.line}</span>
               <span>{texts[i] ?? ''}</span>
               {l.value !== 0 && (
-                <b title={exact(l.value, kind.unit)}>{join(figure(l.value, kind.unit))}</b>
+                <b title={exact(l.value, kind.unit)}>{join(write(l.value, kind.unit))}</b>
               )}
             </a>
           ))}
