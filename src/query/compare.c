@@ -133,21 +133,43 @@ static const char *group_text(struct query *q, enum query_group_by by, uint64_t 
 	return text ? text : "";
 }
 
-static int add_group(struct compare_rows *c, struct query *q, enum compare_side side,
-		     enum query_group_by by, const struct query_groups *g, size_t i,
+/* The groups of one recording. */
+struct side_groups {
+	struct query *q;
+	enum compare_side side;
+	enum query_group_by by;
+	struct query_groups g;
+};
+
+static int add_group(struct compare_rows *c, const struct side_groups *of, size_t i,
 		     struct err *err)
 {
-	const struct frame *blame = by == QUERY_BY_BLAME ? query_blame(q, g->stack[i]) : NULL;
+	const struct query_group *g = &of->g.group[i];
+	const struct frame *blame =
+		of->by == QUERY_BY_BLAME ? query_blame(of->q, of->g.stack[i]) : NULL;
 	struct compare_row *row;
 	char *made;
-	const char *text = group_text(q, by, g->group[i].key, blame, &made);
-	int r = text ? find_row(c, text, &row, err) : err_set_memory(err, COMPARE_CANCEL_STEPS);
+	const char *text = group_text(of->q, of->by, g->key, blame, &made);
+	int r = text ? find_row(c, text, &row, err) : err_set_memory(err, sizeof(*row));
 
 	if (r >= 0) {
-		add_cost(row, side, &g->group[i]);
-		set_frame(row, side, blame);
+		add_cost(row, of->side, g);
+		set_frame(row, of->side, blame);
 	}
 	free(made);
+	return r;
+}
+
+static int add_groups(struct compare_rows *c, struct side_groups *of, struct err *err)
+{
+	int r = query_groups(of->q, of->by, &of->g, err);
+
+	for (size_t i = 0; i < of->g.n && r >= 0; i++) {
+		r = add_group(c, of, i, err);
+		if (r >= 0 && i % COMPARE_CANCEL_STEPS == 0)
+			r = query_check_cancel(of->q, err);
+	}
+	query_groups_fini(&of->g);
 	return r;
 }
 
@@ -159,15 +181,9 @@ int compare_groups(struct query *const q[COMPARE_N_SIDES], enum query_group_by b
 
 	ASSERT(compare_knows(by));
 	for (unsigned s = 0; s < COMPARE_N_SIDES && r >= 0; s++) {
-		struct query_groups g = {0};
+		struct side_groups of = {.q = q[order[s]], .side = order[s], .by = by};
 
-		r = query_groups(q[order[s]], by, &g, err);
-		for (size_t i = 0; i < g.n && r >= 0; i++) {
-			r = add_group(&c, q[order[s]], order[s], by, &g, i, err);
-			if (r >= 0 && i % COMPARE_CANCEL_STEPS == 0)
-				r = query_check_cancel(q[order[s]], err);
-		}
-		query_groups_fini(&g);
+		r = add_groups(&c, &of, err);
 	}
 	if (r >= 0)
 		*ret = c;
