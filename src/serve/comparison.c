@@ -84,6 +84,7 @@ static int check_filter(struct request *rq, struct err *err)
 		{"group_max_total_usage_first_seen_min", &f->group_max_total_usage_first_seen_min},
 		{"group_max_total_usage_first_seen_max", &f->group_max_total_usage_first_seen_max},
 	};
+	const char *name;
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(numbers) && r == 0; i++)
@@ -92,12 +93,15 @@ static int check_filter(struct request *rq, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(moment) && r == 0; i++) {
 		if (moment[i].time->kind != FILTER_TIME_UNIX)
 			continue;
-		request_refuse(rq, 400, moment[i].name, url_find(&rq->url, moment[i].name),
+		name = moment[i].name;
+		if (!url_find(&rq->url, name)) /* the tree's own word for alive_at */
+			name = "at";
+		request_refuse(rq, 400, name, url_find(&rq->url, name),
 			       "a time since the start of each recording, such as +10s, or 50%");
 		r = err_set(err, ERR_USAGE,
 			    "%s: the time of day has no meaning in a comparison (base); use a time "
 			    "since the start of each recording, such as +10s, or 50%%",
-			    moment[i].name);
+			    name);
 	}
 	return r;
 }

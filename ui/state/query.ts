@@ -122,7 +122,7 @@ export function useApiUrl(options: QueryOptions = {}): {
   const before = a.params['base'] ? findRecording(list, a.params['base']) : null;
   const canAsk = isReady && recording?.state === 'ready';
   const filter = isFiltered ? apiFilter(a.params) : {};
-  const base = isFiltered && !isExported ? a.params['base'] : undefined;
+  const base = isFiltered ? a.params['base'] : undefined;
   return {
     urlOf: (path, query = {}) =>
       canAsk

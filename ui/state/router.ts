@@ -1,4 +1,5 @@
 /* The address bar as state: reading it, changing it, links to other states. */
+import { isExported } from '../api/client';
 import { Signal, useSignal } from './signal';
 import {
   costOfAddress,
@@ -11,9 +12,15 @@ import {
 } from '../model/address';
 import type { CostId } from '../model/costs';
 
-export const address = new Signal<Address>(parseAddress(location.hash));
+/* An exported page has one recording: there is no base. */
+function read(hash: string): Address {
+  const a = parseAddress(hash);
+  return isExported ? { ...a, params: withParams(a.params, { base: null }) } : a;
+}
 
-addEventListener('hashchange', () => address.set(parseAddress(location.hash)));
+export const address = new Signal<Address>(read(location.hash));
+
+addEventListener('hashchange', () => address.set(read(location.hash)));
 
 export const useAddress = (): Address => useSignal(address);
 export const useCost = (): CostId => costOfAddress(useAddress());
@@ -31,7 +38,7 @@ export function replace(next: Address): void {
   const hash = formatAddress(next);
   if (hash === location.hash) return;
   history.replaceState(history.state, '', hash);
-  address.set(parseAddress(hash));
+  address.set(read(hash));
 }
 
 /* Changes parameters on this page. null or '' removes one. */
