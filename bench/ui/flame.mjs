@@ -6,15 +6,8 @@
  * frame, which includes what Chromium does; without a GPU Chromium paints on the CPU. Then the costs of
  * layout, search and switching the cost, as long tasks of the main thread.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import {
-  launch,
-  program,
-  record,
-  serve,
-} from "../../ui/tests/browser/harness.mjs";
+import { program } from "../../ui/tests/browser/harness.mjs";
+import { part, withPage, withRecording } from "./common.mjs";
 
 const stacks = process.argv[2] ?? "100000";
 
@@ -45,9 +38,6 @@ function instrument() {
   }).observe({ entryTypes: ["longtask"] });
 }
 
-const sorted = (list) => [...list].sort((a, b) => a - b);
-const part = (list, share) =>
-  sorted(list)[Math.min(list.length - 1, Math.floor(list.length * share))] ?? 0;
 const ms = (value) => value.toFixed(1).padStart(6);
 
 async function measure(page, what, act) {
@@ -107,16 +97,7 @@ async function hover(page, box) {
     await page.mouse.move(box.x + i * 9, rowY(box, 10 + (i % 6)));
 }
 
-const folder = mkdtempSync(join(tmpdir(), "memory-profiler-flame-"));
-const file = record(folder, "many.dat", [program("many_stacks"), stacks]);
-const server = await serve([file]);
-const browser = await launch();
-try {
-  await server.ready();
-  const page = await browser.newPage({
-    viewport: { width: 1440, height: 900 },
-  });
-  await page.addInitScript(instrument);
+async function measureAll(page, server) {
   const start = Date.now();
   await page.goto(`${server.url}#/last/flame`);
   const canvas = await page.waitForSelector("canvas.flame");
@@ -146,8 +127,8 @@ try {
     await page.waitForSelector(".hit");
     await settle(page);
   });
-} finally {
-  await browser.close();
-  await server.stop();
-  rmSync(folder, { recursive: true });
 }
+
+await withRecording([program("many_stacks"), stacks], (file) =>
+  withPage(file, instrument, measureAll),
+);

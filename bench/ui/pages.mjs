@@ -1,0 +1,408 @@
+/* How long the pages of the GUI take: MP_BUILD=build/release node bench/ui/pages.mjs [options]
+ *
+ *   --file FILE    measure this recording; default: records bench/programs/service
+ *   --runs N       best of N runs (3); each has a server and a browser of its own
+ *   --only PAGE    one page of the table below
+ *   --requests     also print the requests of each page, slowest first
+ *
+ * Opens the GUI once, clicks each page in the navigation, and takes the time from the click to the first
+ * frame in which the page is usable: its main content is there, with figures (PAGES below). Then what a
+ * person does on the page; each interaction ends with the first frame that shows its result, requests
+ * included. Then all pages are clicked once more. "cpu" is processor time of the server, "longest task"
+ * what blocked the page's main thread. Targets: 1000 ms for a page, 100 ms for an interaction; the typing of
+ * text waits 150 ms on purpose before it asks, which is taken off.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { part, withPage, withRecording } from "./common.mjs";
+
+const { values: options } = parseArgs({
+  options: {
+    file: { type: "string" },
+    runs: { type: "string", default: "3" },
+    only: { type: "string" },
+    requests: { type: "boolean", default: false },
+  },
+});
+const PAGE_MS = 1000;
+const INTERACTION_MS = 100;
+const DEBOUNCE_MS = 150;
+const TICKS_PER_S = 100;
+const PATIENCE_MS = 60_000;
+
+const ROWS = "main .grid .grid-room .tr:not(:has(.skel))";
+const NOT_YET = ["main .stale", "main .grid .skel"];
+const CHART = "main .timechart .u-over";
+
+/* What must be there, and what must not, when a page is usable; what is done on it. A page's find field,
+ * columns that sort and rows that open are found by what they are, so a page without them skips the step. */
+const PAGES = [
+  {
+    page: "overview",
+    has: [
+      "main .findings:not([aria-busy])",
+      "main .tile",
+      CHART,
+      "main .ov-top .card:nth-of-type(3) .sym",
+    ],
+  },
+  { page: "timeline", has: ["main .tl-card:nth-of-type(4) .u-over"] },
+  {
+    page: "flame",
+    has: ["main canvas.flame"],
+    foot: "frames$",
+    steps: ["cost", "find", "arrows", "details", "range"],
+  },
+  {
+    page: "bottomup",
+    has: [ROWS],
+    steps: ["cost", "arrows", "open", "details", "find", "range"],
+  },
+  {
+    page: "topdown",
+    has: [ROWS],
+    steps: ["cost", "arrows", "open", "details", "find", "range"],
+  },
+  {
+    page: "callers",
+    has: [ROWS],
+    steps: ["cost", "arrows", "details", "sort", "find", "range"],
+  },
+  {
+    page: "sites",
+    has: [ROWS],
+    steps: ["sort", "arrows", "open", "details", "find", "range"],
+  },
+  {
+    page: "allocations",
+    has: [ROWS],
+    steps: ["sort", "arrows", "details", "range"],
+  },
+  { page: "sizes", has: ["main canvas.chart"], steps: ["cost", "range"] },
+  { page: "threads", has: [ROWS], steps: ["arrows", "sort", "range"] },
+  { page: "chains", has: [ROWS], steps: ["sort", "arrows", "open", "range"] },
+  {
+    page: "map",
+    has: [ROWS, "main .heap-card canvas", CHART],
+    steps: ["sort", "range"],
+  },
+  { page: "source", has: [ROWS], steps: ["cost", "find", "range"] },
+];
+
+/* Runs in the page before its own scripts: knows which requests are under way, and finds the frame in which
+ * something has become true. The clock begins with the event that the reader makes. */
+function instrument() {
+  const bench = { pending: 0, requests: [], long: [], begun: 0 };
+  window.bench = bench;
+  const plain = window.fetch.bind(window);
+  window.fetch = async (url, init) => {
+    bench.pending++;
+    const start = performance.now();
+    let isOver = false;
+    const over = () => {
+      if (isOver) return;
+      isOver = true;
+      bench.pending--;
+      bench.requests.push({ url, start, ms: performance.now() - start });
+    };
+    try {
+      const response = await plain(url, init);
+      const json = response.json.bind(response);
+      response.json = () => json().finally(over);
+      return response;
+    } catch (error) {
+      over();
+      throw error;
+    }
+  };
+  new PerformanceObserver((list) => {
+    for (const e of list.getEntries()) bench.long.push(e.duration);
+  }).observe({ entryTypes: ["longtask"] });
+  const begin = (e) => {
+    if (e.isTrusted) bench.begun = e.timeStamp;
+  };
+  for (const kind of ["pointerdown", "pointerup", "keydown"])
+    addEventListener(kind, begin, { capture: true });
+
+  const isThere = (c) =>
+    c.has.every((s) => document.querySelector(s)) &&
+    !c.not.some((s) => document.querySelector(s)) &&
+    (!c.foot ||
+      new RegExp(c.foot).test(
+        document.querySelector(".foot span")?.textContent ?? "",
+      )) &&
+    (!c.isQuiet || bench.pending === 0) &&
+    (!c.changed || c.before !== bench.look(c.changed));
+  bench.look = (selector) =>
+    [...document.querySelectorAll(selector)]
+      .map((e) => e.outerHTML.replace(/ style="[^"]*"/, ""))
+      .join("\n");
+  /* Watches from now on; bench.found is the time of the first frame in which all holds. */
+  bench.watch = (c) => {
+    bench.found = new Promise((resolve) => {
+      const look = (now) => {
+        if (bench.begun && now > bench.begun && isThere(c))
+          requestAnimationFrame(() =>
+            resolve(Math.max(0, now - bench.begun)),
+          );
+        else requestAnimationFrame(look);
+      };
+      bench.begun = 0;
+      requestAnimationFrame(look);
+    });
+  };
+}
+
+/* ---- one measurement ---- */
+
+const cpuOf = (pid) => {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_S;
+};
+
+/* Does something and waits for its result: { ms, cpu, task, requests }. */
+async function timed(bench, condition, act) {
+  const { page, server } = bench;
+  const cpu = cpuOf(server.child.pid);
+  await page.evaluate((c) => {
+    window.bench.requests.length = 0;
+    window.bench.long.length = 0;
+    if (c.changed) c.before = window.bench.look(c.changed);
+    window.bench.watch(c);
+  }, condition);
+  await act();
+  const ms = await Promise.race([
+    page.evaluate(() => window.bench.found),
+    new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, Infinity)),
+  ]);
+  await page
+    .waitForFunction(() => window.bench.pending === 0, null, {
+      timeout: PATIENCE_MS,
+    })
+    .catch(() => undefined);
+  const { requests, long } = await page.evaluate(() => window.bench);
+  return {
+    ms,
+    cpu: cpuOf(server.child.pid) - cpu,
+    task: Math.max(0, ...long),
+    requests,
+  };
+}
+
+const usable = (p) => ({ has: p.has, not: NOT_YET, foot: p.foot });
+
+const click = (bench, p) =>
+  timed(bench, usable(p), () =>
+    bench.page.click(`nav.nav a[href*="/${p.page}"]`),
+  );
+
+/* ---- interactions ---- */
+
+const settled = (p, more) => ({ ...usable(p), isQuiet: true, ...more });
+const rows = "main .grid:first-of-type .grid-room .tr";
+const selected = `${rows}[aria-selected="true"]`;
+
+const STEPS = {
+  /* each cost, by its key; what shows figures changes, or is there already */
+  cost: (bench, p) =>
+    ["2", "3", "4", "5", "1"].map(
+      (key) => () =>
+        timed(bench, settled(p), () => bench.page.keyboard.press(key)),
+    ),
+  sort: (bench, p) =>
+    [1, 2].map((n) => async () => {
+      const head = bench.page.locator(
+        "main .grid >> nth=0 >> .head [role=columnheader]:not([aria-sort]) button >> visible=true",
+      );
+      const condition = settled(p, { changed: rows });
+      return timed(bench, condition, () => head.nth(n).click());
+    }),
+  arrows: (bench, p) =>
+    Array.from({ length: 6 }, () => () => {
+      const shown =
+        p.page === "flame" ? "[aria-live], .details h2" : selected;
+      return timed(
+        bench,
+        { has: p.has, not: [], changed: shown },
+        () => bench.page.keyboard.press("ArrowDown"),
+      );
+    }),
+  open: (bench, p) =>
+    [0].map(() => () =>
+      timed(bench, settled(p, { changed: "main .grid .grid-room" }), () =>
+        bench.page.keyboard.press(p.page.endsWith("n") || p.page === "bottomup" ? "ArrowRight" : "Enter"),
+      ),
+    ),
+  /* the panel of another row, until all of its parts are there */
+  details: (bench, p) => [
+    () =>
+      timed(
+        bench,
+        { has: ["aside.details .details-body *"], not: ["aside.details [aria-busy=true]"], isQuiet: true, changed: "aside.details" },
+        () => bench.page.keyboard.press("ArrowDown"),
+      ),
+  ],
+  find: (bench, p) => [
+    async () => {
+      const field = bench.page.locator("main .toolbar .field input >> nth=0");
+      await field.focus();
+      const result = await timed(
+        bench,
+        settled(p, { changed: p.page === "flame" ? "main .hit" : rows }),
+        () => bench.page.keyboard.press("7"),
+      );
+      await field.fill("");
+      await bench.page.waitForTimeout(2 * DEBOUNCE_MS);
+      await field.blur();
+      return { ...result, ms: Math.max(0, result.ms - DEBOUNCE_MS) };
+    },
+  ],
+  range: (bench, p) => [
+    async () => {
+      const box = await bench.page.locator(".strip-chart").boundingBox();
+      const y = box.y + box.height / 2;
+      await bench.page.mouse.move(box.x + box.width * 0.3, y);
+      await bench.page.mouse.down();
+      for (let i = 1; i <= 10; i++)
+        await bench.page.mouse.move(box.x + box.width * (0.3 + i * 0.03), y);
+      const result = await timed(bench, settled(p), () =>
+        bench.page.mouse.up(),
+      );
+      await bench.page.keyboard.press("Backspace");
+      return result;
+    },
+  ],
+};
+
+async function search(bench) {
+  await bench.page.keyboard.press("Control+k");
+  await bench.page.waitForSelector(".palette input");
+  const result = await timed(
+    bench,
+    {
+      has: [".palette [role=option]"],
+      not: [],
+      isQuiet: true,
+      changed: ".palette [role=listbox]",
+    },
+    () => bench.page.keyboard.press("h"),
+  );
+  await bench.page.keyboard.press("Escape");
+  return { ...result, ms: Math.max(0, result.ms - DEBOUNCE_MS) };
+}
+
+async function interact(bench, p) {
+  const results = [];
+  for (const name of p.steps ?? ["range"]) {
+    for (const step of STEPS[name](bench, p)) {
+      await quiet(bench);
+      results.push({ name, ...(await step()) });
+    }
+  }
+  await quiet(bench);
+  return results;
+}
+
+/* Until nothing is under way: the next measurement begins with a page at rest. */
+async function quiet({ page }) {
+  await page.waitForTimeout(300);
+  await page.waitForFunction(() => window.bench.pending === 0);
+}
+
+/* ---- runs and the table ---- */
+
+async function run(page, server) {
+  const bench = { page, server };
+  const shown = PAGES.filter((p) => !options.only || p.page === options.only);
+  const results = new Map(shown.map((p) => [p.page, { steps: [] }]));
+  await page.goto(`${server.url}#/last/recordings`);
+  await page.waitForSelector("nav.nav a");
+  for (const p of shown) {
+    await quiet(bench);
+    results.get(p.page).first = await click(bench, p);
+    results.get(p.page).steps = await interact(bench, p);
+    await page.keyboard.press("Escape");
+  }
+  for (const p of shown) {
+    await quiet(bench);
+    results.get(p.page).second = await click(bench, p);
+  }
+  results.set("Ctrl K", { steps: [{ name: "search", ...(await search(bench)) }] });
+  return results;
+}
+
+const best = (list) =>
+  list
+    .filter(Boolean)
+    .reduce((a, b) => (b.ms < a.ms ? b : a), { ms: Infinity, cpu: 0, task: 0, requests: [] });
+
+/* The best of all runs for each thing that was measured. */
+function bestOf(runs, page) {
+  const all = runs.map((r) => r.get(page));
+  return {
+    first: all[0].first && best(all.map((r) => r.first)),
+    second: all[0].second && best(all.map((r) => r.second)),
+    steps: all[0].steps.map((s, i) => ({
+      ...best(all.map((r) => r.steps[i])),
+      name: s.name,
+    })),
+  };
+}
+
+const cell = (ms, limit) =>
+  ms === undefined
+    ? "-".padStart(9)
+    : `${ms.toFixed(0)}${ms > limit ? " MISS" : ""}`.padStart(9);
+
+function printSteps(steps) {
+  const names = [...new Set(steps.map((s) => s.name))];
+  return names
+    .map((name) => {
+      const all = steps.filter((s) => s.name === name).map((s) => s.ms);
+      return `${name} ${part(all, 0.5).toFixed(0)}${all.length > 1 ? `/${Math.max(...all).toFixed(0)}` : ""}`;
+    })
+    .join(", ");
+}
+
+function printRequests(what, r) {
+  const sorted = [...(r?.requests ?? [])].sort((a, b) => b.ms - a.ms);
+  for (const q of sorted.slice(0, 6))
+    console.log(`    ${what.padEnd(8)} ${q.ms.toFixed(0).padStart(6)} ms  ${q.url}`);
+}
+
+function print(runs) {
+  console.log(
+    "page          first ms   cpu  task  second ms  interactions: median/worst ms",
+  );
+  for (const page of runs[0].keys()) {
+    const { first, second, steps } = bestOf(runs, page);
+    const times = steps.map((s) => s.ms);
+    console.log(
+      page.padEnd(12) +
+        cell(first?.ms, PAGE_MS) +
+        (first ? first.cpu.toFixed(0) : "-").padStart(6) +
+        (first ? first.task.toFixed(0) : "-").padStart(6) +
+        cell(second?.ms, PAGE_MS) +
+        `  ${part(times, 0.5).toFixed(0)}/${cell(Math.max(0, ...times), INTERACTION_MS).trim()}: ${printSteps(steps)}`,
+    );
+    if (!options.requests) continue;
+    printRequests("first", first);
+    for (const s of steps) if (s.ms > INTERACTION_MS) printRequests(s.name, s);
+  }
+}
+
+async function measure(file) {
+  const runs = [];
+  for (let i = 0; i < Number(options.runs); i++)
+    runs.push(await withPage(file, instrument, run));
+  print(runs);
+}
+
+if (options.file) await measure(options.file);
+else
+  await withRecording(
+    [join(process.env.MP_BUILD, "bench", "service"), "10", "24000"],
+    measure,
+  );
