@@ -29,7 +29,7 @@ const PAGE_MS = 1000;
 const INTERACTION_MS = 100;
 const DEBOUNCE_MS = 150;
 const TICKS_PER_S = 100;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 5_000; // then the result counts as missing
 
 const ROWS = "main .grid .grid-room .tr:not(:has(.skel))";
 const NOT_YET = ["main .stale", "main .grid .skel"];
@@ -173,10 +173,14 @@ async function timed(bench, condition, act) {
     window.bench.watch(c);
   }, condition);
   await act();
-  const ms = await Promise.race([
-    page.evaluate(() => window.bench.found),
-    new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, Infinity)),
-  ]);
+  const ms = await page.evaluate(
+    (most) =>
+      Promise.race([
+        window.bench.found,
+        new Promise((resolve) => setTimeout(resolve, most, Infinity)),
+      ]),
+    PATIENCE_MS,
+  );
   await page
     .waitForFunction(() => window.bench.pending === 0, null, {
       timeout: PATIENCE_MS,
@@ -191,7 +195,11 @@ async function timed(bench, condition, act) {
   };
 }
 
-const usable = (p) => ({ has: p.has, not: NOT_YET, foot: p.foot });
+const usable = (p) => ({
+  has: [`.app[data-page="${p.page}"]`, ...p.has],
+  not: NOT_YET,
+  foot: p.foot,
+});
 
 const click = (bench, p) =>
   timed(bench, usable(p), () =>
@@ -201,7 +209,7 @@ const click = (bench, p) =>
 /* ---- interactions ---- */
 
 const settled = (p, more) => ({ ...usable(p), isQuiet: true, ...more });
-const rows = "main .grid:first-of-type .grid-room .tr";
+const rows = "main .grid .grid-room .tr";
 const selected = `${rows}[aria-selected="true"]`;
 
 const STEPS = {
@@ -298,12 +306,18 @@ async function interact(bench, p) {
   for (const name of p.steps ?? ["range"]) {
     for (const step of STEPS[name](bench, p)) {
       await quiet(bench);
-      results.push({ name, ...(await step()) });
+      const result = { name, ...(await step()) };
+      tell(p.page, result);
+      results.push(result);
     }
   }
   await quiet(bench);
   return results;
 }
+
+/* While it runs: where the run is. */
+const tell = (page, r) =>
+  process.stderr.write(`${page} ${r.name} ${r.ms.toFixed(0)} ms\n`);
 
 /* Until nothing is under way: the next measurement begins with a page at rest. */
 async function quiet({ page }) {
@@ -322,6 +336,7 @@ async function run(page, server) {
   for (const p of shown) {
     await quiet(bench);
     results.get(p.page).first = await click(bench, p);
+    tell(p.page, { name: "first", ...results.get(p.page).first });
     results.get(p.page).steps = await interact(bench, p);
     await page.keyboard.press("Escape");
   }

@@ -148,8 +148,22 @@ static int find_whole(struct timeline *t, struct err *err)
 	return r;
 }
 
+/* Without conditions: moves the window outwards to whole buckets of the store, whose table then has
+ * all of bucket[]. Points that would lie behind the end that was asked for are left out. */
+static void round_window(struct timeline *t)
+{
+	uint64_t asked_to_ns = t->to_ns, width_ns;
+
+	query_timeline_round(t->rq->store, &t->from_ns, &t->to_ns, t->n);
+	width_ns = query_timeline_width(t->from_ns, t->to_ns, t->n);
+	t->n = (asked_to_ns - t->from_ns - 1) / width_ns + 1;
+	t->to_ns = t->from_ns + width_ns * t->n;
+}
+
 static int find_buckets(struct timeline *t, struct err *err)
 {
+	if (buckets_fit(t->rq, "token|by|top|series|own_regex|from|to|buckets"))
+		round_window(t);
 	t->bucket = calloc(t->n, sizeof(*t->bucket));
 	if (!t->bucket)
 		return err_set_memory(err, t->n * sizeof(*t->bucket));

@@ -37,6 +37,36 @@ function remember(key: string, data: unknown, isLarge: boolean): void {
 
 const recall = (key: string): unknown => kept.get(key) ?? keptLarge.get(key);
 
+/* Questions under way, by the same keys: widgets that ask the same share one request, which ends when
+ * nobody waits for it any more. */
+interface Shared {
+  promise: Promise<unknown>;
+  controller: AbortController;
+  waiters: number;
+}
+const underWay = new Map<string, Shared>();
+
+function begin(key: string, url: string): Shared {
+  const controller = new AbortController();
+  const promise = ask(url, controller.signal);
+  const shared = { promise, controller, waiters: 0 };
+  const end = () => underWay.get(key) === shared && underWay.delete(key);
+  promise.then(end, end);
+  underWay.set(key, shared);
+  return shared;
+}
+
+function askShared<T>(key: string, url: string, signal: AbortSignal): Promise<T> {
+  const shared = underWay.get(key) ?? begin(key, url);
+  shared.waiters++;
+  signal.addEventListener('abort', () => {
+    if (--shared.waiters > 0) return;
+    if (underWay.get(key) === shared) underWay.delete(key);
+    shared.controller.abort();
+  });
+  return shared.promise as Promise<T>;
+}
+
 interface Slot<T> {
   key: string;
   data: T | null;
@@ -64,7 +94,7 @@ export function useUrl<T>(url: string | null, dataKey = '', isLarge = false): As
     const abort = new AbortController();
     controller.current = abort;
     setSlot((s) => ({ ...s, since: Date.now(), isCancelled: false }));
-    ask<T>(url, abort.signal).then(
+    askShared<T>(key, url, abort.signal).then(
       (data) => {
         remember(key, data, isLarge);
         if (!abort.signal.aborted)
