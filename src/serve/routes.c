@@ -43,7 +43,8 @@ static const struct filter_parameter v1_window[] = {
 	 "condition on allocations here"},
 	{"to", "time", NULL, "end of the time shown"},
 	{"buckets", "count", NULL,
-	 "how many points, at most 65536; without conditions up to half of them are left out, to have "
+	 "how many points, at most 65536; without conditions up to half of them are left out, to "
+	 "have "
 	 "points of the recording's own table; default: about 1000 to 2000"},
 	{"by", "choice", V1_TIMELINE_BY,
 	 "add series: the values of single functions to blame, packages or threads; default none"},

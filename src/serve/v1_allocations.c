@@ -11,6 +11,7 @@
 
 #include "query/chains.h"
 #include "query/filter_value.h"
+#include "query/thread_pairs.h"
 #include "util/map.h"
 
 #define N_ROWS 200u
@@ -164,60 +165,38 @@ int v1_chain(struct request *rq, struct err *err)
 
 /* ---- who frees whose blocks ---- */
 
-struct transfer {
-	uint64_t count, n_bytes;
-};
-
-struct matrix {
-	struct transfer *cell; /* n * n: allocated by row, released by column */
-	size_t n;
-};
-
-static bool add_release(void *user, const struct query_row *row)
-{
-	struct matrix *m = user;
-
-	if (row->death_ns != UINT64_MAX && row->thread < m->n && row->free_thread < m->n) {
-		struct transfer *t = &m->cell[row->thread * m->n + row->free_thread];
-
-		t->count++;
-		t->n_bytes += row->size_bytes;
-	}
-	return true;
-}
-
 int v1_thread_matrix(struct request *rq, struct err *err)
 {
-	struct query_page all = {.count = UINT64_MAX};
 	struct json *j = &rq->json;
-	struct matrix m = {0};
+	struct thread_pair *pair;
+	size_t n;
 	int r = request_query(rq, err);
 
 	if (r < 0)
 		return r;
-	store_table(rq->store, STORE_THREADS, &m.n);
-	if (m.n > MAX_THREADS)
-		m.n = MAX_THREADS; /* the first ones; more cannot be looked at anyway */
-	m.cell = calloc(m.n * m.n + 1, sizeof(*m.cell));
-	if (!m.cell)
-		return err_set_memory(err, m.n * m.n * sizeof(*m.cell));
-	r = query_rows(rq->query, &all, add_release, &m, NULL, err);
+	store_table(rq->store, STORE_THREADS, &n);
+	if (n > MAX_THREADS)
+		n = MAX_THREADS; /* the first ones; more cannot be looked at anyway */
+	pair = calloc(n * n + 1, sizeof(*pair));
+	if (!pair)
+		return err_set_memory(err, n * n * sizeof(*pair));
+	r = thread_pairs_count(rq->query, n, pair, err);
 	if (r == 0) {
 		json_object(j, NULL);
 		json_array(j, "releases");
-		for (size_t i = 0; i < m.n * m.n; i++) {
-			if (m.cell[i].count == 0)
+		for (size_t i = 0; i < n * n; i++) {
+			if (pair[i].count == 0)
 				continue;
 			json_object(j, NULL);
-			json_u64(j, "allocated_by", i / m.n);
-			json_u64(j, "released_by", i % m.n);
-			json_u64(j, "count", m.cell[i].count);
-			json_u64(j, "bytes", m.cell[i].n_bytes);
+			json_u64(j, "allocated_by", i / n);
+			json_u64(j, "released_by", i % n);
+			json_u64(j, "count", pair[i].count);
+			json_u64(j, "bytes", pair[i].n_bytes);
 			json_end_object(j);
 		}
 		json_end_array(j);
 		json_end_object(j);
 	}
-	free(m.cell);
+	free(pair);
 	return r;
 }
