@@ -24,6 +24,7 @@
 #include "query/frame_class.h"
 #include "store/frames.h"
 
+struct peak_cache;
 struct query_context {
 	const struct store *store;
 	struct frames *frames;
@@ -32,6 +33,7 @@ struct query_context {
 	const char *progress_label; /* NULL, or what the terminal shows while rows are looked at */
 	struct frame_rules
 		*rules; /* whose code a frame is; NULL: those of the store, no own_regex */
+	struct peak_cache *peaks; /* of the store: query/peak_cache.h; may be NULL */
 };
 
 struct query; /* opaque: defined in query.c */

@@ -1,6 +1,7 @@
 /* query/query_time.c - peaks and timelines: what was alive over time. */
 #include <stdlib.h>
 
+#include "query/peak_cache.h"
 #include "query/query_i.h"
 #include "query/sweep.h"
 
@@ -30,6 +31,8 @@ int query_peak(struct query *q, struct query_peak *ret, struct err *err)
 
 	if (!q->has_peak && is_everything(q))
 		q->peak = (struct query_peak){facts->peak_ns, facts->peak_bytes, facts->peak_count};
+	else if (!q->has_peak && q->c.peaks)
+		r = peak_cache_get(q->c.peaks, q, peak_by_rows, &q->peak, err);
 	else if (!q->has_peak)
 		r = peak_by_rows(q, &q->peak, err);
 	if (r < 0)

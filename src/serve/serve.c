@@ -506,6 +506,7 @@ static enum MHD_Result find_item(struct exchange *x, struct request *rq, bool *i
 	rq->picture = shelf_take(i);
 	rq->store = rq->context.store = shelf_store(rq->picture);
 	rq->frames = rq->context.frames = shelf_frames(rq->picture);
+	rq->context.peaks = shelf_peaks(rq->picture);
 	return MHD_YES;
 }
 

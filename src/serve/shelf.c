@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/units.h"
+#include "query/peak_cache.h"
 #include "util/monotonic.h"
 
 #define MAX_LOADING 2u /* at the same time: each uses all CPUs by itself */
@@ -49,6 +50,7 @@ struct shelf_picture {
 	pthread_mutex_t counts_lock; /* guards the two below */
 	uint64_t *code_count;
 	bool has_counts;
+	struct peak_cache *peaks; /* NULL: there was no memory */
 };
 
 struct shelf {
@@ -129,6 +131,7 @@ static struct shelf_picture *make_picture(struct shelf *s, const struct serve_op
 	p->opened = *opened;
 	p->n_users = 1;
 	pthread_mutex_init(&p->counts_lock, NULL);
+	p->peaks = peak_cache_create(p->opened.store);
 	return p;
 }
 
@@ -158,6 +161,7 @@ void shelf_give(struct shelf_picture *p)
 	p->shelf->source.close(p->shelf->source.user, &p->opened);
 	pthread_mutex_destroy(&p->counts_lock);
 	free(p->code_count);
+	peak_cache_destroy(p->peaks);
 	free(p);
 }
 
@@ -455,6 +459,11 @@ bool shelf_is_growing(const struct shelf_picture *p)
 struct frames *shelf_frames(const struct shelf_picture *p)
 {
 	return p->opened.frames;
+}
+
+struct peak_cache *shelf_peaks(const struct shelf_picture *p)
+{
+	return p->peaks;
 }
 
 /* ---- counts per code ---- */

@@ -60,6 +60,9 @@ struct frames *shelf_frames(const struct shelf_picture *p);
  * when there is no memory for it. */
 const uint64_t *shelf_code_counts(struct shelf_picture *p);
 
+/* The peaks of filters, found once; may be NULL. */
+struct peak_cache *shelf_peaks(const struct shelf_picture *p);
+
 /* If it is time to look whether a recording has grown: looks, and waits so long for what comes of it. */
 void shelf_freshen(struct shelf_item *i, unsigned max_ms);
 
