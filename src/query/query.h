@@ -211,6 +211,11 @@ int query_peak(struct query *q, struct query_peak *ret, struct err *err);
  * at least what is alive when it begins. At most 65536 buckets. */
 uint64_t query_timeline_width(uint64_t from_ns, uint64_t to_ns, size_t n_buckets);
 
+/* Moves from_ns down and to_ns up so that buckets consist of whole buckets of the store, if these are
+ * finer. Not needed, but without a filter such a timeline needs no pass over the rows. */
+void query_timeline_round(const struct store *store, uint64_t *from_ns, uint64_t *to_ns,
+			  size_t n_buckets);
+
 int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_buckets,
 		   struct store_bucket *ret, struct err *err);
 

@@ -49,6 +49,22 @@ uint64_t query_timeline_width(uint64_t from_ns, uint64_t to_ns, size_t n_buckets
 	return n_buckets ? (span_ns - 1) / n_buckets + 1 : span_ns;
 }
 
+void query_timeline_round(const struct store *store, uint64_t *from_ns, uint64_t *to_ns,
+			  size_t n_buckets)
+{
+	uint64_t unit_ns = store_facts(store)->bucket_ns, width_ns;
+
+	width_ns = query_timeline_width(*from_ns, *to_ns, n_buckets);
+	if (unit_ns == 0 || width_ns < unit_ns || n_buckets == 0)
+		return;
+	width_ns = (width_ns + unit_ns - 1) / unit_ns * unit_ns;
+	*from_ns -= *from_ns % unit_ns;
+	if (*to_ns > *from_ns && (*to_ns - *from_ns - 1) / width_ns >= n_buckets)
+		width_ns += unit_ns; /* the start moved */
+	if (width_ns <= (UINT64_MAX - *from_ns) / n_buckets)
+		*to_ns = *from_ns + width_ns * n_buckets;
+}
+
 /* From the buckets of the store, when they fit into those that are asked for. */
 static bool timeline_by_table(const struct query *q, const struct sweep_span *span,
 			      struct store_bucket *ret)

@@ -253,6 +253,7 @@ function Table({ s, view }: { s: Allocations; view: View }) {
   };
   return (
     <Grid
+      isMain
       label="Allocations"
       class="allocs by-width"
       style={columnWidths(s.columns, s.sort.by)}

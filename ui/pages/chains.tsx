@@ -139,6 +139,7 @@ function ChainTable({ rows, total, sort }: TableProps) {
   return (
     <>
       <Grid
+        isMain
         label="Realloc chains by call site"
         class="chains"
         isTree

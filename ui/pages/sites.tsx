@@ -283,6 +283,7 @@ function Table({ s, openRow, isPanelOpen }: TableProps) {
   const { goTo } = useGoTo(`${s.sort.by} ${s.sort.isAscending} ${s.find}`);
   return (
     <Grid
+      isMain
       label="Call sites"
       class="sites by-width"
       style={columnWidths(s.columns, s.sort.by)}

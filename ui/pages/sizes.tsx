@@ -282,6 +282,7 @@ function RangeTable(p: { data: SizesAnswer; kind: CostKind; range: SizeRange }) 
       )}
       {rows.count !== 0 && !rows.error && (
         <Grid
+          isMain
           label="Call sites in this size range"
           class="sizes"
           columns={columnsOf(kind)}

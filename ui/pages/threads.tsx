@@ -134,6 +134,7 @@ function ThreadTable({ rows, data, names, isStale }: TableProps) {
   return (
     <>
       <Grid
+        isMain
         label="Threads"
         class="threads"
         columns={COLUMNS}
