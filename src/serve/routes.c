@@ -38,14 +38,14 @@ static const struct filter_parameter regions[] = {
 	{"gap", "count", NULL, "ranges that are at most this many bytes apart are one; default 16"},
 };
 static const struct filter_parameter v1_window[] = {
-	{"from", "time", NULL,
-	 "start of the time shown, which may begin a little earlier: see from_ns of the answer; no "
-	 "condition on allocations here"},
+	{"from", "time", NULL, "start of the time shown; no condition on allocations here"},
 	{"to", "time", NULL, "end of the time shown"},
-	{"buckets", "count", NULL,
-	 "how many points, at most 65536; without conditions up to half of them are left out, to "
+	{"buckets", "count", NULL, "how many points; default: about 1000 to 2000, at most 65536"},
+	{"round", "choice", "false|true",
+	 "true: without conditions the answer may begin a little earlier, end a little later and "
 	 "have "
-	 "points of the recording's own table; default: about 1000 to 2000"},
+	 "down to half of the points, each still exact: those are known without counting; default "
+	 "false"},
 	{"by", "choice", V1_TIMELINE_BY,
 	 "add series: the values of single functions to blame, packages or threads; default none"},
 	{"top", "count", NULL,

@@ -60,6 +60,7 @@ struct timeline {
 	struct request *rq;
 	uint64_t from_ns, to_ns;
 	uint64_t n; /* buckets */
+	bool may_round;
 	unsigned by; /* index of V1_TIMELINE_BY */
 	uint64_t n_top;
 	enum group_series_kind kind;
@@ -148,7 +149,7 @@ static int find_whole(struct timeline *t, struct err *err)
 	return r;
 }
 
-/* Without conditions: moves the window outwards to whole buckets of the store, whose table then has
+/* round=true without conditions: moves the window outwards to whole buckets of the store, whose table then has
  * all of bucket[]. Points that would lie behind the end that was asked for are left out. */
 static void round_window(struct timeline *t)
 {
@@ -162,7 +163,8 @@ static void round_window(struct timeline *t)
 
 static int find_buckets(struct timeline *t, struct err *err)
 {
-	if (buckets_fit(t->rq, "token|by|top|series|own_regex|from|to|buckets"))
+	if (t->may_round &&
+	    buckets_fit(t->rq, "token|by|top|series|own_regex|from|to|buckets|round"))
 		round_window(t);
 	t->bucket = calloc(t->n, sizeof(*t->bucket));
 	if (!t->bucket)
@@ -210,6 +212,8 @@ static int read_parameters(struct timeline *t, struct err *err)
 		r = request_u64(rq, "top", N_TOP, MAX_TOP, &t->n_top, err);
 	if (r == 0)
 		r = request_choice(rq, "series", V1_TIMELINE_SERIES, 0, &series, err);
+	if (r == 0)
+		r = request_flag(rq, "round", false, &t->may_round, err);
 	t->kind = kind[series];
 	if (t->to_ns <= t->from_ns)
 		t->to_ns = t->from_ns + 1;

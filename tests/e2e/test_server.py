@@ -620,6 +620,23 @@ class Numbers(ServerCase):
         self.assertEqual(sum(whole["allocations"]), sum(h["allocations"][0] for h in halves))
         self.assertEqual(max(whole["max_bytes"]), max(h["max_bytes"][0] for h in halves))
 
+    def test_v1_timeline_rounds_only_when_asked_and_stays_exact(self):
+        exact = self.v1("work.dat", "timeline", buckets=64)
+        rounded = self.v1("work.dat", "timeline", buckets=64, round="true")
+        self.assertGreaterEqual(len(rounded["max_bytes"]), 32)
+        self.assertLessEqual(len(rounded["max_bytes"]), 64)
+        for name in ("allocations", "releases", "temporary"):
+            self.assertEqual(sum(exact[name]), sum(rounded[name]))
+        self.assertEqual(max(exact["max_bytes"]), max(rounded["max_bytes"]))
+        # The same window asked for without rounding has the same figures: counted, not looked up.
+        counted = self.v1("work.dat", "timeline", buckets=len(rounded["max_bytes"]), **{
+            "from": "+0ns", "to": f"+{rounded['to_ns']}ns", "size_min": 0})
+        for name in ("bucket_ns", "max_bytes", "max_count", "last_bytes", "allocations"):
+            self.assertEqual(counted[name], rounded[name])
+        # With a condition nothing is rounded.
+        some = self.v1("work.dat", "timeline", buckets=64, round="true", size_min=1)
+        self.assertEqual(64, len(some["max_bytes"]))
+
     def test_compact_rows_and_releases_by_thread(self):
         old = self.data("work.dat", "allocations", count=30, sort_by="size", order="dsc")
         new = self.v1("work.dat", "allocations", count=30, sort_by="size", order="dsc")

@@ -25,8 +25,8 @@ export const EXPORTED_QUESTIONS: readonly string[] = [
   'findings',
   'health',
   'samples',
-  'timeline?buckets=1000',
-  `timeline?${WHOLE_RUN}&by=package&series=bytes&top=7&buckets=240`,
+  'timeline?buckets=1000&round=true',
+  `timeline?${WHOLE_RUN}&by=package&series=bytes&top=7&buckets=240&round=true`,
   ...TREES,
   ...LISTS.map((sort) => `groups?by=blame&sort_by=${sort}&order=dsc&count=7`),
 ];

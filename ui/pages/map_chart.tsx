@@ -20,7 +20,7 @@ export function MemoryChart() {
   const samples = useQuery<Samples>('samples', {}, { isFiltered: false });
   const heap = useQuery<Buckets>(
     'timeline',
-    { ...untimedFilter(params), ...chartWindow(params, run), buckets: POINTS },
+    { ...untimedFilter(params), ...chartWindow(params, run), buckets: POINTS, round: true },
     { isFiltered: false },
   );
   const series = useMemo((): ChartSeries[] => {

@@ -310,6 +310,7 @@ function MemoryCard({ summary: s }: { summary: Summary | null }) {
       series: 'bytes',
       top: N_PACKAGES,
       buckets: CHART_POINTS,
+      round: a.params['base'] ? null : true, // a base is drawn with the same points
     },
     { isFiltered: false, isReady: s !== null },
   );

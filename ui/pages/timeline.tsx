@@ -127,6 +127,7 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
       ...untimedFilter(params),
       ...chartWindow(params, summary.duration_ns),
       buckets: POINTS,
+      round: params['base'] ? null : true, // a base is drawn with the same points
       ...(by === 'none' ? {} : { by, series: kind.id, top: TOP }),
     },
     { isFiltered: false },

@@ -33,6 +33,7 @@ import { drawStrip, type StripData } from './strip_draw';
 export const crosshairNs = new Signal<number | null>(null);
 
 const POINTS = 1000;
+const POINTS_ASKED = { buckets: POINTS, round: true }; // of the recording's own table
 const QUERY_EVERY_MS = 250; // while dragging
 
 interface Drag {
@@ -46,9 +47,9 @@ interface Drag {
 
 function useStripData(r: Recording, view: Span, isZoomed: boolean): StripData | null {
   const window = isZoomed
-    ? { from: `+${Math.round(view.fromNs)}ns`, to: `+${Math.round(view.toNs)}ns`, buckets: POINTS }
-    : { buckets: POINTS };
-  const whole = useQuery<Buckets>('timeline', { buckets: POINTS }, { isFiltered: false });
+    ? { from: `+${Math.round(view.fromNs)}ns`, to: `+${Math.round(view.toNs)}ns`, ...POINTS_ASKED }
+    : POINTS_ASKED;
+  const whole = useQuery<Buckets>('timeline', POINTS_ASKED, { isFiltered: false });
   const zoomed = useQuery<Buckets>('timeline', window, { isFiltered: false, isReady: isZoomed });
   const samples = useQuery<Samples>('samples', {}, { isFiltered: false });
   const peak = useQuery<{ peak_ns: number }>('summary', {}, { isFiltered: false });
