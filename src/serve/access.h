@@ -6,7 +6,7 @@
  *  - Host must name us: localhost, a loopback address, the address we are bound to, or a name that
  *    the user allowed. Bound to all addresses, any IP address will do: rebinding needs a name.
  *  - Origin, where a browser sends it, must be the server itself or an allowed one.
- *  - Sec-Fetch-Site tells what Origin does not (pictures, scripts): only navigation may come from
+ *  - Sec-Fetch-Site tells what Origin does not (images, scripts): only navigation may come from
  *    elsewhere.
  *  - With a token, every request must carry it.
  */

@@ -1,6 +1,6 @@
 /* serve/buckets.h - usage over time of the whole recording, from the table that the store has of it.
  *
- * A store keeps up to STORE_MAX_BUCKETS buckets of the whole recording, so the picture that is asked
+ * A store keeps up to STORE_MAX_BUCKETS buckets of the whole recording, so the chart that is asked
  * for first needs no pass over the rows. Joined buckets are as exact as the single ones.
  */
 #ifndef SERVE_BUCKETS_H

@@ -21,7 +21,7 @@ int comparison_find(struct request *rq, unsigned max_ms, struct err *err)
 {
 	const char *id = url_find(&rq->url, ROUTE_BASE_PARAMETER);
 	struct request_base *b = &rq->base;
-	struct shelf_item *i;
+	struct registry_entry *i;
 
 	/* The old paths ignore what they do not know. */
 	if (!id || !rq->item || strncmp(rq->route->path, "/api/v1/", 8) != 0)
@@ -31,23 +31,23 @@ int comparison_find(struct request *rq, unsigned max_ms, struct err *err)
 				   "no base here; summary, groups, functions, callers, tree and "
 				   "timeline compare",
 				   "this path does not compare recordings; ask without base", err);
-	i = shelf_find(rq->shelf, id);
+	i = registry_find(rq->registry, id);
 	if (!i)
 		return refuse_base(rq, 404, "an id that /api/v1/recordings gives",
 				   "there is no recording with this id", err);
-	if (shelf_state(i) == SHELF_LOADING)
+	if (registry_state(i) == REGISTRY_LOADING)
 		return refuse_base(rq, 503, "the same once /api/v1/recordings says ready",
 				   "that recording is still being loaded; ask again", err);
-	if (shelf_state(i) == SHELF_FAILED)
-		return refuse_base(rq, 404, "the id of a recording that is ready", shelf_error(i),
-				   err);
-	shelf_freshen(i, max_ms);
-	b->id = shelf_id(i);
-	b->file_name = text_basename(shelf_path(i));
-	b->picture = shelf_take(i);
+	if (registry_state(i) == REGISTRY_FAILED)
+		return refuse_base(rq, 404, "the id of a recording that is ready",
+				   registry_error(i), err);
+	registry_freshen(i, max_ms);
+	b->id = registry_id(i);
+	b->file_name = text_basename(registry_path(i));
+	b->snapshot = registry_take(i);
 	b->context = rq->context;
-	b->context.store = shelf_store(b->picture);
-	b->context.frames = shelf_frames(b->picture);
+	b->context.store = registry_store(b->snapshot);
+	b->context.frames = registry_frames(b->snapshot);
 	return 0;
 }
 

@@ -60,7 +60,7 @@ int v1_occupancy(struct request *rq, struct err *err);
 int openapi_answer(struct request *rq, struct err *err);
 int gui_page_answer(struct request *rq, struct err *err);
 
-const char *rest_state_name(enum shelf_state s); /* "loading", "ready", "failed" */
+const char *rest_state_name(enum registry_state s); /* "loading", "ready", "failed" */
 const char *rest_mallopt_name(int64_t parameter); /* "M_ARENA_MAX"; NULL: not known */
 
 /* What a route and its comparison (comparison.h) share. by: an index of V1_GROUPS_BY. */

@@ -27,8 +27,8 @@ void request_fini(struct request *rq)
 	query_regex_destroy(rq->rules.own);
 	filter_fini(&rq->filter);
 	url_fini(&rq->url);
-	shelf_give(rq->picture);
-	shelf_give(rq->base.picture);
+	registry_give(rq->snapshot);
+	registry_give(rq->base.snapshot);
 }
 
 bool request_is_over(const struct request *rq)

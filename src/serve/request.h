@@ -10,8 +10,8 @@
 
 #include "query/query.h"
 #include "serve/answer.h"
+#include "serve/registry.h"
 #include "serve/route.h"
-#include "serve/shelf.h"
 #include "serve/source_file.h"
 #include "util/json_write.h"
 
@@ -34,7 +34,7 @@ struct request_text {
 
 /* The recording before, of a comparison; comparison.h. Ours until request_fini(). */
 struct request_base {
-	struct shelf_picture *picture;
+	struct registry_snapshot *snapshot;
 	const char *id;
 	const char *file_name;
 	struct query_context context; /* store NULL: this is no comparison */
@@ -47,12 +47,12 @@ struct request {
 	struct url url;
 	const char *value[ROUTE_MAX_VALUES]; /* for {id} and so on */
 	bool is_trusted; /* carries the token, or none is needed; routes that are open may lack it */
-	struct shelf *shelf; /* NULL: an answer without a server, see offline.h */
+	struct registry *registry; /* NULL: an answer without a server, see offline.h */
 	const struct source_rules *sources; /* where source files are; NULL: none is read */
-	struct shelf_item *item; /* NULL when the route has no {id} */
+	struct registry_entry *item; /* NULL when the route has no {id} */
 	const char *id; /* of the recording, and ... */
 	const char *file_name; /* ... its file, without folders; NULL when there is none */
-	struct shelf_picture *picture; /* of the item, ours until request_fini() ... */
+	struct registry_snapshot *snapshot; /* of the item, ours until request_fini() ... */
 	const struct store *store; /* ... and so are these */
 	struct frames *frames;
 	struct query_context context;

@@ -7,7 +7,7 @@
 
 static const char *const state_name[] = {"loading", "ready", "failed"};
 
-const char *rest_state_name(enum shelf_state s)
+const char *rest_state_name(enum registry_state s)
 {
 	return state_name[s];
 }
@@ -65,27 +65,27 @@ int rest_list(struct request *rq, struct err *err)
 
 	(void)err;
 	json_array(j, NULL);
-	for (size_t k = 0; k < shelf_n_items(rq->shelf); k++) {
-		struct shelf_item *i = shelf_item(rq->shelf, k);
-		enum shelf_state state = shelf_state(i);
-		struct shelf_picture *p = NULL;
+	for (size_t k = 0; k < registry_n_entries(rq->registry); k++) {
+		struct registry_entry *i = registry_entry(rq->registry, k);
+		enum registry_state state = registry_state(i);
+		struct registry_snapshot *p = NULL;
 
-		if (state == SHELF_READY) {
-			shelf_freshen(i, 0);
-			p = shelf_take(i);
+		if (state == REGISTRY_READY) {
+			registry_freshen(i, 0);
+			p = registry_take(i);
 		}
 		json_object(j, NULL);
-		json_text(j, "id", shelf_id(i));
+		json_text(j, "id", registry_id(i));
 		if (p)
-			put_facts(j, shelf_store(p));
+			put_facts(j, registry_store(p));
 		else
 			put_no_facts(j);
-		shelf_give(p);
+		registry_give(p);
 		json_text(j, "state", state_name[state]);
-		json_double(j, "percent", shelf_percent(i), 1);
-		json_text(j, "file", text_basename(shelf_path(i)));
-		if (state == SHELF_FAILED)
-			json_text(j, "error", shelf_error(i));
+		json_double(j, "percent", registry_percent(i), 1);
+		json_text(j, "file", text_basename(registry_path(i)));
+		if (state == REGISTRY_FAILED)
+			json_text(j, "error", registry_error(i));
 		json_end_object(j);
 	}
 	json_end_array(j);

@@ -34,7 +34,7 @@
 
 struct server {
 	struct MHD_Daemon *daemon;
-	struct shelf *shelf;
+	struct registry *registry;
 	struct turns *turns;
 	struct answer_cache *cache;
 	struct access_rules rules;
@@ -258,7 +258,7 @@ static char *make_key(const struct request *rq)
 		return NULL;
 	fputs(MEMORY_PROFILER_VERSION, out);
 	if (id)
-		fprintf(out, "\n%s %llx %llx", shelf_id(rq->item),
+		fprintf(out, "\n%s %llx %llx", registry_id(rq->item),
 			(unsigned long long)id->size_bytes, (unsigned long long)id->changed_ns);
 	if (base)
 		fprintf(out, "\n%s %llx %llx", rq->base.id, (unsigned long long)base->size_bytes,
@@ -459,14 +459,14 @@ static bool client_is_gone(void *user)
 	return poll(&p, 1, 0) == 1 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
-static enum MHD_Result send_loading(struct exchange *x, struct shelf_item *i)
+static enum MHD_Result send_loading(struct exchange *x, struct registry_entry *i)
 {
 	struct MHD_Response *r;
 	char body[160];
 	int len = snprintf(body, sizeof(body),
 			   "{\"error\":\"the recording is still being loaded\","
 			   "\"state\":\"loading\",\"percent\":%.1f}\n",
-			   shelf_percent(i));
+			   registry_percent(i));
 
 	r = MHD_create_response_from_buffer((size_t)len, body, MHD_RESPMEM_MUST_COPY);
 	if (!r)
@@ -479,34 +479,34 @@ static enum MHD_Result send_loading(struct exchange *x, struct shelf_item *i)
 /* Finds the recording that the route names. */
 static enum MHD_Result find_item(struct exchange *x, struct request *rq, bool *is_over)
 {
-	struct shelf_item *i;
+	struct registry_entry *i;
 
 	*is_over = true;
-	rq->shelf = x->server->shelf;
+	rq->registry = x->server->registry;
 	rq->sources = &x->server->sources;
 	if (strstr(rq->route->path, "{id}") == NULL) {
 		*is_over = false;
 		return MHD_YES;
 	}
-	i = shelf_find(rq->shelf, rq->value[0]);
+	i = registry_find(rq->registry, rq->value[0]);
 	if (!i)
 		return send_error(x, 404, "there is no recording with this id; see /list", NULL,
 				  NULL);
 	if (rq->route->flags & ROUTE_WAITS)
-		shelf_wait(i, LOADING_WAIT_MS, client_is_gone, &x->fd);
-	if (shelf_state(i) == SHELF_LOADING)
+		registry_wait(i, LOADING_WAIT_MS, client_is_gone, &x->fd);
+	if (registry_state(i) == REGISTRY_LOADING)
 		return send_loading(x, i);
-	if (shelf_state(i) == SHELF_FAILED)
-		return send_error(x, 404, shelf_error(i), NULL, NULL);
+	if (registry_state(i) == REGISTRY_FAILED)
+		return send_error(x, 404, registry_error(i), NULL, NULL);
 	*is_over = false;
-	shelf_freshen(i, FRESH_WAIT_MS);
+	registry_freshen(i, FRESH_WAIT_MS);
 	rq->item = i;
-	rq->id = shelf_id(i);
-	rq->file_name = text_basename(shelf_path(i));
-	rq->picture = shelf_take(i);
-	rq->store = rq->context.store = shelf_store(rq->picture);
-	rq->frames = rq->context.frames = shelf_frames(rq->picture);
-	rq->context.peaks = shelf_peaks(rq->picture);
+	rq->id = registry_id(i);
+	rq->file_name = text_basename(registry_path(i));
+	rq->snapshot = registry_take(i);
+	rq->store = rq->context.store = registry_store(rq->snapshot);
+	rq->frames = rq->context.frames = registry_frames(rq->snapshot);
+	rq->context.peaks = registry_peaks(rq->snapshot);
 	return MHD_YES;
 }
 
@@ -726,7 +726,7 @@ int serve_start(const struct serve_options *o, struct server **ret, struct err *
 	if (r == 0)
 		r = answer_cache_create(CACHE_BYTES, &s->cache, err);
 	if (r == 0)
-		r = shelf_create(&o->source, o->path, o->n_paths, &s->shelf, err);
+		r = registry_create(&o->source, o->path, o->n_paths, &s->registry, err);
 	if (r < 0)
 		goto out;
 	s->rules = (struct access_rules){
@@ -763,7 +763,7 @@ void serve_stop(struct server *s)
 	while (s->n_makers)
 		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
-	shelf_destroy(s->shelf);
+	registry_destroy(s->registry);
 	answer_cache_destroy(s->cache);
 	turns_destroy(s->turns);
 	pthread_cond_destroy(&s->changed);

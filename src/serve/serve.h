@@ -17,7 +17,7 @@
 #include "store/store.h"
 
 /* How far loading is; the opener calls it now and then. False: stop, the server ends. */
-struct serve_loading; /* opaque: defined in shelf.c */
+struct serve_loading; /* opaque: defined in registry.c */
 bool serve_progress(struct serve_loading *l, uint64_t n_done, uint64_t n_all);
 
 struct serve_opened {

@@ -65,31 +65,31 @@ static void put_ready(struct json *j, const struct store *s)
 	put_timeline(j, s);
 }
 
-static void put_recording(struct json *j, struct shelf_item *i)
+static void put_recording(struct json *j, struct registry_entry *i)
 {
-	enum shelf_state state = shelf_state(i);
+	enum registry_state state = registry_state(i);
 	bool is_growing = false;
 	double eta_s;
 
 	json_object(j, NULL);
-	json_text(j, "id", shelf_id(i));
-	json_text(j, "file", text_basename(shelf_path(i)));
+	json_text(j, "id", registry_id(i));
+	json_text(j, "file", text_basename(registry_path(i)));
 	json_text(j, "state", rest_state_name(state));
-	json_double(j, "percent", shelf_percent(i), 1);
-	if (state == SHELF_FAILED)
-		json_text(j, "error", shelf_error(i));
-	if (state == SHELF_READY) {
-		struct shelf_picture *p;
+	json_double(j, "percent", registry_percent(i), 1);
+	if (state == REGISTRY_FAILED)
+		json_text(j, "error", registry_error(i));
+	if (state == REGISTRY_READY) {
+		struct registry_snapshot *p;
 
-		shelf_freshen(i, 0);
-		p = shelf_take(i);
-		put_ready(j, shelf_store(p));
-		is_growing = shelf_is_growing(p);
-		shelf_give(p);
+		registry_freshen(i, 0);
+		p = registry_take(i);
+		put_ready(j, registry_store(p));
+		is_growing = registry_is_growing(p);
+		registry_give(p);
 	}
 	json_bool(j, "growing", is_growing);
 	json_null(j, "imported"); /* no other kind of file can be opened */
-	if (state == SHELF_LOADING && shelf_eta_s(i, &eta_s))
+	if (state == REGISTRY_LOADING && registry_eta_s(i, &eta_s))
 		json_double(j, "eta_s", eta_s, 1);
 	else
 		json_null(j, "eta_s");
@@ -104,7 +104,7 @@ static void put_exported(struct request *rq)
 	json_object(j, NULL);
 	json_text(j, "id", rq->id);
 	json_text(j, "file", rq->file_name);
-	json_text(j, "state", rest_state_name(SHELF_READY));
+	json_text(j, "state", rest_state_name(REGISTRY_READY));
 	json_double(j, "percent", 100, 1);
 	put_ready(j, rq->store);
 	json_bool(j, "growing", false);
@@ -120,10 +120,10 @@ int v1_recordings(struct request *rq, struct err *err)
 	(void)err;
 	json_object(j, NULL);
 	json_array(j, "recordings");
-	if (!rq->shelf)
+	if (!rq->registry)
 		put_exported(rq);
-	for (size_t k = 0; rq->shelf && k < shelf_n_items(rq->shelf); k++)
-		put_recording(j, shelf_item(rq->shelf, k));
+	for (size_t k = 0; rq->registry && k < registry_n_entries(rq->registry); k++)
+		put_recording(j, registry_entry(rq->registry, k));
 	json_end_array(j);
 	json_text(j, "version", MEMORY_PROFILER_VERSION);
 	json_end_object(j);

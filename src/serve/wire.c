@@ -73,7 +73,7 @@ static void put_text(struct json *j, const char *name, const char *text)
 
 void wire_frame(struct request *rq, const char *name, const struct frame *f)
 {
-	const uint64_t *count = shelf_code_counts(rq->picture);
+	const uint64_t *count = registry_code_counts(rq->snapshot);
 	char buf[FRAME_NAME_BYTES], address[20];
 	struct json *j = &rq->json;
 	size_t n_codes;

@@ -1,5 +1,5 @@
-/* serve/shelf.c - see shelf.h. */
-#include "serve/shelf.h"
+/* serve/registry.c - see registry.h. */
+#include "serve/registry.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,37 +25,37 @@ struct serve_loading {
 	_Atomic uint64_t start_ns; /* of reading, by monotonic_ns(); 0: not begun */
 };
 
-struct shelf_item {
-	struct shelf *shelf;
+struct registry_entry {
+	struct registry *registry;
 	const char *path;
-	char id[SHELF_ID_BYTES];
+	char id[REGISTRY_ID_BYTES];
 	struct serve_loading loading;
-	struct shelf_picture
-		*picture; /* the shelf's lock guards it; set before the state becomes READY */
+	struct registry_snapshot
+		*snapshot; /* the registry's lock guards it; set before the state becomes READY */
 	struct err err; /* set before it becomes FAILED */
-	_Atomic enum shelf_state state;
+	_Atomic enum registry_state state;
 	pthread_t thread;
 	bool has_thread;
-	/* of one that grows; the shelf's lock guards them */
+	/* of one that grows; the registry's lock guards them */
 	bool is_followed; /* the thread waits for is_wanted */
 	bool is_wanted; /* it is to be looked at again */
 	uint64_t next_look_ns; /* not before */
 	uint64_t n_looks;
 };
 
-struct shelf_picture {
-	struct shelf *shelf;
+struct registry_snapshot {
+	struct registry *registry;
 	struct serve_opened opened;
-	unsigned n_users; /* the shelf's lock guards it; the item's is one */
+	unsigned n_users; /* the registry's lock guards it; the item's is one */
 	pthread_mutex_t counts_lock; /* guards the two below */
 	uint64_t *code_count;
 	bool has_counts;
 	struct peak_cache *peaks; /* NULL: there was no memory */
 };
 
-struct shelf {
+struct registry {
 	struct serve_source source;
-	struct shelf_item *item;
+	struct registry_entry *item;
 	size_t n;
 	pthread_mutex_t lock; /* guards n_loading, and what says so */
 	pthread_cond_t changed; /* also any state */
@@ -71,7 +71,7 @@ bool serve_progress(struct serve_loading *l, uint64_t n_done, uint64_t n_all)
 
 /* ---- ids ---- */
 
-static void id_from_bytes(const uint8_t bytes[16], char id[SHELF_ID_BYTES])
+static void id_from_bytes(const uint8_t bytes[16], char id[REGISTRY_ID_BYTES])
 {
 	static const char digit[] = "0123456789abcdef";
 
@@ -94,7 +94,7 @@ static void id_from_path(const char *path, uint8_t bytes[16])
 	memcpy(bytes, h, sizeof(h));
 }
 
-static bool id_is_taken(const struct shelf *s, size_t n, const char *id)
+static bool id_is_taken(const struct registry *s, size_t n, const char *id)
 {
 	for (size_t k = 0; k < n; k++) {
 		if (strcmp(s->item[k].id, id) == 0)
@@ -104,9 +104,9 @@ static bool id_is_taken(const struct shelf *s, size_t n, const char *id)
 }
 
 /* Of two copies of one recording, the second gets the next free id. */
-static void id_choose(struct shelf *s, size_t index)
+static void id_choose(struct registry *s, size_t index)
 {
-	struct shelf_item *i = &s->item[index];
+	struct registry_entry *i = &s->item[index];
 	uint8_t bytes[16];
 
 	if (!s->source.identify || s->source.identify(s->source.user, i->path, bytes) < 0)
@@ -119,15 +119,16 @@ static void id_choose(struct shelf *s, size_t index)
 	}
 }
 
-/* ---- pictures ---- */
+/* ---- snapshots ---- */
 
-static struct shelf_picture *make_picture(struct shelf *s, const struct serve_opened *opened)
+static struct registry_snapshot *make_snapshot(struct registry *s,
+					       const struct serve_opened *opened)
 {
-	struct shelf_picture *p = calloc(1, sizeof(*p));
+	struct registry_snapshot *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
-	p->shelf = s;
+	p->registry = s;
 	p->opened = *opened;
 	p->n_users = 1;
 	pthread_mutex_init(&p->counts_lock, NULL);
@@ -135,30 +136,30 @@ static struct shelf_picture *make_picture(struct shelf *s, const struct serve_op
 	return p;
 }
 
-struct shelf_picture *shelf_take(struct shelf_item *i)
+struct registry_snapshot *registry_take(struct registry_entry *i)
 {
-	struct shelf_picture *p;
+	struct registry_snapshot *p;
 
-	pthread_mutex_lock(&i->shelf->lock);
-	p = i->picture;
+	pthread_mutex_lock(&i->registry->lock);
+	p = i->snapshot;
 	if (p)
 		p->n_users++;
-	pthread_mutex_unlock(&i->shelf->lock);
+	pthread_mutex_unlock(&i->registry->lock);
 	return p;
 }
 
-void shelf_give(struct shelf_picture *p)
+void registry_give(struct registry_snapshot *p)
 {
 	bool is_last;
 
 	if (!p)
 		return;
-	pthread_mutex_lock(&p->shelf->lock);
+	pthread_mutex_lock(&p->registry->lock);
 	is_last = --p->n_users == 0;
-	pthread_mutex_unlock(&p->shelf->lock);
+	pthread_mutex_unlock(&p->registry->lock);
 	if (!is_last)
 		return;
-	p->shelf->source.close(p->shelf->source.user, &p->opened);
+	p->registry->source.close(p->registry->source.user, &p->opened);
 	pthread_mutex_destroy(&p->counts_lock);
 	free(p->code_count);
 	peak_cache_destroy(p->peaks);
@@ -169,10 +170,10 @@ void shelf_give(struct shelf_picture *p)
 
 /* Looks up names in the background, so that the first question that needs them need not. In small
  * pieces: questions that cannot wait come in between, and the end of the server, too. */
-static void prepare_names(struct shelf_item *i)
+static void prepare_names(struct registry_entry *i)
 {
 	uint32_t code[N_CODES_AT_ONCE];
-	const struct serve_opened *o = &i->picture->opened; /* only this thread replaces it */
+	const struct serve_opened *o = &i->snapshot->opened; /* only this thread replaces it */
 	struct err err;
 	size_t n;
 
@@ -187,12 +188,12 @@ static void prepare_names(struct shelf_item *i)
 	}
 }
 
-/* Opens the recording, now or again, and puts the picture in the place of what was there. Not while too
+/* Opens the recording, now or again, and puts the snapshot in the place of what was there. Not while too
  * many others are being loaded. */
-static int load_picture(struct shelf_item *i, struct err *err)
+static int load_snapshot(struct registry_entry *i, struct err *err)
 {
-	struct shelf *s = i->shelf;
-	struct shelf_picture *p = NULL, *old = NULL;
+	struct registry *s = i->registry;
+	struct registry_snapshot *p = NULL, *old = NULL;
 	struct serve_opened opened = {0};
 	int r;
 
@@ -208,7 +209,7 @@ static int load_picture(struct shelf_item *i, struct err *err)
 		r = s->source.open(s->source.user, i->path, &i->loading, &opened, err);
 	}
 	if (r == 0)
-		p = make_picture(s, &opened);
+		p = make_snapshot(s, &opened);
 	if (r == 0 && !p) {
 		s->source.close(s->source.user, &opened);
 		r = err_set_memory(err, sizeof(*p));
@@ -216,30 +217,30 @@ static int load_picture(struct shelf_item *i, struct err *err)
 	pthread_mutex_lock(&s->lock);
 	s->n_loading--;
 	if (p) {
-		old = i->picture;
-		i->picture = p;
+		old = i->snapshot;
+		i->snapshot = p;
 	}
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
-	shelf_give(old);
+	registry_give(old);
 	return r;
 }
 
-static void set_state(struct shelf_item *i, enum shelf_state state)
+static void set_state(struct registry_entry *i, enum registry_state state)
 {
-	pthread_mutex_lock(&i->shelf->lock);
+	pthread_mutex_lock(&i->registry->lock);
 	atomic_store(&i->state, state);
-	i->is_followed =
-		state == SHELF_READY && i->picture->opened.is_growing && i->shelf->source.has_grown;
+	i->is_followed = state == REGISTRY_READY && i->snapshot->opened.is_growing &&
+			 i->registry->source.has_grown;
 	i->next_look_ns = monotonic_ns() + FOLLOW_NS;
-	pthread_cond_broadcast(&i->shelf->changed);
-	pthread_mutex_unlock(&i->shelf->lock);
+	pthread_cond_broadcast(&i->registry->changed);
+	pthread_mutex_unlock(&i->registry->lock);
 }
 
 /* Waits until somebody wants to know whether the recording has grown. False: the server ends. */
-static bool wait_for_wish(struct shelf_item *i)
+static bool wait_for_wish(struct registry_entry *i)
 {
-	struct shelf *s = i->shelf;
+	struct registry *s = i->registry;
 
 	pthread_mutex_lock(&s->lock);
 	while (!i->is_wanted && !atomic_load(&i->loading.cancel))
@@ -249,21 +250,21 @@ static bool wait_for_wish(struct shelf_item *i)
 }
 
 /* Once more; when that fails, what was read before stays, and it is tried again the next time. */
-static void look_again(struct shelf_item *i)
+static void look_again(struct registry_entry *i)
 {
-	struct shelf *s = i->shelf;
+	struct registry *s = i->registry;
 	uint64_t start_ns = monotonic_ns(), took_ns;
-	bool has_grown = s->source.has_grown(s->source.user, i->path, &i->picture->opened);
+	bool has_grown = s->source.has_grown(s->source.user, i->path, &i->snapshot->opened);
 	struct err err;
 
 	if (has_grown) {
-		frames_keep(i->picture->opened.frames);
-		has_grown = load_picture(i, &err) == 0;
+		frames_keep(i->snapshot->opened.frames);
+		has_grown = load_snapshot(i, &err) == 0;
 	}
 	took_ns = monotonic_ns() - start_ns;
 	pthread_mutex_lock(&s->lock);
 	i->is_wanted = false;
-	i->is_followed = i->picture->opened.is_growing;
+	i->is_followed = i->snapshot->opened.is_growing;
 	i->next_look_ns = monotonic_ns() +
 			  (took_ns < FOLLOW_NS / FOLLOW_SHARE ? FOLLOW_NS : took_ns * FOLLOW_SHARE);
 	i->n_looks++;
@@ -275,10 +276,10 @@ static void look_again(struct shelf_item *i)
 
 static void *load(void *user)
 {
-	struct shelf_item *i = user;
-	int r = load_picture(i, &i->err);
+	struct registry_entry *i = user;
+	int r = load_snapshot(i, &i->err);
 
-	set_state(i, r < 0 ? SHELF_FAILED : SHELF_READY);
+	set_state(i, r < 0 ? REGISTRY_FAILED : REGISTRY_READY);
 	if (r == 0)
 		prepare_names(i);
 	while (r == 0 && i->is_followed && wait_for_wish(i)) /* only this thread changes it */
@@ -286,9 +287,9 @@ static void *load(void *user)
 	return NULL;
 }
 
-void shelf_freshen(struct shelf_item *i, unsigned max_ms)
+void registry_freshen(struct registry_entry *i, unsigned max_ms)
 {
-	struct shelf *s = i->shelf;
+	struct registry *s = i->registry;
 	struct timespec until;
 	uint64_t n_looks, until_ns;
 
@@ -308,10 +309,10 @@ void shelf_freshen(struct shelf_item *i, unsigned max_ms)
 	pthread_mutex_unlock(&s->lock);
 }
 
-int shelf_create(const struct serve_source *source, const char *const *path, size_t n_paths,
-		 struct shelf **ret, struct err *err)
+int registry_create(const struct serve_source *source, const char *const *path, size_t n_paths,
+		    struct registry **ret, struct err *err)
 {
-	struct shelf *s = calloc(1, sizeof(*s));
+	struct registry *s = calloc(1, sizeof(*s));
 
 	if (s)
 		s->item = calloc(n_paths ? n_paths : 1, sizeof(*s->item));
@@ -324,20 +325,20 @@ int shelf_create(const struct serve_source *source, const char *const *path, siz
 	s->source = *source;
 	s->n = n_paths;
 	for (size_t k = 0; k < n_paths; k++) {
-		struct shelf_item *i = &s->item[k];
+		struct registry_entry *i = &s->item[k];
 
-		i->shelf = s;
+		i->registry = s;
 		i->path = path[k];
 		id_choose(s, k);
 	}
 	for (size_t k = 0; k < n_paths; k++) {
-		struct shelf_item *i = &s->item[k];
+		struct registry_entry *i = &s->item[k];
 		int e = pthread_create(&i->thread, NULL, load, i);
 
 		if (e) {
 			int r = err_set_errno(err, e, "cannot start a thread");
 
-			shelf_destroy(s);
+			registry_destroy(s);
 			return r;
 		}
 		i->has_thread = true;
@@ -346,7 +347,7 @@ int shelf_create(const struct serve_source *source, const char *const *path, siz
 	return 0;
 }
 
-void shelf_destroy(struct shelf *s)
+void registry_destroy(struct registry *s)
 {
 	if (!s)
 		return;
@@ -356,11 +357,11 @@ void shelf_destroy(struct shelf *s)
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 	for (size_t k = 0; k < s->n; k++) {
-		struct shelf_item *i = &s->item[k];
+		struct registry_entry *i = &s->item[k];
 
 		if (i->has_thread)
 			pthread_join(i->thread, NULL);
-		shelf_give(i->picture);
+		registry_give(i->snapshot);
 	}
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
@@ -368,11 +369,11 @@ void shelf_destroy(struct shelf *s)
 	free(s);
 }
 
-void shelf_wait(struct shelf_item *i, unsigned max_ms, bool (*gone)(void *user), void *user)
+void registry_wait(struct registry_entry *i, unsigned max_ms, bool (*gone)(void *user), void *user)
 {
 	unsigned n_looks = max_ms / (LOOK_NS / 1000000);
 
-	while (n_looks-- > 0 && atomic_load(&i->state) == SHELF_LOADING && !gone(user)) {
+	while (n_looks-- > 0 && atomic_load(&i->state) == REGISTRY_LOADING && !gone(user)) {
 		struct timespec t = {.tv_nsec = LOOK_NS};
 
 		nanosleep(&t, NULL);
@@ -381,49 +382,49 @@ void shelf_wait(struct shelf_item *i, unsigned max_ms, bool (*gone)(void *user),
 
 /* ---- looking ---- */
 
-size_t shelf_n_items(const struct shelf *s)
+size_t registry_n_entries(const struct registry *s)
 {
 	return s->n;
 }
 
-struct shelf_item *shelf_item(const struct shelf *s, size_t index)
+struct registry_entry *registry_entry(const struct registry *s, size_t index)
 {
 	ASSERT(index < s->n);
 	return &s->item[index];
 }
 
-struct shelf_item *shelf_find(const struct shelf *s, const char *id)
+struct registry_entry *registry_find(const struct registry *s, const char *id)
 {
-	struct shelf_item *found = NULL;
+	struct registry_entry *found = NULL;
 	bool is_last = strcmp(id, "last") == 0;
 
 	for (size_t k = s->n; k-- > 0 && !found;) {
-		struct shelf_item *i = &s->item[k];
+		struct registry_entry *i = &s->item[k];
 
-		if (is_last ? atomic_load(&i->state) != SHELF_FAILED : strcmp(i->id, id) == 0)
+		if (is_last ? atomic_load(&i->state) != REGISTRY_FAILED : strcmp(i->id, id) == 0)
 			found = i;
 	}
 	return found;
 }
 
-enum shelf_state shelf_state(struct shelf_item *i)
+enum registry_state registry_state(struct registry_entry *i)
 {
 	return atomic_load(&i->state);
 }
 
-double shelf_percent(struct shelf_item *i)
+double registry_percent(struct registry_entry *i)
 {
 	uint64_t n_done = atomic_load(&i->loading.n_done), n_all = atomic_load(&i->loading.n_all);
 
-	if (atomic_load(&i->state) == SHELF_READY)
+	if (atomic_load(&i->state) == REGISTRY_READY)
 		return 100;
 	return n_all == 0 ? 0 : n_done >= n_all ? 100 : 100.0 * (double)n_done / (double)n_all;
 }
 
-bool shelf_eta_s(struct shelf_item *i, double *ret)
+bool registry_eta_s(struct registry_entry *i, double *ret)
 {
 	uint64_t start_ns = atomic_load(&i->loading.start_ns);
-	double percent = shelf_percent(i);
+	double percent = registry_percent(i);
 
 	if (start_ns == 0 || percent < ETA_PERCENT)
 		return false;
@@ -431,37 +432,37 @@ bool shelf_eta_s(struct shelf_item *i, double *ret)
 	return true;
 }
 
-const char *shelf_id(const struct shelf_item *i)
+const char *registry_id(const struct registry_entry *i)
 {
 	return i->id;
 }
 
-const char *shelf_path(const struct shelf_item *i)
+const char *registry_path(const struct registry_entry *i)
 {
 	return i->path;
 }
 
-const char *shelf_error(struct shelf_item *i)
+const char *registry_error(struct registry_entry *i)
 {
 	return i->err.text;
 }
 
-const struct store *shelf_store(const struct shelf_picture *p)
+const struct store *registry_store(const struct registry_snapshot *p)
 {
 	return p->opened.store;
 }
 
-bool shelf_is_growing(const struct shelf_picture *p)
+bool registry_is_growing(const struct registry_snapshot *p)
 {
 	return p->opened.is_growing;
 }
 
-struct frames *shelf_frames(const struct shelf_picture *p)
+struct frames *registry_frames(const struct registry_snapshot *p)
 {
 	return p->opened.frames;
 }
 
-struct peak_cache *shelf_peaks(const struct shelf_picture *p)
+struct peak_cache *registry_peaks(const struct registry_snapshot *p)
 {
 	return p->peaks;
 }
@@ -508,7 +509,7 @@ static uint64_t *count_codes(const struct store *s)
 	return per_code;
 }
 
-const uint64_t *shelf_code_counts(struct shelf_picture *p)
+const uint64_t *registry_code_counts(struct registry_snapshot *p)
 {
 	pthread_mutex_lock(&p->counts_lock);
 	if (!p->has_counts) {
