@@ -51,8 +51,8 @@ enum filter_window {
 struct filter {
 	struct filter_time from, to; /* birth */
 	struct filter_time alive_at, alive_at_2;
-	struct filter_time window_from, window_to; /* for born and died */
-	enum filter_window born, died; /* OUTSIDE includes "never" for died */
+	struct filter_time window_from, window_to; /* for allocated and freed */
+	enum filter_window allocated, freed; /* OUTSIDE includes "never" for freed */
 	enum filter_lifetime lifetime;
 	struct filter_range address, size, first_size, last_size, usable_size;
 	struct filter_range lifetime_ns, backtrace_depth;

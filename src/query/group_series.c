@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/exact_peak.h"
 #include "query/query_i.h"
-#include "query/sweep.h"
 
 /* A pass: which rows belong to which group, and what the threads add up. */
 struct pass {
 	struct query *q;
 	const struct group_series *s;
-	struct sweep_span span;
+	struct exact_peak_span span;
 	uint64_t span_ns;
 	double inverse_width;
 	enum store_column column; /* whose value tells the group; not used without groups */
@@ -35,7 +35,7 @@ static bool is_level(enum group_series_kind k)
 
 static inline size_t bucket_of(const struct pass *p, uint64_t at_ns)
 {
-	return sweep_bucket_of(at_ns - p->span.from_ns, p->span.width_ns, p->inverse_width);
+	return exact_peak_bucket_of(at_ns - p->span.from_ns, p->span.width_ns, p->inverse_width);
 }
 
 static inline size_t group_of(const struct pass *p, const uint64_t *value, uint32_t i)
@@ -131,14 +131,14 @@ static int pass_init(struct pass *p, struct query *q, const struct group_series 
 {
 	ASSERT(s->by != QUERY_BY_SIZE_CLASS);
 	*p = (struct pass){.q = q, .s = s, .stride = 1};
-	p->span = (struct sweep_span){
+	p->span = (struct exact_peak_span){
 		.from_ns = s->from_ns,
 		.width_ns = query_timeline_width(s->from_ns, s->to_ns, s->n_buckets),
 		.n_buckets = s->n_buckets,
 	};
 	p->span_ns = p->span.width_ns * s->n_buckets;
 	p->inverse_width = 1.0 / (double)p->span.width_ns;
-	return sweep_check(&p->span, err);
+	return exact_peak_check(&p->span, err);
 }
 
 static void pass_fini(struct pass *p)

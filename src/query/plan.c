@@ -113,7 +113,7 @@ static void add_flag(struct plan *p, enum filter_choice choice, uint64_t flag)
 						.min = choice == FILTER_YES ? flag : 0});
 }
 
-static void born_from(struct query *q, uint64_t ns)
+static void allocated_from(struct query *q, uint64_t ns)
 {
 	uint64_t row = plan_first_row(q->c.store, ns);
 
@@ -121,7 +121,7 @@ static void born_from(struct query *q, uint64_t ns)
 		q->plan.first_row = row;
 }
 
-static void born_to(struct query *q, uint64_t ns)
+static void allocated_to(struct query *q, uint64_t ns)
 {
 	uint64_t row = plan_first_row(q->c.store, ns + 1);
 
@@ -144,7 +144,7 @@ static void add_alive_at(struct query *q, const struct filter_time *t)
 		match_nothing(&q->plan);
 		return;
 	}
-	born_to(q, m.ns);
+	allocated_to(q, m.ns);
 	add_death(&q->plan, PLAN_DEATH, m.ns + 1, UINT64_MAX);
 }
 
@@ -156,11 +156,11 @@ static void add_births(struct query *q)
 	uint64_t first = q->plan.first_row, end = q->plan.end_row;
 
 	if (f->from.kind != FILTER_TIME_NONE)
-		born_from(q, from.ns);
+		allocated_from(q, from.ns);
 	if (f->to.kind != FILTER_TIME_NONE && to.is_before)
 		match_nothing(&q->plan);
 	else if (f->to.kind != FILTER_TIME_NONE)
-		born_to(q, to.ns);
+		allocated_to(q, to.ns);
 	/* Without rows there is no telling whether it makes a difference. */
 	if (q->plan.first_row > first || q->plan.end_row < end ||
 	    (!store_has_rows(q->c.store) &&
@@ -188,22 +188,22 @@ static void add_windows(struct query *q)
 	bool is_none;
 
 	window(q, &w, &is_none);
-	if (is_none && (f->born == FILTER_INSIDE || f->died == FILTER_INSIDE))
+	if (is_none && (f->allocated == FILTER_INSIDE || f->freed == FILTER_INSIDE))
 		match_nothing(p);
 	if (is_none)
 		return;
-	if (f->born == FILTER_INSIDE) {
+	if (f->allocated == FILTER_INSIDE) {
 		p->is_table = false;
-		born_from(q, w.min);
-		born_to(q, w.max);
-	} else if (f->born == FILTER_OUTSIDE) {
+		allocated_from(q, w.min);
+		allocated_to(q, w.max);
+	} else if (f->allocated == FILTER_OUTSIDE) {
 		add_step(p, &(struct plan_step){.kind = PLAN_NOT_RANGE,
 						.column = STORE_BIRTH_NS,
 						.min = w.min,
 						.max = w.max});
 	}
-	if (f->died != FILTER_WINDOW_ANY)
-		add_death(p, f->died == FILTER_INSIDE ? PLAN_DEATH : PLAN_NOT_DEATH, w.min, w.max);
+	if (f->freed != FILTER_WINDOW_ANY)
+		add_death(p, f->freed == FILTER_INSIDE ? PLAN_DEATH : PLAN_NOT_DEATH, w.min, w.max);
 }
 
 /* The lifetime column is 0 for what was never released. */

@@ -1,9 +1,9 @@
 /* query/query_time.c - peaks and timelines: what was alive over time. */
 #include <stdlib.h>
 
+#include "query/exact_peak.h"
 #include "query/peak_cache.h"
 #include "query/query_i.h"
-#include "query/sweep.h"
 
 /* Every row matches: the store itself has figures. */
 static bool is_everything(const struct query *q)
@@ -13,10 +13,10 @@ static bool is_everything(const struct query *q)
 
 static int peak_by_rows(struct query *q, struct query_peak *ret, struct err *err)
 {
-	const struct sweep_span span = {
+	const struct exact_peak_span span = {
 		.width_ns = q->end_ns + 1, .n_buckets = 1, .wants_first = true};
-	struct sweep_bucket b;
-	int r = sweep_run(q, &span, &b, err);
+	struct exact_peak_bucket b;
+	int r = exact_peak_run(q, &span, &b, err);
 
 	if (r < 0)
 		return r;
@@ -66,7 +66,7 @@ void query_timeline_round(const struct store *store, uint64_t *from_ns, uint64_t
 }
 
 /* From the buckets of the store, when they fit into those that are asked for. */
-static bool timeline_by_table(const struct query *q, const struct sweep_span *span,
+static bool timeline_by_table(const struct query *q, const struct exact_peak_span *span,
 			      struct store_bucket *ret)
 {
 	uint64_t unit_ns = store_facts(q->c.store)->bucket_ns, per_bucket, at;
@@ -93,22 +93,22 @@ static bool timeline_by_table(const struct query *q, const struct sweep_span *sp
 int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_buckets,
 		   struct store_bucket *ret, struct err *err)
 {
-	const struct sweep_span span = {
+	const struct exact_peak_span span = {
 		.from_ns = from_ns,
 		.width_ns = query_timeline_width(from_ns, to_ns, n_buckets),
 		.n_buckets = n_buckets,
 		.wants_count = true,
 		.is_everything = is_everything(q),
 	};
-	struct sweep_bucket *b;
-	int r = sweep_check(&span, err);
+	struct exact_peak_bucket *b;
+	int r = exact_peak_check(&span, err);
 
 	if (r < 0 || timeline_by_table(q, &span, ret))
 		return r;
 	b = calloc(n_buckets, sizeof(*b));
 	if (!b)
 		return err_set_memory(err, n_buckets * sizeof(*b));
-	r = sweep_run(q, &span, b, err);
+	r = exact_peak_run(q, &span, b, err);
 	for (size_t i = 0; i < n_buckets && r >= 0; i++)
 		ret[i] = b[i].figures;
 	free(b);

@@ -30,7 +30,7 @@ NAMES = (
     "alive_at_2", "from_map", "sort_by", "order", "skip", "count", "by", "graph", "direction",
     "min_share", "function", "at", "buckets", "cost", "resolution", "strip_template_args", "token",
     "under", "depth", "fold", "fold_regex", "hide_regex", "collapse_recursion", "own_regex", "q",
-    "module_q", "source_q", "file", "gap", "thread", "born", "died", "window_from", "window_to", "temporary", "module_regex", "x",
+    "module_q", "source_q", "file", "gap", "thread", "allocated", "freed", "window_from", "window_to", "temporary", "module_regex", "x",
 )
 VALUES = (
     "", "0", "1", "2", "10", "100", "1000", "65536", "4294967295", "4294967296",

@@ -183,7 +183,7 @@ static bool naive_times_fit(const struct naive *f, const struct world_row *r)
 	const struct naive_condition *to = naive_find(f, "window_to");
 	long long birth = (long long)r->birth;
 	long long death = r->death == WORLD_NEVER ? INT64_MAX : (long long)r->death;
-	bool born, died;
+	bool allocated, freed;
 
 	c = naive_find(f, "from");
 	if (c && birth < c->number)
@@ -197,14 +197,14 @@ static bool naive_times_fit(const struct naive *f, const struct world_row *r)
 	c = naive_find(f, "alive_at_2");
 	if (c && !(birth <= c->number && c->number < death))
 		return false;
-	born = (!from || birth >= from->number) && (!to || birth <= to->number);
-	died = death != INT64_MAX && (!from || death >= from->number) &&
-	       (!to || death <= to->number);
-	c = naive_find(f, "born");
-	if (c && naive_is(c, "inside") != born)
+	allocated = (!from || birth >= from->number) && (!to || birth <= to->number);
+	freed = death != INT64_MAX && (!from || death >= from->number) &&
+		(!to || death <= to->number);
+	c = naive_find(f, "allocated");
+	if (c && naive_is(c, "inside") != allocated)
 		return false;
-	c = naive_find(f, "died");
-	return !c || naive_is(c, "inside") == died;
+	c = naive_find(f, "freed");
+	return !c || naive_is(c, "inside") == freed;
 }
 
 static bool naive_flag_fits(const struct naive *f, const char *name, const char *yes, bool is_set)

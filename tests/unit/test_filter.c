@@ -211,8 +211,8 @@ TEST(values_reach_their_fields)
 	CHECK_EQ(f.lifetime, FILTER_ALL);
 	set("arena", "non_main");
 	CHECK_EQ(f.main_arena, FILTER_NO);
-	set("died", "outside");
-	CHECK_EQ(f.died, FILTER_OUTSIDE);
+	set("freed", "outside");
+	CHECK_EQ(f.freed, FILTER_OUTSIDE);
 	set("marker", "7");
 	CHECK(f.has_marker && f.marker == 7);
 	set("backtraces", "5, 6,7");

@@ -431,7 +431,7 @@ static void check_each_parameter(void)
 			/* these mean nothing alone */
 			if (strncmp(p[i].name, "window_", 7) == 0)
 				naive_add(&world, &n,
-					  &(struct filter_parameter){"born", "choice",
+					  &(struct filter_parameter){"allocated", "choice",
 								     "inside|outside", ""});
 			check_filter(&n);
 			has_some |= n_chosen > 0;

@@ -50,7 +50,7 @@ export const FILTER_GROUPS: readonly FilterGroup[] = [
         hint: 'A second range, for the two questions below',
       },
       {
-        keys: ['born'],
+        keys: ['allocated'],
         label: 'Allocated',
         kind: 'choice',
         choices: [
@@ -60,7 +60,7 @@ export const FILTER_GROUPS: readonly FilterGroup[] = [
         ],
       },
       {
-        keys: ['died'],
+        keys: ['freed'],
         label: 'Freed',
         kind: 'choice',
         choices: [

@@ -1,5 +1,5 @@
-/* query/sweep.c - see sweep.h. */
-#include "query/sweep.h"
+/* query/exact_peak.c - see exact_peak.h. */
+#include "query/exact_peak.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 #define MAX_SPAN_NS (1ull << 62)
 
 struct slice {
-	uint64_t born_bytes, died_bytes;
-	uint32_t n_born, n_died;
+	uint64_t allocated_bytes, freed_bytes;
+	uint32_t n_allocated, n_freed;
 };
 
 /* What is alive. */
@@ -35,13 +35,13 @@ struct candidate {
 	uint32_t slice;
 	uint64_t excess; /* how far the bucket's maximum could rise: the order of work */
 	struct level start;
-	uint64_t first_event; /* in sweep.event */
+	uint64_t first_event; /* in exact_peak.event */
 	_Atomic uint64_t n_events; /* that were put there */
 };
 
-struct sweep {
+struct exact_peak {
 	struct query *q;
-	const struct sweep_span *span;
+	const struct exact_peak_span *span;
 	struct plan plan; /* the query's, without rows that do not matter */
 	uint64_t span_ns;
 	double inverse_width;
@@ -50,7 +50,7 @@ struct sweep {
 	struct slice *slice;
 	struct level base; /* before the span */
 	uint64_t *is_done; /* set of slices whose exact maximum is known */
-	struct sweep_bucket *bucket;
+	struct exact_peak_bucket *bucket;
 	struct candidate *candidate;
 	size_t n_candidates;
 	uint64_t *
@@ -62,7 +62,7 @@ struct sweep {
 
 /* One thread's part of the first pass. */
 struct sum_state {
-	const struct sweep *sw;
+	const struct exact_peak *sw;
 	struct slice *slice;
 	struct level base;
 	struct level *leaked; /* by bucket */
@@ -70,12 +70,12 @@ struct sum_state {
 	uint64_t at_bytes[STORE_BLOCK_ROWS];
 };
 
-static inline size_t slice_of(const struct sweep *sw, uint64_t since_ns)
+static inline size_t slice_of(const struct exact_peak *sw, uint64_t since_ns)
 {
 	uint64_t width = sw->span->width_ns, bucket = 0;
 
 	if (sw->span->n_buckets > 1)
-		bucket = sweep_bucket_of(since_ns, width, sw->inverse_width);
+		bucket = exact_peak_bucket_of(since_ns, width, sw->inverse_width);
 	return bucket * sw->slices_per_bucket + ((since_ns - bucket * width) >> sw->shift);
 }
 
@@ -83,7 +83,7 @@ static inline size_t slice_of(const struct sweep *sw, uint64_t since_ns)
 
 static void sum_births(struct sum_state *st, struct scanner *s)
 {
-	const struct sweep *sw = st->sw;
+	const struct exact_peak *sw = st->sw;
 	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
@@ -100,8 +100,8 @@ static void sum_births(struct sum_state *st, struct scanner *s)
 		} else if (birth[i] - from < span_ns) {
 			size_t at = slice_of(sw, birth[i] - from);
 
-			st->slice[at].born_bytes += size[i];
-			st->slice[at].n_born++;
+			st->slice[at].allocated_bytes += size[i];
+			st->slice[at].n_allocated++;
 			if (life[i] == 0) {
 				st->leaked[at / sw->slices_per_bucket].n_bytes += size[i];
 				st->leaked[at / sw->slices_per_bucket].count++;
@@ -114,7 +114,7 @@ static void sum_births(struct sum_state *st, struct scanner *s)
  * all places are found and asked for, then they are used. */
 static void sum_deaths(struct sum_state *st, struct scanner *s)
 {
-	const struct sweep *sw = st->sw;
+	const struct exact_peak *sw = st->sw;
 	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
@@ -134,8 +134,8 @@ static void sum_deaths(struct sum_state *st, struct scanner *s)
 		st->at_bytes[n++] = size[i];
 	}
 	for (uint32_t k = 0; k < n; k++) {
-		st->slice[st->at[k]].died_bytes += st->at_bytes[k];
-		st->slice[st->at[k]].n_died++;
+		st->slice[st->at[k]].freed_bytes += st->at_bytes[k];
+		st->slice[st->at[k]].n_freed++;
 	}
 }
 
@@ -147,13 +147,13 @@ static int sum_sink(void *state, struct scanner *s, struct err *err)
 	return 0;
 }
 
-static void add_sums(struct sweep *sw, const struct sum_state *st)
+static void add_sums(struct exact_peak *sw, const struct sum_state *st)
 {
 	for (size_t i = 0; i < sw->n_slices; i++) {
-		sw->slice[i].born_bytes += st->slice[i].born_bytes;
-		sw->slice[i].died_bytes += st->slice[i].died_bytes;
-		sw->slice[i].n_born += st->slice[i].n_born;
-		sw->slice[i].n_died += st->slice[i].n_died;
+		sw->slice[i].allocated_bytes += st->slice[i].allocated_bytes;
+		sw->slice[i].freed_bytes += st->slice[i].freed_bytes;
+		sw->slice[i].n_allocated += st->slice[i].n_allocated;
+		sw->slice[i].n_freed += st->slice[i].n_freed;
 	}
 	for (size_t i = 0; i < sw->span->n_buckets; i++) {
 		sw->bucket[i].figures.leaked_bytes += st->leaked[i].n_bytes;
@@ -163,7 +163,7 @@ static void add_sums(struct sweep *sw, const struct sum_state *st)
 	sw->base.count += st->base.count;
 }
 
-static int make_sum_state(struct sweep *sw, void **ret, struct err *err)
+static int make_sum_state(struct exact_peak *sw, void **ret, struct err *err)
 {
 	struct sum_state *st = malloc(sizeof(*st));
 
@@ -179,7 +179,7 @@ static int make_sum_state(struct sweep *sw, void **ret, struct err *err)
 	return 0;
 }
 
-static int sum_up(struct sweep *sw, struct err *err)
+static int sum_up(struct exact_peak *sw, struct err *err)
 {
 	void *states[SCAN_MAX_THREADS] = {0};
 	struct scan scan;
@@ -208,7 +208,7 @@ static int sum_up(struct sweep *sw, struct err *err)
 	return r;
 }
 
-static void raise_max(struct sweep_bucket *b, struct level level, uint64_t at_ns)
+static void raise_max(struct exact_peak_bucket *b, struct level level, uint64_t at_ns)
 {
 	if (level.n_bytes > b->figures.max_bytes ||
 	    (level.n_bytes == b->figures.max_bytes && at_ns < b->max_at_ns)) {
@@ -222,19 +222,19 @@ static void raise_max(struct sweep_bucket *b, struct level level, uint64_t at_ns
 
 static struct level level_after(struct level l, const struct slice *s)
 {
-	l.n_bytes += s->born_bytes - s->died_bytes;
-	l.count += (uint64_t)s->n_born - s->n_died;
+	l.n_bytes += s->allocated_bytes - s->freed_bytes;
+	l.count += (uint64_t)s->n_allocated - s->n_freed;
 	return l;
 }
 
 /* First moment of a slice, and the one behind its last. */
-static uint64_t slice_start(const struct sweep *sw, size_t slice)
+static uint64_t slice_start(const struct exact_peak *sw, size_t slice)
 {
 	return sw->span->from_ns + slice / sw->slices_per_bucket * sw->span->width_ns +
 	       ((uint64_t)(slice % sw->slices_per_bucket) << sw->shift);
 }
 
-static uint64_t slice_end(const struct sweep *sw, size_t slice)
+static uint64_t slice_end(const struct exact_peak *sw, size_t slice)
 {
 	uint64_t bucket_end =
 		sw->span->from_ns + (slice / sw->slices_per_bucket + 1) * sw->span->width_ns;
@@ -244,12 +244,12 @@ static uint64_t slice_end(const struct sweep *sw, size_t slice)
 }
 
 /* All figures but the exact maxima: these are at least the levels at the ends of slices. */
-static void fill_buckets(struct sweep *sw)
+static void fill_buckets(struct exact_peak *sw)
 {
 	struct level level = sw->base;
 
 	for (size_t i = 0; i < sw->n_slices; i++) {
-		struct sweep_bucket *b = &sw->bucket[i / sw->slices_per_bucket];
+		struct exact_peak_bucket *b = &sw->bucket[i / sw->slices_per_bucket];
 		const struct slice *s = &sw->slice[i];
 
 		if (i % sw->slices_per_bucket == 0) {
@@ -259,19 +259,19 @@ static void fill_buckets(struct sweep *sw)
 			b->max_at_ns = slice_start(sw, i);
 		}
 		level = level_after(level, s);
-		if (s->n_born || s->n_died)
+		if (s->n_allocated || s->n_freed)
 			raise_max(b, level, slice_end(sw, i) - 1);
-		b->figures.n_allocs += s->n_born;
-		b->figures.n_releases += s->n_died;
-		b->figures.alloc_bytes += s->born_bytes;
-		b->figures.release_bytes += s->died_bytes;
+		b->figures.n_allocs += s->n_allocated;
+		b->figures.n_releases += s->n_freed;
+		b->figures.alloc_bytes += s->allocated_bytes;
+		b->figures.release_bytes += s->freed_bytes;
 		b->figures.last_bytes = level.n_bytes;
 		b->figures.last_count = level.count;
 	}
 }
 
 /* The maxima of whole buckets of the store are in its table: nothing in there needs a second pass. */
-static void use_table(struct sweep *sw)
+static void use_table(struct exact_peak *sw)
 {
 	uint64_t unit_ns = store_facts(sw->q->c.store)->bucket_ns;
 	size_t n;
@@ -304,20 +304,20 @@ static void use_table(struct sweep *sw)
 /* ---- second pass ---- */
 
 /* How far the slice can raise its bucket's maximum; 0: not at all. */
-static uint64_t excess_of(const struct sweep *sw, size_t i, struct level start)
+static uint64_t excess_of(const struct exact_peak *sw, size_t i, struct level start)
 {
-	const struct sweep_bucket *b = &sw->bucket[i / sw->slices_per_bucket];
+	const struct exact_peak_bucket *b = &sw->bucket[i / sw->slices_per_bucket];
 	const struct slice *s = &sw->slice[i];
-	uint64_t most = start.n_bytes + s->born_bytes, excess = 0;
+	uint64_t most = start.n_bytes + s->allocated_bytes, excess = 0;
 
-	if (s->n_born == 0 || sw->shift == 0 || set_has(sw->is_done, i))
+	if (s->n_allocated == 0 || sw->shift == 0 || set_has(sw->is_done, i))
 		return 0; /* what is a nanosecond wide has one level, its last */
 	if (most > b->figures.max_bytes)
 		excess = most - b->figures.max_bytes;
 	else if (sw->span->wants_first && most == b->figures.max_bytes &&
 		 slice_start(sw, i) < b->max_at_ns)
 		excess = 1;
-	if (sw->span->wants_count && start.count + s->n_born > b->figures.max_count && !excess)
+	if (sw->span->wants_count && start.count + s->n_allocated > b->figures.max_count && !excess)
 		excess = 1;
 	return excess;
 }
@@ -331,13 +331,13 @@ static int compare_excess(const void *a, const void *b)
 	return x->slice < y->slice ? -1 : x->slice > y->slice;
 }
 
-static uint64_t n_events_of(const struct sweep *sw, size_t slice)
+static uint64_t n_events_of(const struct exact_peak *sw, size_t slice)
 {
-	return (uint64_t)sw->slice[slice].n_born + sw->slice[slice].n_died;
+	return (uint64_t)sw->slice[slice].n_allocated + sw->slice[slice].n_freed;
 }
 
 /* The slices that can hold a maximum, and of these as many as fit into one pass. */
-static void choose(struct sweep *sw)
+static void choose(struct exact_peak *sw)
 {
 	struct level level = sw->base;
 	size_t n = 0;
@@ -372,7 +372,7 @@ static void choose(struct sweep *sw)
 		sw->n_candidates = SIZE_MAX; /* not even the first one fits */
 }
 
-static void put_event(struct sweep *sw, uint64_t since_ns, bool is_release, uint64_t n_bytes)
+static void put_event(struct exact_peak *sw, uint64_t since_ns, bool is_release, uint64_t n_bytes)
 {
 	size_t slice = slice_of(sw, since_ns);
 	struct candidate *c;
@@ -389,7 +389,7 @@ static void put_event(struct sweep *sw, uint64_t since_ns, bool is_release, uint
 
 static int event_sink(void *state, struct scanner *s, struct err *err)
 {
-	struct sweep *sw = state;
+	struct exact_peak *sw = state;
 	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
@@ -409,7 +409,7 @@ static int event_sink(void *state, struct scanner *s, struct err *err)
 }
 
 /* Where candidates begin and end, so that blocks which can not matter are passed over. */
-static void narrow(const struct sweep *sw, struct plan *p)
+static void narrow(const struct exact_peak *sw, struct plan *p)
 {
 	uint64_t first = UINT64_MAX, end = 0, row;
 
@@ -428,7 +428,7 @@ static void narrow(const struct sweep *sw, struct plan *p)
 			(struct plan_step){.kind = PLAN_DEATH, .min = first, .max = UINT64_MAX};
 }
 
-static int collect(struct sweep *sw, struct err *err)
+static int collect(struct exact_peak *sw, struct err *err)
 {
 	void *states[SCAN_MAX_THREADS];
 	struct plan plan;
@@ -472,9 +472,9 @@ static void sort_events(struct event *e, size_t n)
 }
 
 /* The exact maximum of a slice whose events are all there. */
-static void run_slice(struct sweep *sw, struct candidate *c)
+static void run_slice(struct exact_peak *sw, struct candidate *c)
 {
-	struct sweep_bucket *b = &sw->bucket[c->slice / sw->slices_per_bucket];
+	struct exact_peak_bucket *b = &sw->bucket[c->slice / sw->slices_per_bucket];
 	struct event *e = &sw->event[c->first_event];
 	size_t n = (size_t)atomic_load(&c->n_events);
 	struct level level = c->start;
@@ -497,17 +497,17 @@ static void run_slice(struct sweep *sw, struct candidate *c)
 }
 
 /* A slice with too many events: as a span of its own. */
-static int run_wide_slice(struct sweep *sw, const struct candidate *c, struct err *err)
+static int run_wide_slice(struct exact_peak *sw, const struct candidate *c, struct err *err)
 {
-	struct sweep_bucket *b = &sw->bucket[c->slice / sw->slices_per_bucket];
-	struct sweep_span span = *sw->span;
-	struct sweep_bucket part;
+	struct exact_peak_bucket *b = &sw->bucket[c->slice / sw->slices_per_bucket];
+	struct exact_peak_span span = *sw->span;
+	struct exact_peak_bucket part;
 	int r;
 
 	span.from_ns = slice_start(sw, c->slice);
 	span.width_ns = slice_end(sw, c->slice) - span.from_ns;
 	span.n_buckets = 1;
-	r = sweep_run(sw->q, &span, &part, err);
+	r = exact_peak_run(sw->q, &span, &part, err);
 	if (r < 0)
 		return r;
 	raise_max(b, (struct level){part.figures.max_bytes, part.max_at_count}, part.max_at_ns);
@@ -517,7 +517,7 @@ static int run_wide_slice(struct sweep *sw, const struct candidate *c, struct er
 	return 0;
 }
 
-static int refine(struct sweep *sw, struct err *err)
+static int refine(struct exact_peak *sw, struct err *err)
 {
 	int r = 0;
 
@@ -535,9 +535,9 @@ static int refine(struct sweep *sw, struct err *err)
 
 /* ---- all of it ---- */
 
-static void cut_slices(struct sweep *sw)
+static void cut_slices(struct exact_peak *sw)
 {
-	const struct sweep_span *span = sw->span;
+	const struct exact_peak_span *span = sw->span;
 	uint64_t n_rows = sw->plan.end_row - sw->plan.first_row, want = n_rows / ROWS_PER_SLICE;
 	uint64_t most = span->n_buckets == 1 ? MAX_SLICES_OF_ONE : MAX_SLICES;
 
@@ -553,13 +553,13 @@ static void cut_slices(struct sweep *sw)
 	sw->inverse_width = 1.0 / (double)span->width_ns;
 }
 
-int sweep_check(const struct sweep_span *span, struct err *err)
+int exact_peak_check(const struct exact_peak_span *span, struct err *err)
 {
 	uint64_t span_ns;
 
-	if (span->n_buckets == 0 || span->n_buckets > SWEEP_MAX_BUCKETS || span->width_ns == 0)
+	if (span->n_buckets == 0 || span->n_buckets > EXACT_PEAK_MAX_BUCKETS || span->width_ns == 0)
 		return err_set(err, ERR_USAGE, "a timeline of %zu points: 1 to %u are possible",
-			       span->n_buckets, SWEEP_MAX_BUCKETS);
+			       span->n_buckets, EXACT_PEAK_MAX_BUCKETS);
 	if (__builtin_mul_overflow(span->width_ns, span->n_buckets, &span_ns) ||
 	    span_ns > MAX_SPAN_NS || span->from_ns > MAX_SPAN_NS)
 		return err_set(err, ERR_USAGE,
@@ -569,11 +569,11 @@ int sweep_check(const struct sweep_span *span, struct err *err)
 	return 0;
 }
 
-int sweep_run(struct query *q, const struct sweep_span *span, struct sweep_bucket *ret,
-	      struct err *err)
+int exact_peak_run(struct query *q, const struct exact_peak_span *span,
+		   struct exact_peak_bucket *ret, struct err *err)
 {
-	struct sweep sw = {.q = q, .span = span, .bucket = ret};
-	int r = sweep_check(span, err);
+	struct exact_peak sw = {.q = q, .span = span, .bucket = ret};
+	int r = exact_peak_check(span, err);
 
 	if (r < 0)
 		return r;
