@@ -13,14 +13,14 @@
 #define HEAD_BYTES 2048u /* less than this is not compressed */
 #define LOOK_NS 100000000 /* how often the socket is looked at while waiting */
 
-struct turns {
+struct compute_slots {
 	pthread_mutex_t lock;
 	pthread_cond_t freed;
 	unsigned n_free; /* under lock */
 };
 
 struct answer {
-	struct turns *turns;
+	struct compute_slots *slots;
 	FILE *file;
 	bool has_turn; /* maker only, like all up to cancel */
 	struct encoder *encoder;
@@ -47,11 +47,11 @@ struct answer {
 	unsigned n_refs;
 };
 
-/* ---- turns ---- */
+/* ---- compute slots ---- */
 
-int turns_create(unsigned n, struct turns **ret, struct err *err)
+int compute_slots_create(unsigned n, struct compute_slots **ret, struct err *err)
 {
-	struct turns *t = calloc(1, sizeof(*t));
+	struct compute_slots *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return err_set_memory(err, sizeof(*t));
@@ -62,7 +62,7 @@ int turns_create(unsigned n, struct turns **ret, struct err *err)
 	return 0;
 }
 
-void turns_destroy(struct turns *t)
+void compute_slots_destroy(struct compute_slots *t)
 {
 	if (!t)
 		return;
@@ -87,7 +87,7 @@ static void wait_a_little(pthread_cond_t *cond, pthread_mutex_t *lock)
 /* One that is cancelled goes on without a turn: there is little left to do. */
 static void turn_take(struct answer *a)
 {
-	struct turns *t = a->turns;
+	struct compute_slots *t = a->slots;
 
 	pthread_mutex_lock(&t->lock);
 	while (t->n_free == 0 && !atomic_load(&a->cancel))
@@ -99,7 +99,7 @@ static void turn_take(struct answer *a)
 
 static void turn_give(struct answer *a)
 {
-	struct turns *t = a->turns;
+	struct compute_slots *t = a->slots;
 
 	if (!a->has_turn)
 		return;
@@ -215,13 +215,14 @@ static ssize_t write_cookie(void *cookie, const char *bytes, size_t len)
 										    : 0;
 }
 
-int answer_create(struct turns *turns, enum encoding encoding, struct answer **ret, struct err *err)
+int answer_create(struct compute_slots *slots, enum encoding encoding, struct answer **ret,
+		  struct err *err)
 {
 	struct answer *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return err_set_memory(err, sizeof(*a));
-	a->turns = turns;
+	a->slots = slots;
 	a->wanted = encoding;
 	a->queue_cap = ANSWER_QUEUE_BYTES;
 	a->queue = malloc(a->queue_cap);

@@ -22,15 +22,15 @@
 #define ANSWER_QUEUE_BYTES (256u << 10)
 #define ANSWER_COPY_BYTES (4u << 20) /* answers up to this size are kept for the cache */
 
-/* Turns: how many makers compute at the same time. */
-struct turns; /* opaque: defined in answer.c */
-int turns_create(unsigned n, struct turns **ret, struct err *err);
-void turns_destroy(struct turns *t);
+/* How many handlers compute at the same time. */
+struct compute_slots; /* opaque: defined in answer.c */
+int compute_slots_create(unsigned n, struct compute_slots **ret, struct err *err);
+void compute_slots_destroy(struct compute_slots *t);
 
 struct answer; /* opaque: defined in answer.c */
 
 /* encoding: what the client takes; small answers are sent as they are. */
-int answer_create(struct turns *turns, enum encoding encoding, struct answer **ret,
+int answer_create(struct compute_slots *slots, enum encoding encoding, struct answer **ret,
 		  struct err *err);
 void answer_unref(struct answer *a);
 

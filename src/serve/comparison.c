@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "query/query_json.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 /* ---- the other recording ---- */
 
@@ -160,8 +160,8 @@ void comparison_put_costs(struct json *j, const char *name, const struct query_g
 void comparison_put_row(struct json *j, const struct query_group cost[COMPARE_N_SIDES])
 {
 	comparison_put_costs(j, "cost", &cost[COMPARE_BEFORE], &cost[COMPARE_AFTER]);
-	wire_cost(j, "before", &cost[COMPARE_BEFORE]);
-	wire_cost(j, "after", &cost[COMPARE_AFTER]);
+	v1_json_cost(j, "before", &cost[COMPARE_BEFORE]);
+	v1_json_cost(j, "after", &cost[COMPARE_AFTER]);
 }
 
 int comparison_put_total(struct request *rq, struct query *const q[COMPARE_N_SIDES],
@@ -176,8 +176,8 @@ int comparison_put_total(struct request *rq, struct query *const q[COMPARE_N_SID
 			return r;
 	}
 	comparison_put_costs(&rq->json, "total", &total[COMPARE_BEFORE], &total[COMPARE_AFTER]);
-	wire_cost(&rq->json, "total_before", &total[COMPARE_BEFORE]);
-	wire_cost(&rq->json, "total_after", &total[COMPARE_AFTER]);
+	v1_json_cost(&rq->json, "total_before", &total[COMPARE_BEFORE]);
+	v1_json_cost(&rq->json, "total_after", &total[COMPARE_AFTER]);
 	return 0;
 }
 

@@ -1,31 +1,31 @@
 /* serve/handlers.h - the functions behind the table of routes. Each is a route_handler; the file of a
- * function has the name of its first part: rest_* is the API of old, v1_* the new one. */
+ * function has the name of its first part: data_* answers the paths below /data, the old API; v1_* those below /api/v1. */
 #ifndef SERVE_HANDLERS_H
 #define SERVE_HANDLERS_H
 
 #include "serve/request.h"
 
-int rest_list(struct request *rq, struct err *err);
-int rest_timeline(struct request *rq, struct err *err);
-int rest_timeline_leaked(struct request *rq, struct err *err);
-int rest_timeline_maps(struct request *rq, struct err *err);
-int rest_fragmentation(struct request *rq, struct err *err);
-int rest_allocations(struct request *rq, struct err *err);
-int rest_raw_allocations(struct request *rq, struct err *err);
-int rest_groups(struct request *rq, struct err *err);
-int rest_tree(struct request *rq, struct err *err);
-int rest_mmaps(struct request *rq, struct err *err);
-int rest_mallopts(struct request *rq, struct err *err);
-int rest_maps(struct request *rq, struct err *err);
-int rest_regions(struct request *rq, struct err *err);
-int rest_backtrace(struct request *rq, struct err *err);
-int rest_backtraces(struct request *rq, struct err *err);
-int rest_constants(struct request *rq, struct err *err);
-int rest_constants_tree(struct request *rq, struct err *err);
-int rest_statics(struct request *rq, struct err *err);
-int rest_statics_tree(struct request *rq, struct err *err);
-int rest_export(struct request *rq, struct err *err);
-int rest_ascii_tree(struct request *rq, struct err *err);
+int data_list(struct request *rq, struct err *err);
+int data_timeline(struct request *rq, struct err *err);
+int data_timeline_leaked(struct request *rq, struct err *err);
+int data_timeline_maps(struct request *rq, struct err *err);
+int data_fragmentation(struct request *rq, struct err *err);
+int data_allocations(struct request *rq, struct err *err);
+int data_raw_allocations(struct request *rq, struct err *err);
+int data_groups(struct request *rq, struct err *err);
+int data_tree(struct request *rq, struct err *err);
+int data_mmaps(struct request *rq, struct err *err);
+int data_mallopts(struct request *rq, struct err *err);
+int data_maps(struct request *rq, struct err *err);
+int data_regions(struct request *rq, struct err *err);
+int data_backtrace(struct request *rq, struct err *err);
+int data_backtraces(struct request *rq, struct err *err);
+int data_constants(struct request *rq, struct err *err);
+int data_constants_tree(struct request *rq, struct err *err);
+int data_statics(struct request *rq, struct err *err);
+int data_statics_tree(struct request *rq, struct err *err);
+int data_export(struct request *rq, struct err *err);
+int data_ascii_tree(struct request *rq, struct err *err);
 
 int v1_recordings(struct request *rq, struct err *err);
 int v1_summary(struct request *rq, struct err *err);
@@ -60,8 +60,8 @@ int v1_occupancy(struct request *rq, struct err *err);
 int openapi_answer(struct request *rq, struct err *err);
 int gui_page_answer(struct request *rq, struct err *err);
 
-const char *rest_state_name(enum registry_state s); /* "loading", "ready", "failed" */
-const char *rest_mallopt_name(int64_t parameter); /* "M_ARENA_MAX"; NULL: not known */
+const char *data_state_name(enum registry_state s); /* "loading", "ready", "failed" */
+const char *data_mallopt_name(int64_t parameter); /* "M_ARENA_MAX"; NULL: not known */
 
 /* What a route and its comparison (comparison.h) share. by: an index of V1_GROUPS_BY. */
 enum query_group_by v1_groups_kind(unsigned by);

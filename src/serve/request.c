@@ -330,3 +330,13 @@ int request_time(struct request *rq, const char *name, bool is_upper, uint64_t p
 		*ret = t.ns > facts->start_realtime_ns ? t.ns - facts->start_realtime_ns : 0;
 	return 0;
 }
+
+uint64_t request_unix_ns(const struct request *rq, uint64_t at_ns)
+{
+	return store_facts(rq->store)->start_realtime_ns + at_ns;
+}
+
+bool request_has_stack(const struct request *rq, uint64_t stack)
+{
+	return stack < store_n_stacks(rq->store);
+}

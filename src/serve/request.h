@@ -23,7 +23,7 @@ struct refusal {
 	char valid[512];
 };
 
-/* A backtrace as JSON, kept for the next time: see wire_backtrace(). */
+/* A backtrace as JSON, kept for the next time: see data_json_backtrace(). */
 #define REQUEST_N_BACKTRACES 64u
 #define REQUEST_BACKTRACE_BYTES 16384u /* at most; longer ones are not kept */
 struct request_text {
@@ -121,5 +121,11 @@ bool request_is_over(const struct request *rq);
 
 /* Writes {"error", "parameter", "value", "valid"} to out. r may be NULL. */
 void request_write_error(FILE *out, const char *text, const struct refusal *r);
+
+/* A moment of the recording in nanoseconds since 1970. */
+uint64_t request_unix_ns(const struct request *rq, uint64_t at_ns);
+
+/* Is it the number of a stack of the store? */
+bool request_has_stack(const struct request *rq, uint64_t stack);
 
 #endif

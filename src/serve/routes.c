@@ -1,7 +1,7 @@
 /* serve/routes.c - the table of routes. docs/openapi.json is made from it. */
+#include "serve/data_json.h"
 #include "serve/handlers.h"
 #include "serve/tree_parameters.h"
-#include "serve/wire.h"
 
 #define JSON "application/json"
 #define TEXT "text/plain; charset=utf-8"
@@ -17,14 +17,14 @@ static const struct filter_parameter resolution[] = {
 };
 static const struct filter_parameter allocations[] = {
 	{"sort_by", "choice", REQUEST_ROW_SORT, "what to sort by; default timestamp"},
-	WIRE_STRIP_PARAMETER,
+	DATA_JSON_STRIP_PARAMETER,
 };
 static const struct filter_parameter groups[] = {
 	{"sort_by", "choice", REST_GROUPS_SORT,
 	 "what to sort by: matching allocations only, or all of the call site"},
-	WIRE_STRIP_PARAMETER,
+	DATA_JSON_STRIP_PARAMETER,
 };
-static const struct filter_parameter frames[] = {WIRE_STRIP_PARAMETER};
+static const struct filter_parameter frames[] = {DATA_JSON_STRIP_PARAMETER};
 static const struct filter_parameter maps[] = {
 	{"sort_by", "choice", REST_MAPS_SORT, "what to sort by; timestamp and peak_rss: address"},
 	{"with_regions", "choice", "false|true", "add regions"},
@@ -153,50 +153,50 @@ static const struct route table[] = {
 	{"/app.js", gui_page_answer, GUI, "text/javascript; charset=utf-8", NULL, "its script",
 	 NULL, 0},
 	{"/app.css", gui_page_answer, GUI, "text/css; charset=utf-8", NULL, "its styles", NULL, 0},
-	{"/list", rest_list, ROUTE_VOLATILE, JSON, "[Metadata]",
+	{"/list", data_list, ROUTE_VOLATILE, JSON, "[Metadata]",
 	 "the recordings, also those that are still being loaded", NULL, 0},
-	{"/data/{id}/timeline", rest_timeline, OLD | ROUTE_FILTER, JSON, "Timeline",
+	{"/data/{id}/timeline", data_timeline, OLD | ROUTE_FILTER, JSON, "Timeline",
 	 "memory over time", PARAMETERS(resolution)},
-	{"/data/{id}/timeline_leaked", rest_timeline_leaked, OLD | ROUTE_FILTER, JSON, "Timeline",
+	{"/data/{id}/timeline_leaked", data_timeline_leaked, OLD | ROUTE_FILTER, JSON, "Timeline",
 	 "the same for allocations that were never released", PARAMETERS(resolution)},
-	{"/data/{id}/timeline_maps", rest_timeline_maps, OLD, JSON, "MapTimeline",
+	{"/data/{id}/timeline_maps", data_timeline_maps, OLD, JSON, "MapTimeline",
 	 "address space and resident memory over time", NULL, 0},
-	{"/data/{id}/fragmentation_timeline", rest_fragmentation, OLD | ROUTE_FILTER, JSON,
+	{"/data/{id}/fragmentation_timeline", data_fragmentation, OLD | ROUTE_FILTER, JSON,
 	 "FragmentationTimeline", "span of the main heap less what is in use",
 	 PARAMETERS(resolution)},
-	{"/data/{id}/allocations", rest_allocations, OLD | ROUTE_FILTER | ROUTE_PAGE, JSON,
+	{"/data/{id}/allocations", data_allocations, OLD | ROUTE_FILTER | ROUTE_PAGE, JSON,
 	 "Allocations", "allocations with their backtraces", PARAMETERS(allocations)},
-	{"/data/{id}/allocation_groups", rest_groups, OLD | ROUTE_FILTER | ROUTE_PAGE, JSON,
+	{"/data/{id}/allocation_groups", data_groups, OLD | ROUTE_FILTER | ROUTE_PAGE, JSON,
 	 "Groups", "allocations grouped by backtrace", PARAMETERS(groups)},
-	{"/data/{id}/raw_allocations", rest_raw_allocations, OLD | ROUTE_FILTER | ROUTE_LARGE, JSON,
+	{"/data/{id}/raw_allocations", data_raw_allocations, OLD | ROUTE_FILTER | ROUTE_LARGE, JSON,
 	 "[RawAllocation]", "addresses of the backtrace of every allocation", NULL, 0},
-	{"/data/{id}/tree", rest_tree, OLD | ROUTE_FILTER, JSON, "TreeNode",
+	{"/data/{id}/tree", data_tree, OLD | ROUTE_FILTER, JSON, "TreeNode",
 	 "tree of calls, outermost first", PARAMETERS(frames)},
-	{"/data/{id}/mmaps", rest_mmaps, OLD | ROUTE_FILTER, JSON, "MapOperations",
+	{"/data/{id}/mmaps", data_mmaps, OLD | ROUTE_FILTER, JSON, "MapOperations",
 	 "calls of mmap, munmap, mremap, brk; of the filter only size_min and size_max count",
 	 PARAMETERS(frames)},
-	{"/data/{id}/maps", rest_maps, OLD | ROUTE_FILTER | ROUTE_PAGE, JSON, "Maps",
+	{"/data/{id}/maps", data_maps, OLD | ROUTE_FILTER | ROUTE_PAGE, JSON, "Maps",
 	 "memory maps at the last look; of the filter only size and address count",
 	 PARAMETERS(maps)},
-	{"/data/{id}/backtrace/{n}", rest_backtrace, OLD, JSON, "Backtrace", "one backtrace",
+	{"/data/{id}/backtrace/{n}", data_backtrace, OLD, JSON, "Backtrace", "one backtrace",
 	 PARAMETERS(frames)},
-	{"/data/{id}/backtraces", rest_backtraces, OLD | ROUTE_FILTER, JSON, "Backtraces",
+	{"/data/{id}/backtraces", data_backtraces, OLD | ROUTE_FILTER, JSON, "Backtraces",
 	 "the backtraces of allocations", PARAMETERS(frames)},
-	{"/data/{id}/regions", rest_regions, OLD | ROUTE_FILTER, JSON, "Regions",
+	{"/data/{id}/regions", data_regions, OLD | ROUTE_FILTER, JSON, "Regions",
 	 "occupied address ranges", PARAMETERS(regions)},
-	{"/data/{id}/mallopts", rest_mallopts, OLD, JSON, "[Mallopt]", "calls of mallopt",
+	{"/data/{id}/mallopts", data_mallopts, OLD, JSON, "[Mallopt]", "calls of mallopt",
 	 PARAMETERS(frames)},
-	{"/data/{id}/allocation_ascii_tree", rest_ascii_tree, OLD | ROUTE_FILTER | ROUTE_EXPORT,
+	{"/data/{id}/allocation_ascii_tree", data_ascii_tree, OLD | ROUTE_FILTER | ROUTE_EXPORT,
 	 TEXT, NULL, "tree of calls as text", NULL, 0},
-	{"/data/{id}/dynamic_constants[/{file}]", rest_constants, OLD | ROUTE_FILTER, JSON,
+	{"/data/{id}/dynamic_constants[/{file}]", data_constants, OLD | ROUTE_FILTER, JSON,
 	 "Collation", "what initialisers of constants allocated", NULL, 0},
-	{"/data/{id}/dynamic_constants_ascii_tree[/{file}]", rest_constants_tree,
+	{"/data/{id}/dynamic_constants_ascii_tree[/{file}]", data_constants_tree,
 	 OLD | ROUTE_FILTER, TEXT, NULL, "the same as text", NULL, 0},
-	{"/data/{id}/dynamic_statics[/{file}]", rest_statics, OLD | ROUTE_FILTER, JSON, "Collation",
+	{"/data/{id}/dynamic_statics[/{file}]", data_statics, OLD | ROUTE_FILTER, JSON, "Collation",
 	 "what initialisers of other static variables allocated", NULL, 0},
-	{"/data/{id}/dynamic_statics_ascii_tree[/{file}]", rest_statics_tree, OLD | ROUTE_FILTER,
+	{"/data/{id}/dynamic_statics_ascii_tree[/{file}]", data_statics_tree, OLD | ROUTE_FILTER,
 	 TEXT, NULL, "the same as text", NULL, 0},
-	{"/data/{id}/export/{format}[/{file}]", rest_export,
+	{"/data/{id}/export/{format}[/{file}]", data_export,
 	 OLD | ROUTE_FILTER | ROUTE_EXPORT | ROUTE_LARGE, NULL, NULL,
 	 "matches in a format of another tool; {file} only suggests a name", NULL, 0},
 

@@ -35,7 +35,7 @@
 struct server {
 	struct MHD_Daemon *daemon;
 	struct registry *registry;
-	struct turns *turns;
+	struct compute_slots *slots;
 	struct answer_cache *cache;
 	struct access_rules rules;
 	struct source_rules sources;
@@ -366,7 +366,7 @@ static enum MHD_Result start_job(struct exchange *x, struct job *job, enum encod
 	pthread_mutex_lock(&x->server->lock);
 	x->server->n_makers++;
 	pthread_mutex_unlock(&x->server->lock);
-	if (answer_create(x->server->turns, encoding, &x->answer, &err) < 0) {
+	if (answer_create(x->server->slots, encoding, &x->answer, &err) < 0) {
 		x->answer = NULL;
 		job_end(job);
 		return send_error(x, 503, err.text, "Retry-After", "1");
@@ -675,7 +675,7 @@ static size_t leave_escaped(void *user, struct MHD_Connection *connection, char 
 
 /* ---- life of a server ---- */
 
-static unsigned n_turns(void)
+static unsigned n_compute_slots(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -722,7 +722,7 @@ int serve_start(const struct serve_options *o, struct server **ret, struct err *
 	s->listening.fd = -1;
 	r = listen_open(o->interface ? o->interface : "127.0.0.1", o->port, &s->listening, err);
 	if (r == 0)
-		r = turns_create(n_turns(), &s->turns, err);
+		r = compute_slots_create(n_compute_slots(), &s->slots, err);
 	if (r == 0)
 		r = answer_cache_create(CACHE_BYTES, &s->cache, err);
 	if (r == 0)
@@ -765,7 +765,7 @@ void serve_stop(struct server *s)
 	pthread_mutex_unlock(&s->lock);
 	registry_destroy(s->registry);
 	answer_cache_destroy(s->cache);
-	turns_destroy(s->turns);
+	compute_slots_destroy(s->slots);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

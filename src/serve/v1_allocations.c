@@ -5,7 +5,7 @@
  * full backtraces are at /data/{id}/backtrace/{n}.
  */
 #include "serve/handlers.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 #include <stdlib.h>
 
@@ -94,11 +94,11 @@ static void put_stacks(struct row_page *p)
 
 		if (!s->used)
 			continue;
-		f = wire_blame(p->rq, (uint32_t)s->key, p->err);
+		f = v1_json_blame(p->rq, (uint32_t)s->key, p->err);
 		if (!f)
 			continue;
 		snprintf(name, sizeof(name), "%u", (unsigned)s->key);
-		wire_frame_text(p->rq, name, f);
+		v1_json_frame_text(p->rq, name, f);
 	}
 	json_end_object(j);
 }

@@ -2,7 +2,7 @@
  * (query/chains.h explains the figures). The allocations of one chain: v1_allocations.c.
  */
 #include "serve/handlers.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 #include <stdlib.h>
 
@@ -46,8 +46,8 @@ static int put_site(struct request *rq, const struct chains_site *s, struct err 
 
 	json_object(j, NULL);
 	json_u64(j, "stack", s->stack);
-	if (wire_blame(rq, s->stack, err)) {
-		r = wire_site(rq, s->stack, err);
+	if (v1_json_blame(rq, s->stack, err)) {
+		r = v1_json_site(rq, s->stack, err);
 	} else {
 		json_null(j, "blame");
 		json_array(j, "callers");

@@ -1,7 +1,6 @@
 /* serve/v1_compare.c - /api/v1: groups, functions and callers of two recordings. */
 #include "serve/comparison.h"
 #include "serve/handlers.h"
-#include "serve/wire.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * base_bytes and so on: what the base has. */
 #include "serve/comparison.h"
 #include "serve/handlers.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 /* Each tree is made whole before small nodes are left out, about 250 bytes for a node. */
 #define MAX_NODES ((size_t)1 << 20)
@@ -16,7 +16,7 @@ static void put_names(struct request *rq, const struct compare_tree *t)
 		const struct compare_name *n = &t->name[i];
 
 		if (n->title)
-			wire_run_text(rq, NULL, n->frame, n->title);
+			v1_json_run_text(rq, NULL, n->frame, n->title);
 		else
 			comparison_put_frame(rq, NULL, n->frame, n->side);
 	}
@@ -110,8 +110,8 @@ static void put_tree(struct request *rq, const struct compare_tree *t, bool is_b
 	json_u64(j, "stacks", t->n_stacks[COMPARE_AFTER]);
 	json_u64(j, "base_stacks", t->n_stacks[COMPARE_BEFORE]);
 	comparison_put_costs(j, "total", &t->total[COMPARE_BEFORE], &t->total[COMPARE_AFTER]);
-	wire_cost(j, "total_before", &t->total[COMPARE_BEFORE]);
-	wire_cost(j, "total_after", &t->total[COMPARE_AFTER]);
+	v1_json_cost(j, "total_before", &t->total[COMPARE_BEFORE]);
+	v1_json_cost(j, "total_after", &t->total[COMPARE_AFTER]);
 	json_end_object(j);
 }
 

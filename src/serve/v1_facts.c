@@ -6,7 +6,7 @@
 #include "serve/buckets.h"
 #include "serve/comparison.h"
 #include "serve/handlers.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 #include "util/human.h"
 
 #define N_TIMELINE 120u
@@ -74,7 +74,7 @@ static void put_recording(struct json *j, struct registry_entry *i)
 	json_object(j, NULL);
 	json_text(j, "id", registry_id(i));
 	json_text(j, "file", text_basename(registry_path(i)));
-	json_text(j, "state", rest_state_name(state));
+	json_text(j, "state", data_state_name(state));
 	json_double(j, "percent", registry_percent(i), 1);
 	if (state == REGISTRY_FAILED)
 		json_text(j, "error", registry_error(i));
@@ -104,7 +104,7 @@ static void put_exported(struct request *rq)
 	json_object(j, NULL);
 	json_text(j, "id", rq->id);
 	json_text(j, "file", rq->file_name);
-	json_text(j, "state", rest_state_name(REGISTRY_READY));
+	json_text(j, "state", data_state_name(REGISTRY_READY));
 	json_double(j, "percent", 100, 1);
 	put_ready(j, rq->store);
 	json_bool(j, "growing", false);
@@ -207,8 +207,8 @@ static int put_comparison(struct request *rq, struct err *err)
 	if (r < 0)
 		return r;
 	comparison_put_costs(j, "matched", &total[COMPARE_BEFORE], &total[COMPARE_AFTER]);
-	wire_cost(j, "before", &total[COMPARE_BEFORE]);
-	wire_cost(j, "after", &total[COMPARE_AFTER]);
+	v1_json_cost(j, "before", &total[COMPARE_BEFORE]);
+	v1_json_cost(j, "after", &total[COMPARE_AFTER]);
 	json_text(j, "base_id", rq->base.id);
 	json_text(j, "base_file", rq->base.file_name);
 	json_u64(j, "base_duration_ns", f->duration_ns);
@@ -236,7 +236,7 @@ int v1_summary(struct request *rq, struct err *err)
 	put_process(j, rq->store);
 	put_counts(j, rq->store);
 	if (has_filter)
-		wire_cost(j, "matched", &total);
+		v1_json_cost(j, "matched", &total);
 	if (request_is_comparison(rq))
 		r = put_comparison(rq, err);
 	json_end_object(j);

@@ -1,7 +1,7 @@
 /* serve/v1_findings.c - /api/v1: what deserves to be looked at first. */
 #include "report/findings.h"
 #include "serve/handlers.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 #define N_POINTS 120u /* of the graphs */
 
@@ -25,7 +25,7 @@ static void put_finding(struct request *rq, const struct finding *f)
 	json_u64(j, "value", f->value);
 	json_double(j, "share", f->share, 6);
 	if (f->blame)
-		wire_frame_text(rq, "blame", f->blame);
+		v1_json_frame_text(rq, "blame", f->blame);
 	else
 		json_null(j, "blame");
 	json_object(j, "filter");

@@ -2,7 +2,7 @@
  * are nearly empty (query/fragmentation.h explains the figures).
  */
 #include "serve/handlers.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 #include "query/fragmentation.h"
 
@@ -10,7 +10,7 @@
 
 static void put_site(struct request *rq, const struct fragmentation_site *s, struct err *err)
 {
-	const struct frame *blame = wire_blame(rq, s->stack, err);
+	const struct frame *blame = v1_json_blame(rq, s->stack, err);
 	struct json *j = &rq->json;
 
 	json_object(j, NULL);
@@ -25,7 +25,7 @@ static void put_site(struct request *rq, const struct fragmentation_site *s, str
 	else
 		json_u64(j, "oldest_birth_ns", s->oldest_birth_ns);
 	if (blame)
-		wire_frame_text(rq, "blame", blame);
+		v1_json_frame_text(rq, "blame", blame);
 	json_end_object(j);
 }
 

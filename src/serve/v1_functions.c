@@ -1,7 +1,7 @@
 /* serve/v1_functions.c - /api/v1: costs of functions, who calls whom, and names by a part of them. */
 #include "serve/comparison.h"
 #include "serve/handlers.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,9 +50,9 @@ static void put_function(struct request *rq, const char *name, const struct quer
 	json_object(j, name);
 	json_u64(j, "key", f->key);
 	json_text(j, "function", f->name);
-	wire_frame_text(rq, "frame", f->frame);
-	wire_cost(j, "cost", &f->cost);
-	wire_self(j, f->self);
+	v1_json_frame_text(rq, "frame", f->frame);
+	v1_json_cost(j, "cost", &f->cost);
+	v1_json_self(j, f->self);
 	json_end_object(j);
 }
 
@@ -123,7 +123,7 @@ int v1_functions(struct request *rq, struct err *err)
 		json_object(&rq->json, NULL);
 		put_functions(rq, "functions", &f, skip, count);
 		json_u64(&rq->json, "total_count", f.n);
-		wire_cost(&rq->json, "total", &total);
+		v1_json_cost(&rq->json, "total", &total);
 		json_end_object(&rq->json);
 	}
 	query_functions_fini(&f);
@@ -154,7 +154,7 @@ int v1_callers(struct request *rq, struct err *err)
 		put_function(rq, "function", &c.function);
 		put_functions(rq, "callers", &c.callers, 0, UINT64_MAX);
 		put_functions(rq, "callees", &c.callees, 0, UINT64_MAX);
-		wire_lines(&rq->json, "lines", &c.lines, true);
+		v1_json_lines(&rq->json, "lines", &c.lines, true);
 		json_end_object(&rq->json);
 	}
 	query_callers_fini(&c);
@@ -175,8 +175,8 @@ static void put_found(struct request *rq, const char *name, const char *text,
 		if (text)
 			json_text(j, text, l->item[i].text);
 		else
-			wire_frame_text(rq, "frame", l->item[i].frame);
-		wire_cost(j, "cost", &l->item[i].cost);
+			v1_json_frame_text(rq, "frame", l->item[i].frame);
+		v1_json_cost(j, "cost", &l->item[i].cost);
 		json_end_object(j);
 	}
 	json_end_array(j);

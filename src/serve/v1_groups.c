@@ -2,7 +2,7 @@
 #include "serve/comparison.h"
 #include "serve/handlers.h"
 #include "serve/tree_parameters.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,10 +182,10 @@ static int put_site(struct table *t, uint32_t stack, struct err *err)
 	struct query_group all = query_whole_site(s);
 	struct json *j = &t->rq->json;
 
-	wire_cost(j, "all", &all);
+	v1_json_cost(j, "all", &all);
 	json_u64(j, "max_bytes", s->max_bytes);
 	json_u64(j, "max_at_ns", s->max_at_ns);
-	return wire_site(t->rq, stack, err);
+	return v1_json_site(t->rq, stack, err);
 }
 
 static int put_row(struct table *t, uint64_t i, struct err *err)
@@ -198,8 +198,8 @@ static int put_row(struct table *t, uint64_t i, struct err *err)
 
 	json_object(j, NULL);
 	json_u64(j, "key", g->key);
-	json_text(j, "name", wire_group_name(t->rq, by_kind[t->by], g->key));
-	wire_cost(j, "cost", g);
+	json_text(j, "name", v1_json_group_name(t->rq, by_kind[t->by], g->key));
+	v1_json_cost(j, "cost", g);
 	json_u64(j, "first_ns", g->first_ns);
 	json_u64(j, "last_ns", g->last_ns);
 	json_u64(j, "min_size", g->min_size_bytes);
@@ -209,15 +209,16 @@ static int put_row(struct table *t, uint64_t i, struct err *err)
 	else
 		json_null(j, "mean_lifetime_ns");
 	if (by_kind[t->by] == QUERY_BY_STACK ||
-	    (by_kind[t->by] == QUERY_BY_FREE_STACK && g->key && wire_has_stack(t->rq, g->key)))
+	    (by_kind[t->by] == QUERY_BY_FREE_STACK && g->key && request_has_stack(t->rq, g->key)))
 		r = put_site(t, (uint32_t)g->key, err);
 	if (by_kind[t->by] == QUERY_BY_BLAME)
 		blame = query_blame(t->rq->query, t->groups.stack[g - t->groups.group]);
 	if (blame)
-		wire_frame_text(t->rq, "blame", blame);
+		v1_json_frame_text(t->rq, "blame", blame);
 	if (t->n_points) {
-		wire_numbers(j, "timeline", t->graph + i * t->n_points, t->n_points);
-		wire_numbers(j, "leaked_timeline", t->leaked_graph + i * t->n_points, t->n_points);
+		v1_json_numbers(j, "timeline", t->graph + i * t->n_points, t->n_points);
+		v1_json_numbers(j, "leaked_timeline", t->leaked_graph + i * t->n_points,
+				t->n_points);
 	}
 	if (t->has_facts)
 		put_facts(j, &t->facts[i]);
@@ -247,7 +248,7 @@ static int put_table(struct table *t, struct err *err)
 		r = put_row(t, i, err);
 	json_end_array(j);
 	json_u64(j, "total_count", t->groups.n);
-	wire_cost(j, "total", &t->groups.total);
+	v1_json_cost(j, "total", &t->groups.total);
 	json_end_object(j);
 	return r;
 }

@@ -1,6 +1,6 @@
 /* serve/v1_growth.c - /api/v1: what is alive at two moments, and by how much it changed. */
 #include "serve/handlers.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 #include <stdlib.h>
 
@@ -83,12 +83,12 @@ static int put_owner(struct growth *g, const struct query_growth *row, struct er
 	const struct frame *blame = NULL;
 	struct json *j = &g->rq->json;
 
-	if (g->by == QUERY_BY_STACK && wire_blame(g->rq, (uint32_t)row->key, err))
-		return wire_site(g->rq, (uint32_t)row->key, err);
+	if (g->by == QUERY_BY_STACK && v1_json_blame(g->rq, (uint32_t)row->key, err))
+		return v1_json_site(g->rq, (uint32_t)row->key, err);
 	if (g->by == QUERY_BY_BLAME)
 		blame = query_blame(g->rq->query, row->stack);
 	if (blame)
-		wire_frame_text(g->rq, "blame", blame);
+		v1_json_frame_text(g->rq, "blame", blame);
 	else
 		json_null(j, "blame");
 	json_array(j, "callers");
@@ -104,14 +104,15 @@ static int put_row(struct growth *g, size_t i, struct err *err)
 
 	json_object(j, NULL);
 	json_u64(j, "key", row->key);
-	json_text(j, "name", wire_group_name(g->rq, g->by, row->key));
+	json_text(j, "name", v1_json_group_name(g->rq, g->by, row->key));
 	r = put_owner(g, row, err);
 	json_u64(j, "from_bytes", row->from_bytes);
 	json_u64(j, "to_bytes", row->to_bytes);
 	json_i64(j, "change_bytes", query_growth_bytes(row));
 	json_u64(j, "from_count", row->from_count);
 	json_u64(j, "to_count", row->to_count);
-	wire_numbers(j, "timeline", g->n_points ? g->graph + i * g->n_points : NULL, g->n_points);
+	v1_json_numbers(j, "timeline", g->n_points ? g->graph + i * g->n_points : NULL,
+			g->n_points);
 	json_end_object(j);
 	return r;
 }

@@ -1,6 +1,6 @@
 /* serve/v1_map_calls.c - /api/v1: recorded calls about the address space and the allocator (query/calls.h). */
 #include "serve/handlers.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static void describe_mmap(const struct store_call *c, char *text)
 
 static void describe_mallopt(const struct store_call *c, char *text)
 {
-	const char *name = rest_mallopt_name((int64_t)c->field[0]);
+	const char *name = data_mallopt_name((int64_t)c->field[0]);
 	char number[32];
 
 	snprintf(number, sizeof(number), "parameter %" PRId64, (int64_t)c->field[0]);
@@ -114,7 +114,7 @@ static const char *kind_name(uint32_t kind)
 static bool put_call(void *user, const struct store_call *c)
 {
 	struct call_list *l = user;
-	const struct frame *blame = wire_blame(l->rq, c->stack, l->err);
+	const struct frame *blame = v1_json_blame(l->rq, c->stack, l->err);
 	struct json *j = &l->rq->json;
 	char detail[DETAIL_BYTES];
 
@@ -132,7 +132,7 @@ static bool put_call(void *user, const struct store_call *c)
 	json_u64(j, "thread", c->thread);
 	json_u64(j, "stack", c->stack);
 	if (blame)
-		wire_frame_text(l->rq, "blame", blame);
+		v1_json_frame_text(l->rq, "blame", blame);
 	else
 		json_null(j, "blame");
 	describe(c, detail);

@@ -3,7 +3,7 @@
  * How much of a mapping was resident is not recorded: rss_bytes and peak_rss_bytes are always null.
  */
 #include "serve/handlers.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -138,7 +138,7 @@ static void put_known(struct json *j, const char *name, uint64_t value)
 static void put_mapping(struct request *rq, const struct mapping *m, struct err *err)
 {
 	bool has_stack = m->stack != MAPPINGS_NO_STACK;
-	const struct frame *blame = has_stack ? wire_blame(rq, m->stack, err) : NULL;
+	const struct frame *blame = has_stack ? v1_json_blame(rq, m->stack, err) : NULL;
 	struct json *j = &rq->json;
 
 	json_object(j, NULL);
@@ -154,7 +154,7 @@ static void put_mapping(struct request *rq, const struct mapping *m, struct err 
 	json_null(j, "peak_rss_bytes");
 	put_known(j, "stack", has_stack ? m->stack : MAPPINGS_UNKNOWN);
 	if (blame)
-		wire_frame_text(rq, "blame", blame);
+		v1_json_frame_text(rq, "blame", blame);
 	else
 		json_null(j, "blame");
 	json_end_object(j);

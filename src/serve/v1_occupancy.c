@@ -2,7 +2,6 @@
  * (query/occupancy.h).
  */
 #include "serve/handlers.h"
-#include "serve/wire.h"
 
 #include "query/occupancy.h"
 

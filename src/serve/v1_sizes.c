@@ -1,6 +1,6 @@
 /* serve/v1_sizes.c - /api/v1: histograms of sizes and of lifetimes (query/sizes.h, query/lifetimes.h). */
 #include "serve/handlers.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static void put_parts(struct request *rq, const struct sizes *s)
 		json_object(j, NULL);
 		json_u64(j, "key", s->part[i].key);
 		if (blame)
-			wire_frame_text(rq, "blame", blame);
+			v1_json_frame_text(rq, "blame", blame);
 		else
 			json_null(j, "blame");
 		json_u64(j, "value", s->part[i].value);
@@ -39,8 +39,8 @@ static void put_sizes(struct request *rq, const struct sizes *s)
 		json_object(j, NULL);
 		json_u64(j, "min", s->bucket[i].min_bytes);
 		json_u64(j, "max", s->bucket[i].max_bytes);
-		wire_cost(j, "cost", &s->bucket[i].cost);
-		wire_numbers(j, "parts", s->bucket[i].part, s->n_parts);
+		v1_json_cost(j, "cost", &s->bucket[i].cost);
+		v1_json_numbers(j, "parts", s->bucket[i].part, s->n_parts);
 		json_end_object(j);
 	}
 	json_end_array(j);

@@ -1,7 +1,7 @@
 /* serve/v1_source.c - /api/v1: a source file with what its lines cost. */
 #include "serve/handlers.h"
 #include "serve/source_file.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ static void put_source(struct request *rq, const char *file, const struct source
 			       : NULL);
 	json_u64(j, "first_line", 1);
 	put_text(rq, f);
-	wire_lines(j, "lines", lines, false);
+	v1_json_lines(j, "lines", lines, false);
 	json_end_object(j);
 }
 

@@ -1,6 +1,6 @@
 /* serve/v1_stack.c - /api/v1: one stack, frame by frame. */
 #include "serve/handlers.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 #include "query/filter_value.h"
 
@@ -14,7 +14,7 @@ static bool put_frame(void *user, const struct frame *f)
 {
 	struct frame_list *l = user;
 
-	wire_frame_text(l->rq, NULL, f);
+	v1_json_frame_text(l->rq, NULL, f);
 	if (f == l->blame)
 		l->blame_at = l->n;
 	l->n++;
@@ -30,13 +30,13 @@ int v1_stack(struct request *rq, struct err *err)
 	char valid[64];
 	int r;
 
-	if (!filter_value_count(rq->value[1], &stack) || !wire_has_stack(rq, stack)) {
+	if (!filter_value_count(rq->value[1], &stack) || !request_has_stack(rq, stack)) {
 		snprintf(valid, sizeof(valid), "a number from 0 to %zu",
 			 store_n_stacks(rq->store) - 1);
 		request_refuse(rq, 404, "n", rq->value[1], valid);
 		return err_set(err, ERR_USAGE, "there is no stack '%.100s'", rq->value[1]);
 	}
-	list.blame = wire_blame(rq, (uint32_t)stack, err);
+	list.blame = v1_json_blame(rq, (uint32_t)stack, err);
 	node = store_node(rq->store, store_stack(rq->store, (uint32_t)stack)->node);
 	json_object(j, NULL);
 	json_u64(j, "stack", stack);

@@ -1,7 +1,7 @@
 /* serve/v1_timeline.c - /api/v1: a filter's matches over time, and their peak. */
 #include "serve/comparison.h"
 #include "serve/handlers.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -76,7 +76,7 @@ static const enum query_group_by by_kind[] = {QUERY_BY_STACK, QUERY_BY_BLAME, QU
 static void put_name(struct timeline *t, uint64_t key)
 {
 	struct request *rq = t->rq;
-	const char *name = wire_group_name(rq, by_kind[t->by], key);
+	const char *name = v1_json_group_name(rq, by_kind[t->by], key);
 	char text[40];
 
 	if (by_kind[t->by] == QUERY_BY_THREAD && (!name || !*name)) {
@@ -101,17 +101,17 @@ static void put_series(struct timeline *t)
 		put_name(t, g->key);
 		json_u64(j, "key", g->key);
 		if (blame)
-			wire_frame_text(t->rq, "blame", blame);
+			v1_json_frame_text(t->rq, "blame", blame);
 		else
 			json_null(j, "blame");
-		wire_numbers(j, "values", g->value, t->n);
+		v1_json_numbers(j, "values", g->value, t->n);
 		json_end_object(j);
 	}
 	json_object(j, NULL);
 	json_text(j, "name", "other");
 	json_null(j, "key");
 	json_null(j, "blame");
-	wire_numbers(j, "values", t->top.other, t->n);
+	v1_json_numbers(j, "values", t->top.other, t->n);
 	json_end_object(j);
 	json_end_array(j);
 }
@@ -126,7 +126,7 @@ static void put_timeline(struct timeline *t)
 	json_u64(j, "to_ns", t->from_ns + width_ns * t->n);
 	json_u64(j, "bucket_ns", width_ns);
 	put_buckets(j, t->bucket, NULL, t->n);
-	wire_numbers(j, "temporary", t->temporary, t->n);
+	v1_json_numbers(j, "temporary", t->temporary, t->n);
 	if (t->by)
 		put_series(t);
 	json_end_object(j);
@@ -256,7 +256,7 @@ static void put_side(const struct timeline *t, const char *name, const struct st
 	json_object(j, name);
 	json_u64(j, "duration_ns", store_facts(store)->duration_ns);
 	put_buckets(j, side->bucket, NULL, t->n);
-	wire_numbers(j, "temporary", side->temporary, t->n);
+	v1_json_numbers(j, "temporary", side->temporary, t->n);
 	json_end_object(j);
 }
 

@@ -8,7 +8,7 @@
 #include "serve/comparison.h"
 #include "serve/handlers.h"
 #include "serve/tree_parameters.h"
-#include "serve/wire.h"
+#include "serve/v1_json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,9 +144,9 @@ static void put_tree(struct drawn *d, bool is_bottom_up)
 	json_array(j, "names");
 	for (size_t i = 0; i < d->tree.n_names; i++) {
 		if (d->tree.name[i].title)
-			wire_run_text(d->rq, NULL, d->tree.name[i].frame, d->tree.name[i].title);
+			v1_json_run_text(d->rq, NULL, d->tree.name[i].frame, d->tree.name[i].title);
 		else
-			wire_frame_text(d->rq, NULL, d->tree.name[i].frame);
+			v1_json_frame_text(d->rq, NULL, d->tree.name[i].frame);
 	}
 	json_end_array(j);
 	json_array(j, "key");
@@ -161,7 +161,7 @@ static void put_tree(struct drawn *d, bool is_bottom_up)
 	}
 	json_u64(j, "left_out", d->n_left_out);
 	json_u64(j, "stacks", d->tree.n_stacks);
-	wire_cost(j, "total", &d->tree.total);
+	v1_json_cost(j, "total", &d->tree.total);
 	json_end_object(j);
 }
 

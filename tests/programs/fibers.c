@@ -7,7 +7,7 @@
 #include <ucontext.h>
 
 #define N_FIBERS 20
-#define N_TURNS 200
+#define N_COMPUTE_SLOTS 200
 #define STACK_BYTES (64 * 1024)
 
 static ucontext_t scheduler, fibers[N_FIBERS];
@@ -31,7 +31,7 @@ static void work(int n, int depth)
 
 static void fiber_main(int n)
 {
-	for (int i = 0; i < N_TURNS; i++)
+	for (int i = 0; i < N_COMPUTE_SLOTS; i++)
 		work(n, n);
 	done[n] = 1;
 	swapcontext(&fibers[n], &scheduler);
@@ -50,7 +50,7 @@ static void *schedule(void *arg)
 
 int main(void)
 {
-	int half = N_TURNS / 2, rest = N_TURNS;
+	int half = N_COMPUTE_SLOTS / 2, rest = N_COMPUTE_SLOTS;
 	pthread_t t;
 
 	for (int i = 0; i < N_FIBERS; i++) {

@@ -42,16 +42,16 @@ static void *make(void *user)
 	return NULL;
 }
 
-static struct turns *turns(unsigned n)
+static struct compute_slots *slots(unsigned n)
 {
-	struct turns *t = NULL;
+	struct compute_slots *t = NULL;
 	struct err err = {0};
 
-	CHECK_OK(turns_create(n, &t, &err));
+	CHECK_OK(compute_slots_create(n, &t, &err));
 	return t;
 }
 
-static void begin(struct job *job, struct turns *t, enum encoding e)
+static void begin(struct job *job, struct compute_slots *t, enum encoding e)
 {
 	struct err err = {0};
 
@@ -85,7 +85,7 @@ static char *take_all(struct answer *a, size_t *len, ssize_t *last)
 TEST(a_small_answer_is_whole_and_plain)
 {
 	struct job job = {.n_bytes = 25};
-	struct turns *t = turns(1);
+	struct compute_slots *t = slots(1);
 	ssize_t last;
 	size_t len;
 	char *all;
@@ -101,13 +101,13 @@ TEST(a_small_answer_is_whole_and_plain)
 	CHECK(answer_is_whole(job.answer, &len));
 	free(all);
 	end(&job);
-	turns_destroy(t);
+	compute_slots_destroy(t);
 }
 
 TEST(a_large_one_passes_through_the_queue)
 {
 	struct job job = {.n_bytes = 3000000};
-	struct turns *t = turns(1);
+	struct compute_slots *t = slots(1);
 	ssize_t last;
 	size_t len;
 	char *all;
@@ -121,13 +121,13 @@ TEST(a_large_one_passes_through_the_queue)
 		CHECK_EQ(all[i], "abcdefghij"[i % 10]);
 	free(all);
 	end(&job);
-	turns_destroy(t);
+	compute_slots_destroy(t);
 }
 
 TEST(an_error_replaces_what_was_written)
 {
 	struct job job = {.n_bytes = 1500, .status = 400};
-	struct turns *t = turns(1);
+	struct compute_slots *t = slots(1);
 	ssize_t last;
 	size_t len;
 	char *all;
@@ -141,13 +141,13 @@ TEST(an_error_replaces_what_was_written)
 	CHECK_EQ(last, 0);
 	free(all);
 	end(&job);
-	turns_destroy(t);
+	compute_slots_destroy(t);
 }
 
 TEST(an_error_after_the_start_breaks_the_answer_off)
 {
 	struct job job = {.n_bytes = 2000000, .fails_late = true};
-	struct turns *t = turns(1);
+	struct compute_slots *t = slots(1);
 	ssize_t last;
 	size_t len;
 	char *all;
@@ -159,13 +159,13 @@ TEST(an_error_after_the_start_breaks_the_answer_off)
 	CHECK_EQ(last, -1);
 	free(all);
 	end(&job);
-	turns_destroy(t);
+	compute_slots_destroy(t);
 }
 
 TEST(a_client_that_goes_stops_the_maker)
 {
 	struct job job = {.n_bytes = 1u << 30};
-	struct turns *t = turns(1);
+	struct compute_slots *t = slots(1);
 	char buf[1000];
 	int fd[2];
 
@@ -179,12 +179,12 @@ TEST(a_client_that_goes_stops_the_maker)
 	CHECK(job.write_failed);
 	CHECK(job.n_written < job.n_bytes);
 	close(fd[0]);
-	turns_destroy(t);
+	compute_slots_destroy(t);
 }
 
 TEST(waiting_for_the_first_byte_notices_that_the_client_has_gone)
 {
-	struct turns *t = turns(1);
+	struct compute_slots *t = slots(1);
 	struct answer *a = NULL;
 	struct err err = {0};
 	int fd[2];
@@ -198,13 +198,13 @@ TEST(waiting_for_the_first_byte_notices_that_the_client_has_gone)
 	answer_finish(a, 503);
 	answer_unref(a);
 	close(fd[0]);
-	turns_destroy(t);
+	compute_slots_destroy(t);
 }
 
 TEST(slow_readers_do_not_keep_others_from_their_turn)
 {
 	struct job slow[8], quick = {.n_bytes = 100};
-	struct turns *t = turns(2);
+	struct compute_slots *t = slots(2);
 	ssize_t last;
 	size_t len;
 
@@ -222,7 +222,7 @@ TEST(slow_readers_do_not_keep_others_from_their_turn)
 		end(&slow[i]);
 	}
 	end(&quick);
-	turns_destroy(t);
+	compute_slots_destroy(t);
 }
 
 static void keep(void *user, struct answer *a, uint8_t *copy, size_t len)
@@ -236,7 +236,7 @@ static void keep(void *user, struct answer *a, uint8_t *copy, size_t len)
 
 TEST(the_copy_is_what_was_sent_unless_it_is_too_large)
 {
-	struct turns *t = turns(1);
+	struct compute_slots *t = slots(1);
 
 	for (size_t n = 1000; n <= 6000000; n += 5999000) {
 		struct job job = {.n_bytes = n, .status = 200};
@@ -252,5 +252,5 @@ TEST(the_copy_is_what_was_sent_unless_it_is_too_large)
 		end(&job);
 		CHECK_EQ(copied, n <= ANSWER_COPY_BYTES ? n : 0);
 	}
-	turns_destroy(t);
+	compute_slots_destroy(t);
 }

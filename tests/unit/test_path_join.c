@@ -47,12 +47,12 @@ NOINLINE static void visit_from_e(void)
 }
 
 /* Three outer parts, since each start has two memos. */
-static void visit(unsigned n_turns, bool a_first)
+static void visit(unsigned n_compute_slots, bool a_first)
 {
 	is_a_first = a_first;
 	world.ut->path.has_forks = false;
 	world.ut->path.n_walks = 0; /* the window does not end while this goes on */
-	for (volatile unsigned turn = 0; turn < n_turns; turn++) {
+	for (volatile unsigned turn = 0; turn < n_compute_slots; turn++) {
 		if (turn % 3 == 0)
 			visit_from_c();
 		else if (turn % 3 == 1)

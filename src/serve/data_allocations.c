@@ -1,6 +1,6 @@
-/* serve/rest_allocations.c - rows: /allocations and /raw_allocations. */
+/* serve/data_allocations.c - rows: /allocations and /raw_allocations. */
+#include "serve/data_json.h"
 #include "serve/handlers.h"
-#include "serve/wire.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,11 +20,11 @@ static int put_deallocation(struct request *rq, const char *name, uint64_t at_ns
 	int r = 0;
 
 	json_object(j, name);
-	wire_timeval(j, "timestamp", wire_unix_ns(rq, at_ns));
+	data_json_timeval(j, "timestamp", request_unix_ns(rq, at_ns));
 	json_u64(j, "thread", store_tid(rq->store, thread));
 	if (stack) { /* 0: not known */
 		json_u64(j, "backtrace_id", stack);
-		r = wire_backtrace(rq, "backtrace", stack, err);
+		r = data_json_backtrace(rq, "backtrace", stack, err);
 	}
 	json_end_object(j);
 	return r;
@@ -59,11 +59,11 @@ static int put_chain(struct request *rq, const struct query_row *row, struct err
 		c += row->chain;
 		r = put_chain_deallocation(rq, c, err);
 		if (c->lifetime_ns)
-			wire_timeval(j, "chain_lifetime", c->lifetime_ns - 1);
+			data_json_timeval(j, "chain_lifetime", c->lifetime_ns - 1);
 	} else if (row->death_ns != UINT64_MAX) {
 		r = put_deallocation(rq, "chain_deallocation", row->death_ns, row->free_thread,
 				     row->free_stack, err);
-		wire_timeval(j, "chain_lifetime", row->death_ns - row->birth_ns);
+		data_json_timeval(j, "chain_lifetime", row->death_ns - row->birth_ns);
 	}
 	json_u64(j, "position_in_chain", has_chain ? row->chain_position : 0);
 	json_u64(j, "chain_length", has_chain ? c->length : 1);
@@ -81,7 +81,7 @@ static int put_allocation(struct request *rq, const struct query_row *row, struc
 	json_u64(j, "id", row->row);
 	json_u64(j, "address", row->addr);
 	json_text(j, "address_s", address);
-	wire_moment(rq, "timestamp", row->birth_ns);
+	data_json_moment(rq, "timestamp", row->birth_ns);
 	json_u64(j, "thread", store_tid(rq->store, row->thread));
 	json_u64(j, "size", row->size_bytes);
 	json_u64(j, "backtrace_id", row->stack);
@@ -91,7 +91,7 @@ static int put_allocation(struct request *rq, const struct query_row *row, struc
 	if (r == 0)
 		r = put_chain(rq, row, err);
 	if (r == 0)
-		r = wire_backtrace(rq, "backtrace", row->stack, err);
+		r = data_json_backtrace(rq, "backtrace", row->stack, err);
 	json_bool(j, "is_mmaped", row->flags & STORE_FLAG_MMAPED);
 	json_bool(j, "is_jemalloc", false);
 	json_bool(j, "in_main_arena", row->flags & STORE_FLAG_MAIN_ARENA);
@@ -110,7 +110,7 @@ static bool list_row(void *user, const struct query_row *row)
 	return l->r == 0 && !request_is_over(l->rq);
 }
 
-int rest_allocations(struct request *rq, struct err *err)
+int data_allocations(struct request *rq, struct err *err)
 {
 	struct listing l = {.rq = rq, .err = err};
 	struct query_page page = {0};
@@ -148,13 +148,13 @@ static bool list_raw(void *user, const struct query_row *row)
 
 	json_object(&l->rq->json, NULL);
 	json_array(&l->rq->json, "backtrace");
-	l->r = wire_each_frame(l->rq, row->stack, put_raw_frame, l->err);
+	l->r = data_json_each_frame(l->rq, row->stack, put_raw_frame, l->err);
 	json_end_array(&l->rq->json);
 	json_end_object(&l->rq->json);
 	return l->r == 0 && !request_is_over(l->rq);
 }
 
-int rest_raw_allocations(struct request *rq, struct err *err)
+int data_raw_allocations(struct request *rq, struct err *err)
 {
 	struct listing l = {.rq = rq, .err = err};
 	struct query_page page = {.count = UINT64_MAX};

@@ -1,8 +1,8 @@
-/* serve/rest_calls.c - rare calls of the program: /mmaps (2021, here with mremap and brk, too) and
+/* serve/data_calls.c - rare calls of the program: /mmaps (2021, here with mremap and brk, too) and
  * /mallopts. Recorded when MEMORY_PROFILER_GATHER_MMAP_CALLS=1, mallopt always.
  */
+#include "serve/data_json.h"
 #include "serve/handlers.h"
-#include "serve/wire.h"
 
 #include <inttypes.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ static int put_call_end(struct request *rq, const struct store_call *c, struct e
 {
 	json_u64(&rq->json, "thread", store_tid(rq->store, c->thread));
 	json_u64(&rq->json, "backtrace_id", c->stack);
-	return wire_backtrace(rq, "backtrace", c->stack, err);
+	return data_json_backtrace(rq, "backtrace", c->stack, err);
 }
 
 static void put_mmap(struct json *j, const struct store_call *c)
@@ -92,7 +92,7 @@ static const struct map_call *find_map_call(uint32_t kind)
 	return NULL;
 }
 
-int rest_mmaps(struct request *rq, struct err *err)
+int data_mmaps(struct request *rq, struct err *err)
 {
 	struct json *j = &rq->json;
 	size_t n;
@@ -115,7 +115,7 @@ int rest_mmaps(struct request *rq, struct err *err)
 			continue;
 		json_object(j, NULL);
 		json_object(j, m->name);
-		wire_timeval(j, "timestamp", wire_unix_ns(rq, c[i].at_ns));
+		data_json_timeval(j, "timestamp", request_unix_ns(rq, c[i].at_ns));
 		m->put(j, &c[i]);
 		r = put_call_end(rq, &c[i], err);
 		json_end_object(j);
@@ -126,7 +126,7 @@ int rest_mmaps(struct request *rq, struct err *err)
 	return r;
 }
 
-const char *rest_mallopt_name(int64_t parameter)
+const char *data_mallopt_name(int64_t parameter)
 {
 	switch (parameter) { /* malloc.h; the 2023 version writes M_ARENA_TEST as M_ARENA_TEXT */
 	case 1:
@@ -152,7 +152,7 @@ const char *rest_mallopt_name(int64_t parameter)
 	}
 }
 
-int rest_mallopts(struct request *rq, struct err *err)
+int data_mallopts(struct request *rq, struct err *err)
 {
 	struct json *j = &rq->json;
 	size_t n;
@@ -161,12 +161,12 @@ int rest_mallopts(struct request *rq, struct err *err)
 
 	json_array(j, NULL);
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		const char *name = rest_mallopt_name((int64_t)c[i].field[0]);
+		const char *name = data_mallopt_name((int64_t)c[i].field[0]);
 
 		if (c[i].kind != STORE_CALL_MALLOPT)
 			continue;
 		json_object(j, NULL);
-		wire_timeval(j, "timestamp", wire_unix_ns(rq, c[i].at_ns));
+		data_json_timeval(j, "timestamp", request_unix_ns(rq, c[i].at_ns));
 		json_i64(j, "raw_param", (int64_t)c[i].field[0]);
 		if (name)
 			json_text(j, "param", name);

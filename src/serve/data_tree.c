@@ -1,10 +1,10 @@
-/* serve/rest_tree.c - /tree: the tree of calls as nested objects, outermost frames at the root.
+/* serve/data_tree.c - /tree: the tree of calls as nested objects, outermost frames at the root.
  *
  * A tree can be thousands of calls deep, deeper than struct json counts: each node is begun with a
  * writer of its own and the brackets around children are put by hand.
  */
+#include "serve/data_json.h"
 #include "serve/handlers.h"
-#include "serve/wire.h"
 
 /* Writes a node up to the '[' of its children. */
 static void open_node(struct request *rq, const struct query_tree_node *n)
@@ -15,10 +15,10 @@ static void open_node(struct request *rq, const struct query_tree_node *n)
 	json_object(j, NULL);
 	json_u64(j, "size", n->cost.n_bytes);
 	json_u64(j, "count", n->cost.n_allocs);
-	wire_timeval(j, "first", wire_unix_ns(rq, n->cost.first_ns));
-	wire_timeval(j, "last", wire_unix_ns(rq, n->cost.last_ns));
+	data_json_timeval(j, "first", request_unix_ns(rq, n->cost.first_ns));
+	data_json_timeval(j, "last", request_unix_ns(rq, n->cost.last_ns));
 	if (n->frame)
-		wire_frame(rq, "value", n->frame);
+		data_json_frame(rq, "value", n->frame);
 	fputs(",\"children\":[", rq->out);
 }
 
@@ -46,7 +46,7 @@ static void put_tree(struct request *rq, const struct query_tree *t)
 	}
 }
 
-int rest_tree(struct request *rq, struct err *err)
+int data_tree(struct request *rq, struct err *err)
 {
 	struct query_tree t = {0};
 	int r = request_query(rq, err);

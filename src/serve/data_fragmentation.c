@@ -1,10 +1,9 @@
-/* serve/rest_fragmentation.c - /fragmentation_timeline: how far the main heap is spread out.
+/* serve/data_fragmentation.c - /fragmentation_timeline: how far the main heap is spread out.
  *
  * As in 2021: the span from the lowest to the highest address of live blocks in the main arena,
  * less the bytes in use; here at up to 1000 moments.
  */
 #include "serve/handlers.h"
-#include "serve/wire.h"
 
 #include <stdlib.h>
 
@@ -22,7 +21,7 @@ static void put_points(struct request *rq, const struct fragmentation_point *p, 
 	json_object(j, NULL);
 	json_array(j, "xs");
 	for (size_t i = 0; i < n; i++)
-		json_u64(j, NULL, wire_unix_ns(rq, p[i].at_ns) / unit_ns);
+		json_u64(j, NULL, request_unix_ns(rq, p[i].at_ns) / unit_ns);
 	json_end_array(j);
 	json_array(j, "fragmentation");
 	for (size_t i = 0; i < n; i++) {
@@ -34,7 +33,7 @@ static void put_points(struct request *rq, const struct fragmentation_point *p, 
 	json_end_object(j);
 }
 
-int rest_fragmentation(struct request *rq, struct err *err)
+int data_fragmentation(struct request *rq, struct err *err)
 {
 	uint64_t duration = store_facts(rq->store)->duration_ns;
 	struct fragmentation_point *point;

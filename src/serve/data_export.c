@@ -1,8 +1,7 @@
-/* serve/rest_export.c - /export/{format} and the ASCII tree: what src/export/ writes, over HTTP. */
+/* serve/data_export.c - /export/{format} and the ASCII tree: what src/export/ writes, over HTTP. */
 #include "base/text.h"
 #include "serve/handlers.h"
 #include "serve/offline.h"
-#include "serve/wire.h"
 
 #include <string.h>
 
@@ -59,7 +58,7 @@ static void list_formats(char *buf, size_t len)
 	}
 }
 
-int rest_export(struct request *rq, struct err *err)
+int data_export(struct request *rq, struct err *err)
 {
 	const struct export_format *f = export_find(rq->value[1]);
 	char valid[400];
@@ -71,7 +70,7 @@ int rest_export(struct request *rq, struct err *err)
 	return err_set(err, ERR_USAGE, "there is no export format '%.100s'", rq->value[1]);
 }
 
-int rest_ascii_tree(struct request *rq, struct err *err)
+int data_ascii_tree(struct request *rq, struct err *err)
 {
 	const struct export_format *f = export_find("ascii-tree");
 

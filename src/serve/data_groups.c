@@ -1,6 +1,6 @@
-/* serve/rest_groups.c - /allocation_groups: call sites, in the shape of the old API. */
+/* serve/data_groups.c - /allocation_groups: call sites, in the shape of the old API. */
+#include "serve/data_json.h"
 #include "serve/handlers.h"
-#include "serve/wire.h"
 
 #include <stdlib.h>
 
@@ -63,9 +63,9 @@ static void put_data(struct request *rq, const char *name, const struct query_gr
 	json_u64(j, "size", g->n_bytes);
 	json_u64(j, "min_size", g->min_size_bytes);
 	json_u64(j, "max_size", g->max_size_bytes);
-	wire_moment(rq, "min_timestamp", g->first_ns);
-	wire_moment(rq, "max_timestamp", g->last_ns);
-	wire_timeval(j, "interval", g->last_ns - g->first_ns);
+	data_json_moment(rq, "min_timestamp", g->first_ns);
+	data_json_moment(rq, "max_timestamp", g->last_ns);
+	data_json_timeval(j, "interval", g->last_ns - g->first_ns);
 	json_u64(j, "leaked_count", g->n_leaked);
 	json_u64(j, "allocated_count", g->n_allocs);
 	json_u64(j, "leaked_size", g->leaked_bytes);
@@ -77,7 +77,7 @@ static void put_data(struct request *rq, const char *name, const struct query_gr
 	json_null(j, "graph_preview_url");
 	json_null(j, "graph_url");
 	if (whole) {
-		wire_moment(rq, "max_total_usage_first_seen_at", whole->max_at_ns);
+		data_json_moment(rq, "max_total_usage_first_seen_at", whole->max_at_ns);
 	} else {
 		json_null(j, "max_total_usage_first_seen_at");
 		json_null(j, "max_total_usage_first_seen_at_relative");
@@ -96,7 +96,7 @@ static int put_group(struct request *rq, const struct query_group *g, struct err
 	put_data(rq, "all", &all, s);
 	put_data(rq, "only_matched", g, NULL);
 	json_u64(&rq->json, "backtrace_id", g->key);
-	r = wire_backtrace(rq, "backtrace", (uint32_t)g->key, err);
+	r = data_json_backtrace(rq, "backtrace", (uint32_t)g->key, err);
 	json_end_object(&rq->json);
 	return r;
 }
@@ -139,7 +139,7 @@ static int put_groups(struct request *rq, const struct query_groups *g,
 	return r;
 }
 
-int rest_groups(struct request *rq, struct err *err)
+int data_groups(struct request *rq, struct err *err)
 {
 	struct query_groups g = {0};
 	struct query_page page = {0};

@@ -1,10 +1,9 @@
-/* serve/rest_maps.c - the address space: /maps (2023) and /regions.
+/* serve/data_maps.c - the address space: /maps (2023) and /regions.
  *
  * The recorder looks at the memory map now and then and keeps the last look, so /maps has what was
  * mapped then; when it was mapped and how much of it was resident is not recorded (null).
  */
 #include "serve/handlers.h"
-#include "serve/wire.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -141,7 +140,7 @@ static void put_page(struct request *rq, struct maps_choice *c, size_t n,
 	json_end_object(&rq->json);
 }
 
-int rest_maps(struct request *rq, struct err *err)
+int data_maps(struct request *rq, struct err *err)
 {
 	struct map_conditions conditions;
 	struct maps_choice *choice;
@@ -212,7 +211,7 @@ static void put_heap(struct request *rq)
 	json_text(j, "main_heap_end_s", text);
 }
 
-int rest_regions(struct request *rq, struct err *err)
+int data_regions(struct request *rq, struct err *err)
 {
 	struct json *j = &rq->json;
 	uint64_t gap;

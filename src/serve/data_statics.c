@@ -1,4 +1,4 @@
-/* serve/rest_statics.c - what initialisers of static variables allocated: dynamic_constants and
+/* serve/data_statics.c - what initialisers of static variables allocated: dynamic_constants and
  * dynamic_statics, by file and line.
  *
  * GCC puts the dynamic initialisation of a translation unit's variables into one function,
@@ -6,7 +6,6 @@
  * for constant arguments (".constprop") stands for constants, the plain one for other statics.
  */
 #include "serve/handlers.h"
-#include "serve/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -200,22 +199,22 @@ out:
 	return r;
 }
 
-int rest_constants(struct request *rq, struct err *err)
+int data_constants(struct request *rq, struct err *err)
 {
 	return answer_json(rq, true, err);
 }
 
-int rest_constants_tree(struct request *rq, struct err *err)
+int data_constants_tree(struct request *rq, struct err *err)
 {
 	return answer_text(rq, true, err);
 }
 
-int rest_statics(struct request *rq, struct err *err)
+int data_statics(struct request *rq, struct err *err)
 {
 	return answer_json(rq, false, err);
 }
 
-int rest_statics_tree(struct request *rq, struct err *err)
+int data_statics_tree(struct request *rq, struct err *err)
 {
 	return answer_text(rq, false, err);
 }

@@ -1,10 +1,9 @@
-/* serve/rest_timeline.c - memory over time: timeline, timeline_leaked, timeline_maps.
+/* serve/data_timeline.c - memory over time: timeline, timeline_leaked, timeline_maps.
  *
  * The 2023 shape is the default (about 1000 points, xs in milliseconds); resolution=s gives the 2021
  * one (a point a second, xs in seconds). Both carry the fields of both.
  */
 #include "serve/handlers.h"
-#include "serve/wire.h"
 
 #include <stdlib.h>
 
@@ -111,7 +110,7 @@ static int put_timeline(struct request *rq, bool has_filter, struct err *err)
 	json_object(j, NULL);
 	json_array(j, "xs");
 	for (size_t i = 0; i < p.b.n; i++)
-		json_u64(j, NULL, wire_unix_ns(rq, i * p.b.width_ns) / p.unit_ns);
+		json_u64(j, NULL, request_unix_ns(rq, i * p.b.width_ns) / p.unit_ns);
 	json_end_array(j);
 	for (unsigned c = 0; c < N_COLUMNS; c++)
 		put_column(j, &p, c);
@@ -121,14 +120,14 @@ out:
 	return r;
 }
 
-int rest_timeline(struct request *rq, struct err *err)
+int data_timeline(struct request *rq, struct err *err)
 {
 	int r = request_filter(rq, err);
 
 	return r < 0 ? r : put_timeline(rq, !buckets_fit(rq, "token|resolution"), err);
 }
 
-int rest_timeline_leaked(struct request *rq, struct err *err)
+int data_timeline_leaked(struct request *rq, struct err *err)
 {
 	int r = request_filter(rq, err);
 
@@ -150,7 +149,7 @@ static uint64_t sample_value(const struct store_sample *s, unsigned column)
 	}
 }
 
-int rest_timeline_maps(struct request *rq, struct err *err)
+int data_timeline_maps(struct request *rq, struct err *err)
 {
 	static const char *const known[] = {"address_space", "rss", "anonymous"};
 	static const char *const not_recorded[] = {"dirty", "clean", "swap"};
@@ -162,7 +161,7 @@ int rest_timeline_maps(struct request *rq, struct err *err)
 	json_object(j, NULL);
 	json_array(j, "xs");
 	for (size_t i = 0; i < n; i++)
-		json_u64(j, NULL, wire_unix_ns(rq, s[i].at_ns) / NS_PER_MS);
+		json_u64(j, NULL, request_unix_ns(rq, s[i].at_ns) / NS_PER_MS);
 	json_end_array(j);
 	for (unsigned c = 0; c < ARRAY_LEN(known); c++) {
 		json_array(j, known[c]);

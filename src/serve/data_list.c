@@ -1,13 +1,13 @@
-/* serve/rest_list.c - /list: the recordings. */
+/* serve/data_list.c - /list: the recordings. */
 #include "base/text.h"
+#include "serve/data_json.h"
 #include "serve/handlers.h"
-#include "serve/wire.h"
 
 #include <string.h>
 
 static const char *const state_name[] = {"loading", "ready", "failed"};
 
-const char *rest_state_name(enum registry_state s)
+const char *data_state_name(enum registry_state s)
 {
 	return state_name[s];
 }
@@ -36,10 +36,10 @@ static void put_facts(struct json *j, const struct store *s)
 	json_text(j, "architecture", store_string(s, f->arch, NULL));
 	json_u64(j, "final_allocated", f->live_bytes);
 	json_u64(j, "final_allocated_count", f->live_count);
-	wire_timeval(j, "runtime", f->duration_ns);
+	data_json_timeval(j, "runtime", f->duration_ns);
 	json_u64(j, "unique_backtrace_count", f->n_stacks);
 	json_u64(j, "maximum_backtrace_depth", f->deepest_stack);
-	wire_timeval(j, "timestamp", f->start_realtime_ns);
+	data_json_timeval(j, "timestamp", f->start_realtime_ns);
 }
 
 /* Scripts read these fields of every entry: they are there from the start, without a value. */
@@ -59,7 +59,7 @@ static void put_no_facts(struct json *j)
 		json_null(j, name[i]);
 }
 
-int rest_list(struct request *rq, struct err *err)
+int data_list(struct request *rq, struct err *err)
 {
 	struct json *j = &rq->json;
 
