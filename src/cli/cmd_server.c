@@ -40,11 +40,11 @@ static int identify(void *user, const char *path, uint8_t id[16])
 
 static int report_progress(void *user, uint64_t n_done, uint64_t n_total)
 {
-	return serve_progress(user, n_done, n_total) ? 0 : -1;
+	return registry_progress(user, n_done, n_total) ? 0 : -1;
 }
 
-static int open_recording(void *user, const char *path, struct serve_loading *l,
-			  struct serve_opened *ret, struct err *err)
+static int open_recording(void *user, const char *path, struct registry_loading *l,
+			  struct registry_opened *ret, struct err *err)
 {
 	const struct server_input *in = user;
 	struct opened_options options = in->options;
@@ -64,19 +64,19 @@ static int open_recording(void *user, const char *path, struct serve_loading *l,
 	}
 	for (size_t i = 0; i < o->n_notes; i++)
 		args_complain("%s: %s", path, o->note[i]);
-	*ret = (struct serve_opened){
+	*ret = (struct registry_opened){
 		.store = o->store, .frames = o->frames, .handle = o, .is_growing = o->is_growing};
 	return 0;
 }
 
-static void close_recording(void *user, struct serve_opened *opened)
+static void close_recording(void *user, struct registry_opened *opened)
 {
 	(void)user;
 	opened_close(opened->handle);
 	free(opened->handle);
 }
 
-static bool has_grown(void *user, const char *path, const struct serve_opened *opened)
+static bool has_grown(void *user, const char *path, const struct registry_opened *opened)
 {
 	(void)user;
 	return opened_has_grown(opened->handle, path);

@@ -1,6 +1,7 @@
 /* serve/openapi.c - the OpenAPI 3.1 document, made from the table of routes and the types. */
 #include "serve/handlers.h"
 #include "serve/schema.h"
+#include "serve/serve.h"
 
 #include <string.h>
 

@@ -19,7 +19,7 @@
 #define N_CODES_AT_ONCE 128u
 #define ETA_PERCENT 2.0 /* so much must be read before the rest can be estimated */
 
-struct serve_loading {
+struct registry_loading {
 	atomic_bool cancel;
 	_Atomic uint64_t n_done, n_all;
 	_Atomic uint64_t start_ns; /* of reading, by monotonic_ns(); 0: not begun */
@@ -29,7 +29,7 @@ struct registry_entry {
 	struct registry *registry;
 	const char *path;
 	char id[REGISTRY_ID_BYTES];
-	struct serve_loading loading;
+	struct registry_loading loading;
 	struct registry_snapshot
 		*snapshot; /* the registry's lock guards it; set before the state becomes READY */
 	struct err err; /* set before it becomes FAILED */
@@ -45,7 +45,7 @@ struct registry_entry {
 
 struct registry_snapshot {
 	struct registry *registry;
-	struct serve_opened opened;
+	struct registry_opened opened;
 	unsigned n_users; /* the registry's lock guards it; the item's is one */
 	pthread_mutex_t counts_lock; /* guards the two below */
 	uint64_t *code_count;
@@ -54,7 +54,7 @@ struct registry_snapshot {
 };
 
 struct registry {
-	struct serve_source source;
+	struct registry_source source;
 	struct registry_entry *item;
 	size_t n;
 	pthread_mutex_t lock; /* guards n_loading, and what says so */
@@ -62,7 +62,7 @@ struct registry {
 	unsigned n_loading;
 };
 
-bool serve_progress(struct serve_loading *l, uint64_t n_done, uint64_t n_all)
+bool registry_progress(struct registry_loading *l, uint64_t n_done, uint64_t n_all)
 {
 	atomic_store(&l->n_done, n_done);
 	atomic_store(&l->n_all, n_all);
@@ -122,7 +122,7 @@ static void id_choose(struct registry *s, size_t index)
 /* ---- snapshots ---- */
 
 static struct registry_snapshot *make_snapshot(struct registry *s,
-					       const struct serve_opened *opened)
+					       const struct registry_opened *opened)
 {
 	struct registry_snapshot *p = calloc(1, sizeof(*p));
 
@@ -173,7 +173,7 @@ void registry_give(struct registry_snapshot *p)
 static void prepare_names(struct registry_entry *i)
 {
 	uint32_t code[N_CODES_AT_ONCE];
-	const struct serve_opened *o = &i->snapshot->opened; /* only this thread replaces it */
+	const struct registry_opened *o = &i->snapshot->opened; /* only this thread replaces it */
 	struct err err;
 	size_t n;
 
@@ -194,7 +194,7 @@ static int load_snapshot(struct registry_entry *i, struct err *err)
 {
 	struct registry *s = i->registry;
 	struct registry_snapshot *p = NULL, *old = NULL;
-	struct serve_opened opened = {0};
+	struct registry_opened opened = {0};
 	int r;
 
 	pthread_mutex_lock(&s->lock);
@@ -309,7 +309,7 @@ void registry_freshen(struct registry_entry *i, unsigned max_ms)
 	pthread_mutex_unlock(&s->lock);
 }
 
-int registry_create(const struct serve_source *source, const char *const *path, size_t n_paths,
+int registry_create(const struct registry_source *source, const char *const *path, size_t n_paths,
 		    struct registry **ret, struct err *err)
 {
 	struct registry *s = calloc(1, sizeof(*s));

@@ -11,7 +11,8 @@
 #ifndef SERVE_REGISTRY_H
 #define SERVE_REGISTRY_H
 
-#include "serve/serve.h"
+#include "store/frames.h"
+#include "store/store.h"
 
 #define REGISTRY_ID_BYTES 33 /* 32 hexadecimal digits and the end */
 
@@ -21,12 +22,38 @@ enum registry_state {
 	REGISTRY_FAILED,
 };
 
+/* The opener of a recording reports here how far it is, now and then. False: stop, the server ends. */
+struct registry_loading; /* opaque: defined in registry.c */
+bool registry_progress(struct registry_loading *l, uint64_t n_done, uint64_t n_all);
+
+struct registry_opened {
+	struct store *store;
+	struct frames *frames;
+	void *handle; /* for close() */
+	bool is_growing; /* it is still being written: opened again when has_grown() */
+};
+
+/* How to open recordings. The server does not know: whoever starts the server does. All functions may
+ * run in several threads at once, for different paths. */
+struct registry_source {
+	/* The 16 bytes that name a recording, from its first page, without loading it. Less than 0: the
+	 * file is no recording. May be NULL. */
+	int (*identify)(void *user, const char *path, uint8_t id[16]);
+	/* A recording that grows is opened again while the older one is still open. */
+	int (*open)(void *user, const char *path, struct registry_loading *l,
+		    struct registry_opened *ret, struct err *err);
+	void (*close)(void *user, struct registry_opened *o);
+	/* Is there more of a recording that was growing? Takes microseconds. May be NULL: never. */
+	bool (*has_grown)(void *user, const char *path, const struct registry_opened *o);
+	void *user;
+};
+
 struct registry_entry; /* opaque: defined in registry.c */
 struct registry_snapshot; /* a recording at one moment; opaque: defined in registry.c */
 struct registry; /* opaque: defined in registry.c */
 
 /* Begins to load all of path. source is borrowed. */
-int registry_create(const struct serve_source *source, const char *const *path, size_t n_paths,
+int registry_create(const struct registry_source *source, const char *const *path, size_t n_paths,
 		    struct registry **ret, struct err *err);
 void registry_destroy(struct registry *s); /* stops what is still loading; NULL does nothing */
 

@@ -159,6 +159,7 @@ static ssize_t take(void *user, uint64_t at, char *buf, size_t max)
 
 static struct MHD_Response *response_of_answer(struct exchange *x)
 {
+	struct MHD_Response *r;
 	size_t len, at = 0;
 	char *body;
 
@@ -175,7 +176,10 @@ static struct MHD_Response *response_of_answer(struct exchange *x)
 			break;
 		at += (size_t)n;
 	}
-	return MHD_create_response_from_buffer(at, body, MHD_RESPMEM_MUST_FREE);
+	r = MHD_create_response_from_buffer(at, body, MHD_RESPMEM_MUST_FREE);
+	if (!r)
+		free(body);
+	return r;
 }
 
 static enum MHD_Result send_answer(struct exchange *x)

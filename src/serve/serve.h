@@ -10,37 +10,9 @@
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H
 
-#include <stdatomic.h>
 #include <stdio.h>
 
-#include "store/frames.h"
-#include "store/store.h"
-
-/* How far loading is; the opener calls it now and then. False: stop, the server ends. */
-struct serve_loading; /* opaque: defined in registry.c */
-bool serve_progress(struct serve_loading *l, uint64_t n_done, uint64_t n_all);
-
-struct serve_opened {
-	struct store *store;
-	struct frames *frames;
-	void *handle; /* for close() */
-	bool is_growing; /* it is still being written: to be opened again when has_grown() */
-};
-
-/* Opening recordings is not the server's business: whoever starts it knows how. */
-struct serve_source {
-	/* The 16 bytes that name a recording, from its first page, without loading it. Called by
-	 * serve_start(); less than 0: it is none. May be NULL. */
-	int (*identify)(void *user, const char *path, uint8_t id[16]);
-	/* All may run in several threads at once, for different paths. One that grows is opened again
-	 * while it is still open as it was. */
-	int (*open)(void *user, const char *path, struct serve_loading *l, struct serve_opened *ret,
-		    struct err *err);
-	void (*close)(void *user, struct serve_opened *o);
-	/* Is there more of a recording that was growing? Quick. May be NULL: never. */
-	bool (*has_grown)(void *user, const char *path, const struct serve_opened *o);
-	void *user;
-};
+#include "serve/registry.h"
 
 #define SERVE_MAX_NAMES 64
 
@@ -56,7 +28,7 @@ struct serve_options {
 	size_t n_source_rules;
 	const char *const *path; /* recordings */
 	size_t n_paths;
-	struct serve_source source;
+	struct registry_source source;
 };
 
 struct server; /* opaque: defined in serve.c */
