@@ -104,7 +104,7 @@ static ALWAYS_INLINE uint64_t capture_ticks_quick(struct lane *lane, bool may_ca
 	return ticks;
 }
 
-/* When an event was, and what to note with its address (own_blocks.h). */
+/* When an event was, and what to note with its address (address_owner.h). */
 struct capture_moment {
 	uint64_t ticks; /* 0: not known yet, and it may be carried */
 	uint64_t note;
@@ -119,10 +119,10 @@ static ALWAYS_INLINE struct capture_moment capture_birth_quick(struct lane *lane
 		when.ticks = capture_ticks_quick(lane, true);
 		return when;
 	}
-	when.note = own_blocks_born_again(&lane->enc, block);
+	when.note = address_owner_on_alloc(&lane->enc, block);
 	when.ticks = capture_ticks_quick(lane, when.note);
 	if (!when.note)
-		when.note = own_blocks_note_birth(when.ticks);
+		when.note = address_owner_alloc_tag(when.ticks);
 	return when;
 }
 
@@ -212,13 +212,13 @@ static ALWAYS_INLINE struct capture_moment capture_wait_for_block(struct lane *l
 
 	if (!clock_is_of_many())
 		return when;
-	when.note = own_blocks_released(&lane->enc, block);
+	when.note = address_owner_on_release(&lane->enc, block);
 	if (when.note)
 		return when;
-	__builtin_prefetch(own_blocks_told_at(block), 1);
+	__builtin_prefetch(address_owner_stamp_slot(block), 1);
 	clock_wait();
 	when.ticks = clock_ticks();
-	when.note = own_blocks_tell(block, when.ticks);
+	when.note = address_owner_publish_free(block, when.ticks);
 	return when;
 }
 
@@ -273,7 +273,7 @@ static ALWAYS_INLINE struct capture_moment capture_end_quick(struct lane *lane, 
 		return when;
 	when.ticks = capture_ticks_quick(lane, false);
 	if (clock_is_of_many())
-		when.note = own_blocks_note_birth(when.ticks);
+		when.note = address_owner_alloc_tag(when.ticks);
 	return when;
 }
 
@@ -281,7 +281,7 @@ static ALWAYS_INLINE struct capture_moment capture_end_quick(struct lane *lane, 
 static ALWAYS_INLINE void capture_keep_in_place(struct lane *lane, const struct capture_realloc *r)
 {
 	event_make_in_place(r->record);
-	own_blocks_stay(&lane->enc, r->block);
+	address_owner_on_resize_in_place(&lane->enc, r->block);
 }
 
 static ALWAYS_INLINE bool capture_realloc_end_quick(struct lane *lane,

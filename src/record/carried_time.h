@@ -9,7 +9,7 @@
  * takes longer than a tick) nor earlier than the event before it in the lane, and because
  * - where one thread makes events, in one lane, there is no other order;
  * - where several do, only calls about an address that no other lane had in its hands since the lane's last
- *   call about it (own_blocks.h): it stays behind that one, and whoever gets the address next reads the
+ *   call about it (address_owner.h): it stays behind that one, and whoever gets the address next reads the
  *   counter after it.
  *
  * How old it may be: as many events carry the time as fit into about CARRY_NEAR_TICKS, going by the last

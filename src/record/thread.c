@@ -13,7 +13,6 @@
 #define FEW_THREADS 8
 
 _Thread_local struct thread *thread_self;
-_Alignas(64) _Atomic uint64_t own_blocks_told[OWN_BLOCKS_TOLD];
 
 /* Pieces of one mapping, each on a cache line of its own. */
 static void *cut(uint8_t **rest, size_t bytes)

@@ -15,7 +15,7 @@
 #include "format/event_encode.h"
 #include "record/carried_time.h"
 #include "record/edges.h"
-#include "record/own_blocks.h"
+#include "record/address_owner.h"
 #include "record/record.h"
 #include "unwind/path.h"
 

@@ -84,9 +84,9 @@ TEST(capture_carries_times_only_of_what_no_other_lane_touched)
 	CHECK(is_carried(birth_ticks(mine)));
 	when = capture_wait_for_block(&thread.first, other);
 	CHECK(when.ticks > BEGAN);
-	CHECK_EQ(atomic_load(own_blocks_told_at(other)), when.ticks);
+	CHECK_EQ(atomic_load(address_owner_stamp_slot(other)), when.ticks);
 	CHECK(capture_wait_for_block(&thread.first, mine).ticks); /* it was released here */
-	own_blocks_tell(mine, 1);
+	address_owner_publish_free(mine, 1);
 	CHECK(!is_carried(birth_ticks(mine)));
 	atomic_store(&clock_is_shared, 0);
 }

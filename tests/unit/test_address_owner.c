@@ -1,10 +1,8 @@
 /* What a lane takes for its own was in no other hands, whatever other lanes do meanwhile. */
-#include "record/own_blocks.h"
+#include "record/address_owner.h"
 
 #include "harness/random.h"
 #include "harness/test.h"
-
-_Atomic uint64_t own_blocks_told[OWN_BLOCKS_TOLD];
 
 enum {
 	N_LANES = 3
@@ -20,8 +18,8 @@ static void *block_at(uintptr_t addr)
 
 static void forget_all(void)
 {
-	for (unsigned i = 0; i < OWN_BLOCKS_TOLD; i++)
-		atomic_store(&own_blocks_told[i], 0);
+	for (unsigned i = 0; i < ADDRESS_OWNER_N_STAMPS; i++)
+		atomic_store(&address_owner_free_stamps[i], 0);
 	for (unsigned i = 0; i < N_LANES; i++)
 		event_encoder_begin(&lane[i], NULL, NULL, 0);
 	now_ticks = 1000;
@@ -35,116 +33,116 @@ static void put(struct event_encoder *e, unsigned kind, const void *block, uint6
 }
 
 /* As the hooks do it. True: it was taken for the lane's own. */
-static bool give_birth(struct event_encoder *e, const void *block)
+static bool allocate(struct event_encoder *e, const void *block)
 {
-	uint64_t own = own_blocks_born_again(e, block);
+	uint64_t own = address_owner_on_alloc(e, block);
 
-	put(e, EVENT_MALLOC, block, own ? own : own_blocks_note_birth(now_ticks));
+	put(e, EVENT_MALLOC, block, own ? own : address_owner_alloc_tag(now_ticks));
 	return own;
 }
 
 static bool release(struct event_encoder *e, const void *block)
 {
-	uint64_t own = own_blocks_released(e, block);
+	uint64_t own = address_owner_on_release(e, block);
 
-	put(e, EVENT_FREE, block, own ? own : own_blocks_tell(block, now_ticks));
+	put(e, EVENT_FREE, block, own ? own : address_owner_publish_free(block, now_ticks));
 	return own;
 }
 
-TEST(own_blocks_are_released_once)
+TEST(address_owner_owns_a_block_until_it_is_released)
 {
 	forget_all();
-	CHECK(!give_birth(lane, block_at(0x1000)));
-	CHECK(!give_birth(lane, block_at(0x1010)));
+	CHECK(!allocate(lane, block_at(0x1000)));
+	CHECK(!allocate(lane, block_at(0x1010)));
 	CHECK(release(lane, block_at(0x1010)));
 	CHECK(!release(lane, block_at(0x1010)));
 	CHECK(release(lane, block_at(0x1000)));
 }
 
-TEST(own_blocks_are_born_again)
+TEST(address_owner_owns_an_address_that_is_reused)
 {
 	void *block = block_at(0x1000);
 
 	forget_all();
-	give_birth(lane, block);
+	allocate(lane, block);
 	for (unsigned i = 0; i < 3; i++) { /* at the same time: it does not depend on clocks */
 		CHECK(release(lane, block));
-		CHECK(give_birth(lane, block));
+		CHECK(allocate(lane, block));
 	}
-	CHECK(!give_birth(lane, block)); /* so somebody else released it */
+	CHECK(!allocate(lane, block)); /* so somebody else released it */
 }
 
-TEST(own_blocks_knows_the_newest_of_each_place)
+TEST(address_owner_knows_the_newest_address_of_each_slot)
 {
 	const uintptr_t same_place = EVENT_N_PLACES * 16;
 
 	forget_all();
-	give_birth(lane, block_at(0x1000));
+	allocate(lane, block_at(0x1000));
 	CHECK(!release(lane, block_at(0x1000 + same_place)));
-	give_birth(lane, block_at(0x1000 + same_place));
+	allocate(lane, block_at(0x1000 + same_place));
 	CHECK(!release(lane, block_at(0x1000)));
-	now_ticks += OWN_BLOCKS_MARGIN + 1;
-	give_birth(lane, block_at(0x1000 + same_place));
+	now_ticks += ADDRESS_OWNER_MARGIN_TICKS + 1;
+	allocate(lane, block_at(0x1000 + same_place));
 	CHECK(release(lane, block_at(0x1000 + same_place)));
 }
 
-TEST(own_blocks_hears_of_a_release_by_others)
+TEST(address_owner_sees_a_release_by_another_lane)
 {
 	void *block = block_at(0x1000);
 
 	forget_all();
-	give_birth(&lane[0], block);
+	allocate(&lane[0], block);
 	CHECK(!release(&lane[1], block));
-	CHECK(!give_birth(&lane[1], block_at(0x5550)));
-	CHECK(give_birth(&lane[1], block));
+	CHECK(!allocate(&lane[1], block_at(0x5550)));
+	CHECK(allocate(&lane[1], block));
 	CHECK(!release(&lane[0], block)); /* it was handed back */
 }
 
-TEST(own_blocks_hears_of_a_life_in_other_hands)
+TEST(address_owner_sees_a_lifetime_in_another_lane)
 {
 	void *block = block_at(0x1000);
 
 	forget_all();
-	give_birth(&lane[0], block);
+	allocate(&lane[0], block);
 	release(&lane[0], block);
-	CHECK(!give_birth(&lane[1], block));
+	CHECK(!allocate(&lane[1], block));
 	CHECK(release(&lane[1], block));
-	CHECK(!give_birth(&lane[0], block));
+	CHECK(!allocate(&lane[0], block));
 	release(&lane[0], block);
-	CHECK(!give_birth(&lane[1], block));
+	CHECK(!allocate(&lane[1], block));
 }
 
-TEST(own_blocks_stay_in_place)
+TEST(address_owner_keeps_a_block_resized_in_place)
 {
 	void *block = block_at(0x1000);
 
 	forget_all();
-	give_birth(lane, block);
+	allocate(lane, block);
 	release(lane, block);
-	own_blocks_stay(lane, block);
+	address_owner_on_resize_in_place(lane, block);
 	CHECK(release(lane, block));
 	put(lane, EVENT_FREE, block, 0); /* before there were others */
-	own_blocks_stay(lane, block);
+	address_owner_on_resize_in_place(lane, block);
 	CHECK(!release(lane, block));
 }
 
 /* Clocks of CPUs are not quite the same: a block that was released elsewhere may have been born later, by
  * the clock there. */
-TEST(own_blocks_allows_for_clocks_that_differ)
+TEST(address_owner_allows_for_clocks_that_differ)
 {
 	void *block = block_at(0x1000);
 
 	forget_all();
-	give_birth(&lane[0], block);
-	now_ticks -= OWN_BLOCKS_MARGIN;
+	allocate(&lane[0], block);
+	now_ticks -= ADDRESS_OWNER_MARGIN_TICKS;
 	release(&lane[1], block);
-	CHECK(give_birth(&lane[1], block));
+	CHECK(allocate(&lane[1], block));
 	CHECK(!release(&lane[0], block));
 }
 
 /* Several lanes make and release blocks of few addresses in any order: a lane takes for its own only what
  * was in its hands last, against a model that knows. */
-TEST(own_blocks_is_never_wrong)
+TEST(address_owner_is_never_wrong)
 {
 	enum {
 		N = 40
@@ -165,7 +163,7 @@ TEST(own_blocks_is_never_wrong)
 		if (r >> 40 & 3 && last[k])
 			e = last[k]; /* most stay where they are */
 		now_ticks += r >> 63;
-		is_own = is_live[k] ? release(e, block) : give_birth(e, block);
+		is_own = is_live[k] ? release(e, block) : allocate(e, block);
 		CHECK(!is_own || last[k] == e);
 		n_own[is_live[k]] += is_own;
 		n_others[is_live[k]] += !is_own;

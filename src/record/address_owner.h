@@ -1,4 +1,4 @@
-/* record/own_blocks.h - the blocks that no other lane had in its hands lately.
+/* record/address_owner.h - the blocks that no other lane had in its hands lately.
  *
  * Where several threads make events, what is recorded of a block that comes from another one must be
  * recorded with care (clock.h), and its time must be read; that costs more than all the rest. Of a block
@@ -29,68 +29,68 @@
  * - In both cases it was told after the lane's last event and before the block was given back, and the lane
  *   looks after it got the address from somebody who got it after that. So it sees what was told, or more;
  *   and that is more than it noted, which is what it saw or wrote there then, or the time of
- *   the birth (OWN_BLOCKS_MARGIN is for the clocks of different CPUs).
+ *   the birth (ADDRESS_OWNER_MARGIN_TICKS is for the clocks of different CPUs).
  * A lane whose events were lost has forgotten all its blocks.
  *
  * A lane looks into the table only at addresses that it knows to be its own otherwise. Of those that go
  * from hand to hand the lines of the table stay with whoever releases them.
  */
-#ifndef RECORD_OWN_BLOCKS_H
-#define RECORD_OWN_BLOCKS_H
+#ifndef RECORD_ADDRESS_OWNER_H
+#define RECORD_ADDRESS_OWNER_H
 
 #include <stdatomic.h>
 
 #include "format/event_encode.h"
 
-#define OWN_BLOCKS_TOLD 4096
-#define OWN_BLOCKS_MARGIN 64 /* ticks */
+#define ADDRESS_OWNER_N_STAMPS 4096
+#define ADDRESS_OWNER_MARGIN_TICKS 64 /* ticks */
 
-extern HIDDEN _Atomic uint64_t own_blocks_told[OWN_BLOCKS_TOLD];
+extern HIDDEN _Atomic uint64_t address_owner_free_stamps[ADDRESS_OWNER_N_STAMPS];
 
 /* What a lane notes in the place of an address (event_encoder_place.note): one of these, and what may stand
  * in the table, times four. 0: it knows nothing. */
-enum own_blocks_state {
-	OWN_BLOCKS_RELEASED = 1,
-	OWN_BLOCKS_BORN = 2, /* the address was in other hands before: its release must be told */
-	OWN_BLOCKS_BORN_AGAIN = 3,
+enum address_owner_state {
+	ADDRESS_OWNER_RELEASED = 1,
+	ADDRESS_OWNER_ALLOC_FOREIGN = 2, /* the address was in other hands before: its release must be told */
+	ADDRESS_OWNER_ALLOC_OWN = 3,
 };
 
 /* Neighbours are far from each other, so that the lines of one thread's blocks stay its own. */
-static ALWAYS_INLINE _Atomic uint64_t *own_blocks_told_at(const void *block)
+static ALWAYS_INLINE _Atomic uint64_t *address_owner_stamp_slot(const void *block)
 {
 	uint32_t h = (uint32_t)((uintptr_t)block / 16) * 0x9e3779b1u;
 
-	return &own_blocks_told[h / (uint32_t)(0x100000000ull / OWN_BLOCKS_TOLD)];
+	return &address_owner_free_stamps[h / (uint32_t)(0x100000000ull / ADDRESS_OWNER_N_STAMPS)];
 }
 
 /* ticks: 0 if no lane can have noted the time of this block's birth but this one. Returns what to note with
  * the release. */
-static ALWAYS_INLINE uint64_t own_blocks_tell(const void *block, uint64_t ticks)
+static ALWAYS_INLINE uint64_t address_owner_publish_free(const void *block, uint64_t ticks)
 {
-	_Atomic uint64_t *told = own_blocks_told_at(block);
+	_Atomic uint64_t *told = address_owner_stamp_slot(block);
 	uint64_t last = atomic_load_explicit(told, memory_order_relaxed), next;
 
 	do
 		next = last < ticks ? ticks : last + 1;
 	while (!atomic_compare_exchange_weak_explicit(told, &last, next, memory_order_relaxed,
 						      memory_order_relaxed));
-	return next * 4 | OWN_BLOCKS_RELEASED;
+	return next * 4 | ADDRESS_OWNER_RELEASED;
 }
 
 /* What to note with a birth whose time was read. */
-static ALWAYS_INLINE uint64_t own_blocks_note_birth(uint64_t ticks)
+static ALWAYS_INLINE uint64_t address_owner_alloc_tag(uint64_t ticks)
 {
-	return (ticks - OWN_BLOCKS_MARGIN - 1) * 4 | OWN_BLOCKS_BORN;
+	return (ticks - ADDRESS_OWNER_MARGIN_TICKS - 1) * 4 | ADDRESS_OWNER_ALLOC_FOREIGN;
 }
 
 /* Was nothing told since? note: not 0. */
-static ALWAYS_INLINE bool own_blocks_is_quiet(const void *block, uint64_t note)
+static ALWAYS_INLINE bool address_owner_is_current(const void *block, uint64_t note)
 {
-	return atomic_load_explicit(own_blocks_told_at(block), memory_order_relaxed) <= note / 4;
+	return atomic_load_explicit(address_owner_stamp_slot(block), memory_order_relaxed) <= note / 4;
 }
 
 /* What the lane noted of the block. */
-static ALWAYS_INLINE uint64_t own_blocks_note(const struct event_encoder *e, const void *block)
+static ALWAYS_INLINE uint64_t address_owner_find_tag(const struct event_encoder *e, const void *block)
 {
 	const struct event_encoder_place *place = &e->place[event_place((uintptr_t)block)];
 
@@ -99,35 +99,35 @@ static ALWAYS_INLINE uint64_t own_blocks_note(const struct event_encoder *e, con
 
 /* A block was born: was its address in this lane's hands last? If so, returns what to note with the
  * birth; else 0. */
-static ALWAYS_INLINE uint64_t own_blocks_born_again(const struct event_encoder *e,
+static ALWAYS_INLINE uint64_t address_owner_on_alloc(const struct event_encoder *e,
 						    const void *block)
 {
-	uint64_t note = own_blocks_note(e, block);
+	uint64_t note = address_owner_find_tag(e, block);
 
-	return note % 4 == OWN_BLOCKS_RELEASED && own_blocks_is_quiet(block, note)
-		       ? note | OWN_BLOCKS_BORN_AGAIN
+	return note % 4 == ADDRESS_OWNER_RELEASED && address_owner_is_current(block, note)
+		       ? note | ADDRESS_OWNER_ALLOC_OWN
 		       : 0;
 }
 
 /* A block is to be released: was it in this lane's hands since it was born here? If so, returns what to
  * note with the release, after it was told if it must be; else 0. */
-static ALWAYS_INLINE uint64_t own_blocks_released(const struct event_encoder *e, const void *block)
+static ALWAYS_INLINE uint64_t address_owner_on_release(const struct event_encoder *e, const void *block)
 {
-	uint64_t note = own_blocks_note(e, block);
+	uint64_t note = address_owner_find_tag(e, block);
 
-	if (!(note & OWN_BLOCKS_BORN) || !own_blocks_is_quiet(block, note))
+	if (!(note & ADDRESS_OWNER_ALLOC_FOREIGN) || !address_owner_is_current(block, note))
 		return 0;
-	return note % 4 == OWN_BLOCKS_BORN ? own_blocks_tell(block, 0)
-					   : note - OWN_BLOCKS_BORN_AGAIN + OWN_BLOCKS_RELEASED;
+	return note % 4 == ADDRESS_OWNER_ALLOC_FOREIGN ? address_owner_publish_free(block, 0)
+					   : note - ADDRESS_OWNER_ALLOC_OWN + ADDRESS_OWNER_RELEASED;
 }
 
 /* A block whose release was the last event did not go away: it was made smaller or larger where it is. */
-static ALWAYS_INLINE void own_blocks_stay(struct event_encoder *e, const void *block)
+static ALWAYS_INLINE void address_owner_on_resize_in_place(struct event_encoder *e, const void *block)
 {
 	struct event_encoder_place *place = &e->place[event_place((uintptr_t)block)];
 
-	if (own_blocks_note(e, block))
-		place->note |= OWN_BLOCKS_BORN_AGAIN;
+	if (address_owner_find_tag(e, block))
+		place->note |= ADDRESS_OWNER_ALLOC_OWN;
 }
 
 #endif
