@@ -23,7 +23,7 @@ struct event_encoder {
 	uint32_t next_stack;
 	struct event_encoder_place {
 		uint64_t addr;
-		uint64_t note; /* event_call.note of the last call about it */
+		uint64_t owner_tag; /* event_call.owner_tag of the last call about it */
 	} place[EVENT_N_PLACES];
 };
 
@@ -75,13 +75,13 @@ struct event_call {
 	uint64_t size_bytes;
 	uint64_t usable_extra_bytes; /* with EVENT_EXTRA_USABLE */
 	uint64_t alignment; /* with EVENT_EXTRA_ALIGNMENT */
-	uint64_t note; /* the user's: kept with the address, not written */
+	uint64_t owner_tag; /* the user's: kept with the address, not written */
 	uint32_t stack;
 	uint32_t extras; /* EVENT_EXTRA_ bits; UNALIGNED is added here */
 };
 
 /* The call was put: everything that the next one may refer to. */
-static ALWAYS_INLINE void event_note_call(struct event_encoder *e, unsigned kind,
+static ALWAYS_INLINE void event_remember_call(struct event_encoder *e, unsigned kind,
 					  const struct event_call *c)
 {
 	struct event_encoder_place *place = &e->place[event_place(c->addr)];
@@ -90,7 +90,7 @@ static ALWAYS_INLINE void event_note_call(struct event_encoder *e, unsigned kind
 	e->addr[event_is_release(kind)] = c->addr;
 	e->stack[event_is_release(kind)] = c->stack;
 	place->addr = c->addr;
-	place->note = c->note;
+	place->owner_tag = c->owner_tag;
 }
 
 static inline uint8_t *event_put_extras(uint8_t *p, const struct event_call *c, unsigned bits)
@@ -132,7 +132,7 @@ static ALWAYS_INLINE bool event_put_short(struct event_encoder *e, unsigned kind
 	p += 2 + n_addr + (kind == EVENT_FREE ? 0 : 1 + is_wide);
 	store_le16(p, (uint16_t)s);
 	e->pos = p + 1 + is_wide;
-	event_note_call(e, kind, c);
+	event_remember_call(e, kind, c);
 	return true;
 }
 
@@ -171,7 +171,7 @@ static inline void event_put_long(struct event_encoder *e, unsigned kind,
 	if (extras)
 		p = event_put_extras(p, c, extras);
 	e->pos = p;
-	event_note_call(e, kind, c);
+	event_remember_call(e, kind, c);
 }
 
 /* Kinds 1 to 6, in the shortest form. Room for two events is needed. */

@@ -84,9 +84,9 @@ static ALWAYS_INLINE uint64_t address_owner_alloc_tag(uint64_t ticks)
 }
 
 /* Was nothing told since? note: not 0. */
-static ALWAYS_INLINE bool address_owner_is_current(const void *block, uint64_t note)
+static ALWAYS_INLINE bool address_owner_is_current(const void *block, uint64_t tag)
 {
-	return atomic_load_explicit(address_owner_stamp_slot(block), memory_order_relaxed) <= note / 4;
+	return atomic_load_explicit(address_owner_stamp_slot(block), memory_order_relaxed) <= tag / 4;
 }
 
 /* What the lane noted of the block. */
@@ -94,7 +94,7 @@ static ALWAYS_INLINE uint64_t address_owner_find_tag(const struct event_encoder 
 {
 	const struct event_encoder_place *place = &e->place[event_place((uintptr_t)block)];
 
-	return place->addr == (uintptr_t)block ? place->note : 0;
+	return place->addr == (uintptr_t)block ? place->owner_tag : 0;
 }
 
 /* A block was born: was its address in this lane's hands last? If so, returns what to note with the
@@ -102,10 +102,10 @@ static ALWAYS_INLINE uint64_t address_owner_find_tag(const struct event_encoder 
 static ALWAYS_INLINE uint64_t address_owner_on_alloc(const struct event_encoder *e,
 						    const void *block)
 {
-	uint64_t note = address_owner_find_tag(e, block);
+	uint64_t tag = address_owner_find_tag(e, block);
 
-	return note % 4 == ADDRESS_OWNER_RELEASED && address_owner_is_current(block, note)
-		       ? note | ADDRESS_OWNER_ALLOC_OWN
+	return tag % 4 == ADDRESS_OWNER_RELEASED && address_owner_is_current(block, tag)
+		       ? tag | ADDRESS_OWNER_ALLOC_OWN
 		       : 0;
 }
 
@@ -113,12 +113,12 @@ static ALWAYS_INLINE uint64_t address_owner_on_alloc(const struct event_encoder 
  * note with the release, after it was told if it must be; else 0. */
 static ALWAYS_INLINE uint64_t address_owner_on_release(const struct event_encoder *e, const void *block)
 {
-	uint64_t note = address_owner_find_tag(e, block);
+	uint64_t tag = address_owner_find_tag(e, block);
 
-	if (!(note & ADDRESS_OWNER_ALLOC_FOREIGN) || !address_owner_is_current(block, note))
+	if (!(tag & ADDRESS_OWNER_ALLOC_FOREIGN) || !address_owner_is_current(block, tag))
 		return 0;
-	return note % 4 == ADDRESS_OWNER_ALLOC_FOREIGN ? address_owner_publish_free(block, 0)
-					   : note - ADDRESS_OWNER_ALLOC_OWN + ADDRESS_OWNER_RELEASED;
+	return tag % 4 == ADDRESS_OWNER_ALLOC_FOREIGN ? address_owner_publish_free(block, 0)
+					   : tag - ADDRESS_OWNER_ALLOC_OWN + ADDRESS_OWNER_RELEASED;
 }
 
 /* A block whose release was the last event did not go away: it was made smaller or larger where it is. */
@@ -127,7 +127,7 @@ static ALWAYS_INLINE void address_owner_on_resize_in_place(struct event_encoder 
 	struct event_encoder_place *place = &e->place[event_place((uintptr_t)block)];
 
 	if (address_owner_find_tag(e, block))
-		place->note |= ADDRESS_OWNER_ALLOC_OWN;
+		place->owner_tag |= ADDRESS_OWNER_ALLOC_OWN;
 }
 
 #endif

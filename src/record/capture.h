@@ -107,22 +107,22 @@ static ALWAYS_INLINE uint64_t capture_ticks_quick(struct lane *lane, bool may_ca
 /* When an event was, and what to note with its address (address_owner.h). */
 struct capture_moment {
 	uint64_t ticks; /* 0: not known yet, and it may be carried */
-	uint64_t note;
+	uint64_t owner_tag;
 };
 
 /* A block was born, later than what other lanes did with its address before. */
 static ALWAYS_INLINE struct capture_moment capture_birth_quick(struct lane *lane, const void *block)
 {
-	struct capture_moment when = {.note = 0};
+	struct capture_moment when = {.owner_tag = 0};
 
 	if (!clock_is_of_many()) {
 		when.ticks = capture_ticks_quick(lane, true);
 		return when;
 	}
-	when.note = address_owner_on_alloc(&lane->enc, block);
-	when.ticks = capture_ticks_quick(lane, when.note);
-	if (!when.note)
-		when.note = address_owner_alloc_tag(when.ticks);
+	when.owner_tag = address_owner_on_alloc(&lane->enc, block);
+	when.ticks = capture_ticks_quick(lane, when.owner_tag);
+	if (!when.owner_tag)
+		when.owner_tag = address_owner_alloc_tag(when.ticks);
 	return when;
 }
 
@@ -133,7 +133,7 @@ static ALWAYS_INLINE struct event_call capture_call(const void *block, size_t si
 		.ticks = when.ticks,
 		.addr = (uintptr_t)block,
 		.size_bytes = size_bytes,
-		.note = when.note,
+		.owner_tag = when.owner_tag,
 		.stack = stack,
 	};
 }
@@ -208,17 +208,17 @@ static ALWAYS_INLINE bool capture_obtained_quick(struct lane *lane, unsigned kin
 static ALWAYS_INLINE struct capture_moment capture_wait_for_block(struct lane *lane,
 								  const void *block)
 {
-	struct capture_moment when = {.ticks = 0, .note = 0};
+	struct capture_moment when = {.ticks = 0, .owner_tag = 0};
 
 	if (!clock_is_of_many())
 		return when;
-	when.note = address_owner_on_release(&lane->enc, block);
-	if (when.note)
+	when.owner_tag = address_owner_on_release(&lane->enc, block);
+	if (when.owner_tag)
 		return when;
 	__builtin_prefetch(address_owner_stamp_slot(block), 1);
 	clock_wait();
 	when.ticks = clock_ticks();
-	when.note = address_owner_publish_free(block, when.ticks);
+	when.owner_tag = address_owner_publish_free(block, when.ticks);
 	return when;
 }
 
@@ -267,13 +267,13 @@ static ALWAYS_INLINE bool capture_realloc_begin_quick(struct lane *lane,
 
 static ALWAYS_INLINE struct capture_moment capture_end_quick(struct lane *lane, size_t size_bytes)
 {
-	struct capture_moment when = {.ticks = lane->enc.ticks, .note = 0};
+	struct capture_moment when = {.ticks = lane->enc.ticks, .owner_tag = 0};
 
 	if (likely(!clock_is_of_many() && size_bytes <= CAPTURE_SMALL_BYTES))
 		return when;
 	when.ticks = capture_ticks_quick(lane, false);
 	if (clock_is_of_many())
-		when.note = address_owner_alloc_tag(when.ticks);
+		when.owner_tag = address_owner_alloc_tag(when.ticks);
 	return when;
 }
 

@@ -25,11 +25,11 @@ static void forget_all(void)
 	now_ticks = 1000;
 }
 
-static void put(struct event_encoder *e, unsigned kind, const void *block, uint64_t note)
+static void put(struct event_encoder *e, unsigned kind, const void *block, uint64_t tag)
 {
-	struct event_call call = {.ticks = now_ticks, .addr = (uintptr_t)block, .note = note};
+	struct event_call call = {.ticks = now_ticks, .addr = (uintptr_t)block, .owner_tag = tag};
 
-	event_note_call(e, kind, &call);
+	event_remember_call(e, kind, &call);
 }
 
 /* As the hooks do it. True: it was taken for the lane's own. */

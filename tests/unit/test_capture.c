@@ -56,15 +56,15 @@ TEST(capture_carries_all_times_of_a_program_with_one_lane)
 
 	CHECK(is_carried(birth_ticks(block)));
 	CHECK_EQ(capture_wait_for_block(&thread.first, block).ticks, 0);
-	CHECK_EQ(capture_wait_for_block(&thread.first, block).note, 0);
+	CHECK_EQ(capture_wait_for_block(&thread.first, block).owner_tag, 0);
 }
 
 /* What the lane is to know of a block. */
 static void put(unsigned kind, const void *block, struct capture_moment when)
 {
-	struct event_call call = {.ticks = when.ticks, .addr = (uintptr_t)block, .note = when.note};
+	struct event_call call = {.ticks = when.ticks, .addr = (uintptr_t)block, .owner_tag = when.owner_tag};
 
-	event_note_call(&thread.first.enc, kind, &call);
+	event_remember_call(&thread.first.enc, kind, &call);
 }
 
 TEST(capture_carries_times_only_of_what_no_other_lane_touched)
