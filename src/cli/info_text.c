@@ -222,14 +222,14 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
-static void print_times(uint64_t n_carried, const struct overview *o)
+static void print_times(uint64_t n_estimated, const struct overview *o)
 {
 	char a[HUMAN_BYTES], b[HUMAN_BYTES];
 
 	print_label("  Times");
-	if (n_carried)
+	if (n_estimated)
 		printf("%s carried on from the event before, never older than %s\n",
-		       human_count(n_carried, a), human_duration(o->longest_beat_ns, b));
+		       human_count(n_estimated, a), human_duration(o->longest_beat_ns, b));
 	else
 		puts("read for each event");
 }
@@ -263,7 +263,7 @@ static void print_recorder(const struct recording *r, const struct overview *o)
 	print_label("  Rules read");
 	printf("%s from unwind tables, %s stacks needed all registers\n",
 	       human_count(f[STATUS_N_RULE_MISSES], a), human_count(f[STATUS_N_SLOW_WALKS], b));
-	print_times(f[STATUS_N_CARRIED_TIMES], o);
+	print_times(f[STATUS_N_ESTIMATED_TIMES], o);
 	if (f[STATUS_N_AUDITED]) {
 		print_label("  Audited");
 		printf("%s stacks, %s differ\n", human_count(f[STATUS_N_AUDITED], a),

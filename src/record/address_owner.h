@@ -2,7 +2,7 @@
  *
  * Where several threads make events, what is recorded of a block that comes from another one must be
  * recorded with care (clock.h), and its time must be read; that costs more than all the rest. Of a block
- * that was in this lane's hands last it need not, and its time may be carried on (carried_time.h): the
+ * that was in this lane's hands last it need not, and its time may be carried on (estimated_time.h): the
  * order of the lane's own events is the order of the events of its address. So a lane knows
  * its last blocks, from the places of its encoder, and must not be wrong about them: another one may have
  * released such a block, or got and released one of this address, before it came back.

@@ -93,14 +93,14 @@ static ALWAYS_INLINE bool capture_is_usual_chunk(const void *block, size_t size_
  * done, 10 ns and all misses of the program's loads, and begin nothing behind it. A release finds
  * its stack meanwhile and then reads the counter. An allocation reads it first: its memo is still being
  * fetched. */
-static ALWAYS_INLINE uint64_t capture_ticks_quick(struct lane *lane, bool may_carry)
+static ALWAYS_INLINE uint64_t capture_ticks_quick(struct lane *lane, bool may_estimate)
 {
 	uint64_t ticks;
 
-	if (may_carry && likely(carried_time_take(&lane->time)))
+	if (may_estimate && likely(estimated_time_use(&lane->time)))
 		return lane->enc.ticks + 1;
 	ticks = arch_ticks() >> CLOCK_TICK_SHIFT;
-	carried_time_note(&lane->time, lane->enc.ticks, ticks);
+	estimated_time_on_reading(&lane->time, lane->enc.ticks, ticks);
 	return ticks;
 }
 

@@ -18,7 +18,7 @@ extern HIDDEN uint8_t clock_is_cpu; /* constant after clock_init() */
 extern HIDDEN _Atomic uint8_t clock_is_shared; /* a second lane makes events, or did */
 
 /* Changes while events may carry the time on, at least every CLOCK_BEAT_NS as long as the writer gets a CPU;
- * 0: they may not. See carried_time.h. */
+ * 0: they may not. See estimated_time.h. */
 extern HIDDEN _Atomic uint64_t clock_beat;
 #define CLOCK_BEAT_NS NS_PER_MS
 

@@ -353,14 +353,14 @@ static void sum_lane(const struct lane *lane, uint64_t *field)
 	field[STATUS_N_KNOWN_STACKS] += one.n_known_stacks;
 	field[STATUS_N_AUDITED] += COUNT_READ(lane->n_audited);
 	field[STATUS_N_DIFFERING] += COUNT_READ(lane->n_differing);
-	field[STATUS_N_CARRIED_TIMES] += COUNT_READ(lane->time.n_carried);
+	field[STATUS_N_ESTIMATED_TIMES] += COUNT_READ(lane->time.n_estimated);
 }
 
 static void sum_threads(struct recorder *rec, struct session *s)
 {
 	uint64_t *field = s->status.field;
 
-	for (unsigned i = STATUS_N_WALKS; i <= STATUS_N_CARRIED_TIMES; i++)
+	for (unsigned i = STATUS_N_WALKS; i <= STATUS_N_ESTIMATED_TIMES; i++)
 		field[i] = 0;
 	field[STATUS_LOST_EVENTS] = atomic_load(&rec->lost_events) + s->lost_in_blocks;
 	for (struct thread *t = atomic_load(&rec->threads); t; t = t->next) {

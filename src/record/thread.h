@@ -13,7 +13,7 @@
 #define RECORD_THREAD_H
 
 #include "format/event_encode.h"
-#include "record/carried_time.h"
+#include "record/estimated_time.h"
 #include "record/edges.h"
 #include "record/address_owner.h"
 #include "record/record.h"
@@ -30,7 +30,7 @@ struct lane {
 	struct thread *thread;
 	uintptr_t leaf; /* the last one: see stack_expect() */
 	uintptr_t *after_leaf; /* its place in after[] */
-	struct carried_time time;
+	struct estimated_time time;
 	struct area *area; /* where block lies */
 	uint32_t slot; /* its number in the area */
 	uint32_t number;

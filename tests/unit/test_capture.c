@@ -32,29 +32,29 @@ TEST(capture_reads_the_time_again_where_others_make_events)
 }
 
 /* The time of a birth and of a release, when the lane may carry one. */
-static bool is_carried(uint64_t ticks)
+static bool is_estimated(uint64_t ticks)
 {
 	return ticks == BEGAN + 1;
 }
 
-static void let_carry(void)
+static void allow_estimates(void)
 {
 	thread.first.enc.ticks = BEGAN;
-	thread.first.time = (struct carried_time){.beat = 1, .n_group = 7, .n_left = 7};
+	thread.first.time = (struct estimated_time){.beat = 1, .n_group = 7, .n_left = 7};
 	atomic_store(&clock_beat, 1);
 }
 
 static uint64_t birth_ticks(const void *block)
 {
-	let_carry();
+	allow_estimates();
 	return capture_birth_quick(&thread.first, block).ticks;
 }
 
-TEST(capture_carries_all_times_of_a_program_with_one_lane)
+TEST(capture_estimates_all_times_of_a_program_with_one_lane)
 {
 	static _Alignas(16) int block[4];
 
-	CHECK(is_carried(birth_ticks(block)));
+	CHECK(is_estimated(birth_ticks(block)));
 	CHECK_EQ(capture_wait_for_block(&thread.first, block).ticks, 0);
 	CHECK_EQ(capture_wait_for_block(&thread.first, block).owner_tag, 0);
 }
@@ -67,27 +67,27 @@ static void put(unsigned kind, const void *block, struct capture_moment when)
 	event_remember_call(&thread.first.enc, kind, &call);
 }
 
-TEST(capture_carries_times_only_of_what_no_other_lane_touched)
+TEST(capture_estimates_times_only_of_what_no_other_lane_touched)
 {
 	static _Alignas(16) int mine[4], other[4];
 	struct capture_moment when;
 
 	clock_init();
 	atomic_store(&clock_is_shared, 1);
-	let_carry();
+	allow_estimates();
 	when = capture_birth_quick(&thread.first, mine);
 	CHECK(when.ticks > BEGAN + 1); /* perhaps it came from another one */
 	put(EVENT_MALLOC, mine, when);
 	when = capture_wait_for_block(&thread.first, mine);
 	CHECK_EQ(when.ticks, 0);
 	put(EVENT_FREE, mine, when);
-	CHECK(is_carried(birth_ticks(mine)));
+	CHECK(is_estimated(birth_ticks(mine)));
 	when = capture_wait_for_block(&thread.first, other);
 	CHECK(when.ticks > BEGAN);
 	CHECK_EQ(atomic_load(address_owner_stamp_slot(other)), when.ticks);
 	CHECK(capture_wait_for_block(&thread.first, mine).ticks); /* it was released here */
 	address_owner_publish_free(mine, 1);
-	CHECK(!is_carried(birth_ticks(mine)));
+	CHECK(!is_estimated(birth_ticks(mine)));
 	atomic_store(&clock_is_shared, 0);
 }
 

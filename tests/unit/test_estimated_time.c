@@ -1,12 +1,12 @@
 /* When an event does without reading the counter. */
-#include "record/carried_time.h"
+#include "record/estimated_time.h"
 
 #include "harness/test.h"
 
 _Atomic uint64_t clock_beat;
 
 /* Events that are so far apart; how many of n read the counter? *late_ticks: how old a time was at most. */
-static unsigned count_readings(struct carried_time *c, unsigned n, uint64_t apart_ticks,
+static unsigned count_readings(struct estimated_time *c, unsigned n, uint64_t apart_ticks,
 			       uint64_t *late_ticks)
 {
 	static uint64_t now_ticks = 1000000;
@@ -16,87 +16,87 @@ static unsigned count_readings(struct carried_time *c, unsigned n, uint64_t apar
 	*late_ticks = 0;
 	for (unsigned i = 0; i < n; i++) {
 		now_ticks += apart_ticks;
-		if (carried_time_take(c)) {
+		if (estimated_time_use(c)) {
 			last_ticks++;
 			CHECK(last_ticks <= now_ticks);
 			if (now_ticks - last_ticks > *late_ticks)
 				*late_ticks = now_ticks - last_ticks;
 			continue;
 		}
-		carried_time_note(c, last_ticks, now_ticks);
+		estimated_time_on_reading(c, last_ticks, now_ticks);
 		last_ticks = now_ticks;
 		n_readings++;
 	}
 	return n_readings;
 }
 
-TEST(carried_time_is_not_carried_while_the_writer_rests)
+TEST(estimated_time_needs_a_heartbeat)
 {
-	struct carried_time c = {0};
+	struct estimated_time c = {0};
 	uint64_t late_ticks;
 
 	atomic_store(&clock_beat, 0);
 	CHECK_EQ(count_readings(&c, 1000, 3, &late_ticks), 1000);
-	CHECK_EQ(c.n_carried, 0);
+	CHECK_EQ(c.n_estimated, 0);
 }
 
-TEST(carried_time_is_read_once_in_many_dense_events)
+TEST(estimated_time_replaces_most_readings_of_dense_events)
 {
-	struct carried_time c = {0};
+	struct estimated_time c = {0};
 	uint64_t late_ticks;
 	unsigned n;
 
 	atomic_store(&clock_beat, 1);
 	n = count_readings(&c, 16000, 4, &late_ticks);
 	CHECK(n >= 1000 && n <= 1010);
-	CHECK(c.n_carried >= 16000 - n - CARRY_MAX && c.n_carried <= 16000 - n);
-	CHECK(late_ticks <= CARRY_NEAR_TICKS);
+	CHECK(c.n_estimated >= 16000 - n - ESTIMATED_TIME_MAX_EVENTS && c.n_estimated <= 16000 - n);
+	CHECK(late_ticks <= ESTIMATED_TIME_NEAR_TICKS);
 }
 
 /* However far apart the events are, a time is not much older than what is called near. */
-TEST(carried_time_is_near)
+TEST(estimated_time_is_near)
 {
 	uint64_t late_ticks;
 
 	atomic_store(&clock_beat, 1);
-	for (uint64_t apart = 1; apart < 4 * CARRY_NEAR_TICKS; apart++) {
-		struct carried_time c = {0};
+	for (uint64_t apart = 1; apart < 4 * ESTIMATED_TIME_NEAR_TICKS; apart++) {
+		struct estimated_time c = {0};
 
 		count_readings(&c, 10, apart, &late_ticks); /* the first may be surprised */
 		count_readings(&c, 1000, apart, &late_ticks);
-		CHECK(late_ticks <= 2 * CARRY_NEAR_TICKS);
-		if (apart > CARRY_NEAR_TICKS)
+		CHECK(late_ticks <= 2 * ESTIMATED_TIME_NEAR_TICKS);
+		if (apart > ESTIMATED_TIME_NEAR_TICKS)
 			CHECK_EQ(late_ticks, 0);
 	}
 }
 
-TEST(carried_time_ends_with_the_beat)
+TEST(estimated_time_ends_with_the_heartbeat)
 {
-	struct carried_time c = {0};
+	struct estimated_time c = {0};
 	uint64_t late_ticks;
 
 	atomic_store(&clock_beat, 1);
 	count_readings(&c, 100, 4, &late_ticks);
 	while (c.n_left < 5)
 		count_readings(&c, 1, 4, &late_ticks);
-	CHECK(carried_time_take(&c));
+	CHECK(estimated_time_use(&c));
 	atomic_store(&clock_beat, 2);
-	CHECK(!carried_time_take(&c));
+	CHECK(!estimated_time_use(&c));
 	CHECK_EQ(count_readings(&c, 1, 1000000, &late_ticks), 1); /* a pause ... */
-	CHECK(!carried_time_take(&c)); /* ... after which nothing is known */
+	CHECK(!estimated_time_use(&c)); /* ... after which nothing is known */
 	atomic_store(&clock_beat, 0);
 	CHECK_EQ(count_readings(&c, 10, 4, &late_ticks), 10);
 }
 
 /* A reading that had to be (of a birth, where there are several threads) does not use up what is left. */
-TEST(carried_time_goes_on_after_a_reading_that_was_not_due)
+TEST(estimated_time_goes_on_after_a_reading_that_was_not_due)
 {
-	struct carried_time c = {.beat = 1, .n_group = 7, .n_left = 5};
+	struct estimated_time c = {.beat = 1, .n_group = 7, .n_left = 5};
 
 	atomic_store(&clock_beat, 1);
-	carried_time_note(&c, 1000, 1010);
+	estimated_time_on_reading(&c, 1000, 1010);
 	CHECK_EQ(c.n_left, 5);
-	carried_time_note(&c, 1000, 1000 + 10 * CARRY_NEAR_TICKS);
+	estimated_time_on_reading(&c, 1000, 1000 + 10 * ESTIMATED_TIME_NEAR_TICKS);
 	CHECK_EQ(c.n_left, 0);
-	CHECK_EQ(c.n_carried, 2);
+	CHECK_EQ(c.n_estimated, 2);
 }
