@@ -44,7 +44,7 @@ static struct lane *enter_nested(struct thread *t, const struct unwind_start *at
 		if (!lane->frames.crossed_signal || lane->frames.signal_index > own)
 			return NULL;
 		/* before the lane's first event, which may be a release */
-		atomic_store(&clock_is_shared, 1);
+		atomic_store(&clock_many_lanes, 1);
 		return lane;
 	}
 	if (lane->frames.end == UNWIND_COMPLETE) {
@@ -211,7 +211,7 @@ static struct capture_moment birth(void)
 	uint64_t ticks = clock_ticks();
 
 	return (struct capture_moment){
-		.ticks = ticks, .owner_tag = clock_is_of_many() ? address_owner_alloc_tag(ticks) : 0};
+		.ticks = ticks, .owner_tag = clock_has_many_lanes() ? address_owner_alloc_tag(ticks) : 0};
 }
 
 /* A block that malloc, calloc or realloc gave. */

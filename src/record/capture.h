@@ -115,7 +115,7 @@ static ALWAYS_INLINE struct capture_moment capture_birth_quick(struct lane *lane
 {
 	struct capture_moment when = {.owner_tag = 0};
 
-	if (!clock_is_of_many()) {
+	if (!clock_has_many_lanes()) {
 		when.ticks = capture_ticks_quick(lane, true);
 		return when;
 	}
@@ -210,13 +210,13 @@ static ALWAYS_INLINE struct capture_moment capture_wait_for_block(struct lane *l
 {
 	struct capture_moment when = {.ticks = 0, .owner_tag = 0};
 
-	if (!clock_is_of_many())
+	if (!clock_has_many_lanes())
 		return when;
 	when.owner_tag = address_owner_on_release(&lane->enc, block);
 	if (when.owner_tag)
 		return when;
 	__builtin_prefetch(address_owner_stamp_slot(block), 1);
-	clock_wait();
+	clock_fence();
 	when.ticks = clock_ticks();
 	when.owner_tag = address_owner_publish_free(block, when.ticks);
 	return when;
@@ -269,10 +269,10 @@ static ALWAYS_INLINE struct capture_moment capture_end_quick(struct lane *lane, 
 {
 	struct capture_moment when = {.ticks = lane->enc.ticks, .owner_tag = 0};
 
-	if (likely(!clock_is_of_many() && size_bytes <= CAPTURE_SMALL_BYTES))
+	if (likely(!clock_has_many_lanes() && size_bytes <= CAPTURE_SMALL_BYTES))
 		return when;
 	when.ticks = capture_ticks_quick(lane, false);
-	if (clock_is_of_many())
+	if (clock_has_many_lanes())
 		when.owner_tag = address_owner_alloc_tag(when.ticks);
 	return when;
 }

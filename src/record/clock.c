@@ -7,9 +7,9 @@
 #include "record/sys.h"
 
 uint8_t clock_is_cpu;
-HOT_DATA _Atomic uint8_t clock_is_shared;
-HOT_DATA _Atomic uint64_t clock_beat;
-uint64_t clock_longest_beat_ticks;
+HOT_DATA _Atomic uint8_t clock_many_lanes;
+HOT_DATA _Atomic uint64_t clock_heartbeat;
+uint64_t clock_longest_heartbeat_ticks;
 
 void clock_init(void)
 {
@@ -27,36 +27,36 @@ void clock_init(void)
 		clock_is_cpu = arch_ticks_usable();
 }
 
-/* The time is read again when the beat has changed: the writer may have been kept from its CPU just before,
+/* The time is read again when the heartbeat has changed: the writer may have been kept from its CPU just before,
  * and events went on with the old one. */
-static void set_beat(uint64_t beat)
+static void set_heartbeat(uint64_t heartbeat)
 {
-	uint64_t last = atomic_load_explicit(&clock_beat, memory_order_relaxed);
+	uint64_t last = atomic_load_explicit(&clock_heartbeat, memory_order_relaxed);
 	uint64_t lasted_ticks;
 
-	atomic_store(&clock_beat, beat);
+	atomic_store(&clock_heartbeat, heartbeat);
 	lasted_ticks = last ? clock_ticks() - last : 0;
-	if (lasted_ticks > clock_longest_beat_ticks)
-		clock_longest_beat_ticks = lasted_ticks;
+	if (lasted_ticks > clock_longest_heartbeat_ticks)
+		clock_longest_heartbeat_ticks = lasted_ticks;
 }
 
-bool clock_go(void)
+bool clock_heartbeat_start(void)
 {
 	if (!clock_is_cpu || record_options.PRECISE_TIMESTAMPS)
 		return false;
-	set_beat(clock_ticks());
+	set_heartbeat(clock_ticks());
 	return true;
 }
 
-void clock_rest(void)
+void clock_heartbeat_stop(void)
 {
-	set_beat(0);
+	set_heartbeat(0);
 }
 
-void clock_forget(void)
+void clock_heartbeat_reset(void)
 {
-	atomic_store_explicit(&clock_beat, 0, memory_order_relaxed);
-	clock_longest_beat_ticks = 0;
+	atomic_store_explicit(&clock_heartbeat, 0, memory_order_relaxed);
+	clock_longest_heartbeat_ticks = 0;
 }
 
 uint64_t clock_monotonic_ns(void)

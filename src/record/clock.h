@@ -15,26 +15,26 @@
 #define CLOCK_TICK_SHIFT 4
 
 extern HIDDEN uint8_t clock_is_cpu; /* constant after clock_init() */
-extern HIDDEN _Atomic uint8_t clock_is_shared; /* a second lane makes events, or did */
+extern HIDDEN _Atomic uint8_t clock_many_lanes; /* a second lane makes events, or did */
 
-/* Changes while events may carry the time on, at least every CLOCK_BEAT_NS as long as the writer gets a CPU;
+/* Changes while events may carry the time on, at least every CLOCK_HEARTBEAT_NS as long as the writer gets a CPU;
  * 0: they may not. See estimated_time.h. */
-extern HIDDEN _Atomic uint64_t clock_beat;
-#define CLOCK_BEAT_NS NS_PER_MS
+extern HIDDEN _Atomic uint64_t clock_heartbeat;
+#define CLOCK_HEARTBEAT_NS NS_PER_MS
 
 /* The writer's: how long it stayed the same, and was not 0, at most. */
-extern uint64_t clock_longest_beat_ticks;
+extern uint64_t clock_longest_heartbeat_ticks;
 
 /* Decides which clock to use. */
 void clock_init(void);
 
-/* For the writer: the next beat, until it rests. Nothing that may take long comes in between. False: all
+/* For the writer: the next heartbeat, until it rests. Nothing that may take long comes in between. False: all
  * times are to be read. */
-bool clock_go(void);
-void clock_rest(void);
+bool clock_heartbeat_start(void);
+void clock_heartbeat_stop(void);
 
-/* At its start: of a parent's writer a beat may be left. */
-void clock_forget(void);
+/* At its start: of a parent's writer a heartbeat may be left. */
+void clock_heartbeat_reset(void);
 
 /* CLOCK_MONOTONIC through the vdso; leaves errno alone. */
 uint64_t clock_monotonic_ns(void);
@@ -44,9 +44,9 @@ static ALWAYS_INLINE uint64_t clock_ticks(void)
 	return likely(clock_is_cpu) ? arch_ticks() >> CLOCK_TICK_SHIFT : clock_monotonic_ns();
 }
 
-static ALWAYS_INLINE bool clock_is_of_many(void)
+static ALWAYS_INLINE bool clock_has_many_lanes(void)
 {
-	return atomic_load_explicit(&clock_is_shared, memory_order_relaxed);
+	return atomic_load_explicit(&clock_many_lanes, memory_order_relaxed);
 }
 
 /* Before the time of a release is read, when other threads make events: it must not be earlier than
@@ -55,7 +55,7 @@ static ALWAYS_INLINE bool clock_is_of_many(void)
  * may be stamped before the release before it at that address, but then the first release
  * behind it is that one (unless it is earlier by more than the whole life of that block), and the
  * reader puts the two in order. */
-static ALWAYS_INLINE void clock_wait(void)
+static ALWAYS_INLINE void clock_fence(void)
 {
 	arch_ticks_fence();
 }

@@ -16,7 +16,7 @@ static uint32_t next_group(uint32_t n_group, uint64_t passed_ticks)
 void estimated_time_renew(struct estimated_time *c, uint64_t last_ticks, uint64_t ticks)
 {
 	COUNT_ADD(c->n_estimated, c->n_group - c->n_left);
-	c->beat = atomic_load_explicit(&clock_beat, memory_order_relaxed);
-	c->n_group = c->beat ? next_group(c->n_group, ticks - last_ticks) : 0;
+	c->heartbeat = atomic_load_explicit(&clock_heartbeat, memory_order_relaxed);
+	c->n_group = c->heartbeat ? next_group(c->n_group, ticks - last_ticks) : 0;
 	c->n_left = c->n_group;
 }

@@ -14,9 +14,9 @@
  *
  * How old it may be: as many events carry the time as fit into about ESTIMATED_TIME_NEAR_TICKS, going by the last
  * readings. If the program pauses just then, the next events would still carry the time from before:
- * so they look whether the writer's beat (clock.h) has changed, which it does every millisecond or it
+ * so they look whether the writer's heartbeat (clock.h) has changed, which it does every millisecond or it
  * is 0. No carried time is therefore older than the longest time without such a change
- * (clock_longest_beat_ticks), which the recording tells.
+ * (clock_longest_heartbeat_ticks), which the recording tells.
  */
 #ifndef RECORD_ESTIMATED_TIME_H
 #define RECORD_ESTIMATED_TIME_H
@@ -27,7 +27,7 @@
 #define ESTIMATED_TIME_NEAR_TICKS 256 /* 1 to 2 us */
 
 struct estimated_time {
-	uint64_t beat; /* at the last reading */
+	uint64_t heartbeat; /* at the last reading */
 	uint32_t n_left; /* events that may still carry it */
 	uint32_t n_group; /* of so many, at the last reading */
 	uint64_t n_estimated; /* in all, up to the last renewal */
@@ -40,17 +40,17 @@ NOINLINE void estimated_time_renew(struct estimated_time *c, uint64_t last_ticks
 static ALWAYS_INLINE void estimated_time_on_reading(struct estimated_time *c, uint64_t last_ticks,
 					    uint64_t ticks)
 {
-	uint64_t beat = atomic_load_explicit(&clock_beat, memory_order_relaxed);
+	uint64_t heartbeat = atomic_load_explicit(&clock_heartbeat, memory_order_relaxed);
 	bool is_near = ticks - last_ticks <= ESTIMATED_TIME_NEAR_TICKS;
 
-	if (c->beat != beat || (beat && !(c->n_left && is_near)))
+	if (c->heartbeat != heartbeat || (heartbeat && !(c->n_left && is_near)))
 		estimated_time_renew(c, last_ticks, ticks);
 }
 
 /* May the next event carry the time? If so, it counts as done. */
 static ALWAYS_INLINE bool estimated_time_use(struct estimated_time *c)
 {
-	if (!c->n_left || c->beat != atomic_load_explicit(&clock_beat, memory_order_relaxed))
+	if (!c->n_left || c->heartbeat != atomic_load_explicit(&clock_heartbeat, memory_order_relaxed))
 		return false;
 	c->n_left--;
 	return true;

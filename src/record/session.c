@@ -140,7 +140,7 @@ static long write_all(struct session *s, const uint8_t *data, size_t len, uint64
 {
 	size_t done = 0;
 
-	clock_rest(); /* a disk may be slow */
+	clock_heartbeat_stop(); /* a disk may be slow */
 	while (done < len) {
 		long n = sys_pwrite(s->fd, data + done, len - done, offset + done);
 
@@ -386,7 +386,7 @@ void session_put_status(struct recorder *rec, struct session *s, enum format_sta
 	field[STATUS_N_WAITS] = atomic_load(&rec->n_waits);
 	field[STATUS_N_THREADS] = atomic_load(&rec->n_threads);
 	field[STATUS_BYTES_EMBEDDED] = s->bytes_embedded;
-	field[STATUS_LONGEST_BEAT_TICKS] = clock_longest_beat_ticks;
+	field[STATUS_LONGEST_HEARTBEAT_TICKS] = clock_longest_heartbeat_ticks;
 	s->status.sequence++;
 	file_status_encode(&s->status, s->page);
 }

@@ -152,7 +152,7 @@ static void begin_lanes(struct thread *t)
 	}
 	t->number = 1 + atomic_fetch_add(&t->rec->n_threads, 1);
 	if (t->number > 1) /* before it can hand over a block, or get one */
-		atomic_store(&clock_is_shared, 1);
+		atomic_store(&clock_many_lanes, 1);
 	t->start_ticks = clock_ticks();
 }
 

@@ -149,7 +149,7 @@ static void write_block(struct writer *w, struct session *s, struct area *area, 
 	memcpy(head, block, sizeof(head));
 	store_le32(head + 4, 0); /* state means nothing in a chunk */
 	if (c.data_bytes) {
-		clock_go(); /* until it is compressed: session_append() rests before it writes */
+		clock_heartbeat_start(); /* until it is compressed: session_append() rests before it writes */
 		ret = session_append(s, &w->buffers, &c);
 	}
 	if (ret < 0) {
@@ -465,13 +465,13 @@ static void sleep_until_work(struct writer *w, uint32_t seen)
 {
 	uint64_t at_most_ns = SAMPLE_NS;
 
-	if (is_lively(w) && clock_go())
-		at_most_ns = CLOCK_BEAT_NS;
+	if (is_lively(w) && clock_heartbeat_start())
+		at_most_ns = CLOCK_HEARTBEAT_NS;
 	atomic_store(&w->rec->is_writer_asleep, 1);
 	if (atomic_load(&w->rec->work) == seen)
 		sys_futex_wait(&w->rec->work, seen, at_most_ns);
 	atomic_store(&w->rec->is_writer_asleep, 0);
-	clock_rest();
+	clock_heartbeat_stop();
 }
 
 /* Everything the target had open was copied into this thread's table; none of it is ours. */
@@ -539,7 +539,7 @@ static int writer_main(void *arg)
 	struct writer *w = arg;
 	struct recorder *rec = w->rec;
 
-	clock_forget();
+	clock_heartbeat_reset();
 	arch_syscall5(SYS_prctl, PR_SET_NAME, "mem-prof", 0, 0, 0);
 	drop_descriptors(log_wants(LOG_ERROR) && !record_options.LOGFILE[0]);
 	if (prepare(w))

@@ -53,8 +53,8 @@ class Times(mp.TestCase):
         facts, events = mp.info(recording), mp.events(recording, "alloc", "free")
         self.assert_nothing_lost(facts)
         self.assertGreater(facts["recorder"]["n_estimated_times"], 0)
-        self.assertGreater(facts["recorder"]["longest_beat_ns"], 0)
-        self.assert_lives(events, truth, facts["recorder"]["longest_beat_ns"])
+        self.assertGreater(facts["recorder"]["longest_heartbeat_ns"], 0)
+        self.assert_lives(events, truth, facts["recorder"]["longest_heartbeat_ns"])
         self.assert_sums(events, facts)
         times = [e["t"] for e in events]
         self.assertEqual(len(times), len(set(times)), "events of one thread have the same time")
@@ -65,7 +65,7 @@ class Times(mp.TestCase):
         facts, events = mp.info(recording), mp.events(recording, "alloc", "free")
         self.assert_nothing_lost(facts)
         self.assertGreater(facts["recorder"]["n_estimated_times"], 0)
-        self.assert_lives(events, truth, facts["recorder"]["longest_beat_ns"])
+        self.assert_lives(events, truth, facts["recorder"]["longest_heartbeat_ns"])
 
     def test_precise_timestamps_are_read_for_each_event(self):
         for n_threads in (1, 3):
@@ -73,7 +73,7 @@ class Times(mp.TestCase):
             facts, events = mp.info(recording), mp.events(recording, "alloc", "free")
             self.assert_nothing_lost(facts)
             self.assertEqual(0, facts["recorder"]["n_estimated_times"])
-            self.assertEqual(0, facts["recorder"]["longest_beat_ns"])
+            self.assertEqual(0, facts["recorder"]["longest_heartbeat_ns"])
             self.assert_lives(events, truth, 0)
 
     def test_events_that_are_few_are_read(self):

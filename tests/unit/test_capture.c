@@ -25,9 +25,9 @@ TEST(capture_reads_the_time_again_after_a_large_copy)
 
 TEST(capture_reads_the_time_again_where_others_make_events)
 {
-	atomic_store(&clock_is_shared, 1); /* another thread, or a handler of a signal */
+	atomic_store(&clock_many_lanes, 1); /* another thread, or a handler of a signal */
 	CHECK(end_ticks(1) > BEGAN);
-	atomic_store(&clock_is_shared, 0);
+	atomic_store(&clock_many_lanes, 0);
 	CHECK_EQ(end_ticks(1), BEGAN);
 }
 
@@ -40,8 +40,8 @@ static bool is_estimated(uint64_t ticks)
 static void allow_estimates(void)
 {
 	thread.first.enc.ticks = BEGAN;
-	thread.first.time = (struct estimated_time){.beat = 1, .n_group = 7, .n_left = 7};
-	atomic_store(&clock_beat, 1);
+	thread.first.time = (struct estimated_time){.heartbeat = 1, .n_group = 7, .n_left = 7};
+	atomic_store(&clock_heartbeat, 1);
 }
 
 static uint64_t birth_ticks(const void *block)
@@ -73,7 +73,7 @@ TEST(capture_estimates_times_only_of_what_no_other_lane_touched)
 	struct capture_moment when;
 
 	clock_init();
-	atomic_store(&clock_is_shared, 1);
+	atomic_store(&clock_many_lanes, 1);
 	allow_estimates();
 	when = capture_birth_quick(&thread.first, mine);
 	CHECK(when.ticks > BEGAN + 1); /* perhaps it came from another one */
@@ -88,7 +88,7 @@ TEST(capture_estimates_times_only_of_what_no_other_lane_touched)
 	CHECK(capture_wait_for_block(&thread.first, mine).ticks); /* it was released here */
 	address_owner_publish_free(mine, 1);
 	CHECK(!is_estimated(birth_ticks(mine)));
-	atomic_store(&clock_is_shared, 0);
+	atomic_store(&clock_many_lanes, 0);
 }
 
 /* Of a free whose time was read as this, when the lane's last time is that. */

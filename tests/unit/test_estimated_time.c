@@ -3,7 +3,7 @@
 
 #include "harness/test.h"
 
-_Atomic uint64_t clock_beat;
+_Atomic uint64_t clock_heartbeat;
 
 /* Events that are so far apart; how many of n read the counter? *late_ticks: how old a time was at most. */
 static unsigned count_readings(struct estimated_time *c, unsigned n, uint64_t apart_ticks,
@@ -35,7 +35,7 @@ TEST(estimated_time_needs_a_heartbeat)
 	struct estimated_time c = {0};
 	uint64_t late_ticks;
 
-	atomic_store(&clock_beat, 0);
+	atomic_store(&clock_heartbeat, 0);
 	CHECK_EQ(count_readings(&c, 1000, 3, &late_ticks), 1000);
 	CHECK_EQ(c.n_estimated, 0);
 }
@@ -46,7 +46,7 @@ TEST(estimated_time_replaces_most_readings_of_dense_events)
 	uint64_t late_ticks;
 	unsigned n;
 
-	atomic_store(&clock_beat, 1);
+	atomic_store(&clock_heartbeat, 1);
 	n = count_readings(&c, 16000, 4, &late_ticks);
 	CHECK(n >= 1000 && n <= 1010);
 	CHECK(c.n_estimated >= 16000 - n - ESTIMATED_TIME_MAX_EVENTS && c.n_estimated <= 16000 - n);
@@ -58,7 +58,7 @@ TEST(estimated_time_is_near)
 {
 	uint64_t late_ticks;
 
-	atomic_store(&clock_beat, 1);
+	atomic_store(&clock_heartbeat, 1);
 	for (uint64_t apart = 1; apart < 4 * ESTIMATED_TIME_NEAR_TICKS; apart++) {
 		struct estimated_time c = {0};
 
@@ -75,25 +75,25 @@ TEST(estimated_time_ends_with_the_heartbeat)
 	struct estimated_time c = {0};
 	uint64_t late_ticks;
 
-	atomic_store(&clock_beat, 1);
+	atomic_store(&clock_heartbeat, 1);
 	count_readings(&c, 100, 4, &late_ticks);
 	while (c.n_left < 5)
 		count_readings(&c, 1, 4, &late_ticks);
 	CHECK(estimated_time_use(&c));
-	atomic_store(&clock_beat, 2);
+	atomic_store(&clock_heartbeat, 2);
 	CHECK(!estimated_time_use(&c));
 	CHECK_EQ(count_readings(&c, 1, 1000000, &late_ticks), 1); /* a pause ... */
 	CHECK(!estimated_time_use(&c)); /* ... after which nothing is known */
-	atomic_store(&clock_beat, 0);
+	atomic_store(&clock_heartbeat, 0);
 	CHECK_EQ(count_readings(&c, 10, 4, &late_ticks), 10);
 }
 
 /* A reading that had to be (of a birth, where there are several threads) does not use up what is left. */
 TEST(estimated_time_goes_on_after_a_reading_that_was_not_due)
 {
-	struct estimated_time c = {.beat = 1, .n_group = 7, .n_left = 5};
+	struct estimated_time c = {.heartbeat = 1, .n_group = 7, .n_left = 5};
 
-	atomic_store(&clock_beat, 1);
+	atomic_store(&clock_heartbeat, 1);
 	estimated_time_on_reading(&c, 1000, 1010);
 	CHECK_EQ(c.n_left, 5);
 	estimated_time_on_reading(&c, 1000, 1000 + 10 * ESTIMATED_TIME_NEAR_TICKS);
