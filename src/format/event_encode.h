@@ -82,7 +82,7 @@ struct event_call {
 
 /* The call was put: everything that the next one may refer to. */
 static ALWAYS_INLINE void event_remember_call(struct event_encoder *e, unsigned kind,
-					  const struct event_call *c)
+					      const struct event_call *c)
 {
 	struct event_encoder_place *place = &e->place[event_place(c->addr)];
 

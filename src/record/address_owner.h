@@ -51,7 +51,8 @@ extern HIDDEN _Atomic uint64_t address_owner_free_stamps[ADDRESS_OWNER_N_STAMPS]
  * in the table, times four. 0: it knows nothing. */
 enum address_owner_state {
 	ADDRESS_OWNER_RELEASED = 1,
-	ADDRESS_OWNER_ALLOC_FOREIGN = 2, /* the address was in other hands before: its release must be told */
+	ADDRESS_OWNER_ALLOC_FOREIGN =
+		2, /* the address was in other hands before: its release must be told */
 	ADDRESS_OWNER_ALLOC_OWN = 3,
 };
 
@@ -86,11 +87,13 @@ static ALWAYS_INLINE uint64_t address_owner_alloc_tag(uint64_t ticks)
 /* Was nothing told since? note: not 0. */
 static ALWAYS_INLINE bool address_owner_is_current(const void *block, uint64_t tag)
 {
-	return atomic_load_explicit(address_owner_stamp_slot(block), memory_order_relaxed) <= tag / 4;
+	return atomic_load_explicit(address_owner_stamp_slot(block), memory_order_relaxed) <=
+	       tag / 4;
 }
 
 /* What the lane noted of the block. */
-static ALWAYS_INLINE uint64_t address_owner_find_tag(const struct event_encoder *e, const void *block)
+static ALWAYS_INLINE uint64_t address_owner_find_tag(const struct event_encoder *e,
+						     const void *block)
 {
 	const struct event_encoder_place *place = &e->place[event_place((uintptr_t)block)];
 
@@ -100,7 +103,7 @@ static ALWAYS_INLINE uint64_t address_owner_find_tag(const struct event_encoder 
 /* A block was born: was its address in this lane's hands last? If so, returns what to note with the
  * birth; else 0. */
 static ALWAYS_INLINE uint64_t address_owner_on_alloc(const struct event_encoder *e,
-						    const void *block)
+						     const void *block)
 {
 	uint64_t tag = address_owner_find_tag(e, block);
 
@@ -111,18 +114,21 @@ static ALWAYS_INLINE uint64_t address_owner_on_alloc(const struct event_encoder 
 
 /* A block is to be released: was it in this lane's hands since it was born here? If so, returns what to
  * note with the release, after it was told if it must be; else 0. */
-static ALWAYS_INLINE uint64_t address_owner_on_release(const struct event_encoder *e, const void *block)
+static ALWAYS_INLINE uint64_t address_owner_on_release(const struct event_encoder *e,
+						       const void *block)
 {
 	uint64_t tag = address_owner_find_tag(e, block);
 
 	if (!(tag & ADDRESS_OWNER_ALLOC_FOREIGN) || !address_owner_is_current(block, tag))
 		return 0;
-	return tag % 4 == ADDRESS_OWNER_ALLOC_FOREIGN ? address_owner_publish_free(block, 0)
-					   : tag - ADDRESS_OWNER_ALLOC_OWN + ADDRESS_OWNER_RELEASED;
+	return tag % 4 == ADDRESS_OWNER_ALLOC_FOREIGN
+		       ? address_owner_publish_free(block, 0)
+		       : tag - ADDRESS_OWNER_ALLOC_OWN + ADDRESS_OWNER_RELEASED;
 }
 
 /* A block whose release was the last event did not go away: it was made smaller or larger where it is. */
-static ALWAYS_INLINE void address_owner_on_resize_in_place(struct event_encoder *e, const void *block)
+static ALWAYS_INLINE void address_owner_on_resize_in_place(struct event_encoder *e,
+							   const void *block)
 {
 	struct event_encoder_place *place = &e->place[event_place((uintptr_t)block)];
 

@@ -211,7 +211,8 @@ static struct capture_moment birth(void)
 	uint64_t ticks = clock_ticks();
 
 	return (struct capture_moment){
-		.ticks = ticks, .owner_tag = clock_has_many_lanes() ? address_owner_alloc_tag(ticks) : 0};
+		.ticks = ticks,
+		.owner_tag = clock_has_many_lanes() ? address_owner_alloc_tag(ticks) : 0};
 }
 
 /* A block that malloc, calloc or realloc gave. */

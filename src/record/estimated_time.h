@@ -38,7 +38,7 @@ NOINLINE void estimated_time_renew(struct estimated_time *c, uint64_t last_ticks
 
 /* The counter was read as ticks; the event before this one was at last_ticks. */
 static ALWAYS_INLINE void estimated_time_on_reading(struct estimated_time *c, uint64_t last_ticks,
-					    uint64_t ticks)
+						    uint64_t ticks)
 {
 	uint64_t heartbeat = atomic_load_explicit(&clock_heartbeat, memory_order_relaxed);
 	bool is_near = ticks - last_ticks <= ESTIMATED_TIME_NEAR_TICKS;
@@ -50,7 +50,8 @@ static ALWAYS_INLINE void estimated_time_on_reading(struct estimated_time *c, ui
 /* May the next event carry the time? If so, it counts as done. */
 static ALWAYS_INLINE bool estimated_time_use(struct estimated_time *c)
 {
-	if (!c->n_left || c->heartbeat != atomic_load_explicit(&clock_heartbeat, memory_order_relaxed))
+	if (!c->n_left ||
+	    c->heartbeat != atomic_load_explicit(&clock_heartbeat, memory_order_relaxed))
 		return false;
 	c->n_left--;
 	return true;

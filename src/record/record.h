@@ -92,7 +92,7 @@ struct recorder {
 	_Atomic uint32_t n_threads;
 	_Atomic uint64_t lost_events; /* of finished lanes and of events that found no lane */
 	_Atomic uint64_t n_waits;
-	_Atomic uint64_t edge_bytes; /* of large tables of stacks, see edges.h */
+	_Atomic uint64_t stack_id_cache_bytes; /* of large tables of stacks, see stack_id_cache.h */
 
 	_Atomic uint32_t ready; /* futex: 0 writer at work, 1 session is there, 2 it failed */
 	_Atomic uint32_t work; /* futex the writer sleeps on; raised to wake it */

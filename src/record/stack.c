@@ -49,7 +49,7 @@ static COLD bool grow_other(struct lane *lane)
 
 void stack_forget(struct lane *lane)
 {
-	edges_forget(&lane->edges, lane->enc.next_stack);
+	stack_id_cache_forget(&lane->stack_ids, lane->enc.next_stack);
 	lane->n_other = 0;
 	unwind_path_forget_ids(lane_unwinder(lane));
 }
@@ -72,21 +72,21 @@ static COLD void change_generation(struct lane *lane, uint32_t generation)
 
 static inline bool are_ids_many(const struct lane *lane)
 {
-	uint32_t n_ids = lane->enc.next_stack - lane->edges.min_id;
+	uint32_t n_ids = lane->enc.next_stack - lane->stack_ids.min_id;
 
-	return unlikely(n_ids >= MIN_IDS) && n_ids >= 2 * edges_capacity(&lane->edges);
+	return unlikely(n_ids >= MIN_IDS) && n_ids >= 2 * stack_id_cache_capacity(&lane->stack_ids);
 }
 
 static inline void limit_ids(struct lane *lane, size_t n_frames)
 {
-	uint32_t n_ids = lane->enc.next_stack - lane->edges.min_id;
+	uint32_t n_ids = lane->enc.next_stack - lane->stack_ids.min_id;
 
 	if (!are_ids_many(lane) || (n_frames > DEEP_FRAMES && n_ids < MAX_IDS_DEEP))
 		return;
 	stack_forget(lane);
 	if (lane_has_room(lane, 1))
 		event_put_rare(&lane->enc, EVENT_FORGET, lane->enc.ticks,
-			       (uint64_t[]){lane->edges.min_id}, 1);
+			       (uint64_t[]){lane->stack_ids.min_id}, 1);
 }
 
 /* CONFIG_AUDIT: what each id stands for, in a table that a normal build has no need of. */
@@ -143,7 +143,7 @@ static NOINLINE uint32_t new_child_of(struct lane *lane, uint32_t parent, uint32
 	if (CONFIG_AUDIT)
 		audit_define(lane, id, key, parent);
 	if (id)
-		edges_add(&lane->edges, parent, unwind_call(context, key), id);
+		stack_id_cache_add(&lane->stack_ids, parent, unwind_call(context, key), id);
 	return id;
 }
 
@@ -152,9 +152,9 @@ static NOINLINE uint32_t new_child_of(struct lane *lane, uint32_t parent, uint32
 static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint32_t context, uint64_t key,
 				uint32_t first_new)
 {
-	uint32_t id = parent < first_new
-			      ? edges_find(&lane->edges, parent, unwind_call(context, key))
-			      : 0;
+	uint32_t id = parent < first_new ? stack_id_cache_find(&lane->stack_ids, parent,
+							       unwind_call(context, key))
+					 : 0;
 
 	return likely(id) ? id : new_child_of(lane, parent, context, key);
 }
@@ -162,8 +162,8 @@ static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint32_t con
 /* Below a stack that is new on the path. */
 static inline void expect_leaves(const struct lane *lane, uint32_t context)
 {
-	edges_fetch(&lane->edges, unwind_call(context, lane->leaf));
-	edges_fetch(&lane->edges, unwind_call(context, *lane->after_leaf));
+	stack_id_cache_prefetch(&lane->stack_ids, unwind_call(context, lane->leaf));
+	stack_id_cache_prefetch(&lane->stack_ids, unwind_call(context, *lane->after_leaf));
 }
 
 /* Names the part of the path that has no name yet, then the frames that are not on it. */
@@ -177,12 +177,14 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 
 	limit_ids(lane, path->n_kept + path->n_fresh);
 	for (; i && !path->name[i - 1].id; i--)
-		edges_fetch(&lane->edges,
-			    unwind_call(unwind_path_context(ut, i - 1), path->entry[i - 1].addr));
+		stack_id_cache_prefetch(
+			&lane->stack_ids,
+			unwind_call(unwind_path_context(ut, i - 1), path->entry[i - 1].addr));
 	context = unwind_path_context(ut, path->n_kept);
 	if (path->n_fresh)
-		edges_fetch(&lane->edges,
-			    unwind_call(context, unwind_path_fresh(ut, path->n_fresh - 1)));
+		stack_id_cache_prefetch(
+			&lane->stack_ids,
+			unwind_call(context, unwind_path_fresh(ut, path->n_fresh - 1)));
 	id = i ? path->name[i - 1].id : 0;
 	for (; i < path->n_kept; i++) {
 		id = child_of(lane, id, unwind_path_context(ut, i), path->entry[i].addr, first_new);
@@ -215,7 +217,7 @@ static NOINLINE uint32_t join_by_frames(struct lane *lane, struct path_memo *mem
 
 	context[0] = unwind_path_context(ut, memo->join_n);
 	for (unsigned i = 0; i < n; i++) {
-		edges_fetch(&lane->edges, unwind_call(context[i], key[i]));
+		stack_id_cache_prefetch(&lane->stack_ids, unwind_call(context[i], key[i]));
 		context[i + 1] = unwind_context(context[i], key[i]);
 	}
 	for (unsigned i = 0; i < n && id; i++)

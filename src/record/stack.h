@@ -22,7 +22,7 @@ static ALWAYS_INLINE void stack_expect(struct lane *lane, uint32_t context, uint
 	lane->leaf = leaf;
 	lane->after_leaf =
 		&lane->after[leaf * 0x9e3779b97f4a7c15ull / (UINT64_MAX / LANE_LEAVES + 1)];
-	edges_fetch(&lane->edges, unwind_call(context, *lane->after_leaf));
+	stack_id_cache_prefetch(&lane->stack_ids, unwind_call(context, *lane->after_leaf));
 }
 
 /* The id of the stack, if a look at a memo or at the caller's stack is enough; else 0: then
@@ -38,7 +38,7 @@ static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *m
 		if (!caller)
 			return 0;
 		stack_expect(lane, context, at->pc);
-		id = edges_find(&lane->edges, caller, unwind_call(context, at->pc));
+		id = stack_id_cache_find(&lane->stack_ids, caller, unwind_call(context, at->pc));
 		if (unlikely(!id))
 			return stack_call(lane, caller, context, at->pc);
 		unwind_path_count_known(ut);

@@ -28,8 +28,8 @@ static size_t table_bytes(void)
 {
 	const size_t n = FIRST_PATH_CAPACITY;
 
-	return (1 + CONFIG_AUDIT) * unwind_thread_bytes + EDGES_FIRST_BYTES + UNWIND_PATH_BYTES(n) +
-	       n * 24 + 512;
+	return (1 + CONFIG_AUDIT) * unwind_thread_bytes + STACK_ID_CACHE_FIRST_BYTES +
+	       UNWIND_PATH_BYTES(n) + n * 24 + 512;
 }
 
 /* Behind the lane are table_bytes() of zeros. They are large and touched lazily. */
@@ -41,7 +41,8 @@ static void init_lane(struct lane *lane, struct thread *t, unsigned number)
 	lane->thread = t;
 	lane->number = number;
 	cut(&memory, unwind_thread_bytes); /* lane_unwinder() */
-	edges_init(&lane->edges, cut(&memory, EDGES_FIRST_BYTES), &t->rec->edge_bytes);
+	stack_id_cache_init(&lane->stack_ids, cut(&memory, STACK_ID_CACHE_FIRST_BYTES),
+			    &t->rec->stack_id_cache_bytes);
 	lane->path_capacity = n;
 	unwind_path_set_memory(lane_unwinder(lane), cut(&memory, UNWIND_PATH_BYTES(n)), n);
 	lane->other_key = cut(&memory, n * sizeof(uint64_t));
@@ -64,7 +65,7 @@ static void reset_lane(struct lane *lane)
 	lane->after_leaf = lane->after;
 	unwind_path_forget_ids(lane_unwinder(lane));
 	COUNT_RESET(lane->lost_events);
-	edges_reset(&lane->edges);
+	stack_id_cache_reset(&lane->stack_ids);
 	unwind_thread_init(lane_unwinder(lane), record_options.USE_SHADOW_STACK);
 	if (CONFIG_AUDIT)
 		unwind_thread_init(lane->auditor, false);

@@ -13,10 +13,10 @@
 #define RECORD_THREAD_H
 
 #include "format/event_encode.h"
-#include "record/estimated_time.h"
-#include "record/edges.h"
 #include "record/address_owner.h"
+#include "record/estimated_time.h"
 #include "record/record.h"
+#include "record/stack_id_cache.h"
 #include "unwind/path.h"
 
 #define LANE_LEAVES 64
@@ -51,7 +51,7 @@ struct lane {
 	struct audit_node *audit_nodes; /* likewise: what ids stand for */
 	uint64_t n_audited;
 	uint64_t n_differing;
-	struct edges edges;
+	struct stack_id_cache stack_ids;
 	uintptr_t after[LANE_LEAVES]; /* by leaf: the one that came after it */
 	struct module_noted noted[MODULE_LIST_NOTED];
 };

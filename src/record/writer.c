@@ -208,7 +208,7 @@ static void reap(struct writer *w, struct thread *t, uint32_t tid)
 		lane_finish_block(t->lane[i]);
 		atomic_fetch_add(&w->rec->lost_events, t->lane[i]->lost_events);
 		COUNT_RESET(t->lane[i]->lost_events);
-		edges_reset(&t->lane[i]->edges); /* others may have its memory */
+		stack_id_cache_reset(&t->lane[i]->stack_ids); /* others may have its memory */
 	}
 	if (t->session && t->session == w->session)
 		describe_thread(&w->describer, w->session, t, tid, clock_ticks());

@@ -62,7 +62,8 @@ TEST(capture_estimates_all_times_of_a_program_with_one_lane)
 /* What the lane is to know of a block. */
 static void put(unsigned kind, const void *block, struct capture_moment when)
 {
-	struct event_call call = {.ticks = when.ticks, .addr = (uintptr_t)block, .owner_tag = when.owner_tag};
+	struct event_call call = {
+		.ticks = when.ticks, .addr = (uintptr_t)block, .owner_tag = when.owner_tag};
 
 	event_remember_call(&thread.first.enc, kind, &call);
 }
