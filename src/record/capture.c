@@ -232,7 +232,7 @@ static ALWAYS_INLINE uint32_t capture_rest_of_stack(struct lane *lane,
 						    const struct unwind_start *at)
 {
 	return CONFIG_AUDIT || !lane->thread->quick_epoch ? stack_capture(lane, at)
-							  : stack_capture_behind(lane, at);
+							  : stack_capture_slow(lane, at);
 }
 
 void capture_obtained(struct lane *lane, const struct unwind_start *at, unsigned kind,

@@ -107,7 +107,7 @@ static void *find_in(const struct link_map *m, const char *name, uint32_t hash)
 	return (void *)(m->l_addr + sym->st_value);
 }
 
-static void *find_behind(const struct link_map *own, const char *name)
+static void *find_next(const struct link_map *own, const char *name)
 {
 	uint32_t hash = gnu_hash(name);
 	void *found = NULL;
@@ -144,7 +144,7 @@ const char *real_hidden_by(const char *name)
 
 void *real_find(const char *name)
 {
-	return find_behind(own_map(), name);
+	return find_next(own_map(), name);
 }
 
 void real_init(void)
@@ -154,18 +154,18 @@ void real_init(void)
 	void *(*found_malloc)(size_t);
 	uint8_t is_glibc, has_chunks;
 
-#define HOOK(name, type) found.name = (__typeof__(found.name))find_behind(own, #name);
+#define HOOK(name, type) found.name = (__typeof__(found.name))find_next(own, #name);
 #include "record/hooks.def"
 #undef HOOK
 	found_malloc = found.malloc;
 	if (real_is_ready())
 		return; /* another thread was faster, and others may read by now */
-	is_glibc = found_malloc && (void *)found_malloc == find_behind(own, "__libc_malloc");
+	is_glibc = found_malloc && (void *)found_malloc == find_next(own, "__libc_malloc");
 	/* Until 2.33 a program could put functions of its own behind __libc_malloc(); versions with
 	 * _dl_find_object() are later than that. */
-	has_chunks = is_glibc && sizeof(size_t) == 8 && find_behind(own, "_dl_find_object") &&
-		     (void *)found.calloc == find_behind(own, "__libc_calloc") &&
-		     (void *)found.realloc == find_behind(own, "__libc_realloc");
+	has_chunks = is_glibc && sizeof(size_t) == 8 && find_next(own, "_dl_find_object") &&
+		     (void *)found.calloc == find_next(own, "__libc_calloc") &&
+		     (void *)found.realloc == find_next(own, "__libc_realloc");
 	real_front = (struct real_front){
 		.realloc = (__typeof__(real_front.realloc))find_in_front(own, "realloc"),
 		.free = (__typeof__(real_front.free))find_in_front(own, "free"),

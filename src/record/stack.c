@@ -358,7 +358,7 @@ static NOINLINE uint32_t capture_new(struct lane *lane, const struct unwind_star
 	return intern_path(lane, at, &path);
 }
 
-uint32_t stack_capture_behind(struct lane *lane, const struct unwind_start *at)
+uint32_t stack_capture_slow(struct lane *lane, const struct unwind_start *at)
 {
 	uint32_t id = unwind_path_known(lane_unwinder(lane), at);
 

@@ -5,7 +5,7 @@
 #include "record/thread.h"
 
 /* The rest of stack_capture(), for when stack_quick() did not know the stack. */
-uint32_t stack_capture_behind(struct lane *lane, const struct unwind_start *at);
+uint32_t stack_capture_slow(struct lane *lane, const struct unwind_start *at);
 
 /* The rest of stack_quick(): a memo of this start that joins another stack than before, and a leaf that was
  * not called from there before. */
@@ -26,7 +26,7 @@ static ALWAYS_INLINE void stack_expect(struct lane *lane, uint32_t context, uint
 }
 
 /* The id of the stack, if a look at a memo or at the caller's stack is enough; else 0: then
- * stack_capture_behind() must be asked. memo: what unwind_path_look_for() gave, or NULL. */
+ * stack_capture_slow() must be asked. memo: what unwind_path_look_for() gave, or NULL. */
 static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *memo,
 					  const struct unwind_start *at)
 {
@@ -56,14 +56,14 @@ static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *m
  * 0 only when the stack is empty or there was no room to define it.
  *
  * Ids that the path knows are of its generation, which is the lane's: both change in
- * stack_capture_behind() only, together. */
+ * stack_capture_slow() only, together. */
 static ALWAYS_INLINE uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
 {
 	uint32_t id = stack_quick(lane, NULL, at);
 
 	if (CONFIG_AUDIT && id)
 		return stack_audit_known(lane, at, id);
-	return likely(id) ? id : stack_capture_behind(lane, at);
+	return likely(id) ? id : stack_capture_slow(lane, at);
 }
 
 /* Forgets all ids: code was replaced, or a block with definitions was lost. Stacks are defined anew

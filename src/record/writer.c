@@ -28,9 +28,9 @@
 #define SPARE_BLOCKS 128 /* blocks beyond two per thread that may exist */
 #define EXIT_EMBED_NS (30 * NS_PER_MS) /* how long an exiting program waits for its binaries */
 
-#define FEW_BEHIND                                                                                 \
+#define FEW_WAITING_BLOCKS                                                                         \
 	(POOL_WAKE_BLOCKS + 2) /* full blocks that wait when the writer begins to hurry */
-#define MANY_BEHIND (POOL_WAKE_BLOCKS + 4) /* ... and when it must */
+#define MANY_WAITING_BLOCKS (POOL_WAKE_BLOCKS + 4) /* ... and when it must */
 #define POOR_BLOCKS 31 /* blocks after one that hardly became smaller */
 #define N_RECENT 16 /* blocks looked back at to see how many threads are busy */
 #define RECENT_NS (20 * NS_PER_MS)
@@ -55,7 +55,7 @@ struct writer {
 		uint32_t thread;
 	} recent[N_RECENT]; /* the last blocks and whose they were */
 	unsigned n_recent;
-	unsigned n_behind; /* full blocks left to write in this round */
+	unsigned n_waiting_blocks; /* full blocks left to write in this round */
 	unsigned n_poor_left; /* blocks for which a thorough search is not tried */
 	unsigned n_hopeless_left; /* blocks that are stored as they are when there is no time */
 };
@@ -112,11 +112,12 @@ static enum compress_effort effort_for(struct writer *w, uint32_t thread)
 {
 	bool is_busy = are_cpus_busy(w, thread);
 
-	if (is_busy || w->n_behind >= MANY_BEHIND || atomic_load(&w->rec->n_waiting))
+	if (is_busy || w->n_waiting_blocks >= MANY_WAITING_BLOCKS ||
+	    atomic_load(&w->rec->n_waiting))
 		return w->n_hopeless_left ? COMPRESS_NOT : COMPRESS_HASTILY;
 	if (w->n_poor_left)
 		return COMPRESS_HASTILY;
-	return w->n_behind >= FEW_BEHIND ? COMPRESS_FAST : COMPRESS_WELL;
+	return w->n_waiting_blocks >= FEW_WAITING_BLOCKS ? COMPRESS_FAST : COMPRESS_WELL;
 }
 
 /* What the last block tells about the next ones. */
@@ -169,13 +170,13 @@ static unsigned drain_session(struct writer *w, struct session *s)
 	uint32_t n_areas = atomic_load(&s->n_areas);
 	unsigned n = 0;
 
-	w->n_behind = pool_count_full(s);
+	w->n_waiting_blocks = pool_count_full(s);
 	for (uint32_t i = 0; i < n_areas; i++) {
 		uint64_t bits = pool_take_full(&s->area[i]);
 
 		for (; bits; bits &= bits - 1, n++) {
 			write_block(w, s, &s->area[i], (uint32_t)__builtin_ctzll(bits));
-			w->n_behind -= w->n_behind > 0;
+			w->n_waiting_blocks -= w->n_waiting_blocks > 0;
 		}
 	}
 	return n;
