@@ -113,7 +113,7 @@ static NOINLINE uint32_t join(struct path_memo *memo, const struct unwind_start 
 	return id;
 }
 
-/* As stack_quick() of the recorder. */
+/* As stack_find_fast() of the recorder. */
 static ALWAYS_INLINE uint32_t quick(const struct unwind_start *at)
 {
 	struct path_memo *memo = unwind_path_look_for(unwinder, at);

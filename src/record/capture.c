@@ -120,7 +120,7 @@ struct lane *capture_enter_slow(const struct unwind_start *at)
 	return lane;
 }
 
-bool capture_may_be_quick(void)
+bool capture_may_be_fast(void)
 {
 	return clock_is_cpu && real_has_chunks && !record_options.ZERO_MEMORY;
 }
@@ -206,7 +206,7 @@ NOINLINE void capture_put_unusual(struct lane *lane, unsigned kind, const void *
 }
 
 /* A block was born just now. */
-static struct capture_moment birth(void)
+static struct capture_moment alloc_moment(void)
 {
 	uint64_t ticks = clock_ticks();
 
@@ -216,10 +216,10 @@ static struct capture_moment birth(void)
 }
 
 /* A block that malloc, calloc or realloc gave. */
-static ALWAYS_INLINE void put_obtained(struct lane *lane, unsigned kind, const void *block,
-				       size_t size_bytes, uint32_t stack)
+static ALWAYS_INLINE void put_alloc(struct lane *lane, unsigned kind, const void *block,
+				    size_t size_bytes, uint32_t stack)
 {
-	struct capture_moment when = birth();
+	struct capture_moment when = alloc_moment();
 
 	if (unlikely(!real_has_chunks || !capture_is_usual_chunk(block, size_bytes)))
 		capture_put_unusual(lane, kind, block, size_bytes, stack, when);
@@ -228,21 +228,20 @@ static ALWAYS_INLINE void put_obtained(struct lane *lane, unsigned kind, const v
 }
 
 /* malloc, calloc, realloc and free: has the hook looked whether it is one of the simple stacks? */
-static ALWAYS_INLINE uint32_t capture_rest_of_stack(struct lane *lane,
-						    const struct unwind_start *at)
+static ALWAYS_INLINE uint32_t capture_stack_slow(struct lane *lane, const struct unwind_start *at)
 {
-	return CONFIG_AUDIT || !lane->thread->quick_epoch ? stack_capture(lane, at)
-							  : stack_capture_slow(lane, at);
+	return CONFIG_AUDIT || !lane->thread->fast_epoch ? stack_capture(lane, at)
+							 : stack_capture_slow(lane, at);
 }
 
-void capture_obtained(struct lane *lane, const struct unwind_start *at, unsigned kind,
-		      const void *block, size_t size_bytes, uint32_t stack)
+void capture_alloc(struct lane *lane, const struct unwind_start *at, unsigned kind,
+		   const void *block, size_t size_bytes, uint32_t stack)
 {
 	if (unlikely(lane->thread->mode != RECORD_ON))
 		return;
 	if (!stack)
-		stack = capture_rest_of_stack(lane, at);
-	put_obtained(lane, kind, block, size_bytes, stack);
+		stack = capture_stack_slow(lane, at);
+	put_alloc(lane, kind, block, size_bytes, stack);
 }
 
 void capture_aligned(struct lane *lane, const struct unwind_start *at, const void *block,
@@ -252,7 +251,7 @@ void capture_aligned(struct lane *lane, const struct unwind_start *at, const voi
 
 	if (lane->thread->mode != RECORD_ON)
 		return;
-	call = capture_call(block, size_bytes, stack_capture(lane, at), birth());
+	call = capture_call(block, size_bytes, stack_capture(lane, at), alloc_moment());
 	call.alignment = alignment;
 	call.extras = EVENT_EXTRA_ALIGNMENT;
 	add_usable(block, &call);
@@ -263,7 +262,7 @@ void capture_free(struct lane *lane, const struct unwind_start *at, const void *
 		  uint32_t stack, struct capture_moment when)
 {
 	if (!stack && record_options.GRAB_BACKTRACES_ON_FREE && lane->thread->mode == RECORD_ON)
-		stack = capture_rest_of_stack(lane, at);
+		stack = capture_stack_slow(lane, at);
 	if (unlikely(!put_short(lane, EVENT_FREE, block, 0, stack, &when)))
 		capture_put_long(lane, EVENT_FREE, block, 0, stack, when);
 }
@@ -272,7 +271,7 @@ void capture_realloc_begin(struct lane *lane, const struct unwind_start *at,
 			   struct capture_realloc *r, size_t size_bytes, struct capture_moment when)
 {
 	if (!r->stack && likely(lane->thread->mode == RECORD_ON))
-		r->stack = capture_rest_of_stack(lane, at);
+		r->stack = capture_stack_slow(lane, at);
 	r->record = lane->enc.pos;
 	r->is_recorded = true;
 	if (likely(put_short(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack, &when)))
@@ -290,7 +289,7 @@ void capture_realloc_end(struct lane *lane, const struct capture_realloc *r, con
 		 capture_is_usual_chunk(block, size_bytes))
 		capture_keep_in_place(lane, r);
 	else
-		put_obtained(lane, EVENT_REALLOC_END, block, size_bytes, r->stack);
+		put_alloc(lane, EVENT_REALLOC_END, block, size_bytes, r->stack);
 }
 
 void capture_rare(struct lane *lane, unsigned kind, const uint64_t *field, unsigned n)
@@ -310,7 +309,7 @@ void capture_rare_call(struct lane *lane, const struct unwind_start *at, unsigne
 	capture_rare(lane, kind, field, n + 1);
 }
 
-NOINLINE void capture_note(unsigned kind, const uint64_t *field, unsigned n)
+NOINLINE void capture_standalone(unsigned kind, const uint64_t *field, unsigned n)
 {
 	struct unwind_start at = CAPTURE_CALLER();
 	struct lane *lane = capture_enter(&at);

@@ -5,7 +5,7 @@
  *	if (!lane)
  *		return real.malloc(size);
  *	p = real.malloc(size);
- *	capture_obtained(lane, &at, ...);
+ *	capture_alloc(lane, &at, ...);
  *	capture_leave(lane);
  *
  * Between enter and leave the thread's depth is raised, so a hook that the real function reaches
@@ -53,26 +53,26 @@ static ALWAYS_INLINE void capture_leave(struct lane *lane)
 }
 
 /* Quick capture: what nearly all calls of malloc, calloc and free need and no more, inline in the
- * hook. It is for threads that record in the usual way, which quick_epoch tells in one comparison:
+ * hook. It is for threads that record in the usual way, which fast_epoch tells in one comparison:
  * recording is on, times come from the CPU, blocks are chunks of glibc. Next to nothing is called, so all of
  * it stays in registers. Whatever else there may be is left to the functions below, before anything
  * was done. */
-bool capture_may_be_quick(void);
+bool capture_may_be_fast(void);
 
 /* The lane for this call, or NULL: capture_enter() must be used. */
-static ALWAYS_INLINE struct lane *capture_enter_quick(void)
+static ALWAYS_INLINE struct lane *capture_enter_fast(void)
 {
 	struct thread *t = thread_self;
 
 	if (unlikely(!t || atomic_load_explicit(&t->depth, memory_order_relaxed) ||
-		     t->quick_epoch != atomic_load_explicit(&record_epoch, memory_order_relaxed)))
+		     t->fast_epoch != atomic_load_explicit(&record_epoch, memory_order_relaxed)))
 		return NULL;
 	atomic_store_explicit(&t->depth, 1, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst); /* as in capture_enter() */
 	return &t->first;
 }
 
-static ALWAYS_INLINE void capture_leave_quick(struct lane *lane)
+static ALWAYS_INLINE void capture_leave_fast(struct lane *lane)
 {
 	atomic_store_explicit(&thread_of_first(lane)->depth, 0, memory_order_release);
 }
@@ -93,7 +93,7 @@ static ALWAYS_INLINE bool capture_is_usual_chunk(const void *block, size_t size_
  * done, 10 ns and all misses of the program's loads, and begin nothing behind it. A release finds
  * its stack meanwhile and then reads the counter. An allocation reads it first: its memo is still being
  * fetched. */
-static ALWAYS_INLINE uint64_t capture_ticks_quick(struct lane *lane, bool may_estimate)
+static ALWAYS_INLINE uint64_t capture_ticks_fast(struct lane *lane, bool may_estimate)
 {
 	uint64_t ticks;
 
@@ -111,16 +111,17 @@ struct capture_moment {
 };
 
 /* A block was born, later than what other lanes did with its address before. */
-static ALWAYS_INLINE struct capture_moment capture_birth_quick(struct lane *lane, const void *block)
+static ALWAYS_INLINE struct capture_moment capture_alloc_moment_fast(struct lane *lane,
+								     const void *block)
 {
 	struct capture_moment when = {.owner_tag = 0};
 
 	if (!clock_has_many_lanes()) {
-		when.ticks = capture_ticks_quick(lane, true);
+		when.ticks = capture_ticks_fast(lane, true);
 		return when;
 	}
 	when.owner_tag = address_owner_on_alloc(&lane->enc, block);
-	when.ticks = capture_ticks_quick(lane, when.owner_tag);
+	when.ticks = capture_ticks_fast(lane, when.owner_tag);
 	if (!when.owner_tag)
 		when.owner_tag = address_owner_alloc_tag(when.ticks);
 	return when;
@@ -147,9 +148,9 @@ void capture_put_unusual(struct lane *lane, unsigned kind, const void *block, si
 
 /* A call with this stack. False: it does not fit, and nothing was done. The begin of a realloc must be in
  * the short form. */
-static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, const void *block,
-					    size_t size_bytes, uint32_t stack,
-					    struct capture_moment when)
+static ALWAYS_INLINE bool capture_put_fast(struct lane *lane, unsigned kind, const void *block,
+					   size_t size_bytes, uint32_t stack,
+					   struct capture_moment when)
 {
 	struct event_call call = capture_call(block, size_bytes, stack, when);
 
@@ -165,8 +166,8 @@ static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, co
 }
 
 /* Where the stack will be looked for, so that it is in the cache when the real function is done. */
-static ALWAYS_INLINE struct path_memo *capture_prepare_quick(struct lane *lane,
-							     const struct unwind_start *at)
+static ALWAYS_INLINE struct path_memo *capture_prepare_fast(struct lane *lane,
+							    const struct unwind_start *at)
 {
 	struct path_memo *memo = unwind_path_look_for(lane_unwinder(lane), at);
 
@@ -177,36 +178,36 @@ static ALWAYS_INLINE struct path_memo *capture_prepare_quick(struct lane *lane,
 }
 
 /* The stack of this call, if it is one of the many that are known at once; else 0. memo: what
- * capture_prepare_quick() gave, or NULL. */
-static ALWAYS_INLINE uint32_t capture_stack_quick(struct lane *lane, struct path_memo *memo,
-						  const struct unwind_start *at)
+ * capture_prepare_fast() gave, or NULL. */
+static ALWAYS_INLINE uint32_t capture_stack_fast(struct lane *lane, struct path_memo *memo,
+						 const struct unwind_start *at)
 {
-	return CONFIG_AUDIT ? 0 : stack_quick(lane, memo, at);
+	return CONFIG_AUDIT ? 0 : stack_find_fast(lane, memo, at);
 }
 
 /* A block that malloc, calloc or realloc gave. */
-static ALWAYS_INLINE bool capture_block_quick(struct lane *lane, unsigned kind, const void *block,
-					      size_t size_bytes, uint32_t stack,
-					      struct capture_moment when)
+static ALWAYS_INLINE bool capture_chunk_fast(struct lane *lane, unsigned kind, const void *block,
+					     size_t size_bytes, uint32_t stack,
+					     struct capture_moment when)
 {
 	if (likely(capture_is_usual_chunk(block, size_bytes)))
-		return capture_put_quick(lane, kind, block, size_bytes, stack, when);
+		return capture_put_fast(lane, kind, block, size_bytes, stack, when);
 	capture_put_unusual(lane, kind, block, size_bytes, stack, when);
 	return true;
 }
 
 /* when: known as soon as the block was there. */
-static ALWAYS_INLINE bool capture_obtained_quick(struct lane *lane, unsigned kind,
-						 const void *block, size_t size_bytes,
-						 uint32_t stack, struct capture_moment when)
+static ALWAYS_INLINE bool capture_alloc_fast(struct lane *lane, unsigned kind, const void *block,
+					     size_t size_bytes, uint32_t stack,
+					     struct capture_moment when)
 {
 	return likely(stack && block) &&
-	       capture_block_quick(lane, kind, block, size_bytes, stack, when);
+	       capture_chunk_fast(lane, kind, block, size_bytes, stack, when);
 }
 
 /* First of all when a block is released: its time must not be earlier than that of its birth. */
-static ALWAYS_INLINE struct capture_moment capture_wait_for_block(struct lane *lane,
-								  const void *block)
+static ALWAYS_INLINE struct capture_moment capture_publish_release(struct lane *lane,
+								   const void *block)
 {
 	struct capture_moment when = {.ticks = 0, .owner_tag = 0};
 
@@ -222,20 +223,20 @@ static ALWAYS_INLINE struct capture_moment capture_wait_for_block(struct lane *l
 	return when;
 }
 
-/* A block that is about to be freed. when: what capture_wait_for_block() gave. *stack is 0, or becomes
+/* A block that is about to be freed. when: what capture_publish_release() gave. *stack is 0, or becomes
  * its stack. */
-static ALWAYS_INLINE bool capture_free_quick(struct lane *lane, const struct unwind_start *at,
-					     const void *block, struct capture_moment when,
-					     uint32_t *stack)
+static ALWAYS_INLINE bool capture_free_fast(struct lane *lane, const struct unwind_start *at,
+					    const void *block, struct capture_moment when,
+					    uint32_t *stack)
 {
 	if (likely(thread_of_first(lane)->has_free_stacks)) {
-		*stack = capture_stack_quick(lane, NULL, at);
+		*stack = capture_stack_fast(lane, NULL, at);
 		if (unlikely(!*stack))
 			return false;
 	}
 	if (!when.ticks)
-		when.ticks = capture_ticks_quick(lane, true);
-	return capture_put_quick(lane, EVENT_FREE, block, 0, *stack, when);
+		when.ticks = capture_ticks_fast(lane, true);
+	return capture_put_fast(lane, EVENT_FREE, block, 0, *stack, when);
 }
 
 /* A realloc under way. */
@@ -247,31 +248,31 @@ struct capture_realloc {
 };
 
 /* A realloc that is about to begin, and one that has ended; what is in r comes from the former. */
-static ALWAYS_INLINE bool capture_realloc_begin_quick(struct lane *lane,
-						      const struct unwind_start *at,
-						      struct capture_realloc *r, size_t size_bytes,
-						      struct capture_moment when)
+static ALWAYS_INLINE bool capture_realloc_begin_fast(struct lane *lane,
+						     const struct unwind_start *at,
+						     struct capture_realloc *r, size_t size_bytes,
+						     struct capture_moment when)
 {
-	r->stack = capture_stack_quick(lane, NULL, at);
+	r->stack = capture_stack_fast(lane, NULL, at);
 	r->record = lane->enc.pos;
 	if (unlikely(!r->stack))
 		return false;
 	if (!when.ticks)
-		when.ticks = capture_ticks_quick(lane, true);
-	return capture_put_quick(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack, when);
+		when.ticks = capture_ticks_fast(lane, true);
+	return capture_put_fast(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack, when);
 }
 
 /* A call has one time, that of its beginning, unless it matters that its end is later: other threads or
  * handlers of signals may have made events meanwhile, or a large block was copied. */
 #define CAPTURE_SMALL_BYTES (16 * KIB)
 
-static ALWAYS_INLINE struct capture_moment capture_end_quick(struct lane *lane, size_t size_bytes)
+static ALWAYS_INLINE struct capture_moment capture_end_fast(struct lane *lane, size_t size_bytes)
 {
 	struct capture_moment when = {.ticks = lane->enc.ticks, .owner_tag = 0};
 
 	if (likely(!clock_has_many_lanes() && size_bytes <= CAPTURE_SMALL_BYTES))
 		return when;
-	when.ticks = capture_ticks_quick(lane, false);
+	when.ticks = capture_ticks_fast(lane, false);
 	if (clock_has_many_lanes())
 		when.owner_tag = address_owner_alloc_tag(when.ticks);
 	return when;
@@ -284,22 +285,22 @@ static ALWAYS_INLINE void capture_keep_in_place(struct lane *lane, const struct 
 	address_owner_on_resize_in_place(&lane->enc, r->block);
 }
 
-static ALWAYS_INLINE bool capture_realloc_end_quick(struct lane *lane,
-						    const struct capture_realloc *r,
-						    const void *block, size_t size_bytes)
+static ALWAYS_INLINE bool capture_realloc_end_fast(struct lane *lane,
+						   const struct capture_realloc *r,
+						   const void *block, size_t size_bytes)
 {
 	if (unlikely(!block))
 		return false;
 	if (block != r->block || unlikely(!capture_is_usual_chunk(block, size_bytes)))
-		return capture_block_quick(lane, EVENT_REALLOC_END, block, size_bytes, r->stack,
-					   capture_end_quick(lane, size_bytes));
+		return capture_chunk_fast(lane, EVENT_REALLOC_END, block, size_bytes, r->stack,
+					  capture_end_fast(lane, size_bytes));
 	capture_keep_in_place(lane, r);
 	return true;
 }
 
 /* A block was obtained by malloc or calloc, which kind tells. stack: 0, or it is known already. */
-void capture_obtained(struct lane *lane, const struct unwind_start *at, unsigned kind,
-		      const void *block, size_t size_bytes, uint32_t stack);
+void capture_alloc(struct lane *lane, const struct unwind_start *at, unsigned kind,
+		   const void *block, size_t size_bytes, uint32_t stack);
 void capture_aligned(struct lane *lane, const struct unwind_start *at, const void *block,
 		     size_t size_bytes, size_t alignment);
 
@@ -324,6 +325,6 @@ void capture_rare_call(struct lane *lane, const struct unwind_start *at, unsigne
 		       uint64_t *field, unsigned n);
 
 /* A rare event from wherever we are, entering and leaving by itself. */
-void capture_note(unsigned kind, const uint64_t *field, unsigned n);
+void capture_standalone(unsigned kind, const uint64_t *field, unsigned n);
 
 #endif

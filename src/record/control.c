@@ -125,10 +125,10 @@ EXPORT void memory_profiler_sync(void)
 
 EXPORT void memory_profiler_set_marker(uint32_t value)
 {
-	capture_note(EVENT_MARKER, (uint64_t[]){value}, 1);
+	capture_standalone(EVENT_MARKER, (uint64_t[]){value}, 1);
 }
 
 EXPORT void memory_profiler_override_next_timestamp(uint64_t timestamp_us)
 {
-	capture_note(EVENT_TIMESTAMP_OVERRIDE, (uint64_t[]){timestamp_us}, 1);
+	capture_standalone(EVENT_TIMESTAMP_OVERRIDE, (uint64_t[]){timestamp_us}, 1);
 }

@@ -16,7 +16,7 @@ void ending_hand_over(void)
 
 void ending_begin(struct recorder *rec, enum format_end_how how, int status)
 {
-	capture_note(EVENT_PROCESS_END, (uint64_t[]){how, (uint32_t)status}, 2);
+	capture_standalone(EVENT_PROCESS_END, (uint64_t[]){how, (uint32_t)status}, 2);
 	ending_hand_over();
 	atomic_store(&rec->ending, how);
 	writer_sync(rec, PATIENCE_NS);

@@ -27,11 +27,11 @@ static ALWAYS_INLINE void fetch_chunk(const void *block)
 }
 
 /* The end of a malloc or calloc that the quick way could not record. */
-static NOINLINE void *end_slowly(struct lane *lane, const struct unwind_start *at, unsigned kind,
-				 void *block, size_t size, uint32_t stack)
+static NOINLINE void *end_slow(struct lane *lane, const struct unwind_start *at, unsigned kind,
+			       void *block, size_t size, uint32_t stack)
 {
 	if (block)
-		capture_obtained(lane, at, kind, block, size, stack);
+		capture_alloc(lane, at, kind, block, size, stack);
 	capture_leave(lane);
 	return block;
 }
@@ -41,13 +41,13 @@ static NOINLINE void *malloc_at(const struct unwind_start *at, size_t size)
 	struct lane *lane = capture_enter(at);
 	void *block = record_options.ZERO_MEMORY ? real.calloc(1, size) : real.malloc(size);
 
-	return lane ? end_slowly(lane, at, EVENT_MALLOC, block, size, 0) : block;
+	return lane ? end_slow(lane, at, EVENT_MALLOC, block, size, 0) : block;
 }
 
 EXPORT void *malloc(size_t size)
 {
 	struct unwind_start at = CAPTURE_CALLER();
-	struct lane *lane = capture_enter_quick();
+	struct lane *lane = capture_enter_fast();
 	struct capture_moment when;
 	struct path_memo *memo;
 	uint32_t stack;
@@ -55,13 +55,13 @@ EXPORT void *malloc(size_t size)
 
 	if (unlikely(!lane))
 		return malloc_at(CAPTURE_COPY(at), size);
-	memo = capture_prepare_quick(lane, &at);
+	memo = capture_prepare_fast(lane, &at);
 	block = real.malloc(size);
-	when = capture_birth_quick(lane, block);
-	stack = capture_stack_quick(lane, memo, &at);
-	if (unlikely(!capture_obtained_quick(lane, EVENT_MALLOC, block, size, stack, when)))
-		return end_slowly(lane, CAPTURE_COPY(at), EVENT_MALLOC, block, size, stack);
-	capture_leave_quick(lane);
+	when = capture_alloc_moment_fast(lane, block);
+	stack = capture_stack_fast(lane, memo, &at);
+	if (unlikely(!capture_alloc_fast(lane, EVENT_MALLOC, block, size, stack, when)))
+		return end_slow(lane, CAPTURE_COPY(at), EVENT_MALLOC, block, size, stack);
+	capture_leave_fast(lane);
 	return block;
 }
 
@@ -70,13 +70,13 @@ static NOINLINE void *calloc_at(const struct unwind_start *at, size_t n, size_t 
 	struct lane *lane = capture_enter(at);
 	void *block = real.calloc(n, size);
 
-	return lane ? end_slowly(lane, at, EVENT_CALLOC, block, n * size, 0) : block;
+	return lane ? end_slow(lane, at, EVENT_CALLOC, block, n * size, 0) : block;
 }
 
 EXPORT void *calloc(size_t n, size_t size)
 {
 	struct unwind_start at = CAPTURE_CALLER();
-	struct lane *lane = capture_enter_quick();
+	struct lane *lane = capture_enter_fast();
 	struct capture_moment when;
 	struct path_memo *memo;
 	uint32_t stack;
@@ -84,13 +84,13 @@ EXPORT void *calloc(size_t n, size_t size)
 
 	if (unlikely(!lane))
 		return calloc_at(CAPTURE_COPY(at), n, size);
-	memo = capture_prepare_quick(lane, &at);
+	memo = capture_prepare_fast(lane, &at);
 	block = real.calloc(n, size);
-	when = capture_birth_quick(lane, block);
-	stack = capture_stack_quick(lane, memo, &at);
-	if (unlikely(!capture_obtained_quick(lane, EVENT_CALLOC, block, n * size, stack, when)))
-		return end_slowly(lane, CAPTURE_COPY(at), EVENT_CALLOC, block, n * size, stack);
-	capture_leave_quick(lane);
+	when = capture_alloc_moment_fast(lane, block);
+	stack = capture_stack_fast(lane, memo, &at);
+	if (unlikely(!capture_alloc_fast(lane, EVENT_CALLOC, block, n * size, stack, when)))
+		return end_slow(lane, CAPTURE_COPY(at), EVENT_CALLOC, block, n * size, stack);
+	capture_leave_fast(lane);
 	return block;
 }
 
@@ -105,7 +105,7 @@ static NOINLINE void free_at(const struct unwind_start *at, void *block)
 		real.free(block);
 		return;
 	}
-	capture_free(lane, at, block, 0, capture_wait_for_block(lane, block));
+	capture_free(lane, at, block, 0, capture_publish_release(lane, block));
 	real.free(block);
 	capture_leave(lane);
 }
@@ -120,15 +120,15 @@ EXPORT void free(void *block)
 	if (!block)
 		return;
 	fetch_chunk(block);
-	lane = capture_enter_quick();
+	lane = capture_enter_fast();
 	if (unlikely(!lane)) {
 		free_at(CAPTURE_COPY(at), block);
 		return;
 	}
-	when = capture_wait_for_block(lane, block);
-	if (unlikely(!capture_free_quick(lane, &at, block, when, &stack)))
+	when = capture_publish_release(lane, block);
+	if (unlikely(!capture_free_fast(lane, &at, block, when, &stack)))
 		capture_free(lane, CAPTURE_COPY(at), block, stack, when);
-	capture_leave_quick(lane); /* glibc's free, which it is here, calls none of our hooks */
+	capture_leave_fast(lane); /* glibc's free, which it is here, calls none of our hooks */
 	real.free(block);
 }
 
@@ -173,7 +173,7 @@ static void *malloc_by_realloc(const struct unwind_start *at, size_t size)
 	struct lane *lane = capture_enter(at);
 	void *block = real.realloc(NULL, size);
 
-	return lane ? end_slowly(lane, at, EVENT_MALLOC, block, size, 0) : block;
+	return lane ? end_slow(lane, at, EVENT_MALLOC, block, size, 0) : block;
 }
 
 /* The outcome of a realloc whose begin was recorded. errno belongs to the real function. */
@@ -189,8 +189,8 @@ static ALWAYS_INLINE void end_realloc(struct lane *lane, const struct capture_re
 }
 
 /* The end of a realloc of a block whose beginning was recorded, or could not be. */
-static NOINLINE void *end_realloc_slowly(struct lane *lane, const struct capture_realloc *r,
-					 void *result, size_t size)
+static NOINLINE void *end_realloc_slow(struct lane *lane, const struct capture_realloc *r,
+				       void *result, size_t size)
 {
 	if (r->is_recorded)
 		end_realloc(lane, r, result, size);
@@ -210,30 +210,30 @@ static NOINLINE void *realloc_at(const struct unwind_start *at, void *block, siz
 	lane = capture_enter(at);
 	if (!lane)
 		return real.realloc(block, size);
-	capture_realloc_begin(lane, at, &r, size, capture_wait_for_block(lane, block));
-	return end_realloc_slowly(lane, &r, real.realloc(block, size), size);
+	capture_realloc_begin(lane, at, &r, size, capture_publish_release(lane, block));
+	return end_realloc_slow(lane, &r, real.realloc(block, size), size);
 }
 
 EXPORT void *realloc(void *block, size_t size)
 {
 	struct unwind_start at = CAPTURE_CALLER();
 	struct capture_realloc r = {.block = block, .is_recorded = true};
-	struct lane *lane = block ? capture_enter_quick() : NULL;
+	struct lane *lane = block ? capture_enter_fast() : NULL;
 	struct capture_moment when;
-	bool is_quick;
+	bool is_fast;
 	void *result;
 
 	if (unlikely(!lane))
 		return realloc_at(CAPTURE_COPY(at), block, size);
 	fetch_chunk(block);
-	when = capture_wait_for_block(lane, block);
-	is_quick = capture_realloc_begin_quick(lane, &at, &r, size, when);
-	if (unlikely(!is_quick))
+	when = capture_publish_release(lane, block);
+	is_fast = capture_realloc_begin_fast(lane, &at, &r, size, when);
+	if (unlikely(!is_fast))
 		capture_realloc_begin(lane, CAPTURE_COPY(at), &r, size, when);
 	result = real.realloc(block, size);
-	if (unlikely(!is_quick || !capture_realloc_end_quick(lane, &r, result, size)))
-		return end_realloc_slowly(lane, &r, result, size);
-	capture_leave_quick(lane);
+	if (unlikely(!is_fast || !capture_realloc_end_fast(lane, &r, result, size)))
+		return end_realloc_slow(lane, &r, result, size);
+	capture_leave_fast(lane);
 	return result;
 }
 

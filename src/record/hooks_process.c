@@ -32,7 +32,7 @@ static pid_t fork_by(pid_t (*real_fork)(void))
 	}
 	fork_in_parent(&guard);
 	if (pid > 0)
-		capture_note(EVENT_FORK, (uint64_t[]){(uint64_t)pid}, 1);
+		capture_standalone(EVENT_FORK, (uint64_t[]){(uint64_t)pid}, 1);
 	return pid;
 }
 
@@ -63,7 +63,8 @@ static struct recorder *find_recorder(void)
 EXPORT void _exit(int status)
 {
 	if (find_recorder())
-		capture_note(EVENT_PROCESS_END, (uint64_t[]){END_BY__EXIT, (uint32_t)status}, 2);
+		capture_standalone(EVENT_PROCESS_END, (uint64_t[]){END_BY__EXIT, (uint32_t)status},
+				   2);
 	for (;;) {
 		if (real._exit)
 			real._exit(status);
@@ -94,7 +95,7 @@ static void before_exec(int folder_fd, const char *path)
 	if (!path || arch_syscall3(SYS_faccessat, folder_fd, path, X_OK) == 0)
 		ending_begin(rec, END_BY_EXEC, 0);
 	else
-		capture_note(EVENT_PROCESS_END, (uint64_t[]){END_BY_EXEC, 0}, 2);
+		capture_standalone(EVENT_PROCESS_END, (uint64_t[]){END_BY_EXEC, 0}, 2);
 }
 
 static void before_exec_in_path(const char *file)
@@ -109,7 +110,7 @@ static int exec_failed(int result)
 	struct recorder *rec = find_recorder();
 
 	if (rec) {
-		capture_note(EVENT_EXEC_FAILED, (uint64_t[]){(uint32_t)error}, 1);
+		capture_standalone(EVENT_EXEC_FAILED, (uint64_t[]){(uint32_t)error}, 1);
 		ending_take_back(rec);
 	}
 	errno = error;

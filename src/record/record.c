@@ -243,10 +243,10 @@ void record_switch(bool on)
 			atomic_fetch_add(&rec->want_session, 1);
 		atomic_store(&record_mode, RECORD_ON);
 		atomic_fetch_add(&record_epoch, 1);
-		capture_note(EVENT_SWITCH, (uint64_t[]){1}, 1);
+		capture_standalone(EVENT_SWITCH, (uint64_t[]){1}, 1);
 		log_put(LOG_INFO, "recording goes on");
 	} else if (!on && mode == RECORD_ON) {
-		capture_note(EVENT_SWITCH, (uint64_t[]){0}, 1);
+		capture_standalone(EVENT_SWITCH, (uint64_t[]){0}, 1);
 		atomic_store(&record_mode, RECORD_PAUSED);
 		atomic_fetch_add(&record_epoch, 1);
 		log_put(LOG_INFO, "recording pauses: frees are still recorded");

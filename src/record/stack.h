@@ -4,10 +4,10 @@
 
 #include "record/thread.h"
 
-/* The rest of stack_capture(), for when stack_quick() did not know the stack. */
+/* The rest of stack_capture(), for when stack_find_fast() did not know the stack. */
 uint32_t stack_capture_slow(struct lane *lane, const struct unwind_start *at);
 
-/* The rest of stack_quick(): a memo of this start that joins another stack than before, and a leaf that was
+/* The rest of stack_find_fast(): a memo of this start that joins another stack than before, and a leaf that was
  * not called from there before. */
 uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp);
 uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t context, uintptr_t pc);
@@ -27,8 +27,8 @@ static ALWAYS_INLINE void stack_expect(struct lane *lane, uint32_t context, uint
 
 /* The id of the stack, if a look at a memo or at the caller's stack is enough; else 0: then
  * stack_capture_slow() must be asked. memo: what unwind_path_look_for() gave, or NULL. */
-static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *memo,
-					  const struct unwind_start *at)
+static ALWAYS_INLINE uint32_t stack_find_fast(struct lane *lane, struct path_memo *memo,
+					      const struct unwind_start *at)
 {
 	struct unwind_thread *ut = lane_unwinder(lane);
 	uint32_t caller, context, id;
@@ -59,7 +59,7 @@ static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *m
  * stack_capture_slow() only, together. */
 static ALWAYS_INLINE uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
 {
-	uint32_t id = stack_quick(lane, NULL, at);
+	uint32_t id = stack_find_fast(lane, NULL, at);
 
 	if (CONFIG_AUDIT && id)
 		return stack_audit_known(lane, at, id);

@@ -211,7 +211,7 @@ void thread_refresh(struct thread *t)
 	t->mode = session ? atomic_load(&record_mode) : RECORD_OFF;
 	t->epoch = t->mode == RECORD_OFF ? 0 : epoch; /* off: stay on the slow way, which says no */
 	t->has_free_stacks = record_options.GRAB_BACKTRACES_ON_FREE;
-	t->quick_epoch = t->mode == RECORD_ON && capture_may_be_quick() ? epoch : 0;
+	t->fast_epoch = t->mode == RECORD_ON && capture_may_be_fast() ? epoch : 0;
 }
 
 void lane_finish_block(struct lane *lane)

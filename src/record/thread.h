@@ -62,7 +62,7 @@ static ALWAYS_INLINE struct unwind_thread *lane_unwinder(const struct lane *lane
 }
 
 struct thread {
-	uint32_t quick_epoch; /* == record_epoch: as below, and nothing is unusual: see capture.h */
+	uint32_t fast_epoch; /* == record_epoch: as below, and nothing is unusual: see capture.h */
 	_Atomic uint32_t
 		depth; /* hooks under way in this thread; its release at the end of a hook is
 				   what the writer acquires when the thread is gone */
@@ -105,7 +105,7 @@ bool thread_claim_slot(struct thread *t, uint32_t tid);
 /* The next event takes the slow way in. */
 static inline void thread_forget_epoch(struct thread *t)
 {
-	t->epoch = t->quick_epoch = 0;
+	t->epoch = t->fast_epoch = 0;
 }
 
 /* Brings mode and session up to date with record_epoch. */

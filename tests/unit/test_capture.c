@@ -9,7 +9,7 @@ static struct thread thread;
 static uint64_t end_ticks(size_t size_bytes)
 {
 	thread.first.enc.ticks = BEGAN;
-	return capture_end_quick(&thread.first, size_bytes).ticks;
+	return capture_end_fast(&thread.first, size_bytes).ticks;
 }
 
 TEST(capture_gives_a_realloc_one_time)
@@ -44,19 +44,19 @@ static void allow_estimates(void)
 	atomic_store(&clock_heartbeat, 1);
 }
 
-static uint64_t birth_ticks(const void *block)
+static uint64_t alloc_ticks(const void *block)
 {
 	allow_estimates();
-	return capture_birth_quick(&thread.first, block).ticks;
+	return capture_alloc_moment_fast(&thread.first, block).ticks;
 }
 
 TEST(capture_estimates_all_times_of_a_program_with_one_lane)
 {
 	static _Alignas(16) int block[4];
 
-	CHECK(is_estimated(birth_ticks(block)));
-	CHECK_EQ(capture_wait_for_block(&thread.first, block).ticks, 0);
-	CHECK_EQ(capture_wait_for_block(&thread.first, block).owner_tag, 0);
+	CHECK(is_estimated(alloc_ticks(block)));
+	CHECK_EQ(capture_publish_release(&thread.first, block).ticks, 0);
+	CHECK_EQ(capture_publish_release(&thread.first, block).owner_tag, 0);
 }
 
 /* What the lane is to know of a block. */
@@ -76,19 +76,19 @@ TEST(capture_estimates_times_only_of_what_no_other_lane_touched)
 	clock_init();
 	atomic_store(&clock_many_lanes, 1);
 	allow_estimates();
-	when = capture_birth_quick(&thread.first, mine);
+	when = capture_alloc_moment_fast(&thread.first, mine);
 	CHECK(when.ticks > BEGAN + 1); /* perhaps it came from another one */
 	put(EVENT_MALLOC, mine, when);
-	when = capture_wait_for_block(&thread.first, mine);
+	when = capture_publish_release(&thread.first, mine);
 	CHECK_EQ(when.ticks, 0);
 	put(EVENT_FREE, mine, when);
-	CHECK(is_estimated(birth_ticks(mine)));
-	when = capture_wait_for_block(&thread.first, other);
+	CHECK(is_estimated(alloc_ticks(mine)));
+	when = capture_publish_release(&thread.first, other);
 	CHECK(when.ticks > BEGAN);
 	CHECK_EQ(atomic_load(address_owner_stamp_slot(other)), when.ticks);
-	CHECK(capture_wait_for_block(&thread.first, mine).ticks); /* it was released here */
+	CHECK(capture_publish_release(&thread.first, mine).ticks); /* it was released here */
 	address_owner_publish_free(mine, 1);
-	CHECK(!is_estimated(birth_ticks(mine)));
+	CHECK(!is_estimated(alloc_ticks(mine)));
 	atomic_store(&clock_many_lanes, 0);
 }
 

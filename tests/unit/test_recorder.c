@@ -79,7 +79,7 @@ static NOINLINE void record_alloc(void *block, size_t size_bytes)
 
 	if (!lane)
 		return;
-	capture_obtained(lane, &at, EVENT_MALLOC, block, size_bytes, 0);
+	capture_alloc(lane, &at, EVENT_MALLOC, block, size_bytes, 0);
 	capture_leave(lane);
 }
 
@@ -90,7 +90,7 @@ static NOINLINE void record_free(void *block)
 
 	if (!lane)
 		return;
-	capture_free(lane, &at, block, 0, capture_wait_for_block(lane, block));
+	capture_free(lane, &at, block, 0, capture_publish_release(lane, block));
 	capture_leave(lane);
 }
 
