@@ -1,9 +1,9 @@
 /* record/capture.c - see capture.h. */
 #include "record/capture.h"
 
-#include "record/clock.h"
+#include "record/options.h"
 #include "record/real.h"
-#include "record/stack.h"
+#include "record/start.h"
 #include "record/sys.h"
 
 /* Set while this thread is on the slow way in: a hook that is reached from there (libc may allocate
@@ -87,7 +87,7 @@ static struct lane *enter_masked(const struct unwind_start *at)
 	struct lane *lane = NULL;
 
 	if (atomic_load(&record_mode) <= RECORD_STARTING)
-		record_start();
+		start_recorder();
 	rec = record_get();
 	if (!rec || atomic_load(&record_mode) == RECORD_OFF)
 		return NULL;
@@ -109,7 +109,7 @@ struct lane *capture_enter_slow(const struct unwind_start *at)
 		count_lost();
 		return NULL;
 	}
-	record_check_fork();
+	start_check_fork();
 	if (atomic_load(&record_mode) == RECORD_OFF)
 		return NULL; /* before any system call: a program may run like this for days */
 	mask = sys_block_signals();
@@ -118,11 +118,6 @@ struct lane *capture_enter_slow(const struct unwind_start *at)
 	is_busy = false;
 	sys_restore_signals(mask);
 	return lane;
-}
-
-bool capture_may_be_fast(void)
-{
-	return clock_is_cpu && real_has_chunks && !record_options.ZERO_MEMORY;
 }
 
 /* As malloc_usable_size() has it; of a chunk of glibc without asking: flags, the size, and a word of the
@@ -261,7 +256,7 @@ void capture_aligned(struct lane *lane, const struct unwind_start *at, const voi
 void capture_free(struct lane *lane, const struct unwind_start *at, const void *block,
 		  uint32_t stack, struct capture_moment when)
 {
-	if (!stack && record_options.GRAB_BACKTRACES_ON_FREE && lane->thread->mode == RECORD_ON)
+	if (!stack && options_active.GRAB_BACKTRACES_ON_FREE && lane->thread->mode == RECORD_ON)
 		stack = capture_stack_slow(lane, at);
 	if (unlikely(!put_short(lane, EVENT_FREE, block, 0, stack, &when)))
 		capture_put_long(lane, EVENT_FREE, block, 0, stack, when);

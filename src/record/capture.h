@@ -17,6 +17,7 @@
 
 #include "arch/arch.h"
 #include "record/clock.h"
+#include "record/options.h"
 #include "record/stack.h"
 #include "record/thread.h"
 
@@ -57,7 +58,6 @@ static ALWAYS_INLINE void capture_leave(struct lane *lane)
  * recording is on, times come from the CPU, blocks are chunks of glibc. Next to nothing is called, so all of
  * it stays in registers. Whatever else there may be is left to the functions below, before anything
  * was done. */
-bool capture_may_be_fast(void);
 
 /* The lane for this call, or NULL: capture_enter() must be used. */
 static ALWAYS_INLINE struct lane *capture_enter_fast(void)
@@ -74,7 +74,7 @@ static ALWAYS_INLINE struct lane *capture_enter_fast(void)
 
 static ALWAYS_INLINE void capture_leave_fast(struct lane *lane)
 {
-	atomic_store_explicit(&thread_of_first(lane)->depth, 0, memory_order_release);
+	atomic_store_explicit(&lane_thread_of_first(lane)->depth, 0, memory_order_release);
 }
 
 /* Does glibc's allocator give as many usable bytes as it usually does for this size? It keeps the
@@ -229,7 +229,7 @@ static ALWAYS_INLINE bool capture_free_fast(struct lane *lane, const struct unwi
 					    const void *block, struct capture_moment when,
 					    uint32_t *stack)
 {
-	if (likely(thread_of_first(lane)->has_free_stacks)) {
+	if (likely(lane_thread_of_first(lane)->has_free_stacks)) {
 		*stack = capture_stack_fast(lane, NULL, at);
 		if (unlikely(!*stack))
 			return false;

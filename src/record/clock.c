@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "record/record.h"
+#include "record/options.h"
 #include "record/sys.h"
 
 uint8_t clock_is_cpu;
@@ -42,7 +42,7 @@ static void set_heartbeat(uint64_t heartbeat)
 
 bool clock_heartbeat_start(void)
 {
-	if (!clock_is_cpu || record_options.PRECISE_TIMESTAMPS)
+	if (!clock_is_cpu || options_active.PRECISE_TIMESTAMPS)
 		return false;
 	set_heartbeat(clock_ticks());
 	return true;

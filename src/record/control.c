@@ -8,11 +8,37 @@
 #include "memory_profiler.h"
 #include "record/capture.h"
 #include "record/ending.h"
+#include "record/log.h"
 #include "record/real.h"
+#include "record/start.h"
 #include "record/sys.h"
 #include "record/writer.h"
 
 #define SYNC_PATIENCE_NS (10 * NS_PER_S)
+
+/* Switches recording on or off. Safe in signal handlers. */
+static void switch_recording(bool on)
+{
+	uint32_t mode = atomic_load(&record_mode);
+
+	if (on && start_enable())
+		return; /* the next hook starts the recorder */
+	if (on && mode == RECORD_PAUSED) {
+		struct recorder *rec = record_get();
+
+		if (rec && options_has_placeholder(options_active.OUTPUT, 'n'))
+			atomic_fetch_add(&rec->want_session, 1);
+		atomic_store(&record_mode, RECORD_ON);
+		atomic_fetch_add(&record_epoch, 1);
+		capture_standalone(EVENT_SWITCH, (uint64_t[]){1}, 1);
+		log_put(LOG_INFO, "recording goes on");
+	} else if (!on && mode == RECORD_ON) {
+		capture_standalone(EVENT_SWITCH, (uint64_t[]){0}, 1);
+		atomic_store(&record_mode, RECORD_PAUSED);
+		atomic_fetch_add(&record_epoch, 1);
+		log_put(LOG_INFO, "recording pauses: frees are still recorded");
+	}
+}
 
 static struct sigaction previous[2]; /* of SIGUSR1 and SIGUSR2 */
 
@@ -20,9 +46,10 @@ static struct sigaction previous[2]; /* of SIGUSR1 and SIGUSR2 */
 static void on_toggle(int signal_number, siginfo_t *info, void *context)
 {
 	const struct sigaction *before = &previous[signal_number == SIGUSR2];
+	uint32_t mode = atomic_load(&record_mode);
 	int error = errno;
 
-	record_toggle();
+	switch_recording(mode == RECORD_OFF || mode == RECORD_PAUSED);
 	errno = error;
 	if (before->sa_flags & SA_SIGINFO) {
 		if (before->sa_sigaction)
@@ -79,14 +106,14 @@ static __attribute__((constructor)) void on_load(int argc, char **argv, char **e
 	(void)argv;
 	if (!real_is_ready())
 		real_init();
-	record_check_fork();
+	start_check_fork();
 	if (atomic_load(&record_mode) == RECORD_UNSET)
-		record_start();
-	if (record_options.REGISTER_SIGUSR1)
+		start_recorder();
+	if (options_active.REGISTER_SIGUSR1)
 		register_signal(SIGUSR1, &previous[0]);
-	if (record_options.REGISTER_SIGUSR2)
+	if (options_active.REGISTER_SIGUSR2)
 		register_signal(SIGUSR2, &previous[1]);
-	if (!record_options.TRACK_CHILD_PROCESSES)
+	if (!options_active.TRACK_CHILD_PROCESSES)
 		leave_ld_preload(envp);
 }
 
@@ -95,7 +122,7 @@ static __attribute__((destructor)) void on_exit_program(void)
 {
 	struct recorder *rec;
 
-	record_check_fork();
+	start_check_fork();
 	rec = record_get();
 	if (rec && rec->pid == sys_getpid())
 		ending_begin(rec, END_BY_EXIT, 0);
@@ -103,14 +130,14 @@ static __attribute__((destructor)) void on_exit_program(void)
 
 EXPORT void memory_profiler_start(void)
 {
-	record_switch(true);
+	switch_recording(true);
 	if (atomic_load(&record_mode) == RECORD_UNSET)
-		record_start();
+		start_recorder();
 }
 
 EXPORT void memory_profiler_stop(void)
 {
-	record_switch(false);
+	switch_recording(false);
 }
 
 EXPORT void memory_profiler_sync(void)

@@ -7,8 +7,8 @@
 
 #include "format/field.h"
 #include "record/clock.h"
+#include "record/lane.h"
 #include "record/sys.h"
-#include "record/thread.h"
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
 
@@ -49,12 +49,7 @@ void describe_process(struct describer *f, struct session *s)
 	struct field_writer w = field_writer_make(f->fields, SESSION_MAX_DATA);
 	struct utsname uts = {0};
 	struct sysinfo info = {0};
-	uint64_t cpus[128] = {0};
-	long n_bytes = arch_syscall3(SYS_sched_getaffinity, 0, sizeof(cpus), cpus);
-	uint64_t n_cpus = 0;
 
-	for (long i = 0; i < n_bytes / 8; i++)
-		n_cpus += (uint64_t)__builtin_popcountll(cpus[i]);
 	field_put_u64(&w, PROCESS_PID, f->rec->pid);
 	field_put_u64(&w, PROCESS_PPID, (uint64_t)arch_syscall0(SYS_getppid));
 	field_put_u64(&w, PROCESS_UID, (uint64_t)arch_syscall0(SYS_getuid));
@@ -71,7 +66,7 @@ void describe_process(struct describer *f, struct session *s)
 	}
 	field_put_text(&w, PROCESS_ARCH, ARCH_NAME);
 	field_put_u64(&w, PROCESS_PAGE_BYTES, 4096);
-	field_put_u64(&w, PROCESS_N_CPUS, n_cpus);
+	field_put_u64(&w, PROCESS_N_CPUS, sys_count_cpus());
 	field_put_text(&w, PROCESS_RECORDER, "memory-profiler " MEMORY_PROFILER_VERSION);
 	if (f->rec->parent_pid)
 		field_put_u64(&w, PROCESS_PARENT, f->rec->parent_pid);
@@ -126,7 +121,7 @@ void describe_maps(struct describer *f, struct session *s)
 	};
 	long n;
 
-	if (!record_options.GATHER_MAPS)
+	if (!options_active.GATHER_MAPS)
 		return;
 	n = sys_read_file("/proc/self/maps", f->scratch, SESSION_MAX_DATA);
 	if (n <= 0)
@@ -168,7 +163,7 @@ static void put_module(struct describer *f, struct session *s, uint32_t id)
 	field_put_bytes(&w, MODULE_BUILD_ID, e->build_id, e->build_id_bytes);
 	field_put_u64(&w, MODULE_GENERATION, e->generation);
 	field_put_u64(&w, MODULE_TICKS, e->ticks);
-	field_put_u64(&w, MODULE_FILE, record_options.WRITE_BINARIES_TO_OUTPUT ? id + 1 : 0);
+	field_put_u64(&w, MODULE_FILE, options_active.WRITE_BINARIES_TO_OUTPUT ? id + 1 : 0);
 	append_fields(f, s, CHUNK_MODULE, &w);
 }
 

@@ -137,7 +137,7 @@ static bool name_matches(const char *pattern, const char *name)
 /* Embeds every file that MEMORY_PROFILER_INCLUDE_FILE names, at once: they are few and small. */
 static void put_extra_files(struct embed *e, struct describer *f)
 {
-	const char *pattern = record_options.INCLUDE_FILE, *base = text_basename(pattern);
+	const char *pattern = options_active.INCLUDE_FILE, *base = text_basename(pattern);
 	char path[OPTIONS_TEXT_BYTES + 256], entries[2048];
 	struct text text = text_make(path, sizeof(path));
 	size_t dir_len = (size_t)(base - pattern);
@@ -175,12 +175,12 @@ bool embed_step(struct embed *e, struct describer *f, struct session *s)
 	}
 	if (!e->extra_done) {
 		e->extra_done = true;
-		if (record_options.INCLUDE_FILE[0]) {
+		if (options_active.INCLUDE_FILE[0]) {
 			put_extra_files(e, f);
 			return true;
 		}
 	}
-	if (!record_options.WRITE_BINARIES_TO_OUTPUT)
+	if (!options_active.WRITE_BINARIES_TO_OUTPUT)
 		return false;
 	if (!e->file_id && !next_module(e, f))
 		return false;

@@ -2,8 +2,10 @@
 #include "record/ending.h"
 
 #include "record/capture.h"
+#include "record/start.h"
 #include "record/sys.h"
 #include "record/writer.h"
+#include "record/writer_stop.h"
 
 #define PATIENCE_NS NS_PER_S
 #define PAUSE_NS 100000
@@ -49,12 +51,12 @@ static void wait_for_hooks(struct recorder *rec)
 
 void ending_give_up(struct recorder *rec, const char *why)
 {
-	record_end_for_good();
+	start_never();
 	wait_for_hooks(rec);
 	ending_hand_over();
 	atomic_store(&rec->why_given_up, why);
 	atomic_store(&rec->ending, END_BY_EXIT);
 	writer_sync(rec, PATIENCE_NS);
-	park_for_good(rec);
+	writer_stop_for_good(rec);
 	atomic_store(&rec->is_alive, 0);
 }

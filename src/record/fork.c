@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "record/start.h"
 #include "record/sys.h"
 
 /* State of the forking thread, in memory that a fork copies. One fork at a time may need it: a
@@ -68,7 +69,7 @@ void fork_in_child(const struct fork_guard *guard)
 		keep_hook_alive();
 		return; /* the recording of the child begins with its next event */
 	}
-	record_check_fork();
+	start_check_fork();
 	if (atomic_load(&record_mode) == RECORD_UNSET)
-		record_start();
+		start_recorder();
 }

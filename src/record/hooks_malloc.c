@@ -39,7 +39,7 @@ static NOINLINE void *end_slow(struct lane *lane, const struct unwind_start *at,
 static NOINLINE void *malloc_at(const struct unwind_start *at, size_t size)
 {
 	struct lane *lane = capture_enter(at);
-	void *block = record_options.ZERO_MEMORY ? real.calloc(1, size) : real.malloc(size);
+	void *block = options_active.ZERO_MEMORY ? real.calloc(1, size) : real.malloc(size);
 
 	return lane ? end_slow(lane, at, EVENT_MALLOC, block, size, 0) : block;
 }

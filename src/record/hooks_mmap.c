@@ -18,7 +18,7 @@ static ALWAYS_INLINE struct lane *enter_map(const struct unwind_start *at)
 
 	if (unlikely(!real_is_ready()))
 		real_init();
-	if (likely(!record_options.GATHER_MMAP_CALLS))
+	if (likely(!options_active.GATHER_MMAP_CALLS))
 		return NULL;
 	lane = capture_enter(at);
 	if (lane && lane->thread->mode != RECORD_ON) {

@@ -16,6 +16,7 @@
 #include "record/fork.h"
 #include "record/real.h"
 #include "record/sys.h"
+#include "record/writer_stop.h"
 
 extern char **environ;
 
@@ -216,11 +217,11 @@ EXPORT int unshare(int flags)
 
 	result = real.unshare(flags);
 	if (result == 0 || !rec || !(flags & alone) || !is_refused_for_threads() ||
-	    !park_begin(rec))
+	    !writer_stop_begin(rec))
 		return result;
 	result = real.unshare(flags);
 	error = errno;
-	park_end(rec);
+	writer_stop_end(rec);
 	errno = error;
 	return result;
 }
@@ -231,11 +232,11 @@ EXPORT int setns(int fd, int type)
 	int result, error;
 
 	result = real.setns(fd, type);
-	if (result == 0 || !rec || !is_refused_for_threads() || !park_begin(rec))
+	if (result == 0 || !rec || !is_refused_for_threads() || !writer_stop_begin(rec))
 		return result;
 	result = real.setns(fd, type);
 	error = errno;
-	park_end(rec);
+	writer_stop_end(rec);
 	errno = error;
 	return result;
 }

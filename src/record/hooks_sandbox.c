@@ -13,6 +13,7 @@
 #include "record/ending.h"
 #include "record/real.h"
 #include "record/sandbox.h"
+#include "record/start.h"
 
 extern long (*hook_real_syscall)(long, ...);
 long hook_syscall(long number, ...);
@@ -31,7 +32,7 @@ static void give_up(const char *why)
 	if (rec)
 		ending_give_up(rec, why);
 	else if (!record_get())
-		record_end_for_good();
+		start_never();
 }
 
 static void before_strict_mode(void)

@@ -8,44 +8,28 @@
 
 bool log_wants(enum log_level level)
 {
-	return level <= record_options.LOG;
+	return level <= options_active.LOG;
 }
 
 void log_put(enum log_level level, const char *line)
 {
 	struct recorder *rec = record_get();
 
-	if (!log_wants(level) || !rec)
-		return;
-	for (unsigned i = 0; i < LOG_N_SLOTS; i++) {
-		struct log_slot *slot = &rec->log.slot[i];
-		uint32_t expected = 0;
-		struct text text;
-
-		if (!atomic_compare_exchange_strong(&slot->state, &expected, 1))
-			continue;
-		slot->order = atomic_fetch_add(&rec->log.next_order, 1);
-		slot->level = level;
-		slot->tid = sys_gettid();
-		text = text_make(slot->line, sizeof(slot->line));
-		text_put(&text, line);
-		atomic_store(&slot->state, 2);
-		return;
-	}
-	atomic_fetch_add(&rec->log.n_dropped, 1);
+	if (log_wants(level) && rec)
+		log_ring_put(&rec->log, level, line);
 }
 
 /* Placeholders are not expanded: this file name must not depend on anything that can fail. */
 void log_directly(const char *line)
 {
-	char buffer[LOG_LINE_BYTES];
+	char buffer[LOG_RING_LINE_BYTES];
 	struct text text = text_make(buffer, sizeof(buffer));
 	long fd = 2;
 
 	if (!log_wants(LOG_ERROR))
 		return;
-	if (record_options.LOGFILE[0])
-		fd = sys_open(record_options.LOGFILE, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY,
+	if (options_active.LOGFILE[0])
+		fd = sys_open(options_active.LOGFILE, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY,
 			      0600);
 	if (fd < 0)
 		return;
@@ -91,7 +75,7 @@ const char *log_errno_name(long error)
 
 void log_put_text(enum log_level level, const char *what, const char *text)
 {
-	char line[LOG_LINE_BYTES];
+	char line[LOG_RING_LINE_BYTES];
 	struct text out = text_make(line, sizeof(line));
 
 	if (!log_wants(level))
@@ -104,7 +88,7 @@ void log_put_text(enum log_level level, const char *what, const char *text)
 
 void log_put_error(enum log_level level, const char *what, const char *path, long error)
 {
-	char reason[LOG_LINE_BYTES];
+	char reason[LOG_RING_LINE_BYTES];
 	struct text out = text_make(reason, sizeof(reason));
 
 	if (!log_wants(level))
@@ -118,17 +102,11 @@ void log_put_error(enum log_level level, const char *what, const char *path, lon
 	log_put_text(level, what, reason);
 }
 
-bool log_take(struct log *l, struct text *out, enum log_level *level, bool with_prefix)
+bool log_take(struct log_ring *ring, struct text *out, bool with_prefix)
 {
 	static const char *const names[] = {"OFF", "ERR", "WRN", "INF", "DBG", "TRC"};
-	struct log_slot *oldest = NULL;
+	struct log_ring_slot *oldest = log_ring_find_oldest(ring);
 
-	for (unsigned i = 0; i < LOG_N_SLOTS; i++) {
-		struct log_slot *slot = &l->slot[i];
-
-		if (atomic_load(&slot->state) == 2 && (!oldest || slot->order < oldest->order))
-			oldest = slot;
-	}
 	if (!oldest)
 		return false;
 	if (with_prefix)
@@ -141,7 +119,6 @@ bool log_take(struct log *l, struct text *out, enum log_level *level, bool with_
 	text_put_char(out, ' ');
 	text_put(out, oldest->line);
 	text_put_char(out, '\n');
-	*level = (enum log_level)oldest->level;
-	atomic_store(&oldest->state, 0);
+	log_ring_free_slot(oldest);
 	return true;
 }

@@ -7,28 +7,9 @@
 #ifndef RECORD_LOG_H
 #define RECORD_LOG_H
 
-#include <stdatomic.h>
-
 #include "base/text.h"
+#include "record/log_ring.h"
 #include "record/options.h"
-
-#define LOG_LINE_BYTES 448
-#define LOG_N_SLOTS 64
-
-struct log_slot {
-	_Atomic uint32_t state; /* 0 free, 1 being filled, 2 ready */
-	uint32_t level;
-	uint64_t order;
-	uint32_t tid;
-	char line[LOG_LINE_BYTES];
-};
-
-/* Lies in memory that a fork wipes. */
-struct log {
-	_Atomic uint64_t next_order;
-	_Atomic uint64_t n_dropped;
-	struct log_slot slot[LOG_N_SLOTS];
-};
 
 /* Is this level wanted? Debug and trace lines are compiled in with -Ddebug_logs=true only. */
 bool log_wants(enum log_level level);
@@ -52,7 +33,8 @@ void log_directly(const char *line);
 /* Short name of an errno value (positive), or "error". */
 const char *log_errno_name(long error);
 
-/* Writer thread: the next ready line in order, formatted with its ending newline, or false. */
-bool log_take(struct log *l, struct text *out, enum log_level *level, bool with_prefix);
+/* Writer thread: puts the next line of the ring into out, formatted and ended by a newline, and frees its
+ * slot. with_prefix: "memory-profiler: " comes first. False: there is none. */
+bool log_take(struct log_ring *ring, struct text *out, bool with_prefix);
 
 #endif

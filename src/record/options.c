@@ -5,6 +5,8 @@
 
 #define PREFIX "MEMORY_PROFILER_"
 
+struct options options_active;
+
 static bool parse_bool(const char *value, bool *ret)
 {
 	if (!strcmp(value, "1") || !strcmp(value, "true"))

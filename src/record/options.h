@@ -36,6 +36,8 @@ struct options {
 #undef OPTION_LEVEL
 };
 
+extern struct options options_active; /* in force in this process; see start.c */
+
 /* Called for a value that cannot be used: the default is in force instead. */
 typedef void (*options_complain_fn)(const char *name, const char *value, const char *default_text);
 

@@ -13,7 +13,7 @@
  *
  * Everything below a struct recorder lies in mappings that a fork wipes (MADV_WIPEONFORK) or does
  * not copy (the blocks, MADV_DONTFORK). A child finds zeros: no lock is held, epoch 0 matches
- * nothing, the next hook takes the slow way and notices (record_after_fork).
+ * nothing, the next hook takes the slow way and notices (start_check_fork).
  *
  * Modes and sessions change rarely. Each change raises record_epoch; a thread compares it with
  * its own on every event and looks closer when they differ.
@@ -28,10 +28,9 @@
 
 #include "format/block.h"
 #include "format/file_header.h"
-#include "record/log.h"
+#include "record/fd_handover.h"
+#include "record/log_ring.h"
 #include "record/module_list.h"
-#include "record/options.h"
-#include "record/park.h"
 
 #define RECORD_AREA_BLOCKS 16
 #define RECORD_MAX_AREAS 1024
@@ -110,13 +109,13 @@ struct recorder {
 
 	_Atomic(const char *) why_given_up; /* set before ending: not the program's end but ours */
 	void *writer; /* its own affair; see writer.c */
-	struct park park;
+	struct fd_handover handover;
+	uint64_t signal_mask; /* of the thread between writer_stop_begin() and _end() */
 
 	struct module_list modules;
-	struct log log;
+	struct log_ring log;
 };
 
-extern struct options record_options;
 extern HIDDEN _Atomic uint32_t record_epoch; /* never 0 */
 extern _Atomic uint32_t record_mode; /* enum record_mode */
 
@@ -127,31 +126,13 @@ struct recorder *record_get(void);
  * memory, is another. */
 struct recorder *record_find_own(void);
 
-/* Starts or refuses, once; called by the first hook. Afterwards the mode is not UNSET. */
-void record_start(void);
+/* The memory of the recorder: zeros in a forked child that has not started; NULL before the first start. */
+struct recorder *record_get_memory(void);
 
-/* Did this process come into being by fork since the last look? Puts things right if so: the mode
- * becomes UNSET (children are tracked) or OFF. */
-void record_check_fork(void);
-
-/* No hook that begins from now on records anything or makes a system call, and nothing switches that
- * on again. */
-void record_end_for_good(void);
-
-/* Switching. Safe in signal handlers. */
-void record_switch(bool on);
-void record_toggle(void);
+/* The recorder is ready to be found by the functions above. */
+void record_set(struct recorder *rec);
 
 /* Raises the word the writer sleeps on. */
 void record_wake_writer(struct recorder *rec);
-
-/* Memory of the recorder itself, wiped by a fork; NULL on failure. Counted in record_own_bytes. */
-void *record_map(size_t bytes);
-void record_unmap(void *memory, size_t bytes);
-
-/* Takes all pages of such memory into use, for tables whose pages are all going to be used. A page that
- * is read before it is written costs two faults, the second one with an interrupt to the writer's CPU. */
-void record_touch(void *memory, size_t bytes);
-extern _Atomic uint64_t record_own_bytes;
 
 #endif

@@ -11,8 +11,10 @@
 #include "format/compress.h"
 #include "format/field.h"
 #include "record/clock.h"
+#include "record/lane.h"
+#include "record/log.h"
+#include "record/own_memory.h"
 #include "record/sys.h"
-#include "record/thread.h"
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
 
@@ -41,7 +43,7 @@ static void expand_path(struct recorder *rec, uint32_t number, char *path, size_
 	struct text text = text_make(path, capacity);
 
 	name_of_executable(executable, sizeof(executable));
-	options_expand(record_options.OUTPUT, &names, &text);
+	options_expand(options_active.OUTPUT, &names, &text);
 }
 
 /* The name is taken. A finished recording is kept as NAME.old; a file that somebody still writes
@@ -131,7 +133,7 @@ static void *map_shared(struct session *s, uint64_t offset, size_t len)
 
 	if (memory) {
 		sys_madvise(memory, len, MADV_DONTFORK);
-		atomic_fetch_add(&record_own_bytes, len);
+		atomic_fetch_add(&own_memory_bytes, len);
 	}
 	return memory;
 }
@@ -195,14 +197,14 @@ static long open_output(struct recorder *rec, struct session *s, bool is_late)
 	s->fd = (int)fd;
 	arch_syscall2(SYS_flock, fd, LOCK_EX | LOCK_NB);
 	prefer_in_place(s->fd);
-	if (record_options.CHOWN_OUTPUT_TO != OPTIONS_U64_UNSET)
-		arch_syscall3(SYS_fchown, fd, record_options.CHOWN_OUTPUT_TO, -1);
+	if (options_active.CHOWN_OUTPUT_TO != OPTIONS_U64_UNSET)
+		arch_syscall3(SYS_fchown, fd, options_active.CHOWN_OUTPUT_TO, -1);
 	return begin_file(rec, s, is_late);
 }
 
 struct session *session_create(struct recorder *rec, uint32_t number, struct session_buffers *b)
 {
-	struct session *s = record_map(sizeof(*s));
+	struct session *s = own_memory_map(sizeof(*s));
 	uint32_t n_blocks = RECORD_AREA_BLOCKS;
 	long ret;
 
@@ -382,7 +384,7 @@ void session_put_status(struct recorder *rec, struct session *s, enum format_sta
 	field[STATUS_STATE] = state;
 	field[STATUS_END_OF_CHUNKS] = s->end_offset;
 	field[STATUS_WRITER_CPU_NS] = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	field[STATUS_RECORDER_BYTES] = atomic_load(&record_own_bytes);
+	field[STATUS_RECORDER_BYTES] = atomic_load(&own_memory_bytes);
 	field[STATUS_N_WAITS] = atomic_load(&rec->n_waits);
 	field[STATUS_N_THREADS] = atomic_load(&rec->n_threads);
 	field[STATUS_BYTES_EMBEDDED] = s->bytes_embedded;

@@ -6,6 +6,7 @@
 #define RECORD_SESSION_H
 
 #include "format/compress.h"
+#include "record/options.h"
 #include "record/record.h"
 
 /* A chunk to append. */

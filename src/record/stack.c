@@ -7,7 +7,7 @@
  */
 #include "record/stack.h"
 
-#include "record/sys.h"
+#include "record/own_memory.h"
 
 #define KEY_MARK (1ull << 63) /* user addresses never have this bit */
 #define KEY_GUESS (KEY_MARK | 0x100)
@@ -21,7 +21,7 @@ _Static_assert((int)UNWIND_NO_ROOM == (int)STACK_END_NO_ROOM, "reasons are writt
 static COLD bool grow_path(struct lane *lane)
 {
 	size_t n = lane->path_capacity * 4;
-	void *memory = n <= MAX_DEPTH ? record_map(UNWIND_PATH_BYTES(n)) : NULL;
+	void *memory = n <= MAX_DEPTH ? own_memory_map(UNWIND_PATH_BYTES(n)) : NULL;
 
 	if (!memory)
 		return false;
@@ -33,8 +33,9 @@ static COLD bool grow_path(struct lane *lane)
 static COLD bool grow_other(struct lane *lane)
 {
 	size_t n = lane->other_capacity * 4;
-	uint8_t *memory =
-		n <= MAX_DEPTH ? record_map(n * (2 * sizeof(uint64_t) + sizeof(uint32_t))) : NULL;
+	uint8_t *memory = n <= MAX_DEPTH
+				  ? own_memory_map(n * (2 * sizeof(uint64_t) + sizeof(uint32_t)))
+				  : NULL;
 
 	if (!memory)
 		return false;
@@ -100,7 +101,7 @@ struct audit_node {
 static void audit_define(struct lane *lane, uint32_t id, uint64_t key, uint32_t parent)
 {
 	if (!lane->audit_nodes)
-		lane->audit_nodes = record_map(AUDIT_MAX_IDS * sizeof(struct audit_node));
+		lane->audit_nodes = own_memory_map(AUDIT_MAX_IDS * sizeof(struct audit_node));
 	if (lane->audit_nodes && id < AUDIT_MAX_IDS)
 		lane->audit_nodes[id] = (struct audit_node){.key = key, .parent = parent};
 }

@@ -2,7 +2,7 @@
 #ifndef RECORD_STACK_H
 #define RECORD_STACK_H
 
-#include "record/thread.h"
+#include "record/lane.h"
 
 /* The rest of stack_capture(), for when stack_find_fast() did not know the stack. */
 uint32_t stack_capture_slow(struct lane *lane, const struct unwind_start *at);

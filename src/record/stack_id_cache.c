@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "record/record.h"
+#include "record/own_memory.h"
 #include "record/sys.h"
 
 #define GROW_BY 4
@@ -50,7 +50,7 @@ static void give_back(struct stack_id_cache *c)
 {
 	if (c->line == c->first)
 		return;
-	record_unmap(c->line, table_bytes(c->n_lines));
+	own_memory_unmap(c->line, table_bytes(c->n_lines));
 	atomic_fetch_sub(c->shared_bytes, shared_part(table_bytes(c->n_lines)));
 }
 
@@ -199,12 +199,12 @@ static bool resize(struct stack_id_cache *c, size_t bytes, bool is_lossy)
 	struct stack_id_cache_line *table = NULL;
 
 	if (atomic_fetch_add(c->shared_bytes, shared) + shared - own <= STACK_ID_CACHE_SHARED_BYTES)
-		table = record_map(bytes);
+		table = own_memory_map(bytes);
 	if (!table) {
 		atomic_fetch_sub(c->shared_bytes, shared);
 		return false;
 	}
-	record_touch(table, bytes);
+	own_memory_touch(table, bytes);
 	c->is_lossy = is_lossy;
 	move(c, table, bytes / sizeof(struct stack_id_cache_line));
 	return true;

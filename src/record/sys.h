@@ -154,6 +154,18 @@ static inline void sys_restore_signals(uint64_t old)
 	arch_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 }
 
+/* CPUs that the calling thread may use; 0 when there are more than 8192. */
+static inline unsigned sys_count_cpus(void)
+{
+	uint64_t mask[128] = {0};
+	long n_bytes = arch_syscall3(SYS_sched_getaffinity, 0, sizeof(mask), mask);
+	unsigned n = 0;
+
+	for (long i = 0; i < n_bytes / 8; i++)
+		n += (unsigned)__builtin_popcountll(mask[i]);
+	return n;
+}
+
 /* Reads a whole small file (or its first capacity bytes). Returns the number of bytes or -errno. */
 static inline long sys_read_file(const char *path, void *buf, size_t capacity)
 {

@@ -11,11 +11,16 @@
 #include "record/credentials.h"
 #include "record/describe.h"
 #include "record/embed.h"
+#include "record/lane.h"
+#include "record/log.h"
+#include "record/options.h"
 #include "record/other_allocator.h"
+#include "record/own_memory.h"
 #include "record/pool.h"
 #include "record/session.h"
 #include "record/sys.h"
 #include "record/thread.h"
+#include "record/writer_effort.h"
 #include "record/writer_log.h"
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
@@ -27,15 +32,6 @@
 #define START_PATIENCE_NS (5 * NS_PER_S)
 #define SPARE_BLOCKS 128 /* blocks beyond two per thread that may exist */
 #define EXIT_EMBED_NS (30 * NS_PER_MS) /* how long an exiting program waits for its binaries */
-
-#define FEW_WAITING_BLOCKS                                                                         \
-	(POOL_WAKE_BLOCKS + 2) /* full blocks that wait when the writer begins to hurry */
-#define MANY_WAITING_BLOCKS (POOL_WAKE_BLOCKS + 4) /* ... and when it must */
-#define POOR_BLOCKS 31 /* blocks after one that hardly became smaller */
-#define N_RECENT 16 /* blocks looked back at to see how many threads are busy */
-#define RECENT_NS (20 * NS_PER_MS)
-#define LIVELY_NS (8 * NS_PER_MS) /* after a block was full, events are taken to come fast */
-#define MAX_CPUS 1024
 
 struct writer {
 	struct recorder *rec;
@@ -49,15 +45,8 @@ struct writer {
 	uint64_t next_sample_ns;
 	uint64_t next_housekeeping_ns;
 	uint64_t exit_began_ns;
-	unsigned n_cpus; /* that the program may use */
-	struct {
-		uint64_t time_ns;
-		uint32_t thread;
-	} recent[N_RECENT]; /* the last blocks and whose they were */
-	unsigned n_recent;
-	unsigned n_waiting_blocks; /* full blocks left to write in this round */
-	unsigned n_poor_left; /* blocks for which a thorough search is not tried */
-	unsigned n_hopeless_left; /* blocks that are stored as they are when there is no time */
+	struct writer_effort effort;
+	unsigned n_full; /* full blocks left to write in this round */
 };
 
 /* Events in a block that could not be saved. */
@@ -76,63 +65,6 @@ static uint64_t count_events(const struct block *block)
 	return n;
 }
 
-static void count_cpus(struct writer *w)
-{
-	uint64_t mask[MAX_CPUS / 64] = {0};
-	long n_bytes = arch_syscall3(SYS_sched_getaffinity, 0, sizeof(mask), mask);
-
-	w->n_cpus = 0;
-	for (long i = 0; i < n_bytes / 8; i++)
-		w->n_cpus += (unsigned)__builtin_popcountll(mask[i]);
-}
-
-/* Do threads that fill blocks as fast as they can keep all CPUs busy? */
-static bool are_cpus_busy(struct writer *w, uint32_t thread)
-{
-	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
-	unsigned n_threads = 0;
-
-	w->recent[w->n_recent % N_RECENT].time_ns = now_ns;
-	w->recent[w->n_recent++ % N_RECENT].thread = thread;
-	for (unsigned i = 0; i < N_RECENT; i++) {
-		bool is_counted = now_ns - w->recent[i].time_ns > RECENT_NS;
-
-		for (unsigned k = 0; k < i && !is_counted; k++)
-			is_counted = w->recent[k].thread == w->recent[i].thread &&
-				     now_ns - w->recent[k].time_ns <= RECENT_NS;
-		n_threads += !is_counted;
-	}
-	return n_threads >= w->n_cpus;
-}
-
-/* The less time there is, the less is spent on compression. On a machine whose CPUs are all busy the
- * writer takes its time from the program, and a thread that must wait for a block loses more than
- * the bytes are worth. Blocks that do not get smaller are not worth it either. */
-static enum compress_effort effort_for(struct writer *w, uint32_t thread)
-{
-	bool is_busy = are_cpus_busy(w, thread);
-
-	if (is_busy || w->n_waiting_blocks >= MANY_WAITING_BLOCKS ||
-	    atomic_load(&w->rec->n_waiting))
-		return w->n_hopeless_left ? COMPRESS_NOT : COMPRESS_HASTILY;
-	if (w->n_poor_left)
-		return COMPRESS_HASTILY;
-	return w->n_waiting_blocks >= FEW_WAITING_BLOCKS ? COMPRESS_FAST : COMPRESS_WELL;
-}
-
-/* What the last block tells about the next ones. */
-static void note_result(struct writer *w, const struct session_chunk *c)
-{
-	if (w->n_poor_left)
-		w->n_poor_left--;
-	else if (c->effort == COMPRESS_WELL && c->stored_bytes > c->data_bytes / 8 * 7)
-		w->n_poor_left = POOR_BLOCKS;
-	if (w->n_hopeless_left)
-		w->n_hopeless_left--;
-	else if (c->effort == COMPRESS_HASTILY && c->stored_bytes > c->data_bytes / 8 * 7)
-		w->n_hopeless_left = POOR_BLOCKS;
-}
-
 static void write_block(struct writer *w, struct session *s, struct area *area, uint32_t slot)
 {
 	struct block *block = &area->blocks[slot];
@@ -143,7 +75,8 @@ static void write_block(struct writer *w, struct session *s, struct area *area, 
 		.head_bytes = sizeof(head),
 		.data = block->data,
 		.data_bytes = atomic_load(&block->used_bytes),
-		.effort = effort_for(w, block->thread),
+		.effort = writer_effort_choose(&w->effort, block->thread, w->n_full,
+					       atomic_load(&w->rec->n_waiting) > 0),
 	};
 	long ret = 0;
 
@@ -159,7 +92,7 @@ static void write_block(struct writer *w, struct session *s, struct area *area, 
 		atomic_fetch_add(&record_epoch, 1);
 	} else {
 		s->status.field[STATUS_N_BLOCKS]++;
-		note_result(w, &c);
+		writer_effort_learn(&w->effort, c.effort, c.data_bytes, c.stored_bytes);
 	}
 	pool_give_free(w->rec, area, slot);
 }
@@ -170,13 +103,13 @@ static unsigned drain_session(struct writer *w, struct session *s)
 	uint32_t n_areas = atomic_load(&s->n_areas);
 	unsigned n = 0;
 
-	w->n_waiting_blocks = pool_count_full(s);
+	w->n_full = pool_count_full(s);
 	for (uint32_t i = 0; i < n_areas; i++) {
 		uint64_t bits = pool_take_full(&s->area[i]);
 
 		for (; bits; bits &= bits - 1, n++) {
 			write_block(w, s, &s->area[i], (uint32_t)__builtin_ctzll(bits));
-			w->n_waiting_blocks -= w->n_waiting_blocks > 0;
+			w->n_full -= w->n_full > 0;
 		}
 	}
 	return n;
@@ -303,7 +236,7 @@ static void keep_house(struct writer *w)
 		look_at_threads(w);
 		note_losses(w);
 		credentials_follow();
-		count_cpus(w);
+		writer_effort_count_cpus(&w->effort);
 	}
 	if (describe_modules(&w->describer, w->session))
 		describe_maps(&w->describer, w->session);
@@ -454,19 +387,11 @@ static bool turn(struct writer *w)
 	return busy || embedding;
 }
 
-/* Are events coming so fast that it is worth while to beat the time for them? */
-static bool is_lively(const struct writer *w)
-{
-	uint64_t last_ns = w->n_recent ? w->recent[(w->n_recent - 1) % N_RECENT].time_ns : 0;
-
-	return sys_clock_ns(CLOCK_MONOTONIC) - last_ns < LIVELY_NS;
-}
-
 static void sleep_until_work(struct writer *w, uint32_t seen)
 {
 	uint64_t at_most_ns = SAMPLE_NS;
 
-	if (is_lively(w) && clock_heartbeat_start())
+	if (writer_effort_is_lively(&w->effort) && clock_heartbeat_start())
 		at_most_ns = CLOCK_HEARTBEAT_NS;
 	atomic_store(&w->rec->is_writer_asleep, 1);
 	if (atomic_load(&w->rec->work) == seen)
@@ -491,8 +416,8 @@ static void drop_descriptors(bool keep_stderr)
 
 static bool prepare(struct writer *w)
 {
-	uint8_t *memory =
-		record_map(SESSION_CHUNK_CAPACITY + 2 * SESSION_MAX_DATA + COMPRESS_STATE_BYTES);
+	uint8_t *memory = own_memory_map(SESSION_CHUNK_CAPACITY + 2 * SESSION_MAX_DATA +
+					 COMPRESS_STATE_BYTES);
 
 	if (!memory)
 		return false;
@@ -502,7 +427,7 @@ static bool prepare(struct writer *w)
 	w->buffers.lz4_state = w->describer.fields + SESSION_MAX_DATA;
 	w->describer.rec = w->rec;
 	w->describer.buffers = &w->buffers;
-	count_cpus(w);
+	writer_effort_count_cpus(&w->effort);
 	writer_log_open(&w->log, w->rec);
 	return true;
 }
@@ -510,17 +435,17 @@ static bool prepare(struct writer *w)
 /* True when the program wants to be without a second thread, for a moment or for good. */
 static bool must_step_aside(struct writer *w)
 {
-	struct park *p = &w->rec->park;
+	struct fd_handover *h = &w->rec->handover;
 
-	if (atomic_load(&p->state) != PARK_WANTED)
-		return atomic_load(&p->state) == PARK_GO;
-	park_forget_files(p);
-	park_add_file(p, &w->log.fd);
+	if (atomic_load(&h->state) != FD_HANDOVER_WANTED)
+		return atomic_load(&h->state) == FD_HANDOVER_GO;
+	fd_handover_clear(h);
+	fd_handover_add(h, &w->log.fd);
 	if (w->embed.file_id)
-		park_add_file(p, &w->embed.fd);
+		fd_handover_add(h, &w->embed.fd);
 	for (struct session *s = w->session; s; s = s->older)
-		park_add_file(p, &s->fd);
-	return park_step_aside(p);
+		fd_handover_add(h, &s->fd);
+	return fd_handover_offer(h);
 }
 
 static int work(struct writer *w)
@@ -542,7 +467,7 @@ static int writer_main(void *arg)
 
 	clock_heartbeat_reset();
 	arch_syscall5(SYS_prctl, PR_SET_NAME, "mem-prof", 0, 0, 0);
-	drop_descriptors(log_wants(LOG_ERROR) && !record_options.LOGFILE[0]);
+	drop_descriptors(log_wants(LOG_ERROR) && !options_active.LOGFILE[0]);
 	if (prepare(w))
 		switch_session(w);
 	writer_log_flush(&w->log, rec);
@@ -557,7 +482,7 @@ static int writer_main_again(void *arg)
 	struct writer *w = arg;
 
 	arch_syscall5(SYS_prctl, PR_SET_NAME, "mem-prof", 0, 0, 0);
-	park_take_over(&w->rec->park);
+	fd_handover_adopt(&w->rec->handover);
 	for (struct session *s = w->session; s; s = s->older)
 		arch_syscall2(SYS_flock, s->fd, LOCK_EX | LOCK_NB);
 	return work(w);
@@ -588,7 +513,7 @@ static long start_thread(struct writer *w, int (*thread_main)(void *))
 
 bool writer_start(struct recorder *rec)
 {
-	uint8_t *memory = record_map(STACK_BYTES + 2 * TLS_BYTES + sizeof(struct writer));
+	uint8_t *memory = own_memory_map(STACK_BYTES + 2 * TLS_BYTES + sizeof(struct writer));
 	struct writer *w = (struct writer *)(memory + STACK_BYTES + 2 * TLS_BYTES);
 	long tid;
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "record/log.h"
 #include "record/sys.h"
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
@@ -30,7 +31,7 @@ void writer_log_open(struct writer_log *l, struct recorder *rec)
 	l->fd = -1;
 	if (!log_wants(LOG_ERROR))
 		return;
-	if (!record_options.LOGFILE[0]) {
+	if (!options_active.LOGFILE[0]) {
 		l->fd = 2; /* a copy: the program may close or replace its own */
 		return;
 	}
@@ -38,7 +39,7 @@ void writer_log_open(struct writer_log *l, struct recorder *rec)
 			  sizeof(executable) - 1);
 	executable[n > 0 ? n : 0] = 0;
 	text_put(&name_text, text_basename(executable));
-	options_expand(record_options.LOGFILE, &names, &text);
+	options_expand(options_active.LOGFILE, &names, &text);
 	open_file(l);
 }
 
@@ -56,19 +57,18 @@ static void rotate(struct writer_log *l)
 
 void writer_log_flush(struct writer_log *l, struct recorder *rec)
 {
-	char line[LOG_LINE_BYTES + 64];
-	enum log_level level;
+	char line[LOG_RING_LINE_BYTES + 64];
 
 	for (;;) {
 		struct text text = text_make(line, sizeof(line));
 
-		if (!log_take(&rec->log, &text, &level, l->fd == 2))
+		if (!log_take(&rec->log, &text, l->fd == 2))
 			return;
 		if (l->fd < 0)
 			continue;
 		sys_write(l->fd, line, text.len);
 		l->written_bytes += text.len;
-		if (l->fd != 2 && l->written_bytes > record_options.LOGFILE_ROTATE_WHEN_BIGGER_THAN)
+		if (l->fd != 2 && l->written_bytes > options_active.LOGFILE_ROTATE_WHEN_BIGGER_THAN)
 			rotate(l);
 	}
 }

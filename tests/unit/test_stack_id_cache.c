@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "harness/test.h"
-#include "record/record.h"
+#include "record/own_memory.h"
 
 static size_t mapped_bytes;
 static bool is_refusing;
 
-void *record_map(size_t bytes)
+void *own_memory_map(size_t bytes)
 {
 	void *memory = is_refusing ? NULL : aligned_alloc(4096, bytes);
 
@@ -23,13 +23,13 @@ void *record_map(size_t bytes)
 	return memory;
 }
 
-void record_unmap(void *memory, size_t bytes)
+void own_memory_unmap(void *memory, size_t bytes)
 {
 	free(memory);
 	mapped_bytes -= bytes;
 }
 
-void record_touch(void *memory, size_t bytes)
+void own_memory_touch(void *memory, size_t bytes)
 {
 	(void)memory;
 	(void)bytes;
@@ -40,7 +40,7 @@ static _Atomic uint64_t shared_bytes;
 static void set_up(struct stack_id_cache *c)
 {
 	is_refusing = false;
-	stack_id_cache_init(c, record_map(STACK_ID_CACHE_FIRST_BYTES), &shared_bytes);
+	stack_id_cache_init(c, own_memory_map(STACK_ID_CACHE_FIRST_BYTES), &shared_bytes);
 }
 
 static void tear_down(struct stack_id_cache *c)
@@ -48,7 +48,7 @@ static void tear_down(struct stack_id_cache *c)
 	is_refusing = false;
 	stack_id_cache_reset(c);
 	CHECK_EQ(atomic_load(&shared_bytes), 0u);
-	record_unmap(c->first, STACK_ID_CACHE_FIRST_BYTES);
+	own_memory_unmap(c->first, STACK_ID_CACHE_FIRST_BYTES);
 	CHECK_EQ(mapped_bytes, 0u);
 }
 
@@ -159,7 +159,7 @@ TEST(stack_id_cache_share_a_limit)
 	for (size_t k = 0; k < 40; k++) {
 		count_found(&c[k], 1, 40001);
 		stack_id_cache_reset(&c[k]);
-		record_unmap(c[k].first, STACK_ID_CACHE_FIRST_BYTES);
+		own_memory_unmap(c[k].first, STACK_ID_CACHE_FIRST_BYTES);
 	}
 	CHECK_EQ(atomic_load(&shared_bytes), 0u);
 	CHECK_EQ(mapped_bytes, 0u);

@@ -1,0 +1,180 @@
+/* record/start.c - see start.h. */
+#include "record/start.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+#include "record/clock.h"
+#include "record/log.h"
+#include "record/own_memory.h"
+#include "record/record.h"
+#include "record/sys.h"
+#include "record/thread.h"
+#include "record/writer.h"
+#include "unwind/unwind.h"
+
+#define MIN_FREE_ADDRESS_BYTES (24 * MIB)
+
+/* What a fork does not wipe: facts for the child. */
+static bool options_are_parsed;
+static uint32_t recorded_pid;
+
+/* Complaints about options come before there is a log; they are kept until the writer runs. */
+static void complain(const char *name, const char *value, const char *default_text)
+{
+	char line[LOG_RING_LINE_BYTES];
+	struct text text = text_make(line, sizeof(line));
+
+	text_put(&text, name);
+	text_put(&text, ": invalid value '");
+	text_put_bytes(&text, value, strnlen(value, 200));
+	text_put(&text, "', the default '");
+	text_put(&text, default_text);
+	text_put(&text, "' is used");
+	log_put(LOG_WARN, line);
+}
+
+static void complain_early(const char *name, const char *value, const char *default_text)
+{
+	(void)name;
+	(void)value;
+	(void)default_text;
+}
+
+/* The environment as the kernel gave it: libc's environ is not set up yet at the first malloc. */
+static void read_environment(options_complain_fn complain_fn)
+{
+	size_t capacity = 4 * MIB;
+	char *env = sys_map_anonymous(capacity);
+	long len;
+
+	if (!env)
+		return;
+	len = sys_read_file("/proc/self/environ", env, capacity - 1);
+	options_parse(&options_active, env, len > 0 ? (size_t)len : 0, complain_fn);
+	sys_unmap(env, capacity);
+}
+
+static void log_refused_features(void)
+{
+	if (options_active.CULL_TEMPORARY_ALLOCATIONS)
+		log_put(LOG_WARN,
+			"MEMORY_PROFILER_CULL_TEMPORARY_ALLOCATIONS: not in this version; "
+			"every allocation is recorded");
+	if (options_active.ENABLE_SERVER)
+		log_put(LOG_WARN, "MEMORY_PROFILER_ENABLE_SERVER: not in this version; "
+				  "the recording goes to the output file only");
+	if (options_active.ENABLE_BROADCAST)
+		log_put(LOG_WARN, "MEMORY_PROFILER_ENABLE_BROADCAST: not in this version");
+}
+
+/* A program that runs close to its address space limit needs what is left of it for itself. */
+static bool has_address_space(void)
+{
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+	char text[64] = {0};
+	uint64_t n_pages = 0;
+
+	arch_syscall2(SYS_getrlimit, RLIMIT_AS, &limit);
+	if (limit.rlim_cur == RLIM_INFINITY)
+		return true;
+	sys_read_file("/proc/self/statm", text, sizeof(text) - 1);
+	for (const char *p = text; *p >= '0' && *p <= '9'; p++)
+		n_pages = n_pages * 10 + (uint64_t)(*p - '0');
+	return limit.rlim_cur / 4096 > n_pages + MIN_FREE_ADDRESS_BYTES / 4096;
+}
+
+/* Gets memory for the recorder and starts the writer, which makes the first session. */
+static enum record_mode start_recording(bool is_late)
+{
+	struct recorder *rec = record_get_memory();
+
+	if (arch_is_in_valgrind()) { /* which ends a program that starts a thread as we do */
+		log_directly("nothing is recorded: valgrind cannot run the recorder's own thread");
+		return RECORD_OFF;
+	}
+	if (!has_address_space()) {
+		log_directly("nothing is recorded: the address space limit (RLIMIT_AS) leaves less "
+			     "than 24 MiB");
+		return RECORD_OFF;
+	}
+	if (!rec)
+		rec = own_memory_map(sizeof(*rec));
+	if (!rec) {
+		log_directly("nothing is recorded: no memory that a fork wipes (MADV_WIPEONFORK)");
+		return RECORD_OFF;
+	}
+	rec->pid = sys_getpid();
+	rec->parent_pid = recorded_pid != rec->pid ? recorded_pid : 0;
+	rec->is_late = is_late || rec->parent_pid;
+	atomic_store(&rec->want_session, 1);
+	atomic_store(&rec->is_alive, 1);
+	record_set(rec);
+	recorded_pid = rec->pid;
+	read_environment(complain);
+	log_refused_features();
+	if (unwind_init() < 0)
+		log_put(LOG_ERROR, "stacks cannot be unwound in this process");
+	if (!writer_start(rec)) {
+		atomic_store(&rec->is_alive, 0);
+		return RECORD_OFF;
+	}
+	return RECORD_ON;
+}
+
+/* Decides once per process. is_late_start is remembered across DISABLE_BY_DEFAULT. */
+static bool was_disabled;
+
+void start_recorder(void)
+{
+	uint32_t expected = RECORD_UNSET;
+	enum record_mode mode;
+
+	if (!atomic_compare_exchange_strong(&record_mode, &expected, RECORD_STARTING)) {
+		for (unsigned i = 0; i < 600 && atomic_load(&record_mode) == RECORD_STARTING; i++)
+			sys_futex_wait(&record_mode, RECORD_STARTING, 10 * NS_PER_MS);
+		return;
+	}
+	if (!options_are_parsed) {
+		clock_init();
+		read_environment(complain_early);
+		options_are_parsed = true;
+		was_disabled = options_active.DISABLE_BY_DEFAULT;
+		mode = was_disabled ? RECORD_OFF : start_recording(false);
+	} else {
+		mode = start_recording(was_disabled);
+	}
+	atomic_fetch_add(&record_epoch, 1);
+	atomic_store(&record_mode, mode);
+	sys_futex_wake_all(&record_mode);
+}
+
+void start_check_fork(void)
+{
+	struct recorder *rec = record_get_memory();
+	bool on;
+
+	if (!rec || atomic_load(&rec->is_alive) || atomic_load(&record_mode) <= RECORD_OFF)
+		return;
+	on = options_active.TRACK_CHILD_PROCESSES && atomic_load(&record_mode) == RECORD_ON;
+	thread_self = NULL;
+	atomic_store(&own_memory_bytes, 0);
+	atomic_fetch_add(&record_epoch, 1);
+	atomic_store(&record_mode, on ? RECORD_UNSET : RECORD_OFF);
+}
+
+void start_never(void)
+{
+	was_disabled = false;
+	atomic_store(&record_mode, RECORD_OFF);
+	atomic_fetch_add(&record_epoch, 1);
+}
+
+bool start_enable(void)
+{
+	if (!was_disabled || record_get() || atomic_load(&record_mode) != RECORD_OFF)
+		return false;
+	atomic_store(&record_mode, RECORD_UNSET);
+	atomic_fetch_add(&record_epoch, 1);
+	return true;
+}
