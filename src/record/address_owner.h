@@ -1,39 +1,89 @@
-/* record/address_owner.h - the blocks that no other lane had in its hands lately.
+/* record/address_owner.h - which addresses only this lane has used lately.
  *
- * Where several threads make events, what is recorded of a block that comes from another one must be
- * recorded with care (clock.h), and its time must be read; that costs more than all the rest. Of a block
- * that was in this lane's hands last it need not, and its time may be carried on (estimated_time.h): the
- * order of the lane's own events is the order of the events of its address. So a lane knows
- * its last blocks, from the places of its encoder, and must not be wrong about them: another one may have
- * released such a block, or got and released one of this address, before it came back.
+ * Reading the clock costs more than the rest of an event. In a program with several threads an
+ * event needs a clock reading of its own only if another lane may have used the same address since
+ * this lane's last event there. Otherwise the order within the lane already says which release ends
+ * which allocation, and the time of the event may be estimated (estimated_time.h). So each lane
+ * remembers the addresses that it used last, beside the addresses in its encoder, and must never be
+ * wrong about them. A needless reading does no harm.
  *
- * Therefore some releases are told to all: what stands in a table, in the place of the address (and of
- * others; that something was told of one of these costs time only), becomes the time of the release, or
- * one more than what stood there if that is not less. So it grows each time. A lane notes with each birth
- * and release what can stand there at most if nothing is told from now on, and believes that an
- * address was in its own hands since if
- * - there is no more than that in the table, and
- * - births and releases take turns: it released what is born now, or gave birth to what is released now.
- * Told are, before the block is given back,
- * - the releases of blocks that are not, by this, the lane's own;
- * - the releases of blocks whose addresses were not the lane's own when they were born.
+ * Words. An event at an address is an allocation there (its event follows the return of malloc) or
+ * a release (a free, or the realloc that replaces the block; its event comes before the call of the
+ * real function). A lane owns an address if no other lane has had an event there since this lane's
+ * last event there.
  *
- * Why that is exact. Let a lane be wrong for the first time, about an address that was in other hands
- * since its last event there.
- * - That was a release, and now it is born. The first of the others' events was a birth, and its lane, which
- *   is not wrong, knew that the address was not its own. So the release of that block was told,
- *   by whoever did it: by its own lane because of how it was born, by any other because
- *   it was not its own.
- * - That was a birth, and now it is released. The first of the others' events was a release of this block,
- *   which its lane, which is not wrong, knew not to be its own. So it was told.
- * - In both cases it was told after the lane's last event and before the block was given back, and the lane
- *   looks after it got the address from somebody who got it after that. So it sees what was told, or more;
- *   and that is more than it noted, which is what it saw or wrote there then, or the time of
- *   the birth (ADDRESS_OWNER_MARGIN_TICKS is for the clocks of different CPUs).
- * A lane whose events were lost has forgotten all its blocks.
+ * Shared table. address_owner_free_stamps[hash(address)] holds a stamp that only grows. A lane
+ * publishes a release, before it gives the block back, by raising the stamp to max(time of the
+ * release, stamp + 1). A lane publishes a release if
+ *   (a) the lane does not take the address for its own, or
+ *   (b) the lane did not take the address for its own when the lane allocated the block.
+ * Two addresses that share a stamp cost a needless clock reading, never a wrong answer.
  *
- * A lane looks into the table only at addresses that it knows to be its own otherwise. Of those that go
- * from hand to hand the lines of the table stay with whoever releases them.
+ * Rule. With each event the lane stores an owner tag: a state, and a stamp that every later
+ * publication about this address exceeds. A lane without a tag of the address does not take the
+ * address for its own. With a tag it does if
+ *   1. the stamp in the table is not higher than the stamp in the tag, and
+ *   2. the lane's last event there is the counterpart: a release before an allocation, an
+ *      allocation before a release.
+ *
+ * The stamp in the tag:
+ *   - after a release that was published: the stamp that the lane wrote;
+ *   - after an allocation at an address that the lane did not take for its own: the time of the
+ *     allocation, less the margin by which the clocks of two CPUs may differ, less one;
+ *   - after any other event: the stamp of the tag before, because nothing was published.
+ *
+ * Example. Two lanes, one address. The stamp begins with 0, the margin is 64 ticks. Tags: F is
+ * alloc foreign, O alloc own, R released (enum address_owner_state).
+ *
+ *	event               stamp   tag of 1   tag of 2   what the lane does
+ *	1 allocates @1000       0   F 935                 has no tag: reads the clock
+ *	1 frees                 1   R 1                   0 <= 935: owns; publishes by (b)
+ *	1 allocates             1   O 1                   1 <= 1: owns; the time is estimated
+ *	2 frees @3000        3000              R 3000     has no tag: reads the clock, publishes
+ *	2 allocates          3000              O 3000     3000 <= 3000: owns; the time is estimated
+ *	1 frees @4000        4000   R 4000                3000 > 1: reads the clock, publishes
+ *
+ * Without the stamp, lane 1 would have taken the last block for the block that lane 1 allocated
+ * itself.
+ *
+ * Proof that the rule is never wrong. Allocations and releases at one address alternate: the
+ * allocator gives an address away only after it was given back.
+ *   1. Suppose a lane takes an address for its own wrongly. Let L be the first lane to do so, at
+ *      address A. Let e0 be the last event of L at A, and e1, e2, ... the events of other lanes at
+ *      A after e0. There is at least one. Every check before this one was right.
+ *   2. Case e0 is a release, and L now allocates. Then e1 is an allocation by a lane M, and e2 the
+ *      release of that block, also by a lane other than L. At e1, M did not own A, because e0 came
+ *      directly before; M's check was right, so M's tag says "alloc foreign". If M makes e2, M
+ *      publishes it, by (b) or by (a). If a third lane makes e2, that lane does not own A, because
+ *      e1 came directly before; its check was right, so it publishes e2 by (a). So e2 was
+ *      published.
+ *   3. Case e0 is an allocation, and L now releases. Then e1 is the release of this block by a lane
+ *      other than L. That lane does not own A, because e0 came directly before; its check was
+ *      right, so it published e1 by (a).
+ *   4. In all other cases e0 is not the counterpart of the new event, and L does not take A for its
+ *      own.
+ *   5. What was published in step 2 or 3 raised the stamp above the stamp in L's tag:
+ *      - The stamp in a tag "released" or "alloc own" was once in the table: L wrote it there.
+ *        Stamps grow, and the publication came after e0, so it wrote more.
+ *      - The tag "alloc foreign" belongs to step 3. The publication wrote at least the time of e1.
+ *        That time was read behind a fence after e0 (clock_fence()), so it is at most the margin
+ *        earlier than the time of e0, and above the stamp in the tag.
+ *   6. L sees the raised stamp: the lane published it before it gave the block back; the allocator
+ *      gave the address away after that, to L or to a lane that handed the block to L; and L reads
+ *      the table after that. Each of these steps happens before the next, so relaxed accesses are
+ *      enough.
+ *   7. By steps 5 and 6 the stamp is higher than the stamp in L's tag, so L does not take A for its
+ *      own. This contradicts step 1.
+ *
+ * Outside of the proof: events that no lane recorded, which the recording counts as lost. A lane
+ * that gets a new block for its events forgets all tags with its encoder's addresses, so a lane
+ * that lost events knows nothing. tests/unit/test_address_owner_model.c runs the rule through all
+ * interleavings of a few lanes and addresses.
+ *
+ * Speed. A lane reads the table only for addresses that its own tag gives to it. Of addresses that
+ * go from lane to lane the cache lines of the table stay with the lanes that release them.
+ *
+ * Threads: an encoder belongs to one lane; the table belongs to all.
  */
 #ifndef RECORD_ADDRESS_OWNER_H
 #define RECORD_ADDRESS_OWNER_H
@@ -43,20 +93,20 @@
 #include "format/event_encode.h"
 
 #define ADDRESS_OWNER_N_STAMPS 4096
-#define ADDRESS_OWNER_MARGIN_TICKS 64 /* ticks */
+#define ADDRESS_OWNER_MARGIN_TICKS 64 /* clocks of two CPUs differ by less */
 
 extern HIDDEN _Atomic uint64_t address_owner_free_stamps[ADDRESS_OWNER_N_STAMPS];
 
-/* What a lane notes in the place of an address (event_encoder_place.note): one of these, and what may stand
- * in the table, times four. 0: it knows nothing. */
+/* An owner tag is stamp * 4 + state. 0: the lane knows nothing of the address. Both states of an
+ * allocation have the bit of ADDRESS_OWNER_ALLOC_FOREIGN. */
 enum address_owner_state {
 	ADDRESS_OWNER_RELEASED = 1,
-	ADDRESS_OWNER_ALLOC_FOREIGN =
-		2, /* the address was in other hands before: its release must be told */
-	ADDRESS_OWNER_ALLOC_OWN = 3,
+	ADDRESS_OWNER_ALLOC_FOREIGN = 2, /* the lane did not own the address: publish the release */
+	ADDRESS_OWNER_ALLOC_OWN = 3, /* the lane owned the address */
 };
 
-/* Neighbours are far from each other, so that the lines of one thread's blocks stay its own. */
+/* The stamp of an address. Blocks side by side, which may belong to two threads, have their stamps
+ * in different cache lines. */
 static ALWAYS_INLINE _Atomic uint64_t *address_owner_stamp_slot(const void *block)
 {
 	uint32_t h = (uint32_t)((uintptr_t)block / 16) * 0x9e3779b1u;
@@ -64,34 +114,35 @@ static ALWAYS_INLINE _Atomic uint64_t *address_owner_stamp_slot(const void *bloc
 	return &address_owner_free_stamps[h / (uint32_t)(0x100000000ull / ADDRESS_OWNER_N_STAMPS)];
 }
 
-/* ticks: 0 if no lane can have noted the time of this block's birth but this one. Returns what to note with
- * the release. */
+/* Publishes a release. ticks: its time; 0 if only this lane's tag can hold the time of the
+ * allocation. Returns the tag of the release. */
 static ALWAYS_INLINE uint64_t address_owner_publish_free(const void *block, uint64_t ticks)
 {
-	_Atomic uint64_t *told = address_owner_stamp_slot(block);
-	uint64_t last = atomic_load_explicit(told, memory_order_relaxed), next;
+	_Atomic uint64_t *slot = address_owner_stamp_slot(block);
+	uint64_t last = atomic_load_explicit(slot, memory_order_relaxed), next;
 
 	do
 		next = last < ticks ? ticks : last + 1;
-	while (!atomic_compare_exchange_weak_explicit(told, &last, next, memory_order_relaxed,
+	while (!atomic_compare_exchange_weak_explicit(slot, &last, next, memory_order_relaxed,
 						      memory_order_relaxed));
 	return next * 4 | ADDRESS_OWNER_RELEASED;
 }
 
-/* What to note with a birth whose time was read. */
+/* The tag of an allocation at an address that the lane did not own. ticks: its time, which was
+ * read. */
 static ALWAYS_INLINE uint64_t address_owner_alloc_tag(uint64_t ticks)
 {
 	return (ticks - ADDRESS_OWNER_MARGIN_TICKS - 1) * 4 | ADDRESS_OWNER_ALLOC_FOREIGN;
 }
 
-/* Was nothing told since? note: not 0. */
+/* Part 1 of the rule: was nothing published since the tag was stored? tag: not 0. */
 static ALWAYS_INLINE bool address_owner_is_current(const void *block, uint64_t tag)
 {
 	return atomic_load_explicit(address_owner_stamp_slot(block), memory_order_relaxed) <=
 	       tag / 4;
 }
 
-/* What the lane noted of the block. */
+/* The lane's tag of the address, or 0. */
 static ALWAYS_INLINE uint64_t address_owner_find_tag(const struct event_encoder *e,
 						     const void *block)
 {
@@ -100,8 +151,8 @@ static ALWAYS_INLINE uint64_t address_owner_find_tag(const struct event_encoder 
 	return place->addr == (uintptr_t)block ? place->owner_tag : 0;
 }
 
-/* A block was born: was its address in this lane's hands last? If so, returns what to note with the
- * birth; else 0. */
+/* The allocator gave this block. If the lane owns the address, returns the tag of the allocation;
+ * else 0: the caller reads the clock and takes address_owner_alloc_tag(). */
 static ALWAYS_INLINE uint64_t address_owner_on_alloc(const struct event_encoder *e,
 						     const void *block)
 {
@@ -112,8 +163,9 @@ static ALWAYS_INLINE uint64_t address_owner_on_alloc(const struct event_encoder 
 		       : 0;
 }
 
-/* A block is to be released: was it in this lane's hands since it was born here? If so, returns what to
- * note with the release, after it was told if it must be; else 0. */
+/* This block is about to be released. If the lane owns the address, publishes the release where (b)
+ * demands it and returns the tag of the release; else 0: the caller fences, reads the clock and
+ * calls address_owner_publish_free(). */
 static ALWAYS_INLINE uint64_t address_owner_on_release(const struct event_encoder *e,
 						       const void *block)
 {
@@ -126,7 +178,8 @@ static ALWAYS_INLINE uint64_t address_owner_on_release(const struct event_encode
 		       : tag - ADDRESS_OWNER_ALLOC_OWN + ADDRESS_OWNER_RELEASED;
 }
 
-/* A block whose release was the last event did not go away: it was made smaller or larger where it is. */
+/* The release of this block was the lane's last event, and realloc kept the block where it is: the
+ * lane has allocated the address again, and nobody else can have used it in between. */
 static ALWAYS_INLINE void address_owner_on_resize_in_place(struct event_encoder *e,
 							   const void *block)
 {

@@ -18,8 +18,8 @@ void clock_init(void)
 	char source[32] = {0};
 	long n = sys_read_file(path, source, sizeof(source) - 1);
 
-	/* The kernel takes "tsc" only after having checked that the counters agree. Where it does
-	 * not tell (no /sys), the CPU's own word must do. */
+	/* The kernel uses "tsc" only after it has checked that the counters of all CPUs agree.
+	 * Where the kernel does not say (no /sys), the CPU's own statement must do. */
 	if (n > 0)
 		clock_is_cpu =
 			!strncmp(source, "tsc", 3) || !strncmp(source, "arch_sys_counter", 16);
@@ -27,8 +27,8 @@ void clock_init(void)
 		clock_is_cpu = arch_ticks_usable();
 }
 
-/* The time is read again when the heartbeat has changed: the writer may have been kept from its CPU just before,
- * and events went on with the old one. */
+/* The time is read again after the store: the kernel may have kept the writer from its CPU just
+ * before the store, and events went on with the old heartbeat until then. */
 static void set_heartbeat(uint64_t heartbeat)
 {
 	uint64_t last = atomic_load_explicit(&clock_heartbeat, memory_order_relaxed);

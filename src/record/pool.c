@@ -6,10 +6,10 @@
 #define POOL_WAIT_NS (50 * NS_PER_MS) /* a lost wake-up costs this much, no more */
 #define POOL_PATIENCE_NS (30 * NS_PER_S)
 
-/* The first of the free blocks from next_slot on, all around. A block that the writer has just read is in
- * the cache of its CPU, which has to be told of every line that is written to it again: 13 ns per
- * line, a tenth of what a busy program pays for being recorded. When all others were used before
- * it, most of it is in no CPU's own cache any more. */
+/* The bit of the first free block from next_slot on, all around. A block that the writer has just
+ * read lies in the cache of the writer's CPU, and each line that a thread writes again must be
+ * fetched back from there: 13 ns a line, a tenth of what a busy program pays for being recorded.
+ * When all other blocks were used first, most of the block is in no CPU's own cache any more. */
 static uint64_t choose(struct area *a, uint64_t free)
 {
 	uint32_t next = atomic_load_explicit(&a->next_slot, memory_order_relaxed) % 64;
@@ -76,7 +76,7 @@ bool pool_take(struct recorder *rec, struct session *session, struct area **area
 	return true;
 }
 
-/* A full block is safe where it lies, so the writer is not woken for each. */
+/* A full block is safe where it lies, in the file, so the writer is not woken for each of them. */
 void pool_give_full(struct recorder *rec, struct area *area, uint32_t slot)
 {
 	uint64_t bit = 1ull << slot;
