@@ -6,8 +6,8 @@
 #include "record/start.h"
 #include "record/sys.h"
 
-/* Set while this thread is on the slow way in: a hook that is reached from there (libc may allocate
- * for a dlsym) passes unrecorded and is counted. Signals wait meanwhile. */
+/* Set while this thread is in capture_enter_slow(): a hook that is called from there (libc may
+ * allocate for a dlsym) passes unrecorded and is counted. Signals are blocked meanwhile. */
 static _Thread_local bool is_busy;
 
 extern const char own_code_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
@@ -24,11 +24,11 @@ static size_t find_own_frame(const struct unwind_frames *f)
 	return i;
 }
 
-/* This thread is inside a hook already. Three cases, told apart by the stack:
- * - a signal handler interrupted the hook: its event is one of its own and takes the next lane;
- * - the real function called us: part of the call that is being recorded, nothing to do;
- * - the earlier hook was left by longjmp and its frame is gone: start over at depth 0.
- * When the stack is cut off before it tells, the event is counted as lost. */
+/* This thread is inside a hook already. The stack shows why:
+ * - A signal handler interrupted the hook: the event is one of its own and goes to the next lane.
+ * - The real function called the hook: the call is part of the call that is being recorded. NULL.
+ * - The earlier hook was left by longjmp and its frame is gone: depth becomes 0 again.
+ * - The stack is cut off before it shows any of these: the event is counted as lost. NULL. */
 static struct lane *enter_nested(struct thread *t, const struct unwind_start *at)
 {
 	struct lane *lane = t->depth < BLOCK_N_LANES ? thread_get_lane(t, t->depth) : NULL;
@@ -43,7 +43,7 @@ static struct lane *enter_nested(struct thread *t, const struct unwind_start *at
 	if (own < lane->frames.n) {
 		if (!lane->frames.crossed_signal || lane->frames.signal_index > own)
 			return NULL;
-		/* before the lane's first event, which may be a release */
+		/* before the first event of the lane, which may be a release */
 		atomic_store(&clock_many_lanes, 1);
 		return lane;
 	}
@@ -55,7 +55,8 @@ static struct lane *enter_nested(struct thread *t, const struct unwind_start *at
 	return NULL;
 }
 
-/* The thread's lanes are as the mode and session want them. */
+/* The calling thread is attached. Brings it up to date and finds its lane. NULL: not to be
+ * recorded. */
 static struct lane *enter_current(struct thread *t, const struct unwind_start *at)
 {
 	struct lane *lane = t->lane[0];
@@ -71,6 +72,7 @@ static struct lane *enter_current(struct thread *t, const struct unwind_start *a
 	return lane;
 }
 
+/* Counts an event that found no thread. */
 static void count_lost(void)
 {
 	struct recorder *rec = record_get();
@@ -79,8 +81,8 @@ static void count_lost(void)
 		atomic_fetch_add(&rec->lost_events, 1);
 }
 
-/* With signals blocked: a handler that came now could neither take the lane that is being prepared
- * nor another, and its events would be lost. */
+/* With signals blocked: a handler that came now could use neither the lane that is being prepared
+ * nor another one, and its events would be lost. */
 static struct lane *enter_masked(const struct unwind_start *at)
 {
 	struct recorder *rec;
@@ -120,8 +122,9 @@ struct lane *capture_enter_slow(const struct unwind_start *at)
 	return lane;
 }
 
-/* As malloc_usable_size() has it; of a chunk of glibc without asking: flags, the size, and a word of the
- * next chunk that belongs to this one. */
+/* What malloc_usable_size() returns. Of a chunk of glibc without a call: the word before the block
+ * holds flags and the size of the chunk, which includes that word, and the block may also use the
+ * first word of the next chunk. */
 static size_t usable_bytes(const void *block)
 {
 	const size_t flags = 7, is_mapping = 2;
@@ -133,6 +136,7 @@ static size_t usable_bytes(const void *block)
 	return word & is_mapping ? real.malloc_usable_size((void *)block) : (word & ~flags) - 8;
 }
 
+/* Adds the usable size to the event if it is known and not what a reader expects anyway. */
 static NOINLINE void add_usable(const void *block, struct event_call *call)
 {
 	size_t usable;
@@ -147,8 +151,10 @@ static NOINLINE void add_usable(const void *block, struct event_call *call)
 	call->usable_extra_bytes = usable - call->size_bytes;
 }
 
-/* Any call that was not put in the short form. Its time is read here when it is 0, or when the lane has
- * got a block since it was read: no event is older than its block. Then it may be short after all. */
+/* Puts any call that was not put in the short form. The time is read here if it is 0, or if the
+ * lane got a new block since the time was read, because no event may be older than the block that
+ * holds it; then the short form may fit after all. False: there was no room; the event is lost and
+ * counted. */
 static NOINLINE bool put_call(struct lane *lane, unsigned kind, struct event_call *call)
 {
 	if (!lane_has_room(lane, 2)) {
@@ -173,8 +179,9 @@ NOINLINE bool capture_put_long(struct lane *lane, unsigned kind, const void *blo
 	return put_call(lane, kind, &call);
 }
 
-/* A call without extras. If its time is 0 it is read when everything else is known: before a release,
- * after an allocation. False: it did not fit; *when has its time then, or 0. */
+/* Puts a call without extras in the short form. A time of 0 is read when everything else is known:
+ * before a release, after an allocation. False: the call did not fit; *when holds its time, or 0 if
+ * it was not read. */
 static ALWAYS_INLINE bool put_short(struct lane *lane, unsigned kind, const void *block,
 				    size_t size_bytes, uint32_t stack, struct capture_moment *when)
 {
@@ -200,7 +207,7 @@ NOINLINE void capture_put_unusual(struct lane *lane, unsigned kind, const void *
 	put_call(lane, kind, &call);
 }
 
-/* A block was born just now. */
+/* The moment of an allocation that has just returned. */
 static struct capture_moment alloc_moment(void)
 {
 	uint64_t ticks = clock_ticks();
@@ -210,7 +217,7 @@ static struct capture_moment alloc_moment(void)
 		.owner_tag = clock_has_many_lanes() ? address_owner_alloc_tag(ticks) : 0};
 }
 
-/* A block that malloc, calloc or realloc gave. */
+/* Puts the allocation of a block that malloc, calloc or realloc returned. */
 static ALWAYS_INLINE void put_alloc(struct lane *lane, unsigned kind, const void *block,
 				    size_t size_bytes, uint32_t stack)
 {
@@ -222,7 +229,8 @@ static ALWAYS_INLINE void put_alloc(struct lane *lane, unsigned kind, const void
 		capture_put_long(lane, kind, block, size_bytes, stack, when);
 }
 
-/* malloc, calloc, realloc and free: has the hook looked whether it is one of the simple stacks? */
+/* The id of the stack of a malloc, calloc, realloc or free, after the hook. In a thread that uses
+ * the fast path the hook has asked stack_find_fast() in vain. */
 static ALWAYS_INLINE uint32_t capture_stack_slow(struct lane *lane, const struct unwind_start *at)
 {
 	return CONFIG_AUDIT || !lane->thread->fast_epoch ? stack_capture(lane, at)

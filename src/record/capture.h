@@ -8,9 +8,21 @@
  *	capture_alloc(lane, &at, ...);
  *	capture_leave(lane);
  *
- * Between enter and leave the thread's depth is raised, so a hook that the real function reaches
- * (an allocator that calls mmap, calloc made of malloc) knows that it is part of a call that is
- * being recorded already. Nothing here changes errno.
+ * Between enter and leave the thread's depth is raised. So a hook that the real function reaches
+ * (an allocator that calls mmap, a calloc made of malloc) knows that it is part of a call that is
+ * being recorded already.
+ *
+ * Order at one address. An allocation is recorded after the real function returned the block. A
+ * release is recorded, and published to other lanes, before the real function gets the block back.
+ * So whatever other threads do, the events at one address alternate.
+ *
+ * Two sets of functions. The functions with _fast in their name are inline in the hooks of malloc,
+ * calloc, realloc and free, and handle nearly all calls of nearly all programs. The others handle
+ * everything. A _fast function that cannot handle its call returns 0, NULL or false before it has
+ * changed anything; then the hook calls the other.
+ *
+ * Threads: a lane is used by its own thread only. Nothing here changes errno. An event that finds
+ * no room is counted in lane->lost_events.
  */
 #ifndef RECORD_CAPTURE_H
 #define RECORD_CAPTURE_H
@@ -21,7 +33,7 @@
 #include "record/stack.h"
 #include "record/thread.h"
 
-/* To be used in the hook itself, which must not be inlined. */
+/* Where the hook was called from. Used in the hook itself, which must not be inlined. */
 #define CAPTURE_CALLER()                                                                           \
 	((struct unwind_start){                                                                    \
 		.pc = ARCH_CALLER_PC(),                                                            \
@@ -29,13 +41,16 @@
 		.fp = ARCH_CALLER_FP(),                                                            \
 	})
 
-/* For functions that are called rarely: a copy for them, so that the original can stay in registers. */
+/* A copy of at, for functions that are called rarely: the original can then stay in registers. */
 #define CAPTURE_COPY(at) (&(struct unwind_start){(at).pc, (at).sp, (at).fp})
 
-/* The rare ways in: first event of the process or thread, a change of mode, a nested call. */
+/* The rest of capture_enter(): the first event of a process or of a thread, a change of mode, a
+ * nested call. */
 COLD struct lane *capture_enter_slow(const struct unwind_start *at);
 
-/* The lane for this call, or NULL when it is not to be recorded. */
+/* The lane for this call. NULL: the call is not to be recorded, and capture_leave() must not be
+ * called. A lane is also returned while recording is paused (lane->thread->mode is RECORD_PAUSED):
+ * then releases are recorded, allocations are not. */
 static ALWAYS_INLINE struct lane *capture_enter(const struct unwind_start *at)
 {
 	struct thread *t = thread_self;
@@ -44,20 +59,19 @@ static ALWAYS_INLINE struct lane *capture_enter(const struct unwind_start *at)
 		     t->epoch != atomic_load_explicit(&record_epoch, memory_order_relaxed)))
 		return capture_enter_slow(at);
 	atomic_store_explicit(&t->depth, 1, memory_order_relaxed);
-	atomic_signal_fence(memory_order_seq_cst); /* a handler sees depth before we touch a lane */
+	atomic_signal_fence(memory_order_seq_cst); /* a handler sees depth before we use a lane */
 	return &t->first;
 }
 
+/* The end of what capture_enter() began. */
 static ALWAYS_INLINE void capture_leave(struct lane *lane)
 {
 	atomic_store_explicit(&lane->thread->depth, lane->number, memory_order_release);
 }
 
-/* Quick capture: what nearly all calls of malloc, calloc and free need and no more, inline in the
- * hook. It is for threads that record in the usual way, which fast_epoch tells in one comparison:
- * recording is on, times come from the CPU, blocks are chunks of glibc. Next to nothing is called, so all of
- * it stays in registers. Whatever else there may be is left to the functions below, before anything
- * was done. */
+/* The fast path. It is for threads that record in the usual way, which one comparison of fast_epoch
+ * shows: recording is on, times come from the CPU's counter, and blocks are chunks of glibc
+ * (thread_refresh()). Hardly a function is called, so all values stay in registers. */
 
 /* The lane for this call, or NULL: capture_enter() must be used. */
 static ALWAYS_INLINE struct lane *capture_enter_fast(void)
@@ -72,15 +86,16 @@ static ALWAYS_INLINE struct lane *capture_enter_fast(void)
 	return &t->first;
 }
 
+/* The end of what capture_enter_fast() began. */
 static ALWAYS_INLINE void capture_leave_fast(struct lane *lane)
 {
 	atomic_store_explicit(&lane_thread_of_first(lane)->depth, 0, memory_order_release);
 }
 
-/* Does glibc's allocator give as many usable bytes as it usually does for this size? It keeps the
- * size of a chunk, with three flags, in the word before the block; where that is what it should be
- * and the block is no mapping of its own, malloc_usable_size() would tell the same. Anything else
- * is left to that function. */
+/* Does the block have as many usable bytes as glibc usually gives for this size? glibc keeps the
+ * size of a chunk, with three flags, in the word before the block. True: that word is as expected
+ * and the block is no mapping of its own, so malloc_usable_size() would return
+ * event_usual_usable(). False: ask malloc_usable_size(). */
 static ALWAYS_INLINE bool capture_is_usual_chunk(const void *block, size_t size_bytes)
 {
 	const size_t previous_in_use = 1, other_arena = 4;
@@ -89,10 +104,12 @@ static ALWAYS_INLINE bool capture_is_usual_chunk(const void *block, size_t size_
 	return (word & ~(previous_in_use | other_arena)) == event_usual_chunk(size_bytes);
 }
 
-/* The time of an event: carried on, or read. Some CPUs first wait until everything before the reading is
- * done, 10 ns and all misses of the program's loads, and begin nothing behind it. A release finds
- * its stack meanwhile and then reads the counter. An allocation reads it first: its memo is still being
- * fetched. */
+/* The time of an event: estimated, if may_estimate and estimated_time.h allow it, or read.
+ *
+ * When to read: some CPUs wait for everything before the reading (10 ns, and all cache misses of
+ * the program's loads) and begin nothing after it. So a release first finds its stack and then
+ * reads the counter. An allocation reads the counter first, while the memo of its stack is still
+ * being fetched. */
 static ALWAYS_INLINE uint64_t capture_ticks_fast(struct lane *lane, bool may_estimate)
 {
 	uint64_t ticks;
@@ -104,13 +121,14 @@ static ALWAYS_INLINE uint64_t capture_ticks_fast(struct lane *lane, bool may_est
 	return ticks;
 }
 
-/* When an event was, and what to note with its address (address_owner.h). */
+/* The time of an event, and the owner tag that it leaves at its address (address_owner.h). */
 struct capture_moment {
-	uint64_t ticks; /* 0: not known yet, and it may be carried */
-	uint64_t owner_tag;
+	uint64_t ticks; /* 0: not known yet, and the time may be estimated */
+	uint64_t owner_tag; /* 0 in a program with one lane */
 };
 
-/* A block was born, later than what other lanes did with its address before. */
+/* The moment of an allocation that has just returned this block: later than what other lanes did at
+ * the address. */
 static ALWAYS_INLINE struct capture_moment capture_alloc_moment_fast(struct lane *lane,
 								     const void *block)
 {
@@ -127,6 +145,7 @@ static ALWAYS_INLINE struct capture_moment capture_alloc_moment_fast(struct lane
 	return when;
 }
 
+/* The event of a call, without extras. */
 static ALWAYS_INLINE struct event_call capture_call(const void *block, size_t size_bytes,
 						    uint32_t stack, struct capture_moment when)
 {
@@ -139,15 +158,19 @@ static ALWAYS_INLINE struct event_call capture_call(const void *block, size_t si
 	};
 }
 
-/* What does not fit the short form, and a block that is more than what glibc usually gives. False: it is
- * lost, and counted. */
+/* Puts an event that does not fit the short form. False: there was no room; the event is lost and
+ * counted. */
 bool capture_put_long(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
 		      uint32_t stack, struct capture_moment when);
+
+/* Puts the allocation of a block whose usable size is not what glibc usually gives. Counts it if
+ * there is no room. */
 void capture_put_unusual(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
 			 uint32_t stack, struct capture_moment when);
 
-/* A call with this stack. False: it does not fit, and nothing was done. The begin of a realloc must be in
- * the short form. */
+/* Puts the event of a call. False: there is no room in the lane's block, or the begin of a realloc
+ * does not fit the short form; nothing was put. Other events that do not fit are put in the long
+ * form. */
 static ALWAYS_INLINE bool capture_put_fast(struct lane *lane, unsigned kind, const void *block,
 					   size_t size_bytes, uint32_t stack,
 					   struct capture_moment when)
@@ -165,7 +188,8 @@ static ALWAYS_INLINE bool capture_put_fast(struct lane *lane, unsigned kind, con
 	return true;
 }
 
-/* Where the stack will be looked for, so that it is in the cache when the real function is done. */
+/* Prefetches the memo of the stack, so that it is in the cache when the real function returns.
+ * Never NULL. */
 static ALWAYS_INLINE struct path_memo *capture_prepare_fast(struct lane *lane,
 							    const struct unwind_start *at)
 {
@@ -177,15 +201,16 @@ static ALWAYS_INLINE struct path_memo *capture_prepare_fast(struct lane *lane,
 	return memo;
 }
 
-/* The stack of this call, if it is one of the many that are known at once; else 0. memo: what
- * capture_prepare_fast() gave, or NULL. */
+/* The id of the stack of this call, if the caches of stack.h know it at once; else 0. memo: what
+ * capture_prepare_fast() returned, or NULL. */
 static ALWAYS_INLINE uint32_t capture_stack_fast(struct lane *lane, struct path_memo *memo,
 						 const struct unwind_start *at)
 {
 	return CONFIG_AUDIT ? 0 : stack_find_fast(lane, memo, at);
 }
 
-/* A block that malloc, calloc or realloc gave. */
+/* Puts the allocation of a block that malloc, calloc or realloc returned. False: as
+ * capture_put_fast(). */
 static ALWAYS_INLINE bool capture_chunk_fast(struct lane *lane, unsigned kind, const void *block,
 					     size_t size_bytes, uint32_t stack,
 					     struct capture_moment when)
@@ -196,7 +221,8 @@ static ALWAYS_INLINE bool capture_chunk_fast(struct lane *lane, unsigned kind, c
 	return true;
 }
 
-/* when: known as soon as the block was there. */
+/* The same of malloc and calloc. block may be NULL, and stack 0: then false. when: what
+ * capture_alloc_moment_fast() returned. */
 static ALWAYS_INLINE bool capture_alloc_fast(struct lane *lane, unsigned kind, const void *block,
 					     size_t size_bytes, uint32_t stack,
 					     struct capture_moment when)
@@ -205,7 +231,10 @@ static ALWAYS_INLINE bool capture_alloc_fast(struct lane *lane, unsigned kind, c
 	       capture_chunk_fast(lane, kind, block, size_bytes, stack, when);
 }
 
-/* First of all when a block is released: its time must not be earlier than that of its birth. */
+/* The moment of a release. The first thing that a hook does when a block is about to be released:
+ * if other lanes may have used the address, the release gets a time that is not earlier than the
+ * block's allocation, and is published to other lanes. Otherwise ticks stays 0, and the time may be
+ * estimated. */
 static ALWAYS_INLINE struct capture_moment capture_publish_release(struct lane *lane,
 								   const void *block)
 {
@@ -223,8 +252,9 @@ static ALWAYS_INLINE struct capture_moment capture_publish_release(struct lane *
 	return when;
 }
 
-/* A block that is about to be freed. when: what capture_publish_release() gave. *stack is 0, or becomes
- * its stack. */
+/* Puts the free of a block. when: what capture_publish_release() returned. *stack: 0; becomes the
+ * id of the stack if that is found. False: the stack is not known at once, or as
+ * capture_put_fast(). */
 static ALWAYS_INLINE bool capture_free_fast(struct lane *lane, const struct unwind_start *at,
 					    const void *block, struct capture_moment when,
 					    uint32_t *stack)
@@ -239,15 +269,19 @@ static ALWAYS_INLINE bool capture_free_fast(struct lane *lane, const struct unwi
 	return capture_put_fast(lane, EVENT_FREE, block, 0, *stack, when);
 }
 
-/* A realloc under way. */
+/* A realloc that has begun: its begin is the release of the old block, its end the allocation of
+ * the new one. */
 struct capture_realloc {
 	const void *block; /* the old one */
-	uint8_t *record; /* where its begin lies, when it may yet become the whole story */
-	uint32_t stack;
-	bool is_recorded;
+	uint8_t *
+		record; /* the event of the begin, in the short form; NULL: it is in the long form */
+	uint32_t stack; /* of both events */
+	bool is_recorded; /* the event of the begin was put */
 };
 
-/* A realloc that is about to begin, and one that has ended; what is in r comes from the former. */
+/* Puts the begin of a realloc: r->block is about to be released. Sets r->stack and r->record. when:
+ * what capture_publish_release() returned. False: the stack is not known at once, or as
+ * capture_put_fast(). */
 static ALWAYS_INLINE bool capture_realloc_begin_fast(struct lane *lane,
 						     const struct unwind_start *at,
 						     struct capture_realloc *r, size_t size_bytes,
@@ -262,10 +296,12 @@ static ALWAYS_INLINE bool capture_realloc_begin_fast(struct lane *lane,
 	return capture_put_fast(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack, when);
 }
 
-/* A call has one time, that of its beginning, unless it matters that its end is later: other threads or
- * handlers of signals may have made events meanwhile, or a large block was copied. */
+/* A realloc has one time, the time of its begin, unless it matters that its end is later: other
+ * threads or signal handlers may have made events meanwhile, or more than CAPTURE_SMALL_BYTES were
+ * copied. */
 #define CAPTURE_SMALL_BYTES (16 * KIB)
 
+/* The moment of the end of a realloc that gave another block. */
 static ALWAYS_INLINE struct capture_moment capture_end_fast(struct lane *lane, size_t size_bytes)
 {
 	struct capture_moment when = {.ticks = lane->enc.ticks, .owner_tag = 0};
@@ -278,13 +314,16 @@ static ALWAYS_INLINE struct capture_moment capture_end_fast(struct lane *lane, s
 	return when;
 }
 
-/* The block stayed where it was; its begin is the last event, in the short form. */
+/* The block stayed where it was: the event of the begin, the last one and in the short form,
+ * becomes both events. */
 static ALWAYS_INLINE void capture_keep_in_place(struct lane *lane, const struct capture_realloc *r)
 {
 	event_make_in_place(r->record);
 	address_owner_on_resize_in_place(&lane->enc, r->block);
 }
 
+/* Puts the end of a realloc whose begin capture_realloc_begin_fast() put. block: the result of
+ * realloc. False: the realloc failed, or as capture_put_fast(). */
 static ALWAYS_INLINE bool capture_realloc_end_fast(struct lane *lane,
 						   const struct capture_realloc *r,
 						   const void *block, size_t size_bytes)
@@ -298,33 +337,40 @@ static ALWAYS_INLINE bool capture_realloc_end_fast(struct lane *lane,
 	return true;
 }
 
-/* A block was obtained by malloc or calloc, which kind tells. stack: 0, or it is known already. */
+/* Puts an allocation by malloc, calloc or realloc(NULL). kind: EVENT_MALLOC or EVENT_CALLOC. stack:
+ * its id if it is known already, or 0. */
 void capture_alloc(struct lane *lane, const struct unwind_start *at, unsigned kind,
 		   const void *block, size_t size_bytes, uint32_t stack);
+
+/* Puts an allocation by a function that takes an alignment. */
 void capture_aligned(struct lane *lane, const struct unwind_start *at, const void *block,
 		     size_t size_bytes, size_t alignment);
 
-/* A block is about to be given back; when: it was waited for. stack: likewise. */
+/* Puts the free of a block that is about to be given back. stack: its id if it is known already, or
+ * 0. when: what capture_publish_release() returned. */
 void capture_free(struct lane *lane, const struct unwind_start *at, const void *block,
 		  uint32_t stack, struct capture_moment when);
 
-/* A block is about to be moved or to change its size; when: it was waited for. r->stack: likewise. */
+/* Puts the begin of a realloc that is about to be made. r->block is set; r->stack is its id if it
+ * is known already, or
+ * 0. Sets the rest of r. when: what capture_publish_release() returned. */
 void capture_realloc_begin(struct lane *lane, const struct unwind_start *at,
 			   struct capture_realloc *r, size_t size_bytes,
 			   struct capture_moment when);
 
-/* It was, without failure. */
+/* Puts the end of a realloc that succeeded and whose begin was put (r->is_recorded). block: its
+ * result. A realloc that failed, or that freed the block, is a rare event (hooks_malloc.c). */
 void capture_realloc_end(struct lane *lane, const struct capture_realloc *r, const void *block,
 			 size_t size_bytes);
 
-/* A rare event without a stack. */
+/* Puts a rare event without a stack: n fields. */
 void capture_rare(struct lane *lane, unsigned kind, const uint64_t *field, unsigned n);
 
-/* A rare event whose last field is the stack. field has room for one more than n. */
+/* Puts a rare event whose last field is the stack. field has room for one more than n. */
 void capture_rare_call(struct lane *lane, const struct unwind_start *at, unsigned kind,
 		       uint64_t *field, unsigned n);
 
-/* A rare event from wherever we are, entering and leaving by itself. */
+/* Puts a rare event without a stack from anywhere: enters and leaves by itself. */
 void capture_standalone(unsigned kind, const uint64_t *field, unsigned n);
 
 #endif
