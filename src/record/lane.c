@@ -10,7 +10,7 @@
 #define FIRST_PATH_CAPACITY 512
 #define FEW_THREADS 8
 
-/* Pieces of one mapping, each on a cache line of its own. */
+/* Cuts the next piece off a mapping. Each piece begins a cache line. */
 static void *cut(uint8_t **rest, size_t bytes)
 {
 	void *piece = *rest;
@@ -78,7 +78,6 @@ void lane_finish_block(struct lane *lane)
 		return;
 	lane_publish(lane);
 	lane->block = NULL;
-	/* Should events be lost now: what it knew of their blocks is forgotten. */
 	event_encoder_begin(&lane->enc, NULL, NULL, lane->enc.ticks);
 	pool_give_full(lane->thread->rec, lane->area, lane->slot);
 }

@@ -30,7 +30,8 @@ bool thread_claim_slot(struct thread *t, uint32_t tid)
 	return atomic_compare_exchange_strong(&t->owner_tid, &tid, THREAD_SLOT_CLAIMED);
 }
 
-/* The slot of an earlier thread that had our tid and that the writer has not missed yet. */
+/* Takes over the slot of an earlier thread that had this tid, if there is one: the writer has not
+ * noticed its end. */
 static bool take_over(struct thread *t, uint32_t tid)
 {
 	if (!thread_claim_slot(t, tid))
@@ -48,7 +49,7 @@ static bool take_over(struct thread *t, uint32_t tid)
 	return true;
 }
 
-/* A slot whose thread is gone, or NULL. Its lanes hold no blocks any more. */
+/* A slot whose thread is gone, or NULL. Its lanes hold no blocks. */
 static struct thread *take_free_slot(struct recorder *rec, uint32_t tid)
 {
 	for (struct thread *t = atomic_load(&rec->threads); t; t = t->next) {
@@ -62,6 +63,7 @@ static struct thread *take_free_slot(struct recorder *rec, uint32_t tid)
 	return NULL;
 }
 
+/* A new slot in the list, or NULL. */
 static struct thread *add_slot(struct recorder *rec, uint32_t tid)
 {
 	struct thread *t = own_memory_map(sizeof(*t) + lane_table_bytes());
@@ -79,6 +81,7 @@ static struct thread *add_slot(struct recorder *rec, uint32_t tid)
 	return t;
 }
 
+/* The thread begins anew, under a new number. */
 static void begin_lanes(struct thread *t)
 {
 	for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
@@ -86,7 +89,7 @@ static void begin_lanes(struct thread *t)
 			lane_reset(t->lane[i]);
 	}
 	t->number = 1 + atomic_fetch_add(&t->rec->n_threads, 1);
-	if (t->number > 1) /* before it can hand over a block, or get one */
+	if (t->number > 1) /* before this thread can hand over a block of memory, or get one */
 		atomic_store(&clock_many_lanes, 1);
 	t->start_ticks = clock_ticks();
 }
@@ -115,6 +118,7 @@ void thread_finish_blocks(struct thread *t)
 	}
 }
 
+/* The lanes take blocks from this session from now on. */
 static void move_to(struct thread *t, struct session *session)
 {
 	if (session == t->session)
@@ -135,8 +139,8 @@ void thread_refresh(struct thread *t)
 	uint32_t epoch = atomic_load(&record_epoch);
 	struct session *session;
 
-	/* The writer may give up a session when no thread names it any more. So name it first and
-	 * then look whether it still is the current one. */
+	/* The writer may close a session that no thread names. So the thread names the session
+	 * first and then checks that it still is the current one. */
 	do {
 		session = pool_wait_session(t->rec);
 		move_to(t, session);
@@ -149,7 +153,7 @@ void thread_refresh(struct thread *t)
 		}
 	}
 	t->mode = session ? atomic_load(&record_mode) : RECORD_OFF;
-	t->epoch = t->mode == RECORD_OFF ? 0 : epoch; /* off: stay on the slow way, which says no */
+	t->epoch = t->mode == RECORD_OFF ? 0 : epoch; /* 0: stay on the slow path, which says no */
 	t->has_free_stacks = options_active.GRAB_BACKTRACES_ON_FREE;
 	t->fast_epoch = t->mode == RECORD_ON && has_fast_path() ? epoch : 0;
 }
