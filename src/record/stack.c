@@ -1,9 +1,9 @@
 /* record/stack.c - see stack.h.
  *
- * A stack is a path in a tree that grows inwards: each node is (parent, key), the key being a
- * return address or one of two marks ("cut off here, because", "what is outside of this was
- * guessed"). The ids of the last path are kept; of a new path only the part that differs is
- * looked up, in a small lossy cache, and defined in the block where it is not there.
+ * A stack is a path in a tree that grows inwards. Each node is (parent, key); the key is a return
+ * address or one of two marks: "the stack is cut off here, because", and "what is outside of this
+ * was guessed". The ids of the last stack are kept. Of a new stack only the part that differs is
+ * looked up in the cache, and defined in the block where the cache does not have it.
  */
 #include "record/stack.h"
 
@@ -16,8 +16,9 @@
 _Static_assert((int)UNWIND_NO_INFO == (int)STACK_END_NO_INFO, "reasons are written as they are");
 _Static_assert((int)UNWIND_NO_ROOM == (int)STACK_END_NO_ROOM, "reasons are written as they are");
 
-/* Deep recursion: tables four times as large. The old ones stay mapped: together they are never
- * more than a third of the new ones, and this happens a few times in a thread's life. */
+/* Deep recursion: takes tables four times as large. The old ones stay mapped: together they are
+ * never more than a third of the new ones, and this happens a few times in a thread's life. False:
+ * no memory, or the limit is reached. */
 static COLD bool grow_path(struct lane *lane)
 {
 	size_t n = lane->path_capacity * 4;
@@ -30,6 +31,7 @@ static COLD bool grow_path(struct lane *lane)
 	return true;
 }
 
+/* The same for stacks that the unwinder does not cache. */
 static COLD bool grow_other(struct lane *lane)
 {
 	size_t n = lane->other_capacity * 4;
@@ -55,6 +57,7 @@ void stack_forget(struct lane *lane)
 	unwind_path_forget_ids(lane_unwinder(lane));
 }
 
+/* Code was loaded or unloaded: ids of the old generation may mean other code now. */
 static COLD void change_generation(struct lane *lane, uint32_t generation)
 {
 	lane->generation = generation;
@@ -64,9 +67,9 @@ static COLD void change_generation(struct lane *lane, uint32_t generation)
 			       (uint64_t[]){generation}, 1);
 }
 
-/* A reader keeps what each id stands for. Ids of a long recording are many, so from time to time all
- * are given up and those in use are defined again: a percent of a percent more to write. A stack that
- * is itself of that size must not be defined for every event. */
+/* A reader keeps what each id stands for. A long recording has many ids; so from time to time all
+ * are given up, and those in use are defined again, which is a percent of a percent more to write.
+ * A stack that is itself as large as that must not be defined anew for every event. */
 #define MIN_IDS (1u << 20)
 #define MAX_IDS_DEEP (1u << 28)
 #define DEEP_FRAMES (1u << 18)
@@ -90,7 +93,7 @@ static inline void limit_ids(struct lane *lane, size_t n_frames)
 			       (uint64_t[]){lane->stack_ids.min_id}, 1);
 }
 
-/* CONFIG_AUDIT: what each id stands for, in a table that a normal build has no need of. */
+/* CONFIG_AUDIT: what each id stands for, in a table that a normal build does not need. */
 #define AUDIT_MAX_IDS (1u << 26)
 
 struct audit_node {
@@ -121,6 +124,7 @@ static bool audit_equals(const struct lane *lane, uint32_t id)
 	return id == 0;
 }
 
+/* Defines the next id in the block. 0: no room. */
 static uint32_t define(struct lane *lane, uint64_t key, uint32_t parent)
 {
 	struct recorder *rec = lane->thread->rec;
@@ -136,6 +140,7 @@ static uint32_t define(struct lane *lane, uint64_t key, uint32_t parent)
 	return event_put_stack(&lane->enc, key, parent);
 }
 
+/* Defines the stack that key leads to from parent, and puts it into the cache. 0: no room. */
 static NOINLINE uint32_t new_child_of(struct lane *lane, uint32_t parent, uint32_t context,
 				      uint64_t key)
 {
@@ -148,8 +153,9 @@ static NOINLINE uint32_t new_child_of(struct lane *lane, uint32_t parent, uint32
 	return id;
 }
 
-/* first_new: ids from there on were defined for this stack. Nothing is inside of them yet, so there is
- * nothing to look for. */
+/* The id of the stack that key leads to from parent; defined if it must. 0: no room. first_new: ids
+ * from there on were defined for this very stack. Nothing is called from them yet, so the cache
+ * need not be asked. */
 static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint32_t context, uint64_t key,
 				uint32_t first_new)
 {
@@ -160,14 +166,16 @@ static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint32_t con
 	return likely(id) ? id : new_child_of(lane, parent, context, key);
 }
 
-/* Below a stack that is new on the path. */
+/* Prefetches the ids of the leaves that are likely to be called from a stack that has just been
+ * named. */
 static inline void expect_leaves(const struct lane *lane, uint32_t context)
 {
 	stack_id_cache_prefetch(&lane->stack_ids, unwind_call(context, lane->leaf));
 	stack_id_cache_prefetch(&lane->stack_ids, unwind_call(context, *lane->after_leaf));
 }
 
-/* Names the part of the path that has no name yet, then the frames that are not on it. */
+/* Gives ids to the cached frames that have none, then to the frames that are not cached. 0: no
+ * room. */
 static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 			    const struct unwind_path *path)
 {
@@ -206,7 +214,8 @@ static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
 	return id;
 }
 
-/* Frame by frame: what a memo's branch makes of the stack outer. */
+/* The id of the stack that the memo's frames make of the stack outer, frame by frame. 0: no
+ * room. */
 static NOINLINE uint32_t join_by_frames(struct lane *lane, struct path_memo *memo, uint32_t outer)
 {
 	struct unwind_thread *ut = lane_unwinder(lane);
@@ -245,14 +254,14 @@ NOINLINE uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t contex
 	return id;
 }
 
-/* i-th key of a stack of another kind, outermost first. */
+/* The i-th key, outermost first, of a stack that the unwinder does not cache. */
 static uint64_t other_key(const struct unwind_frames *f, size_t i, size_t n_marks_outer)
 {
 	size_t at;
 
 	if (i < n_marks_outer)
 		return KEY_MARK | f->end;
-	at = i - n_marks_outer; /* 0 = outermost frame, counted in frames and the guess mark */
+	at = i - n_marks_outer; /* 0 is the outermost frame; counts frames and the guess mark */
 	if (likely(f->n_certain == f->n))
 		return f->addr[f->n - 1 - at];
 	if (at == f->n - f->n_certain)
@@ -260,6 +269,7 @@ static uint64_t other_key(const struct unwind_frames *f, size_t i, size_t n_mark
 	return f->addr[f->n - 1 - (at > f->n - f->n_certain ? at - 1 : at)];
 }
 
+/* The id of lane->frames: a stack that the unwinder does not cache. 0: it is empty, or no room. */
 static uint32_t intern_other(struct lane *lane)
 {
 	const struct unwind_frames *f = &lane->frames;
@@ -293,6 +303,7 @@ static uint32_t intern_other(struct lane *lane)
 	return id;
 }
 
+/* Walks in full, and names what was found. */
 static COLD uint32_t capture_other(struct lane *lane, const struct unwind_start *at)
 {
 	do
@@ -301,7 +312,7 @@ static COLD uint32_t capture_other(struct lane *lane, const struct unwind_start 
 	return intern_other(lane);
 }
 
-/* Frame i of a path, outermost first. */
+/* Frame i of a stack, outermost first. */
 static uintptr_t path_addr(const struct lane *lane, const struct unwind_path *path, size_t i)
 {
 	if (i < path->n_kept)
@@ -324,7 +335,7 @@ COLD uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at
 	return id;
 }
 
-/* CONFIG_AUDIT: is the path what a walk in full finds? */
+/* CONFIG_AUDIT: counts the stack if it is not what a walk in full finds. */
 static COLD void audit(struct lane *lane, const struct unwind_start *at,
 		       const struct unwind_path *path)
 {
@@ -339,6 +350,7 @@ static COLD void audit(struct lane *lane, const struct unwind_start *at,
 		COUNT_ADD(lane->n_differing, 1);
 }
 
+/* Walks as far as the cached stack does not hold, and names what was found. */
 static NOINLINE uint32_t capture_new(struct lane *lane, const struct unwind_start *at)
 {
 	uint32_t generation = unwind_generation();

@@ -1,21 +1,41 @@
-/* record/stack.h - the stack of an event: walk it, name it by an id of the lane. */
+/* record/stack.h - the stack of an event: walk it, and name it by an id of the lane.
+ *
+ * An event does not hold its stack but an id. The lane's block defines each id before its first
+ * use: id = (id of the caller's stack, return address). Ids count up from 1 in each lane. Three
+ * caches, asked in this order, find the id without a definition:
+ *   1. the unwinder's memos and caller hints (unwind/): a stack that was seen before, without a
+ *      walk;
+ *   2. the unwinder's cached stack: ids of the frames that have not changed since the last event;
+ *   3. stack_id_cache.h: the id of one more frame.
+ *
+ * Ids belong to a generation of loaded code. The lane and its unwinder change their generation
+ * together, in stack_capture_slow() only, so ids in the caches are never of another generation.
+ *
+ * Threads: the lane's own.
+ */
 #ifndef RECORD_STACK_H
 #define RECORD_STACK_H
 
 #include "record/lane.h"
 
-/* The rest of stack_capture(), for when stack_find_fast() did not know the stack. */
+/* The rest of stack_capture(), for a stack that stack_find_fast() did not find. Walks if it must.
+ * 0: as stack_capture(). */
 uint32_t stack_capture_slow(struct lane *lane, const struct unwind_start *at);
 
-/* The rest of stack_find_fast(): a memo of this start that joins another stack than before, and a leaf that was
- * not called from there before. */
+/* Parts of stack_find_fast(), returning an id or 0. stack_join(): the memo of this start joins
+ * another stack than the last time. stack_call(): the caller's stack is known, and this call from
+ * there is new. */
 uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp);
 uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t context, uintptr_t pc);
+
+/* CONFIG_AUDIT: compares a stack that was found without a walk with a walk in full, and counts it.
+ * Returns id. */
 uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uint32_t id);
 
-/* A caller was seen, and this leaf. The same few leaves follow one another below all callers (a string's
- * block, then its node's), so the edge that is wanted next is fetched now: it is one of tens of
- * thousands, and far from the CPU. */
+/* Predicts the next leaf (the address that calls a hook) and prefetches its stack id. The same few
+ * leaves follow one another below all callers: a string's block, then its node's. So the lane
+ * remembers for each leaf which one came after it. The entry to be prefetched is one of tens of
+ * thousands, mostly out of the CPU's caches. */
 static ALWAYS_INLINE void stack_expect(struct lane *lane, uint32_t context, uintptr_t leaf)
 {
 	*lane->after_leaf = leaf;
@@ -25,8 +45,8 @@ static ALWAYS_INLINE void stack_expect(struct lane *lane, uint32_t context, uint
 	stack_id_cache_prefetch(&lane->stack_ids, unwind_call(context, *lane->after_leaf));
 }
 
-/* The id of the stack, if a look at a memo or at the caller's stack is enough; else 0: then
- * stack_capture_slow() must be asked. memo: what unwind_path_look_for() gave, or NULL. */
+/* The id of the stack, if a memo or the caller's stack shows it without a walk; else 0: then call
+ * stack_capture_slow(). memo: the memo's slot for this start if it is known already, or NULL. */
 static ALWAYS_INLINE uint32_t stack_find_fast(struct lane *lane, struct path_memo *memo,
 					      const struct unwind_start *at)
 {
@@ -52,11 +72,8 @@ static ALWAYS_INLINE uint32_t stack_find_fast(struct lane *lane, struct path_mem
 						  : stack_join(lane, memo, at->fp);
 }
 
-/* Walks the stack from at, defines in the lane's block what is new of it, and returns its id.
- * 0 only when the stack is empty or there was no room to define it.
- *
- * Ids that the path knows are of its generation, which is the lane's: both change in
- * stack_capture_slow() only, together. */
+/* The id of the stack that begins at `at`. Walks the stack if it must, and defines in the lane's
+ * block what is new of it. 0: the stack is empty, or there was no room to define it. */
 static ALWAYS_INLINE uint32_t stack_capture(struct lane *lane, const struct unwind_start *at)
 {
 	uint32_t id = stack_find_fast(lane, NULL, at);
@@ -66,8 +83,8 @@ static ALWAYS_INLINE uint32_t stack_capture(struct lane *lane, const struct unwi
 	return likely(id) ? id : stack_capture_slow(lane, at);
 }
 
-/* Forgets all ids: code was replaced, or a block with definitions was lost. Stacks are defined anew
- * from here on. */
+/* Forgets all ids of the lane: code was replaced, or a block with definitions was lost. Stacks are
+ * defined again from here on. */
 void stack_forget(struct lane *lane);
 
 #endif

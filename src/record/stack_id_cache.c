@@ -8,8 +8,8 @@
 #include "record/sys.h"
 
 #define GROW_BY 4
-#define MAX_MOVES 1 /* before an entry is given up: 4 and 16 lines are looked at */
-#define MOVE_LINES 4096 /* moved to a larger table before their memory is given back */
+#define MAX_MOVES 1 /* levels of moves before an entry is dropped: 4, then 16 lines */
+#define MOVE_LINES 4096 /* lines copied to a new table before their pages are given back */
 
 static size_t table_bytes(size_t n_lines)
 {
@@ -21,6 +21,8 @@ static unsigned shift_for(size_t n_lines)
 	return 64 - (unsigned)__builtin_ctzll(n_lines);
 }
 
+/* Sets when the size is considered again: when the table is 7/8 full, or after as many entries once
+ * more. */
 static void count_down(struct stack_id_cache *c)
 {
 	size_t n_enough = stack_id_cache_capacity(c) / 8 * 7;
@@ -41,11 +43,13 @@ void stack_id_cache_init(struct stack_id_cache *c, struct stack_id_cache_line *f
 	count_down(c);
 }
 
+/* What a table of so many bytes takes out of the shared budget. */
 static size_t shared_part(size_t bytes)
 {
 	return bytes > STACK_ID_CACHE_OWN_BYTES ? bytes : 0;
 }
 
+/* Unmaps the table, unless it is the first one. */
 static void give_back(struct stack_id_cache *c)
 {
 	if (c->line == c->first)
@@ -69,7 +73,7 @@ void stack_id_cache_forget(struct stack_id_cache *c, uint32_t min_id)
 	c->min_id = min_id;
 	c->n_used = 0;
 	if (table_bytes(c->n_lines) >= STACK_ID_CACHE_LARGE_BYTES)
-		c->is_lossy = false; /* it was full, not least of entries inside of lost ones */
+		c->is_lossy = false; /* it had become full, also of stacks called from lost ones */
 	count_down(c);
 }
 
@@ -78,7 +82,7 @@ static struct stack_id_cache_line *other_line(const struct stack_id_cache *c, ui
 	return stack_id_cache_line_of(c, rotate_right64(hash, 50) * 0xc4ceb9fe1a85ec53ull);
 }
 
-/* An entry that is in use moves to the front, step by step. */
+/* The id of an edge in one line, or 0. An entry that is found moves one step to the front. */
 static uint32_t find_in(struct stack_id_cache_entry *entry, uint32_t parent, uint64_t edge_key,
 			uint32_t min_id)
 {
@@ -106,6 +110,7 @@ uint32_t stack_id_cache_find_slow(struct stack_id_cache *c, uint32_t parent, uin
 	return find_in(other_line(c, hash)->entry, parent, edge_key, c->min_id);
 }
 
+/* A void entry of the line, or NULL. */
 static struct stack_id_cache_entry *free_slot(struct stack_id_cache_line *line, uint32_t min_id)
 {
 	for (unsigned i = 0; i < STACK_ID_CACHE_PER_LINE; i++) {
@@ -115,8 +120,8 @@ static struct stack_id_cache_entry *free_slot(struct stack_id_cache_line *line, 
 	return NULL;
 }
 
-/* A slot in a full line, made free by moving its entry to its other line, or NULL. n_moves others may
- * have to be moved for that. */
+/* Frees an entry of a full line by moving it to its other line; up to n_moves levels of others are
+ * moved for that. NULL: none could be moved. */
 static struct stack_id_cache_entry *vacate(struct stack_id_cache *c,
 					   struct stack_id_cache_line *line, unsigned n_moves)
 {
@@ -137,7 +142,8 @@ static struct stack_id_cache_entry *vacate(struct stack_id_cache *c,
 	return NULL;
 }
 
-/* Pushes out the one that was not used for the longest time. */
+/* Puts an entry first in its line and drops the last one, which was not used for the longest
+ * time. */
 static void put_lossy(struct stack_id_cache *c, struct stack_id_cache_entry *line,
 		      const struct stack_id_cache_entry *entry)
 {
@@ -147,6 +153,7 @@ static void put_lossy(struct stack_id_cache *c, struct stack_id_cache_entry *lin
 	line[0] = *entry;
 }
 
+/* Puts an entry; drops another one where the table is lossy or no entry can be moved. */
 static void put(struct stack_id_cache *c, const struct stack_id_cache_entry *entry)
 {
 	uint64_t hash = stack_id_cache_hash(entry->edge_key);
@@ -170,8 +177,8 @@ static void put(struct stack_id_cache *c, const struct stack_id_cache_entry *ent
 	c->n_used += slot != NULL;
 }
 
-/* Moves everything into another table. What the old one has is given back on the way, so that for a
- * moment not much more memory is in use than before and after. */
+/* Moves all entries into another table. Pages of the old table are given back on the way, so that
+ * not much more memory is in use at any moment than before or after. */
 static void move(struct stack_id_cache *c, struct stack_id_cache_line *table, size_t n_lines)
 {
 	struct stack_id_cache old = *c;
@@ -192,7 +199,8 @@ static void move(struct stack_id_cache *c, struct stack_id_cache_line *table, si
 	give_back(&old);
 }
 
-/* False: that much memory is not to be had, and the table stays as it is. */
+/* Moves to a table of this size. False: no memory, or the budget is spent; the table stays as it
+ * is. */
 static bool resize(struct stack_id_cache *c, size_t bytes, bool is_lossy)
 {
 	size_t shared = shared_part(bytes), own = shared_part(table_bytes(c->n_lines));
@@ -210,7 +218,8 @@ static bool resize(struct stack_id_cache *c, size_t bytes, bool is_lossy)
 	return true;
 }
 
-/* The table has become full. id is the next one. */
+/* The table has become full: takes the next size, as the header says. id: the id to be added
+ * next. */
 static COLD void rethink(struct stack_id_cache *c, uint32_t id)
 {
 	size_t bytes = table_bytes(c->n_lines);

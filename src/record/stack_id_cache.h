@@ -1,10 +1,28 @@
-/* record/stack_id_cache.h - the stacks that a lane has named: (caller's stack id, edge_key) -> stack id.
+/* record/stack_id_cache.h - the stack ids of a lane: (id of the caller's stack, call) -> id of the
+ * stack.
  *
- * An entry that is not found, though it was added, only means that the stack is defined once more, and
- * each stack inside of it. So a table may lose entries. It grows while it can hold all of them and
- * stay in the CPU's own cache. Beyond that a small one that keeps what was used last is faster,
- * though stacks are defined over and over; until there were so many of these that the readers
- * of the recording are better served by a large table that holds them all.
+ * A stack is an edge in a tree: the stack of the caller, and the call that leads from there one
+ * frame further in. The recording defines each edge once and gives it an id. This cache finds the
+ * id of an edge that the lane has defined.
+ *
+ * The cache may lose entries: a stack that is not found is only defined once more, under a new id,
+ * with each stack that is called from it. So its size is a matter of speed:
+ *   1. The table grows by four while it can hold all entries and stay in the CPU's own cache (1
+ *      MiB).
+ *   2. Beyond that a small lossy table (256 KiB), which keeps what was used last, is faster,
+ *      although stacks are defined over and over.
+ *   3. After STACK_ID_CACHE_MANY_IDS definitions the readers of the recording are better served by
+ *      a large table that holds all stacks: 4 MiB, and 16 MiB when that is full.
+ *   4. Tables above STACK_ID_CACHE_OWN_BYTES come out of a budget that all lanes share, first come,
+ *      first served. A lane that gets nothing becomes lossy.
+ *
+ *	edge key --hash--> line ----> | entry | entry | entry | entry |   64 bytes, used last first
+ *	        \--rotated--> other line (not in a lossy table)
+ *
+ * A new entry whose two lines are full moves others to their other lines (cuckoo hashing, two
+ * levels deep).
+ *
+ * Threads: a cache belongs to one lane. The writer resets the cache of a thread that is gone.
  */
 #ifndef RECORD_STACK_ID_CACHE_H
 #define RECORD_STACK_ID_CACHE_H
@@ -15,83 +33,86 @@
 
 #define STACK_ID_CACHE_PER_LINE 4
 
-/* The edge_key from the stack parent is the stack id, if that is not below the table's min_id. Where it lies
- * comes from edge_key alone (unwind_call()), so that all entries of a new stack are fetched at once
- * though each needs the id that the one before it gives: most of what it costs to name one. */
+/* The call edge_key from the stack parent is the stack id. An id below the cache's min_id is void,
+ * as is 0. The line follows from the edge key alone (unwind/), not from parent: so all entries of a
+ * new stack are prefetched at once, although each needs the id that the entry before it gives.
+ * Waiting for them is most of what it costs to name a new stack. */
 struct stack_id_cache_entry {
 	uint64_t edge_key;
 	uint32_t parent;
 	uint32_t id;
 };
 
-/* An entry lies in one of two lines, by its hash; in a lossy table always in the first one. The first
- * entries of a line are those used last. */
+/* An entry lies in one of two lines, which its hash gives; in a lossy table always in the first
+ * one. */
 struct stack_id_cache_line {
 	_Alignas(64) struct stack_id_cache_entry entry[STACK_ID_CACHE_PER_LINE];
 };
 
-/* Sizes: the table that a lane begins with, which is part of its memory; the largest one that it may
- * have for itself; the largest one that is fast; two large ones. All above STACK_ID_CACHE_OWN_BYTES are
- * taken from what all lanes share, first come, first served. A large one that is full becomes the
- * largest. */
-#define STACK_ID_CACHE_FIRST_BYTES (64u << 10)
-#define STACK_ID_CACHE_OWN_BYTES (256u << 10)
-#define STACK_ID_CACHE_FAST_BYTES (1u << 20)
+/* Sizes of tables. */
+#define STACK_ID_CACHE_FIRST_BYTES (64u << 10) /* the first, part of the lane's memory */
+#define STACK_ID_CACHE_OWN_BYTES (256u << 10) /* the largest outside of the shared budget */
+#define STACK_ID_CACHE_FAST_BYTES (1u << 20) /* the largest that fits the CPU's own cache */
 #define STACK_ID_CACHE_LARGE_BYTES (4u << 20)
 #define STACK_ID_CACHE_LARGEST_BYTES (16u << 20)
-#define STACK_ID_CACHE_SHARED_BYTES (16u << 20)
-#define STACK_ID_CACHE_MANY_IDS (1u << 20) /* defined before a lane may have a large table */
+#define STACK_ID_CACHE_SHARED_BYTES (16u << 20) /* the budget of all lanes */
+#define STACK_ID_CACHE_MANY_IDS (1u << 20) /* ids defined before a lane may have a large table */
 
 struct stack_id_cache {
 	struct stack_id_cache_line *line;
-	size_t n_lines; /* a power of two ... */
-	unsigned shift; /* ... 1 << (64 - shift) */
-	size_t n_used; /* entries in it */
-	size_t n_until_full; /* entries to add before it is time to look whether its size is right */
-	uint32_t min_id;
-	bool is_lossy; /* small on purpose */
-	struct stack_id_cache_line *first; /* STACK_ID_CACHE_FIRST_BYTES */
-	_Atomic uint64_t *
-		shared_bytes; /* taken by the tables of all lanes, above STACK_ID_CACHE_OWN_BYTES */
+	size_t n_lines; /* a power of two: 1 << (64 - shift) */
+	unsigned shift;
+	size_t n_used; /* valid entries */
+	size_t n_until_full; /* entries to add before the size is considered again */
+	uint32_t min_id; /* entries with a lower id are void */
+	bool is_lossy; /* a full line drops its oldest entry */
+	struct stack_id_cache_line *first; /* STACK_ID_CACHE_FIRST_BYTES, borrowed */
+	_Atomic uint64_t *shared_bytes; /* of the budget, taken by all lanes; borrowed */
 };
 
-/* first: STACK_ID_CACHE_FIRST_BYTES of zeros, aligned to lines. */
+/* Makes an empty cache. first: STACK_ID_CACHE_FIRST_BYTES of zeros, aligned to 64; it stays the
+ * caller's, as does shared_bytes. stack_id_cache_reset() gives back what the cache maps by
+ * itself. */
 void stack_id_cache_init(struct stack_id_cache *c, struct stack_id_cache_line *first,
 			 _Atomic uint64_t *shared_bytes);
 
-/* Back to the first table, empty; ids begin anew. Does not touch memory that was never used. */
+/* Back to the first table, empty; ids begin with 1 again. Does not touch memory that was never
+ * used. */
 void stack_id_cache_reset(struct stack_id_cache *c);
 
-/* All entries are void; ids from min_id on will be added. */
+/* Makes all entries void. Only ids from min_id on will be added. */
 void stack_id_cache_forget(struct stack_id_cache *c, uint32_t min_id);
 
-/* id must be greater than all before it. */
+/* Adds an edge. id: greater than all that were added before. May grow the table, or lose an
+ * entry. */
 void stack_id_cache_add(struct stack_id_cache *c, uint32_t parent, uint64_t edge_key, uint32_t id);
 
-/* Edges that the table has room for. */
+/* Entries that the table has room for. */
 static inline size_t stack_id_cache_capacity(const struct stack_id_cache *c)
 {
 	return c->n_lines * STACK_ID_CACHE_PER_LINE;
 }
 
-/* Its upper bits are the good ones. */
+/* The hash of an edge key. Its upper bits are well mixed. */
 static ALWAYS_INLINE uint64_t stack_id_cache_hash(uint64_t edge_key)
 {
 	return edge_key * 0x9e3779b97f4a7c15ull;
 }
 
+/* The line that a hash leads to. */
 static ALWAYS_INLINE struct stack_id_cache_line *
 stack_id_cache_line_of(const struct stack_id_cache *c, uint64_t hash)
 {
 	return &c->line[hash >> c->shift];
 }
 
-/* It is going to be looked for. */
+/* Prefetches the line of an edge that is going to be looked for. */
 static ALWAYS_INLINE void stack_id_cache_prefetch(const struct stack_id_cache *c, uint64_t edge_key)
 {
 	__builtin_prefetch(stack_id_cache_line_of(c, stack_id_cache_hash(edge_key)));
 }
 
+/* Is this the valid entry of the edge? */
 static ALWAYS_INLINE bool stack_id_cache_matches(const struct stack_id_cache_entry *entry,
 						 uint32_t parent, uint64_t edge_key,
 						 uint32_t min_id)
@@ -99,10 +120,11 @@ static ALWAYS_INLINE bool stack_id_cache_matches(const struct stack_id_cache_ent
 	return entry->edge_key == edge_key && entry->parent == parent && entry->id >= min_id;
 }
 
-/* The rest of stack_id_cache_find(). */
+/* The rest of stack_id_cache_find(): looks at both lines, and moves the entry that it finds one
+ * step forward. */
 uint32_t stack_id_cache_find_slow(struct stack_id_cache *c, uint32_t parent, uint64_t edge_key);
 
-/* 0: not known. */
+/* The id of an edge; 0: not in the cache. */
 static ALWAYS_INLINE uint32_t stack_id_cache_find(struct stack_id_cache *c, uint32_t parent,
 						  uint64_t edge_key)
 {
