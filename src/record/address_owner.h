@@ -60,8 +60,10 @@
  *   3. Case e0 is an allocation, and L now releases. Then e1 is the release of this block by a lane
  *      other than L. That lane does not own A, because e0 came directly before; its check was
  *      right, so it published e1 by (a).
- *   4. In all other cases e0 is not the counterpart of the new event, and L does not take A for its
- *      own.
+ *   4. In all other cases e0 is not the counterpart of the new event, and part 2 of the rule
+ *      forbids L to take A for its own. Two releases in a row need part 2: the allocation between
+ *      them was not published. Two allocations in a row would fail part 1 as well, by step 3,
+ *      unless the release between them was lost.
  *   5. What was published in step 2 or 3 raised the stamp above the stamp in L's tag:
  *      - The stamp in a tag "released" or "alloc own" was once in the table: L wrote it there.
  *        Stamps grow, and the publication came after e0, so it wrote more.
