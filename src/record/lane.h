@@ -63,7 +63,7 @@ struct lane {
 	uint64_t n_differing;
 	struct stack_id_cache stack_ids;
 	uintptr_t after[LANE_LEAVES]; /* by hash of a leaf: the leaf that came after it */
-	struct module_noted noted[MODULE_LIST_NOTED];
+	struct module_list_range listed[MODULE_LIST_N_RANGES];
 };
 
 /* The unwinder of the lane, right after it. */

@@ -67,16 +67,16 @@ static COLD void add_entry(struct module_list *m, const struct unwind_module *fo
 	atomic_store_explicit(&e->is_ready, 1, memory_order_release);
 }
 
-static struct module_noted noted_range(uintptr_t start, uintptr_t end, uint32_t generation)
+static struct module_list_range make_range(uintptr_t start, uintptr_t end, uint32_t generation)
 {
-	return (struct module_noted){
+	return (struct module_list_range){
 		.start = start,
 		.n_bytes = generation & 1 ? 0 : end - start, /* changing: look again */
 		.generation = generation,
 	};
 }
 
-bool module_list_note_new(struct module_list *m, struct module_noted *noted, uintptr_t addr,
+bool module_list_add_slow(struct module_list *m, struct module_list_range *range, uintptr_t addr,
 			  uint32_t generation)
 {
 	struct module_entry *e = find_entry(m, addr - 1);
@@ -84,16 +84,16 @@ bool module_list_note_new(struct module_list *m, struct module_noted *noted, uin
 
 	if (e && atomic_load_explicit(&e->checked, memory_order_relaxed) == generation &&
 	    !(generation & 1)) {
-		*noted = noted_range(e->start, e->end, generation);
+		*range = make_range(e->start, e->end, generation);
 		return false;
 	}
 	if (!unwind_find_module(addr - 1, &found)) {
 		uintptr_t page = align_down(addr - 1, PAGE_BYTES); /* no image has but a part */
 
-		*noted = noted_range(page, page + PAGE_BYTES, generation);
+		*range = make_range(page, page + PAGE_BYTES, generation);
 		return false;
 	}
-	*noted = noted_range(found.start, found.end, generation);
+	*range = make_range(found.start, found.end, generation);
 	if (e && same_image(e, &found)) {
 		atomic_store(&e->checked, generation);
 		return false;

@@ -38,28 +38,28 @@ struct module_list {
 
 /* What a lane has noted lately, so that it need not look through the list for each frame: ranges in
  * which every address is noted. Zeroed memory is empty. */
-#define MODULE_LIST_NOTED 16u
+#define MODULE_LIST_N_RANGES 16u
 
-struct module_noted {
+struct module_list_range {
 	uintptr_t start;
 	uintptr_t n_bytes;
 	uint32_t generation;
 };
 
-/* The rest of module_list_note(). */
-bool module_list_note_new(struct module_list *m, struct module_noted *noted, uintptr_t addr,
+/* The rest of module_list_add(). */
+bool module_list_add_slow(struct module_list *m, struct module_list_range *range, uintptr_t addr,
 			  uint32_t generation);
 
 /* Makes sure that the image of this frame address is listed for this generation. True when that
- * needed a new entry. noted: MODULE_LIST_NOTED ranges of the lane. */
-static inline bool module_list_note(struct module_list *m, struct module_noted *noted,
-				    uintptr_t addr, uint32_t generation)
+ * needed a new entry. noted: MODULE_LIST_N_RANGES ranges of the lane. */
+static inline bool module_list_add(struct module_list *m, struct module_list_range *range,
+				   uintptr_t addr, uint32_t generation)
 {
-	struct module_noted *here = &noted[(addr >> 16) % MODULE_LIST_NOTED];
+	struct module_list_range *here = &range[(addr >> 16) % MODULE_LIST_N_RANGES];
 
 	if (likely(addr - 1 - here->start < here->n_bytes && here->generation == generation))
 		return false;
-	return module_list_note_new(m, here, addr, generation);
+	return module_list_add_slow(m, here, addr, generation);
 }
 
 #endif

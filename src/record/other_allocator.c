@@ -58,7 +58,7 @@ static bool find_names(int fd, uint64_t *ret_from, uint64_t *ret_end)
 	return false;
 }
 
-static void note(const struct other_allocator *a, struct describer *f, struct session *s)
+static void put_note(const struct other_allocator *a, struct describer *f, struct session *s)
 {
 	char line[512];
 	struct text text = text_make(line, sizeof(line));
@@ -76,7 +76,7 @@ static void note(const struct other_allocator *a, struct describer *f, struct se
 		text_put(&text, "), whose blocks are not recorded; to see them, build it with the "
 				"system's allocator");
 	}
-	session_note(s, f->buffers, LOG_WARN, line);
+	session_put_note(s, f->buffers, LOG_WARN, line);
 }
 
 /* The program's file is open only meanwhile. */
@@ -114,7 +114,7 @@ bool other_allocator_step(struct other_allocator *a, struct describer *f, struct
 		return true;
 	}
 	if (a->session != s && (a->front || a->name))
-		note(a, f, s);
+		put_note(a, f, s);
 	a->session = s;
 	return false;
 }

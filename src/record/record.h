@@ -70,7 +70,7 @@ struct session {
 	uint64_t end_offset; /* where the next chunk goes */
 	uint64_t chunk_sequence;
 	uint64_t lost_in_blocks; /* events of blocks that could not be written */
-	uint64_t lost_noted; /* of these, how many a NOTE in the recording tells of */
+	uint64_t lost_reported; /* of these, how many a NOTE in the recording tells of */
 	uint64_t bytes_embedded;
 	uint32_t n_modules_written;
 	uint32_t n_files;

@@ -393,8 +393,8 @@ void session_put_status(struct recorder *rec, struct session *s, enum format_sta
 	file_status_encode(&s->status, s->page);
 }
 
-void session_note(struct session *s, struct session_buffers *b, enum log_level level,
-		  const char *text)
+void session_put_note(struct session *s, struct session_buffers *b, enum log_level level,
+		      const char *text)
 {
 	uint8_t fields[768];
 	struct field_writer w = field_writer_make(fields, sizeof(fields));

@@ -44,8 +44,8 @@ bool session_add_area(struct session *s, struct session_buffers *b, uint32_t n_b
 void session_put_status(struct recorder *rec, struct session *s, enum format_state state);
 
 /* Appends a NOTE chunk (and a log line of the same level). */
-void session_note(struct session *s, struct session_buffers *b, enum log_level level,
-		  const char *text);
+void session_put_note(struct session *s, struct session_buffers *b, enum log_level level,
+		      const char *text);
 
 /* Counts a loss in the status. */
 void session_count_lost(struct session *s, uint64_t n_events, uint64_t n_blocks, long error);

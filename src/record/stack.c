@@ -135,7 +135,7 @@ static uint32_t define(struct lane *lane, uint64_t key, uint32_t parent)
 		return event_put_stack_guess(&lane->enc, parent);
 	if (key & KEY_MARK)
 		return event_put_stack_end(&lane->enc, (unsigned)(key & 0xff));
-	if (module_list_note(&rec->modules, lane->noted, key, lane->generation))
+	if (module_list_add(&rec->modules, lane->listed, key, lane->generation))
 		record_wake_writer(rec); /* into the recording soon, in case we are killed */
 	return event_put_stack(&lane->enc, key, parent);
 }

@@ -207,19 +207,19 @@ static void help_waiting(struct writer *w)
 }
 
 /* Was something lost that the recording does not tell of yet? It may have room again. */
-static void note_losses(struct writer *w)
+static void report_losses(struct writer *w)
 {
 	struct session *s = w->session;
 	char line[256];
 	struct text text = text_make(line, sizeof(line));
 
-	if (s->lost_in_blocks == s->lost_noted)
+	if (s->lost_in_blocks == s->lost_reported)
 		return;
-	text_put_u64(&text, s->lost_in_blocks - s->lost_noted);
+	text_put_u64(&text, s->lost_in_blocks - s->lost_reported);
 	text_put(&text, " events could not be written: ");
 	text_put(&text, log_errno_name((long)s->status.field[STATUS_FIRST_ERROR]));
-	s->lost_noted = s->lost_in_blocks;
-	session_note(s, &w->buffers, LOG_ERROR, line);
+	s->lost_reported = s->lost_in_blocks;
+	session_put_note(s, &w->buffers, LOG_ERROR, line);
 }
 
 static void keep_house(struct writer *w)
@@ -234,7 +234,7 @@ static void keep_house(struct writer *w)
 	if (now_ns >= w->next_housekeeping_ns) {
 		w->next_housekeeping_ns = now_ns + HOUSEKEEPING_NS;
 		look_at_threads(w);
-		note_losses(w);
+		report_losses(w);
 		credentials_follow();
 		writer_effort_count_cpus(&w->effort);
 	}
@@ -334,11 +334,12 @@ static bool finish(struct writer *w, bool embedding)
 	look_at_threads(w);
 	drain(w);
 	describe_modules(&w->describer, w->session); /* what these blocks refer to */
-	note_losses(w);
+	report_losses(w);
 	describe_sample(&w->describer, w->session);
 	describe_maps(&w->describer, w->session);
 	if (atomic_load(&w->rec->why_given_up))
-		session_note(w->session, &w->buffers, LOG_WARN, atomic_load(&w->rec->why_given_up));
+		session_put_note(w->session, &w->buffers, LOG_WARN,
+				 atomic_load(&w->rec->why_given_up));
 	else
 		describe_end(&w->describer, w->session, atomic_load(&w->rec->ending));
 	w->session->is_ended = true;

@@ -8,11 +8,11 @@
 #include "unwind/unwind.h"
 
 static struct module_list list;
-static struct module_noted noted[MODULE_LIST_NOTED];
+static struct module_list_range range[MODULE_LIST_N_RANGES];
 
-static bool note(uintptr_t addr, uint32_t generation)
+static bool add(uintptr_t addr, uint32_t generation)
 {
-	return module_list_note(&list, noted, addr, generation);
+	return module_list_add(&list, range, addr, generation);
 }
 
 static uintptr_t own_code(void)
@@ -27,7 +27,7 @@ static uintptr_t libc_code(void)
 
 static bool is_remembered(uintptr_t addr, uint32_t generation)
 {
-	const struct module_noted *here = &noted[(addr >> 16) % MODULE_LIST_NOTED];
+	const struct module_list_range *here = &range[(addr >> 16) % MODULE_LIST_N_RANGES];
 
 	return addr - 1 - here->start < here->n_bytes && here->generation == generation;
 }
@@ -35,14 +35,14 @@ static bool is_remembered(uintptr_t addr, uint32_t generation)
 TEST(module_list_notes_an_image_once)
 {
 	CHECK_EQ(unwind_init(), 0);
-	CHECK(note(own_code(), 2));
+	CHECK(add(own_code(), 2));
 	CHECK_EQ(list.n, 1);
 	CHECK(is_remembered(own_code(), 2));
-	CHECK(!note(own_code(), 2));
-	CHECK(!note(own_code() + 1, 2));
-	note(libc_code(), 2);
-	CHECK(!note(own_code(), 2));
-	CHECK(!note(libc_code(), 2));
+	CHECK(!add(own_code(), 2));
+	CHECK(!add(own_code() + 1, 2));
+	add(libc_code(), 2);
+	CHECK(!add(own_code(), 2));
+	CHECK(!add(libc_code(), 2));
 	CHECK(list.n <= 2);
 }
 
@@ -51,9 +51,9 @@ TEST(module_list_is_shared_by_lanes)
 {
 	uint32_t n = list.n;
 
-	for (unsigned i = 0; i < MODULE_LIST_NOTED; i++)
-		noted[i] = (struct module_noted){0};
-	CHECK(!note(own_code(), 2));
+	for (unsigned i = 0; i < MODULE_LIST_N_RANGES; i++)
+		range[i] = (struct module_list_range){0};
+	CHECK(!add(own_code(), 2));
 	CHECK(is_remembered(own_code(), 2));
 	CHECK_EQ(list.n, n);
 }
@@ -61,9 +61,9 @@ TEST(module_list_is_shared_by_lanes)
 TEST(module_list_looks_again_when_code_has_changed)
 {
 	CHECK(!is_remembered(own_code(), 4));
-	CHECK(!note(own_code(), 4)); /* still the same image */
+	CHECK(!add(own_code(), 4)); /* still the same image */
 	CHECK(is_remembered(own_code(), 4));
-	CHECK(!note(own_code(), 5)); /* is changing */
+	CHECK(!add(own_code(), 5)); /* is changing */
 	CHECK(!is_remembered(own_code(), 5));
 }
 
@@ -73,7 +73,7 @@ TEST(module_list_remembers_a_page_that_is_no_image)
 	uintptr_t addr = (uintptr_t)block + 4;
 	uint32_t n = list.n;
 
-	CHECK(!note(addr, 4));
+	CHECK(!add(addr, 4));
 	CHECK(is_remembered(addr, 4));
 	CHECK(!is_remembered(addr + 4096, 4));
 	CHECK(!is_remembered(addr, 6));
