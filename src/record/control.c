@@ -1,5 +1,5 @@
-/* record/control.c - what starts, stops and ends recording from outside: signals, the C API, the
- * loading and unloading of the library.
+/* record/control.c - what starts, stops and ends recording from outside: signals, the C API
+ * (memory_profiler.h), the loading and unloading of the library.
  */
 #include <errno.h>
 #include <signal.h>
@@ -42,7 +42,8 @@ static void switch_recording(bool on)
 
 static struct sigaction previous[2]; /* of SIGUSR1 and SIGUSR2 */
 
-/* The handler that was there before us is called as the kernel would have called it. */
+/* SIGUSR1 and SIGUSR2. Then calls the handler that was there before, as the kernel would have
+ * called it. */
 static void on_toggle(int signal_number, siginfo_t *info, void *context)
 {
 	const struct sigaction *before = &previous[signal_number == SIGUSR2];
@@ -67,8 +68,9 @@ static void register_signal(int signal_number, struct sigaction *before)
 	sigaction(signal_number, &action, before);
 }
 
-/* Takes our own entry out of LD_PRELOAD, in place, so that programs this one executes are not
- * profiled; without other entries the whole variable goes, as if it had never been there. */
+/* Takes our own entry out of LD_PRELOAD, in the environment itself, so that programs which this one
+ * executes are not profiled. Without other entries the whole variable goes, as if it had never been
+ * there. */
 static void leave_ld_preload(char **envp)
 {
 	char **entry = envp, *from, *to;
@@ -117,7 +119,7 @@ static __attribute__((constructor)) void on_load(int argc, char **argv, char **e
 		leave_ld_preload(envp);
 }
 
-/* The program calls exit(). Recording goes on: other libraries still have destructors to run. */
+/* The program called exit(). Recording goes on: other libraries still have destructors to run. */
 static __attribute__((destructor)) void on_exit_program(void)
 {
 	struct recorder *rec;

@@ -9,7 +9,8 @@
 
 #define MAX_GROUPS 256
 
-/* Up to max numbers behind the label of a line of /proc/self/status. */
+/* Reads up to max numbers after the label of a line of /proc/self/status. Returns how many there
+ * were. */
 static unsigned read_numbers(const char *status, const char *label, uint32_t *ret, unsigned max)
 {
 	const char *p = strstr(status, label);

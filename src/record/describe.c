@@ -26,7 +26,7 @@ static void append_fields(struct describer *f, struct session *s, unsigned type,
 		session_count_lost(s, 0, 0, ret);
 }
 
-/* A file of /proc as one field; cut when it is long (an environment may be megabytes). */
+/* A file of /proc as one field, cut after 64 KiB (an environment may be megabytes). */
 static void put_file(struct describer *f, struct field_writer *w, unsigned tag, const char *path)
 {
 	long n = sys_read_file(path, f->scratch, 64 * KIB);

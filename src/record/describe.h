@@ -1,27 +1,38 @@
-/* record/describe.h - what the writer tells about the process: who it is, its threads, its images,
- * its memory. Writer thread only. */
+/* record/describe.h - chunks that describe the process: who it is, its threads, its images, its
+ * memory.
+ *
+ * Each function appends a chunk. A chunk that cannot be written is counted in the session's status.
+ * Writer thread only.
+ */
 #ifndef RECORD_DESCRIBE_H
 #define RECORD_DESCRIBE_H
 
 #include "record/session.h"
 
-/* Scratch for reading /proc; SESSION_MAX_DATA bytes. */
+/* Borrows everything. */
 struct describer {
 	struct recorder *rec;
 	struct session_buffers *buffers;
-	uint8_t *scratch;
-	uint8_t *fields; /* SESSION_MAX_DATA as well */
+	uint8_t *scratch; /* SESSION_MAX_DATA bytes, for files of /proc */
+	uint8_t *fields; /* SESSION_MAX_DATA bytes, for the chunk */
 };
 
+/* PROCESS chunk: ids, command line, environment, limits, machine. */
 void describe_process(struct describer *f, struct session *s);
+
+/* SAMPLE chunk: memory and CPU time used now, with a pair of clock readings. */
 void describe_sample(struct describer *f, struct session *s);
+
+/* MAPS chunk: /proc/self/maps, unless MEMORY_PROFILER_GATHER_MAPS=0. */
 void describe_maps(struct describer *f, struct session *s);
+
+/* END chunk. */
 void describe_end(struct describer *f, struct session *s, enum format_end_how how);
 
-/* MODULE chunks of images that this session does not know yet. Returns how many were new. */
+/* MODULE chunks of images that this session does not have yet. Returns how many there were. */
 uint32_t describe_modules(struct describer *f, struct session *s);
 
-/* THREAD chunk: name, and the end when ended_ticks is not 0. */
+/* THREAD chunk: number, tid, name, start; and the end if ended_ticks is not 0. */
 void describe_thread(struct describer *f, struct session *s, const struct thread *t, uint32_t tid,
 		     uint64_t ended_ticks);
 

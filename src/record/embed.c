@@ -18,7 +18,8 @@ enum {
 	KIND_OTHER = 2
 };
 
-/* A file already embedded in this session under another entry (loaded again elsewhere)? */
+/* Is the file of entry n embedded already, for an earlier entry? (It was loaded again
+ * elsewhere.) */
 static bool is_repeated(const struct module_list *list, uint32_t n)
 {
 	const struct module_entry *e = &list->entry[n];
@@ -33,7 +34,8 @@ static bool is_repeated(const struct module_list *list, uint32_t n)
 	return false;
 }
 
-/* Opens a regular file and announces it by a FILE chunk. */
+/* Opens a regular file and appends its FILE chunk. False: it cannot be opened or the chunk cannot
+ * be written. */
 static bool begin_file(struct embed *e, struct describer *f, const char *path, uint32_t id,
 		       const struct module_entry *module)
 {
@@ -67,8 +69,8 @@ static bool begin_file(struct embed *e, struct describer *f, const char *path, u
 	return true;
 }
 
-/* The next piece of the open file; an empty one at the end says that it is complete. A file that
- * cannot be read or written to the end is left incomplete, which readers see. */
+/* Appends the next piece of the open file. An empty piece at the end says that the file is
+ * complete. A file that cannot be read or written to its end is left incomplete. */
 static void put_piece(struct embed *e, struct describer *f)
 {
 	uint8_t head[16] = {0};
@@ -95,6 +97,7 @@ static void put_piece(struct embed *e, struct describer *f)
 	}
 }
 
+/* Opens the file of the next module that has one. False: none is left. */
 static bool next_module(struct embed *e, struct describer *f)
 {
 	const struct module_list *list = &f->rec->modules;
@@ -110,7 +113,7 @@ static bool next_module(struct embed *e, struct describer *f)
 	return false;
 }
 
-/* '*' and '?' only, no recursion beyond one level of backtracking. */
+/* Does name match the pattern, in which '*' and '?' are special? Without recursion. */
 static bool name_matches(const char *pattern, const char *name)
 {
 	const char *star = NULL, *resume = NULL;

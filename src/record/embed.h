@@ -1,7 +1,9 @@
 /* record/embed.h - puts the program and its libraries into the recording, a piece at a time.
  *
- * So that a recording can be read elsewhere, later, after the binaries were replaced. The writer
- * calls embed_step() when it has nothing better to do. Writer thread only.
+ * A recording can then be read elsewhere, and later, after the binaries were replaced. The writer
+ * calls embed_step() when it has nothing else to do. A file that cannot be read or written to its
+ * end stays incomplete, which readers see. Writer thread only. Zeroed memory: nothing was embedded
+ * yet.
  */
 #ifndef RECORD_EMBED_H
 #define RECORD_EMBED_H
@@ -9,16 +11,16 @@
 #include "record/describe.h"
 
 struct embed {
-	struct session *session; /* progress counts for this one */
+	struct session *session; /* that the rest is about; another one begins from the start */
 	uint32_t next_module; /* index in the module list */
 	uint32_t file_id; /* of the file being embedded; 0: none is open */
-	int fd;
+	int fd; /* of that file, in the writer's own table */
 	uint64_t size_bytes;
 	uint64_t offset;
-	bool extra_done; /* MEMORY_PROFILER_INCLUDE_FILE was looked at */
+	bool extra_done; /* the files of MEMORY_PROFILER_INCLUDE_FILE are embedded */
 };
 
-/* Does the next piece. False when there is nothing to do. */
+/* Embeds the next piece. False: there is nothing left to do. */
 bool embed_step(struct embed *e, struct describer *f, struct session *s);
 
 #endif

@@ -33,7 +33,8 @@ void ending_take_back(struct recorder *rec)
 		writer_sync(rec, PATIENCE_NS);
 }
 
-/* Threads that are inside of hooks have something to record yet, and may need the writer for it. */
+/* Waits, a second at most, for threads that are in a hook: they may need the writer to record their
+ * event. */
 static void wait_for_hooks(struct recorder *rec)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};

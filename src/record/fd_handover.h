@@ -1,8 +1,8 @@
 /* record/fd_handover.h - the writer's descriptors survive the writer.
  *
- * The writer thread has a descriptor table of its own, which ends with the thread. When the writer must end
- * for a moment (writer_stop.h), the thread of the program that asks for it holds the writer's files meanwhile,
- * and the next writer takes them over. The two threads meet in `state`:
+ * The writer thread has a descriptor table of its own, which ends with the thread. When the writer
+ * must end for a moment (writer_stop.h), the thread of the program that asks for it holds the
+ * writer's files meanwhile, and the next writer takes them over. The two threads meet in `state`:
  *
  *	program's thread                          writer
  *	fd_handover_request()     WANTED   ->     fd_handover_clear(), fd_handover_add() for each file
@@ -48,8 +48,8 @@ void fd_handover_request(struct fd_handover *h);
 /* Program's thread: waits for the list, a second at most. False: the request is taken back. */
 bool fd_handover_wait_listed(struct fd_handover *h);
 
-/* Program's thread: opens all listed files through /proc. writer_tid: whose table they are in. False: at
- * least one of them could not be opened, or they are too many; then none is open. */
+/* Program's thread: opens all listed files through /proc. writer_tid: whose table they are in.
+ * False: at least one of them could not be opened, or they are too many; then none is open. */
 bool fd_handover_hold(struct fd_handover *h, uint32_t writer_tid);
 
 /* Program's thread: the writer may end, or must go on (or be started again). */

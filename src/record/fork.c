@@ -6,9 +6,9 @@
 #include "record/start.h"
 #include "record/sys.h"
 
-/* State of the forking thread, in memory that a fork copies. One fork at a time may need it: a
- * second thread doing the same at the same moment goes without (and its child may then fail,
- * which needs two threads forking in handlers that both interrupted a hook). */
+/* State of the forking thread, in memory that a fork copies. There is room for one thread: a second
+ * thread that forks at the same moment goes without, and its child may fail. That needs two threads
+ * that fork in handlers which both interrupted a hook. */
 static struct {
 	_Atomic uint32_t is_used;
 	struct thread thread;
@@ -36,7 +36,7 @@ void fork_in_parent(const struct fork_guard *guard)
 		atomic_store(&kept.is_used, 0);
 }
 
-/* A session without blocks to give: what the interrupted hook writes goes to scratch pages. */
+/* A session without free blocks. What the interrupted hook writes goes to scratch pages. */
 static struct session scratch;
 
 static void keep_hook_alive(void)

@@ -1,10 +1,10 @@
 /* record/fork.h - what must be done around a fork that we see.
  *
- * Most of it happens by itself: the child finds the recorder's memory wiped. What does not is a
- * fork from a signal handler that interrupted a hook of ours: in the child that hook goes on when
- * the handler returns, with pointers into wiped memory and to blocks that were not copied. For
- * that case the thread's state is kept across the fork and the blocks are replaced by scratch
- * memory, so that the interrupted hook writes its event nowhere and ends.
+ * Most of it happens by itself: the child finds the recorder's memory wiped. One case needs care: a
+ * fork from a signal handler that interrupted a hook. In the child that hook goes on when the
+ * handler returns, with pointers into wiped memory and to blocks that were not copied. For that
+ * case the state of the thread is kept across the fork, and the blocks are replaced by scratch
+ * memory. So the interrupted hook writes its event nowhere, and ends.
  */
 #ifndef RECORD_FORK_H
 #define RECORD_FORK_H
@@ -12,13 +12,16 @@
 #include "record/thread.h"
 
 struct fork_guard {
-	bool was_in_hook;
+	bool was_in_hook; /* a hook was interrupted, and its state is kept */
 };
 
+/* Before the fork. */
 void fork_prepare(struct fork_guard *guard);
+
+/* After the fork, or after it failed, in the parent. */
 void fork_in_parent(const struct fork_guard *guard);
 
-/* In the child: repairs an interrupted hook, then starts the child's own recording or none. */
+/* In the child: repairs an interrupted hook; or starts the child's own recording, or none. */
 void fork_in_child(const struct fork_guard *guard);
 
 #endif

@@ -1,9 +1,10 @@
 /* record/hooks_dl.c - loading and unloading of code.
  *
  * dlopen and dlmopen are passed on by a jump (arch/<cpu>/dlopen_tail.S); here only their flags are
- * looked at. RTLD_DEEPBIND is taken away: with it a library binds malloc to libc instead of to
- * us, its blocks would be invisible, and those it shares with others would be paired wrongly.
- * New code needs no bookkeeping, the unwinder finds it when it is met; code that goes away does.
+ * looked at. RTLD_DEEPBIND is taken away: with it a library binds malloc to libc instead of to the
+ * hook. Its blocks would be invisible, and blocks that it shares with others would be paired
+ * wrongly. New code needs no bookkeeping, because the unwinder finds it when a stack contains it.
+ * Code that goes away does.
  */
 #include <dlfcn.h>
 
@@ -61,7 +62,8 @@ EXPORT int dlclose(void *handle)
 void __register_frame(const void *table);
 void __deregister_frame(const void *table);
 
-/* libgcc may have been loaded after us and after the first look: find it when it is needed. */
+/* libgcc may have been loaded after real_init(): so the next definition is searched for each
+ * time. */
 EXPORT void __register_frame(const void *table)
 {
 	void (*next)(const void *) = (void (*)(const void *))real_find("__register_frame");

@@ -1,7 +1,7 @@
 /* record/hooks_mmap.c - mmap, munmap, mremap, brk and sbrk of the program.
  *
- * Recorded with MEMORY_PROFILER_GATHER_MMAP_CALLS=1 only. They are not allocations. Calls that
- * libc makes inside itself do not come by here.
+ * Recorded with MEMORY_PROFILER_GATHER_MMAP_CALLS=1 only. They are not allocations. Calls that libc
+ * makes inside itself do not come here.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include "record/capture.h"
 #include "record/real.h"
 
-/* The lane when calls like this one are recorded at all. */
+/* The lane for this call. NULL: such calls are not recorded, or recording is paused. */
 static ALWAYS_INLINE struct lane *enter_map(const struct unwind_start *at)
 {
 	struct lane *lane;
@@ -46,7 +46,8 @@ EXPORT void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off
 	return result;
 }
 
-/* The same function where off_t has 64 bits; the alias makes the caller's frame ours. */
+/* The same function where off_t has 64 bits. An alias, so that CAPTURE_CALLER() finds the program's
+ * frame. */
 #ifdef mmap64
 #undef mmap64
 #endif

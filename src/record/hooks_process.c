@@ -1,8 +1,8 @@
-/* record/hooks_process.c - the ways a process multiplies or ends.
+/* record/hooks_process.c - the ways in which a process multiplies or ends.
  *
- * Nothing needs to be saved when it ends: all events are in the file already. These hooks only
- * note how it ended (see ending.h), and give a forked child its own recording (or none) at once;
- * children made in other ways are noticed at their next event.
+ * Nothing needs to be saved when a process ends: all events are in the file already. These hooks
+ * only record how it ended (ending.h), and give a forked child its own recording, or none, at once.
+ * Children made in other ways are noticed at their next event.
  */
 #include <errno.h>
 #include <sched.h>
@@ -60,7 +60,7 @@ static struct recorder *find_recorder(void)
 	return record_find_own();
 }
 
-/* Whoever calls this wants to be gone: it is not made to wait for the writer. */
+/* A program that calls _exit() wants to be gone: it does not wait for the writer. */
 EXPORT void _exit(int status)
 {
 	if (find_recorder())
@@ -85,8 +85,9 @@ EXPORT void quick_exit(int status)
 		real.quick_exit(status);
 }
 
-/* The program is about to become another. If that cannot succeed for an obvious reason, it is not
- * made to wait: some try one directory after another. path: NULL where it is not known. */
+/* The program is about to become another one. It does not wait for the writer if the exec cannot
+ * succeed for an obvious reason: some programs try one directory after another. path: NULL if it is
+ * not known. */
 static void before_exec(int folder_fd, const char *path)
 {
 	struct recorder *rec = find_recorder();
@@ -202,8 +203,9 @@ EXPORT int execle(const char *path, const char *arg, ...)
 	return exec_failed(real.execve(path, argv, envp));
 }
 
-/* What a process may do only while it has a single thread was refused: because of the writer, which
- * the program knows nothing of? Then it is done once more without. */
+/* Was a call refused that a process may make only while it has a single thread? Perhaps because of
+ * the writer, which the program knows nothing of. Then the call is made once more without the
+ * writer. */
 static bool is_refused_for_threads(void)
 {
 	return errno == EINVAL || errno == EUSERS;

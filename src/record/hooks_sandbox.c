@@ -1,6 +1,6 @@
-/* record/hooks_sandbox.c - the ways a program puts itself into a sandbox; see sandbox.h.
+/* record/hooks_sandbox.c - the ways in which a program puts itself into a sandbox; see sandbox.h.
  *
- * syscall() is passed on by a jump (arch/<cpu>/syscall_tail.S): only the few calls that we know
+ * syscall() is passed on by a jump (arch/<cpu>/syscall_tail.S). Only the few calls that have a hook
  * under a name of their own come here.
  */
 #include <errno.h>
@@ -23,8 +23,8 @@ int setns(int fd, int type);
 
 long (*hook_real_syscall)(long, ...);
 
-/* Ends the recording, or the chance that there will be one; in this process only: a vfork child,
- * which runs in our memory, is another. */
+/* Ends the recording, or makes sure that none begins. In this process only: a vfork child, which
+ * runs in the memory of its parent, is another. */
 static void give_up(const char *why)
 {
 	struct recorder *rec = record_find_own();
@@ -40,7 +40,7 @@ static void before_strict_mode(void)
 	give_up("the program permits itself no system calls (seccomp)");
 }
 
-/* A filter that the kernel will refuse is tried as well; that it may fail is its own affair. */
+/* A filter that the kernel will refuse counts as harmful. */
 static void before_filter(const struct sock_fprog *filter, unsigned long flags)
 {
 	if (filter && filter->filter &&

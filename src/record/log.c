@@ -19,7 +19,8 @@ void log_put(enum log_level level, const char *line)
 		log_ring_put(&rec->log, level, line);
 }
 
-/* Placeholders are not expanded: this file name must not depend on anything that can fail. */
+/* Placeholders of the file name are not expanded: the name must not depend on anything that can
+ * fail. */
 void log_directly(const char *line)
 {
 	char buffer[LOG_RING_LINE_BYTES];

@@ -1,8 +1,8 @@
 /* record/log_ring.h - log lines on their way from the target's threads to the writer.
  *
- * A fixed number of slots. A thread claims a free slot, fills it and marks it ready; the writer takes the
- * ready line with the lowest order number. Without a free slot the line is dropped and counted. Lock-free;
- * nothing waits. Zeroed memory is an empty ring.
+ * A fixed number of slots. A thread claims a free slot, fills it and marks it ready; the writer
+ * takes the ready line with the lowest order number. Without a free slot the line is dropped and
+ * counted. Lock-free; nothing waits. Zeroed memory is an empty ring.
  */
 #ifndef RECORD_LOG_RING_H
 #define RECORD_LOG_RING_H
@@ -31,7 +31,8 @@ struct log_ring {
 /* Copies a line in, cut to LOG_RING_LINE_BYTES. Any thread, also in a signal handler. */
 void log_ring_put(struct log_ring *ring, unsigned level, const char *line);
 
-/* The oldest ready line, or NULL. Writer thread only. The line stays valid until log_ring_free_slot(). */
+/* The oldest ready line, or NULL. Writer thread only. The line stays valid until
+ * log_ring_free_slot(). */
 struct log_ring_slot *log_ring_find_oldest(struct log_ring *ring);
 
 /* The writer is done with the line. */

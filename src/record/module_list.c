@@ -9,7 +9,7 @@
 #include "record/sys.h"
 #include "unwind/unwind.h"
 
-/* Build ids that are too long for an entry count as none, as add_entry() has it. */
+/* A build id that is too long for an entry counts as none. */
 static size_t kept_build_id_bytes(const struct unwind_module *found)
 {
 	if (!found->build_id || found->build_id_bytes > MODULE_LIST_BUILD_ID_BYTES)
@@ -25,7 +25,7 @@ static bool same_image(const struct module_entry *e, const struct unwind_module 
 	       (e->build_id_bytes == 0 || !memcmp(e->build_id, found->build_id, e->build_id_bytes));
 }
 
-/* Newest entry over the address, or NULL. Searched backwards: later ones replace earlier. */
+/* The newest entry that holds the address, or NULL. Later entries replace earlier ones. */
 static struct module_entry *find_entry(struct module_list *m, uintptr_t addr)
 {
 	uint32_t n = atomic_load_explicit(&m->n, memory_order_acquire);
@@ -88,7 +88,8 @@ bool module_list_add_slow(struct module_list *m, struct module_list_range *range
 		return false;
 	}
 	if (!unwind_find_module(addr - 1, &found)) {
-		uintptr_t page = align_down(addr - 1, PAGE_BYTES); /* no image has but a part */
+		uintptr_t page =
+			align_down(addr - 1, PAGE_BYTES); /* images consist of whole pages */
 
 		*range = make_range(page, page + PAGE_BYTES, generation);
 		return false;

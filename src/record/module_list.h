@@ -1,9 +1,13 @@
-/* record/module_list.h - the loaded images that stacks have passed through, for the recording.
+/* record/module_list.h - the loaded images that stacks have passed through.
  *
- * A thread that defines a stack frame makes sure its image is listed here; the writer takes new
- * entries into the recording and embeds their files. Append-only; an image that was replaced by
- * another at the same address gets a new entry with a later generation. Two threads may add the
- * same image at once, which readers do not mind.
+ * A thread that defines a stack frame makes sure that the image of the frame is listed. The writer
+ * puts new entries into the recording and embeds their files. The list only grows. An image that
+ * was replaced by another one at the same address gets a new entry with a later generation. Two
+ * threads may add the same image at once; readers do not mind. An image that finds no room is
+ * counted in n_dropped.
+ *
+ * Threads: any; an entry is complete when is_ready is set, and constant from then on (but
+ * `checked`).
  */
 #ifndef RECORD_MODULE_LIST_H
 #define RECORD_MODULE_LIST_H
@@ -18,8 +22,9 @@
 
 struct module_entry {
 	_Atomic uint32_t is_ready; /* set last */
-	_Atomic uint32_t checked; /* newest generation in which it was seen to be still there */
-	uint32_t generation; /* at which it was first seen */
+	_Atomic uint32_t
+		checked; /* newest generation in which the image was seen to be still there */
+	uint32_t generation; /* in which it was first seen */
 	uint32_t build_id_bytes;
 	uint64_t ticks;
 	uintptr_t base;
@@ -36,8 +41,8 @@ struct module_list {
 	struct module_entry entry[MODULE_LIST_MAX];
 };
 
-/* What a lane has noted lately, so that it need not look through the list for each frame: ranges in
- * which every address is noted. Zeroed memory is empty. */
+/* A range of addresses whose image is listed, or which belong to no image. A lane keeps a few, so
+ * that it need not search the list for each frame. Zeroed memory is empty. */
 #define MODULE_LIST_N_RANGES 16u
 
 struct module_list_range {
@@ -46,12 +51,12 @@ struct module_list_range {
 	uint32_t generation;
 };
 
-/* The rest of module_list_add(). */
+/* The rest of module_list_add(), for an address outside of the lane's range, which it sets. */
 bool module_list_add_slow(struct module_list *m, struct module_list_range *range, uintptr_t addr,
 			  uint32_t generation);
 
-/* Makes sure that the image of this frame address is listed for this generation. True when that
- * needed a new entry. noted: MODULE_LIST_N_RANGES ranges of the lane. */
+/* Makes sure that the image of this frame address is listed for this generation. True: that needed
+ * a new entry. range: the MODULE_LIST_N_RANGES ranges of the lane. */
 static inline bool module_list_add(struct module_list *m, struct module_list_range *range,
 				   uintptr_t addr, uint32_t generation)
 {

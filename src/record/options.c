@@ -54,8 +54,7 @@ static bool parse_text(const char *value, char *ret)
 	return true;
 }
 
-/* Value of a variable in a zero-separated list, or NULL. A list that is not zero-terminated is
- * the caller's mistake. */
+/* The value of a variable, or NULL. The last string must be ended by a 0, too. */
 static const char *find_variable(const char *env, size_t len, const char *name)
 {
 	size_t name_len = strlen(name);

@@ -1,7 +1,7 @@
 /* record/options.h - the MEMORY_PROFILER_* environment variables, parsed.
  *
- * The list is options.def. Parsed once, before the first event; constant afterwards (a forked
- * child keeps its parent's).
+ * options.def lists them. They are parsed before the first event (start.c) and constant afterwards;
+ * a forked child keeps those of its parent. Threads: readers only.
  */
 #ifndef RECORD_OPTIONS_H
 #define RECORD_OPTIONS_H
@@ -36,15 +36,16 @@ struct options {
 #undef OPTION_LEVEL
 };
 
-extern struct options options_active; /* in force in this process; see start.c */
+/* The options of this process. Zero until start_recorder(). */
+extern struct options options_active;
 
-/* Called for a value that cannot be used: the default is in force instead. */
+/* Called for a value that cannot be used; the default is used instead. */
 typedef void (*options_complain_fn)(const char *name, const char *value, const char *default_text);
 
-/* Fills *o from environ-style strings (zero-separated, total len bytes). */
+/* Fills *o from an environment: strings "NAME=value", each ended by a 0, len bytes in all. */
 void options_parse(struct options *o, const char *env, size_t len, options_complain_fn complain);
 
-/* Facts that placeholders stand for. */
+/* What the placeholders stand for. */
 struct options_names {
 	uint32_t pid;
 	uint64_t unix_seconds;

@@ -35,7 +35,7 @@ static bool read_at(int fd, uint64_t offset, void *ret, size_t len)
 	return sys_pread(fd, ret, len, offset) == (long)len;
 }
 
-/* Where the names of the program's symbols lie in its file. False: it has none. */
+/* Where the names of the program's symbols are in its file. False: it has none. */
 static bool find_names(int fd, uint64_t *ret_from, uint64_t *ret_end)
 {
 	Elf64_Ehdr head;
@@ -79,7 +79,7 @@ static void put_note(const struct other_allocator *a, struct describer *f, struc
 	session_put_note(s, f->buffers, LOG_WARN, line);
 }
 
-/* The program's file is open only meanwhile. */
+/* Looks through the next piece of names. The program's file is open only meanwhile. */
 static void look_on(struct other_allocator *a, struct describer *f)
 {
 	long fd = sys_open(PROGRAM_PATH, O_RDONLY | O_NOCTTY, 0);

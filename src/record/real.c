@@ -7,7 +7,7 @@
 
 #include "base/compiler.h"
 
-_Alignas(64) struct real_functions real; /* those of the malloc family come first */
+_Alignas(64) struct real_functions real; /* the malloc family comes first */
 struct real_front real_front;
 uint8_t real_is_glibc;
 uint8_t real_has_chunks;
@@ -55,7 +55,8 @@ static uint32_t gnu_hash(const char *name)
 	return h;
 }
 
-/* The default version wins (bit 15 of its version is clear); an old one is better than none. */
+/* The symbol of this name, or NULL. The default version wins (bit 15 of its version is clear); an
+ * old version is better than none. */
 static const ElfW(Sym) * find_symbol(const struct symbols *s, const char *name, uint32_t hash)
 {
 	uint32_t n_buckets = s->gnu_hash[0], first = s->gnu_hash[1], n_bloom = s->gnu_hash[2];
@@ -107,6 +108,7 @@ static void *find_in(const struct link_map *m, const char *name, uint32_t hash)
 	return (void *)(m->l_addr + sym->st_value);
 }
 
+/* The first definition of name in a library after ours, or NULL. */
 static void *find_next(const struct link_map *own, const char *name)
 {
 	uint32_t hash = gnu_hash(name);
@@ -159,10 +161,10 @@ void real_init(void)
 #undef HOOK
 	found_malloc = found.malloc;
 	if (real_is_ready())
-		return; /* another thread was faster, and others may read by now */
+		return; /* another thread was faster, and others may be reading */
 	is_glibc = found_malloc && (void *)found_malloc == find_next(own, "__libc_malloc");
-	/* Until 2.33 a program could put functions of its own behind __libc_malloc(); versions with
-	 * _dl_find_object() are later than that. */
+	/* Until glibc 2.33 a program could make __libc_malloc() call functions of its own. Versions
+	 * with _dl_find_object() are later. */
 	has_chunks = is_glibc && sizeof(size_t) == 8 && find_next(own, "_dl_find_object") &&
 		     (void *)found.calloc == find_next(own, "__libc_calloc") &&
 		     (void *)found.realloc == find_next(own, "__libc_realloc");
@@ -172,7 +174,7 @@ void real_init(void)
 	};
 	__atomic_store_n(&real_is_glibc, is_glibc, __ATOMIC_RELAXED);
 	__atomic_store_n(&real_has_chunks, has_chunks, __ATOMIC_RELAXED);
-	/* malloc is what others look at (real_is_ready), so it comes last. */
+	/* real_is_ready() looks at malloc, so malloc comes last. */
 	found.malloc = NULL;
 	real = found;
 	__atomic_store_n(&real.malloc, found_malloc, __ATOMIC_RELEASE);

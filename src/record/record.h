@@ -2,24 +2,33 @@
  *
  * A thread of the target calls a hook. The hook finds its struct thread through one thread-local
  * pointer, takes the stack, and appends the event to its block: 64 KiB that lie in the recording
- * file itself (MAP_SHARED), so what was published survives any death of the process. A full block
- * is marked in its area's full_bits; the writer thread compresses it, appends it to the file as a
- * chunk and marks the block free again.
+ * file itself (MAP_SHARED), so what was published survives any end of the process. A full block is
+ * marked in its area's full_bits. The writer thread compresses the block, appends it to the file as
+ * a chunk and marks the block free again.
+ *
+ *	 recorder --> session (one file) --> area[] --> 16 blocks each, mapped from the file
+ *	    |                                  free_bits: any lane may take the block
+ *	    +--> threads: thread --> thread    full_bits: the writer takes the block
+ *	                    |                  neither: a lane fills it, or the writer copies it
+ *	                    +--> lane[] --> the block that it fills
  *
  * The writer is a bare kernel thread: libc does not know it (so a program whose threads all end
- * still ends), it blocks all signals, and it has a descriptor table and a working directory of
- * its own. The recorder therefore owns no descriptor in the target at all: closing every
- * descriptor, using them all up, chroot or chdir change nothing.
+ * still ends), it blocks all signals, and it has a descriptor table and a working directory of its
+ * own. So the recorder holds no descriptor in the target at all: a program may close every
+ * descriptor, use them all up, chroot or chdir.
  *
  * Everything below a struct recorder lies in mappings that a fork wipes (MADV_WIPEONFORK) or does
  * not copy (the blocks, MADV_DONTFORK). A child finds zeros: no lock is held, epoch 0 matches
- * nothing, the next hook takes the slow way and notices (start_check_fork).
+ * nothing, and the next hook takes the slow path and notices (start_check_fork()).
  *
- * Modes and sessions change rarely. Each change raises record_epoch; a thread compares it with
- * its own on every event and looks closer when they differ.
+ * Modes and sessions change rarely. Each change raises record_epoch; a thread compares it with its
+ * own epoch on every event and looks closer when they differ.
  *
- * Locks: none. Waiting: a thread waits for the writer only when all blocks are full, the writer
+ * Locks: none. Waiting: a thread waits for the writer only when all blocks are full; the writer
  * waits for nobody.
+ *
+ * This header holds state, and the few functions that everybody needs. README.md says which file
+ * does what.
  */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H
@@ -37,22 +46,22 @@
 #define RECORD_PATH_BYTES 1280
 
 enum record_mode {
-	RECORD_UNSET = 0, /* nothing has been decided: the first hook does it */
-	RECORD_STARTING, /* one thread is at it, others wait */
+	RECORD_UNSET = 0, /* not decided yet: the next hook starts the recorder or refuses */
+	RECORD_STARTING, /* one thread starts it, others wait */
 	RECORD_OFF, /* nothing is recorded (disabled so far, failed, or an untracked child) */
 	RECORD_ON,
 	RECORD_PAUSED, /* was on: frees are recorded, allocations are not */
 };
 
-/* A run of blocks in the file. free_bits and full_bits have a bit per block; a block that is in
- * neither belongs to a lane or is with the writer. */
+/* A run of blocks in the file. free_bits and full_bits have a bit per block. A block in neither
+ * belongs to a lane or to the writer. */
 struct area {
 	struct block *blocks;
 	uint64_t file_offset;
 	uint32_t n_blocks;
 	_Atomic uint64_t free_bits;
 	_Atomic uint64_t full_bits;
-	_Atomic uint32_t next_slot; /* blocks are taken in turn from here on: see pool.c */
+	_Atomic uint32_t next_slot; /* where the search for a free block begins: see pool.c */
 };
 
 /* One recording file. Threads use area[0..n_areas) and next_block; the rest is the writer's. */
@@ -60,21 +69,20 @@ struct session {
 	_Atomic uint32_t n_areas;
 	struct area area[RECORD_MAX_AREAS];
 	_Atomic uint64_t next_block; /* sequence numbers of blocks */
-	_Atomic uint32_t
-		redefine; /* grows, with record_epoch, when a block was lost: stacks must be
-				      defined anew */
+	_Atomic uint32_t redefine; /* grows, with record_epoch, when a block was lost: lanes must
+				    * define their stacks again */
 
-	struct session *older; /* still has blocks in the hands of idle threads */
-	uint8_t *page; /* the file's first page, mapped */
+	struct session *older; /* the session before; idle threads may still hold its blocks */
+	uint8_t *page; /* the first page of the file, mapped */
 	struct file_status status;
-	uint64_t end_offset; /* where the next chunk goes */
+	uint64_t end_offset; /* of the file: the next chunk goes there */
 	uint64_t chunk_sequence;
 	uint64_t lost_in_blocks; /* events of blocks that could not be written */
-	uint64_t lost_reported; /* of these, how many a NOTE in the recording tells of */
+	uint64_t lost_reported; /* how many of these a NOTE chunk of the recording reports */
 	uint64_t bytes_embedded;
 	uint32_t n_modules_written;
 	uint32_t n_files;
-	int fd; /* in the writer's own table */
+	int fd; /* in the writer's own descriptor table */
 	bool is_ended;
 	char path[RECORD_PATH_BYTES];
 };
@@ -85,30 +93,31 @@ struct recorder {
 	_Atomic uint32_t is_alive; /* 0 in a forked child: the memory was wiped */
 	uint32_t pid;
 	uint32_t parent_pid; /* of a tracked child: the recorded parent; else 0 */
-	bool is_late; /* the program may hold blocks that we never saw */
+	bool is_late; /* the program may hold blocks that were allocated before the start */
 	_Atomic(struct session *) session; /* current; NULL until the writer has made it */
 	_Atomic(struct thread *) threads; /* push-only list; slots are reused */
 	_Atomic uint32_t n_threads;
 	_Atomic uint64_t lost_events; /* of finished lanes and of events that found no lane */
 	_Atomic uint64_t n_waits;
-	_Atomic uint64_t stack_id_cache_bytes; /* of large tables of stacks, see stack_id_cache.h */
+	_Atomic uint64_t stack_id_cache_bytes; /* the budget of stack_id_cache.h: bytes in use */
 
-	_Atomic uint32_t ready; /* futex: 0 writer at work, 1 session is there, 2 it failed */
+	_Atomic uint32_t ready; /* futex: 0 the writer starts, 1 it has a session, 2 it failed */
 	_Atomic uint32_t work; /* futex the writer sleeps on; raised to wake it */
 	_Atomic uint32_t is_writer_asleep;
 	_Atomic uint32_t free_word; /* futex: raised when blocks became free */
 	_Atomic uint32_t n_waiting; /* threads that wait for a free block */
-	_Atomic uint32_t is_writer_missed; /* one waited in vain; no block became free since */
-	_Atomic uint32_t want_session; /* number of the session that is wanted (%n) */
 	_Atomic uint32_t
-		have_session; /* futex: number of the current one, or of a failed attempt */
+		is_writer_missed; /* a thread waited in vain, and no block became free since */
+	_Atomic uint32_t want_session; /* number of the session that is wanted (%n) */
+	_Atomic uint32_t have_session; /* futex: number of the current one, or of a failed one */
 	_Atomic uint32_t sync_wanted; /* tickets of memory_profiler_sync() and of the exit */
 	_Atomic uint32_t sync_done; /* futex */
-	_Atomic uint32_t ending; /* enum format_end_how: end the recording in order; 0: go on */
+	_Atomic uint32_t ending; /* enum format_end_how: the writer shall write the end; 0: go on */
 	_Atomic uint32_t writer_tid;
 
-	_Atomic(const char *) why_given_up; /* set before ending: not the program's end but ours */
-	void *writer; /* its own affair; see writer.c */
+	_Atomic(const char *)
+		why_given_up; /* set before ending: the recorder ends, not the program */
+	void *writer; /* struct writer, private to writer.c */
 	struct fd_handover handover;
 	uint64_t signal_mask; /* of the thread between writer_stop_begin() and _end() */
 
@@ -119,20 +128,22 @@ struct recorder {
 extern HIDDEN _Atomic uint32_t record_epoch; /* never 0 */
 extern _Atomic uint32_t record_mode; /* enum record_mode */
 
-/* The recorder of this process, or NULL before the start (and in a child that has not noticed). */
+/* The recorder of this process. NULL: it has not started, has given up, or this is a forked child
+ * that has not noticed the fork. */
 struct recorder *record_get(void);
 
-/* The same, but only when this is the process that it records: a vfork child, which runs in our
- * memory, is another. */
+/* The same, but NULL in a process that the recorder does not record: a vfork child, which runs in
+ * the memory of its parent. */
 struct recorder *record_find_own(void);
 
-/* The memory of the recorder: zeros in a forked child that has not started; NULL before the first start. */
+/* The memory of the recorder: zeros in a forked child that has not started; NULL before the first
+ * start. */
 struct recorder *record_get_memory(void);
 
 /* The recorder is ready to be found by the functions above. */
 void record_set(struct recorder *rec);
 
-/* Raises the word the writer sleeps on. */
+/* Wakes the writer, or keeps it from falling asleep. */
 void record_wake_writer(struct recorder *rec);
 
 #endif

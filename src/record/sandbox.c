@@ -9,7 +9,8 @@
 
 #include "arch/arch.h"
 
-/* A call that we make. essential: nothing works when it is refused; others may fail, but not kill. */
+/* A system call of the recorder. Essential: nothing works if it is refused. The others may fail,
+ * but must not kill. */
 struct call {
 	int number;
 	bool is_essential;
@@ -145,7 +146,7 @@ static bool calculate(struct machine *m, const struct sock_filter *f)
 	}
 }
 
-/* How many instructions to leave out; less than 0: there is no such jump. */
+/* How many instructions to skip; less than 0: there is no such jump. */
 static int64_t jump(const struct machine *m, const struct sock_filter *f)
 {
 	uint32_t b = BPF_SRC(f->code) == BPF_X ? m->x : f->k;
@@ -166,8 +167,8 @@ static int64_t jump(const struct machine *m, const struct sock_filter *f)
 	}
 }
 
-/* What a filter answers; "kill" when it is none that the kernel would take. Jumps go forward only,
- * so it ends. */
+/* What the filter answers; "kill" for a filter that the kernel would refuse. Jumps only go forward,
+ * so the loop ends. */
 static uint32_t run(const struct sock_fprog *filter, const struct seccomp_data *data)
 {
 	struct machine m = {.data = data};
@@ -212,6 +213,7 @@ static uint32_t run(const struct sock_fprog *filter, const struct seccomp_data *
 	return SECCOMP_RET_KILL_PROCESS;
 }
 
+/* Does the filter let the recorder make this call, or refuse it without harm? */
 static bool allows(const struct sock_fprog *filter, const struct call *call)
 {
 	struct seccomp_data data = {.nr = call->number, .arch = ARCH_AUDIT};

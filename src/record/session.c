@@ -46,8 +46,8 @@ static void expand_path(struct recorder *rec, uint32_t number, char *path, size_
 	options_expand(options_active.OUTPUT, &names, &text);
 }
 
-/* The name is taken. A finished recording is kept as NAME.old; a file that somebody still writes
- * (or that is no file at all) is left alone. 0 when the name is free now. */
+/* The name is taken: renames a finished recording to NAME.old. 0: the name is free now. -errno: the
+ * file is left alone; -EAGAIN: somebody still writes it; -EINVAL: it is no regular file. */
 static long move_aside(const char *path)
 {
 	char old[RECORD_PATH_BYTES + 8];
@@ -71,7 +71,8 @@ static long move_aside(const char *path)
 	return arch_syscall4(SYS_renameat, AT_FDCWD, path, AT_FDCWD, old);
 }
 
-/* Creates the file under its name, or under NAME.1, NAME.2 ... while others are writing. */
+/* Creates the file under its name, or under NAME.1, NAME.2 ... while others are writing these. A
+ * descriptor or -errno. */
 static long create_file(struct session *s)
 {
 	size_t base_len = strlen(s->path);
@@ -99,7 +100,8 @@ static long create_file(struct session *s)
 	return SYS_EEXIST;
 }
 
-/* Copy-on-write file systems would need new space for every block that is written again. */
+/* Asks a copy-on-write file system to write in place: otherwise each block that is filled again
+ * needs new space. */
 static void prefer_in_place(int fd)
 {
 	long flags = 0;
@@ -110,8 +112,8 @@ static void prefer_in_place(int fd)
 	}
 }
 
-/* Makes sure that [offset, offset + len) has space of its own, so that storing into a mapping of
- * it can not fail. Zeros afterwards. */
+/* Reserves space on disk for [offset, offset + len), filled with zeros, so that a store into a
+ * mapping of it cannot fail. 0 or -errno. */
 static long reserve(struct session *s, uint64_t offset, uint64_t len)
 {
 	static const uint8_t zeros[PAGE_BYTES];
@@ -138,6 +140,7 @@ static void *map_shared(struct session *s, uint64_t offset, size_t len)
 	return memory;
 }
 
+/* Writes all bytes. 0 or -errno. */
 static long write_all(struct session *s, const uint8_t *data, size_t len, uint64_t offset)
 {
 	size_t done = 0;
@@ -153,7 +156,8 @@ static long write_all(struct session *s, const uint8_t *data, size_t len, uint64
 	return 0;
 }
 
-/* Whenever the process is killed, the file is empty or has its header. */
+/* Writes and maps the first page. Whenever the process is killed, the file is empty or has its
+ * header. 0 or -errno. */
 static long begin_file(struct recorder *rec, struct session *s, bool is_late)
 {
 	uint8_t page[FORMAT_HEADER_BYTES] = {0};
@@ -188,6 +192,7 @@ static long begin_file(struct recorder *rec, struct session *s, bool is_late)
 	return 0;
 }
 
+/* Creates the file, locks it, and writes its header. 0 or -errno. */
 static long open_output(struct recorder *rec, struct session *s, bool is_late)
 {
 	long fd = create_file(s);
@@ -224,7 +229,7 @@ struct session *session_create(struct recorder *rec, uint32_t number, struct ses
 	}
 	if (ret < 0) {
 		log_put_error(LOG_ERROR, "nothing is recorded, cannot write", s->path, -ret);
-		if (s->fd >= 0) { /* made by us a moment ago, and without a single event */
+		if (s->fd >= 0) { /* made a moment ago, and without a single event */
 			arch_syscall3(SYS_unlinkat, AT_FDCWD, s->path, 0);
 			sys_close(s->fd);
 		}
@@ -285,7 +290,8 @@ long session_append(struct session *s, struct session_buffers *b, struct session
 	return 0;
 }
 
-/* PAD and AREA headers in front of a page boundary; returns the offset of the first block. */
+/* Makes the headers of a PAD and of an AREA chunk in b->chunk, so that the blocks begin at a page.
+ * Returns the offset of the first block. */
 static uint64_t frame_area(struct session *s, struct session_buffers *b, uint32_t bytes)
 {
 	uint64_t at = s->end_offset;
@@ -340,7 +346,8 @@ bool session_add_area(struct session *s, struct session_buffers *b, uint32_t n_b
 	return true;
 }
 
-/* Adds what one lane counted. The thread may be counting meanwhile: good enough for a report. */
+/* Adds the counters of one lane. Its thread may be counting meanwhile, which is exact enough for a
+ * report. */
 static void sum_lane(const struct lane *lane, uint64_t *field)
 {
 	struct unwind_stats one;

@@ -1,6 +1,8 @@
 /* record/session.h - one recording file, from the writer's side.
  *
- * Every function is for the writer thread only: descriptors are numbers in its own table.
+ * struct session is in record.h: threads use its areas. Every function here is for the writer
+ * thread only, because descriptors are numbers in the writer's own table. A session is never
+ * destroyed: the writer closes the file of an old one and keeps the struct.
  */
 #ifndef RECORD_SESSION_H
 #define RECORD_SESSION_H
@@ -13,15 +15,15 @@
 struct session_chunk {
 	unsigned type;
 	unsigned flags;
-	const void *head; /* stored as it is, before data */
+	const void *head; /* stored as it is, in front of data */
 	size_t head_bytes;
-	const void *data; /* compressed when that makes it smaller */
-	size_t data_bytes;
+	const void *data; /* stored compressed if that is smaller */
+	size_t data_bytes; /* at most SESSION_MAX_DATA */
 	enum compress_effort effort;
-	size_t stored_bytes; /* set by session_append(): what became of data_bytes */
+	size_t stored_bytes; /* set by session_append(): size of data in the file */
 };
 
-/* Scratch memory of the writer. */
+/* Scratch memory of the writer, borrowed by all sessions. */
 struct session_buffers {
 	uint8_t *chunk; /* SESSION_CHUNK_CAPACITY */
 	uint8_t *lz4_state;
@@ -30,24 +32,27 @@ struct session_buffers {
 #define SESSION_CHUNK_CAPACITY (512 * KIB)
 #define SESSION_MAX_DATA (256 * KIB)
 
-/* Creates the file for this session number and its first area. On failure returns NULL and logs
- * why. */
+/* Creates the file of this session number, and its first area. NULL: it could not, or
+ * MEMORY_PROFILER_OUTPUT is empty; the log says why. */
 struct session *session_create(struct recorder *rec, uint32_t number, struct session_buffers *b);
 
-/* Appends a chunk. 0 or -errno; a failure is counted in the status and reported once per errno. */
+/* Appends a chunk. 0, or -errno: nothing was appended. The caller counts what was lost
+ * (session_count_lost()). */
 long session_append(struct session *s, struct session_buffers *b, struct session_chunk *c);
 
-/* Appends an AREA and makes its blocks available. False: no room in the file or the table. */
+/* Appends an AREA chunk and makes its blocks available. False: no room in the file or in the table
+ * of areas. */
 bool session_add_area(struct session *s, struct session_buffers *b, uint32_t n_blocks);
 
-/* Writes the live status into the first page. */
+/* Adds up the counters of all threads and writes the status into the first page. */
 void session_put_status(struct recorder *rec, struct session *s, enum format_state state);
 
-/* Appends a NOTE chunk (and a log line of the same level). */
+/* Appends a NOTE chunk, and puts a log line of the same level. */
 void session_put_note(struct session *s, struct session_buffers *b, enum log_level level,
 		      const char *text);
 
-/* Counts a loss in the status. */
+/* Counts a loss in the status. error: -errno; the first one goes to the log and stays in the
+ * status. n_blocks 0: a chunk that was no block. */
 void session_count_lost(struct session *s, uint64_t n_events, uint64_t n_blocks, long error);
 
 #endif

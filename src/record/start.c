@@ -15,11 +15,12 @@
 
 #define MIN_FREE_ADDRESS_BYTES (24 * MIB)
 
-/* What a fork does not wipe: facts for the child. */
+/* What a fork does not wipe. */
 static bool options_are_parsed;
 static uint32_t recorded_pid;
 
-/* Complaints about options come before there is a log; they are kept until the writer runs. */
+/* Puts a line about an option whose value cannot be used into the log ring, where it stays until
+ * the writer runs. */
 static void complain(const char *name, const char *value, const char *default_text)
 {
 	char line[LOG_RING_LINE_BYTES];
@@ -34,6 +35,8 @@ static void complain(const char *name, const char *value, const char *default_te
 	log_put(LOG_WARN, line);
 }
 
+/* The options are parsed twice: first to learn whether to record at all, when there is no ring
+ * yet. */
 static void complain_early(const char *name, const char *value, const char *default_text)
 {
 	(void)name;
@@ -41,7 +44,8 @@ static void complain_early(const char *name, const char *value, const char *defa
 	(void)default_text;
 }
 
-/* The environment as the kernel gave it: libc's environ is not set up yet at the first malloc. */
+/* Parses the environment as the kernel gave it: libc's environ is not set up yet at the first
+ * malloc. */
 static void read_environment(options_complain_fn complain_fn)
 {
 	size_t capacity = 4 * MIB;
@@ -68,7 +72,8 @@ static void log_refused_features(void)
 		log_put(LOG_WARN, "MEMORY_PROFILER_ENABLE_BROADCAST: not in this version");
 }
 
-/* A program that runs close to its address space limit needs what is left of it for itself. */
+/* Does RLIMIT_AS leave room for the recorder? A program close to its limit needs the rest for
+ * itself. */
 static bool has_address_space(void)
 {
 	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
@@ -84,12 +89,14 @@ static bool has_address_space(void)
 	return limit.rlim_cur / 4096 > n_pages + MIN_FREE_ADDRESS_BYTES / 4096;
 }
 
-/* Gets memory for the recorder and starts the writer, which makes the first session. */
+/* Maps the recorder and starts the writer, which creates the first session. The new mode:
+ * RECORD_ON, or RECORD_OFF and the log says why. is_late: the program may hold blocks from
+ * before. */
 static enum record_mode start_recording(bool is_late)
 {
 	struct recorder *rec = record_get_memory();
 
-	if (arch_is_in_valgrind()) { /* which ends a program that starts a thread as we do */
+	if (arch_is_in_valgrind()) { /* it ends a program that starts a thread like the writer */
 		log_directly("nothing is recorded: valgrind cannot run the recorder's own thread");
 		return RECORD_OFF;
 	}
@@ -122,7 +129,8 @@ static enum record_mode start_recording(bool is_late)
 	return RECORD_ON;
 }
 
-/* Decides once per process. is_late_start is remembered across DISABLE_BY_DEFAULT. */
+/* MEMORY_PROFILER_DISABLE_BY_DEFAULT: start_enable() may start a recording later, which is then a
+ * late one. */
 static bool was_disabled;
 
 void start_recorder(void)

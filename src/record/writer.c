@@ -26,16 +26,17 @@
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
 
 #define STACK_BYTES (64 * KIB)
-#define TLS_BYTES (8 * KIB) /* a stand-in: nothing here should touch it, a mistake hits zeros */
+#define TLS_BYTES                                                                                  \
+	(8 * KIB) /* in place of thread-local data: nothing should use it; a mistake hits zeros */
 #define SAMPLE_NS (100 * NS_PER_MS)
 #define HOUSEKEEPING_NS NS_PER_S
 #define START_PATIENCE_NS (5 * NS_PER_S)
-#define SPARE_BLOCKS 128 /* blocks beyond two per thread that may exist */
-#define EXIT_EMBED_NS (30 * NS_PER_MS) /* how long an exiting program waits for its binaries */
+#define SPARE_BLOCKS 128 /* blocks that may exist beyond two per thread */
+#define EXIT_EMBED_NS (30 * NS_PER_MS) /* an exiting program waits this long for its binaries */
 
 struct writer {
 	struct recorder *rec;
-	uint8_t *stack; /* and behind it what stands in for thread-local data */
+	uint8_t *stack; /* STACK_BYTES, and 2 * TLS_BYTES after it */
 	struct session *session;
 	struct session_buffers buffers;
 	struct describer describer;
@@ -49,7 +50,7 @@ struct writer {
 	unsigned n_full; /* full blocks left to write in this round */
 };
 
-/* Events in a block that could not be saved. */
+/* The number of calls in a block that could not be written. */
 static uint64_t count_events(const struct block *block)
 {
 	struct event_decoder d;
@@ -65,6 +66,7 @@ static uint64_t count_events(const struct block *block)
 	return n;
 }
 
+/* Appends a full block as a chunk, or counts its loss, and gives the block back. */
 static void write_block(struct writer *w, struct session *s, struct area *area, uint32_t slot)
 {
 	struct block *block = &area->blocks[slot];
@@ -83,7 +85,7 @@ static void write_block(struct writer *w, struct session *s, struct area *area, 
 	memcpy(head, block, sizeof(head));
 	store_le32(head + 4, 0); /* state means nothing in a chunk */
 	if (c.data_bytes) {
-		clock_heartbeat_start(); /* until it is compressed: session_append() rests before it writes */
+		clock_heartbeat_start(); /* while it compresses; session_append() stops it */
 		ret = session_append(s, &w->buffers, &c);
 	}
 	if (ret < 0) {
@@ -97,7 +99,7 @@ static void write_block(struct writer *w, struct session *s, struct area *area, 
 	pool_give_free(w->rec, area, slot);
 }
 
-/* Full blocks of one session. Returns how many there were. */
+/* Writes the full blocks of one session. Returns how many there were. */
 static unsigned drain_session(struct writer *w, struct session *s)
 {
 	uint32_t n_areas = atomic_load(&s->n_areas);
@@ -115,6 +117,7 @@ static unsigned drain_session(struct writer *w, struct session *s)
 	return n;
 }
 
+/* The same of all sessions. */
 static unsigned drain(struct writer *w)
 {
 	unsigned n = 0;
@@ -129,8 +132,9 @@ static bool thread_is_gone(struct writer *w, uint32_t tid)
 	return arch_syscall3(SYS_tgkill, w->rec->pid, tid, 0) == SYS_ESRCH;
 }
 
-/* A thread that ended: its blocks are full now, its slot is free. A new thread with the same tid
- * may be taking the slot over at this moment; one of us wins. */
+/* Ends the slot of a thread that is gone: hands over its blocks and frees the slot. A new thread
+ * with the same tid may be taking the slot over at this moment; thread_claim_slot() lets one of the
+ * two win. */
 static void reap(struct writer *w, struct thread *t, uint32_t tid)
 {
 	if (!thread_claim_slot(t, tid))
@@ -142,7 +146,7 @@ static void reap(struct writer *w, struct thread *t, uint32_t tid)
 		lane_finish_block(t->lane[i]);
 		atomic_fetch_add(&w->rec->lost_events, t->lane[i]->lost_events);
 		COUNT_RESET(t->lane[i]->lost_events);
-		stack_id_cache_reset(&t->lane[i]->stack_ids); /* others may have its memory */
+		stack_id_cache_reset(&t->lane[i]->stack_ids); /* its memory is for others now */
 	}
 	if (t->session && t->session == w->session)
 		describe_thread(&w->describer, w->session, t, tid, clock_ticks());
@@ -151,6 +155,7 @@ static void reap(struct writer *w, struct thread *t, uint32_t tid)
 	atomic_store(&t->owner_tid, 0);
 }
 
+/* Ends the slots of threads that are gone, and describes new threads. */
 static void look_at_threads(struct writer *w)
 {
 	for (struct thread *t = atomic_load(&w->rec->threads); t; t = t->next) {
@@ -173,7 +178,8 @@ static void look_at_threads(struct writer *w)
 	}
 }
 
-/* Blocks that may exist. Threads, not threads ever: slots are used again. */
+/* Blocks that may exist. The list has a slot for each thread that runs, or that ran at the same
+ * time as others. */
 static uint32_t max_blocks(const struct writer *w)
 {
 	uint32_t n = SPARE_BLOCKS;
@@ -183,10 +189,10 @@ static uint32_t max_blocks(const struct writer *w)
 	return n;
 }
 
-/* Threads wait and nothing is on its way back: more blocks, as long as that stays bounded. Not more
- * than needed: where threads outrun the writer they fill any number of blocks, and then wait all
- * the same (measured with 8 threads on 2 CPUs: 128 blocks instead of 16 make a tenth of the waits
- * and do not save time). */
+/* Helps threads that wait for a free block: adds an area if no block can become free soon, as long
+ * as the number of blocks stays bounded. No more than needed: where threads outrun the writer they
+ * fill any number of blocks, and then wait all the same (measured with 8 threads on 2 CPUs: 128
+ * blocks instead of 16 make a tenth of the waits and do not save time). */
 static void help_waiting(struct writer *w)
 {
 	struct session *s = w->session;
@@ -206,7 +212,8 @@ static void help_waiting(struct writer *w)
 	sys_futex_wake_all(&w->rec->free_word);
 }
 
-/* Was something lost that the recording does not tell of yet? It may have room again. */
+/* Appends a NOTE chunk about events that were lost since the last one. The disk may have room
+ * again. */
 static void report_losses(struct writer *w)
 {
 	struct session *s = w->session;
@@ -222,6 +229,7 @@ static void report_losses(struct writer *w)
 	session_put_note(s, &w->buffers, LOG_ERROR, line);
 }
 
+/* What is due by time: samples, threads, losses, credentials; and new modules. */
 static void keep_house(struct writer *w)
 {
 	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
@@ -242,8 +250,8 @@ static void keep_house(struct writer *w)
 		describe_maps(&w->describer, w->session);
 }
 
-/* Makes the session that is wanted. An old one stays readable; its remaining blocks are taken
- * when their threads move on or end. */
+/* Creates the session that is wanted, if there is none. An old session stays readable; the writer
+ * takes its remaining blocks when their threads move on or end. */
 static void switch_session(struct writer *w)
 {
 	uint32_t want = atomic_load(&w->rec->want_session);
@@ -262,17 +270,16 @@ static void switch_session(struct writer *w)
 		w->session = fresh;
 		session_put_status(w->rec, fresh, FORMAT_STATE_RECORDING);
 		describe_process(&w->describer, fresh);
-		describe_maps(&w->describer,
-			      fresh); /* in case we are killed before any module is told */
+		describe_maps(&w->describer, fresh); /* before any module, should we be killed */
 		atomic_store(&w->rec->session, fresh);
 	}
 	atomic_store(&w->rec->have_session, want);
 	sys_futex_wake_all(&w->rec->have_session);
 }
 
-/* A thread names the session that it takes blocks from before it takes one, and looks again
- * whether that is the current one (thread_refresh). So when none names an old session and all its
- * blocks are free, nobody will touch them again. */
+/* Does anybody use this old session? A thread names the session that it takes blocks from before it
+ * takes one, and then checks again that this is the current one (thread_refresh()). So when no
+ * thread names an old session and all its blocks are free, nobody will touch them again. */
 static bool is_in_use(struct writer *w, const struct session *s)
 {
 	uint32_t n_areas = atomic_load(&s->n_areas);
@@ -290,7 +297,7 @@ static bool is_in_use(struct writer *w, const struct session *s)
 	return false;
 }
 
-/* Closes old sessions that nobody uses. Their struct stays, so that no new session can have the
+/* Closes old sessions that nobody uses. The structs stay, so that no new session can have the
  * address of an old one. */
 static void retire_sessions(struct writer *w)
 {
@@ -311,6 +318,7 @@ static void retire_sessions(struct writer *w)
 	}
 }
 
+/* The status of a recording that has ended. */
 static void put_last_status(struct writer *w)
 {
 	bool is_given_up = atomic_load(&w->rec->why_given_up) != NULL;
@@ -319,8 +327,9 @@ static void put_last_status(struct writer *w)
 			   is_given_up ? FORMAT_STATE_GAVE_UP : FORMAT_STATE_ENDED);
 }
 
-/* The end of the program waits for this: everything drained, small binaries embedded, the end written. True when
- * the tickets may be answered. */
+/* Ends the recording if the program is ending, which waits for it: everything is drained, small
+ * binaries are embedded, the end is written. True: requests to sync may be answered. False: more
+ * binaries are to be embedded first. */
 static bool finish(struct writer *w, bool embedding)
 {
 	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
@@ -347,6 +356,7 @@ static bool finish(struct writer *w, bool embedding)
 	return true;
 }
 
+/* Answers writer_sync() calls up to this ticket. */
 static void answer_sync(struct writer *w, uint32_t wanted)
 {
 	if (wanted == atomic_load(&w->rec->sync_done))
@@ -358,7 +368,7 @@ static void answer_sync(struct writer *w, uint32_t wanted)
 	sys_futex_wake_all(&w->rec->sync_done);
 }
 
-/* One turn. Returns false when there is nothing to do but wait. */
+/* Does once all that is due. False: there is nothing to do but wait. */
 static bool turn(struct writer *w)
 {
 	uint32_t sync_wanted = atomic_load(&w->rec->sync_wanted);
@@ -368,12 +378,12 @@ static bool turn(struct writer *w)
 	busy = drain(w) > 0;
 	help_waiting(w);
 	retire_sessions(w);
-	if (!atomic_load(&w->rec->ending)) { /* not, or not any more: an exec failed */
+	if (!atomic_load(&w->rec->ending)) { /* or not any more: an exec failed */
 		w->session->is_ended = false;
 		w->exit_began_ns = 0;
 	}
 	if (w->session->is_ended) {
-		describe_modules(&w->describer, w->session); /* destructors of other libraries */
+		describe_modules(&w->describer, w->session); /* of destructors that still run */
 		put_last_status(w);
 		embedding = false;
 		answer_sync(w, sync_wanted);
@@ -388,6 +398,8 @@ static bool turn(struct writer *w)
 	return busy || embedding;
 }
 
+/* Sleeps until somebody raises `work` from the value seen, or the next heartbeat or sample is
+ * due. */
 static void sleep_until_work(struct writer *w, uint32_t seen)
 {
 	uint64_t at_most_ns = SAMPLE_NS;
@@ -401,7 +413,7 @@ static void sleep_until_work(struct writer *w, uint32_t seen)
 	clock_heartbeat_stop();
 }
 
-/* Everything the target had open was copied into this thread's table; none of it is ours. */
+/* Closes what was copied from the target's descriptor table into the writer's. */
 static void drop_descriptors(bool keep_stderr)
 {
 	arch_syscall3(SYS_close_range, 0, 1, 0);
@@ -415,6 +427,7 @@ static void drop_descriptors(bool keep_stderr)
 	}
 }
 
+/* Maps the buffers and opens the log. False: no memory. */
 static bool prepare(struct writer *w)
 {
 	uint8_t *memory = own_memory_map(SESSION_CHUNK_CAPACITY + 2 * SESSION_MAX_DATA +
@@ -433,7 +446,7 @@ static bool prepare(struct writer *w)
 	return true;
 }
 
-/* True when the program wants to be without a second thread, for a moment or for good. */
+/* Does the program want to be without a writer (writer_stop.h)? True: the writer must end now. */
 static bool must_step_aside(struct writer *w)
 {
 	struct fd_handover *h = &w->rec->handover;
@@ -449,6 +462,7 @@ static bool must_step_aside(struct writer *w)
 	return fd_handover_offer(h);
 }
 
+/* The main loop. Returns when the writer must end. */
 static int work(struct writer *w)
 {
 	for (;;) {
@@ -477,7 +491,7 @@ static int writer_main(void *arg)
 	return w->session ? work(w) : 0;
 }
 
-/* Goes on where the writer that stepped aside was. */
+/* Goes on where the last writer was, after writer_stop_end(). */
 static int writer_main_again(void *arg)
 {
 	struct writer *w = arg;
@@ -496,6 +510,7 @@ static bool fail_without_writer(struct recorder *rec, long error)
 	return false;
 }
 
+/* A tid or -errno. */
 static long start_thread(struct writer *w, int (*thread_main)(void *))
 {
 	unsigned long flags =

@@ -1,9 +1,10 @@
 /* record/writer_effort.h - how hard the writer compresses the next block.
  *
- * The less time there is, the less the writer spends on compression. On a machine whose CPUs are all busy the
- * writer takes its time from the program, and a thread that must wait for a free block loses more than the
- * saved bytes are worth. Blocks that do not get smaller are not worth the time either.
- * Threads: the writer only. Zeroed memory is the start, after writer_effort_count_cpus().
+ * The less time there is, the less the writer spends on compression. On a machine whose CPUs are
+ * all busy the writer takes its time from the program, and a thread that must wait for a free block
+ * loses more than the saved bytes are worth. Blocks that do not get smaller are not worth the time
+ * either. Threads: the writer only. Zeroed memory is the start, after
+ * writer_effort_count_cpus().
  */
 #ifndef RECORD_WRITER_EFFORT_H
 #define RECORD_WRITER_EFFORT_H
@@ -26,8 +27,8 @@ struct writer_effort {
 /* Counts the CPUs again: the program may change its affinity. */
 void writer_effort_count_cpus(struct writer_effort *e);
 
-/* The effort for the next block, which this thread of the program filled. n_full: full blocks that wait,
- * with this one. is_waited_for: a thread waits for a free block. */
+/* The effort for the next block, which this thread of the program filled. n_full: full blocks that
+ * wait, with this one. is_waited_for: a thread waits for a free block. */
 enum compress_effort writer_effort_choose(struct writer_effort *e, uint32_t thread, unsigned n_full,
 					  bool is_waited_for);
 
