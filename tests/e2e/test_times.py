@@ -9,7 +9,7 @@ CLOCKS_DIFFER_NS = 20_000
 
 class Times(mp.TestCase):
     def record_bursts(self, n_threads, **options):
-        # While it embeds binaries, the writer beats no time.
+        # While the writer embeds binaries, the clock has no heartbeat.
         seen = self.record([mp.program("bursts"), N_PAUSES, n_threads],
                            options={"WRITE_BINARIES_TO_OUTPUT": 0, **options})
         self.assertEqual(0, seen.code, seen.stderr)
@@ -19,12 +19,12 @@ class Times(mp.TestCase):
 
     def assert_lives(self, events, truth, late_ns):
         """A time may be too early by late_ns, and never too late."""
-        born, lived = {}, {}
+        live, lived = {}, {}
         for e in events:
             if e["e"] == "alloc":
-                born[e["addr"]] = e
-            elif e["addr"] in born:
-                alloc = born.pop(e["addr"])
+                live[e["addr"]] = e
+            elif e["addr"] in live:
+                alloc = live.pop(e["addr"])
                 lived[alloc["size"]] = e["t"] - alloc["t"]
         slack = late_ns + CLOCKS_DIFFER_NS
         n_near = 0

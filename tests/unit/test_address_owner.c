@@ -1,4 +1,6 @@
-/* What a lane takes for its own was in no other hands, whatever other lanes do meanwhile. */
+/* A lane takes an address for its own only if no other lane used it since.
+ * test_address_owner_model.c runs all interleavings; here are the single steps, and long random
+ * runs. */
 #include "record/address_owner.h"
 
 #include "harness/random.h"
@@ -32,7 +34,7 @@ static void put(struct event_encoder *e, unsigned kind, const void *block, uint6
 	event_remember_call(e, kind, &call);
 }
 
-/* As the hooks do it. True: it was taken for the lane's own. */
+/* As the hooks do it. True: the lane took the address for its own. */
 static bool allocate(struct event_encoder *e, const void *block)
 {
 	uint64_t own = address_owner_on_alloc(e, block);
@@ -65,25 +67,26 @@ TEST(address_owner_owns_an_address_that_is_reused)
 
 	forget_all();
 	allocate(lane, block);
-	for (unsigned i = 0; i < 3; i++) { /* at the same time: it does not depend on clocks */
+	for (unsigned i = 0; i < 3;
+	     i++) { /* all at one time: the rule does not need the clock here */
 		CHECK(release(lane, block));
 		CHECK(allocate(lane, block));
 	}
-	CHECK(!allocate(lane, block)); /* so somebody else released it */
+	CHECK(!allocate(lane, block)); /* so another lane released it */
 }
 
 TEST(address_owner_knows_the_newest_address_of_each_slot)
 {
-	const uintptr_t same_place = EVENT_N_PLACES * 16;
+	const uintptr_t same_slot = EVENT_N_PLACES * 16;
 
 	forget_all();
 	allocate(lane, block_at(0x1000));
-	CHECK(!release(lane, block_at(0x1000 + same_place)));
-	allocate(lane, block_at(0x1000 + same_place));
+	CHECK(!release(lane, block_at(0x1000 + same_slot)));
+	allocate(lane, block_at(0x1000 + same_slot));
 	CHECK(!release(lane, block_at(0x1000)));
 	now_ticks += ADDRESS_OWNER_MARGIN_TICKS + 1;
-	allocate(lane, block_at(0x1000 + same_place));
-	CHECK(release(lane, block_at(0x1000 + same_place)));
+	allocate(lane, block_at(0x1000 + same_slot));
+	CHECK(release(lane, block_at(0x1000 + same_slot)));
 }
 
 TEST(address_owner_sees_a_release_by_another_lane)
@@ -95,7 +98,7 @@ TEST(address_owner_sees_a_release_by_another_lane)
 	CHECK(!release(&lane[1], block));
 	CHECK(!allocate(&lane[1], block_at(0x5550)));
 	CHECK(allocate(&lane[1], block));
-	CHECK(!release(&lane[0], block)); /* it was handed back */
+	CHECK(!release(&lane[0], block)); /* the block of lane 1 was handed to lane 0 */
 }
 
 TEST(address_owner_sees_a_lifetime_in_another_lane)
@@ -121,13 +124,13 @@ TEST(address_owner_keeps_a_block_resized_in_place)
 	release(lane, block);
 	address_owner_on_resize_in_place(lane, block);
 	CHECK(release(lane, block));
-	put(lane, EVENT_FREE, block, 0); /* before there were others */
+	put(lane, EVENT_FREE, block, 0); /* in a program with one lane */
 	address_owner_on_resize_in_place(lane, block);
 	CHECK(!release(lane, block));
 }
 
-/* Clocks of CPUs are not quite the same: a block that was released elsewhere may have been born later, by
- * the clock there. */
+/* The clocks of two CPUs differ a little: by the clock of another lane a release may be earlier
+ * than the allocation. */
 TEST(address_owner_allows_for_clocks_that_differ)
 {
 	void *block = block_at(0x1000);
@@ -140,8 +143,8 @@ TEST(address_owner_allows_for_clocks_that_differ)
 	CHECK(!release(&lane[0], block));
 }
 
-/* Several lanes make and release blocks of few addresses in any order: a lane takes for its own only what
- * was in its hands last, against a model that knows. */
+/* Several lanes allocate and release at few addresses in any order. The test knows which lane used
+ * an address last. */
 TEST(address_owner_is_never_wrong)
 {
 	enum {

@@ -1,8 +1,8 @@
-/* The times of calls: when they are read again. */
+/* The times of calls: when they are read, and when they are estimated. */
 #include "harness/test.h"
 #include "record/capture.h"
 
-#define BEGAN 12345 /* no clock tells so little */
+#define BEGAN 12345 /* earlier than any clock reading */
 
 static struct thread thread;
 
@@ -31,7 +31,7 @@ TEST(capture_reads_the_time_again_where_others_make_events)
 	CHECK_EQ(end_ticks(1), BEGAN);
 }
 
-/* The time of a birth and of a release, when the lane may carry one. */
+/* Was the time of an allocation estimated? */
 static bool is_estimated(uint64_t ticks)
 {
 	return ticks == BEGAN + 1;
@@ -59,7 +59,7 @@ TEST(capture_estimates_all_times_of_a_program_with_one_lane)
 	CHECK_EQ(capture_publish_release(&thread.first, block).owner_tag, 0);
 }
 
-/* What the lane is to know of a block. */
+/* Puts an event, so that the lane has its tag. */
 static void put(unsigned kind, const void *block, struct capture_moment when)
 {
 	struct event_call call = {
@@ -77,7 +77,7 @@ TEST(capture_estimates_times_only_of_what_no_other_lane_touched)
 	atomic_store(&clock_many_lanes, 1);
 	allow_estimates();
 	when = capture_alloc_moment_fast(&thread.first, mine);
-	CHECK(when.ticks > BEGAN + 1); /* perhaps it came from another one */
+	CHECK(when.ticks > BEGAN + 1); /* another lane may have used the address */
 	put(EVENT_MALLOC, mine, when);
 	when = capture_publish_release(&thread.first, mine);
 	CHECK_EQ(when.ticks, 0);
@@ -86,13 +86,13 @@ TEST(capture_estimates_times_only_of_what_no_other_lane_touched)
 	when = capture_publish_release(&thread.first, other);
 	CHECK(when.ticks > BEGAN);
 	CHECK_EQ(atomic_load(address_owner_stamp_slot(other)), when.ticks);
-	CHECK(capture_publish_release(&thread.first, mine).ticks); /* it was released here */
+	CHECK(capture_publish_release(&thread.first, mine).ticks); /* the last event was a free */
 	address_owner_publish_free(mine, 1);
 	CHECK(!is_estimated(alloc_ticks(mine)));
 	atomic_store(&clock_many_lanes, 0);
 }
 
-/* Of a free whose time was read as this, when the lane's last time is that. */
+/* The time of a free that was read as ticks, when the last event of the lane is at last_ticks. */
 static uint64_t free_ticks(uint64_t ticks, uint64_t last_ticks)
 {
 	static struct block block;

@@ -1,11 +1,12 @@
-/* When an event does without reading the counter. */
+/* When the time of an event is estimated. */
 #include "record/estimated_time.h"
 
 #include "harness/test.h"
 
 _Atomic uint64_t clock_heartbeat;
 
-/* Events that are so far apart; how many of n read the counter? *late_ticks: how old a time was at most. */
+/* Makes n events, apart_ticks apart. Returns how many read the counter. *late_ticks: by how much a
+ * time was too early, at most. */
 static unsigned count_readings(struct estimated_time *c, unsigned n, uint64_t apart_ticks,
 			       uint64_t *late_ticks)
 {
@@ -53,7 +54,8 @@ TEST(estimated_time_replaces_most_readings_of_dense_events)
 	CHECK(late_ticks <= ESTIMATED_TIME_NEAR_TICKS);
 }
 
-/* However far apart the events are, a time is not much older than what is called near. */
+/* However far apart the events are, an estimate is not much further from the truth than
+ * ESTIMATED_TIME_NEAR_TICKS. */
 TEST(estimated_time_is_near)
 {
 	uint64_t late_ticks;
@@ -62,7 +64,7 @@ TEST(estimated_time_is_near)
 	for (uint64_t apart = 1; apart < 4 * ESTIMATED_TIME_NEAR_TICKS; apart++) {
 		struct estimated_time c = {0};
 
-		count_readings(&c, 10, apart, &late_ticks); /* the first may be surprised */
+		count_readings(&c, 10, apart, &late_ticks); /* the first ones may be further off */
 		count_readings(&c, 1000, apart, &late_ticks);
 		CHECK(late_ticks <= 2 * ESTIMATED_TIME_NEAR_TICKS);
 		if (apart > ESTIMATED_TIME_NEAR_TICKS)
@@ -88,7 +90,8 @@ TEST(estimated_time_ends_with_the_heartbeat)
 	CHECK_EQ(count_readings(&c, 10, 4, &late_ticks), 10);
 }
 
-/* A reading that had to be (of a birth, where there are several threads) does not use up what is left. */
+/* A reading that is needed anyway (an allocation, where there are several lanes) does not use up
+ * what is left. */
 TEST(estimated_time_goes_on_after_a_reading_that_was_not_due)
 {
 	struct estimated_time c = {.heartbeat = 1, .n_group = 7, .n_left = 5};

@@ -19,5 +19,5 @@ TEST(other_names_are_not)
 	CHECK(!FIND("\0je_malloc_usable_size\0"));
 	CHECK(!FIND("\0my_je_malloc\0"));
 	CHECK(!FIND("je_malloc\0")); /* the end of another one, perhaps: pieces overlap */
-	CHECK(!FIND("\0je_malloc")); /* likewise */
+	CHECK(!FIND("\0je_malloc")); /* the same at the end */
 }

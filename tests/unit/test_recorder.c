@@ -95,13 +95,13 @@ static NOINLINE void record_free(void *block)
 }
 
 /* Gives a block to whoever comes and takes one that somebody else left. */
-static void *exchange(void *block, unsigned place)
+static void *exchange(void *block, unsigned slot)
 {
 	void *other = NULL;
 
 	pthread_mutex_lock(&mailbox.lock);
-	other = mailbox.block[place];
-	mailbox.block[place] = block;
+	other = mailbox.block[slot];
+	mailbox.block[slot] = block;
 	pthread_mutex_unlock(&mailbox.lock);
 	return other;
 }

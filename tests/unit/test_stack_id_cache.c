@@ -1,5 +1,5 @@
-/* The table of a lane's stacks: what it finds is right, whatever it lost; it keeps everything while it
- * may grow; all tables together stay within their limit. */
+/* What the cache finds is right, whatever it has lost; it keeps everything while it may grow; the
+ * tables of all lanes together stay within their budget. */
 #include "record/stack_id_cache.h"
 #include "unwind/path.h"
 
