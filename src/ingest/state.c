@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DROP_BYTES ((size_t)8 << 20) /* a multiple of 32, as seal_add() has it */
+#define DROP_BYTES ((size_t)8 << 20) /* a multiple of 32, as checksum64_add() has it */
 
 /* ---- writing ---- */
 
 void state_out_init(struct state_out *s, struct store_writer *writer, struct err *err)
 {
 	*s = (struct state_out){.writer = writer, .err = err, .buffer = malloc(STATE_BUFFER_BYTES)};
-	seal_init(&s->seal);
+	checksum64_init(&s->sum);
 	s->result = s->buffer ? store_writer_begin_state(writer, err)
 			      : err_set_memory(err, STATE_BUFFER_BYTES);
 }
@@ -20,7 +20,7 @@ static void flush(struct state_out *s)
 {
 	if (s->result < 0)
 		return;
-	seal_add(&s->seal, s->buffer, s->n_buffered);
+	checksum64_add(&s->sum, s->buffer, s->n_buffered);
 	s->result = store_writer_add_state(s->writer, s->buffer, s->n_buffered, s->err);
 	s->n_buffered = 0;
 }
@@ -51,7 +51,7 @@ int state_out_finish(struct state_out *s)
 	uint64_t sum;
 
 	flush(s);
-	sum = seal_sum(&s->seal);
+	sum = checksum64_sum(&s->sum);
 	if (s->result == 0)
 		s->result = store_writer_add_state(s->writer, &sum, sizeof(sum), s->err);
 	free(s->buffer);
@@ -63,16 +63,16 @@ int state_out_finish(struct state_out *s)
 
 static uint64_t sum_of(const uint8_t *bytes, size_t len)
 {
-	struct seal seal;
+	struct checksum64 sum;
 
-	seal_init(&seal);
+	checksum64_init(&sum);
 	for (size_t at = 0; at < len; at += DROP_BYTES) {
 		size_t n = len - at < DROP_BYTES ? len - at : DROP_BYTES;
 
-		seal_add(&seal, bytes + at, n);
+		checksum64_add(&sum, bytes + at, n);
 		store_drop_pages(bytes + at, n);
 	}
-	return seal_sum(&seal);
+	return checksum64_sum(&sum);
 }
 
 int state_in_init(struct state_in *s, const void *bytes, size_t len, struct err *err)

@@ -10,7 +10,7 @@
 #ifndef INGEST_STATE_H
 #define INGEST_STATE_H
 
-#include "store/seal.h"
+#include "store/checksum64.h"
 #include "store/store_write.h"
 
 #define STATE_BUFFER_BYTES ((size_t)64 << 10)
@@ -19,7 +19,7 @@ struct state_out {
 	struct store_writer *writer;
 	uint8_t *buffer;
 	size_t n_buffered;
-	struct seal seal;
+	struct checksum64 sum;
 	int result;
 	struct err *err;
 };

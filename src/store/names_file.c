@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "store/seal.h"
+#include "store/checksum64.h"
 #include "util/atomic_file.h"
 #include "util/file.h"
 #include "util/text_set.h"
@@ -67,10 +67,10 @@ static uint64_t tables_checksum(const struct store *store, size_t n_codes, size_
 	size_t n;
 	const void *codes = store_table(store, STORE_CODES, &n);
 	const void *modules = store_table(store, STORE_MODULES, &n);
-	const uint64_t both[] = {seal_of(codes, n_codes * sizeof(struct store_code)),
-				 seal_of(modules, n_modules * sizeof(struct store_module))};
+	const uint64_t both[] = {checksum64_of(codes, n_codes * sizeof(struct store_code)),
+				 checksum64_of(modules, n_modules * sizeof(struct store_module))};
 
-	return seal_of(both, sizeof(both));
+	return checksum64_of(both, sizeof(both));
 }
 
 /* ---- reading ---- */
@@ -102,7 +102,7 @@ static int check_header(const struct names_header *h, const struct store *store,
 		return err_set(err, ERR_FORMAT, "is not a file of names");
 	if (h->version != NAMES_VERSION || h->header_bytes != sizeof(*h))
 		return err_set(err, ERR_VERSION, "is a file of names of another version");
-	if (h->checksum != seal_of(h, offsetof(struct names_header, checksum)))
+	if (h->checksum != checksum64_of(h, offsetof(struct names_header, checksum)))
 		return err_set(err, ERR_FORMAT, "damaged names: the header has a wrong checksum");
 	if (!is_of_store(h, store))
 		return err_set(err, ERR_FORMAT, "holds names for another store");
@@ -125,7 +125,7 @@ cut:
 static int check_body(const struct names_file *f, const struct names_header *h, size_t n_codes,
 		      struct err *err)
 {
-	if (h->body_checksum != seal_of(f->map + sizeof(*h), f->map_bytes - sizeof(*h)))
+	if (h->body_checksum != checksum64_of(f->map + sizeof(*h), f->map_bytes - sizeof(*h)))
 		return err_set(err, ERR_FORMAT, "damaged names: wrong checksum");
 	for (size_t i = 0; i < f->n_codes; i++) {
 		const struct names_code *c = &f->code[i];
@@ -352,9 +352,9 @@ static int write_header(struct atomic_file *out, struct names_header *h, struct 
 	map = mmap(NULL, size, PROT_READ, MAP_SHARED, atomic_file_fd(out), 0);
 	if (map == MAP_FAILED)
 		return err_set_errno(err, errno, "cannot be mapped");
-	h->body_checksum = seal_of(map + sizeof(*h), size - sizeof(*h));
+	h->body_checksum = checksum64_of(map + sizeof(*h), size - sizeof(*h));
 	munmap((void *)(uintptr_t)map, size);
-	h->checksum = seal_of(h, offsetof(struct names_header, checksum));
+	h->checksum = checksum64_of(h, offsetof(struct names_header, checksum));
 	return atomic_file_pwrite(out, 0, h, sizeof(*h), err);
 }
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "store/seal.h"
+#include "store/checksum64.h"
 #include "store/store_i.h"
 #include "util/file.h"
 
@@ -57,7 +57,7 @@ static int check_header(const struct store_header *h, uint64_t file_bytes, struc
 	    h->entry_bytes != sizeof(struct store_entry) ||
 	    memcmp(h->item_bytes, store_item_bytes, sizeof(h->item_bytes)) != 0)
 		return err_set(err, ERR_VERSION, "is a store with items of other sizes");
-	if (h->checksum != seal_of(h, offsetof(struct store_header, checksum)))
+	if (h->checksum != checksum64_of(h, offsetof(struct store_header, checksum)))
 		return err_set(err, ERR_FORMAT, "damaged store: the header has a wrong checksum");
 	/* behind one that can grow there may be what the next one did not finish */
 	if (h->file_bytes != file_bytes &&
@@ -193,13 +193,13 @@ static int check_directory(struct store *s, struct err *err)
 	const size_t row_bytes = STORE_N_COLUMNS * sizeof(struct store_entry);
 	const uint64_t step = CHECK_STEP_BYTES / row_bytes;
 	uint64_t greatest[STORE_N_COLUMNS], last_birth = 0;
-	struct seal seal;
+	struct checksum64 sum;
 
 	if (s->n_blocks > 0 && s->table.n[STORE_THREADS] == 0)
 		return err_set(err, ERR_FORMAT, "damaged store: rows, but no thread");
 	for (unsigned c = 0; c < STORE_N_COLUMNS; c++)
 		greatest[c] = greatest_allowed(s, c);
-	seal_init(&seal);
+	checksum64_init(&sum);
 	for (uint64_t block = 0; block < s->n_blocks; block++) {
 		const struct store_entry *e = &s->directory[block * STORE_N_COLUMNS];
 
@@ -214,11 +214,11 @@ static int check_directory(struct store *s, struct err *err)
 				       "damaged store: block %" PRIu64 " is not in order of birth",
 				       block);
 		last_birth = e[STORE_BIRTH_NS].head.max;
-		seal_add(&seal, e, row_bytes);
+		checksum64_add(&sum, e, row_bytes);
 		if (block % step == step - 1)
 			store_drop_pages(e - (step - 1) * STORE_N_COLUMNS, step * row_bytes);
 	}
-	if (seal_sum(&seal) != s->header.directory_checksum)
+	if (checksum64_sum(&sum) != s->header.directory_checksum)
 		return err_set(err, ERR_FORMAT,
 			       "damaged store: the directory has a wrong checksum");
 	return 0;

@@ -40,7 +40,7 @@ static inline bool store_identity_grows(const struct store_identity *i)
 	return i->changed_ns & STORE_GROWING_NS;
 }
 
-/* ERR_VERSION: made by another version, ERR_FORMAT: no sealed store or a damaged one. */
+/* ERR_VERSION: made by another version, ERR_FORMAT: not a finished store, or a damaged one. */
 int store_open(const char *path, struct store **ret, struct err *err);
 void store_close(struct store *s); /* NULL does nothing */
 

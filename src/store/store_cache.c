@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "store/seal.h"
+#include "store/checksum64.h"
 #include "util/file.h"
 #include "util/vec.h"
 
@@ -100,7 +100,7 @@ static char *real_path(const char *recording)
 
 static uint64_t path_hash(const char *real)
 {
-	return seal_of(real, strlen(real));
+	return checksum64_of(real, strlen(real));
 }
 
 static int cache_place(const char *real, const uint8_t recording_id[ID_BYTES], bool make,

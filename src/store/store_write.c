@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "store/seal.h"
+#include "store/checksum64.h"
 #include "store/store_i.h"
 #include "util/atomic_file.h"
 #include "util/spill.h"
@@ -462,25 +462,25 @@ static int write_directory(struct store_writer *w, struct err *err)
 	const size_t row_bytes = STORE_N_COLUMNS * sizeof(struct store_entry);
 	const size_t step = DIRECTORY_MEMORY_BYTES / row_bytes * row_bytes;
 	size_t size = w->n_blocks * row_bytes;
-	struct seal seal;
+	struct checksum64 sum;
 	int r;
 
 	r = align_file(w, err);
 	if (r < 0)
 		return r;
 	h->directory_offset = atomic_file_size(w->file);
-	seal_init(&seal);
+	checksum64_init(&sum);
 	for (size_t at = 0; at < size; at += step) {
 		const uint8_t *from = (const uint8_t *)spill_data(w->directory) + at;
 		size_t len = size - at < step ? size - at : step;
 
-		seal_add(&seal, from, len);
+		checksum64_add(&sum, from, len);
 		r = atomic_file_append(w->file, from, len, err);
 		if (r < 0)
 			return r;
 		spill_trim(w->directory);
 	}
-	h->directory_checksum = seal_sum(&seal);
+	h->directory_checksum = checksum64_sum(&sum);
 	return 0;
 }
 
@@ -501,7 +501,7 @@ static int finish(struct store_writer *w, uint64_t n_rows, struct err *err)
 	}
 	h->n_rows = n_rows;
 	h->file_bytes = atomic_file_size(w->file);
-	h->checksum = seal_of(h, offsetof(struct store_header, checksum));
+	h->checksum = checksum64_of(h, offsetof(struct store_header, checksum));
 	r = atomic_file_pwrite(w->file, 0, h, sizeof(*h), err);
 	return r;
 }

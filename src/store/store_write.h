@@ -63,7 +63,7 @@ int store_writer_add_state(struct store_writer *w, const void *bytes, size_t len
 uint64_t store_writer_size(const struct store_writer *w);
 uint64_t store_writer_replaced_bytes(const struct store_writer *w);
 
-/* Blocks of every column and all tables are there: writes the directory, seals, renames. Checks that
+/* Blocks of every column and all tables are there: writes the directory and the header, renames. Checks that
  * all blocks came, but not what is in them: store_open() does. Destroy the writer afterwards. */
 int store_writer_commit(struct store_writer *w, uint64_t n_rows, struct err *err);
 

@@ -13,8 +13,8 @@
 
 #include "base/bytes.h"
 #include "harness/store_synth.h"
+#include "store/checksum64.h"
 #include "store/names_file.h"
-#include "store/seal.h"
 
 #define HEAD_BYTES 8
 #define HEADER_BYTES 104 /* of the file; see names_file.c */
@@ -71,9 +71,9 @@ static void put_header(const uint8_t *counts, const uint8_t *body, size_t len)
 
 		memcpy(header + COUNTS_AT + 8 * (size_t)i, &n, sizeof(n));
 	}
-	sum = seal_of(body, len);
+	sum = checksum64_of(body, len);
 	memcpy(header + BODY_SUM_AT, &sum, sizeof(sum));
-	sum = seal_of(header, SUM_AT);
+	sum = checksum64_of(header, SUM_AT);
 	memcpy(header + SUM_AT, &sum, sizeof(sum));
 }
 

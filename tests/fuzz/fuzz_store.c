@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "harness/store_synth.h"
-#include "store/seal.h"
+#include "store/checksum64.h"
 #include "store/store_i.h"
 
 #define N_ROWS 4200u
@@ -67,7 +67,7 @@ static void change(uint8_t *store, const uint8_t *data, size_t left)
 	}
 }
 
-static void seal_again(uint8_t *store)
+static void fix_checksums(uint8_t *store)
 {
 	struct store_header h;
 	uint64_t n;
@@ -78,9 +78,10 @@ static void seal_again(uint8_t *store)
 	    n < (sound_bytes - h.directory_offset) /
 				    (STORE_N_COLUMNS * sizeof(struct store_entry)) +
 			    1)
-		h.directory_checksum = seal_of(store + h.directory_offset,
-					       n * STORE_N_COLUMNS * sizeof(struct store_entry));
-	h.checksum = seal_of(&h, offsetof(struct store_header, checksum));
+		h.directory_checksum =
+			checksum64_of(store + h.directory_offset,
+				      n * STORE_N_COLUMNS * sizeof(struct store_entry));
+	h.checksum = checksum64_of(&h, offsetof(struct store_header, checksum));
 	memcpy(store, &h, sizeof(h));
 }
 
@@ -159,7 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 	memcpy(store, sound, sound_bytes);
 	change(store, data + 1, size_bytes - 1);
 	if (data[0] & 1)
-		seal_again(store);
+		fix_checksums(store);
 	check(pwrite(fd, store, sound_bytes, 0) == (ssize_t)sound_bytes);
 	free(store);
 	if (store_open(path, &s, &err) < 0) {

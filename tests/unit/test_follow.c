@@ -3,7 +3,7 @@
 #include "harness/test.h"
 #include "ingest/build.h"
 #include "recording_synth.h"
-#include "store/seal.h"
+#include "store/checksum64.h"
 #include "store/store.h"
 #include "store/store_write.h"
 
@@ -452,7 +452,7 @@ TEST(a_state_that_lies_does_no_harm)
 		uint64_t sum;
 
 		state[at] = (uint8_t)(i % 3 ? was ^ (1u << random_below(8)) : 0xff);
-		sum = seal_of(state, n_state - 8);
+		sum = checksum64_of(state, n_state - 8);
 		memcpy(state + n_state - 8, &sum, sizeof(sum));
 		save_file(STORE_A, file, len);
 		n_refused += build(3 * TICKS_PER_S, &usual, STORE_A, &o) < 0;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "harness/store_synth.h"
-#include "store/seal.h"
+#include "store/checksum64.h"
 #include "store/store_i.h"
 
 static char folder[256];
@@ -244,14 +244,14 @@ static void write_whole(const uint8_t *data, size_t len)
 }
 
 /* Makes checksums right again, so that what lies behind them is reached. */
-static void seal_again(uint8_t *data, size_t len)
+static void fix_checksums(uint8_t *data, size_t len)
 {
 	struct store_header *h = (struct store_header *)(void *)data;
 	uint64_t n = (h->n_rows + 4095) / 4096 * STORE_N_COLUMNS * sizeof(struct store_entry);
 
 	if (h->directory_offset < len && n <= len - h->directory_offset)
-		h->directory_checksum = seal_of(data + h->directory_offset, n);
-	h->checksum = seal_of(h, offsetof(struct store_header, checksum));
+		h->directory_checksum = checksum64_of(data + h->directory_offset, n);
+	h->checksum = checksum64_of(h, offsetof(struct store_header, checksum));
 }
 
 /* Opens what may be damaged and reads all of it; all indices must be good. */
@@ -371,7 +371,7 @@ TEST(flipped_bytes_never_harm)
 		for (unsigned k = 0; k < 1 + i % 3; k++)
 			data[from + (x >> (8 * k)) % (to - from)] ^= (uint8_t)(1 + x % 255);
 		if (i % 2)
-			seal_again(data, len);
+			fix_checksums(data, len);
 		write_whole(data, len);
 		if (read_all() < 0)
 			n_refused++;
@@ -397,11 +397,11 @@ static void check_refused(enum store_table table, size_t item, size_t field, uin
 	memcpy(&old, data + at, sizeof(old));
 	CHECK_NE(old, value);
 	memcpy(data + at, &value, sizeof(value));
-	seal_again(data, len);
+	fix_checksums(data, len);
 	write_whole(data, len);
 	CHECK_ERR(read_all(), ERR_FORMAT);
 	memcpy(data + at, &old, sizeof(old));
-	seal_again(data, len);
+	fix_checksums(data, len);
 	write_whole(data, len);
 	CHECK_OK(read_all());
 	free(data);

@@ -1,5 +1,5 @@
-/* store/seal.c - see seal.h. */
-#include "store/seal.h"
+/* store/checksum64.c - see checksum64.h. */
+#include "store/checksum64.h"
 
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #define N_LANES 4u /* independent, so that the multiplications overlap */
 #define STEP_BYTES (N_LANES * 8)
 
-void seal_init(struct seal *s)
+void checksum64_init(struct checksum64 *s)
 {
-	*s = (struct seal){{1, 2, 3, 4}, 0};
+	*s = (struct checksum64){{1, 2, 3, 4}, 0};
 }
 
 static void add_step(uint64_t lane[N_LANES], const uint8_t *p)
@@ -24,7 +24,7 @@ static void add_step(uint64_t lane[N_LANES], const uint8_t *p)
 	}
 }
 
-void seal_add(struct seal *s, const void *bytes, size_t len)
+void checksum64_add(struct checksum64 *s, const void *bytes, size_t len)
 {
 	const uint8_t *p = bytes;
 	uint8_t last[STEP_BYTES] = {0};
@@ -39,7 +39,7 @@ void seal_add(struct seal *s, const void *bytes, size_t len)
 	}
 }
 
-uint64_t seal_sum(const struct seal *s)
+uint64_t checksum64_sum(const struct checksum64 *s)
 {
 	uint64_t sum = s->n_bytes;
 
@@ -48,11 +48,11 @@ uint64_t seal_sum(const struct seal *s)
 	return sum;
 }
 
-uint64_t seal_of(const void *bytes, size_t len)
+uint64_t checksum64_of(const void *bytes, size_t len)
 {
-	struct seal s;
+	struct checksum64 s;
 
-	seal_init(&s);
-	seal_add(&s, bytes, len);
-	return seal_sum(&s);
+	checksum64_init(&s);
+	checksum64_add(&s, bytes, len);
+	return checksum64_sum(&s);
 }
