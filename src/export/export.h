@@ -6,7 +6,7 @@
  *	r = export_write(f, query, &o, out, &err);
  *
  * Every format honours the filter of the query. Memory: formats that write rows stream and need
- * a fixed amount (beyond it they use temporary files without names, see export/timed.h); formats that
+ * a fixed amount (beyond it they use temporary files without names, see export/time_order.h); formats that
  * write groups need memory for the stacks, never for the rows.
  *
  * Nothing is written before the filter has been found to be good, so a caller may answer "400" to

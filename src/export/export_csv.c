@@ -30,33 +30,32 @@ static void put_optional(struct row_text *t, bool has, uint64_t v)
 		row_text_u64(t, v);
 }
 
-static bool put_row(void *user, const struct query_row *row)
+static bool put_row(void *user, const struct query_row *r)
 {
 	struct csv *c = user;
-	const struct query_row r = export_clean_row(c->store, row);
-	bool is_released = r.death_ns != UINT64_MAX, has_chain = r.chain != UINT64_MAX;
+	bool is_released = r->death_ns != UINT64_MAX, has_chain = r->chain != UINT64_MAX;
 	struct row_text t = {.n = 0};
 
-	row_text_u64(&t, r.row);
+	row_text_u64(&t, r->row);
 	row_text_put(&t, ",0x");
-	row_text_hex(&t, r.addr);
-	put_field(&t, r.size_bytes);
-	put_field(&t, r.extra_bytes);
-	put_field(&t, r.birth_ns);
-	put_optional(&t, is_released, r.death_ns);
-	put_optional(&t, is_released, r.death_ns - r.birth_ns);
-	put_field(&t, store_tid(c->store, r.thread));
-	put_optional(&t, is_released, store_tid(c->store, r.free_thread));
-	put_field(&t, r.stack);
-	put_optional(&t, is_released && r.free_stack, r.free_stack);
+	row_text_hex(&t, r->addr);
+	put_field(&t, r->size_bytes);
+	put_field(&t, r->extra_bytes);
+	put_field(&t, r->birth_ns);
+	put_optional(&t, is_released, r->death_ns);
+	put_optional(&t, is_released, r->death_ns - r->birth_ns);
+	put_field(&t, store_tid(c->store, r->thread));
+	put_optional(&t, is_released, store_tid(c->store, r->free_thread));
+	put_field(&t, r->stack);
+	put_optional(&t, is_released && r->free_stack, r->free_stack);
 	row_text_bytes(&t, ",", 1);
-	row_text_put(&t, store_kind_name(r.flags));
-	put_field(&t, !!(r.flags & STORE_FLAG_TEMPORARY));
-	put_field(&t, !!(r.flags & STORE_FLAG_MMAPED));
-	put_field(&t, !!(r.flags & STORE_FLAG_MAIN_ARENA));
-	put_field(&t, r.marker);
-	put_optional(&t, has_chain, r.chain);
-	put_optional(&t, has_chain, r.chain_position);
+	row_text_put(&t, store_kind_name(r->flags));
+	put_field(&t, !!(r->flags & STORE_FLAG_TEMPORARY));
+	put_field(&t, !!(r->flags & STORE_FLAG_MMAPED));
+	put_field(&t, !!(r->flags & STORE_FLAG_MAIN_ARENA));
+	put_field(&t, r->marker);
+	put_optional(&t, has_chain, r->chain);
+	put_optional(&t, has_chain, r->chain_position);
 	row_text_bytes(&t, "\n", 1);
 	row_text_write(&t, c->out);
 	c->result = export_check(c->out, c->err);

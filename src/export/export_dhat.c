@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "export/export_i.h"
-#include "export/timed.h"
+#include "export/time_order.h"
 #include "util/json_write.h"
 
 /* By stack; times are sums of whole nanoseconds, which wrap beyond 584 years. */
@@ -31,7 +31,7 @@ struct dhat {
 
 #define SHORT_LIVED_US 10 /* DHAT calls blocks "short-lived" below this */
 
-static int born(void *user, const struct query_row *row, struct timed_tag *tag)
+static int allocated(void *user, const struct query_row *row, struct time_order_tag *tag)
 {
 	struct dhat *d = user;
 	struct point *p = &d->point[row->stack];
@@ -52,7 +52,7 @@ static int born(void *user, const struct query_row *row, struct timed_tag *tag)
 	return 0;
 }
 
-static int released(void *user, uint64_t at_ns, const struct timed_tag *tag)
+static int freed(void *user, uint64_t at_ns, const struct time_order_tag *tag)
 {
 	struct dhat *d = user;
 
@@ -207,8 +207,7 @@ static int put_file(struct dhat *d, const struct export_options *o, uint64_t pea
 int export_dhat(struct query *q, const struct export_options *o, FILE *out, struct err *err)
 {
 	struct dhat d = {.err = err, .end_ns = store_facts(o->context->store)->duration_ns};
-	const struct timed_calls calls = {o->context->store, export_temp_folder(o), born, released,
-					  &d};
+	const struct time_order_calls calls = {export_temp_folder(o), allocated, freed, &d};
 	struct query_peak peak;
 	size_t n_codes;
 	int r = export_stacks_init(&d.stacks, q, o, err);
@@ -223,7 +222,7 @@ int export_dhat(struct query *q, const struct export_options *o, FILE *out, stru
 	if (r == 0)
 		r = query_peak(q, &peak, err);
 	if (r == 0)
-		r = timed_each(q, TIMED_MAX_WAITING, &calls, NULL, err);
+		r = time_order_each(q, TIME_ORDER_MAX_WAITING, &calls, NULL, err);
 	if (r == 0) {
 		json_init(&d.json, out);
 		r = put_file(&d, o, peak.at_ns, n_codes);

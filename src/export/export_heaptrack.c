@@ -19,7 +19,7 @@
 #include "base/units.h"
 #include "export/export_i.h"
 #include "export/row_text.h"
-#include "export/timed.h"
+#include "export/time_order.h"
 #include "util/text_set.h"
 
 #define HEAPTRACK_VERSION 0x10400u /* of a heaptrack that writes format 3 */
@@ -252,7 +252,7 @@ static void go_to(struct heaptrack *h, uint64_t at_ns)
 	put_time(h, at_ns);
 }
 
-static int born(void *user, const struct query_row *row, struct timed_tag *tag)
+static int allocated(void *user, const struct query_row *row, struct time_order_tag *tag)
 {
 	struct heaptrack *h = user;
 	uint32_t number;
@@ -268,7 +268,7 @@ static int born(void *user, const struct query_row *row, struct timed_tag *tag)
 	return export_check(h->out, h->err);
 }
 
-static int released(void *user, uint64_t at_ns, const struct timed_tag *tag)
+static int freed(void *user, uint64_t at_ns, const struct time_order_tag *tag)
 {
 	struct heaptrack *h = user;
 
@@ -305,8 +305,7 @@ int export_heaptrack(struct query *q, const struct export_options *o, FILE *out,
 {
 	struct heaptrack h = {
 		.out = out, .err = err, .store = o->context->store, .frames = o->context->frames};
-	const struct timed_calls calls = {o->context->store, export_temp_folder(o), born, released,
-					  &h};
+	const struct time_order_calls calls = {export_temp_folder(o), allocated, freed, &h};
 	const struct store_facts *facts = store_facts(h.store);
 	int r = prepare(&h, q, o);
 
@@ -317,7 +316,7 @@ int export_heaptrack(struct query *q, const struct export_options *o, FILE *out,
 	export_put_cmdline(o, out);
 	putc('\n', out);
 	put_line(out, 'I', (uint64_t[]){h.page_bytes, facts->memory_bytes / h.page_bytes}, 2);
-	r = timed_each(q, TIMED_MAX_WAITING, &calls, NULL, err);
+	r = time_order_each(q, TIME_ORDER_MAX_WAITING, &calls, NULL, err);
 	if (r == 0)
 		go_to(&h, facts->duration_ns);
 out:

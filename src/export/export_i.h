@@ -40,11 +40,6 @@ void export_stacks_fini(struct export_stacks *s);
 /* Fills code and n_codes. */
 int export_stacks_codes(struct export_stacks *s, uint32_t stack, struct err *err);
 
-/* ---- rows ---- */
-
-/* A row whose stacks exist: those of a damaged store may be any number, and become 0. */
-struct query_row export_clean_row(const struct store *s, const struct query_row *row);
-
 const char *export_temp_folder(const struct export_options *o);
 
 /* ---- texts ---- */

@@ -90,35 +90,34 @@ static void put_release(struct json_rows *w, struct row_text *t, const struct qu
 }
 
 /* By hand: there are as many as rows, and no text in them needs care. */
-static bool put_row(void *user, const struct query_row *row)
+static bool put_row(void *user, const struct query_row *r)
 {
 	struct json_rows *w = user;
-	const struct query_row r = export_clean_row(w->store, row);
 	struct row_text t = {.n = 0};
 
-	put_number(&t, w->n_rows++ ? ",\n{\"id\":" : "\n{\"id\":", r.row);
+	put_number(&t, w->n_rows++ ? ",\n{\"id\":" : "\n{\"id\":", r->row);
 	row_text_put(&t, ",\"address\":\"0x");
-	row_text_hex(&t, r.addr);
-	put_number(&t, "\",\"size\":", r.size_bytes);
-	put_number(&t, ",\"extra\":", r.extra_bytes);
+	row_text_hex(&t, r->addr);
+	put_number(&t, "\",\"size\":", r->size_bytes);
+	put_number(&t, ",\"extra\":", r->extra_bytes);
 	row_text_put(&t, ",\"kind\":\"");
-	row_text_put(&t, store_kind_name(r.flags));
-	put_number(&t, "\",\"at_ns\":", r.birth_ns);
-	put_number(&t, ",\"thread\":", store_tid(w->store, r.thread));
-	put_number(&t, ",\"backtrace\":", r.stack);
-	put_release(w, &t, &r);
-	put_bool(&t, ",\"is_temporary\":", r.flags & STORE_FLAG_TEMPORARY);
-	put_bool(&t, ",\"is_mmaped\":", r.flags & STORE_FLAG_MMAPED);
-	put_bool(&t, ",\"in_main_arena\":", r.flags & STORE_FLAG_MAIN_ARENA);
-	if (r.marker)
-		put_number(&t, ",\"marker\":", r.marker);
-	if (r.chain != UINT64_MAX) {
-		put_number(&t, ",\"chain\":", r.chain);
-		put_number(&t, ",\"position_in_chain\":", r.chain_position);
+	row_text_put(&t, store_kind_name(r->flags));
+	put_number(&t, "\",\"at_ns\":", r->birth_ns);
+	put_number(&t, ",\"thread\":", store_tid(w->store, r->thread));
+	put_number(&t, ",\"backtrace\":", r->stack);
+	put_release(w, &t, r);
+	put_bool(&t, ",\"is_temporary\":", r->flags & STORE_FLAG_TEMPORARY);
+	put_bool(&t, ",\"is_mmaped\":", r->flags & STORE_FLAG_MMAPED);
+	put_bool(&t, ",\"in_main_arena\":", r->flags & STORE_FLAG_MAIN_ARENA);
+	if (r->marker)
+		put_number(&t, ",\"marker\":", r->marker);
+	if (r->chain != UINT64_MAX) {
+		put_number(&t, ",\"chain\":", r->chain);
+		put_number(&t, ",\"position_in_chain\":", r->chain_position);
 	}
 	row_text_put(&t, "}");
 	row_text_write(&t, w->json.out);
-	w->is_used[r.stack] = 1;
+	w->is_used[r->stack] = 1;
 	w->result = export_check(w->json.out, w->err);
 	return w->result == 0;
 }

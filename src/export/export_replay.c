@@ -21,7 +21,7 @@
 #include "base/units.h"
 #include "export/export_i.h"
 #include "export/slots.h"
-#include "export/timed.h"
+#include "export/time_order.h"
 #include "util/vec.h"
 
 enum replay_record {
@@ -111,7 +111,7 @@ static bool take_moved(struct replay *p, const struct query_row *row, uint64_t *
 	return false;
 }
 
-static int born(void *user, const struct query_row *row, struct timed_tag *tag)
+static int allocated(void *user, const struct query_row *row, struct time_order_tag *tag)
 {
 	struct replay *p = user;
 	bool is_realloc = p->has_all_rows && row->chain != UINT64_MAX && row->chain_position > 0;
@@ -132,7 +132,7 @@ static int born(void *user, const struct query_row *row, struct timed_tag *tag)
 	return p->out ? export_check(p->out, p->err) : 0;
 }
 
-static int released(void *user, uint64_t at_ns, const struct timed_tag *tag)
+static int freed(void *user, uint64_t at_ns, const struct time_order_tag *tag)
 {
 	struct replay *p = user;
 	int r = 0;
@@ -156,8 +156,7 @@ static int released(void *user, uint64_t at_ns, const struct timed_tag *tag)
 /* One walk over all operations. */
 static int walk(struct replay *p, struct query *q, const struct export_options *o)
 {
-	const struct timed_calls calls = {o->context->store, export_temp_folder(o), born, released,
-					  p};
+	const struct time_order_calls calls = {export_temp_folder(o), allocated, freed, p};
 	uint64_t end_ns = store_facts(o->context->store)->duration_ns;
 	int r;
 
@@ -165,7 +164,7 @@ static int walk(struct replay *p, struct query *q, const struct export_options *
 	p->n_moved = 0;
 	p->depth = 0;
 	p->stack = 0;
-	r = timed_each(q, TIMED_MAX_WAITING, &calls, NULL, p->err);
+	r = time_order_each(q, TIME_ORDER_MAX_WAITING, &calls, NULL, p->err);
 	for (; r == 0 && p->n_moved > 0; p->n_moved--)
 		r = put_free(p, p->moved[p->n_moved - 1].slot, end_ns);
 	for (; p->depth > 0; p->depth--)

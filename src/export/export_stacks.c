@@ -22,8 +22,6 @@ int export_stacks_codes(struct export_stacks *s, uint32_t stack, struct err *err
 				return r;
 			s->code[s->n_codes++] = node->code;
 		}
-		if (node->parent >= at)
-			break; /* parents come first; a damaged store must not turn us in circles */
 		at = node->parent;
 	}
 	return 0;
@@ -37,8 +35,6 @@ static void mark_codes(const struct store *s, uint32_t node, uint8_t *seen_node,
 
 		seen_node[node] = 1;
 		is_used[n->code] = 1;
-		if (n->parent >= node)
-			break;
 		node = n->parent;
 	}
 }
@@ -88,18 +84,6 @@ int export_stacks_init(struct export_stacks *s, struct query *q, const struct ex
 	if (r < 0)
 		export_stacks_fini(s);
 	return r;
-}
-
-struct query_row export_clean_row(const struct store *s, const struct query_row *row)
-{
-	struct query_row clean = *row;
-	size_t n_stacks = store_n_stacks(s);
-
-	if (clean.stack >= n_stacks)
-		clean.stack = 0;
-	if (clean.free_stack >= n_stacks)
-		clean.free_stack = 0;
-	return clean;
 }
 
 const char *export_temp_folder(const struct export_options *o)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/timed.h"
+#include "export/time_order.h"
 #include "query_synth.h"
 
 #define N_ROWS 20000u
@@ -12,7 +12,7 @@
 struct step {
 	uint64_t at_ns;
 	uint64_t row;
-	bool is_release;
+	bool is_free;
 };
 
 struct seen {
@@ -21,7 +21,7 @@ struct seen {
 	size_t stop_at; /* 0: never */
 };
 
-static int on_born(void *user, const struct query_row *row, struct timed_tag *tag)
+static int on_allocated(void *user, const struct query_row *row, struct time_order_tag *tag)
 {
 	struct seen *s = user;
 
@@ -33,7 +33,7 @@ static int on_born(void *user, const struct query_row *row, struct timed_tag *ta
 	return 0;
 }
 
-static int on_released(void *user, uint64_t at_ns, const struct timed_tag *tag)
+static int on_freed(void *user, uint64_t at_ns, const struct time_order_tag *tag)
 {
 	struct seen *s = user;
 
@@ -45,7 +45,7 @@ static int on_released(void *user, uint64_t at_ns, const struct timed_tag *tag)
 static int walk(const struct query_context *c, size_t max_waiting, struct seen *seen,
 		uint64_t *n_rows)
 {
-	const struct timed_calls calls = {c->store, "/tmp", on_born, on_released, seen};
+	const struct time_order_calls calls = {"/tmp", on_allocated, on_freed, seen};
 	struct filter filter;
 	struct query *q = NULL;
 	struct err err = {0};
@@ -54,7 +54,7 @@ static int walk(const struct query_context *c, size_t max_waiting, struct seen *
 	filter_init(&filter);
 	CHECK_OK(query_create(c, &filter, &q, &err));
 	seen->n = 0;
-	r = timed_each(q, max_waiting, &calls, n_rows, &err);
+	r = time_order_each(q, max_waiting, &calls, n_rows, &err);
 	query_destroy(q);
 	filter_fini(&filter);
 	return r;
@@ -76,11 +76,11 @@ static void check_order(const struct world *w, const struct seen *seen)
 		const struct world_row *row = &w->row[s->row];
 
 		CHECK(i == 0 || s->at_ns >= s[-1].at_ns);
-		CHECK_EQ(s->at_ns, s->is_release ? row->death : row->birth);
-		CHECK_EQ(state[s->row], s->is_release);
+		CHECK_EQ(s->at_ns, s->is_free ? row->death : row->birth);
+		CHECK_EQ(state[s->row], s->is_free);
 		state[s->row]++;
 		/* what is released at a moment is gone before others are born at it */
-		if (i > 0 && s->is_release && !s[-1].is_release && s->at_ns == s[-1].at_ns)
+		if (i > 0 && s->is_free && !s[-1].is_free && s->at_ns == s[-1].at_ns)
 			CHECK_EQ(s->row, s[-1].row);
 	}
 	free(state);
@@ -112,7 +112,7 @@ TEST(few_in_memory_give_the_same_as_all)
 		CHECK_EQ(few.n, all.n);
 		for (size_t k = 0; k < all.n; k++) {
 			CHECK_EQ(few.step[k].row, all.step[k].row);
-			CHECK_EQ(few.step[k].is_release, all.step[k].is_release);
+			CHECK_EQ(few.step[k].is_free, all.step[k].is_free);
 		}
 	}
 	few.stop_at = 500;

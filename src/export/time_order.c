@@ -1,21 +1,20 @@
-/* export/timed.c - see timed.h.
+/* export/time_order.c - see time_order.h.
  *
  * Two sources of releases: a binary heap in memory, and runs (sorted pieces of the temporary
  * file), whose own heap has the run with the earliest head at its top.
  */
-#include "export/timed.h"
+#include "export/time_order.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "export/export_i.h"
 #include "util/temp_file.h"
 #include "util/vec.h"
 
 struct waiting {
 	uint64_t at_ns;
-	struct timed_tag tag;
+	struct time_order_tag tag;
 };
 
 #define RUN_BUFFER 1024u /* entries read at once: 24 KiB */
@@ -27,8 +26,8 @@ struct run {
 	struct waiting *buffer;
 };
 
-struct timed {
-	const struct timed_calls *calls;
+struct time_order {
+	const struct time_order_calls *calls;
 	struct err *err;
 	int result;
 	uint64_t n_rows;
@@ -56,7 +55,7 @@ static int compare(const void *pa, const void *pb)
 	return is_before(a, b) ? -1 : is_before(b, a);
 }
 
-static void heap_push(struct timed *t, struct waiting w)
+static void heap_push(struct time_order *t, struct waiting w)
 {
 	size_t i = t->n_heap++;
 
@@ -67,7 +66,7 @@ static void heap_push(struct timed *t, struct waiting w)
 	t->heap[i] = w;
 }
 
-static struct waiting heap_pop(struct timed *t)
+static struct waiting heap_pop(struct time_order *t)
 {
 	struct waiting first = t->heap[0];
 	struct waiting last = t->heap[--t->n_heap];
@@ -95,7 +94,7 @@ static const struct waiting *run_head(const struct run *r)
 	return &r->buffer[r->at];
 }
 
-static int run_fill(struct timed *t, struct run *r)
+static int run_fill(struct time_order *t, struct run *r)
 {
 	size_t n = r->n_left < RUN_BUFFER ? (size_t)r->n_left : RUN_BUFFER;
 	int e = temp_file_read(t->fd, r->next_byte, r->buffer, n * sizeof(*r->buffer), t->err);
@@ -108,7 +107,7 @@ static int run_fill(struct timed *t, struct run *r)
 }
 
 /* Moves the run at i down to its place. */
-static void runs_sift(struct timed *t, size_t i)
+static void runs_sift(struct time_order *t, size_t i)
 {
 	for (;;) {
 		size_t least = i;
@@ -127,7 +126,7 @@ static void runs_sift(struct timed *t, size_t i)
 	}
 }
 
-static int runs_pop(struct timed *t, struct waiting *ret)
+static int runs_pop(struct time_order *t, struct waiting *ret)
 {
 	struct run *r = &t->run[0];
 	int e = 0;
@@ -145,7 +144,7 @@ static int runs_pop(struct timed *t, struct waiting *ret)
 }
 
 /* Half of what waits in memory, the later one, goes to the file. */
-static int spill(struct timed *t)
+static int spill(struct time_order *t)
 {
 	size_t n_keep = t->n_heap / 2;
 	size_t n_bytes = (t->n_heap - n_keep) * sizeof(*t->heap);
@@ -179,7 +178,7 @@ static int spill(struct timed *t)
 }
 
 /* Hands out all that is released at until_ns or before. */
-static int release_until(struct timed *t, uint64_t until_ns)
+static int free_until(struct time_order *t, uint64_t until_ns)
 {
 	for (;;) {
 		const struct waiting *head = t->n_heap ? &t->heap[0] : NULL;
@@ -198,7 +197,7 @@ static int release_until(struct timed *t, uint64_t until_ns)
 			w = heap_pop(t);
 		if (e < 0)
 			return e;
-		e = t->calls->released(t->calls->user, w.at_ns, &w.tag);
+		e = t->calls->freed(t->calls->user, w.at_ns, &w.tag);
 		if (e < 0)
 			return e;
 	}
@@ -206,15 +205,14 @@ static int release_until(struct timed *t, uint64_t until_ns)
 
 static bool take_row(void *user, const struct query_row *row)
 {
-	struct timed *t = user;
-	const struct query_row clean = export_clean_row(t->calls->store, row);
+	struct time_order *t = user;
 	struct waiting w = {.at_ns = row->death_ns};
 
 	t->n_rows++;
-	t->result = release_until(t, row->birth_ns);
+	t->result = free_until(t, row->birth_ns);
 	if (t->result < 0)
 		return false;
-	t->result = t->calls->born(t->calls->user, &clean, &w.tag);
+	t->result = t->calls->allocated(t->calls->user, row, &w.tag);
 	if (t->result < 0)
 		return false;
 	if (row->death_ns == UINT64_MAX)
@@ -230,20 +228,20 @@ static bool take_row(void *user, const struct query_row *row)
 	return true;
 }
 
-int timed_each(struct query *q, size_t max_waiting, const struct timed_calls *calls,
-	       uint64_t *n_rows, struct err *err)
+int time_order_each(struct query *q, size_t max_waiting, const struct time_order_calls *calls,
+		    uint64_t *n_rows, struct err *err)
 {
 	const struct query_page page = {.sort = QUERY_BY_TIME, .count = UINT64_MAX};
-	struct timed t = {.calls = calls,
-			  .err = err,
-			  .fd = -1,
-			  .max_heap = max_waiting < 2 ? 2 : max_waiting};
+	struct time_order t = {.calls = calls,
+			       .err = err,
+			       .fd = -1,
+			       .max_heap = max_waiting < 2 ? 2 : max_waiting};
 	int r = query_rows(q, &page, take_row, &t, NULL, err);
 
 	if (t.result < 0)
 		r = t.result;
 	if (r == 0)
-		r = release_until(&t, UINT64_MAX);
+		r = free_until(&t, UINT64_MAX);
 	if (r == 0 && n_rows)
 		*n_rows = t.n_rows;
 	for (size_t i = 0; i < t.n_runs; i++)
