@@ -34,7 +34,7 @@ struct opening {
 	bool is_growing; /* it is only to be gone on with */
 	bool without_rows;
 	uint64_t status_sequence;
-	struct store_place place; /* zeroed: a temporary one, which is gone already */
+	struct store_paths paths; /* zeroed: a temporary one, which is gone already */
 	struct progress progress;
 	uint64_t size_bytes;
 };
@@ -128,7 +128,7 @@ static int go_on(struct opening *op, struct err *err)
 	bool is_good;
 	int n;
 
-	if (store_open(op->place.store, &s, NULL) < 0)
+	if (store_open(op->paths.store, &s, NULL) < 0)
 		return 0;
 	store_table(s, STORE_STATE, &n_bytes);
 	is_good = n_bytes > 0 && (op->options->without_rows || store_has_rows(s)) &&
@@ -136,7 +136,7 @@ static int go_on(struct opening *op, struct err *err)
 			 sizeof(op->identity.recording_id)) == 0;
 	op->without_rows = !store_has_rows(s); /* rows go on or do not, as they did */
 	store_close(s);
-	n = is_good ? build_at(op, BUILD_GO_ON, op->place.store, NULL, err) : -ERR_REFUSED;
+	n = is_good ? build_at(op, BUILD_GO_ON, op->paths.store, NULL, err) : -ERR_REFUSED;
 	op->without_rows = op->options->without_rows;
 	if (n == -ERR_REFUSED || n == -ERR_FORMAT || n == -ERR_VERSION)
 		return 0; /* it is to be read anew */
@@ -146,22 +146,22 @@ static int go_on(struct opening *op, struct err *err)
 /* Makes the store where it will be found again. */
 static int build_kept(struct opening *op, struct opened *ret, struct err *err)
 {
-	int n = store_cache_place(op->path, op->identity.recording_id, &op->place, err);
+	int n = store_cache_paths(op->path, op->identity.recording_id, &op->paths, err);
 
 	if (n == 0)
 		n = go_on(op, err);
 	if (n == 0)
-		n = build_at(op, op->is_growing ? BUILD_TO_GO_ON : BUILD_WHOLE, op->place.store,
+		n = build_at(op, op->is_growing ? BUILD_TO_GO_ON : BUILD_WHOLE, op->paths.store,
 			     NULL, err);
 	if (n >= 0)
-		n = store_open(op->place.store, &ret->store, err);
+		n = store_open(op->paths.store, &ret->store, err);
 	if (n < 0)
 		return n;
-	if (!op->place.is_beside)
+	if (!op->paths.is_beside)
 		add_note(ret,
 			 "the folder of the recording cannot be written; what was read is kept "
 			 "in %s",
-			 op->place.store);
+			 op->paths.store);
 	return 0;
 }
 
@@ -190,15 +190,15 @@ static int build_temporary(struct opening *op, struct opened *ret, struct err *e
 static bool find_kept(struct opening *op, struct opened *ret)
 {
 	if (!op->is_kept ||
-	    store_cache_find(op->path, &op->identity, &ret->store, &op->place, NULL) < 0 ||
+	    store_cache_find(op->path, &op->identity, &ret->store, &op->paths, NULL) < 0 ||
 	    !ret->store)
 		return false;
 	/* made without rows, and now they are needed: make it anew */
 	if (!op->options->without_rows && !store_has_rows(ret->store)) {
 		store_close(ret->store);
 		ret->store = NULL;
-		store_place_fini(&op->place);
-		op->place = (struct store_place){0};
+		store_paths_fini(&op->paths);
+		op->paths = (struct store_paths){0};
 		return false;
 	}
 	ret->is_from_cache = true;
@@ -220,8 +220,8 @@ static int get_store(struct opening *op, struct opened *ret, struct err *err)
 		return n;
 	is_told = n == -ERR_IO;
 	/* no room, no permission, no home, or nothing to go on from: then without keeping it */
-	store_place_fini(&op->place);
-	op->place = (struct store_place){0};
+	store_paths_fini(&op->paths);
+	op->paths = (struct store_paths){0};
 	n = build_temporary(op, ret, &why);
 	if (n == 0 && is_told)
 		add_note(ret, "what was read cannot be kept for next time: %s", err->text);
@@ -240,7 +240,7 @@ static int get_frames(struct opening *op, struct opened *ret, struct err *err)
 		.n_threads = o->n_threads,
 		.show_progress = true,
 	};
-	int n = frames_open(ret->store, op->place.names, &ret->frames, err);
+	int n = frames_open(ret->store, op->paths.names, &ret->frames, err);
 
 	if (n < 0)
 		return n;
@@ -270,7 +270,7 @@ int opened_open(const char *path, const struct opened_options *o, struct opened 
 	n = get_store(&op, ret, err);
 	if (n == 0)
 		n = get_frames(&op, ret, err);
-	store_place_fini(&op.place);
+	store_paths_fini(&op.paths);
 	if (n < 0) {
 		if (err && !strstr(err->text, path))
 			err_prefix(err, "%s", path);

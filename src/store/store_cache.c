@@ -23,24 +23,24 @@
 #define HASH_DIGITS 16
 #define STEM_DIGITS (2 * ID_BYTES + 1 + HASH_DIGITS) /* ID-PATH */
 
-void store_place_fini(struct store_place *p)
+void store_paths_fini(struct store_paths *p)
 {
 	free(p->store);
 	free(p->names);
-	*p = (struct store_place){0};
+	*p = (struct store_paths){0};
 }
 
 /* The two files whose names begin with stem. */
-static int set_place(const char *stem, bool is_beside, struct store_place *ret, struct err *err)
+static int make_paths(const char *stem, bool is_beside, struct store_paths *ret, struct err *err)
 {
-	struct store_place p = {.is_beside = is_beside};
+	struct store_paths p = {.is_beside = is_beside};
 
 	if (asprintf(&p.store, "%s" STORE_ENDING, stem) < 0)
 		p.store = NULL;
 	if (asprintf(&p.names, "%s" NAMES_ENDING, stem) < 0)
 		p.names = NULL;
 	if (!p.store || !p.names) {
-		store_place_fini(&p);
+		store_paths_fini(&p);
 		return err_set_memory(err, strlen(stem));
 	}
 	*ret = p;
@@ -103,8 +103,8 @@ static uint64_t path_hash(const char *real)
 	return checksum64_of(real, strlen(real));
 }
 
-static int cache_place(const char *real, const uint8_t recording_id[ID_BYTES], bool make,
-		       struct store_place *ret, struct err *err)
+static int paths_in_cache(const char *real, const uint8_t recording_id[ID_BYTES], bool make,
+			  struct store_paths *ret, struct err *err)
 {
 	char id[2 * ID_BYTES + 1];
 	char *folder = NULL, *stem = NULL;
@@ -121,7 +121,7 @@ static int cache_place(const char *real, const uint8_t recording_id[ID_BYTES], b
 		r = err_set_memory(err, PATH_MAX);
 		goto out;
 	}
-	r = set_place(stem, false, ret, err);
+	r = make_paths(stem, false, ret, err);
 out:
 	free(stem);
 	free(folder);
@@ -151,7 +151,7 @@ static bool is_ours(const char *path, const char magic[8])
 	return (lstat(path, &st) < 0 && errno == ENOENT) || begins_with(path, magic);
 }
 
-static bool place_is_ours(const struct store_place *p)
+static bool are_ours(const struct store_paths *p)
 {
 	return is_ours(p->store, "MPSTORE") && is_ours(p->names, "MPNAMES");
 }
@@ -171,19 +171,19 @@ static bool folder_is_writable(const char *real)
 	return access(len ? folder : "/", W_OK | X_OK) == 0;
 }
 
-int store_cache_place(const char *recording, const uint8_t recording_id[16],
-		      struct store_place *ret, struct err *err)
+int store_cache_paths(const char *recording, const uint8_t recording_id[16],
+		      struct store_paths *ret, struct err *err)
 {
-	struct store_place p = {0};
+	struct store_paths p = {0};
 	char *real = real_path(recording);
 	int r;
 
 	if (!real)
 		return err_set_memory(err, PATH_MAX);
-	r = set_place(real, true, &p, err);
-	if (r == 0 && (!folder_is_writable(real) || !place_is_ours(&p))) {
-		store_place_fini(&p);
-		r = cache_place(real, recording_id, true, &p, err);
+	r = make_paths(real, true, &p, err);
+	if (r == 0 && (!folder_is_writable(real) || !are_ours(&p))) {
+		store_paths_fini(&p);
+		r = paths_in_cache(real, recording_id, true, &p, err);
 	}
 	free(real);
 	if (r == 0)
@@ -192,7 +192,8 @@ int store_cache_place(const char *recording, const uint8_t recording_id[16],
 }
 
 /* Opens the store of a place if it has the identity. Not one whose names would go into a foreign file. */
-static struct store *try_place(const struct store_place *p, const struct store_identity *identity)
+static struct store *open_if_same(const struct store_paths *p,
+				  const struct store_identity *identity)
 {
 	struct store *s = NULL;
 
@@ -206,31 +207,31 @@ static struct store *try_place(const struct store_place *p, const struct store_i
 }
 
 int store_cache_find(const char *recording, const struct store_identity *identity,
-		     struct store **ret, struct store_place *place, struct err *err)
+		     struct store **ret, struct store_paths *paths, struct err *err)
 {
-	struct store_place p = {0};
+	struct store_paths p = {0};
 	char *real = real_path(recording);
 	struct store *s = NULL;
 	int r;
 
 	if (!real)
 		return err_set_memory(err, PATH_MAX);
-	r = set_place(real, true, &p, err);
+	r = make_paths(real, true, &p, err);
 	if (r == 0)
-		s = try_place(&p, identity);
+		s = open_if_same(&p, identity);
 	if (r == 0 && !s) {
-		store_place_fini(&p);
+		store_paths_fini(&p);
 		/* no cache folder at all: then there is nothing in it */
-		if (cache_place(real, identity->recording_id, false, &p, NULL) == 0)
-			s = try_place(&p, identity);
+		if (paths_in_cache(real, identity->recording_id, false, &p, NULL) == 0)
+			s = open_if_same(&p, identity);
 	}
 	free(real);
 	if (r < 0)
 		return r;
 	if (s)
-		*place = p;
+		*paths = p;
 	else
-		store_place_fini(&p);
+		store_paths_fini(&p);
 	*ret = s;
 	return 0;
 }
@@ -251,7 +252,7 @@ static bool is_stale(const char *recording, const struct store_identity *identit
 }
 
 /* Visits what is at a place, if anything is. recording is NULL when it is not known. */
-static int visit_place(const struct store_place *p, const char *recording, store_cache_visit visit,
+static int visit_files(const struct store_paths *p, const char *recording, store_cache_visit visit,
 		       void *user, struct err *err)
 {
 	struct store_cache_item item = {.program = ""};
@@ -361,15 +362,15 @@ static int visit_folder(const char *recording, store_cache_visit visit, void *us
 	}
 	r = read_stems(folder, recording ? hash : NULL, &stems, err);
 	for (size_t i = 0; r == 0 && i < stems.n; i++) {
-		struct store_place p = {0};
+		struct store_paths p = {0};
 
 		if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, stems.stem[i]) >=
 		    sizeof(path))
 			continue;
-		r = set_place(path, false, &p, err);
+		r = make_paths(path, false, &p, err);
 		if (r == 0)
-			r = visit_place(&p, recording, visit, user, err);
-		store_place_fini(&p);
+			r = visit_files(&p, recording, visit, user, err);
+		store_paths_fini(&p);
 	}
 	free(stems.stem);
 	free(folder);
@@ -380,15 +381,15 @@ static int visit_folder(const char *recording, store_cache_visit visit, void *us
 static int visit_beside(const char *recording, store_cache_visit visit, void *user, struct err *err)
 {
 	char *real = real_path(recording);
-	struct store_place p = {0};
+	struct store_paths p = {0};
 	int r;
 
 	if (!real)
 		return err_set_memory(err, PATH_MAX);
-	r = set_place(real, true, &p, err);
-	if (r == 0 && place_is_ours(&p)) /* what is not ours is none of our business */
-		r = visit_place(&p, recording, visit, user, err);
-	store_place_fini(&p);
+	r = make_paths(real, true, &p, err);
+	if (r == 0 && are_ours(&p)) /* what is not ours is none of our business */
+		r = visit_files(&p, recording, visit, user, err);
+	store_paths_fini(&p);
 	free(real);
 	return r;
 }

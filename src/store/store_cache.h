@@ -15,23 +15,23 @@
 #include "store/store.h"
 
 /* The files of one recording. */
-struct store_place {
+struct store_paths {
 	char *store; /* for store_open() and store_writer_create() */
 	char *names; /* for frames_open() */
 	bool is_beside; /* beside the recording, not in the cache folder */
 };
 
-void store_place_fini(struct store_place *p); /* also of a zeroed one */
+void store_paths_fini(struct store_paths *p); /* also of a zeroed one */
 
 /* Where the store of a recording is to be made. Makes the cache folder when that is the place. ERR_IO:
  * nowhere; it can only be made for this one time then. */
-int store_cache_place(const char *recording, const uint8_t recording_id[16],
-		      struct store_place *ret, struct err *err);
+int store_cache_paths(const char *recording, const uint8_t recording_id[16],
+		      struct store_paths *ret, struct err *err);
 
 /* Opens the store of a recording if there is a good one, and tells where it is. If not, *ret is NULL,
- * which is no error, and *place is untouched. Who needs rows asks store_has_rows(). */
+ * which is no error, and *paths is untouched. Who needs rows asks store_has_rows(). */
 int store_cache_find(const char *recording, const struct store_identity *identity,
-		     struct store **ret, struct store_place *place, struct err *err);
+		     struct store **ret, struct store_paths *paths, struct err *err);
 
 /* ---- looking after them ---- */
 

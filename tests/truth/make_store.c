@@ -6,7 +6,7 @@
 
 int main(int argc, char **argv)
 {
-	struct store_place place = {0};
+	struct store_paths paths = {0};
 	struct recording *r = NULL;
 	struct err err = {0};
 	int n;
@@ -15,14 +15,14 @@ int main(int argc, char **argv)
 		return 2;
 	n = recording_open(argv[1], &r, &err);
 	if (n == 0)
-		n = store_cache_place(argv[1], r->header.recording_id, &place, &err);
+		n = store_cache_paths(argv[1], r->header.recording_id, &paths, &err);
 	if (n == 0)
-		n = build_store(r, place.store, NULL, &err);
+		n = build_store(r, paths.store, NULL, &err);
 	if (n == 0)
-		puts(place.store);
+		puts(paths.store);
 	else
 		fprintf(stderr, "%s\n", err.text);
-	store_place_fini(&place);
+	store_paths_fini(&paths);
 	recording_close(r);
 	return n < 0;
 }

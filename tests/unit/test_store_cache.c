@@ -51,13 +51,13 @@ static struct store_identity identity_now(void)
 }
 
 /* Makes an empty store in the place for the recording and returns its path. */
-static struct store_place make_store(const struct store_identity *identity)
+static struct store_paths make_store(const struct store_identity *identity)
 {
-	struct store_place p = {0};
+	struct store_paths p = {0};
 	struct store_writer *w = NULL;
 	struct err err = {0};
 
-	CHECK_OK(store_cache_place(recording, identity->recording_id, &p, &err));
+	CHECK_OK(store_cache_paths(recording, identity->recording_id, &p, &err));
 	CHECK_OK(store_writer_create(p.store, identity, &w, &err));
 	CHECK_OK(synth_store_put_tables(w, 0, &err));
 	CHECK_OK(store_writer_commit(w, 0, &err));
@@ -67,7 +67,7 @@ static struct store_place make_store(const struct store_identity *identity)
 
 static bool is_found(const struct store_identity *identity, bool is_beside)
 {
-	struct store_place p = {0};
+	struct store_paths p = {0};
 	struct store *s = NULL;
 	struct err err = {0};
 	bool is = false;
@@ -76,7 +76,7 @@ static bool is_found(const struct store_identity *identity, bool is_beside)
 	if (s)
 		is = p.is_beside == is_beside && p.names && p.store;
 	store_close(s);
-	store_place_fini(&p);
+	store_paths_fini(&p);
 	return is;
 }
 
@@ -92,7 +92,7 @@ static void put_file(const char *path, const char *content)
 TEST(a_store_lies_beside_its_recording)
 {
 	struct store_identity identity;
-	struct store_place p;
+	struct store_paths p;
 	char want[300];
 
 	begin();
@@ -106,14 +106,14 @@ TEST(a_store_lies_beside_its_recording)
 	CHECK(p.is_beside);
 	CHECK(is_found(&identity, true));
 	CHECK(access(xdg, F_OK) != 0); /* not made when it is not needed */
-	store_place_fini(&p);
+	store_paths_fini(&p);
 	end();
 }
 
 TEST(another_identity_is_not_found)
 {
 	struct store_identity identity, other;
-	struct store_place p;
+	struct store_paths p;
 
 	begin();
 	identity = identity_now();
@@ -129,11 +129,11 @@ TEST(another_identity_is_not_found)
 	CHECK(!is_found(&other, true));
 	CHECK(is_found(&identity, true));
 	/* the new one takes the place of the old one */
-	store_place_fini(&p);
+	store_paths_fini(&p);
 	p = make_store(&other);
 	CHECK(is_found(&other, true));
 	CHECK(!is_found(&identity, true));
-	store_place_fini(&p);
+	store_paths_fini(&p);
 	end();
 }
 
@@ -143,7 +143,7 @@ TEST(a_foreign_file_of_that_name_stays_and_the_cache_folder_is_used)
 
 	for (size_t i = 0; i < 2; i++) {
 		struct store_identity identity;
-		struct store_place p;
+		struct store_paths p;
 		char foreign[300], text[10] = "";
 		FILE *f;
 
@@ -160,7 +160,7 @@ TEST(a_foreign_file_of_that_name_stays_and_the_cache_folder_is_used)
 		CHECK_EQ(fread(text, 1, 6, f), 6);
 		fclose(f);
 		CHECK_STR_EQ(text, "a shop");
-		store_place_fini(&p);
+		store_paths_fini(&p);
 		end();
 	}
 }
@@ -168,7 +168,7 @@ TEST(a_foreign_file_of_that_name_stays_and_the_cache_folder_is_used)
 TEST(a_store_of_an_older_version_is_replaced)
 {
 	struct store_identity identity;
-	struct store_place p;
+	struct store_paths p;
 	int fd;
 
 	begin();
@@ -179,17 +179,17 @@ TEST(a_store_of_an_older_version_is_replaced)
 	CHECK_EQ(pwrite(fd, "\0", 1, 8), 1);
 	close(fd);
 	CHECK(!is_found(&identity, true));
-	store_place_fini(&p);
+	store_paths_fini(&p);
 	p = make_store(&identity);
 	CHECK(p.is_beside);
 	CHECK(is_found(&identity, true));
-	store_place_fini(&p);
+	store_paths_fini(&p);
 	end();
 }
 
 TEST(without_any_folder_for_it_there_is_an_error)
 {
-	struct store_place p = {0};
+	struct store_paths p = {0};
 	struct err err = {0};
 	uint8_t id[16] = {0};
 	char foreign[300];
@@ -198,11 +198,11 @@ TEST(without_any_folder_for_it_there_is_an_error)
 	snprintf(foreign, sizeof(foreign), "%s.store", recording);
 	put_file(foreign, "x");
 	put_file(xdg, "not a folder");
-	CHECK_ERR(store_cache_place(recording, id, &p, &err), ERR_IO);
+	CHECK_ERR(store_cache_paths(recording, id, &p, &err), ERR_IO);
 	CHECK_NOT_NULL(strstr(err.text, "XDG_CACHE_HOME"));
 	CHECK_EQ(unsetenv("XDG_CACHE_HOME"), 0);
 	CHECK_EQ(setenv("HOME", "not/absolute", 1), 0);
-	CHECK_ERR(store_cache_place(recording, id, &p, &err), ERR_IO);
+	CHECK_ERR(store_cache_paths(recording, id, &p, &err), ERR_IO);
 	CHECK_NULL(p.store);
 	end();
 }
@@ -240,7 +240,7 @@ TEST(stores_are_listed_and_removed)
 {
 	char foreign[300], names[600], other[600];
 	struct store_identity identity;
-	struct store_place beside, cached;
+	struct store_paths beside, cached;
 
 	begin();
 	CHECK_EQ(visit(false, false).n, 0);
@@ -275,7 +275,7 @@ TEST(stores_are_listed_and_removed)
 	CHECK_EQ(visit(true, true).n_by_state[STORE_CACHE_STALE], 1);
 	CHECK(access(beside.store, F_OK) != 0);
 	CHECK_EQ(access(recording, F_OK), 0);
-	store_place_fini(&beside);
-	store_place_fini(&cached);
+	store_paths_fini(&beside);
+	store_paths_fini(&cached);
 	end();
 }
