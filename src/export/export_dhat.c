@@ -121,42 +121,43 @@ static void put_frame(struct json *j, const struct frame *f)
 	json_text(j, NULL, text);
 }
 
-struct placed_code {
+struct numbered_code {
 	uint32_t first_frame;
 	uint32_t code;
 };
 
-static int compare_place(const void *pa, const void *pb)
+static int compare_numbers(const void *pa, const void *pb)
 {
-	const struct placed_code *a = pa, *b = pb;
+	const struct numbered_code *a = pa, *b = pb;
 
 	return a->first_frame < b->first_frame ? -1 : a->first_frame > b->first_frame;
 }
 
 static int put_frames(struct dhat *d, size_t n_codes)
 {
-	struct placed_code *place = malloc((n_codes + 1) * sizeof(*place));
+	struct numbered_code *numbered = malloc((n_codes + 1) * sizeof(*numbered));
 	size_t n = 0;
 
-	if (!place)
-		return err_set_memory(d->err, n_codes * sizeof(*place));
+	if (!numbered)
+		return err_set_memory(d->err, n_codes * sizeof(*numbered));
 	for (size_t i = 0; i < n_codes; i++) {
 		if (d->first_frame[i])
-			place[n++] = (struct placed_code){d->first_frame[i], (uint32_t)i};
+			numbered[n++] = (struct numbered_code){d->first_frame[i], (uint32_t)i};
 	}
-	qsort(place, n, sizeof(*place), compare_place);
+	qsort(numbered, n, sizeof(*numbered), compare_numbers);
 	json_array(&d->json, "ftbl");
 	json_text(&d->json, NULL, "[root]");
 	json_text(&d->json, NULL, "[no stack]");
 	for (size_t i = 0; i < n; i++) {
 		size_t n_frames;
-		const struct frame *f = frames_of_code(d->stacks.frames, place[i].code, &n_frames);
+		const struct frame *f =
+			frames_of_code(d->stacks.frames, numbered[i].code, &n_frames);
 
 		for (size_t k = 0; k < n_frames; k++)
 			put_frame(&d->json, &f[k]);
 	}
 	json_end_array(&d->json);
-	free(place);
+	free(numbered);
 	return 0;
 }
 

@@ -258,7 +258,7 @@ static void look_again(struct registry_entry *i)
 	struct err err;
 
 	if (has_grown) {
-		frames_keep(i->snapshot->opened.frames);
+		frames_save(i->snapshot->opened.frames);
 		has_grown = load_snapshot(i, &err) == 0;
 	}
 	took_ns = monotonic_ns() - start_ns;

@@ -250,7 +250,7 @@ static void get_names(void *user, uint32_t code, size_t i, struct frame_names *r
 	};
 }
 
-void frames_keep(struct frames *f)
+void frames_save(struct frames *f)
 {
 	const struct names_source source = {f, find_names, get_names};
 
@@ -266,7 +266,7 @@ void frames_close(struct frames *f)
 {
 	if (!f)
 		return;
-	frames_keep(f);
+	frames_save(f);
 	while (f->all) {
 		struct code_frames *next = f->all->next;
 

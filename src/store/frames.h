@@ -29,7 +29,7 @@ int frames_open(const struct store *store, const char *cache_path, struct frames
 void frames_close(struct frames *f); /* writes what is new; NULL does nothing */
 
 /* Writes what is new now, for who opens them meanwhile. */
-void frames_keep(struct frames *f);
+void frames_save(struct frames *f);
 
 void frames_set_resolver(struct frames *f, frames_resolve resolve, void *user);
 

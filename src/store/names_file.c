@@ -58,7 +58,7 @@ struct names_file {
 	const struct names_name *name;
 	const uint64_t *text_end;
 	const char *text;
-	bool is_before; /* of the store as it was before it grew */
+	bool is_of_earlier_store; /* of the store as it was before it grew */
 };
 
 /* Of the first ones in the tables, which are there. */
@@ -168,7 +168,8 @@ static int load(struct names_file *f, const struct file *file, const struct stor
 	r = check_header(h, store, f->map_bytes, err);
 	if (r < 0)
 		return r;
-	f->is_before = memcmp(&h->identity, store_identity(store), sizeof(h->identity)) != 0;
+	f->is_of_earlier_store =
+		memcmp(&h->identity, store_identity(store), sizeof(h->identity)) != 0;
 	f->code = (const void *)(h + 1);
 	f->n_codes = h->n_codes;
 	f->name = (const void *)(f->code + h->n_codes);
@@ -228,7 +229,8 @@ bool names_file_find(const struct names_file *f, uint32_t code, size_t *n)
 {
 	const struct names_code *c = find_code(f, code);
 
-	if (!c || (f->is_before && c->n == 0)) /* what was looked up in vain may be there now */
+	if (!c ||
+	    (f->is_of_earlier_store && c->n == 0)) /* what was looked up in vain may be there now */
 		return false;
 	*n = c->n;
 	return true;

@@ -5,7 +5,7 @@
  *
  * Pages that were read count as memory of this process although the system could take them back.
  * So that a scan of a large store does not look like (and, in a control group, act like) a
- * process of gigabytes, the mapping gives its pages back after every GOVERNOR_BYTES that were
+ * process of gigabytes, the mapping gives its pages back after every DROP_EVERY_BYTES that were
  * unpacked; they stay in the page cache and come back at a touch.
  */
 #include "store/store.h"
@@ -23,8 +23,8 @@
 #include "store/store_i.h"
 #include "util/file.h"
 
-#define GOVERNOR_BYTES (32u * 1024 * 1024)
-#define GOVERNED_BYTES (128u * 1024 * 1024) /* smaller files may stay in memory */
+#define DROP_EVERY_BYTES (32u * 1024 * 1024)
+#define DROP_ABOVE_BYTES (128u * 1024 * 1024) /* smaller files may stay in memory */
 #define CHECK_STEP_BYTES (8u * 1024 * 1024) /* of the directory, before its pages go back */
 
 struct part {
@@ -192,7 +192,7 @@ static int check_directory(struct store *s, struct err *err)
 {
 	const size_t row_bytes = STORE_N_COLUMNS * sizeof(struct store_entry);
 	const uint64_t step = CHECK_STEP_BYTES / row_bytes;
-	uint64_t greatest[STORE_N_COLUMNS], last_birth = 0;
+	uint64_t greatest[STORE_N_COLUMNS], last_ns = 0;
 	struct checksum64 sum;
 
 	if (s->n_blocks > 0 && s->table.n[STORE_THREADS] == 0)
@@ -209,11 +209,11 @@ static int check_directory(struct store *s, struct err *err)
 			if (r < 0)
 				return r;
 		}
-		if (e[STORE_BIRTH_NS].head.min < last_birth)
+		if (e[STORE_BIRTH_NS].head.min < last_ns)
 			return err_set(err, ERR_FORMAT,
 				       "damaged store: block %" PRIu64 " is not in order of birth",
 				       block);
-		last_birth = e[STORE_BIRTH_NS].head.max;
+		last_ns = e[STORE_BIRTH_NS].head.max;
 		checksum64_add(&sum, e, row_bytes);
 		if (block % step == step - 1)
 			store_drop_pages(e - (step - 1) * STORE_N_COLUMNS, step * row_bytes);
@@ -259,7 +259,7 @@ int store_open(const char *path, struct store **ret, struct err *err)
 		store_close(s);
 		return r;
 	}
-	if (s->header.file_bytes > GOVERNED_BYTES)
+	if (s->header.file_bytes > DROP_ABOVE_BYTES)
 		drop_all(s);
 	*ret = s;
 	return 0;
@@ -457,12 +457,12 @@ uint64_t store_block_max(const struct store *s, enum store_column c, uint64_t bl
 }
 
 /* Counts what was read, and now and then gives pages back. */
-static void govern(const struct store *s, size_t n_bytes)
+static void count_read(const struct store *s, size_t n_bytes)
 {
 	uint64_t before = atomic_fetch_add_explicit(s->n_read, n_bytes, memory_order_relaxed);
 
-	if (before / GOVERNOR_BYTES != (before + n_bytes) / GOVERNOR_BYTES &&
-	    s->header.file_bytes > GOVERNED_BYTES)
+	if (before / DROP_EVERY_BYTES != (before + n_bytes) / DROP_EVERY_BYTES &&
+	    s->header.file_bytes > DROP_ABOVE_BYTES)
 		drop_all(s);
 }
 
@@ -494,7 +494,7 @@ void store_read_block(const struct store *s, enum store_column c, uint64_t block
 		pack_decode(&e->head, s->map + e->offset, out);
 	else
 		read_unmapped(s, e, size_bytes, out);
-	govern(s, size_bytes);
+	count_read(s, size_bytes);
 }
 
 uint64_t store_value(const struct store *s, enum store_column c, uint64_t row)

@@ -157,7 +157,7 @@ void store_writer_destroy(struct store_writer *w)
 }
 
 /* Remembers a failure and passes it on. */
-static int note_failure(struct store_writer *w, int r, struct err *err)
+static int keep_failure(struct store_writer *w, int r, struct err *err)
 {
 	if (r < 0 && w->failure.code == ERR_NONE) {
 		int code = -r;
@@ -284,7 +284,7 @@ int store_writer_put_block(struct store_writer *w, enum store_column c, uint64_t
 	pthread_mutex_lock(&w->lock);
 	r = check_failed(w, err);
 	if (r == 0)
-		r = note_failure(w, add_block(w, c, &p, err), err);
+		r = keep_failure(w, add_block(w, c, &p, err), err);
 	pthread_mutex_unlock(&w->lock);
 	return r;
 }
@@ -323,7 +323,7 @@ static int put_table(struct store_writer *w, enum store_table table, const void 
 	pthread_mutex_lock(&w->lock);
 	r = check_failed(w, err);
 	if (r == 0)
-		r = note_failure(w, write_table(w, table, item, n_items, spill, err), err);
+		r = keep_failure(w, write_table(w, table, item, n_items, spill, err), err);
 	pthread_mutex_unlock(&w->lock);
 	return r;
 }
@@ -350,9 +350,9 @@ int store_writer_sync(struct store_writer *w, struct err *err)
 	pthread_mutex_lock(&w->lock);
 	r = check_failed(w, err);
 	for (unsigned c = 0; r == 0 && c < STORE_N_COLUMNS; c++)
-		r = note_failure(w, flush_column(w, c, err), err);
+		r = keep_failure(w, flush_column(w, c, err), err);
 	if (r == 0)
-		r = note_failure(w, atomic_file_flush(w->file, err), err);
+		r = keep_failure(w, atomic_file_flush(w->file, err), err);
 	pthread_mutex_unlock(&w->lock);
 	return r;
 }
@@ -401,7 +401,7 @@ int store_writer_begin_state(struct store_writer *w, struct err *err)
 	int r = check_failed(w, err);
 
 	if (r == 0)
-		r = note_failure(w, align_file(w, err), err);
+		r = keep_failure(w, align_file(w, err), err);
 	if (r == 0)
 		w->header.table[STORE_STATE] =
 			(struct store_extent){.offset = atomic_file_size(w->file)};
@@ -413,7 +413,7 @@ int store_writer_add_state(struct store_writer *w, const void *bytes, size_t len
 	int r = check_failed(w, err);
 
 	if (r == 0)
-		r = note_failure(w, atomic_file_append(w->file, bytes, len, err), err);
+		r = keep_failure(w, atomic_file_append(w->file, bytes, len, err), err);
 	if (r == 0)
 		w->header.table[STORE_STATE].n_items += len;
 	return r;
@@ -518,7 +518,7 @@ int store_writer_commit(struct store_writer *w, uint64_t n_rows, struct err *err
 		r = atomic_file_commit(w->file, err);
 		w->file = NULL;
 	}
-	note_failure(w, r, err);
+	keep_failure(w, r, err);
 	if (r == 0) /* no second time */
 		w->failure = (struct err){.code = ERR_REFUSED, .text = "the store is finished"};
 	pthread_mutex_unlock(&w->lock);

@@ -338,7 +338,7 @@ static int link_unnamed(const struct atomic_file *f, const char *name)
 }
 
 /* Into the place of the target, but only if there is none. */
-static int place_new(struct atomic_file *f)
+static int link_new(struct atomic_file *f)
 {
 	int n = f->slot == NO_SLOT ? link_unnamed(f, f->path) : link(named[f->slot].name, f->path);
 
@@ -347,7 +347,7 @@ static int place_new(struct atomic_file *f)
 	return n;
 }
 
-static int place_over(struct atomic_file *f)
+static int rename_over(struct atomic_file *f)
 {
 	if (f->slot == NO_SLOT) {
 		f->slot = take_slot(f->path);
@@ -368,8 +368,8 @@ int atomic_file_commit(struct atomic_file *f, struct err *err)
 	if (r < 0)
 		goto out;
 	n = f->is_in_place                         ? 0
-	    : f->flags & ATOMIC_FILE_KEEP_EXISTING ? place_new(f)
-						   : place_over(f);
+	    : f->flags & ATOMIC_FILE_KEEP_EXISTING ? link_new(f)
+						   : rename_over(f);
 	if (n < 0) {
 		r = err_set_errno(err, errno, "%s: cannot be put in place", f->path);
 		goto out;

@@ -406,7 +406,7 @@ TEST(names_of_a_store_that_grows_stay)
 	CHECK_OK(frames_open(store, cache, &f, &err));
 	frames_set_resolver(f, tell, &t);
 	CHECK_OK(frames_need_all(f, &err));
-	frames_keep(f);
+	frames_save(f);
 	store_close(store);
 	make_growing_store(STORE_GROWING_NS | 2, 6, 100);
 	CHECK_OK(names_file_open(cache, store, &file, &err));
