@@ -43,7 +43,7 @@ static void put_numbers(const struct ascii *a, const struct query_group *g)
 
 static void put_source(FILE *out, const struct frame *f)
 {
-	char buf[EXPORT_LABEL_BYTES];
+	char buf[FRAME_LABEL_BYTES];
 	const char *label = export_frame_label(f, buf);
 
 	human_print_text(out, label, strlen(label));

@@ -11,7 +11,7 @@
 
 static void put_frame(FILE *out, const struct frame *f)
 {
-	char buf[EXPORT_LABEL_BYTES];
+	char buf[FRAME_LABEL_BYTES];
 
 	export_put_clean(out, export_frame_label(f, buf), ";", ':');
 	if (f->module && f->function) {

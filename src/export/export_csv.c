@@ -97,7 +97,7 @@ static void put_quoted_part(FILE *out, const char *text)
 
 static void put_frame(FILE *out, const struct frame *f)
 {
-	char buf[EXPORT_LABEL_BYTES];
+	char buf[FRAME_LABEL_BYTES];
 
 	put_quoted_part(out, export_frame_label(f, buf));
 	if (f->source) {

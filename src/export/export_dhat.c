@@ -107,7 +107,7 @@ static int put_point(struct dhat *d, const struct query_group *g, uint32_t *n_fr
 /* "0x1234: function (file.c:12)", or "(in module)" without a source. */
 static void put_frame(struct json *j, const struct frame *f)
 {
-	char buf[EXPORT_LABEL_BYTES];
+	char buf[FRAME_LABEL_BYTES];
 	char text[4096];
 	const char *label = f->function ? f->function : "???";
 	const char *module = f->module ? f->module : export_frame_label(f, buf);

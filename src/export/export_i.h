@@ -44,10 +44,8 @@ const char *export_temp_folder(const struct export_options *o);
 
 /* ---- texts ---- */
 
-/* What is shown for a frame: its function, else "module+0x12", else "0x12". buf is used for the
- * latter two. */
-#define EXPORT_LABEL_BYTES 256
-const char *export_frame_label(const struct frame *f, char buf[EXPORT_LABEL_BYTES]);
+/* frame_label(), and "[stack cut off]" for a frame that is NULL. */
+const char *export_frame_label(const struct frame *f, char buf[FRAME_LABEL_BYTES]);
 
 /* Title of the recording, and its command line with spaces between arguments (not ended by a
  * newline; control characters become spaces). */

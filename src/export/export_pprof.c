@@ -128,7 +128,7 @@ static void put_mappings(struct pprof *p)
 /* The id of a frame's function, which is written when it is new. */
 static uint64_t function_id(struct pprof *p, const struct frame *f)
 {
-	char buf[EXPORT_LABEL_BYTES];
+	char buf[FRAME_LABEL_BYTES];
 	uint64_t name = text(p, export_frame_label(f, buf));
 	uint64_t source = text(p, f->source);
 	uint64_t *id;

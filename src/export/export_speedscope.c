@@ -13,7 +13,7 @@ struct speedscope {
 
 static void put_frame(struct json *j, const struct frame *f)
 {
-	char buf[EXPORT_LABEL_BYTES];
+	char buf[FRAME_LABEL_BYTES];
 
 	json_object(j, NULL);
 	json_text(j, "name", export_frame_label(f, buf));

@@ -49,7 +49,7 @@ struct svg {
 /* "name\tsource\tmodule", and the name in full where that is longer: what the script shows. */
 static void make_label(const struct frame *f, char text[LABEL_BYTES])
 {
-	char buf[EXPORT_LABEL_BYTES], name[FRAME_NAME_BYTES];
+	char buf[FRAME_LABEL_BYTES], name[FRAME_NAME_BYTES];
 	const char *full = export_frame_label(f, buf);
 	bool is_short;
 

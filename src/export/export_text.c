@@ -1,5 +1,4 @@
 /* export/export_text.c - names, titles and escaping that several formats need. See export_i.h. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,18 +6,9 @@
 #include "export/export_i.h"
 #include "util/utf8.h"
 
-const char *export_frame_label(const struct frame *f, char buf[EXPORT_LABEL_BYTES])
+const char *export_frame_label(const struct frame *f, char buf[FRAME_LABEL_BYTES])
 {
-	if (!f)
-		return "[stack cut off]";
-	if (f->function && f->function[0])
-		return f->function;
-	if (f->module && f->module[0])
-		snprintf(buf, EXPORT_LABEL_BYTES, "%.200s+0x%" PRIx64, text_basename(f->module),
-			 f->module_offset);
-	else
-		snprintf(buf, EXPORT_LABEL_BYTES, "0x%" PRIx64, f->addr);
-	return buf;
+	return f ? frame_label(f, buf) : "[stack cut off]";
 }
 
 const char *export_title(const struct export_options *o)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/units.h"
 #include "query/frame_name.h"
 #include "query/group_series.h"
@@ -128,12 +127,7 @@ const char *rules_name(const struct frame *f, char buf[RULES_NAME_BYTES])
 {
 	if (f->function && *f->function)
 		return frame_name_short(f->function, buf);
-	if (f->module)
-		snprintf(buf, RULES_NAME_BYTES, "%.500s+0x%" PRIx64, text_basename(f->module),
-			 f->module_offset);
-	else
-		snprintf(buf, RULES_NAME_BYTES, "0x%" PRIx64, f->addr);
-	return buf;
+	return frame_label(f, buf);
 }
 
 char *rules_moment(const struct rules *rules, uint64_t at_ns, char buf[HUMAN_BYTES])
@@ -163,6 +157,30 @@ char *rules_rate(const struct rules *rules, uint64_t n_bytes, uint64_t ns,
 	human_size((uint64_t)((double)n_bytes * (double)unit[i].ns / (double)(ns ? ns : 1)), a);
 	snprintf(buf, RULES_RATE_BYTES, "%s per %s", a, unit[i].name);
 	return buf;
+}
+
+struct rules_top rules_find_top(const struct query_groups *groups, enum report_kind cost,
+				size_t max, uint64_t min_key)
+{
+	struct rules_top top = {0};
+
+	for (size_t i = 0; i < groups->n; i++) {
+		const struct query_group *g = &groups->group[i];
+
+		if (g->key < min_key || report_weight(cost, g) == 0)
+			continue;
+		top.n_all++;
+		for (size_t k = 0; k < max && g; k++) {
+			const struct query_group *moved = top.group[k];
+
+			if (!moved || report_compare(cost, g, moved) < 0) {
+				top.group[k] = g;
+				g = moved;
+			}
+		}
+	}
+	top.n = top.n_all < max ? top.n_all : max;
+	return top;
 }
 
 static bool is_same_function(const struct frame *a, const struct frame *b)

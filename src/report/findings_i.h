@@ -2,6 +2,7 @@
 #ifndef REPORT_FINDINGS_I_H
 #define REPORT_FINDINGS_I_H
 
+#include "query/frame_name.h"
 #include "report/findings.h"
 #include "util/human.h"
 
@@ -40,7 +41,7 @@ int rules_begin(struct rules *rules, enum finding_kind kind, enum report_kind co
 		const struct query_group *function, struct finding *ret, struct err *err);
 
 /* The function as titles name it: short, or "module+0x1234". */
-#define RULES_NAME_BYTES 544
+#define RULES_NAME_BYTES FRAME_NAME_BYTES
 const char *rules_name(const struct frame *f, char buf[RULES_NAME_BYTES]);
 
 /* "04:52:17", or "1.25 s after the start" in a short run. */
@@ -50,6 +51,18 @@ char *rules_moment(const struct rules *rules, uint64_t at_ns, char buf[HUMAN_BYT
 #define RULES_RATE_BYTES (HUMAN_BYTES + 16)
 char *rules_rate(const struct rules *rules, uint64_t n_bytes, uint64_t ns,
 		 char buf[RULES_RATE_BYTES]);
+
+/* The groups with most of a cost, greatest first. */
+#define RULES_TOP_MAX 16u
+struct rules_top {
+	const struct query_group *group[RULES_TOP_MAX]; /* n of them, then NULL */
+	size_t n;
+	size_t n_all; /* groups that have some of the cost */
+};
+
+/* Finds at most max of them, max <= RULES_TOP_MAX. Groups with a key below min_key are left out. */
+struct rules_top rules_find_top(const struct query_groups *groups, enum report_kind cost,
+				size_t max, uint64_t min_key);
 
 /* Is this much, kept like this, a leak? */
 bool rules_is_leak(const struct rules *rules, const struct query_group *g);

@@ -14,74 +14,39 @@
 #define MIN_LEAKED_BYTES 4096u
 #define SHARE_LEAKED 0.05 /* of the peak */
 
-/* The call sites that have most of a cost, greatest first. */
-struct few {
-	const struct query_group *site[N_FEW];
-	size_t n_sites; /* all that have some of it */
-};
-
-static bool is_before(enum report_kind kind, const struct query_group *a,
-		      const struct query_group *b)
-{
-	return !b || report_compare(kind, a, b) < 0;
-}
-
-static struct few find_few(const struct report *r, enum report_kind kind)
-{
-	struct few f = {0};
-
-	for (size_t i = 0; i < r->groups.n; i++) {
-		const struct query_group *g = &r->groups.group[i];
-
-		if (report_weight(kind, g) == 0)
-			continue;
-		f.n_sites++;
-		for (size_t k = 0; k < N_FEW; k++) {
-			if (is_before(kind, g, f.site[k])) {
-				const struct query_group *moved = f.site[k];
-
-				f.site[k] = g;
-				g = moved;
-			}
-			if (!g)
-				break;
-		}
-	}
-	return f;
-}
-
-static double share_of_few(const struct report *r, enum report_kind kind, const struct few *f,
+static double share_of_few(const struct report *r, enum report_kind kind, const struct rules_top *f,
 			   size_t n)
 {
 	uint64_t total = report_weight(kind, &r->groups.total), sum = 0;
 
-	for (size_t i = 0; i < n && f->site[i]; i++)
-		sum += report_weight(kind, f->site[i]);
+	for (size_t i = 0; i < n && f->group[i]; i++)
+		sum += report_weight(kind, f->group[i]);
 	return total ? (double)sum / (double)total : 0.0;
 }
 
 /* A remark on the first call site. */
-static struct finding remark(struct report *r, enum report_kind kind, const struct few *f)
+static struct finding remark(struct report *r, enum report_kind kind, const struct rules_top *f)
 {
 	return (struct finding){
 		.kind = FINDING_REMARK,
 		.cost = kind,
-		.value = report_weight(kind, f->site[0]),
+		.value = report_weight(kind, f->group[0]),
 		.share = share_of_few(r, kind, f, 1),
-		.blame = report_site_frame(r, (uint32_t)f->site[0]->key),
+		.blame = report_site_frame(r, (uint32_t)f->group[0]->key),
 		.page = "flame",
 	};
 }
 
 /* "98.0 %" of the cost in the first call site. */
-static const char *first_share(const struct report *r, enum report_kind kind, const struct few *f,
-			       char buf[HUMAN_BYTES])
+static const char *first_share(const struct report *r, enum report_kind kind,
+			       const struct rules_top *f, char buf[HUMAN_BYTES])
 {
-	return human_share(report_weight(kind, f->site[0]), report_weight(kind, &r->groups.total),
+	return human_share(report_weight(kind, f->group[0]), report_weight(kind, &r->groups.total),
 			   buf);
 }
 
-static int remark_peak(struct report *r, const struct few *f, struct finding *ret, struct err *err)
+static int remark_peak(struct report *r, const struct rules_top *f, struct finding *ret,
+		       struct err *err)
 {
 	double few = share_of_few(r, REPORT_PEAK, f, N_FEW);
 	char a[HUMAN_BYTES], b[HUMAN_BYTES];
@@ -90,7 +55,7 @@ static int remark_peak(struct report *r, const struct few *f, struct finding *re
 		return finding_set_title(ret, err, "%s of the peak (%s) comes from one call site",
 					 first_share(r, REPORT_PEAK, f, a),
 					 human_size(ret->value, b));
-	if (f->n_sites <= N_FEW || few < SHARE_OF_FEW)
+	if (f->n_all <= N_FEW || few < SHARE_OF_FEW)
 		return 0;
 	ret->blame = NULL;
 	ret->share = few;
@@ -99,12 +64,12 @@ static int remark_peak(struct report *r, const struct few *f, struct finding *re
 				 100.0 * few);
 }
 
-static int remark_leaked(struct report *r, const struct few *f, struct finding *ret,
+static int remark_leaked(struct report *r, const struct rules_top *f, struct finding *ret,
 			 struct err *err)
 {
 	const struct query_group *t = &r->groups.total;
 	char a[HUMAN_BYTES], b[HUMAN_BYTES], c[HUMAN_BYTES];
-	uint64_t n = f->site[0]->n_leaked;
+	uint64_t n = f->group[0]->n_leaked;
 
 	if (t->leaked_bytes < MIN_LEAKED_BYTES ||
 	    (double)t->leaked_bytes < SHARE_LEAKED * (double)r->peak.n_bytes)
@@ -117,7 +82,7 @@ static int remark_leaked(struct report *r, const struct few *f, struct finding *
 				 n == 1 ? "" : "s");
 }
 
-static int remark_allocations(struct report *r, const struct few *f, struct finding *ret,
+static int remark_allocations(struct report *r, const struct rules_top *f, struct finding *ret,
 			      struct err *err)
 {
 	char a[HUMAN_BYTES], b[HUMAN_BYTES];
@@ -130,7 +95,7 @@ static int remark_allocations(struct report *r, const struct few *f, struct find
 				 human_count(ret->value, b));
 }
 
-static int remark_temporary(struct report *r, const struct few *f, struct finding *ret,
+static int remark_temporary(struct report *r, const struct rules_top *f, struct finding *ret,
 			    struct err *err)
 {
 	const struct query_group *t = &r->groups.total;
@@ -152,7 +117,7 @@ static int remark_temporary(struct report *r, const struct few *f, struct findin
 	ret->value = t->n_temporary;
 	return finding_set_title(ret, err,
 				 "%s of all allocations are temporary, from %s call sites", a,
-				 human_count(f->n_sites, b));
+				 human_count(f->n_all, b));
 }
 
 static bool has_finding(const struct findings *f, enum report_kind cost)
@@ -168,7 +133,7 @@ int remarks_add(struct rules *rules, struct err *err)
 {
 	static const struct {
 		enum report_kind cost;
-		int (*make)(struct report *r, const struct few *f, struct finding *ret,
+		int (*make)(struct report *r, const struct rules_top *f, struct finding *ret,
 			    struct err *err);
 	} rule[] = {
 		{REPORT_PEAK, remark_peak},
@@ -180,10 +145,10 @@ int remarks_add(struct rules *rules, struct err *err)
 	int n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(rule) && n == 0; i++) {
-		struct few few = find_few(r, rule[i].cost);
+		struct rules_top few = rules_find_top(&r->groups, rule[i].cost, N_FEW, 0);
 		struct finding f;
 
-		if (few.n_sites == 0 || has_finding(rules->to, rule[i].cost))
+		if (few.n == 0 || has_finding(rules->to, rule[i].cost))
 			continue;
 		f = remark(r, rule[i].cost, &few);
 		n = rule[i].make(r, &few, &f, err);

@@ -26,30 +26,10 @@
 #define CHURN_MIN 1000u
 #define CHURNS_MAX 2u
 
-/* The functions with most of a cost, greatest first; those without a frame are left out. */
-static size_t find_top(const struct rules *rules, enum report_kind cost,
-		       const struct query_group **ret, size_t max)
+/* The functions with most of a cost. Key 0 stands for stacks without a frame to blame. */
+static struct rules_top find_functions(const struct rules *rules, enum report_kind cost, size_t max)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < rules->blame.n; i++) {
-		const struct query_group *g = &rules->blame.group[i];
-
-		if (g->key == 0 || report_weight(cost, g) == 0)
-			continue;
-		for (size_t k = 0; k < max && g; k++) {
-			if (k == n) {
-				ret[n++] = g;
-				g = NULL;
-			} else if (report_compare(cost, g, ret[k]) < 0) {
-				const struct query_group *moved = ret[k];
-
-				ret[k] = g;
-				g = moved;
-			}
-		}
-	}
-	return n;
+	return rules_find_top(&rules->blame, cost, max, 1);
 }
 
 /* ---- likely leak ---- */
@@ -88,13 +68,13 @@ static int add_leak(struct rules *rules, const struct query_group *g, struct err
 
 int rules_find_leaks(struct rules *rules, struct err *err)
 {
-	const struct query_group *top[16];
-	size_t n_top = find_top(rules, REPORT_LEAKED, top, ARRAY_LEN(top)), n_found = 0;
+	const struct rules_top top = find_functions(rules, REPORT_LEAKED, RULES_TOP_MAX);
+	size_t n_found = 0;
 	int n = 0;
 
-	for (size_t i = 0; i < n_top && n_found < LEAKS_MAX && n == 0; i++) {
-		if (rules_is_leak(rules, top[i])) {
-			n = add_leak(rules, top[i], err);
+	for (size_t i = 0; i < top.n && n_found < LEAKS_MAX && n == 0; i++) {
+		if (rules_is_leak(rules, top.group[i])) {
+			n = add_leak(rules, top.group[i], err);
 			n_found++;
 		}
 	}
@@ -193,16 +173,17 @@ int rules_find_peaks(struct rules *rules, struct err *err)
 		.to_ns = r->facts->duration_ns + 1,
 		.n_buckets = PEAK_POINTS,
 	};
-	const struct query_group *top[PEAK_CANDIDATES];
+	struct rules_top top = find_functions(rules, REPORT_PEAK, PEAK_CANDIDATES);
 	double least = PEAK_SHARE * (double)r->peak.n_bytes;
 	uint64_t key[PEAK_CANDIDATES], *value, sorted[PEAK_POINTS];
-	size_t n_top = find_top(rules, REPORT_PEAK, top, PEAK_CANDIDATES), n_keys = 0, n_found = 0;
+	size_t n_keys = 0, n_found = 0;
 	int n;
 
-	for (size_t i = 0; i < n_top && rules->has_rows; i++) {
-		if ((double)top[i]->peak_bytes >= least && !is_leak_already(rules, top[i])) {
-			top[n_keys] = top[i];
-			key[n_keys++] = top[i]->key;
+	for (size_t i = 0; i < top.n && rules->has_rows; i++) {
+		if ((double)top.group[i]->peak_bytes >= least &&
+		    !is_leak_already(rules, top.group[i])) {
+			top.group[n_keys] = top.group[i];
+			key[n_keys++] = top.group[i]->key;
 		}
 	}
 	if (n_keys == 0)
@@ -214,8 +195,9 @@ int rules_find_peaks(struct rules *rules, struct err *err)
 	for (size_t i = 0; i < n_keys && n == 0 && n_found < PEAKS_MAX; i++) {
 		uint64_t median = median_of(value + i * PEAK_POINTS, sorted);
 
-		if (top[i]->peak_bytes > median && (double)(top[i]->peak_bytes - median) >= least) {
-			n = add_peak(rules, top[i], value + i * PEAK_POINTS, median, err);
+		if (top.group[i]->peak_bytes > median &&
+		    (double)(top.group[i]->peak_bytes - median) >= least) {
+			n = add_peak(rules, top.group[i], value + i * PEAK_POINTS, median, err);
 			n_found++;
 		}
 	}
@@ -279,18 +261,17 @@ static int add_churn(struct rules *rules, const struct query_group *g, struct er
 int rules_find_churn(struct rules *rules, struct err *err)
 {
 	const struct report *r = rules->r;
-	const struct query_group *top[CHURNS_MAX];
-	size_t n_top = find_top(rules, REPORT_TEMPORARY, top, CHURNS_MAX);
+	const struct rules_top top = find_functions(rules, REPORT_TEMPORARY, CHURNS_MAX);
 	double seconds = (double)r->facts->duration_ns / (double)NS_PER_S;
 	int n = 0;
 
-	for (size_t i = 0; i < n_top && n == 0 && seconds > 0; i++) {
-		double n_temporary = (double)top[i]->n_temporary;
+	for (size_t i = 0; i < top.n && n == 0 && seconds > 0; i++) {
+		double n_temporary = (double)top.group[i]->n_temporary;
 
-		if (top[i]->n_temporary >= CHURN_MIN &&
+		if (top.group[i]->n_temporary >= CHURN_MIN &&
 		    n_temporary >= CHURN_SHARE * (double)r->groups.total.n_temporary &&
 		    n_temporary >= CHURN_PER_S * seconds)
-			n = add_churn(rules, top[i], err);
+			n = add_churn(rules, top.group[i], err);
 	}
 	return n;
 }

@@ -158,17 +158,11 @@ static bool are_ours(const struct store_paths *p)
 
 static bool folder_is_writable(const char *real)
 {
-	char folder[PATH_MAX];
-	const char *slash = strrchr(real, '/');
-	size_t len = slash ? (size_t)(slash - real) : 0;
+	char *folder = file_folder(real);
+	bool is = folder && access(folder, W_OK | X_OK) == 0;
 
-	if (!slash)
-		return access(".", W_OK | X_OK) == 0;
-	if (len >= sizeof(folder))
-		return false;
-	memcpy(folder, real, len);
-	folder[len] = 0;
-	return access(len ? folder : "/", W_OK | X_OK) == 0;
+	free(folder);
+	return is;
 }
 
 int store_cache_paths(const char *recording, const uint8_t recording_id[16],

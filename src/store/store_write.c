@@ -6,17 +6,16 @@
  */
 #include "store/store_write.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/bits.h"
 #include "store/checksum64.h"
 #include "store/store_i.h"
 #include "util/atomic_file.h"
+#include "util/file.h"
 #include "util/spill.h"
 
 #define TABLE_PIECE_BYTES ((size_t)16 << 20) /* written at a time */
@@ -76,16 +75,6 @@ static void fill_header(struct store_header *h, const struct store_identity *ide
 	memcpy(h->item_bytes, store_item_bytes, sizeof(h->item_bytes));
 }
 
-/* The folder of a path, to be freed. */
-static char *folder_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (!slash)
-		return strdup(".");
-	return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
-}
-
 static int append_zeroes(struct store_writer *w, size_t len, struct err *err)
 {
 	static const uint8_t zero[STORE_HEADER_BYTES];
@@ -99,7 +88,7 @@ static int make_writer(const char *path, const struct store_identity *identity, 
 		       struct store_writer **ret, struct err *err)
 {
 	struct store_writer *w = calloc(1, sizeof(*w));
-	char *folder = folder_of(path);
+	char *folder = file_folder(path);
 	int r;
 
 	if (!w || !folder) {
@@ -376,20 +365,17 @@ int store_writer_read_block(struct store_writer *w, enum store_column c, uint64_
 {
 	_Alignas(STORE_ALIGN) uint8_t packed[2 * PACK_MAX_BYTES + 8 * PACK_MAX_VALUES];
 	const struct store_entry *e = entry_of(w, c, block);
-	size_t len = 0, done = 0;
+	const struct file file = {.fd = atomic_file_fd(w->file)};
+	size_t len = 0;
+	int r;
 
 	if (block >= w->n_blocks || !pack_check(&e->head, &len) || len > sizeof(packed))
 		return err_set(err, ERR_FORMAT, "block %" PRIu64 " of column %u is not possible",
 			       block, (unsigned)c);
-	while (done < len) {
-		ssize_t n = pread(atomic_file_fd(w->file), packed + done, len - done,
-				  (off_t)(e->offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return err_set(err, ERR_IO, "a block of the store cannot be read again");
-		done += (size_t)n;
+	r = file_read_all(&file, e->offset, packed, len, err);
+	if (r < 0) {
+		err_prefix(err, "a block of the store cannot be read again");
+		return r;
 	}
 	pack_decode(&e->head, packed, value);
 	*n_rows = e->head.last + 1u;

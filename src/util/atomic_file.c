@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/file.h"
+
 #define BUFFER_BYTES (256u * 1024)
 #define MAX_NAMED 16 /* temporary files with a name, at a time */
 #define NO_SLOT (-1)
@@ -136,15 +138,13 @@ static int find_target(const char *path, char **ret, struct err *err)
 /* A file without a name in the folder of the target; false where there is no such thing. */
 static bool open_unnamed(struct atomic_file *f)
 {
-	char folder[PATH_MAX], link[64];
-	const char *slash = strrchr(f->path, '/');
-	size_t len = slash ? (size_t)(slash - f->path) : 0;
+	char link[64];
+	char *folder = f->flags & ATOMIC_FILE_NAMED ? NULL : file_folder(f->path);
 
-	if (len >= sizeof(folder) || (f->flags & ATOMIC_FILE_NAMED))
+	if (!folder)
 		return false;
-	memcpy(folder, f->path, len);
-	folder[len] = 0;
-	f->fd = open(len ? folder : slash ? "/" : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, f->mode);
+	f->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, f->mode);
+	free(folder);
 	if (f->fd < 0)
 		return false;
 	/* /proc is needed to give it a name at the end */

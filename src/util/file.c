@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,4 +96,13 @@ int file_read_all(const struct file *f, uint64_t offset, void *buf, size_t len, 
 			       "the file ends at offset %" PRIu64 ", inside %zu bytes at %" PRIu64,
 			       offset + n_read, len, offset);
 	return 0;
+}
+
+char *file_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return strdup(".");
+	return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }

@@ -29,4 +29,7 @@ int file_read(const struct file *f, uint64_t offset, void *buf, size_t len, size
 /* Reads exactly len bytes; ERR_FORMAT when the file ends before. */
 int file_read_all(const struct file *f, uint64_t offset, void *buf, size_t len, struct err *err);
 
+/* The folder of a path, to free(): "/a" of "/a/b", "." of "b". NULL: no memory. */
+char *file_folder(const char *path);
+
 #endif

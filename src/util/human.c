@@ -120,10 +120,8 @@ void human_print_text(FILE *out, const char *text, size_t len)
 
 	for (size_t i = 0; i < len;) {
 		unsigned n = utf8_length(p + i, len - i);
-		bool is_control =
-			p[i] < 0x20 || p[i] == 0x7f || (n == 2 && p[i] == 0xc2 && p[i + 1] < 0xa0);
 
-		if (n == 0 || is_control) {
+		if (n == 0 || utf8_is_control(p + i, n)) {
 			fprintf(out, "\\x%02x", p[i]);
 			n = 1;
 		} else {

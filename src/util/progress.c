@@ -46,17 +46,16 @@ static void set_label(struct progress *p, const char *label)
 
 	while (left > 0) {
 		unsigned n = utf8_length(in, left);
-		bool is_control =
-			in[0] < 0x20 || in[0] == 0x7f || (n == 2 && in[0] == 0xc2 && in[1] < 0xa0);
+		bool is_shown = n > 0 && !utf8_is_control(in, n);
 		unsigned n_in = n ? n : 1;
 
 		if (len + n_in >= sizeof(p->label))
 			break;
-		if (n == 0 || is_control)
-			p->label[len++] = '?';
-		else
+		if (is_shown)
 			memcpy(p->label + len, in, n);
-		len += n == 0 || is_control ? 0 : n;
+		else
+			p->label[len] = '?';
+		len += is_shown ? n : 1;
 		in += n_in;
 		left -= n_in;
 	}

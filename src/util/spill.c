@@ -68,24 +68,6 @@ static int reserve(const struct spill *s, int fd, size_t from, size_t to, struct
 			     to / (1024 * 1024) + 1);
 }
 
-static int write_all(const struct spill *s, int fd, const uint8_t *data, size_t len,
-		     struct err *err)
-{
-	size_t done = 0;
-
-	while (done < len) {
-		ssize_t n = pwrite(fd, data + done, len - done, (off_t)done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return err_set_errno(err, n < 0 ? errno : ENOSPC,
-					     "%s: a temporary file cannot be written", s->folder);
-		done += (size_t)n;
-	}
-	return 0;
-}
-
 /* From memory to a file of new_bytes. Written, not copied into the mapping: that would hold the
  * bytes in memory twice. */
 static int move_to_file(struct spill *s, size_t new_bytes, struct err *err)
@@ -98,10 +80,13 @@ static int move_to_file(struct spill *s, size_t new_bytes, struct err *err)
 	if (r < 0)
 		return r;
 	r = reserve(s, fd, 0, new_bytes, err);
-	if (r == 0)
-		r = write_all(s, fd, s->data, s->size_bytes, err);
 	if (r < 0)
 		goto out;
+	r = temp_file_write(fd, 0, s->data, s->size_bytes, err);
+	if (r < 0) {
+		err_prefix(err, "%s", s->folder);
+		goto out;
+	}
 	data = mmap(NULL, new_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (data == MAP_FAILED) {
 		r = err_set_memory(err, new_bytes);

@@ -20,3 +20,8 @@ unsigned utf8_length(const uint8_t *p, size_t left)
 		return 0;
 	return n;
 }
+
+bool utf8_is_control(const uint8_t *p, unsigned n)
+{
+	return p[0] < 0x20 || p[0] == 0x7f || (n == 2 && p[0] == 0xc2 && p[1] < 0xa0);
+}

@@ -8,4 +8,8 @@
  * overlong, a surrogate, beyond U+10FFFF). left is at least 1. */
 unsigned utf8_length(const uint8_t *p, size_t left);
 
+/* Is the character at p a control character, which could steer a terminal? n is its
+ * utf8_length(). */
+bool utf8_is_control(const uint8_t *p, unsigned n);
+
 #endif
