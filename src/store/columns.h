@@ -1,16 +1,25 @@
 /* store/columns.h - what a store holds: the columns of its rows, and the items of its tables.
  *
- * A row is one allocation: born by malloc and the like or by a realloc, ended by a free or a
- * realloc, or never. Rows are numbered from 0 in the order of their birth. Columns are cut into
- * blocks of STORE_BLOCK_ROWS rows; every value is an unsigned 64-bit number.
+ * A row is one allocation. malloc() and its relatives or a realloc() begin it; a release ends it: a
+ * free(), or the realloc() that replaces the block. A row without a release has leaked. Rows are
+ * numbered from 0 in the order of allocation. Columns are cut into blocks of STORE_BLOCK_ROWS rows;
+ * every value is an unsigned 64-bit number.
  *
- * Tables are arrays of the structs below, as they lie in the file: little endian, no pointers.
- * Texts are numbers of strings (store_string()); string 0 is empty and means "not known". Each string
- * ends with a zero byte, and STORE_STRING_ENDS holds the place of that byte: the bytes "\0one\0two\0" have
- * the ends 0, 4, 8. A string may itself contain zero bytes.
- * A store is a cache: any change here raises STORE_VERSION, and older files are made anew.
+ * Tables are arrays of the structs below, as they lie in the file: little endian, no pointers. How
+ * they refer to each other (a number is an index in the table that the arrow leads to):
  *
- * Times are nanoseconds since the start of the recording.
+ *	row.STORE_STACK -> STORE_STACKS -> STORE_NODES -> STORE_CODES -> STORE_MODULES
+ *	                                     |  ^ parent
+ *	                                     +--+
+ *	row.STORE_CHAIN - 1 -> STORE_CHAINS -> first and last row of the chain
+ *	row.STORE_THREAD -> STORE_THREADS
+ *
+ * A text is the number of a string (store_string()). String 0 is empty and means "not known". Each
+ * string ends with a zero byte, and STORE_STRING_ENDS holds the offset of that byte: the bytes
+ * "\0one\0two\0" have the ends 0, 4, 8. A string may itself contain zero bytes.
+ *
+ * A store is a cache. Whoever changes this file raises STORE_VERSION; stores of other versions are
+ * made anew. Times are nanoseconds since the start of the recording.
  */
 #ifndef STORE_COLUMNS_H
 #define STORE_COLUMNS_H
@@ -22,18 +31,18 @@
 
 enum store_column {
 	STORE_BIRTH_NS, /* never decreases from row to row */
-	STORE_LIFETIME_NS, /* 0: never released; else 1 + nanoseconds from birth to release */
+	STORE_LIFETIME_NS, /* 0: never released; else 1 + nanoseconds until the release */
 	STORE_SIZE_BYTES, /* requested */
 	STORE_ADDR,
-	STORE_STACK, /* index in the table of stacks: who allocated */
-	STORE_THREAD, /* index in the table of threads */
+	STORE_STACK, /* index in STORE_STACKS: who allocated */
+	STORE_THREAD, /* index in STORE_THREADS */
 	STORE_EXTRA_BYTES, /* usable beyond the requested size */
 	STORE_FLAGS, /* STORE_FLAG_* and the kind */
-	STORE_MARKER, /* value of memory_profiler_set_marker() at the birth */
-	STORE_FREE_STACK, /* index in the table of stacks; 0 when not released or not known */
-	STORE_FREE_THREAD, /* index in the table of threads; 0 when not released */
-	STORE_CHAIN, /* 0: no realloc took part; else 1 + index in the table of chains */
-	STORE_CHAIN_POSITION, /* 0 for the first of its chain */
+	STORE_MARKER, /* value of memory_profiler_set_marker() at the allocation */
+	STORE_FREE_STACK, /* index in STORE_STACKS; 0: not released, or not known */
+	STORE_FREE_THREAD, /* index in STORE_THREADS; 0 when not released */
+	STORE_CHAIN, /* 0: no realloc took part; else 1 + index in STORE_CHAINS */
+	STORE_CHAIN_POSITION, /* 0 for the first row of its chain */
 	STORE_N_COLUMNS,
 };
 
@@ -43,13 +52,13 @@ enum store_kind {
 	STORE_KIND_MALLOC,
 	STORE_KIND_CALLOC,
 	STORE_KIND_ALIGNED,
-	STORE_KIND_REALLOC, /* made by a realloc of a block; STORE_CHAIN says of which */
+	STORE_KIND_REALLOC, /* made by a realloc of a block; STORE_CHAIN names the chain of both */
 };
-#define STORE_FLAG_TEMPORARY 8u /* no other allocation of its thread between birth and release */
+#define STORE_FLAG_TEMPORARY 8u /* its thread allocated nothing else until the release */
 #define STORE_FLAG_MMAPED 16u /* glibc gave it a mapping of its own */
-#define STORE_FLAG_MAIN_ARENA 32u /* it lies in the heap that brk() makes */
-#define STORE_FLAG_REPLACED 64u /* its release was not seen; its address was given out again */
-#define STORE_FLAG_MOVED 128u /* released by a realloc that put another block in its place */
+#define STORE_FLAG_MAIN_ARENA 32u /* the block lies in the heap that brk() makes */
+#define STORE_FLAG_REPLACED 64u /* its release was not seen: its address was given out again */
+#define STORE_FLAG_MOVED 128u /* released by the realloc that made the next row of its chain */
 
 /* One realloc chain of two or more rows. */
 struct store_chain {
@@ -57,16 +66,17 @@ struct store_chain {
 	uint64_t last_row;
 	uint64_t first_size_bytes;
 	uint64_t last_size_bytes;
-	uint64_t birth_ns; /* of the first */
-	uint64_t lifetime_ns; /* from there to the release of the last, + 1; 0: never released */
+	uint64_t birth_ns; /* of the first row */
+	uint64_t
+		lifetime_ns; /* 1 + time from there to the release of the last row; 0: not released */
 	uint64_t length; /* rows */
 };
 
-/* A place in the code: return address and the image that held it. Code 0 is not used. */
+/* A code address: a return address and the module that held it. Code 0 is not used. */
 struct store_code {
-	uint64_t addr; /* return address: addr - 1 lies in the call */
-	uint32_t module; /* index in the table of modules, or STORE_NO_MODULE */
-	uint32_t generation; /* of loaded code; later code at the same place has another */
+	uint64_t addr; /* return address: addr - 1 lies in the call instruction */
+	uint32_t module; /* index in STORE_MODULES, or STORE_NO_MODULE */
+	uint32_t generation; /* of loaded code: code loaded later at the same address has another */
 };
 #define STORE_NO_MODULE UINT32_MAX
 
@@ -74,22 +84,21 @@ struct store_code {
 struct store_node {
 	uint32_t parent; /* less than the number of this node */
 	uint32_t code; /* not 0 exactly when kind is STORE_NODE_FRAME */
-	uint32_t
-		n_frames; /* from here outwards, without inlined ones: that of the parent, or + 1 */
+	uint32_t n_frames; /* from here to the root, without inlined ones: the parent's, or + 1 */
 	uint8_t kind; /* enum store_node_kind */
 	uint8_t end; /* why the whole stack ends where it does: store_end_name() */
-	uint8_t has_guess; /* somewhere from here outwards */
+	uint8_t has_guess; /* a STORE_NODE_GUESS lies between here and the root */
 	uint8_t unused;
 };
 enum store_node_kind {
 	STORE_NODE_ROOT,
 	STORE_NODE_FRAME,
-	STORE_NODE_END, /* the stack could not be followed further out */
-	STORE_NODE_GUESS, /* the frames outside of it were found by the frame pointer alone */
+	STORE_NODE_END, /* the unwinder could not find further callers */
+	STORE_NODE_GUESS, /* the callers from here to the root were found by the frame pointer alone */
 };
 
-/* A stack that events name, with what is known of all rows that it allocated (a "group" or
- * "call site"). Stack 0 is the empty one. Stacks that only free have n_allocs == 0. */
+/* A stack that events name, with sums over all rows that it allocated (a "call site"). Stack 0 is the
+ * empty stack. Stacks that only free have n_allocs == 0. */
 struct store_stack {
 	uint32_t node; /* innermost frame */
 	uint32_t unused;
@@ -107,16 +116,16 @@ struct store_stack {
 	uint64_t peak_count;
 	uint64_t max_bytes; /* most that was live of this stack ... */
 	uint64_t max_at_ns; /* ... and when first */
-	uint64_t first_ns; /* births */
+	uint64_t first_ns; /* first and last allocation */
 	uint64_t last_ns;
 	uint64_t min_size_bytes;
 	uint64_t max_size_bytes;
 	uint64_t n_releases; /* calls that released something from this stack */
-	uint64_t lifetime_sum_ns; /* of those released; wraps beyond 584 years */
+	uint64_t lifetime_sum_ns; /* of the released rows; wraps beyond 584 years */
 };
 
-/* The first twentieth and the last quarter of a run: what is allocated once at the start and kept is
- * seldom a leak, what still grows at the end may be one. */
+/* The first twentieth and the last quarter of a run. Memory that is allocated once at the start and
+ * kept is seldom a leak; memory that still grows at the end may be one. */
 static inline bool store_is_early(uint64_t duration_ns, uint64_t at_ns)
 {
 	return at_ns < duration_ns / 20;
@@ -187,20 +196,20 @@ struct store_call {
 
 /* What was alive over time, in buckets of equal width that cover the whole recording. */
 struct store_bucket {
-	uint64_t max_bytes; /* most in this bucket */
+	uint64_t max_bytes; /* most that was alive at once in this bucket */
 	uint64_t max_count;
-	uint64_t last_bytes; /* at its end */
+	uint64_t last_bytes; /* alive at the end of the bucket */
 	uint64_t last_count;
 	uint64_t n_allocs;
 	uint64_t n_releases;
 	uint64_t alloc_bytes;
 	uint64_t release_bytes;
-	uint64_t leaked_bytes; /* born here and never released */
+	uint64_t leaked_bytes; /* allocated here and never released */
 	uint64_t n_leaked;
 };
 #define STORE_MAX_BUCKETS 4096u
 
-/* A line of the process's memory map, as of the last look. */
+/* A line of the process's memory map, as the recorder read it last. */
 struct store_region {
 	uint64_t start;
 	uint64_t end;
@@ -245,7 +254,7 @@ struct store_facts {
 	uint64_t lost_blocks;
 	uint64_t damaged_bytes;
 	uint64_t truncated_stacks; /* events whose stack has no complete end */
-	uint64_t n_stacks; /* different ones that events name */
+	uint64_t n_stacks; /* distinct stacks that events name */
 	uint64_t deepest_stack; /* frames */
 	uint64_t recording_bytes; /* size of the .dat when it was read */
 	uint64_t end_status;
@@ -257,7 +266,7 @@ struct store_facts {
 	uint32_t ended; /* strings from here on: "exit", "killed or still running" ... */
 	uint32_t executable;
 	uint32_t cmdline; /* arguments, each ending with a zero byte */
-	uint32_t environment; /* likewise */
+	uint32_t environment; /* variables, each ending with a zero byte */
 	uint32_t cwd;
 	uint32_t host;
 	uint32_t kernel;
@@ -267,18 +276,18 @@ struct store_facts {
 	uint32_t recorder;
 };
 
-/* Tables, in the order of their numbers in the file. */
-/* What a chain was when the state was written, if it has changed since. The last one comes first when it
- * is to be as it was. */
+/* The value that a chain had when STORE_STATE was written, if the chain has changed since. To get the
+ * old values back, apply the items from the last to the first. */
 struct store_undo {
-	uint64_t chain; /* as STORE_CHAIN: from 1 */
+	uint64_t chain; /* as STORE_CHAIN has it: 1 + index */
 	struct store_chain was;
 };
 
+/* Tables, in the order of their numbers in the file. */
 enum store_table {
 	STORE_FACTS, /* struct store_facts, one */
 	STORE_STRING_BYTES, /* char */
-	STORE_STRING_ENDS, /* uint64_t: where the zero byte of each string is */
+	STORE_STRING_ENDS, /* uint64_t: offset of the zero byte of each string */
 	STORE_MODULES,
 	STORE_THREADS,
 	STORE_CODES,
@@ -290,11 +299,11 @@ enum store_table {
 	STORE_CALLS,
 	STORE_BUCKETS,
 	STORE_REGIONS,
-	STORE_UNDO, /* belongs to the next */
+	STORE_UNDO, /* belongs to STORE_STATE */
 	STORE_STATE, /* bytes: what to go on from when the recording grows (ingest/follow.h) */
 	STORE_N_TABLES,
 };
 
-extern const uint32_t store_item_bytes[]; /* of each of them; store_tables.c */
+extern const uint32_t store_item_bytes[]; /* size of an item of each table; store_tables.c */
 
 #endif

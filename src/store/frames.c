@@ -1,8 +1,12 @@
 /* store/frames.c - see frames.h.
  *
- * Each code has a slot. What is known of it is built once, in memory that stays until the end, and
- * published in the slot by an atomic store, so readers take no lock. Names that are in the
- * file stay there until somebody asks for their code.
+ * Each code has a slot: NULL, or the code's frames. The frames of a code are built once, in memory that
+ * stays until frames_close(), and published in the slot by an atomic store; so readers take no lock.
+ * Names in the file stay there until somebody asks for their code.
+ *
+ *	slot[code] --> struct code_frames --> texts of the store, of text_set, or of the mapped file
+ *	                 | next
+ *	all ------------>v  (every code_frames ever made, for frames_close())
  */
 #include "store/frames.h"
 
@@ -16,13 +20,13 @@
 #include "util/vec.h"
 
 #define MAX_NAMES 4096u /* frames of one code; more is nonsense and cut off */
-#define NEAR_FRAMES 128u /* of a stack, without an allocation */
+#define NEAR_FRAMES 128u /* codes of a stack that fit on the call stack, without malloc() */
 
 /* The frames of one code; never changed once it is published. */
 struct code_frames {
-	struct code_frames *next; /* of all that were made, for the end */
+	struct code_frames *next; /* in the list frames.all */
 	size_t n;
-	bool is_known; /* a resolver or the file told; n_names may have been 0 */
+	bool is_known; /* a resolver or the file gave the names, if only none; false: bare */
 	size_t n_names; /* n, or 0 when nothing was found: n is 1 then */
 	struct frame frame[];
 };
@@ -34,7 +38,7 @@ struct frames {
 	char *cache_path; /* NULL: nothing is kept */
 	struct names_file *file; /* NULL: none */
 
-	pthread_mutex_t resolving; /* guards the two below, and is held while they work */
+	pthread_mutex_t resolving; /* guards the two below; held while the resolver runs */
 	frames_resolve resolve;
 	void *user;
 
@@ -56,7 +60,7 @@ static const char *text_or_null(struct store const *s, uint32_t string)
 	return string == 0 ? NULL : store_string(s, string, NULL);
 }
 
-/* What the store itself tells of a code. */
+/* What the store itself knows of a code. */
 static struct frame bare_frame(const struct frames *f, uint32_t code)
 {
 	const struct store_code *c = store_code(f->store, code);
@@ -100,7 +104,7 @@ static int make_frames(struct frames *f, uint32_t code, size_t n_names, struct c
 	return 0;
 }
 
-/* The data lock is held. Whoever still has the earlier frames of the code may go on using them. */
+/* The data lock is held. The code's earlier frames, if any, stay valid: readers may have them. */
 static void publish(struct frames *f, uint32_t code, struct code_frames *cf)
 {
 	cf->next = f->all;
@@ -118,7 +122,7 @@ static void set_names(struct frame *frame, const struct frame_names *names)
 	frame->is_inline = names->is_inline;
 }
 
-/* A frame without names, so that there is something to show. Not remembered. The lock is held. */
+/* Publishes a frame without names, if the code has none. The data lock is held. */
 static int put_bare(struct frames *f, uint32_t code, struct err *err)
 {
 	struct code_frames *cf = NULL;
@@ -165,7 +169,7 @@ int frames_put(struct frames *f, uint32_t code, const struct frame_names *names,
 	return r;
 }
 
-/* Takes a code's names out of the file. False: it has none. The data lock is held. */
+/* Publishes the names that the file has for a code. False: the file has none. The data lock is held. */
 static bool put_from_file(struct frames *f, uint32_t code)
 {
 	struct code_frames *cf = NULL;
@@ -213,7 +217,7 @@ int frames_open(const struct store *store, const char *cache_path, struct frames
 		frames_close(f);
 		return r;
 	}
-	if (cache_path) /* what cannot be used is as good as none */
+	if (cache_path) /* a file that cannot be used counts as missing */
 		(void)names_file_open(cache_path, store, &f->file, NULL);
 	*ret = f;
 	return 0;
@@ -307,7 +311,7 @@ static int compare_codes(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Of n codes those that nobody knows yet: each once. Returns how many remain in code[]. */
+/* Keeps those of n codes that are not known, each once, ascending. Returns how many remain. */
 static size_t drop_known(struct frames *f, uint32_t *code, size_t n)
 {
 	size_t n_left = 0, n_distinct = 0;
@@ -329,7 +333,7 @@ static size_t drop_known(struct frames *f, uint32_t *code, size_t n)
 	return n_distinct;
 }
 
-/* code[] is ours to change. */
+/* As frames_need(), but changes code[]. */
 static int need_list(struct frames *f, uint32_t *code, size_t n, struct err *err)
 {
 	int r = 0;
@@ -348,7 +352,7 @@ static int need_list(struct frames *f, uint32_t *code, size_t n, struct err *err
 	return r;
 }
 
-/* Whether a code was asked for before: nothing to do then, and no lock needed. */
+/* Is the code known? Needs no lock. */
 static bool is_settled(struct frames *f, uint32_t code)
 {
 	struct code_frames *cf = code < f->n_codes ? known(f, code) : NULL;
@@ -370,7 +374,8 @@ int frames_need(struct frames *f, const uint32_t *code, size_t n, struct err *er
 	if (!list)
 		return err_set_memory(err, n_open * sizeof(*list));
 	n_open = 0;
-	for (size_t i = 0; i < n; i++) { /* others may have settled some since: never more */
+	for (size_t i = 0; i < n;
+	     i++) { /* other threads may have settled some since: the list gets shorter, never longer */
 		if (!is_settled(f, code[i]))
 			list[n_open++] = code[i];
 	}
@@ -437,7 +442,7 @@ const struct frame *frames_of_code(struct frames *f, uint32_t code, size_t *n)
 
 	ASSERT(code < f->n_codes);
 	cf = known(f, code);
-	if (!cf) { /* not asked for, or the asking failed: show at least where it is */
+	if (!cf) { /* not asked for, or the resolver failed: show at least the address */
 		pthread_mutex_lock(&f->data);
 		if (!put_from_file(f, code))
 			(void)put_bare(f, code, NULL);

@@ -12,7 +12,7 @@
 #include "util/text_set.h"
 
 #define NAMES_MAGIC "MPNAMES" /* with its zero byte: 8 bytes */
-#define NAMES_VERSION 3u /* also when better names are found than before */
+#define NAMES_VERSION 3u /* raised also when the same binaries give better names */
 
 struct names_header {
 	char magic[8];
@@ -26,11 +26,11 @@ struct names_header {
 	uint64_t n_names;
 	uint64_t n_texts;
 	uint64_t n_text_bytes;
-	uint64_t body_checksum; /* of all behind the header */
-	uint64_t checksum; /* of the header before it */
+	uint64_t body_checksum; /* of all after the header */
+	uint64_t checksum; /* of the fields before this one */
 };
 
-/* Behind the header: codes in rising order, names, ends of texts (uint64_t), bytes of texts. */
+/* After the header: codes in ascending order, names, ends of texts (uint64_t), bytes of texts. */
 struct names_code {
 	uint32_t code;
 	uint32_t n;
@@ -58,10 +58,10 @@ struct names_file {
 	const struct names_name *name;
 	const uint64_t *text_end;
 	const char *text;
-	bool is_of_earlier_store; /* of the store as it was before it grew */
+	bool is_of_earlier_store; /* written before the store grew */
 };
 
-/* Of the first ones in the tables, which are there. */
+/* The checksum of the first n_codes codes and n_modules modules of the store; both must exist. */
 static uint64_t tables_checksum(const struct store *store, size_t n_codes, size_t n_modules)
 {
 	size_t n;
@@ -75,7 +75,8 @@ static uint64_t tables_checksum(const struct store *store, size_t n_codes, size_
 
 /* ---- reading ---- */
 
-/* Names for this store, or for what it was before it grew: what was there has the same numbers. */
+/* Do the names belong to this store, or to the store before it grew? Growing adds codes and modules at
+ * the end, so the earlier ones keep their numbers. */
 static bool is_of_store(const struct names_header *h, const struct store *store)
 {
 	const struct store_identity *is = store_identity(store);
@@ -229,8 +230,7 @@ bool names_file_find(const struct names_file *f, uint32_t code, size_t *n)
 {
 	const struct names_code *c = find_code(f, code);
 
-	if (!c ||
-	    (f->is_of_earlier_store && c->n == 0)) /* what was looked up in vain may be there now */
+	if (!c || (f->is_of_earlier_store && c->n == 0)) /* see names_file.h */
 		return false;
 	*n = c->n;
 	return true;
@@ -342,7 +342,7 @@ static int write_texts(struct atomic_file *out, const struct text_set *texts,
 	return r;
 }
 
-/* The checksum of what was written, then the header in front of it. */
+/* Computes the checksum of the body, then writes the header in front of it. */
 static int write_header(struct atomic_file *out, struct names_header *h, struct err *err)
 {
 	size_t size = atomic_file_size(out);

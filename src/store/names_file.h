@@ -1,7 +1,8 @@
-/* store/names_file.h - names of code that were found once, kept in a file beside the store.
+/* store/names_file.h - the names of code addresses, in a file beside the store.
  *
- * The file belongs to one store: to its identity and to its tables of codes and modules. It is
- * mapped and used where it lies. docs/STORE.md has the layout.
+ * The file belongs to one store: it holds the store's identity and a checksum of the store's tables of
+ * codes and modules. Readers map the file and use it where it lies. docs/STORE.md, section 4, has the
+ * layout. Threads: any number of readers.
  */
 #ifndef STORE_NAMES_FILE_H
 #define STORE_NAMES_FILE_H
@@ -11,27 +12,30 @@
 
 struct names_file; /* opaque: defined in names_file.c */
 
-/* ERR_FORMAT or ERR_VERSION when it is damaged or of another store: make it anew. */
+/* Opens and checks the file. -ERR_FORMAT: damaged, or of another store; -ERR_VERSION: of another
+ * version. In all three cases: write a new file. -ERR_IO: the file cannot be opened. */
 int names_file_open(const char *path, const struct store *store, struct names_file **ret,
 		    struct err *err);
 void names_file_close(struct names_file *f); /* NULL does nothing */
 
-/* What is known of a code. False: nothing is kept about it. Otherwise *n is the number of names, also
- * 0 when it was looked up in vain. */
+/* Is there an answer for a code? If so, *n is the number of its names; 0 means that the code was looked
+ * up and has no names. If the store has grown since the file was written, codes without names count
+ * as not answered: what was not found then may be found now. */
 bool names_file_find(const struct names_file *f, uint32_t code, size_t *n);
 
-/* One of them, borrowed until names_file_close(). i is less than the *n of names_file_find(). */
+/* Name i of a code, borrowed until names_file_close(). i is less than the *n of names_file_find(). */
 void names_file_get(const struct names_file *f, uint32_t code, size_t i, struct frame_names *ret);
 
-/* Gives the names of a code to be written, in the way of names_file_find() and names_file_get(). The
- * texts stay good until the writing is done. */
+/* Gives the names to write. find and get mean what names_file_find() and names_file_get() mean. The
+ * texts stay valid until names_file_write() returns. */
 struct names_source {
 	void *user;
 	bool (*find)(void *user, uint32_t code, size_t *n);
 	void (*get)(void *user, uint32_t code, size_t i, struct frame_names *ret);
 };
 
-/* Writes all that the source has. The file appears whole or not at all. */
+/* Writes the names of all codes for which the source has an answer. The file appears complete or not
+ * at all (util/atomic_file.h). */
 int names_file_write(const char *path, const struct store *store, const struct names_source *source,
 		     struct err *err);
 

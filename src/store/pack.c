@@ -43,7 +43,7 @@ static size_t positions_bytes(uint32_t n_exceptions)
 	return align_up((size_t)n_exceptions * 2, 8);
 }
 
-/* With room behind it for a load of 8 bytes at the last value. */
+/* With 8 bytes at the end, so that 8 bytes can be loaded at the last value. */
 static size_t exceptions_bytes(uint32_t n_exceptions, unsigned exception_bytes)
 {
 	if (n_exceptions == 0)
@@ -74,7 +74,7 @@ static void survey_values(const uint64_t *value, uint32_t n, struct survey *s)
 	*s = (struct survey){min, max, is_sorted};
 }
 
-/* Subtracts, pads with zeroes up to whole tiles, returns all bits that occur. */
+/* Step 1 of pack.h. Pads with zeroes up to whole tiles. Returns the OR of all results. */
 static uint64_t reduce(const uint64_t *restrict value, uint32_t n, const struct pack_head *head,
 		       uint64_t *restrict reduced)
 {
@@ -96,10 +96,11 @@ static uint64_t reduce(const uint64_t *restrict value, uint32_t n, const struct 
 	return bits;
 }
 
-/* Drops the common zero bits and counts how many values need how many bits. */
+/* Step 2 of pack.h. Counts how many values need how many bits. */
 static void count_widths(uint64_t *reduced, uint32_t n, unsigned shift, uint32_t count[N_WIDTHS])
 {
-	uint32_t part[4][N_WIDTHS] = {0}; /* else each count waits for the one before */
+	uint32_t part[4][N_WIDTHS] = {
+		0}; /* four counters, so that an increment need not wait for the one before */
 	uint32_t n_padded = padded(n);
 
 	for (uint32_t i = 0; i < n_padded; i += 4) {
@@ -140,7 +141,7 @@ static void choose_width(const uint32_t count[N_WIDTHS], uint32_t n, unsigned gr
 	}
 }
 
-/* Moves what is wider than the width out of the values. */
+/* Moves values that need more bits than the width to out, as exceptions. */
 static void take_exceptions(uint64_t *reduced, uint32_t n, const struct pack_head *head,
 			    uint8_t *out)
 {
@@ -232,13 +233,13 @@ bool pack_check(const struct pack_head *head, size_t *size_bytes)
 /* How the bits of a block become values: value = base + (bits << shift). */
 struct scale {
 	uint64_t base;
-	uint64_t range; /* bits << shift is not to be greater */
+	uint64_t range; /* the greatest bits << shift that is allowed */
 	unsigned width;
 	unsigned shift;
 };
 
-/* Unpacks a tile. The result has its top bit set if a value came out beyond the range, given
- * that range and values are below 2^63: a difference that would be negative. */
+/* Unpacks a tile. If range and all values are below 2^63, the result has its top bit set exactly when
+ * a value lies beyond the range: range - x is negative then. */
 static uint64_t unpack_tile(const uint64_t *restrict in, const struct scale *scale,
 			    uint64_t *restrict out)
 {
@@ -286,7 +287,7 @@ static uint64_t unpack_tiles(const struct scale *scale, const uint8_t *in, uint3
 	return any;
 }
 
-/* Puts the exceptions in. Returns the bits of all of them, shifted. */
+/* Puts the exceptions in, cut to the range. Returns the OR of all of them, shifted. */
 static uint64_t put_exceptions(const struct pack_head *head, const uint8_t *in,
 			       const struct scale *scale, uint64_t *out)
 {
@@ -322,7 +323,7 @@ static void decode_plain(const struct pack_head *head, const uint8_t *in, uint64
 		fill(head->min, n, out);
 	else
 		beyond = unpack_tiles(&scale, in, n, out);
-	/* damaged, or too wide for the test to tell */
+	/* damaged, or too wide for the test of unpack_tile(): check each value */
 	if (unlikely(beyond >> 63) || head->width + head->shift > 63 || scale.range >> 63) {
 		for (uint32_t i = 0; i < n; i++) {
 			uint64_t x = out[i] - head->min;
@@ -334,7 +335,7 @@ static void decode_plain(const struct pack_head *head, const uint8_t *in, uint64
 		put_exceptions(head, in + tiles_bytes(n, head->width), &scale, out);
 }
 
-/* Sums that stay within the range, whatever is added. */
+/* Turns differences into values. The sums stay within the range, whatever is added. */
 static void sum_with_care(uint64_t *out, uint32_t n, const struct scale *scale)
 {
 	uint64_t sum = 0;
@@ -360,7 +361,7 @@ static void decode_delta(const struct pack_head *head, const uint8_t *in, uint64
 		unpack_tiles(&plain, in, n, out);
 	if (head->n_exceptions)
 		all = put_exceptions(head, in + tiles_bytes(n, head->width), &plain, out);
-	/* differences below 2^51, so that 4096 of them cannot wrap, and a range that holds them all */
+	/* The fast way below needs differences below 2^51: the sum of 4096 of them cannot wrap. */
 	if (unlikely(all >> 51 || head->width + head->shift > 51)) {
 		sum_with_care(out, n, &scale);
 		return;

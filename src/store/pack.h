@@ -1,18 +1,21 @@
-/* store/pack.h - a block of up to PACK_MAX_VALUES numbers in few bits.
+/* store/pack.h - packs a block of up to PACK_MAX_VALUES numbers into few bits.
  *
- * Of each value the smallest one is subtracted, the zero bits that all have at their low end are
- * dropped, and what remains is stored in a fixed number of bits. The width is chosen so that
- * the block takes the fewest bits when the values that need more are kept apart, as exceptions.
- * Sorted blocks can be stored as the differences from value to value. A block of equal values
- * takes no bytes at all.
+ * The encoder
+ *	1. subtracts the smallest value of the block from each value; in a sorted block it subtracts
+ *	   the value before instead (PACK_DELTA);
+ *	2. drops the zero bits that all results have at their low end (shift);
+ *	3. stores each result in the same number of bits (width). Results that need more bits become
+ *	   exceptions and are stored apart. The encoder takes the width that needs the fewest bits in all.
+ * A block of equal values takes no bytes at all. Example: 1000, 1008, 1000, 9000, 1016 become 0, 8, 0,
+ * 8000, 16; shift 3 leaves 0, 1, 0, 1000, 2; with width 2 only 1000 is an exception.
  *
- * Bits: values lie in tiles of PACK_TILE. A tile of width w is w rows of PACK_LANES words of 64
- * bits; value i of the tile belongs to lane i % PACK_LANES and takes the next w bits there, from the
- * lowest bit up. So one shift moves a whole row of lanes, and a compiler makes vector code of it.
- * Behind the tiles come the exceptions: their positions (16 bits each, rounded up to 8 bytes), then
- * their values (exception_bytes each), and zeroes. docs/STORE.md has the whole.
+ * Bits: values lie in tiles of PACK_TILE. A tile of width w is w rows of PACK_LANES words of 64 bits.
+ * Value i of a tile belongs to lane i % PACK_LANES and takes the next w bits of that lane, from the
+ * lowest bit up. So one shift moves a whole row of lanes, and compilers make vector code of the loop.
  *
- * Threads: pure functions.
+ *	tiles | positions of the exceptions, 16 bits each | values of the exceptions | zeroes
+ *
+ * docs/STORE.md, section 2.2, has every detail. Threads: pure functions.
  */
 #ifndef STORE_PACK_H
 #define STORE_PACK_H
@@ -23,16 +26,16 @@
 #define PACK_TILE 1024u
 #define PACK_LANES 16u
 
-/* No block is longer than that when pack_encode() made it; a multiple of 8. */
+/* The longest block that pack_encode() makes; a multiple of 8. */
 #define PACK_MAX_BYTES (PACK_MAX_VALUES * 8 + 64)
 
 enum pack_encoding {
 	PACK_NONE, /* not a block */
 	PACK_PLAIN,
-	PACK_DELTA, /* differences to the value before; the first is 0 */
+	PACK_DELTA, /* differences from the value before; the first difference is 0 */
 };
 
-/* How to read a block; kept apart from its bytes. */
+/* How to read a block; the store keeps it in the directory, apart from the bytes of the block. */
 struct pack_head {
 	uint64_t min;
 	uint64_t max;
@@ -45,16 +48,18 @@ struct pack_head {
 };
 
 /* Packs n values, 1 to PACK_MAX_VALUES, and returns the length in bytes, a multiple of 8. out has
- * room for PACK_MAX_BYTES and is aligned to 8. is_sorted: try differences; a hint, need not be true. */
+ * room for PACK_MAX_BYTES and is aligned to 8. is_sorted: use differences if the values never
+ * decrease. */
 size_t pack_encode(const uint64_t *value, uint32_t n, bool is_sorted, struct pack_head *head,
 		   uint8_t *out);
 
-/* False for a head that no pack_encode() makes. Otherwise *size_bytes is the length of its block. */
+/* False: pack_encode() makes no such head. True: *size_bytes is the length of its block. */
 bool pack_check(const struct pack_head *head, size_t *size_bytes);
 
-/* Unpacks a block. head has passed pack_check(), in is as long as that said and aligned to 8; its
- * bytes may be anything (NULL when there are none): every value that comes out lies within min..max. out has room for
- * PACK_MAX_VALUES; beyond the block's values it is overwritten with nonsense. */
+/* Unpacks a block. head has passed pack_check(); in has the length that pack_check() gave and is
+ * aligned to 8 (NULL: the length is 0). The bytes of in may be anything: every value that comes out
+ * lies within min..max. out has room for PACK_MAX_VALUES; entries beyond the block's values become
+ * meaningless. */
 void pack_decode(const struct pack_head *head, const uint8_t *in, uint64_t *out);
 
 #endif

@@ -1,12 +1,12 @@
 /* store/store.c - see store.h.
  *
  * The whole file is mapped. Where a limit on address space forbids that, only the tables and the
- * directory are, and blocks are read.
+ * directory are mapped, and blocks are read with pread().
  *
- * Pages that were read count as memory of this process although the system could take them back.
- * So that a scan of a large store does not look like (and, in a control group, act like) a
- * process of gigabytes, the mapping gives its pages back after every DROP_EVERY_BYTES that were
- * unpacked; they stay in the page cache and come back at a touch.
+ * Pages that were read count as memory of this process, although the system could take them back. A
+ * scan of a large store would look like a process of gigabytes, and in a control group it would be
+ * one. Therefore the mapping gives its pages back after every DROP_EVERY_BYTES that were unpacked. The
+ * pages stay in the page cache and come back at a touch.
  */
 #include "store/store.h"
 
@@ -24,8 +24,9 @@
 #include "util/file.h"
 
 #define DROP_EVERY_BYTES (32u * 1024 * 1024)
-#define DROP_ABOVE_BYTES (128u * 1024 * 1024) /* smaller files may stay in memory */
-#define CHECK_STEP_BYTES (8u * 1024 * 1024) /* of the directory, before its pages go back */
+#define DROP_ABOVE_BYTES (128u * 1024 * 1024) /* pages of smaller files stay in memory */
+#define CHECK_STEP_BYTES                                                                           \
+	(8u * 1024 * 1024) /* of the directory: after so many bytes its pages go back */
 
 struct part {
 	void *map; /* NULL: not mapped by itself */
@@ -36,11 +37,12 @@ struct store {
 	struct file file;
 	struct store_header header;
 	uint8_t *map; /* the whole file, or NULL */
-	struct part part[STORE_N_TABLES + 1]; /* otherwise: tables, directory */
+	struct part part[STORE_N_TABLES + 1]; /* if map is NULL: tables, then the directory */
 	struct store_tables table;
 	const struct store_entry *directory;
 	uint64_t n_blocks;
-	atomic_uint_fast64_t *n_read; /* bytes of blocks so far; apart, as stores are const */
+	atomic_uint_fast64_t
+		*n_read; /* bytes of blocks unpacked; apart, because stores are const */
 };
 
 /* ---- opening ---- */
@@ -59,7 +61,7 @@ static int check_header(const struct store_header *h, uint64_t file_bytes, struc
 		return err_set(err, ERR_VERSION, "is a store with items of other sizes");
 	if (h->checksum != checksum64_of(h, offsetof(struct store_header, checksum)))
 		return err_set(err, ERR_FORMAT, "damaged store: the header has a wrong checksum");
-	/* behind one that can grow there may be what the next one did not finish */
+	/* a store that can grow may be followed by what a later writer did not finish */
 	if (h->file_bytes != file_bytes &&
 	    (h->table[STORE_STATE].n_items == 0 || h->file_bytes > file_bytes))
 		return err_set(err, ERR_FORMAT,
@@ -68,7 +70,7 @@ static int check_header(const struct store_header *h, uint64_t file_bytes, struc
 	return 0;
 }
 
-/* Whether n items of item_bytes at offset lie in the file, aligned. */
+/* Do n items of item_bytes at offset lie in the file, aligned? */
 static bool is_inside(const struct store *s, uint64_t offset, uint64_t n, uint64_t item_bytes)
 {
 	uint64_t end = s->header.file_bytes;
@@ -77,7 +79,7 @@ static bool is_inside(const struct store *s, uint64_t offset, uint64_t n, uint64
 	       n <= (end - offset) / item_bytes;
 }
 
-/* Makes len bytes at offset readable, which lie inside the file. */
+/* Makes len bytes at offset readable. They lie inside the file. */
 static int map_part(struct store *s, uint64_t offset, uint64_t len, struct part *part,
 		    const void **ret, struct err *err)
 {
@@ -134,7 +136,6 @@ static int map_all(struct store *s, struct err *err)
 	return r;
 }
 
-/* Gives pages back that lie in [from, from + len): only a hint, nothing depends on it. */
 void store_drop_pages(const void *from, size_t len)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -154,7 +155,7 @@ static void drop_all(const struct store *s)
 	}
 }
 
-/* What values of a column may be, so that they are good as indices. */
+/* The greatest value of a column that is an index of its table; UINT64_MAX: the column holds none. */
 static uint64_t greatest_allowed(const struct store *s, enum store_column c)
 {
 	uint64_t n_stacks = s->table.n[STORE_STACKS], n_threads = s->table.n[STORE_THREADS];
@@ -456,7 +457,7 @@ uint64_t store_block_max(const struct store *s, enum store_column c, uint64_t bl
 	return entry_of(s, c, block)->head.max;
 }
 
-/* Counts what was read, and now and then gives pages back. */
+/* Counts what was unpacked, and gives the pages of a large file back from time to time. */
 static void count_read(const struct store *s, size_t n_bytes)
 {
 	uint64_t before = atomic_fetch_add_explicit(s->n_read, n_bytes, memory_order_relaxed);
@@ -466,7 +467,7 @@ static void count_read(const struct store *s, size_t n_bytes)
 		drop_all(s);
 }
 
-/* From the file; what cannot be read is zero. */
+/* Reads a block with pread(); bytes that cannot be read count as zeroes. */
 static NOINLINE void read_unmapped(const struct store *s, const struct store_entry *e,
 				   size_t size_bytes, uint64_t *out)
 {
@@ -484,7 +485,7 @@ void store_read_block(const struct store *s, enum store_column c, uint64_t block
 {
 	const struct store_entry *e = entry_of(s, c, block);
 	size_t size_bytes = 0;
-	bool ok = pack_check(&e->head, &size_bytes); /* it did when the store was opened */
+	bool ok = pack_check(&e->head, &size_bytes); /* true: store_open() checked it */
 
 	ASSERT(ok);
 	(void)ok;

@@ -1,18 +1,22 @@
-/* store/store.h - reading a store: a recording made ready for questions.
+/* store/store.h - reading a store: a recording in the form in which questions are answered.
  *
- * The file is mapped and never loaded: tables are used where they lie, blocks of columns are
- * unpacked into the caller's buffer when they are asked for. Opening checks the header, the
- * directory and the bounds of everything in it, so nothing that is reached through this header
- * lies outside of the file; the contents of a damaged file may be nonsense but never harm.
- * A table's own references (stack -> node -> code) are checked when the store is opened, and so is
- * that every value of STORE_STACK, STORE_FREE_STACK, STORE_THREAD, STORE_FREE_THREAD and STORE_CHAIN is good as
- * an index in its table: readers use them as they come. Rows that a store_chain names are not
- * checked; store_value() gives 0 for a row that is not there.
+ * The file is mapped, not loaded: readers use tables where they lie, and unpack blocks of columns into
+ * buffers of their own.
  *
- * Memory: pages that were read are given back after every 32 MiB of packed blocks, so a scan of
- * any length holds little; readers need not care.
- * A store is written once and renamed into place; nobody may write to it or cut it off while it is
- * open (that would be a SIGBUS). Removing or replacing the file by rename does no harm.
+ * What store_open() checks, so that readers need not:
+ *	- the header, and that everything that the header and the directory name lies inside the file;
+ *	- references between tables (stack -> node -> code -> module, and texts);
+ *	- that every value of STORE_STACK, STORE_FREE_STACK, STORE_THREAD, STORE_FREE_THREAD and
+ *	  STORE_CHAIN is an index of its table.
+ * A damaged file may therefore give wrong figures, but no access outside of the file. Not checked:
+ * the rows that a store_chain names. store_value() returns 0 for a row that does not exist.
+ *
+ * Memory: after every 32 MiB of packed blocks the store gives the pages of a large file back, so a scan
+ * of any length holds little memory.
+ *
+ * The file: a store appears by a rename when it is complete. A store that grows (docs/STORE.md, 1.3) is
+ * appended to, but nothing that an open store refers to changes. Removing the file or replacing it by a
+ * rename does no harm; cutting it off would end readers with SIGBUS.
  *
  * Threads: any number of readers.
  */
@@ -28,11 +32,12 @@ struct store; /* opaque: defined in store.c */
 struct store_identity {
 	uint8_t recording_id[16]; /* from the header of the .dat */
 	uint64_t size_bytes; /* of the .dat when it was read */
-	uint64_t changed_ns; /* its modification time then */
+	uint64_t changed_ns; /* modification time of the .dat then */
 };
 
-/* Of a recording that is still being written changed_ns is this bit, and the time at which it was read:
- * such a store can be gone on with, but never be taken for that of the recording as it is now. */
+/* The store of a recording that is still being written has this bit in changed_ns, and the time of
+ * the reading in the other bits. So its identity never equals that of the recording as it is now; a
+ * later reading continues the store. */
 #define STORE_GROWING_NS (1ull << 63)
 
 static inline bool store_identity_grows(const struct store_identity *i)
@@ -40,21 +45,24 @@ static inline bool store_identity_grows(const struct store_identity *i)
 	return i->changed_ns & STORE_GROWING_NS;
 }
 
-/* ERR_VERSION: made by another version, ERR_FORMAT: not a finished store, or a damaged one. */
+/* Opens and checks a store. -ERR_VERSION: another version of the program made it; -ERR_FORMAT: not a
+ * finished store, or a damaged one; -ERR_IO, -ERR_MEMORY. The text names the path. */
 int store_open(const char *path, struct store **ret, struct err *err);
 void store_close(struct store *s); /* NULL does nothing */
 
 const struct store_identity *store_identity(const struct store *s);
 
-/* Takes what was read in one go out of memory: only a hint. */
+/* Gives the pages of [from, from + len) back to the system; they come back when they are touched. Only
+ * for mapped files. A hint: it cannot fail. */
 void store_drop_pages(const void *from, size_t len);
 
-uint64_t store_state_offset(const struct store *s); /* in the file: of STORE_STATE */
+uint64_t store_state_offset(const struct store *s); /* of STORE_STATE in the file */
 
 /* The items of a table, borrowed until store_close(). */
 const void *store_table(const struct store *s, enum store_table table, size_t *n_items);
 
-/* Shorthands for it. Each index must be below the table's count (asserted). */
+/* Items of tables by index, borrowed in the same way. Each index must be below the number of items
+ * (asserted). */
 const struct store_facts *store_facts(const struct store *s);
 const struct store_stack *store_stack(const struct store *s, uint32_t stack);
 const struct store_node *store_node(const struct store *s, uint32_t node);
@@ -64,15 +72,15 @@ const struct store_thread *store_thread(const struct store *s, uint32_t thread);
 const struct store_chain *store_chain(const struct store *s, uint64_t chain);
 size_t store_n_stacks(const struct store *s);
 
-/* A string; ends with a zero byte that does not count in *len. len may be NULL. */
+/* A string. It ends with a zero byte that does not count in *len. len may be NULL. */
 const char *store_string(const struct store *s, uint32_t string, size_t *len);
 
-/* The words for store_node.end: "complete", "no_info" ... */
+/* The name of store_node.end, for programs: "complete", "no_info" ... */
 const char *store_end_name(unsigned end);
-/* The same in a few words, for people: "code without unwind information". NULL: complete. */
+/* The same for people: "code without unwind information". NULL: the stack is complete. */
 const char *store_end_reason(unsigned end);
 
-/* "malloc", "realloc" ... from STORE_FLAGS. */
+/* The kind in a value of STORE_FLAGS: "malloc", "realloc" ... */
 const char *store_kind_name(uint64_t flags);
 
 /* Is an entry of the table of threads a thread of the program? The entry of number 0 stands for
@@ -80,16 +88,17 @@ const char *store_kind_name(uint64_t flags);
 bool store_is_thread(const struct store_thread *t);
 size_t store_count_threads(const struct store *s);
 
-/* The kernel's id of a thread, by index; 0 for a wrong index (a damaged store may have any). */
+/* The kernel's id of a thread, by its index in STORE_THREADS; 0 for an index beyond the table. */
 uint64_t store_tid(const struct store *s, uint64_t thread);
 
-/* Makes of sum, which may be zeroed, what it and the bucket behind it amount to. */
+/* Extends the bucket sum, which may be zeroed, by the next bucket b: maxima, sums, and the state at
+ * the end of b. */
 void store_bucket_append(struct store_bucket *sum, const struct store_bucket *b);
 
 /* ---- rows ---- */
 
-/* A store may be made without rows, for questions that its tables answer. Then the number of rows
- * is 0, though store_facts() tells how many allocations there were. */
+/* A store may be made without rows, for questions that its tables answer. Then store_n_rows() is 0,
+ * and store_facts()->n_rows has the number of allocations. */
 bool store_has_rows(const struct store *s);
 uint64_t store_n_rows(const struct store *s);
 uint64_t store_n_blocks(const struct store *s); /* of each column */
@@ -97,16 +106,16 @@ uint64_t store_n_blocks(const struct store *s); /* of each column */
 /* Rows of a block: STORE_BLOCK_ROWS but for the last. */
 uint32_t store_block_rows(const struct store *s, uint64_t block);
 
-/* Smallest and greatest value of a column in a block: what cannot match need not be read. */
+/* Smallest and greatest value of a column in a block: a scan skips blocks that cannot match. */
 uint64_t store_block_min(const struct store *s, enum store_column c, uint64_t block);
 uint64_t store_block_max(const struct store *s, enum store_column c, uint64_t block);
 
-/* Unpacks a block of a column. out has room for STORE_BLOCK_ROWS values; those of the block's
- * rows are written, what lies behind them is overwritten with nonsense. Values always lie between
- * store_block_min() and store_block_max(), also those of a damaged block. */
+/* Unpacks a block of a column. out has room for STORE_BLOCK_ROWS values; entries beyond the block's
+ * rows become meaningless. Values always lie between store_block_min() and store_block_max(), also
+ * in a damaged block. Cannot fail: bytes that cannot be read count as zeroes. */
 void store_read_block(const struct store *s, enum store_column c, uint64_t block, uint64_t *out);
 
-/* One value, 0 when there is no such row. For few rows: it unpacks the whole block. */
+/* One value, or 0 when there is no such row. For few rows only: each call unpacks a whole block. */
 uint64_t store_value(const struct store *s, enum store_column c, uint64_t row);
 
 #endif

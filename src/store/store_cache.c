@@ -30,7 +30,7 @@ void store_paths_fini(struct store_paths *p)
 	*p = (struct store_paths){0};
 }
 
-/* The two files whose names begin with stem. */
+/* Fills in the paths of the two files whose names begin with stem. */
 static int make_paths(const char *stem, bool is_beside, struct store_paths *ret, struct err *err)
 {
 	struct store_paths p = {.is_beside = is_beside};
@@ -49,14 +49,15 @@ static int make_paths(const char *stem, bool is_beside, struct store_paths *ret,
 
 /* ---- folders and names ---- */
 
-/* The cache folder; to be freed. It may not exist yet. ERR_IO: no folder can be named. */
+/* The path of the cache folder, to free(). The folder may not exist yet. -ERR_IO: neither HOME nor
+ * XDG_CACHE_HOME is set. */
 static int cache_folder(char **ret, struct err *err)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	char *folder = NULL;
 	int n;
 
-	if (cache && cache[0] == '/') /* others are to be ignored, says the specification */
+	if (cache && cache[0] == '/') /* the XDG specification: ignore relative paths */
 		n = asprintf(&folder, "%s/memory-profiler", cache);
 	else if (home && home[0] == '/')
 		n = asprintf(&folder, "%s/.cache/memory-profiler", home);
@@ -68,7 +69,7 @@ static int cache_folder(char **ret, struct err *err)
 	return 0;
 }
 
-/* Makes the folder and those above it, readable by the owner alone. */
+/* Makes the folder and its parents, readable by the owner only. */
 static int make_folder(const char *folder, struct err *err)
 {
 	char part[PATH_MAX];
@@ -90,7 +91,7 @@ static int make_folder(const char *folder, struct err *err)
 	return 0;
 }
 
-/* The path by which a recording is known; to be freed. */
+/* The path of a recording without symbolic links, to free(). NULL: no memory. */
 static char *real_path(const char *recording)
 {
 	char *real = realpath(recording, NULL);
@@ -128,7 +129,7 @@ out:
 	return r;
 }
 
-/* ---- finding and placing ---- */
+/* ---- finding ---- */
 
 static bool begins_with(const char *path, const char magic[8])
 {
@@ -143,7 +144,7 @@ static bool begins_with(const char *path, const char magic[8])
 	return is;
 }
 
-/* Whether the name is free or holds a file of ours, so that it may be replaced or removed. */
+/* Is the name free, or that of a file of ours? Then the file may be replaced or removed. */
 static bool is_ours(const char *path, const char magic[8])
 {
 	struct stat st;
@@ -185,7 +186,8 @@ int store_cache_paths(const char *recording, const uint8_t recording_id[16],
 	return r;
 }
 
-/* Opens the store of a place if it has the identity. Not one whose names would go into a foreign file. */
+/* Opens the store if it has the identity. NULL: another identity, no store, or the file of names is
+ * not ours. */
 static struct store *open_if_same(const struct store_paths *p,
 				  const struct store_identity *identity)
 {
@@ -215,7 +217,7 @@ int store_cache_find(const char *recording, const struct store_identity *identit
 		s = open_if_same(&p, identity);
 	if (r == 0 && !s) {
 		store_paths_fini(&p);
-		/* no cache folder at all: then there is nothing in it */
+		/* an error means that there is no cache folder, so nothing is in it */
 		if (paths_in_cache(real, identity->recording_id, false, &p, NULL) == 0)
 			s = open_if_same(&p, identity);
 	}
@@ -230,7 +232,7 @@ int store_cache_find(const char *recording, const struct store_identity *identit
 	return 0;
 }
 
-/* ---- looking after them ---- */
+/* ---- listing and removing ---- */
 
 static bool is_stale(const char *recording, const struct store_identity *identity)
 {
@@ -238,14 +240,14 @@ static bool is_stale(const char *recording, const struct store_identity *identit
 
 	if (stat(recording, &st) < 0)
 		return true;
-	if (store_identity_grows(identity)) /* it can be gone on with */
+	if (store_identity_grows(identity)) /* a later reading continues it */
 		return false;
 	return (uint64_t)st.st_size != identity->size_bytes ||
 	       (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec !=
 		       identity->changed_ns;
 }
 
-/* Visits what is at a place, if anything is. recording is NULL when it is not known. */
+/* Visits the store and the names at these paths, if there are any. recording: NULL when not known. */
 static int visit_files(const struct store_paths *p, const char *recording, store_cache_visit visit,
 		       void *user, struct err *err)
 {
@@ -289,7 +291,7 @@ struct stems {
 	size_t n, cap;
 };
 
-/* Whether a file of the cache folder is one of ours; hash is NULL or the one that it must have. */
+/* Is a file of the cache folder one of ours? hash: NULL, or the checksum of the path that it must have. */
 static bool is_cache_name(const char *name, const char *hash)
 {
 	const char *ending = name + STEM_DIGITS;
@@ -347,7 +349,7 @@ static int visit_folder(const char *recording, store_cache_visit visit, void *us
 	struct stems stems = {0};
 	int r;
 
-	/* without a folder there is nothing, but who asks for it is told */
+	/* no folder, no stores; it is an error only for a caller who asks for the folder itself */
 	if (cache_folder(&folder, err) < 0)
 		return recording ? 0 : -ERR_IO;
 	if (recording) {
@@ -381,7 +383,7 @@ static int visit_beside(const char *recording, store_cache_visit visit, void *us
 	if (!real)
 		return err_set_memory(err, PATH_MAX);
 	r = make_paths(real, true, &p, err);
-	if (r == 0 && are_ours(&p)) /* what is not ours is none of our business */
+	if (r == 0 && are_ours(&p)) /* leave files of others alone */
 		r = visit_files(&p, recording, visit, user, err);
 	store_paths_fini(&p);
 	free(real);

@@ -8,17 +8,17 @@
 #define STORE_MAGIC "MPSTORE" /* with its zero byte: 8 bytes */
 #define STORE_HEADER_BYTES 4096u /* kept for the header; blocks and tables begin behind it */
 #define STORE_ALIGN 64u /* of blocks, tables and the directory */
-#define STORE_HEADER_TABLES 16u /* places for tables in the header */
+#define STORE_HEADER_TABLES 16u /* the most tables that the header has room for */
 
 struct store_extent {
 	uint64_t offset; /* in the file */
 	uint64_t n_items;
 };
 
-/* At offset 0. Written last: a file with a right checksum here is complete. */
+/* At offset 0. The writer writes the header last: a file with a right checksum here is complete. */
 struct store_header {
 	char magic[8];
-	uint32_t version; /* STORE_VERSION; its place never changes */
+	uint32_t version; /* STORE_VERSION; its offset never changes */
 	uint32_t header_bytes; /* sizeof(struct store_header) */
 	uint32_t block_rows;
 	uint32_t n_columns;
@@ -31,11 +31,11 @@ struct store_header {
 	uint64_t directory_offset;
 	uint64_t directory_checksum;
 	struct store_extent table[STORE_HEADER_TABLES];
-	uint64_t checksum; /* of all before it */
+	uint64_t checksum; /* of all fields before this one */
 };
 
-/* A block of a column. The directory holds those of block 0 in the order of the columns, then those
- * of block 1 ... */
+/* A block of a column. The directory holds the entries of block 0 in the order of the columns, then
+ * the entries of block 1, and so on. */
 struct store_entry {
 	uint64_t offset; /* in the file; means nothing when the block takes no bytes */
 	struct pack_head head;
@@ -53,7 +53,7 @@ static inline uint64_t store_blocks_for(uint64_t n_rows)
 	return n_rows / STORE_BLOCK_ROWS + (n_rows % STORE_BLOCK_ROWS != 0);
 }
 
-/* Rows of a block, given that it is one. */
+/* Rows of a block; block is less than store_blocks_for(n_rows). */
 static inline uint32_t store_rows_of(uint64_t n_rows, uint64_t block)
 {
 	uint64_t left = n_rows - block * STORE_BLOCK_ROWS;
@@ -61,16 +61,16 @@ static inline uint32_t store_rows_of(uint64_t n_rows, uint64_t block)
 	return left < STORE_BLOCK_ROWS ? (uint32_t)left : STORE_BLOCK_ROWS;
 }
 
-struct store_extent store_state_extent(const struct store *s); /* of STORE_STATE */
+struct store_extent store_state_extent(const struct store *s); /* where STORE_STATE lies */
 
-/* The tables of a store, whatever they lie in. */
+/* The tables of a store, wherever their bytes lie. */
 struct store_tables {
 	const void *item[STORE_N_TABLES];
 	size_t n[STORE_N_TABLES];
 };
 
-/* Checks all that tables say about each other: every reference leads to an item. n_rows is that of
- * the header. store_tables.c */
+/* Checks that every reference between tables leads to an item (docs/STORE.md, section 3). n_rows is
+ * the header's. 0, or -ERR_FORMAT with the item that is wrong. store_tables.c */
 int store_tables_check(const struct store_tables *t, uint64_t n_rows, struct err *err);
 
 #endif

@@ -1,7 +1,7 @@
-/* store/store_tables.c - the tables of a store: sizes, and whether they fit together.
+/* store/store_tables.c - the tables of a store: sizes of items, checks of references.
  *
- * Everything that is used as an index by those who read a store is checked here once, so that
- * they need not. Rows named by chains are not: there can be a great many.
+ * store_open() checks every number that readers use as an index here, once, so that readers need not.
+ * Rows named by chains are not checked: there can be a great many chains.
  */
 #include <inttypes.h>
 
@@ -31,7 +31,7 @@ static int bad(const char *table, uint64_t item, const char *what, struct err *e
 	return err_set(err, ERR_FORMAT, "damaged store: %s %" PRIu64 ": %s", table, item, what);
 }
 
-/* String i lies behind the zero byte of the one before and ends with a zero byte at end[i]. */
+/* String i begins after the zero byte of string i - 1 and ends with a zero byte at end[i]. */
 static int check_strings(const struct store_tables *t, struct err *err)
 {
 	const uint64_t *end = t->item[STORE_STRING_ENDS];
@@ -88,7 +88,7 @@ static int check_code(const struct store_tables *t, struct err *err)
 	return 0;
 }
 
-/* A parent has a smaller number than its child, so every way outwards ends. */
+/* A parent has a smaller number than its child, so every walk to the root ends. */
 static int check_nodes(const struct store_tables *t, struct err *err)
 {
 	const struct store_node *node = t->item[STORE_NODES];

@@ -1,8 +1,8 @@
 /* store/store_write.c - see store_write.h.
  *
- * Packed blocks are gathered per column and go to the file in pieces of up to COLUMN_BYTES, so the
- * blocks of a column lie together: a question about few columns reads few pages. The place of a
- * block is known when its piece is written; until then it is in the column's list.
+ * Each column gathers its packed blocks and writes them in pieces of up to COLUMN_BYTES. So the blocks
+ * of a column lie together, and a question about few columns reads few pages. A block gets its offset
+ * when its piece is written; until then the column's list of waiting blocks has it.
  */
 #include "store/store_write.h"
 
@@ -19,10 +19,10 @@
 #include "util/spill.h"
 
 #define TABLE_PIECE_BYTES ((size_t)16 << 20) /* written at a time */
-#define COLUMN_BYTES (512u * 1024) /* of packed blocks that wait to be written */
+#define COLUMN_BYTES (512u * 1024) /* the most packed bytes of a column that wait to be written */
 #define COLUMN_BLOCKS                                                                              \
 	(COLUMN_BYTES / 64) /* at most, and they fit: a block takes 64 bytes or more */
-#define DIRECTORY_MEMORY_BYTES (8u * 1024 * 1024) /* of the directory, before it is in a file */
+#define DIRECTORY_MEMORY_BYTES (8u * 1024 * 1024) /* a longer directory lies in a file */
 #define PUTS_PER_TRIM (256u * 1024) /* 8 MiB of entries */
 #define BLOCKS_PER_TRIM (PUTS_PER_TRIM / STORE_N_COLUMNS)
 
@@ -43,9 +43,9 @@ struct store_writer {
 	pthread_mutex_t lock; /* guards all below */
 	struct atomic_file *file;
 	struct spill *directory; /* struct store_entry, STORE_N_COLUMNS per block */
-	uint64_t n_blocks; /* greatest block that came, + 1 */
+	uint64_t n_blocks; /* 1 + the greatest number of a block that was put */
 	uint64_t n_puts;
-	uint64_t replaced_bytes; /* of blocks that came again */
+	uint64_t replaced_bytes; /* of blocks that were put again */
 	struct column_buffer column[STORE_N_COLUMNS];
 	struct store_header header;
 	struct err failure; /* the first one; a writer that failed can only be destroyed */
@@ -83,7 +83,8 @@ static int append_zeroes(struct store_writer *w, size_t len, struct err *err)
 	return atomic_file_append(w->file, zero, len, err);
 }
 
-/* old: NULL, or to be set to the store that is gone on with, as it is once it is ours alone. */
+/* old: NULL for a new store; otherwise it becomes the store that is continued, opened after the file
+ * is locked. */
 static int make_writer(const char *path, const struct store_identity *identity, struct store **old,
 		       struct store_writer **ret, struct err *err)
 {
@@ -145,7 +146,7 @@ void store_writer_destroy(struct store_writer *w)
 	free(w);
 }
 
-/* Remembers a failure and passes it on. */
+/* Keeps the first failure; returns r. */
 static int keep_failure(struct store_writer *w, int r, struct err *err)
 {
 	if (r < 0 && w->failure.code == ERR_NONE) {
@@ -182,7 +183,7 @@ static struct store_entry *entry_of(struct store_writer *w, enum store_column c,
 	return &entry[block * STORE_N_COLUMNS + c];
 }
 
-/* Writes the blocks of a column that wait and tells the directory where they are. */
+/* Writes the waiting blocks of a column and puts their offsets into the directory. */
 static int flush_column(struct store_writer *w, enum store_column c, struct err *err)
 {
 	struct column_buffer *col = &w->column[c];
@@ -226,7 +227,7 @@ static int reserve_block(struct store_writer *w, uint64_t block, struct err *err
 	return 0;
 }
 
-/* A block that is packed. */
+/* A packed block. */
 struct packed_block {
 	_Alignas(STORE_ALIGN) uint8_t data[PACK_MAX_BYTES];
 	size_t len;
@@ -278,7 +279,7 @@ int store_writer_put_block(struct store_writer *w, enum store_column c, uint64_t
 	return r;
 }
 
-/* spill: where the items lie, if they do; they leave memory as they are written. Else NULL. */
+/* spill: what the items lie in; their pages leave memory as they are written. NULL: memory. */
 static int write_table(struct store_writer *w, enum store_table table, const void *item,
 		       size_t n_items, const struct spill *spill, struct err *err)
 {
@@ -415,7 +416,7 @@ uint64_t store_writer_replaced_bytes(const struct store_writer *w)
 	return w->replaced_bytes;
 }
 
-/* Every block of every column came, each with the rows that it must have. */
+/* Was every block of every column put, each with the right number of rows? */
 static int check_blocks(struct store_writer *w, uint64_t n_rows, struct err *err)
 {
 	uint64_t n_blocks = store_blocks_for(n_rows);
@@ -482,7 +483,7 @@ static int finish(struct store_writer *w, uint64_t n_rows, struct err *err)
 	if (r < 0)
 		return r;
 	for (unsigned t = 0; t < STORE_N_TABLES; t++) {
-		if (h->table[t].offset == 0) /* never given: empty */
+		if (h->table[t].offset == 0) /* never put: empty */
 			h->table[t].offset = STORE_HEADER_BYTES;
 	}
 	h->n_rows = n_rows;
@@ -505,7 +506,7 @@ int store_writer_commit(struct store_writer *w, uint64_t n_rows, struct err *err
 		w->file = NULL;
 	}
 	keep_failure(w, r, err);
-	if (r == 0) /* no second time */
+	if (r == 0) /* refuse a second commit */
 		w->failure = (struct err){.code = ERR_REFUSED, .text = "the store is finished"};
 	pthread_mutex_unlock(&w->lock);
 	return r;
