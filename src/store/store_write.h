@@ -10,7 +10,8 @@
  *
  * Threads: store_writer_put_block(), _put_table() and _put_spilled() from any number of threads at once;
  * the other functions while no other call runs.
- * Errors: 0 or -ERR_x. After an error every further call returns the same error; destroy the writer.
+ * Errors: 0 or -ERR_x. After a put failed, every further put and the commit return the same error;
+ * destroy the writer then.
  */
 #ifndef STORE_STORE_WRITE_H
 #define STORE_STORE_WRITE_H

@@ -30,11 +30,11 @@ struct atomic_file {
 	int slot; /* in named[], or NO_SLOT: the file has no name */
 	mode_t mode;
 	unsigned flags;
-	uint8_t *buffer; /* BUFFER_BYTES; what comes behind written_bytes */
+	uint8_t *buffer; /* BUFFER_BYTES; the bytes that follow the first written_bytes */
 	size_t n_buffered;
 	uint64_t written_bytes;
-	bool is_in_place; /* atomic_file_extend() ... */
-	uint64_t kept_bytes; /* ... of this length, unless it is committed */
+	bool is_in_place; /* made by atomic_file_extend() */
+	uint64_t kept_bytes; /* in place: the length that a discard cuts the file back to */
 };
 
 /* Names to remove when a signal ends us. state: 0 free, 1 being filled, 2 the name counts. A slot
@@ -56,7 +56,7 @@ static void remove_named(void)
 static void on_signal(int sig)
 {
 	remove_named();
-	raise(sig); /* its default meaning is back (SA_RESETHAND): ends us on return */
+	raise(sig); /* SA_RESETHAND has restored the default: ends the process when we return */
 }
 
 static void install_handlers(void)
@@ -69,7 +69,7 @@ static void install_handlers(void)
 		if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
 			sigaction(ending[i], &action, NULL);
 	}
-	/* a limit on file sizes is to be an error of write(), with our words, not a death */
+	/* a limit on file sizes becomes an error of write(), with a text, instead of ending us */
 	if (sigaction(SIGXFSZ, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
 		signal(SIGXFSZ, SIG_IGN);
 }
@@ -86,7 +86,7 @@ static int take_slot(const char *path)
 
 		if (!atomic_compare_exchange_strong(&named[i].state, &is_free, 1))
 			continue;
-		/* the name of the target may be as long as names can be: 200 bytes will do */
+		/* the target's own name may already have the longest length: use 200 bytes of it */
 		len = snprintf(named[i].name, PATH_MAX, "%.*s.%.200s.%ld.%u.tmp", folder_bytes,
 			       path, path + folder_bytes, (long)getpid(),
 			       atomic_fetch_add(&counter, 1));
@@ -108,7 +108,7 @@ static void give_slot(int slot)
 		atomic_store(&named[slot].state, 0);
 }
 
-/* The path that is to be replaced: where symbolic links lead to. */
+/* The path of the file to replace: symbolic links are followed. */
 static int find_target(const char *path, char **ret, struct err *err)
 {
 	struct stat st;
@@ -135,7 +135,7 @@ static int find_target(const char *path, char **ret, struct err *err)
 	return 0;
 }
 
-/* A file without a name in the folder of the target; false where there is no such thing. */
+/* Opens a file without a name in the folder of the target. False: the file system has none. */
 static bool open_unnamed(struct atomic_file *f)
 {
 	char link[64];
@@ -161,7 +161,7 @@ static int open_named(struct atomic_file *f, struct err *err)
 	f->slot = take_slot(f->path);
 	if (f->slot == NO_SLOT)
 		return err_set_errno(err, errno, "%s: cannot be written", f->path);
-	unlink(named[f->slot].name); /* of a process long gone that had our number */
+	unlink(named[f->slot].name); /* left by an earlier process with our pid */
 	f->fd = open(named[f->slot].name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, f->mode);
 	if (f->fd < 0)
 		return err_set_errno(err, errno, "%s: cannot be written", f->path);
@@ -194,7 +194,7 @@ int atomic_file_create(const char *path, mode_t mode, unsigned flags, struct ato
 	return 0;
 }
 
-/* Waits for others who extend the same file, but not for ever. */
+/* Waits for another process that extends the same file, ten seconds at most. */
 static int lock_file(int fd)
 {
 	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
@@ -207,7 +207,7 @@ static int lock_file(int fd)
 	return r;
 }
 
-/* Opens the file and locks it; it must still be the one of that name then. */
+/* Opens and locks the file. The name must still lead to the same file afterwards. */
 static int open_in_place(struct atomic_file *f, struct err *err)
 {
 	struct stat here, there;
@@ -314,7 +314,7 @@ int atomic_file_pwrite(struct atomic_file *f, uint64_t offset, const void *data,
 		r = write_at(f, offset, data, len, err);
 	if (r == 0 && offset + len > f->written_bytes)
 		f->written_bytes = offset + len;
-	f->kept_bytes = f->written_bytes; /* it means something now */
+	f->kept_bytes = f->written_bytes; /* the header makes the appended bytes valid */
 	return r;
 }
 
@@ -328,7 +328,7 @@ int atomic_file_fd(const struct atomic_file *f)
 	return f->fd;
 }
 
-/* Gives a file without a name the given one, which must be free. */
+/* Gives a file without a name a name, which must be free. */
 static int link_unnamed(const struct atomic_file *f, const char *name)
 {
 	char link[64];
@@ -337,7 +337,7 @@ static int link_unnamed(const struct atomic_file *f, const char *name)
 	return linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
 }
 
-/* Into the place of the target, but only if there is none. */
+/* Gives the file the target's name, if no file has it. */
 static int link_new(struct atomic_file *f)
 {
 	int n = f->slot == NO_SLOT ? link_unnamed(f, f->path) : link(named[f->slot].name, f->path);
@@ -374,9 +374,9 @@ int atomic_file_commit(struct atomic_file *f, struct err *err)
 		r = err_set_errno(err, errno, "%s: cannot be put in place", f->path);
 		goto out;
 	}
-	give_slot(f->slot); /* the name is gone: nothing to remove any more */
+	give_slot(f->slot); /* the temporary name is gone */
 	f->slot = NO_SLOT;
-	/* some file systems tell here what they could not write */
+	/* some file systems report write errors only here */
 	if (close(f->fd) < 0 && errno != EINTR)
 		r = err_set_errno(err, errno, "%s: cannot be written", f->path);
 	f->fd = -1;
@@ -393,7 +393,7 @@ void atomic_file_discard(struct atomic_file *f)
 		unlink(named[f->slot].name);
 		give_slot(f->slot);
 	}
-	/* what is behind means nothing: if it can not be cut off it may stay */
+	/* bytes beyond kept_bytes mean nothing: if they cannot be cut off, they may stay */
 	if (f->fd >= 0 && f->is_in_place && f->kept_bytes < f->written_bytes)
 		(void)!ftruncate(f->fd, (off_t)f->kept_bytes);
 	if (f->fd >= 0)

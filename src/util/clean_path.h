@@ -1,7 +1,8 @@
-/* util/clean_path.h - paths of source files without detours.
+/* util/clean_path.h - paths of source files without "." and "..".
  *
- * Compilers write paths as they were given: /src/build/../lib/./x.c. The file system is not asked, so
- * "link/.." is taken for nothing, though link may lead elsewhere.
+ * Compilers write paths as they were given: /src/build/../lib/./x.c. clean_path() looks at the text
+ * only, not at the file system: "link/.." is removed, although link may be a symbolic link to another
+ * folder.
  */
 #ifndef UTIL_CLEAN_PATH_H
 #define UTIL_CLEAN_PATH_H
@@ -10,8 +11,8 @@
 
 #define CLEAN_PATH_BYTES 1024
 
-/* Takes ".", "dir/.." and doubled slashes out of a path, as far as the text tells; ".." is left only at the
- * start of a relative path. Returns buf, or path itself when it is too long. */
+/* Removes ".", "dir/.." and doubled slashes from a path. ".." stays only at the start of a relative
+ * path. Returns buf, or path itself when path has more than CLEAN_PATH_BYTES - 2 bytes. */
 const char *clean_path(const char *path, char buf[CLEAN_PATH_BYTES]);
 
 #endif

@@ -1,7 +1,7 @@
 /* util/huge_pages.h - large arrays that are accessed at random, in pages of 2 MiB.
  *
- * With small pages most accesses to such an array miss the processor's table of pages as well as its
- * caches. A hint: where the system has no large pages nothing changes.
+ * With small pages most accesses to such an array miss the CPU's TLB as well as its caches. The advice
+ * is a hint: where the system has no huge pages, nothing changes.
  */
 #ifndef UTIL_HUGE_PAGES_H
 #define UTIL_HUGE_PAGES_H
@@ -13,8 +13,9 @@
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 #define SMALL_PAGE_BYTES 4096u
 
-/* For memory that was just obtained; small arrays are left alone. The pages at both ends are taken
- * whole: advice for a part would split a mapping, which then cannot be made larger any more. */
+/* Advises huge pages for an array that was just allocated; arrays below 4 MiB stay as they are. The
+ * advice covers the first and the last page as a whole: advice for a part of a mapping would split the
+ * mapping, and mremap() could no longer make it larger. */
 static inline void huge_pages_advise(void *data, size_t n_bytes)
 {
 	uintptr_t start = align_down((uintptr_t)data, SMALL_PAGE_BYTES);

@@ -23,7 +23,7 @@ char *human_count(uint64_t n, char buf[HUMAN_BYTES])
 	return buf;
 }
 
-/* Three significant digits, more where the number is whole hundreds. */
+/* Three significant digits; all digits of the whole part from 100 on. */
 static void put_scaled(char *buf, double value, const char *unit)
 {
 	int n_decimals = value < 10 ? 2 : value < 100 ? 1 : 0;

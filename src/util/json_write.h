@@ -1,10 +1,10 @@
 /* util/json_write.h - writing JSON to a stdio stream.
  *
  * The caller opens and closes objects and arrays in a sensible order (asserted where cheap); the
- * writer puts commas, quotes and escapes. Text is bytes: what is not valid UTF-8 becomes
- * U+FFFD, one per offending byte, so that every JSON parser accepts the result. That loses
- * the bytes; names of files and arguments that are not UTF-8 are rare and shown, not reopened.
- * Write errors are the stream's: check ferror() at the end.
+ * writer puts commas, quotes and escapes. Each byte that is not valid UTF-8 becomes U+FFFD, so every
+ * JSON parser accepts the result. The byte itself is lost: names of files and arguments that are not
+ * UTF-8 are rare, and readers of the JSON show them instead of opening them.
+ * Errors: check ferror() of the stream at the end. Threads: one at a time per struct json.
  */
 #ifndef UTIL_JSON_WRITE_H
 #define UTIL_JSON_WRITE_H
@@ -41,7 +41,7 @@ void json_bytes(struct json *j, const char *name, const char *bytes, size_t len)
 /* An array of the texts in bytes, each but the last ended by a zero byte. */
 void json_list(struct json *j, const char *name, const char *bytes, size_t len);
 
-/* Ends the line after a top-level value and makes ready for the next one. */
+/* Ends the line after a top-level value; another value may follow. */
 void json_line(struct json *j);
 
 #endif

@@ -1,4 +1,4 @@
-/* util/monotonic.h - how much time has passed. */
+/* util/monotonic.h - a clock for measuring durations: nanoseconds since an arbitrary start. */
 #ifndef UTIL_MONOTONIC_H
 #define UTIL_MONOTONIC_H
 

@@ -17,7 +17,8 @@
 #define FIRST_NS (500 * NS_PER_MS)
 #define REDRAW_NS (100 * NS_PER_MS)
 #define LOOK_NS (20 * NS_PER_MS) /* how often the clock should be read */
-#define MAX_SKIP 4096u /* so that a job that turns slow is noticed soon */
+#define MAX_SKIP                                                                                   \
+	4096u /* calls without a look at the clock: a job that turns slow is noticed soon */
 #define BAR_MAX 40
 #define ERASE_LINE "\r\033[K"
 
@@ -102,7 +103,7 @@ static void put_left(const struct progress *p, char *buf, size_t capacity)
 		snprintf(buf, capacity, "  %u:%02u left", (unsigned)(s / 60), (unsigned)(s % 60));
 }
 
-/* Rate, and what else is known of the amount; what stands behind the bar. */
+/* The text after the bar: percent, rate, remaining time; without a total: amount and rate. */
 static void put_figures(const struct progress *p, char *buf, size_t capacity)
 {
 	char rate[64], left[64], a[HUMAN_BYTES];
@@ -181,7 +182,7 @@ static void update_rate(struct progress *p, uint64_t now)
 	uint64_t step = p->done > p->drawn_done ? p->done - p->drawn_done : 0;
 	double seconds = (double)(now - since_ns) / (double)NS_PER_S;
 	double rate = seconds > 0 ? (double)step / seconds : 0;
-	double weight = seconds < 3 ? seconds / 3 : 1; /* forgets within some seconds */
+	double weight = seconds < 3 ? seconds / 3 : 1; /* older rates fade within three seconds */
 
 	p->per_second = p->drawn_ns ? p->per_second + (rate - p->per_second) * weight : rate;
 }
@@ -202,7 +203,7 @@ void progress_look(struct progress *p)
 	if (p->drawn_ns ? now - p->drawn_ns < REDRAW_NS : now - p->start_ns < FIRST_NS)
 		return;
 	if (tcgetpgrp(STDERR_FILENO) != getpgrp())
-		return; /* in the background: the terminal belongs to somebody else */
+		return; /* in the background: another process has the terminal */
 	update_rate(p, now);
 	p->drawn_ns = now;
 	p->drawn_done = p->done;

@@ -7,12 +7,12 @@
  *
  * One line on stderr with a bar, percent, rate and remaining time:
  *	reading app.dat [#######---------]  43%  212 MiB/s  0:42 left
- * Shown only when stderr is a terminal that can erase a line (not TERM=dumb), we are in its
- * foreground and progress_disable() was not called; first after half a second, so short jobs show
- * nothing; redrawn at most ten times a second. progress_end() erases it: call it before printing
- * anything else.
- * Of jobs at the same time, or one inside another, the first is shown. Threads: one at a time per
- * struct progress.
+ * The line appears only when stderr is a terminal that can erase a line (not TERM=dumb), the process is
+ * in the terminal's foreground and progress_disable() was not called. It appears after half a second, so
+ * short jobs show nothing, and is drawn at most ten times a second. progress_end() erases the line: call
+ * it before printing anything else.
+ * Of several jobs at the same time, or one inside another, only the first is shown. Threads: one at a
+ * time per struct progress.
  */
 #ifndef UTIL_PROGRESS_H
 #define UTIL_PROGRESS_H
@@ -29,7 +29,7 @@ enum progress_unit {
 
 struct progress {
 	char label[PROGRESS_LABEL_BYTES]; /* without control characters */
-	uint64_t total; /* 0: not known; then there is no bar */
+	uint64_t total; /* 0: not known, and no bar */
 	uint64_t done;
 	uint64_t start_ns;
 	uint64_t looked_ns; /* when the clock was read last */
@@ -42,16 +42,16 @@ struct progress {
 	enum progress_unit unit;
 };
 
-/* Nothing is shown from now on, whatever the terminal: --quiet. */
+/* Shows nothing from now on (--quiet). */
 void progress_disable(void);
 
 /* label is copied. total is in units; 0 when it is not known. */
 void progress_start(struct progress *p, const char *label, uint64_t total, enum progress_unit unit);
 
-/* Looks at the clock and draws when it is time. For progress_set(). */
+/* Reads the clock and draws when it is time. For progress_set(). */
 void progress_look(struct progress *p);
 
-/* done units of total are behind us. Costs a nanosecond: may be called for each event. */
+/* done units of total are finished. Costs a nanosecond: may be called for each event. */
 static inline void progress_set(struct progress *p, uint64_t done)
 {
 	p->done = done;
@@ -64,7 +64,7 @@ static inline void progress_add(struct progress *p, uint64_t more)
 	progress_set(p, p->done + more);
 }
 
-/* Erases the line. Also for a zeroed struct, and more than once. */
+/* Erases the line. A zeroed struct, or one that has ended, does nothing. */
 void progress_end(struct progress *p);
 
 #endif

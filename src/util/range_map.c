@@ -1,7 +1,7 @@
 /* util/range_map.c - see range_map.h.
  *
- * Ranges lie in chunks of up to CHUNK_RANGES. A chunk that is full is cut in two; one that becomes empty
- * goes. Chunks are not joined: a map that shrinks keeps some room.
+ * Ranges lie in chunks of up to CHUNK_RANGES. A full chunk is split in two; an empty chunk is freed.
+ * Chunks are not joined: a map that shrinks keeps some room.
  */
 #include "util/range_map.h"
 
@@ -17,7 +17,7 @@ struct range_chunk {
 	struct range range[CHUNK_RANGES];
 };
 
-/* A position in the map: of a range, or behind the last one of its chunk. */
+/* A position in the map: of a range, or after the last range of a chunk. */
 struct position {
 	size_t chunk, at;
 };
@@ -30,7 +30,7 @@ void range_map_fini(struct range_map *m)
 	*m = (struct range_map){0};
 }
 
-/* The first range that ends behind a number; chunk == n_chunks: there is none. */
+/* The first range whose end is above a number; chunk == n_chunks: there is none. */
 static struct position find_position(const struct range_map *m, uint64_t at)
 {
 	size_t low = 0, high = m->n_chunks;
@@ -108,13 +108,13 @@ static int split_chunk(struct range_map *m, struct position *p, struct err *err)
 	return 0;
 }
 
-/* Puts a range in before the one at p. */
+/* Adds a range before the one at p. */
 static int insert(struct range_map *m, struct position p, const struct range *r, struct err *err)
 {
 	struct range_chunk *c;
 	int result = 0;
 
-	if (p.chunk == m->n_chunks && m->n_chunks) { /* behind all others */
+	if (p.chunk == m->n_chunks && m->n_chunks) { /* after all others */
 		p.chunk--;
 		p.at = m->chunk[p.chunk]->n;
 	}

@@ -1,7 +1,11 @@
 /* util/range_map.h - ranges of numbers that do not overlap, each with a value; such as mappings of memory.
  *
- * Ranges are [start, end) and kept in order. Finding a position costs two binary searches; putting in and taking
- * out moves at most a few hundred ranges, however many there are. One thread at a time.
+ * Ranges are [start, end), in ascending order, in chunks of up to 256:
+ *
+ *	chunk[0] -> range range range | chunk[1] -> range range | ...
+ *
+ * A search costs two binary searches. Adding or removing a range moves at most 256 ranges within a
+ * chunk and the array of chunks. Threads: one at a time.
  */
 #ifndef UTIL_RANGE_MAP_H
 #define UTIL_RANGE_MAP_H
@@ -15,7 +19,7 @@ struct range {
 
 struct range_chunk; /* opaque: defined in range_map.c */
 
-/* A zeroed one is empty. Always: no chunk is empty, and all ranges ascend. */
+/* A zeroed map is empty. Always: no chunk is empty, and all ranges ascend. */
 struct range_map {
 	struct range_chunk **chunk;
 	size_t n_chunks, cap_chunks;
@@ -24,18 +28,19 @@ struct range_map {
 
 void range_map_fini(struct range_map *m);
 
-/* The first range that ends behind a number: the one that holds the number, or the next one. NULL: none. Its
- * value may be changed. Good until the map changes. */
+/* The range that holds a number, or else the next range above the number. NULL: there is none. The
+ * caller may change the value of the range. Valid until the map changes. */
 struct range *range_map_next(const struct range_map *m, uint64_t at);
 
-/* Puts a range in. The caller has made sure that nothing is there (range_map_cut()); asserted. */
+/* Adds a range. No range of the map overlaps it: call range_map_cut() before (asserted). -ERR_MEMORY. */
 int range_map_put(struct range_map *m, const struct range *r, struct err *err);
 
-/* A range that begins before the number and ends behind it becomes two with the same value. */
+/* Splits the range that begins before a number and ends after it, if there is one, into two ranges
+ * with the same value. */
 int range_map_split(struct range_map *m, uint64_t at, struct err *err);
 
-/* Takes all that lies in [start, end) out and calls fn for each piece, ascending. A range that lies there in
- * part keeps the rest of itself. fn must not change the map; it may be NULL. */
+/* Removes [start, end) from the map and calls fn, unless NULL, for each removed piece, ascending. A
+ * range that lies there in part keeps its other parts. fn must not change the map. */
 int range_map_cut(struct range_map *m, uint64_t start, uint64_t end,
 		  void (*fn)(void *user, const struct range *piece), void *user, struct err *err);
 

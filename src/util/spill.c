@@ -68,8 +68,8 @@ static int reserve(const struct spill *s, int fd, size_t from, size_t to, struct
 			     to / (1024 * 1024) + 1);
 }
 
-/* From memory to a file of new_bytes. Written, not copied into the mapping: that would hold the
- * bytes in memory twice. */
+/* Moves the array from memory to a file of new_bytes. write() instead of a copy into the mapping: a copy
+ * would hold the bytes in memory twice. */
 static int move_to_file(struct spill *s, size_t new_bytes, struct err *err)
 {
 	void *data = MAP_FAILED;
@@ -104,7 +104,7 @@ out:
 	return r;
 }
 
-/* In memory, or in the file that is there already. */
+/* Resizes the array where it is, in memory or in its file. */
 static int remap(struct spill *s, size_t new_bytes, struct err *err)
 {
 	void *data;
@@ -156,7 +156,7 @@ int spill_resize(struct spill *s, size_t size_bytes, struct err *err)
 		empty(s);
 		return 0;
 	}
-	/* what a longer array left in the last page must not come back as "new bytes are zero" */
+	/* the rest of the last page must be zero when the array grows again */
 	if (size_bytes < s->size_bytes)
 		memset(s->data + size_bytes, 0, new_bytes - size_bytes);
 	if (s->fd < 0 && size_bytes > s->budget_bytes)

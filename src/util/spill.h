@@ -22,18 +22,19 @@ struct spill; /* opaque: defined in spill.c */
 int spill_create(const char *folder, size_t budget_bytes, struct spill **ret, struct err *err);
 void spill_destroy(struct spill *s); /* NULL does nothing */
 
-/* Makes the array that long: new bytes are zero, bytes beyond are gone. The array may move. Costs a
- * system call or more: grow by a share of the size, not by items. On failure nothing changes. */
+/* Sets the size of the array: new bytes are zero, bytes beyond the size are lost. The array may move.
+ * Costs a system call or more: grow by a share of the size, not by items. -ERR_IO, -ERR_MEMORY,
+ * -ERR_LIMIT: nothing has changed. */
 int spill_resize(struct spill *s, size_t size_bytes, struct err *err);
 
-/* The array: good until the next spill_resize(), aligned to a page. NULL while it is empty. */
+/* The array, valid until the next spill_resize() and aligned to a page. NULL while it is empty. */
 void *spill_data(const struct spill *s);
 size_t spill_size(const struct spill *s);
 bool spill_is_file(const struct spill *s);
 
-/* Takes the pages out of this process's memory; they come back, with the same bytes, when they are
- * touched. Only of an array in a file; otherwise it does nothing. offset and len are bytes; pages
- * that lie there in part may stay. */
+/* Removes the pages of an array in a file from this process's memory; they come back, with the same
+ * bytes, when they are touched. An array in memory stays as it is. offset and len are bytes; pages that
+ * lie in that part only partly may stay. */
 void spill_trim(const struct spill *s);
 void spill_trim_part(const struct spill *s, size_t offset, size_t len);
 

@@ -1,23 +1,24 @@
-/* util/temp_file.h - files without a name, for what does not fit into memory.
+/* util/temp_file.h - files without a name, for data that does not fit into memory.
  *
- * They vanish with their descriptor, also when the process is killed. Offsets are the caller's.
+ * A file vanishes when its descriptor is closed, also when the process is killed. The caller closes the
+ * descriptor and decides what lies at which offset.
  */
 #ifndef UTIL_TEMP_FILE_H
 #define UTIL_TEMP_FILE_H
 
 #include "util/err.h"
 
-/* Where to put them when nothing better is known: $TMPDIR, else /var/tmp, which is on a disk more
- * often than /tmp, else that. */
+/* The default folder: $TMPDIR, else /var/tmp (which is on a disk more often than /tmp is), else
+ * /tmp. */
 const char *temp_file_folder(void);
 
-/* Makes one in the folder. Errors name the folder. */
+/* Makes a file in the folder. -ERR_IO; the text names the folder. */
 int temp_file_create(const char *folder, int *ret_fd, struct err *err);
 
-/* All or an error, such as a full disk. */
+/* Writes all bytes, or -ERR_IO, such as for a full disk. */
 int temp_file_write(int fd, uint64_t offset, const void *bytes, size_t len, struct err *err);
 
-/* ERR_IO when the file ends before. */
+/* Reads all bytes, or -ERR_IO, also when the file ends before. */
 int temp_file_read(int fd, uint64_t offset, void *bytes, size_t len, struct err *err);
 
 #endif

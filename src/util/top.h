@@ -1,8 +1,8 @@
-/* util/top.h - the first so many of any number of items, in order, without keeping the others.
+/* util/top.h - the first `max` of any number of items, in order, without keeping the others.
  *
- * At most twice as many items as asked for (and at least TOP_LEAST) are held at a time: when there is no
- * room, they are sorted and the second half goes; from then on an item that comes behind the last one kept is
- * not even copied. One thread at a time.
+ * The array holds at most 2 * max items (and at least 2 * TOP_LEAST). When it is full, the items are
+ * sorted and all but the first max are dropped; from then on an item that comes after the last one kept
+ * is not even copied. Threads: one at a time.
  */
 #ifndef UTIL_TOP_H
 #define UTIL_TOP_H
@@ -22,15 +22,15 @@ struct top {
 
 	void *item; /* owned */
 	size_t n, cap;
-	bool is_cut; /* item[max - 1] is the last one that can count */
+	bool is_cut; /* item[max - 1] is the last item that can be in the result */
 };
 
 void top_fini(struct top *t);
 
-/* Copies an item in, or drops it. */
+/* Copies an item in, or drops it. -ERR_MEMORY. */
 int top_add(struct top *t, const void *item, struct err *err);
 
-/* Sorts: afterwards item holds the first n of all that were added, n at most max. */
+/* Sorts. Afterwards item holds the first n of all items that were added, n at most max. */
 void top_finish(struct top *t);
 
 #endif

@@ -11,7 +11,7 @@
 #include "util/err.h"
 
 /* Makes room for at least n elements of elem_bytes each; *(T **)array may move. New elements are
- * not initialised. On failure nothing changes. */
+ * not initialised. -ERR_MEMORY, -ERR_LIMIT: nothing has changed. */
 int vec_reserve(void *array, size_t *capacity, size_t n, size_t elem_bytes, struct err *err);
 
 #endif
