@@ -5,14 +5,13 @@
  *	struct export_options o = {.context = &context, .filter = &filter, .title = "app.dat"};
  *	r = export_write(f, query, &o, out, &err);
  *
- * Every format honours the filter of the query. Memory: formats that write rows stream and need
- * a fixed amount (beyond it they use temporary files without names, see export/time_order.h); formats that
+ * Every format honours the filter of the query. Memory: formats that write rows stream them and need a
+ * fixed amount; beyond it they use temporary files without names (export/time_order.h). Formats that
  * write groups need memory for the stacks, never for the rows.
  *
- * Nothing is written before the filter has been found to be good, so a caller may answer "400" to
- * an error as long as *out is untouched (ftell() == 0, or the first byte has not come); an error
- * later on means that what was written must be thrown away. The writers need no seeking: out may
- * be a pipe or a socket.
+ * Nothing is written before the filter is known to be valid. So a caller may answer an error with "400"
+ * as long as no byte of out was written; after a later error the output must be thrown away. The
+ * writers do not seek: out may be a pipe or a socket.
  *
  * Threads: any number of exports at once, each with a query of its own.
  */
@@ -26,10 +25,10 @@
 /* What a flame graph, a tree or collapsed stacks add up. */
 enum export_cost {
 	EXPORT_BYTES, /* requested, all rows */
-	EXPORT_LEAKED, /* bytes never released */
+	EXPORT_LEAKED, /* bytes never freed */
 	EXPORT_PEAK, /* bytes alive at the peak of the matching rows */
 	EXPORT_ALLOCATIONS, /* number of rows */
-	EXPORT_TEMPORARY, /* number of rows released before the thread's next allocation */
+	EXPORT_TEMPORARY, /* number of rows freed before the thread's next allocation */
 	EXPORT_N_COSTS,
 };
 const char *export_cost_label(enum export_cost c); /* for people: "leaked bytes" ... */
@@ -37,15 +36,17 @@ bool export_cost_is_bytes(enum export_cost c);
 uint64_t export_cost_of(const struct query_group *g, enum export_cost c);
 
 struct export_options {
-	const struct query_context *context; /* the one that the query was made with */
-	const struct filter *filter; /* likewise */
+	const struct query_context *context; /* the query was made with this context ... */
+	const struct filter *filter; /* ... and this filter */
 	const char *title; /* name of the recording, for headings; NULL: the executable's */
 	enum export_cost cost;
 	bool is_inverted; /* trees and flame graphs: innermost frame at the root */
-	const char *temp_folder; /* for what does not fit into memory; NULL: temp_file_folder() */
-	double min_share; /* flame graph, trees: leave out less than this part (0.0005); 0: default */
-	/* For html, which carries answers of the API: writes the answer to a question such as
-	 * "summary", with the filter of the query, as JSON. serve/offline.h has one. */
+	const char
+		*temp_folder; /* for data that does not fit into memory; NULL: temp_file_folder() */
+	double min_share; /* flame graph, trees: leave out smaller frames (0.0005: 0.05 %); 0: default */
+	/* For html, which contains answers of the API: writes the answer to a question such as
+	 * "summary", with the filter of the query, as JSON. serve/offline.h has such a function.
+	 * NULL: html is refused. 0 or -ERR_x. */
 	int (*answer)(void *user, const char *question, FILE *out, struct err *err);
 	void *answer_user;
 };
@@ -57,28 +58,29 @@ const struct filter_parameter *export_parameters(size_t *n);
 
 #define EXPORT_BINARY 1u /* not a text: never onto a terminal */
 #define EXPORT_ROWS 2u /* one item per row: the file grows with the recording */
-#define EXPORT_COMPRESSED 4u /* gzip already: no Content-Encoding, no second time */
+#define EXPORT_COMPRESSED 4u /* is gzip already: compress it no second time, no Content-Encoding */
 #define EXPORT_COST 8u /* heeds export_options.cost */
 #define EXPORT_TREE 16u /* heeds is_inverted and min_share */
 
 struct export_format {
 	const char *name; /* "heaptrack": for --format and /export/<name> */
 	const char *content_type; /* of HTTP */
-	const char *suffix; /* ".svg": of the file; with more than one dot where it must be */
+	const char *suffix; /* of the file: ".svg", ".pb.gz" */
 	const char *help; /* one line: what opens it */
 	unsigned flags;
-	/* What export_write() calls: the same rules. */
+	/* The writer, for export_write(); same parameters and results. */
 	int (*write)(struct query *q, const struct export_options *o, FILE *out, struct err *err);
 };
 
-/* All of them, in the order of the help. */
+/* All formats, in the order of the help. */
 const struct export_format *export_formats(size_t *n);
 
-/* By name; also "flamegraph.pl" and "flamegraph", as the old REST API calls them. NULL: unknown. */
+/* A format by its name, or by a name of the old REST API ("flamegraph.pl", "flamegraph", "svg"). NULL:
+ * there is no such format. */
 const struct export_format *export_find(const char *name);
 
-/* Writes everything and flushes out. ERR_IO when out refuses (a client that hung up: EPIPE),
- * ERR_CANCELLED by the context's flag, else what the query says. */
+/* Writes everything and flushes out. -ERR_IO: out failed (a client that hung up: EPIPE);
+ * -ERR_CANCELLED: the context's flag was set; otherwise the error of the query. */
 int export_write(const struct export_format *f, struct query *q, const struct export_options *o,
 		 FILE *out, struct err *err);
 

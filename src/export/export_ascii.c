@@ -1,7 +1,7 @@
 /* export/export_ascii.c - the call tree as text: SIZE COUNT FIRST LAST SOURCE.
  *
- * Outermost frames first, or innermost first when inverted. Only branches are indented: a lone
- * child stands below its parent in the same column, else deep stacks would run off the page.
+ * Outermost frames first, or innermost first when inverted. Only branches are indented: a node without
+ * siblings is in the same column as its parent, so deep stacks do not run off the page.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static void put_node(const struct ascii *a, uint32_t node)
 	put_source(a->out, a->tree->node[node].frame);
 }
 
-/* Goes on to the next node and keeps the columns right. 0: the end. */
+/* Moves *at to the next node and updates the columns; *at becomes 0 at the end. -ERR_MEMORY. */
 static int next_node(struct ascii *a, uint32_t *at, struct err *err)
 {
 	const struct query_tree_node *node = a->tree->node;

@@ -1,6 +1,6 @@
 /* export/export_collapsed.c - one line per stack: "outer [lib];inner [lib] number".
  *
- * Read by flamegraph.pl, speedscope, Perfetto and many others. ';' in a name would end it, so it
+ * Read by flamegraph.pl, speedscope, Perfetto and many others. A ';' would end a name, so ';' in a name
  * becomes ':'.
  */
 #include <inttypes.h>

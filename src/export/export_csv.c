@@ -1,7 +1,7 @@
 /* export/export_csv.c - comma separated values (RFC 4180, but lines end with a bare newline).
  *
- * The first line names the columns. Times are nanoseconds since the start of the recording; empty
- * means never or none. Numbers of backtraces are those of the store, in both files.
+ * The first line names the columns. Times are nanoseconds since the start of the recording; an empty
+ * field means never or none. csv and csv-groups number backtraces as the store does.
  */
 #include <string.h>
 
@@ -76,7 +76,7 @@ int export_csv(struct query *q, const struct export_options *o, FILE *out, struc
 	return c.result < 0 ? c.result : r;
 }
 
-/* Inside quotes; a quote is doubled. */
+/* Writes text inside quotes: doubles each quote. */
 static void put_quoted_part(FILE *out, const char *text)
 {
 	for (size_t left = strlen(text); left > 0;) {

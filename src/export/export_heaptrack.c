@@ -1,15 +1,15 @@
 /* export/export_heaptrack.c - heaptrack's interpreted file, format 3: heaptrack_print and _gui.
  *
  * Text lines with lowercase hexadecimal numbers. s = text, i = code with its inlined frames,
- * t = node of the tree of stacks, a = kind of allocation (size and stack), + and - name such a
- * kind. Each is defined right before its first use. c = milliseconds, R = resident pages.
+ * t = node of the tree of stacks, a = kind of allocation (size and stack), + and - = an allocation and a
+ * free of a kind. Each is defined right before its first use. c = milliseconds, R = resident pages.
  *
  * What readers need beyond the grammar:
- * - The first uses of kinds must be in ascending order: heaptrack_gui counts on it.
- * - Kind 0 means "none" in their test for temporary allocations, so it is given to the first row
- *   alone and never used again; at most one release is then taken for a temporary one.
- * - "Temporary" is adjacency of + and -, so threads that allocate at the same time hide each
- *   other's. The format knows no threads.
+ * - The first uses of kinds must be in ascending order: heaptrack_gui relies on it.
+ * - Kind 0 means "none" in heaptrack's test for temporary allocations. So the first row alone gets kind
+ *   0, and no other row: heaptrack takes at most one free for that of a temporary allocation.
+ * - heaptrack takes an allocation for temporary when - follows + directly, so threads that allocate at
+ *   the same time hide each other's temporary allocations. The format has no threads.
  * - Codes are addresses of calls, not return addresses.
  */
 #include <stdlib.h>
@@ -24,13 +24,13 @@
 
 #define HEAPTRACK_VERSION 0x10400u /* of a heaptrack that writes format 3 */
 #define HEAPTRACK_FORMAT 3u
-#define MAX_KINDS (1u << 23) /* remembered; more are written anew each time */
+#define MAX_KINDS (1u << 23) /* in the table; further kinds are defined anew for each row */
 #define NO_KIND UINT32_MAX
 
 struct kind {
 	uint64_t size_bytes;
 	uint32_t stack;
-	uint32_t number; /* 0: empty slot, for kind 0 is not in the table */
+	uint32_t number; /* 0: empty slot; kind 0 is never in the table */
 };
 
 struct heaptrack {
@@ -44,7 +44,7 @@ struct heaptrack {
 	uint32_t n_ips, n_traces, n_kinds;
 	struct kind *kind; /* hash table */
 	size_t n_slots, n_used;
-	uint32_t *path; /* nodes on the way to a known one */
+	uint32_t *path; /* nodes from a stack to the first node that is written already */
 	size_t cap_path;
 	const struct store_sample *sample;
 	size_t n_samples, next_sample;
@@ -53,7 +53,7 @@ struct heaptrack {
 	bool has_time;
 };
 
-/* A mode, its fields, the end of the line. */
+/* Writes a line: the letter of its mode and its fields. */
 static void put_line(FILE *out, char mode, const uint64_t *field, size_t n)
 {
 	struct row_text t = {.n = 0};
@@ -80,16 +80,17 @@ static int text_number(struct heaptrack *h, const char *text, uint32_t *ret)
 	r = text_set_add(h->texts, text, ret, h->err);
 	if (r < 0)
 		return r;
-	if (*ret == n_before) { /* it is new */
+	if (*ret == n_before) { /* the text is new */
 		fprintf(h->out, "s %zx ", strlen(text));
-		for (const char *p = text; *p; p++) /* as many bytes, and on one line */
+		for (const char *p = text; *p;
+		     p++) /* as many bytes as strlen() says, on one line */
 			putc((unsigned char)*p < 0x20 ? ' ' : *p, h->out);
 		putc('\n', h->out);
 	}
 	return 0;
 }
 
-/* Writes the i line of a code, if it is not there yet. */
+/* Writes the i line of a code, if the line was not written before. */
 static int define_code(struct heaptrack *h, uint32_t code)
 {
 	const struct frame *frame;
@@ -126,7 +127,7 @@ static int define_code(struct heaptrack *h, uint32_t code)
 	return r;
 }
 
-/* Writes the t lines of a stack, outermost first, as far as they are missing. */
+/* Writes the t lines of a stack that were not written before, outermost first. */
 static int define_trace(struct heaptrack *h, uint32_t stack, uint32_t *ret)
 {
 	uint32_t node = store_stack(h->store, stack)->node;
@@ -201,7 +202,7 @@ static int define_kind(struct heaptrack *h, const struct query_row *row, uint32_
 	return 0;
 }
 
-/* The number of the row's kind; defined when it is new. */
+/* The number of the row's kind; a new kind is defined first. */
 static int kind_number(struct heaptrack *h, const struct query_row *row, uint32_t *ret)
 {
 	struct kind *k;
@@ -238,7 +239,7 @@ static void put_time(struct heaptrack *h, uint64_t at_ns)
 	h->has_time = true;
 }
 
-/* Time goes on: samples of the resident size that lie before, then the time itself. */
+/* Advances the time of the file: writes the samples of the resident size up to at_ns, then the time. */
 static void go_to(struct heaptrack *h, uint64_t at_ns)
 {
 	for (; h->next_sample < h->n_samples && h->sample[h->next_sample].at_ns <= at_ns;

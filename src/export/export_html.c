@@ -37,7 +37,7 @@ static int load(const char *name, char **ret, struct err *err)
 	return gui_file_unpack(file, ret, err);
 }
 
-/* JSON for a script element. */
+/* Writes JSON so that it cannot end a script element. */
 static void put_safely(FILE *out, const char *json, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -48,7 +48,7 @@ static void put_safely(FILE *out, const char *json, size_t len)
 	}
 }
 
-/* The question with {duration_ns} replaced. */
+/* Replaces {duration_ns} in a question. */
 static void fill_in(const struct page *p, const char *question, size_t len,
 		    char ret[QUESTION_BYTES])
 {
@@ -66,7 +66,7 @@ static void fill_in(const struct page *p, const char *question, size_t len,
 		snprintf(ret, QUESTION_BYTES, "%s", text);
 }
 
-/* Everything in front of the answers; not before the first of them is known to be good. */
+/* Writes everything before the answers. Called when the first answer is known to be good. */
 static void put_head(struct page *p)
 {
 	const char *style = strstr(p->html, STYLE_LINK);

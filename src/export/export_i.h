@@ -23,7 +23,7 @@ int export_svg(struct query *q, const struct export_options *o, FILE *out, struc
 
 /* ---- stacks as lists of codes ---- */
 
-/* The stacks of a query, with their codes' names looked up once for all. */
+/* The stacks of a query. The names of all their codes are known after export_stacks_init(). */
 struct export_stacks {
 	struct query_groups groups; /* by stack */
 	const struct store *store;
@@ -37,7 +37,7 @@ int export_stacks_init(struct export_stacks *s, struct query *q, const struct ex
 		       struct err *err);
 void export_stacks_fini(struct export_stacks *s);
 
-/* Fills code and n_codes. */
+/* Fills code and n_codes with the codes of a stack. -ERR_MEMORY. */
 int export_stacks_codes(struct export_stacks *s, uint32_t stack, struct err *err);
 
 const char *export_temp_folder(const struct export_options *o);
@@ -47,21 +47,22 @@ const char *export_temp_folder(const struct export_options *o);
 /* frame_label(), and "[stack cut off]" for a frame that is NULL. */
 const char *export_frame_label(const struct frame *f, char buf[FRAME_LABEL_BYTES]);
 
-/* Title of the recording, and its command line with spaces between arguments (not ended by a
- * newline; control characters become spaces). */
+/* The title of the recording; and its command line, with spaces between arguments and instead of
+ * control characters, without a newline at the end. */
 const char *export_title(const struct export_options *o);
 void export_put_cmdline(const struct export_options *o, FILE *out);
 
 #define EXPORT_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* Text with control characters, and those in `also`, replaced by `with`; what is not UTF-8 becomes
- * U+FFFD. */
+/* Writes text. Control characters and the characters in `also` become `with`; bytes that are not UTF-8
+ * become U+FFFD. */
 void export_put_clean(FILE *out, const char *text, const char *also, char with);
 
-/* A copy with U+FFFD for what is not UTF-8; NULL when all is. */
+/* *ret becomes NULL when all bytes are UTF-8, else a copy, to free(), with U+FFFD for those that are
+ * not. -ERR_MEMORY. */
 int export_valid_text(const char *text, char **ret, struct err *err);
 
-/* Text for XML and HTML: escaped, without characters that XML forbids. */
+/* Writes text for XML and HTML: escaped, without characters that XML forbids. */
 void export_put_xml(FILE *out, const char *text);
 
 /* -ERR_IO when out has failed, else 0. */

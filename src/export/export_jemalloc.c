@@ -1,10 +1,10 @@
 /* export/export_jemalloc.c - the text of jemalloc's heap profiles: jeprof, jemalloc_pprof.
  *
- * Addresses only; jeprof asks the binaries for names, so they must be there and be the same.
- * Readers take the numbers for samples of one byte in heap_v2/1 and scale them up: count and
- * bytes are divided by 1 - exp(-average size). That is undone here, as jemalloc does it itself
- * (prof_unbias), so readers get the true numbers; rounding shows for averages of a few bytes only.
- * Blocks of zero bytes cannot be expressed: they would be scaled by infinity.
+ * Addresses only: jeprof reads names from the binaries, so the binaries must exist unchanged. Readers
+ * take the numbers of heap_v2/1 for samples of one byte and scale them up: they divide count and bytes
+ * by 1 - exp(-average size). The exporter multiplies by the same factor beforehand, as jemalloc itself
+ * does (prof_unbias), so readers get the true numbers; rounding shows only for averages of a few bytes.
+ * The format cannot express blocks of zero bytes: readers would scale them by infinity.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -37,7 +37,7 @@ static void put_counts(FILE *out, const char *who, struct counts live, struct co
 		live.objects, live.bytes, all.objects, all.bytes);
 }
 
-/* The header has the sum of what stands below it. */
+/* The header has the sums of all stacks. */
 static void put_header(FILE *out, const struct query_groups *groups)
 {
 	struct counts live = {0, 0}, all = {0, 0};
@@ -98,7 +98,7 @@ static bool has_region(const struct store_region *region, size_t n, const struct
 	return false;
 }
 
-/* The last look at the map, and a line for each module that is not in it (unloaded by then). */
+/* The memory map as the recorder read it last, and a line for each module that was unloaded before. */
 static void put_libraries(const struct store *s, FILE *out)
 {
 	size_t n_regions, n_modules;

@@ -1,8 +1,8 @@
 /* export/export_massif.c - massif.out: ms_print, massif-visualizer.
  *
- * Snapshots at equal distances, and one at the peak. Some have the tree of what was alive then,
- * innermost frames first: the peak's, the last, and a few between. Such a tree is a query of its
- * own, "alive at that moment", on top of the user's filter.
+ * Snapshots at equal distances, and one at the peak. The snapshot of the peak, the last one and a few
+ * others have the tree of all blocks that were alive at that time, innermost frames first. Such a tree is
+ * a query of its own: "alive at that moment" in addition to the user's filter.
  *
  * Sizes are requested ones, so mem_heap_extra_B is 0. Times are milliseconds, or for runs of less than
  * a second "instructions", which are nanoseconds here: ms_print knows no finer unit.
@@ -18,7 +18,7 @@
 
 #define N_SNAPSHOTS 60u
 #define DETAILED_EVERY 10u
-#define THRESHOLD 0.01 /* of the snapshot: smaller places are summed up */
+#define THRESHOLD 0.01 /* of the snapshot: smaller nodes are summed up */
 #define MAX_DEPTH 90u /* perl warns ms_print at 100 */
 
 struct massif {
@@ -69,7 +69,7 @@ static uint64_t node_bytes(const struct massif_tree *t, uint32_t node)
 	return export_cost_of(&t->tree->node[node].cost, t->cost);
 }
 
-/* A node and what is below it; the children are ordered, so the small ones come last. */
+/* Writes a node and its subtree. The children are ordered, so the small ones come last. */
 static void put_node(const struct massif_tree *t, uint32_t node, unsigned depth)
 {
 	const struct query_tree_node *n = t->tree->node;

@@ -118,14 +118,15 @@ static void put_mappings(struct pprof *p)
 			proto_u64(&p->message, 3, m[i].end);
 			proto_u64(&p->message, 5, text(p, path));
 			proto_u64(&p->message, 6, text(p, store_string(s, m[i].build_id, NULL)));
-			for (unsigned has = 7; has <= 10; has++) /* we looked it all up */
+			for (unsigned has = 7; has <= 10;
+			     has++) /* has_functions, has_filenames ...: all names are in the profile */
 				proto_u64(&p->message, has, 1);
 			emit(p, PROFILE_MAPPING, &p->message);
 		}
 	}
 }
 
-/* The id of a frame's function, which is written when it is new. */
+/* The id of a frame's function. Writes a Function when the function is new. */
 static uint64_t function_id(struct pprof *p, const struct frame *f)
 {
 	char buf[FRAME_LABEL_BYTES];
@@ -149,7 +150,7 @@ static uint64_t function_id(struct pprof *p, const struct frame *f)
 	return *id;
 }
 
-/* Writes the Location of a code; its id is the code's number. */
+/* Writes the Location of a code. The code's number is its id. */
 static void put_location(struct pprof *p, uint32_t code)
 {
 	const struct store_code *c = store_code(p->stacks.store, code);

@@ -2,18 +2,19 @@
  *
  * Numbers are u64 in the machine's byte order. First the number of slots, then records of four:
  *	1, slot, time, size	allocate into a slot
- *	2, slot, time, 0	release it
- *	3, slot, time, size	reallocate it
+ *	2, slot, time, 0	free the slot
+ *	3, slot, time, size	reallocate the slot
  *	4, frame, 0, 0		call: one frame deeper; frames are numbered by falling frequency
- *	5, 0, 0, 0		return from it
+ *	5, 0, 0, 0		return: one frame up
  * and a single 0 at the end. Times are microseconds since the start of the recording.
  *
- * Slots are used again, so there are as many as blocks were alive at once. How many is known only
- * at the end and stands at the start: the same walk is done twice, the first time without output.
+ * Slots are reused, so there are as many as blocks were alive at once. The number of slots comes first in
+ * the file but is known last: the exporter walks over all operations twice, the first time without
+ * output.
  *
- * A reallocation has two times, when the old block went and when the new one came; the record has
- * the latter. With a filter that does not let all rows pass, one side of a reallocation may be
- * missing, and all of them become a release and an allocation.
+ * A reallocation has two times, the release of the old block and the allocation of the new one; the
+ * record has the time of the new block. With a filter that leaves rows out, one of the two rows may be
+ * missing; then every reallocation becomes a free and an allocation.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ enum replay_record {
 	REPLAY_RETURN,
 };
 
-/* A block that a realloc took; the row of the new block is soon to come. At most one per thread. */
+/* A block that a realloc released; the row of the new block comes soon. At most one per thread. */
 struct moved {
 	uint64_t chain;
 	uint64_t slot;
@@ -49,9 +50,9 @@ struct replay {
 	struct slots slots;
 	struct moved *moved;
 	size_t n_moved, cap_moved;
-	uint32_t *path; /* codes of the present depth, outermost first */
+	uint32_t *path; /* codes of the stack that the file is in, outermost first */
 	size_t depth, cap_path;
-	uint32_t stack; /* whose path it is */
+	uint32_t stack; /* the stack of path */
 };
 
 #define NOT_MOVED UINT64_MAX
@@ -64,7 +65,7 @@ static void put_record(struct replay *p, uint64_t kind, uint64_t a, uint64_t b, 
 		fwrite_unlocked(record, sizeof(record), 1, p->out);
 }
 
-/* Calls and returns from the present stack to that of the row. */
+/* Writes the calls and returns that lead from the present stack to the stack of a row. */
 static int go_to_stack(struct replay *p, uint32_t stack)
 {
 	struct export_stacks *s = &p->stacks;
@@ -97,7 +98,7 @@ static int put_free(struct replay *p, uint64_t slot, uint64_t at_ns)
 	return slots_give(&p->slots, slot, p->err);
 }
 
-/* Takes the slot that the earlier block of the row's chain left; false: there is none. */
+/* Takes over the slot of the row before in the row's chain. False: there is none. */
 static bool take_moved(struct replay *p, const struct query_row *row, uint64_t *slot)
 {
 	for (size_t i = 0; i < p->n_moved; i++) {

@@ -27,7 +27,7 @@ int export_stacks_codes(struct export_stacks *s, uint32_t stack, struct err *err
 	return 0;
 }
 
-/* Marks the codes of a stack; nodes seen before end the walk, since theirs are marked. */
+/* Marks the codes of a stack. The walk ends at a node seen before: the codes from there on are marked. */
 static void mark_codes(const struct store *s, uint32_t node, uint8_t *seen_node, uint8_t *is_used)
 {
 	while (node != 0 && !seen_node[node]) {
@@ -39,7 +39,7 @@ static void mark_codes(const struct store *s, uint32_t node, uint8_t *seen_node,
 	}
 }
 
-/* Looks up the names of the codes of these stacks, and no others. */
+/* Looks up the names of the codes of these stacks. */
 static int need_codes(const struct export_stacks *s, struct err *err)
 {
 	size_t n_nodes, n_codes, n = 0;

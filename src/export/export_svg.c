@@ -1,7 +1,7 @@
 /* export/export_svg.c - the flame graph as one SVG file.
  *
- * The file holds the graph as it looks at first, for viewers without scripts, and the whole tree as text,
- * from which the script draws what the reader zooms into.
+ * The file holds a still graph, which viewers without scripts show, and the whole tree as text, from
+ * which the script draws the part that the reader zooms into.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 #include "util/text_set.h"
 #include "util/utf8.h"
 
-#define MAX_NODES 500000u /* in the file; smaller ones are left out, and it says so */
-#define STILL_SHARE 0.002 /* the first picture has frames from this part on: 2.4 of 1200 px */
-#define STILL_DEPTH 300u /* and so many levels */
+#define MAX_NODES 500000u /* in the file; smaller ones are left out, and the heading says so */
+#define STILL_SHARE 0.002 /* the still graph has frames from this share on: 2.4 of 1200 px */
+#define STILL_DEPTH 300u /* and at most so many levels */
 #define WIDTH 1200.0
 #define TOP 64u
 #define FRAME_HEIGHT 18u
@@ -92,8 +92,9 @@ static char *amount(const struct svg *s, uint64_t value, char buf[HUMAN_BYTES])
 	return export_cost_is_bytes(s->cost) ? human_size(value, buf) : human_count(value, buf);
 }
 
-/* Hash for the colour, as in the script (FNV-1a). */
-static uint32_t hash(const char *text, size_t len)
+/* The hash that gives a frame its colour: FNV-1a, as in flame_script.c, so that the still graph and the
+ * script's graph have equal colours. Not hash_bytes(): numbers of JavaScript have 53 bits. */
+static uint32_t colour_hash(const char *text, size_t len)
 {
 	uint32_t h = 2166136261u;
 
@@ -102,7 +103,7 @@ static uint32_t hash(const char *text, size_t len)
 	return h;
 }
 
-/* As much of a text as fits, cut between characters. */
+/* Writes as much of a text as fits into `room` characters, cut between characters. */
 static void put_cut(FILE *out, const char *text, size_t len, size_t room)
 {
 	char part[256];
@@ -126,7 +127,7 @@ static void put_still_frame(struct svg *s, uint32_t node, double x, double width
 {
 	const char *label = text_set_get(s->labels, s->label[node]);
 	size_t name_len = strcspn(label, "\t");
-	const char *module = strchr(label, '\t'); /* behind the source */
+	const char *module = strchr(label, '\t'); /* the source; the module follows it */
 	size_t module_len;
 	unsigned y = TOP + depth * FRAME_HEIGHT;
 	uint64_t root = cost(s, 0);
@@ -139,7 +140,8 @@ static void put_still_frame(struct svg *s, uint32_t node, double x, double width
 		"<g class=\"mpf-f\"><rect x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"%u\" "
 		"rx=\"1.5\" fill=\"hsl(%u,62%%,%u%%)\"/><title>",
 		x, y, width > 0.7 ? width - 0.4 : 0.3, FRAME_HEIGHT - 1,
-		module_len ? hash(module, module_len) % 360 : 35, 68 + hash(label, name_len) % 14);
+		module_len ? colour_hash(module, module_len) % 360 : 35,
+		68 + colour_hash(label, name_len) % 14);
 	export_put_xml(s->out, label);
 	fprintf(s->out, " %s (%.2f %%)</title>", amount(s, cost(s, node), buf),
 		root ? 100.0 * (double)cost(s, node) / (double)root : 0);
@@ -151,9 +153,8 @@ static void put_still_frame(struct svg *s, uint32_t node, double x, double width
 	fputs("</g>\n", s->out);
 }
 
-/* Frames of the first picture. Their places follow from what was drawn before: x of a node is that
- * of its parent and the widths of its earlier siblings. *next_x holds, by depth, where the next
- * child begins. */
+/* Writes the frames of the still graph. The x of a node is the x of its parent plus the widths of its
+ * earlier siblings; next_x[depth] is the x of the next node at that depth. */
 static int put_still(struct svg *s)
 {
 	uint64_t root = cost(s, 0);
@@ -172,7 +173,7 @@ static int put_still(struct svg *s)
 		double x;
 
 		depth = s->tree->node[i].depth;
-		if (depth > max_depth) /* cannot be: depth is counted by the query */
+		if (depth > max_depth) /* cannot be: max_depth is the deepest of these nodes */
 			break;
 		x = next_x[depth];
 		next_x[depth] += width;
@@ -223,7 +224,7 @@ static void put_tree(struct svg *s)
 	}
 }
 
-/* A text of JavaScript that neither ends a script nor a CDATA section. */
+/* Writes a JavaScript string that ends neither the script nor the CDATA section. */
 static void put_js_text(FILE *out, const char *text)
 {
 	const uint8_t *p = (const uint8_t *)text;
@@ -238,7 +239,9 @@ static void put_js_text(FILE *out, const char *text)
 		else if (n > 1 && !(n == 3 && p[i] == 0xef && p[i + 1] == 0xbf) &&
 			 !(n == 3 && p[i] == 0xe2 && p[i + 1] == 0x80))
 			fwrite(p + i, 1, n, out);
-		else if (n == 3) /* U+2028 ends a line, U+FFFF is no XML: all that are near */
+		else if (
+			n ==
+			3) /* U+2028 ends a line, U+FFFF is no XML: escape all that begin like these */
 			fprintf(out, "\\u%04x",
 				(unsigned)((p[i] & 15) << 12 | (p[i + 1] & 63) << 6 |
 					   (p[i + 2] & 63)));
@@ -265,7 +268,7 @@ static void put_data(struct svg *s)
 	fputs("\"});\n", s->out);
 }
 
-/* Title, what is added up, and what is not shown. */
+/* Title, the cost that is added up, and what is left out. */
 static void put_heading(struct svg *s, const struct export_options *o)
 {
 	uint64_t root = s->tree->n ? cost(s, 0) : 0;

@@ -1,13 +1,13 @@
 /* export/flame_script.c - the script of the flame graph: zoom, search, keys. See flame_script.h.
  *
- * The graph comes as DATA: l = labels ("name\tsource\tmodule\tname in full", the last where it
- * differs), t = the tree in pre-order, n = its nodes, bytes = whether values are bytes, id = which
- * <svg> it is for. A node is "label,value" in base 36, followed by its children in brackets, or by
- * a semicolon. Only frames that are wide enough are drawn, so the size of the tree does not matter
- * for the speed of drawing. Parents come before children; end[i] is the node behind the subtree of
- * i, so that a walk skips a subtree by going there.
+ * The graph comes as DATA: l = labels ("name\tsource\tmodule\tname in full"; the name in full only where
+ * it differs), t = the tree in pre-order, n = number of nodes, bytes = whether values are bytes, id =
+ * number of the <svg>. A node is "label,value" in base 36, followed by its children in brackets, or by
+ * a semicolon. Only frames that are wide enough are drawn, so the speed of drawing does not depend on
+ * the size of the tree. Parents come before children; end[i] is the first node after the subtree of i,
+ * so a walk skips a subtree by going there.
  *
- * No "</" and no "]]>" may stand in it: it lies in XML and in HTML. At most 10 KB.
+ * The script must not contain "</" or "]]>", because it lies in XML and in HTML. At most 10 KB.
  */
 #include "export/flame_script.h"
 

@@ -2,7 +2,7 @@
 #ifndef EXPORT_FLAME_SCRIPT_H
 #define EXPORT_FLAME_SCRIPT_H
 
-/* JavaScript that defines mpFlame(DATA); to stand in a <script> before the call. */
+/* JavaScript that defines mpFlame(DATA). It goes into a <script> before the call. */
 extern const char flame_script[];
 
 #endif

@@ -17,7 +17,7 @@ struct gzip_out {
 #define GZIP_MEMORY 8
 #define GZIP_LEVEL 6
 
-/* Compresses what z.next_in has and writes what comes out. */
+/* Compresses the input of z and writes the result. 0, or -1. */
 static int pump(struct gzip_out *g, int flush)
 {
 	int r;

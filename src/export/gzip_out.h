@@ -6,10 +6,11 @@
 
 #include "util/err.h"
 
-/* Opens a stream for writing; gzip goes to out, which is borrowed until gzip_out_close(). */
+/* Opens a stream for writing. The compressed bytes go to out, which is borrowed until
+ * gzip_out_close(). -ERR_MEMORY. */
 int gzip_out_open(FILE *out, FILE **ret, struct err *err);
 
-/* Ends the gzip file and frees the stream. ERR_IO when anything could not be written. */
+/* Ends the gzip file and frees the stream. -ERR_IO: some bytes could not be written. */
 int gzip_out_close(FILE *gzip, FILE *out, struct err *err);
 
 #endif

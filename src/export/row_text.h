@@ -1,7 +1,7 @@
 /* export/row_text.h - the text of one row, made in a buffer and written at once.
  *
- * For formats with a line per row: stdio takes longer for each number than it takes to find the row.
- * The buffer is larger than any line; what does not fit is cut (asserted).
+ * For formats with a line per row: printing one number with stdio takes longer than finding the row.
+ * The buffer is larger than any line; text that does not fit is cut (asserted).
  */
 #ifndef EXPORT_ROW_TEXT_H
 #define EXPORT_ROW_TEXT_H
@@ -54,7 +54,7 @@ static inline void row_text_hex(struct row_text *t, uint64_t v)
 	row_text_bytes(t, digit + at, sizeof(digit) - at);
 }
 
-/* Writes it and makes it empty. */
+/* Writes the text to out and empties the buffer. */
 static inline void row_text_write(struct row_text *t, FILE *out)
 {
 	fwrite_unlocked(t->byte, 1, t->n, out);

@@ -1,7 +1,7 @@
 /* export/time_order.c - see time_order.h.
  *
- * Two sources of releases: a binary heap in memory, and runs (sorted pieces of the temporary
- * file), whose own heap has the run with the earliest head at its top.
+ * Frees come from two sources: a binary heap in memory, and runs. A run is a sorted piece of the
+ * temporary file; a second heap has the run with the earliest free at its top.
  */
 #include "export/time_order.h"
 
@@ -20,8 +20,9 @@ struct waiting {
 #define RUN_BUFFER 1024u /* entries read at once: 24 KiB */
 
 struct run {
-	uint64_t next_byte; /* in the file, of what is not in the buffer yet */
-	uint64_t n_left; /* entries behind it */
+	uint64_t
+		next_byte; /* offset in the file of the first entry that is not in the buffer yet */
+	uint64_t n_left; /* entries from there on */
 	size_t at, n; /* in the buffer; at < n while the run has a head */
 	struct waiting *buffer;
 };
@@ -43,7 +44,7 @@ static bool is_before(const struct waiting *a, const struct waiting *b)
 {
 	if (a->at_ns != b->at_ns)
 		return a->at_ns < b->at_ns;
-	if (a->tag.a != b->tag.a) /* only so that the same input gives the same output */
+	if (a->tag.a != b->tag.a) /* so that equal input gives equal output */
 		return a->tag.a < b->tag.a;
 	return a->tag.b < b->tag.b;
 }
@@ -106,7 +107,7 @@ static int run_fill(struct time_order *t, struct run *r)
 	return e;
 }
 
-/* Moves the run at i down to its place. */
+/* Moves the run at i down the heap until the heap is in order. */
 static void runs_sift(struct time_order *t, size_t i)
 {
 	for (;;) {
@@ -143,7 +144,7 @@ static int runs_pop(struct time_order *t, struct waiting *ret)
 	return e;
 }
 
-/* Half of what waits in memory, the later one, goes to the file. */
+/* Moves the later half of the heap to the file, as a run. */
 static int spill(struct time_order *t)
 {
 	size_t n_keep = t->n_heap / 2;
@@ -157,7 +158,7 @@ static int spill(struct time_order *t)
 		e = vec_reserve(&t->run, &t->cap_runs, t->n_runs + 1, sizeof(*t->run), t->err);
 	if (e < 0)
 		return e;
-	qsort(t->heap, t->n_heap, sizeof(*t->heap), compare); /* what is sorted is a heap, too */
+	qsort(t->heap, t->n_heap, sizeof(*t->heap), compare); /* a sorted array is a heap, too */
 	e = temp_file_write(t->fd, t->file_bytes, t->heap + n_keep, n_bytes, t->err);
 	if (e < 0)
 		return e;
@@ -177,7 +178,7 @@ static int spill(struct time_order *t)
 	return 0;
 }
 
-/* Hands out all that is released at until_ns or before. */
+/* Reports all frees at until_ns or before. */
 static int free_until(struct time_order *t, uint64_t until_ns)
 {
 	for (;;) {

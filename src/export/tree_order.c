@@ -35,8 +35,8 @@ static int compare_falling(const void *pa, const void *pb)
 	return a > b ? -1 : a < b;
 }
 
-/* The least cost of which there are at most max_nodes. A child never costs more than its parent,
- * so what costs as much hangs together. */
+/* The smallest minimum that at most max_nodes nodes reach. A child never costs more than its parent, so
+ * the nodes that reach it form a tree. */
 static int find_minimum(const struct query_tree *t, enum export_cost cost, size_t max_nodes,
 			uint64_t *ret, struct err *err)
 {
@@ -99,7 +99,7 @@ int tree_order(struct query_tree *t, enum export_cost cost, double min_share, si
 {
 	struct order o = {.tree = t, .cost = cost, .ret = ret};
 	uint64_t at_least;
-	size_t n_all = 0; /* that cost something */
+	size_t n_all = 0; /* nodes with a cost above 0 */
 	int r;
 
 	*ret = (struct tree_order){0};

@@ -1,7 +1,8 @@
-/* export/tree_order.h - a query's tree, ordered by one cost and pruned.
+/* export/tree_order.h - orders a query's tree by one cost and prunes it.
  *
- * query_tree() orders children by bytes. Here every list of children is linked anew, largest cost
- * first, without those below a minimum; what is cut off stays in the array but is not reached.
+ * query_tree() orders children by bytes. tree_order() links every list of children again, largest cost
+ * first, without children below a minimum. Nodes that are cut off stay in the array, but no link leads
+ * to them.
  */
 #ifndef EXPORT_TREE_ORDER_H
 #define EXPORT_TREE_ORDER_H
@@ -9,13 +10,14 @@
 #include "export/export.h"
 
 struct tree_order {
-	size_t n_kept; /* nodes that are reached from the root, which counts */
-	size_t n_cut; /* that cost something */
-	uint64_t cut_cost; /* of what was cut off right below nodes that are kept */
-	uint64_t min_cost; /* that was used */
+	size_t n_kept; /* nodes that links from the root lead to, the root included */
+	size_t n_cut; /* nodes with a cost above 0 that were cut off */
+	uint64_t cut_cost; /* of the children that were cut off from nodes that are kept */
+	uint64_t min_cost; /* the minimum that was used */
 };
 
-/* Keeps at most max_nodes nodes, none with less than min_share of the root's cost, none with 0. */
+/* Keeps at most max_nodes nodes, none with less than min_share of the root's cost, none with a cost of
+ * 0. -ERR_MEMORY. */
 int tree_order(struct query_tree *t, enum export_cost cost, double min_share, size_t max_nodes,
 	       struct tree_order *ret, struct err *err);
 
