@@ -88,8 +88,7 @@ int finding_add_condition(struct finding *f, struct err *err, const char *name, 
 	return r;
 }
 
-/* Quoted where a character has a meaning. A name that is too long is cut: then the expression may match
- * others that begin the same. */
+/* Quotes the text if one of its characters has a meaning in expressions. */
 int finding_add_exactly(struct finding *f, struct err *err, const char *name, const char *text)
 {
 	bool is_plain = !strpbrk(text, "\\^$.[]|()?*+{}");
@@ -190,7 +189,7 @@ static bool is_same_function(const struct frame *a, const struct frame *b)
 	return !a->function && !b->function && a->code == b->code;
 }
 
-/* The frame to blame in the call site of the function that has most of the cost. */
+/* The frame to blame in the function's call site with most of the cost. */
 static const struct frame *heaviest_frame(struct rules *rules, enum report_kind cost,
 					  const struct frame *of)
 {
@@ -228,7 +227,8 @@ int rules_begin(struct rules *rules, enum finding_kind kind, enum report_kind co
 		.page = "flame",
 	};
 	if (!any || !name)
-		return err_set_memory(err, 1); /* groups without a frame are no candidates */
+		return err_set_memory(err,
+				      1); /* no memory: rules leave out groups without a frame */
 	ret->share = total ? (double)ret->value / (double)total : 0.0;
 	ret->blame = heaviest_frame(rules, cost, any);
 	return finding_add_exactly(ret, err, "blame_regex", name);
@@ -287,7 +287,7 @@ static int add_functions_timelines(struct rules *rules, size_t n_points, struct 
 	return r;
 }
 
-/* Of a finding that goes by another condition than the function to blame. */
+/* The timelines of a finding whose condition is function_regex, not a function to blame. */
 static int add_timeline(struct rules *rules, struct finding *f, size_t n_points, struct err *err)
 {
 	struct report *r = rules->r;
@@ -328,7 +328,7 @@ static int add_timelines(struct rules *rules, size_t n_points, struct err *err)
 
 /* ---- all of them ---- */
 
-/* The first one of each kind comes before the second one of any. */
+/* The first finding of each kind comes before the second finding of any kind. */
 static void put_in_order(struct rules *rules)
 {
 	struct findings *f = rules->to;
@@ -359,7 +359,7 @@ static int apply_rules(struct rules *rules, struct err *err)
 	int n;
 
 	if (rules->r->facts->duration_ns == 0)
-		return 0; /* the clock is not known: what is early, late or often? */
+		return 0; /* without a duration there is no early, late or often */
 	n = query_groups(rules->r->query, QUERY_BY_BLAME, &rules->blame, err);
 	for (size_t i = 0; i < ARRAY_LEN(rule) && n == 0; i++) {
 		if (rules->r->context.cancel && atomic_load(rules->r->context.cancel))

@@ -1,13 +1,13 @@
-/* report/findings.h - what in a recording deserves to be looked at first.
+/* report/findings.h - what to look at first in a recording.
  *
- * A finding names a function, a figure, and the filter that reproduces the figure on every page and
- * with every command. docs/REPORT.md has the rules; the limits are in findings.c. Figures are exact.
+ * A finding names a function, a figure, and the filter that gives the same figure on every page and with
+ * every command. docs/REPORT.md has the rules; rule_*.c have their limits. Figures are exact.
  *
- * A function here is the one to blame for a call site: the innermost of the program's own code
- * (frame_class.h). All call sites of one function are added up.
+ * Most findings are about a function to blame: for each call site, the innermost function of the
+ * program's own code (frame_class.h). All call sites of one function are added up.
  *
- * A sound program has no finding. For it there are remarks: where most of its memory goes, in one
- * sentence each. They come behind the findings, and only where no finding says more about the same cost.
+ * A sound program has no finding. Remarks say where most of its memory goes, in one sentence each. They
+ * follow the findings, and only costs without a finding get a remark.
  */
 #ifndef REPORT_FINDINGS_H
 #define REPORT_FINDINGS_H
@@ -17,7 +17,7 @@
 /* In the order in which they are shown. */
 enum finding_kind {
 	FINDING_LEAK, /* a function keeps more and more */
-	FINDING_OWNER, /* what leaked was allocated in many functions, but passes through this one */
+	FINDING_OWNER, /* many functions allocated what leaked, but all calls pass through this one */
 	FINDING_PEAK, /* a function has much more at the peak than most of the time */
 	FINDING_CHURN, /* a function allocates for a moment, very often */
 	FINDING_OUTSIDE, /* much of the process's memory is not in the heap */
@@ -43,9 +43,9 @@ struct finding {
 		char *value;
 	} condition[FINDING_MAX_CONDITIONS];
 	size_t n_conditions;
-	const char *page; /* of the GUI, where to look next: "flame", "bottomup", "map", "chains" */
+	const char *page; /* of the GUI that shows more: "flame", "bottomup", "map", "chains" */
 	/* Bytes of the function that are alive at the end of each of n_points equal parts of the run,
-	 * and those of them that were never freed; NULL when they were not asked for. */
+	 * and how many of them were never freed. NULL: the finding has no timeline. */
 	uint64_t *timeline;
 	uint64_t *leaked_timeline;
 	size_t n_points;
@@ -57,8 +57,9 @@ struct findings {
 	bool is_without_rows; /* the rules that look at memory over time could not be applied */
 };
 
-/* After report_make(). n_points: how long the timelines are; 0: none. A store without rows gives no
- * timelines, and the findings that need none. */
+/* Finds what stands out; call it after report_make(). n_points: length of the timelines; 0: none. A
+ * store without rows gives no timelines, and only the findings that need no rows. Returns 0 or the error
+ * of a query; free with findings_fini(). */
 int findings_make(struct report *r, size_t n_points, struct findings *ret, struct err *err);
 void findings_fini(struct findings *f); /* a zeroed struct is empty */
 

@@ -1,4 +1,4 @@
-/* report/findings_i.h - between the files that make findings. */
+/* report/findings_i.h - what the files that make findings share. Private to report/. */
 #ifndef REPORT_FINDINGS_I_H
 #define REPORT_FINDINGS_I_H
 
@@ -16,7 +16,8 @@ int finding_set_text(struct finding *f, struct err *err, const char *fmt, ...) P
 int finding_add_condition(struct finding *f, struct err *err, const char *name, const char *fmt,
 			  ...) PRINTF_LIKE(4, 5);
 
-/* The same with an expression that matches this text and no other. */
+/* Adds a condition with a regular expression that matches this text and no other (a text beyond 4000
+ * bytes is cut: the expression then matches all texts that begin in the same way). */
 int finding_add_exactly(struct finding *f, struct err *err, const char *name, const char *text);
 
 void finding_fini(struct finding *f);
@@ -32,22 +33,22 @@ struct rules {
 	uint64_t key[FINDINGS_MAX]; /* of each finding: QUERY_BY_BLAME; 0: of no such function */
 };
 
-/* Moves a finding in; it is freed when there is no room. */
+/* Moves a finding into the result. Frees the finding when there is no room. */
 void rules_take(struct rules *rules, struct finding *f, uint64_t key);
 
-/* A finding about one function to blame: the frame with most of the cost among its call sites, the
- * value, its share, and the condition that keeps this function alone. */
+/* Begins a finding about one function to blame, an item of rules->blame: sets the value, its share, the
+ * frame of the call site with most of the cost, and the condition that lets only this function pass. */
 int rules_begin(struct rules *rules, enum finding_kind kind, enum report_kind cost,
 		const struct query_group *function, struct finding *ret, struct err *err);
 
-/* The function as titles name it: short, or "module+0x1234". */
+/* The function as titles name it: its short name, or "module+0x1234". */
 #define RULES_NAME_BYTES FRAME_NAME_BYTES
 const char *rules_name(const struct frame *f, char buf[RULES_NAME_BYTES]);
 
-/* "04:52:17", or "1.25 s after the start" in a short run. */
+/* A moment of the run: "04:52:17", or "1.25 s" in a run below 100 seconds. */
 char *rules_moment(const struct rules *rules, uint64_t at_ns, char buf[HUMAN_BYTES]);
 
-/* "426 MiB per hour": so many bytes in so much time, in a unit that suits the length of the run. */
+/* "426 MiB per hour": the rate of n_bytes in ns, per a unit of time that suits the length of the run. */
 #define RULES_RATE_BYTES (HUMAN_BYTES + 16)
 char *rules_rate(const struct rules *rules, uint64_t n_bytes, uint64_t ns,
 		 char buf[RULES_RATE_BYTES]);
@@ -64,10 +65,10 @@ struct rules_top {
 struct rules_top rules_find_top(const struct query_groups *groups, enum report_kind cost,
 				size_t max, uint64_t min_key);
 
-/* Is this much, kept like this, a leak? */
+/* Is the memory of the group a likely leak (docs/REPORT.md)? */
 bool rules_is_leak(const struct rules *rules, const struct query_group *g);
 
-/* Each adds the findings of its kind, the greatest first. */
+/* Each adds the findings of one kind, the greatest first. 0, or the error of a query. */
 int rules_find_leaks(struct rules *rules, struct err *err); /* rule_function.c */
 int rules_find_peaks(struct rules *rules, struct err *err);
 int rules_find_churn(struct rules *rules, struct err *err);
@@ -75,7 +76,7 @@ int rules_find_owner(struct rules *rules, struct err *err); /* rule_owner.c */
 int rules_find_outside(struct rules *rules, struct err *err); /* rule_process.c */
 int rules_find_copying(struct rules *rules, struct err *err);
 
-/* remarks.c: what can be said of any program. Costs that have a finding are left out. */
+/* Adds the remarks on costs that have no finding. remarks.c */
 int remarks_add(struct rules *rules, struct err *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include "report/health_i.h"
 #include "util/human.h"
 
-/* How notes begin: those that the recorder wrote, and those on pauses and a late start. */
+/* How notes begin: notes that the recorder wrote, and notes on pauses and a late start. */
 #define RECORDER_NOTE "recorder: "
 #define PART_NOTE "recording "
 
@@ -67,7 +67,7 @@ void health_detail(struct health_line *l, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* What the recorder noted last, for a recording that it ended itself; "" when it noted nothing. */
+/* The text of the recorder's last note: why it ended the recording itself. "": it wrote none. */
 static const char *last_note(const struct store *s)
 {
 	size_t n;
@@ -130,7 +130,7 @@ static void add_end(struct health *h, const struct store *s)
 	}
 }
 
-/* Why something was lost, where the recorder saw the error. */
+/* Adds the reason of a loss, if the recorder saw the error, and its consequence. */
 static void add_reason(struct health_line *l, const struct store_facts *f)
 {
 	if (f->write_errno)
@@ -192,7 +192,7 @@ static void add_frees(struct health *h, const struct store_facts *f)
 	}
 }
 
-/* The processor time of the program is that of the last sample. */
+/* The CPU time of the program is that of the last sample. */
 static void add_recorder(struct health *h, const struct store *s)
 {
 	const struct store_facts *f = store_facts(s);
@@ -235,7 +235,7 @@ static void add_notes(struct health *h, const struct store *s)
 		} else if (strncmp(text, PART_NOTE, strlen(PART_NOTE)) == 0) {
 			l = health_add(h, HEALTH_NOTE, HEALTH_WARN, "Not the whole run");
 		} else {
-			continue; /* made from the figures of the lines above */
+			continue; /* the lines above say the same */
 		}
 		health_detail(l, "%s", text);
 		n_added++;

@@ -1,10 +1,10 @@
-/* report/health.h - how far a recording can be trusted, and what is known of its process.
+/* report/health.h - how far a recording can be trusted, and facts about its process.
  *
  * One line for each question, always in the same order, with a word for the state: did the recording
- * end in order, were events lost, were stacks cut, have frames names, what did the recorder cost.
+ * end in order, were events lost, were stacks cut, do frames have names, what did the recorder cost.
  * A question that the recording cannot answer has no line; nothing is guessed.
  *
- * Texts may hold bytes from the recording (paths, notes): whoever prints them escapes them.
+ * Texts may hold bytes from the recording (paths, notes): the code that prints them must escape them.
  */
 #ifndef REPORT_HEALTH_H
 #define REPORT_HEALTH_H
@@ -28,7 +28,7 @@ enum health_about {
 	HEALTH_STACKS,
 	HEALTH_NAMES,
 	HEALTH_RECORDER,
-	HEALTH_NOTE, /* what the recorder itself noted */
+	HEALTH_NOTE, /* a note that the recorder wrote */
 };
 
 #define HEALTH_TITLE_BYTES 96
@@ -56,15 +56,15 @@ struct health {
 	size_t n_facts;
 };
 
-/* Asks for the names of all code. cancel may be NULL. */
+/* Makes the lines and facts; looks up the names of all code. cancel may be NULL. 0, -ERR_CANCELLED,
+ * -ERR_MEMORY, or the error of the resolver. Free with health_fini(). */
 int health_make(const struct store *store, struct frames *frames, const atomic_bool *cancel,
 		struct health *ret, struct err *err);
 void health_fini(struct health *h); /* a zeroed struct is empty */
 
 const char *health_state_name(enum health_state s); /* "ok", "warn", "bad" */
 
-/* Why a stack ends before its outermost frame (store_node.end), in words: "code without unwind
- * information". */
+/* Why a stack ends before its outermost frame (store_node.end): "code without unwind information". */
 const char *health_end_words(unsigned end);
 
 #endif

@@ -1,7 +1,7 @@
 /* report/health_code.c - see health.h: stacks that were cut, and code without names.
  *
- * Stacks are weighed by the calls that name them. Names are counted over the code addresses in stacks
- * that allocate, each address once: a hot loop does not make a library look well known.
+ * Stacks are weighted by the calls that name them. Names are counted over the code addresses in stacks
+ * that allocate, each address once: otherwise a hot loop would hide a library without symbols.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ struct cause {
 	uint64_t n_events;
 	uint32_t module; /* of the outermost frame; STORE_NO_MODULE: none */
 	unsigned end;
-	bool has_frame; /* else nothing at all is known of these stacks */
+	bool has_frame; /* false: these stacks have no frame at all */
 };
 
 static uint64_t events_of(const struct store_stack *s)
@@ -37,7 +37,7 @@ static uint64_t events_of(const struct store_stack *s)
 	return s->n_allocs + s->n_releases;
 }
 
-/* The module of the outermost frame that is known. False: there is none. */
+/* The module of the outermost known frame. False: the stack has no frame. */
 static bool outermost_module(const struct store *s, uint32_t node, uint32_t *ret)
 {
 	uint32_t code = 0;
@@ -49,8 +49,8 @@ static bool outermost_module(const struct store *s, uint32_t node, uint32_t *ret
 	return code != 0;
 }
 
-/* One cause for each pair of reason and module: index end * (n_modules + 2) + module, where the last
- * two stand for code outside of all modules and for stacks without a frame. */
+/* Counts cut stacks by cause: a pair of reason and module, at index end * (n_modules + 2) + module.
+ * Module n_modules stands for code outside of all modules, n_modules + 1 for stacks without a frame. */
 static void count_cut(const struct store *s, struct cause *cause, size_t n_modules,
 		      uint64_t *n_events, uint64_t *n_cut)
 {
@@ -144,7 +144,7 @@ struct module_names {
 	bool is_own;
 };
 
-/* Which codes lie in stacks that allocate: a bit each, by code. */
+/* A set of the codes in stacks that allocate: a bit per code, to free(). NULL: no memory. */
 static uint64_t *codes_that_allocate(const struct store *s, struct err *err)
 {
 	size_t n_nodes, n_codes;
@@ -162,7 +162,7 @@ static uint64_t *codes_that_allocate(const struct store *s, struct err *err)
 	}
 	for (uint32_t i = 0; i < store_n_stacks(s); i++)
 		is_used[store_stack(s, i)->node] |= store_stack(s, i)->n_allocs > 0;
-	for (size_t i = n_nodes; i-- > 1;) { /* callers come before what they call */
+	for (size_t i = n_nodes; i-- > 1;) { /* a caller has a smaller number than what it calls */
 		if (is_used[i]) {
 			is_used[node[i].parent] = true;
 			set[node[i].code / 64] |= 1ull << (node[i].code % 64);
@@ -172,7 +172,7 @@ static uint64_t *codes_that_allocate(const struct store *s, struct err *err)
 	return set;
 }
 
-/* Adds a code to its module, and to those of the recording. */
+/* Adds a code to the counts of its module. */
 static void count_code(const struct store *s, struct frames *frames, uint32_t code,
 		       const char *executable, struct module_names *m)
 {
@@ -206,7 +206,7 @@ static int compare_nameless(const void *a, const void *b)
 	return nx > ny ? -1 : nx < ny;
 }
 
-/* An image that was loaded more than once is one. Returns how many are left. */
+/* Joins modules with the same path, which were loaded more than once. Returns how many are left. */
 static size_t join_modules(struct module_names *m, size_t n)
 {
 	size_t n_left = 0;
@@ -253,7 +253,7 @@ static void describe_module(struct health_line *l, const struct store *s,
 			      name, id);
 }
 
-/* Own modules with anything missing, others without names. */
+/* Own modules need names and lines, others names. */
 static bool lacks_something(const struct module_names *m)
 {
 	return m->n_named < m->n_codes || (m->is_own && m->n_with_lines == 0);

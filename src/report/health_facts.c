@@ -1,4 +1,4 @@
-/* report/health_facts.c - see health.h: what is known of the process, as names and texts. */
+/* report/health_facts.c - see health.h: facts about the process, as names and texts. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "report/health_i.h"
 #include "util/human.h"
 
-/* A text that is being written; NULL when there is no memory. */
+/* A text that is being written; out is NULL when there is no memory. */
 struct value {
 	char *text;
 	size_t len;
@@ -22,7 +22,7 @@ static FILE *value_open(struct value *v)
 	return v->out;
 }
 
-/* Takes the text as a fact; an empty one is none. */
+/* Adds the text as a fact, unless it is empty. -ERR_MEMORY. */
 static int take_value(struct health *h, const char *name, struct value *v, struct err *err)
 {
 	if (fclose(v->out) != 0 || !v->text) {
@@ -37,7 +37,7 @@ static int take_value(struct health *h, const char *name, struct value *v, struc
 	return 0;
 }
 
-/* The arguments, those with blanks in quotes. */
+/* The arguments; arguments with blanks are in quotes. */
 static void put_command(const struct store *s, FILE *out)
 {
 	size_t len;
@@ -54,7 +54,7 @@ static void put_command(const struct store *s, FILE *out)
 	}
 }
 
-/* "glibc", with the version where the name of its file has one, or "musl". */
+/* "glibc", with its version if the name of its file has one, or "musl". */
 static void put_libc(const struct store *s, FILE *out)
 {
 	size_t n;
@@ -95,7 +95,7 @@ static void put_process(const struct store *s, FILE *out)
 		fprintf(out, ", forked by process %" PRIu64, f->parent_pid);
 }
 
-/* The soft limit in a line of /proc/PID/limits. False: unlimited, or not known. */
+/* Finds the soft limit in a line of /proc/PID/limits. False: unlimited, or not known. */
 static bool find_limit(const char *limits, const char *name, uint64_t *ret)
 {
 	const char *line = strstr(limits, name);
@@ -109,7 +109,7 @@ static bool find_limit(const char *limits, const char *name, uint64_t *ret)
 	return end != line && *ret > 0;
 }
 
-/* Limits on memory that the process had: those of setrlimit(), as /proc/PID/limits has them. */
+/* The process's limits on memory (setrlimit()), from /proc/PID/limits. */
 static void put_limits(const struct store *s, FILE *out)
 {
 	static const struct {
@@ -130,7 +130,7 @@ static void put_limits(const struct store *s, FILE *out)
 	}
 }
 
-/* The cgroup that limits memory, where it is not the root: "4:memory:/a" (version 1) or "0::/a". */
+/* The cgroup that limits memory, unless it is the root: "4:memory:/a" (version 1) or "0::/a". */
 static void put_cgroup(const struct store *s, FILE *out)
 {
 	const char *line = store_string(s, store_facts(s)->cgroup, NULL);

@@ -1,12 +1,12 @@
-/* report/remarks.c - see findings.h: where most of the memory of any program goes.
+/* report/remarks.c - see findings.h: where most of the memory of a sound program goes.
  *
- * The limits are such that a sound program gets one or two sentences.
+ * With these limits a sound program gets one or two sentences.
  */
 #include <stdio.h>
 
 #include "report/findings_i.h"
 
-#define SHARE_OF_ONE 0.25 /* of a cost: so much of one call site is worth a sentence */
+#define SHARE_OF_ONE 0.25 /* of a cost: a call site with so much gets a sentence */
 #define SHARE_OF_FEW 0.40 /* the first three call sites together */
 #define N_FEW 3
 #define SHARE_TEMPORARY 0.10 /* of all allocations ... */
@@ -37,7 +37,7 @@ static struct finding remark(struct report *r, enum report_kind kind, const stru
 	};
 }
 
-/* "98.0 %" of the cost in the first call site. */
+/* The first call site's share of the cost: "98.0 %". */
 static const char *first_share(const struct report *r, enum report_kind kind,
 			       const struct rules_top *f, char buf[HUMAN_BYTES])
 {

@@ -57,7 +57,7 @@ uint64_t report_weight(enum report_kind kind, const struct query_group *g)
 								      : report_bytes(kind, g);
 }
 
-/* A site of weight 0 may still have blocks of 0 bytes: they are listed, last. */
+/* A site of weight 0 may still have blocks of 0 bytes: such sites come last in the list. */
 static bool is_in_list(enum report_kind kind, const struct query_group *g)
 {
 	return report_weight(kind, g) > 0 || report_count(kind, g) > 0;

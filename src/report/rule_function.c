@@ -17,7 +17,7 @@
 /* Makes the peak */
 #define PEAK_SHARE 0.10 /* of the peak: so much more than the function has at the median */
 #define PEAK_CANDIDATES 8u
-#define PEAK_POINTS 480u /* moments that the median is of */
+#define PEAK_POINTS 480u /* moments of the run that give the median */
 #define PEAKS_MAX 2u
 
 /* Churn */
@@ -98,8 +98,8 @@ static uint64_t median_of(const uint64_t *value, uint64_t sorted[PEAK_POINTS])
 	return sorted[PEAK_POINTS / 2];
 }
 
-/* For how long the function had at least half of what it adds, around the peak: "for 21 m", "up to the
- * end", "for less than 2 ms". */
+/* How long, around the peak, the function had at least `level` bytes: "for about 21 m", "up to the end",
+ * "for less than 2 ms". */
 static char *rise_text(const struct rules *rules, const uint64_t *value, uint64_t level,
 		       char buf[2 * HUMAN_BYTES])
 {
@@ -133,7 +133,7 @@ static int add_peak(struct rules *rules, const struct query_group *g, const uint
 	struct finding f;
 	int n = rules_begin(rules, FINDING_PEAK, REPORT_PEAK, g, &f, err);
 
-	/* At that moment the blocks of the condition are all alive: that is their peak, too. */
+	/* all blocks that match this condition are alive at that moment: it is their peak, too */
 	if (n == 0)
 		n = finding_add_condition(&f, err, "alive_at", "%lluns",
 					  (unsigned long long)r->peak.at_ns);
@@ -154,7 +154,7 @@ static int add_peak(struct rules *rules, const struct query_group *g, const uint
 	return n;
 }
 
-/* A leak is at its highest at the end: that says nothing new. */
+/* Is the function a leak? A leak is greatest at the end: a finding about its peak says nothing new. */
 static bool is_leak_already(const struct rules *rules, const struct query_group *g)
 {
 	for (size_t i = 0; i < rules->to->n; i++) {
@@ -207,7 +207,7 @@ int rules_find_peaks(struct rules *rules, struct err *err)
 
 /* ---- churn ---- */
 
-/* How long the temporary allocations of a finding live: half of them no longer than that. */
+/* The median lifetime of the temporary allocations of a finding. */
 static int median_lifetime(const struct rules *rules, const struct finding *f, uint64_t *ret,
 			   struct err *err)
 {

@@ -1,10 +1,11 @@
 /* report/rule_owner.c - the finding about a function through which nearly all leaks pass.
  *
  * A cache that is never emptied leaks keys, values and nodes, which many functions allocate: none of them
- * is to blame alone. What they have in common is the function that fills the cache. It is looked for among
- * the functions of the program's own code that most of the leaked bytes pass through, whoever allocates
- * them. Every program has functions through which everything passes (main, a loop, the start of a
- * thread): those say nothing. Of the rest, the finding names the one nearest to the allocations.
+ * is to blame alone. What they have in common is the function that fills the cache. The rule looks for
+ * that function among the functions of the program's own code that most leaked bytes pass through,
+ * whichever function allocates them. Functions through which everything passes (main, a loop, the start
+ * of a thread) say nothing and are left out. Of the others, the finding names the one nearest to the
+ * allocations.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +15,22 @@
 #include "util/map.h"
 
 #define OWNER_SHARE 0.80 /* of all leaked bytes: so much passes through the owner ... */
-#define ONE_SHARE 0.80 /* ... and less than that is allocated by any one function */
-#define OWNER_MIN_FUNCTIONS 3u /* that allocate what leaked */
-#define OWNER_ALLOCATIONS 0.90 /* of all allocations: what has more of them is a loop, no owner */
-#define OUTERMOST_SHARE 0.50 /* what is mostly the outermost own function starts a thread */
+#define ONE_SHARE 0.80 /* ... and no function allocates so much of them */
+#define OWNER_MIN_FUNCTIONS 3u /* so many functions allocate what leaked */
+#define OWNER_ALLOCATIONS 0.90 /* of all allocations: a function with more is a loop, no owner */
+#define OUTERMOST_SHARE 0.50 /* a function that is outermost more often starts a thread */
 #define MAX_CANDIDATES 64u
-#define MAX_STACKS 20000u /* that are walked to choose among the candidates: those that leak most */
+#define MAX_STACKS 20000u /* the stacks that leak most are walked to choose a candidate */
 #define MAX_TRIES 4u
 
 struct candidate {
 	struct query_function function;
-	const struct frame *frame; /* one of them */
+	const struct frame *frame; /* a frame of the function */
 	bool is_own;
-	double bytes; /* leaked, in the stacks that were walked; sums below: of these */
-	double outermost_bytes; /* no own code calls it */
-	double distance; /* bytes times frames between it and the allocation */
+	/* sums over the stacks that were walked */
+	double bytes; /* leaked bytes that pass through the function */
+	double outermost_bytes; /* ... where no own code calls the function */
+	double distance; /* bytes times the number of frames from the allocation to the function */
 };
 
 struct owner_search {
@@ -39,11 +41,11 @@ struct owner_search {
 	/* the stack that is being walked */
 	double leaked_bytes;
 	uint32_t n_frames;
-	size_t outermost; /* candidate that the outermost frame of own code is; MAX_CANDIDATES: none */
+	size_t outermost; /* the outermost own frame as a candidate; MAX_CANDIDATES: it is none */
 	uint64_t is_seen; /* a bit for each candidate */
 };
 
-/* 1 + index of the candidate, or 0; and whether the function is own code. */
+/* What is known of a function, in a number: (1 + index of the candidate, or 0) << 1 | is own code. */
 static uint64_t packed(size_t candidate, bool is_own)
 {
 	return (candidate + 1) << 1 | is_own;
@@ -129,7 +131,7 @@ static int walk_stacks(struct owner_search *s, struct err *err)
 	return n;
 }
 
-/* Functions that most of what leaked passes through, but not most of all that is allocated. */
+/* Finds the functions that most leaked bytes pass through, but not most allocations. */
 static int find_candidates(struct owner_search *s, struct err *err)
 {
 	const struct query_group *total = &s->rules->r->groups.total;
@@ -173,7 +175,8 @@ static struct candidate *choose(struct owner_search *s)
 	return best;
 }
 
-/* How many functions allocate what leaked through the candidate; 0 when one of them is to blame alone. */
+/* Counts the functions that allocate what leaked through the candidate; 0: one of them is to blame
+ * alone. */
 static int count_allocators(struct owner_search *s, struct finding *f, size_t *ret, struct err *err)
 {
 	const struct report *r = s->rules->r;
@@ -202,14 +205,14 @@ static int count_allocators(struct owner_search *s, struct finding *f, size_t *r
 	return n;
 }
 
-/* The owner says more than a list of the functions that allocate for it. */
+/* Drops all leaks but the first: the owner says more than a list of the functions that allocate. */
 static void keep_first_leak(struct rules *rules)
 {
 	while (rules->to->n > 1)
 		finding_fini(&rules->to->finding[--rules->to->n]);
 }
 
-/* 1: the candidate is an owner, and a finding. */
+/* 1: the candidate is an owner, and the finding was added. 0: it is none. */
 static int try_candidate(struct owner_search *s, const struct candidate *c, struct err *err)
 {
 	const struct report *r = s->rules->r;
@@ -250,7 +253,7 @@ static int try_candidate(struct owner_search *s, const struct candidate *c, stru
 	return 1;
 }
 
-/* Is one function to blame for most of it? Then that is the finding. */
+/* Is one function to blame for most leaked bytes? Then the leak rule has the finding. */
 static bool is_of_one_function(const struct rules *rules)
 {
 	for (size_t i = 0; i < rules->blame.n; i++) {
@@ -281,7 +284,7 @@ int rules_find_owner(struct rules *rules, struct err *err)
 		if (!c)
 			break;
 		n = try_candidate(s, c, err);
-		c->bytes = 0; /* not again */
+		c->bytes = 0; /* do not choose it again */
 	}
 	map_fini(&s->known);
 	free(s);

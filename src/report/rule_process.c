@@ -11,7 +11,7 @@
 
 /* ---- outside the heap ---- */
 
-/* The most that was in the heap around a moment: never less than at the moment itself. */
+/* The most that the heap had around a moment: never less than at the moment itself. */
 static uint64_t heap_around(const struct report *r, uint64_t at_ns)
 {
 	size_t n;
@@ -21,8 +21,8 @@ static uint64_t heap_around(const struct report *r, uint64_t at_ns)
 	return i < n ? b[i].max_bytes : r->facts->peak_bytes;
 }
 
-/* Of the samples with (nearly) the most resident memory, the one with the largest heap: memory that the
- * allocator has not given back yet, after the heap has shrunk, is not counted as outside. */
+/* Of the samples with (nearly) the most resident memory, the one with the largest heap: when the heap
+ * has shrunk, memory that the allocator has not given back yet must not count as outside of the heap. */
 static const struct store_sample *sample_at_peak(const struct report *r, uint64_t *heap)
 {
 	size_t n;
@@ -42,7 +42,7 @@ static const struct store_sample *sample_at_peak(const struct report *r, uint64_
 	return best;
 }
 
-/* Samples know nothing of conditions: only for the whole recording. */
+/* Only without conditions: samples are about the whole process. */
 int rules_find_outside(struct rules *rules, struct err *err)
 {
 	const struct report *r = rules->r;
