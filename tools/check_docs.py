@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails when a generated document is stale or a document links to a file that is not there.
+"""Fails when a generated document is stale, a document links to a file that is not there, or a document
+states another version number than the code.
 
 usage: check_docs.py [root]
 """
@@ -10,6 +11,26 @@ import sys
 import gen_env_docs
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
+
+# document, the sentence that states a version, the file that defines the version, its macro
+VERSIONS = [
+    ("docs/STORE.md", r"^# The store, version (\d+)$", "src/store/columns.h", "STORE_VERSION"),
+    ("docs/STORE.md", r"\| version: (\d+)\. Its offset", "src/store/columns.h", "STORE_VERSION"),
+    ("docs/STORE.md", r"\| version: (\d+)\. Raised", "src/store/names_file.c", "NAMES_VERSION"),
+    ("docs/FORMAT.md", r"^# The recording format, version (\d+)$", "src/format/format.h", "FORMAT_VERSION_MAJOR"),
+    ("docs/FORMAT.md", r"\| version_major: (\d+)\.", "src/format/format.h", "FORMAT_VERSION_MAJOR"),
+    ("docs/FORMAT.md", r"\| version_minor: (\d+)\.", "src/format/format.h", "FORMAT_VERSION_MINOR"),
+    ("docs/FORMAT.md", r"^\| (\d+)\.\d+ \| this page \|$", "src/format/format.h", "FORMAT_VERSION_MAJOR"),
+    ("docs/FORMAT.md", r"^\| \d+\.(\d+) \| this page \|$", "src/format/format.h", "FORMAT_VERSION_MINOR"),
+    ("docs/REPORT.md", r"`schema` is (\d+)", "src/cli/report_json.h", "REPORT_JSON_SCHEMA"),
+    ("docs/EXPORTS.md", r"file format (\d+)", "src/export/export_heaptrack.c", "HEAPTRACK_FORMAT"),
+]
+
+# Man pages need not state a version; where one does, the number must be right.
+MAN_VERSIONS = [
+    (r"store\S*,? version \W*(\d+)", "src/store/columns.h", "STORE_VERSION"),
+    (r"format\S*,? version \W*(\d+)", "src/format/format.h", "FORMAT_VERSION_MAJOR"),
+]
 
 
 def broken_links(root):
@@ -25,8 +46,33 @@ def broken_links(root):
     return found
 
 
+def defined(root, source, macro):
+    """The number that a macro is defined as, or None."""
+    path = root / source
+    m = re.search(rf"^#define {macro} (\d+)", path.read_text(), re.M) if path.exists() else None
+    return m and m[1]
+
+
+def wrong_versions(root):
+    found = []
+    for document, pattern, source, macro in VERSIONS:
+        path = root / document
+        if not path.exists():
+            continue
+        stated, is_defined = re.search(pattern, path.read_text(), re.M), defined(root, source, macro)
+        if not stated or stated[1] != is_defined:
+            found.append(f"{document}: states {macro} as {stated and stated[1]}, {source} has {is_defined}")
+    for path in sorted([*root.glob("docs/man/*.md"), *root.glob("docs/man/*.[0-9]")]):
+        for pattern, source, macro in MAN_VERSIONS:
+            for stated in re.finditer(pattern, path.read_text(), re.I):
+                if stated[1] != defined(root, source, macro):
+                    found.append(f"{path.relative_to(root)}: states {macro} as {stated[1]}, "
+                                 f"{source} has {defined(root, source, macro)}")
+    return found
+
+
 def check(root):
-    problems = broken_links(root)
+    problems = broken_links(root) + wrong_versions(root)
     for problem in problems:
         print(problem)
     stale = gen_env_docs.main(["", "--check", str(root / "src/record/options.def"),

@@ -263,6 +263,19 @@ class Docs(Toy):
         self.assertTrue(failed)
         self.assertEqual(out, "README.md:1: no such file: no.md\n")
 
+    def test_version_that_the_code_does_not_have_fails(self):
+        self.write("src/format/format.h", "#define FORMAT_VERSION_MAJOR 4\n#define FORMAT_VERSION_MINOR 0\n")
+        text = "# The recording format, version 4\n| version_major: 4. |\n| version_minor: 0. |\n| 4.0 | this page |\n"
+        self.write("docs/FORMAT.md", text)
+        self.write("docs/man/a.1.md", "a format version (text), and format version **4**\n")
+        self.assertEqual(check_docs.wrong_versions(self.root), [])
+        self.write("docs/FORMAT.md", text.replace("4.0 |", "3.0 |"))
+        self.assertEqual(check_docs.wrong_versions(self.root),
+                         ["docs/FORMAT.md: states FORMAT_VERSION_MAJOR as 3, src/format/format.h has 4"])
+        self.write("docs/FORMAT.md", text)
+        self.write("docs/man/a.1.md", "format version **3**\n")
+        self.assertEqual(len(check_docs.wrong_versions(self.root)), 1)
+
 
 class DefaultBuild(unittest.TestCase):
     """What `make` builds, it builds on a machine that has the packages of group build only."""
