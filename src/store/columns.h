@@ -167,6 +167,7 @@ struct store_sample {
 	uint64_t cpu_ns;
 };
 
+/* A sentence about the recording: the recorder wrote it, or the reader of the recording did. */
 struct store_note {
 	uint64_t at_ns;
 	uint32_t level; /* 1 error, 2 warning, 3 information */

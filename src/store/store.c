@@ -212,7 +212,8 @@ static int check_directory(struct store *s, struct err *err)
 		}
 		if (e[STORE_BIRTH_NS].head.min < last_ns)
 			return err_set(err, ERR_FORMAT,
-				       "damaged store: block %" PRIu64 " is not in order of birth",
+				       "damaged store: block %" PRIu64
+				       " is not in order of allocation",
 				       block);
 		last_ns = e[STORE_BIRTH_NS].head.max;
 		checksum64_add(&sum, e, row_bytes);

@@ -6,7 +6,7 @@
 #include "store/store.h"
 
 #define STORE_MAGIC "MPSTORE" /* with its zero byte: 8 bytes */
-#define STORE_HEADER_BYTES 4096u /* kept for the header; blocks and tables begin behind it */
+#define STORE_HEADER_BYTES 4096u /* kept for the header; blocks and tables begin after it */
 #define STORE_ALIGN 64u /* of blocks, tables and the directory */
 #define STORE_HEADER_TABLES 16u /* the most tables that the header has room for */
 

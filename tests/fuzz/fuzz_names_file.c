@@ -1,7 +1,7 @@
 /* fuzz/fuzz_names_file.c - files of names of any kind.
  *
  * Input: the four counts of the header (2 bytes each: codes, names, texts, bytes of texts), then the
- * body. The rest of the header is made right, so that what lies behind it is reached.
+ * body. The rest of the header is made right, so that the checks of the body are reached.
  */
 #include "harness/fuzz.h"
 

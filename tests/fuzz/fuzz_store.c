@@ -1,4 +1,4 @@
-/* fuzz/fuzz_store.c - stores that were changed in places.
+/* fuzz/fuzz_store.c - stores in which single bytes were changed.
  *
  * Input: 1 byte (bit 0: make the checksums right again), then changes: 3 bytes offset, 1 byte how many
  * bytes (1 to 8), the bytes. They are done to a small sound store; the result is opened and all

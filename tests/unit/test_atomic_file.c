@@ -41,7 +41,7 @@ static unsigned count_files(const struct folder *f)
 static void folder_fini(struct folder *f)
 {
 	unlink(f->target);
-	CHECK_EQ(rmdir(f->path), 0); /* fails when something was left behind */
+	CHECK_EQ(rmdir(f->path), 0); /* fails when a file was left over */
 }
 
 static void put_file(const char *path, const char *text)

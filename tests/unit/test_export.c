@@ -191,15 +191,15 @@ TEST(options_take_what_is_valid_and_name_the_rest)
 
 TEST(heaptrack_lines_are_the_rows)
 {
-	size_t len, n_born = 0, n_released = 0;
+	size_t len, n_allocated = 0, n_freed = 0;
 	char *text, *save = NULL;
 	uint64_t now = 0;
 
 	open_world(5000);
 	text = write_to_memory(export_find("heaptrack"), &len);
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		n_born += line[0] == '+';
-		n_released += line[0] == '-';
+		n_allocated += line[0] == '+';
+		n_freed += line[0] == '-';
 		if (line[0] == 'c') {
 			uint64_t ms = strtoull(line + 2, NULL, 16);
 
@@ -207,10 +207,10 @@ TEST(heaptrack_lines_are_the_rows)
 			now = ms;
 		}
 	}
-	CHECK_EQ(n_born, world.n_rows);
+	CHECK_EQ(n_allocated, world.n_rows);
 	for (size_t i = 0; i < world.n_rows; i++)
-		n_released -= world.row[i].death != WORLD_NEVER;
-	CHECK_EQ(n_released, 0);
+		n_freed -= world.row[i].death != WORLD_NEVER;
+	CHECK_EQ(n_freed, 0);
 	free(text);
 	close_world();
 }

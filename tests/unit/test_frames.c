@@ -37,7 +37,7 @@ static void end(void)
 	unlink(cache);
 }
 
-/* A resolver that knows: code 1 is an inlined function in an outer one, code 2 a plain function,
+/* A resolver that knows: code 1 is an inlined function in an outer one, code 2 an ordinary function,
  * code 3 nothing. It counts what it is asked. */
 struct teller {
 	unsigned n_calls;
@@ -45,7 +45,8 @@ struct teller {
 	bool fails;
 };
 
-static int tell(void *user, struct frames *f, const uint32_t *code, size_t n, struct err *err)
+static int resolve_known(void *user, struct frames *f, const uint32_t *code, size_t n,
+			 struct err *err)
 {
 	struct teller *t = user;
 
@@ -125,7 +126,7 @@ TEST(a_stack_is_named_from_the_inside_out)
 
 	begin();
 	CHECK_OK(frames_open(store, NULL, &f, &err));
-	frames_set_resolver(f, tell, &t);
+	frames_set_resolver(f, resolve_known, &t);
 	CHECK_OK(frames_each(f, 2, append, text, &err)); /* nodes 3, 2, 1 */
 	CHECK_STR_EQ(text, "? function_2 inner<int> function_1 ");
 	text[0] = 0;
@@ -189,7 +190,7 @@ TEST(each_code_is_asked_for_once)
 
 	begin();
 	CHECK_OK(frames_open(store, NULL, &f, &err));
-	frames_set_resolver(f, tell, &t);
+	frames_set_resolver(f, resolve_known, &t);
 	CHECK_OK(frames_need(f, twice, 5, &err));
 	CHECK_OK(frames_need(f, twice, 5, &err));
 	CHECK_OK(frames_need_all(f, &err));
@@ -211,13 +212,13 @@ TEST(names_are_found_in_the_cache_next_time)
 
 	begin();
 	CHECK_OK(frames_open(store, cache, &f, &err));
-	frames_set_resolver(f, tell, &t);
+	frames_set_resolver(f, resolve_known, &t);
 	CHECK_OK(frames_need(f, &one, 1, &err));
 	frames_close(f);
 	CHECK_EQ(access(cache, F_OK), 0);
 	/* the second run adds to the first */
 	CHECK_OK(frames_open(store, cache, &f, &err));
-	frames_set_resolver(f, tell, &later);
+	frames_set_resolver(f, resolve_known, &later);
 	CHECK_OK(frames_need_all(f, &err));
 	CHECK_EQ(later.n_asked[1], 0);
 	CHECK_EQ(later.n_asked[2], 1);
@@ -226,7 +227,7 @@ TEST(names_are_found_in_the_cache_next_time)
 	/* the third has all, also that nothing is known of code 3, and needs nobody */
 	later = (struct teller){0};
 	CHECK_OK(frames_open(store, cache, &f, &err));
-	frames_set_resolver(f, tell, &later);
+	frames_set_resolver(f, resolve_known, &later);
 	CHECK_OK(frames_need_all(f, &err));
 	CHECK_EQ(later.n_calls, 0);
 	check_names(f);
@@ -234,9 +235,9 @@ TEST(names_are_found_in_the_cache_next_time)
 	CHECK_OK(frames_open(store, cache, &f, &err));
 	check_names(f);
 	frames_close(f);
-	/* unless it is told to forget */
+	/* unless frames_forget() was called */
 	CHECK_OK(frames_open(store, cache, &f, &err));
-	frames_set_resolver(f, tell, &later);
+	frames_set_resolver(f, resolve_known, &later);
 	frames_forget(f);
 	CHECK_OK(frames_need_all(f, &err));
 	CHECK_EQ(later.n_asked[1], 1);
@@ -261,7 +262,7 @@ TEST(without_a_resolver_there_are_addresses)
 	CHECK_EQ(frame->module_offset, 0x200);
 	CHECK_STR_EQ(frame->module, "a longer string");
 	/* which does not keep a resolver from being asked */
-	frames_set_resolver(f, tell, &t);
+	frames_set_resolver(f, resolve_known, &t);
 	CHECK_OK(frames_need_all(f, &err));
 	check_names(f);
 	CHECK_NULL(frame->function); /* what was borrowed stays as it was */
@@ -278,7 +279,7 @@ TEST(a_resolver_that_fails_can_be_asked_again)
 
 	begin();
 	CHECK_OK(frames_open(store, cache, &f, &err));
-	frames_set_resolver(f, tell, &t);
+	frames_set_resolver(f, resolve_known, &t);
 	CHECK_ERR(frames_need_all(f, &err), ERR_CANCELLED);
 	CHECK_NULL(frames_of_code(f, 1, &n)->function);
 	CHECK_EQ(n, 1);
@@ -322,7 +323,7 @@ TEST(a_damaged_cache_is_made_anew)
 
 	begin();
 	CHECK_OK(frames_open(store, cache, &f, &err));
-	frames_set_resolver(f, tell, &t);
+	frames_set_resolver(f, resolve_known, &t);
 	CHECK_OK(frames_need_all(f, &err));
 	frames_close(f);
 	data = read_cache(&len);
@@ -338,7 +339,7 @@ TEST(a_damaged_cache_is_made_anew)
 	}
 	t = (struct teller){0};
 	CHECK_OK(frames_open(store, cache, &f, &err));
-	frames_set_resolver(f, tell, &t);
+	frames_set_resolver(f, resolve_known, &t);
 	CHECK_OK(frames_need_all(f, &err));
 	CHECK_EQ(t.n_asked[1], 1);
 	frames_close(f);
@@ -360,7 +361,7 @@ TEST(a_cache_of_another_store_is_not_used)
 
 	begin();
 	CHECK_OK(frames_open(store, cache, &f, &err));
-	frames_set_resolver(f, tell, &t);
+	frames_set_resolver(f, resolve_known, &t);
 	CHECK_OK(frames_need_all(f, &err));
 	frames_close(f);
 	store_close(store);
@@ -404,7 +405,7 @@ TEST(names_of_a_store_that_grows_stay)
 	store_close(store);
 	make_growing_store(STORE_GROWING_NS | 1, 4, 100);
 	CHECK_OK(frames_open(store, cache, &f, &err));
-	frames_set_resolver(f, tell, &t);
+	frames_set_resolver(f, resolve_known, &t);
 	CHECK_OK(frames_need_all(f, &err));
 	frames_save(f);
 	store_close(store);
@@ -432,7 +433,7 @@ TEST(a_cache_that_cannot_be_written_does_no_harm)
 
 	begin();
 	CHECK_OK(frames_open(store, "/nonexistent/folder/x.symbols", &f, &err));
-	frames_set_resolver(f, tell, &t);
+	frames_set_resolver(f, resolve_known, &t);
 	CHECK_OK(frames_need_all(f, &err));
 	check_names(f);
 	frames_close(f);

@@ -16,7 +16,8 @@
 
 static atomic_uint n_inside, n_overlaps, n_asked;
 
-static int tell(void *user, struct frames *f, const uint32_t *code, size_t n, struct err *err)
+static int resolve_known(void *user, struct frames *f, const uint32_t *code, size_t n,
+			 struct err *err)
 {
 	int r = 0;
 
@@ -76,7 +77,7 @@ TEST(threads_ask_for_the_same_names)
 		struct frames *f = NULL;
 
 		CHECK_OK(frames_open(s, NULL, &f, &err));
-		frames_set_resolver(f, tell, NULL);
+		frames_set_resolver(f, resolve_known, NULL);
 		for (unsigned i = 0; i < N_THREADS; i++)
 			CHECK_EQ(pthread_create(&thread[i], NULL, ask, f), 0);
 		for (unsigned i = 0; i < N_THREADS; i++) {

@@ -1,4 +1,4 @@
-/* Ranges that do not overlap: random changes beside a plain array of what holds each number. */
+/* Ranges that do not overlap: random changes beside an array that holds the range of each number. */
 #include "harness/test.h"
 
 #include <stdlib.h>

@@ -18,7 +18,7 @@
 static char folder[256];
 static char path[300];
 
-/* A folder of its own for each test, so that what is left behind is seen. */
+/* A folder of its own for each test, so that a file that is left over is seen. */
 static void make_folder(void)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -243,7 +243,7 @@ static void write_whole(const uint8_t *data, size_t len)
 	CHECK_EQ(fclose(f), 0);
 }
 
-/* Makes checksums right again, so that what lies behind them is reached. */
+/* Makes checksums right again, so that the checks after them are reached. */
 static void fix_checksums(uint8_t *data, size_t len)
 {
 	struct store_header *h = (struct store_header *)(void *)data;

@@ -50,7 +50,7 @@ static struct store_identity identity_now(void)
 	return identity;
 }
 
-/* Makes an empty store in the place for the recording and returns its path. */
+/* Makes an empty store where store_cache_paths() says, and returns its paths. */
 static struct store_paths make_store(const struct store_identity *identity)
 {
 	struct store_paths p = {0};
@@ -128,7 +128,7 @@ TEST(another_identity_is_not_found)
 	other.changed_ns++;
 	CHECK(!is_found(&other, true));
 	CHECK(is_found(&identity, true));
-	/* the new one takes the place of the old one */
+	/* the new store replaces the old one */
 	store_paths_fini(&p);
 	p = make_store(&other);
 	CHECK(is_found(&other, true));

@@ -21,7 +21,7 @@ static uint64_t peak_rss_bytes(void)
 	return (uint64_t)usage.ru_maxrss * 1024;
 }
 
-/* The rows of block 0 again and again, born later each time. */
+/* The rows of block 0 again and again, allocated later each time. */
 static void write_store(const char *path)
 {
 	static uint64_t value[STORE_N_COLUMNS][STORE_BLOCK_ROWS];

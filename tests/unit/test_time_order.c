@@ -1,4 +1,4 @@
-/* Births and releases in the order of time, in memory and through the temporary file. */
+/* Allocations and frees in the order of time, in memory and through the temporary file. */
 #include "harness/test.h"
 
 #include <stdlib.h>
@@ -60,8 +60,8 @@ static int walk(const struct query_context *c, size_t max_waiting, struct seen *
 	return r;
 }
 
-/* Every row is born once and released once if at all, nothing goes back in time, and nothing is
- * released before it is born. */
+/* Every row is allocated once and freed at most once, no time goes back, and no row is freed before
+ * it is allocated. */
 static void check_order(const struct world *w, const struct seen *seen)
 {
 	uint8_t *state = calloc(w->n_rows, 1);
@@ -79,7 +79,7 @@ static void check_order(const struct world *w, const struct seen *seen)
 		CHECK_EQ(s->at_ns, s->is_free ? row->death : row->birth);
 		CHECK_EQ(state[s->row], s->is_free);
 		state[s->row]++;
-		/* what is released at a moment is gone before others are born at it */
+		/* rows that are freed at a moment are reported before rows that are allocated then */
 		if (i > 0 && s->is_free && !s[-1].is_free && s->at_ns == s[-1].at_ns)
 			CHECK_EQ(s->row, s[-1].row);
 	}
