@@ -5,13 +5,13 @@
  *	struct export_options o = {.context = &context, .filter = &filter, .title = "app.dat"};
  *	r = export_write(f, query, &o, out, &err);
  *
- * Every format honours the filter of the query. Memory: formats that write rows stream them and need a
- * fixed amount; beyond it they use temporary files without names (export/time_order.h). Formats that
- * write groups need memory for the stacks, never for the rows.
+ * Every format honours the filter of the query. Memory: formats that write rows stream them and
+ * need a fixed amount; beyond it they use temporary files without names (export/time_order.h).
+ * Formats that write groups need memory for the stacks, never for the rows.
  *
- * Nothing is written before the filter is known to be valid. So a caller may answer an error with "400"
- * as long as no byte of out was written; after a later error the output must be thrown away. The
- * writers do not seek: out may be a pipe or a socket.
+ * Nothing is written before the filter is known to be valid. So a caller may answer an error with
+ * "400" as long as no byte of out was written; after a later error the output must be thrown away.
+ * The writers do not seek: out may be a pipe or a socket.
  *
  * Threads: any number of exports at once, each with a query of its own.
  */
@@ -43,7 +43,7 @@ struct export_options {
 	bool is_inverted; /* trees and flame graphs: innermost frame at the root */
 	const char
 		*temp_folder; /* for data that does not fit into memory; NULL: temp_file_folder() */
-	double min_share; /* flame graph, trees: leave out smaller frames (0.0005: 0.05 %); 0: default */
+	double min_share; /* trees: leave out smaller frames (0.0005: 0.05 %); 0: default */
 	/* For html, which contains answers of the API: writes the answer to a question such as
 	 * "summary", with the filter of the query, as JSON. serve/offline.h has such a function.
 	 * NULL: html is refused. 0 or -ERR_x. */
@@ -75,8 +75,8 @@ struct export_format {
 /* All formats, in the order of the help. */
 const struct export_format *export_formats(size_t *n);
 
-/* A format by its name, or by a name of the old REST API ("flamegraph.pl", "flamegraph", "svg"). NULL:
- * there is no such format. */
+/* A format by its name, or by a name of the old REST API ("flamegraph.pl", "flamegraph", "svg").
+ * NULL: there is no such format. */
 const struct export_format *export_find(const char *name);
 
 /* Writes everything and flushes out. -ERR_IO: out failed (a client that hung up: EPIPE);

@@ -1,7 +1,7 @@
 /* export/export_ascii.c - the call tree as text: SIZE COUNT FIRST LAST SOURCE.
  *
- * Outermost frames first, or innermost first when inverted. Only branches are indented: a node without
- * siblings is in the same column as its parent, so deep stacks do not run off the page.
+ * Outermost frames first, or innermost first when inverted. Only branches are indented: a node
+ * without siblings is in the same column as its parent, so deep stacks do not run off the page.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* export/export_collapsed.c - one line per stack: "outer [lib];inner [lib] number".
  *
- * Read by flamegraph.pl, speedscope, Perfetto and many others. A ';' would end a name, so ';' in a name
- * becomes ':'.
+ * Read by flamegraph.pl, speedscope, Perfetto and many others. A ';' would end a name, so ';' in a
+ * name becomes ':'.
  */
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* export/export_csv.c - comma separated values (RFC 4180, but lines end with a bare newline).
  *
- * The first line names the columns. Times are nanoseconds since the start of the recording; an empty
- * field means never or none. csv and csv-groups number backtraces as the store does.
+ * The first line names the columns. Times are nanoseconds since the start of the recording; an
+ * empty field means never or none. csv and csv-groups number backtraces as the store does.
  */
 #include <string.h>
 

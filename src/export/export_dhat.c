@@ -1,8 +1,8 @@
 /* export/export_dhat.c - the file of Valgrind's DHAT, version 2: dh_view.html, Firefox Profiler.
  *
- * A "program point" is a stack. A recording has lifetimes, but no accesses to memory (bkacc is false).
- * Blocks that were never freed live until the end, as DHAT counts. A walk over all rows in the order of
- * time finds the most bytes that a stack had alive at once, and in how many blocks.
+ * A "program point" is a stack. A recording has lifetimes, but no accesses to memory (bkacc is
+ * false). Blocks that were never freed live until the end, as DHAT counts. A walk over all rows in
+ * the order of time finds the most bytes that a stack had alive at once, and in how many blocks.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -75,7 +75,8 @@ static void put_point_numbers(struct json *j, const struct query_group *g, const
 	json_u64(j, "ebk", g->n_leaked);
 }
 
-/* Writes a program point and numbers its frames; put_frames() writes the frames in the same order. */
+/* Writes a program point and numbers its frames; put_frames() writes the frames in the same
+ * order. */
 static int put_point(struct dhat *d, const struct query_group *g, uint32_t *n_frames)
 {
 	struct export_stacks *s = &d->stacks;

@@ -1,15 +1,16 @@
 /* export/export_heaptrack.c - heaptrack's interpreted file, format 3: heaptrack_print and _gui.
  *
- * Text lines with lowercase hexadecimal numbers. s = text, i = code with its inlined frames,
- * t = node of the tree of stacks, a = kind of allocation (size and stack), + and - = an allocation and a
- * free of a kind. Each is defined right before its first use. c = milliseconds, R = resident pages.
+ * Text lines with lowercase hexadecimal numbers. s = text, i = code with its inlined frames, t =
+ * node of the tree of stacks, a = kind of allocation (size and stack), + and - = an allocation and
+ * a free of a kind. Each is defined right before its first use. c = milliseconds, R = resident
+ * pages.
  *
  * What readers need beyond the grammar:
  * - The first uses of kinds must be in ascending order: heaptrack_gui relies on it.
- * - Kind 0 means "none" in heaptrack's test for temporary allocations. So the first row alone gets kind
- *   0, and no other row: heaptrack takes at most one free for that of a temporary allocation.
- * - heaptrack takes an allocation for temporary when - follows + directly, so threads that allocate at
- *   the same time hide each other's temporary allocations. The format has no threads.
+ * - Kind 0 means "none" in heaptrack's test for temporary allocations. So the first row alone gets
+ *   kind 0, and no other row: heaptrack takes at most one free for that of a temporary allocation.
+ * - heaptrack takes an allocation for temporary when - follows + directly, so threads that allocate
+ *   at the same time hide each other's temporary allocations. The format has no threads.
  * - Codes are addresses of calls, not return addresses.
  */
 #include <stdlib.h>
@@ -239,7 +240,8 @@ static void put_time(struct heaptrack *h, uint64_t at_ns)
 	h->has_time = true;
 }
 
-/* Advances the time of the file: writes the samples of the resident size up to at_ns, then the time. */
+/* Advances the time of the file: writes the samples of the resident size up to at_ns, then the
+ * time. */
 static void go_to(struct heaptrack *h, uint64_t at_ns)
 {
 	for (; h->next_sample < h->n_samples && h->sample[h->next_sample].at_ns <= at_ns;

@@ -1,11 +1,12 @@
-/* export/export_html.c - the GUI's Overview and flame graph as one file that opens without a server.
+/* export/export_html.c - the GUI's Overview and flame graph as one file that opens without a
+ * server.
  *
- * The page is the GUI itself with the answers of the API inside: the same sources, the same figures.
- * The GUI lists the questions that its two pages ask (ui/model/exported_questions.ts); the caller
- * answers them (export_options.answer).
+ * The page is the GUI itself with the answers of the API inside: the same sources, the same
+ * figures. The GUI lists the questions that its two pages ask (ui/model/exported_questions.ts); the
+ * caller answers them (export_options.answer).
  *
- * Names come from recordings: every '<' of an answer is written as an escape of JSON, so no name can
- * end the script element that holds the answers.
+ * Names come from recordings: every '<' of an answer is written as an escape of JSON, so no name
+ * can end the script element that holds the answers.
  */
 #include <inttypes.h>
 #include <stdlib.h>

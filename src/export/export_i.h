@@ -54,12 +54,12 @@ void export_put_cmdline(const struct export_options *o, FILE *out);
 
 #define EXPORT_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* Writes text. Control characters and the characters in `also` become `with`; bytes that are not UTF-8
- * become U+FFFD. */
+/* Writes text. Control characters and the characters in `also` become `with`; bytes that are not
+ * UTF-8 become U+FFFD. */
 void export_put_clean(FILE *out, const char *text, const char *also, char with);
 
-/* *ret becomes NULL when all bytes are UTF-8, else a copy, to free(), with U+FFFD for those that are
- * not. -ERR_MEMORY. */
+/* *ret becomes NULL when all bytes are UTF-8, else a copy, to free(), with U+FFFD for those that
+ * are not. -ERR_MEMORY. */
 int export_valid_text(const char *text, char **ret, struct err *err);
 
 /* Writes text for XML and HTML: escaped, without characters that XML forbids. */

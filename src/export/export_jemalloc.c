@@ -1,10 +1,11 @@
 /* export/export_jemalloc.c - the text of jemalloc's heap profiles: jeprof, jemalloc_pprof.
  *
- * Addresses only: jeprof reads names from the binaries, so the binaries must exist unchanged. Readers
- * take the numbers of heap_v2/1 for samples of one byte and scale them up: they divide count and bytes
- * by 1 - exp(-average size). The exporter multiplies by the same factor beforehand, as jemalloc itself
- * does (prof_unbias), so readers get the true numbers; rounding shows only for averages of a few bytes.
- * The format cannot express blocks of zero bytes: readers would scale them by infinity.
+ * Addresses only: jeprof reads names from the binaries, so the binaries must exist unchanged.
+ * Readers take the numbers of heap_v2/1 for samples of one byte and scale them up: they divide
+ * count and bytes by 1 - exp(-average size). The exporter multiplies by the same factor beforehand,
+ * as jemalloc itself does (prof_unbias), so readers get the true numbers; rounding shows only for
+ * averages of a few bytes. The format cannot express blocks of zero bytes: readers would scale them
+ * by infinity.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -98,7 +99,8 @@ static bool has_region(const struct store_region *region, size_t n, const struct
 	return false;
 }
 
-/* The memory map as the recorder read it last, and a line for each module that was unloaded before. */
+/* The memory map as the recorder read it last, and a line for each module that was unloaded
+ * before. */
 static void put_libraries(const struct store *s, FILE *out)
 {
 	size_t n_regions, n_modules;

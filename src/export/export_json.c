@@ -1,7 +1,7 @@
 /* export/export_json.c - all that is known, as JSON: one object, streamed.
  *
- * Rows name their backtraces by number; each backtrace that occurs comes once, after all rows. Times are
- * nanoseconds since the start of the recording; null means never or none.
+ * Rows name their backtraces by number; each backtrace that occurs comes once, after all rows.
+ * Times are nanoseconds since the start of the recording; null means never or none.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,8 @@ static void put_release(struct json_rows *w, struct row_text *t, const struct qu
 	w->is_used[r->free_stack] = 1;
 }
 
-/* Without json_write.h, which is slower: there is one object per row, and no text needs escaping. */
+/* Without json_write.h, which is slower: there is one object per row, and no text needs
+ * escaping. */
 static bool put_row(void *user, const struct query_row *r)
 {
 	struct json_rows *w = user;

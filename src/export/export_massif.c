@@ -1,11 +1,11 @@
 /* export/export_massif.c - massif.out: ms_print, massif-visualizer.
  *
- * Snapshots at equal distances, and one at the peak. The snapshot of the peak, the last one and a few
- * others have the tree of all blocks that were alive at that time, innermost frames first. Such a tree is
- * a query of its own: "alive at that moment" in addition to the user's filter.
+ * Snapshots at equal distances, and one at the peak. The snapshot of the peak, the last one and a
+ * few others have the tree of all blocks that were alive at that time, innermost frames first. Such
+ * a tree is a query of its own: "alive at that moment" in addition to the user's filter.
  *
- * Sizes are requested ones, so mem_heap_extra_B is 0. Times are milliseconds, or for runs of less than
- * a second "instructions", which are nanoseconds here: ms_print knows no finer unit.
+ * Sizes are requested ones, so mem_heap_extra_B is 0. Times are milliseconds, or for runs of less
+ * than a second "instructions", which are nanoseconds here: ms_print knows no finer unit.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -118,8 +118,7 @@ static void put_mappings(struct pprof *p)
 			proto_u64(&p->message, 3, m[i].end);
 			proto_u64(&p->message, 5, text(p, path));
 			proto_u64(&p->message, 6, text(p, store_string(s, m[i].build_id, NULL)));
-			for (unsigned has = 7; has <= 10;
-			     has++) /* has_functions, has_filenames ...: all names are in the profile */
+			for (unsigned has = 7; has <= 10; has++) /* has_functions ... */
 				proto_u64(&p->message, has, 1);
 			emit(p, PROFILE_MAPPING, &p->message);
 		}

@@ -8,13 +8,13 @@
  *	5, 0, 0, 0		return: one frame up
  * and a single 0 at the end. Times are microseconds since the start of the recording.
  *
- * Slots are reused, so there are as many as blocks were alive at once. The number of slots comes first in
- * the file but is known last: the exporter walks over all operations twice, the first time without
- * output.
+ * Slots are reused, so there are as many as blocks were alive at once. The number of slots comes
+ * first in the file but is known last: the exporter walks over all operations twice, the first time
+ * without output.
  *
  * A reallocation has two times, the release of the old block and the allocation of the new one; the
- * record has the time of the new block. With a filter that leaves rows out, one of the two rows may be
- * missing; then every reallocation becomes a free and an allocation.
+ * record has the time of the new block. With a filter that leaves rows out, one of the two rows may
+ * be missing; then every reallocation becomes a free and an allocation.
  */
 #include <stdlib.h>
 #include <string.h>

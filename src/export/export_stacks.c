@@ -27,7 +27,8 @@ int export_stacks_codes(struct export_stacks *s, uint32_t stack, struct err *err
 	return 0;
 }
 
-/* Marks the codes of a stack. The walk ends at a node seen before: the codes from there on are marked. */
+/* Marks the codes of a stack. The walk ends at a node seen before: the codes from there on are
+ * marked. */
 static void mark_codes(const struct store *s, uint32_t node, uint8_t *seen_node, uint8_t *is_used)
 {
 	while (node != 0 && !seen_node[node]) {

@@ -1,7 +1,7 @@
 /* export/export_svg.c - the flame graph as one SVG file.
  *
- * The file holds a still graph, which viewers without scripts show, and the whole tree as text, from
- * which the script draws the part that the reader zooms into.
+ * The file holds a still graph, which viewers without scripts show, and the whole tree as text,
+ * from which the script draws the part that the reader zooms into.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -92,8 +92,8 @@ static char *amount(const struct svg *s, uint64_t value, char buf[HUMAN_BYTES])
 	return export_cost_is_bytes(s->cost) ? human_size(value, buf) : human_count(value, buf);
 }
 
-/* The hash that gives a frame its colour: FNV-1a, as in flame_script.c, so that the still graph and the
- * script's graph have equal colours. Not hash_bytes(): numbers of JavaScript have 53 bits. */
+/* The hash that gives a frame its colour: FNV-1a, as in flame_script.c, so that the still graph and
+ * the script's graph have equal colours. Not hash_bytes(): numbers of JavaScript have 53 bits. */
 static uint32_t colour_hash(const char *text, size_t len)
 {
 	uint32_t h = 2166136261u;
@@ -153,8 +153,8 @@ static void put_still_frame(struct svg *s, uint32_t node, double x, double width
 	fputs("</g>\n", s->out);
 }
 
-/* Writes the frames of the still graph. The x of a node is the x of its parent plus the widths of its
- * earlier siblings; next_x[depth] is the x of the next node at that depth. */
+/* Writes the frames of the still graph. The x of a node is the x of its parent plus the widths of
+ * its earlier siblings; next_x[depth] is the x of the next node at that depth. */
 static int put_still(struct svg *s)
 {
 	uint64_t root = cost(s, 0);

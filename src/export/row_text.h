@@ -1,7 +1,7 @@
 /* export/row_text.h - the text of one row, made in a buffer and written at once.
  *
- * For formats with a line per row: printing one number with stdio takes longer than finding the row.
- * The buffer is larger than any line; text that does not fit is cut (asserted).
+ * For formats with a line per row: printing one number with stdio takes longer than finding the
+ * row. The buffer is larger than any line; text that does not fit is cut (asserted).
  */
 #ifndef EXPORT_ROW_TEXT_H
 #define EXPORT_ROW_TEXT_H

@@ -1,8 +1,8 @@
 /* export/slots.h - gives out slot numbers and reuses those that were given back.
  *
  * The number that was given back last is given out first, so no more numbers are in use than items
- * were alive at once. Numbers that wait for reuse are in memory up to 2 * SLOTS_CHUNK, the older ones in
- * a temporary file without a name. Threads: one at a time.
+ * were alive at once. Numbers that wait for reuse are in memory up to 2 * SLOTS_CHUNK, the older
+ * ones in a temporary file without a name. Threads: one at a time.
  */
 #ifndef EXPORT_SLOTS_H
 #define EXPORT_SLOTS_H

@@ -35,8 +35,8 @@ static int compare_falling(const void *pa, const void *pb)
 	return a > b ? -1 : a < b;
 }
 
-/* The smallest minimum that at most max_nodes nodes reach. A child never costs more than its parent, so
- * the nodes that reach it form a tree. */
+/* The smallest minimum that at most max_nodes nodes reach. A child never costs more than its
+ * parent, so the nodes that reach it form a tree. */
 static int find_minimum(const struct query_tree *t, enum export_cost cost, size_t max_nodes,
 			uint64_t *ret, struct err *err)
 {

@@ -1,8 +1,8 @@
 /* export/tree_order.h - orders a query's tree by one cost and prunes it.
  *
- * query_tree() orders children by bytes. tree_order() links every list of children again, largest cost
- * first, without children below a minimum. Nodes that are cut off stay in the array, but no link leads
- * to them.
+ * query_tree() orders children by bytes. tree_order() links every list of children again, largest
+ * cost first, without children below a minimum. Nodes that are cut off stay in the array, but no
+ * link leads to them.
  */
 #ifndef EXPORT_TREE_ORDER_H
 #define EXPORT_TREE_ORDER_H
@@ -16,8 +16,8 @@ struct tree_order {
 	uint64_t min_cost; /* the minimum that was used */
 };
 
-/* Keeps at most max_nodes nodes, none with less than min_share of the root's cost, none with a cost of
- * 0. -ERR_MEMORY. */
+/* Keeps at most max_nodes nodes, none with less than min_share of the root's cost, none that
+ * costs 0. -ERR_MEMORY. */
 int tree_order(struct query_tree *t, enum export_cost cost, double min_share, size_t max_nodes,
 	       struct tree_order *ret, struct err *err);
 

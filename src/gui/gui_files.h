@@ -1,8 +1,8 @@
 /* gui/gui_files.h - the files of the web GUI, inside the binary.
  *
- * ui/ holds the sources. The build bundles them with Node into a few files, compresses the files, and
- * compiles them in (tools/embed_gui.py). A build without Node has no files: gui_file_find() finds
- * none, and the server has its API only. Threads: any number of readers.
+ * ui/ holds the sources. The build bundles them with Node into a few files, compresses the files,
+ * and compiles them in (tools/embed_gui.py). A build without Node has no files: gui_file_find()
+ * finds none, and the server has its API only. Threads: any number of readers.
  */
 #ifndef GUI_GUI_FILES_H
 #define GUI_GUI_FILES_H

@@ -1,13 +1,13 @@
 /* report/findings.h - what to look at first in a recording.
  *
- * A finding names a function, a figure, and the filter that gives the same figure on every page and with
- * every command. docs/REPORT.md has the rules; rule_*.c have their limits. Figures are exact.
+ * A finding names a function, a figure, and the filter that gives the same figure on every page and
+ * with every command. docs/REPORT.md has the rules; rule_*.c have their limits. Figures are exact.
  *
  * Most findings are about a function to blame: for each call site, the innermost function of the
  * program's own code (frame_class.h). All call sites of one function are added up.
  *
- * A sound program has no finding. Remarks say where most of its memory goes, in one sentence each. They
- * follow the findings, and only costs without a finding get a remark.
+ * A sound program has no finding. Remarks say where most of its memory goes, in one sentence each.
+ * They follow the findings, and only costs without a finding get a remark.
  */
 #ifndef REPORT_FINDINGS_H
 #define REPORT_FINDINGS_H
@@ -17,7 +17,7 @@
 /* In the order in which they are shown. */
 enum finding_kind {
 	FINDING_LEAK, /* a function keeps more and more */
-	FINDING_OWNER, /* many functions allocated what leaked, but all calls pass through this one */
+	FINDING_OWNER, /* many functions allocated what leaked; nearly all pass through this one */
 	FINDING_PEAK, /* a function has much more at the peak than most of the time */
 	FINDING_CHURN, /* a function allocates for a moment, very often */
 	FINDING_OUTSIDE, /* much of the process's memory is not in the heap */
@@ -44,8 +44,8 @@ struct finding {
 	} condition[FINDING_MAX_CONDITIONS];
 	size_t n_conditions;
 	const char *page; /* of the GUI that shows more: "flame", "bottomup", "map", "chains" */
-	/* Bytes of the function that are alive at the end of each of n_points equal parts of the run,
-	 * and how many of them were never freed. NULL: the finding has no timeline. */
+	/* Bytes of the function that are alive at the end of each of n_points equal parts of the
+	 * run, and how many of them were never freed. NULL: the finding has no timeline. */
 	uint64_t *timeline;
 	uint64_t *leaked_timeline;
 	size_t n_points;
@@ -58,8 +58,8 @@ struct findings {
 };
 
 /* Finds what stands out; call it after report_make(). n_points: length of the timelines; 0: none. A
- * store without rows gives no timelines, and only the findings that need no rows. Returns 0 or the error
- * of a query; free with findings_fini(). */
+ * store without rows gives no timelines, and only the findings that need no rows. Returns 0 or the
+ * error of a query; free with findings_fini(). */
 int findings_make(struct report *r, size_t n_points, struct findings *ret, struct err *err);
 void findings_fini(struct findings *f); /* a zeroed struct is empty */
 

@@ -16,8 +16,8 @@ int finding_set_text(struct finding *f, struct err *err, const char *fmt, ...) P
 int finding_add_condition(struct finding *f, struct err *err, const char *name, const char *fmt,
 			  ...) PRINTF_LIKE(4, 5);
 
-/* Adds a condition with a regular expression that matches this text and no other (a text beyond 4000
- * bytes is cut: the expression then matches all texts that begin in the same way). */
+/* Adds a condition with a regular expression that matches this text and no other (a text beyond
+ * 4000 bytes is cut: the expression then matches all texts that begin in the same way). */
 int finding_add_exactly(struct finding *f, struct err *err, const char *name, const char *text);
 
 void finding_fini(struct finding *f);
@@ -36,8 +36,9 @@ struct rules {
 /* Moves a finding into the result. Frees the finding when there is no room. */
 void rules_take(struct rules *rules, struct finding *f, uint64_t key);
 
-/* Begins a finding about one function to blame, an item of rules->blame: sets the value, its share, the
- * frame of the call site with most of the cost, and the condition that lets only this function pass. */
+/* Begins a finding about one function to blame, an item of rules->blame: sets the value, its share,
+ * the frame of the call site with most of the cost, and the condition that lets only this function
+ * pass. */
 int rules_begin(struct rules *rules, enum finding_kind kind, enum report_kind cost,
 		const struct query_group *function, struct finding *ret, struct err *err);
 
@@ -48,7 +49,8 @@ const char *rules_name(const struct frame *f, char buf[RULES_NAME_BYTES]);
 /* A moment of the run: "04:52:17", or "1.25 s" in a run below 100 seconds. */
 char *rules_moment(const struct rules *rules, uint64_t at_ns, char buf[HUMAN_BYTES]);
 
-/* "426 MiB per hour": the rate of n_bytes in ns, per a unit of time that suits the length of the run. */
+/* "426 MiB per hour": the rate of n_bytes in ns, per a unit of time that suits the length of the
+ * run. */
 #define RULES_RATE_BYTES (HUMAN_BYTES + 16)
 char *rules_rate(const struct rules *rules, uint64_t n_bytes, uint64_t ns,
 		 char buf[RULES_RATE_BYTES]);

@@ -1,10 +1,11 @@
 /* report/health.h - how far a recording can be trusted, and facts about its process.
  *
- * One line for each question, always in the same order, with a word for the state: did the recording
- * end in order, were events lost, were stacks cut, do frames have names, what did the recorder cost.
- * A question that the recording cannot answer has no line; nothing is guessed.
+ * One line for each question, always in the same order, with a word for the state: did the
+ * recording end in order, were events lost, were stacks cut, do frames have names, what did the
+ * recorder cost. A question that the recording cannot answer has no line; nothing is guessed.
  *
- * Texts may hold bytes from the recording (paths, notes): the code that prints them must escape them.
+ * Texts may hold bytes from the recording (paths, notes): the code that prints them must escape
+ * them.
  */
 #ifndef REPORT_HEALTH_H
 #define REPORT_HEALTH_H
@@ -64,7 +65,8 @@ void health_fini(struct health *h); /* a zeroed struct is empty */
 
 const char *health_state_name(enum health_state s); /* "ok", "warn", "bad" */
 
-/* Why a stack ends before its outermost frame (store_node.end): "code without unwind information". */
+/* Why a stack ends before its outermost frame (store_node.end): "code without unwind
+ * information". */
 const char *health_end_words(unsigned end);
 
 #endif

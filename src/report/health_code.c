@@ -1,7 +1,8 @@
 /* report/health_code.c - see health.h: stacks that were cut, and code without names.
  *
- * Stacks are weighted by the calls that name them. Names are counted over the code addresses in stacks
- * that allocate, each address once: otherwise a hot loop would hide a library without symbols.
+ * Stacks are weighted by the calls that name them. Names are counted over the code addresses in
+ * stacks that allocate, each address once: otherwise a hot loop would hide a library without
+ * symbols.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,8 @@ static bool outermost_module(const struct store *s, uint32_t node, uint32_t *ret
 }
 
 /* Counts cut stacks by cause: a pair of reason and module, at index end * (n_modules + 2) + module.
- * Module n_modules stands for code outside of all modules, n_modules + 1 for stacks without a frame. */
+ * Module n_modules stands for code outside of all modules, n_modules + 1 for stacks without a
+ * frame. */
 static void count_cut(const struct store *s, struct cause *cause, size_t n_modules,
 		      uint64_t *n_events, uint64_t *n_cut)
 {

@@ -1,9 +1,9 @@
 /* report/report.h - where the memory of a recording went: lists of call sites, as data.
  *
- * Five lists of call sites (stacks that allocated), each in the order of one figure. All figures are
- * exact and come from query/query.h. findings.h has sentences on what stands out, health.h says how far
- * the recording can be trusted. `memory-profiler-cli report` and the server's /api/v1 use all three and
- * turn them into text and JSON.
+ * Five lists of call sites (stacks that allocated), each in the order of one figure. All figures
+ * are exact and come from query/query.h. findings.h has sentences on what stands out, health.h says
+ * how far the recording can be trusted. `memory-profiler-cli report` and the server's /api/v1 use
+ * all three and turn them into text and JSON.
  *
  * Threads: one at a time per struct report; any number of reports may share a store and its frames.
  */
@@ -44,18 +44,19 @@ struct report {
 	struct report_list list[REPORT_N_KINDS];
 };
 
-/* Asks all queries and makes the lists. Looks up the names of all code at once, so that binaries are
- * read in parallel. 0 or the error of a query; free with report_fini() in both cases. */
+/* Asks all queries and makes the lists. Looks up the names of all code at once, so that binaries
+ * are read in parallel. 0 or the error of a query; free with report_fini() in both cases. */
 int report_make(struct report *r, struct err *err);
 void report_fini(struct report *r); /* a zeroed struct is empty */
 
-/* The figure that orders a list (a count for REPORT_ALLOCATIONS and REPORT_TEMPORARY, else bytes); the
- * bytes and the count of a list. */
+/* The figure that orders a list (a count for REPORT_ALLOCATIONS and REPORT_TEMPORARY, else bytes);
+ * the bytes and the count of a list. */
 uint64_t report_weight(enum report_kind kind, const struct query_group *g);
 uint64_t report_bytes(enum report_kind kind, const struct query_group *g);
 uint64_t report_count(enum report_kind kind, const struct query_group *g);
 
-/* The order of a list, as for qsort(): greatest first; sites with equal figures by number of stack. */
+/* The order of a list, as for qsort(): greatest first; sites with equal figures by number of
+ * stack. */
 int report_compare(enum report_kind kind, const struct query_group *a, const struct query_group *b);
 
 /* "peak", "leaked" ... as --sort takes them. */

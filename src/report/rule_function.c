@@ -98,8 +98,8 @@ static uint64_t median_of(const uint64_t *value, uint64_t sorted[PEAK_POINTS])
 	return sorted[PEAK_POINTS / 2];
 }
 
-/* How long, around the peak, the function had at least `level` bytes: "for about 21 m", "up to the end",
- * "for less than 2 ms". */
+/* How long, around the peak, the function had at least `level` bytes: "for about 21 m", "up to the
+ * end", "for less than 2 ms". */
 static char *rise_text(const struct rules *rules, const uint64_t *value, uint64_t level,
 		       char buf[2 * HUMAN_BYTES])
 {
@@ -154,7 +154,8 @@ static int add_peak(struct rules *rules, const struct query_group *g, const uint
 	return n;
 }
 
-/* Is the function a leak? A leak is greatest at the end: a finding about its peak says nothing new. */
+/* Is the function a leak? A leak is greatest at the end: a finding about its peak says nothing
+ * new. */
 static bool is_leak_already(const struct rules *rules, const struct query_group *g)
 {
 	for (size_t i = 0; i < rules->to->n; i++) {

@@ -1,11 +1,11 @@
 /* report/rule_owner.c - the finding about a function through which nearly all leaks pass.
  *
- * A cache that is never emptied leaks keys, values and nodes, which many functions allocate: none of them
- * is to blame alone. What they have in common is the function that fills the cache. The rule looks for
- * that function among the functions of the program's own code that most leaked bytes pass through,
- * whichever function allocates them. Functions through which everything passes (main, a loop, the start
- * of a thread) say nothing and are left out. Of the others, the finding names the one nearest to the
- * allocations.
+ * A cache that is never emptied leaks keys, values and nodes, which many functions allocate: none
+ * of them is to blame alone. What they have in common is the function that fills the cache. The
+ * rule looks for that function among the functions of the program's own code that most leaked bytes
+ * pass through, whichever function allocates them. Functions through which everything passes (main,
+ * a loop, the start of a thread) say nothing and are left out. Of the others, the finding names the
+ * one nearest to the allocations.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,8 @@ struct owner_search {
 	uint64_t is_seen; /* a bit for each candidate */
 };
 
-/* What is known of a function, in a number: (1 + index of the candidate, or 0) << 1 | is own code. */
+/* What is known of a function, in a number: (1 + index of the candidate, or 0) << 1 | is own
+ * code. */
 static uint64_t packed(size_t candidate, bool is_own)
 {
 	return (candidate + 1) << 1 | is_own;

@@ -1,4 +1,5 @@
-/* report/rule_process.c - findings about the process as a whole: memory outside the heap, copying. */
+/* report/rule_process.c - findings about the process as a whole: memory outside the heap,
+ * copying. */
 #include "base/units.h"
 #include "query/chains.h"
 #include "report/findings_i.h"
@@ -21,8 +22,9 @@ static uint64_t heap_around(const struct report *r, uint64_t at_ns)
 	return i < n ? b[i].max_bytes : r->facts->peak_bytes;
 }
 
-/* Of the samples with (nearly) the most resident memory, the one with the largest heap: when the heap
- * has shrunk, memory that the allocator has not given back yet must not count as outside of the heap. */
+/* Of the samples with (nearly) the most resident memory, the one with the largest heap: when the
+ * heap has shrunk, memory that the allocator has not given back yet must not count as outside of
+ * the heap. */
 static const struct store_sample *sample_at_peak(const struct report *r, uint64_t *heap)
 {
 	size_t n;

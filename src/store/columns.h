@@ -67,8 +67,7 @@ struct store_chain {
 	uint64_t first_size_bytes;
 	uint64_t last_size_bytes;
 	uint64_t birth_ns; /* of the first row */
-	uint64_t
-		lifetime_ns; /* 1 + time from there to the release of the last row; 0: not released */
+	uint64_t lifetime_ns; /* 1 + time from there to the last row's release; 0: not released */
 	uint64_t length; /* rows */
 };
 
@@ -94,11 +93,11 @@ enum store_node_kind {
 	STORE_NODE_ROOT,
 	STORE_NODE_FRAME,
 	STORE_NODE_END, /* the unwinder could not find further callers */
-	STORE_NODE_GUESS, /* the callers from here to the root were found by the frame pointer alone */
+	STORE_NODE_GUESS, /* the frame pointer alone led to the callers from here to the root */
 };
 
-/* A stack that events name, with sums over all rows that it allocated (a "call site"). Stack 0 is the
- * empty stack. Stacks that only free have n_allocs == 0. */
+/* A stack that events name, with sums over all rows that it allocated (a "call site"). Stack 0 is
+ * the empty stack. Stacks that only free have n_allocs == 0. */
 struct store_stack {
 	uint32_t node; /* innermost frame */
 	uint32_t unused;
@@ -277,8 +276,8 @@ struct store_facts {
 	uint32_t recorder;
 };
 
-/* The value that a chain had when STORE_STATE was written, if the chain has changed since. To get the
- * old values back, apply the items from the last to the first. */
+/* The value that a chain had when STORE_STATE was written, if the chain has changed since. To get
+ * the old values back, apply the items from the last to the first. */
 struct store_undo {
 	uint64_t chain; /* as STORE_CHAIN has it: 1 + index */
 	struct store_chain was;

@@ -1,4 +1,5 @@
-/* store/frame.h - one frame of a stack as people read it, and the names that a resolver finds for it. */
+/* store/frame.h - one frame of a stack as people read it, and the names that a resolver finds for
+ * it. */
 #ifndef STORE_FRAME_H
 #define STORE_FRAME_H
 

@@ -1,8 +1,8 @@
 /* store/frames.c - see frames.h.
  *
- * Each code has a slot: NULL, or the code's frames. The frames of a code are built once, in memory that
- * stays until frames_close(), and published in the slot by an atomic store; so readers take no lock.
- * Names in the file stay there until somebody asks for their code.
+ * Each code has a slot: NULL, or the code's frames. The frames of a code are built once, in memory
+ * that stays until frames_close(), and published in the slot by an atomic store; so readers take no
+ * lock. Names in the file stay there until somebody asks for their code.
  *
  *	slot[code] --> struct code_frames --> texts of the store, of text_set, or of the mapped file
  *	                 | next
@@ -169,7 +169,8 @@ int frames_put(struct frames *f, uint32_t code, const struct frame_names *names,
 	return r;
 }
 
-/* Publishes the names that the file has for a code. False: the file has none. The data lock is held. */
+/* Publishes the names that the file has for a code. False: the file has none. The data lock is
+ * held. */
 static bool put_from_file(struct frames *f, uint32_t code)
 {
 	struct code_frames *cf = NULL;
@@ -374,8 +375,7 @@ int frames_need(struct frames *f, const uint32_t *code, size_t n, struct err *er
 	if (!list)
 		return err_set_memory(err, n_open * sizeof(*list));
 	n_open = 0;
-	for (size_t i = 0; i < n;
-	     i++) { /* other threads may have settled some since: the list gets shorter, never longer */
+	for (size_t i = 0; i < n; i++) { /* others may have settled some meanwhile: never more */
 		if (!is_settled(f, code[i]))
 			list[n_open++] = code[i];
 	}

@@ -75,8 +75,8 @@ static uint64_t tables_checksum(const struct store *store, size_t n_codes, size_
 
 /* ---- reading ---- */
 
-/* Do the names belong to this store, or to the store before it grew? Growing adds codes and modules at
- * the end, so the earlier ones keep their numbers. */
+/* Do the names belong to this store, or to the store before it grew? Growing adds codes and modules
+ * at the end, so the earlier ones keep their numbers. */
 static bool is_of_store(const struct names_header *h, const struct store *store)
 {
 	const struct store_identity *is = store_identity(store);

@@ -238,8 +238,8 @@ struct scale {
 	unsigned shift;
 };
 
-/* Unpacks a tile. If range and all values are below 2^63, the result has its top bit set exactly when
- * a value lies beyond the range: range - x is negative then. */
+/* Unpacks a tile. If range and all values are below 2^63, the result has its top bit set exactly
+ * when a value lies beyond the range: range - x is negative then. */
 static uint64_t unpack_tile(const uint64_t *restrict in, const struct scale *scale,
 			    uint64_t *restrict out)
 {

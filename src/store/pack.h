@@ -5,13 +5,15 @@
  *	   the value before instead (PACK_DELTA);
  *	2. drops the zero bits that all results have at their low end (shift);
  *	3. stores each result in the same number of bits (width). Results that need more bits become
- *	   exceptions and are stored apart. The encoder takes the width that needs the fewest bits in all.
- * A block of equal values takes no bytes at all. Example: 1000, 1008, 1000, 9000, 1016 become 0, 8, 0,
- * 8000, 16; shift 3 leaves 0, 1, 0, 1000, 2; with width 2 only 1000 is an exception.
+ *	   exceptions and are stored apart. The encoder takes the width that needs the fewest bits
+ *	   in all.
+ * A block of equal values takes no bytes at all. Example: 1000, 1008, 1000, 9000, 1016 become 0, 8,
+ * 0, 8000, 16; shift 3 leaves 0, 1, 0, 1000, 2; with width 2 only 1000 is an exception.
  *
- * Bits: values lie in tiles of PACK_TILE. A tile of width w is w rows of PACK_LANES words of 64 bits.
- * Value i of a tile belongs to lane i % PACK_LANES and takes the next w bits of that lane, from the
- * lowest bit up. So one shift moves a whole row of lanes, and compilers make vector code of the loop.
+ * Bits: values lie in tiles of PACK_TILE. A tile of width w is w rows of PACK_LANES words of 64
+ * bits. Value i of a tile belongs to lane i % PACK_LANES and takes the next w bits of that lane,
+ * from the lowest bit up. So one shift moves a whole row of lanes, and compilers make vector code
+ * of the loop.
  *
  *	tiles | positions of the exceptions, 16 bits each | values of the exceptions | zeroes
  *

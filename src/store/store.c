@@ -5,8 +5,8 @@
  *
  * Pages that were read count as memory of this process, although the system could take them back. A
  * scan of a large store would look like a process of gigabytes, and in a control group it would be
- * one. Therefore the mapping gives its pages back after every DROP_EVERY_BYTES that were unpacked. The
- * pages stay in the page cache and come back at a touch.
+ * one. Therefore the mapping gives its pages back after every DROP_EVERY_BYTES that were unpacked.
+ * The pages stay in the page cache and come back at a touch.
  */
 #include "store/store.h"
 
@@ -155,7 +155,8 @@ static void drop_all(const struct store *s)
 	}
 }
 
-/* The greatest value of a column that is an index of its table; UINT64_MAX: the column holds none. */
+/* The greatest value of a column that is an index of its table; UINT64_MAX: the column holds
+ * none. */
 static uint64_t greatest_allowed(const struct store *s, enum store_column c)
 {
 	uint64_t n_stacks = s->table.n[STORE_STACKS], n_threads = s->table.n[STORE_THREADS];

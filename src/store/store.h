@@ -1,22 +1,23 @@
 /* store/store.h - reading a store: a recording in the form in which questions are answered.
  *
- * The file is mapped, not loaded: readers use tables where they lie, and unpack blocks of columns into
- * buffers of their own.
+ * The file is mapped, not loaded: readers use tables where they lie, and unpack blocks of columns
+ * into buffers of their own.
  *
  * What store_open() checks, so that readers need not:
- *	- the header, and that everything that the header and the directory name lies inside the file;
+ *	- the header, and that everything that the header and the directory name lies inside the
+ *	  file;
  *	- references between tables (stack -> node -> code -> module, and texts);
  *	- that every value of STORE_STACK, STORE_FREE_STACK, STORE_THREAD, STORE_FREE_THREAD and
  *	  STORE_CHAIN is an index of its table.
  * A damaged file may therefore give wrong figures, but no access outside of the file. Not checked:
  * the rows that a store_chain names. store_value() returns 0 for a row that does not exist.
  *
- * Memory: after every 32 MiB of packed blocks the store gives the pages of a large file back, so a scan
- * of any length holds little memory.
+ * Memory: after every 32 MiB of packed blocks the store gives the pages of a large file back, so a
+ * scan of any length holds little memory.
  *
- * The file: a store appears by a rename when it is complete. A store that grows (docs/STORE.md, 1.3) is
- * appended to, but nothing that an open store refers to changes. Removing the file or replacing it by a
- * rename does no harm; cutting it off would end readers with SIGBUS.
+ * The file: a store appears by a rename when it is complete. A store that grows (docs/STORE.md,
+ * 1.3) is appended to, but nothing that an open store refers to changes. Removing the file or
+ * replacing it by a rename does no harm; cutting it off would end readers with SIGBUS.
  *
  * Threads: any number of readers.
  */
@@ -45,15 +46,15 @@ static inline bool store_identity_grows(const struct store_identity *i)
 	return i->changed_ns & STORE_GROWING_NS;
 }
 
-/* Opens and checks a store. -ERR_VERSION: another version of the program made it; -ERR_FORMAT: not a
- * finished store, or a damaged one; -ERR_IO, -ERR_MEMORY. The text names the path. */
+/* Opens and checks a store. -ERR_VERSION: another version of the program made it; -ERR_FORMAT: not
+ * a finished store, or a damaged one; -ERR_IO, -ERR_MEMORY. The text names the path. */
 int store_open(const char *path, struct store **ret, struct err *err);
 void store_close(struct store *s); /* NULL does nothing */
 
 const struct store_identity *store_identity(const struct store *s);
 
-/* Gives the pages of [from, from + len) back to the system; they come back when they are touched. Only
- * for mapped files. A hint: it cannot fail. */
+/* Gives the pages of [from, from + len) back to the system; they come back when they are touched.
+ * Only for mapped files. A hint: it cannot fail. */
 void store_drop_pages(const void *from, size_t len);
 
 uint64_t store_state_offset(const struct store *s); /* of STORE_STATE in the file */

@@ -247,7 +247,8 @@ static bool is_stale(const char *recording, const struct store_identity *identit
 		       identity->changed_ns;
 }
 
-/* Visits the store and the names at these paths, if there are any. recording: NULL when not known. */
+/* Visits the store and the names at these paths, if there are any. recording: NULL when not
+ * known. */
 static int visit_files(const struct store_paths *p, const char *recording, store_cache_visit visit,
 		       void *user, struct err *err)
 {
@@ -291,7 +292,8 @@ struct stems {
 	size_t n, cap;
 };
 
-/* Is a file of the cache folder one of ours? hash: NULL, or the checksum of the path that it must have. */
+/* Is a file of the cache folder one of ours? hash: NULL, or the checksum of the path that it must
+ * have. */
 static bool is_cache_name(const char *name, const char *hash)
 {
 	const char *ending = name + STEM_DIGITS;

@@ -1,10 +1,10 @@
 /* store/store_cache.h - where the files of stores are, and which stores are up to date.
  *
- * The store of app.dat is app.dat.store, and the names of its functions are in app.dat.symbols, in the
- * folder of the recording. If that folder is not writable, or a file of another kind has one of these
- * names, both files are in the cache folder instead: $XDG_CACHE_HOME/memory-profiler or
- * ~/.cache/memory-profiler, as ID-PATH.store and ID-PATH.symbols, with the recording's id and a checksum
- * of its path, both in hexadecimal.
+ * The store of app.dat is app.dat.store, and the names of its functions are in app.dat.symbols, in
+ * the folder of the recording. If that folder is not writable, or a file of another kind has one of
+ * these names, both files are in the cache folder instead: $XDG_CACHE_HOME/memory-profiler or
+ * ~/.cache/memory-profiler, as ID-PATH.store and ID-PATH.symbols, with the recording's id and a
+ * checksum of its path, both in hexadecimal.
  *
  * A store is good for a recording when their identities are equal: same id, same size, same time of
  * change. A store with another identity or version, or a damaged one, is made anew.
@@ -24,13 +24,14 @@ struct store_paths {
 
 void store_paths_fini(struct store_paths *p); /* a zeroed struct is empty */
 
-/* Decides where the store of a recording is to be made, and makes the cache folder if the store goes
- * there. -ERR_IO: neither folder can be used, so the caller needs a temporary store. */
+/* Decides where the store of a recording is to be made, and makes the cache folder if the store
+ * goes there. -ERR_IO: neither folder can be used, so the caller needs a temporary store. */
 int store_cache_paths(const char *recording, const uint8_t recording_id[16],
 		      struct store_paths *ret, struct err *err);
 
-/* Opens the store of a recording and fills *paths, if there is a good one. If not, *ret is NULL, which
- * is no error, and *paths is untouched. The store may be without rows: ask store_has_rows(). */
+/* Opens the store of a recording and fills *paths, if there is a good one. If not, *ret is NULL,
+ * which is no error, and *paths is untouched. The store may be without rows: ask
+ * store_has_rows(). */
 int store_cache_find(const char *recording, const struct store_identity *identity,
 		     struct store **ret, struct store_paths *paths, struct err *err);
 

@@ -1,7 +1,7 @@
 /* store/store_tables.c - the tables of a store: sizes of items, checks of references.
  *
- * store_open() checks every number that readers use as an index here, once, so that readers need not.
- * Rows named by chains are not checked: there can be a great many chains.
+ * store_open() checks every number that readers use as an index here, once, so that readers need
+ * not. Rows named by chains are not checked: there can be a great many chains.
  */
 #include <inttypes.h>
 

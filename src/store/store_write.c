@@ -1,8 +1,8 @@
 /* store/store_write.c - see store_write.h.
  *
- * Each column gathers its packed blocks and writes them in pieces of up to COLUMN_BYTES. So the blocks
- * of a column lie together, and a question about few columns reads few pages. A block gets its offset
- * when its piece is written; until then the column's list of waiting blocks has it.
+ * Each column gathers its packed blocks and writes them in pieces of up to COLUMN_BYTES. So the
+ * blocks of a column lie together, and a question about few columns reads few pages. A block gets
+ * its offset when its piece is written; until then the column's list of waiting blocks has it.
  */
 #include "store/store_write.h"
 
@@ -83,8 +83,8 @@ static int append_zeroes(struct store_writer *w, size_t len, struct err *err)
 	return atomic_file_append(w->file, zero, len, err);
 }
 
-/* old: NULL for a new store; otherwise it becomes the store that is continued, opened after the file
- * is locked. */
+/* old: NULL for a new store; otherwise it becomes the store that is continued, opened after the
+ * file is locked. */
 static int make_writer(const char *path, const struct store_identity *identity, struct store **old,
 		       struct store_writer **ret, struct err *err)
 {

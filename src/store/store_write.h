@@ -1,15 +1,15 @@
 /* store/store_write.h - making a store.
  *
  * Order: store_writer_create(), then blocks and tables in any order, then store_writer_commit() and
- * store_writer_destroy(). A block that is put again replaces the earlier one, whose space in the file is
- * wasted. Each table is put once. The store appears under its name at the commit, by a rename; a store
- * that is not committed leaves no file.
+ * store_writer_destroy(). A block that is put again replaces the earlier one, whose space in the
+ * file is wasted. Each table is put once. The store appears under its name at the commit, by a
+ * rename; a store that is not committed leaves no file.
  *
  * Memory does not grow with the number of rows: 512 KiB per column, and a directory of blocks that
  * moves to a temporary file beyond 8 MiB.
  *
- * Threads: store_writer_put_block(), _put_table() and _put_spilled() from any number of threads at once;
- * the other functions while no other call runs.
+ * Threads: store_writer_put_block(), _put_table() and _put_spilled() from any number of threads at
+ * once; the other functions while no other call runs.
  * Errors: 0 or -ERR_x. After a put failed, every further put and the commit return the same error;
  * destroy the writer then.
  */
@@ -44,10 +44,10 @@ int store_writer_put_spilled(struct store_writer *w, enum store_table table,
 
 /* Continues the store at path. *old becomes that store, for the caller to close.
  *	- One process at a time: waits ten seconds for another one, then -ERR_REFUSED.
- *	- The blocks of the store stay where they are. The caller fills store_writer_directory() with the
- *	  entries of those that are still valid.
- *	- All tables must be put again, except STORE_STATE: without store_writer_begin_state() the old
- *	  one stays.
+ *	- The blocks of the store stay where they are. The caller fills store_writer_directory()
+ *	  with the entries of those that are still valid.
+ *	- All tables must be put again, except STORE_STATE: without store_writer_begin_state() the
+ *	  old one stays.
  *	- Readers see the old store until store_writer_commit(). */
 int store_writer_resume(const char *path, const struct store_identity *identity, struct store **old,
 			struct store_writer **ret, struct err *err);
@@ -56,13 +56,13 @@ int store_writer_resume(const char *path, const struct store_identity *identity,
 int store_writer_sync(struct store_writer *w, struct err *err);
 
 /* The directory entries of the first n_blocks blocks, *n_bytes bytes: to be saved after
- * store_writer_sync(), or to be filled with what was saved after store_writer_resume(). The bytes mean
- * nothing to others. Borrowed until the next block is put. NULL: no memory. */
+ * store_writer_sync(), or to be filled with what was saved after store_writer_resume(). The bytes
+ * mean nothing to others. Borrowed until the next block is put. NULL: no memory. */
 void *store_writer_directory(struct store_writer *w, uint64_t n_blocks, size_t *n_bytes,
 			     struct err *err);
 
-/* Unpacks a block that is in the file (store_writer_sync()); *n_rows is its number of rows. value has
- * room for STORE_BLOCK_ROWS. */
+/* Unpacks a block that is in the file (store_writer_sync()); *n_rows is its number of rows. value
+ * has room for STORE_BLOCK_ROWS. */
 int store_writer_read_block(struct store_writer *w, enum store_column c, uint64_t block,
 			    uint64_t *value, uint32_t *n_rows, struct err *err);
 
@@ -74,9 +74,9 @@ int store_writer_add_state(struct store_writer *w, const void *bytes, size_t len
 uint64_t store_writer_size(const struct store_writer *w);
 uint64_t store_writer_replaced_bytes(const struct store_writer *w);
 
-/* Finishes the store: writes the directory and the header, and renames the file. -ERR_FORMAT: a block
- * of the n_rows rows was never put, or has a wrong number of rows. The contents of blocks and tables are
- * not checked here; store_open() does that. Destroy the writer afterwards. */
+/* Finishes the store: writes the directory and the header, and renames the file. -ERR_FORMAT: a
+ * block of the n_rows rows was never put, or has a wrong number of rows. The contents of blocks and
+ * tables are not checked here; store_open() does that. Destroy the writer afterwards. */
 int store_writer_commit(struct store_writer *w, uint64_t n_rows, struct err *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* util/clean_path.h - paths of source files without "." and "..".
  *
  * Compilers write paths as they were given: /src/build/../lib/./x.c. clean_path() looks at the text
- * only, not at the file system: "link/.." is removed, although link may be a symbolic link to another
- * folder.
+ * only, not at the file system: "link/.." is removed, although link may be a symbolic link to
+ * another folder.
  */
 #ifndef UTIL_CLEAN_PATH_H
 #define UTIL_CLEAN_PATH_H

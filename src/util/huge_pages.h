@@ -1,7 +1,7 @@
 /* util/huge_pages.h - large arrays that are accessed at random, in pages of 2 MiB.
  *
- * With small pages most accesses to such an array miss the CPU's TLB as well as its caches. The advice
- * is a hint: where the system has no huge pages, nothing changes.
+ * With small pages most accesses to such an array miss the CPU's TLB as well as its caches. The
+ * advice is a hint: where the system has no huge pages, nothing changes.
  */
 #ifndef UTIL_HUGE_PAGES_H
 #define UTIL_HUGE_PAGES_H
@@ -14,8 +14,8 @@
 #define SMALL_PAGE_BYTES 4096u
 
 /* Advises huge pages for an array that was just allocated; arrays below 4 MiB stay as they are. The
- * advice covers the first and the last page as a whole: advice for a part of a mapping would split the
- * mapping, and mremap() could no longer make it larger. */
+ * advice covers the first and the last page as a whole: advice for a part of a mapping would split
+ * the mapping, and mremap() could no longer make it larger. */
 static inline void huge_pages_advise(void *data, size_t n_bytes)
 {
 	uintptr_t start = align_down((uintptr_t)data, SMALL_PAGE_BYTES);

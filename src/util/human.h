@@ -1,5 +1,5 @@
-/* util/human.h - numbers for people. Each function writes a text into the caller's buffer and returns
- * the buffer. Programs get bare numbers (json_write.h).
+/* util/human.h - numbers for people. Each function writes a text into the caller's buffer and
+ * returns the buffer. Programs get bare numbers (json_write.h).
  */
 #ifndef UTIL_HUMAN_H
 #define UTIL_HUMAN_H
@@ -22,8 +22,8 @@ char *human_share(uint64_t part, uint64_t whole, char buf[HUMAN_BYTES]);
 /* RFC 3339 in UTC, with nanoseconds: 2026-11-15T06:02:51.000000001Z. */
 char *human_time(uint64_t realtime_ns, char buf[HUMAN_BYTES]);
 
-/* Prints text that came from a file. Control characters (which could steer a terminal) and bytes that
- * are not UTF-8 appear as \xNN. */
+/* Prints text that came from a file. Control characters (which could steer a terminal) and bytes
+ * that are not UTF-8 appear as \xNN. */
 void human_print_text(FILE *out, const char *text, size_t len);
 
 #endif

@@ -1,9 +1,9 @@
 /* util/json_write.h - writing JSON to a stdio stream.
  *
  * The caller opens and closes objects and arrays in a sensible order (asserted where cheap); the
- * writer puts commas, quotes and escapes. Each byte that is not valid UTF-8 becomes U+FFFD, so every
- * JSON parser accepts the result. The byte itself is lost: names of files and arguments that are not
- * UTF-8 are rare, and readers of the JSON show them instead of opening them.
+ * writer puts commas, quotes and escapes. Each byte that is not valid UTF-8 becomes U+FFFD, so
+ * every JSON parser accepts the result. The byte itself is lost: names of files and arguments that
+ * are not UTF-8 are rare, and readers of the JSON show them instead of opening them.
  * Errors: check ferror() of the stream at the end. Threads: one at a time per struct json.
  */
 #ifndef UTIL_JSON_WRITE_H

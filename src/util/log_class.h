@@ -1,8 +1,9 @@
 /* util/log_class.h - classes for histograms of values of any magnitude.
  *
- * The first binary digit of a value and the next `bits` digits decide its class. So the width of a class
- * is at most a 2^bits-th part of its values, and each value below 2^(bits + 1) has a class of its own.
- * Classes ascend with their values. Example with bits = 1: 0 | 1 | 2 | 3 | 4 5 | 6 7 | 8 ... 11 | 12 ...
+ * The first binary digit of a value and the next `bits` digits decide its class. So the width of a
+ * class is at most a 2^bits-th part of its values, and each value below 2^(bits + 1) has a class of
+ * its own. Classes ascend with their values. Example with bits = 1: 0 | 1 | 2 | 3 | 4 5 | 6 7 | 8
+ * ... 11 | 12 ...
  */
 #ifndef UTIL_LOG_CLASS_H
 #define UTIL_LOG_CLASS_H

@@ -26,8 +26,9 @@ void map_fini(struct map *m);
 /* The value of a key, or NULL. Valid until the next map_add(). */
 uint64_t *map_find(const struct map *m, uint64_t key);
 
-/* Sets *ret to the value of key. A key that is not in the map is added with value 0. *is_new, unless
- * NULL, says whether the key was added. *ret is valid until the next map_add(). -ERR_MEMORY. */
+/* Sets *ret to the value of key. A key that is not in the map is added with value 0. *is_new,
+ * unless NULL, says whether the key was added. *ret is valid until the next map_add().
+ * -ERR_MEMORY. */
 int map_add(struct map *m, uint64_t key, uint64_t **ret, bool *is_new, struct err *err);
 
 #endif

@@ -7,12 +7,12 @@
  *
  * One line on stderr with a bar, percent, rate and remaining time:
  *	reading app.dat [#######---------]  43%  212 MiB/s  0:42 left
- * The line appears only when stderr is a terminal that can erase a line (not TERM=dumb), the process is
- * in the terminal's foreground and progress_disable() was not called. It appears after half a second, so
- * short jobs show nothing, and is drawn at most ten times a second. progress_end() erases the line: call
- * it before printing anything else.
- * Of several jobs at the same time, or one inside another, only the first is shown. Threads: one at a
- * time per struct progress.
+ * The line appears only when stderr is a terminal that can erase a line (not TERM=dumb), the
+ * process is in the terminal's foreground and progress_disable() was not called. It appears after
+ * half a second, so short jobs show nothing, and is drawn at most ten times a second.
+ * progress_end() erases the line: call it before printing anything else. Of several jobs at the
+ * same time, or one inside another, only the first is shown. Threads: one at a time per struct
+ * progress.
  */
 #ifndef UTIL_PROGRESS_H
 #define UTIL_PROGRESS_H

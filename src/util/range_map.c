@@ -1,7 +1,7 @@
 /* util/range_map.c - see range_map.h.
  *
- * Ranges lie in chunks of up to CHUNK_RANGES. A full chunk is split in two; an empty chunk is freed.
- * Chunks are not joined: a map that shrinks keeps some room.
+ * Ranges lie in chunks of up to CHUNK_RANGES. A full chunk is split in two; an empty chunk is
+ * freed. Chunks are not joined: a map that shrinks keeps some room.
  */
 #include "util/range_map.h"
 

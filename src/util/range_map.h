@@ -1,4 +1,5 @@
-/* util/range_map.h - ranges of numbers that do not overlap, each with a value; such as mappings of memory.
+/* util/range_map.h - ranges of numbers that do not overlap, each with a value; such as mappings of
+ * memory.
  *
  * Ranges are [start, end), in ascending order, in chunks of up to 256:
  *
@@ -32,7 +33,8 @@ void range_map_fini(struct range_map *m);
  * caller may change the value of the range. Valid until the map changes. */
 struct range *range_map_next(const struct range_map *m, uint64_t at);
 
-/* Adds a range. No range of the map overlaps it: call range_map_cut() before (asserted). -ERR_MEMORY. */
+/* Adds a range. No range of the map overlaps it: call range_map_cut() before (asserted).
+ * -ERR_MEMORY. */
 int range_map_put(struct range_map *m, const struct range *r, struct err *err);
 
 /* Splits the range that begins before a number and ends after it, if there is one, into two ranges

@@ -68,8 +68,8 @@ static int reserve(const struct spill *s, int fd, size_t from, size_t to, struct
 			     to / (1024 * 1024) + 1);
 }
 
-/* Moves the array from memory to a file of new_bytes. write() instead of a copy into the mapping: a copy
- * would hold the bytes in memory twice. */
+/* Moves the array from memory to a file of new_bytes. write() instead of a copy into the mapping: a
+ * copy would hold the bytes in memory twice. */
 static int move_to_file(struct spill *s, size_t new_bytes, struct err *err)
 {
 	void *data = MAP_FAILED;

@@ -1,7 +1,7 @@
 /* util/temp_file.h - files without a name, for data that does not fit into memory.
  *
- * A file vanishes when its descriptor is closed, also when the process is killed. The caller closes the
- * descriptor and decides what lies at which offset.
+ * A file vanishes when its descriptor is closed, also when the process is killed. The caller closes
+ * the descriptor and decides what lies at which offset.
  */
 #ifndef UTIL_TEMP_FILE_H
 #define UTIL_TEMP_FILE_H

@@ -1,8 +1,8 @@
 /* util/top.h - the first `max` of any number of items, in order, without keeping the others.
  *
- * The array holds at most 2 * max items (and at least 2 * TOP_LEAST). When it is full, the items are
- * sorted and all but the first max are dropped; from then on an item that comes after the last one kept
- * is not even copied. Threads: one at a time.
+ * The array holds at most 2 * max items (and at least 2 * TOP_LEAST). When it is full, the items
+ * are sorted and all but the first max are dropped; from then on an item that comes after the last
+ * one kept is not even copied. Threads: one at a time.
  */
 #ifndef UTIL_TOP_H
 #define UTIL_TOP_H
@@ -15,8 +15,8 @@
 struct top {
 	size_t max; /* how many are asked for */
 	size_t item_bytes;
-	/* As for qsort_r(). Never 0 for different items, so that the result does not depend on their order
-	 * of arrival. */
+	/* As for qsort_r(). Never 0 for different items, so that the result does not depend on
+	 * their order of arrival. */
 	int (*compare)(const void *a, const void *b, void *user);
 	void *user;
 

@@ -79,7 +79,7 @@ static void check_order(const struct world *w, const struct seen *seen)
 		CHECK_EQ(s->at_ns, s->is_free ? row->death : row->birth);
 		CHECK_EQ(state[s->row], s->is_free);
 		state[s->row]++;
-		/* rows that are freed at a moment are reported before rows that are allocated then */
+		/* at equal times frees come before allocations */
 		if (i > 0 && s->is_free && !s[-1].is_free && s->at_ns == s[-1].at_ns)
 			CHECK_EQ(s->row, s[-1].row);
 	}
