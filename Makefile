@@ -30,7 +30,7 @@ SETUP_FUZZ = $(call setup,fuzz,-Dgui=disabled -Dfuzz=true -Db_sanitize=address$(
 COMMA := ,
 
 .PHONY: all demo test lint bench audit audit-build soak install clean debug asan tsan fuzz help \
-	deps deps-test
+	hooks deps deps-test
 
 all: deps ## build the recorder and the CLI (default)
 	$(SETUP_RELEASE)
@@ -60,10 +60,13 @@ test: deps-test ## everything: lint, all tests, ASan+UBSan and TSan runs (under 
 	$(SETUP_TSAN)
 	@tools/run_tests.py all
 
-lint: deps-test ## layers, limits, format, documents, symbols of the recorder
+lint: deps-test ## layers, limits, format, documents, commit messages, symbols
 	@tools/lint.sh
 	@$(MAKE) --no-print-directory DEPS=skip all
 	@tools/check_symbols.py $(RELEASE)/libmemory_profiler.so
+
+hooks: ## let git check the message of each commit (.git/hooks/commit-msg)
+	@tools/install-hooks.sh
 
 bench: deps-test all ## what recording costs, against heaptrack and libunwind (bench/README.md)
 	@tools/bench.sh $(RELEASE) $(BENCH_ARGS)

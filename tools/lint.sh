@@ -16,4 +16,5 @@ check tools/check_layers.py
 check tools/check_limits.py
 check tools/check_format.py
 check tools/check_docs.py
+check tools/check_commits.py
 [ -z "$failed" ]

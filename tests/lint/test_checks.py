@@ -2,39 +2,19 @@
 import contextlib
 import io
 import os
-import pathlib
 import shutil
 import subprocess
-import sys
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(os.environ.get("MP_SRC", pathlib.Path(__file__).parents[2]))
-TOOLS = ROOT / "tools"
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(TOOLS))
+from toy import ROOT, TOOLS, Toy
 
 import check_docs  # noqa: E402
 import check_layers  # noqa: E402
 import check_limits  # noqa: E402
 import check_symbols  # noqa: E402
+import check_unused  # noqa: E402
 import gen_env_docs  # noqa: E402
 import run_tests  # noqa: E402
-
-
-class Toy(unittest.TestCase):
-    """A temporary tree; write() fills it."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
-
-    def write(self, name, text):
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return path
 
 
 class Layers(Toy):
@@ -96,6 +76,89 @@ class Layers(Toy):
     def test_program_may_not_see_our_sources(self):
         found = self.complaints("tests/programs/leak.c", '#include "base/bits.h"\n')
         self.assertIn("may not include base/", found[0])
+
+
+class Circles(Toy):
+    def include(self, name, *others):
+        self.write(name, "".join(f'#include "{other}"\n' for other in others))
+
+    def test_chain_passes(self):
+        self.include("src/util/a.c", "util/a.h")
+        self.include("src/util/a.h", "util/b.h", "base/c.h")
+        self.include("src/util/b.h", "base/c.h")
+        self.include("src/base/c.h")
+        self.assertEqual(check_layers.check_cycles(self.root), [])
+
+    def test_circle_of_three_modules_fails(self):
+        self.include("src/util/a.h", "util/b.h")
+        self.include("src/util/b.h", "util/c.h")
+        self.include("src/util/c.h", "util/a.h", "util/d.h")
+        self.include("src/util/d.h")  # included by the circle, not part of it
+        self.assertEqual(check_layers.check_cycles(self.root),
+                         ["src/util/a.h:1: modules include each other in a circle: "
+                          "util/a util/b util/c"])
+
+    def test_circle_through_a_source_and_a_private_header_fails(self):
+        self.include("src/util/a.h")
+        self.include("src/util/a.c", "util/b_i.h")
+        self.include("src/util/b_i.h")
+        self.include("src/util/b.c", "util/a.h")
+        self.assertIn("util/a util/b", check_layers.check_cycles(self.root)[0])
+
+    def test_two_circles_are_two_complaints(self):
+        for one, other in (("a", "b"), ("c", "d")):
+            self.include(f"src/util/{one}.h", f"util/{other}.h")
+            self.include(f"src/util/{other}.h", f"util/{one}.h")
+        self.assertEqual(len(check_layers.check_cycles(self.root)), 2)
+
+    def test_only_the_option_looks_for_circles(self):
+        self.include("src/util/a.h", "util/b.h")
+        self.include("src/util/b.h", "util/a.h")
+        command = [TOOLS / "check_layers.py", self.root]
+        plain = subprocess.run(command, check=False, capture_output=True)
+        cycles = subprocess.run([*command, "--cycles"], check=False, capture_output=True)
+        self.assertEqual((plain.returncode, cycles.returncode), (0, 1))
+
+
+class Unused(Toy):
+    """check_unused.py reads object files: the toy trees are compiled."""
+
+    USED = "int used(void)\n{\n\treturn 1;\n}\n"
+    MAIN = "int used(void);\nint main(void)\n{\n\treturn used();\n}\n"
+
+    def complaints(self, **sources):
+        self.write("src/record/exports.map", "")
+        for name, text in sources.items():
+            path = self.write(f"src/base/{name}.c", text)
+            target = self.root / f"build/core.p/src_base_{name}.c.o"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run([os.environ.get("CC", "cc"), "-c", "-w", "-o", target, path], check=True)
+        return check_unused.check(self.root, self.root / "build")
+
+    def test_called_by_another_file_passes(self):
+        self.assertEqual(self.complaints(a=self.USED, main=self.MAIN), [])
+
+    def test_called_by_nothing_fails(self):
+        text = self.USED + "int idle(void) /* not used() */\n{\n\treturn 2;\n}\n"
+        self.assertEqual(self.complaints(a=text, main=self.MAIN),
+                         ["src/base/a.c:1: idle(): nothing calls it"])
+
+    def test_called_by_tests_only_fails(self):
+        self.write("tests/unit/test_a.c", "int idle(void);\nint f(void)\n{\n\treturn idle();\n}\n")
+        text = self.USED + "int idle(void)\n{\n\treturn 2;\n}\n"
+        self.assertIn("only tests call it", self.complaints(a=text, main=self.MAIN)[0])
+
+    def test_called_by_its_own_file_only_fails(self):
+        text = "int inner(void)\n{\n\treturn 2;\n}\nint used(void)\n{\n\treturn inner();\n}\n"
+        self.assertIn("make it static", self.complaints(a=text, main=self.MAIN)[0])
+
+    def test_exception_with_a_reason_passes_while_it_is_needed(self):
+        allow = self.write("tools/unused.allow", "# why\nidle: called by a debugger\n")
+        text = self.USED + "int idle(void)\n{\n\treturn 2;\n}\n"
+        self.assertEqual(self.complaints(a=text, main=self.MAIN), [])
+        allow.write_text("used: no reason\n")
+        self.assertEqual(self.complaints(a=self.USED, main=self.MAIN),
+                         ["tools/unused.allow:1: used needs no exception"])
 
 
 class Limits(Toy):
