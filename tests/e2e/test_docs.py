@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """Runs the examples of the documents: they work as written, or the document is wrong.
 
-Blocks marked sh are run whole; of blocks marked console the lines that start with "$ " are; in man
-pages the lines between .EX and .EE after a line `.\\" run`. Other blocks are only shown. Each
-document runs in a folder of its own, in order, where the two binaries and ./your_application lie.
+A block marked sh runs as a whole, and so does a console block without its sample output: only the
+lines that start with "$ " are commands. In a man page the lines between .EX and .EE run where the
+line above is `.\\" run`. All other blocks are only shown. Each document has a folder of its own, with
+the two binaries and ./your_application, where its blocks run in order.
+
+A first command `memory-profiler-cli server` is started on a free port and ended after the block; in
+the other commands of the block "localhost:8080" becomes that port.
 """
 import os
 import pathlib
@@ -14,6 +18,7 @@ import tempfile
 
 FENCE = re.compile(r"^```(sh|console)\n(.*?)^```$", re.S | re.M)
 MAN = re.compile(r'^\.\\" run\n\.EX\n(.*?)^\.EE$', re.S | re.M)
+SERVER = re.compile(r"(?:\./)?memory-profiler-cli server .*\n")
 TIMEOUT_S = 60
 
 
@@ -40,6 +45,38 @@ def prepare(folder, build, src):
     (folder / "your_application").symlink_to(build / "tests/programs/demo")
     for name in ("include", "docs", "README.md"):
         (folder / name).symlink_to(src / name)
+    (folder / ".curlrc").write_text("fail\n")  # an HTTP error fails the example
+
+
+def start_server(command, folder, env):
+    """(process, port) of a server that answers."""
+    server = subprocess.Popen(f"exec {command.strip()} --port 0", shell=True, cwd=folder, env=env,
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    line = server.stdout.readline()
+    port = re.search(r":(\d+)/", line)
+    if not port:
+        server.kill()
+        raise RuntimeError(f"{command.strip()}: no address: {line!r}")
+    return server, port[1]
+
+
+def run_block(script, folder, env):
+    """(exit status, output) of one block."""
+    serves = SERVER.match(script)
+    server = None
+    if serves:
+        server, port = start_server(serves[0], folder, env)
+        script = script[serves.end():].replace("localhost:8080", f"localhost:{port}")
+    try:
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=env,
+                              text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=TIMEOUT_S, check=False)
+    finally:
+        if server:
+            server.terminate()
+            server.stdout.close()
+            server.wait(TIMEOUT_S)
+    return done.returncode, done.stdout
 
 
 def run_document(path, build, src):
@@ -53,12 +90,10 @@ def run_document(path, build, src):
         env.update(HOME=name, PATH=f"{build}:{env['PATH']}")
         for line, script in blocks(path):
             n += 1
-            done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=env,
-                                  text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, timeout=TIMEOUT_S, check=False)
-            if done.returncode != 0:
+            status, output = run_block(script, folder, env)
+            if status != 0:
                 where = f"{path.relative_to(src)}:{line}"
-                return n, f"{where}: exit {done.returncode}\n{script}--- output\n{done.stdout}"
+                return n, f"{where}: exit {status}\n{script}--- output\n{output}"
     return n, None
 
 
