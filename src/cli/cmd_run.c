@@ -17,11 +17,11 @@
 #include "cli/run_child.h"
 #include "cli/run_files.h"
 #include "cli/target.h"
+#include "format/default_output.h"
 #include "ingest/overview.h"
 #include "util/human.h"
 
 #define OUTPUT_VARIABLE "MEMORY_PROFILER_OUTPUT"
-#define DEFAULT_OUTPUT "memory-profiling_%e_%t_%p.dat"
 #define PATTERN_BYTES (2 * PATH_MAX)
 #define MAX_LISTED 10
 #define MAX_LOOKED_INTO_BYTES (64 * MIB)

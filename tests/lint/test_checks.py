@@ -59,9 +59,11 @@ class Layers(Toy):
         text = '#include "arch/x86_64/regs.h"\n'
         self.assertIn("one CPU", self.complaints("src/unwind/walk.c", text)[0])
 
-    def test_third_party_header_has_one_user(self):
-        self.write("src/format/compress.c", "#include <lz4.h>\n")
-        self.assertIn("2 files", self.complaints("src/format/block.c", "#include <lz4hc.h>\n")[0])
+    def test_third_party_header_has_named_users(self):
+        self.assertEqual(self.complaints("src/format/compress.c", "#include <lz4.h>\n"), [])
+        found = self.complaints("src/format/block.c", "#include <lz4hc.h>\n")
+        self.assertEqual(found, ["src/format/block.c:1: only src/format/compress.c may include "
+                                 "<lz4hc.h>"])
 
     def test_unit_test_sees_its_folder_and_its_private_header(self):
         self.write("src/unwind/cfi.c", "")
@@ -316,6 +318,14 @@ class Docs(Toy):
         self.assertEqual(self.quiet_check(), (False, ""))
         source.write_text(self.DEF.replace("Level.", "Other."))
         self.assertTrue(self.quiet_check()[0])
+
+    def test_default_may_be_a_macro_of_an_included_header(self):
+        self.write("src/format/name.h", '#define NAME "a_%e.dat"\n')
+        source = self.write("src/record/options.def",
+                            '#include "format/name.h"\nOPTION(OUTPUT, TEXT, NAME, "Where to.")\n')
+        target = self.write("docs/ENVIRONMENT.md", "")
+        self.assertEqual(gen_env_docs.main(["", str(source), str(target)]), 0)
+        self.assertIn("Default: `a_%e.dat`\n", target.read_text())
 
     def test_broken_link_fails(self):
         self.write("src/record/options.def", "")

@@ -2,6 +2,7 @@
 #include "harness/test.h"
 
 #include "cli/output_name.h"
+#include "format/default_output.h"
 
 TEST(plain_names_match_themselves_and_their_kept_copies)
 {
@@ -17,7 +18,7 @@ TEST(plain_names_match_themselves_and_their_kept_copies)
 
 TEST(placeholders_stand_for_what_the_recorder_puts_in)
 {
-	const char *pattern = "memory-profiling_%e_%t_%p.dat";
+	const char *pattern = DEFAULT_OUTPUT;
 
 	CHECK(output_name_matches(pattern, "memory-profiling_ls_1700000000_42.dat"));
 	CHECK(output_name_matches(pattern, "memory-profiling_a_b_1_1700000000_42.dat.old"));
