@@ -1,5 +1,5 @@
-/* cli/cmd_export.c - `memory-profiler-cli export`, and the older names for two of its formats:
- * `export-heaptrack` and `export-replay`.
+/* cli/cmd_export.c - `memory-profiler-cli export`, and the names that koute's memory-profiler has for
+ * two of its formats: `export-heaptrack` and `export-replay`.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,31 +11,30 @@
 #include "cli/cli.h"
 #include "cli/export_file.h"
 #include "cli/filter_args.h"
+#include "cli/open_args.h"
 #include "export/export.h"
-#include "open/open.h"
 #include "serve/offline.h"
 
 struct export_command {
 	const char *format;
 	const char *output;
-	struct opened_options how;
-	struct args_list debug;
+	struct open_args open;
 	struct filter_args filter;
 	struct export_options options;
-	struct args_more more; /* options of exports, then those of filters */
+	struct args_more more; /* the options of exports, then those of filters */
 };
 
 static int set_more(void *user, const char *name, const char *value, struct err *err)
 {
 	struct export_command *c = user;
-	char plain[64];
+	char parameter[64]; /* name with '_' for '-' */
 	int r;
 
-	snprintf(plain, sizeof(plain), "%s", name);
-	for (char *p = plain; *p; p++)
+	snprintf(parameter, sizeof(parameter), "%s", name);
+	for (char *p = parameter; *p; p++)
 		*p = *p == '-' ? '_' : *p;
-	if (strlen(name) < sizeof(plain) && value) {
-		r = export_set(&c->options, plain, value, err);
+	if (strlen(name) < sizeof(parameter) && value) {
+		r = export_set(&c->options, parameter, value, err);
 		if (r != 0)
 			return r;
 	}
@@ -83,8 +82,8 @@ static int find_format(const char *name, const struct export_format **ret, struc
 		snprintf(list + at, sizeof(list) - at, "%s%s", i ? ", " : "", f[i].name);
 	}
 	if (!name)
-		return err_set(err, ERR_USAGE, "--format is missing; it is one of %s", list);
-	return err_set(err, ERR_USAGE, "there is no format '%s'; it is one of %s", name, list);
+		return err_set(err, ERR_USAGE, "--format is missing; the formats are %s", list);
+	return err_set(err, ERR_USAGE, "unknown format '%s'; the formats are %s", name, list);
 }
 
 static int write_file(struct export_command *c, const struct export_format *f, const char *path,
@@ -124,12 +123,11 @@ static int export_recording(struct export_command *c, const char *path, struct e
 	int r = find_format(c->format, &f, err);
 
 	if (r == 0)
-		r = export_file_check(c->output, f, err); /* before a long wait */
+		r = export_file_check(c->output, f, err); /* before the recording is read */
 	if (r < 0)
 		return r;
-	c->how.debug_path = c->debug.item;
-	c->how.n_debug_paths = c->debug.n;
-	r = opened_open(path, &c->how, &opened, err);
+	open_args_finish(&c->open);
+	r = opened_open(path, &c->open.options, &opened, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < opened.n_notes; i++)
@@ -153,7 +151,8 @@ static int run_command(struct export_command *c, const struct args_command *comm
 	if (status >= 0)
 		return status;
 	if (end - first > 1)
-		r = err_set(&err, ERR_USAGE, "one recording at a time, not '%s'", argv[first + 1]);
+		r = err_set(&err, ERR_USAGE, "more than one recording is given: '%s'",
+			    argv[first + 1]);
 	else
 		r = export_recording(c, argv[first], &err);
 	if (r == 0)
@@ -170,25 +169,14 @@ static void init_command(struct export_command *c)
 	c->more = (struct args_more){.set = set_more, .print_help = print_more_help, .user = c};
 }
 
-/* The options of all three; --format must be the last. */
+/* The options of all three commands. */
 #define EXPORT_OPTIONS(c)                                                                          \
 	{.letter = 'o',                                                                            \
 	 .name = "output",                                                                         \
 	 .value = "FILE",                                                                          \
-	 .help = "where to write; a name with .gz at its end: compressed",                         \
+	 .help = "the output; compressed if the name ends with .gz",                               \
 	 .text = &(c).output},                                                                     \
-		{.letter = 'd',                                                                    \
-		 .name = "debug-symbols",                                                          \
-		 .value = "PATH",                                                                  \
-		 .help = "debug file, or folder of such, to look into for names",                  \
-		 .list = &(c).debug},                                                              \
-		{.name = "debuginfod",                                                             \
-		 .help = "ask the servers in $DEBUGINFOD_URLS for symbols",                        \
-		 .flag = &(c).how.use_debuginfod},                                                 \
-	{                                                                                          \
-		.name = "no-cache", .help = "read the recording anew and keep nothing",            \
-		.flag = &(c).how.no_cache                                                          \
-	}
+		OPEN_ARGS((c).open)
 
 int cmd_export(int argc, char **argv)
 {
@@ -198,16 +186,15 @@ int cmd_export(int argc, char **argv)
 		{.letter = 'f',
 		 .name = "format",
 		 .value = "NAME",
-		 .help = "what to write: see below",
+		 .help = "the format: see below",
 		 .text = &c.format},
 	};
 	const struct args_command command = {
 		.name = "export",
 		.operands = "FILE",
-		.help = "Writes what is in a recording in the format of another tool, to a file or "
-			"to the\n"
-			"standard output. Conditions leave out allocations that do not fulfil "
-			"them.\n",
+		.help = "Writes the allocations of a recording in the format of another tool, to a "
+			"file or\n"
+			"to the standard output. Conditions select the allocations.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.more = &c.more,
@@ -230,7 +217,7 @@ static int export_as(const char *name, const char *format, int argc, char **argv
 	const struct args_command command = {
 		.name = name,
 		.operands = "FILE",
-		.help = "The same as 'export --format' with this format.\n",
+		.help = "Short for 'export --format' with this format.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.more = &more,

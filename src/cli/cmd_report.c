@@ -6,16 +6,16 @@
 #include "base/units.h"
 #include "cli/args.h"
 #include "cli/cli.h"
+#include "cli/open_args.h"
 #include "cli/paint.h"
 #include "cli/report_json.h"
 #include "cli/report_text.h"
-#include "open/open.h"
 
-/* Of events, at most some ten million: their rows are made in a second or two, and let findings see
- * memory over time. */
+/* Bytes of events up to which all rows of the store are made: some ten million events, which take a
+ * second or two. Rows let the findings see memory over time. */
 #define SMALL_BYTES (64 * MIB)
 
-/* Values as they stand on the command line. */
+/* Values as given on the command line; NULL: not given. */
 struct words {
 	const char *sort;
 	const char *limit;
@@ -34,7 +34,7 @@ static int parse_limit(const char *text, struct report_options *o, struct err *e
 		o->limit = 0;
 	else if (errno || end == text || *end || text[0] == '-' || o->limit == 0)
 		return err_set(err, ERR_USAGE,
-			       "'--limit %s' is no number of call sites: write 1 or more, or 'all'",
+			       "'--limit %s': write a number of call sites from 1 on, or 'all'",
 			       text);
 	return 0;
 }
@@ -101,76 +101,89 @@ static int show(const char *path, const struct opened_options *how, const struct
 	return n;
 }
 
-int cmd_report(int argc, char **argv)
-{
-	struct report_options o = {0};
-	struct opened_options how = {0};
-	struct args_list debug = {.n = 0};
-	struct words w = {0};
+/* Everything that the command line sets. */
+struct report_command {
+	struct report_options options;
+	struct open_args open;
+	struct words words;
 	struct filter_args filter;
+};
+
+static int run(struct report_command *c, char **path, int n_paths, struct err *err)
+{
+	struct opened_options *how = &c->open.options;
+	int r;
+
+	if (n_paths > 1)
+		return err_set(err, ERR_USAGE, "more than one recording is given: '%s'", path[1]);
+	r = parse_words(&c->words, &c->options, &c->filter, err);
+	if (r < 0)
+		return r;
+	open_args_finish(&c->open);
+	how->without_rows = c->filter.n == 0 && !c->options.is_json; /* JSON has realloc chains */
+	how->small_bytes = SMALL_BYTES;
+	return show(path[0], how, &c->options, err);
+}
+
+static int parse(struct report_command *c, int argc, char **argv, int *first, int *end)
+{
 	const struct args_option option[] = {
-		{.name = "json", .help = "exact figures as one JSON object", .flag = &o.is_json},
+		{.name = "json",
+		 .help = "print exact figures as one JSON object",
+		 .flag = &c->options.is_json},
 		{.name = "sort",
 		 .value = "KIND",
 		 .help = "one list only: peak, leaked, allocations, temporary or bytes",
-		 .text = &w.sort},
+		 .text = &c->words.sort},
 		{.name = "limit",
 		 .value = "N",
 		 .help = "call sites per list, or 'all'",
-		 .text = &w.limit},
+		 .text = &c->words.limit},
 		{.name = "time",
 		 .value = "FROM..TO",
-		 .help = "what was allocated in that time: 1s..2.5s, ..50%",
-		 .text = &w.time},
-		{.letter = 'd',
-		 .name = "debug-symbols",
-		 .value = "PATH",
-		 .help = "debug file, or folder of such, to look into for names",
-		 .list = &debug},
-		{.name = "debuginfod",
-		 .help = "ask the servers in $DEBUGINFOD_URLS for symbols",
-		 .flag = &how.use_debuginfod},
-		{.name = "no-cache",
-		 .help = "read the recording anew and keep nothing",
-		 .flag = &how.no_cache},
-		{.name = "full", .help = "all frames, names and paths in full", .flag = &o.is_full},
+		 .help = "only what was allocated in that time: 1s..2.5s, ..50%",
+		 .text = &c->words.time},
+		OPEN_ARGS(c->open),
+		{.name = "full",
+		 .help = "show all frames, names and paths in full",
+		 .flag = &c->options.is_full},
 		{.name = "color",
 		 .value = "WHEN",
 		 .help = "auto (on a terminal), always or never",
-		 .text = &w.color},
+		 .text = &c->words.color},
 	};
 	const struct args_command command = {
 		.name = "report",
 		.operands = "FILE",
-		.help = "Tells where the memory went: figures of the whole run, then the call "
-			"sites that\n"
-			"matter most at the peak, for leaks, for the number of allocations, for "
+		.help = "Shows where the memory went: figures of the whole run, what stands out, "
+			"and "
+			"the\n"
+			"call sites with the most bytes at the peak, leaked bytes, allocations, "
 			"temporary\n"
-			"ones and for bytes in all.\n",
+			"allocations and bytes allocated.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
-		.more = &filter.more,
+		.more = &c->filter.more,
 		.min_operands = 1,
 	};
-	struct err err = {0};
-	int first, end, n, status;
 
-	filter_args_init(&filter);
-	status = args_parse(&command, argc, argv, &first, &end);
+	return args_parse(&command, argc, argv, first, end);
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct report_command c = {0};
+	struct err err = {0};
+	int first, end, r, status;
+
+	filter_args_init(&c.filter);
+	status = parse(&c, argc, argv, &first, &end);
 	if (status < 0) {
-		how.debug_path = debug.item;
-		how.n_debug_paths = debug.n;
-		n = end - first > 1 ? err_set(&err, ERR_USAGE, "one recording at a time, not '%s'",
-					      argv[first + 1])
-				    : parse_words(&w, &o, &filter, &err);
-		how.without_rows = filter.n == 0 && !o.is_json; /* JSON tells of chains */
-		how.small_bytes = SMALL_BYTES;
-		if (n == 0)
-			n = show(argv[first], &how, &o, &err);
-		status = n == 0 ? CLI_OK : n == -ERR_USAGE ? CLI_USAGE : CLI_FAILED;
-		if (n < 0)
-			args_complain("%s%s", n == -ERR_USAGE ? "report: " : "", err.text);
+		r = run(&c, argv + first, end - first, &err);
+		status = r == 0 ? CLI_OK : r == -ERR_USAGE ? CLI_USAGE : CLI_FAILED;
+		if (r < 0)
+			args_complain("%s%s", r == -ERR_USAGE ? "report: " : "", err.text);
 	}
-	filter_args_fini(&filter);
+	filter_args_fini(&c.filter);
 	return status;
 }

@@ -8,7 +8,7 @@
 
 #include "cli/args.h"
 #include "cli/cli.h"
-#include "open/open.h"
+#include "cli/open_args.h"
 #include "recording/header_page.h"
 #include "serve/serve.h"
 #include "serve/source_file.h"
@@ -16,12 +16,15 @@
 #define TOKEN_BYTES 512
 #define DEFAULT_PORT 8080u
 
-/* What every recording is opened with. */
-struct server_input {
-	struct opened_options options;
+/* Everything that the command line sets. */
+struct server_command {
+	struct open_args open; /* for every recording */
+	struct args_list host, origin, source;
+	const char *interface, *port, *token;
+	bool wants_openapi;
 };
 
-/* ---- recordings, for the server ---- */
+/* ---- recordings: the callbacks of serve_source ---- */
 
 static int identify(void *user, const char *path, uint8_t id[16])
 {
@@ -46,8 +49,8 @@ static int report_progress(void *user, uint64_t n_done, uint64_t n_total)
 static int open_recording(void *user, const char *path, struct registry_loading *l,
 			  struct registry_opened *ret, struct err *err)
 {
-	const struct server_input *in = user;
-	struct opened_options options = in->options;
+	const struct server_command *c = user;
+	struct opened_options options = c->open.options;
 	struct opened *o = calloc(1, sizeof(*o));
 	int r;
 
@@ -92,14 +95,15 @@ static bool read_port(const char *text, unsigned *ret)
 	errno = 0;
 	n = strtoul(text, &end, 10);
 	if (text[0] < '0' || text[0] > '9' || *end || errno || n > 65535) {
-		args_complain("server: --port %s: a number from 0 to 65535 is needed", text);
+		args_complain("server: '--port %s': write a number from 0 to 65535", text);
 		return false;
 	}
 	*ret = (unsigned)n;
 	return true;
 }
 
-/* "@FILE": the first line of a file, which other users do not see in the list of processes. */
+/* Sets *ret to the token. "@FILE" stands for the first line of a file: other users cannot see it in
+ * the list of processes. False after a complaint. */
 static bool read_token(const char *text, char buf[TOKEN_BYTES], const char **ret)
 {
 	FILE *f;
@@ -108,7 +112,7 @@ static bool read_token(const char *text, char buf[TOKEN_BYTES], const char **ret
 	if (!text || text[0] != '@') {
 		if (!text || *text)
 			return true;
-		args_complain("server: --token: the token is empty");
+		args_complain("server: --token: the token is empty; give some text or @FILE");
 		return false;
 	}
 	f = fopen(text + 1, "re");
@@ -118,13 +122,16 @@ static bool read_token(const char *text, char buf[TOKEN_BYTES], const char **ret
 		fclose(f);
 	buf[strcspn(buf, "\r\n")] = '\0';
 	if (!buf[0]) {
-		args_complain("server: --token %s: there is no token in this file", text);
+		args_complain(
+			"server: --token %s: the file cannot be read, or its first line is empty",
+			text);
 		return false;
 	}
 	*ret = buf;
 	return true;
 }
 
+/* False after a complaint about a --source. */
 static bool are_sources(const struct args_list *source)
 {
 	struct err err = {0};
@@ -138,6 +145,7 @@ static bool are_sources(const struct args_list *source)
 	return true;
 }
 
+/* False after a complaint about each file that cannot be opened. */
 static bool can_be_read(char **path, size_t n)
 {
 	bool ok = true;
@@ -167,13 +175,14 @@ static void announce(const struct server *s, const struct serve_options *o)
 		printf("Listening on %s\n", serve_url(s));
 	fflush(stdout);
 	if (!o->token && !serve_is_loopback(s))
-		args_complain("anybody who reaches this machine can read the recordings; "
-			      "--token keeps others out");
+		args_complain("everybody who reaches this machine can read the recordings; "
+			      "add --token to keep others out");
 }
 
-/* A server runs for weeks and answers from many threads. glibc would keep a heap per thread, and after
- * the first large block that is freed it would take large blocks from these heaps, where they leave
- * holes: large ones are to be given back to the system, and heaps to be few. */
+/* Keeps the resident memory of a server small that runs for weeks and answers from many threads. By
+ * default glibc has a heap per thread, and after the first free of a large block it takes large
+ * blocks from these heaps, where they leave holes. Here large blocks always go back to the system,
+ * and there are few heaps. */
 static void keep_memory_small(void)
 {
 	mallopt(M_MMAP_THRESHOLD, 512 << 10);
@@ -189,7 +198,7 @@ static int run(const struct serve_options *o)
 	int signal_number;
 
 	keep_memory_small();
-	/* Blocked in all threads from here on; the main thread waits for them. */
+	/* Blocked in all threads that start from here on; this thread waits for these signals. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
@@ -202,102 +211,96 @@ static int run(const struct serve_options *o)
 	}
 	announce(server, o);
 	sigwait(&ends, &signal_number);
-	pthread_sigmask(SIG_UNBLOCK, &ends, NULL); /* a second one ends us at once */
+	pthread_sigmask(SIG_UNBLOCK, &ends, NULL); /* a second signal ends the process at once */
 	serve_stop(server);
 	return CLI_OK;
 }
 
-int cmd_server(int argc, char **argv)
+/* ---- the command ---- */
+
+static int parse(struct server_command *c, int argc, char **argv, int *first, int *end)
 {
-	struct server_input input = {0};
-	struct args_list debug = {0}, host = {0}, origin = {0}, source = {0};
-	const char *interface = "127.0.0.1", *port = NULL, *token = NULL;
-	bool wants_openapi = false;
 	const struct args_option option[] = {
-		{.letter = 'd',
-		 .name = "debug-symbols",
-		 .value = "PATH",
-		 .help = "file or folder with debug information; may be repeated",
-		 .list = &debug},
-		{.name = "debuginfod",
-		 .help = "ask the servers in $DEBUGINFOD_URLS for symbols",
-		 .flag = &input.options.use_debuginfod},
-		{.name = "no-cache",
-		 .help = "read recordings anew and keep nothing",
-		 .flag = &input.options.no_cache},
+		OPEN_ARGS(c->open),
 		{.letter = 'i',
 		 .name = "interface",
 		 .value = "ADDRESS",
 		 .help = "address to listen on (127.0.0.1)",
-		 .text = &interface},
+		 .text = &c->interface},
 		{.letter = 'p',
 		 .name = "port",
 		 .value = "PORT",
-		 .help = "port (8080); when it is taken the next free one, 0: any",
-		 .text = &port},
+		 .help = "port (8080), or the next free one; 0: any free port",
+		 .text = &c->port},
 		{.name = "token",
 		 .value = "TOKEN",
-		 .help = "answer only who knows it; @FILE reads it from a file",
-		 .text = &token},
+		 .help = "answer only requests with this token; @FILE reads it from a file",
+		 .text = &c->token},
 		{.name = "allow-host",
 		 .value = "NAME",
-		 .help = "a name of this machine that clients may use; may be repeated",
-		 .list = &host},
+		 .help = "a host name that clients may use for this machine; may be repeated",
+		 .list = &c->host},
 		{.name = "allow-origin",
 		 .value = "ORIGIN",
-		 .help = "a web page that may ask, as http://host:port; may be repeated",
-		 .list = &origin},
+		 .help = "a web page that may send requests: http://host:port; may be repeated",
+		 .list = &c->origin},
 		{.name = "source",
 		 .value = "DIR|FROM=TO",
-		 .help = "where source files are, or what their paths begin with here; may be "
-			 "repeated",
-		 .list = &source},
+		 .help = "folder with source files, or a replacement for the start of their paths; "
+			 "may be repeated",
+		 .list = &c->source},
 		{.name = "openapi",
-		 .help = "print the description of the API (OpenAPI 3.1) and end",
-		 .flag = &wants_openapi},
+		 .help = "print the description of the API (OpenAPI 3.1) and exit",
+		 .flag = &c->wants_openapi},
 	};
 	const struct args_command command = {
 		.name = "server",
 		.operands = "[FILE]...",
 		.help = "Serves recordings over HTTP: the web GUI and the REST API "
-			"(docs/REST.md).\n"
-			"A recording can be asked as soon as it is loaded, while others still "
-			"are.\n"
-			"Prints the address and runs until SIGINT or SIGTERM.\n",
+			"(docs/REST.md). Each\n"
+			"recording can be queried as soon as it is loaded. Prints the address and "
+			"runs until\n"
+			"SIGINT or SIGTERM.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 	};
+
+	return args_parse(&command, argc, argv, first, end);
+}
+
+int cmd_server(int argc, char **argv)
+{
+	struct server_command c = {.interface = "127.0.0.1"};
 	struct serve_options o = {
 		.port = DEFAULT_PORT,
 		.source = {.identify = identify,
 			   .open = open_recording,
 			   .close = close_recording,
 			   .has_grown = has_grown,
-			   .user = &input},
+			   .user = &c},
 	};
 	char token_text[TOKEN_BYTES];
 	int first, end;
-	int status = args_parse(&command, argc, argv, &first, &end);
+	int status = parse(&c, argc, argv, &first, &end);
 
 	if (status >= 0)
 		return status;
-	if (wants_openapi) {
+	if (c.wants_openapi) {
 		serve_write_openapi(stdout);
 		return CLI_OK;
 	}
-	if ((port && !read_port(port, &o.port)) || !read_token(token, token_text, &o.token) ||
-	    !are_sources(&source))
+	if ((c.port && !read_port(c.port, &o.port)) || !read_token(c.token, token_text, &o.token) ||
+	    !are_sources(&c.source))
 		return CLI_USAGE;
-	o.interface = interface;
-	o.allow_host = host.item;
-	o.n_allow_hosts = host.n;
-	o.allow_origin = origin.item;
-	o.n_allow_origins = origin.n;
-	o.source_rule = source.item;
-	o.n_source_rules = source.n;
+	open_args_finish(&c.open);
+	o.interface = c.interface;
+	o.allow_host = c.host.item;
+	o.n_allow_hosts = c.host.n;
+	o.allow_origin = c.origin.item;
+	o.n_allow_origins = c.origin.n;
+	o.source_rule = c.source.item;
+	o.n_source_rules = c.source.n;
 	o.path = (const char *const *)&argv[first];
 	o.n_paths = (size_t)(end - first);
-	input.options.debug_path = debug.item;
-	input.options.n_debug_paths = debug.n;
 	return can_be_read(&argv[first], o.n_paths) ? run(&o) : CLI_FAILED;
 }

@@ -120,13 +120,13 @@ class EveryFormat(ExportCase):
     def test_what_is_wrong_is_said(self):
         recorded = self.recorded("demo")
         for argv, code, text in (
-                (["-f", "excel"], 2, b"there is no format 'excel'; it is one of json, "),
+                (["-f", "excel"], 2, b"unknown format 'excel'; the formats are json, "),
                 ([], 2, b"--format is missing"),
                 (["-f", "svg", "--cost=weight"], 2, b"cost: 'weight' is not one of bytes|leaked"),
                 (["-f", "svg", "--size-min=big"], 2, b"size_min"),
                 (["-f", "svg", "--function-regex=("], 2, b"function_regex"),
                 (["-f", "svg", "--no-such=1"], 2, b"--no-such"),
-                (["-f", "heaptrack", "-o", "a.zst"], 2, b"only .gz is written"),
+                (["-f", "heaptrack", "-o", "a.zst"], 2, b"the only compression is .gz"),
                 (["-f", "csv", "-o", "/dev/full"], 1, b"No space left"),
                 (["-f", "csv", "-o", "no/such/folder"], 1, b"no/such/folder")):
             done = self.cli("export", *argv, recorded.path)
