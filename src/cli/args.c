@@ -15,7 +15,7 @@ void args_complain(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fflush(stdout); /* so that the order is right where both go to the same place */
+	fflush(stdout); /* keeps the order where both go to the same file or terminal */
 	fputs(PROGRAM ": ", stderr);
 	human_print_text(stderr, text, strlen(text));
 	putc('\n', stderr);
@@ -35,13 +35,13 @@ static void print_option(const struct args_option *o)
 	snprintf(text, sizeof(text), "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
 		 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name, o->value ? " " : "",
 		 o->value ? o->value : "");
-	printf("  %-22s %s\n", text, o->help);
+	printf("  %-26s %s\n", text, o->help);
 }
 
 static void print_help(const struct args_command *c)
 {
 	static const struct args_option help = {
-		.letter = 'h', .name = "help", .help = "show this text"};
+		.letter = 'h', .name = "help", .help = "show this help"};
 
 	printf("Usage: " PROGRAM " %s [OPTION]... %s\n\n%s\nOptions:\n", c->name, c->operands,
 	       c->help);
@@ -75,15 +75,17 @@ struct args_state {
 	const struct args_command *command;
 	int argc;
 	char **argv;
-	int at; /* the argument being read */
+	int at; /* index of the argument being read */
 };
 
-/* Sets the option's target; attached is the value behind '=' or the letter, if any. */
+/* Sets the option's target. attached is the value after '=' or the letter, or NULL.
+ * Returns -1, or the exit status after a complaint; so do the functions below. */
 static int set_option(struct args_state *s, const struct args_option *o, const char *attached)
 {
 	if (!o->value) {
 		*o->flag = true;
-		return attached ? complain_usage(s->command, "no value is taken by", s->argv[s->at])
+		return attached ? complain_usage(s->command, "a value was given to the flag",
+						 s->argv[s->at])
 				: -1;
 	}
 	if (!attached) {
@@ -97,12 +99,13 @@ static int set_option(struct args_state *s, const struct args_option *o, const c
 		return -1;
 	}
 	if (o->list->n == ARGS_LIST_MAX)
-		return complain_usage(s->command, "there are too many of", s->argv[s->at]);
+		return complain_usage(s->command,
+				      "an option was repeated too often:", s->argv[s->at]);
 	o->list->item[o->list->n++] = attached;
 	return -1;
 }
 
-/* An option that is not in the command's table. */
+/* Sets an option that is not in the command's table; len is the length of its name. */
 static int set_more(struct args_state *s, size_t len, const char *attached)
 {
 	const struct args_more *more = s->command->more;
@@ -145,7 +148,7 @@ static int parse_long(struct args_state *s)
 	return set_option(s, o, equals ? equals + 1 : NULL);
 }
 
-/* One or more letters behind a dash. */
+/* Reads one or more letters after a dash. */
 static int parse_letters(struct args_state *s)
 {
 	int result = -1;
@@ -177,7 +180,7 @@ int args_parse(const struct args_command *c, int argc, char **argv, int *first, 
 		char *arg = argv[s.at];
 
 		if (only_operands || arg[0] != '-' || arg[1] == 0) {
-			argv[1 + n_operands++] = arg; /* never behind what is still to be read */
+			argv[1 + n_operands++] = arg; /* overwrites only what has been read */
 			only_operands = only_operands || c->stops_at_operand;
 			continue;
 		}
@@ -190,8 +193,7 @@ int args_parse(const struct args_command *c, int argc, char **argv, int *first, 
 			return result;
 	}
 	if ((size_t)n_operands < c->min_operands)
-		return complain_usage(c, n_operands ? "too few arguments" : "nothing was named",
-				      NULL);
+		return complain_usage(c, "missing argument", c->operands);
 	*first = 1;
 	*end = 1 + n_operands;
 	return -1;

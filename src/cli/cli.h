@@ -1,4 +1,4 @@
-/* cli/cli.h - the commands. Each gets its own name in argv[0] and returns the exit status. */
+/* cli/cli.h - the commands. argv[0] is the name of the command; the result is the exit status. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 

@@ -102,21 +102,21 @@ int cmd_analyze_size(int argc, char **argv)
 	static struct size_report report;
 	bool as_json = false, is_quiet = false;
 	const struct args_option option[] = {
-		{.name = "json", .help = "one JSON object", .flag = &as_json},
-		{.letter = 'q', .name = "quiet", .help = "no progress", .flag = &is_quiet},
+		{.name = "json", .help = "print one JSON object", .flag = &as_json},
+		{.letter = 'q', .name = "quiet", .help = "show no progress", .flag = &is_quiet},
 	};
 	const struct args_command command = {
 		.name = "analyze-size",
 		.operands = "RECORDING",
-		.help = "Tells what makes a recording large: bytes by kind of chunk and of event, "
-			"and how long\n"
-			"its allocations lived.\n",
+		.help = "Shows what makes a recording large: bytes by kind of chunk and of event, "
+			"and the\n"
+			"lifetimes of its allocations.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.min_operands = 1,
 	};
-	const char *nowhere = "";
-	int status = rewrite_parse(&command, argc, argv, &nowhere, &is_quiet);
+	const char *no_output = ""; /* nothing is written */
+	int status = rewrite_parse(&command, argc, argv, &no_output, &is_quiet);
 	struct rewrite w = {0};
 	struct err err = {0};
 	int r;

@@ -1,4 +1,4 @@
-/* cli/cmd_cache.c - `memory-profiler-cli cache`: stores that are kept, and removing them. */
+/* cli/cmd_cache.c - `memory-profiler-cli cache`: lists and removes the stores of recordings. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "util/human.h"
 #include "util/json_write.h"
 
-#define SECONDS_LEN 19 /* of a time, without fractions */
+#define SECONDS_LEN 19 /* of human_time() without the fraction */
 
 struct totals {
 	uint64_t n;
@@ -108,16 +108,17 @@ int cmd_cache(int argc, char **argv)
 	struct totals t = {0};
 	const struct args_option option[] = {
 		{.name = "json",
-		 .help = "list: one JSON object per store and line",
+		 .help = "list: print one JSON object per store and line",
 		 .flag = &t.as_json},
 	};
 	const struct args_command command = {
 		.name = "cache",
 		.operands = "list|clear [FILE]...",
-		.help = "A recording that was opened once is kept in a form that opens at once: "
-			"its "
-			"store.\nLists or removes the stores of recordings, or all in the cache "
-			"folder. They can\nbe made anew at any time.\n",
+		.help = "The first command that opens a recording keeps the result in a store, "
+			"which opens at\n"
+			"once the next time. Lists or removes the stores of the given recordings, "
+			"or all in the\n"
+			"cache folder. A removed store is rebuilt when it is needed.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.min_operands = 1,
@@ -131,7 +132,8 @@ int cmd_cache(int argc, char **argv)
 		return status;
 	clears = strcmp(argv[first], "clear") == 0;
 	if (!clears && strcmp(argv[first], "list") != 0) {
-		args_complain("cache: '%s' is neither list nor clear; try " PROGRAM " cache --help",
+		args_complain("cache: '%s' is neither list nor clear; see '" PROGRAM
+			      " cache --help'",
 			      argv[first]);
 		return CLI_USAGE;
 	}

@@ -1,5 +1,7 @@
-/* cli/cmd_dump.c - `memory-profiler-cli dump`: the events of a recording as JSON lines. For tests and
- * debugging; nothing is paired or interpreted but the two halves of a realloc.
+/* cli/cmd_dump.c - `memory-profiler-cli dump`: the events of a recording as JSON lines.
+ *
+ * For tests and debugging: the events are printed as recorded. Only the two halves of a realloc
+ * become one line.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,8 @@
 #include "util/json_write.h"
 #include "util/vec.h"
 
-/* Reallocs of a lane that have begun. */
+/* The reallocs of a lane that have begun and not ended: a stack, since a signal handler may realloc
+ * in between. */
 struct dump_lane {
 	struct event *begun;
 	size_t n, cap;
@@ -27,8 +30,8 @@ struct dump {
 	struct stacks *stacks;
 	struct symbol_table *symbols;
 	struct dump_lane *lane;
-	uint8_t *is_shown; /* per stack node */
-	size_t n_shown;
+	uint8_t *is_shown; /* per stack node: has its line been printed? */
+	size_t n_shown; /* length of is_shown */
 };
 
 static void put_modules(struct dump *d)
@@ -52,7 +55,7 @@ static void put_modules(struct dump *d)
 	}
 }
 
-/* Names that the recording carries. */
+/* Prints the names that the recording carries for an address. */
 static void put_symbols(struct dump *d, uint64_t module_id, uint64_t offset)
 {
 	const struct symbol_frame *frame;
@@ -108,7 +111,7 @@ static int mark_shown(struct dump *d, uint32_t node, bool *is_new, struct err *e
 	return 0;
 }
 
-/* The line of a stack, before its first use. */
+/* Prints the line of a stack before its first use. */
 static int put_stack(struct dump *d, uint32_t node, struct err *err)
 {
 	const struct stack_node *n = stacks_get(d->stacks, node);
@@ -127,7 +130,7 @@ static int put_stack(struct dump *d, uint32_t node, struct err *err)
 		if (n->kind == STACK_NODE_FRAME)
 			put_frame(d, n);
 		else if (n->kind == STACK_NODE_GUESS && n_certain == n_frames)
-			n_certain = n_frames - n->n_frames; /* the innermost mark counts */
+			n_certain = n_frames - n->n_frames; /* by the innermost mark */
 	}
 	json_end_array(&d->json);
 	json_text(&d->json, "end", stacks_end_name(stacks_get(d->stacks, node)->end));
@@ -196,7 +199,7 @@ static int put_free(struct dump *d, const struct merge_event *m, const struct ev
 	return 0;
 }
 
-/* The end of the realloc that the lane began last; *ret is zeroed when there is none. */
+/* Takes the realloc that the lane began last; *ret is zeroed if there is none. */
 static void pop_begun(struct dump *d, uint32_t lane, struct event *ret)
 {
 	struct dump_lane *l = &d->lane[lane];
@@ -233,11 +236,12 @@ static int put_realloc(struct dump *d, const struct merge_event *m, struct err *
 	return 0;
 }
 
-/* Names of rare kinds and of their fields, in the order of docs/FORMAT.md. */
+/* Names of the rare kinds and of their fields, in the order of docs/FORMAT.md. A first '@' of a
+ * field is an address, a first '-' a signed number; "stack" is printed as the node. */
 static const struct {
 	uint8_t kind;
 	const char *name;
-	const char *field[EVENT_MAX_FIELDS]; /* a first '@': shown as an address; "stack": a node */
+	const char *field[EVENT_MAX_FIELDS];
 } rare[] = {
 	{EVENT_TIME, "time", {NULL}},
 	{EVENT_GENERATION, "generation", {"generation"}},
@@ -346,8 +350,8 @@ static int dump_run(const char *path, struct err *err)
 	int n = recording_open(path, &d.rec, err);
 
 	if (n < 0)
-		return n; /* names the path already */
-	if (!isatty(STDOUT_FILENO)) { /* where the events themselves would be in its way */
+		return n; /* err names the path */
+	if (!isatty(STDOUT_FILENO)) { /* the events would mix with the progress */
 		snprintf(label, sizeof(label), "dumping %s", path);
 		progress_start(&progress, label, d.rec->event_bytes, PROGRESS_BYTES);
 		d.rec->progress = &progress;
@@ -386,8 +390,9 @@ int cmd_dump(int argc, char **argv)
 		.name = "dump",
 		.operands = "FILE",
 		.help = "Prints the events of a recording in order of time, one JSON object per "
-			"line:\n"
-			"modules first, each stack before it is used. For debugging and tests.\n",
+			"line: the\n"
+			"modules first, each stack before its first use. For debugging and "
+			"tests.\n",
 		.min_operands = 1,
 	};
 	struct err err = {0};
@@ -397,7 +402,8 @@ int cmd_dump(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (end - first > 1) {
-		args_complain("dump: one file at a time, please; see '" PROGRAM " dump --help'");
+		args_complain("dump: more than one recording is given; see '" PROGRAM
+			      " dump --help'");
 		return CLI_USAGE;
 	}
 	if (dump_run(argv[first], &err) == 0)

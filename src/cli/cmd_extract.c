@@ -1,4 +1,4 @@
-/* cli/cmd_extract.c - `memory-profiler-cli extract`: the files that a recording carries. */
+/* cli/cmd_extract.c - `memory-profiler-cli extract`: writes the embedded files to a folder. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -25,12 +25,13 @@ static void on_file(void *user, const struct extract_file *f)
 		o->n_bytes += f->fact->size_bytes;
 		break;
 	case EXTRACT_INCOMPLETE:
-		args_complain("%s: not written: the recording holds %" PRIu64 " of its %s bytes",
+		args_complain("%s: not written: the recording holds only %" PRIu64
+			      " of its %s bytes",
 			      f->path ? f->path : "(no name)", f->fact->covered_bytes,
 			      human_count(f->fact->size_bytes, a));
 		break;
 	case EXTRACT_EXISTS:
-		args_complain("%s: exists already; --force replaces it", f->path);
+		args_complain("%s exists already; --force replaces it", f->path);
 		o->has_failed = true;
 		break;
 	}
@@ -44,16 +45,15 @@ int cmd_extract(int argc, char **argv)
 		REWRITE_OPTIONS(&output, "DIR", &is_quiet),
 		{.letter = 'f',
 		 .name = "force",
-		 .help = "replace files that exist already",
+		 .help = "replace existing files",
 		 .flag = &is_forced},
 	};
 	const struct args_command command = {
 		.name = "extract",
 		.operands = "-o DIR RECORDING",
-		.help = "Writes the files that a recording carries (the program and its libraries) "
-			"below a\n"
-			"folder, each under the path that it had, and tells of those that are not "
-			"complete.\n",
+		.help = "Writes the files embedded in a recording (the program and its libraries) "
+			"below DIR,\n"
+			"each under its original path. Reports incomplete files.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.min_operands = 1,

@@ -171,15 +171,17 @@ int cmd_info(int argc, char **argv)
 {
 	bool as_json = false;
 	const struct args_option option[] = {
-		{.name = "json", .help = "one JSON object per file and line", .flag = &as_json},
+		{.name = "json",
+		 .help = "print one JSON object per file and line",
+		 .flag = &as_json},
 	};
 	const struct args_command command = {
 		.name = "info",
 		.operands = "FILE...",
-		.help = "Tells what is in recordings: process, time, threads, counts and bytes of\n"
-			"allocations, what was live at the end and at the peak, stacks, and what "
-			"was\n"
-			"lost. A recording that is still being written can be looked at, too.\n",
+		.help = "Shows what is in recordings: process, time, threads, counts and bytes of\n"
+			"allocations, live memory at the end and at the peak, stacks, and what was "
+			"lost. A\n"
+			"recording can be read while it is being written.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.min_operands = 1,

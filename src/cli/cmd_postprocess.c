@@ -1,4 +1,6 @@
-/* cli/cmd_postprocess.c - `memory-profiler-cli postprocess`: names instead of binaries. */
+/* cli/cmd_postprocess.c - `memory-profiler-cli postprocess`: puts function names into a recording in
+ * place of the binaries.
+ */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 #include "rewrite/postprocess.h"
 #include "util/human.h"
 
+/* False if text is not a level; NULL leaves *ret as it is. */
 static bool parse_level(const char *text, enum anonymize_level *ret)
 {
 	static const char *const name[] = {
@@ -68,29 +71,29 @@ int cmd_postprocess(int argc, char **argv)
 		{.letter = 'd',
 		 .name = "debug-symbols",
 		 .value = "PATH",
-		 .help = "a file with debug information, or a folder of such; may be repeated",
+		 .help = "file or folder with debug information; may be repeated",
 		 .list = &debug},
 		{.letter = 'a',
 		 .name = "anonymize",
-		 .value = "HOW",
-		 .help = "none (default), partial: no paths, arguments, environment, host; full: "
-			 "no names",
+		 .value = "LEVEL",
+		 .help = "none (default); partial: no paths, arguments, environment, host; full: "
+			 "no names either",
 		 .text = &anonymize},
 		{.name = "debuginfod",
 		 .help = "ask the servers in $DEBUGINFOD_URLS for symbols",
 		 .flag = &options.use_debuginfod},
 		{.name = "only-recording",
-		 .help = "do not look at this machine's files, besides those named with -d",
+		 .help = "use no files of this machine except those given by -d",
 		 .flag = &options.use_only_recording},
 	};
 	const struct args_command command = {
 		.name = "postprocess",
 		.operands = "-o FILE RECORDING",
-		.help = "Finds the names of all functions that a recording tells of and writes a "
-			"recording\n"
-			"that carries them, without the binaries: it is small and needs no files "
-			"of the\n"
-			"machine it was made on.\n",
+		.help = "Looks up the function names of all call stacks and writes a recording "
+			"that "
+			"carries\n"
+			"them instead of the binaries. It is small and can be read on any "
+			"machine.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.min_operands = 1,
@@ -100,7 +103,8 @@ int cmd_postprocess(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (!parse_level(anonymize, &options.level)) {
-		args_complain("postprocess: there is no '%s': none, partial or full", anonymize);
+		args_complain("postprocess: '--anonymize %s': write none, partial or full",
+			      anonymize);
 		return CLI_USAGE;
 	}
 	options.debug_path = debug.item;

@@ -1,4 +1,4 @@
-/* cli/cmd_repack.c - `memory-profiler-cli repack`: the same recording, written anew. */
+/* cli/cmd_repack.c - `memory-profiler-cli repack`: rewrites a recording without gaps and damage. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -8,7 +8,8 @@
 #include "rewrite/recording_copy.h"
 #include "util/human.h"
 
-static int note_damage(struct recording_writer *w, const struct recording *r, struct err *err)
+/* Says in the new recording what was damaged in the old one. */
+static int write_damage_note(struct recording_writer *w, const struct recording *r, struct err *err)
 {
 	char text[160];
 
@@ -20,20 +21,20 @@ static int note_damage(struct recording_writer *w, const struct recording *r, st
 	return recording_writer_note(w, 2, text, err);
 }
 
-static int repack(struct recording *r, const char *out_path, bool is_plain, uint64_t *out_bytes,
-		  struct err *err)
+static int repack(struct recording *r, const char *out_path, bool is_uncompressed,
+		  uint64_t *out_bytes, struct err *err)
 {
 	struct recording_copy_result result = {0};
 	struct recording_writer *w = NULL;
-	int n = recording_writer_create(out_path, r, is_plain ? "repack plain" : "repack",
-					!is_plain, &w, err);
+	int n = recording_writer_create(out_path, r, is_uncompressed ? "repack plain" : "repack",
+					!is_uncompressed, &w, err);
 
 	if (n == 0)
 		n = recording_copy_facts(w, r, err);
 	if (n == 0)
 		n = recording_copy_events(w, r, &result, err);
 	if (n == 0)
-		n = note_damage(w, r, err);
+		n = write_damage_note(w, r, err);
 	if (n < 0) {
 		recording_writer_discard(w);
 		return n;
@@ -45,19 +46,21 @@ static int repack(struct recording *r, const char *out_path, bool is_plain, uint
 int cmd_repack(int argc, char **argv)
 {
 	const char *output = NULL;
-	bool is_plain = false, is_quiet = false;
+	bool is_uncompressed = false, is_quiet = false;
 	const struct args_option option[] = {
 		REWRITE_OPTIONS(&output, "FILE", &is_quiet),
 		{.name = "disable-compression",
-		 .help = "store everything as it is, to compress it in another way",
-		 .flag = &is_plain},
+		 .help = "store everything uncompressed",
+		 .flag = &is_uncompressed},
 	};
 	const struct args_command command = {
 		.name = "repack",
 		.operands = "-o FILE RECORDING",
-		.help = "Writes a recording anew: the same events in full blocks, without unused "
-			"space and\n"
-			"without what is damaged. An existing FILE is replaced when all is done.\n",
+		.help = "Rewrites a recording: the same events in full blocks, without unused "
+			"space "
+			"and\n"
+			"damaged data. An existing FILE is replaced when the new one is "
+			"complete.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.min_operands = 1,
@@ -74,7 +77,7 @@ int cmd_repack(int argc, char **argv)
 	r = rewrite_begin(&w, argv[1], "repacking", 1, &err);
 	if (r == 0) {
 		in_bytes = w.rec->file.size_bytes;
-		r = repack(w.rec, output, is_plain, &out_bytes, &err);
+		r = repack(w.rec, output, is_uncompressed, &out_bytes, &err);
 	}
 	status = rewrite_end(&w, r, &err);
 	if (status == CLI_OK && !is_quiet)

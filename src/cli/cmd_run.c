@@ -1,4 +1,4 @@
-/* cli/cmd_run.c - `memory-profiler-cli run`: starts a program with the recorder in it. */
+/* cli/cmd_run.c - `memory-profiler-cli run`: starts a program with the recorder loaded into it. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -23,10 +23,11 @@
 
 #define OUTPUT_VARIABLE "MEMORY_PROFILER_OUTPUT"
 #define PATTERN_BYTES (2 * PATH_MAX)
-#define MAX_LISTED 10
-#define MAX_LOOKED_INTO_BYTES (64 * MIB)
+#define MAX_LISTED 10 /* recordings */
+#define MAX_LOOKED_INTO_BYTES (64 * MIB) /* of a recording whose events are counted */
 
-/* The folder must be there and writable: better to say so now than to run without a recording. */
+/* Refuses a folder that does not exist or is not writable, so that the program does not run without
+ * a recording. A folder with placeholders is not checked. */
 static int check_folder(const char *pattern, struct err *err)
 {
 	const char *slash = strrchr(pattern, '/');
@@ -39,15 +40,17 @@ static int check_folder(const char *pattern, struct err *err)
 	for (char *p = dir; (p = strstr(p, "%%")); p++)
 		memmove(p, p + 1, strlen(p));
 	if (access(dir[0] ? dir : "/", W_OK | X_OK) < 0)
-		return err_set_errno(err, errno, "recordings cannot be written to %s",
+		return err_set_errno(err, errno,
+				     "recordings cannot be written to %s (-o or " OUTPUT_VARIABLE
+				     ")",
 				     dir[0] ? dir : "/");
 	if (!output_name_has_placeholder(pattern) && stat(pattern, &st) == 0 && S_ISDIR(st.st_mode))
-		return err_set(err, ERR_REFUSED,
-			       "%s is a directory; give the recording a name in it", pattern);
+		return err_set(err, ERR_REFUSED, "%s is a directory; add a file name", pattern);
 	return 0;
 }
 
-/* Decides where recordings go, as an absolute pattern, and tells the recorder. */
+/* Makes the absolute pattern of the recordings' names and puts it into the environment for the
+ * recorder. */
 static int set_output(const char *wanted, char pattern[PATTERN_BYTES], struct err *err)
 {
 	char cwd[PATH_MAX], quoted[PATTERN_BYTES];
@@ -60,26 +63,31 @@ static int set_output(const char *wanted, char pattern[PATTERN_BYTES], struct er
 	if (!*wanted)
 		return err_set(err, ERR_REFUSED,
 			       "the name of the recording is empty (-o or " OUTPUT_VARIABLE
-			       "); nothing would be recorded");
+			       "): nothing would be recorded; give a name");
 	if (wanted[0] == '/') {
 		n = snprintf(pattern, PATTERN_BYTES, "%s", wanted);
 	} else {
 		if (!getcwd(cwd, sizeof(cwd)))
-			return err_set_errno(err, errno, "the current directory is not known");
+			return err_set_errno(
+				err, errno,
+				"the current directory cannot be found; change to another one");
 		if (!output_name_quote(cwd, quoted, sizeof(quoted)))
 			return err_set(err, ERR_REFUSED,
-				       "the current directory's name is too long");
+				       "the name of the current directory is too long; use -o with "
+				       "an absolute path");
 		n = snprintf(pattern, PATTERN_BYTES, "%s/%s", strcmp(quoted, "/") ? quoted : "",
 			     wanted);
 	}
 	if (n >= PATTERN_BYTES)
-		return err_set(err, ERR_REFUSED, "the name of the recording is too long");
+		return err_set(err, ERR_REFUSED,
+			       "the name of the recording is too long (-o or " OUTPUT_VARIABLE
+			       "); use a shorter one");
 	if (setenv(OUTPUT_VARIABLE, pattern, 1) < 0)
 		return err_set_memory(err, strlen(pattern));
 	return check_folder(pattern, err);
 }
 
-/* The shortest way to name the file from here. */
+/* The path relative to the current directory, if it is below it and does not begin with a dash. */
 static const char *short_path(const char *path)
 {
 	char cwd[PATH_MAX];
@@ -93,7 +101,7 @@ static const char *short_path(const char *path)
 	return path;
 }
 
-/* Text that a shell takes as one word. */
+/* Prints text that a shell reads as one word. */
 static void print_word(FILE *out, const char *word)
 {
 	bool is_plain = word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -106,8 +114,8 @@ static void print_word(FILE *out, const char *word)
 		putc('\'', out);
 }
 
-/* The rest of a recording's line: a few numbers if it is not too big to look into, and what the recorder
- * has to say below it. True when it ended in exec. */
+/* Prints the rest of a recording's line: a few figures, unless the file is large, and the notes of the
+ * recorder below. True if the process ended by exec. */
 static bool print_rest(const struct run_file *f)
 {
 	char count[HUMAN_BYTES], size[HUMAN_BYTES];
@@ -135,7 +143,8 @@ static bool print_rest(const struct run_file *f)
 	return is_exec;
 }
 
-/* One line per recording. Returns the process that went on as another, unrecorded program; 0 none. */
+/* Prints a line per recording. Returns the process that went on as another program (exec) without
+ * being recorded, or 0. */
 static uint32_t print_files(const struct run_files *f)
 {
 	uint32_t exec_pid = 0;
@@ -151,7 +160,7 @@ static uint32_t print_files(const struct run_files *f)
 		if (print_rest(file))
 			exec_pid = file->pid;
 		else if (exec_pid == file->pid)
-			exec_pid = 0; /* the program it went on as has its own recording */
+			exec_pid = 0; /* the other program has a recording of its own */
 	}
 	if (f->n_ours > MAX_LISTED)
 		fprintf(stderr, "  and %zu more\n", f->n_ours - MAX_LISTED);
@@ -174,7 +183,7 @@ static void report_files(const struct run_files *f)
 	putc('\n', stderr);
 }
 
-/* Tells what was recorded and what to do with it. */
+/* Prints what was recorded and which command to use next. */
 static void report(const char *pattern, const struct run_child *child, uint64_t since_ns)
 {
 	struct run_files files = {0};
@@ -184,11 +193,11 @@ static void report(const char *pattern, const struct run_child *child, uint64_t 
 		args_complain("the program was ended by signal %d (%s)", WTERMSIG(child->status),
 			      strsignal(WTERMSIG(child->status)));
 	if (run_files_find(pattern, (uint32_t)child->pid, since_ns, &files, &err) < 0)
-		args_complain("recordings were written as %s (%s)", pattern, err.text);
+		args_complain("the recordings are %s (not listed: %s)", pattern, err.text);
 	else if (files.n_ours == 0)
 		args_complain(
-			"no recording was made; run again with MEMORY_PROFILER_LOG=warn to see why "
-			"(a program that never allocates leaves none, either)");
+			"no recording was written; run again with MEMORY_PROFILER_LOG=warn to see "
+			"why (a program that never allocates leaves none)");
 	else
 		report_files(&files);
 	run_files_fini(&files);
@@ -237,21 +246,22 @@ int cmd_run(int argc, char **argv)
 		{.letter = 'o',
 		 .name = "output",
 		 .value = "FILE",
-		 .help = "name of the recording; may hold %p %t %e %n %%",
+		 .help = "name of the recording; may contain %p %t %e %n %%",
 		 .text = &output},
 	};
 	const struct args_command command = {
 		.name = "run",
 		.operands = "[--] COMMAND [ARGUMENT]...",
-		.help = "Starts COMMAND with the recorder loaded into it, and tells at the end "
-			"which\n"
-			"recordings were written. Signals are passed on, and the exit status of "
-			"COMMAND\n"
-			"becomes ours. Without -o the recording is " DEFAULT_OUTPUT "\n"
-			"in the current directory (%e executable, %t seconds since 1970, %p "
-			"process,\n"
-			"%n counter, %% a percent sign). docs/ENVIRONMENT.md lists the variables\n"
-			"MEMORY_PROFILER_* that the recorder obeys.\n",
+		.help = "Starts COMMAND with the recorder loaded into it and lists the recordings "
+			"at the end.\n"
+			"Signals and the exit status of COMMAND are passed on. The default name of "
+			"the\n"
+			"recording is " DEFAULT_OUTPUT " in the current directory\n"
+			"(%e executable, %t seconds since 1970, %p process id, %n counter, %% "
+			"percent sign).\n"
+			"docs/ENVIRONMENT.md lists the variables MEMORY_PROFILER_* that control "
+			"the "
+			"recorder.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.stops_at_operand = true,
@@ -262,6 +272,6 @@ int cmd_run(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	argv[end] = NULL; /* end <= argc, where there is a NULL in any case */
+	argv[end] = NULL; /* end <= argc, and argv[argc] is NULL already */
 	return run(argv + first, output);
 }

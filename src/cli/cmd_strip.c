@@ -1,6 +1,4 @@
-/* cli/cmd_strip.c - `memory-profiler-cli strip` and `squeeze`: a recording without allocations that
- * did not live long.
- */
+/* cli/cmd_strip.c - `memory-profiler-cli strip` and `squeeze`: drop short-lived allocations. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -44,14 +42,15 @@ static int strip(const char *in_path, const char *out_path, struct strip_rule *r
 	status = rewrite_end(&w, r, &err);
 	if (result.n_unknown_events)
 		args_complain("%s: %" PRIu64
-			      " events are of kinds that this version does not know and "
-			      "were left out",
+			      " events of kinds that this version does not know were left "
+			      "out",
 			      in_path, result.n_unknown_events);
 	if (status == CLI_OK && !is_quiet)
 		print_summary(&result, in_bytes);
 	return status;
 }
 
+/* Reads a number of seconds from 0 to 1e9, with a fraction. */
 static bool parse_seconds(const char *text, uint64_t *ret_ns)
 {
 	char *end;
@@ -74,18 +73,16 @@ int cmd_strip(int argc, char **argv)
 		{.letter = 't',
 		 .name = "threshold",
 		 .value = "SECONDS",
-		 .help = "leave out what lived shorter; without it all that was freed",
+		 .help = "drop what lived less than this; default: all that was freed",
 		 .text = &threshold},
 	};
 	const struct args_command command = {
 		.name = "strip",
 		.operands = "-o FILE RECORDING",
-		.help = "Writes a recording without the allocations that lived shorter than a "
-			"time, to make it\n"
-			"smaller. A block and what realloc() made of it count as one. What was "
-			"left "
-			"out is kept\n"
-			"as sums per call stack.\n",
+		.help = "Writes a smaller recording without the allocations that lived less than "
+			"SECONDS. A\n"
+			"block and the blocks that realloc() made of it live as one. The dropped\n"
+			"allocations are kept as sums per call stack.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.min_operands = 1,
@@ -97,7 +94,8 @@ int cmd_strip(int argc, char **argv)
 		return status;
 	rule.has_threshold = threshold != NULL;
 	if (threshold && !parse_seconds(threshold, &rule.threshold_ns)) {
-		args_complain("strip: '%s' is not a number of seconds, such as 0.5", threshold);
+		args_complain("strip: '--threshold %s': write a number of seconds, such as 0.5",
+			      threshold);
 		return CLI_USAGE;
 	}
 	return strip(argv[1], output, &rule, is_quiet);
@@ -111,14 +109,14 @@ int cmd_squeeze(int argc, char **argv)
 		REWRITE_OPTIONS(&output, "FILE", &is_quiet),
 		{.name = "tmpfile",
 		 .value = "FILE",
-		 .help = "scratch data goes to the folder of this file, if much is needed",
+		 .help = "put large scratch data into the folder of this file",
 		 .text = &tmpfile_path},
 	};
 	const struct args_command command = {
 		.name = "squeeze",
 		.operands = "-o FILE RECORDING",
-		.help = "Writes a recording with those allocations only that were never freed; "
-			"the same as\n"
+		.help = "Writes a recording with only the allocations that were never freed. The "
+			"same as\n"
 			"'strip' without a threshold.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),

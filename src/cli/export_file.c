@@ -13,11 +13,11 @@
 #include "util/progress.h"
 
 struct export_file {
-	struct atomic_file *atomic; /* NULL: stdout, or what is no regular file */
-	FILE *plain; /* into atomic, or the one */
-	FILE *gzip; /* into plain, or NULL */
-	struct progress progress; /* of what goes into atomic */
-	struct err err; /* of the first write that failed */
+	struct atomic_file *atomic; /* NULL: stdout, or not a regular file (a pipe) */
+	FILE *plain; /* writes to atomic, or is the output itself */
+	FILE *gzip; /* writes to plain; NULL: no compression */
+	struct progress progress; /* bytes written to atomic */
+	struct err err; /* of the first write to atomic that failed */
 };
 
 static bool is_stdout(const char *path)
@@ -36,13 +36,16 @@ int export_file_check(const char *path, const struct export_format *f, struct er
 {
 	if (is_stdout(path)) {
 		if (f->flags & EXPORT_BINARY && isatty(STDOUT_FILENO))
-			return err_set(err, ERR_USAGE, "%s is not for terminals: add -o FILE",
-				       f->name);
+			return err_set(
+				err, ERR_USAGE,
+				"the format %s is binary and not for a terminal; add -o FILE",
+				f->name);
 		return 0;
 	}
 	if (ends_with(path, ".zst") || ends_with(path, ".xz") || ends_with(path, ".bz2"))
 		return err_set(err, ERR_USAGE,
-			       "'%s': only .gz is written; leave out -o and use a pipe for others",
+			       "'%s': the only compression is .gz; for others leave out -o and use "
+			       "a pipe",
 			       path);
 	return 0;
 }
@@ -54,7 +57,7 @@ static ssize_t cookie_write(void *cookie, const char *bytes, size_t len)
 	progress_add(&file->progress, len);
 	if (atomic_file_append(file->atomic, bytes, len, &file->err) < 0) {
 		errno = EIO;
-		return 0; /* an error, for fopencookie() */
+		return 0; /* fopencookie(): 0 is an error */
 	}
 	return (ssize_t)len;
 }
@@ -83,7 +86,7 @@ static int open_plain(struct export_file *file, const char *path, struct err *er
 	}
 	setvbuf(file->plain, NULL, _IOFBF, 256 * KIB);
 	snprintf(label, sizeof(label), "writing %s", path);
-	progress_start(&file->progress, label, 0, PROGRESS_BYTES); /* how much is not known */
+	progress_start(&file->progress, label, 0, PROGRESS_BYTES); /* 0: the size is not known */
 	return 0;
 }
 
@@ -129,7 +132,7 @@ int export_file_close(struct export_file *file, int result, struct err *err)
 	}
 	if (file->plain != stdout && fclose(file->plain) != 0 && result == 0)
 		result = err_set_errno(err, errno, "cannot write the output");
-	if (file->err.code) { /* what the file said is better than what stdio says */
+	if (file->err.code) { /* says more than stdio's EIO */
 		*err = file->err;
 		result = -file->err.code;
 	}

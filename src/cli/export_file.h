@@ -1,5 +1,7 @@
-/* cli/export_file.h - where an export goes: a file that appears whole or not at all, or the
- * standard output; compressed when its name ends with .gz.
+/* cli/export_file.h - the output of an export: a file, or the standard output.
+ *
+ * A regular file appears only when it is complete (util/atomic_file.h). It is compressed if its name
+ * ends with .gz, unless the format is compressed by itself.
  */
 #ifndef CLI_EXPORT_FILE_H
 #define CLI_EXPORT_FILE_H
@@ -10,15 +12,20 @@
 
 struct export_file; /* opaque: defined in export_file.c */
 
-/* Whether path (NULL or "-": the standard output) will do for the format; writes nothing. */
+/* Checks, before a recording is read, whether the format can be written to path (NULL or "-": the
+ * standard output). Writes nothing. Returns 0 or -ERR_USAGE. */
 int export_file_check(const char *path, const struct export_format *f, struct err *err);
 
+/* Opens the output. Returns 0 or -ERR_x; the caller ends it with export_file_close(). */
 int export_file_open(const char *path, const struct export_format *f, struct export_file **ret,
 		     struct err *err);
+
+/* The stream to write to. Borrowed until export_file_close(). */
 FILE *export_file_stream(struct export_file *file);
 
-/* result: of what was written. Less than 0: the file is given up, err stays as it is, and the
- * result is passed on. file is gone in any case. */
+/* Closes and frees file. result is what writing returned: if it is 0, the file gets its name, and
+ * the result is 0 or -ERR_x of closing; otherwise the file is discarded, and result is returned with
+ * err unchanged. An error of an earlier write to the file takes precedence over both. */
 int export_file_close(struct export_file *file, int result, struct err *err);
 
 #endif

@@ -8,7 +8,7 @@
 #define HELP_COLUMN 36
 #define HELP_WIDTH 100
 
-/* The parameter that an option means, or NULL. */
+/* The parameter with the name of an option, or NULL. */
 static const struct filter_parameter *find_parameter(const char *option)
 {
 	size_t n;
@@ -25,7 +25,8 @@ static const struct filter_parameter *find_parameter(const char *option)
 	return NULL;
 }
 
-/* Sets a condition. value must live as long as a. 1, 0 or less as filter_set(). */
+/* Sets a condition; value must live as long as a. Returns 1, or 0 if there is no such condition, or
+ * -ERR_x. */
 static int set_condition(struct filter_args *a, const char *name, const char *value,
 			 struct err *err)
 {
@@ -37,7 +38,7 @@ static int set_condition(struct filter_args *a, const char *name, const char *va
 	if (!value)
 		return err_set(err, ERR_USAGE, "a value is missing after '--%s'", name);
 	if (a->n == FILTER_ARGS_MAX)
-		return err_set(err, ERR_USAGE, "there are more than %d conditions",
+		return err_set(err, ERR_USAGE, "more than %d conditions are given",
 			       FILTER_ARGS_MAX);
 	r = filter_set(&a->filter, p->name, value, err);
 	if (r > 0) {
@@ -52,7 +53,7 @@ static int set_more(void *user, const char *name, const char *value, struct err 
 	return set_condition(user, name, value, err);
 }
 
-/* Words from column HELP_COLUMN on, broken at blanks and behind '|'. */
+/* Prints text from column HELP_COLUMN on, broken at blanks and after '|'. */
 static void print_wrapped(const char *text)
 {
 	const char *blank = "";
@@ -76,7 +77,7 @@ static void print_wrapped(const char *text)
 	putchar('\n');
 }
 
-/* What the kinds of values look like, each kind once. */
+/* Prints what the types of values look like, each type once. */
 static void print_types(const struct filter_parameter *p, size_t n)
 {
 	fputs("\nValues:\n", stdout);
@@ -98,7 +99,7 @@ static void print_help(void)
 	size_t n;
 	const struct filter_parameter *p = filter_parameters(&n);
 
-	fputs("\nOnly allocations that fulfil all of these, if given:\n", stdout);
+	fputs("\nConditions; an allocation must match all that are given:\n", stdout);
 	for (size_t i = 0; i < n; i++) {
 		bool is_long = p[i].choices && strlen(p[i].choices) > 16;
 		char text[96];
@@ -134,6 +135,7 @@ void filter_args_fini(struct filter_args *a)
 		free(a->owned[i]);
 }
 
+/* Sets one end of --time; an empty text sets nothing. */
 static int set_end(struct filter_args *a, const char *name, const char *text, size_t len,
 		   char **owned, struct err *err)
 {
@@ -153,8 +155,7 @@ int filter_args_set_time(struct filter_args *a, const char *range, struct err *e
 
 	if (!dots || strcmp(range, "..") == 0)
 		return err_set(err, ERR_USAGE,
-			       "'--time %s' is no range: write FROM..TO, such as 1s..2s or 50%%..",
-			       range);
+			       "'--time %s': write FROM..TO, such as 1s..2s or 50%%..", range);
 	r = set_end(a, "from", range, (size_t)(dots - range), &a->owned[0], err);
 	if (r >= 0)
 		r = set_end(a, "to", dots + 2, strlen(dots + 2), &a->owned[1], err);

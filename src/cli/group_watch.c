@@ -9,8 +9,8 @@
 
 #define N_SIGNALS 65 /* numbers 1 to 64 */
 
-/* Counts what is pending here, except what comes from the one who asks. Signals that do not queue
- * count once, as with everybody else. */
+/* Takes the pending signals and counts them, except those of our parent. A signal that does not queue
+ * counts once, as in every process. */
 static void take_pending(const sigset_t *all, uint32_t count[N_SIGNALS])
 {
 	const struct timespec no_time = {0};
@@ -23,8 +23,8 @@ static void take_pending(const sigset_t *all, uint32_t count[N_SIGNALS])
 	}
 }
 
-/* The process: answers, until there is nobody to ask. Whatever else we had open is closed, so that
- * nobody who waits for the end of a pipe waits for us. */
+/* The watcher: answers until the other end of the socket is closed. All other descriptors are closed,
+ * so that no reader of a pipe waits for this process to end. */
 __attribute__((noreturn)) static void answer(int fd)
 {
 	uint32_t count[N_SIGNALS] = {0};
@@ -81,10 +81,11 @@ bool group_watch_has(const struct group_watch *w, int signal_number)
 
 	if (w->pid <= 0)
 		return false;
-	/* The kernel holds a lock while it goes through a group; we may have been woken before it came
-	 * to the other process. This call needs the same lock, so afterwards it has. (It changes
-	 * nothing: that is our group already.) */
+	/* The kernel sends a signal to one process of a group after the other and holds a lock
+	 * meanwhile: we may be awake before the watcher has the signal. setpgid() takes the same lock,
+	 * so the watcher has the signal when it returns. The call changes nothing else, because the
+	 * watcher is in our group already. */
 	setpgid(w->pid, getpgrp());
-	kill(w->pid, SIGCONT); /* somebody may have stopped the whole group and continued only us */
+	kill(w->pid, SIGCONT); /* the group may have been stopped and only we continued */
 	return send(w->fd, &byte, 1, MSG_NOSIGNAL) == 1 && read(w->fd, &byte, 1) == 1 && byte;
 }

@@ -24,7 +24,7 @@ static void print_text(const char *label, const struct facts_text *text)
 	putchar('\n');
 }
 
-/* The parts of a list, those with blanks in quotes. */
+/* Prints the parts of a list; a part with blanks is quoted. */
 static void print_list(const char *label, const struct facts_text *text)
 {
 	print_label(label);
@@ -41,7 +41,7 @@ static void print_list(const char *label, const struct facts_text *text)
 	puts(text->len ? "" : "not known");
 }
 
-/* Words that must not be overlooked. */
+/* Prints a warning, red on a terminal. */
 static void print_loud(const char *text)
 {
 	bool is_bold = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
@@ -78,7 +78,7 @@ static void print_process(const struct recording *r, const struct overview *o)
 		puts("not known");
 	print_label("Ended");
 	fputs(o->ended, stdout);
-	/* of exit() the recorder only sees the destructors run, not the status */
+	/* After exit() the status is not known: the recorder only sees the destructors run. */
 	if (o->totals.end_how == END_BY__EXIT || o->totals.end_how == END_BY_QUICK_EXIT)
 		printf(", status %" PRIu64, o->totals.end_status);
 	putchar('\n');
@@ -234,7 +234,7 @@ static void print_times(uint64_t n_estimated, const struct overview *o)
 		puts("read for each event");
 }
 
-/* What the recorder tells of itself. */
+/* Prints what recording itself took. */
 static void print_recorder(const struct recording *r, const struct overview *o)
 {
 	const uint64_t *f = r->status.field;

@@ -1,4 +1,4 @@
-/* cli/info_text.h - the text form of `memory-profiler-cli info`. */
+/* cli/info_text.h - the text of `memory-profiler-cli info`. */
 #ifndef CLI_INFO_TEXT_H
 #define CLI_INFO_TEXT_H
 

@@ -1,4 +1,4 @@
-/* cli/main.c - table of commands, global options, exit status. */
+/* cli/main.c - the table of commands, the global options, the exit status. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,28 +16,28 @@ static const struct {
 	int (*run)(int argc, char **argv);
 	const char *summary;
 } commands[] = {
-	{"run", cmd_run, "start a program and record what it allocates"},
-	{"report", cmd_report, "tell where the memory went"},
-	{"server", cmd_server, "answer questions about recordings over HTTP"},
-	{"export", cmd_export, "write what is in a recording for other tools"},
-	{"export-heaptrack", cmd_export_heaptrack, "the same, for heaptrack"},
-	{"export-replay", cmd_export_replay, "the same, as a list of operations"},
-	{"info", cmd_info, "tell what is in a recording"},
+	{"run", cmd_run, "start a program and record its allocations"},
+	{"report", cmd_report, "show where the memory went"},
+	{"server", cmd_server, "serve recordings over HTTP: web GUI and REST API"},
+	{"export", cmd_export, "convert a recording for other tools"},
+	{"export-heaptrack", cmd_export_heaptrack, "short for 'export --format heaptrack'"},
+	{"export-replay", cmd_export_replay, "short for 'export --format replay'"},
+	{"info", cmd_info, "show what is in a recording"},
 	{"dump", cmd_dump, "print the events of a recording as JSON lines"},
-	{"cache", cmd_cache, "list or remove what is kept of recordings"},
-	{"postprocess", cmd_postprocess, "put the names of functions in, leave binaries out"},
-	{"strip", cmd_strip, "leave out allocations that lived only for a short time"},
+	{"cache", cmd_cache, "list or remove the stores of recordings"},
+	{"postprocess", cmd_postprocess, "add function names to a recording, drop the binaries"},
+	{"strip", cmd_strip, "drop short-lived allocations from a recording"},
 	{"squeeze", cmd_squeeze, "keep only the allocations that were never freed"},
-	{"repack", cmd_repack, "write a recording anew, without gaps and damage"},
-	{"extract", cmd_extract, "write the files that a recording carries to a folder"},
-	{"analyze-size", cmd_analyze_size, "tell what makes a recording large"},
+	{"repack", cmd_repack, "rewrite a recording without gaps and damage"},
+	{"extract", cmd_extract, "write the files embedded in a recording to a folder"},
+	{"analyze-size", cmd_analyze_size, "show what makes a recording large"},
 };
 
 static void print_help(FILE *out)
 {
 	fputs("Usage: " PROGRAM " COMMAND [ARGUMENT]...\n"
 	      "\n"
-	      "Records what programs allocate, and tells what is in the recordings.\n"
+	      "Records the allocations of programs and analyzes the recordings.\n"
 	      "\n"
 	      "Commands:\n",
 	      out);
@@ -45,12 +45,11 @@ static void print_help(FILE *out)
 		fprintf(out, "  %-16s %s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
 	      "Options:\n"
-	      "  -h, --help     show this text; after a command: help on it\n"
+	      "  -h, --help     show this help; after a command, the help of that command\n"
 	      "  -V, --version  show the version\n"
 	      "\n"
-	      "Exit status: 0 all went well, 1 something failed, 2 wrong usage; 'run' passes on "
-	      "that\n"
-	      "of the program.\n"
+	      "Exit status: 0 success, 1 failure, 2 wrong usage; 'run' passes on the status of "
+	      "the program.\n"
 	      "\n"
 	      "Example:\n"
 	      "  " PROGRAM " run -o app.dat -- ./app --its-own options\n"
@@ -58,7 +57,7 @@ static void print_help(FILE *out)
 	      out);
 }
 
-/* What could not be written must not look like success. */
+/* Flushes stdout. Output that cannot be written turns success into failure. */
 static int flush_output(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -87,7 +86,7 @@ int main(int argc, char **argv)
 		if (strcmp(name, commands[i].name) == 0)
 			return flush_output(commands[i].run(argc - 1, argv + 1));
 	}
-	args_complain("there is no %s '%s'; see '" PROGRAM " --help'",
+	args_complain("unknown %s '%s'; see '" PROGRAM " --help'",
 		      name[0] == '-' ? "option" : "command", name);
 	return CLI_USAGE;
 }

@@ -8,7 +8,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* What may follow the name itself. */
+/* Is text a suffix that the recorder may add: nothing, .old, .<number> or .<number>.old? */
 static bool is_suffix(const char *text)
 {
 	if (*text == 0 || strcmp(text, ".old") == 0)
@@ -20,7 +20,7 @@ static bool is_suffix(const char *text)
 	return *text == 0 || strcmp(text, ".old") == 0;
 }
 
-/* Length of the placeholder at p, 0 when there is none; *wild is 'd' for digits, 'a' for any text. */
+/* Length of the placeholder at p, or 0. *wild is 'd' if it stands for digits, 'a' for any text. */
 static size_t placeholder(const char *p, char *wild)
 {
 	if (p[0] != '%' || !p[1] || !strchr("pten", p[1]))
@@ -46,7 +46,7 @@ bool output_name_matches(const char *pattern, const char *name)
 		if (*pattern != *name)
 			return false;
 		if (pattern[0] == '%' && pattern[1] == '%')
-			pattern++; /* one in the name */
+			pattern++; /* two in the pattern are one in the name */
 	}
 	return is_suffix(name);
 }

@@ -1,21 +1,22 @@
-/* cli/output_name.h - the recorder's output names, seen from outside.
+/* cli/output_name.h - which file names the recorder can make from an output pattern.
  *
- * A pattern has placeholders: %p pid, %t seconds, %e executable, %n counter, %% a percent sign.
+ * Placeholders of a pattern: %p process id, %t seconds since 1970, %e executable, %n counter, %% a
+ * percent sign. Any other % stands for itself.
  */
 #ifndef CLI_OUTPUT_NAME_H
 #define CLI_OUTPUT_NAME_H
 
 #include "base/compiler.h"
 
-/* Could the recorder have made this name from the pattern? NAME.old (an earlier one, kept) and
- * NAME.<number> (the name was in use) count as well. */
+/* Could the recorder have made this name from the pattern? Also true for NAME.old (an earlier
+ * recording that was kept) and NAME.<number> (the name was in use). */
 bool output_name_matches(const char *pattern, const char *name);
 
-/* Has the pattern a placeholder (other than %%)? */
+/* Has the pattern a placeholder other than %%? */
 bool output_name_has_placeholder(const char *pattern);
 
-/* text with every percent sign doubled, so that it stands for itself in a pattern. False when
- * there is no room. */
+/* Copies text to out with every percent sign doubled, so that it stands for itself in a pattern.
+ * False if out is too small. */
 bool output_name_quote(const char *text, char *out, size_t capacity);
 
 #endif

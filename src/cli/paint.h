@@ -1,4 +1,4 @@
-/* cli/paint.h - colours on a terminal, and nothing of the kind elsewhere. */
+/* cli/paint.h - text in colours, on a terminal only. */
 #ifndef CLI_PAINT_H
 #define CLI_PAINT_H
 
@@ -11,7 +11,7 @@ enum paint_style {
 	PAINT_BOLD,
 	PAINT_DIM,
 	PAINT_HEADING,
-	PAINT_LOUD, /* must not be overlooked */
+	PAINT_LOUD, /* a warning */
 	PAINT_NUMBER,
 	PAINT_N_STYLES,
 };
@@ -27,16 +27,17 @@ struct paint {
 	bool has_color;
 };
 
-/* Should what goes to stdout be coloured? */
+/* Is the text on stdout to be coloured? */
 bool paint_wanted(enum paint_when when);
 
-/* Columns of the terminal that is stdout; 0 when it is none. */
+/* The width of the terminal on stdout in columns; 0 if stdout is not a terminal. */
 unsigned paint_width(void);
 
+/* All text from paint_start() to paint_end() has the style. Styles do not nest. */
 void paint_start(const struct paint *p, enum paint_style style);
 void paint_end(const struct paint *p, enum paint_style style);
 
-/* One piece of text in a style. */
+/* Prints one piece of text in a style. */
 void paint_text(const struct paint *p, enum paint_style style, const char *fmt, ...)
 	PRINTF_LIKE(3, 4);
 

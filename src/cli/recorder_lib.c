@@ -15,7 +15,7 @@
 
 #define LIBRARY "libmemory_profiler.so"
 
-/* The first file that matches the pattern, as a full path. */
+/* Puts the absolute path of the first file that matches the glob pattern into path. */
 static bool find_file(const char *pattern, char path[PATH_MAX])
 {
 	glob_t found = {0};
@@ -27,7 +27,7 @@ static bool find_file(const char *pattern, char path[PATH_MAX])
 	return ok;
 }
 
-/* Characters that glob() would interpret are quoted. */
+/* Copies text to out, with a backslash before each character that is special for glob(). */
 static void quote_pattern(const char *text, char *out, size_t capacity)
 {
 	size_t n = 0;
@@ -42,8 +42,8 @@ static void quote_pattern(const char *text, char *out, size_t capacity)
 
 static int find_library(char path[PATH_MAX], struct err *err)
 {
-	static const char *const place[] = {"/" LIBRARY, "/../lib/" LIBRARY,
-					    "/../lib/*-linux-*/" LIBRARY, "/../lib64/" LIBRARY};
+	static const char *const relative[] = {"/" LIBRARY, "/../lib/" LIBRARY,
+					       "/../lib/*-linux-*/" LIBRARY, "/../lib64/" LIBRARY};
 	char self[PATH_MAX], dir[2 * PATH_MAX], pattern[2 * PATH_MAX + 64];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -52,20 +52,19 @@ static int find_library(char path[PATH_MAX], struct err *err)
 	self[n] = 0;
 	*strrchr(self, '/') = 0;
 	quote_pattern(self, dir, sizeof(dir));
-	for (size_t i = 0; i < ARRAY_LEN(place); i++) {
-		snprintf(pattern, sizeof(pattern), "%s%s", dir, place[i]);
+	for (size_t i = 0; i < ARRAY_LEN(relative); i++) {
+		snprintf(pattern, sizeof(pattern), "%s%s", dir, relative[i]);
 		if (find_file(pattern, path))
 			return 0;
 	}
 	if (find_file(MEMORY_PROFILER_LIBDIR "/" LIBRARY, path) ||
 	    find_file(MEMORY_PROFILER_LIBDIR "/*-linux-*/" LIBRARY, path))
 		return 0;
-	return err_set(
-		err, ERR_REFUSED,
-		LIBRARY
-		" is neither beside this program (%s) nor in ../lib nor in " MEMORY_PROFILER_LIBDIR
-		"; build it (make) or install it (make install)",
-		self);
+	return err_set(err, ERR_REFUSED,
+		       LIBRARY
+		       " is not in %s, not in ../lib from there, and not in " MEMORY_PROFILER_LIBDIR
+		       "; build it (make) or install it (make install)",
+		       self);
 }
 
 int recorder_lib_preload(struct err *err)
@@ -80,7 +79,7 @@ int recorder_lib_preload(struct err *err)
 	if (strpbrk(path, " :"))
 		return err_set(
 			err, ERR_REFUSED,
-			"%s: LD_PRELOAD cannot hold a path with a blank or a colon; move the "
+			"%s: LD_PRELOAD cannot contain a path with a blank or a colon; move this "
 			"program and the library to another folder",
 			path);
 	if (old && *old)

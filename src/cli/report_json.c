@@ -8,7 +8,7 @@
 #include "query/query_json.h"
 #include "util/human.h"
 
-/* A string of the store; null when it is not known. */
+/* A string of the store, or null if it is not known (number 0). */
 static void put_string(struct json *j, const char *name, const struct report_view *v,
 		       uint32_t string)
 {
@@ -44,7 +44,7 @@ static void put_program(struct json *j, const struct report_view *v)
 	json_end_object(j);
 }
 
-/* The longest chain, by the maxima of the blocks of rows. */
+/* The length of the longest realloc chain, from the maxima of the row blocks. */
 static uint64_t longest_chain(const struct report_view *v, size_t n_chains)
 {
 	uint64_t n_blocks = store_n_blocks(v->store), longest = 0;
@@ -75,7 +75,7 @@ static void put_peak(struct json *j, uint64_t count, uint64_t bytes, uint64_t at
 	json_end_object(j);
 }
 
-/* Of the whole recording. */
+/* The totals of the whole recording. */
 static void put_totals(struct json *j, const struct report_view *v)
 {
 	const struct store_facts *f = v->report.facts;
@@ -131,7 +131,7 @@ static void put_threads(struct json *j, const struct report_view *v)
 	json_end_array(j);
 }
 
-/* What the filter lets pass; equal to the totals when there is none. */
+/* The filter, and the totals of the allocations that match it: all if there is no filter. */
 static void put_matching(struct json *j, const struct report_view *v)
 {
 	const struct query_group *t = &v->report.groups.total;

@@ -1,8 +1,8 @@
 /* cli/report_stack.c - see report_stack.h.
  *
- * Frames become lines: runs of allocator and run-time frames fold into one, which shows the
- * outermost of them: that is what the program's own code called. A stack with many lines loses
- * those in the middle.
+ * Frames become lines. A run of allocator and runtime frames folds into one line, which shows the
+ * outermost frame of the run: the function that the program's own code called. A stack with more than
+ * MAX_LINES lines loses lines in the middle.
  */
 #include "cli/report_stack.h"
 
@@ -19,14 +19,14 @@
 #define MAX_LINES 10
 #define FIRST_LINES 7 /* of a stack with more than MAX_LINES */
 #define INDENT 6
-#define NAME_COLUMNS 44 /* places stand behind it, where names are not longer */
+#define NAME_COLUMNS 44 /* locations start after it, unless a name is longer */
 #define PATH_COLUMNS 40
 
 struct line {
-	const struct frame *frame; /* NULL: only a number of frames */
+	const struct frame *frame; /* NULL: the line shows only the number of frames */
 	enum frame_class class;
-	size_t n_folded; /* frames inside of it that are not shown; all of them without frame */
-	bool is_cut; /* left out because there are too many, not folded */
+	size_t n_folded; /* frames that the line stands for, besides frame */
+	bool is_cut; /* the frames are left out because the stack is long */
 };
 
 struct lines {
@@ -48,7 +48,7 @@ static enum frame_class class_of(struct report_view *v, const struct frame *f)
 	return frame_class_by(query_rules(v->report.query), f);
 }
 
-/* The class of a run: the most common meaning wins, which is runtime when there is any. */
+/* The class of a run: allocator if all frames are allocator frames, else runtime. */
 static enum frame_class class_of_run(struct report_view *v, const struct frame **frame, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -58,6 +58,7 @@ static enum frame_class class_of_run(struct report_view *v, const struct frame *
 	return FRAME_CLASS_ALLOCATOR;
 }
 
+/* Adds the line of a run of folded frames. The outermost run of a stack shows no frame. */
 static int add_run(struct lines *l, struct report_view *v, const struct frame **frame, size_t n,
 		   bool is_outermost, struct err *err)
 {
@@ -72,7 +73,8 @@ static int add_run(struct lines *l, struct report_view *v, const struct frame **
 	return add_line(l, line, err);
 }
 
-static bool has_loud_frame(struct report_view *v, const struct frame **frame, size_t n)
+/* Is there a frame that is not folded? */
+static bool has_visible_frame(struct report_view *v, const struct frame **frame, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!frame_class_is_folded(class_of(v, frame[i])))
@@ -81,10 +83,11 @@ static bool has_loud_frame(struct report_view *v, const struct frame **frame, si
 	return false;
 }
 
+/* Makes the lines of a stack. Nothing is folded if all frames would be. */
 static int fold(struct lines *l, struct report_view *v, const struct frame **frame, size_t n_frames,
 		struct err *err)
 {
-	bool is_folded = !v->options->is_full && has_loud_frame(v, frame, n_frames);
+	bool is_folded = !v->options->is_full && has_visible_frame(v, frame, n_frames);
 	int n = 0;
 
 	for (size_t i = 0; i < n_frames && n == 0;) {
@@ -104,6 +107,7 @@ static int fold(struct lines *l, struct report_view *v, const struct frame **fra
 	return n;
 }
 
+/* The number of frames that the lines from `from` to `to` - 1 stand for. */
 static size_t frames_of_lines(const struct lines *l, size_t from, size_t to)
 {
 	size_t n = 0;
@@ -113,11 +117,11 @@ static size_t frames_of_lines(const struct lines *l, size_t from, size_t to)
 	return n;
 }
 
-/* Keeps the innermost lines and the program's outermost one. */
+/* Keeps the innermost lines of a long stack and the outermost line of the program's own code. */
 static void cut_middle(struct lines *l)
 {
 	struct line tail = {0};
-	size_t last = 0, n_behind, n_cut, n = FIRST_LINES;
+	size_t last = 0, n_outer, n_cut, n = FIRST_LINES;
 
 	if (l->n <= MAX_LINES)
 		return;
@@ -128,16 +132,17 @@ static void cut_middle(struct lines *l)
 	if (last > 0)
 		tail = l->line[last];
 	n_cut = frames_of_lines(l, n, last > 0 ? last : l->n);
-	n_behind = last > 0 ? frames_of_lines(l, last + 1, l->n) : 0;
+	n_outer = last > 0 ? frames_of_lines(l, last + 1, l->n) : 0;
 	l->line[n++] = (struct line){.n_folded = n_cut, .is_cut = true};
 	if (last > 0)
 		l->line[n++] = tail;
-	if (n_behind > 0)
-		l->line[n++] = (struct line){.n_folded = n_behind, .is_cut = true};
+	if (n_outer > 0)
+		l->line[n++] = (struct line){.n_folded = n_outer, .is_cut = true};
 	l->n = n;
 }
 
-/* The part of a source's path worth a line: relative to where the program ran, or its end. */
+/* Shortens the path of a source: relative to the program's working directory, or the last three
+ * parts of a long path, with *prefix ".../". */
 static const char *short_path(const struct report_view *v, const char *path, const char **prefix)
 {
 	size_t len;
@@ -177,9 +182,9 @@ static void print_name(const struct report_view *v, const struct frame *f, FILE 
 	}
 }
 
-/* Source and line; the module for code that is not the program's. */
-static void print_place(const struct report_view *v, const struct frame *f, enum frame_class class,
-			FILE *out)
+/* Prints source and line, and the module of code that is not the program's own. */
+static void print_location(const struct report_view *v, const struct frame *f,
+			   enum frame_class class, FILE *out)
 {
 	const char *space = "";
 
@@ -206,7 +211,7 @@ static void print_place(const struct report_view *v, const struct frame *f, enum
 
 void report_stack_print_location(const struct report_view *v, const struct frame *f, FILE *out)
 {
-	print_place(v, f, FRAME_CLASS_OWN, out);
+	print_location(v, f, FRAME_CLASS_OWN, out);
 }
 
 void report_stack_print_frame(const struct report_view *v, const struct frame *f, FILE *out)
@@ -221,7 +226,7 @@ void report_stack_print_frame(const struct report_view *v, const struct frame *f
 	}
 }
 
-/* Columns that UTF-8 text takes, taking every character for one. */
+/* The width of UTF-8 text; every character counts as one column. */
 static size_t columns(const char *text)
 {
 	size_t n = 0;
@@ -231,7 +236,7 @@ static size_t columns(const char *text)
 	return n;
 }
 
-/* Prints at most n columns of text, with ".." at the end where it is longer. */
+/* Prints at most n columns of text; a longer text ends with "..". */
 static void print_cut(FILE *out, const char *text, size_t n)
 {
 	bool is_cut = columns(text) > n;
@@ -250,55 +255,56 @@ static const char *word_of(enum frame_class class, bool is_cut)
 	return is_cut ? "more" : class == FRAME_CLASS_ALLOCATOR ? "allocator" : "runtime";
 }
 
-/* A place without its outer folders, as many as it takes to fit into n columns. */
-static const char *fit_place(const char *place, size_t n)
+/* The location without as many outer folders as it takes to fit into n columns. */
+static const char *fit_location(const char *location, size_t n)
 {
 	const char *slash;
 
-	while (columns(place) > n && (slash = strchr(place, '/')) && slash[1])
-		place = slash + 1;
-	return place;
+	while (columns(location) > n && (slash = strchr(location, '/')) && slash[1])
+		location = slash + 1;
+	return location;
 }
 
-/* Name and place of a line, padded and cut for the width. */
+/* Prints name and location of a line, padded and cut for the width. */
 static void print_columns(const struct report_view *v, const struct line *l, const char *name,
-			  const char *place, const struct paint *paint)
+			  const char *location, const struct paint *paint)
 {
 	enum paint_style style = l->class == FRAME_CLASS_OWN       ? PAINT_BOLD
 				 : frame_class_is_folded(l->class) ? PAINT_DIM
 								   : PAINT_PLAIN;
 	size_t room = v->options->width > INDENT + 2 + 20 ? v->options->width - INDENT - 2 : 0;
-	size_t n_name = columns(name), n_place = columns(place);
+	size_t n_name = columns(name), n_location = columns(location);
 	size_t n_pad = n_name < NAME_COLUMNS ? NAME_COLUMNS - n_name : 0;
 
 	if (room > 0) {
 		size_t for_name;
 
-		place = fit_place(place, room > n_name + 2 ? room - n_name - 2 : 0);
-		n_place = columns(place);
-		for_name = room > n_place + 2 + 20 ? room - n_place - 2 : 20;
+		location = fit_location(location, room > n_name + 2 ? room - n_name - 2 : 0);
+		n_location = columns(location);
+		for_name = room > n_location + 2 + 20 ? room - n_location - 2 : 20;
 
 		if (n_name > for_name)
 			n_name = for_name;
-		n_pad = n_name + n_pad + 2 + n_place > room
-				? (room > n_name + 2 + n_place ? room - n_name - 2 - n_place : 0)
+		n_pad = n_name + n_pad + 2 + n_location > room
+				? (room > n_name + 2 + n_location ? room - n_name - 2 - n_location
+								  : 0)
 				: n_pad;
 	}
 	paint_start(paint, style);
 	print_cut(paint->out, name, n_name);
 	paint_end(paint, style);
-	if (!*place)
+	if (!*location)
 		return;
 	fprintf(paint->out, "%*s  ", (int)n_pad, "");
 	paint_start(paint, l->class == FRAME_CLASS_OWN ? PAINT_PLAIN : PAINT_DIM);
-	fputs(place, paint->out);
+	fputs(location, paint->out);
 	paint_end(paint, PAINT_DIM);
 }
 
 static int print_line(struct report_view *v, const struct line *l, const struct paint *paint,
 		      struct err *err)
 {
-	char *name = NULL, *place = NULL;
+	char *name = NULL, *location = NULL;
 	size_t len;
 	FILE *out;
 
@@ -315,25 +321,25 @@ static int print_line(struct report_view *v, const struct line *l, const struct 
 	print_name(v, l->frame, out);
 	fputs(l->frame->is_inline ? " (inlined)" : "", out);
 	fclose(out);
-	out = open_memstream(&place, &len);
+	out = open_memstream(&location, &len);
 	if (!out) {
 		free(name);
 		return err_set_memory(err, 1);
 	}
 	if (l->n_folded == 0)
-		print_place(v, l->frame, l->class, out);
+		print_location(v, l->frame, l->class, out);
 	else
 		fprintf(out, "... and %zu %s frame%s inside", l->n_folded, word_of(l->class, false),
 			l->n_folded == 1 ? "" : "s");
 	fclose(out);
-	print_columns(v, l, name, place, paint);
+	print_columns(v, l, name, location, paint);
 	fputc('\n', paint->out);
 	free(name);
-	free(place);
+	free(location);
 	return 0;
 }
 
-/* Why a stack ends before its start, or where it may be wrong. */
+/* Prints why a stack is cut, and that frames may be wrong. */
 static void print_end(struct report_view *v, uint32_t stack, const struct paint *paint)
 {
 	const struct store_node *node = store_node(v->store, store_stack(v->store, stack)->node);

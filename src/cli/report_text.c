@@ -10,9 +10,9 @@
 #include "cli/report_stack.h"
 #include "util/human.h"
 
-#define TEXT_COLUMNS 100 /* where sentences are broken when the width is not known */
+#define TEXT_COLUMNS 100 /* width of sentences if the terminal's is not known */
 #define MAX_COMMAND 240 /* bytes of a command line that are shown */
-#define MAX_SIMILAR 1000 /* neighbours that are compared with a site */
+#define MAX_SIMILAR 1000 /* call sites that are compared with the one before them */
 
 static void print_label(const char *label)
 {
@@ -30,7 +30,7 @@ static void print_string(const struct report_view *v, uint32_t string)
 		fputs("not known", stdout);
 }
 
-/* The parts of a list, those with blanks in quotes; cut where it is long. */
+/* Prints the parts of a list, cut if it is long; a part with blanks is quoted. */
 static void print_list(const struct report_view *v, uint32_t string)
 {
 	size_t len, max = v->options->is_full ? SIZE_MAX : MAX_COMMAND;
@@ -67,7 +67,7 @@ static void print_size(uint64_t n_bytes)
 		printf(" (%s bytes)", human_count(n_bytes, b));
 }
 
-/* Words broken at blanks, with an indent from the second line on. */
+/* Prints text broken at blanks, indented from the second line on. */
 static void print_wrapped(const struct report_view *v, const char *text, int indent)
 {
 	size_t width = v->options->width ? v->options->width : TEXT_COLUMNS;
@@ -92,7 +92,7 @@ static void print_wrapped(const struct report_view *v, const char *text, int ind
 	putchar('\n');
 }
 
-/* The lines of health.h that a reader must know. Notes of the recorder come with the figures. */
+/* Prints the lines of health.h that report a problem. The recorder's notes follow with the figures. */
 static void print_notices(const struct report_view *v, const struct paint *paint)
 {
 	bool has_any = false;
@@ -220,7 +220,7 @@ static void print_heading(const struct report_view *v, enum report_kind kind,
 	}
 }
 
-/* How many of the sites behind number i look just like it, and what they add up to. */
+/* Counts the call sites after number i whose text is the same, and adds them up. */
 static int count_similar(struct report_view *v, enum report_kind kind, size_t i, size_t *ret,
 			 struct query_group *sum, struct err *err)
 {
@@ -298,7 +298,7 @@ static int print_list_of(struct report_view *v, enum report_kind kind, const str
 	return n;
 }
 
-/* A finding as one sentence, to free(); NULL: no memory. */
+/* A finding as one sentence, which the caller frees with free(). NULL: no memory. */
 static char *finding_sentence(const struct report_view *v, const struct finding *f)
 {
 	const char *kind = finding_kind_title(f->kind);

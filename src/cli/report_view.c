@@ -1,8 +1,9 @@
 /* cli/report_view.c - see report_view.h. */
 #include "cli/report_view.h"
 
-#define LIMIT_SORTED 20 /* sites of the one list that was asked for */
-#define LIMIT_FIRST 10 /* of the first list, when all are shown */
+/* Default numbers of call sites in a list. */
+#define LIMIT_SORTED 20 /* --sort: one list only */
+#define LIMIT_FIRST 10 /* the first of all lists */
 #define LIMIT_OTHERS 5
 #define LIMIT_JSON 20
 

@@ -1,5 +1,6 @@
-/* cli/report_view.h - a report and how it is to be shown: what report_text.c, report_json.c and
- * report_stack.c print.
+/* cli/report_view.h - a report, and the options for showing it.
+ *
+ * `report` makes a view; report_text.c, report_json.c and report_stack.c print it.
  */
 #ifndef CLI_REPORT_VIEW_H
 #define CLI_REPORT_VIEW_H
@@ -13,9 +14,9 @@ struct report_options {
 	bool is_json;
 	bool is_full; /* every frame, names in full */
 	bool has_sort;
-	enum report_kind sort; /* has_sort: only this list */
+	enum report_kind sort; /* the only list to show, if has_sort */
 	bool has_limit;
-	uint64_t limit; /* sites per list; 0: all */
+	uint64_t limit; /* call sites per list, if has_limit; 0: all */
 	const struct filter_args *filter;
 	bool has_color;
 	unsigned width; /* columns of the terminal; 0: no limit */
@@ -31,7 +32,8 @@ struct report_view {
 	struct findings findings;
 };
 
-/* Makes report, health and findings. The first four fields are set by the caller and borrowed. */
+/* Makes report, health and findings. The caller sets the four fields before them, which are
+ * borrowed. Returns 0 or -ERR_x; call report_view_fini() in both cases. */
 int report_view_make(struct report_view *v, struct err *err);
 void report_view_fini(struct report_view *v); /* a zeroed struct is empty */
 

@@ -16,12 +16,12 @@ int rewrite_parse(const struct args_command *c, int argc, char **argv, const cha
 	if (status >= 0)
 		return status;
 	if (end - first > 1) {
-		args_complain("%s: one recording at a time, please; see '" PROGRAM " %s --help'",
+		args_complain("%s: more than one recording is given; see '" PROGRAM " %s --help'",
 			      c->name, c->name);
 		return CLI_USAGE;
 	}
 	if (!*output) {
-		args_complain("%s: say where the result goes: -o NAME; see '" PROGRAM " %s --help'",
+		args_complain("%s: the output is missing: add -o NAME; see '" PROGRAM " %s --help'",
 			      c->name, c->name);
 		return CLI_USAGE;
 	}
@@ -46,16 +46,16 @@ int rewrite_begin(struct rewrite *w, const char *in_path, const char *verb, unsi
 	return 0;
 }
 
-static void tell_damage(const struct rewrite *w)
+static void report_damage(const struct rewrite *w)
 {
 	const struct damage *d = &w->rec->damage;
 
 	if (d->n_ranges == 0)
 		return;
-	args_complain("%s: %" PRIu64 " bytes at %" PRIu64
-		      " places are damaged and were left out (offset %" PRIu64 ": %s%s)",
+	args_complain("%s: %" PRIu64 " damaged bytes in %" PRIu64
+		      " ranges were left out (offset %" PRIu64 ": %s%s)",
 		      w->in_path, d->n_bytes, d->n_ranges, d->range[0].offset, d->range[0].text,
-		      d->n_ranges > 1 ? "; 'info' tells of all" : "");
+		      d->n_ranges > 1 ? "; 'info' lists all" : "");
 }
 
 int rewrite_end(struct rewrite *w, int r, struct err *err)
@@ -64,7 +64,7 @@ int rewrite_end(struct rewrite *w, int r, struct err *err)
 	if (r < 0)
 		args_complain("%s", err->text);
 	else if (w->rec)
-		tell_damage(w);
+		report_damage(w);
 	recording_close(w->rec);
 	w->rec = NULL;
 	return r < 0 ? CLI_FAILED : CLI_OK;

@@ -1,7 +1,7 @@
 /* cli/run_child.c - see run_child.h.
  *
- * The child stays in our process group, so the terminal treats the two as one job. We block all
- * signals and take them one by one with sigwaitinfo(), which also tells who sent them.
+ * The child stays in our process group, so the terminal treats the two processes as one job. We block
+ * all signals and take them one by one with sigwaitinfo(), which also says who sent them.
  */
 #include "cli/run_child.h"
 
@@ -18,15 +18,15 @@
 
 #include "cli/group_watch.h"
 
-#define SETTLE_NS 10000000L /* before we believe that the child stays stopped */
+#define SETTLE_NS 10000000L /* after which a stopped child counts as staying stopped */
 
-/* What the child must get back as we found it. */
+/* Our signal settings at the start, which the child gets back. */
 struct saved_signals {
 	sigset_t mask;
 	struct sigaction child_action;
 };
 
-/* Errors of our own stay deadly; all others are taken by sigwaitinfo(). */
+/* Blocks all signals, for sigwaitinfo(), except those of our own crashes. */
 static void block_signals(struct saved_signals *saved)
 {
 	static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
@@ -36,11 +36,12 @@ static void block_signals(struct saved_signals *saved)
 	sigfillset(&set);
 	for (size_t i = 0; i < ARRAY_LEN(deadly); i++)
 		sigdelset(&set, deadly[i]);
-	sigaction(SIGCHLD, &standard, &saved->child_action); /* ignored, there would be no wait */
+	/* If SIGCHLD were ignored, waitpid() could not get the child's status. */
+	sigaction(SIGCHLD, &standard, &saved->child_action);
 	sigprocmask(SIG_SETMASK, &set, &saved->mask);
 }
 
-/* In the child: becomes the program, or tells why not through the pipe. */
+/* In the child: executes the program, or writes the errno of exec to the pipe. */
 __attribute__((noreturn)) static void become(char **argv, const struct saved_signals *saved,
 					     int pipe_fd)
 {
@@ -62,14 +63,14 @@ static int start(char **argv, const struct saved_signals *saved, struct run_chil
 	ssize_t n;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
-		return err_set_errno(err, errno, "no pipe");
+		return err_set_errno(err, errno, "cannot create a pipe");
 	ret->pid = fork();
 	if (ret->pid < 0) {
 		int fork_errno = errno;
 
 		close(fds[0]);
 		close(fds[1]);
-		return err_set_errno(err, fork_errno, "no new process");
+		return err_set_errno(err, fork_errno, "cannot start a process");
 	}
 	if (ret->pid == 0)
 		become(argv, saved, fds[1]);
@@ -78,11 +79,12 @@ static int start(char **argv, const struct saved_signals *saved, struct run_chil
 		n = read(fds[0], &ret->exec_errno, sizeof(ret->exec_errno));
 	while (n < 0 && errno == EINTR);
 	if (n != (ssize_t)sizeof(ret->exec_errno))
-		ret->exec_errno = 0; /* the pipe was closed by a successful exec */
+		ret->exec_errno = 0; /* a successful exec closed the pipe */
 	close(fds[0]);
 	return 0;
 }
 
+/* Waits a moment, then asks the kernel whether the child is stopped. */
 static bool is_still_stopped(pid_t pid)
 {
 	const struct timespec pause = {.tv_nsec = SETTLE_NS};
@@ -97,15 +99,16 @@ static bool is_still_stopped(pid_t pid)
 	if (!f)
 		return false;
 	if (fgets(line, sizeof(line), f)) {
-		name_end = strrchr(line, ')'); /* the name may hold anything */
+		name_end = strrchr(line, ')'); /* the name may contain ')' */
 		result = name_end && name_end[1] == ' ' && name_end[2] == 'T';
 	}
 	fclose(f);
 	return result;
 }
 
-/* Looks after the child. True when it has ended. */
-static bool look_after(struct run_child *child)
+/* Takes the child's changes of state: stops us when the child has stopped. True if the child has
+ * ended. */
+static bool follow_child(struct run_child *child)
 {
 	int status;
 	pid_t pid;
@@ -116,7 +119,7 @@ static bool look_after(struct run_child *child)
 			return true;
 		}
 		if (is_still_stopped(child->pid))
-			raise(SIGSTOP); /* cannot be blocked; the shell sees the job stopped */
+			raise(SIGSTOP); /* the shell sees a stopped job */
 	}
 	if (pid < 0 && errno == ECHILD) {
 		child->status = 0;
@@ -125,8 +128,8 @@ static bool look_after(struct run_child *child)
 	return false;
 }
 
-/* Signals from the terminal and the kernel reach the child without us, and so does what was sent to
- * the group that it is in; what a process sent to us alone does not. */
+/* Sends the signal on to the child, unless the child gets it directly: from the terminal, from the
+ * kernel, or because the signal was sent to the process group and the child is still in it. */
 static void pass_on(const struct run_child *child, const struct group_watch *watch,
 		    const siginfo_t *info)
 {
@@ -152,7 +155,7 @@ int run_child(char **argv, struct run_child *ret, struct err *err)
 	group_watch_open(&watch);
 	r = start(argv, &saved, ret, err);
 	sigfillset(&all);
-	while (r == 0 && !look_after(ret)) {
+	while (r == 0 && !follow_child(ret)) {
 		int signal_number = sigwaitinfo(&all, &info);
 
 		if (signal_number > 0 && signal_number != SIGCHLD)
@@ -178,6 +181,6 @@ void run_child_end_like(const struct run_child *child)
 	raise(signal_number);
 	sigemptyset(&set);
 	sigaddset(&set, signal_number);
-	sigprocmask(SIG_UNBLOCK, &set, NULL); /* here it arrives */
+	sigprocmask(SIG_UNBLOCK, &set, NULL); /* the signal arrives here */
 	exit(128 + signal_number);
 }

@@ -1,4 +1,4 @@
-/* cli/run_child.h - running a program as if we were not there: signals, stops, exit status. */
+/* cli/run_child.h - runs a program so that it behaves as if it were started directly. */
 #ifndef CLI_RUN_CHILD_H
 #define CLI_RUN_CHILD_H
 
@@ -8,19 +8,21 @@
 
 struct run_child {
 	pid_t pid;
-	int status; /* as of waitpid() */
-	int exec_errno; /* the program could not be executed; 0: it was */
+	int status; /* as waitpid() gives it */
+	int exec_errno; /* why the program could not be executed; 0 if it was */
 };
 
-/* Starts argv (found as execvp() does), stays until it ends, passes on what arrives:
- * signals sent to us by a process go to the child; those that the terminal sends, or that somebody
- * sends to the whole process group, it gets itself.
- * When the child is stopped we stop, too, and continue with it.
- */
+/* Starts argv (found as execvp() finds it) in our process group and returns when it has ended.
+ * Until then:
+ * - A signal that a process sends to us alone is sent on to the child.
+ * - A signal from the terminal, or to the whole process group, reaches the child directly and is not
+ *   sent on.
+ * - When the child stops, we stop as well; when we are continued, so is the child.
+ * Returns 0 or -ERR_x. A failed exec is a success with exec_errno set. */
 int run_child(char **argv, struct run_child *ret, struct err *err);
 
-/* Ends this process the way the child did: same exit status, or death by the same signal (without
- * a second core file). Does not return. */
+/* Ends this process as the child ended: with the same exit status, or by the same signal (without
+ * writing a second core file). */
 __attribute__((noreturn)) void run_child_end_like(const struct run_child *child);
 
 #endif

@@ -20,7 +20,7 @@ void run_files_fini(struct run_files *f)
 	*f = (struct run_files){0};
 }
 
-/* Adds the file if it is a recording that began late enough. */
+/* Adds the file if it is a recording that began at since_ns or later. */
 static int consider(struct run_files *f, const char *path, uint64_t since_ns, struct err *err)
 {
 	struct peek p;
@@ -55,7 +55,7 @@ static int compare_files(const void *x, const void *y)
 	return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
-/* Marks what belongs to pid or to a process that one of the marked ones has started. */
+/* Sets is_ours for pid and, until nothing changes, for children of processes that have it. */
 static void mark_ours(struct run_files *f, uint32_t pid)
 {
 	bool has_changed = true;
@@ -94,7 +94,7 @@ int run_files_find(const char *pattern, uint32_t pid, uint64_t since_ns, struct 
 	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - pattern) : 1,
 		 slash ? pattern : ".");
 	if (output_name_has_placeholder(dir))
-		return err_set(err, ERR_REFUSED, "folders with placeholders are not searched");
+		return err_set(err, ERR_REFUSED, "the folder has placeholders");
 	for (char *p = dir; (p = strstr(p, "%%")); p++)
 		memmove(p, p + 1, strlen(p));
 	d = opendir(dir[0] ? dir : "/");

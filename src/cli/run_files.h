@@ -1,4 +1,4 @@
-/* cli/run_files.h - which recordings a run has left behind. */
+/* cli/run_files.h - which recordings a run has written. */
 #ifndef CLI_RUN_FILES_H
 #define CLI_RUN_FILES_H
 
@@ -8,20 +8,21 @@ struct run_file {
 	char *path; /* owned */
 	uint64_t file_bytes;
 	uint64_t start_ns; /* wall clock */
-	uint64_t ppid;
-	uint64_t parent_pid;
+	uint64_t ppid; /* 0: not known */
+	uint64_t parent_pid; /* of a forked child whose parent was recorded, too; else 0 */
 	uint32_t pid;
-	bool is_ours; /* of the program that was run, or of a descendant */
+	bool is_ours; /* written by the program that was run, or by a descendant */
 };
 
 struct run_files {
-	struct run_file *file; /* in order of their start; those that are ours first */
+	struct run_file *file; /* is_ours first, then by start_ns */
 	size_t n, cap;
 	size_t n_ours;
 };
 
-/* Searches the folder of the pattern (which the recorder was given) for recordings of pid and its
- * descendants that began at since_ns of the wall clock or later. */
+/* Searches the folder of the pattern (the recorder's output pattern) for recordings of pid and its
+ * descendants that began at since_ns of the wall clock or later. Returns 0 or -ERR_x; the caller
+ * frees *ret with run_files_fini(). */
 int run_files_find(const char *pattern, uint32_t pid, uint64_t since_ns, struct run_files *ret,
 		   struct err *err);
 void run_files_fini(struct run_files *f); /* a zeroed struct is empty */

@@ -15,7 +15,7 @@
 #include "cli/args.h"
 #include "util/file.h"
 
-#define MAX_SCRIPTS 5 /* as the kernel: an interpreter may be a script again */
+#define MAX_SCRIPTS 5 /* the kernel's limit: an interpreter may be a script again */
 #define SCRIPT_LINE_BYTES 256
 
 static bool is_executable_file(const char *path)
@@ -25,7 +25,7 @@ static bool is_executable_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* Like execvp(): the first directory of PATH that has it and lets us execute it. */
+/* Finds the path of a command as execvp() does. *exit_status is set for a failure. */
 static int find_command(const char *command, char path[PATH_MAX], int *exit_status, struct err *err)
 {
 	const char *dirs = getenv("PATH");
@@ -34,7 +34,9 @@ static int find_command(const char *command, char path[PATH_MAX], int *exit_stat
 	*exit_status = TARGET_NOT_FOUND;
 	if (strchr(command, '/')) {
 		if (snprintf(path, PATH_MAX, "%s", command) >= PATH_MAX)
-			return err_set(err, ERR_REFUSED, "%.64s...: the name is too long", command);
+			return err_set(err, ERR_REFUSED,
+				       "%.64s...: the path is too long; use a shorter one",
+				       command);
 		if (access(path, F_OK) < 0)
 			return err_set_errno(err, errno, "%s", command);
 		is_denied = !is_executable_file(path);
@@ -53,17 +55,19 @@ static int find_command(const char *command, char path[PATH_MAX], int *exit_stat
 			}
 		}
 		if (!is_denied)
-			return err_set(err, ERR_REFUSED, "%s: command not found in PATH", command);
+			return err_set(err, ERR_REFUSED,
+				       "%s: command not found in PATH; give its path", command);
 	}
 	if (!is_denied)
 		return 0;
 	*exit_status = TARGET_NOT_EXECUTABLE;
 	return err_set(err, ERR_REFUSED,
-		       "%s: is not an executable file; name the program itself (chmod +x?)",
+		       "%s is not an executable file; give the program itself, or make it "
+		       "executable (chmod +x)",
 		       command);
 }
 
-/* Programs that change the user run in a mode in which the dynamic linker ignores LD_PRELOAD. */
+/* Refuses programs that change user or capabilities: the dynamic linker ignores LD_PRELOAD for them. */
 static int check_privileges(const char *path, struct err *err)
 {
 	struct stat st;
@@ -72,31 +76,33 @@ static int check_privileges(const char *path, struct err *err)
 		return err_set_errno(err, errno, "%s", path);
 	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
 		return err_set(err, ERR_REFUSED,
-			       "%s is set-user-ID to user %u: LD_PRELOAD is ignored for it; run "
-			       "'" PROGRAM "' as that user, or record a copy without the bit",
+			       "%s is set-user-ID to user %u, so the dynamic linker ignores "
+			       "LD_PRELOAD; run '" PROGRAM
+			       "' as that user, or record a copy without the bit",
 			       path, st.st_uid);
 	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getgid())
 		return err_set(
 			err, ERR_REFUSED,
-			"%s is set-group-ID to group %u: LD_PRELOAD is ignored for it; record a "
-			"copy without the bit",
+			"%s is set-group-ID to group %u, so the dynamic linker ignores LD_PRELOAD; "
+			"record a copy without the bit",
 			path, st.st_gid);
 	if (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
 		return err_set(
 			err, ERR_REFUSED,
-			"%s has file capabilities: LD_PRELOAD is ignored for it; record a copy "
-			"without them, or run as root",
+			"%s has file capabilities, so the dynamic linker ignores LD_PRELOAD; "
+			"record a copy without them, or run as root",
 			path);
 	return 0;
 }
 
 struct elf_facts {
 	bool is_elf;
-	bool is_same_machine; /* class, byte order and CPU as ours */
-	char interpreter[256]; /* "" when there is none: statically linked */
+	bool is_same_machine; /* class, byte order and CPU are ours */
+	char interpreter[256]; /* "": none, the file is statically linked */
 };
 
-/* Reads what matters of an ELF file. What cannot be read is left out. */
+/* Reads an ELF file. own is our own header to compare with, or NULL. Fields that cannot be read stay
+ * 0. Returns 0, or -ERR_x if reading fails. */
 static int read_elf(const struct file *f, const ElfW(Ehdr) * own, struct elf_facts *ret,
 		    struct err *err)
 {
@@ -129,7 +135,7 @@ static int read_elf(const struct file *f, const ElfW(Ehdr) * own, struct elf_fac
 	return 0;
 }
 
-/* Our own ELF header tells which programs the recorder fits. */
+/* Reads the ELF file of this process: the recorder fits programs of the same kind. */
 static bool read_own_elf(ElfW(Ehdr) * head, struct elf_facts *facts)
 {
 	struct file f = FILE_NONE;
@@ -149,33 +155,32 @@ static int check_elf(const char *path, const struct file *f, struct err *err)
 	int r;
 
 	if (!read_own_elf(&own_head, &own))
-		return 0; /* nothing to compare with: let it be tried */
+		return 0; /* nothing to compare with: try it */
 	r = read_elf(f, &own_head, &facts, err);
 	if (r < 0 || !facts.is_elf)
-		return r; /* execvp() will know what to do with it */
+		return r; /* not ELF: execvp() decides */
 	if (!facts.is_same_machine)
 		return err_set(
 			err, ERR_REFUSED,
 			"%s is a program for another CPU or word size; use a memory-profiler "
-			"built for that",
+			"that is built for it",
 			path);
 	if (!facts.interpreter[0])
 		return err_set(
 			err, ERR_REFUSED,
-			"%s is statically linked, so nothing can be preloaded into it; link it "
-			"dynamically (without -static) to record it",
+			"%s is statically linked, so the recorder cannot be loaded into it; link "
+			"it dynamically (without -static)",
 			path);
 	if (own.interpreter[0] &&
 	    !strstr(facts.interpreter, "ld-musl") != !strstr(own.interpreter, "ld-musl"))
-		return err_set(
-			err, ERR_REFUSED,
-			"%s uses another C library (%s) than this memory-profiler; use one built "
-			"for that",
-			path, facts.interpreter);
+		return err_set(err, ERR_REFUSED,
+			       "%s uses another C library (%s) than this memory-profiler; use a "
+			       "memory-profiler that is built for it",
+			       path, facts.interpreter);
 	return 0;
 }
 
-/* The interpreter of a script into interpreter; false when it is no script. */
+/* Reads the interpreter of a script. False if the file is not a script. */
 static bool read_script(const struct file *f, char interpreter[SCRIPT_LINE_BYTES])
 {
 	char line[SCRIPT_LINE_BYTES] = "";
@@ -203,7 +208,7 @@ int target_check(const char *command, int *exit_status, struct err *err)
 		bool is_script;
 
 		if (file_open(path, &f, NULL) < 0)
-			return check_privileges(path, err); /* executable, not readable */
+			return check_privileges(path, err); /* executable but not readable */
 		is_script = read_script(&f, interpreter);
 		r = is_script ? 0 : check_privileges(path, err);
 		if (r == 0 && !is_script)
@@ -216,12 +221,16 @@ int target_check(const char *command, int *exit_status, struct err *err)
 		}
 		if (!is_executable_file(interpreter)) {
 			*exit_status = TARGET_NOT_EXECUTABLE;
-			return err_set(err, ERR_REFUSED,
-				       "%s: its interpreter %s cannot be executed", path,
-				       interpreter);
+			return err_set(
+				err, ERR_REFUSED,
+				"%s: its interpreter %s cannot be executed; correct the first "
+				"line of the script",
+				path, interpreter);
 		}
 		memcpy(path, interpreter, strlen(interpreter) + 1);
 	}
-	return err_set(err, ERR_REFUSED, "%s: scripts whose interpreters are scripts, too deep",
+	return err_set(err, ERR_REFUSED,
+		       "%s: scripts that interpret scripts are nested too deep; give the program "
+		       "itself",
 		       command);
 }

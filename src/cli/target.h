@@ -1,4 +1,5 @@
-/* cli/target.h - can this program be recorded? Asked before it is started, to say why not. */
+/* cli/target.h - can a program be recorded? Checked before the start, so that `run` can say why not.
+ */
 #ifndef CLI_TARGET_H
 #define CLI_TARGET_H
 
@@ -7,8 +8,9 @@
 #define TARGET_NOT_EXECUTABLE 126 /* exit status, as shells use it */
 #define TARGET_NOT_FOUND 127
 
-/* Looks for the command as execvp() does, follows scripts to their interpreter, and refuses what
- * the recorder cannot be loaded into. On failure *exit_status is what to end with. */
+/* Searches the command as execvp() does, follows a script to its interpreter, and refuses a program
+ * that the recorder cannot be loaded into. Returns 0, or -ERR_x with the exit status for the
+ * command in *exit_status. */
 int target_check(const char *command, int *exit_status, struct err *err);
 
 #endif
