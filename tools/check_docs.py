@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Fails when a generated document is stale, a document links to a file that is not there, or a document
-states another version number than the code.
+"""Fails when a generated document is stale, a document links to a file that does not exist or states
+another version number than the code, or an example of code is not in the file that it was copied
+from: a block after <!-- from src/a.c -->.
 
 usage: check_docs.py [root]
 """
@@ -10,6 +11,7 @@ import sys
 
 import gen_env_docs
 
+EXAMPLE = re.compile(r"^<!-- from (\S+) -->\n```\w+\n(.*?)^```$", re.S | re.M)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 
 # document, the sentence that states a version, the file that defines the version, its macro
@@ -71,8 +73,24 @@ def wrong_versions(root):
     return found
 
 
+def squeezed(text):
+    return " ".join(text.split())
+
+
+def stale_examples(root):
+    found = []
+    for path in sorted(root.glob("docs/**/*.md")):
+        text = path.read_text()
+        for m in EXAMPLE.finditer(text):
+            source = root / m[1]
+            if not source.exists() or squeezed(m[2]) not in squeezed(source.read_text()):
+                no = text.count("\n", 0, m.start()) + 1
+                found.append(f"{path.relative_to(root)}:{no}: not in {m[1]}: copy the example again")
+    return found
+
+
 def check(root):
-    problems = broken_links(root) + wrong_versions(root)
+    problems = broken_links(root) + wrong_versions(root) + stale_examples(root)
     for problem in problems:
         print(problem)
     stale = gen_env_docs.main(["", "--check", str(root / "src/record/options.def"),

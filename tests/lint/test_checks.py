@@ -327,6 +327,17 @@ class Docs(Toy):
         self.assertEqual(gen_env_docs.main(["", str(source), str(target)]), 0)
         self.assertIn("Default: `a_%e.dat`\n", target.read_text())
 
+    def test_example_that_its_file_does_not_hold_fails(self):
+        self.write("src/record/options.def", "")
+        gen_env_docs.main(["", str(self.root / "src/record/options.def"),
+                           str(self.write("docs/ENVIRONMENT.md", ""))])
+        self.write("docs/a.md", "A\n\n<!-- from src/a.c -->\n```c\nint a;\n\tint b;\n```\n")
+        source = self.write("src/a.c", "int a;\nint b;\nint c;\n")
+        self.assertEqual(self.quiet_check(), (False, ""))
+        source.write_text("int b;\nint a;\n")
+        self.assertEqual(self.quiet_check(),
+                         (True, "docs/a.md:3: not in src/a.c: copy the example again\n"))
+
     def test_broken_link_fails(self):
         self.write("src/record/options.def", "")
         gen_env_docs.main(["", str(self.root / "src/record/options.def"),
