@@ -21,7 +21,7 @@ void test_register(struct test_case *t)
 	n_tests++;
 }
 
-__attribute__((noreturn, format(printf, 2, 3))) static void fail_at(const struct test_place *at,
+__attribute__((noreturn, format(printf, 2, 3))) static void fail_at(const struct test_location *at,
 								    const char *fmt, ...)
 {
 	char detail[512];
@@ -35,26 +35,26 @@ __attribute__((noreturn, format(printf, 2, 3))) static void fail_at(const struct
 	abort();
 }
 
-void test_check(bool ok, const struct test_place *at)
+void test_check(bool ok, const struct test_location *at)
 {
 	if (!ok)
 		fail_at(at, "is false");
 }
 
-void test_check_eq(uint64_t a, uint64_t b, bool want_equal, const struct test_place *at)
+void test_check_eq(uint64_t a, uint64_t b, bool want_equal, const struct test_location *at)
 {
 	if ((a == b) != want_equal)
 		fail_at(at, "left %" PRId64 " (0x%" PRIx64 "), right %" PRId64 " (0x%" PRIx64 ")",
 			(int64_t)a, a, (int64_t)b, b);
 }
 
-void test_check_ptr(const void *a, const void *b, bool want_equal, const struct test_place *at)
+void test_check_ptr(const void *a, const void *b, bool want_equal, const struct test_location *at)
 {
 	if ((a == b) != want_equal)
 		fail_at(at, "left %p, right %p", a, b);
 }
 
-void test_check_str(const char *a, const char *b, const struct test_place *at)
+void test_check_str(const char *a, const char *b, const struct test_location *at)
 {
 	if (!a || !b) {
 		if (a != b)
@@ -64,7 +64,7 @@ void test_check_str(const char *a, const char *b, const struct test_place *at)
 	}
 }
 
-void test_check_mem(const void *a, const void *b, size_t len, const struct test_place *at)
+void test_check_mem(const void *a, const void *b, size_t len, const struct test_location *at)
 {
 	const unsigned char *x = a, *y = b;
 
@@ -75,7 +75,7 @@ void test_check_mem(const void *a, const void *b, size_t len, const struct test_
 	}
 }
 
-void test_check_result(int got, int want, const struct test_place *at)
+void test_check_result(int got, int want, const struct test_location *at)
 {
 	if (got != want)
 		fail_at(at, "returned %d, expected %d", got, want);
