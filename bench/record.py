@@ -23,7 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 HEAPTRACK = "/usr/bin/heaptrack"
 HEAPTRACK_LIBRARY = "/usr/lib/heaptrack/libheaptrack_preload.so"
 
-# Targets of issue 3.
+# Targets: see README.md.
 BUSY_ALLOCATIONS_PER_S = 1_000_000
 MAX_RATIO_BUSY = {"ours": 0.20, "ours_like": 0.12}
 MAX_RATIO = {"ours": 0.30, "ours_like": 0.30}
