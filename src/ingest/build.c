@@ -382,7 +382,7 @@ static int on_end(void *user, const struct stacks *stacks, const struct live *li
 	int r = on_progress(b, b->rec->n_blocks, stacks_count_numbers(stacks), err);
 
 	if (r == 0)
-		r = births_reserve(&b->births, b->sites.n, err);
+		r = alloc_sums_reserve(&b->alloc_sums, b->sites.n, err);
 	if (r == 0)
 		r = overview_of_totals(b->rec, totals, &o, err);
 	if (r == 0) {
@@ -487,7 +487,7 @@ static void build_fini(struct build *b)
 	spill_destroy(b->calls);
 	spill_destroy(b->undo);
 	sites_fini(&b->sites);
-	births_fini(&b->births);
+	alloc_sums_fini(&b->alloc_sums);
 	map_fini(&b->threads.index_of);
 	free(b->threads.thread);
 	store_close(b->old);
@@ -538,7 +538,7 @@ int build_store(struct recording *r, const char *store_path, const struct build_
 		.on_rare = on_rare,
 		.on_progress = on_progress,
 		.on_end = on_end,
-		.births = &b->births,
+		.alloc_sums = &b->alloc_sums,
 	};
 	int n = b && folder_copy ? 0 : err_set_memory(err, sizeof(*b));
 

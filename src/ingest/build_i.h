@@ -33,7 +33,7 @@ struct build {
 	struct rows *rows; /* NULL: without rows */
 	uint64_t n_rows;
 	struct sites sites;
-	struct births births;
+	struct alloc_sums alloc_sums;
 	struct usage usage;
 	struct build_threads threads;
 	struct spill *chains; /* struct store_chain */

@@ -233,7 +233,7 @@ static void put_stacks(struct tables *t, const struct stacks *stacks)
 		t->result = make_nodes(stacks, &m, &codes, node, t->err);
 	}
 	for (size_t i = 0; t->result == 0 && i < sites->n; i++)
-		stack[i] = sites_stats(&sites->site[i], &t->b->births.of[i],
+		stack[i] = sites_stats(&sites->site[i], &t->b->alloc_sums.of[i],
 				       m.of[stacks_node(stacks, (uint32_t)i)] - 1);
 	put_table(t, STORE_CODES, codes.code, codes.n);
 	put_table(t, STORE_NODES, node, m.n);

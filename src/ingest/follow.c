@@ -34,7 +34,7 @@ static uint64_t layout(void)
 		sizeof(struct event_plain),   sizeof(struct event),
 		sizeof(struct event_decoder), sizeof(struct row_birth),
 		sizeof(struct row_end),       sizeof(struct site),
-		sizeof(struct birth_sums),    sizeof(struct store_bucket),
+		sizeof(struct alloc_sum),     sizeof(struct store_bucket),
 		sizeof(struct store_thread),  sizeof(struct store_chain),
 		sizeof(struct store_call),    STREAM_BATCH_CALLS,
 		PAIRING_MAX_PENDING,
@@ -76,7 +76,7 @@ static void save_sums(const struct build *b, size_t n_stacks, struct state_out *
 	state_put_u64(out, b->sites.n_peaks);
 	state_put_u64(out, b->sites.is_at_peak);
 	state_put_u64(out, n_stacks);
-	state_put(out, b->births.of, n_stacks * sizeof(*b->births.of));
+	state_put(out, b->alloc_sums.of, n_stacks * sizeof(*b->alloc_sums.of));
 	state_put_u64(out, b->usage.width_ns);
 	state_put_u64(out, b->usage.end_ns);
 	state_put_u64(out, b->usage.live_bytes);
@@ -131,12 +131,12 @@ static int load_sums(struct build *b, struct state_in *in)
 
 	if (load_sites(&b->sites, in) < 0)
 		return in->result;
-	n_stacks = state_get_count(in, sizeof(*b->births.of));
+	n_stacks = state_get_count(in, sizeof(*b->alloc_sums.of));
 	if (in->result == 0)
-		in->result = births_reserve(&b->births, n_stacks + 1, in->err);
+		in->result = alloc_sums_reserve(&b->alloc_sums, n_stacks + 1, in->err);
 	if (in->result < 0)
 		return in->result;
-	state_get(in, b->births.of, n_stacks * sizeof(*b->births.of));
+	state_get(in, b->alloc_sums.of, n_stacks * sizeof(*b->alloc_sums.of));
 	return load_usage(&b->usage, in);
 }
 

@@ -65,7 +65,7 @@ struct pairing_run {
 	struct live live; /* that of the pairing, meanwhile */
 	struct replay_step *step; /* the next one */
 	uint64_t live_bytes, peak_bytes, peak_ns;
-	uint64_t n_births, n_ends; /* so far */
+	uint64_t n_allocs, n_ends; /* so far */
 };
 
 /* A run begins; the pairing is quiet. The number of calls that it may have at most, maybe 0. */
@@ -78,19 +78,19 @@ static ALWAYS_INLINE size_t pairing_run_begin(const struct pairing *p, struct pa
 	r->live_bytes = p->totals->live_bytes;
 	r->peak_bytes = p->totals->peak_bytes;
 	r->peak_ns = p->totals->peak_ns;
-	r->n_births = r->n_ends = 0;
+	r->n_allocs = r->n_ends = 0;
 	return n_adds < n_steps ? n_adds : n_steps;
 }
 
 static ALWAYS_INLINE void pairing_run_end(struct pairing *p, const struct pairing_run *r)
 {
 	p->live = r->live;
-	p->live.n_since_look += (uint32_t)r->n_births;
+	p->live.n_since_look += (uint32_t)r->n_allocs;
 	p->n_steps = (size_t)(r->step - p->step);
 	p->totals->live_bytes = r->live_bytes;
 	p->totals->peak_bytes = r->peak_bytes;
 	p->totals->peak_ns = r->peak_ns;
-	p->totals->live_count += r->n_births - r->n_ends;
+	p->totals->live_count += r->n_allocs - r->n_ends;
 	if (p->n_steps == PAIRING_N_STEPS)
 		pairing_pass_steps(p);
 }
@@ -112,7 +112,7 @@ static inline bool pairing_has_rival(const struct stream_batch *b, size_t i)
 }
 
 /* The place in the table for the block that call i makes, at an address that is not 0, to be filled in
- * and then told to pairing_run_birth(). */
+ * and then told to pairing_run_count_alloc(). */
 static ALWAYS_INLINE struct live_block *pairing_run_place(struct pairing_run *r,
 							  const struct stream_batch *b, size_t i)
 {
@@ -126,7 +126,8 @@ static ALWAYS_INLINE struct live_block *pairing_run_place(struct pairing_run *r,
 	return live_put(&r->live, slot, b->call[i].addr);
 }
 
-static ALWAYS_INLINE void pairing_run_birth(struct pairing_run *r, const struct live_block *block)
+static ALWAYS_INLINE void pairing_run_count_alloc(struct pairing_run *r,
+						  const struct live_block *block)
 {
 	struct replay_step *to = r->step++;
 
@@ -138,7 +139,7 @@ static ALWAYS_INLINE void pairing_run_birth(struct pairing_run *r, const struct 
 	to->thread = block->thread;
 	to->release_thread = 0;
 	to->flags = 0;
-	r->n_births++;
+	r->n_allocs++;
 	r->live_bytes += block->size_bytes;
 	if (unlikely(r->live_bytes > r->peak_bytes)) {
 		r->peak_bytes = r->live_bytes;

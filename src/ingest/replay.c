@@ -63,7 +63,7 @@ static int replay_init(struct replay *p, struct recording *r, const struct repla
 	p->pairing.live.folder = p->callbacks.temp_folder;
 	if (r->header.flags & FORMAT_LATE_START || r->facts.process.parent_pid != 0)
 		pairing_expect_unknown(&p->pairing, false);
-	return stream_create(r, p->callbacks.births, &p->stream, err);
+	return stream_create(r, p->callbacks.alloc_sums, &p->stream, err);
 }
 
 static void replay_fini(struct replay *p)
@@ -305,7 +305,7 @@ static ALWAYS_INLINE bool run_alloc(struct replay *p, struct pairing_run *r,
 	p->totals.allocations++;
 	make_block(p, b, i, block);
 	tell_arrival(p, block);
-	pairing_run_birth(r, block);
+	pairing_run_count_alloc(r, block);
 	if (p->callbacks.on_alloc)
 		p->callbacks.on_alloc(p->callbacks.user, block, NULL);
 	return true;
@@ -352,7 +352,7 @@ static ALWAYS_INLINE bool run_realloc(struct replay *p, struct pairing_run *r,
 	if (p->callbacks.on_free)
 		p->callbacks.on_free(p->callbacks.user, &old, &release);
 	*place = block;
-	pairing_run_birth(r, place);
+	pairing_run_count_alloc(r, place);
 	if (p->callbacks.on_alloc)
 		p->callbacks.on_alloc(p->callbacks.user, place, &old);
 	return true;

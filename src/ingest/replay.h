@@ -32,7 +32,7 @@
 #ifndef INGEST_REPLAY_H
 #define INGEST_REPLAY_H
 
-#include "ingest/births.h"
+#include "ingest/alloc_sums.h"
 #include "ingest/live.h"
 #include "ingest/stacks.h"
 #include "recording/cut.h"
@@ -87,7 +87,7 @@ _Static_assert(sizeof(struct replay_step) == 48, "every event writes one");
 struct replay_callbacks {
 	void *user;
 	const char *temp_folder; /* for many live blocks; NULL: temp_file_folder() */
-	struct births *births; /* NULL, or to be filled; complete from on_end() on */
+	struct alloc_sums *alloc_sums; /* NULL, or to be filled; complete from on_end() on */
 	/* An allocation as it comes along in its lane, before it is paired: all of one thread come
 	 * in the program's order here, and a->at_ns never goes back. The result becomes its tag. */
 	uint64_t (*on_arrival)(void *user, const struct live_block *a);

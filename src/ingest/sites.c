@@ -43,18 +43,17 @@ void sites_keep_peak(struct sites *s)
 	s->is_at_peak = false;
 }
 
-struct store_stack sites_stats(const struct site *site, const struct birth_sums *births,
-			       uint32_t node)
+struct store_stack sites_stats(const struct site *site, const struct alloc_sum *sums, uint32_t node)
 {
 	return (struct store_stack){
 		.node = node,
-		.n_allocs = births->n_allocs,
-		.n_bytes = births->n_bytes,
+		.n_allocs = sums->n_allocs,
+		.n_bytes = sums->n_bytes,
 		.n_leaked = site->n_leaked,
 		.leaked_bytes = site->leaked_bytes,
 		.n_temporary = site->n_temporary,
 		.temporary_bytes = site->temporary_bytes,
-		.extra_bytes = births->extra_bytes,
+		.extra_bytes = sums->extra_bytes,
 		.leaked_extra_bytes = site->leaked_extra_bytes,
 		.leaked_early_bytes = site->leaked_early_bytes,
 		.leaked_late_bytes = site->leaked_late_bytes,
@@ -62,10 +61,10 @@ struct store_stack sites_stats(const struct site *site, const struct birth_sums 
 		.peak_count = site->peak_count,
 		.max_bytes = site->max_bytes,
 		.max_at_ns = site->max_at_ns,
-		.first_ns = births->first_ns,
-		.last_ns = births->last_ns,
-		.min_size_bytes = births->min_size_bytes,
-		.max_size_bytes = births->max_size_bytes,
+		.first_ns = sums->first_ns,
+		.last_ns = sums->last_ns,
+		.min_size_bytes = sums->min_size_bytes,
+		.max_size_bytes = sums->max_size_bytes,
 		.n_releases = site->n_releases,
 		.lifetime_sum_ns = site->lifetime_sum_ns,
 	};

@@ -1,5 +1,5 @@
 /* ingest/sites.h - what is known of each stack that calls name, kept while a recording is read; what is
- * known without its releases is in births.h.
+ * known without its releases is in alloc_sums.h.
  *
  * By the number of the stack (stacks.h), which the rows of a store hold as well. Live bytes are kept
  * per stack, and what they were at the highest peak so far: a stack that changed since then is on a
@@ -9,7 +9,7 @@
 #ifndef INGEST_SITES_H
 #define INGEST_SITES_H
 
-#include "ingest/births.h"
+#include "ingest/alloc_sums.h"
 #include "ingest/replay.h"
 #include "store/columns.h"
 
@@ -56,7 +56,7 @@ int sites_add(struct sites *s, uint32_t stack, struct err *err);
 void sites_keep_peak(struct sites *s);
 
 /* What a store tells of a stack; node: its innermost frame. */
-struct store_stack sites_stats(const struct site *site, const struct birth_sums *births,
+struct store_stack sites_stats(const struct site *site, const struct alloc_sum *sums,
 			       uint32_t node);
 
 /* The step comes soon. */

@@ -6,7 +6,7 @@
 #include "util/vec.h"
 
 #define LANE_CALLS 128u /* that a lane decodes at a time */
-#define BIRTHS_AHEAD 6u /* calls */
+#define ALLOCS_AHEAD 6u /* calls */
 #define LANE_STACKS 32u /* likewise, definitions */
 
 /* ---- the reader: a lane ---- */
@@ -103,12 +103,12 @@ static int name_calls(struct stream *s, uint32_t lane, struct event_plain *call,
 }
 
 /* Kinds of calls that make a block. */
-#define BIRTH_KINDS                                                                                \
+#define ALLOC_KINDS                                                                                \
 	(1u << EVENT_MALLOC | 1u << EVENT_CALLOC | 1u << EVENT_ALIGNED | 1u << EVENT_REALLOC_END)
 
-static bool is_birth(const struct event_plain *c)
+static bool makes_block(const struct event_plain *c)
 {
-	return BIRTH_KINDS >> c->kind & (c->addr != 0);
+	return ALLOC_KINDS >> c->kind & (c->addr != 0);
 }
 
 /* Gives a number to the stack of a call whose turn has come. */
@@ -116,8 +116,8 @@ static int number_stack(struct stream *s, uint32_t *stack, struct err *err)
 {
 	int r = stacks_number(s->stacks, *stack & ~STACKS_NEW, stack, err);
 
-	if (r == 0 && s->births)
-		r = births_reserve(s->births, stacks_count_numbers(s->stacks), err);
+	if (r == 0 && s->sums)
+		r = alloc_sums_reserve(s->sums, stacks_count_numbers(s->stacks), err);
 	return r;
 }
 
@@ -133,40 +133,40 @@ static NOINLINE int number_calls(struct stream *s, struct event_plain *call, siz
 		if (!(c->stack & STACKS_NEW))
 			continue;
 		r = number_stack(s, &c->stack, err);
-		if (r == 0 && s->births && is_birth(c))
-			births_add(s->births, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
+		if (r == 0 && s->sums && makes_block(c))
+			alloc_sums_add(s->sums, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
 	}
 	return r;
 }
 
 /* Those of stacks that have a number. */
-static NOINLINE void count_some_births(struct births *births, const struct event_plain *call,
-				       size_t n)
+static NOINLINE void sum_some_allocs(struct alloc_sums *sums, const struct event_plain *call,
+				     size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct event_plain *c = &call[i];
 
-		if (!(c->stack & STACKS_NEW) && is_birth(c))
-			births_add(births, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
+		if (!(c->stack & STACKS_NEW) && makes_block(c))
+			alloc_sums_add(sums, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
 	}
 }
 
 /* First a list of them, because whether the next call is one cannot be foreseen. */
-static void count_births(struct births *births, const struct event_plain *call, size_t n)
+static void sum_allocs(struct alloc_sums *sums, const struct event_plain *call, size_t n)
 {
-	uint8_t birth[LANE_CALLS];
-	size_t n_births = 0;
+	uint8_t index[LANE_CALLS];
+	size_t n_allocs = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		birth[n_births] = (uint8_t)i;
-		n_births += is_birth(&call[i]);
+		index[n_allocs] = (uint8_t)i;
+		n_allocs += makes_block(&call[i]);
 	}
-	for (size_t k = 0; k < n_births; k++) {
-		const struct event_plain *c = &call[birth[k]];
+	for (size_t k = 0; k < n_allocs; k++) {
+		const struct event_plain *c = &call[index[k]];
 
-		if (k + BIRTHS_AHEAD < n_births)
-			__builtin_prefetch(&births->of[call[birth[k + BIRTHS_AHEAD]].stack], 1);
-		births_add(births, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
+		if (k + ALLOCS_AHEAD < n_allocs)
+			__builtin_prefetch(&sums->of[call[index[k + ALLOCS_AHEAD]].stack], 1);
+		alloc_sums_add(sums, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
 	}
 }
 
@@ -208,12 +208,12 @@ static int name_decoded(struct stream *s, struct decoding *d, struct err *err)
 	int r = name_calls(s, d->lane, call, n, err);
 
 	d->n_named = d->n;
-	if (r < 0 || !s->births)
+	if (r < 0 || !s->sums)
 		return r;
 	if (unlikely(s->lane[d->lane].has_new))
-		count_some_births(s->births, call, n);
+		sum_some_allocs(s->sums, call, n);
 	else
-		count_births(s->births, call, n);
+		sum_allocs(s->sums, call, n);
 	return 0;
 }
 
@@ -403,9 +403,9 @@ static int pass_rare(struct stream *s, struct stream_batch *b, uint32_t lane, st
 		r = number_stack(s, &ahead->rare_stack, err);
 	if (r < 0)
 		return r;
-	if (s->births && ev->kind < EVENT_STACK && BIRTH_KINDS >> ev->kind & 1 && ev->addr)
-		births_add(s->births, ahead->rare_stack, ahead->rare_ns, ev->size_bytes,
-			   stream_extra_bytes(ev));
+	if (s->sums && ev->kind < EVENT_STACK && ALLOC_KINDS >> ev->kind & 1 && ev->addr)
+		alloc_sums_add(s->sums, ahead->rare_stack, ahead->rare_ns, ev->size_bytes,
+			       stream_extra_bytes(ev));
 	b->rare[b->n_rare] = *ev;
 	*call = (struct event_plain){
 		.at_ns = ahead->rare_ns,
@@ -512,8 +512,8 @@ static int make(struct stream *s, struct err *err)
 		r = err_set_memory(err, (s->rec->n_lanes + 1) * sizeof(*s->lane));
 	if (r == 0)
 		r = stacks_create(&s->rec->facts, s->rec->n_lanes, &s->stacks, err);
-	if (r == 0 && s->births) /* of the empty stack; the others when they get a number */
-		r = births_reserve(s->births, 1, err);
+	if (r == 0 && s->sums) /* of the empty stack; the others when they get a number */
+		r = alloc_sums_reserve(s->sums, 1, err);
 	for (size_t i = 0; r == 0 && i < STREAM_BATCHES; i++) {
 		s->batch[i] = calloc(1, sizeof(*s->batch[i]));
 		if (!s->batch[i])
@@ -534,7 +534,8 @@ static int start_reader(struct stream *s, struct err *err)
 	return 0;
 }
 
-int stream_create(struct recording *r, struct births *births, struct stream **ret, struct err *err)
+int stream_create(struct recording *r, struct alloc_sums *sums, struct stream **ret,
+		  struct err *err)
 {
 	struct stream *s = calloc(1, sizeof(*s));
 	int n;
@@ -542,7 +543,7 @@ int stream_create(struct recording *r, struct births *births, struct stream **re
 	if (!s)
 		return err_set_memory(err, sizeof(*s));
 	s->rec = r;
-	s->births = births;
+	s->sums = sums;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	n = make(s, err);

@@ -12,7 +12,7 @@
 #ifndef INGEST_STREAM_H
 #define INGEST_STREAM_H
 
-#include "ingest/births.h"
+#include "ingest/alloc_sums.h"
 #include "ingest/stacks.h"
 #include "recording/cut.h"
 #include "recording/recording.h"
@@ -53,9 +53,10 @@ struct stream_counts {
 
 struct stream; /* opaque: defined in stream.c */
 
-/* births: NULL, or filled as calls are read; the thread's until stream_next() gave 0. It begins to read
+/* sums: NULL, or filled as calls are read; the thread's until stream_next() gave 0. It begins to read
  * at the first stream_next(). */
-int stream_create(struct recording *r, struct births *births, struct stream **ret, struct err *err);
+int stream_create(struct recording *r, struct alloc_sums *sums, struct stream **ret,
+		  struct err *err);
 void stream_destroy(struct stream *s); /* ends the thread; NULL does nothing */
 
 /* 1: *ret is the next batch and *then the one after it (NULL: it is the last), good until the next

@@ -34,7 +34,7 @@ struct stream {
 	struct lane_blocks blocks;
 	struct stream_lane *lane;
 	struct stacks *stacks;
-	struct births *births; /* borrowed; NULL: not wanted */
+	struct alloc_sums *sums; /* borrowed; NULL: not wanted */
 	struct stream_counts counts;
 	struct stream_batch *batch[STREAM_BATCHES];
 	bool is_cut; /* what is not full is to be filled up later */

@@ -1,15 +1,15 @@
-/* ingest/births.h - what each stack allocated: the sums for which no release must be known.
+/* ingest/alloc_sums.h - what each stack allocated: the sums for which no release must be known.
  *
  * By the number of the stack (stacks.h). The thread that reads a recording keeps them (stream.h), and
  * the one that pairs keeps the rest (sites.h): it has more to do, and less memory to touch so.
  */
-#ifndef INGEST_BIRTHS_H
-#define INGEST_BIRTHS_H
+#ifndef INGEST_ALLOC_SUMS_H
+#define INGEST_ALLOC_SUMS_H
 
 #include "base/compiler.h"
 #include "util/err.h"
 
-struct birth_sums {
+struct alloc_sum {
 	uint64_t n_allocs; /* 0: the others tell nothing */
 	uint64_t n_bytes;
 	uint64_t extra_bytes;
@@ -18,22 +18,22 @@ struct birth_sums {
 	uint64_t unused;
 };
 
-_Static_assert(sizeof(struct birth_sums) == 64, "a cache line");
+_Static_assert(sizeof(struct alloc_sum) == 64, "a cache line");
 
-struct births { /* zeroed: none yet */
-	struct birth_sums *of; /* by number of the stack */
+struct alloc_sums { /* zeroed: none yet */
+	struct alloc_sum *of; /* by number of the stack */
 	size_t cap; /* those that are not used yet are zero */
 };
 
 /* Makes sure that numbers below n have a place. */
-int births_reserve(struct births *b, size_t n, struct err *err);
-void births_fini(struct births *b);
+int alloc_sums_reserve(struct alloc_sums *b, size_t n, struct err *err);
+void alloc_sums_fini(struct alloc_sums *b);
 
 /* The stack has a place. */
-static inline void births_add(struct births *b, uint32_t stack, uint64_t at_ns, uint64_t size_bytes,
-			      uint64_t extra_bytes)
+static inline void alloc_sums_add(struct alloc_sums *b, uint32_t stack, uint64_t at_ns,
+				  uint64_t size_bytes, uint64_t extra_bytes)
 {
-	struct birth_sums *of = &b->of[stack];
+	struct alloc_sum *of = &b->of[stack];
 
 	if (unlikely(of->n_allocs++ == 0)) {
 		of->first_ns = of->last_ns = at_ns;
