@@ -1,7 +1,7 @@
 /* ingest/alloc_sums.h - what each stack allocated: the sums for which no release must be known.
  *
  * By the number of the stack (stacks.h). The thread that reads a recording keeps them (stream.h), and
- * the one that pairs keeps the rest (sites.h): it has more to do, and less memory to touch so.
+ * the one that pairs keeps the rest (site_stats.h): it has more to do, and less memory to touch so.
  */
 #ifndef INGEST_ALLOC_SUMS_H
 #define INGEST_ALLOC_SUMS_H

@@ -18,7 +18,7 @@
 #define CALLS_BUDGET_BYTES (16 * MIB)
 #define PAGE_OFFSET_MASK 4095u
 #define STEPS_AHEAD 8 /* the site of a step is asked for before it is needed ... */
-#define SMALL_SITES 128u /* ... unless there are so few that they are at hand anyway */
+#define FEW_SITES 128u /* ... unless there are so few that they are at hand anyway */
 #define PROGRESS_PER_LOOK 16 /* calls of on_progress() between looks at the size of the process */
 
 /* Room for one more item at the end of an array that may lie in a file. */
@@ -228,13 +228,13 @@ static ALWAYS_INLINE void count_alloc(struct build *b, struct store_thread *make
 {
 	maker->n_allocs++;
 	maker->n_bytes += step->size_bytes;
-	sites_alloc(&b->sites, step);
+	site_stats_alloc(&b->site_stats, step);
 	usage_alloc(&b->usage, step->at_ns, step->size_bytes);
 	if (unlikely(step->flags & REPLAY_STEP_PEAK)) {
 		b->peak_bytes = b->usage.live_bytes;
 		b->peak_count = b->usage.live_count;
 		b->peak_ns = step->at_ns;
-		b->sites.is_at_peak = true;
+		b->site_stats.is_at_peak = true;
 	}
 }
 
@@ -247,7 +247,7 @@ static ALWAYS_INLINE void count_release(struct build *b, struct store_thread *re
 		b->n_temporary++;
 		b->temporary_bytes += step->size_bytes;
 	}
-	sites_release(&b->sites, step);
+	site_stats_release(&b->site_stats, step);
 	usage_free(&b->usage, step->at_ns, step->size_bytes);
 }
 
@@ -255,7 +255,7 @@ static void on_steps(void *user, const struct replay_step *step, size_t n)
 {
 	struct build *b = user;
 	struct last_thread maker = {.number = step->thread}, releaser;
-	bool is_small = b->sites.n <= SMALL_SITES;
+	bool is_small = b->site_stats.n <= FEW_SITES;
 
 	if (unlikely(b->result < 0))
 		return;
@@ -265,9 +265,9 @@ static void on_steps(void *user, const struct replay_step *step, size_t n)
 		const struct replay_step *s = &step[i];
 
 		if (!is_small && i + STEPS_AHEAD < n)
-			sites_prefetch(&b->sites, &step[i + STEPS_AHEAD]);
-		if (unlikely(b->sites.is_at_peak) && !(s->flags & REPLAY_STEP_PEAK))
-			sites_keep_peak(&b->sites);
+			site_stats_prefetch(&b->site_stats, &step[i + STEPS_AHEAD]);
+		if (unlikely(b->site_stats.is_at_peak) && !(s->flags & REPLAY_STEP_PEAK))
+			site_stats_keep_peak(&b->site_stats);
 		if (s->flags & REPLAY_STEP_RELEASE)
 			count_release(b, thread_of(b, &releaser, s->release_thread), s);
 		else
@@ -316,8 +316,8 @@ static void on_rare(void *user, const struct event *ev, uint32_t thread, uint32_
 		b->marker = ev->field[0];
 	if (!call_kind(ev->kind) || b->result < 0)
 		return;
-	if (stack >= b->sites.n)
-		b->result = sites_add(&b->sites, stack, &b->err);
+	if (stack >= b->site_stats.n)
+		b->result = site_stats_add(&b->site_stats, stack, &b->err);
 	c = b->result == 0 ? append_item(b, b->calls, &b->n_calls, sizeof(*c)) : NULL;
 	if (!c)
 		return;
@@ -334,8 +334,8 @@ static int on_progress(void *user, uint64_t n_blocks_read, uint32_t n_stacks, st
 {
 	struct build *b = user;
 
-	if (b->result == 0 && n_stacks > b->sites.n)
-		b->result = sites_add(&b->sites, n_stacks - 1, &b->err);
+	if (b->result == 0 && n_stacks > b->site_stats.n)
+		b->result = site_stats_add(&b->site_stats, n_stacks - 1, &b->err);
 	if (b->result < 0) {
 		*err = b->err;
 		return b->result;
@@ -358,11 +358,11 @@ static void count_leaks(struct build *b, const struct live *live, uint64_t durat
 {
 	for (size_t i = 0; i < live->n_slots; i++) {
 		const struct live_block *a = live_at(live, i);
-		struct site *s;
+		struct site_stat *s;
 
 		if (!live->slot[i].addr)
 			continue;
-		s = &b->sites.site[a->stack];
+		s = &b->site_stats.site[a->stack];
 		s->n_leaked++;
 		s->leaked_bytes += a->size_bytes;
 		s->leaked_extra_bytes += a->extra_bytes;
@@ -382,12 +382,12 @@ static int on_end(void *user, const struct stacks *stacks, const struct live *li
 	int r = on_progress(b, b->rec->n_blocks, stacks_count_numbers(stacks), err);
 
 	if (r == 0)
-		r = alloc_sums_reserve(&b->alloc_sums, b->sites.n, err);
+		r = alloc_sums_reserve(&b->alloc_sums, b->site_stats.n, err);
 	if (r == 0)
 		r = overview_of_totals(b->rec, totals, &o, err);
 	if (r == 0) {
-		if (b->sites.is_at_peak)
-			sites_keep_peak(&b->sites);
+		if (b->site_stats.is_at_peak)
+			site_stats_keep_peak(&b->site_stats);
 		if (!b->rows)
 			b->n_rows = totals->allocations + totals->reallocations;
 		usage_finish(&b->usage, o.duration_ns);
@@ -469,7 +469,7 @@ static int build_init(struct build *b, const char *store_path, const char *temp_
 	if (r == 0)
 		r = spill_create(temp_folder, CALLS_BUDGET_BYTES, &b->undo, err);
 	if (r == 0)
-		r = sites_init(&b->sites, err);
+		r = site_stats_init(&b->site_stats, err);
 	if (r < 0)
 		return r;
 	usage_init(&b->usage);
@@ -486,7 +486,7 @@ static void build_fini(struct build *b)
 	spill_destroy(b->chains);
 	spill_destroy(b->calls);
 	spill_destroy(b->undo);
-	sites_fini(&b->sites);
+	site_stats_fini(&b->site_stats);
 	alloc_sums_fini(&b->alloc_sums);
 	map_fini(&b->threads.index_of);
 	free(b->threads.thread);

@@ -7,7 +7,7 @@
 #include "ingest/pairing.h"
 #include "ingest/replay.h"
 #include "ingest/rows.h"
-#include "ingest/sites.h"
+#include "ingest/site_stats.h"
 #include "ingest/usage.h"
 #include "util/map.h"
 #include "util/spill.h"
@@ -32,7 +32,7 @@ struct build {
 	struct store *old; /* BUILD_GO_ON: as it was */
 	struct rows *rows; /* NULL: without rows */
 	uint64_t n_rows;
-	struct sites sites;
+	struct site_stats site_stats;
 	struct alloc_sums alloc_sums;
 	struct usage usage;
 	struct build_threads threads;

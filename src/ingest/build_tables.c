@@ -215,7 +215,7 @@ static int make_nodes(const struct stacks *stacks, const struct node_numbers *m,
 
 static void put_stacks(struct tables *t, const struct stacks *stacks)
 {
-	const struct sites *sites = &t->b->sites;
+	const struct site_stats *sites = &t->b->site_stats;
 	size_t n_nodes = stacks_count(stacks);
 	struct node_numbers m = {.of = make_items(t, n_nodes, sizeof(*m.of)),
 				 .node = make_items(t, n_nodes, sizeof(*m.node))};
@@ -233,8 +233,8 @@ static void put_stacks(struct tables *t, const struct stacks *stacks)
 		t->result = make_nodes(stacks, &m, &codes, node, t->err);
 	}
 	for (size_t i = 0; t->result == 0 && i < sites->n; i++)
-		stack[i] = sites_stats(&sites->site[i], &t->b->alloc_sums.of[i],
-				       m.of[stacks_node(stacks, (uint32_t)i)] - 1);
+		stack[i] = site_stats_row(&sites->site[i], &t->b->alloc_sums.of[i],
+					  m.of[stacks_node(stacks, (uint32_t)i)] - 1);
 	put_table(t, STORE_CODES, codes.code, codes.n);
 	put_table(t, STORE_NODES, node, m.n);
 	put_table(t, STORE_STACKS, stack, sites->n);

@@ -33,7 +33,7 @@ static uint64_t layout(void)
 		sizeof(struct replay_totals), sizeof(struct stream_counts),
 		sizeof(struct event_plain),   sizeof(struct event),
 		sizeof(struct event_decoder), sizeof(struct row_birth),
-		sizeof(struct row_end),       sizeof(struct site),
+		sizeof(struct row_end),       sizeof(struct site_stat),
 		sizeof(struct alloc_sum),     sizeof(struct store_bucket),
 		sizeof(struct store_thread),  sizeof(struct store_chain),
 		sizeof(struct store_call),    STREAM_BATCH_CALLS,
@@ -69,12 +69,13 @@ static struct follow_head make_head(const struct build *b, uint64_t cut_ns)
 
 static void save_sums(const struct build *b, size_t n_stacks, struct state_out *out)
 {
-	state_put_u64(out, b->sites.n);
-	state_put(out, b->sites.site, b->sites.n * sizeof(*b->sites.site));
-	state_put_u64(out, b->sites.n_changed);
-	state_put(out, b->sites.changed, b->sites.n_changed * sizeof(*b->sites.changed));
-	state_put_u64(out, b->sites.n_peaks);
-	state_put_u64(out, b->sites.is_at_peak);
+	state_put_u64(out, b->site_stats.n);
+	state_put(out, b->site_stats.site, b->site_stats.n * sizeof(*b->site_stats.site));
+	state_put_u64(out, b->site_stats.n_changed);
+	state_put(out, b->site_stats.changed,
+		  b->site_stats.n_changed * sizeof(*b->site_stats.changed));
+	state_put_u64(out, b->site_stats.n_peaks);
+	state_put_u64(out, b->site_stats.is_at_peak);
 	state_put_u64(out, n_stacks);
 	state_put(out, b->alloc_sums.of, n_stacks * sizeof(*b->alloc_sums.of));
 	state_put_u64(out, b->usage.width_ns);
@@ -101,14 +102,14 @@ static int load_usage(struct usage *u, struct state_in *in)
 	return in->result;
 }
 
-static int load_sites(struct sites *s, struct state_in *in)
+static int load_sites(struct site_stats *s, struct state_in *in)
 {
 	size_t n = state_get_count(in, sizeof(*s->site));
 
 	if (in->result == 0 && (n == 0 || n > UINT32_MAX))
 		state_is_wrong(in, "no sums");
 	if (in->result == 0)
-		in->result = sites_add(s, (uint32_t)(n - 1), in->err);
+		in->result = site_stats_add(s, (uint32_t)(n - 1), in->err);
 	if (in->result < 0)
 		return in->result;
 	state_get(in, s->site, n * sizeof(*s->site));
@@ -129,7 +130,7 @@ static int load_sums(struct build *b, struct state_in *in)
 {
 	size_t n_stacks;
 
-	if (load_sites(&b->sites, in) < 0)
+	if (load_sites(&b->site_stats, in) < 0)
 		return in->result;
 	n_stacks = state_get_count(in, sizeof(*b->alloc_sums.of));
 	if (in->result == 0)
@@ -347,7 +348,7 @@ int follow_load(struct build *b, struct replay *p, const struct store *old, uint
 		return state_is_wrong(&in, "rows");
 	r = replay_load(p, &in, head.cut_ns, b->rows ? b->n_rows : 0, b->n_chains);
 	if (r == 0)
-		r = sites_add(&b->sites, stacks_count_numbers(replay_stacks(p)) - 1, err);
+		r = site_stats_add(&b->site_stats, stacks_count_numbers(replay_stacks(p)) - 1, err);
 	if (r == 0 && has_new_module(replay_stacks(p), &b->rec->facts, head.n_modules))
 		r = err_set(err, ERR_REFUSED, "code that stacks name was not known");
 	*cut_ns = head.cut_ns;

@@ -1,4 +1,4 @@
-/* ingest/sites.h - what is known of each stack that calls name, kept while a recording is read; what is
+/* ingest/site_stats.h - what is known of each stack that calls name, kept while a recording is read; what is
  * known without its releases is in alloc_sums.h.
  *
  * By the number of the stack (stacks.h), which the rows of a store hold as well. Live bytes are kept
@@ -6,15 +6,15 @@
  * list, and a new peak copies only those; while one peak follows the other nothing is copied. So
  * each step costs a constant, and the contributions to the peak sum up to it exactly.
  */
-#ifndef INGEST_SITES_H
-#define INGEST_SITES_H
+#ifndef INGEST_SITE_STATS_H
+#define INGEST_SITE_STATS_H
 
 #include "ingest/alloc_sums.h"
 #include "ingest/replay.h"
 #include "store/columns.h"
 
 /* Two cache lines: every step needs the first, few the second. */
-struct site {
+struct site_stat {
 	uint64_t live_bytes;
 	uint64_t live_count;
 	uint64_t max_bytes; /* greatest live_bytes ... */
@@ -35,10 +35,10 @@ struct site {
 	uint64_t leaked_late_bytes;
 };
 
-_Static_assert(sizeof(struct site) == 128, "cache lines");
+_Static_assert(sizeof(struct site_stat) == 128, "cache lines");
 
-struct sites {
-	struct site *site; /* by number of the stack */
+struct site_stats {
+	struct site_stat *site; /* by number of the stack */
 	size_t n, cap;
 	uint32_t *changed; /* stacks that changed since the last peak */
 	size_t n_changed, cap_changed;
@@ -46,27 +46,28 @@ struct sites {
 	bool is_at_peak; /* what is live now is the most so far, and not copied yet */
 };
 
-int sites_init(struct sites *s, struct err *err);
-void sites_fini(struct sites *s);
+int site_stats_init(struct site_stats *s, struct err *err);
+void site_stats_fini(struct site_stats *s);
 
 /* Makes sure that a stack has a place. */
-int sites_add(struct sites *s, uint32_t stack, struct err *err);
+int site_stats_add(struct site_stats *s, uint32_t stack, struct err *err);
 
 /* What is live now is the most so far: it is copied. */
-void sites_keep_peak(struct sites *s);
+void site_stats_keep_peak(struct site_stats *s);
 
 /* What a store tells of a stack; node: its innermost frame. */
-struct store_stack sites_stats(const struct site *site, const struct alloc_sum *sums,
-			       uint32_t node);
+struct store_stack site_stats_row(const struct site_stat *site, const struct alloc_sum *sums,
+				  uint32_t node);
 
 /* The step comes soon. */
-static ALWAYS_INLINE void sites_prefetch(const struct sites *s, const struct replay_step *step)
+static ALWAYS_INLINE void site_stats_prefetch(const struct site_stats *s,
+					      const struct replay_step *step)
 {
 	__builtin_prefetch(&s->site[step->stack], 1);
 	__builtin_prefetch(&s->site[step->release_stack], 1);
 }
 
-static inline void sites_mark_changed(struct sites *s, struct site *site)
+static inline void site_stats_mark_changed(struct site_stats *s, struct site_stat *site)
 {
 	if (site->changed_since == s->n_peaks)
 		return;
@@ -74,12 +75,12 @@ static inline void sites_mark_changed(struct sites *s, struct site *site)
 	s->changed[s->n_changed++] = (uint32_t)(site - s->site);
 }
 
-/* The stack has a place. Inline, as sites_release(): one of them is in every step. */
-static inline void sites_alloc(struct sites *s, const struct replay_step *step)
+/* The stack has a place. Inline, as site_stats_release(): one of them is in every step. */
+static inline void site_stats_alloc(struct site_stats *s, const struct replay_step *step)
 {
-	struct site *site = &s->site[step->stack];
+	struct site_stat *site = &s->site[step->stack];
 
-	sites_mark_changed(s, site);
+	site_stats_mark_changed(s, site);
 	site->live_bytes += step->size_bytes;
 	site->live_count++;
 	if (site->live_bytes > site->max_bytes) {
@@ -89,11 +90,11 @@ static inline void sites_alloc(struct sites *s, const struct replay_step *step)
 }
 
 /* Both stacks have a place. */
-static inline void sites_release(struct sites *s, const struct replay_step *step)
+static inline void site_stats_release(struct site_stats *s, const struct replay_step *step)
 {
-	struct site *site = &s->site[step->stack];
+	struct site_stat *site = &s->site[step->stack];
 
-	sites_mark_changed(s, site);
+	site_stats_mark_changed(s, site);
 	site->live_bytes -= step->size_bytes;
 	site->live_count--;
 	site->lifetime_sum_ns += step->lifetime_ns;

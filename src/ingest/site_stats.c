@@ -1,25 +1,25 @@
-/* ingest/sites.c - see sites.h. */
-#include "ingest/sites.h"
+/* ingest/site_stats.c - see site_stats.h. */
+#include "ingest/site_stats.h"
 
 #include <stdlib.h>
 
 #include "util/big_vec.h"
 #include "util/vec.h"
 
-int sites_init(struct sites *s, struct err *err)
+int site_stats_init(struct site_stats *s, struct err *err)
 {
-	*s = (struct sites){.n_peaks = 1};
-	return sites_add(s, 0, err);
+	*s = (struct site_stats){.n_peaks = 1};
+	return site_stats_add(s, 0, err);
 }
 
-void sites_fini(struct sites *s)
+void site_stats_fini(struct site_stats *s)
 {
 	big_vec_free(s->site, s->cap, sizeof(*s->site));
 	free(s->changed);
-	*s = (struct sites){0};
+	*s = (struct site_stats){0};
 }
 
-int sites_add(struct sites *s, uint32_t stack, struct err *err)
+int site_stats_add(struct site_stats *s, uint32_t stack, struct err *err)
 {
 	int r = big_vec_reserve(&s->site, &s->cap, (size_t)stack + 1, sizeof(*s->site), err);
 
@@ -30,10 +30,10 @@ int sites_add(struct sites *s, uint32_t stack, struct err *err)
 	return r;
 }
 
-void sites_keep_peak(struct sites *s)
+void site_stats_keep_peak(struct site_stats *s)
 {
 	for (size_t i = 0; i < s->n_changed; i++) {
-		struct site *site = &s->site[s->changed[i]];
+		struct site_stat *site = &s->site[s->changed[i]];
 
 		site->peak_bytes = site->live_bytes;
 		site->peak_count = site->live_count;
@@ -43,7 +43,8 @@ void sites_keep_peak(struct sites *s)
 	s->is_at_peak = false;
 }
 
-struct store_stack sites_stats(const struct site *site, const struct alloc_sum *sums, uint32_t node)
+struct store_stack site_stats_row(const struct site_stat *site, const struct alloc_sum *sums,
+				  uint32_t node)
 {
 	return (struct store_stack){
 		.node = node,
