@@ -229,7 +229,7 @@ static ALWAYS_INLINE void count_alloc(struct build *b, struct store_thread *make
 	maker->n_allocs++;
 	maker->n_bytes += step->size_bytes;
 	site_stats_alloc(&b->site_stats, step);
-	usage_alloc(&b->usage, step->at_ns, step->size_bytes);
+	usage_buckets_alloc(&b->usage, step->at_ns, step->size_bytes);
 	if (unlikely(step->flags & REPLAY_STEP_PEAK)) {
 		b->peak_bytes = b->usage.live_bytes;
 		b->peak_count = b->usage.live_count;
@@ -248,7 +248,7 @@ static ALWAYS_INLINE void count_release(struct build *b, struct store_thread *re
 		b->temporary_bytes += step->size_bytes;
 	}
 	site_stats_release(&b->site_stats, step);
-	usage_free(&b->usage, step->at_ns, step->size_bytes);
+	usage_buckets_free(&b->usage, step->at_ns, step->size_bytes);
 }
 
 static void on_steps(void *user, const struct replay_step *step, size_t n)
@@ -370,7 +370,7 @@ static void count_leaks(struct build *b, const struct live *live, uint64_t durat
 			s->leaked_early_bytes += a->size_bytes;
 		if (store_is_late(duration_ns, a->at_ns))
 			s->leaked_late_bytes += a->size_bytes;
-		usage_leaked(&b->usage, a->at_ns, a->size_bytes);
+		usage_buckets_leaked(&b->usage, a->at_ns, a->size_bytes);
 	}
 }
 
@@ -390,7 +390,7 @@ static int on_end(void *user, const struct stacks *stacks, const struct live *li
 			site_stats_keep_peak(&b->site_stats);
 		if (!b->rows)
 			b->n_rows = totals->allocations + totals->reallocations;
-		usage_finish(&b->usage, o.duration_ns);
+		usage_buckets_finish(&b->usage, o.duration_ns);
 		count_leaks(b, live, o.duration_ns);
 		if (b->rows)
 			r = rows_finish(b->rows, err);
@@ -472,7 +472,7 @@ static int build_init(struct build *b, const char *store_path, const char *temp_
 		r = site_stats_init(&b->site_stats, err);
 	if (r < 0)
 		return r;
-	usage_init(&b->usage);
+	usage_buckets_init(&b->usage);
 	find_heap(b);
 	add_thread(b, 0);
 	if (b->result < 0)

@@ -1,7 +1,7 @@
 /* ingest/build.h - from a recording to a store, once, in bounded memory.
  *
  * Reads all events in order of time (replay.h), makes a row of each allocation (rows.h), sums up
- * per stack (site_stats.h) and over time (usage.h), and writes the tables. What grows with the number of
+ * per stack (site_stats.h) and over time (usage_buckets.h), and writes the tables. What grows with the number of
  * events lies in files; in memory are the live blocks up to a budget, the stacks, and the window of
  * rows.h.
  */

@@ -8,7 +8,7 @@
 #include "ingest/replay.h"
 #include "ingest/rows.h"
 #include "ingest/site_stats.h"
-#include "ingest/usage.h"
+#include "ingest/usage_buckets.h"
 #include "util/map.h"
 #include "util/spill.h"
 
@@ -34,7 +34,7 @@ struct build {
 	uint64_t n_rows;
 	struct site_stats site_stats;
 	struct alloc_sums alloc_sums;
-	struct usage usage;
+	struct usage_buckets usage;
 	struct build_threads threads;
 	struct spill *chains; /* struct store_chain */
 	uint64_t n_chains;

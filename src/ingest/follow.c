@@ -86,7 +86,7 @@ static void save_sums(const struct build *b, size_t n_stacks, struct state_out *
 	state_put(out, b->usage.bucket, (b->usage.current + 1) * sizeof(*b->usage.bucket));
 }
 
-static int load_usage(struct usage *u, struct state_in *in)
+static int load_usage(struct usage_buckets *u, struct state_in *in)
 {
 	uint64_t current;
 
