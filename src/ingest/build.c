@@ -494,18 +494,18 @@ static void build_fini(struct build *b)
 	store_writer_destroy(b->writer);
 }
 
-/* To the last cut that can be made, and keeps what is needed to go on from there. */
-static int build_to_cut(struct build *b, struct replay *p, uint64_t min_ns, struct err *err)
+/* To the last checkpoint that can be made, and keeps what is needed to go on from there. */
+static int build_to_checkpoint(struct build *b, struct replay *p, uint64_t min_ns, struct err *err)
 {
-	struct cut cut;
-	int n = cut_find(b->rec, min_ns, &cut, err);
+	struct checkpoint_pos pos;
+	int n = checkpoint_pos_find(b->rec, min_ns, &pos, err);
 
 	if (n <= 0)
 		return n;
-	n = replay_to_cut(p, &cut, err);
+	n = replay_to_checkpoint(p, &pos, err);
 	if (n == 0 && b->rec->damage.n_ranges == 0)
-		n = follow_save(b, p, cut.at_ns, err);
-	cut_fini(&cut);
+		n = follow_save(b, p, pos.at_ns, err);
+	checkpoint_pos_fini(&pos);
 	return n;
 }
 
@@ -514,13 +514,13 @@ static int build_events(struct build *b, const struct replay_callbacks *callback
 	enum build_how how = b->options ? b->options->how : BUILD_WHOLE;
 	struct replay_totals totals;
 	struct replay *p = NULL;
-	uint64_t cut_ns = 0;
+	uint64_t checkpoint_ns = 0;
 	int n = replay_create(b->rec, callbacks, &p, err);
 
 	if (n == 0 && how == BUILD_GO_ON)
-		n = follow_load(b, p, b->old, &cut_ns, err);
+		n = follow_load(b, p, b->old, &checkpoint_ns, err);
 	if (n == 0 && how != BUILD_WHOLE)
-		n = build_to_cut(b, p, cut_ns, err);
+		n = build_to_checkpoint(b, p, checkpoint_ns, err);
 	if (n == 0)
 		n = replay_finish(p, &totals, NULL, err);
 	replay_destroy(p);

@@ -15,7 +15,7 @@
 /* What must be the same when reading goes on. */
 struct follow_head {
 	uint64_t layout;
-	uint64_t cut_ns;
+	uint64_t checkpoint_ns;
 	uint64_t start_ticks, start_ns, last_ticks, last_ns; /* of the time base */
 	uint64_t heap_start, heap_end;
 	uint64_t n_modules;
@@ -46,13 +46,13 @@ static uint64_t layout(void)
 	return h;
 }
 
-static struct follow_head make_head(const struct build *b, uint64_t cut_ns)
+static struct follow_head make_head(const struct build *b, uint64_t checkpoint_ns)
 {
 	const struct timebase *t = &b->rec->time;
 
 	return (struct follow_head){
 		.layout = layout(),
-		.cut_ns = cut_ns,
+		.checkpoint_ns = checkpoint_ns,
 		.start_ticks = t->start_ticks,
 		.start_ns = t->start_ns,
 		.last_ticks = t->last_ticks,
@@ -193,7 +193,7 @@ static int load_items(struct spill *to, const struct store *old, enum store_tabl
 	return in->result;
 }
 
-/* Chains are what they were at the cut. */
+/* Chains are what they were at the checkpoint. */
 static int undo_chains(struct build *b, const struct store *old, struct state_in *in)
 {
 	size_t n;
@@ -246,7 +246,7 @@ static void load_figures(struct build *b, struct state_in *in)
 
 /* ---- all of it ---- */
 
-int follow_save(struct build *b, struct replay *p, uint64_t cut_ns, struct err *err)
+int follow_save(struct build *b, struct replay *p, uint64_t checkpoint_ns, struct err *err)
 {
 	struct follow_head head;
 	struct state_out out;
@@ -258,7 +258,7 @@ int follow_save(struct build *b, struct replay *p, uint64_t cut_ns, struct err *
 		r = rows_sync(b->rows, err);
 	if (r < 0)
 		return r;
-	head = make_head(b, cut_ns);
+	head = make_head(b, checkpoint_ns);
 	state_out_init(&out, b->writer, err);
 	state_put(&out, &head, sizeof(head));
 	save_figures(b, &out);
@@ -294,7 +294,7 @@ static bool has_new_module(const struct stacks *stacks, const struct facts *f, s
 
 static int check_head(struct build *b, const struct follow_head *was, struct err *err)
 {
-	struct follow_head is = make_head(b, was->cut_ns);
+	struct follow_head is = make_head(b, was->checkpoint_ns);
 
 	is.wasted_bytes = was->wasted_bytes;
 	is.n_modules = is.n_modules < was->n_modules ? is.n_modules : was->n_modules;
@@ -317,7 +317,7 @@ static int check_waste(struct build *b, const struct store *old, uint64_t wasted
 	return 0;
 }
 
-int follow_load(struct build *b, struct replay *p, const struct store *old, uint64_t *cut_ns,
+int follow_load(struct build *b, struct replay *p, const struct store *old, uint64_t *checkpoint_ns,
 		struct err *err)
 {
 	size_t n_bytes = 0;
@@ -346,11 +346,11 @@ int follow_load(struct build *b, struct replay *p, const struct store *old, uint
 		return in.result;
 	if (b->rows && rows_count(b->rows) != b->n_rows)
 		return state_is_wrong(&in, "rows");
-	r = replay_load(p, &in, head.cut_ns, b->rows ? b->n_rows : 0, b->n_chains);
+	r = replay_load(p, &in, head.checkpoint_ns, b->rows ? b->n_rows : 0, b->n_chains);
 	if (r == 0)
 		r = site_stats_add(&b->site_stats, stacks_count_numbers(replay_stacks(p)) - 1, err);
 	if (r == 0 && has_new_module(replay_stacks(p), &b->rec->facts, head.n_modules))
 		r = err_set(err, ERR_REFUSED, "code that stacks name was not known");
-	*cut_ns = head.cut_ns;
+	*checkpoint_ns = head.checkpoint_ns;
 	return r;
 }

@@ -499,13 +499,13 @@ void replay_destroy(struct replay *p)
 	free(p);
 }
 
-int replay_to_cut(struct replay *p, const struct cut *cut, struct err *err)
+int replay_to_checkpoint(struct replay *p, const struct checkpoint_pos *pos, struct err *err)
 {
 	int n;
 
-	stream_go_on(p->stream, cut);
+	stream_go_on(p->stream, pos);
 	n = replay_batches(p, err);
-	if (n == 0 && stream_last_ns(p->stream) > cut->at_ns)
+	if (n == 0 && stream_last_ns(p->stream) > pos->at_ns)
 		return err_set(err, ERR_REFUSED, "times go back");
 	return n;
 }
@@ -590,7 +590,7 @@ static int load_lanes(struct replay *p, struct state_in *in, uint32_t **now, siz
 	return in->result;
 }
 
-int replay_load(struct replay *p, struct state_in *in, uint64_t cut_ns, uint64_t n_rows,
+int replay_load(struct replay *p, struct state_in *in, uint64_t checkpoint_ns, uint64_t n_rows,
 		uint64_t n_chains)
 {
 	struct pairing_limits limits = {.n_rows = n_rows, .n_chains = n_chains};
@@ -602,7 +602,7 @@ int replay_load(struct replay *p, struct state_in *in, uint64_t cut_ns, uint64_t
 	if (n == 0) {
 		state_get(in, &p->totals, sizeof(p->totals));
 		p->n_realloc_ends = state_get_u64(in);
-		n = stream_load(p->stream, in, &lanes, cut_ns);
+		n = stream_load(p->stream, in, &lanes, checkpoint_ns);
 	}
 	if (n == 0) {
 		limits.n_stacks = stacks_count_numbers(stream_stacks(p->stream));

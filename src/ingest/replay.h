@@ -35,7 +35,7 @@
 #include "ingest/alloc_sums.h"
 #include "ingest/live.h"
 #include "ingest/stacks.h"
-#include "recording/cut.h"
+#include "recording/checkpoint_pos.h"
 #include "recording/merge.h"
 
 #define REPLAY_WINDOW_NS (50 * NS_PER_US)
@@ -145,16 +145,16 @@ int replay_create(struct recording *r, const struct replay_callbacks *callbacks,
 		  struct replay **ret, struct err *err);
 void replay_destroy(struct replay *p); /* NULL does nothing */
 
-/* Goes on to a cut. ERR_REFUSED: the recording says that time went back, so there is none. */
-int replay_to_cut(struct replay *p, const struct cut *cut, struct err *err);
+/* Goes on to a pos. ERR_REFUSED: the recording says that time went back, so there is none. */
+int replay_to_checkpoint(struct replay *p, const struct checkpoint_pos *pos, struct err *err);
 
-/* At a cut, which was at cut_ns. Loaded into one that was just made: ERR_REFUSED when the recording is not
+/* At a checkpoint, which was at checkpoint_ns. Loaded into one that was just made: ERR_REFUSED when the recording is not
  * the same one that has grown. The callbacks' user has loaded what is his before. */
 void replay_save(struct replay *p, struct state_out *out);
-int replay_load(struct replay *p, struct state_in *in, uint64_t cut_ns, uint64_t n_rows,
+int replay_load(struct replay *p, struct state_in *in, uint64_t checkpoint_ns, uint64_t n_rows,
 		uint64_t n_chains);
 
-/* At a cut, or after the end. */
+/* At a checkpoint, or after the end. */
 const struct stacks *replay_stacks(const struct replay *p);
 
 /* Goes on to the end, as replay_run() does. */

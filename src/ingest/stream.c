@@ -601,8 +601,8 @@ int stream_next(struct stream *s, const struct stream_batch **ret, const struct 
 	}
 	while (s->n_filled - s->n_taken < n_needed && !s->is_done)
 		pthread_cond_wait(&s->changed, &s->lock);
-	/* at a cut the last one is not full: it stays, and so does the one before it */
-	n_needed = s->is_done ? s->is_cut && s->result == 0 ? 3 : 1 : n_needed;
+	/* at a checkpoint the last one is not full: it stays, and so does the one before it */
+	n_needed = s->is_done ? s->ends_at_checkpoint && s->result == 0 ? 3 : 1 : n_needed;
 	if (s->n_filled - s->n_taken >= n_needed) {
 		*ret = s->batch[s->n_taken % STREAM_BATCHES];
 		*then = s->n_filled - s->n_taken > 1 ? s->batch[(s->n_taken + 1) % STREAM_BATCHES]
@@ -618,7 +618,7 @@ int stream_next(struct stream *s, const struct stream_batch **ret, const struct 
 	return r;
 }
 
-void stream_go_on(struct stream *s, const struct cut *cut)
+void stream_go_on(struct stream *s, const struct checkpoint_pos *pos)
 {
 	end_reader(s);
 	s->is_unwanted = false;
@@ -627,8 +627,8 @@ void stream_go_on(struct stream *s, const struct cut *cut)
 		s->is_begun = true;
 		s->is_done = false;
 	}
-	s->is_cut = cut != NULL;
-	lane_blocks_go_on(&s->blocks, cut);
+	s->ends_at_checkpoint = pos != NULL;
+	lane_blocks_go_on(&s->blocks, pos);
 	key_by_time(s);
 }
 

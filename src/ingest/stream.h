@@ -14,7 +14,7 @@
 
 #include "ingest/alloc_sums.h"
 #include "ingest/stacks.h"
-#include "recording/cut.h"
+#include "recording/checkpoint_pos.h"
 #include "recording/recording.h"
 
 #define STREAM_BATCH_CALLS 4096u
@@ -64,16 +64,16 @@ void stream_destroy(struct stream *s); /* ends the thread; NULL does nothing */
 int stream_next(struct stream *s, const struct stream_batch **ret, const struct stream_batch **then,
 		struct err *err);
 
-/* Before the first stream_next(), or after it gave 0: reads to a cut (NULL: to the end), and then gives
- * 0. At a cut the batch that is not full yet, and the one before it, whose calls may ask for more of
+/* Before the first stream_next(), or after it gave 0: reads to a checkpoint (NULL: to the end), and then gives
+ * 0. At a checkpoint the batch that is not full yet, and the one before it, whose calls may ask for more of
  * those that follow, stay here. */
-void stream_go_on(struct stream *s, const struct cut *cut);
+void stream_go_on(struct stream *s, const struct checkpoint_pos *pos);
 
-/* For follow.h: at a cut, which was at cut_ns. Loaded into one that was just made, of the same recording
+/* For follow.h: at a checkpoint, which was at checkpoint_ns. Loaded into one that was just made, of the same recording
  * when it has grown. ERR_REFUSED: it is not what it was with something more. */
 void stream_save(const struct stream *s, struct state_out *out);
 int stream_load(struct stream *s, struct state_in *in, const struct state_lanes *lanes,
-		uint64_t cut_ns);
+		uint64_t checkpoint_ns);
 
 /* After the last batch. stream_take_stacks(): they are the caller's from then on. */
 const struct stacks *stream_stacks(const struct stream *s);

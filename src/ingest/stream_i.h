@@ -37,7 +37,7 @@ struct stream {
 	struct alloc_sums *sums; /* borrowed; NULL: not wanted */
 	struct stream_counts counts;
 	struct stream_batch *batch[STREAM_BATCHES];
-	bool is_cut; /* what is not full is to be filled up later */
+	bool ends_at_checkpoint; /* what is not full is to be filled up later */
 	bool is_begun; /* batch n_filled is one of those */
 
 	pthread_t reader;

@@ -7,16 +7,16 @@ static void save_lane(const struct stream *s, size_t lane, struct state_out *out
 	const struct lane_cursor *l = &s->blocks.lane[lane];
 	const struct block_ref *ref = &s->rec->block[l->block - 1];
 
-	state_put_u64(out, l->is_at_cut);
-	if (!l->is_at_cut)
-		return; /* it did not begin before the cut */
+	state_put_u64(out, l->is_at_checkpoint);
+	if (!l->is_at_checkpoint)
+		return; /* it did not begin before the checkpoint */
 	state_put_u64(out, l->block - s->rec->lane[lane].first_block);
 	state_put_u64(out, ref->sequence);
 	state_put_u64(out, ref->lane_index);
 	state_put_u64(out, l->min_ticks);
 	state_put_u64(out, l->next_index);
 	state_put_u64(out, l->is_after_gap);
-	state_put(out, &l->at_cut, sizeof(l->at_cut));
+	state_put(out, &l->at_checkpoint, sizeof(l->at_checkpoint));
 }
 
 /* The same block must be there, behind as many others. */
@@ -35,9 +35,9 @@ static int load_lane(struct stream *s, struct state_in *in, uint32_t lane)
 	l->min_ticks = state_get_u64(in);
 	l->next_index = (uint32_t)state_get_u64(in);
 	l->is_after_gap = state_get_u64(in) != 0;
-	state_get(in, &l->at_cut, sizeof(l->at_cut));
-	if (in->result == 0 &&
-	    (!state_is_flag(&l->at_cut.is_in_place) || !state_is_flag(&l->at_cut.in.failed)))
+	state_get(in, &l->at_checkpoint, sizeof(l->at_checkpoint));
+	if (in->result == 0 && (!state_is_flag(&l->at_checkpoint.is_in_place) ||
+				!state_is_flag(&l->at_checkpoint.in.failed)))
 		state_is_wrong(in, "a place in a lane");
 	if (in->result < 0)
 		return in->result;
@@ -46,25 +46,25 @@ static int load_lane(struct stream *s, struct state_in *in, uint32_t lane)
 		return err_set(in->err, ERR_REFUSED, "fewer blocks than before");
 	ref += n_blocks - 1;
 	if (ref->sequence != sequence || ref->lane_index != lane_index ||
-	    l->at_cut.in.pos > ref->raw_bytes)
+	    l->at_checkpoint.in.pos > ref->raw_bytes)
 		return err_set(in->err, ERR_REFUSED, "other blocks than before");
 	l->block = of->first_block + n_blocks;
-	l->at_cut.lane = lane;
-	l->is_at_cut = true;
+	l->at_checkpoint.lane = lane;
+	l->is_at_checkpoint = true;
 	return 0;
 }
 
-/* Nothing that is read from here on may be from before the cut. */
-static int check_lanes(struct stream *s, uint64_t cut_ns, struct err *err)
+/* Nothing that is read from here on may be from before the checkpoint. */
+static int check_lanes(struct stream *s, uint64_t checkpoint_ns, struct err *err)
 {
 	for (size_t i = 0; i < s->rec->n_lanes; i++) {
 		const struct lane_cursor *l = &s->blocks.lane[i];
-		const struct cut_place from = {
-			.block = l->block - l->is_at_cut,
-			.decoder = l->is_at_cut ? &l->at_cut : NULL,
+		const struct checkpoint_pos_start from = {
+			.block = l->block - l->is_at_checkpoint,
+			.decoder = l->is_at_checkpoint ? &l->at_checkpoint : NULL,
 			.min_ticks = l->min_ticks,
 		};
-		int r = cut_check_lane(s->rec, i, &from, cut_ns, err);
+		int r = checkpoint_pos_check_lane(s->rec, i, &from, checkpoint_ns, err);
 
 		if (r < 0)
 			return r;
@@ -120,7 +120,7 @@ static int load_batch(struct stream *s, struct state_in *in, struct stream_batch
 
 void stream_save(const struct stream *s, struct state_out *out)
 {
-	ASSERT(s->is_done && s->is_cut && s->n_filled > s->n_taken);
+	ASSERT(s->is_done && s->ends_at_checkpoint && s->n_filled > s->n_taken);
 	stacks_save(s->stacks, out);
 	for (size_t i = 0; i < s->rec->n_lanes; i++)
 		save_lane(s, i, out);
@@ -131,7 +131,7 @@ void stream_save(const struct stream *s, struct state_out *out)
 }
 
 int stream_load(struct stream *s, struct state_in *in, const struct state_lanes *lanes,
-		uint64_t cut_ns)
+		uint64_t checkpoint_ns)
 {
 	int r = stacks_load(s->stacks, in, lanes);
 
@@ -148,6 +148,6 @@ int stream_load(struct stream *s, struct state_in *in, const struct state_lanes 
 	if (in->result < 0)
 		return in->result;
 	s->is_done = true; /* and to be gone on with */
-	s->is_cut = true;
-	return check_lanes(s, cut_ns, in->err);
+	s->ends_at_checkpoint = true;
+	return check_lanes(s, checkpoint_ns, in->err);
 }

@@ -20,7 +20,7 @@
 #include "ingest/build.h"
 #include "open/symbolize.h"
 #include "recording/being_written.h"
-#include "recording/cut.h"
+#include "recording/checkpoint_pos.h"
 #include "recording/header_page.h"
 #include "store/store_cache.h"
 #include "util/progress.h"
@@ -105,7 +105,7 @@ static int build_at(struct opening *op, enum build_how how, const char *store_pa
 
 	if (n < 0)
 		return n;
-	if (how == BUILD_TO_GO_ON && !cut_is_possible(r)) {
+	if (how == BUILD_TO_GO_ON && !checkpoint_pos_is_possible(r)) {
 		recording_close(r);
 		return err_set(err, ERR_REFUSED, "there is nothing to go on from");
 	}

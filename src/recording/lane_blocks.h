@@ -7,7 +7,7 @@
 #define RECORDING_LANE_BLOCKS_H
 
 #include "format/event.h"
-#include "recording/cut.h"
+#include "recording/checkpoint_pos.h"
 #include "recording/lane_heap.h"
 #include "recording/recording.h"
 
@@ -20,9 +20,9 @@ struct lane_cursor {
 	uint32_t next_index; /* expected lane_index */
 	bool is_loaded;
 	bool is_after_gap; /* events were missing; the user takes it back once told */
-	bool is_at_cut; /* the block before .block was left off at a cut: */
-	struct event_decoder at_cut; /* how; in.pos tells where */
-	size_t cut_bytes; /* of the block before end_block only so much comes; SIZE_MAX: all */
+	bool is_at_checkpoint; /* the block before .block was left off at a checkpoint: */
+	struct event_decoder at_checkpoint; /* how; in.pos tells where */
+	size_t last_bytes; /* of the block before end_block only so much comes; SIZE_MAX: all */
 };
 
 struct lane_blocks {
@@ -42,9 +42,9 @@ int lane_blocks_init(struct lane_blocks *b, struct recording *r, size_t extra_by
 		     struct err *err);
 void lane_blocks_fini(struct lane_blocks *b);
 
-/* Goes on to a cut (follow.h), or with NULL to the end: at first, or after the end of what came
+/* Goes on to a checkpoint (follow.h), or with NULL to the end: at first, or after the end of what came
  * before, when no lane is loaded. The keys of the heap are ticks. */
-void lane_blocks_go_on(struct lane_blocks *b, const struct cut *cut);
+void lane_blocks_go_on(struct lane_blocks *b, const struct checkpoint_pos *pos);
 
 /* The user's room; the lane is loaded. Aligned for anything. */
 static inline void *lane_blocks_extra(const struct lane_cursor *l)
