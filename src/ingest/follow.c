@@ -67,99 +67,100 @@ static struct follow_head make_head(const struct build *b, uint64_t checkpoint_n
 
 /* ---- sums ---- */
 
-static void save_sums(const struct build *b, size_t n_stacks, struct state_out *out)
+static void save_sums(const struct build *b, size_t n_stacks, struct checkpoint_io_out *out)
 {
-	state_put_u64(out, b->site_stats.n);
-	state_put(out, b->site_stats.site, b->site_stats.n * sizeof(*b->site_stats.site));
-	state_put_u64(out, b->site_stats.n_changed);
-	state_put(out, b->site_stats.changed,
-		  b->site_stats.n_changed * sizeof(*b->site_stats.changed));
-	state_put_u64(out, b->site_stats.n_peaks);
-	state_put_u64(out, b->site_stats.is_at_peak);
-	state_put_u64(out, n_stacks);
-	state_put(out, b->alloc_sums.of, n_stacks * sizeof(*b->alloc_sums.of));
-	state_put_u64(out, b->usage.width_ns);
-	state_put_u64(out, b->usage.end_ns);
-	state_put_u64(out, b->usage.live_bytes);
-	state_put_u64(out, b->usage.live_count);
-	state_put_u64(out, b->usage.current);
-	state_put(out, b->usage.bucket, (b->usage.current + 1) * sizeof(*b->usage.bucket));
+	checkpoint_io_put_u64(out, b->site_stats.n);
+	checkpoint_io_put(out, b->site_stats.site, b->site_stats.n * sizeof(*b->site_stats.site));
+	checkpoint_io_put_u64(out, b->site_stats.n_changed);
+	checkpoint_io_put(out, b->site_stats.changed,
+			  b->site_stats.n_changed * sizeof(*b->site_stats.changed));
+	checkpoint_io_put_u64(out, b->site_stats.n_peaks);
+	checkpoint_io_put_u64(out, b->site_stats.is_at_peak);
+	checkpoint_io_put_u64(out, n_stacks);
+	checkpoint_io_put(out, b->alloc_sums.of, n_stacks * sizeof(*b->alloc_sums.of));
+	checkpoint_io_put_u64(out, b->usage.width_ns);
+	checkpoint_io_put_u64(out, b->usage.end_ns);
+	checkpoint_io_put_u64(out, b->usage.live_bytes);
+	checkpoint_io_put_u64(out, b->usage.live_count);
+	checkpoint_io_put_u64(out, b->usage.current);
+	checkpoint_io_put(out, b->usage.bucket, (b->usage.current + 1) * sizeof(*b->usage.bucket));
 }
 
-static int load_usage(struct usage_buckets *u, struct state_in *in)
+static int load_usage(struct usage_buckets *u, struct checkpoint_io_in *in)
 {
 	uint64_t current;
 
-	u->width_ns = state_get_u64(in);
-	u->end_ns = state_get_u64(in);
-	u->live_bytes = state_get_u64(in);
-	u->live_count = state_get_u64(in);
-	current = state_get_u64(in);
+	u->width_ns = checkpoint_io_get_u64(in);
+	u->end_ns = checkpoint_io_get_u64(in);
+	u->live_bytes = checkpoint_io_get_u64(in);
+	u->live_count = checkpoint_io_get_u64(in);
+	current = checkpoint_io_get_u64(in);
 	if (current >= STORE_MAX_BUCKETS || u->width_ns == 0)
-		return state_is_wrong(in, "times");
+		return checkpoint_io_fail(in, "times");
 	u->current = (uint32_t)current;
-	state_get(in, u->bucket, (current + 1) * sizeof(*u->bucket));
+	checkpoint_io_get(in, u->bucket, (current + 1) * sizeof(*u->bucket));
 	return in->result;
 }
 
-static int load_sites(struct site_stats *s, struct state_in *in)
+static int load_sites(struct site_stats *s, struct checkpoint_io_in *in)
 {
-	size_t n = state_get_count(in, sizeof(*s->site));
+	size_t n = checkpoint_io_get_count(in, sizeof(*s->site));
 
 	if (in->result == 0 && (n == 0 || n > UINT32_MAX))
-		state_is_wrong(in, "no sums");
+		checkpoint_io_fail(in, "no sums");
 	if (in->result == 0)
 		in->result = site_stats_add(s, (uint32_t)(n - 1), in->err);
 	if (in->result < 0)
 		return in->result;
-	state_get(in, s->site, n * sizeof(*s->site));
-	s->n_changed = state_get_count(in, sizeof(*s->changed));
+	checkpoint_io_get(in, s->site, n * sizeof(*s->site));
+	s->n_changed = checkpoint_io_get_count(in, sizeof(*s->changed));
 	if (s->n_changed > n)
-		return state_is_wrong(in, "stacks that changed");
-	state_get(in, s->changed, s->n_changed * sizeof(*s->changed));
+		return checkpoint_io_fail(in, "stacks that changed");
+	checkpoint_io_get(in, s->changed, s->n_changed * sizeof(*s->changed));
 	for (size_t i = 0; i < s->n_changed; i++) {
 		if (s->changed[i] >= n)
-			return state_is_wrong(in, "a stack that changed");
+			return checkpoint_io_fail(in, "a stack that changed");
 	}
-	s->n_peaks = (uint32_t)state_get_u64(in);
-	s->is_at_peak = state_get_u64(in) != 0;
+	s->n_peaks = (uint32_t)checkpoint_io_get_u64(in);
+	s->is_at_peak = checkpoint_io_get_u64(in) != 0;
 	return in->result;
 }
 
-static int load_sums(struct build *b, struct state_in *in)
+static int load_sums(struct build *b, struct checkpoint_io_in *in)
 {
 	size_t n_stacks;
 
 	if (load_sites(&b->site_stats, in) < 0)
 		return in->result;
-	n_stacks = state_get_count(in, sizeof(*b->alloc_sums.of));
+	n_stacks = checkpoint_io_get_count(in, sizeof(*b->alloc_sums.of));
 	if (in->result == 0)
 		in->result = alloc_sums_reserve(&b->alloc_sums, n_stacks + 1, in->err);
 	if (in->result < 0)
 		return in->result;
-	state_get(in, b->alloc_sums.of, n_stacks * sizeof(*b->alloc_sums.of));
+	checkpoint_io_get(in, b->alloc_sums.of, n_stacks * sizeof(*b->alloc_sums.of));
 	return load_usage(&b->usage, in);
 }
 
 /* ---- threads, chains, calls ---- */
 
-static void save_lists(const struct build *b, struct state_out *out)
+static void save_lists(const struct build *b, struct checkpoint_io_out *out)
 {
-	state_put_u64(out, b->threads.n);
-	state_put(out, b->threads.thread, b->threads.n * sizeof(*b->threads.thread));
-	state_put_u64(out, b->n_chains); /* they themselves are in the tables of the store */
-	state_put_u64(out, b->n_calls);
+	checkpoint_io_put_u64(out, b->threads.n);
+	checkpoint_io_put(out, b->threads.thread, b->threads.n * sizeof(*b->threads.thread));
+	checkpoint_io_put_u64(out,
+			      b->n_chains); /* they themselves are in the tables of the store */
+	checkpoint_io_put_u64(out, b->n_calls);
 }
 
-static int load_threads(struct build_threads *t, struct state_in *in)
+static int load_threads(struct build_threads *t, struct checkpoint_io_in *in)
 {
-	size_t n = state_get_count(in, sizeof(*t->thread));
+	size_t n = checkpoint_io_get_count(in, sizeof(*t->thread));
 
 	if (in->result == 0)
 		in->result = vec_reserve(&t->thread, &t->cap, n + 1, sizeof(*t->thread), in->err);
 	if (in->result < 0)
 		return in->result;
-	state_get(in, t->thread, n * sizeof(*t->thread));
+	checkpoint_io_get(in, t->thread, n * sizeof(*t->thread));
 	for (size_t i = 0; i < n && in->result == 0; i++) {
 		uint64_t *index = NULL;
 
@@ -168,18 +169,18 @@ static int load_threads(struct build_threads *t, struct state_in *in)
 			*index = i;
 	}
 	t->n = n;
-	return n && t->thread[0].number == 0 ? in->result : state_is_wrong(in, "threads");
+	return n && t->thread[0].number == 0 ? in->result : checkpoint_io_fail(in, "threads");
 }
 
 /* The first items of a table of the store. */
 static int load_items(struct spill *to, const struct store *old, enum store_table table,
-		      size_t item_bytes, uint64_t n, struct state_in *in)
+		      size_t item_bytes, uint64_t n, struct checkpoint_io_in *in)
 {
 	size_t n_there, n_bytes;
 	const uint8_t *from = store_table(old, table, &n_there);
 
 	if (in->result == 0 && n > n_there)
-		state_is_wrong(in, "a table of the store is shorter");
+		checkpoint_io_fail(in, "a table of the store is shorter");
 	n_bytes = in->result == 0 ? (size_t)n * item_bytes : 0;
 	if (n_bytes)
 		in->result = spill_resize(to, n_bytes, in->err);
@@ -194,7 +195,7 @@ static int load_items(struct spill *to, const struct store *old, enum store_tabl
 }
 
 /* Chains are what they were at the checkpoint. */
-static int undo_chains(struct build *b, const struct store *old, struct state_in *in)
+static int undo_chains(struct build *b, const struct store *old, struct checkpoint_io_in *in)
 {
 	size_t n;
 	const struct store_undo *u = store_table(old, STORE_UNDO, &n);
@@ -202,19 +203,19 @@ static int undo_chains(struct build *b, const struct store *old, struct state_in
 
 	while (n-- > 0) {
 		if (u[n].chain == 0 || u[n].chain > b->n_chains)
-			return state_is_wrong(in, "a chain");
+			return checkpoint_io_fail(in, "a chain");
 		chain[u[n].chain - 1] = u[n].was;
 	}
 	b->n_kept_chains = b->n_chains;
 	return in->result;
 }
 
-static int load_lists(struct build *b, const struct store *old, struct state_in *in)
+static int load_lists(struct build *b, const struct store *old, struct checkpoint_io_in *in)
 {
 	if (load_threads(&b->threads, in) < 0)
 		return in->result;
-	b->n_chains = state_get_u64(in);
-	b->n_calls = state_get_u64(in);
+	b->n_chains = checkpoint_io_get_u64(in);
+	b->n_calls = checkpoint_io_get_u64(in);
 	if (load_items(b->chains, old, STORE_CHAINS, sizeof(struct store_chain), b->n_chains, in) <
 		    0 ||
 	    load_items(b->calls, old, STORE_CALLS, sizeof(struct store_call), b->n_calls, in) < 0)
@@ -222,26 +223,26 @@ static int load_lists(struct build *b, const struct store *old, struct state_in 
 	return undo_chains(b, old, in);
 }
 
-static void save_figures(const struct build *b, struct state_out *out)
+static void save_figures(const struct build *b, struct checkpoint_io_out *out)
 {
-	state_put_u64(out, b->n_rows);
-	state_put_u64(out, b->marker);
-	state_put_u64(out, b->peak_bytes);
-	state_put_u64(out, b->peak_count);
-	state_put_u64(out, b->peak_ns);
-	state_put_u64(out, b->n_temporary);
-	state_put_u64(out, b->temporary_bytes);
+	checkpoint_io_put_u64(out, b->n_rows);
+	checkpoint_io_put_u64(out, b->marker);
+	checkpoint_io_put_u64(out, b->peak_bytes);
+	checkpoint_io_put_u64(out, b->peak_count);
+	checkpoint_io_put_u64(out, b->peak_ns);
+	checkpoint_io_put_u64(out, b->n_temporary);
+	checkpoint_io_put_u64(out, b->temporary_bytes);
 }
 
-static void load_figures(struct build *b, struct state_in *in)
+static void load_figures(struct build *b, struct checkpoint_io_in *in)
 {
-	b->n_rows = state_get_u64(in);
-	b->marker = state_get_u64(in);
-	b->peak_bytes = state_get_u64(in);
-	b->peak_count = state_get_u64(in);
-	b->peak_ns = state_get_u64(in);
-	b->n_temporary = state_get_u64(in);
-	b->temporary_bytes = state_get_u64(in);
+	b->n_rows = checkpoint_io_get_u64(in);
+	b->marker = checkpoint_io_get_u64(in);
+	b->peak_bytes = checkpoint_io_get_u64(in);
+	b->peak_count = checkpoint_io_get_u64(in);
+	b->peak_ns = checkpoint_io_get_u64(in);
+	b->n_temporary = checkpoint_io_get_u64(in);
+	b->temporary_bytes = checkpoint_io_get_u64(in);
 }
 
 /* ---- all of it ---- */
@@ -249,7 +250,7 @@ static void load_figures(struct build *b, struct state_in *in)
 int follow_save(struct build *b, struct replay *p, uint64_t checkpoint_ns, struct err *err)
 {
 	struct follow_head head;
-	struct state_out out;
+	struct checkpoint_io_out out;
 	int r = b->result < 0 ? b->result : 0;
 
 	if (r < 0)
@@ -259,8 +260,8 @@ int follow_save(struct build *b, struct replay *p, uint64_t checkpoint_ns, struc
 	if (r < 0)
 		return r;
 	head = make_head(b, checkpoint_ns);
-	state_out_init(&out, b->writer, err);
-	state_put(&out, &head, sizeof(head));
+	checkpoint_io_out_init(&out, b->writer, err);
+	checkpoint_io_put(&out, &head, sizeof(head));
 	save_figures(b, &out);
 	save_sums(b, stacks_count_numbers(replay_stacks(p)), &out);
 	save_lists(b, &out);
@@ -269,7 +270,7 @@ int follow_save(struct build *b, struct replay *p, uint64_t checkpoint_ns, struc
 	replay_save(p, &out);
 	b->n_kept_chains = b->n_chains;
 	b->n_undo = 0;
-	return state_out_finish(&out);
+	return checkpoint_io_out_finish(&out);
 }
 
 /* Would a stack have been another one if the modules that came since had been known? */
@@ -323,16 +324,16 @@ int follow_load(struct build *b, struct replay *p, const struct store *old, uint
 	size_t n_bytes = 0;
 	const void *bytes = store_table(old, STORE_STATE, &n_bytes);
 	struct follow_head head;
-	struct state_in in;
+	struct checkpoint_io_in in;
 	int r;
 
 	if (n_bytes == 0 || memcmp(store_identity(old)->recording_id, b->rec->header.recording_id,
 				   sizeof(b->rec->header.recording_id)) != 0)
 		return err_set(err, ERR_REFUSED, "it has no state of this recording");
-	r = state_in_init(&in, bytes, n_bytes, err);
+	r = checkpoint_io_in_init(&in, bytes, n_bytes, err);
 	if (r < 0)
 		return r;
-	state_get(&in, &head, sizeof(head));
+	checkpoint_io_get(&in, &head, sizeof(head));
 	if (in.result < 0)
 		return in.result;
 	r = check_head(b, &head, err);
@@ -345,7 +346,7 @@ int follow_load(struct build *b, struct replay *p, const struct store *old, uint
 	    (b->rows && rows_load(b->rows, &in) < 0))
 		return in.result;
 	if (b->rows && rows_count(b->rows) != b->n_rows)
-		return state_is_wrong(&in, "rows");
+		return checkpoint_io_fail(&in, "rows");
 	r = replay_load(p, &in, head.checkpoint_ns, b->rows ? b->n_rows : 0, b->n_chains);
 	if (r == 0)
 		r = site_stats_add(&b->site_stats, stacks_count_numbers(replay_stacks(p)) - 1, err);

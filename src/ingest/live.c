@@ -141,20 +141,20 @@ bool live_take(struct live *l, uint64_t addr, struct live_block *ret)
 	return true;
 }
 
-void live_save(struct live *l, struct state_out *out)
+void live_save(struct live *l, struct checkpoint_io_out *out)
 {
-	state_put_u64(out, l->n);
+	checkpoint_io_put_u64(out, l->n);
 	for (size_t i = 0; i < l->n_slots; i++) {
 		if (l->is_file && i % LIVE_ADDS_PER_LOOK == 0)
 			live_trim(l);
 		if (l->slot[i].addr)
-			state_put(out, live_at(l, i), sizeof(struct live_block));
+			checkpoint_io_put(out, live_at(l, i), sizeof(struct live_block));
 	}
 }
 
-int live_load(struct live *l, struct state_in *in)
+int live_load(struct live *l, struct checkpoint_io_in *in)
 {
-	size_t n = state_get_count(in, sizeof(struct live_block));
+	size_t n = checkpoint_io_get_count(in, sizeof(struct live_block));
 
 	/* They come in the order of their slots: in a smaller table they would all lie in one row. */
 	while (in->result == 0 && live_limit(l) <= n)
@@ -162,10 +162,10 @@ int live_load(struct live *l, struct state_in *in)
 	for (size_t i = 0; i < n && in->result == 0; i++) {
 		struct live_block block;
 
-		state_get(in, &block, sizeof(block));
+		checkpoint_io_get(in, &block, sizeof(block));
 		in->result = live_reserve(l, in->err);
 		if (in->result == 0 && (!block.addr || !live_add(l, &block)))
-			state_is_wrong(in, "a block that is live twice");
+			checkpoint_io_fail(in, "a block that is live twice");
 	}
 	return in->result;
 }

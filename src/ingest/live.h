@@ -8,7 +8,7 @@
 #ifndef INGEST_LIVE_H
 #define INGEST_LIVE_H
 
-#include "ingest/state.h"
+#include "ingest/checkpoint_io.h"
 #include "util/spill.h"
 
 /* What the table may take of memory. Beyond it lies in a temporary file, and is taken out of
@@ -77,8 +77,8 @@ struct live_block *live_add(struct live *l, const struct live_block *block);
 bool live_take(struct live *l, uint64_t addr, struct live_block *ret);
 
 /* For follow.h: loaded into an empty one. What blocks name is not checked here. */
-void live_save(struct live *l, struct state_out *out);
-int live_load(struct live *l, struct state_in *in);
+void live_save(struct live *l, struct checkpoint_io_out *out);
+int live_load(struct live *l, struct checkpoint_io_in *in);
 
 /* ---- the parts that every event needs ---- */
 

@@ -111,9 +111,9 @@ struct pairing_limits {
 };
 
 /* For follow.h; between batches. Loaded into one that was just made. */
-void pairing_save(struct pairing *p, struct state_out *out);
-int pairing_load(struct pairing *p, struct state_in *in, const struct state_lanes *lanes,
-		 const struct pairing_limits *limits);
+void pairing_save(struct pairing *p, struct checkpoint_io_out *out);
+int pairing_load(struct pairing *p, struct checkpoint_io_in *in,
+		 const struct checkpoint_io_lanes *lanes, const struct pairing_limits *limits);
 
 /* The recording is over: settles everything. */
 int pairing_finish(struct pairing *p, struct err *err);

@@ -545,17 +545,17 @@ int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
 
 /* ---- going on: see follow.h ---- */
 
-void replay_save(struct replay *p, struct state_out *out)
+void replay_save(struct replay *p, struct checkpoint_io_out *out)
 {
-	state_put_u64(out, p->rec->n_lanes);
+	checkpoint_io_put_u64(out, p->rec->n_lanes);
 	for (size_t i = 0; i < p->rec->n_lanes; i++) {
-		state_put_u64(out, p->rec->lane[i].thread);
-		state_put_u64(out, p->rec->lane[i].lane);
-		state_put_u64(out, p->n_lost[i]);
-		state_put(out, p->lane[i].thread, sizeof(*p->lane[i].thread));
+		checkpoint_io_put_u64(out, p->rec->lane[i].thread);
+		checkpoint_io_put_u64(out, p->rec->lane[i].lane);
+		checkpoint_io_put_u64(out, p->n_lost[i]);
+		checkpoint_io_put(out, p->lane[i].thread, sizeof(*p->lane[i].thread));
 	}
-	state_put(out, &p->totals, sizeof(p->totals));
-	state_put_u64(out, p->n_realloc_ends);
+	checkpoint_io_put(out, &p->totals, sizeof(p->totals));
+	checkpoint_io_put_u64(out, p->n_realloc_ends);
 	stream_save(p->stream, out);
 	pairing_save(&p->pairing, out);
 }
@@ -568,40 +568,40 @@ static size_t find_lane(const struct recording *r, size_t from, uint64_t thread,
 	return from < r->n_lanes ? from : SIZE_MAX;
 }
 
-static int load_lanes(struct replay *p, struct state_in *in, uint32_t **now, size_t *n)
+static int load_lanes(struct replay *p, struct checkpoint_io_in *in, uint32_t **now, size_t *n)
 {
 	size_t at = 0;
 
-	*n = state_get_count(in, 3 * sizeof(uint64_t) + sizeof(*p->thread));
+	*n = checkpoint_io_get_count(in, 3 * sizeof(uint64_t) + sizeof(*p->thread));
 	*now = calloc(*n + 1, sizeof(**now));
 	if (!*now)
 		return err_set_memory(in->err, *n * sizeof(**now));
 	for (size_t i = 0; i < *n && in->result == 0; i++) {
-		uint64_t thread = state_get_u64(in), lane = state_get_u64(in);
+		uint64_t thread = checkpoint_io_get_u64(in), lane = checkpoint_io_get_u64(in);
 
 		at = find_lane(p->rec, at, thread, lane);
 		if (at == SIZE_MAX)
 			return err_set(in->err, ERR_REFUSED, "fewer threads than before");
 		(*now)[i] = (uint32_t)at;
-		p->n_lost[at] = state_get_u64(in);
-		state_get(in, p->lane[at].thread, sizeof(*p->lane[at].thread));
+		p->n_lost[at] = checkpoint_io_get_u64(in);
+		checkpoint_io_get(in, p->lane[at].thread, sizeof(*p->lane[at].thread));
 		at++;
 	}
 	return in->result;
 }
 
-int replay_load(struct replay *p, struct state_in *in, uint64_t checkpoint_ns, uint64_t n_rows,
-		uint64_t n_chains)
+int replay_load(struct replay *p, struct checkpoint_io_in *in, uint64_t checkpoint_ns,
+		uint64_t n_rows, uint64_t n_chains)
 {
 	struct pairing_limits limits = {.n_rows = n_rows, .n_chains = n_chains};
 	uint32_t *now = NULL;
-	struct state_lanes lanes = {0};
+	struct checkpoint_io_lanes lanes = {0};
 	int n = load_lanes(p, in, &now, &lanes.n);
 
 	lanes.now = now;
 	if (n == 0) {
-		state_get(in, &p->totals, sizeof(p->totals));
-		p->n_realloc_ends = state_get_u64(in);
+		checkpoint_io_get(in, &p->totals, sizeof(p->totals));
+		p->n_realloc_ends = checkpoint_io_get_u64(in);
 		n = stream_load(p->stream, in, &lanes, checkpoint_ns);
 	}
 	if (n == 0) {

@@ -150,9 +150,9 @@ int replay_to_checkpoint(struct replay *p, const struct checkpoint_pos *pos, str
 
 /* At a checkpoint, which was at checkpoint_ns. Loaded into one that was just made: ERR_REFUSED when the recording is not
  * the same one that has grown. The callbacks' user has loaded what is his before. */
-void replay_save(struct replay *p, struct state_out *out);
-int replay_load(struct replay *p, struct state_in *in, uint64_t checkpoint_ns, uint64_t n_rows,
-		uint64_t n_chains);
+void replay_save(struct replay *p, struct checkpoint_io_out *out);
+int replay_load(struct replay *p, struct checkpoint_io_in *in, uint64_t checkpoint_ns,
+		uint64_t n_rows, uint64_t n_chains);
 
 /* At a checkpoint, or after the end. */
 const struct stacks *replay_stacks(const struct replay *p);

@@ -384,7 +384,7 @@ int rows_sync(struct rows *r, struct err *err)
 	return make_files(r, err);
 }
 
-void rows_save(struct rows *r, struct state_out *out)
+void rows_save(struct rows *r, struct checkpoint_io_out *out)
 {
 	size_t n_bytes = 0;
 	void *directory = store_writer_directory(r->writer, r->n_synced, &n_bytes, out->err);
@@ -392,19 +392,19 @@ void rows_save(struct rows *r, struct state_out *out)
 	ASSERT(r->n_synced == r->n_rows / STORE_BLOCK_ROWS);
 	if (!directory)
 		out->result = -ERR_MEMORY;
-	state_put_u64(out, r->n_rows);
-	state_put(out, directory, n_bytes);
+	checkpoint_io_put_u64(out, r->n_rows);
+	checkpoint_io_put(out, directory, n_bytes);
 	if (r->n_rows % STORE_BLOCK_ROWS) {
 		const struct row_block *b = r->ring[r->n_synced % RING_BLOCKS];
 
-		state_put_u64(out, b->n_ended);
-		state_put(out, b->birth, b->n_rows * sizeof(*b->birth));
-		state_put(out, b->end, b->n_rows * sizeof(*b->end));
+		checkpoint_io_put_u64(out, b->n_ended);
+		checkpoint_io_put(out, b->birth, b->n_rows * sizeof(*b->birth));
+		checkpoint_io_put(out, b->end, b->n_rows * sizeof(*b->end));
 	}
 }
 
 /* The block that is not full. */
-static int load_block(struct rows *r, struct state_in *in)
+static int load_block(struct rows *r, struct checkpoint_io_in *in)
 {
 	struct row_block *b = malloc(sizeof(*b));
 
@@ -412,27 +412,27 @@ static int load_block(struct rows *r, struct state_in *in)
 		return in->result = err_set_memory(in->err, sizeof(*b));
 	r->ring[r->n_closed % RING_BLOCKS] = b;
 	b->n_rows = (uint32_t)(r->n_rows % STORE_BLOCK_ROWS);
-	b->n_ended = (uint32_t)state_get_u64(in);
-	state_get(in, b->birth, b->n_rows * sizeof(*b->birth));
-	state_get(in, b->end, b->n_rows * sizeof(*b->end));
+	b->n_ended = (uint32_t)checkpoint_io_get_u64(in);
+	checkpoint_io_get(in, b->birth, b->n_rows * sizeof(*b->birth));
+	checkpoint_io_get(in, b->end, b->n_rows * sizeof(*b->end));
 	return in->result;
 }
 
-int rows_load(struct rows *r, struct state_in *in)
+int rows_load(struct rows *r, struct checkpoint_io_in *in)
 {
-	uint64_t n_rows = state_get_u64(in);
+	uint64_t n_rows = checkpoint_io_get_u64(in);
 	size_t n_bytes = 0;
 	void *directory;
 
 	/* a block of rows takes some bytes there: so it can not be made to ask for much memory */
 	if (in->result == 0 && n_rows / STORE_BLOCK_ROWS > (size_t)(in->end - in->at))
-		state_is_wrong(in, "more rows than it holds");
+		checkpoint_io_fail(in, "more rows than it holds");
 	if (in->result < 0)
 		return in->result;
 	directory = store_writer_directory(r->writer, n_rows / STORE_BLOCK_ROWS, &n_bytes, in->err);
 	if (!directory)
 		return in->result = -ERR_MEMORY;
-	state_get(in, directory, n_bytes);
+	checkpoint_io_get(in, directory, n_bytes);
 	pthread_mutex_lock(&r->lock);
 	r->n_rows = n_rows;
 	r->n_closed = r->n_packed = r->n_synced = n_rows / STORE_BLOCK_ROWS;

@@ -11,7 +11,7 @@
 #ifndef INGEST_ROWS_H
 #define INGEST_ROWS_H
 
-#include "ingest/state.h"
+#include "ingest/checkpoint_io.h"
 #include "store/store_write.h"
 
 #define ROWS_WINDOW_BLOCKS 192u
@@ -58,8 +58,8 @@ void rows_prefetch(const struct rows *r, uint64_t row);
 int rows_sync(struct rows *r, struct err *err);
 
 /* After rows_sync(). Loaded into one that was just made, with a writer that goes on. */
-void rows_save(struct rows *r, struct state_out *out);
-int rows_load(struct rows *r, struct state_in *in);
+void rows_save(struct rows *r, struct checkpoint_io_out *out);
+int rows_load(struct rows *r, struct checkpoint_io_in *in);
 
 /* All is known: writes the rest. Afterwards only rows_count() and rows_destroy(). */
 int rows_finish(struct rows *r, struct err *err);

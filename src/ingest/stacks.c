@@ -570,24 +570,24 @@ uint32_t stacks_deepest_used(const struct stacks *s)
 
 /* ---- going on ---- */
 
-void stacks_save(const struct stacks *s, struct state_out *out)
+void stacks_save(const struct stacks *s, struct checkpoint_io_out *out)
 {
 	ASSERT(s->n_soon == 0);
-	state_put_u64(out, s->n_nodes);
-	state_put(out, s->node, s->n_nodes * sizeof(*s->node));
-	state_put_u64(out, s->n_used);
-	state_put(out, s->used, s->n_used * sizeof(*s->used));
-	state_put_u64(out, s->is_empty_used);
-	state_put_u64(out, s->deepest_used);
+	checkpoint_io_put_u64(out, s->n_nodes);
+	checkpoint_io_put(out, s->node, s->n_nodes * sizeof(*s->node));
+	checkpoint_io_put_u64(out, s->n_used);
+	checkpoint_io_put(out, s->used, s->n_used * sizeof(*s->used));
+	checkpoint_io_put_u64(out, s->is_empty_used);
+	checkpoint_io_put_u64(out, s->deepest_used);
 	for (size_t i = 0; i < s->n_lanes; i++) {
 		const struct lane_ids *l = &s->lane[i];
 
-		state_put_u64(out, l->n_runs);
+		checkpoint_io_put_u64(out, l->n_runs);
 		for (size_t k = 0; k < l->n_runs; k++) {
-			state_put_u64(out, l->run[k].first_id);
-			state_put_u64(out, l->run[k].n);
-			state_put(out, l->run[k].entry, l->run[k].n * sizeof(uint32_t));
-			state_put(out, l->run[k].tag, l->run[k].n * sizeof(uint32_t));
+			checkpoint_io_put_u64(out, l->run[k].first_id);
+			checkpoint_io_put_u64(out, l->run[k].n);
+			checkpoint_io_put(out, l->run[k].entry, l->run[k].n * sizeof(uint32_t));
+			checkpoint_io_put(out, l->run[k].tag, l->run[k].n * sizeof(uint32_t));
 		}
 	}
 }
@@ -596,27 +596,27 @@ static bool is_possible_node(const struct stacks *s, size_t i, size_t n_modules)
 {
 	const struct stack_node *n = &s->node[i];
 
-	return (i == 0 ? n->parent == 0 : n->parent < i) && state_is_flag(&n->has_guess) &&
+	return (i == 0 ? n->parent == 0 : n->parent < i) && checkpoint_io_is_flag(&n->has_guess) &&
 	       n->kind <= STACK_NODE_GUESS && n->end < STACK_N_ENDS &&
 	       (n->module < n_modules || n->module == MODULE_MAP_NONE);
 }
 
 /* The numbers of nodes follow from the nodes of numbers, the slots from the nodes. */
-static int load_nodes(struct stacks *s, struct state_in *in, size_t n_modules)
+static int load_nodes(struct stacks *s, struct checkpoint_io_in *in, size_t n_modules)
 {
-	size_t n_nodes = state_get_count(in, sizeof(*s->node)), n_used;
+	size_t n_nodes = checkpoint_io_get_count(in, sizeof(*s->node)), n_used;
 
 	if (in->result == 0 && (n_nodes < 2 || n_nodes > MAX_NODES))
-		state_is_wrong(in, "stacks");
+		checkpoint_io_fail(in, "stacks");
 	s->n_nodes = 0;
 	if (in->result == 0)
 		in->result = reserve_nodes(s, n_nodes, in->err);
 	if (in->result < 0)
 		return in->result;
-	state_get(in, s->node, n_nodes * sizeof(*s->node));
+	checkpoint_io_get(in, s->node, n_nodes * sizeof(*s->node));
 	for (size_t i = 0; i < n_nodes && in->result == 0; i++) {
 		if (!is_possible_node(s, i, n_modules))
-			state_is_wrong(in, "a stack");
+			checkpoint_io_fail(in, "a stack");
 	}
 	if (in->result < 0)
 		return in->result;
@@ -624,20 +624,20 @@ static int load_nodes(struct stacks *s, struct state_in *in, size_t n_modules)
 	memset(s->slot, 0, s->n_slots * sizeof(*s->slot));
 	s->n_nodes = n_nodes;
 	fill_slots(s);
-	n_used = state_get_count(in, sizeof(*s->used));
+	n_used = checkpoint_io_get_count(in, sizeof(*s->used));
 	if (in->result == 0)
 		in->result =
 			vec_reserve(&s->used, &s->cap_used, n_used + 1, sizeof(*s->used), in->err);
 	if (in->result < 0)
 		return in->result;
-	state_get(in, s->used, n_used * sizeof(*s->used));
+	checkpoint_io_get(in, s->used, n_used * sizeof(*s->used));
 	for (size_t i = 0; i < n_used; i++) {
 		if (s->used[i] >= n_nodes || (i == 0) != (s->used[i] == STACKS_EMPTY))
-			return state_is_wrong(in, "the number of a stack");
+			return checkpoint_io_fail(in, "the number of a stack");
 		s->number[s->used[i]] = (uint32_t)i;
 	}
 	s->n_used = n_used;
-	return n_used ? in->result : state_is_wrong(in, "no stack");
+	return n_used ? in->result : checkpoint_io_fail(in, "no stack");
 }
 
 static bool is_possible_entry(const struct stacks *s, uint32_t entry)
@@ -647,10 +647,10 @@ static bool is_possible_entry(const struct stacks *s, uint32_t entry)
 	return entry < s->n_nodes;
 }
 
-static int load_run(struct stacks *s, struct state_in *in, struct id_run *run)
+static int load_run(struct stacks *s, struct checkpoint_io_in *in, struct id_run *run)
 {
-	run->first_id = (uint32_t)state_get_u64(in);
-	run->n = state_get_count(in, 2 * sizeof(uint32_t));
+	run->first_id = (uint32_t)checkpoint_io_get_u64(in);
+	run->n = checkpoint_io_get_count(in, 2 * sizeof(uint32_t));
 	if (in->result == 0)
 		in->result =
 			vec_reserve(&run->entry, &run->cap, run->n + 1, sizeof(uint32_t), in->err);
@@ -661,26 +661,27 @@ static int load_run(struct stacks *s, struct state_in *in, struct id_run *run)
 		run->n = 0;
 		return in->result;
 	}
-	state_get(in, run->entry, run->n * sizeof(uint32_t));
-	state_get(in, run->tag, run->n * sizeof(uint32_t));
+	checkpoint_io_get(in, run->entry, run->n * sizeof(uint32_t));
+	checkpoint_io_get(in, run->tag, run->n * sizeof(uint32_t));
 	for (size_t i = 0; i < run->n; i++) {
 		if (!is_possible_entry(s, run->entry[i]))
-			return state_is_wrong(in, "the id of a stack");
+			return checkpoint_io_fail(in, "the id of a stack");
 	}
 	return in->result;
 }
 
-int stacks_load(struct stacks *s, struct state_in *in, const struct state_lanes *lanes)
+int stacks_load(struct stacks *s, struct checkpoint_io_in *in,
+		const struct checkpoint_io_lanes *lanes)
 {
 	int r = load_nodes(s, in, s->n_modules);
 
 	if (r < 0)
 		return r;
-	s->is_empty_used = state_get_u64(in) != 0;
-	s->deepest_used = (uint32_t)state_get_u64(in);
+	s->is_empty_used = checkpoint_io_get_u64(in) != 0;
+	s->deepest_used = (uint32_t)checkpoint_io_get_u64(in);
 	for (size_t i = 0; i < lanes->n && in->result == 0; i++) {
 		struct lane_ids *l = &s->lane[lanes->now[i]];
-		size_t n_runs = state_get_count(in, 2 * sizeof(uint64_t));
+		size_t n_runs = checkpoint_io_get_count(in, 2 * sizeof(uint64_t));
 
 		if (in->result == 0)
 			in->result = vec_reserve(&l->run, &l->cap_runs, n_runs + 1, sizeof(*l->run),

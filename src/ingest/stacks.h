@@ -14,7 +14,7 @@
 #define INGEST_STACKS_H
 
 #include "format/event.h"
-#include "ingest/state.h"
+#include "ingest/checkpoint_io.h"
 #include "recording/module_map.h"
 
 #define STACKS_EMPTY 0u
@@ -75,8 +75,9 @@ uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, s
 int stacks_number(struct stacks *s, uint32_t node, uint32_t *ret, struct err *err);
 
 /* For follow.h. Loaded into one that was just made. */
-void stacks_save(const struct stacks *s, struct state_out *out);
-int stacks_load(struct stacks *s, struct state_in *in, const struct state_lanes *lanes);
+void stacks_save(const struct stacks *s, struct checkpoint_io_out *out);
+int stacks_load(struct stacks *s, struct checkpoint_io_in *in,
+		const struct checkpoint_io_lanes *lanes);
 
 /* The node of a number. */
 uint32_t stacks_node(const struct stacks *s, uint32_t number);

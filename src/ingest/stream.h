@@ -71,9 +71,9 @@ void stream_go_on(struct stream *s, const struct checkpoint_pos *pos);
 
 /* For follow.h: at a checkpoint, which was at checkpoint_ns. Loaded into one that was just made, of the same recording
  * when it has grown. ERR_REFUSED: it is not what it was with something more. */
-void stream_save(const struct stream *s, struct state_out *out);
-int stream_load(struct stream *s, struct state_in *in, const struct state_lanes *lanes,
-		uint64_t checkpoint_ns);
+void stream_save(const struct stream *s, struct checkpoint_io_out *out);
+int stream_load(struct stream *s, struct checkpoint_io_in *in,
+		const struct checkpoint_io_lanes *lanes, uint64_t checkpoint_ns);
 
 /* After the last batch. stream_take_stacks(): they are the caller's from then on. */
 const struct stacks *stream_stacks(const struct stream *s);

@@ -1,6 +1,6 @@
 /* ingest/stream_i.h - a stream from inside, for the files of it.
  *
- * stream.c fills batches and hands them over; stream_state.c makes what it has come to into bytes, and
+ * stream.c fills batches and hands them over; stream_checkpoint.c makes what it has come to into bytes, and
  * back (follow.h).
  */
 #ifndef INGEST_STREAM_I_H

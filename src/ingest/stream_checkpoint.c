@@ -1,44 +1,44 @@
-/* ingest/stream_state.c - what stream.c has come to, for follow.h. See stream.h. */
+/* ingest/stream_checkpoint.c - what stream.c has come to, for follow.h. See stream.h. */
 #include "ingest/stream_i.h"
 #include "util/vec.h"
 
-static void save_lane(const struct stream *s, size_t lane, struct state_out *out)
+static void save_lane(const struct stream *s, size_t lane, struct checkpoint_io_out *out)
 {
 	const struct lane_cursor *l = &s->blocks.lane[lane];
 	const struct block_ref *ref = &s->rec->block[l->block - 1];
 
-	state_put_u64(out, l->is_at_checkpoint);
+	checkpoint_io_put_u64(out, l->is_at_checkpoint);
 	if (!l->is_at_checkpoint)
 		return; /* it did not begin before the checkpoint */
-	state_put_u64(out, l->block - s->rec->lane[lane].first_block);
-	state_put_u64(out, ref->sequence);
-	state_put_u64(out, ref->lane_index);
-	state_put_u64(out, l->min_ticks);
-	state_put_u64(out, l->next_index);
-	state_put_u64(out, l->is_after_gap);
-	state_put(out, &l->at_checkpoint, sizeof(l->at_checkpoint));
+	checkpoint_io_put_u64(out, l->block - s->rec->lane[lane].first_block);
+	checkpoint_io_put_u64(out, ref->sequence);
+	checkpoint_io_put_u64(out, ref->lane_index);
+	checkpoint_io_put_u64(out, l->min_ticks);
+	checkpoint_io_put_u64(out, l->next_index);
+	checkpoint_io_put_u64(out, l->is_after_gap);
+	checkpoint_io_put(out, &l->at_checkpoint, sizeof(l->at_checkpoint));
 }
 
 /* The same block must be there, behind as many others. */
-static int load_lane(struct stream *s, struct state_in *in, uint32_t lane)
+static int load_lane(struct stream *s, struct checkpoint_io_in *in, uint32_t lane)
 {
 	struct lane_cursor *l = &s->blocks.lane[lane];
 	const struct lane_ref *of = &s->rec->lane[lane];
 	uint64_t n_blocks, sequence, lane_index;
 	const struct block_ref *ref;
 
-	if (!state_get_u64(in))
+	if (!checkpoint_io_get_u64(in))
 		return in->result;
-	n_blocks = state_get_u64(in);
-	sequence = state_get_u64(in);
-	lane_index = state_get_u64(in);
-	l->min_ticks = state_get_u64(in);
-	l->next_index = (uint32_t)state_get_u64(in);
-	l->is_after_gap = state_get_u64(in) != 0;
-	state_get(in, &l->at_checkpoint, sizeof(l->at_checkpoint));
-	if (in->result == 0 && (!state_is_flag(&l->at_checkpoint.is_in_place) ||
-				!state_is_flag(&l->at_checkpoint.in.failed)))
-		state_is_wrong(in, "a place in a lane");
+	n_blocks = checkpoint_io_get_u64(in);
+	sequence = checkpoint_io_get_u64(in);
+	lane_index = checkpoint_io_get_u64(in);
+	l->min_ticks = checkpoint_io_get_u64(in);
+	l->next_index = (uint32_t)checkpoint_io_get_u64(in);
+	l->is_after_gap = checkpoint_io_get_u64(in) != 0;
+	checkpoint_io_get(in, &l->at_checkpoint, sizeof(l->at_checkpoint));
+	if (in->result == 0 && (!checkpoint_io_is_flag(&l->at_checkpoint.is_in_place) ||
+				!checkpoint_io_is_flag(&l->at_checkpoint.in.failed)))
+		checkpoint_io_fail(in, "a place in a lane");
 	if (in->result < 0)
 		return in->result;
 	ref = &s->rec->block[of->first_block];
@@ -74,13 +74,13 @@ static int check_lanes(struct stream *s, uint64_t checkpoint_ns, struct err *err
 	return 0;
 }
 
-static void save_batch(const struct stream_batch *b, struct state_out *out)
+static void save_batch(const struct stream_batch *b, struct checkpoint_io_out *out)
 {
-	state_put_u64(out, b->n_rare);
-	state_put(out, b->rare, b->n_rare * sizeof(*b->rare));
-	state_put_u64(out, b->n);
-	state_put(out, b->call, b->n * sizeof(*b->call));
-	state_put_u64(out, b->n_stacks);
+	checkpoint_io_put_u64(out, b->n_rare);
+	checkpoint_io_put(out, b->rare, b->n_rare * sizeof(*b->rare));
+	checkpoint_io_put_u64(out, b->n);
+	checkpoint_io_put(out, b->call, b->n * sizeof(*b->call));
+	checkpoint_io_put_u64(out, b->n_stacks);
 }
 
 static bool is_possible_call(const struct stream *s, const struct stream_batch *b,
@@ -93,45 +93,45 @@ static bool is_possible_call(const struct stream *s, const struct stream_batch *
 			 : c->kind >= EVENT_MALLOC && c->kind < EVENT_STACK);
 }
 
-static int load_batch(struct stream *s, struct state_in *in, struct stream_batch *b,
-		      const struct state_lanes *lanes)
+static int load_batch(struct stream *s, struct checkpoint_io_in *in, struct stream_batch *b,
+		      const struct checkpoint_io_lanes *lanes)
 {
-	b->n_rare = state_get_count(in, sizeof(*b->rare));
+	b->n_rare = checkpoint_io_get_count(in, sizeof(*b->rare));
 	if (in->result == 0)
 		in->result = vec_reserve(&b->rare, &b->cap_rare, b->n_rare + 1, sizeof(*b->rare),
 					 in->err);
 	if (in->result < 0)
 		return in->result;
-	state_get(in, b->rare, b->n_rare * sizeof(*b->rare));
-	b->n = state_get_count(in, sizeof(*b->call));
+	checkpoint_io_get(in, b->rare, b->n_rare * sizeof(*b->rare));
+	b->n = checkpoint_io_get_count(in, sizeof(*b->call));
 	if (b->n > STREAM_BATCH_CALLS)
-		return state_is_wrong(in, "a batch");
-	state_get(in, b->call, b->n * sizeof(*b->call));
-	b->n_stacks = (uint32_t)state_get_u64(in);
+		return checkpoint_io_fail(in, "a batch");
+	checkpoint_io_get(in, b->call, b->n * sizeof(*b->call));
+	b->n_stacks = (uint32_t)checkpoint_io_get_u64(in);
 	for (size_t i = 0; i < b->n && in->result == 0; i++) {
 		if (!is_possible_call(s, b, &b->call[i], lanes->n))
-			return state_is_wrong(in, "a call");
+			return checkpoint_io_fail(in, "a call");
 		b->call[i].lane = lanes->now[b->call[i].lane];
 	}
 	if (b->n_stacks > stacks_count_numbers(s->stacks))
-		return state_is_wrong(in, "stacks of a batch");
+		return checkpoint_io_fail(in, "stacks of a batch");
 	return in->result;
 }
 
-void stream_save(const struct stream *s, struct state_out *out)
+void stream_save(const struct stream *s, struct checkpoint_io_out *out)
 {
 	ASSERT(s->is_done && s->ends_at_checkpoint && s->n_filled > s->n_taken);
 	stacks_save(s->stacks, out);
 	for (size_t i = 0; i < s->rec->n_lanes; i++)
 		save_lane(s, i, out);
-	state_put(out, &s->counts, sizeof(s->counts));
-	state_put_u64(out, s->n_filled - s->n_taken);
+	checkpoint_io_put(out, &s->counts, sizeof(s->counts));
+	checkpoint_io_put_u64(out, s->n_filled - s->n_taken);
 	for (uint64_t i = s->n_taken; i < s->n_filled; i++)
 		save_batch(s->batch[i % STREAM_BATCHES], out);
 }
 
-int stream_load(struct stream *s, struct state_in *in, const struct state_lanes *lanes,
-		uint64_t checkpoint_ns)
+int stream_load(struct stream *s, struct checkpoint_io_in *in,
+		const struct checkpoint_io_lanes *lanes, uint64_t checkpoint_ns)
 {
 	int r = stacks_load(s->stacks, in, lanes);
 
@@ -139,10 +139,10 @@ int stream_load(struct stream *s, struct state_in *in, const struct state_lanes 
 		r = load_lane(s, in, lanes->now[i]);
 	if (r < 0)
 		return r;
-	state_get(in, &s->counts, sizeof(s->counts));
-	s->n_filled = state_get_u64(in);
+	checkpoint_io_get(in, &s->counts, sizeof(s->counts));
+	s->n_filled = checkpoint_io_get_u64(in);
 	if (in->result == 0 && (s->n_filled == 0 || s->n_filled > 2))
-		state_is_wrong(in, "batches");
+		checkpoint_io_fail(in, "batches");
 	for (uint64_t i = 0; i < s->n_filled && in->result == 0; i++)
 		load_batch(s, in, s->batch[i], lanes);
 	if (in->result < 0)

@@ -1,40 +1,43 @@
-/* ingest/pairing_state.c - what pairing.c has come to, for follow.h. See pairing.h. */
+/* ingest/pairing_checkpoint.c - what pairing.c has come to, for follow.h. See pairing.h. */
 #include "ingest/pairing.h"
 #include "ingest/pairing_fast.h"
 #include "util/vec.h"
 
-void pairing_save(struct pairing *p, struct state_out *out)
+void pairing_save(struct pairing *p, struct checkpoint_io_out *out)
 {
 	ASSERT(p->n_steps == 0);
 	live_save(&p->live, out);
-	state_put_u64(out, p->window_ns);
-	state_put_u64(out, p->now_ns);
-	state_put_u64(out, p->is_unknown_expected);
-	state_put_u64(out, p->n_pending);
-	state_put(out, p->pending, p->n_pending * sizeof(*p->pending));
-	state_put_u64(out, p->end_waiting - p->first_waiting);
+	checkpoint_io_put_u64(out, p->window_ns);
+	checkpoint_io_put_u64(out, p->now_ns);
+	checkpoint_io_put_u64(out, p->is_unknown_expected);
+	checkpoint_io_put_u64(out, p->n_pending);
+	checkpoint_io_put(out, p->pending, p->n_pending * sizeof(*p->pending));
+	checkpoint_io_put_u64(out, p->end_waiting - p->first_waiting);
 	for (uint64_t i = p->first_waiting; i != p->end_waiting; i++)
-		state_put(out, &p->waiting[i % PAIRING_MAX_WAITING], sizeof(*p->waiting));
+		checkpoint_io_put(out, &p->waiting[i % PAIRING_MAX_WAITING], sizeof(*p->waiting));
 	for (size_t i = 0; i < p->n_lanes; i++) {
-		state_put_u64(out, p->lane[i].n_open);
-		state_put(out, p->lane[i].open, p->lane[i].n_open * sizeof(*p->lane[i].open));
+		checkpoint_io_put_u64(out, p->lane[i].n_open);
+		checkpoint_io_put(out, p->lane[i].open,
+				  p->lane[i].n_open * sizeof(*p->lane[i].open));
 	}
 }
 
-static int load_pending(struct pairing *p, struct state_in *in, const struct state_lanes *lanes)
+static int load_pending(struct pairing *p, struct checkpoint_io_in *in,
+			const struct checkpoint_io_lanes *lanes)
 {
-	size_t n = state_get_count(in, sizeof(*p->pending));
+	size_t n = checkpoint_io_get_count(in, sizeof(*p->pending));
 
 	if (n > PAIRING_MAX_PENDING)
-		return state_is_wrong(in, "too much is held back");
-	state_get(in, p->pending, n * sizeof(*p->pending));
+		return checkpoint_io_fail(in, "too much is held back");
+	checkpoint_io_get(in, p->pending, n * sizeof(*p->pending));
 	for (size_t i = 0; i < n; i++) {
 		struct pairing_op *op = &p->pending[i];
 
-		if (op->lane >= lanes->n || !state_is_flag(&op->is_alloc) ||
-		    !state_is_flag(&op->has_old) || !state_is_flag(&op->is_begin) ||
-		    !state_is_flag(&op->is_waiting) || !state_is_flag(&op->is_foreign))
-			return state_is_wrong(in, "what is held back");
+		if (op->lane >= lanes->n || !checkpoint_io_is_flag(&op->is_alloc) ||
+		    !checkpoint_io_is_flag(&op->has_old) || !checkpoint_io_is_flag(&op->is_begin) ||
+		    !checkpoint_io_is_flag(&op->is_waiting) ||
+		    !checkpoint_io_is_flag(&op->is_foreign))
+			return checkpoint_io_fail(in, "what is held back");
 		op->lane = lanes->now[op->lane];
 		p->bucket[pairing_bucket(op->block.addr)]++;
 	}
@@ -43,26 +46,26 @@ static int load_pending(struct pairing *p, struct state_in *in, const struct sta
 	return in->result;
 }
 
-static int load_waiting(struct pairing *p, struct state_in *in)
+static int load_waiting(struct pairing *p, struct checkpoint_io_in *in)
 {
-	size_t n = state_get_count(in, sizeof(*p->waiting));
+	size_t n = checkpoint_io_get_count(in, sizeof(*p->waiting));
 
 	if (n > PAIRING_MAX_WAITING)
-		return state_is_wrong(in, "too many steps wait");
-	state_get(in, p->waiting, n * sizeof(*p->waiting));
+		return checkpoint_io_fail(in, "too many steps wait");
+	checkpoint_io_get(in, p->waiting, n * sizeof(*p->waiting));
 	p->end_waiting = n;
 	return in->result;
 }
 
-static int load_open(struct pairing_lane *l, struct state_in *in)
+static int load_open(struct pairing_lane *l, struct checkpoint_io_in *in)
 {
-	size_t n = state_get_count(in, sizeof(*l->open));
+	size_t n = checkpoint_io_get_count(in, sizeof(*l->open));
 
 	if (in->result == 0)
 		in->result = vec_reserve(&l->open, &l->cap_open, n + 1, sizeof(*l->open), in->err);
 	if (in->result < 0)
 		return in->result;
-	state_get(in, l->open, n * sizeof(*l->open));
+	checkpoint_io_get(in, l->open, n * sizeof(*l->open));
 	l->n_open = n;
 	return in->result;
 }
@@ -95,7 +98,8 @@ static bool is_possible_lane(const struct pairing_lane *l, const struct pairing_
 	return is;
 }
 
-static int check(const struct pairing *p, struct state_in *in, const struct pairing_limits *limits)
+static int check(const struct pairing *p, struct checkpoint_io_in *in,
+		 const struct pairing_limits *limits)
 {
 	bool is = true;
 
@@ -108,16 +112,16 @@ static int check(const struct pairing *p, struct state_in *in, const struct pair
 	for (size_t i = 0; i < p->end_waiting && is; i++)
 		is = p->waiting[i].stack < limits->n_stacks &&
 		     p->waiting[i].release_stack < limits->n_stacks;
-	return is ? in->result : state_is_wrong(in, "a block");
+	return is ? in->result : checkpoint_io_fail(in, "a block");
 }
 
-int pairing_load(struct pairing *p, struct state_in *in, const struct state_lanes *lanes,
-		 const struct pairing_limits *limits)
+int pairing_load(struct pairing *p, struct checkpoint_io_in *in,
+		 const struct checkpoint_io_lanes *lanes, const struct pairing_limits *limits)
 {
 	live_load(&p->live, in);
-	p->window_ns = state_get_u64(in);
-	p->now_ns = state_get_u64(in);
-	p->is_unknown_expected = state_get_u64(in) != 0;
+	p->window_ns = checkpoint_io_get_u64(in);
+	p->now_ns = checkpoint_io_get_u64(in);
+	p->is_unknown_expected = checkpoint_io_get_u64(in) != 0;
 	if (load_pending(p, in, lanes) < 0 || load_waiting(p, in) < 0)
 		return in->result;
 	for (size_t i = 0; i < lanes->n && in->result == 0; i++)
