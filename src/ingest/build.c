@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/units.h"
-#include "ingest/follow.h"
+#include "ingest/incremental.h"
 #include "recording/proc_maps.h"
 #include "util/rss.h"
 #include "util/vec.h"
@@ -444,9 +444,9 @@ static int begin_store(struct build *b, const char *path, const struct store_ide
 	const struct build_options *o = b->options;
 	int r = 0;
 
-	if (o && o->how == BUILD_GO_ON && !o->without_rows)
+	if (o && o->how == BUILD_RESUME && !o->without_rows)
 		return store_writer_resume(path, identity, &b->old, &b->writer, err);
-	if (o && o->how == BUILD_GO_ON)
+	if (o && o->how == BUILD_RESUME)
 		r = store_open(path, &b->old, err);
 	return r < 0 ? r : store_writer_create(path, identity, &b->writer, err);
 }
@@ -504,7 +504,7 @@ static int build_to_checkpoint(struct build *b, struct replay *p, uint64_t min_n
 		return n;
 	n = replay_to_checkpoint(p, &pos, err);
 	if (n == 0 && b->rec->damage.n_ranges == 0)
-		n = follow_save(b, p, pos.at_ns, err);
+		n = incremental_save(b, p, pos.at_ns, err);
 	checkpoint_pos_fini(&pos);
 	return n;
 }
@@ -517,8 +517,8 @@ static int build_events(struct build *b, const struct replay_callbacks *callback
 	uint64_t checkpoint_ns = 0;
 	int n = replay_create(b->rec, callbacks, &p, err);
 
-	if (n == 0 && how == BUILD_GO_ON)
-		n = follow_load(b, p, b->old, &checkpoint_ns, err);
+	if (n == 0 && how == BUILD_RESUME)
+		n = incremental_load(b, p, b->old, &checkpoint_ns, err);
 	if (n == 0 && how != BUILD_WHOLE)
 		n = build_to_checkpoint(b, p, checkpoint_ns, err);
 	if (n == 0)

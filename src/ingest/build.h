@@ -12,8 +12,8 @@
 
 enum build_how {
 	BUILD_WHOLE, /* nobody will go on with it */
-	BUILD_TO_GO_ON, /* the recording grows: what is needed to go on is kept in the store */
-	BUILD_GO_ON, /* the same, from such a store at the same place, to which it appends */
+	BUILD_RESUMABLE, /* the recording grows: what is needed to go on is kept in the store */
+	BUILD_RESUME, /* the same, from such a store at the same place, to which it appends */
 };
 
 struct build_options {
@@ -29,8 +29,8 @@ struct build_options {
 };
 
 /* Makes the store of an opened recording (completing r->damage); o may be NULL. On failure no
- * file is left, but that which was there (BUILD_GO_ON). ERR_REFUSED, ERR_FORMAT or ERR_VERSION of the
- * latter two: it can only be made by BUILD_GO_ON's other, or by BUILD_WHOLE. */
+ * file is left, but that which was there (BUILD_RESUME). ERR_REFUSED, ERR_FORMAT or ERR_VERSION of the
+ * latter two: it can only be made by BUILD_RESUME's other, or by BUILD_WHOLE. */
 int build_store(struct recording *r, const char *store_path, const struct build_options *o,
 		struct err *err);
 

@@ -29,7 +29,7 @@ struct build {
 	const struct build_options *options;
 	const char *temp_folder;
 	struct store_writer *writer;
-	struct store *old; /* BUILD_GO_ON: as it was */
+	struct store *old; /* BUILD_RESUME: as it was */
 	struct rows *rows; /* NULL: without rows */
 	uint64_t n_rows;
 	struct site_stats site_stats;
@@ -44,7 +44,7 @@ struct build {
 	struct spill *calls; /* struct store_call */
 	uint64_t n_calls;
 	uint64_t heap_start, heap_end; /* what brk() makes; equal: not known */
-	uint64_t wasted_bytes; /* of the store's file when reading began: see follow.h */
+	uint64_t wasted_bytes; /* of the store's file when reading began: see incremental.h */
 	uint64_t n_progress; /* calls of on_progress() */
 	uint64_t marker;
 	uint64_t peak_bytes;

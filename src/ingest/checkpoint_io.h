@@ -1,7 +1,7 @@
 /* ingest/checkpoint_io.h - what reading a recording has come to, as bytes: to go on from there when it has grown.
  *
  * The state of a recording that is still being written lies in its store (STORE_STATE) and holds what
- * follow.h says. It is of one version of the program on one kind of machine, like the store itself; all
+ * incremental.h says. It is of one version of the program on one kind of machine, like the store itself; all
  * numbers in it are checked before they are used as an index.
  *
  * Errors are sticky: after the first one nothing is written or read, and what is read is zero. Threads:

@@ -76,7 +76,7 @@ struct live_block *live_add(struct live *l, const struct live_block *block);
 /* Moves the block at addr out. False when there is none. */
 bool live_take(struct live *l, uint64_t addr, struct live_block *ret);
 
-/* For follow.h: loaded into an empty one. What blocks name is not checked here. */
+/* For incremental.h: loaded into an empty one. What blocks name is not checked here. */
 void live_save(struct live *l, struct checkpoint_io_out *out);
 int live_load(struct live *l, struct checkpoint_io_in *in);
 

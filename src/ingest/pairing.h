@@ -110,7 +110,7 @@ struct pairing_limits {
 	uint64_t n_chains; /* or the same */
 };
 
-/* For follow.h; between batches. Loaded into one that was just made. */
+/* For incremental.h; between batches. Loaded into one that was just made. */
 void pairing_save(struct pairing *p, struct checkpoint_io_out *out);
 int pairing_load(struct pairing *p, struct checkpoint_io_in *in,
 		 const struct checkpoint_io_lanes *lanes, const struct pairing_limits *limits);

@@ -1,4 +1,4 @@
-/* ingest/pairing_checkpoint.c - what pairing.c has come to, for follow.h. See pairing.h. */
+/* ingest/pairing_checkpoint.c - what pairing.c has come to, for incremental.h. See pairing.h. */
 #include "ingest/pairing.h"
 #include "ingest/pairing_fast.h"
 #include "util/vec.h"

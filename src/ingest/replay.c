@@ -503,7 +503,7 @@ int replay_to_checkpoint(struct replay *p, const struct checkpoint_pos *pos, str
 {
 	int n;
 
-	stream_go_on(p->stream, pos);
+	stream_resume(p->stream, pos);
 	n = replay_batches(p, err);
 	if (n == 0 && stream_last_ns(p->stream) > pos->at_ns)
 		return err_set(err, ERR_REFUSED, "times go back");
@@ -515,7 +515,7 @@ int replay_finish(struct replay *p, struct replay_totals *ret, struct stacks **s
 {
 	int n;
 
-	stream_go_on(p->stream, NULL);
+	stream_resume(p->stream, NULL);
 	n = replay_batches(p, err);
 	if (n == 0)
 		n = pairing_finish(&p->pairing, err);
@@ -543,7 +543,7 @@ int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
 	return n;
 }
 
-/* ---- going on: see follow.h ---- */
+/* ---- going on: see incremental.h ---- */
 
 void replay_save(struct replay *p, struct checkpoint_io_out *out)
 {

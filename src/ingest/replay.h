@@ -136,7 +136,7 @@ struct replay_totals {
 	uint32_t deepest_stack; /* frames */
 };
 
-/* ---- step by step, for follow.h ---- */
+/* ---- step by step, for incremental.h ---- */
 
 struct replay; /* opaque: defined in replay.c */
 

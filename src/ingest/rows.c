@@ -357,7 +357,7 @@ int rows_finish(struct rows *r, struct err *err)
 	return n;
 }
 
-/* ---- going on: see follow.h ---- */
+/* ---- going on: see incremental.h ---- */
 
 int rows_sync(struct rows *r, struct err *err)
 {

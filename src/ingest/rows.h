@@ -53,7 +53,7 @@ int rows_set_end(struct rows *r, uint64_t row, const struct row_end *end, struct
 /* An end of this row may come soon. */
 void rows_prefetch(const struct rows *r, uint64_t row);
 
-/* For follow.h. What is known of all blocks that are full goes into the store, so that
+/* For incremental.h. What is known of all blocks that are full goes into the store, so that
  * only the block that is not is left to be kept; rows go on afterwards. */
 int rows_sync(struct rows *r, struct err *err);
 

@@ -74,7 +74,7 @@ uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, s
  * they depend on the order of events alone, not on how far lanes are decoded ahead. */
 int stacks_number(struct stacks *s, uint32_t node, uint32_t *ret, struct err *err);
 
-/* For follow.h. Loaded into one that was just made. */
+/* For incremental.h. Loaded into one that was just made. */
 void stacks_save(const struct stacks *s, struct checkpoint_io_out *out);
 int stacks_load(struct stacks *s, struct checkpoint_io_in *in,
 		const struct checkpoint_io_lanes *lanes);

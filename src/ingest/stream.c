@@ -618,7 +618,7 @@ int stream_next(struct stream *s, const struct stream_batch **ret, const struct 
 	return r;
 }
 
-void stream_go_on(struct stream *s, const struct checkpoint_pos *pos)
+void stream_resume(struct stream *s, const struct checkpoint_pos *pos)
 {
 	end_reader(s);
 	s->is_unwanted = false;
@@ -628,7 +628,7 @@ void stream_go_on(struct stream *s, const struct checkpoint_pos *pos)
 		s->is_done = false;
 	}
 	s->ends_at_checkpoint = pos != NULL;
-	lane_blocks_go_on(&s->blocks, pos);
+	lane_blocks_resume(&s->blocks, pos);
 	key_by_time(s);
 }
 

@@ -67,9 +67,9 @@ int stream_next(struct stream *s, const struct stream_batch **ret, const struct 
 /* Before the first stream_next(), or after it gave 0: reads to a checkpoint (NULL: to the end), and then gives
  * 0. At a checkpoint the batch that is not full yet, and the one before it, whose calls may ask for more of
  * those that follow, stay here. */
-void stream_go_on(struct stream *s, const struct checkpoint_pos *pos);
+void stream_resume(struct stream *s, const struct checkpoint_pos *pos);
 
-/* For follow.h: at a checkpoint, which was at checkpoint_ns. Loaded into one that was just made, of the same recording
+/* For incremental.h: at a checkpoint, which was at checkpoint_ns. Loaded into one that was just made, of the same recording
  * when it has grown. ERR_REFUSED: it is not what it was with something more. */
 void stream_save(const struct stream *s, struct checkpoint_io_out *out);
 int stream_load(struct stream *s, struct checkpoint_io_in *in,

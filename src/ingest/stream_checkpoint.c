@@ -1,4 +1,4 @@
-/* ingest/stream_checkpoint.c - what stream.c has come to, for follow.h. See stream.h. */
+/* ingest/stream_checkpoint.c - what stream.c has come to, for incremental.h. See stream.h. */
 #include "ingest/stream_i.h"
 #include "util/vec.h"
 

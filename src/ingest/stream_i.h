@@ -1,7 +1,7 @@
 /* ingest/stream_i.h - a stream from inside, for the files of it.
  *
  * stream.c fills batches and hands them over; stream_checkpoint.c makes what it has come to into bytes, and
- * back (follow.h).
+ * back (incremental.h).
  */
 #ifndef INGEST_STREAM_I_H
 #define INGEST_STREAM_I_H

@@ -2,7 +2,7 @@
  *
  * The store of a recording that nobody writes any more (it ended in order, or its writer is gone) is kept
  * and taken as it is. Size and time of modification do not tell that a recording has grown inside: while
- * it is written, its store is kept to go on with (follow.h), if it is long enough for that.
+ * it is written, its store is kept to go on with (incremental.h), if it is long enough for that.
  */
 #include "open/open.h"
 
@@ -105,11 +105,11 @@ static int build_at(struct opening *op, enum build_how how, const char *store_pa
 
 	if (n < 0)
 		return n;
-	if (how == BUILD_TO_GO_ON && !checkpoint_pos_is_possible(r)) {
+	if (how == BUILD_RESUMABLE && !checkpoint_pos_is_possible(r)) {
 		recording_close(r);
 		return err_set(err, ERR_REFUSED, "there is nothing to go on from");
 	}
-	if (how != BUILD_GO_ON && r->event_bytes <= op->options->small_bytes)
+	if (how != BUILD_RESUME && r->event_bytes <= op->options->small_bytes)
 		o.without_rows = false;
 	op->size_bytes = r->file.size_bytes;
 	snprintf(label, sizeof(label), "reading %s", text_basename(op->path));
@@ -121,7 +121,7 @@ static int build_at(struct opening *op, enum build_how how, const char *store_pa
 }
 
 /* Goes on with the store that is there, if one is and that is possible. 1: it did. */
-static int go_on(struct opening *op, struct err *err)
+static int resume(struct opening *op, struct err *err)
 {
 	struct store *s = NULL;
 	size_t n_bytes = 0;
@@ -136,7 +136,7 @@ static int go_on(struct opening *op, struct err *err)
 			 sizeof(op->identity.recording_id)) == 0;
 	op->without_rows = !store_has_rows(s); /* rows go on or do not, as they did */
 	store_close(s);
-	n = is_good ? build_at(op, BUILD_GO_ON, op->place.store, NULL, err) : -ERR_REFUSED;
+	n = is_good ? build_at(op, BUILD_RESUME, op->place.store, NULL, err) : -ERR_REFUSED;
 	op->without_rows = op->options->without_rows;
 	if (n == -ERR_REFUSED || n == -ERR_FORMAT || n == -ERR_VERSION)
 		return 0; /* it is to be read anew */
@@ -149,9 +149,9 @@ static int build_kept(struct opening *op, struct opened *ret, struct err *err)
 	int n = store_cache_place(op->path, op->identity.recording_id, &op->place, err);
 
 	if (n == 0)
-		n = go_on(op, err);
+		n = resume(op, err);
 	if (n == 0)
-		n = build_at(op, op->is_growing ? BUILD_TO_GO_ON : BUILD_WHOLE, op->place.store,
+		n = build_at(op, op->is_growing ? BUILD_RESUMABLE : BUILD_WHOLE, op->place.store,
 			     NULL, err);
 	if (n >= 0)
 		n = store_open(op->place.store, &ret->store, err);

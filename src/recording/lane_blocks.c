@@ -23,11 +23,11 @@ int lane_blocks_init(struct lane_blocks *b, struct recording *r, size_t extra_by
 		l->block = r->lane[i].first_block;
 		l->min_ticks = r->block[l->block].start_ticks;
 	}
-	lane_blocks_go_on(b, NULL);
+	lane_blocks_resume(b, NULL);
 	return 0;
 }
 
-void lane_blocks_go_on(struct lane_blocks *b, const struct checkpoint_pos *pos)
+void lane_blocks_resume(struct lane_blocks *b, const struct checkpoint_pos *pos)
 {
 	b->heap.n = 0;
 	for (size_t i = 0; i < b->rec->n_lanes; i++) {

@@ -42,9 +42,9 @@ int lane_blocks_init(struct lane_blocks *b, struct recording *r, size_t extra_by
 		     struct err *err);
 void lane_blocks_fini(struct lane_blocks *b);
 
-/* Goes on to a checkpoint (follow.h), or with NULL to the end: at first, or after the end of what came
+/* Goes on to a checkpoint (incremental.h), or with NULL to the end: at first, or after the end of what came
  * before, when no lane is loaded. The keys of the heap are ticks. */
-void lane_blocks_go_on(struct lane_blocks *b, const struct checkpoint_pos *pos);
+void lane_blocks_resume(struct lane_blocks *b, const struct checkpoint_pos *pos);
 
 /* The user's room; the lane is loaded. Aligned for anything. */
 static inline void *lane_blocks_extra(const struct lane_cursor *l)

@@ -291,7 +291,7 @@ enum store_table {
 	STORE_BUCKETS,
 	STORE_REGIONS,
 	STORE_UNDO, /* belongs to the next */
-	STORE_STATE, /* bytes: what to go on from when the recording grows (ingest/follow.h) */
+	STORE_STATE, /* bytes: what to go on from when the recording grows (ingest/incremental.h) */
 	STORE_N_TABLES,
 };
 

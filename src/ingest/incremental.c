@@ -1,5 +1,5 @@
-/* ingest/follow.c - see follow.h. */
-#include "ingest/follow.h"
+/* ingest/incremental.c - see incremental.h. */
+#include "ingest/incremental.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +8,12 @@
 #include "base/units.h"
 #include "util/vec.h"
 
-#define FOLLOW_VERSION 1u /* of all that the state holds */
+#define INCREMENTAL_VERSION 1u /* of all that the state holds */
 #define WASTE_ALLOWED_BYTES (64 * MIB)
 #define PIECE_BYTES ((size_t)8 << 20)
 
 /* What must be the same when reading goes on. */
-struct follow_head {
+struct incremental_head {
 	uint64_t layout;
 	uint64_t checkpoint_ns;
 	uint64_t start_ticks, start_ns, last_ticks, last_ns; /* of the time base */
@@ -27,30 +27,40 @@ struct follow_head {
 static uint64_t layout(void)
 {
 	static const size_t part[] = {
-		sizeof(struct follow_head),   sizeof(struct stack_node),
-		sizeof(struct live_block),    sizeof(struct pairing_op),
-		sizeof(struct replay_step),   sizeof(struct pairing_open),
-		sizeof(struct replay_totals), sizeof(struct stream_counts),
-		sizeof(struct event_plain),   sizeof(struct event),
-		sizeof(struct event_decoder), sizeof(struct row_birth),
-		sizeof(struct row_end),       sizeof(struct site_stat),
-		sizeof(struct alloc_sum),     sizeof(struct store_bucket),
-		sizeof(struct store_thread),  sizeof(struct store_chain),
-		sizeof(struct store_call),    STREAM_BATCH_CALLS,
+		sizeof(struct incremental_head),
+		sizeof(struct stack_node),
+		sizeof(struct live_block),
+		sizeof(struct pairing_op),
+		sizeof(struct replay_step),
+		sizeof(struct pairing_open),
+		sizeof(struct replay_totals),
+		sizeof(struct stream_counts),
+		sizeof(struct event_plain),
+		sizeof(struct event),
+		sizeof(struct event_decoder),
+		sizeof(struct row_birth),
+		sizeof(struct row_end),
+		sizeof(struct site_stat),
+		sizeof(struct alloc_sum),
+		sizeof(struct store_bucket),
+		sizeof(struct store_thread),
+		sizeof(struct store_chain),
+		sizeof(struct store_call),
+		STREAM_BATCH_CALLS,
 		PAIRING_MAX_PENDING,
 	};
-	uint64_t h = FOLLOW_VERSION;
+	uint64_t h = INCREMENTAL_VERSION;
 
 	for (size_t i = 0; i < ARRAY_LEN(part); i++)
 		h = hash_pair64(h, part[i]);
 	return h;
 }
 
-static struct follow_head make_head(const struct build *b, uint64_t checkpoint_ns)
+static struct incremental_head make_head(const struct build *b, uint64_t checkpoint_ns)
 {
 	const struct timebase *t = &b->rec->time;
 
-	return (struct follow_head){
+	return (struct incremental_head){
 		.layout = layout(),
 		.checkpoint_ns = checkpoint_ns,
 		.start_ticks = t->start_ticks,
@@ -247,9 +257,9 @@ static void load_figures(struct build *b, struct checkpoint_io_in *in)
 
 /* ---- all of it ---- */
 
-int follow_save(struct build *b, struct replay *p, uint64_t checkpoint_ns, struct err *err)
+int incremental_save(struct build *b, struct replay *p, uint64_t checkpoint_ns, struct err *err)
 {
-	struct follow_head head;
+	struct incremental_head head;
 	struct checkpoint_io_out out;
 	int r = b->result < 0 ? b->result : 0;
 
@@ -293,9 +303,9 @@ static bool has_new_module(const struct stacks *stacks, const struct facts *f, s
 	return false;
 }
 
-static int check_head(struct build *b, const struct follow_head *was, struct err *err)
+static int check_head(struct build *b, const struct incremental_head *was, struct err *err)
 {
-	struct follow_head is = make_head(b, was->checkpoint_ns);
+	struct incremental_head is = make_head(b, was->checkpoint_ns);
 
 	is.wasted_bytes = was->wasted_bytes;
 	is.n_modules = is.n_modules < was->n_modules ? is.n_modules : was->n_modules;
@@ -318,12 +328,12 @@ static int check_waste(struct build *b, const struct store *old, uint64_t wasted
 	return 0;
 }
 
-int follow_load(struct build *b, struct replay *p, const struct store *old, uint64_t *checkpoint_ns,
-		struct err *err)
+int incremental_load(struct build *b, struct replay *p, const struct store *old,
+		     uint64_t *checkpoint_ns, struct err *err)
 {
 	size_t n_bytes = 0;
 	const void *bytes = store_table(old, STORE_STATE, &n_bytes);
-	struct follow_head head;
+	struct incremental_head head;
 	struct checkpoint_io_in in;
 	int r;
 

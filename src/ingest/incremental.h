@@ -1,4 +1,4 @@
-/* ingest/follow.h - reading on in a recording that grows, instead of reading it anew.
+/* ingest/incremental.h - reading on in a recording that grows, instead of reading it anew.
  *
  * What has been read up to a checkpoint (checkpoint_pos.h) stays true whatever the program does later. So the store of a
  * recording that is still being written is made in two steps: to the checkpoint, and from there to the end of
@@ -22,17 +22,17 @@
  * What is appended makes something before it useless: tables, the directory, the state, blocks whose rows
  * ended later. When that is two thirds of the file, the recording is read anew as well.
  */
-#ifndef INGEST_FOLLOW_H
-#define INGEST_FOLLOW_H
+#ifndef INGEST_INCREMENTAL_H
+#define INGEST_INCREMENTAL_H
 
 #include "ingest/build_i.h"
 
 /* Writes the state at a checkpoint; rows go on afterwards. */
-int follow_save(struct build *b, struct replay *p, uint64_t checkpoint_ns, struct err *err);
+int incremental_save(struct build *b, struct replay *p, uint64_t checkpoint_ns, struct err *err);
 
 /* Loads the state of old into b and p, which were just made; *checkpoint_ns is where it was. ERR_REFUSED and
  * ERR_FORMAT: the recording is to be read anew. */
-int follow_load(struct build *b, struct replay *p, const struct store *old, uint64_t *checkpoint_ns,
-		struct err *err);
+int incremental_load(struct build *b, struct replay *p, const struct store *old,
+		     uint64_t *checkpoint_ns, struct err *err);
 
 #endif
