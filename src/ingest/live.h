@@ -82,7 +82,7 @@ int live_load(struct live *l, struct checkpoint_io_in *in);
 
 /* ---- the parts that every event needs ---- */
 
-#define LIVE_PLACES_AHEAD 16u
+#define LIVE_PREFETCH_DISTANCE 16u
 #define LIVE_ROOMY_SLOTS (1u << 20) /* 16 MiB */
 #define LIVE_ADDS_PER_LOOK 8192 /* each may bring in two pages: 64 MiB at most */
 
@@ -137,9 +137,9 @@ static inline struct live_block *live_put(struct live *l, size_t slot, uint64_t 
 
 	if (likely(l->n_free)) {
 		place = l->free_place[--l->n_free];
-		if (l->n_free >= LIVE_PLACES_AHEAD) /* it may be long since it was used */
-			__builtin_prefetch(&l->block[l->free_place[l->n_free - LIVE_PLACES_AHEAD]],
-					   1);
+		if (l->n_free >= LIVE_PREFETCH_DISTANCE) /* it may be long since it was used */
+			__builtin_prefetch(
+				&l->block[l->free_place[l->n_free - LIVE_PREFETCH_DISTANCE]], 1);
 	} else {
 		place = l->n_places++;
 	}

@@ -20,10 +20,10 @@ int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals
 		.pending_memory = calloc(2 * PAIRING_MAX_PENDING, sizeof(*p->pending)),
 		.waiting = calloc(PAIRING_MAX_WAITING, sizeof(*p->waiting)),
 		.step = calloc(PAIRING_N_STEPS, sizeof(*p->step)),
-		.ahead = calloc(1, sizeof(*p->ahead)),
+		.lookahead = calloc(1, sizeof(*p->lookahead)),
 	};
 	p->pending = p->pending_memory;
-	if (p->lane && p->pending && p->waiting && p->step && p->ahead)
+	if (p->lane && p->pending && p->waiting && p->step && p->lookahead)
 		return 0;
 	pairing_fini(p);
 	return err_set_memory(err, n_lanes * sizeof(*p->lane));
@@ -37,7 +37,7 @@ void pairing_fini(struct pairing *p)
 	free(p->pending_memory);
 	free(p->waiting);
 	free(p->step);
-	free(p->ahead);
+	free(p->lookahead);
 	live_fini(&p->live);
 	*p = (struct pairing){0};
 }
@@ -52,7 +52,7 @@ void pairing_expect_unknown(struct pairing *p, bool is_lost)
 void pairing_begin_batch(struct pairing *p, const struct stream_batch *b,
 			 const struct stream_batch *then)
 {
-	ahead_begin(p->ahead, b, then);
+	lookahead_begin(p->lookahead, b, then);
 }
 
 /* ---- what is alive over time ---- */
@@ -377,8 +377,8 @@ int pairing_advance(struct pairing *p, uint64_t at_ns, struct err *err)
  * address held back? Then it is what it looks like. */
 static bool is_alone(struct pairing *p, size_t i)
 {
-	return p->bucket[pairing_bucket(p->ahead->now->call[i].addr)] == 0 &&
-	       ahead_find(p->ahead, i, p->window_ns) == AHEAD_NOTHING;
+	return p->bucket[pairing_bucket(p->lookahead->now->call[i].addr)] == 0 &&
+	       lookahead_find(p->lookahead, i, p->window_ns) == LOOKAHEAD_NOTHING;
 }
 
 static int put_alloc(struct pairing *p, size_t i, const struct live_block *block,
@@ -401,7 +401,7 @@ static int put_alloc(struct pairing *p, size_t i, const struct live_block *block
 		return 0;
 	}
 	op = (struct pairing_op){
-		.block = *block, .lane = p->ahead->now->call[i].lane, .is_alloc = true};
+		.block = *block, .lane = p->lookahead->now->call[i].lane, .is_alloc = true};
 	if (old) {
 		op.old = *old;
 		op.has_old = true;
@@ -416,7 +416,7 @@ int pairing_alloc(struct pairing *p, size_t i, const struct live_block *block, s
 
 int pairing_free(struct pairing *p, size_t i, const struct replay_release *release, struct err *err)
 {
-	const struct event_plain *c = &p->ahead->now->call[i];
+	const struct event_plain *c = &p->lookahead->now->call[i];
 	uint64_t addr = c->addr;
 	struct live_block block;
 	struct pairing_op op;
@@ -446,8 +446,8 @@ int pairing_free(struct pairing *p, size_t i, const struct replay_release *relea
 int pairing_realloc_begin(struct pairing *p, size_t i, const struct replay_release *release,
 			  struct err *err)
 {
-	uint32_t lane = p->ahead->now->call[i].lane;
-	uint64_t addr = p->ahead->now->call[i].addr;
+	uint32_t lane = p->lookahead->now->call[i].lane;
+	uint64_t addr = p->lookahead->now->call[i].addr;
 	struct pairing_lane *l = &p->lane[lane];
 	struct pairing_open *open;
 	struct pairing_op op;
@@ -531,7 +531,7 @@ static int decide_open(struct pairing *p, uint32_t lane, uint64_t addr, struct e
 int pairing_realloc_end(struct pairing *p, size_t i, const struct live_block *block,
 			struct err *err)
 {
-	uint32_t lane = p->ahead->now->call[i].lane;
+	uint32_t lane = p->lookahead->now->call[i].lane;
 	struct pairing_open open;
 	int r = decide_open(p, lane, block->addr, err);
 

@@ -5,7 +5,7 @@
 #ifndef INGEST_PAIRING_H
 #define INGEST_PAIRING_H
 
-#include "ingest/ahead.h"
+#include "ingest/lookahead.h"
 #include "ingest/replay.h"
 
 #define PAIRING_MAX_PENDING 1024 /* held back at a time; more, and the oldest is settled early */
@@ -53,7 +53,7 @@ struct pairing {
 	struct pairing_op *pending_memory; /* twice as much, in which they move up */
 	size_t n_pending;
 	uint64_t next_deadline; /* of the oldest; UINT64_MAX when there is none */
-	struct ahead *ahead; /* what follows in the batch at hand */
+	struct lookahead *lookahead; /* what follows in the batch at hand */
 	uint64_t window_ns;
 	uint64_t now_ns; /* time of the event at hand */
 	uint16_t bucket[PAIRING_N_BUCKETS]; /* pending events per hash of address */

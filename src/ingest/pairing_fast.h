@@ -10,7 +10,7 @@
  * - a release of one that is live, later than its birth, by the thread that made it;
  * - a realloc whose END follows its BEGIN, of a block that is live;
  * - a free by another thread, unless the next call of the address within the window is a release
- *   too (ahead.h).
+ *   too (lookahead.h).
  *
  * Such events come in runs. During a run all that they change is in struct pairing_run, a variable
  * of one function into which all of this is inlined: what is in registers need not be stored, loaded
@@ -38,7 +38,7 @@ static inline bool pairing_is_quiet(const struct pairing *p)
  * another release comes next, it may be for the block after it. */
 static inline bool pairing_is_decided(struct pairing *p, size_t i)
 {
-	return ahead_find(p->ahead, i, p->window_ns) != AHEAD_RELEASE;
+	return lookahead_find(p->lookahead, i, p->window_ns) != LOOKAHEAD_RELEASE;
 }
 
 /* Steps are filled in field by field: a copy of a struct that was just written would wait for the

@@ -6,7 +6,7 @@
  * alternate. An allocation of an address that is live, or a release of one that is not, is
  * therefore held back: when the missing counterpart comes from another lane within
  * REPLAY_WINDOW_NS, the two are put in order and the pairing is exact. Only when the window passes,
- * or no other call of the address is in it (ahead.h), is it what it looks like: a duplicate
+ * or no other call of the address is in it (lookahead.h), is it what it looks like: a duplicate
  * allocation, or a free of an unknown block. (Inside a lane the order is always right, so a
  * counterpart from the same lane does not count.)
  *

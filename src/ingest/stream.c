@@ -177,7 +177,7 @@ static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bo
 		     struct err *err)
 {
 	struct event_plain named = {.ticks = ev->ticks, .stack = ev->stack, .kind = ev->kind};
-	struct stream_lane *ahead = &s->lane[lane];
+	struct stream_lane *decoded = &s->lane[lane];
 	int r = 0;
 
 	if (set_times(s, &s->blocks.lane[lane], &named, 1) == 0)
@@ -187,10 +187,10 @@ static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bo
 	if (r < 0)
 		return r;
 	s->counts.calls += is_call;
-	ahead->rare = *ev;
-	ahead->rare_stack = is_call ? named.stack : 0;
-	ahead->rare_ns = named.at_ns;
-	ahead->has_rare = true;
+	decoded->rare = *ev;
+	decoded->rare_stack = is_call ? named.stack : 0;
+	decoded->rare_ns = named.at_ns;
+	decoded->has_rare = true;
 	return 0;
 }
 
@@ -272,7 +272,7 @@ static int take_stacks(struct stream *s, struct decoding *d, size_t *n, struct e
 	return r;
 }
 
-/* Decodes on in the block of a lane that has nothing ahead, to ret with room for max calls: so many
+/* Decodes on in the block of a lane that has nothing decoded, to ret with room for max calls: so many
  * in *n. The block may come to its end. */
 static int decode_on(struct stream *s, uint32_t lane, struct event_plain *ret, size_t max,
 		     size_t *n, struct err *err)
@@ -328,7 +328,7 @@ static void mark_gap(struct stream *s, struct event_plain *call, uint32_t lane)
  * goes where else it would have been. */
 static int decode_into(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
-	struct stream_lane *ahead = &s->lane[lane];
+	struct stream_lane *decoded = &s->lane[lane];
 	struct event_plain *call = &b->call[b->n];
 	size_t room = STREAM_BATCH_CALLS - b->n, n, n_first;
 	uint64_t last_ns = last_time(s);
@@ -339,46 +339,46 @@ static int decode_into(struct stream *s, struct stream_batch *b, uint32_t lane, 
 	n_first = call[n - 1].at_ns <= last_ns ? n : 0;
 	while (n_first < n && call[n_first].at_ns <= last_ns)
 		n_first++;
-	ahead->n = (uint32_t)(n - n_first);
-	if (ahead->n) {
-		ahead->call = lane_blocks_extra(&s->blocks.lane[lane]);
-		memcpy(ahead->call, &call[n_first], ahead->n * sizeof(*call));
-		ahead->is_alone = n_first > n / 2;
+	decoded->n = (uint32_t)(n - n_first);
+	if (decoded->n) {
+		decoded->call = lane_blocks_extra(&s->blocks.lane[lane]);
+		memcpy(decoded->call, &call[n_first], decoded->n * sizeof(*call));
+		decoded->is_alone = n_first > n / 2;
 	}
 	if (n_first > 0)
 		mark_gap(s, call, lane);
 	b->n += n_first;
-	return unlikely(ahead->has_new) ? number_calls(s, call, n_first, err) : 0;
+	return unlikely(decoded->has_new) ? number_calls(s, call, n_first, err) : 0;
 }
 
-/* Goes on in a lane that has nothing ahead; reads the block it waits for. */
+/* Goes on in a lane that has nothing decoded; reads the block it waits for. */
 static int fill_lane(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
 	struct lane_cursor *l = &s->blocks.lane[lane];
-	struct stream_lane *ahead = &s->lane[lane];
+	struct stream_lane *decoded = &s->lane[lane];
 	size_t n = 0;
 	int r = 0;
 
-	ahead->at = ahead->n = 0;
-	ahead->has_new = false;
+	decoded->at = decoded->n = 0;
+	decoded->has_new = false;
 	if (!l->is_loaded)
 		r = lane_blocks_load(&s->blocks, l, err);
 	if (r < 0 || !l->is_loaded)
 		return r;
-	if (ahead->is_alone && b->n + 2 <= STREAM_BATCH_CALLS)
+	if (decoded->is_alone && b->n + 2 <= STREAM_BATCH_CALLS)
 		return decode_into(s, b, lane, err);
-	ahead->call = lane_blocks_extra(l);
-	r = decode_on(s, lane, ahead->call, LANE_CALLS, &n, err);
-	ahead->n = (uint32_t)n;
+	decoded->call = lane_blocks_extra(l);
+	r = decode_on(s, lane, decoded->call, LANE_CALLS, &n, err);
+	decoded->n = (uint32_t)n;
 	return r;
 }
 
 /* Passes on the calls of a lane that are not later than a time, as far as there is room. */
 static int pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
-	struct stream_lane *ahead = &s->lane[lane];
-	size_t room = STREAM_BATCH_CALLS - b->n, left = ahead->n - ahead->at, n = 0;
-	const struct event_plain *call = &ahead->call[ahead->at];
+	struct stream_lane *decoded = &s->lane[lane];
+	size_t room = STREAM_BATCH_CALLS - b->n, left = decoded->n - decoded->at, n = 0;
+	const struct event_plain *call = &decoded->call[decoded->at];
 	uint64_t last_ns = last_time(s);
 
 	room = left < room ? left : room;
@@ -386,51 +386,51 @@ static int pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane, s
 		b->call[b->n + n] = call[n];
 	if (n > 0)
 		mark_gap(s, &b->call[b->n], lane);
-	ahead->is_alone = ahead->at == 0 && n == left;
+	decoded->is_alone = decoded->at == 0 && n == left;
 	b->n += n;
-	ahead->at += (uint32_t)n;
-	return unlikely(ahead->has_new) ? number_calls(s, &b->call[b->n - n], n, err) : 0;
+	decoded->at += (uint32_t)n;
+	return unlikely(decoded->has_new) ? number_calls(s, &b->call[b->n - n], n, err) : 0;
 }
 
 static int pass_rare(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
-	struct stream_lane *ahead = &s->lane[lane];
+	struct stream_lane *decoded = &s->lane[lane];
 	struct event_plain *call = &b->call[b->n];
-	const struct event *ev = &ahead->rare;
+	const struct event *ev = &decoded->rare;
 	int r = vec_reserve(&b->rare, &b->cap_rare, b->n_rare + 1, sizeof(*b->rare), err);
 
-	if (r == 0 && ahead->rare_stack & STACKS_NEW)
-		r = number_stack(s, &ahead->rare_stack, err);
+	if (r == 0 && decoded->rare_stack & STACKS_NEW)
+		r = number_stack(s, &decoded->rare_stack, err);
 	if (r < 0)
 		return r;
 	if (s->sums && ev->kind < EVENT_STACK && ALLOC_KINDS >> ev->kind & 1 && ev->addr)
-		alloc_sums_add(s->sums, ahead->rare_stack, ahead->rare_ns, ev->size_bytes,
+		alloc_sums_add(s->sums, decoded->rare_stack, decoded->rare_ns, ev->size_bytes,
 			       stream_extra_bytes(ev));
 	b->rare[b->n_rare] = *ev;
 	*call = (struct event_plain){
-		.at_ns = ahead->rare_ns,
-		.addr = ahead->rare.kind < EVENT_STACK ? ahead->rare.addr : 0,
+		.at_ns = decoded->rare_ns,
+		.addr = decoded->rare.kind < EVENT_STACK ? decoded->rare.addr : 0,
 		.size_bytes = (uint32_t)b->n_rare++,
-		.stack = ahead->rare_stack,
+		.stack = decoded->rare_stack,
 		.lane = lane,
-		.kind = ahead->rare.kind,
+		.kind = decoded->rare.kind,
 		.flags = STREAM_WHOLE,
 	};
 	mark_gap(s, call, lane);
 	b->n++;
-	ahead->has_rare = false;
+	decoded->has_rare = false;
 	return 0;
 }
 
 /* The time of a lane's next event, as far as it is known. */
 static uint64_t next_time(const struct stream *s, uint32_t lane)
 {
-	const struct stream_lane *ahead = &s->lane[lane];
+	const struct stream_lane *decoded = &s->lane[lane];
 
-	if (ahead->at < ahead->n)
-		return ahead->call[ahead->at].at_ns;
-	return ahead->has_rare ? ahead->rare_ns
-			       : timebase_ns(&s->rec->time, s->blocks.lane[lane].min_ticks);
+	if (decoded->at < decoded->n)
+		return decoded->call[decoded->at].at_ns;
+	return decoded->has_rare ? decoded->rare_ns
+				 : timebase_ns(&s->rec->time, s->blocks.lane[lane].min_ticks);
 }
 
 /* 1: the batch is full. 0: there are no more events. Less: what went wrong. */
@@ -444,15 +444,16 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 	s->is_begun = false;
 	while (r == 0 && b->n < STREAM_BATCH_CALLS && heap->n > 0) {
 		uint32_t lane = heap->item[0].lane;
-		const struct stream_lane *ahead = &s->lane[lane];
+		const struct stream_lane *decoded = &s->lane[lane];
 
-		if (ahead->at < ahead->n)
+		if (decoded->at < decoded->n)
 			r = pass_calls(s, b, lane, err);
-		else if (ahead->has_rare)
+		else if (decoded->has_rare)
 			r = pass_rare(s, b, lane, err);
 		else
 			r = fill_lane(s, b, lane, err);
-		if (ahead->at < ahead->n || ahead->has_rare || lane_has_more(&s->blocks.lane[lane]))
+		if (decoded->at < decoded->n || decoded->has_rare ||
+		    lane_has_more(&s->blocks.lane[lane]))
 			lane_heap_change_first(heap, next_time(s, lane));
 		else
 			lane_heap_remove_first(heap);
