@@ -275,7 +275,7 @@ static void on_steps(void *user, const struct replay_step *step, size_t n)
 	}
 }
 
-static void on_soon(void *user, const struct live_block *a)
+static void on_prefetch(void *user, const struct live_block *a)
 {
 	struct build *b = user;
 
@@ -553,7 +553,7 @@ int build_store(struct recording *r, const char *store_path, const struct build_
 			callbacks.on_arrival = on_arrival;
 			callbacks.on_alloc = on_alloc;
 			callbacks.on_free = on_free;
-			callbacks.on_soon = on_soon;
+			callbacks.on_prefetch = on_prefetch;
 		}
 		if (n == 0)
 			n = build_events(b, &callbacks, err);

@@ -367,11 +367,11 @@ static ALWAYS_INLINE void look_ahead(struct replay *p, const struct live *live,
 		live_prefetch_slot(live, b->call[i + SLOT_AHEAD].addr);
 	if (i + BLOCK_AHEAD < b->n)
 		live_prefetch_block(live, b->call[i + BLOCK_AHEAD].addr);
-	if (i + ROW_AHEAD >= b->n || !p->callbacks.on_soon)
+	if (i + ROW_AHEAD >= b->n || !p->callbacks.on_prefetch)
 		return;
 	block = live_find(live, b->call[i + ROW_AHEAD].addr);
 	if (block)
-		p->callbacks.on_soon(p->callbacks.user, block);
+		p->callbacks.on_prefetch(p->callbacks.user, block);
 }
 
 /* Takes calls from i on as long as they may go the fast way; pairing is quiet. The first one that may

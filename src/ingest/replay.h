@@ -97,7 +97,7 @@ struct replay_callbacks {
 	void (*on_free)(void *user, const struct live_block *a, const struct replay_release *how);
 	void (*on_steps)(void *user, const struct replay_step *step, size_t n);
 	/* A call that soon comes may release this block: a chance to prefetch. */
-	void (*on_soon)(void *user, const struct live_block *a);
+	void (*on_prefetch)(void *user, const struct live_block *a);
 	/* A rare event: mmap, marker ... stack: number of struct stacks. */
 	void (*on_rare)(void *user, const struct event *ev, uint32_t thread, uint32_t stack);
 	/* Now and then: so much of the whole is read. Numbers of stacks that are told from here to the

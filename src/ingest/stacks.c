@@ -9,7 +9,7 @@
 #include "util/vec.h"
 
 #define FIRST_SLOTS 1024
-#define STACKS_MAX_SOON 32u
+#define STACKS_MAX_PENDING 32u
 
 /* What an id stands for: a node, and once a call named it the number of the stack. */
 #define ENTRY_IS_NUMBER (1u << 30) /* besides, STACKS_ODD */
@@ -30,7 +30,7 @@ struct lane_ids {
 };
 
 /* A definition that waits for stacks_settle(). */
-struct soon {
+struct pending_def {
 	struct event_stack def;
 	uint64_t hash;
 	uint32_t module;
@@ -52,10 +52,10 @@ struct stacks {
 	size_t n_modules;
 	bool is_empty_used; /* a call named the empty stack */
 	uint32_t deepest_used;
-	struct soon
-		soon[STACKS_MAX_SOON]; /* n_soon with ids that follow one another, of one lane */
-	size_t n_soon;
-	uint32_t soon_lane, soon_generation;
+	struct pending_def pending
+		[STACKS_MAX_PENDING]; /* n_pending with ids that follow one another, of one lane */
+	size_t n_pending;
+	uint32_t pending_lane, pending_generation;
 };
 
 /* Made of the tag of the parent, not of its number: that is known before the parent is found, so that
@@ -292,7 +292,7 @@ int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint3
 	uint32_t node = 0;
 	int r;
 
-	ASSERT(s->n_soon == 0);
+	ASSERT(s->n_pending == 0);
 	switch (ev->kind) {
 	case EVENT_STACK:
 		n.kind = STACK_NODE_FRAME;
@@ -319,7 +319,7 @@ void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id)
 	struct lane_ids *l = &s->lane[lane];
 	size_t n_kept = 0;
 
-	ASSERT(s->n_soon == 0);
+	ASSERT(s->n_pending == 0);
 	for (size_t k = 0; k < l->n_runs; k++) {
 		struct id_run *run = &l->run[k];
 		uint64_t n_gone = first_id > run->first_id ? first_id - run->first_id : 0;
@@ -374,50 +374,51 @@ uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id)
 /* ---- definitions that wait ---- */
 
 /* The definition that waits with this id, or NULL. */
-static const struct soon *find_soon(const struct stacks *s, uint32_t id)
+static const struct pending_def *find_pending(const struct stacks *s, uint32_t id)
 {
-	uint32_t at = id - s->soon[0].def.stack;
+	uint32_t at = id - s->pending[0].def.stack;
 
-	return at < s->n_soon ? &s->soon[at] : NULL;
+	return at < s->n_pending ? &s->pending[at] : NULL;
 }
 
 static uint32_t tag_of_id(const struct stacks *s, uint32_t lane, uint32_t id)
 {
-	const struct soon *soon = find_soon(s, id);
+	const struct pending_def *pending = find_pending(s, id);
 	const struct id_run *run;
 
-	if (soon)
-		return tag_of(soon->hash);
+	if (pending)
+		return tag_of(pending->hash);
 	run = id ? find_run(s, lane, id) : NULL;
 	if (run)
 		return run->tag[id - run->first_id];
 	return s->node[id ? STACKS_LOST : STACKS_EMPTY].tag;
 }
 
-static struct stack_node soon_node(const struct stacks *s, const struct soon *soon)
+static struct stack_node pending_node(const struct stacks *s, const struct pending_def *pending)
 {
 	return (struct stack_node){
-		.addr = soon->def.addr,
-		.module = soon->module,
-		.generation = s->soon_generation,
+		.addr = pending->def.addr,
+		.module = pending->module,
+		.generation = s->pending_generation,
 		.kind = STACK_NODE_FRAME,
 	};
 }
 
 /* Asks the memory for all that is needed to find them, of all of them, before the first is waited for. */
-static void prefetch_soon(struct stacks *s)
+static void prefetch_pending(struct stacks *s)
 {
-	for (size_t i = 0; i < s->n_soon; i++) {
-		struct soon *soon = &s->soon[i];
+	for (size_t i = 0; i < s->n_pending; i++) {
+		struct pending_def *pending = &s->pending[i];
 		struct stack_node n;
 
-		soon->module = module_map_find(s->modules, soon->def.addr, s->soon_generation);
-		n = soon_node(s, soon);
-		soon->hash = hash_node(&n, tag_of_id(s, s->soon_lane, soon->def.parent));
-		__builtin_prefetch(&s->slot[soon->hash & (s->n_slots - 1)]);
+		pending->module =
+			module_map_find(s->modules, pending->def.addr, s->pending_generation);
+		n = pending_node(s, pending);
+		pending->hash = hash_node(&n, tag_of_id(s, s->pending_lane, pending->def.parent));
+		__builtin_prefetch(&s->slot[pending->hash & (s->n_slots - 1)]);
 	}
-	for (size_t i = 0; i < s->n_soon; i++) {
-		uint32_t place = (uint32_t)s->slot[s->soon[i].hash & (s->n_slots - 1)];
+	for (size_t i = 0; i < s->n_pending; i++) {
+		uint32_t place = (uint32_t)s->slot[s->pending[i].hash & (s->n_slots - 1)];
 
 		if (place) {
 			__builtin_prefetch(&s->node[place - 1]);
@@ -428,39 +429,40 @@ static void prefetch_soon(struct stacks *s)
 
 int stacks_settle(struct stacks *s, struct err *err)
 {
-	int r = s->n_soon ? reserve_nodes(s, s->n_soon, err) : 0;
+	int r = s->n_pending ? reserve_nodes(s, s->n_pending, err) : 0;
 
 	if (r == 0)
-		prefetch_soon(s);
-	for (size_t i = 0; r == 0 && i < s->n_soon; i++) {
-		struct soon *soon = &s->soon[i];
-		const struct soon *parent = find_soon(s, soon->def.parent);
-		struct stack_node n = soon_node(s, soon);
+		prefetch_pending(s);
+	for (size_t i = 0; r == 0 && i < s->n_pending; i++) {
+		struct pending_def *pending = &s->pending[i];
+		const struct pending_def *parent = find_pending(s, pending->def.parent);
+		struct stack_node n = pending_node(s, pending);
 
-		n.parent = parent ? parent->node : stacks_find(s, s->soon_lane, soon->def.parent);
-		r = intern(s, n, soon->hash, &soon->node, err);
+		n.parent = parent ? parent->node
+				  : stacks_find(s, s->pending_lane, pending->def.parent);
+		r = intern(s, n, pending->hash, &pending->node, err);
 		if (r == 0)
-			r = set_id(&s->lane[s->soon_lane], soon->def.stack, soon->node,
-				   tag_of(soon->hash), err);
+			r = set_id(&s->lane[s->pending_lane], pending->def.stack, pending->node,
+				   tag_of(pending->hash), err);
 	}
-	s->n_soon = 0;
+	s->n_pending = 0;
 	return r;
 }
 
-int stacks_define_soon(struct stacks *s, uint32_t lane, const struct event_stack *def,
-		       uint32_t generation, struct err *err)
+int stacks_define_pending(struct stacks *s, uint32_t lane, const struct event_stack *def,
+			  uint32_t generation, struct err *err)
 {
-	const struct soon *last = s->n_soon ? &s->soon[s->n_soon - 1] : NULL;
+	const struct pending_def *last = s->n_pending ? &s->pending[s->n_pending - 1] : NULL;
 	int r = 0;
 
-	if (last && (s->n_soon == STACKS_MAX_SOON || s->soon_lane != lane ||
-		     s->soon_generation != generation || def->stack != last->def.stack + 1))
+	if (last && (s->n_pending == STACKS_MAX_PENDING || s->pending_lane != lane ||
+		     s->pending_generation != generation || def->stack != last->def.stack + 1))
 		r = stacks_settle(s, err);
 	if (r < 0)
 		return r;
-	s->soon_lane = lane;
-	s->soon_generation = generation;
-	s->soon[s->n_soon++].def = *def;
+	s->pending_lane = lane;
+	s->pending_generation = generation;
+	s->pending[s->n_pending++].def = *def;
 	return 0;
 }
 
@@ -507,7 +509,7 @@ uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, s
 	const uint32_t first_id = run->first_id, n_ids = (uint32_t)run->n, *of_id = run->entry;
 	uint32_t any = 0;
 
-	ASSERT(s->n_soon == 0);
+	ASSERT(s->n_pending == 0);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t at = call[i].stack - first_id;
 		uint32_t entry = likely(at < n_ids) ? of_id[at] : 0;
@@ -572,7 +574,7 @@ uint32_t stacks_deepest_used(const struct stacks *s)
 
 void stacks_save(const struct stacks *s, struct checkpoint_io_out *out)
 {
-	ASSERT(s->n_soon == 0);
+	ASSERT(s->n_pending == 0);
 	checkpoint_io_put_u64(out, s->n_nodes);
 	checkpoint_io_put(out, s->node, s->n_nodes * sizeof(*s->node));
 	checkpoint_io_put_u64(out, s->n_used);

@@ -53,8 +53,8 @@ int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint3
 
 /* The same for EVENT_STACK, but it counts only after stacks_settle(), which must come before any other
  * function is called: finding many at a time is three times as fast as one by one. */
-int stacks_define_soon(struct stacks *s, uint32_t lane, const struct event_stack *def,
-		       uint32_t generation, struct err *err);
+int stacks_define_pending(struct stacks *s, uint32_t lane, const struct event_stack *def,
+			  uint32_t generation, struct err *err);
 int stacks_settle(struct stacks *s, struct err *err);
 
 /* Ids of the lane below first_id are not asked for any more (EVENT_FORGET). */

@@ -268,7 +268,7 @@ static int take_stacks(struct stream *s, struct decoding *d, size_t *n, struct e
 
 	*n = event_decode_stacks(decoder, def, LANE_STACKS);
 	for (size_t i = 0; r == 0 && i < *n; i++)
-		r = stacks_define_soon(s->stacks, d->lane, &def[i], decoder->generation, err);
+		r = stacks_define_pending(s->stacks, d->lane, &def[i], decoder->generation, err);
 	return r;
 }
 

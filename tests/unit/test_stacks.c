@@ -233,7 +233,7 @@ static uint32_t pick(uint32_t n)
 
 TEST(definitions_that_wait_give_what_they_give_one_by_one)
 {
-	struct stacks *soon = create(), *one = create();
+	struct stacks *pending = create(), *one = create();
 	uint32_t next_id[3] = {1, 1, 1}, lane = 0, generation = 0;
 	struct err err = {0};
 
@@ -258,24 +258,24 @@ TEST(definitions_that_wait_give_what_they_give_one_by_one)
 				    .addr = def.addr,
 				    .stack = def.stack,
 				    .parent = def.parent};
-		CHECK_OK(stacks_define_soon(soon, lane, &def, generation, &err));
+		CHECK_OK(stacks_define_pending(pending, lane, &def, generation, &err));
 		CHECK_OK(stacks_define(one, lane, &ev, generation, &err));
 		if (pick(50) != 0)
 			continue;
-		CHECK_OK(stacks_settle(soon, &err));
-		CHECK_EQ(stacks_find(soon, lane, def.stack), stacks_find(one, lane, def.stack));
-		CHECK_EQ(use(soon, lane, def.stack), use(one, lane, def.stack));
+		CHECK_OK(stacks_settle(pending, &err));
+		CHECK_EQ(stacks_find(pending, lane, def.stack), stacks_find(one, lane, def.stack));
+		CHECK_EQ(use(pending, lane, def.stack), use(one, lane, def.stack));
 		if (pick(20) == 0) {
 			uint32_t first_kept = def.stack - pick(def.stack);
 
-			stacks_forget(soon, lane, first_kept);
+			stacks_forget(pending, lane, first_kept);
 			stacks_forget(one, lane, first_kept);
 		}
 	}
-	CHECK_OK(stacks_settle(soon, &err));
-	CHECK_EQ(stacks_count(soon), stacks_count(one));
-	CHECK_EQ(stacks_count_used(soon), stacks_count_used(one));
-	CHECK(stacks_count(soon) > 1000);
-	stacks_destroy(soon);
+	CHECK_OK(stacks_settle(pending, &err));
+	CHECK_EQ(stacks_count(pending), stacks_count(one));
+	CHECK_EQ(stacks_count_used(pending), stacks_count_used(one));
+	CHECK(stacks_count(pending) > 1000);
+	stacks_destroy(pending);
 	stacks_destroy(one);
 }
