@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ingest/late.h"
+#include "ingest/late_ends.h"
 #include "ingest/row_scratch.h"
 
 #define QUEUE_BLOCKS 16u /* that wait for the packer, beyond the window */
@@ -24,7 +24,7 @@ struct row_block {
  * the store, those before n_closed are the packer's. */
 struct rows {
 	struct store_writer *writer;
-	struct late *late;
+	struct late_ends *late_ends;
 	struct row_scratch *scratch;
 	struct row_block *ring[RING_BLOCKS]; /* made when first needed */
 	uint64_t n_rows;
@@ -135,7 +135,7 @@ static void *run_packer(void *arg)
 /* For ends that come late, and for blocks whose rows have not all ended. */
 static int make_files(struct rows *r, struct err *err)
 {
-	int n = late_create(r->folder, &r->late, err);
+	int n = late_ends_create(r->folder, &r->late_ends, err);
 
 	return n < 0 ? n : row_scratch_create(r->folder, &r->scratch, err);
 }
@@ -187,7 +187,7 @@ void rows_destroy(struct rows *r)
 	for (size_t i = 0; i < RING_BLOCKS; i++)
 		free(r->ring[i]);
 	row_scratch_destroy(r->scratch);
-	late_destroy(r->late);
+	late_ends_destroy(r->late_ends);
 	pthread_cond_destroy(&r->changed);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
@@ -265,7 +265,7 @@ int rows_set_end(struct rows *r, uint64_t row, const struct row_end *end, struct
 
 	ASSERT(row < r->n_rows);
 	if (unlikely(block < r->n_closed))
-		return late_add(r->late, row, end, err);
+		return late_ends_add(r->late_ends, row, end, err);
 	b = r->ring[block % RING_BLOCKS];
 	b->n_ended += end->lifetime_ns != 0;
 	merge_end(&b->end[row % STORE_BLOCK_ROWS], end);
@@ -312,12 +312,13 @@ static struct row_block *unused_block(struct rows *r, struct err *err)
 /* Applies the late ends of one bin to the blocks of it. */
 static int finish_bin(struct rows *r, uint64_t bin, uint64_t n_blocks, struct err *err)
 {
-	uint64_t first = bin * LATE_BIN_BLOCKS;
-	uint64_t last = first + LATE_BIN_BLOCKS < n_blocks ? first + LATE_BIN_BLOCKS : n_blocks;
-	const struct late_end *late = NULL;
+	uint64_t first = bin * LATE_ENDS_BIN_BLOCKS;
+	uint64_t last =
+		first + LATE_ENDS_BIN_BLOCKS < n_blocks ? first + LATE_ENDS_BIN_BLOCKS : n_blocks;
+	const struct late_ends_entry *late = NULL;
 	struct row_block *b = unused_block(r, err);
 	size_t n_late = 0, at = 0;
-	int n = b ? late_read(r->late, bin, &late, &n_late, err) : -ERR_MEMORY;
+	int n = b ? late_ends_read(r->late_ends, bin, &late, &n_late, err) : -ERR_MEMORY;
 
 	for (uint64_t block = first; n == 0 && block < last; block++) {
 		uint32_t first_row = (uint32_t)(block - first) * STORE_BLOCK_ROWS;
@@ -352,7 +353,7 @@ int rows_finish(struct rows *r, struct err *err)
 	pthread_mutex_unlock(&r->lock);
 	stop_packer(r);
 	n = packer_result(r, err);
-	for (uint64_t bin = 0; n == 0 && bin * LATE_BIN_BLOCKS < n_early; bin++)
+	for (uint64_t bin = 0; n == 0 && bin * LATE_ENDS_BIN_BLOCKS < n_early; bin++)
 		n = finish_bin(r, bin, n_early, err);
 	return n;
 }
@@ -370,16 +371,16 @@ int rows_sync(struct rows *r, struct err *err)
 		pthread_cond_wait(&r->changed, &r->lock);
 	n = packer_result(r, err);
 	pthread_mutex_unlock(&r->lock);
-	for (uint64_t bin = 0; n == 0 && bin * LATE_BIN_BLOCKS < r->n_closed; bin++)
+	for (uint64_t bin = 0; n == 0 && bin * LATE_ENDS_BIN_BLOCKS < r->n_closed; bin++)
 		n = finish_bin(r, bin, r->n_closed, err);
 	if (n == 0)
 		n = store_writer_sync(r->writer, err);
 	if (n < 0)
 		return n;
 	r->n_synced = r->n_closed;
-	late_destroy(r->late);
+	late_ends_destroy(r->late_ends);
 	row_scratch_destroy(r->scratch);
-	r->late = NULL;
+	r->late_ends = NULL;
 	r->scratch = NULL;
 	return make_files(r, err);
 }
