@@ -18,7 +18,7 @@
 struct export_command {
 	const char *format;
 	const char *output;
-	struct opened_options how;
+	struct open_options how;
 	struct args_list debug;
 	struct filter_args filter;
 	struct export_options options;
@@ -120,7 +120,7 @@ static int write_file(struct export_command *c, const struct export_format *f, c
 static int export_recording(struct export_command *c, const char *path, struct err *err)
 {
 	const struct export_format *f;
-	struct opened opened = {0};
+	struct open_recording opened = {0};
 	int r = find_format(c->format, &f, err);
 
 	if (r == 0)
@@ -129,7 +129,7 @@ static int export_recording(struct export_command *c, const char *path, struct e
 		return r;
 	c->how.debug_path = c->debug.item;
 	c->how.n_debug_paths = c->debug.n;
-	r = opened_open(path, &c->how, &opened, err);
+	r = open_recording_open(path, &c->how, &opened, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < opened.n_notes; i++)
@@ -139,7 +139,7 @@ static int export_recording(struct export_command *c, const char *path, struct e
 		       err);
 	if (r < 0 && r != -ERR_USAGE)
 		err_prefix(err, "%s", path);
-	opened_close(&opened);
+	open_recording_close(&opened);
 	return r;
 }
 

@@ -78,12 +78,12 @@ static int parse_words(const struct words *w, struct report_options *o, struct f
 	return n;
 }
 
-static int show(const char *path, const struct opened_options *how, const struct report_options *o,
+static int show(const char *path, const struct open_options *how, const struct report_options *o,
 		struct err *err)
 {
-	struct opened opened = {0};
+	struct open_recording opened = {0};
 	struct report_view v = {.path = path, .options = o};
-	int n = opened_open(path, how, &opened, err);
+	int n = open_recording_open(path, how, &opened, err);
 
 	if (n < 0)
 		return n;
@@ -97,14 +97,14 @@ static int show(const char *path, const struct opened_options *how, const struct
 	if (n < 0 && n != -ERR_USAGE)
 		err_prefix(err, "%s", path);
 	report_view_fini(&v);
-	opened_close(&opened);
+	open_recording_close(&opened);
 	return n;
 }
 
 int cmd_report(int argc, char **argv)
 {
 	struct report_options o = {0};
-	struct opened_options how = {0};
+	struct open_options how = {0};
 	struct args_list debug = {.n = 0};
 	struct words w = {0};
 	struct filter_args filter;

@@ -28,7 +28,7 @@
 
 struct opening {
 	const char *path;
-	const struct opened_options *options;
+	const struct open_options *options;
 	struct store_identity identity;
 	bool is_kept; /* a store may be taken from the cache as it is */
 	bool is_growing; /* it is only to be gone on with */
@@ -39,14 +39,14 @@ struct opening {
 	uint64_t size_bytes;
 };
 
-PRINTF_LIKE(2, 3) static void add_note(struct opened *o, const char *fmt, ...)
+PRINTF_LIKE(2, 3) static void add_note(struct open_recording *o, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (o->n_notes == OPENED_MAX_NOTES)
+	if (o->n_notes == OPEN_MAX_NOTES)
 		return;
 	va_start(ap, fmt);
-	vsnprintf(o->note[o->n_notes++], OPENED_NOTE_BYTES, fmt, ap);
+	vsnprintf(o->note[o->n_notes++], OPEN_NOTE_BYTES, fmt, ap);
 	va_end(ap);
 }
 
@@ -144,7 +144,7 @@ static int resume(struct opening *op, struct err *err)
 }
 
 /* Makes the store where it will be found again. */
-static int build_kept(struct opening *op, struct opened *ret, struct err *err)
+static int build_kept(struct opening *op, struct open_recording *ret, struct err *err)
 {
 	int n = store_cache_place(op->path, op->identity.recording_id, &op->place, err);
 
@@ -166,7 +166,7 @@ static int build_kept(struct opening *op, struct opened *ret, struct err *err)
 }
 
 /* Makes the store in a file that is gone with us. */
-static int build_temporary(struct opening *op, struct opened *ret, struct err *err)
+static int build_temporary(struct opening *op, struct open_recording *ret, struct err *err)
 {
 	const char *folder = temp_file_folder();
 	uint64_t secret[2];
@@ -187,7 +187,7 @@ static int build_temporary(struct opening *op, struct opened *ret, struct err *e
 }
 
 /* A store that was made before, if there is one that can answer. */
-static bool find_kept(struct opening *op, struct opened *ret)
+static bool find_kept(struct opening *op, struct open_recording *ret)
 {
 	if (!op->is_kept ||
 	    store_cache_find(op->path, &op->identity, &ret->store, &op->place, NULL) < 0 ||
@@ -205,7 +205,7 @@ static bool find_kept(struct opening *op, struct opened *ret)
 	return true;
 }
 
-static int get_store(struct opening *op, struct opened *ret, struct err *err)
+static int get_store(struct opening *op, struct open_recording *ret, struct err *err)
 {
 	struct err why = {0};
 	bool is_told;
@@ -230,9 +230,9 @@ static int get_store(struct opening *op, struct opened *ret, struct err *err)
 	return n;
 }
 
-static int get_frames(struct opening *op, struct opened *ret, struct err *err)
+static int get_frames(struct opening *op, struct open_recording *ret, struct err *err)
 {
-	const struct opened_options *o = op->options;
+	const struct open_options *o = op->options;
 	struct symbolize_options symbols = {
 		.debug_path = o->debug_path,
 		.n_debug_paths = o->n_debug_paths,
@@ -252,10 +252,10 @@ static int get_frames(struct opening *op, struct opened *ret, struct err *err)
 	return n;
 }
 
-int opened_open(const char *path, const struct opened_options *o, struct opened *ret,
-		struct err *err)
+int open_recording_open(const char *path, const struct open_options *o, struct open_recording *ret,
+			struct err *err)
 {
-	static const struct opened_options none;
+	static const struct open_options none;
 	struct opening op = {
 		.path = path,
 		.options = o ? o : &none,
@@ -263,7 +263,7 @@ int opened_open(const char *path, const struct opened_options *o, struct opened 
 	};
 	int n;
 
-	*ret = (struct opened){0};
+	*ret = (struct open_recording){0};
 	look_at_recording(&op);
 	ret->is_growing = op.is_growing;
 	ret->status_sequence = op.status_sequence;
@@ -274,12 +274,12 @@ int opened_open(const char *path, const struct opened_options *o, struct opened 
 	if (n < 0) {
 		if (err && !strstr(err->text, path))
 			err_prefix(err, "%s", path);
-		opened_close(ret);
+		open_recording_close(ret);
 	}
 	return n;
 }
 
-bool opened_has_grown(const struct opened *o, const char *path)
+bool open_recording_has_grown(const struct open_recording *o, const char *path)
 {
 	struct file f = FILE_NONE;
 	struct header_page page;
@@ -295,10 +295,10 @@ bool opened_has_grown(const struct opened *o, const char *path)
 	return has;
 }
 
-void opened_close(struct opened *o)
+void open_recording_close(struct open_recording *o)
 {
 	frames_close(o->frames);
 	symbolize_destroy(o->symbolize);
 	store_close(o->store);
-	*o = (struct opened){0};
+	*o = (struct open_recording){0};
 }

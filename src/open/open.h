@@ -9,14 +9,14 @@
 #include "store/frames.h"
 #include "store/store.h"
 
-struct opened_options {
+struct open_options {
 	bool no_cache; /* read the recording anew and keep nothing */
 	bool without_rows; /* only figures of the whole recording will be asked for: faster */
 	uint64_t
 		small_bytes; /* without_rows: rows are made all the same of a recording whose events
 			       * take at most so many bytes */
 	bool use_debuginfod;
-	const char *const *debug_path; /* -d: borrowed until opened_close() */
+	const char *const *debug_path; /* -d: borrowed until open_recording_close() */
 	size_t n_debug_paths;
 	unsigned n_threads; /* for symbols; 0: as many as there are CPUs */
 	/* Called now and then while a store is made, instead of the progress line; less than 0 ends
@@ -25,16 +25,16 @@ struct opened_options {
 	void *user;
 };
 
-#define OPENED_MAX_NOTES 4
-#define OPENED_NOTE_BYTES 512
+#define OPEN_MAX_NOTES 4
+#define OPEN_NOTE_BYTES 512
 
-struct opened {
+struct open_recording {
 	struct store *store;
 	struct frames *frames;
 	bool is_from_cache;
 	bool is_growing; /* it was still being written: opened anew there may be more */
 	uint64_t status_sequence; /* of the recording, then */
-	char note[OPENED_MAX_NOTES][OPENED_NOTE_BYTES]; /* for the user: where the cache went ... */
+	char note[OPEN_MAX_NOTES][OPEN_NOTE_BYTES]; /* for the user: where the cache went ... */
 	size_t n_notes;
 
 	struct symbolize *symbolize;
@@ -42,11 +42,11 @@ struct opened {
 
 /* Opens the recording at path. o may be NULL. Errors name the path and what to do; *ret is then
  * zeroed. A recording that is damaged or still being written is no error: store_facts() tell. */
-int opened_open(const char *path, const struct opened_options *o, struct opened *ret,
-		struct err *err);
+int open_recording_open(const char *path, const struct open_options *o, struct open_recording *ret,
+			struct err *err);
 
 /* Is there more in a recording that was growing, or has it ended? Cheap: looks at its first page. */
-bool opened_has_grown(const struct opened *o, const char *path);
-void opened_close(struct opened *o); /* a zeroed struct is closed */
+bool open_recording_has_grown(const struct open_recording *o, const char *path);
+void open_recording_close(struct open_recording *o); /* a zeroed struct is closed */
 
 #endif
