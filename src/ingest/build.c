@@ -405,7 +405,7 @@ static int on_end(void *user, const struct stacks *stacks, const struct live *li
 
 static void find_heap(struct build *b)
 {
-	const struct facts_text *maps = &b->rec->facts.maps;
+	const struct metadata_text *maps = &b->rec->metadata.maps;
 	const char *at = maps->bytes, *end = at ? at + maps->len : NULL;
 	struct proc_map m;
 

@@ -79,12 +79,12 @@ static uint32_t put_string(struct tables *t, const char *text, size_t len)
 	return number;
 }
 
-static uint32_t put_text(struct tables *t, const struct facts_text *text)
+static uint32_t put_text(struct tables *t, const struct metadata_text *text)
 {
 	return put_string(t, text->bytes, text->len);
 }
 
-static uint32_t put_hex(struct tables *t, const struct facts_text *bytes)
+static uint32_t put_hex(struct tables *t, const struct metadata_text *bytes)
 {
 	static const char digit[] = "0123456789abcdef";
 	char text[129];
@@ -251,11 +251,11 @@ static void put_stacks(struct tables *t, const struct stacks *stacks)
 
 static void put_modules(struct tables *t)
 {
-	const struct facts *f = &t->b->rec->facts;
+	const struct metadata *f = &t->b->rec->metadata;
 	struct store_module *m = make_items(t, f->n_modules, sizeof(*m));
 
 	for (size_t i = 0; t->result == 0 && i < f->n_modules; i++) {
-		const struct facts_module *from = &f->module[i];
+		const struct metadata_module *from = &f->module[i];
 
 		m[i] = (struct store_module){
 			.base = from->base,
@@ -277,7 +277,8 @@ static void put_threads(struct tables *t)
 
 	for (size_t i = 1; i < threads->n; i++) {
 		struct store_thread *to = &threads->thread[i];
-		const struct facts_thread *from = facts_find_thread(&t->b->rec->facts, to->number);
+		const struct metadata_thread *from =
+			metadata_find_thread(&t->b->rec->metadata, to->number);
 
 		if (!from)
 			continue;
@@ -305,12 +306,12 @@ static void find_tids(struct build *b)
 
 static uint64_t put_samples(struct tables *t)
 {
-	const struct facts *f = &t->b->rec->facts;
+	const struct metadata *f = &t->b->rec->metadata;
 	struct store_sample *s = make_items(t, f->n_samples, sizeof(*s));
 	uint64_t most = 0;
 
 	for (size_t i = 0; t->result == 0 && i < f->n_samples; i++) {
-		const struct facts_sample *from = &f->sample[i];
+		const struct metadata_sample *from = &f->sample[i];
 
 		s[i] = (struct store_sample){
 			.at_ns = ns_of(t, from->ticks),
@@ -357,7 +358,7 @@ static struct store_region make_region(struct tables *t, const struct proc_map *
 
 static void put_regions(struct tables *t)
 {
-	const struct facts_text *maps = &t->b->rec->facts.maps;
+	const struct metadata_text *maps = &t->b->rec->metadata.maps;
 	const char *at = maps->bytes, *end = at ? at + maps->len : NULL;
 	struct store_region *region = NULL;
 	size_t n = 0, cap = 0;
@@ -416,11 +417,11 @@ static void set_totals(struct store_facts *f, const struct build *b, const struc
 static void set_process(struct tables *t, struct store_facts *f, const struct overview *o)
 {
 	const struct recording *r = t->b->rec;
-	const struct facts_process *p = &r->facts.process;
+	const struct metadata_process *p = &r->metadata.process;
 	const char *arch = overview_arch(r);
 
 	f->start_realtime_ns = r->header.start_realtime_ns;
-	f->maps_ns = r->facts.maps.bytes ? ns_of(t, r->facts.maps_ticks) : UINT64_MAX;
+	f->maps_ns = r->metadata.maps.bytes ? ns_of(t, r->metadata.maps_ticks) : UINT64_MAX;
 	f->pid = p->is_known ? p->pid : r->header.pid;
 	f->parent_pid = p->parent_pid;
 	f->page_bytes = p->page_bytes ? p->page_bytes : 4096;

@@ -69,7 +69,7 @@ static struct incremental_head make_head(const struct build *b, uint64_t checkpo
 		.last_ns = t->last_ns,
 		.heap_start = b->heap_start,
 		.heap_end = b->heap_end,
-		.n_modules = b->rec->facts.n_modules,
+		.n_modules = b->rec->metadata.n_modules,
 		.has_rows = b->rows != NULL,
 		.wasted_bytes = b->wasted_bytes + store_writer_replaced_bytes(b->writer),
 	};
@@ -284,7 +284,7 @@ int incremental_save(struct build *b, struct replay *p, uint64_t checkpoint_ns, 
 }
 
 /* Would a stack have been another one if the modules that came since had been known? */
-static bool has_new_module(const struct stacks *stacks, const struct facts *f, size_t n_before)
+static bool has_new_module(const struct stacks *stacks, const struct metadata *f, size_t n_before)
 {
 	for (size_t i = 0; n_before < f->n_modules && i < stacks_count(stacks); i++) {
 		const struct stack_node *node = stacks_get(stacks, (uint32_t)i);
@@ -292,7 +292,7 @@ static bool has_new_module(const struct stacks *stacks, const struct facts *f, s
 		if (node->kind != STACK_NODE_FRAME)
 			continue;
 		for (size_t k = n_before; k < f->n_modules; k++) {
-			const struct facts_module *m = &f->module[k];
+			const struct metadata_module *m = &f->module[k];
 
 			if (node->addr > m->start && node->addr <= m->end &&
 			    (node->module == MODULE_MAP_NONE ||
@@ -360,7 +360,7 @@ int incremental_load(struct build *b, struct replay *p, const struct store *old,
 	r = replay_load(p, &in, head.checkpoint_ns, b->rows ? b->n_rows : 0, b->n_chains);
 	if (r == 0)
 		r = site_stats_add(&b->site_stats, stacks_count_numbers(replay_stacks(p)) - 1, err);
-	if (r == 0 && has_new_module(replay_stacks(p), &b->rec->facts, head.n_modules))
+	if (r == 0 && has_new_module(replay_stacks(p), &b->rec->metadata, head.n_modules))
 		r = err_set(err, ERR_REFUSED, "code that stacks name was not known");
 	*checkpoint_ns = head.checkpoint_ns;
 	return r;

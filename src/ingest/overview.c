@@ -31,8 +31,8 @@ static int PRINTF_LIKE(3, 4) add_note(struct overview *o, struct err *err, const
 
 const char *overview_arch(const struct recording *r)
 {
-	if (r->facts.process.arch.bytes)
-		return r->facts.process.arch.bytes;
+	if (r->metadata.process.arch.bytes)
+		return r->metadata.process.arch.bytes;
 	switch (r->header.machine) {
 	case EM_X86_64:
 		return "x86_64";
@@ -80,10 +80,10 @@ static void set_times(struct overview *o, const struct recording *r)
 
 	if (r->has_status)
 		last = max_u64(last, r->status.field[STATUS_TICKS]);
-	if (r->facts.end.is_known)
-		last = max_u64(last, r->facts.end.ticks);
-	for (size_t i = 0; i < r->facts.n_samples; i++)
-		last = max_u64(last, r->facts.sample[i].ticks);
+	if (r->metadata.end.is_known)
+		last = max_u64(last, r->metadata.end.ticks);
+	for (size_t i = 0; i < r->metadata.n_samples; i++)
+		last = max_u64(last, r->metadata.sample[i].ticks);
 	o->has_duration = timebase_is_known(&r->time);
 	o->duration_ns = timebase_ns(&r->time, last);
 	o->peak_at_ns = o->totals.peak_bytes ? o->totals.peak_ns : 0;
@@ -96,11 +96,11 @@ static void set_end(struct overview *o, const struct recording *r)
 {
 	uint64_t state = r->has_status ? r->status.field[STATUS_STATE] : 0;
 	/* Written before an exec that then failed, it was none: the recorder went on. */
-	bool has_end = r->facts.end.is_known && state != FORMAT_STATE_RECORDING;
+	bool has_end = r->metadata.end.is_known && state != FORMAT_STATE_RECORDING;
 
 	o->ended = end_name(o->totals.end_how);
 	if (!o->ended && has_end)
-		o->ended = end_name(r->facts.end.how);
+		o->ended = end_name(r->metadata.end.how);
 	if (!o->ended && state == FORMAT_STATE_GAVE_UP)
 		o->ended = "recording ended before the program";
 	if (!o->ended && (has_end || state == FORMAT_STATE_ENDED))
@@ -116,12 +116,12 @@ static void set_end(struct overview *o, const struct recording *r)
 /* Threads that were told of, and those that only blocks mention. */
 static uint64_t count_threads(const struct recording *r)
 {
-	uint64_t n = r->facts.n_threads;
+	uint64_t n = r->metadata.n_threads;
 
 	for (size_t i = 0; i < r->n_lanes; i++) {
 		bool is_first = i == 0 || r->lane[i].thread != r->lane[i - 1].thread;
 
-		if (is_first && !facts_find_thread(&r->facts, r->lane[i].thread))
+		if (is_first && !metadata_find_thread(&r->metadata, r->lane[i].thread))
 			n++;
 	}
 	return n;
@@ -130,7 +130,7 @@ static uint64_t count_threads(const struct recording *r)
 static int count_modules(struct overview *o, const struct recording *r, struct err *err)
 {
 	struct module_map *map = NULL;
-	int n = module_map_create(&r->facts, &map, err);
+	int n = module_map_create(&r->metadata, &map, err);
 
 	if (n < 0)
 		return n;
@@ -173,9 +173,9 @@ static int note_losses(struct overview *o, const struct recording *r, struct err
 			     t->pauses == 1 ? "" : "s");
 	if (n == 0 && r->header.flags & FORMAT_LATE_START)
 		n = add_note(o, err, "recording began after the program had already allocated");
-	if (n == 0 && r->facts.process.parent_pid)
+	if (n == 0 && r->metadata.process.parent_pid)
 		n = add_note(o, err, "forked child of process %" PRIu64 ", which was recorded, too",
-			     r->facts.process.parent_pid);
+			     r->metadata.process.parent_pid);
 	if (n == 0 && t->untracked_reallocations)
 		n = add_note(o, err, "%" PRIu64 " reallocations of blocks that were not recorded",
 			     t->untracked_reallocations);
@@ -184,10 +184,10 @@ static int note_losses(struct overview *o, const struct recording *r, struct err
 			o, err,
 			"the clock was read only once: the duration is not known, times are in "
 			"ticks");
-	if (n == 0 && r->facts.n_unknown_chunks)
+	if (n == 0 && r->metadata.n_unknown_chunks)
 		n = add_note(o, err,
 			     "%" PRIu64 " chunks are of kinds that this version does not know",
-			     r->facts.n_unknown_chunks);
+			     r->metadata.n_unknown_chunks);
 	return n;
 }
 
@@ -206,7 +206,7 @@ static int note_damage(struct overview *o, const struct recording *r, struct err
 
 static int add_notes(struct overview *o, const struct recording *r, struct err *err)
 {
-	const struct facts *f = &r->facts;
+	const struct metadata *f = &r->metadata;
 	int n = note_losses(o, r, err);
 
 	if (n == 0)
@@ -233,9 +233,9 @@ int overview_of_totals(const struct recording *r, const struct replay_totals *to
 		o.lost_blocks = max_u64(o.lost_blocks, r->status.field[STATUS_LOST_BLOCKS]);
 	}
 	o.n_threads = count_threads(r);
-	for (size_t i = 0; i < r->facts.n_embedded; i++) {
-		o.n_embedded += r->facts.embedded[i].is_complete;
-		o.embedded_bytes += r->facts.embedded[i].covered_bytes;
+	for (size_t i = 0; i < r->metadata.n_embedded; i++) {
+		o.n_embedded += r->metadata.embedded[i].is_complete;
+		o.embedded_bytes += r->metadata.embedded[i].covered_bytes;
 	}
 	if (o.totals.events)
 		o.bytes_per_event = (double)r->event_bytes / (double)o.totals.events;

@@ -61,7 +61,7 @@ static int replay_init(struct replay *p, struct recording *r, const struct repla
 		p->lane[i].thread_number = r->lane[i].thread;
 	}
 	p->pairing.live.folder = p->callbacks.temp_folder;
-	if (r->header.flags & FORMAT_LATE_START || r->facts.process.parent_pid != 0)
+	if (r->header.flags & FORMAT_LATE_START || r->metadata.process.parent_pid != 0)
 		pairing_expect_unknown(&p->pairing, false);
 	return stream_create(r, p->callbacks.alloc_sums, &p->stream, err);
 }

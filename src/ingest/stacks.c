@@ -201,7 +201,8 @@ static int intern_one(struct stacks *s, const struct stack_node *n, uint32_t *re
 		      err);
 }
 
-int stacks_create(const struct facts *facts, size_t n_lanes, struct stacks **ret, struct err *err)
+int stacks_create(const struct metadata *metadata, size_t n_lanes, struct stacks **ret,
+		  struct err *err)
 {
 	const struct stack_node empty = {.kind = STACK_NODE_ROOT, .module = MODULE_MAP_NONE};
 	const struct stack_node lost = {
@@ -213,11 +214,11 @@ int stacks_create(const struct facts *facts, size_t n_lanes, struct stacks **ret
 	if (!s)
 		return err_set_memory(err, sizeof(*s));
 	s->n_lanes = n_lanes;
-	s->n_modules = facts->n_modules;
+	s->n_modules = metadata->n_modules;
 	s->lane = calloc(n_lanes + 1, sizeof(*s->lane));
 	r = s->lane ? 0 : err_set_memory(err, (n_lanes + 1) * sizeof(*s->lane));
 	if (r == 0)
-		r = module_map_create(facts, &s->modules, err);
+		r = module_map_create(metadata, &s->modules, err);
 	if (r == 0)
 		r = intern_one(s, &empty, &node, err);
 	if (r == 0)

@@ -30,7 +30,7 @@ enum stack_node_kind {
 struct stack_node {
 	uint64_t addr; /* STACK_NODE_FRAME: return address. STACK_NODE_END: where it ended */
 	uint32_t parent;
-	uint32_t module; /* index in facts.module, or MODULE_MAP_NONE */
+	uint32_t module; /* index in metadata.module, or MODULE_MAP_NONE */
 	uint32_t generation; /* of loaded code when it was first defined */
 	uint32_t n_frames; /* from here outwards */
 	uint8_t kind; /* enum stack_node_kind */
@@ -43,8 +43,9 @@ _Static_assert(sizeof(struct stack_node) == 32, "two to a cache line");
 
 struct stacks; /* opaque: defined in stacks.c */
 
-/* facts are borrowed (for the modules). */
-int stacks_create(const struct facts *facts, size_t n_lanes, struct stacks **ret, struct err *err);
+/* metadata are borrowed (for the modules). */
+int stacks_create(const struct metadata *metadata, size_t n_lanes, struct stacks **ret,
+		  struct err *err);
 void stacks_destroy(struct stacks *s); /* NULL does nothing */
 
 /* Takes in a definition: EVENT_STACK, EVENT_STACK_END or EVENT_STACK_GUESS. */

@@ -512,7 +512,7 @@ static int make(struct stream *s, struct err *err)
 	if (r == 0 && !s->lane)
 		r = err_set_memory(err, (s->rec->n_lanes + 1) * sizeof(*s->lane));
 	if (r == 0)
-		r = stacks_create(&s->rec->facts, s->rec->n_lanes, &s->stacks, err);
+		r = stacks_create(&s->rec->metadata, s->rec->n_lanes, &s->stacks, err);
 	if (r == 0 && s->sums) /* of the empty stack; the others when they get a number */
 		r = alloc_sums_reserve(s->sums, 1, err);
 	for (size_t i = 0; r == 0 && i < STREAM_BATCHES; i++) {

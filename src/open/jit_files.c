@@ -115,7 +115,7 @@ int jit_files_load(struct perf_map *m, const struct store *store, const struct j
 	snprintf(map_name, sizeof(map_name), "perf-%" PRIu64 ".map", pid);
 	snprintf(dump_name, sizeof(dump_name), "jit-%" PRIu64 ".dump", pid);
 	for (size_t i = 0; o->embedded && i < embedded_count(o->embedded) && n == 0; i++) {
-		const struct facts_file *f = embedded_get(o->embedded, i);
+		const struct metadata_file *f = embedded_get(o->embedded, i);
 		const char *path = f->path.bytes ? f->path.bytes : "";
 		bool is_dump = strcmp(text_basename(path), dump_name) == 0;
 		struct err ignored = {0};

@@ -97,7 +97,7 @@ int symbol_table_load(struct recording *r, struct symbol_table **ret, struct err
 	if (!t)
 		return err_set_memory(err, sizeof(*t));
 	t->rec = r;
-	if (r->facts.n_symbols > 0)
+	if (r->metadata.n_symbols > 0)
 		n = chunk_walk(r, on_chunk, t, err);
 	if (n < 0) {
 		symbol_table_destroy(t);

@@ -148,7 +148,7 @@ static int open_image(struct symbolize *s, const struct store_module *m,
 			parse_build_id(store_string(s->store, m->build_id, NULL), build_id),
 		.embedded_fd = -1,
 	};
-	const struct facts_file *file = NULL;
+	const struct metadata_file *file = NULL;
 	struct err ignored = {0};
 	int n;
 
@@ -179,9 +179,9 @@ static int resolve_from_table(struct work *w, uint32_t code, struct found *found
 		return 0;
 	if (c->module != STORE_NO_MODULE) {
 		/* the table of modules is the recording's list */
-		if (c->module >= s->recording->facts.n_modules)
+		if (c->module >= s->recording->metadata.n_modules)
 			return 0;
-		id = s->recording->facts.module[c->module].id;
+		id = s->recording->metadata.module[c->module].id;
 		offset -= store_module(s->store, c->module)->base;
 	}
 	if (!symbol_table_find(s->table, id, offset, &frame, &n_frames))

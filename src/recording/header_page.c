@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "recording/foreign.h"
+#include "recording/file_kind.h"
 
 static int tell(const uint8_t *page, size_t len, enum file_header_result result,
 		const struct file_header *h, struct err *err)
@@ -11,7 +11,7 @@ static int tell(const uint8_t *page, size_t len, enum file_header_result result,
 	switch (result) {
 	case FILE_HEADER_FOREIGN:
 		return err_set(err, ERR_FOREIGN, "offset 0: not a recording; %s",
-			       foreign_hint(page, len));
+			       file_kind_hint(page, len));
 	case FILE_HEADER_SHORT:
 		return err_set(
 			err, ERR_FORMAT,

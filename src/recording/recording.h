@@ -1,4 +1,4 @@
-/* recording/recording.h - an opened recording: its facts, and an index of its blocks of events.
+/* recording/recording.h - an opened recording: its metadata, and an index of its blocks of events.
  *
  * Opening reads the header, walks the chunks, copies the blocks that threads are still writing
  * (AREA), and walks on over what was appended meanwhile. Events stay in the file: the index has one small entry per block, and a block is
@@ -13,7 +13,7 @@
 
 #include "format/file_header.h"
 #include "recording/damage.h"
-#include "recording/facts.h"
+#include "recording/metadata.h"
 #include "recording/timebase.h"
 #include "util/file.h"
 #include "util/progress.h"
@@ -59,7 +59,7 @@ struct recording {
 	bool has_status;
 	struct file_status status;
 	struct timebase time;
-	struct facts facts;
+	struct metadata metadata;
 	struct damage damage;
 
 	struct block_ref *block; /* sorted by thread, lane, lane_index */

@@ -384,7 +384,7 @@ static bool is_dropped_file(const struct anonymize *a, const struct chunk_header
 			    const uint8_t *payload)
 {
 	struct cursor c = cursor_make(payload, h->stored_bytes);
-	const struct facts *facts = &a->rec->facts;
+	const struct metadata *metadata = &a->rec->metadata;
 	const uint64_t *at;
 	struct field f;
 	uint64_t id = 0;
@@ -399,8 +399,8 @@ static bool is_dropped_file(const struct anonymize *a, const struct chunk_header
 				id = field_u64(&f);
 		}
 	}
-	at = map_find(&facts->embedded_at, id);
-	return !at || facts->embedded[*at].kind == FILE_KIND_ELF;
+	at = map_find(&metadata->embedded_at, id);
+	return !at || metadata->embedded[*at].kind == FILE_KIND_ELF;
 }
 
 int anonymize_chunk(struct anonymize *a, struct recording_writer *w, const struct chunk_header *h,

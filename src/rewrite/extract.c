@@ -31,7 +31,7 @@ struct extract_open {
 struct extract {
 	const struct recording *rec;
 	const struct extract_options *options;
-	struct extract_open *open; /* one for each of facts.embedded */
+	struct extract_open *open; /* one for each of metadata.embedded */
 	struct map taken; /* hash of each path written in this run -> 1 */
 	struct progress progress; /* of the file under way */
 };
@@ -150,7 +150,7 @@ static int make_top(const char *folder, struct err *err)
 static void tell(struct extract *x, size_t i, const char *path, enum extract_outcome outcome)
 {
 	const struct extract_file f = {
-		.fact = &x->rec->facts.embedded[i], .path = path, .outcome = outcome};
+		.file = &x->rec->metadata.embedded[i], .path = path, .outcome = outcome};
 
 	progress_end(&x->progress); /* he may print something */
 	if (x->options->on_file)
@@ -169,9 +169,10 @@ static bool is_in_way(const struct extract *x, const char *path)
 }
 
 /* The path that the file had. The recorder opens the program by a name that says nothing. */
-static const struct facts_text *original_path(const struct extract *x, const struct facts_file *f)
+static const struct metadata_text *original_path(const struct extract *x,
+						 const struct metadata_file *f)
 {
-	const struct facts_text *executable = &x->rec->facts.process.executable;
+	const struct metadata_text *executable = &x->rec->metadata.process.executable;
 
 	if (f->path.bytes && strcmp(f->path.bytes, "/proc/self/exe") == 0 && executable->bytes)
 		return executable;
@@ -179,10 +180,10 @@ static const struct facts_text *original_path(const struct extract *x, const str
 }
 
 /* Finds the path for a file and makes its folders. */
-static int find_path(struct extract *x, const struct facts_file *f, char path[EXTRACT_PATH_BYTES],
-		     struct err *err)
+static int find_path(struct extract *x, const struct metadata_file *f,
+		     char path[EXTRACT_PATH_BYTES], struct err *err)
 {
-	const struct facts_text *original = original_path(x, f);
+	const struct metadata_text *original = original_path(x, f);
 	char safe[EXTRACT_PATH_BYTES], fallback[32];
 	size_t skip = strlen(x->options->folder) + 1;
 
@@ -213,7 +214,7 @@ static int find_path(struct extract *x, const struct facts_file *f, char path[EX
 
 static int begin_file(struct extract *x, size_t i, struct err *err)
 {
-	const struct facts_file *f = &x->rec->facts.embedded[i];
+	const struct metadata_file *f = &x->rec->metadata.embedded[i];
 	struct extract_open *o = &x->open[i];
 	char path[EXTRACT_PATH_BYTES], label[PROGRESS_LABEL_BYTES];
 	struct stat st;
@@ -256,7 +257,7 @@ static int end_file(struct extract *x, size_t i, struct err *err)
 	return r;
 }
 
-/* Takes the bytes that go on where the ones before ended, as facts_add_file_data() counts them. */
+/* Takes the bytes that go on where the ones before ended, as metadata_add_file_data() counts them. */
 static int add_data(struct extract *x, size_t i, const struct chunk_header *h,
 		    const uint8_t *payload, struct err *err)
 {
@@ -272,12 +273,12 @@ static int add_data(struct extract *x, size_t i, const struct chunk_header *h,
 	if (r == 0)
 		o->covered_bytes += u.len;
 	progress_set(&x->progress, o->covered_bytes);
-	if (r == 0 && u.len == 0 && o->covered_bytes == x->rec->facts.embedded[i].size_bytes)
+	if (r == 0 && u.len == 0 && o->covered_bytes == x->rec->metadata.embedded[i].size_bytes)
 		r = end_file(x, i, err);
 	if (r == -ERR_FORMAT) { /* complete as far as one can tell by the lengths */
 		atomic_file_discard(o->file);
 		o->file = NULL;
-		tell(x, i, x->rec->facts.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
+		tell(x, i, x->rec->metadata.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
 		r = 0;
 	}
 	free(u.buf);
@@ -292,7 +293,7 @@ static int on_chunk(void *user, const struct chunk_header *h, const uint8_t *pay
 
 	if (h->type != CHUNK_FILE_DATA || h->stored_bytes < CHUNK_UNPACK_FILE_DATA_HEAD)
 		return 0;
-	at = map_find(&x->rec->facts.embedded_at, load_le32(payload));
+	at = map_find(&x->rec->metadata.embedded_at, load_le32(payload));
 	return at ? add_data(x, *at, h, payload, err) : 0;
 }
 
@@ -303,15 +304,15 @@ int extract_run(const struct recording *r, const struct extract_options *options
 
 	if (n < 0)
 		return n;
-	x.open = calloc(r->facts.n_embedded + 1, sizeof(*x.open));
+	x.open = calloc(r->metadata.n_embedded + 1, sizeof(*x.open));
 	if (!x.open)
-		return err_set_memory(err, r->facts.n_embedded * sizeof(*x.open));
+		return err_set_memory(err, r->metadata.n_embedded * sizeof(*x.open));
 	n = chunk_walk(r, on_chunk, &x, err);
 	progress_end(&x.progress);
-	for (size_t i = 0; i < r->facts.n_embedded; i++) {
+	for (size_t i = 0; i < r->metadata.n_embedded; i++) {
 		/* nothing of it is there, or its end is not */
 		if (n == 0 && (!x.open[i].is_begun || x.open[i].file))
-			tell(&x, i, r->facts.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
+			tell(&x, i, r->metadata.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
 		atomic_file_discard(x.open[i].file);
 		free(x.open[i].path);
 	}

@@ -18,7 +18,7 @@ enum extract_outcome {
 };
 
 struct extract_file {
-	const struct facts_file *fact;
+	const struct metadata_file *file;
 	const char *path; /* where it went, or would have gone */
 	enum extract_outcome outcome;
 };

@@ -17,7 +17,7 @@
 /* A place in the code. */
 struct code_place {
 	uint64_t offset; /* as in struct symbols_place */
-	uint32_t module; /* index in facts.module, or MODULE_MAP_NONE */
+	uint32_t module; /* index in metadata.module, or MODULE_MAP_NONE */
 };
 
 struct post {
@@ -43,7 +43,7 @@ struct post {
 
 static int add_place(struct post *p, uint64_t addr, uint32_t module, struct err *err)
 {
-	uint64_t base = module == MODULE_MAP_NONE ? 0 : p->rec->facts.module[module].base;
+	uint64_t base = module == MODULE_MAP_NONE ? 0 : p->rec->metadata.module[module].base;
 	int r = vec_reserve(&p->place, &p->cap_places, p->n_places + 1, sizeof(*p->place), err);
 
 	if (r == 0)
@@ -95,7 +95,7 @@ static int collect_from_events(struct post *p, struct err *err)
 	int n = merge_create(p->rec, &merge, err);
 
 	if (n == 0)
-		n = stacks_create(&p->rec->facts, p->rec->n_lanes, &stacks, err);
+		n = stacks_create(&p->rec->metadata, p->rec->n_lanes, &stacks, err);
 	while (n == 0 && (n = merge_next(merge, &m, err)) > 0) {
 		unsigned kind = m.event->kind;
 
@@ -153,7 +153,7 @@ static int put_symbols(struct post *p, struct err *err)
 }
 
 /* Finds the symbols of a module. */
-static int open_image(struct post *p, const struct facts_module *m, struct err *err)
+static int open_image(struct post *p, const struct metadata_module *m, struct err *err)
 {
 	const struct symbol_options options = {
 		.debug_path = p->options->debug_path,
@@ -167,7 +167,7 @@ static int open_image(struct post *p, const struct facts_module *m, struct err *
 		.build_id_bytes = m->build_id.len,
 		.embedded_fd = -1,
 	};
-	const struct facts_file *file = embedded_find_module(
+	const struct metadata_file *file = embedded_find_module(
 		p->embedded, m->file_id, module.path, module.build_id, module.build_id_bytes);
 	struct err ignored = {0}; /* a damaged one is as good as none */
 	int r;
@@ -195,8 +195,8 @@ static void on_frame(void *user, const struct symbol_frame *f)
 /* Fills p->frame with what the recording carries, or what can be found. */
 static int find_frames(struct post *p, const struct code_place *place, struct err *err)
 {
-	const struct facts_module *m =
-		place->module == MODULE_MAP_NONE ? NULL : &p->rec->facts.module[place->module];
+	const struct metadata_module *m =
+		place->module == MODULE_MAP_NONE ? NULL : &p->rec->metadata.module[place->module];
 	const struct symbol_frame *known;
 	size_t n_known;
 	int r = 0;
@@ -227,8 +227,9 @@ static int name_place(struct post *p, const struct code_place *place, struct err
 		r = anonymize_frame(p->anonymize, &p->frame[i], err);
 	if (r < 0 || p->n_frames == 0)
 		return r; /* what is not known here may be known elsewhere: nothing is told */
-	out.module_id = place->module == MODULE_MAP_NONE ? SYMBOLS_NO_MODULE
-							 : p->rec->facts.module[place->module].id;
+	out.module_id = place->module == MODULE_MAP_NONE
+				? SYMBOLS_NO_MODULE
+				: p->rec->metadata.module[place->module].id;
 	out.frame = p->frame;
 	out.n_frames = p->n_frames;
 	p->result.n_named++;
@@ -268,7 +269,7 @@ static int copy_chunk(void *user, const struct chunk_header *h, const uint8_t *p
 
 static int collect(struct post *p, const char *in_path, struct err *err)
 {
-	int n = module_map_create(&p->rec->facts, &p->modules, err);
+	int n = module_map_create(&p->rec->metadata, &p->modules, err);
 
 	if (n == 0)
 		n = symbol_table_load(p->rec, &p->known, err);
@@ -276,7 +277,7 @@ static int collect(struct post *p, const char *in_path, struct err *err)
 		n = embedded_open(in_path, &p->embedded, err);
 	if (n == 0)
 		n = collect_from_events(p, err);
-	if (n == 0 && p->rec->facts.dropped.n_runs > 0)
+	if (n == 0 && p->rec->metadata.dropped.n_runs > 0)
 		n = chunk_walk(p->rec, collect_from_dropped, p, err);
 	if (n == 0)
 		sort_places(p);

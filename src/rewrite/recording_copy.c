@@ -80,7 +80,7 @@ static int copy_chunk(void *user, const struct chunk_header *h, const uint8_t *p
 	return recording_copy_one(user, h, payload, err);
 }
 
-int recording_copy_facts(struct recording_writer *w, const struct recording *r, struct err *err)
+int recording_copy_metadata(struct recording_writer *w, const struct recording *r, struct err *err)
 {
 	return chunk_walk(r, copy_chunk, w, err);
 }

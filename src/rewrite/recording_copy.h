@@ -11,7 +11,7 @@
 #include "rewrite/recording_write.h"
 
 /* Copies the chunks; those with an LZ4 part are packed or unpacked as w wants it. */
-int recording_copy_facts(struct recording_writer *w, const struct recording *r, struct err *err);
+int recording_copy_metadata(struct recording_writer *w, const struct recording *r, struct err *err);
 
 /* Same for one chunk: for users of chunk_walk(). */
 int recording_copy_one(struct recording_writer *w, const struct chunk_header *h,

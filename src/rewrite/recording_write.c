@@ -444,7 +444,7 @@ static void set_status(struct recording_writer *w, uint64_t n_lost_blocks)
 	if (!source->has_status) {
 		memset(&s, 0, sizeof(s));
 		f[STATUS_STATE] =
-			source->facts.end.is_known ? FORMAT_STATE_ENDED : FORMAT_STATE_RECORDING;
+			source->metadata.end.is_known ? FORMAT_STATE_ENDED : FORMAT_STATE_RECORDING;
 	}
 	/* the latest reading of the clocks; that of a lost status may be in a sample */
 	if (source->time.last_ticks > f[STATUS_TICKS]) {

@@ -480,9 +480,9 @@ static int strip_init(struct strip *s, struct recording *r, const char *out_path
 	if (n == 0)
 		n = merge_create(r, &s->merge, err);
 	if (n == 0)
-		n = stacks_create(&r->facts, r->n_lanes, &s->stacks, err);
+		n = stacks_create(&r->metadata, r->n_lanes, &s->stacks, err);
 	if (n == 0)
-		n = module_map_create(&r->facts, &s->modules, err);
+		n = module_map_create(&r->metadata, &s->modules, err);
 	return n;
 }
 
@@ -517,7 +517,7 @@ int strip_run(struct recording *r, const struct strip_rule *rule, const char *ou
 	n_lost_blocks = r->n_missing_blocks + r->n_bad_blocks;
 	n = strip_init(&s, r, out_path, err);
 	if (n == 0)
-		n = recording_copy_facts(s.w, r, err);
+		n = recording_copy_metadata(s.w, r, err);
 	if (n == 0)
 		n = write_events(&s, err);
 	if (n == 0)

@@ -36,7 +36,7 @@ static void check_copy(struct recording *r, const struct replay_totals *before)
 	uint64_t size_bytes;
 
 	if (recording_writer_create(out_path, r, "fuzz", true, &w, &err) < 0 ||
-	    recording_copy_facts(w, r, &err) < 0 ||
+	    recording_copy_metadata(w, r, &err) < 0 ||
 	    recording_copy_events(w, r, &result, &err) < 0 ||
 	    recording_writer_commit(w, result.n_unreadable_blocks, &size_bytes, &err) < 0)
 		abort();

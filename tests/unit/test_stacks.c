@@ -6,23 +6,23 @@
 
 #include "ingest/stacks.h"
 
-static struct facts_module images[] = {
+static struct metadata_module images[] = {
 	{.id = 1, .base = 0x1000, .start = 0x1000, .end = 0x2000, .generation = 0},
 	{.id = 2, .base = 0x5000, .start = 0x5000, .end = 0x6000, .generation = 0},
 	{.id = 3, .base = 0x5000, .start = 0x5000, .end = 0x6000, .generation = 2},
 };
 static char path_a[] = "/a.so", path_b[] = "/b.so";
-static struct facts facts;
+static struct metadata metadata;
 
 static struct stacks *create(void)
 {
 	struct stacks *s = NULL;
 	struct err err = {0};
 
-	images[1].path = (struct facts_text){path_a, 5};
-	images[2].path = (struct facts_text){path_b, 5};
-	facts = (struct facts){.module = images, .n_modules = 3};
-	CHECK_OK(stacks_create(&facts, 3, &s, &err));
+	images[1].path = (struct metadata_text){path_a, 5};
+	images[2].path = (struct metadata_text){path_b, 5};
+	metadata = (struct metadata){.module = images, .n_modules = 3};
+	CHECK_OK(stacks_create(&metadata, 3, &s, &err));
 	return s;
 }
 

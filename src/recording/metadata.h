@@ -1,20 +1,20 @@
-/* recording/facts.h - what the descriptive chunks of a recording tell: process, modules, threads ...
+/* recording/metadata.h - what the descriptive chunks of a recording tell: process, modules, threads ...
  *
- * All texts are owned by the struct facts. They are bytes from a file: nothing is known about
+ * All texts are owned by the struct metadata. They are bytes from a file: nothing is known about
  * them but that a zero byte follows the last one.
  */
-#ifndef RECORDING_FACTS_H
-#define RECORDING_FACTS_H
+#ifndef RECORDING_METADATA_H
+#define RECORDING_METADATA_H
 
 #include "format/chunk.h"
 #include "util/map.h"
 
-struct facts_text {
+struct metadata_text {
 	char *bytes; /* NULL: not told */
 	size_t len; /* lists hold zero bytes between their parts */
 };
 
-struct facts_process {
+struct metadata_process {
 	bool is_known;
 	uint64_t pid;
 	uint64_t ppid;
@@ -24,19 +24,19 @@ struct facts_process {
 	uint64_t n_cpus;
 	uint64_t memory_bytes;
 	uint64_t parent_pid; /* of a forked child whose parent was recorded, too; else 0 */
-	struct facts_text executable;
-	struct facts_text cmdline; /* list */
-	struct facts_text environment; /* list */
-	struct facts_text cwd;
-	struct facts_text host;
-	struct facts_text kernel;
-	struct facts_text arch;
-	struct facts_text cgroup;
-	struct facts_text limits;
-	struct facts_text recorder;
+	struct metadata_text executable;
+	struct metadata_text cmdline; /* list */
+	struct metadata_text environment; /* list */
+	struct metadata_text cwd;
+	struct metadata_text host;
+	struct metadata_text kernel;
+	struct metadata_text arch;
+	struct metadata_text cgroup;
+	struct metadata_text limits;
+	struct metadata_text recorder;
 };
 
-struct facts_module {
+struct metadata_module {
 	uint64_t id;
 	uint64_t base;
 	uint64_t start;
@@ -44,19 +44,19 @@ struct facts_module {
 	uint64_t generation;
 	uint64_t ticks;
 	uint64_t file_id; /* 0: not embedded */
-	struct facts_text path;
-	struct facts_text build_id;
+	struct metadata_text path;
+	struct metadata_text build_id;
 };
 
-struct facts_thread {
+struct metadata_thread {
 	uint64_t number;
 	uint64_t tid;
 	uint64_t start_ticks;
 	uint64_t end_ticks; /* 0: not known to have ended */
-	struct facts_text name;
+	struct metadata_text name;
 };
 
-struct facts_sample {
+struct metadata_sample {
 	uint64_t ticks;
 	uint64_t monotonic_ns;
 	uint64_t rss_bytes;
@@ -65,23 +65,23 @@ struct facts_sample {
 	uint64_t cpu_ns;
 };
 
-struct facts_note {
+struct metadata_note {
 	uint64_t ticks;
 	uint64_t level; /* 1 error, 2 warning, 3 information */
-	struct facts_text text;
+	struct metadata_text text;
 };
 
-struct facts_file {
+struct metadata_file {
 	uint64_t id;
 	uint64_t size_bytes;
 	uint64_t kind;
 	uint64_t covered_bytes; /* of FILE_DATA that followed one another from offset 0 */
 	bool is_complete;
-	struct facts_text path;
-	struct facts_text build_id;
+	struct metadata_text path;
+	struct metadata_text build_id;
 };
 
-struct facts_end {
+struct metadata_end {
 	bool is_known;
 	uint64_t ticks;
 	uint64_t how; /* enum format_end_how */
@@ -89,7 +89,7 @@ struct facts_end {
 };
 
 /* What tools left out, over all DROPPED chunks (recording/dropped_chunk.h). */
-struct facts_dropped {
+struct metadata_dropped {
 	uint64_t n_runs; /* of tools; 0: nothing was left out */
 	bool has_threshold; /* in all of them */
 	uint64_t threshold_ns; /* the greatest */
@@ -98,43 +98,43 @@ struct facts_dropped {
 	uint64_t n_events;
 };
 
-struct facts {
-	struct facts_process process;
-	struct facts_end end;
-	struct facts_dropped dropped;
-	struct facts_module *module;
+struct metadata {
+	struct metadata_process process;
+	struct metadata_end end;
+	struct metadata_dropped dropped;
+	struct metadata_module *module;
 	size_t n_modules, cap_modules;
-	struct facts_thread *thread; /* one per number, in order of first mention */
+	struct metadata_thread *thread; /* one per number, in order of first mention */
 	size_t n_threads, cap_threads;
-	struct facts_sample *sample;
+	struct metadata_sample *sample;
 	size_t n_samples, cap_samples;
-	struct facts_note *note;
+	struct metadata_note *note;
 	size_t n_notes, cap_notes;
-	struct facts_file *embedded;
+	struct metadata_file *embedded;
 	size_t n_embedded, cap_embedded;
 	struct map thread_at; /* number -> index in thread */
 	struct map embedded_at; /* id -> index in embedded */
 	uint64_t n_maps; /* MAPS chunks */
 	uint64_t n_symbols; /* SYMBOLS chunks */
-	struct facts_text maps; /* the text of the last one: see proc_maps.h */
+	struct metadata_text maps; /* the text of the last one: see proc_maps.h */
 	uint64_t maps_ticks; /* when that was read */
 	uint64_t n_unknown_chunks; /* of types this version does not know */
 };
 
-void facts_fini(struct facts *f); /* a zeroed struct is empty */
+void metadata_fini(struct metadata *f); /* a zeroed struct is empty */
 
 /* Takes in the payload of a PROCESS, MODULE, FILE, THREAD, SAMPLE, NOTE or END chunk. ERR_FORMAT
  * when it is malformed: what stood before the bad place is kept. */
-int facts_add(struct facts *f, enum format_chunk_type type, const uint8_t *payload, size_t len,
-	      struct err *err);
+int metadata_add(struct metadata *f, enum format_chunk_type type, const uint8_t *payload,
+		 size_t len, struct err *err);
 
 /* Takes in the head of a FILE_DATA chunk (16 bytes) whose content is n_bytes long. */
-void facts_add_file_data(struct facts *f, const uint8_t *head, uint64_t n_bytes);
+void metadata_add_file_data(struct metadata *f, const uint8_t *head, uint64_t n_bytes);
 
 /* Takes in the payload of a DROPPED chunk, decompressed. ERR_FORMAT as above. */
-int facts_add_dropped(struct facts *f, const uint8_t *data, size_t len, struct err *err);
+int metadata_add_dropped(struct metadata *f, const uint8_t *data, size_t len, struct err *err);
 
 /* NULL when the number was never mentioned. */
-const struct facts_thread *facts_find_thread(const struct facts *f, uint64_t number);
+const struct metadata_thread *metadata_find_thread(const struct metadata *f, uint64_t number);
 
 #endif
