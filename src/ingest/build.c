@@ -116,21 +116,21 @@ static uint32_t kind_of(unsigned event_kind)
 static uint64_t on_arrival(void *user, const struct live_block *a)
 {
 	struct build *b = user;
-	struct row_birth *birth = NULL;
+	struct row_alloc *alloc = NULL;
 
 	if (likely(b->result == 0))
-		birth = rows_add(b->rows, kind_of(a->kind) | place_flags(b, a), &b->err);
-	if (unlikely(!birth)) {
+		alloc = rows_add(b->rows, kind_of(a->kind) | place_flags(b, a), &b->err);
+	if (unlikely(!alloc)) {
 		b->result = b->result < 0 ? b->result : -(int)b->err.code;
 		return b->n_rows;
 	}
-	birth->birth_ns = a->at_ns;
-	birth->size_bytes = a->size_bytes;
-	birth->addr = a->addr;
-	birth->marker = b->marker;
-	birth->stack = a->stack;
-	birth->thread = thread_index(b, a->thread);
-	birth->extra_bytes = a->extra_bytes;
+	alloc->alloc_ns = a->at_ns;
+	alloc->size_bytes = a->size_bytes;
+	alloc->addr = a->addr;
+	alloc->marker = b->marker;
+	alloc->stack = a->stack;
+	alloc->thread = thread_index(b, a->thread);
+	alloc->extra_bytes = a->extra_bytes;
 	return b->n_rows++;
 }
 
@@ -149,7 +149,7 @@ static void link_chain(struct build *b, struct live_block *a, const struct live_
 		*c = (struct store_chain){
 			.first_row = old->tag,
 			.first_size_bytes = old->size_bytes,
-			.birth_ns = old->at_ns,
+			.alloc_ns = old->at_ns,
 			.length = 1,
 		};
 		end.chain = a->chain;
@@ -189,7 +189,7 @@ static void end_row(struct build *b, const struct live_block *a, const struct ro
 	if (a->chain) {
 		struct store_chain *c = chain_at(b, a->chain);
 
-		c->lifetime_ns = a->at_ns + end->lifetime_ns - c->birth_ns;
+		c->lifetime_ns = a->at_ns + end->lifetime_ns - c->alloc_ns;
 	}
 	b->result = rows_set_end(b->rows, a->tag, end, &b->err);
 }

@@ -38,7 +38,7 @@ static uint64_t layout(void)
 		sizeof(struct event_plain),
 		sizeof(struct event),
 		sizeof(struct event_decoder),
-		sizeof(struct row_birth),
+		sizeof(struct row_alloc),
 		sizeof(struct row_end),
 		sizeof(struct site_stat),
 		sizeof(struct alloc_sum),

@@ -14,7 +14,7 @@
 
 /* One block of rows, as it is made. */
 struct row_block {
-	struct row_birth birth[STORE_BLOCK_ROWS];
+	struct row_alloc alloc[STORE_BLOCK_ROWS];
 	struct row_end end[STORE_BLOCK_ROWS];
 	uint32_t n_rows;
 	uint32_t n_ended;
@@ -47,14 +47,14 @@ struct rows {
 
 #define COLUMN_OF(field)                                                                           \
 	for (uint32_t i = 0; i < b->n_rows; i++)                                                   \
-		ret[i] = b->birth[i].field;                                                        \
+		ret[i] = b->alloc[i].field;                                                        \
 	break
 
-static void birth_column(const struct row_block *b, enum store_column c, uint64_t *ret)
+static void alloc_column(const struct row_block *b, enum store_column c, uint64_t *ret)
 {
 	switch (c) {
-	case STORE_BIRTH_NS:
-		COLUMN_OF(birth_ns);
+	case STORE_ALLOC_NS:
+		COLUMN_OF(alloc_ns);
 	case STORE_SIZE_BYTES:
 		COLUMN_OF(size_bytes);
 	case STORE_ADDR:
@@ -70,19 +70,19 @@ static void birth_column(const struct row_block *b, enum store_column c, uint64_
 	}
 }
 
-static const enum store_column birth_columns[] = {
-	STORE_BIRTH_NS, STORE_SIZE_BYTES,  STORE_ADDR,   STORE_STACK,
+static const enum store_column alloc_columns[] = {
+	STORE_ALLOC_NS, STORE_SIZE_BYTES,  STORE_ADDR,   STORE_STACK,
 	STORE_THREAD,   STORE_EXTRA_BYTES, STORE_MARKER,
 };
 
-static int put_births(struct rows *r, uint64_t block, const struct row_block *b, uint64_t *column,
+static int put_allocs(struct rows *r, uint64_t block, const struct row_block *b, uint64_t *column,
 		      struct err *err)
 {
 	int n = 0;
 
-	for (size_t i = 0; n == 0 && i < ARRAY_LEN(birth_columns); i++) {
-		birth_column(b, birth_columns[i], column);
-		n = store_writer_put_block(r->writer, birth_columns[i], block, column, b->n_rows,
+	for (size_t i = 0; n == 0 && i < ARRAY_LEN(alloc_columns); i++) {
+		alloc_column(b, alloc_columns[i], column);
+		n = store_writer_put_block(r->writer, alloc_columns[i], block, column, b->n_rows,
 					   err);
 	}
 	return n;
@@ -93,7 +93,7 @@ static int pack(struct rows *r, uint64_t block, const struct row_block *b, bool 
 		struct err *err)
 {
 	uint64_t *column = row_scratch_column(r->scratch);
-	int n = put_births(r, block, b, column, err);
+	int n = put_allocs(r, block, b, column, err);
 
 	if (n < 0)
 		return n;
@@ -231,7 +231,7 @@ static int begin_block(struct rows *r, uint64_t block, struct err *err)
 	return 0;
 }
 
-struct row_birth *rows_add(struct rows *r, uint32_t flags, struct err *err)
+struct row_alloc *rows_add(struct rows *r, uint32_t flags, struct err *err)
 {
 	uint64_t block = r->n_rows / STORE_BLOCK_ROWS;
 	struct row_block *b;
@@ -241,7 +241,7 @@ struct row_birth *rows_add(struct rows *r, uint32_t flags, struct err *err)
 	b = r->ring[block % RING_BLOCKS];
 	b->end[b->n_rows] = (struct row_end){.flags = flags};
 	r->n_rows++;
-	return &b->birth[b->n_rows++];
+	return &b->alloc[b->n_rows++];
 }
 
 static void merge_end(struct row_end *at, const struct row_end *more)
@@ -399,7 +399,7 @@ void rows_save(struct rows *r, struct checkpoint_io_out *out)
 		const struct row_block *b = r->ring[r->n_synced % RING_BLOCKS];
 
 		checkpoint_io_put_u64(out, b->n_ended);
-		checkpoint_io_put(out, b->birth, b->n_rows * sizeof(*b->birth));
+		checkpoint_io_put(out, b->alloc, b->n_rows * sizeof(*b->alloc));
 		checkpoint_io_put(out, b->end, b->n_rows * sizeof(*b->end));
 	}
 }
@@ -414,7 +414,7 @@ static int load_block(struct rows *r, struct checkpoint_io_in *in)
 	r->ring[r->n_closed % RING_BLOCKS] = b;
 	b->n_rows = (uint32_t)(r->n_rows % STORE_BLOCK_ROWS);
 	b->n_ended = (uint32_t)checkpoint_io_get_u64(in);
-	checkpoint_io_get(in, b->birth, b->n_rows * sizeof(*b->birth));
+	checkpoint_io_get(in, b->alloc, b->n_rows * sizeof(*b->alloc));
 	checkpoint_io_get(in, b->end, b->n_rows * sizeof(*b->end));
 	return in->result;
 }

@@ -16,8 +16,8 @@
 
 #define ROWS_WINDOW_BLOCKS 192u
 
-struct row_birth {
-	uint64_t birth_ns;
+struct row_alloc {
+	uint64_t alloc_ns;
 	uint64_t size_bytes;
 	uint64_t addr;
 	uint64_t marker;
@@ -44,7 +44,7 @@ void rows_destroy(struct rows *r); /* NULL does nothing */
 
 /* Adds a row that begins; its number is the count of those before it. The caller fills in the birth,
  * field by field, before the next call; NULL: what went wrong is in err. */
-struct row_birth *rows_add(struct rows *r, uint32_t flags, struct err *err);
+struct row_alloc *rows_add(struct rows *r, uint32_t flags, struct err *err);
 uint64_t rows_count(const struct rows *r);
 
 /* Adds what is known of a row's end: flags are or-ed, fields that are not 0 are set. */

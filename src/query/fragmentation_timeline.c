@@ -52,7 +52,7 @@ static void add_run(struct moments *m, size_t first, size_t end, struct extreme 
 static int moments_sink(void *state, struct scanner *s, struct err *err)
 {
 	struct moments *m = state;
-	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
+	const uint64_t *birth = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
 	const uint64_t *extra = scanner_column(s, STORE_EXTRA_BYTES);

@@ -18,7 +18,7 @@ static int growth_sink(void *state, struct scanner *s, struct err *err)
 {
 	struct growth_state *st = state;
 	const uint64_t *value = scanner_column(s, st->column);
-	const uint64_t *alloc_ns = scanner_column(s, STORE_BIRTH_NS);
+	const uint64_t *alloc_ns = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *lifetime = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
 

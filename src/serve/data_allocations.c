@@ -41,7 +41,7 @@ static int put_chain_deallocation(struct request *rq, const struct store_chain *
 	if (lifetime == 0)
 		return 0;
 	return put_deallocation(rq, "chain_deallocation",
-				store_value(rq->store, STORE_BIRTH_NS, c->last_row) + lifetime - 1,
+				store_value(rq->store, STORE_ALLOC_NS, c->last_row) + lifetime - 1,
 				store_value(rq->store, STORE_FREE_THREAD, c->last_row),
 				(uint32_t)store_value(rq->store, STORE_FREE_STACK, c->last_row),
 				err);

@@ -21,7 +21,7 @@
 #define STORE_BLOCK_ROWS 4096u
 
 enum store_column {
-	STORE_BIRTH_NS, /* never decreases from row to row */
+	STORE_ALLOC_NS, /* never decreases from row to row */
 	STORE_LIFETIME_NS, /* 0: never released; else 1 + nanoseconds from birth to release */
 	STORE_SIZE_BYTES, /* requested */
 	STORE_ADDR,
@@ -57,7 +57,7 @@ struct store_chain {
 	uint64_t last_row;
 	uint64_t first_size_bytes;
 	uint64_t last_size_bytes;
-	uint64_t birth_ns; /* of the first */
+	uint64_t alloc_ns; /* of the first */
 	uint64_t lifetime_ns; /* from there to the release of the last, + 1; 0: never released */
 	uint64_t length; /* rows */
 };

@@ -209,11 +209,11 @@ static int check_directory(struct store *s, struct err *err)
 			if (r < 0)
 				return r;
 		}
-		if (e[STORE_BIRTH_NS].head.min < last_birth)
+		if (e[STORE_ALLOC_NS].head.min < last_birth)
 			return err_set(err, ERR_FORMAT,
 				       "damaged store: block %" PRIu64 " is not in order of birth",
 				       block);
-		last_birth = e[STORE_BIRTH_NS].head.max;
+		last_birth = e[STORE_ALLOC_NS].head.max;
 		seal_add(&seal, e, row_bytes);
 		if (block % step == step - 1)
 			store_drop_pages(e - (step - 1) * STORE_N_COLUMNS, step * row_bytes);

@@ -83,7 +83,7 @@ static uint64_t *read_column(const struct store *s, enum store_column c)
 
 static void check_rows(const struct store *s)
 {
-	uint64_t *birth = read_column(s, STORE_BIRTH_NS), *life = read_column(s, STORE_LIFETIME_NS);
+	uint64_t *birth = read_column(s, STORE_ALLOC_NS), *life = read_column(s, STORE_LIFETIME_NS);
 	uint64_t *size = read_column(s, STORE_SIZE_BYTES), *addr = read_column(s, STORE_ADDR);
 	uint64_t *extra = read_column(s, STORE_EXTRA_BYTES), *flags = read_column(s, STORE_FLAGS);
 
@@ -126,11 +126,11 @@ static void check_chains(const struct store *s)
 			expect("last size of chain", chain[i] - 1, c->last_size_bytes,
 			       told[i].size_bytes);
 			expect("lifetime of chain", chain[i] - 1, c->lifetime_ns,
-			       end_ns ? 1 + end_ns - c->birth_ns : 0);
+			       end_ns ? 1 + end_ns - c->alloc_ns : 0);
 		}
 		if (position[i] == 1) {
 			expect("first row of chain", chain[i] - 1, c->first_row, before);
-			expect("birth of chain", chain[i] - 1, c->birth_ns, told[before].birth_ns);
+			expect("birth of chain", chain[i] - 1, c->alloc_ns, told[before].birth_ns);
 		}
 	}
 	free(chain);
