@@ -110,7 +110,7 @@ static void json_file(struct json *j, const struct recording *r, const struct ov
 	json_u64(j, "n_known_stacks", f[STATUS_N_KNOWN_STACKS]);
 	json_u64(j, "n_fresh_frames", f[STATUS_N_FRESH_FRAMES]);
 	json_u64(j, "n_carried_times", f[STATUS_N_CARRIED_TIMES]);
-	json_u64(j, "longest_beat_ns", o->longest_beat_ns);
+	json_u64(j, "longest_beat_ns", o->longest_heartbeat_ns);
 	json_u64(j, "n_audited", f[STATUS_N_AUDITED]);
 	json_u64(j, "n_differing", f[STATUS_N_DIFFERING]);
 	json_end_object(j);

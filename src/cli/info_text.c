@@ -229,7 +229,7 @@ static void print_times(uint64_t n_carried, const struct overview *o)
 	print_label("  Times");
 	if (n_carried)
 		printf("%s carried on from the event before, never older than %s\n",
-		       human_count(n_carried, a), human_duration(o->longest_beat_ns, b));
+		       human_count(n_carried, a), human_duration(o->longest_heartbeat_ns, b));
 	else
 		puts("read for each event");
 }

@@ -86,7 +86,7 @@ static inline uint32_t thread_index(struct build *b, uint32_t number)
 
 /* Blocks in an arena have 8 usable bytes more than a multiple of 16; a block with a mapping of its own
  * has a multiple of 16, and begins 16 bytes into its first page. */
-static uint32_t place_flags(const struct build *b, const struct live_block *a)
+static uint32_t arena_flags(const struct build *b, const struct live_block *a)
 {
 	uint64_t usable_bytes = a->size_bytes + a->extra_bytes;
 
@@ -119,7 +119,7 @@ static uint64_t on_arrival(void *user, const struct live_block *a)
 	struct row_alloc *alloc = NULL;
 
 	if (likely(b->result == 0))
-		alloc = rows_add(b->rows, kind_of(a->kind) | place_flags(b, a), &b->err);
+		alloc = rows_add(b->rows, kind_of(a->kind) | arena_flags(b, a), &b->err);
 	if (unlikely(!alloc)) {
 		b->result = b->result < 0 ? b->result : -(int)b->err.code;
 		return b->n_rows;

@@ -8,7 +8,7 @@
 #include "util/temp_file.h"
 
 #define FIRST_SLOTS 4096
-#define FIRST_PLACES 4096u
+#define FIRST_BLOCKS 4096u
 
 void live_fini(struct live *l)
 {
@@ -39,19 +39,19 @@ static int make_array(const struct live *l, struct spill **array, size_t n_bytes
 /* The place of each block stays what it is. */
 static int grow_blocks(struct live *l, struct err *err)
 {
-	uint32_t cap = l->cap_places ? l->cap_places + l->cap_places / 2 : FIRST_PLACES;
+	uint32_t cap = l->cap_blocks ? l->cap_blocks + l->cap_blocks / 2 : FIRST_BLOCKS;
 	int r;
 
-	if (cap < l->cap_places)
-		return err_set(err, ERR_LIMIT, "more than %u live blocks", l->cap_places);
+	if (cap < l->cap_blocks)
+		return err_set(err, ERR_LIMIT, "more than %u live blocks", l->cap_blocks);
 	r = make_array(l, &l->block_memory, (size_t)cap * sizeof(*l->block), err);
 	if (r == 0)
-		r = make_array(l, &l->free_memory, (size_t)cap * sizeof(*l->free_place), err);
+		r = make_array(l, &l->free_memory, (size_t)cap * sizeof(*l->free_index), err);
 	if (r < 0)
 		return r;
 	l->block = spill_data(l->block_memory);
-	l->free_place = spill_data(l->free_memory);
-	l->cap_places = cap;
+	l->free_index = spill_data(l->free_memory);
+	l->cap_blocks = cap;
 	l->is_file |= spill_is_file(l->block_memory);
 	return 0;
 }
@@ -95,7 +95,7 @@ int live_reserve(struct live *l, struct err *err)
 {
 	if (unlikely(l->is_file) && ++l->n_since_look >= LIVE_ADDS_PER_LOOK)
 		live_trim(l);
-	if (!l->n_free && l->n_places == l->cap_places) {
+	if (!l->n_free && l->n_used == l->cap_blocks) {
 		int r = grow_blocks(l, err);
 
 		if (r < 0)
@@ -117,14 +117,14 @@ struct live_block *live_find(const struct live *l, uint64_t addr)
 struct live_block *live_add(struct live *l, const struct live_block *block)
 {
 	size_t i = live_find_slot(l, block->addr);
-	struct live_block *place;
+	struct live_block *added;
 
 	ASSERT(block->addr && l->n < l->n_slots);
 	if (unlikely(l->slot[i].addr != 0))
 		return NULL;
-	place = live_put(l, i, block->addr);
-	*place = *block;
-	return place;
+	added = live_put(l, i, block->addr);
+	*added = *block;
+	return added;
 }
 
 bool live_take(struct live *l, uint64_t addr, struct live_block *ret)

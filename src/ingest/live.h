@@ -34,7 +34,7 @@ _Static_assert(sizeof(struct live_block) == 64, "one cache line");
 
 struct live_slot {
 	uint64_t addr; /* 0: empty */
-	uint32_t place; /* in live.block */
+	uint32_t index; /* in live.block */
 	uint32_t unused;
 };
 
@@ -44,9 +44,9 @@ struct live {
 	unsigned shift; /* 64 - log2(n_slots) */
 	size_t n; /* at most live_limit() */
 	struct live_block *block; /* by place */
-	uint32_t n_places; /* that were ever used ... */
-	uint32_t cap_places; /* ... of so many */
-	uint32_t *free_place; /* those that are not used any more, the last one first */
+	uint32_t n_used; /* that were ever used ... */
+	uint32_t cap_blocks; /* ... of so many */
+	uint32_t *free_index; /* those that are not used any more, the last one first */
 	uint32_t n_free;
 	const char *folder; /* for the temporary file, borrowed; NULL: temp_file_folder() */
 	size_t budget_bytes; /* 0: LIVE_BUDGET_BYTES */
@@ -98,8 +98,8 @@ static inline size_t live_limit(const struct live *l)
 static inline size_t live_room(const struct live *l)
 {
 	size_t n_slots = live_limit(l) - l->n;
-	size_t n_places = l->n_free + (size_t)(l->cap_places - l->n_places);
-	size_t n = n_slots < n_places ? n_slots : n_places;
+	size_t n_used = l->n_free + (size_t)(l->cap_blocks - l->n_used);
+	size_t n = n_slots < n_used ? n_slots : n_used;
 
 	if (!l->is_file)
 		return n;
@@ -126,26 +126,26 @@ static inline size_t live_find_slot(const struct live *l, uint64_t addr)
 
 static inline struct live_block *live_at(const struct live *l, size_t slot)
 {
-	return &l->block[l->slot[slot].place];
+	return &l->block[l->slot[slot].index];
 }
 
 /* Makes an empty slot that of addr, and gives the place of its block, to be filled in. There is
  * room. */
 static inline struct live_block *live_put(struct live *l, size_t slot, uint64_t addr)
 {
-	uint32_t place;
+	uint32_t index;
 
 	if (likely(l->n_free)) {
-		place = l->free_place[--l->n_free];
+		index = l->free_index[--l->n_free];
 		if (l->n_free >= LIVE_PREFETCH_DISTANCE) /* it may be long since it was used */
 			__builtin_prefetch(
-				&l->block[l->free_place[l->n_free - LIVE_PREFETCH_DISTANCE]], 1);
+				&l->block[l->free_index[l->n_free - LIVE_PREFETCH_DISTANCE]], 1);
 	} else {
-		place = l->n_places++;
+		index = l->n_used++;
 	}
-	l->slot[slot] = (struct live_slot){.addr = addr, .place = place};
+	l->slot[slot] = (struct live_slot){.addr = addr, .index = index};
 	l->n++;
-	return &l->block[place];
+	return &l->block[index];
 }
 
 /* Takes the block out of its slot. */
@@ -153,7 +153,7 @@ static inline void live_remove_slot(struct live *l, size_t hole)
 {
 	size_t mask = l->n_slots - 1;
 
-	l->free_place[l->n_free++] = l->slot[hole].place;
+	l->free_index[l->n_free++] = l->slot[hole].index;
 	for (size_t i = (hole + 1) & mask; l->slot[i].addr; i = (i + 1) & mask) {
 		size_t home = live_slot(l, l->slot[i].addr);
 

@@ -88,7 +88,7 @@ static void set_times(struct overview *o, const struct recording *r)
 	o->duration_ns = timebase_ns(&r->time, last);
 	o->peak_at_ns = o->totals.peak_bytes ? o->totals.peak_ns : 0;
 	if (r->has_status)
-		o->longest_beat_ns = timebase_ns(
+		o->longest_heartbeat_ns = timebase_ns(
 			&r->time, r->time.start_ticks + r->status.field[STATUS_LONGEST_BEAT_TICKS]);
 }
 
@@ -139,7 +139,7 @@ static int count_modules(struct overview *o, const struct recording *r, struct e
 	return 0;
 }
 
-static int note_status(struct overview *o, const struct recording *r, struct err *err)
+static int add_status_notes(struct overview *o, const struct recording *r, struct err *err)
 {
 	const uint64_t *f = r->status.field;
 	int n = 0;
@@ -159,10 +159,10 @@ static int note_status(struct overview *o, const struct recording *r, struct err
 	return n;
 }
 
-static int note_losses(struct overview *o, const struct recording *r, struct err *err)
+static int add_loss_notes(struct overview *o, const struct recording *r, struct err *err)
 {
 	const struct replay_totals *t = &o->totals;
-	int n = note_status(o, r, err);
+	int n = add_status_notes(o, r, err);
 
 	if (n == 0 && r->n_missing_blocks)
 		n = add_note(o, err,
@@ -191,7 +191,7 @@ static int note_losses(struct overview *o, const struct recording *r, struct err
 	return n;
 }
 
-static int note_damage(struct overview *o, const struct recording *r, struct err *err)
+static int add_damage_notes(struct overview *o, const struct recording *r, struct err *err)
 {
 	const struct damage *d = &r->damage;
 	int n = 0;
@@ -207,10 +207,10 @@ static int note_damage(struct overview *o, const struct recording *r, struct err
 static int add_notes(struct overview *o, const struct recording *r, struct err *err)
 {
 	const struct metadata *f = &r->metadata;
-	int n = note_losses(o, r, err);
+	int n = add_loss_notes(o, r, err);
 
 	if (n == 0)
-		n = note_damage(o, r, err);
+		n = add_damage_notes(o, r, err);
 	for (size_t i = 0; n == 0 && i < f->n_notes && i < NOTES_MAX; i++)
 		n = add_note(o, err, "recorder: %s", f->note[i].text.bytes ?: "(empty note)");
 	if (n == 0 && f->n_notes > NOTES_MAX)

@@ -11,7 +11,7 @@ struct overview {
 	bool has_duration;
 	uint64_t duration_ns;
 	uint64_t peak_at_ns; /* since the start */
-	uint64_t longest_beat_ns; /* times that were not read are not older */
+	uint64_t longest_heartbeat_ns; /* times that were not read are not older */
 	uint64_t n_threads;
 	uint64_t n_modules; /* different images */
 	uint64_t lost_events; /* known to be lost; blocks that are missing held more */

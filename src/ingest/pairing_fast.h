@@ -113,8 +113,8 @@ static inline bool pairing_has_rival(const struct stream_batch *b, size_t i)
 
 /* The place in the table for the block that call i makes, at an address that is not 0, to be filled in
  * and then told to pairing_run_count_alloc(). */
-static ALWAYS_INLINE struct live_block *pairing_run_place(struct pairing_run *r,
-							  const struct stream_batch *b, size_t i)
+static ALWAYS_INLINE struct live_block *pairing_run_add(struct pairing_run *r,
+							const struct stream_batch *b, size_t i)
 {
 	size_t slot;
 

@@ -104,7 +104,7 @@ static ALWAYS_INLINE void make_block(struct replay *p, const struct stream_batch
 }
 
 /* As it comes along in its lane. */
-static ALWAYS_INLINE void tell_arrival(struct replay *p, struct live_block *block)
+static ALWAYS_INLINE void report_arrival(struct replay *p, struct live_block *block)
 {
 	p->totals.bytes_allocated += block->size_bytes;
 	if (p->callbacks.on_arrival)
@@ -155,7 +155,7 @@ static int on_alloc(struct replay *p, const struct stream_batch *b, size_t i, st
 		return skip_block(p, c);
 	p->totals.allocations++;
 	make_block(p, b, i, &block);
-	tell_arrival(p, &block);
+	report_arrival(p, &block);
 	return pairing_alloc(&p->pairing, i, &block, err);
 }
 
@@ -187,7 +187,7 @@ static int on_realloc_end(struct replay *p, const struct stream_batch *b, size_t
 		return skip_block(p, c);
 	p->totals.reallocations++;
 	make_block(p, b, i, &block);
-	tell_arrival(p, &block);
+	report_arrival(p, &block);
 	return pairing_realloc_end(&p->pairing, i, &block, err);
 }
 
@@ -299,12 +299,12 @@ static ALWAYS_INLINE bool run_alloc(struct replay *p, struct pairing_run *r,
 
 	if (unlikely(b->call[i].addr == 0))
 		return false;
-	block = pairing_run_place(r, b, i);
+	block = pairing_run_add(r, b, i);
 	if (unlikely(!block))
 		return false;
 	p->totals.allocations++;
 	make_block(p, b, i, block);
-	tell_arrival(p, block);
+	report_arrival(p, block);
 	pairing_run_count_alloc(r, block);
 	if (p->callbacks.on_alloc)
 		p->callbacks.on_alloc(p->callbacks.user, block, NULL);
@@ -337,7 +337,7 @@ static ALWAYS_INLINE bool run_realloc(struct replay *p, struct pairing_run *r,
 {
 	const struct event_plain *c = &b->call[i];
 	struct replay_release release;
-	struct live_block block, old, *place;
+	struct live_block block, old, *added;
 
 	if (!pairing_run_has_realloc(r, b, i))
 		return false;
@@ -347,14 +347,14 @@ static ALWAYS_INLINE bool run_realloc(struct replay *p, struct pairing_run *r,
 	p->n_realloc_ends++;
 	p->totals.reallocations++;
 	make_block(p, b, i + 1, &block);
-	tell_arrival(p, &block);
-	place = pairing_run_realloc(r, c, &release, &old);
+	report_arrival(p, &block);
+	added = pairing_run_realloc(r, c, &release, &old);
 	if (p->callbacks.on_free)
 		p->callbacks.on_free(p->callbacks.user, &old, &release);
-	*place = block;
-	pairing_run_count_alloc(r, place);
+	*added = block;
+	pairing_run_count_alloc(r, added);
 	if (p->callbacks.on_alloc)
-		p->callbacks.on_alloc(p->callbacks.user, place, &old);
+		p->callbacks.on_alloc(p->callbacks.user, added, &old);
 	return true;
 }
 

@@ -209,7 +209,7 @@ static int packer_result(struct rows *r, struct err *err)
  * that the new one takes must have been packed. */
 static int begin_block(struct rows *r, uint64_t block, struct err *err)
 {
-	struct row_block **place = &r->ring[block % RING_BLOCKS];
+	struct row_block **slot = &r->ring[block % RING_BLOCKS];
 	int n;
 
 	pthread_mutex_lock(&r->lock);
@@ -223,11 +223,11 @@ static int begin_block(struct rows *r, uint64_t block, struct err *err)
 	pthread_mutex_unlock(&r->lock);
 	if (n < 0)
 		return n;
-	if (!*place)
-		*place = malloc(sizeof(**place));
-	if (!*place)
-		return err_set_memory(err, sizeof(**place));
-	(*place)->n_rows = (*place)->n_ended = 0;
+	if (!*slot)
+		*slot = malloc(sizeof(**slot));
+	if (!*slot)
+		return err_set_memory(err, sizeof(**slot));
+	(*slot)->n_rows = (*slot)->n_ended = 0;
 	return 0;
 }
 
@@ -300,13 +300,13 @@ static int load_ends(struct rows *r, uint64_t block, bool is_late, struct row_bl
 /* A block of the ring that is not in use: the one after that which is being filled. */
 static struct row_block *unused_block(struct rows *r, struct err *err)
 {
-	struct row_block **place = &r->ring[(r->n_closed + 1) % RING_BLOCKS];
+	struct row_block **slot = &r->ring[(r->n_closed + 1) % RING_BLOCKS];
 
-	if (!*place)
-		*place = malloc(sizeof(**place));
-	if (!*place)
-		err_set_memory(err, sizeof(**place));
-	return *place;
+	if (!*slot)
+		*slot = malloc(sizeof(**slot));
+	if (!*slot)
+		err_set_memory(err, sizeof(**slot));
+	return *slot;
 }
 
 /* Applies the late ends of one bin to the blocks of it. */

@@ -419,11 +419,11 @@ static void prefetch_pending(struct stacks *s)
 		__builtin_prefetch(&s->slot[pending->hash & (s->n_slots - 1)]);
 	}
 	for (size_t i = 0; i < s->n_pending; i++) {
-		uint32_t place = (uint32_t)s->slot[s->pending[i].hash & (s->n_slots - 1)];
+		uint32_t candidate = (uint32_t)s->slot[s->pending[i].hash & (s->n_slots - 1)];
 
-		if (place) {
-			__builtin_prefetch(&s->node[place - 1]);
-			__builtin_prefetch(&s->number[place - 1]);
+		if (candidate) {
+			__builtin_prefetch(&s->node[candidate - 1]);
+			__builtin_prefetch(&s->number[candidate - 1]);
 		}
 	}
 }

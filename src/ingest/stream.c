@@ -464,7 +464,7 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 }
 
 /* A place for the next batch, or NULL when none is wanted any more. Called with lock held. */
-static struct stream_batch *wait_for_place(struct stream *s)
+static struct stream_batch *wait_for_free_batch(struct stream *s)
 {
 	while (s->n_filled - s->n_taken == STREAM_BATCHES && !s->is_unwanted)
 		pthread_cond_wait(&s->changed, &s->lock);
@@ -478,7 +478,7 @@ static void *run_reader(void *arg)
 	int r = 1;
 
 	pthread_mutex_lock(&s->lock);
-	while (r > 0 && (b = wait_for_place(s)) != NULL) {
+	while (r > 0 && (b = wait_for_free_batch(s)) != NULL) {
 		pthread_mutex_unlock(&s->lock);
 		r = fill(s, b, &s->err);
 		pthread_mutex_lock(&s->lock);

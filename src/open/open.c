@@ -208,7 +208,7 @@ static bool find_kept(struct opening *op, struct open_recording *ret)
 static int get_store(struct opening *op, struct open_recording *ret, struct err *err)
 {
 	struct err why = {0};
-	bool is_told;
+	bool is_note_needed;
 	int n;
 
 	if (find_kept(op, ret))
@@ -218,12 +218,12 @@ static int get_store(struct opening *op, struct open_recording *ret, struct err 
 	n = build_kept(op, ret, err);
 	if (n != -ERR_IO && (n != -ERR_REFUSED || !op->is_growing))
 		return n;
-	is_told = n == -ERR_IO;
+	is_note_needed = n == -ERR_IO;
 	/* no room, no permission, no home, or nothing to go on from: then without keeping it */
 	store_place_fini(&op->place);
 	op->place = (struct store_place){0};
 	n = build_temporary(op, ret, &why);
-	if (n == 0 && is_told)
+	if (n == 0 && is_note_needed)
 		add_note(ret, "what was read cannot be kept for next time: %s", err->text);
 	else if (n < 0)
 		*err = why;

@@ -15,7 +15,7 @@ struct symbol_table; /* opaque: defined in symbol_table.c */
 int symbol_table_load(struct recording *r, struct symbol_table **ret, struct err *err);
 void symbol_table_destroy(struct symbol_table *t); /* NULL does nothing */
 
-/* The frames of a place (see struct symbols_place), innermost first. False when the recording does
+/* The frames of a place (see struct symbols_location), innermost first. False when the recording does
  * not tell of it. *n_frames may be 0. Borrowed from the table. */
 bool symbol_table_find(const struct symbol_table *t, uint64_t module_id, uint64_t offset,
 		       const struct symbol_frame **ret, size_t *n_frames);

@@ -11,7 +11,7 @@
 #define SYMBOLS_NO_MODULE 0 /* module id of code that is in no module; modules count from 1 */
 
 /* What is known of one place in the code. */
-struct symbols_place {
+struct symbols_location {
 	uint64_t module_id; /* as in MODULE chunks, or SYMBOLS_NO_MODULE */
 	uint64_t offset; /* return address - base of the module; without one: return address */
 	const struct symbol_frame *frame; /* innermost first; texts lie in the payload */
@@ -19,7 +19,8 @@ struct symbols_place {
 };
 
 /* Less than 0 ends the reading with this result. */
-typedef int (*symbols_chunk_fn)(void *user, const struct symbols_place *place, struct err *err);
+typedef int (*symbols_chunk_fn)(void *user, const struct symbols_location *location,
+				struct err *err);
 
 /* Reads a payload. ERR_FORMAT when it is malformed; what came before was given to fn. */
 int symbols_chunk_decode(const uint8_t *data, size_t len, symbols_chunk_fn fn, void *user,
@@ -40,8 +41,8 @@ struct symbols_writer {
 void symbols_writer_fini(struct symbols_writer *w);
 void symbols_writer_clear(struct symbols_writer *w); /* begins a new payload */
 
-/* Adds a place. Takes least room when places of a module come together, by rising offset. */
-int symbols_writer_add(struct symbols_writer *w, const struct symbols_place *place,
+/* Adds a location. Takes least room when places of a module come together, by rising offset. */
+int symbols_writer_add(struct symbols_writer *w, const struct symbols_location *location,
 		       struct err *err);
 
 #endif

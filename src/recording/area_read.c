@@ -35,13 +35,13 @@ struct glimpses {
 	uint64_t newest_ticks;
 };
 
-int area_read_note(struct recording *r, uint64_t offset, uint64_t n_bytes, struct err *err)
+int area_read_add(struct recording *r, uint64_t offset, uint64_t n_bytes, struct err *err)
 {
 	int n = vec_reserve(&r->area, &r->cap_areas, r->n_areas + 1, sizeof(*r->area), err);
 
 	if (n < 0)
 		return n;
-	r->area[r->n_areas++] = (struct area_place){.offset = offset, .n_bytes = n_bytes};
+	r->area[r->n_areas++] = (struct area_range){.offset = offset, .n_bytes = n_bytes};
 	return 0;
 }
 
@@ -191,7 +191,7 @@ static int copy_block(struct recording *r, uint64_t offset, struct glimpses *g, 
 }
 
 /* Calls what for each block of an area; it returns 0 when the file ends inside the block. */
-static int each_block(struct recording *r, const struct area_place *area, struct glimpses *g,
+static int each_block(struct recording *r, const struct area_range *area, struct glimpses *g,
 		      int (*what)(struct recording *, uint64_t, struct glimpses *, struct err *),
 		      struct err *err)
 {

@@ -29,7 +29,7 @@ int block_index_add(struct recording *r, const struct block_header *h, struct bl
 	return 0;
 }
 
-int block_index_add_events(struct recording *r, const struct chunk_place *p, struct err *err)
+int block_index_add_events(struct recording *r, const struct chunk_ref *p, struct err *err)
 {
 	uint64_t payload = p->offset + CHUNK_HEADER_BYTES;
 	struct block_header h;

@@ -44,7 +44,7 @@ static bool is_zero(const uint8_t *data, size_t len)
 /* A valid header whose payload ends inside the file. AREA blocks are useful one by one, so a
  * cut-off AREA counts as well when it is the last thing in the file. */
 static bool read_header(struct chunk_reader *r, uint64_t offset, const uint8_t *data,
-			struct chunk_place *ret)
+			struct chunk_ref *ret)
 {
 	uint64_t left = r->file->size_bytes - offset - CHUNK_HEADER_BYTES;
 	struct chunk_header h;
@@ -53,7 +53,7 @@ static bool read_header(struct chunk_reader *r, uint64_t offset, const uint8_t *
 		return false;
 	if (h.stored_bytes > left && h.type != CHUNK_AREA)
 		return false;
-	*ret = (struct chunk_place){
+	*ret = (struct chunk_ref){
 		.header = h,
 		.offset = offset,
 		.present_bytes = h.stored_bytes < left ? h.stored_bytes : left,
@@ -92,7 +92,7 @@ static uint64_t skip_hole(const struct chunk_reader *r, uint64_t offset)
 }
 
 struct search_result {
-	struct chunk_place place;
+	struct chunk_ref chunk;
 	bool is_found;
 	bool only_zeros; /* in the range passed over */
 };
@@ -126,7 +126,7 @@ static int search(struct chunk_reader *r, uint64_t from, struct search_result *r
 			break;
 		for (;;) {
 			at = chunk_search(r->window, len, at);
-			if (at >= len || read_header(r, offset + at, r->window + at, &ret->place))
+			if (at >= len || read_header(r, offset + at, r->window + at, &ret->chunk))
 				break;
 			at += FORMAT_CHUNK_ALIGN;
 		}
@@ -159,7 +159,7 @@ static void report_skipped(struct chunk_reader *r, const struct search_result *s
 		damage_add(r->damage, r->offset, n_bytes, "nothing but zeros where chunks were");
 }
 
-int chunk_reader_next(struct chunk_reader *r, struct chunk_place *ret, struct err *err)
+int chunk_reader_next(struct chunk_reader *r, struct chunk_ref *ret, struct err *err)
 {
 	uint8_t data[CHUNK_HEADER_BYTES];
 	struct chunk_header cut;
@@ -188,12 +188,12 @@ int chunk_reader_next(struct chunk_reader *r, struct chunk_place *ret, struct er
 	}
 	if (!s.is_found && n_read < sizeof(data) && !is_zero(data, n_read))
 		is_cut = true;
-	report_skipped(r, &s, s.is_found ? s.place.offset : r->file->size_bytes, is_cut);
+	report_skipped(r, &s, s.is_found ? s.chunk.offset : r->file->size_bytes, is_cut);
 	if (!s.is_found) {
 		r->offset = r->file->size_bytes;
 		return 0;
 	}
-	*ret = s.place;
-	r->offset = s.place.offset + chunk_total_bytes(&s.place.header);
+	*ret = s.chunk;
+	r->offset = s.chunk.offset + chunk_total_bytes(&s.chunk.header);
 	return 1;
 }

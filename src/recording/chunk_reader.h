@@ -11,7 +11,7 @@
 #include "recording/damage.h"
 #include "util/file.h"
 
-struct chunk_place {
+struct chunk_ref {
 	struct chunk_header header;
 	uint64_t offset; /* of the header */
 	uint64_t present_bytes; /* of the payload; less than stored_bytes for a cut-off AREA only */
@@ -43,6 +43,6 @@ void chunk_reader_fini(struct chunk_reader *r);
 int chunk_reader_extend(struct chunk_reader *r, struct err *err);
 
 /* 1: *ret is the next chunk. 0: no more. Less: the file could not be read. */
-int chunk_reader_next(struct chunk_reader *r, struct chunk_place *ret, struct err *err);
+int chunk_reader_next(struct chunk_reader *r, struct chunk_ref *ret, struct err *err);
 
 #endif

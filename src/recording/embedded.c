@@ -33,7 +33,7 @@ struct embedded {
 	bool has_symbols; /* there are SYMBOLS chunks */
 };
 
-static int take_file(struct embedded *e, const struct chunk_place *p, struct err *err)
+static int take_file(struct embedded *e, const struct chunk_ref *p, struct err *err)
 {
 	size_t len = p->header.stored_bytes;
 	uint8_t *payload = malloc(len + 1);
@@ -48,7 +48,7 @@ static int take_file(struct embedded *e, const struct chunk_place *p, struct err
 	return n == -ERR_FORMAT ? 0 : n;
 }
 
-static int take_piece(struct embedded *e, const struct chunk_place *p, struct err *err)
+static int take_piece(struct embedded *e, const struct chunk_ref *p, struct err *err)
 {
 	const struct chunk_header *h = &p->header;
 	uint8_t head[HEAD_BYTES];
@@ -80,7 +80,7 @@ static int walk(struct embedded *e, uint64_t start, struct err *err)
 {
 	struct damage *damage = calloc(1, sizeof(*damage));
 	struct chunk_reader reader;
-	struct chunk_place place;
+	struct chunk_ref chunk;
 	int n;
 
 	if (!damage)
@@ -90,13 +90,13 @@ static int walk(struct embedded *e, uint64_t start, struct err *err)
 		free(damage);
 		return n;
 	}
-	while ((n = chunk_reader_next(&reader, &place, err)) > 0) {
+	while ((n = chunk_reader_next(&reader, &chunk, err)) > 0) {
 		n = 0;
-		if (place.header.type == CHUNK_FILE)
-			n = take_file(e, &place, err);
-		else if (place.header.type == CHUNK_FILE_DATA)
-			n = take_piece(e, &place, err);
-		else if (place.header.type == CHUNK_SYMBOLS)
+		if (chunk.header.type == CHUNK_FILE)
+			n = take_file(e, &chunk, err);
+		else if (chunk.header.type == CHUNK_FILE_DATA)
+			n = take_piece(e, &chunk, err);
+		else if (chunk.header.type == CHUNK_SYMBOLS)
 			e->has_symbols = true;
 		if (n < 0)
 			break;
@@ -106,7 +106,7 @@ static int walk(struct embedded *e, uint64_t start, struct err *err)
 	return n;
 }
 
-static int note_complete(struct embedded *e, struct err *err)
+static int list_complete(struct embedded *e, struct err *err)
 {
 	for (size_t i = 0; i < e->metadata.n_embedded; i++) {
 		int n;
@@ -137,7 +137,7 @@ int embedded_open(const char *path, struct embedded **ret, struct err *err)
 	if (n == 0)
 		n = walk(e, align_up(page.header.header_bytes, FORMAT_CHUNK_ALIGN), err);
 	if (n == 0)
-		n = note_complete(e, err);
+		n = list_complete(e, err);
 	if (n < 0) {
 		err_prefix(err, "%s", path);
 		embedded_close(e);

@@ -10,7 +10,7 @@
 #include "util/vec.h"
 
 /* Where the value of a tag goes. */
-struct tag_place {
+struct tag_field {
 	uint8_t tag;
 	bool is_text;
 	size_t offset;
@@ -25,7 +25,7 @@ struct tag_place {
 		tag, true, offsetof(struct type, member)                                           \
 	}
 
-static const struct tag_place process_tags[] = {
+static const struct tag_field process_tags[] = {
 	NUMBER(PROCESS_PID, metadata_process, pid),
 	NUMBER(PROCESS_PPID, metadata_process, ppid),
 	NUMBER(PROCESS_UID, metadata_process, uid),
@@ -46,7 +46,7 @@ static const struct tag_place process_tags[] = {
 	NUMBER(PROCESS_MEMORY_BYTES, metadata_process, memory_bytes),
 };
 
-static const struct tag_place module_tags[] = {
+static const struct tag_field module_tags[] = {
 	NUMBER(MODULE_ID, metadata_module, id),
 	TEXT(MODULE_PATH, metadata_module, path),
 	NUMBER(MODULE_BASE, metadata_module, base),
@@ -58,7 +58,7 @@ static const struct tag_place module_tags[] = {
 	NUMBER(MODULE_FILE, metadata_module, file_id),
 };
 
-static const struct tag_place thread_tags[] = {
+static const struct tag_field thread_tags[] = {
 	NUMBER(THREAD_NUMBER, metadata_thread, number),
 	NUMBER(THREAD_TID, metadata_thread, tid),
 	TEXT(THREAD_NAME, metadata_thread, name),
@@ -66,7 +66,7 @@ static const struct tag_place thread_tags[] = {
 	NUMBER(THREAD_END, metadata_thread, end_ticks),
 };
 
-static const struct tag_place sample_tags[] = {
+static const struct tag_field sample_tags[] = {
 	NUMBER(SAMPLE_TICKS, metadata_sample, ticks),
 	NUMBER(SAMPLE_MONOTONIC_NS, metadata_sample, monotonic_ns),
 	NUMBER(SAMPLE_RSS_BYTES, metadata_sample, rss_bytes),
@@ -75,19 +75,19 @@ static const struct tag_place sample_tags[] = {
 	NUMBER(SAMPLE_CPU_NS, metadata_sample, cpu_ns),
 };
 
-static const struct tag_place note_tags[] = {
+static const struct tag_field note_tags[] = {
 	NUMBER(NOTE_TICKS, metadata_note, ticks),
 	NUMBER(NOTE_LEVEL, metadata_note, level),
 	TEXT(NOTE_TEXT, metadata_note, text),
 };
 
-static const struct tag_place file_tags[] = {
+static const struct tag_field file_tags[] = {
 	NUMBER(FILE_ID, metadata_file, id),           TEXT(FILE_PATH, metadata_file, path),
 	NUMBER(FILE_SIZE, metadata_file, size_bytes), TEXT(FILE_BUILD_ID, metadata_file, build_id),
 	NUMBER(FILE_KIND, metadata_file, kind),
 };
 
-static const struct tag_place end_tags[] = {
+static const struct tag_field end_tags[] = {
 	NUMBER(END_TICKS, metadata_end, ticks),
 	NUMBER(END_HOW, metadata_end, how),
 	NUMBER(END_STATUS, metadata_end, status),
@@ -106,7 +106,7 @@ static int set_text(struct metadata_text *text, const struct field *f, struct er
 	return 0;
 }
 
-static int parse_fields(const struct tag_place *tags, size_t n_tags, struct cursor *c, void *out,
+static int parse_fields(const struct tag_field *tags, size_t n_tags, struct cursor *c, void *out,
 			struct err *err)
 {
 	struct field f;
@@ -160,13 +160,13 @@ static int add_thread(struct metadata *f, struct cursor *c, struct err *err)
 	struct metadata_thread *old = NULL;
 	uint64_t *at = NULL;
 	bool is_new = false;
-	void *place = NULL;
+	void *item = NULL;
 	int r_parse = parse_fields(thread_tags, ARRAY_LEN(thread_tags), c, &t, err);
 	int r = map_add(&f->thread_at, t.number, &at, &is_new, err);
 
 	if (r == 0 && is_new) {
 		*at = f->n_threads;
-		r = append(&f->thread, &f->n_threads, &f->cap_threads, sizeof(t), &place, err);
+		r = append(&f->thread, &f->n_threads, &f->cap_threads, sizeof(t), &item, err);
 	}
 	if (r < 0) {
 		free_thread(&t);
@@ -190,14 +190,14 @@ static int add_thread(struct metadata *f, struct cursor *c, struct err *err)
 static int add_embedded(struct metadata *f, struct cursor *c, struct err *err)
 {
 	uint64_t *at = NULL;
-	void *place = NULL;
+	void *item = NULL;
 	int r_parse, r;
 
-	r = append(&f->embedded, &f->n_embedded, &f->cap_embedded, sizeof(*f->embedded), &place,
+	r = append(&f->embedded, &f->n_embedded, &f->cap_embedded, sizeof(*f->embedded), &item,
 		   err);
 	if (r < 0)
 		return r;
-	r_parse = parse_fields(file_tags, ARRAY_LEN(file_tags), c, place, err);
+	r_parse = parse_fields(file_tags, ARRAY_LEN(file_tags), c, item, err);
 	r = map_add(&f->embedded_at, f->embedded[f->n_embedded - 1].id, &at, NULL, err);
 	if (r < 0)
 		return r;

@@ -10,8 +10,8 @@
 #define PEEK_CHUNKS 16 /* the process is described at the beginning */
 
 /* Takes in the payload of the PROCESS chunk. */
-static int take_process(const struct file *f, const struct chunk_place *p,
-			struct metadata *metadata, struct err *err)
+static int take_process(const struct file *f, const struct chunk_ref *p, struct metadata *metadata,
+			struct err *err)
 {
 	uint8_t *payload = malloc(p->header.stored_bytes + 1);
 	int r;
@@ -29,15 +29,15 @@ static int read_process(struct file *f, uint64_t offset, struct peek *ret, struc
 {
 	static struct damage ignored;
 	struct chunk_reader walk;
-	struct chunk_place place;
+	struct chunk_ref chunk;
 	struct metadata metadata = {0};
 	int r = chunk_reader_init(&walk, f, &ignored, offset, err);
 
 	for (int i = 0; r == 0 && i < PEEK_CHUNKS && !metadata.process.is_known; i++) {
-		r = chunk_reader_next(&walk, &place, err);
+		r = chunk_reader_next(&walk, &chunk, err);
 		if (r <= 0)
 			break;
-		r = place.header.type == CHUNK_PROCESS ? take_process(f, &place, &metadata, err)
+		r = chunk.header.type == CHUNK_PROCESS ? take_process(f, &chunk, &metadata, err)
 						       : 0;
 	}
 	ret->ppid = metadata.process.ppid;

@@ -51,7 +51,7 @@ static const char *chunk_name(unsigned type)
 }
 
 /* The payload is in r->scratch. */
-static int take_dropped(struct recording *r, const struct chunk_place *p, struct err *err)
+static int take_dropped(struct recording *r, const struct chunk_ref *p, struct err *err)
 {
 	struct chunk_unpacked u = {0};
 	int n = chunk_unpack(&p->header, r->scratch, 0, &u, err);
@@ -89,7 +89,7 @@ static int take_maps(struct recording *r, const struct chunk_header *h, struct e
 }
 
 /* Chunks that are looked at when the recording is opened: all but AREA and EVENTS. */
-static int take_chunk(struct recording *r, const struct chunk_place *p, struct err *err)
+static int take_chunk(struct recording *r, const struct chunk_ref *p, struct err *err)
 {
 	const struct chunk_header *h = &p->header;
 	uint64_t payload = p->offset + CHUNK_HEADER_BYTES;
@@ -128,7 +128,7 @@ static int take_chunk(struct recording *r, const struct chunk_place *p, struct e
 	return n;
 }
 
-static int handle_area(struct recording *r, const struct chunk_place *p, struct err *err)
+static int handle_area(struct recording *r, const struct chunk_ref *p, struct err *err)
 {
 	uint64_t payload = p->offset + CHUNK_HEADER_BYTES;
 
@@ -136,10 +136,10 @@ static int handle_area(struct recording *r, const struct chunk_place *p, struct 
 		damage_add(&r->damage, payload + p->present_bytes,
 			   p->header.stored_bytes - p->present_bytes,
 			   "missing: the file was cut inside an AREA");
-	return area_read_note(r, payload, p->present_bytes, err);
+	return area_read_add(r, payload, p->present_bytes, err);
 }
 
-static int handle_chunk(struct recording *r, const struct chunk_place *p, struct err *err)
+static int handle_chunk(struct recording *r, const struct chunk_ref *p, struct err *err)
 {
 	switch (p->header.type) {
 	case CHUNK_PAD:
@@ -160,18 +160,18 @@ static int handle_chunk(struct recording *r, const struct chunk_place *p, struct
 
 static int on_stray(void *user, uint64_t offset, struct err *err)
 {
-	return area_read_note(user, offset, FORMAT_BLOCK_BYTES, err);
+	return area_read_add(user, offset, FORMAT_BLOCK_BYTES, err);
 }
 
 static int walk_to_end(struct recording *r, struct chunk_reader *walk, struct err *err)
 {
-	struct chunk_place place;
+	struct chunk_ref chunk;
 	int n;
 
-	while ((n = chunk_reader_next(walk, &place, err)) > 0) {
+	while ((n = chunk_reader_next(walk, &chunk, err)) > 0) {
 		if (r->progress)
-			progress_set(r->progress, place.offset);
-		n = handle_chunk(r, &place, err);
+			progress_set(r->progress, chunk.offset);
+		n = handle_chunk(r, &chunk, err);
 		if (n < 0)
 			break;
 	}

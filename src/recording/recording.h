@@ -40,7 +40,7 @@ struct block_ref {
 };
 
 /* A run of blocks that threads write into. */
-struct area_place {
+struct area_range {
 	uint64_t offset; /* of the first block */
 	uint64_t n_bytes; /* that are in the file */
 };
@@ -80,7 +80,7 @@ struct recording {
 	struct progress *progress; /* borrowed, or NULL: is told of the bytes of each block read,
 				    * out of event_bytes for one run through all events */
 
-	struct area_place *area; /* while opening */
+	struct area_range *area; /* while opening */
 	size_t n_areas, cap_areas, n_areas_read;
 	uint8_t *scratch; /* for one chunk */
 	size_t cap_scratch;

@@ -10,13 +10,13 @@ int block_index_add(struct recording *r, const struct block_header *h, struct bl
 		    struct err *err);
 
 /* Notes where the block of an EVENTS chunk is. */
-int block_index_add_events(struct recording *r, const struct chunk_place *p, struct err *err);
+int block_index_add_events(struct recording *r, const struct chunk_ref *p, struct err *err);
 
 /* Sorts, drops duplicates, makes the lanes. */
 int block_index_finish(struct recording *r, struct err *err);
 
 /* Remembers n_bytes of blocks at offset for area_read(). */
-int area_read_note(struct recording *r, uint64_t offset, uint64_t n_bytes, struct err *err);
+int area_read_add(struct recording *r, uint64_t offset, uint64_t n_bytes, struct err *err);
 
 /* Copies the blocks in use of all areas noted since the last call. 1: there were such areas, 0:
  * none. Finds out whether the recording is being written, and sets r->horizon_ticks if so. */

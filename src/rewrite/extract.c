@@ -147,7 +147,7 @@ static int make_top(const char *folder, struct err *err)
 
 /* ---- files ---- */
 
-static void tell(struct extract *x, size_t i, const char *path, enum extract_outcome outcome)
+static void report_file(struct extract *x, size_t i, const char *path, enum extract_outcome outcome)
 {
 	const struct extract_file f = {
 		.file = &x->rec->metadata.embedded[i], .path = path, .outcome = outcome};
@@ -223,14 +223,14 @@ static int begin_file(struct extract *x, size_t i, struct err *err)
 
 	o->is_begun = true;
 	if (!f->is_complete) {
-		tell(x, i, f->path.bytes, EXTRACT_INCOMPLETE);
+		report_file(x, i, f->path.bytes, EXTRACT_INCOMPLETE);
 		return 0;
 	}
 	r = find_path(x, f, path, err);
 	if (r < 0)
 		return r;
 	if (!x->options->replaces && lstat(path, &st) == 0) {
-		tell(x, i, path, EXTRACT_EXISTS);
+		report_file(x, i, path, EXTRACT_EXISTS);
 		return 0;
 	}
 	o->path = strdup(path);
@@ -253,7 +253,7 @@ static int end_file(struct extract *x, size_t i, struct err *err)
 
 	o->file = NULL;
 	if (r == 0)
-		tell(x, i, o->path, EXTRACT_WRITTEN);
+		report_file(x, i, o->path, EXTRACT_WRITTEN);
 	return r;
 }
 
@@ -278,7 +278,7 @@ static int add_data(struct extract *x, size_t i, const struct chunk_header *h,
 	if (r == -ERR_FORMAT) { /* complete as far as one can tell by the lengths */
 		atomic_file_discard(o->file);
 		o->file = NULL;
-		tell(x, i, x->rec->metadata.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
+		report_file(x, i, x->rec->metadata.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
 		r = 0;
 	}
 	free(u.buf);
@@ -312,7 +312,7 @@ int extract_run(const struct recording *r, const struct extract_options *options
 	for (size_t i = 0; i < r->metadata.n_embedded; i++) {
 		/* nothing of it is there, or its end is not */
 		if (n == 0 && (!x.open[i].is_begun || x.open[i].file))
-			tell(&x, i, r->metadata.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
+			report_file(&x, i, r->metadata.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
 		atomic_file_discard(x.open[i].file);
 		free(x.open[i].path);
 	}

@@ -20,7 +20,7 @@ struct postprocess_options {
 };
 
 struct postprocess_result {
-	uint64_t n_places; /* in the code, that stacks name */
+	uint64_t n_locations; /* in the code, that stacks name */
 	uint64_t n_named; /* of these */
 	uint64_t out_bytes; /* size of the new file */
 };

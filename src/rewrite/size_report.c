@@ -74,11 +74,11 @@ const char *size_report_kind_name(unsigned kind)
 static int count_chunks(const struct recording *r, struct size_report *s, struct err *err)
 {
 	struct file file = r->file;
-	struct damage told = {0};
+	struct damage ignored = {0};
 	struct chunk_reader walk;
-	struct chunk_place p;
+	struct chunk_ref p;
 	uint64_t sum = 0;
-	int n = chunk_reader_init(&walk, &file, &told,
+	int n = chunk_reader_init(&walk, &file, &ignored,
 				  align_up(r->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
 
 	if (n < 0)
