@@ -1,4 +1,4 @@
-/* ingest/build.c - see build.h: the events. build_tables.c writes the tables. */
+/* ingest/build.c - see build.h. Takes the events; build_tables.c writes the tables. */
 #include "ingest/build.h"
 
 #include <inttypes.h>
@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/units.h"
+#include "ingest/build_tables.h"
 #include "ingest/incremental.h"
 #include "recording/proc_maps.h"
 #include "util/rss.h"
@@ -396,7 +397,7 @@ static int on_end(void *user, const struct stacks *stacks, const struct live *li
 			r = rows_finish(b->rows, err);
 	}
 	if (r == 0)
-		r = build_put_tables(b, stacks, &o, err);
+		r = build_tables_put(b, stacks, &o, err);
 	overview_fini(&o);
 	return r;
 }

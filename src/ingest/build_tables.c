@@ -1,10 +1,11 @@
-/* ingest/build_tables.c - see build.h: the tables of a store. */
+/* ingest/build_tables.c - see build_tables.h. */
+#include "ingest/build_tables.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/hash.h"
-#include "ingest/build_i.h"
 #include "recording/proc_maps.h"
 #include "util/vec.h"
 
@@ -440,7 +441,7 @@ static void set_process(struct tables *t, struct store_facts *f, const struct ov
 	f->recorder = put_text(t, &p->recorder);
 }
 
-int build_put_tables(struct build *b, const struct stacks *stacks, const struct overview *o,
+int build_tables_put(struct build *b, const struct stacks *stacks, const struct overview *o,
 		     struct err *err)
 {
 	struct tables t = {.b = b, .err = err};

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/units.h"
+#include "ingest/pairing.h"
 #include "util/vec.h"
 
 #define INCREMENTAL_VERSION 1u /* of all that the state holds */

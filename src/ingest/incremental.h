@@ -25,7 +25,8 @@
 #ifndef INGEST_INCREMENTAL_H
 #define INGEST_INCREMENTAL_H
 
-#include "ingest/build_i.h"
+#include "ingest/build_state.h"
+#include "ingest/replay.h"
 
 /* Writes the state at a checkpoint; rows go on afterwards. */
 int incremental_save(struct build *b, struct replay *p, uint64_t checkpoint_ns, struct err *err);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/columns.h"
 #include "util/temp_file.h"
 #include "util/vec.h"
 
