@@ -180,8 +180,7 @@ static uint32_t end_flags(const struct live_block *a, const struct replay_releas
 	if (how->how == REPLAY_REPLACED)
 		return STORE_FLAG_REPLACED;
 	return (how->how == REPLAY_REALLOCATED ? STORE_FLAG_MOVED : 0) |
-	       (how->thread == a->thread && how->n_allocs == a->ordinal + 1 ? STORE_FLAG_TEMPORARY
-									    : 0);
+	       (replay_is_temporary(a, how) ? STORE_FLAG_TEMPORARY : 0);
 }
 
 /* What the end of a block means for its row and its chain. */

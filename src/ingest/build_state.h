@@ -1,7 +1,7 @@
 /* ingest/build_state.h - all that a build (build.h) knows while it runs.
  *
- * Private to build.c (which fills it from the events), build_tables.c (which writes it as tables) and
- * incremental.c (which writes it to a checkpoint and reads it back). Threads: one.
+ * Private to build.c (which fills it from the events), build_tables.c (which writes it as tables)
+ * and incremental.c (which writes it to a checkpoint and reads it back). Threads: one.
  */
 #ifndef INGEST_BUILD_STATE_H
 #define INGEST_BUILD_STATE_H

@@ -5,8 +5,8 @@
 #include "ingest/build_state.h"
 #include "ingest/overview.h"
 
-/* Writes all tables but those of rows, after the last event. Fills in what is known of threads only now.
- * ERR_IO, ERR_MEMORY or ERR_LIMIT. */
+/* Writes all tables but those of rows, after the last event. Fills in what is known of threads only
+ * now. ERR_IO, ERR_MEMORY or ERR_LIMIT. */
 int build_tables_put(struct build *b, const struct stacks *stacks, const struct overview *o,
 		     struct err *err);
 

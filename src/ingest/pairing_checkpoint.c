@@ -1,6 +1,5 @@
-/* ingest/pairing_checkpoint.c - what pairing.c has come to, for incremental.h. See pairing.h. */
-#include "ingest/pairing.h"
-#include "ingest/pairing_fast.h"
+/* ingest/pairing_checkpoint.c - the state of pairing.c in a checkpoint: see pairing.h. */
+#include "ingest/pairing_i.h"
 #include "util/vec.h"
 
 void pairing_save(struct pairing *p, struct checkpoint_io_out *out)
@@ -12,9 +11,9 @@ void pairing_save(struct pairing *p, struct checkpoint_io_out *out)
 	checkpoint_io_put_u64(out, p->is_unknown_expected);
 	checkpoint_io_put_u64(out, p->n_pending);
 	checkpoint_io_put(out, p->pending, p->n_pending * sizeof(*p->pending));
-	checkpoint_io_put_u64(out, p->end_waiting - p->first_waiting);
-	for (uint64_t i = p->first_waiting; i != p->end_waiting; i++)
-		checkpoint_io_put(out, &p->waiting[i % PAIRING_MAX_WAITING], sizeof(*p->waiting));
+	checkpoint_io_put_u64(out, p->end_queued - p->first_queued);
+	for (uint64_t i = p->first_queued; i != p->end_queued; i++)
+		checkpoint_io_put(out, &p->queue[i % PAIRING_MAX_QUEUED], sizeof(*p->queue));
 	for (size_t i = 0; i < p->n_lanes; i++) {
 		checkpoint_io_put_u64(out, p->lane[i].n_open);
 		checkpoint_io_put(out, p->lane[i].open,
@@ -46,14 +45,14 @@ static int load_pending(struct pairing *p, struct checkpoint_io_in *in,
 	return in->result;
 }
 
-static int load_waiting(struct pairing *p, struct checkpoint_io_in *in)
+static int load_queue(struct pairing *p, struct checkpoint_io_in *in)
 {
-	size_t n = checkpoint_io_get_count(in, sizeof(*p->waiting));
+	size_t n = checkpoint_io_get_count(in, sizeof(*p->queue));
 
-	if (n > PAIRING_MAX_WAITING)
+	if (n > PAIRING_MAX_QUEUED)
 		return checkpoint_io_fail(in, "too many steps wait");
-	checkpoint_io_get(in, p->waiting, n * sizeof(*p->waiting));
-	p->end_waiting = n;
+	checkpoint_io_get(in, p->queue, n * sizeof(*p->queue));
+	p->end_queued = n;
 	return in->result;
 }
 
@@ -70,7 +69,7 @@ static int load_open(struct pairing_lane *l, struct checkpoint_io_in *in)
 	return in->result;
 }
 
-/* ---- what it names must be there ---- */
+/* ---- numbers in the checkpoint must name something that exists ---- */
 
 static bool is_possible_block(const struct live_block *b, const struct pairing_limits *limits)
 {
@@ -93,7 +92,7 @@ static bool is_possible_lane(const struct pairing_lane *l, const struct pairing_
 
 	for (size_t i = 0; i < l->n_open && is; i++)
 		is = l->open[i].release.stack < limits->n_stacks &&
-		     (l->open[i].state != PAIRING_HELD ||
+		     (l->open[i].state != PAIRING_OPEN_TAKEN ||
 		      is_possible_block(&l->open[i].block, limits));
 	return is;
 }
@@ -109,9 +108,9 @@ static int check(const struct pairing *p, struct checkpoint_io_in *in,
 		is = is_possible_lane(&p->lane[i], limits);
 	for (size_t i = 0; i < p->n_pending && is; i++)
 		is = is_possible_op(p, &p->pending[i], limits);
-	for (size_t i = 0; i < p->end_waiting && is; i++)
-		is = p->waiting[i].stack < limits->n_stacks &&
-		     p->waiting[i].release_stack < limits->n_stacks;
+	for (size_t i = 0; i < p->end_queued && is; i++)
+		is = p->queue[i].stack < limits->n_stacks &&
+		     p->queue[i].release_stack < limits->n_stacks;
 	return is ? in->result : checkpoint_io_fail(in, "a block");
 }
 
@@ -122,7 +121,7 @@ int pairing_load(struct pairing *p, struct checkpoint_io_in *in,
 	p->window_ns = checkpoint_io_get_u64(in);
 	p->now_ns = checkpoint_io_get_u64(in);
 	p->is_unknown_expected = checkpoint_io_get_u64(in) != 0;
-	if (load_pending(p, in, lanes) < 0 || load_waiting(p, in) < 0)
+	if (load_pending(p, in, lanes) < 0 || load_queue(p, in) < 0)
 		return in->result;
 	for (size_t i = 0; i < lanes->n && in->result == 0; i++)
 		load_open(&p->lane[lanes->now[i]], in);

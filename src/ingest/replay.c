@@ -81,8 +81,8 @@ static void set_large_size(struct live_block *ret, const struct event *ev)
 	ret->extra_bytes = stream_extra_bytes(ev);
 }
 
-/* Fills in the block of an allocation as it arrives, field by field: a copy of a struct that was just
- * written would wait for the writes. */
+/* Fills in the block of an allocation as it arrives, field by field: a copy of a struct that was
+ * just written would wait for the writes. */
 static ALWAYS_INLINE void make_block(struct replay *p, const struct stream_batch *b, size_t i,
 				     struct live_block *ret)
 {
@@ -129,15 +129,13 @@ static ALWAYS_INLINE void make_release(struct replay *p, const struct event_plai
 /* Before an event that may have to do with earlier ones. */
 static int arrive(struct replay *p, const struct event_plain *c, struct err *err)
 {
-	int n = 0;
-
 	if (c->flags & STREAM_AFTER_GAP)
-		n = pairing_gap(&p->pairing, c->lane, err);
-	return n < 0 ? n : pairing_advance(&p->pairing, c->at_ns, err);
+		pairing_gap(&p->pairing, c->lane);
+	return pairing_advance(&p->pairing, c->at_ns, err);
 }
 
-/* An allocation at address 0, which only a damaged recording has, is no block; but whoever counts the
- * events of a thread counts it. */
+/* An allocation at address 0, which only a damaged recording has, is no block; but whoever counts
+ * the events of a thread counts it. */
 static int skip_block(struct replay *p, const struct event_plain *c)
 {
 	p->lane[c->lane].thread->n_allocs++;
@@ -194,20 +192,18 @@ static int on_realloc_end(struct replay *p, const struct stream_batch *b, size_t
 /* The kinds that end a realloc in another way. */
 static int on_realloc_other(struct replay *p, const struct event_plain *c, struct err *err)
 {
-	bool was_open;
-
 	switch (c->kind) {
 	case EVENT_REALLOC_CANCEL:
 		p->totals.failed_reallocations++;
 		return pairing_realloc_cancel(&p->pairing, c->lane, err);
 	case EVENT_REALLOC_FREED:
 		p->totals.frees++;
-		return pairing_realloc_ended(&p->pairing, c->lane, REPLAY_REALLOC_FREED, &was_open,
-					     err);
+		pairing_realloc_release_old(&p->pairing, c->lane, REPLAY_REALLOC_FREED);
+		return 0;
 	default:
 		p->totals.untracked_reallocations++;
-		return pairing_realloc_ended(&p->pairing, c->lane, REPLAY_REALLOC_UNTRACKED,
-					     &was_open, err);
+		pairing_realloc_release_old(&p->pairing, c->lane, REPLAY_REALLOC_UNTRACKED);
+		return 0;
 	}
 }
 
@@ -324,7 +320,7 @@ static ALWAYS_INLINE bool run_free(struct replay *p, struct pairing_run *r,
 	block = live_at(&r->live, slot);
 	p->totals.frees++;
 	make_release(p, c, &release);
-	pairing_run_count_end(r, block, &release);
+	pairing_run_count_release(r, block, &release);
 	if (p->callbacks.on_free)
 		p->callbacks.on_free(p->callbacks.user, block, &release);
 	live_remove_slot(&r->live, slot);
@@ -374,8 +370,8 @@ static ALWAYS_INLINE void look_ahead(struct replay *p, const struct live *live,
 		p->callbacks.on_prefetch(p->callbacks.user, block);
 }
 
-/* Takes calls from i on as long as they may go the fast way; pairing is quiet. The first one that may
- * not, or that is the last of the batch: what follows it is not at hand. */
+/* Takes calls from i on as long as they may go the fast way; pairing is quiet. The first one that
+ * may not, or that is the last of the batch: what follows it is not at hand. */
 static size_t run_calls(struct replay *p, const struct stream_batch *b, size_t i)
 {
 	struct pairing_run r;

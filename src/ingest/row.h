@@ -1,7 +1,7 @@
 /* ingest/row.h - one row of a store while it is made: its allocation, and its end.
  *
- * The two parts are apart because they become known at different times: the allocation at once, the end
- * later or never (rows.h).
+ * The two parts are apart because they become known at different times: the allocation at once, the
+ * end later or never (rows.h).
  */
 #ifndef INGEST_ROW_H
 #define INGEST_ROW_H

@@ -1,8 +1,9 @@
-/* ingest/row_scratch.h - the ends of blocks whose rows have not all ended, packed, in a temporary file.
+/* ingest/row_scratch.h - the ends of blocks whose rows have not all ended, packed, in a temporary
+ * file.
  *
- * Private to rows.c: its packer thread calls row_scratch_save() and row_scratch_put_ends() while it runs;
- * the other functions are for the caller's thread while the packer waits or has ended. Also the one place
- * that knows which columns of a store hold the end of a row.
+ * Private to rows.c: its packer thread calls row_scratch_save() and row_scratch_put_ends() while it
+ * runs; the other functions are for the caller's thread while the packer waits or has ended. Also
+ * the one place that knows which columns of a store hold the end of a row.
  */
 #ifndef INGEST_ROW_SCRATCH_H
 #define INGEST_ROW_SCRATCH_H
@@ -30,8 +31,8 @@ int row_scratch_save(struct row_scratch *s, uint64_t block, const struct row_end
 /* Was the block saved? */
 bool row_scratch_has(const struct row_scratch *s, uint64_t block);
 
-/* Reads what row_scratch_save() kept; end has room for STORE_BLOCK_ROWS. ERR_IO also when the file holds
- * other bytes than were written. */
+/* Reads what row_scratch_save() kept; end has room for STORE_BLOCK_ROWS. ERR_IO also when the file
+ * holds other bytes than were written. */
 int row_scratch_load(struct row_scratch *s, uint64_t block, struct row_end *end, uint32_t *n_rows,
 		     struct err *err);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recording/merge.h"
 #include "rewrite/recording_copy.h"
 #include "rewrite/recording_write.h"
 #include "util/vec.h"

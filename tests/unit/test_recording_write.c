@@ -1,6 +1,7 @@
 /* Recordings written from recordings: copied, and stripped; on recordings made here. */
 #include "harness/test.h"
 
+#include "recording/merge.h"
 #include "recording_synth.h"
 #include "rewrite/recording_copy.h"
 #include "rewrite/recording_write.h"

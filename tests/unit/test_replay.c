@@ -1,10 +1,11 @@
 /* Replay: counting, pairing and the repair of small inversions, on recordings made here. */
 #include "harness/random.h"
 #include "harness/test.h"
+#include "ingest/pairing.h"
 #include "ingest/replay.h"
 #include "recording_synth.h"
 
-#define WINDOW_TICKS (REPLAY_WINDOW_NS / 2) /* a tick of synthetic recordings is 2 ns */
+#define WINDOW_TICKS (PAIRING_WINDOW_NS / 2) /* a tick of synthetic recordings is 2 ns */
 
 /* What the callbacks told, as text: "+<tag> " for an allocation, "-<tag>" and how for an end. */
 struct story {
@@ -272,7 +273,7 @@ TEST(a_free_of_an_unknown_block_does_not_end_the_next_one_at_its_address)
 
 	begin(FORMAT_LATE_START);
 	synth_free(&a, 100, 0x1000);
-	synth_malloc(&b, 100 + REPLAY_SHORT_WINDOW_NS, 0x1000, 8, 0);
+	synth_malloc(&b, 100 + PAIRING_SHORT_WINDOW_NS, 0x1000, 8, 0);
 	t = run_two_lanes();
 	CHECK_EQ(t.untracked_frees, 1);
 	CHECK_EQ(t.live_count, 1);
