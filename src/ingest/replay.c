@@ -1,41 +1,17 @@
-/* ingest/replay.c - see replay.h. Hands the calls to pairing.c and counts them. */
-#include "ingest/replay.h"
+/* ingest/replay.c - see replay.h. Hands the calls to pairing.h and counts them. */
+#include "ingest/replay_i.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "ingest/pairing_fast.h"
-#include "ingest/stream.h"
 
 /* Calls: what one will need of the table of live blocks is asked for so much before it. */
 #define SLOT_AHEAD 36
 #define BLOCK_AHEAD 24
 #define ROW_AHEAD 12
 #define SMALL_SLOTS (1u << 14)
-
-/* What is counted per thread; lanes of a thread share it. */
-struct replay_thread {
-	uint64_t n_allocs;
-	uint64_t n_releases;
-};
-
-struct replay_lane {
-	struct replay_thread *thread;
-	uint32_t thread_number;
-};
-
-struct replay {
-	struct recording *rec;
-	struct stream *stream;
-	struct pairing pairing;
-	struct replay_totals totals;
-	struct replay_callbacks callbacks;
-	struct replay_thread *thread; /* of lane[].thread */
-	struct replay_lane *lane;
-	uint64_t *n_lost; /* by lane: sum of its LOST events */
-	uint64_t n_realloc_ends;
-};
 
 static int replay_init(struct replay *p, struct recording *r, const struct replay_callbacks *c,
 		       struct err *err)
@@ -536,75 +512,6 @@ int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
 	if (n == 0)
 		n = replay_finish(p, ret, stacks, err);
 	replay_destroy(p);
-	return n;
-}
-
-/* ---- going on: see incremental.h ---- */
-
-void replay_save(struct replay *p, struct checkpoint_io_out *out)
-{
-	checkpoint_io_put_u64(out, p->rec->n_lanes);
-	for (size_t i = 0; i < p->rec->n_lanes; i++) {
-		checkpoint_io_put_u64(out, p->rec->lane[i].thread);
-		checkpoint_io_put_u64(out, p->rec->lane[i].lane);
-		checkpoint_io_put_u64(out, p->n_lost[i]);
-		checkpoint_io_put(out, p->lane[i].thread, sizeof(*p->lane[i].thread));
-	}
-	checkpoint_io_put(out, &p->totals, sizeof(p->totals));
-	checkpoint_io_put_u64(out, p->n_realloc_ends);
-	stream_save(p->stream, out);
-	pairing_save(&p->pairing, out);
-}
-
-/* The lane of a thread; both are in the same order. SIZE_MAX: there is none from that one on. */
-static size_t find_lane(const struct recording *r, size_t from, uint64_t thread, uint64_t lane)
-{
-	while (from < r->n_lanes && (r->lane[from].thread != thread || r->lane[from].lane != lane))
-		from++;
-	return from < r->n_lanes ? from : SIZE_MAX;
-}
-
-static int load_lanes(struct replay *p, struct checkpoint_io_in *in, uint32_t **now, size_t *n)
-{
-	size_t at = 0;
-
-	*n = checkpoint_io_get_count(in, 3 * sizeof(uint64_t) + sizeof(*p->thread));
-	*now = calloc(*n + 1, sizeof(**now));
-	if (!*now)
-		return err_set_memory(in->err, *n * sizeof(**now));
-	for (size_t i = 0; i < *n && in->result == 0; i++) {
-		uint64_t thread = checkpoint_io_get_u64(in), lane = checkpoint_io_get_u64(in);
-
-		at = find_lane(p->rec, at, thread, lane);
-		if (at == SIZE_MAX)
-			return err_set(in->err, ERR_REFUSED, "fewer threads than before");
-		(*now)[i] = (uint32_t)at;
-		p->n_lost[at] = checkpoint_io_get_u64(in);
-		checkpoint_io_get(in, p->lane[at].thread, sizeof(*p->lane[at].thread));
-		at++;
-	}
-	return in->result;
-}
-
-int replay_load(struct replay *p, struct checkpoint_io_in *in, uint64_t checkpoint_ns,
-		uint64_t n_rows, uint64_t n_chains)
-{
-	struct pairing_limits limits = {.n_rows = n_rows, .n_chains = n_chains};
-	uint32_t *now = NULL;
-	struct checkpoint_io_lanes lanes = {0};
-	int n = load_lanes(p, in, &now, &lanes.n);
-
-	lanes.now = now;
-	if (n == 0) {
-		checkpoint_io_get(in, &p->totals, sizeof(p->totals));
-		p->n_realloc_ends = checkpoint_io_get_u64(in);
-		n = stream_load(p->stream, in, &lanes, checkpoint_ns);
-	}
-	if (n == 0) {
-		limits.n_stacks = stacks_count_numbers(stream_stacks(p->stream));
-		n = pairing_load(&p->pairing, in, &lanes, &limits);
-	}
-	free(now);
 	return n;
 }
 
