@@ -142,8 +142,3 @@ bool symbol_table_find(const struct symbol_table *t, uint64_t module_id, uint64_
 	*n_frames = t->entry[low].n_frames;
 	return true;
 }
-
-size_t symbol_table_count(const struct symbol_table *t)
-{
-	return t->n_entries;
-}

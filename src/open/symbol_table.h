@@ -20,6 +20,4 @@ void symbol_table_destroy(struct symbol_table *t); /* NULL does nothing */
 bool symbol_table_find(const struct symbol_table *t, uint64_t module_id, uint64_t offset,
 		       const struct symbol_frame **ret, size_t *n_frames);
 
-size_t symbol_table_count(const struct symbol_table *t); /* places */
-
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/hash.h"
 #include "base/varint.h"
 #include "util/vec.h"
 
@@ -161,15 +162,6 @@ static int put_record(struct symbols_writer *w, enum record_kind kind, const voi
 	return 0;
 }
 
-static uint64_t hash_text(const char *text)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (; *text; text++)
-		h = (h ^ (uint8_t)*text) * 0x100000001b3ull;
-	return h;
-}
-
 /* The number of a text, which is put in if it is new. */
 static int find_string(struct symbols_writer *w, const char *text, uint64_t *ret, struct err *err)
 {
@@ -179,7 +171,7 @@ static int find_string(struct symbols_writer *w, const char *text, uint64_t *ret
 	*ret = 0;
 	if (!text)
 		return 0;
-	for (uint64_t key = hash_text(text);; key++) {
+	for (uint64_t key = hash_bytes(text, strlen(text));; key++) {
 		uint64_t *number;
 		bool is_new;
 

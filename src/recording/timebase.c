@@ -68,10 +68,3 @@ static uint64_t scale(uint64_t value, uint64_t mul, uint64_t div)
 
 	return wide > UINT64_MAX ? UINT64_MAX : (uint64_t)wide;
 }
-
-uint64_t timebase_ticks(const struct timebase *t, uint64_t ns)
-{
-	if (t->is_ns || t->last_ticks <= t->start_ticks)
-		return ns;
-	return scale(ns, t->last_ticks - t->start_ticks, t->last_ns - t->start_ns) + 1;
-}

@@ -60,7 +60,4 @@ static inline uint64_t timebase_ns_plain(const struct timebase *t, uint64_t tick
 	return since * t->ns_per_tick + (uint64_t)((unsigned __int128)since * t->fraction >> 64);
 }
 
-/* Ticks that a span of time lasts, rounded up. */
-uint64_t timebase_ticks(const struct timebase *t, uint64_t ns);
-
 #endif

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "recording/chunk_unpack.h"
 #include "rewrite/recording_copy.h"
@@ -89,15 +90,6 @@ void extract_safe_path(const char *path, size_t len, const char *fallback,
 		snprintf(buf, EXTRACT_PATH_BYTES, "%s", fallback);
 }
 
-static uint64_t hash_text(const char *text)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (; *text; text++)
-		h = (h ^ (uint8_t)*text) * 0x100000001b3ull;
-	return h;
-}
-
 /* ---- folders ---- */
 
 /* Makes the folders of path behind its first skip bytes. What is in the way and is no folder
@@ -163,7 +155,7 @@ static bool is_in_way(const struct extract *x, const char *path)
 {
 	struct stat st;
 
-	if (map_find(&x->taken, hash_text(path)))
+	if (map_find(&x->taken, hash_bytes(path, strlen(path))))
 		return true;
 	return lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
@@ -236,7 +228,7 @@ static int begin_file(struct extract *x, size_t i, struct err *err)
 	o->path = strdup(path);
 	if (!o->path)
 		return err_set_memory(err, strlen(path));
-	r = map_add(&x->taken, hash_text(path), &slot, NULL, err);
+	r = map_add(&x->taken, hash_bytes(path, strlen(path)), &slot, NULL, err);
 	if (r < 0)
 		return r;
 	progress_end(&x->progress);

@@ -69,7 +69,6 @@ struct strip_lifetime {
 	struct strip_group *group;
 	size_t n_groups, cap_groups;
 	struct dropped_summary summary;
-	struct replay_totals totals;
 	struct err *err; /* during the run */
 	int failed; /* result of the first thing that failed */
 };
@@ -354,6 +353,7 @@ int strip_lifetime_create(struct recording *r, const struct strip_rule *rule,
 	struct strip_lifetime *s = calloc(1, sizeof(*s));
 	struct replay_callbacks callbacks = {
 		.user = s, .on_arrival = on_arrival, .on_alloc = on_alloc, .on_free = on_free};
+	struct replay_totals totals;
 	int n;
 
 	if (!s)
@@ -368,7 +368,7 @@ int strip_lifetime_create(struct recording *r, const struct strip_rule *rule,
 	if (n == 0)
 		n = add_threads(s, r, err);
 	if (n == 0)
-		n = replay_run(r, &callbacks, &s->totals, &s->stacks, err);
+		n = replay_run(r, &callbacks, &totals, &s->stacks, err);
 	if (n == 0)
 		n = s->failed;
 	if (n < 0) {
@@ -411,9 +411,4 @@ const struct stacks *strip_lifetime_stacks(const struct strip_lifetime *s)
 const struct dropped_summary *strip_lifetime_summary(const struct strip_lifetime *s)
 {
 	return &s->summary;
-}
-
-const struct replay_totals *strip_lifetime_totals(const struct strip_lifetime *s)
-{
-	return &s->totals;
 }

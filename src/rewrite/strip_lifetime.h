@@ -42,6 +42,5 @@ bool strip_lifetime_drops_release(const struct strip_lifetime *s, uint32_t threa
 const struct strip_group *strip_lifetime_groups(const struct strip_lifetime *s, size_t *n);
 const struct stacks *strip_lifetime_stacks(const struct strip_lifetime *s);
 const struct dropped_summary *strip_lifetime_summary(const struct strip_lifetime *s);
-const struct replay_totals *strip_lifetime_totals(const struct strip_lifetime *s);
 
 #endif
