@@ -4,18 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/units.h"
-#include "ingest/pairing.h"
+#include "ingest/checkpoint_layout.h"
 #include "util/vec.h"
 
-#define INCREMENTAL_VERSION 1u /* of all that the state holds */
 #define WASTE_ALLOWED_BYTES (64 * MIB)
 #define PIECE_BYTES ((size_t)8 << 20)
 
-/* What must be the same when reading goes on. */
+/* The first bytes of a checkpoint: what must be the same when reading is resumed. layout is the
+ * first field for ever. Any other change here needs a new CHECKPOINT_LAYOUT_VERSION. */
 struct incremental_head {
-	uint64_t layout;
+	uint64_t layout; /* checkpoint_layout() */
 	uint64_t checkpoint_ns;
 	uint64_t start_ticks, start_ns, last_ticks, last_ns; /* of the time base */
 	uint64_t heap_start, heap_end;
@@ -24,45 +23,14 @@ struct incremental_head {
 	uint64_t wasted_bytes; /* of the file, before the state */
 };
 
-/* Another build may have other structs. */
-static uint64_t layout(void)
-{
-	static const size_t part[] = {
-		sizeof(struct incremental_head),
-		sizeof(struct stack_node),
-		sizeof(struct live_block),
-		sizeof(struct pairing_op),
-		sizeof(struct replay_step),
-		sizeof(struct pairing_open),
-		sizeof(struct replay_totals),
-		sizeof(struct stream_counts),
-		sizeof(struct event_plain),
-		sizeof(struct event),
-		sizeof(struct event_decoder),
-		sizeof(struct row_alloc),
-		sizeof(struct row_end),
-		sizeof(struct site_stat),
-		sizeof(struct alloc_sum),
-		sizeof(struct store_bucket),
-		sizeof(struct store_thread),
-		sizeof(struct store_chain),
-		sizeof(struct store_call),
-		STREAM_BATCH_CALLS,
-		PAIRING_MAX_PENDING,
-	};
-	uint64_t h = INCREMENTAL_VERSION;
-
-	for (size_t i = 0; i < ARRAY_LEN(part); i++)
-		h = hash_pair64(h, part[i]);
-	return h;
-}
+_Static_assert(sizeof(struct incremental_head) == 11 * 8, "see above");
 
 static struct incremental_head make_head(const struct build *b, uint64_t checkpoint_ns)
 {
 	const struct timebase *t = &b->rec->time;
 
 	return (struct incremental_head){
-		.layout = layout(),
+		.layout = checkpoint_layout(),
 		.checkpoint_ns = checkpoint_ns,
 		.start_ticks = t->start_ticks,
 		.start_ns = t->start_ns,
