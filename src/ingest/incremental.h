@@ -1,27 +1,40 @@
-/* ingest/incremental.h - reading on in a recording that grows, instead of reading it anew.
+/* ingest/incremental.h - reads on in a recording that has grown, instead of reading it from the
+ * start.
  *
- * What has been read up to a checkpoint (checkpoint_pos.h) stays true whatever the program does
- * later. So the store of a recording that is still being written is made in two steps: to the
- * checkpoint, and from there to the end of what is in the file now. In between, all that reading
- * has come to goes into the store as its state: places in lanes, stacks, live blocks, what is held
- * back, sums. Of rows only the block that is not full: the others are in the store. Later the state
- * is loaded, and reading goes on from the checkpoint, to a new checkpoint, to the end; new blocks
- * and tables are appended to the store (store_writer_resume()); one without rows is made anew from
- * them.
+ * What was read up to a checkpoint (checkpoint_pos.h) stays true whatever the program does later.
+ * So the store of a recording that is still being written is made in two parts:
  *
- * What comes out is what reading in full gives at the same moment, to the last number. To be so:
+ *   start ................ checkpoint ................ end of the file now
+ *         BUILD_RESUMABLE     |  then on to the end: the store is complete
+ *                             |
+ *                             +-- all that the build knows here goes into the store (STORE_STATE)
  *
- * - Calls go to pairing in batches of the same calls as ever: the last ones before the checkpoint,
- *   whose successors are not known, are part of the state (stream.h).
- * - Stacks get their numbers in the order of events (stacks.h), not as lanes are decoded.
- * - Nothing from before the checkpoint may come later, and blocks, lanes and modules that were
- *   there must be there: else ERR_REFUSED, and the recording is read anew.
- * - What depends on all of a recording must not have changed: the length of a tick, which stays the
- *   same until the recording is twice as long (timebase.h) or has ended; where the heap is, which
- *   is told when code is loaded; modules at addresses where there was none. Else likewise.
+ *   start ................ checkpoint ................ new checkpoint ...... end of the file, later
+ *                             |       BUILD_RESUME        |  then on to the end
+ *                             +-- loaded from the store   +-- the new state
  *
- * What is appended makes something before it useless: tables, the directory, the state, blocks
- * whose rows ended later. When that is two thirds of the file, the recording is read anew as well.
+ * A state holds positions in lanes, stacks, live blocks, events that are held back, and sums. Of
+ * rows it holds only the block that is not full; the others are in the store. BUILD_RESUME appends
+ * new blocks and tables to the store (store_writer_resume()). A store without rows is written anew
+ * from the state.
+ *
+ * The result equals that of reading in full at the same moment, to the last number. For that
+ *
+ * 1. calls go to pairing in the same batches: the last batches before the checkpoint, whose
+ *    successors were not known, are part of the state (stream.h);
+ * 2. stacks get their numbers in the order of events (stacks.h), not in the order in which lanes
+ *    are decoded;
+ * 3. no event from before the checkpoint may come later, and blocks, lanes and modules that were
+ *    there must still be there;
+ * 4. nothing that depends on the whole recording may have changed: the length of a tick, which
+ *    stays the same until the recording is twice as long (timebase.h) or has ended; where the heap
+ *    is; modules at addresses where stacks had frames in no module.
+ *
+ * 3 and 4 are checked: ERR_REFUSED, and the recording is read in full. So is a recording whose
+ * store would waste most of its file: appended tables, directories, states and blocks make older
+ * ones useless. The limit is two thirds of the file, and more than 64 MiB.
+ *
+ * Private to build.c. Threads: one.
  */
 #ifndef INGEST_INCREMENTAL_H
 #define INGEST_INCREMENTAL_H
@@ -29,11 +42,12 @@
 #include "ingest/build_state.h"
 #include "ingest/replay.h"
 
-/* Writes the state at a checkpoint; rows go on afterwards. */
+/* Writes the state at a checkpoint, where p stands. The build may go on afterwards. ERR_IO or
+ * ERR_MEMORY. */
 int incremental_save(struct build *b, struct replay *p, uint64_t checkpoint_ns, struct err *err);
 
-/* Loads the state of old into b and p, which were just made; *checkpoint_ns is where it was.
- * ERR_REFUSED and ERR_FORMAT: the recording is to be read anew. */
+/* Loads the state of old into b and p, which were just made. *checkpoint_ns: where it was taken.
+ * ERR_REFUSED or ERR_FORMAT: the recording must be read in full; b and p can only be destroyed. */
 int incremental_load(struct build *b, struct replay *p, const struct store *old,
 		     uint64_t *checkpoint_ns, struct err *err);
 

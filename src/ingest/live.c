@@ -18,7 +18,18 @@ void live_fini(struct live *l)
 	*l = (struct live){0};
 }
 
-/* Zeroed memory, in huge pages where that is possible: it is accessed at random. */
+/* Drops the pages of a table in a file from memory if the process has much there. */
+static void trim(struct live *l)
+{
+	l->n_since_look = 0;
+	if (rss_bytes() < LIVE_RESIDENT_BYTES)
+		return;
+	spill_trim(l->slot_memory);
+	spill_trim(l->block_memory);
+}
+
+/* Resizes an array, making it at first. New memory is zeroed, and in huge pages where possible:
+ * access is random. */
 static int make_array(const struct live *l, struct spill **array, size_t n_bytes, struct err *err)
 {
 	size_t budget = l->budget_bytes ? l->budget_bytes : LIVE_BUDGET_BYTES;
@@ -36,7 +47,7 @@ static int make_array(const struct live *l, struct spill **array, size_t n_bytes
 	return 0;
 }
 
-/* The place of each block stays what it is. */
+/* Makes room for more blocks. Their indexes stay what they are. */
 static int grow_blocks(struct live *l, struct err *err)
 {
 	uint32_t cap = l->cap_blocks ? l->cap_blocks + l->cap_blocks / 2 : FIRST_BLOCKS;
@@ -75,26 +86,17 @@ static int grow_slots(struct live *l, struct err *err)
 		if (l->slot[i].addr)
 			bigger.slot[live_find_slot(&bigger, l->slot[i].addr)] = l->slot[i];
 		if (bigger.is_file && i % LIVE_ADDS_PER_LOOK == 0)
-			live_trim(&bigger);
+			trim(&bigger);
 	}
 	spill_destroy(l->slot_memory);
 	*l = bigger;
 	return 0;
 }
 
-void live_trim(struct live *l)
-{
-	l->n_since_look = 0;
-	if (rss_bytes() < LIVE_RESIDENT_BYTES)
-		return;
-	spill_trim(l->slot_memory);
-	spill_trim(l->block_memory);
-}
-
 int live_reserve(struct live *l, struct err *err)
 {
 	if (unlikely(l->is_file) && ++l->n_since_look >= LIVE_ADDS_PER_LOOK)
-		live_trim(l);
+		trim(l);
 	if (!l->n_free && l->n_used == l->cap_blocks) {
 		int r = grow_blocks(l, err);
 
@@ -146,7 +148,7 @@ void live_save(struct live *l, struct checkpoint_io_out *out)
 	checkpoint_io_put_u64(out, l->n);
 	for (size_t i = 0; i < l->n_slots; i++) {
 		if (l->is_file && i % LIVE_ADDS_PER_LOOK == 0)
-			live_trim(l);
+			trim(l);
 		if (l->slot[i].addr)
 			checkpoint_io_put(out, live_at(l, i), sizeof(struct live_block));
 	}
@@ -156,7 +158,8 @@ int live_load(struct live *l, struct checkpoint_io_in *in)
 {
 	size_t n = checkpoint_io_get_count(in, sizeof(struct live_block));
 
-	/* They come in the order of their slots: in a smaller table they would all lie in one row. */
+	/* Blocks come in the order of their slots: in a smaller table they would make one long
+	 * row. */
 	while (in->result == 0 && live_limit(l) <= n)
 		in->result = grow_slots(l, in->err);
 	for (size_t i = 0; i < n && in->result == 0; i++) {

@@ -1,11 +1,16 @@
 /* ingest/lookahead.h - which call comes next at an address.
  *
- * The clock of a call may have been read out of order (replay.h). Whether that can be so is answered by
- * the calls that follow: if none of the same address comes within the window, nothing is in doubt.
+ * An event may be out of order (pairing.h). The calls that follow show whether it can be: if none
+ * of them has the same address within the window, no counterpart will come.
  *
- * Calls of a batch and of the one after it are chained by a hash of their address, from the one asked
- * about first: batches in which nobody asks cost nothing. So the window ends at the end of the batch
- * that follows, 4096 calls away at least. Threads: one.
+ * The calls of a batch and of the batch after it are chained by a hash of their address:
+ *
+ *   head[hash] -> call 17 -> call 90 -> call 4100 (of the batch after it)
+ *
+ * The chains are made when the first question of a batch comes, and begin at the call that is asked
+ * about: a batch without questions costs nothing. They reach to the end of the batch after the
+ * current one, so at least STREAM_BATCH_CALLS calls ahead, except at the end of the recording.
+ * Threads: one.
  */
 #ifndef INGEST_LOOKAHEAD_H
 #define INGEST_LOOKAHEAD_H
@@ -15,25 +20,25 @@
 #define LOOKAHEAD_N_CHAINS 4096u
 
 enum lookahead_next {
-	LOOKAHEAD_NOTHING, /* within the window */
+	LOOKAHEAD_NOTHING, /* no call of the address within the window */
 	LOOKAHEAD_RELEASE,
 	LOOKAHEAD_ALLOC,
 };
 
 struct lookahead {
-	const struct stream_batch *now, *then; /* borrowed; then: NULL behind the last one */
-	size_t n_now; /* calls of now; those of then are numbered on from it */
-	size_t first_chained; /* calls from here on are in the chains */
+	const struct stream_batch *now, *then; /* borrowed; then: NULL after the last batch */
+	size_t n_now; /* calls of now; calls of then have the numbers from n_now on */
+	size_t first_chained; /* calls with this number and higher are in the chains */
 	uint16_t head[LOOKAHEAD_N_CHAINS]; /* number + 1 of the first call; 0: none */
-	uint16_t next[2 * STREAM_BATCH_CALLS]; /* likewise, by number */
+	uint16_t next[2 * STREAM_BATCH_CALLS]; /* by call: number + 1 of the next one; 0: none */
 };
 
-/* Questions are about calls of now from here on. */
+/* The questions from here on are about calls of now; then: the batch after it, or NULL. */
 void lookahead_begin(struct lookahead *a, const struct stream_batch *now,
 		     const struct stream_batch *then);
 
-/* What comes next at the address of call i of now, not later than window_ns after it. i does not
- * go back. window_ns is not greater than at any earlier question in this batch. */
+/* What comes next at the address of call i of now, at most window_ns later? Inside a batch, i never
+ * goes back and window_ns never grows. */
 enum lookahead_next lookahead_find(struct lookahead *a, size_t i, uint64_t window_ns);
 
 #endif

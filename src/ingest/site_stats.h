@@ -1,28 +1,33 @@
-/* ingest/site_stats.h - what is known of each stack that calls name, kept while a recording is read; what is
- * known without its releases is in alloc_sums.h.
+/* ingest/site_stats.h - what is known of each stack that calls name, while a recording is read.
  *
- * By the number of the stack (stacks.h), which the rows of a store hold as well. Live bytes are kept
- * per stack, and what they were at the highest peak so far: a stack that changed since then is on a
- * list, and a new peak copies only those; while one peak follows the other nothing is copied. So
- * each step costs a constant, and the contributions to the peak sum up to it exactly.
+ * A call site is a stack; sites are kept by the number of the stack (stacks.h), which the rows of a
+ * store hold as well. Figures that need no releases are in alloc_sums.h.
+ *
+ * What each site contributes to the peak. The live bytes of each site change with every step, and
+ * at a new peak all of them would have to be copied. Instead, a site that changed since the last
+ * peak is on a list, and a new peak copies only the sites of the list. While one peak directly
+ * follows another, nothing is copied: is_at_peak says that the copy is due before the next step
+ * that is no peak. So each step costs a constant, and the contributions add up to the peak exactly.
+ *
+ * Errors: ERR_MEMORY. Threads: one.
  */
 #ifndef INGEST_SITE_STATS_H
 #define INGEST_SITE_STATS_H
 
 #include "ingest/alloc_sums.h"
-#include "ingest/replay.h"
+#include "ingest/replay_events.h"
 #include "store/columns.h"
 
-/* Two cache lines: every step needs the first, few the second. */
+/* Two cache lines: every step needs the first, few steps need the second. */
 struct site_stat {
 	uint64_t live_bytes;
 	uint64_t live_count;
 	uint64_t max_bytes; /* greatest live_bytes ... */
 	uint64_t max_at_ns; /* ... and when it was first reached */
 	uint64_t lifetime_sum_ns;
-	uint64_t n_releases; /* calls that released something from this stack */
+	uint64_t n_releases; /* calls that released a block and had this stack */
 	uint64_t n_temporary;
-	uint32_t changed_since; /* number of the last peak it is listed for */
+	uint32_t changed_since; /* number of the last peak for which the site is listed */
 	uint32_t unused;
 
 	uint64_t temporary_bytes;
@@ -40,26 +45,27 @@ _Static_assert(sizeof(struct site_stat) == 128, "cache lines");
 struct site_stats {
 	struct site_stat *site; /* by number of the stack */
 	size_t n, cap;
-	uint32_t *changed; /* stacks that changed since the last peak */
+	uint32_t *changed; /* the list: sites that changed since the last copy */
 	size_t n_changed, cap_changed;
-	uint32_t n_peaks;
-	bool is_at_peak; /* what is live now is the most so far, and not copied yet */
+	uint32_t n_peaks; /* copies so far, + 1 */
+	bool is_at_peak; /* what is live now is the peak, and not copied yet */
 };
 
+/* Makes stats with the empty stack only. */
 int site_stats_init(struct site_stats *s, struct err *err);
 void site_stats_fini(struct site_stats *s);
 
-/* Makes sure that a stack has a place. */
+/* Makes room for a stack, and for all with lower numbers. */
 int site_stats_add(struct site_stats *s, uint32_t stack, struct err *err);
 
-/* What is live now is the most so far: it is copied. */
+/* What is live now is the peak: copies it. */
 void site_stats_keep_peak(struct site_stats *s);
 
-/* What a store tells of a stack; node: its innermost frame. */
+/* The row of a stack in the table STORE_STACKS; node: the store's node of its innermost frame. */
 struct store_stack site_stats_row(const struct site_stat *site, const struct alloc_sum *sums,
 				  uint32_t node);
 
-/* The step comes soon. */
+/* Prefetches the sites of a step that comes some steps later. */
 static ALWAYS_INLINE void site_stats_prefetch(const struct site_stats *s,
 					      const struct replay_step *step)
 {
@@ -67,6 +73,7 @@ static ALWAYS_INLINE void site_stats_prefetch(const struct site_stats *s,
 	__builtin_prefetch(&s->site[step->release_stack], 1);
 }
 
+/* Puts a site on the list, if it is not there. */
 static inline void site_stats_mark_changed(struct site_stats *s, struct site_stat *site)
 {
 	if (site->changed_since == s->n_peaks)
@@ -75,7 +82,8 @@ static inline void site_stats_mark_changed(struct site_stats *s, struct site_sta
 	s->changed[s->n_changed++] = (uint32_t)(site - s->site);
 }
 
-/* The stack has a place. Inline, as site_stats_release(): one of them is in every step. */
+/* Counts an allocation. There is room for its stack. Inline, as site_stats_release(): one of them
+ * runs in every step. */
 static inline void site_stats_alloc(struct site_stats *s, const struct replay_step *step)
 {
 	struct site_stat *site = &s->site[step->stack];
@@ -89,7 +97,14 @@ static inline void site_stats_alloc(struct site_stats *s, const struct replay_st
 	}
 }
 
-/* Both stacks have a place. */
+/* Counts a temporary allocation (replay_events.h). */
+static inline void site_stats_temporary(struct site_stat *site, uint64_t size_bytes)
+{
+	site->n_temporary++;
+	site->temporary_bytes += size_bytes;
+}
+
+/* Counts a release. There is room for both of its stacks. */
 static inline void site_stats_release(struct site_stats *s, const struct replay_step *step)
 {
 	struct site_stat *site = &s->site[step->stack];
@@ -98,10 +113,8 @@ static inline void site_stats_release(struct site_stats *s, const struct replay_
 	site->live_bytes -= step->size_bytes;
 	site->live_count--;
 	site->lifetime_sum_ns += step->lifetime_ns;
-	if (step->flags & REPLAY_STEP_TEMPORARY) {
-		site->n_temporary++;
-		site->temporary_bytes += step->size_bytes;
-	}
+	if (step->flags & REPLAY_STEP_TEMPORARY)
+		site_stats_temporary(site, step->size_bytes);
 	s->site[step->release_stack].n_releases++;
 }
 

@@ -6,7 +6,6 @@
 #include "util/vec.h"
 
 #define LANE_CALLS 128u /* that a lane decodes at a time */
-#define ALLOCS_AHEAD 6u /* calls */
 #define LANE_STACKS 32u /* likewise, definitions */
 
 /* ---- the reader: a lane ---- */
@@ -102,15 +101,6 @@ static int name_calls(struct stream *s, uint32_t lane, struct event_plain *call,
 	return 0;
 }
 
-/* Kinds of calls that make a block. */
-#define ALLOC_KINDS                                                                                \
-	(1u << EVENT_MALLOC | 1u << EVENT_CALLOC | 1u << EVENT_ALIGNED | 1u << EVENT_REALLOC_END)
-
-static bool makes_block(const struct event_plain *c)
-{
-	return ALLOC_KINDS >> c->kind & (c->addr != 0);
-}
-
 /* Gives a number to the stack of a call whose turn has come. */
 static int number_stack(struct stream *s, uint32_t *stack, struct err *err)
 {
@@ -133,7 +123,7 @@ static NOINLINE int number_calls(struct stream *s, struct event_plain *call, siz
 		if (!(c->stack & STACKS_NEW))
 			continue;
 		r = number_stack(s, &c->stack, err);
-		if (r == 0 && s->sums && makes_block(c))
+		if (r == 0 && s->sums && alloc_sums_makes_block(c))
 			alloc_sums_add(s->sums, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
 	}
 	return r;
@@ -146,31 +136,12 @@ static NOINLINE void sum_some_allocs(struct alloc_sums *sums, const struct event
 	for (size_t i = 0; i < n; i++) {
 		const struct event_plain *c = &call[i];
 
-		if (!(c->stack & STACKS_NEW) && makes_block(c))
+		if (!(c->stack & STACKS_NEW) && alloc_sums_makes_block(c))
 			alloc_sums_add(sums, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
 	}
 }
 
-/* First a list of them, because whether the next call is one cannot be foreseen. */
-static void sum_allocs(struct alloc_sums *sums, const struct event_plain *call, size_t n)
-{
-	uint8_t index[LANE_CALLS];
-	size_t n_allocs = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		index[n_allocs] = (uint8_t)i;
-		n_allocs += makes_block(&call[i]);
-	}
-	for (size_t k = 0; k < n_allocs; k++) {
-		const struct event_plain *c = &call[index[k]];
-
-		if (k + ALLOCS_AHEAD < n_allocs)
-			__builtin_prefetch(&sums->of[call[index[k + ALLOCS_AHEAD]].stack], 1);
-		alloc_sums_add(sums, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
-	}
-}
-
-_Static_assert(LANE_CALLS <= UINT8_MAX + 1, "places take 8 bits");
+_Static_assert(LANE_CALLS <= ALLOC_SUMS_MAX_CALLS, "decoded calls are added up together");
 
 /* An event to be passed on as a whole. is_call: of the program, with a stack. */
 static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bool is_call,
@@ -213,7 +184,7 @@ static int name_decoded(struct stream *s, struct decoding *d, struct err *err)
 	if (unlikely(s->lane[d->lane].has_new))
 		sum_some_allocs(s->sums, call, n);
 	else
-		sum_allocs(s->sums, call, n);
+		alloc_sums_add_calls(s->sums, call, n);
 	return 0;
 }
 
@@ -403,7 +374,7 @@ static int pass_rare(struct stream *s, struct stream_batch *b, uint32_t lane, st
 		r = number_stack(s, &decoded->rare_stack, err);
 	if (r < 0)
 		return r;
-	if (s->sums && ev->kind < EVENT_STACK && ALLOC_KINDS >> ev->kind & 1 && ev->addr)
+	if (s->sums && ev->kind < EVENT_STACK && ALLOC_SUMS_KINDS >> ev->kind & 1 && ev->addr)
 		alloc_sums_add(s->sums, decoded->rare_stack, decoded->rare_ns, ev->size_bytes,
 			       stream_extra_bytes(ev));
 	b->rare[b->n_rare] = *ev;

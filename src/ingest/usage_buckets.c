@@ -26,7 +26,7 @@ static struct store_bucket join(const struct store_bucket *a, const struct store
 	};
 }
 
-/* All buckets are used: each two become one. */
+/* Makes room when all buckets are used: each two become one. */
 static void widen(struct usage_buckets *u)
 {
 	for (uint32_t i = 0; i < STORE_MAX_BUCKETS / 2; i++)
@@ -63,9 +63,9 @@ void usage_buckets_finish(struct usage_buckets *u, uint64_t duration_ns)
 		usage_buckets_at(u, duration_ns - 1);
 }
 
-void usage_buckets_leaked(struct usage_buckets *u, uint64_t born_ns, uint64_t size_bytes)
+void usage_buckets_leaked(struct usage_buckets *u, uint64_t alloc_ns, uint64_t size_bytes)
 {
-	uint64_t i = born_ns / u->width_ns;
+	uint64_t i = alloc_ns / u->width_ns;
 	struct store_bucket *b = &u->bucket[i < u->current ? i : u->current];
 
 	b->leaked_bytes += size_bytes;
