@@ -29,9 +29,9 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* What a block holds up to a time. */
+/* The part of a block up to a time. */
 struct block_part {
-	size_t n_bytes; /* behind the last event that is not later; 0: all are */
+	size_t n_bytes; /* up to the end of the last event that is not later; 0: all are later */
 	uint64_t last_ns; /* of that event */
 	bool is_all; /* no event is later ... */
 	bool is_open; /* ... and the last one is a REALLOC_BEGIN */
@@ -67,8 +67,8 @@ static struct block_part look_at_block(const struct recording *r, const struct b
 	return p;
 }
 
-/* Finds the place of a checkpoint in a lane. 1 done. 0: it must be earlier, at *at_ns. Less: -ERR_FORMAT when
- * the lane is damaged, or another error. */
+/* Finds the position in a lane. 1: done. 0: the moment must be earlier, at the new *at_ns. Less:
+ * -ERR_FORMAT when the lane is damaged, or another error. */
 static int find_in_lane(struct recording *r, const struct lane_ref *lane, uint8_t *bytes,
 			uint64_t *at_ns, struct checkpoint_pos_lane *ret, struct err *err)
 {
@@ -107,7 +107,7 @@ static int find_in_lanes(struct recording *r, uint64_t min_ns, struct checkpoint
 
 	for (size_t i = 0; n > 0 && i < r->n_lanes; i++) {
 		n = find_in_lane(r, &r->lane[i], bytes, &c->at_ns, &c->lane[i], err);
-		if (n == 0) { /* all of them again */
+		if (n == 0) { /* the moment is earlier now: start again with the first lane */
 			i = SIZE_MAX;
 			n = c->at_ns > 0 && c->at_ns >= min_ns;
 		}
@@ -116,7 +116,7 @@ static int find_in_lanes(struct recording *r, uint64_t min_ns, struct checkpoint
 	return n;
 }
 
-/* The time before which nothing is likely to come any more; 0: there is none. */
+/* The time before which no event is likely to come any more; 0: there is none. */
 static uint64_t settled_ns(const struct recording *r)
 {
 	uint64_t ticks =

@@ -41,8 +41,8 @@ static bool is_zero(const uint8_t *data, size_t len)
 	return true;
 }
 
-/* A valid header whose payload ends inside the file. AREA blocks are useful one by one, so a
- * cut-off AREA counts as well when it is the last thing in the file. */
+/* Is there a valid header whose payload ends inside the file? AREA blocks are useful one by one, so
+ * an AREA that the end of the file cuts off counts as well, if nothing comes after it. */
 static bool read_header(struct chunk_reader *r, uint64_t offset, const uint8_t *data,
 			struct chunk_ref *ret)
 {
@@ -61,7 +61,8 @@ static bool read_header(struct chunk_reader *r, uint64_t offset, const uint8_t *
 	return true;
 }
 
-/* Blocks in a range whose AREA header is gone still identify themselves; they begin at pages. */
+/* Reports the blocks of an AREA whose chunk header is lost: each block begins at a page and has a
+ * header of its own. */
 static int find_stray_blocks(struct chunk_reader *r, uint64_t offset, size_t len, struct err *err)
 {
 	for (uint64_t at = align_up(offset, FORMAT_HEADER_BYTES);
@@ -80,7 +81,7 @@ static int find_stray_blocks(struct chunk_reader *r, uint64_t offset, size_t len
 	return 0;
 }
 
-/* Skips what the file system knows to be a hole. */
+/* Skips ranges that the file system knows to be holes. */
 static uint64_t skip_hole(const struct chunk_reader *r, uint64_t offset)
 {
 	off_t data = lseek(r->file->fd, (off_t)offset, SEEK_DATA);
@@ -94,10 +95,11 @@ static uint64_t skip_hole(const struct chunk_reader *r, uint64_t offset)
 struct search_result {
 	struct chunk_ref chunk;
 	bool is_found;
-	bool only_zeros; /* in the range passed over */
+	bool only_zeros; /* in the range that was skipped */
 };
 
-/* How far a window of len bytes moves on: headers that its end cuts must be whole in the next. */
+/* How far a window of len bytes moves on: a header that its end cuts must be whole in the next
+ * window. */
 static size_t step(size_t len)
 {
 	if (len > 2 * BLOCK_HEADER_BYTES)
@@ -105,7 +107,7 @@ static size_t step(size_t len)
 	return align_down(len, FORMAT_CHUNK_ALIGN) - CHUNK_HEADER_BYTES + FORMAT_CHUNK_ALIGN;
 }
 
-/* Looks for the next valid header at or behind from. */
+/* Looks for the next valid header at `from` or later. */
 static int search(struct chunk_reader *r, uint64_t from, struct search_result *ret, struct err *err)
 {
 	uint64_t offset = align_up(from, FORMAT_CHUNK_ALIGN);
@@ -143,7 +145,7 @@ static int search(struct chunk_reader *r, uint64_t from, struct search_result *r
 	return 0;
 }
 
-/* Says what the bytes from r->offset to end were, unless they are merely unused. */
+/* Adds the range from r->offset to end to the damage, unless the bytes are merely unused. */
 static void report_skipped(struct chunk_reader *r, const struct search_result *s, uint64_t end,
 			   bool is_cut)
 {
@@ -184,7 +186,7 @@ int chunk_reader_next(struct chunk_reader *r, struct chunk_ref *ret, struct err 
 		return n;
 	if (!s.is_found && r->offset >= r->complete_to) {
 		r->unfinished_bytes = r->file->size_bytes - r->offset;
-		return 0; /* and looks again after chunk_reader_extend(): it may be whole then */
+		return 0; /* it may be whole after chunk_reader_extend() */
 	}
 	if (!s.is_found && n_read < sizeof(data) && !is_zero(data, n_read))
 		is_cut = true;

@@ -192,7 +192,8 @@ const struct metadata_file *embedded_find_module(const struct embedded *e, uint6
 	return NULL;
 }
 
-/* Writes what a piece holds to its place in fd. raw has room for the greatest chunk, like stored. */
+/* Writes the contents of a piece to fd, at the piece's offset. raw and stored have room for the
+ * greatest chunk. */
 static int put_piece(const struct embedded *e, const struct piece *p, uint8_t *stored, uint8_t *raw,
 		     int fd, struct err *err)
 {
@@ -216,7 +217,7 @@ static int put_piece(const struct embedded *e, const struct piece *p, uint8_t *s
 	return len ? temp_file_write(fd, p->file_offset, bytes, len, err) : 0;
 }
 
-/* Room for the greatest piece of a file. */
+/* The size of the greatest piece of a file. */
 static size_t greatest(const struct embedded *e, uint64_t file_id, bool is_raw)
 {
 	size_t most = 1;
@@ -244,7 +245,7 @@ int embedded_extract(const struct embedded *e, const struct metadata_file *file,
 		const struct piece *p = &e->piece[i];
 
 		if (p->file_id != file->id || p->file_offset != covered)
-			continue; /* as in metadata_add_file_data(): only what follows in order */
+			continue; /* as in metadata_add_file_data(): only pieces in order count */
 		n = put_piece(e, p, stored, raw, fd, err);
 		covered += p->header.flags & CHUNK_FLAG_LZ4 ? p->header.raw_bytes
 							    : p->header.stored_bytes - HEAD_BYTES;

@@ -1,4 +1,5 @@
-/* recording/metadata.c - see metadata.h. Each kind of chunk has a table: tag, place in the struct, type. */
+/* recording/metadata.c - see metadata.h. Each kind of chunk has a table: tag, offset in the struct,
+ * type. */
 #include "recording/metadata.h"
 
 #include <stdlib.h>
@@ -153,7 +154,7 @@ static void free_thread(struct metadata_thread *t)
 	free(t->name.bytes);
 }
 
-/* Later chunks of a thread add to what earlier ones told. */
+/* A thread may have several chunks: later ones add to earlier ones. */
 static int add_thread(struct metadata *f, struct cursor *c, struct err *err)
 {
 	struct metadata_thread t = {0};

@@ -1,7 +1,8 @@
-/* recording/metadata.h - what the descriptive chunks of a recording tell: process, modules, threads ...
+/* recording/metadata.h - what the chunks besides events say: the process, its modules, threads,
+ * samples ...
  *
- * All texts are owned by the struct metadata. They are bytes from a file: nothing is known about
- * them but that a zero byte follows the last one.
+ * The struct owns all texts. They are bytes from a file: nothing is known about them but that a
+ * zero byte follows the last one. Threads: one while chunks are added, then any number of readers.
  */
 #ifndef RECORDING_METADATA_H
 #define RECORDING_METADATA_H
@@ -10,8 +11,8 @@
 #include "util/map.h"
 
 struct metadata_text {
-	char *bytes; /* NULL: not told */
-	size_t len; /* lists hold zero bytes between their parts */
+	char *bytes; /* NULL: the recording does not say */
+	size_t len; /* a list holds a zero byte between two parts */
 };
 
 struct metadata_process {
@@ -23,7 +24,7 @@ struct metadata_process {
 	uint64_t page_bytes;
 	uint64_t n_cpus;
 	uint64_t memory_bytes;
-	uint64_t parent_pid; /* of a forked child whose parent was recorded, too; else 0 */
+	uint64_t parent_pid; /* a forked child whose parent was recorded too; else 0 */
 	struct metadata_text executable;
 	struct metadata_text cmdline; /* list */
 	struct metadata_text environment; /* list */
@@ -65,6 +66,7 @@ struct metadata_sample {
 	uint64_t cpu_ns;
 };
 
+/* A message of the recorder, or of a tool. */
 struct metadata_note {
 	uint64_t ticks;
 	uint64_t level; /* 1 error, 2 warning, 3 information */
@@ -75,7 +77,7 @@ struct metadata_file {
 	uint64_t id;
 	uint64_t size_bytes;
 	uint64_t kind;
-	uint64_t covered_bytes; /* of FILE_DATA that followed one another from offset 0 */
+	uint64_t covered_bytes; /* by FILE_DATA chunks in order, from offset 0 on */
 	bool is_complete;
 	struct metadata_text path;
 	struct metadata_text build_id;
@@ -88,7 +90,7 @@ struct metadata_end {
 	uint64_t status;
 };
 
-/* What tools left out, over all DROPPED chunks (recording/dropped_chunk.h). */
+/* What tools left out: the sum over all DROPPED chunks (dropped_chunk.h). */
 struct metadata_dropped {
 	uint64_t n_runs; /* of tools; 0: nothing was left out */
 	bool has_threshold; /* in all of them */
@@ -117,24 +119,24 @@ struct metadata {
 	uint64_t n_maps; /* MAPS chunks */
 	uint64_t n_symbols; /* SYMBOLS chunks */
 	struct metadata_text maps; /* the text of the last one: see proc_maps.h */
-	uint64_t maps_ticks; /* when that was read */
+	uint64_t maps_ticks; /* when the process read it */
 	uint64_t n_unknown_chunks; /* of types this version does not know */
 };
 
 void metadata_fini(struct metadata *f); /* a zeroed struct is empty */
 
-/* Takes in the payload of a PROCESS, MODULE, FILE, THREAD, SAMPLE, NOTE or END chunk. ERR_FORMAT
- * when it is malformed: what stood before the bad place is kept. */
+/* Adds the payload of a PROCESS, MODULE, FILE, THREAD, SAMPLE, NOTE or END chunk. ERR_FORMAT when
+ * it is malformed: the fields before the bad one are kept. ERR_MEMORY. */
 int metadata_add(struct metadata *f, enum format_chunk_type type, const uint8_t *payload,
 		 size_t len, struct err *err);
 
-/* Takes in the head of a FILE_DATA chunk (16 bytes) whose content is n_bytes long. */
+/* Adds the head (16 bytes) of a FILE_DATA chunk whose content is n_bytes long. */
 void metadata_add_file_data(struct metadata *f, const uint8_t *head, uint64_t n_bytes);
 
-/* Takes in the payload of a DROPPED chunk, decompressed. ERR_FORMAT as above. */
+/* Adds the payload of a DROPPED chunk, decompressed. Errors as above. */
 int metadata_add_dropped(struct metadata *f, const uint8_t *data, size_t len, struct err *err);
 
-/* NULL when the number was never mentioned. */
+/* The thread with a number; NULL when no chunk names it. */
 const struct metadata_thread *metadata_find_thread(const struct metadata *f, uint64_t number);
 
 #endif

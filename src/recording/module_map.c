@@ -1,8 +1,9 @@
 /* recording/module_map.c - see module_map.h.
  *
- * Entries sorted by start, with the greatest end so far beside each: a search goes left from the
- * last start that is not behind the address and stops where nothing can reach the address any
- * more. Images rarely overlap (only where one replaced another), so few are looked at.
+ * Entries are sorted by start, and each holds the greatest end of all entries up to it. A search
+ * begins at the last entry that does not start after the address, goes left, and stops where no
+ * entry can reach the address. Images overlap only where one replaced another, so a search looks at
+ * few entries.
  */
 #include "recording/module_map.h"
 

@@ -9,7 +9,7 @@
 
 #define PEEK_CHUNKS 16 /* the process is described at the beginning */
 
-/* Takes in the payload of the PROCESS chunk. */
+/* Reads the payload of the PROCESS chunk. */
 static int take_process(const struct file *f, const struct chunk_ref *p, struct metadata *metadata,
 			struct err *err)
 {

@@ -50,7 +50,7 @@ static const char *chunk_name(unsigned type)
 	return type < ARRAY_LEN(name) ? name[type] : "unknown";
 }
 
-/* The payload is in r->scratch. */
+/* Takes a DROPPED chunk whose payload is in r->scratch. */
 static int take_dropped(struct recording *r, const struct chunk_ref *p, struct err *err)
 {
 	struct chunk_unpacked u = {0};
@@ -66,7 +66,7 @@ static int take_dropped(struct recording *r, const struct chunk_ref *p, struct e
 	return 0;
 }
 
-/* Keeps the newest memory map. */
+/* Takes a MAPS chunk: keeps the newest one. */
 static int take_maps(struct recording *r, const struct chunk_header *h, struct err *err)
 {
 	struct chunk_unpacked u = {0};
@@ -88,7 +88,7 @@ static int take_maps(struct recording *r, const struct chunk_header *h, struct e
 	return text ? 0 : err_set_memory(err, u.len + 1);
 }
 
-/* Chunks that are looked at when the recording is opened: all but AREA and EVENTS. */
+/* Takes a chunk that is read when the recording is opened: all but AREA and EVENTS. */
 static int take_chunk(struct recording *r, const struct chunk_ref *p, struct err *err)
 {
 	const struct chunk_header *h = &p->header;
@@ -178,8 +178,9 @@ static int walk_to_end(struct recording *r, struct chunk_reader *walk, struct er
 	return n;
 }
 
-/* A block that leaves its area before we look at it is in a chunk that was appended before. So:
- * first all chunks, then the areas, then what was appended meanwhile (and new areas in it). */
+/* A block may leave its area before we look at the area; then it is in a chunk, which was appended
+ * before that. So the order is: all chunks, then the areas, then the chunks that were appended
+ * meanwhile (and new areas among them). */
 static int walk_chunks(struct recording *r, struct err *err)
 {
 	struct chunk_reader walk;
@@ -228,7 +229,7 @@ static void set_time(struct recording *r)
 			     r->metadata.sample[i].monotonic_ns);
 }
 
-/* Reads everything but the events, and shows how far it is. */
+/* Reads everything but the events, and shows progress. */
 static int read_chunks(struct recording *r, const char *path, struct err *err)
 {
 	struct progress progress;
