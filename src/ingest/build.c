@@ -18,11 +18,12 @@
 #define CHAINS_BUDGET_BYTES (24 * MIB)
 #define CALLS_BUDGET_BYTES (16 * MIB)
 #define PAGE_OFFSET_MASK 4095u
-#define STEPS_AHEAD 8 /* the site of a step is asked for before it is needed ... */
-#define FEW_SITES 128u /* ... unless there are so few that they are at hand anyway */
+#define PREFETCH_STEPS 8 /* the site of a step is prefetched so many steps before ... */
+#define FEW_SITES 128u /* ... unless there are so few that they are in the cache anyway */
 #define PROGRESS_PER_LOOK 16 /* calls of on_progress() between looks at the size of the process */
 
-/* Room for one more item at the end of an array that may lie in a file. */
+/* Appends an item to an array that may lie in a file: returns it, to be filled in. NULL: b->result
+ * has the error. */
 static void *append_item(struct build *b, struct spill *s, uint64_t *n, size_t item_bytes)
 {
 	size_t need = (size_t)(*n + 1) * item_bytes;
@@ -38,7 +39,7 @@ static void *append_item(struct build *b, struct spill *s, uint64_t *n, size_t i
 	return (uint8_t *)spill_data(s) + (*n)++ * item_bytes;
 }
 
-/* A chain that will be changed. */
+/* A chain, to be changed. If a checkpoint has it, its old contents go to the undo log. */
 static struct store_chain *chain_at(struct build *b, uint64_t chain)
 {
 	struct store_chain *c = (struct store_chain *)spill_data(b->chains) + (chain - 1);
@@ -83,10 +84,11 @@ static inline uint32_t thread_index(struct build *b, uint32_t number)
 	return add_thread(b, number);
 }
 
-/* ---- what glibc's allocator tells by address and size ---- */
+/* ---- which part of glibc's heap a block is in ---- */
 
-/* Blocks in an arena have 8 usable bytes more than a multiple of 16; a block with a mapping of its own
- * has a multiple of 16, and begins 16 bytes into its first page. */
+/* Address and size say it. A block in an arena has 8 usable bytes more than a multiple of 16. A
+ * block with a mapping of its own has a multiple of 16, and begins 16 bytes after the start of a
+ * page. */
 static uint32_t arena_flags(const struct build *b, const struct live_block *a)
 {
 	uint64_t usable_bytes = a->size_bytes + a->extra_bytes;
@@ -135,7 +137,8 @@ static uint64_t on_arrival(void *user, const struct live_block *a)
 	return b->n_rows++;
 }
 
-/* The new block of a realloc goes on with the chain of the old one. */
+/* Adds the new block of a realloc to the chain of the old block; makes the chain if the old block
+ * has none. */
 static void link_chain(struct build *b, struct live_block *a, const struct live_block *old)
 {
 	struct row_end end = {0};
@@ -161,7 +164,7 @@ static void link_chain(struct build *b, struct live_block *a, const struct live_
 	c = chain_at(b, a->chain);
 	c->last_row = a->tag;
 	c->last_size_bytes = a->size_bytes;
-	c->lifetime_ns = 0; /* it goes on */
+	c->lifetime_ns = 0; /* the chain has not ended */
 	end = (struct row_end){.chain = a->chain, .chain_position = (uint32_t)c->length};
 	c->length++;
 	b->result = rows_set_end(b->rows, a->tag, &end, &b->err);
@@ -183,7 +186,7 @@ static uint32_t end_flags(const struct live_block *a, const struct replay_releas
 	       (replay_is_temporary(a, how) ? STORE_FLAG_TEMPORARY : 0);
 }
 
-/* What the end of a block means for its row and its chain. */
+/* Writes the end of a block to its row and its chain. */
 static void end_row(struct build *b, const struct live_block *a, const struct row_end *end)
 {
 	if (a->chain) {
@@ -208,7 +211,7 @@ static void on_free(void *user, const struct live_block *a, const struct replay_
 		end_row(b, a, &end);
 }
 
-/* A thread of the last step: that of the next one is mostly the same. */
+/* The thread of the last step: the thread of the next step is mostly the same. */
 struct last_thread {
 	uint32_t number, index;
 };
@@ -243,7 +246,7 @@ static ALWAYS_INLINE void count_release(struct build *b, struct store_thread *re
 {
 	releaser->n_frees++;
 	if (unlikely(step->flags & REPLAY_STEP_TEMPORARY)) {
-		releaser->n_temporary++; /* it was the maker as well */
+		releaser->n_temporary++; /* it is the maker as well */
 		b->n_temporary++;
 		b->temporary_bytes += step->size_bytes;
 	}
@@ -264,8 +267,8 @@ static void on_steps(void *user, const struct replay_step *step, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct replay_step *s = &step[i];
 
-		if (!is_small && i + STEPS_AHEAD < n)
-			site_stats_prefetch(&b->site_stats, &step[i + STEPS_AHEAD]);
+		if (!is_small && i + PREFETCH_STEPS < n)
+			site_stats_prefetch(&b->site_stats, &step[i + PREFETCH_STEPS]);
 		if (unlikely(b->site_stats.is_at_peak) && !(s->flags & REPLAY_STEP_PEAK))
 			site_stats_keep_peak(&b->site_stats);
 		if (s->flags & REPLAY_STEP_RELEASE)
@@ -282,7 +285,7 @@ static void on_prefetch(void *user, const struct live_block *a)
 	rows_prefetch(b->rows, a->tag);
 }
 
-/* What a store keeps of a rare event; 0: it does not. */
+/* The kind that a store keeps of a rare event; 0: a store does not keep it. */
 static enum store_call_kind call_kind(unsigned event_kind)
 {
 	switch (event_kind) {
@@ -353,7 +356,7 @@ static int on_progress(void *user, uint64_t n_blocks_read, uint32_t n_stacks, st
 
 /* ---- the end ---- */
 
-/* What is live at the end was leaked, as far as the recording tells. */
+/* Counts the blocks that are live at the end: they were leaked, as far as the recording says. */
 static void count_leaks(struct build *b, const struct live *live, uint64_t duration_ns)
 {
 	for (size_t i = 0; i < live->n_slots; i++) {
@@ -401,8 +404,9 @@ static int on_end(void *user, const struct stacks *stacks, const struct live *li
 	return r;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole build ---- */
 
+/* Finds the heap that brk() makes, in the memory map of the recording. */
 static void find_heap(struct build *b)
 {
 	const struct metadata_text *maps = &b->rec->metadata.maps;
@@ -428,7 +432,7 @@ static int make_identity(struct recording *r, bool is_growing, struct store_iden
 	if (fstat(r->file.fd, &st) < 0)
 		return err_set(err, ERR_IO, "cannot be examined");
 	ret->changed_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
-	if (is_growing) { /* size and time do not tell that it has grown inside */
+	if (is_growing) { /* it may grow without a change of size and time */
 		clock_gettime(CLOCK_REALTIME, &now);
 		ret->changed_ns = STORE_GROWING_NS |
 				  ((uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec);
@@ -436,8 +440,8 @@ static int make_identity(struct recording *r, bool is_growing, struct store_iden
 	return 0;
 }
 
-/* Nothing of a store without rows could stay as it is: going on makes another file, and nothing of it is
- * useless. */
+/* Begins the store. A store without rows is never appended to: nothing of it could stay as it is,
+ * so BUILD_RESUME reads the old one and makes a new file. */
 static int begin_store(struct build *b, const char *path, const struct store_identity *identity,
 		       struct err *err)
 {
@@ -494,7 +498,7 @@ static void build_fini(struct build *b)
 	store_writer_destroy(b->writer);
 }
 
-/* To the last checkpoint that can be made, and keeps what is needed to go on from there. */
+/* Replays to the latest checkpoint that is possible, if there is one, and saves the state there. */
 static int build_to_checkpoint(struct build *b, struct replay *p, uint64_t min_ns, struct err *err)
 {
 	struct checkpoint_pos pos;

@@ -11,7 +11,8 @@
 
 #define MAX_REGIONS 1000000u
 
-/* The strings of the store. Equal ones are kept once where that is cheap to see. */
+/* The strings of the store. Equal strings are kept once, unless another string with the same hash
+ * came first. */
 struct strings {
 	char *bytes;
 	size_t n_bytes, cap_bytes;
@@ -62,7 +63,7 @@ static int add_string(struct strings *s, const char *text, size_t len, uint32_t 
 	return 0;
 }
 
-/* What follows shares one result: the first failure makes the rest do nothing. */
+/* The functions below share one result: after the first failure the others do nothing. */
 struct tables {
 	struct build *b;
 	struct strings strings;
@@ -111,7 +112,7 @@ static void put_spilled(struct tables *t, enum store_table table, const struct s
 		t->result = store_writer_put_spilled(t->b->writer, table, items, n, t->err);
 }
 
-/* Zeroed room for n items of a table that is put at once; never NULL when result is 0. */
+/* Zeroed memory for n items of a table; never NULL when t->result is 0. */
 static void *make_items(struct tables *t, size_t n, size_t item_bytes)
 {
 	void *items = t->result == 0 ? calloc(n + 1, item_bytes) : NULL;
@@ -129,8 +130,8 @@ static uint64_t ns_of(const struct tables *t, uint64_t ticks)
 /* ---- code and stacks ---- */
 
 struct code_numbers {
-	struct map of_hash; /* hash of (address, module) -> last code with it */
-	uint32_t *next; /* by code: another one with the same hash; 0: none */
+	struct map of_hash; /* hash of (address, module) -> the newest code with it */
+	uint32_t *next; /* by code: an older one with the same hash; 0: none */
 	size_t cap_next;
 	struct store_code *code;
 	size_t n, cap;
@@ -166,20 +167,21 @@ static int find_code(struct code_numbers *c, const struct stack_node *n, uint32_
 	return 0;
 }
 
-/* Nodes of the store: those of stacks that calls name, in the order in which these lead to them. */
+/* The nodes of the store: the nodes of stacks that calls name, and their parents, in the order of
+ * the stack numbers. */
 struct node_numbers {
 	uint32_t *of; /* by node: its number in the store, + 1; 0: none yet */
 	uint32_t *node; /* by number in the store */
 	size_t n;
 };
 
-/* Numbers a node and those outside of it, the outermost first. */
+/* Numbers a node and its parents that have no number yet, the outermost first. */
 static void number_nodes(const struct stacks *stacks, uint32_t node, struct node_numbers *m)
 {
 	size_t n_new = 0;
 
 	for (uint32_t i = node; !m->of[i]; i = stacks_get(stacks, i)->parent) {
-		m->of[i] = 1; /* to be set */
+		m->of[i] = 1; /* set below */
 		n_new++;
 	}
 	m->n += n_new;
@@ -248,7 +250,7 @@ static void put_stacks(struct tables *t, const struct stacks *stacks)
 	map_fini(&codes.of_hash);
 }
 
-/* ---- what the recording tells of the process ---- */
+/* ---- the process ---- */
 
 static void put_modules(struct tables *t)
 {
@@ -283,7 +285,8 @@ static void put_threads(struct tables *t)
 
 		if (!from)
 			continue;
-		/* The blocks know better: a thread that has ended has no id to be found any more. */
+		/* A tid from a block is better: the id of a thread that has ended cannot be
+		 * found. */
 		if (!to->tid)
 			to->tid = from->tid;
 		to->start_ns = ns_of(t, from->start_ticks);
@@ -293,7 +296,7 @@ static void put_threads(struct tables *t)
 	put_table(t, STORE_THREADS, threads->thread, threads->n);
 }
 
-/* Threads that the recording only mentions in its blocks have a tid there. */
+/* Takes the tids of threads from their blocks: some threads have no chunk of their own. */
 static void find_tids(struct build *b)
 {
 	for (size_t i = 0; i < b->rec->n_lanes; i++) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DROP_BYTES ((size_t)8 << 20) /* a multiple of 32, as seal_add() has it */
+#define DROP_BYTES ((size_t)8 << 20) /* a multiple of 32, as seal_add() wants it */
 
 /* ---- writing ---- */
 
@@ -123,7 +123,7 @@ size_t checkpoint_io_get_count(struct checkpoint_io_in *s, size_t item_bytes)
 	uint64_t n = checkpoint_io_get_u64(s);
 
 	if (s->result == 0 && n > (size_t)(s->end - s->at) / item_bytes)
-		checkpoint_io_fail(s, "it tells of more than it holds");
+		checkpoint_io_fail(s, "a count that is larger than the rest");
 	return s->result == 0 ? (size_t)n : 0;
 }
 

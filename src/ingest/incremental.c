@@ -20,7 +20,7 @@ struct incremental_head {
 	uint64_t heap_start, heap_end;
 	uint64_t n_modules;
 	uint64_t has_rows;
-	uint64_t wasted_bytes; /* of the file, before the state */
+	uint64_t wasted_bytes; /* useless bytes of the file before the state */
 };
 
 _Static_assert(sizeof(struct incremental_head) == 11 * 8, "see above");
@@ -127,7 +127,7 @@ static void save_lists(const struct build *b, struct checkpoint_io_out *out)
 	checkpoint_io_put_u64(out, b->threads.n);
 	checkpoint_io_put(out, b->threads.thread, b->threads.n * sizeof(*b->threads.thread));
 	checkpoint_io_put_u64(out,
-			      b->n_chains); /* they themselves are in the tables of the store */
+			      b->n_chains); /* the chains themselves are in a table of the store */
 	checkpoint_io_put_u64(out, b->n_calls);
 }
 
@@ -151,7 +151,7 @@ static int load_threads(struct build_threads *t, struct checkpoint_io_in *in)
 	return n && t->thread[0].number == 0 ? in->result : checkpoint_io_fail(in, "threads");
 }
 
-/* The first items of a table of the store. */
+/* Copies the first n items of a table of the store. */
 static int load_items(struct spill *to, const struct store *old, enum store_table table,
 		      size_t item_bytes, uint64_t n, struct checkpoint_io_in *in)
 {
@@ -173,7 +173,7 @@ static int load_items(struct spill *to, const struct store *old, enum store_tabl
 	return in->result;
 }
 
-/* Chains are what they were at the checkpoint. */
+/* Makes chains what they were at the checkpoint: applies the undo log backwards. */
 static int undo_chains(struct build *b, const struct store *old, struct checkpoint_io_in *in)
 {
 	size_t n;
@@ -224,7 +224,7 @@ static void load_figures(struct build *b, struct checkpoint_io_in *in)
 	b->temporary_bytes = checkpoint_io_get_u64(in);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole checkpoint ---- */
 
 int incremental_save(struct build *b, struct replay *p, uint64_t checkpoint_ns, struct err *err)
 {
@@ -252,7 +252,7 @@ int incremental_save(struct build *b, struct replay *p, uint64_t checkpoint_ns, 
 	return checkpoint_io_out_finish(&out);
 }
 
-/* Would a stack have been another one if the modules that came since had been known? */
+/* Would a frame have another module if the modules that came since had been known? */
 static bool has_new_module(const struct stacks *stacks, const struct metadata *f, size_t n_before)
 {
 	for (size_t i = 0; n_before < f->n_modules && i < stacks_count(stacks); i++) {
@@ -272,6 +272,7 @@ static bool has_new_module(const struct stacks *stacks, const struct metadata *f
 	return false;
 }
 
+/* Has anything changed that all earlier events depend on? ERR_REFUSED. */
 static int check_head(struct build *b, const struct incremental_head *was, struct err *err)
 {
 	struct incremental_head is = make_head(b, was->checkpoint_ns);
@@ -283,14 +284,14 @@ static int check_head(struct build *b, const struct incremental_head *was, struc
 	return 0;
 }
 
-/* Of the file, if reading goes on: what is behind the state, and the state itself. */
+/* Resuming makes the state and all after it useless. Is too much of the file useless then? */
 static int check_waste(struct build *b, const struct store *old, uint64_t wasted_bytes,
 		       struct err *err)
 {
 	uint64_t file_bytes = store_writer_size(b->writer);
 
 	if (!b->rows)
-		return 0; /* they go into another file */
+		return 0; /* a store without rows is written to a new file */
 	b->wasted_bytes = wasted_bytes + file_bytes - store_state_offset(old);
 	if (b->wasted_bytes > WASTE_ALLOWED_BYTES && b->wasted_bytes > file_bytes / 3 * 2)
 		return err_set(err, ERR_REFUSED, "most of the store is not used any more");

@@ -19,8 +19,8 @@ struct late_ends_page {
 };
 
 struct late_ends_bin {
-	struct late_ends_page *page; /* the one that is being filled; NULL: none yet */
-	uint64_t last; /* offset of the last page in the file, + 1; 0: none */
+	struct late_ends_page *page; /* that is being filled; NULL: none yet */
+	uint64_t last; /* offset of its last page in the file, + 1; 0: none */
 	uint64_t n;
 };
 
@@ -120,8 +120,8 @@ int late_ends_add(struct late_ends *l, uint64_t row, const struct row_end *end, 
 	return 0;
 }
 
-/* The entries of a bin in the order in which they came: the last page is in memory, those before
- * it are found backwards. */
+/* Puts the entries of a bin into l->raw, in the order in which they came. The last page is in
+ * memory; each page in the file leads to the one before it, so raw is filled from its end. */
 static int gather(struct late_ends *l, struct late_ends_bin *bin, struct err *err)
 {
 	struct late_ends_page *page = malloc(sizeof(*page));
@@ -144,7 +144,7 @@ static int gather(struct late_ends *l, struct late_ends_bin *bin, struct err *er
 	return r;
 }
 
-/* By block, keeping the order inside: more is not needed. */
+/* Sorts l->raw by block into l->sorted: a counting sort, which keeps the order inside a block. */
 static int sort_by_block(struct late_ends *l, size_t n, struct err *err)
 {
 	uint32_t sum = 0;

@@ -26,7 +26,7 @@ static uint16_t *chain_of(struct lookahead *a, uint64_t addr)
 
 _Static_assert(LOOKAHEAD_N_CHAINS == 1u << 12, "chain_of() takes so many bits");
 
-/* The number of calls of a batch that are not later than a time. */
+/* The number of calls of a batch that are not later than last_ns. */
 static size_t count_until(const struct stream_batch *b, uint64_t last_ns)
 {
 	size_t first = 0, end = b->n;
@@ -42,7 +42,7 @@ static size_t count_until(const struct stream_batch *b, uint64_t last_ns)
 	return first;
 }
 
-/* Chains the calls from number i on, as far as one of now could ask. */
+/* Chains the calls from number i on, up to the window of the last call of now. */
 static void chain(struct lookahead *a, size_t i, uint64_t window_ns)
 {
 	uint64_t last_ns = a->now->call[a->n_now - 1].at_ns + window_ns;

@@ -10,7 +10,7 @@
 
 #include "util/vec.h"
 
-#define NOTES_MAX 200 /* of the recording's own; a broken recorder must not flood us */
+#define NOTES_MAX 200 /* of the recorder; a broken recorder must not flood us */
 
 static int PRINTF_LIKE(3, 4) add_note(struct overview *o, struct err *err, const char *fmt, ...)
 {
@@ -95,7 +95,8 @@ static void set_times(struct overview *o, const struct recording *r)
 static void set_end(struct overview *o, const struct recording *r)
 {
 	uint64_t state = r->has_status ? r->status.field[STATUS_STATE] : 0;
-	/* Written before an exec that then failed, it was none: the recorder went on. */
+	/* An end that was written before an exec is none if the exec failed: the recorder went
+	 * on. */
 	bool has_end = r->metadata.end.is_known && state != FORMAT_STATE_RECORDING;
 
 	o->ended = end_name(o->totals.end_how);
@@ -113,7 +114,7 @@ static void set_end(struct overview *o, const struct recording *r)
 		o->ended = "killed or still running";
 }
 
-/* Threads that were told of, and those that only blocks mention. */
+/* Counts the threads that have a chunk, and those that only blocks name. */
 static uint64_t count_threads(const struct recording *r)
 {
 	uint64_t n = r->metadata.n_threads;

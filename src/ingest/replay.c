@@ -7,10 +7,11 @@
 #include "base/units.h"
 #include "ingest/pairing_fast.h"
 
-/* Calls: what one will need of the table of live blocks is asked for so much before it. */
-#define SLOT_AHEAD 36
-#define BLOCK_AHEAD 24
-#define ROW_AHEAD 12
+/* Prefetching: the slot, the block and the row that a call needs are prefetched so many calls
+ * before it. */
+#define PREFETCH_SLOT 36
+#define PREFETCH_BLOCK 24
+#define PREFETCH_ROW 12
 #define SMALL_SLOTS (1u << 14)
 
 static int replay_init(struct replay *p, struct recording *r, const struct replay_callbacks *c,
@@ -79,7 +80,7 @@ static ALWAYS_INLINE void make_block(struct replay *p, const struct stream_batch
 	ret->kind = c->kind;
 }
 
-/* As it comes along in its lane. */
+/* Reports an allocation before it is paired. */
 static ALWAYS_INLINE void report_arrival(struct replay *p, struct live_block *block)
 {
 	p->totals.bytes_allocated += block->size_bytes;
@@ -102,7 +103,7 @@ static ALWAYS_INLINE void make_release(struct replay *p, const struct event_plai
 	};
 }
 
-/* Before an event that may have to do with earlier ones. */
+/* Before a call that pairing_fast.h may not take. */
 static int arrive(struct replay *p, const struct event_plain *c, struct err *err)
 {
 	if (c->flags & STREAM_AFTER_GAP)
@@ -110,15 +111,15 @@ static int arrive(struct replay *p, const struct event_plain *c, struct err *err
 	return pairing_advance(&p->pairing, c->at_ns, err);
 }
 
-/* An allocation at address 0, which only a damaged recording has, is no block; but whoever counts
- * the events of a thread counts it. */
+/* An allocation at address 0, which only a damaged recording has, makes no block. It counts in the
+ * ordinals of its thread. */
 static int skip_block(struct replay *p, const struct event_plain *c)
 {
 	p->lane[c->lane].thread->n_allocs++;
 	return 0;
 }
 
-/* ---- the long way ---- */
+/* ---- the slow path: see pairing.h ---- */
 
 static int on_alloc(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
@@ -165,7 +166,7 @@ static int on_realloc_end(struct replay *p, const struct stream_batch *b, size_t
 	return pairing_realloc_end(&p->pairing, i, &block, err);
 }
 
-/* The kinds that end a realloc in another way. */
+/* The kinds that end a realloc without a new block. */
 static int on_realloc_other(struct replay *p, const struct event_plain *c, struct err *err)
 {
 	switch (c->kind) {
@@ -188,8 +189,7 @@ static void on_switch(struct replay *p, bool is_on)
 	if (is_on)
 		return;
 	p->totals.pauses++;
-	pairing_expect_unknown(&p->pairing,
-			       false); /* for good: what was made meanwhile can live long */
+	pairing_expect_unknown(&p->pairing, false); /* for good: such blocks may live long */
 }
 
 static void on_rare(struct replay *p, const struct event_plain *c, const struct event *ev)
@@ -262,7 +262,7 @@ static int on_call(struct replay *p, const struct stream_batch *b, size_t i, str
 	}
 }
 
-/* ---- the fast way: see pairing_fast.h ---- */
+/* ---- the fast path: see pairing_fast.h ---- */
 
 static ALWAYS_INLINE bool run_alloc(struct replay *p, struct pairing_run *r,
 				    const struct stream_batch *b, size_t i)
@@ -303,7 +303,7 @@ static ALWAYS_INLINE bool run_free(struct replay *p, struct pairing_run *r,
 	return true;
 }
 
-/* The BEGIN is call i, its END is the next one. */
+/* Takes a realloc: its BEGIN is call i, its END is the next call. */
 static ALWAYS_INLINE bool run_realloc(struct replay *p, struct pairing_run *r,
 				      const struct stream_batch *b, size_t i)
 {
@@ -315,7 +315,7 @@ static ALWAYS_INLINE bool run_realloc(struct replay *p, struct pairing_run *r,
 		return false;
 	make_release(p, c, &release);
 	release.how = REPLAY_REALLOCATED;
-	release.at_ns = c[1].at_ns; /* it lived until the call returned */
+	release.at_ns = c[1].at_ns; /* the old block lived until the call returned */
 	p->n_realloc_ends++;
 	p->totals.reallocations++;
 	make_block(p, b, i + 1, &block);
@@ -330,36 +330,38 @@ static ALWAYS_INLINE bool run_realloc(struct replay *p, struct pairing_run *r,
 	return true;
 }
 
-static ALWAYS_INLINE void look_ahead(struct replay *p, const struct live *live,
-				     const struct stream_batch *b, size_t i)
+/* Prefetches for the calls after call i. */
+static ALWAYS_INLINE void prefetch_ahead(struct replay *p, const struct live *live,
+					 const struct stream_batch *b, size_t i)
 {
 	const struct live_block *block;
 
-	if (i + SLOT_AHEAD < b->n)
-		live_prefetch_slot(live, b->call[i + SLOT_AHEAD].addr);
-	if (i + BLOCK_AHEAD < b->n)
-		live_prefetch_block(live, b->call[i + BLOCK_AHEAD].addr);
-	if (i + ROW_AHEAD >= b->n || !p->callbacks.on_prefetch)
+	if (i + PREFETCH_SLOT < b->n)
+		live_prefetch_slot(live, b->call[i + PREFETCH_SLOT].addr);
+	if (i + PREFETCH_BLOCK < b->n)
+		live_prefetch_block(live, b->call[i + PREFETCH_BLOCK].addr);
+	if (i + PREFETCH_ROW >= b->n || !p->callbacks.on_prefetch)
 		return;
-	block = live_find(live, b->call[i + ROW_AHEAD].addr);
+	block = live_find(live, b->call[i + PREFETCH_ROW].addr);
 	if (block)
 		p->callbacks.on_prefetch(p->callbacks.user, block);
 }
 
-/* Takes calls from i on as long as they may go the fast way; pairing is quiet. The first one that
- * may not, or that is the last of the batch: what follows it is not at hand. */
+/* Takes calls from i on as long as the fast path may take them; pairing is quiet. Returns the first
+ * call that it did not take. The last call of the batch is never taken: the calls after it are in
+ * another batch. */
 static size_t run_calls(struct replay *p, const struct stream_batch *b, size_t i)
 {
 	struct pairing_run r;
 	size_t end = i + pairing_run_begin(&p->pairing, &r);
-	bool is_small = r.live.n_slots <= SMALL_SLOTS; /* in the cache anyway */
+	bool is_small = r.live.n_slots <= SMALL_SLOTS; /* it is in the cache anyway */
 
 	end = end < b->n ? end : b->n - 1;
 	for (; i < end; i++) {
 		const struct event_plain *c = &b->call[i];
 
 		if (!is_small)
-			look_ahead(p, &r.live, b, i);
+			prefetch_ahead(p, &r.live, b, i);
 		if (unlikely(c->flags))
 			break;
 		if (c->kind == EVENT_FREE) {
@@ -384,7 +386,8 @@ _Static_assert(EVENT_MALLOC < EVENT_REALLOC_BEGIN && EVENT_CALLOC < EVENT_REALLO
 		       EVENT_ALIGNED < EVENT_REALLOC_BEGIN,
 	       "run_calls() asks so for an allocation");
 
-/* Takes call i, and as many after it as go with it: less than 0, or how many. */
+/* Takes call i, and calls after it if the fast path takes them. Returns the number of calls taken,
+ * or an error. */
 static int take_calls(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
 	const struct event_plain *c = &b->call[i];
@@ -436,7 +439,7 @@ static void finish_totals(struct replay *p)
 	p->totals.deepest_stack = stacks_deepest_used(stream_stacks(p->stream));
 }
 
-/* Takes batches as long as they come. */
+/* Takes batches until the stream has no more. */
 static int replay_batches(struct replay *p, struct err *err)
 {
 	const struct stream_batch *batch, *then;

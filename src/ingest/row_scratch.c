@@ -10,7 +10,7 @@
 #include "util/temp_file.h"
 
 #define N_END_COLUMNS 6
-#define BUFFER_BYTES (4u << 20) /* written at a time */
+#define BUFFER_BYTES (4u << 20) /* are written at a time */
 #define INDEX_BUDGET_BYTES (16u << 20)
 
 _Static_assert(STORE_BLOCK_ROWS <= PACK_MAX_VALUES, "a block of rows is a block of the packer");
@@ -20,7 +20,7 @@ static const enum store_column end_columns[N_END_COLUMNS] = {
 	STORE_FREE_THREAD, STORE_CHAIN, STORE_CHAIN_POSITION,
 };
 
-/* Where a block lies in the file; n_bytes 0: it does not. */
+/* Where a block lies in the file. n_bytes 0: it is not there. */
 struct scratch_range {
 	uint64_t offset;
 	uint32_t n_bytes;
@@ -30,7 +30,7 @@ struct scratch_range {
 struct row_scratch {
 	const char *folder;
 	int fd;
-	uint64_t file_bytes; /* written, without what is in the buffer */
+	uint64_t file_bytes; /* without those in the buffer */
 	uint8_t *buffer; /* BUFFER_BYTES */
 	size_t n_buffer;
 	struct spill *index; /* struct scratch_range by block */
@@ -150,7 +150,7 @@ static int flush(struct row_scratch *s, struct err *err)
 	return 0;
 }
 
-/* Index entry of a block; makes room when there is none. */
+/* Gives the index entry of a block; makes room if need be. */
 static int range_of(struct row_scratch *s, uint64_t block, struct scratch_range **ret,
 		    struct err *err)
 {

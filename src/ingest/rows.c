@@ -9,10 +9,10 @@
 #include "ingest/late_ends.h"
 #include "ingest/row_scratch.h"
 
-#define QUEUE_BLOCKS 16u /* that wait for the packer, beyond the window */
+#define QUEUE_BLOCKS 16u /* blocks that may wait for the packer, besides those of the window */
 #define RING_BLOCKS (ROWS_WINDOW_BLOCKS + QUEUE_BLOCKS)
 
-/* One block of rows, as it is made. */
+/* A block of rows in memory. */
 struct row_block {
 	struct row_alloc alloc[STORE_BLOCK_ROWS];
 	struct row_end end[STORE_BLOCK_ROWS];
@@ -20,8 +20,11 @@ struct row_block {
 	uint32_t n_ended;
 };
 
-/* Blocks are numbered from 0 and lie in ring[number % RING_BLOCKS]. Those before n_packed are in
- * the store, those before n_closed are the packer's. */
+/* Blocks are numbered from 0 and lie in ring[number % RING_BLOCKS]:
+ *
+ *   0 ...... n_packed ...... n_closed ...... n_rows / STORE_BLOCK_ROWS
+ *   packed   the packer's    the window
+ */
 struct rows {
 	struct store_writer *writer;
 	struct late_ends *late_ends;
@@ -29,21 +32,20 @@ struct rows {
 	struct row_block *ring[RING_BLOCKS]; /* made when first needed */
 	uint64_t n_rows;
 	uint64_t n_closed; /* only the caller changes it, with lock held */
-	uint64_t
-		n_synced; /* blocks before it are in the store, with the ends that were known then */
+	uint64_t n_synced; /* blocks that rows_sync() put into the store */
 	const char *folder;
 
 	pthread_t packer;
 	bool has_packer;
-	pthread_mutex_t lock; /* for what follows, and n_closed */
+	pthread_mutex_t lock; /* guards all fields below, and n_closed */
 	pthread_cond_t changed;
 	uint64_t n_packed;
 	bool is_last; /* no more blocks will be closed */
-	int result; /* of the packer: 0 or what went wrong, in err */
+	int result; /* of the packer: 0 or an error, whose text is in err */
 	struct err err;
 };
 
-/* ---- packing: the other thread ---- */
+/* ---- the packer thread ---- */
 
 #define COLUMN_OF(field)                                                                           \
 	for (uint32_t i = 0; i < b->n_rows; i++)                                                   \
@@ -88,7 +90,7 @@ static int put_allocs(struct rows *r, uint64_t block, const struct row_block *b,
 	return n;
 }
 
-/* is_final: no end of a row in it can come any more. */
+/* Packs a block. is_final: none of its rows can end any more. */
 static int pack(struct rows *r, uint64_t block, const struct row_block *b, bool is_final,
 		struct err *err)
 {
@@ -130,9 +132,10 @@ static void *run_packer(void *arg)
 	return NULL;
 }
 
-/* ---- making: the caller ---- */
+/* ---- the caller's thread ---- */
 
-/* For ends that come late, and for blocks whose rows have not all ended. */
+/* Makes the temporary files for late ends and for the ends of blocks whose rows have not all
+ * ended. */
 static int make_files(struct rows *r, struct err *err)
 {
 	int n = late_ends_create(r->folder, &r->late_ends, err);
@@ -166,7 +169,7 @@ int rows_create(struct store_writer *writer, const char *folder, struct rows **r
 	return 0;
 }
 
-/* Lets the packer do what it was given, and waits for it. */
+/* Waits until the packer has packed all closed blocks and ended. */
 static void stop_packer(struct rows *r)
 {
 	if (!r->has_packer)
@@ -205,8 +208,8 @@ static int packer_result(struct rows *r, struct err *err)
 	return r->result;
 }
 
-/* Makes room for a block: the oldest of the window goes to the packer, and the place in the ring
- * that the new one takes must have been packed. */
+/* Makes room in the ring for a block: closes the oldest block of the window, and waits until the
+ * block that had the slot of the new one is packed. */
 static int begin_block(struct rows *r, uint64_t block, struct err *err)
 {
 	struct row_block **slot = &r->ring[block % RING_BLOCKS];
@@ -244,6 +247,7 @@ struct row_alloc *rows_add(struct rows *r, uint32_t flags, struct err *err)
 	return &b->alloc[b->n_rows++];
 }
 
+/* Adds what is known of an end: see rows_set_end(). */
 static void merge_end(struct row_end *at, const struct row_end *more)
 {
 	at->flags |= more->flags;
@@ -282,8 +286,8 @@ void rows_prefetch(const struct rows *r, uint64_t row)
 
 /* ---- the end ---- */
 
-/* What is known of the ends of a block's rows; false in *is_there: all of it is in the store and, as none
- * came late, stays as it is. */
+/* Loads the ends of a packed block to ret. *is_there false: the block has no late ends (is_late)
+ * and all of its ends are in the store, where they stay as they are. */
 static int load_ends(struct rows *r, uint64_t block, bool is_late, struct row_block *ret,
 		     bool *is_there, struct err *err)
 {
@@ -297,7 +301,7 @@ static int load_ends(struct rows *r, uint64_t block, bool is_late, struct row_bl
 	return 0;
 }
 
-/* A block of the ring that is not in use: the one after that which is being filled. */
+/* A block of the ring that is not in use: the one after the block that is being filled. */
 static struct row_block *unused_block(struct rows *r, struct err *err)
 {
 	struct row_block **slot = &r->ring[(r->n_closed + 1) % RING_BLOCKS];
@@ -309,7 +313,8 @@ static struct row_block *unused_block(struct rows *r, struct err *err)
 	return *slot;
 }
 
-/* Applies the late ends of one bin to the blocks of it. */
+/* Adds the late ends of one bin to its blocks, up to block n_blocks, and writes the ends into the
+ * store. */
 static int finish_bin(struct rows *r, uint64_t bin, uint64_t n_blocks, struct err *err)
 {
 	uint64_t first = bin * LATE_ENDS_BIN_BLOCKS;
@@ -344,7 +349,7 @@ int rows_finish(struct rows *r, struct err *err)
 	int n = 0;
 
 	pthread_mutex_lock(&r->lock);
-	n_early = r->n_closed; /* the others are packed now, when all of their ends are known */
+	n_early = r->n_closed; /* those after it are packed now: all of their ends are known */
 	while (r->n_packed < n_early)
 		pthread_cond_wait(&r->changed, &r->lock);
 	r->is_last = true;
@@ -358,7 +363,7 @@ int rows_finish(struct rows *r, struct err *err)
 	return n;
 }
 
-/* ---- going on: see incremental.h ---- */
+/* ---- checkpoints ---- */
 
 int rows_sync(struct rows *r, struct err *err)
 {
@@ -404,7 +409,7 @@ void rows_save(struct rows *r, struct checkpoint_io_out *out)
 	}
 }
 
-/* The block that is not full. */
+/* Reads the last block, which is not full. */
 static int load_block(struct rows *r, struct checkpoint_io_in *in)
 {
 	struct row_block *b = malloc(sizeof(*b));
@@ -425,7 +430,8 @@ int rows_load(struct rows *r, struct checkpoint_io_in *in)
 	size_t n_bytes = 0;
 	void *directory;
 
-	/* a block of rows takes some bytes there: so it can not be made to ask for much memory */
+	/* Each full block has an entry in the directory that follows: a wrong number cannot ask for
+	 * much memory. */
 	if (in->result == 0 && n_rows / STORE_BLOCK_ROWS > (size_t)(in->end - in->at))
 		checkpoint_io_fail(in, "more rows than it holds");
 	if (in->result < 0)

@@ -23,7 +23,7 @@ int site_stats_add(struct site_stats *s, uint32_t stack, struct err *err)
 {
 	int r = big_vec_reserve(&s->site, &s->cap, (size_t)stack + 1, sizeof(*s->site), err);
 
-	if (r == 0) /* each stack is listed at most once, so there is always room */
+	if (r == 0) /* a site is listed at most once, so there is always room */
 		r = vec_reserve(&s->changed, &s->cap_changed, s->cap, sizeof(*s->changed), err);
 	if (r == 0 && s->n <= stack)
 		s->n = (size_t)stack + 1;

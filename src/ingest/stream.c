@@ -5,11 +5,12 @@
 #include "ingest/stream_i.h"
 #include "util/vec.h"
 
-#define LANE_CALLS 128u /* that a lane decodes at a time */
-#define LANE_STACKS 32u /* likewise, definitions */
+#define LANE_CALLS 128u /* calls that a lane decodes at a time */
+#define LANE_STACKS 32u /* definitions of stacks that a lane decodes at a time */
 
-/* ---- the reader: a lane ---- */
+/* ---- the reader thread: one lane ---- */
 
+/* Counts a call whose stack is not complete or has guessed frames. */
 static void count_odd(struct stream *s, uint32_t stack)
 {
 	uint32_t number = stack & ~(STACKS_ODD | STACKS_NEW);
@@ -21,17 +22,17 @@ static void count_odd(struct stream *s, uint32_t stack)
 	s->counts.guessed += n->has_guess;
 }
 
-/* Nothing more of the lane is wanted. */
+/* Ends a lane: its other events are beyond the horizon. */
 static void end_lane(struct lane_cursor *l)
 {
 	l->end_block = l->block + 1;
 	l->decoder.in.pos = l->decoder.in.len;
 }
 
-/* Are the ticks of these calls, whose last ones are the highest, plain to turn into time: neither before
- * what was, nor beyond the horizon or the range of numbers? */
-static bool is_plain_time(const struct stream *s, uint64_t min_ticks, uint64_t first_ticks,
-			  uint64_t last_ticks)
+/* Can the ticks of calls become times without checks? They must not be before the last event of the
+ * lane, nor beyond the horizon or the range of numbers. The last ticks are the highest. */
+static bool is_simple_time(const struct stream *s, uint64_t min_ticks, uint64_t first_ticks,
+			   uint64_t last_ticks)
 {
 	const struct timebase *time = &s->rec->time;
 
@@ -40,8 +41,8 @@ static bool is_plain_time(const struct stream *s, uint64_t min_ticks, uint64_t f
 	       timebase_ns(time, last_ticks) < UINT64_MAX;
 }
 
-/* Puts the time in the place of ticks. Time never goes back in a lane, whatever its clock says. What is
- * beyond the horizon is left out: the number of calls that are not. */
+/* Replaces the ticks of calls by times. Time never goes back in a lane, whatever its clock says.
+ * Calls beyond the horizon are left out: returns the number of calls before it. */
 static size_t set_times_with_care(struct stream *s, struct lane_cursor *l, struct event_plain *call,
 				  size_t n)
 {
@@ -62,14 +63,14 @@ static size_t set_times_with_care(struct stream *s, struct lane_cursor *l, struc
 	return i;
 }
 
-/* The same; ticks of calls that were decoded together never go down. */
+/* The same, fast where possible. The ticks of calls that were decoded together never go down. */
 static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_plain *call, size_t n)
 {
 	const struct timebase time = s->rec->time;
 
 	if (n == 0)
 		return 0;
-	if (likely(is_plain_time(s, l->min_ticks, call[0].ticks, call[n - 1].ticks))) {
+	if (likely(is_simple_time(s, l->min_ticks, call[0].ticks, call[n - 1].ticks))) {
 		l->min_ticks = call[n - 1].ticks;
 		for (size_t i = 0; i < n; i++)
 			call[i].at_ns = timebase_ns_plain(&time, call[i].ticks);
@@ -81,8 +82,8 @@ static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_pl
 	return n;
 }
 
-/* Puts numbers in the place of the ids of stacks; those that have none get theirs when they are passed
- * on. */
+/* Replaces the stack ids of calls by numbers. A stack that has no number yet gets it when its call
+ * is passed on. */
 static int name_calls(struct stream *s, uint32_t lane, struct event_plain *call, size_t n,
 		      struct err *err)
 {
@@ -101,7 +102,7 @@ static int name_calls(struct stream *s, uint32_t lane, struct event_plain *call,
 	return 0;
 }
 
-/* Gives a number to the stack of a call whose turn has come. */
+/* Gives a number to the stack of a call that is passed on. */
 static int number_stack(struct stream *s, uint32_t *stack, struct err *err)
 {
 	int r = stacks_number(s->stacks, *stack & ~STACKS_NEW, stack, err);
@@ -111,7 +112,7 @@ static int number_stack(struct stream *s, uint32_t *stack, struct err *err)
 	return r;
 }
 
-/* The same for calls that are passed on, where it has not happened yet. */
+/* The same for all calls that are passed on and whose stack has no number yet. */
 static NOINLINE int number_calls(struct stream *s, struct event_plain *call, size_t n,
 				 struct err *err)
 {
@@ -129,7 +130,7 @@ static NOINLINE int number_calls(struct stream *s, struct event_plain *call, siz
 	return r;
 }
 
-/* Those of stacks that have a number. */
+/* Adds up the allocations whose stack has a number. number_calls() adds up the others. */
 static NOINLINE void sum_some_allocs(struct alloc_sums *sums, const struct event_plain *call,
 				     size_t n)
 {
@@ -143,7 +144,8 @@ static NOINLINE void sum_some_allocs(struct alloc_sums *sums, const struct event
 
 _Static_assert(LANE_CALLS <= ALLOC_SUMS_MAX_CALLS, "decoded calls are added up together");
 
-/* An event to be passed on as a whole. is_call: of the program, with a stack. */
+/* Takes an event that is passed on as a whole. is_call: it is a call of the program, with a
+ * stack. */
 static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bool is_call,
 		     struct err *err)
 {
@@ -165,13 +167,15 @@ static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bo
 	return 0;
 }
 
-/* What of a lane is being decoded: [0, n) has times, [0, n_named) also the numbers of stacks. */
+/* The calls of a lane that are being decoded: [0, n) have times, [0, n_named) also numbers of
+ * stacks. */
 struct decoding {
 	struct event_plain *call;
 	size_t n, n_named;
 	uint32_t lane;
 };
 
+/* Finds the stacks of the calls that have none yet, and adds up their allocations. */
 static int name_decoded(struct stream *s, struct decoding *d, struct err *err)
 {
 	struct event_plain *call = &d->call[d->n_named];
@@ -188,7 +192,7 @@ static int name_decoded(struct stream *s, struct decoding *d, struct err *err)
 	return 0;
 }
 
-/* n calls were put behind the others. */
+/* n more calls were decoded, after the others. */
 static void add_decoded(struct stream *s, struct decoding *d, size_t n)
 {
 	n = set_times(s, &s->blocks.lane[d->lane], &d->call[d->n], n);
@@ -196,7 +200,7 @@ static void add_decoded(struct stream *s, struct decoding *d, size_t n)
 	d->n += n;
 }
 
-/* An event that is not one of those that come by thousands. */
+/* Takes an event that the fast decoders left. */
 static int take_event(struct stream *s, struct decoding *d, const struct event *ev, struct err *err)
 {
 	int r;
@@ -211,7 +215,7 @@ static int take_event(struct stream *s, struct decoding *d, const struct event *
 		return stacks_define(s->stacks, d->lane, ev,
 				     s->blocks.lane[d->lane].decoder.generation, err);
 	case EVENT_FORGET:
-		r = name_decoded(s, d, err); /* they may name what is forgotten */
+		r = name_decoded(s, d, err); /* decoded calls may name ids that are forgotten now */
 		if (r == 0)
 			stacks_forget(s->stacks, d->lane, ev->field[0]);
 		return r;
@@ -230,7 +234,7 @@ static int take_event(struct stream *s, struct decoding *d, const struct event *
 	}
 }
 
-/* The definitions that come now. */
+/* Decodes the definitions that come next: *n of them. */
 static int take_stacks(struct stream *s, struct decoding *d, size_t *n, struct err *err)
 {
 	struct event_decoder *decoder = &s->blocks.lane[d->lane].decoder;
@@ -243,8 +247,8 @@ static int take_stacks(struct stream *s, struct decoding *d, size_t *n, struct e
 	return r;
 }
 
-/* Decodes on in the block of a lane that has nothing decoded, to ret with room for max calls: so many
- * in *n. The block may come to its end. */
+/* Decodes the next calls of a lane whose decoded calls are all passed on: *n calls to ret, which
+ * has room for max. The block may come to its end. */
 static int decode_on(struct stream *s, uint32_t lane, struct event_plain *ret, size_t max,
 		     size_t *n, struct err *err)
 {
@@ -271,13 +275,13 @@ static int decode_on(struct stream *s, uint32_t lane, struct event_plain *ret, s
 		r = name_decoded(s, &d, err);
 	*n = d.n;
 	if (r < 0 || has_more || d.n > 0)
-		return r; /* if there are calls, the end is met again when these are passed on */
+		return r; /* with calls, the end is met again after they are passed on */
 	return lane_blocks_end(&s->blocks, l, is_malformed, err);
 }
 
-/* ---- the reader: all lanes ---- */
+/* ---- the reader thread: all lanes ---- */
 
-/* The last time at which the first lane of the heap is the first. */
+/* Up to this time the first lane of the heap stays the first. */
 static uint64_t last_time(const struct stream *s)
 {
 	const struct lane_heap_item *second = lane_heap_second(&s->blocks.heap);
@@ -285,7 +289,7 @@ static uint64_t last_time(const struct stream *s)
 	return second ? second->key - (s->blocks.heap.item[0].lane > second->lane) : UINT64_MAX;
 }
 
-/* The first call of the lane that is passed on from here tells of a gap before it. */
+/* Marks the first call of a lane that is passed on after a gap. */
 static void mark_gap(struct stream *s, struct event_plain *call, uint32_t lane)
 {
 	struct lane_cursor *l = &s->blocks.lane[lane];
@@ -295,8 +299,8 @@ static void mark_gap(struct stream *s, struct event_plain *call, uint32_t lane)
 	l->is_after_gap = false;
 }
 
-/* Decodes on in a lane that is likely to go on alone: right into the batch. What is not its turn yet
- * goes where else it would have been. */
+/* Decodes the next calls of a lane that is likely to go on alone, directly into the batch. Calls
+ * whose turn has not come are then moved to the memory of the lane. */
 static int decode_into(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
 	struct stream_lane *decoded = &s->lane[lane];
@@ -322,7 +326,7 @@ static int decode_into(struct stream *s, struct stream_batch *b, uint32_t lane, 
 	return unlikely(decoded->has_new) ? number_calls(s, call, n_first, err) : 0;
 }
 
-/* Goes on in a lane that has nothing decoded; reads the block it waits for. */
+/* Decodes more of a lane whose decoded calls are all passed on; reads its next block if need be. */
 static int fill_lane(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
 	struct lane_cursor *l = &s->blocks.lane[lane];
@@ -344,7 +348,7 @@ static int fill_lane(struct stream *s, struct stream_batch *b, uint32_t lane, st
 	return r;
 }
 
-/* Passes on the calls of a lane that are not later than a time, as far as there is room. */
+/* Passes on the calls of the first lane as long as it stays the first and the batch has room. */
 static int pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
 	struct stream_lane *decoded = &s->lane[lane];
@@ -393,7 +397,7 @@ static int pass_rare(struct stream *s, struct stream_batch *b, uint32_t lane, st
 	return 0;
 }
 
-/* The time of a lane's next event, as far as it is known. */
+/* The time of a lane's next event, or a time that is not later. */
 static uint64_t next_time(const struct stream *s, uint32_t lane)
 {
 	const struct stream_lane *decoded = &s->lane[lane];
@@ -404,7 +408,7 @@ static uint64_t next_time(const struct stream *s, uint32_t lane)
 				 : timebase_ns(&s->rec->time, s->blocks.lane[lane].min_ticks);
 }
 
-/* 1: the batch is full. 0: there are no more events. Less: what went wrong. */
+/* Fills a batch. 1: it is full. 0: there are no more events. Less: an error. */
 static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 {
 	struct lane_heap *heap = &s->blocks.heap;
@@ -434,7 +438,7 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 	return r < 0 ? r : b->n == STREAM_BATCH_CALLS;
 }
 
-/* A place for the next batch, or NULL when none is wanted any more. Called with lock held. */
+/* Waits for a batch that may be filled; NULL: no more is wanted. With the lock held. */
 static struct stream_batch *wait_for_free_batch(struct stream *s)
 {
 	while (s->n_filled - s->n_taken == STREAM_BATCHES && !s->is_unwanted)
@@ -463,9 +467,10 @@ static void *run_reader(void *arg)
 	return NULL;
 }
 
-/* ---- the caller ---- */
+/* ---- the caller's thread ---- */
 
-/* Lanes are merged by nanoseconds: a tick takes one at least, so that is their order by ticks. */
+/* Lanes are merged by nanoseconds. The order equals that of ticks, because a tick takes at least a
+ * nanosecond. */
 static void key_by_time(struct stream *s)
 {
 	struct lane_heap *heap = &s->blocks.heap;
@@ -484,7 +489,7 @@ static int make(struct stream *s, struct err *err)
 		r = err_set_memory(err, (s->rec->n_lanes + 1) * sizeof(*s->lane));
 	if (r == 0)
 		r = stacks_create(&s->rec->metadata, s->rec->n_lanes, &s->stacks, err);
-	if (r == 0 && s->sums) /* of the empty stack; the others when they get a number */
+	if (r == 0 && s->sums) /* for the empty stack; the others when they get a number */
 		r = alloc_sums_reserve(s->sums, 1, err);
 	for (size_t i = 0; r == 0 && i < STREAM_BATCHES; i++) {
 		s->batch[i] = calloc(1, sizeof(*s->batch[i]));
@@ -560,7 +565,7 @@ void stream_destroy(struct stream *s)
 int stream_next(struct stream *s, const struct stream_batch **ret, const struct stream_batch **then,
 		struct err *err)
 {
-	uint64_t n_needed = 2; /* until the end */
+	uint64_t n_needed = 2; /* the next batch and the one after it, until the end */
 	int r = s->has_reader ? 0 : start_reader(s, err);
 
 	if (r < 0)
@@ -573,7 +578,7 @@ int stream_next(struct stream *s, const struct stream_batch **ret, const struct 
 	}
 	while (s->n_filled - s->n_taken < n_needed && !s->is_done)
 		pthread_cond_wait(&s->changed, &s->lock);
-	/* at a checkpoint the last one is not full: it stays, and so does the one before it */
+	/* at a checkpoint the last two batches stay: see stream_resume() */
 	n_needed = s->is_done ? s->ends_at_checkpoint && s->result == 0 ? 3 : 1 : n_needed;
 	if (s->n_filled - s->n_taken >= n_needed) {
 		*ret = s->batch[s->n_taken % STREAM_BATCHES];

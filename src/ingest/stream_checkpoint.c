@@ -1,4 +1,4 @@
-/* ingest/stream_checkpoint.c - what stream.c has come to, for incremental.h. See stream.h. */
+/* ingest/stream_checkpoint.c - the state of a stream in a checkpoint: see stream.h. */
 #include "ingest/stream_i.h"
 #include "util/vec.h"
 
@@ -9,7 +9,7 @@ static void save_lane(const struct stream *s, size_t lane, struct checkpoint_io_
 
 	checkpoint_io_put_u64(out, l->is_at_checkpoint);
 	if (!l->is_at_checkpoint)
-		return; /* it did not begin before the checkpoint */
+		return; /* the lane begins after the checkpoint */
 	checkpoint_io_put_u64(out, l->block - s->rec->lane[lane].first_block);
 	checkpoint_io_put_u64(out, ref->sequence);
 	checkpoint_io_put_u64(out, ref->lane_index);
@@ -19,7 +19,8 @@ static void save_lane(const struct stream *s, size_t lane, struct checkpoint_io_
 	checkpoint_io_put(out, &l->at_checkpoint, sizeof(l->at_checkpoint));
 }
 
-/* The same block must be there, behind as many others. */
+/* Reads the position in a lane. The same block must be there, after as many others: else
+ * ERR_REFUSED. */
 static int load_lane(struct stream *s, struct checkpoint_io_in *in, uint32_t lane)
 {
 	struct lane_cursor *l = &s->blocks.lane[lane];
@@ -38,7 +39,7 @@ static int load_lane(struct stream *s, struct checkpoint_io_in *in, uint32_t lan
 	checkpoint_io_get(in, &l->at_checkpoint, sizeof(l->at_checkpoint));
 	if (in->result == 0 && (!checkpoint_io_is_flag(&l->at_checkpoint.is_in_place) ||
 				!checkpoint_io_is_flag(&l->at_checkpoint.in.failed)))
-		checkpoint_io_fail(in, "a place in a lane");
+		checkpoint_io_fail(in, "a position in a lane");
 	if (in->result < 0)
 		return in->result;
 	ref = &s->rec->block[of->first_block];
@@ -54,7 +55,7 @@ static int load_lane(struct stream *s, struct checkpoint_io_in *in, uint32_t lan
 	return 0;
 }
 
-/* Nothing that is read from here on may be from before the checkpoint. */
+/* ERR_REFUSED when an event to come is from before the checkpoint. */
 static int check_lanes(struct stream *s, uint64_t checkpoint_ns, struct err *err)
 {
 	for (size_t i = 0; i < s->rec->n_lanes; i++) {
@@ -147,7 +148,7 @@ int stream_load(struct stream *s, struct checkpoint_io_in *in,
 		load_batch(s, in, s->batch[i], lanes);
 	if (in->result < 0)
 		return in->result;
-	s->is_done = true; /* and to be gone on with */
+	s->is_done = true; /* stream_resume() goes on from here */
 	s->ends_at_checkpoint = true;
 	return check_lanes(s, checkpoint_ns, in->err);
 }

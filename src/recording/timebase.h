@@ -34,8 +34,8 @@ void timebase_add(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns);
  * the first ones, which are too near to the start. Readings come in order. */
 void timebase_add_steadily(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns);
 
-/* Does a reading of timebase_add_steadily() count, so that the length of a tick stays for some
- * time? */
+/* Will the length of a tick stay the same for some time? True for a clock in nanoseconds, and once a
+ * reading of timebase_add_steadily() counts. */
 bool timebase_is_steady(const struct timebase *t);
 
 /* Is the length of a tick known? If not, timebase_ns() takes 1 ns. */
