@@ -1,8 +1,9 @@
 /* open/open.c - see open.h.
  *
- * The store of a recording that nobody writes any more (it ended in order, or its writer is gone) is kept
- * and taken as it is. Size and time of modification do not tell that a recording has grown inside: while
- * it is written, its store is kept to go on with (incremental.h), if it is long enough for that.
+ * The store of a recording that nobody writes any more (it ended in order, or its writer is gone)
+ * is kept and used as it is. While a recording is being written, its events change without a change
+ * of its size and time of modification. So its store is not used as it is; it is kept to be resumed
+ * (ingest/incremental.h), if the recording is long enough for that.
  */
 #include "open/open.h"
 
@@ -30,11 +31,11 @@ struct opening {
 	const char *path;
 	const struct open_options *options;
 	struct store_identity identity;
-	bool is_kept; /* a store may be taken from the cache as it is */
-	bool is_growing; /* it is only to be gone on with */
+	bool is_kept; /* a store from the cache may be used as it is */
+	bool is_growing; /* a store from the cache may only be resumed */
 	bool without_rows;
 	uint64_t status_sequence;
-	struct store_place place; /* zeroed: a temporary one, which is gone already */
+	struct store_place place; /* zeroed: a temporary store, whose file is deleted already */
 	struct progress progress;
 	uint64_t size_bytes;
 };
@@ -50,8 +51,8 @@ PRINTF_LIKE(2, 3) static void add_note(struct open_recording *o, const char *fmt
 	va_end(ap);
 }
 
-/* Reads no more than the first page: may a store be kept, and how would one be recognised? What is
- * wrong with the file is told later, by recording_open(). */
+/* Reads only the first page: may a store be kept, and what identity must it have? Errors of the
+ * file are ignored here: recording_open() reports them. */
 static void look_at_recording(struct opening *op)
 {
 	struct file f = FILE_NONE;
@@ -120,7 +121,7 @@ static int build_at(struct opening *op, enum build_how how, const char *store_pa
 	return n;
 }
 
-/* Goes on with the store that is there, if one is and that is possible. 1: it did. */
+/* Resumes the store in the cache. 1: done. 0: there is none that can be resumed. Less: an error. */
 static int resume(struct opening *op, struct err *err)
 {
 	struct store *s = NULL;
@@ -134,16 +135,16 @@ static int resume(struct opening *op, struct err *err)
 	is_good = n_bytes > 0 && (op->options->without_rows || store_has_rows(s)) &&
 		  memcmp(store_identity(s)->recording_id, op->identity.recording_id,
 			 sizeof(op->identity.recording_id)) == 0;
-	op->without_rows = !store_has_rows(s); /* rows go on or do not, as they did */
+	op->without_rows = !store_has_rows(s); /* as the store has been so far */
 	store_close(s);
 	n = is_good ? build_at(op, BUILD_RESUME, op->place.store, NULL, err) : -ERR_REFUSED;
 	op->without_rows = op->options->without_rows;
 	if (n == -ERR_REFUSED || n == -ERR_FORMAT || n == -ERR_VERSION)
-		return 0; /* it is to be read anew */
+		return 0; /* the recording must be read in full */
 	return n < 0 ? n : 1;
 }
 
-/* Makes the store where it will be found again. */
+/* Makes the store in the cache, or resumes the one that is there. */
 static int build_kept(struct opening *op, struct open_recording *ret, struct err *err)
 {
 	int n = store_cache_place(op->path, op->identity.recording_id, &op->place, err);
@@ -165,7 +166,7 @@ static int build_kept(struct opening *op, struct open_recording *ret, struct err
 	return 0;
 }
 
-/* Makes the store in a file that is gone with us. */
+/* Makes the store in a file that is deleted at once, and lives as long as this process uses it. */
 static int build_temporary(struct opening *op, struct open_recording *ret, struct err *err)
 {
 	const char *folder = temp_file_folder();
@@ -173,8 +174,8 @@ static int build_temporary(struct opening *op, struct open_recording *ret, struc
 	char path[4096];
 	int n;
 
-	/* A name that nobody guesses, for the moment between the end of the work and unlink():
-	 * before it the file has none, so that nothing is left when we are killed. */
+	/* While the store is made its file has no name, so nothing is left if we are killed.
+	 * Between the commit and unlink() it has a name that nobody can guess. */
 	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
 		return err_set_errno(err, errno, "no random numbers");
 	snprintf(path, sizeof(path), "%s/memory-profiler-%016" PRIx64 "%016" PRIx64, folder,
@@ -186,14 +187,14 @@ static int build_temporary(struct opening *op, struct open_recording *ret, struc
 	return n;
 }
 
-/* A store that was made before, if there is one that can answer. */
+/* Finds a store that was made before and can answer what is asked for. */
 static bool find_kept(struct opening *op, struct open_recording *ret)
 {
 	if (!op->is_kept ||
 	    store_cache_find(op->path, &op->identity, &ret->store, &op->place, NULL) < 0 ||
 	    !ret->store)
 		return false;
-	/* made without rows, and now they are needed: make it anew */
+	/* the store has no rows, and now they are needed */
 	if (!op->options->without_rows && !store_has_rows(ret->store)) {
 		store_close(ret->store);
 		ret->store = NULL;
@@ -219,7 +220,8 @@ static int get_store(struct opening *op, struct open_recording *ret, struct err 
 	if (n != -ERR_IO && (n != -ERR_REFUSED || !op->is_growing))
 		return n;
 	is_note_needed = n == -ERR_IO;
-	/* no room, no permission, no home, or nothing to go on from: then without keeping it */
+	/* No room, no permission, no home, or the recording is too short for a checkpoint: do not
+	 * keep the store. */
 	store_place_fini(&op->place);
 	op->place = (struct store_place){0};
 	n = build_temporary(op, ret, &why);
@@ -245,7 +247,7 @@ static int get_frames(struct opening *op, struct open_recording *ret, struct err
 	if (n < 0)
 		return n;
 	if (o->n_debug_paths > 0 || o->use_debuginfod)
-		frames_forget(ret->frames); /* there may be better names now */
+		frames_forget(ret->frames); /* with other debug files there may be better names */
 	n = symbolize_create(op->path, ret->store, &symbols, &ret->symbolize, err);
 	if (n == 0)
 		frames_set_resolver(ret->frames, symbolize_resolve, ret->symbolize);
@@ -287,7 +289,7 @@ bool open_recording_has_grown(const struct open_recording *o, const char *path)
 
 	if (!o->is_growing || file_open(path, &f, NULL) < 0)
 		return false;
-	/* its writer writes a status ten times a second, and none any more when it is gone */
+	/* the writer of a recording updates the status ten times a second, until it ends */
 	if (header_page_read(&f, &page, NULL) == 0)
 		has = !page.has_status || page.status.sequence != o->status_sequence ||
 		      !being_written(f.fd);

@@ -13,12 +13,12 @@ struct table_entry {
 	uint64_t offset;
 	size_t first_frame;
 	uint32_t n_frames;
-	uint32_t order; /* of places that are told more than once the first counts */
+	uint32_t order; /* of entries for one location the first counts */
 };
 
 struct symbol_table {
 	struct recording *rec; /* while loading */
-	uint8_t **payload; /* the texts lie in them */
+	uint8_t **payload; /* hold the texts */
 	size_t n_payloads, cap_payloads;
 	struct table_entry *entry;
 	size_t n_entries, cap_entries;

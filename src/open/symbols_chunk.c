@@ -48,7 +48,7 @@ static int read_string(struct reader *r, const struct cursor *c, size_t at, stru
 	return n;
 }
 
-/* The text of a number, 0 is none. */
+/* The text with a number; NULL for 0. */
 static const char *get_string(const struct reader *r, struct cursor *c)
 {
 	uint64_t number = cursor_uleb(c);
@@ -68,7 +68,7 @@ static int read_location(struct reader *r, struct cursor *c, size_t at, struct e
 	location.offset = r->offset;
 	n_frames = cursor_uleb(c);
 	if (c->failed || n_frames > cursor_left(c) / FRAME_FIELDS)
-		return bad("a place that makes no sense", at, err);
+		return bad("a location that makes no sense", at, err);
 	n = vec_reserve(&r->frame, &r->cap_frames, n_frames, sizeof(*r->frame), err);
 	if (n < 0)
 		return n;
@@ -110,7 +110,7 @@ static int read_record(struct reader *r, struct cursor *in, struct err *err)
 	case RECORD_PLACE:
 		return read_location(r, &c, at, err);
 	default:
-		return 0; /* of a newer version */
+		return 0; /* a record of a newer version */
 	}
 }
 
@@ -162,7 +162,7 @@ static int put_record(struct symbols_writer *w, enum record_kind kind, const voi
 	return 0;
 }
 
-/* The number of a text, which is put in if it is new. */
+/* Gives the number of a text; adds the text if it is new. */
 static int find_string(struct symbols_writer *w, const char *text, uint64_t *ret, struct err *err)
 {
 	size_t len;

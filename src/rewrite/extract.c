@@ -18,12 +18,12 @@
 #include "util/progress.h"
 #include "util/utf8.h"
 
-#define NAME_MAX_BYTES 240 /* of a part of a path; leaves room for a suffix */
+#define NAME_MAX_BYTES 240 /* of one part of a path; a suffix has room after it */
 #define MAX_SUFFIX 1000000u
 
 /* A file that is being written. */
 struct extract_open {
-	struct atomic_file *file; /* NULL: nothing to write (any more) */
+	struct atomic_file *file; /* NULL: nothing to write, or done */
 	uint64_t covered_bytes;
 	bool is_begun;
 	char *path;
@@ -34,12 +34,12 @@ struct extract {
 	const struct extract_options *options;
 	struct extract_open *open; /* one for each of metadata.embedded */
 	struct map taken; /* hash of each path written in this run -> 1 */
-	struct progress progress; /* of the file under way */
+	struct progress progress; /* of the file that is being written */
 };
 
 /* ---- names ---- */
 
-/* Copies one part of a path; gives the bytes written. */
+/* Copies one part of a path. Returns the number of bytes written. */
 static size_t put_part(const char *part, size_t len, char *out)
 {
 	const uint8_t *p = (const uint8_t *)part;
@@ -92,8 +92,8 @@ void extract_safe_path(const char *path, size_t len, const char *fallback,
 
 /* ---- folders ---- */
 
-/* Makes the folders of path behind its first skip bytes. What is in the way and is no folder
- * (a file of the same recording, a symbolic link) makes it fail with ENOTDIR. */
+/* Makes the folders of path after its first skip bytes. Fails with ENOTDIR if something that is no
+ * folder is in the way (a file of the same recording, a symbolic link). */
 static int make_folders(char *path, size_t skip)
 {
 	for (char *slash = strchr(path + skip, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -115,7 +115,7 @@ static int make_folders(char *path, size_t skip)
 	return 0;
 }
 
-/* The folder itself: one that exists may be a link; made with its parents otherwise. */
+/* Makes the target folder with its parents, unless it exists. It may be a symbolic link. */
 static int make_top(const char *folder, struct err *err)
 {
 	char path[EXTRACT_PATH_BYTES];
@@ -144,13 +144,12 @@ static void report_file(struct extract *x, size_t i, const char *path, enum extr
 	const struct extract_file f = {
 		.file = &x->rec->metadata.embedded[i], .path = path, .outcome = outcome};
 
-	progress_end(&x->progress); /* he may print something */
+	progress_end(&x->progress); /* the user may print something */
 	if (x->options->on_file)
 		x->options->on_file(x->options->user, &f);
 }
 
-/* Is the path one that this run must not use? Because it did already, or a folder or a link is
- * there. */
+/* Must this run not use the path? Because it wrote it already, or a folder or a link is there. */
 static bool is_in_way(const struct extract *x, const char *path)
 {
 	struct stat st;
@@ -160,7 +159,8 @@ static bool is_in_way(const struct extract *x, const char *path)
 	return lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
-/* The path that the file had. The recorder opens the program by a name that says nothing. */
+/* The path that the file had. The recorder opens the program by a name that says nothing; its path
+ * is in the metadata. */
 static const struct metadata_text *original_path(const struct extract *x,
 						 const struct metadata_file *f)
 {
@@ -171,7 +171,7 @@ static const struct metadata_text *original_path(const struct extract *x,
 	return &f->path;
 }
 
-/* Finds the path for a file and makes its folders. */
+/* Finds a path for a file and makes its folders. */
 static int find_path(struct extract *x, const struct metadata_file *f,
 		     char path[EXTRACT_PATH_BYTES], struct err *err)
 {
@@ -190,7 +190,8 @@ static int find_path(struct extract *x, const struct metadata_file *f,
 		    EXTRACT_PATH_BYTES)
 			return err_set(err, ERR_LIMIT, "%.100s...: too long a name", path);
 		if (make_folders(path, skip) < 0) {
-			/* another file has the name of a folder: then not in folders */
+			/* a file has the name of one of the folders: use the target folder
+			 * itself */
 			if (errno != ENOTDIR || !strchr(safe, '/'))
 				return err_set_errno(err, errno, "%s: no folder can be made for it",
 						     path);
@@ -249,7 +250,8 @@ static int end_file(struct extract *x, size_t i, struct err *err)
 	return r;
 }
 
-/* Takes the bytes that go on where the ones before ended, as metadata_add_file_data() counts them. */
+/* Writes a piece that begins where the piece before it ended, as metadata_add_file_data()
+ * counts. */
 static int add_data(struct extract *x, size_t i, const struct chunk_header *h,
 		    const uint8_t *payload, struct err *err)
 {
@@ -267,7 +269,7 @@ static int add_data(struct extract *x, size_t i, const struct chunk_header *h,
 	progress_set(&x->progress, o->covered_bytes);
 	if (r == 0 && u.len == 0 && o->covered_bytes == x->rec->metadata.embedded[i].size_bytes)
 		r = end_file(x, i, err);
-	if (r == -ERR_FORMAT) { /* complete as far as one can tell by the lengths */
+	if (r == -ERR_FORMAT) { /* complete by its lengths, but damaged */
 		atomic_file_discard(o->file);
 		o->file = NULL;
 		report_file(x, i, x->rec->metadata.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
@@ -302,7 +304,7 @@ int extract_run(const struct recording *r, const struct extract_options *options
 	n = chunk_walk(r, on_chunk, &x, err);
 	progress_end(&x.progress);
 	for (size_t i = 0; i < r->metadata.n_embedded; i++) {
-		/* nothing of it is there, or its end is not */
+		/* the recording has nothing of it, or not its end */
 		if (n == 0 && (!x.open[i].is_begun || x.open[i].file))
 			report_file(&x, i, r->metadata.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
 		atomic_file_discard(x.open[i].file);

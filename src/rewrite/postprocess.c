@@ -14,7 +14,7 @@
 #include "rewrite/recording_copy.h"
 #include "util/vec.h"
 
-/* A place in the code. */
+/* A location in the code. */
 struct code_location {
 	uint64_t offset; /* as in struct symbols_location */
 	uint32_t module; /* index in metadata.module, or MODULE_MAP_NONE */
@@ -31,15 +31,15 @@ struct post {
 	struct code_location *location;
 	size_t n_locations, cap_locations;
 	struct symbols_writer symbols;
-	struct symbol_image *image; /* of the module at hand; NULL: not needed so far */
-	struct symbol_frame *frame; /* of the place at hand */
+	struct symbol_image *image; /* of the current module; NULL: not needed so far */
+	struct symbol_frame *frame; /* of the current location */
 	size_t n_frames, cap_frames;
 	int failed; /* result of a callback */
 	struct err *err;
 	struct postprocess_result result;
 };
 
-/* ---- which places ---- */
+/* ---- which locations ---- */
 
 static int add_location(struct post *p, uint64_t addr, uint32_t module, struct err *err)
 {
@@ -87,7 +87,7 @@ static int add_stacks(struct post *p, const struct stacks *stacks, struct err *e
 	return r;
 }
 
-/* Runs through the events for the definitions of stacks. */
+/* Runs through all events and collects the locations of all stacks. */
 static int collect_from_events(struct post *p, struct err *err)
 {
 	struct merge *merge = NULL;
@@ -120,7 +120,7 @@ static void on_dropped_node(void *user, const struct dropped_node *n)
 			p, n->addr, module_map_find(p->modules, n->addr, n->generation), p->err);
 }
 
-/* Stacks of allocations that strip left out are still told of. */
+/* Collects the locations in DROPPED chunks: the stacks of allocations that strip left out. */
 static int collect_from_dropped(void *user, const struct chunk_header *h, const uint8_t *payload,
 				struct err *err)
 {
@@ -137,7 +137,7 @@ static int collect_from_dropped(void *user, const struct chunk_header *h, const 
 		r = dropped_chunk_decode(u.data, u.len, &callbacks, err);
 	free(u.buf);
 	if (r == -ERR_FORMAT)
-		r = 0; /* opening has told of it */
+		r = 0; /* opening has reported the damage */
 	return r < 0 ? r : p->failed;
 }
 
@@ -170,7 +170,7 @@ static int open_image(struct post *p, const struct metadata_module *m, struct er
 	};
 	const struct metadata_file *file = embedded_find_module(
 		p->embedded, m->file_id, module.path, module.build_id, module.build_id_bytes);
-	struct err ignored = {0}; /* a damaged one is as good as none */
+	struct err ignored = {0}; /* a damaged file counts as missing */
 	int r;
 
 	if (file && embedded_extract(p->embedded, file, p->options->scratch_folder,
@@ -193,7 +193,7 @@ static void on_frame(void *user, const struct symbol_frame *f)
 		p->frame[p->n_frames++] = *f;
 }
 
-/* Fills p->frame with what the recording carries, or what can be found. */
+/* Fills p->frame with the names that the recording carries, or else with names that are found. */
 static int find_frames(struct post *p, const struct code_location *location, struct err *err)
 {
 	const struct metadata_module *m = location->module == MODULE_MAP_NONE
@@ -228,7 +228,7 @@ static int name_location(struct post *p, const struct code_location *location, s
 	for (size_t i = 0; r == 0 && i < p->n_frames; i++)
 		r = anonymize_frame(p->anonymize, &p->frame[i], err);
 	if (r < 0 || p->n_frames == 0)
-		return r; /* what is not known here may be known elsewhere: nothing is told */
+		return r; /* nothing is written: the name may be known on another machine */
 	out.module_id = location->module == MODULE_MAP_NONE
 				? SYMBOLS_NO_MODULE
 				: p->rec->metadata.module[location->module].id;
@@ -259,7 +259,7 @@ static int write_symbols(struct post *p, struct err *err)
 	return r < 0 ? r : put_symbols(p, err);
 }
 
-/* ---- all together ---- */
+/* ---- the whole run ---- */
 
 static int copy_chunk(void *user, const struct chunk_header *h, const uint8_t *payload,
 		      struct err *err)
@@ -324,7 +324,7 @@ int postprocess_run(struct recording *r, const char *in_path,
 	struct damage damage;
 	int n = collect(&p, in_path, err);
 
-	damage = r->damage; /* the second pass would tell it again */
+	damage = r->damage; /* the second pass would report it again */
 	p.result.n_locations = p.n_locations;
 	if (n == 0)
 		n = write_all(&p, out_path, err);

@@ -104,7 +104,7 @@ static void count_block(const struct block_ref *b, const uint8_t *data, size_t l
 	const struct block_header h = {.start_ticks = b->start_ticks,
 				       .first_stack = b->first_stack,
 				       .generation = b->generation};
-	/* an AREA block is not compressed, and its header not counted in stored_bytes */
+	/* a block of an AREA is not compressed, and stored_bytes does not count its header */
 	double share = len ? (double)b->stored_bytes / (double)len : 0;
 	struct event_decoder d;
 	struct event ev;
@@ -164,7 +164,7 @@ int size_report_make(struct recording *r, struct size_report *ret, struct err *e
 	n = count_chunks(r, ret, err);
 	if (n == 0)
 		n = count_events(r, ret, err);
-	r->damage = damage; /* the replay tells it again */
+	r->damage = damage; /* the replay reported it again */
 	if (n == 0)
 		n = replay_run(r, &callbacks, &ret->totals, NULL, err);
 	ret->lifetime[LIFETIME_LEAKED].n = ret->totals.live_count;
