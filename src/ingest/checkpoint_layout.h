@@ -22,8 +22,7 @@ struct checkpoint_layout_field {
 	size_t size_bytes;
 };
 
-/* The hash of a list of fields. Never the same for two lists that differ, as far as 64 bits can
- * tell. */
+/* The hash of a list of fields. Lists that differ give different hashes, but for chance. */
 uint64_t checkpoint_layout_hash(const struct checkpoint_layout_field *field, size_t n);
 
 /* The fingerprint of this build. */

@@ -15,7 +15,7 @@
  *
  * A state holds positions in lanes, stacks, live blocks, events that are held back, and sums. Of
  * rows it holds only the block that is not full; the others are in the store. BUILD_RESUME appends
- * new blocks and tables to the store (store_writer_resume()). A store without rows is written anew
+ * new blocks and tables to the store (store_writer_resume()). A store without rows is written again
  * from the state.
  *
  * The result equals that of reading in full at the same moment, to the last number. For that

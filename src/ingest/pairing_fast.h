@@ -34,7 +34,7 @@ static inline bool pairing_is_quiet(const struct pairing *p)
 /* ---- runs ---- */
 
 struct pairing_run {
-	struct live live; /* in place of pairing.live, until the run ends */
+	struct live live; /* replaces pairing.live until the run ends */
 	struct replay_step *step; /* where the next step goes */
 	uint64_t live_bytes, peak_bytes, peak_ns;
 	uint64_t n_allocs, n_releases; /* of this run */

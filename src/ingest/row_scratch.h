@@ -3,7 +3,7 @@
  *
  * Private to rows.c: its packer thread calls row_scratch_save() and row_scratch_put_ends() while it
  * runs; the other functions are for the caller's thread while the packer waits or has ended. Also
- * the one place that knows which columns of a store hold the end of a row.
+ * the only module that knows which columns of a store hold the end of a row.
  */
 #ifndef INGEST_ROW_SCRATCH_H
 #define INGEST_ROW_SCRATCH_H

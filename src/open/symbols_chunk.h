@@ -41,7 +41,8 @@ struct symbols_writer {
 void symbols_writer_fini(struct symbols_writer *w);
 void symbols_writer_clear(struct symbols_writer *w); /* begins a new payload */
 
-/* Adds a location. Takes least room when places of a module come together, by rising offset. */
+/* Adds a location. The payload is smallest when the locations of a module come together, by rising
+ * offset. ERR_MEMORY. */
 int symbols_writer_add(struct symbols_writer *w, const struct symbols_location *location,
 		       struct err *err);
 

@@ -21,8 +21,7 @@ int recording_copy_one(struct recording_writer *w, const struct chunk_header *h,
 struct recording_copy_result {
 	uint64_t n_events; /* without definitions of stacks */
 	uint64_t n_unreadable_blocks; /* left out, or kept up to the damage */
-	uint64_t
-		n_unknown_events; /* of unknown kinds, left out because no block has room for them */
+	uint64_t n_unknown_events; /* of unknown kinds, too long for a block: left out */
 };
 
 /* Copies all events, in blocks that are as full as possible. Errors: ERR_IO, ERR_MEMORY. */

@@ -73,8 +73,9 @@ int recording_writer_restart(struct recording_writer *w, uint32_t lane,
 /* The id that the next definition of the lane gets. */
 uint32_t recording_writer_next_stack(const struct recording_writer *w, uint32_t lane);
 
-/* Appends an event of a kind that this version knows. stack replaces the stack id of the event; for
- * a definition it replaces the parent, and the defined stack gets the next id. */
+/* Appends an event of a kind that this version knows. stack replaces the stack id of the event. For
+ * a definition ev->parent is an id of the new recording, stack is ignored, and the defined stack
+ * gets the next id. */
 int recording_writer_event(struct recording_writer *w, uint32_t lane, const struct event *ev,
 			   uint32_t stack, struct err *err);
 

@@ -256,7 +256,8 @@ static void add_loose(struct strip_lifetime *s, uint64_t addr, const struct repl
 	s->loose[s->n_loose++] = (struct loose_end){addr, *release};
 }
 
-/* Finds the release that ended an old block, which was reported shortly before. */
+/* Takes the release of the old block at addr, which the replay reported shortly before. False:
+ * there is none. */
 static bool take_loose(struct strip_lifetime *s, uint64_t addr, struct replay_release *ret)
 {
 	for (size_t i = s->n_loose; i-- > 0;) {

@@ -1,4 +1,4 @@
-/* Any bytes as a recording (harness/recording_fuzz.h tells how). What could be read is, for some
+/* Any bytes as a recording (harness/recording_fuzz.h says how). What could be read is, for some
  * inputs, copied and stripped (which takes long): the results must be free of damage, and have the
  * events that they should.
  */

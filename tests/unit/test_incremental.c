@@ -1,4 +1,4 @@
-/* incremental.h: going on in a recording that has grown gives the store that reading it in full gives. */
+/* incremental.h: resuming a recording that has grown gives the store that reading it in full gives. */
 #include "base/units.h"
 #include "harness/test.h"
 #include "ingest/build.h"
@@ -291,7 +291,7 @@ TEST(so_it_does_without_rows)
 	check_moments(77, true);
 }
 
-/* Begins at 2.5 s, where the cut is at 1.5 s, and goes on at 3 s. */
+/* Begins at 2.5 s, where the checkpoint is at 1.5 s, and is resumed at 3 s. */
 static int resume_with(const struct oddity *first, const struct oddity *then)
 {
 	struct build_options o = {.how = BUILD_RESUMABLE};
@@ -330,7 +330,7 @@ TEST(what_comes_late_is_found)
 
 	make_script(5, 4 * TICKS_PER_S);
 	CHECK_EQ(resume_with(&usual, &usual), 0);
-	late.late_call = first_call_after(TICKS_PER_S, 3); /* before the cut */
+	late.late_call = first_call_after(TICKS_PER_S, 3); /* before the checkpoint */
 	CHECK_EQ(resume_with(&late, &usual), -ERR_REFUSED);
 	late.late_call = first_call_after(7 * TICKS_PER_S / 4, 3); /* after it */
 	CHECK_EQ(resume_with(&late, &usual), 0);
@@ -351,7 +351,8 @@ TEST(a_realloc_under_way_is_before_the_cut)
 	first.late_call = first.begun_call + 1;
 	while (script[first.late_call].lane != 3)
 		first.late_call++;
-	CHECK(script[first.begun_call].ticks < 5 * TICKS_PER_S / 4); /* before the usual cut */
+	CHECK(script[first.begun_call].ticks <
+	      5 * TICKS_PER_S / 4); /* before the usual checkpoint */
 	CHECK_EQ(resume_with(&first, &then), 0);
 }
 

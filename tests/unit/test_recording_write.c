@@ -375,7 +375,7 @@ TEST(stacks_keep_their_modules)
 	synth_rare(&a, EVENT_GENERATION, 20, 2);
 	event_put_stack(&a.enc, 0x4500, 0); /* id 2: module 2 */
 	synth_malloc(&a, 30, 0x200, 10, 2);
-	synth_malloc(&a, 40, 0x300, 10, 1); /* odd, but told so */
+	synth_malloc(&a, 40, 0x300, 10, 1); /* odd, but as recorded */
 	synth_free(&a, 50, 0x100);
 	r = end_and_open();
 	CHECK_OK(replay_run(r, NULL, &before, NULL, &err));

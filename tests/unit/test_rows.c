@@ -25,7 +25,7 @@ static void end_one(struct rows *r, uint64_t row, struct err *err)
 
 	if (expected[row].lifetime_ns)
 		return;
-	if (row % 7 == 0) { /* a chain is told apart from the end */
+	if (row % 7 == 0) { /* a chain comes apart from the end */
 		struct row_end chain = {.chain = row / 7 + 1, .chain_position = row % 3};
 
 		expected[row].chain = chain.chain;

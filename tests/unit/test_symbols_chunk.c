@@ -62,14 +62,14 @@ static const struct symbol_frame frames[] = {
 
 static void fill(struct symbols_writer *w)
 {
-	const struct symbols_location place[] = {
+	const struct symbols_location location[] = {
 		{1, 0x1000, frames, 2}, {1, 0x1004, frames + 1, 1}, {1, 0x20, frames + 2, 1},
 		{3, 0x20, frames, 0},   {0, UINT64_MAX, frames, 2},
 	};
 	struct err err = {0};
 
-	for (size_t i = 0; i < ARRAY_LEN(place); i++)
-		CHECK_OK(symbols_writer_add(w, &place[i], &err));
+	for (size_t i = 0; i < ARRAY_LEN(location); i++)
+		CHECK_OK(symbols_writer_add(w, &location[i], &err));
 }
 
 #define WANT                                                                                       \
