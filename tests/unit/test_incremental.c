@@ -273,7 +273,7 @@ static void check_moments(uint64_t start_seed, bool without_rows)
 	unlink(STORE_B);
 }
 
-TEST(going_on_gives_what_reading_in_full_gives)
+TEST(resuming_gives_what_reading_in_full_gives)
 {
 	for (uint64_t i = 1; i <= 6; i++)
 		check_moments(i, false);
@@ -339,7 +339,7 @@ TEST(what_comes_late_is_found)
 }
 
 /* A thread is in realloc() while the recording is read, and its last event is another one afterwards. */
-TEST(a_realloc_under_way_is_before_the_cut)
+TEST(a_checkpoint_lies_before_a_realloc_under_way)
 {
 	struct oddity first = {0}, then = {.is_in_place = true};
 
@@ -432,7 +432,7 @@ static void save_file(const char *path, const uint8_t *data, size_t len)
 
 /* The checksum is right, but not what it is of: nothing of that kind is made by us, and it must do no
  * harm. What comes out may be wrong. */
-TEST(a_state_that_lies_does_no_harm)
+TEST(a_state_with_wrong_numbers_does_no_harm)
 {
 	struct build_options o = {.how = BUILD_RESUMABLE};
 	struct store *s = NULL;
