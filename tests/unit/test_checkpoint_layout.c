@@ -1,6 +1,8 @@
 /* checkpoint_layout.h: which changes of a struct make a build refuse the checkpoints of another. */
 #include "harness/test.h"
 
+#include <string.h>
+
 #include "ingest/checkpoint_layout.h"
 
 static const struct checkpoint_layout_field before[] = {
