@@ -107,7 +107,7 @@ static void put_rows(struct store_writer *w, uint64_t n_rows, struct store_stack
 
 			if (r.life && r.birth + r.life - 1 > n_rows * NS_PER_ROW)
 				r.life = r.free_stack = 0;
-			column[STORE_BIRTH_NS][i] = r.birth;
+			column[STORE_ALLOC_NS][i] = r.birth;
 			column[STORE_LIFETIME_NS][i] = r.life;
 			column[STORE_SIZE_BYTES][i] = r.size;
 			column[STORE_EXTRA_BYTES][i] = r.extra;

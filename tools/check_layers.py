@@ -103,7 +103,7 @@ def complaint(root, path, name, here, may, private):
 
 
 def module_of(rel):
-    """src/ingest/build_i.h, build.h and build.c are one module: src/ingest/build."""
+    """src/ingest/stream_i.h, stream.h and stream.c are one module: src/ingest/stream."""
     return re.sub(r"(_i)?\.[chS]$", "", rel)
 
 

@@ -38,8 +38,8 @@ static void put_modules(struct dump *d)
 {
 	struct json *j = &d->json;
 
-	for (size_t i = 0; i < d->rec->facts.n_modules; i++) {
-		const struct facts_module *m = &d->rec->facts.module[i];
+	for (size_t i = 0; i < d->rec->metadata.n_modules; i++) {
+		const struct metadata_module *m = &d->rec->metadata.module[i];
 
 		json_object(j, NULL);
 		json_text(j, "e", "module");
@@ -79,8 +79,8 @@ static void put_symbols(struct dump *d, uint64_t module_id, uint64_t offset)
 
 static void put_frame(struct dump *d, const struct stack_node *n)
 {
-	const struct facts_module *m =
-		n->module == MODULE_MAP_NONE ? NULL : &d->rec->facts.module[n->module];
+	const struct metadata_module *m =
+		n->module == MODULE_MAP_NONE ? NULL : &d->rec->metadata.module[n->module];
 
 	json_object(&d->json, NULL);
 	json_hex(&d->json, "addr", n->addr);
@@ -360,7 +360,7 @@ static int dump_run(const char *path, struct err *err)
 	d.lane = calloc(d.rec->n_lanes + 1, sizeof(*d.lane));
 	n = d.lane ? merge_create(d.rec, &d.merge, err) : err_set_memory(err, sizeof(*d.lane));
 	if (n == 0)
-		n = stacks_create(&d.rec->facts, d.rec->n_lanes, &d.stacks, err);
+		n = stacks_create(&d.rec->metadata, d.rec->n_lanes, &d.stacks, err);
 	if (n == 0)
 		n = symbol_table_load(d.rec, &d.symbols, err);
 	if (n == 0)

@@ -119,7 +119,7 @@ static int write_file(struct export_command *c, const struct export_format *f, c
 static int export_recording(struct export_command *c, const char *path, struct err *err)
 {
 	const struct export_format *f;
-	struct opened opened = {0};
+	struct open_recording opened = {0};
 	int r = find_format(c->format, &f, err);
 
 	if (r == 0)
@@ -127,7 +127,7 @@ static int export_recording(struct export_command *c, const char *path, struct e
 	if (r < 0)
 		return r;
 	open_args_finish(&c->open);
-	r = opened_open(path, &c->open.options, &opened, err);
+	r = open_recording_open(path, &c->open.options, &opened, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < opened.n_notes; i++)
@@ -137,7 +137,7 @@ static int export_recording(struct export_command *c, const char *path, struct e
 		       err);
 	if (r < 0 && r != -ERR_USAGE)
 		err_prefix(err, "%s", path);
-	opened_close(&opened);
+	open_recording_close(&opened);
 	return r;
 }
 

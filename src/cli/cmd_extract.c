@@ -22,13 +22,13 @@ static void on_file(void *user, const struct extract_file *f)
 	switch (f->outcome) {
 	case EXTRACT_WRITTEN:
 		o->n_files++;
-		o->n_bytes += f->fact->size_bytes;
+		o->n_bytes += f->file->size_bytes;
 		break;
 	case EXTRACT_INCOMPLETE:
 		args_complain("%s: not written: the recording holds only %" PRIu64
 			      " of its %s bytes",
-			      f->path ? f->path : "(no name)", f->fact->covered_bytes,
-			      human_count(f->fact->size_bytes, a));
+			      f->path ? f->path : "(no name)", f->file->covered_bytes,
+			      human_count(f->file->size_bytes, a));
 		break;
 	case EXTRACT_EXISTS:
 		args_complain("%s exists already; --force replaces it", f->path);

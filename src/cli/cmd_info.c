@@ -12,7 +12,7 @@
 
 static void json_process(struct json *j, const struct recording *r)
 {
-	const struct facts_process *p = &r->facts.process;
+	const struct metadata_process *p = &r->metadata.process;
 	char buf[HUMAN_BYTES];
 
 	json_u64(j, "pid", r->header.pid);
@@ -59,7 +59,7 @@ static void json_totals(struct json *j, const struct overview *o)
 	json_u64(j, "guessed_stacks", t->guessed);
 }
 
-static void json_dropped(struct json *j, const struct facts_dropped *d)
+static void json_dropped(struct json *j, const struct metadata_dropped *d)
 {
 	if (d->n_runs == 0) {
 		json_null(j, "stripped");
@@ -85,9 +85,9 @@ static void json_file(struct json *j, const struct recording *r, const struct ov
 	json_u64(j, "damaged_bytes", r->damage.n_bytes);
 	json_u64(j, "modules", o->n_modules);
 	json_u64(j, "embedded_files", o->n_embedded);
-	json_u64(j, "samples", r->facts.n_samples);
-	json_bool(j, "has_symbols", r->facts.n_symbols > 0);
-	json_dropped(j, &r->facts.dropped);
+	json_u64(j, "samples", r->metadata.n_samples);
+	json_bool(j, "has_symbols", r->metadata.n_symbols > 0);
+	json_dropped(j, &r->metadata.dropped);
 	json_u64(j, "file_bytes", r->file.size_bytes);
 	json_u64(j, "events", o->totals.events);
 	json_u64(j, "event_bytes", r->event_bytes);
@@ -97,7 +97,7 @@ static void json_file(struct json *j, const struct recording *r, const struct ov
 		json_text(j, NULL, o->note[i]);
 	json_end_array(j);
 	json_object(j, "recorder");
-	json_text(j, "version", r->facts.process.recorder.bytes);
+	json_text(j, "version", r->metadata.process.recorder.bytes);
 	json_u64(j, "writer_cpu_ns", f[STATUS_WRITER_CPU_NS]);
 	json_u64(j, "recorder_bytes", f[STATUS_RECORDER_BYTES]);
 	json_u64(j, "n_blocks", f[STATUS_N_BLOCKS]);

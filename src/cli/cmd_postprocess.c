@@ -34,7 +34,7 @@ static void print_summary(const struct postprocess_result *result, uint64_t in_b
 	char a[HUMAN_BYTES], b[HUMAN_BYTES];
 
 	printf("%s of %s places in the code have names", human_count(result->n_named, a),
-	       human_count(result->n_places, b));
+	       human_count(result->n_locations, b));
 	printf("; %s became %s\n", human_size(in_bytes, a), human_size(result->out_bytes, b));
 }
 

@@ -30,7 +30,7 @@ static int repack(struct recording *r, const char *out_path, bool is_uncompresse
 					!is_uncompressed, &w, err);
 
 	if (n == 0)
-		n = recording_copy_facts(w, r, err);
+		n = recording_copy_metadata(w, r, err);
 	if (n == 0)
 		n = recording_copy_events(w, r, &result, err);
 	if (n == 0)

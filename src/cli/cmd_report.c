@@ -78,12 +78,12 @@ static int parse_words(const struct words *w, struct report_options *o, struct f
 	return n;
 }
 
-static int show(const char *path, const struct opened_options *how, const struct report_options *o,
+static int show(const char *path, const struct open_options *how, const struct report_options *o,
 		struct err *err)
 {
-	struct opened opened = {0};
+	struct open_recording opened = {0};
 	struct report_view v = {.path = path, .options = o};
-	int n = opened_open(path, how, &opened, err);
+	int n = open_recording_open(path, how, &opened, err);
 
 	if (n < 0)
 		return n;
@@ -97,7 +97,7 @@ static int show(const char *path, const struct opened_options *how, const struct
 	if (n < 0 && n != -ERR_USAGE)
 		err_prefix(err, "%s", path);
 	report_view_fini(&v);
-	opened_close(&opened);
+	open_recording_close(&opened);
 	return n;
 }
 
@@ -111,7 +111,7 @@ struct report_command {
 
 static int run(struct report_command *c, char **path, int n_paths, struct err *err)
 {
-	struct opened_options *how = &c->open.options;
+	struct open_options *how = &c->open.options;
 	int r;
 
 	if (n_paths > 1)

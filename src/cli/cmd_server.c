@@ -50,15 +50,15 @@ static int open_recording(void *user, const char *path, struct registry_loading 
 			  struct registry_opened *ret, struct err *err)
 {
 	const struct server_command *c = user;
-	struct opened_options options = c->open.options;
-	struct opened *o = calloc(1, sizeof(*o));
+	struct open_options options = c->open.options;
+	struct open_recording *o = calloc(1, sizeof(*o));
 	int r;
 
 	if (!o)
 		return err_set_memory(err, sizeof(*o));
 	options.on_progress = report_progress;
 	options.user = l;
-	r = opened_open(path, &options, o, err);
+	r = open_recording_open(path, &options, o, err);
 	if (r < 0) {
 		free(o);
 		if (r != -ERR_CANCELLED)
@@ -75,14 +75,14 @@ static int open_recording(void *user, const char *path, struct registry_loading 
 static void close_recording(void *user, struct registry_opened *opened)
 {
 	(void)user;
-	opened_close(opened->handle);
+	open_recording_close(opened->handle);
 	free(opened->handle);
 }
 
 static bool has_grown(void *user, const char *path, const struct registry_opened *opened)
 {
 	(void)user;
-	return opened_has_grown(opened->handle, path);
+	return open_recording_has_grown(opened->handle, path);
 }
 
 /* ---- options ---- */

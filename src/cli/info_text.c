@@ -14,7 +14,7 @@ static void print_label(const char *label)
 	printf("  %-16s ", label);
 }
 
-static void print_text(const char *label, const struct facts_text *text)
+static void print_text(const char *label, const struct metadata_text *text)
 {
 	print_label(label);
 	if (text->bytes)
@@ -25,7 +25,7 @@ static void print_text(const char *label, const struct facts_text *text)
 }
 
 /* Prints the parts of a list; a part with blanks is quoted. */
-static void print_list(const char *label, const struct facts_text *text)
+static void print_list(const char *label, const struct metadata_text *text)
 {
 	print_label(label);
 	for (size_t at = 0; at < text->len;) {
@@ -60,7 +60,7 @@ static void print_size(uint64_t n_bytes)
 
 static void print_process(const struct recording *r, const struct overview *o)
 {
-	const struct facts_process *p = &r->facts.process;
+	const struct metadata_process *p = &r->metadata.process;
 	char a[HUMAN_BYTES], b[HUMAN_BYTES];
 
 	print_text("Executable", &p->executable);
@@ -187,7 +187,7 @@ static void print_stacks(const struct overview *o)
 	}
 }
 
-static void print_dropped(const struct facts_dropped *d)
+static void print_dropped(const struct metadata_dropped *d)
 {
 	char a[HUMAN_BYTES], b[HUMAN_BYTES], c[HUMAN_BYTES];
 
@@ -214,7 +214,7 @@ static void print_recording(const struct recording *r, const struct overview *o)
 	putchar('\n');
 	print_label("Modules");
 	printf("%" PRIu64 ", %" PRIu64 " files embedded\n", o->n_modules, o->n_embedded);
-	print_dropped(&r->facts.dropped);
+	print_dropped(&r->metadata.dropped);
 }
 
 static double percent(uint64_t part, uint64_t whole)

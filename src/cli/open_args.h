@@ -6,7 +6,7 @@
 #include "open/open.h"
 
 struct open_args {
-	struct opened_options options;
+	struct open_options options;
 	struct args_list
 		debug; /* values of --debug-symbols; must live as long as options is used */
 };

@@ -33,7 +33,7 @@ static void put_optional(struct row_text *t, bool has, uint64_t v)
 static bool put_row(void *user, const struct query_row *r)
 {
 	struct csv *c = user;
-	bool is_released = r->death_ns != UINT64_MAX, has_chain = r->chain != UINT64_MAX;
+	bool is_released = r->free_ns != UINT64_MAX, has_chain = r->chain != UINT64_MAX;
 	struct row_text t = {.n = 0};
 
 	row_text_u64(&t, r->row);
@@ -41,9 +41,9 @@ static bool put_row(void *user, const struct query_row *r)
 	row_text_hex(&t, r->addr);
 	put_field(&t, r->size_bytes);
 	put_field(&t, r->extra_bytes);
-	put_field(&t, r->birth_ns);
-	put_optional(&t, is_released, r->death_ns);
-	put_optional(&t, is_released, r->death_ns - r->birth_ns);
+	put_field(&t, r->alloc_ns);
+	put_optional(&t, is_released, r->free_ns);
+	put_optional(&t, is_released, r->free_ns - r->alloc_ns);
 	put_field(&t, store_tid(c->store, r->thread));
 	put_optional(&t, is_released, store_tid(c->store, r->free_thread));
 	put_field(&t, r->stack);
@@ -68,7 +68,7 @@ int export_csv(struct query *q, const struct export_options *o, FILE *out, struc
 	struct csv c = {.out = out, .store = o->context->store, .err = err};
 	int r;
 
-	fputs("id,address,size_bytes,extra_bytes,birth_ns,release_ns,lifetime_ns,thread,"
+	fputs("id,address,size_bytes,extra_bytes,alloc_ns,release_ns,lifetime_ns,thread,"
 	      "release_thread,backtrace,release_backtrace,kind,is_temporary,is_mmaped,"
 	      "is_main_arena,marker,chain,position_in_chain\n",
 	      out);

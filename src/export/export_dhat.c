@@ -35,12 +35,12 @@ static int allocated(void *user, const struct query_row *row, struct time_order_
 {
 	struct dhat *d = user;
 	struct point *p = &d->point[row->stack];
-	uint64_t until_ns = row->death_ns;
+	uint64_t until_ns = row->free_ns;
 
 	if (until_ns == UINT64_MAX)
 		until_ns = d->end_ns;
-	if (until_ns > row->birth_ns)
-		p->lifetime_ns += until_ns - row->birth_ns;
+	if (until_ns > row->alloc_ns)
+		p->lifetime_ns += until_ns - row->alloc_ns;
 	p->now_bytes += row->size_bytes;
 	p->now_blocks++;
 	if (p->now_bytes > p->max_bytes || (p->max_bytes == 0 && p->now_blocks > p->max_blocks)) {

@@ -261,7 +261,7 @@ static int allocated(void *user, const struct query_row *row, struct time_order_
 	uint32_t number;
 	int r;
 
-	go_to(h, row->birth_ns);
+	go_to(h, row->alloc_ns);
 	r = kind_number(h, row, &number);
 	if (r < 0)
 		return r;

@@ -75,11 +75,11 @@ static void put_bool(struct row_text *t, const char *name, bool v)
 
 static void put_release(struct json_rows *w, struct row_text *t, const struct query_row *r)
 {
-	if (r->death_ns == UINT64_MAX) {
+	if (r->free_ns == UINT64_MAX) {
 		row_text_put(t, ",\"released\":null");
 		return;
 	}
-	put_number(t, ",\"released\":{\"at_ns\":", r->death_ns);
+	put_number(t, ",\"released\":{\"at_ns\":", r->free_ns);
 	put_number(t, ",\"thread\":", store_tid(w->store, r->free_thread));
 	if (r->free_stack)
 		put_number(t, ",\"backtrace\":", r->free_stack);
@@ -103,7 +103,7 @@ static bool put_row(void *user, const struct query_row *r)
 	put_number(&t, ",\"extra\":", r->extra_bytes);
 	row_text_put(&t, ",\"kind\":\"");
 	row_text_put(&t, store_kind_name(r->flags));
-	put_number(&t, "\",\"at_ns\":", r->birth_ns);
+	put_number(&t, "\",\"at_ns\":", r->alloc_ns);
 	put_number(&t, ",\"thread\":", store_tid(w->store, r->thread));
 	put_number(&t, ",\"backtrace\":", r->stack);
 	put_release(w, &t, r);

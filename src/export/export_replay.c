@@ -128,7 +128,7 @@ static int allocated(void *user, const struct query_row *row, struct time_order_
 	tag->b = NOT_MOVED;
 	if (p->has_all_rows && row->flags & STORE_FLAG_MOVED)
 		tag->b = row->chain;
-	put_record(p, is_realloc ? REPLAY_REALLOC : REPLAY_ALLOC, tag->a, row->birth_ns / NS_PER_US,
+	put_record(p, is_realloc ? REPLAY_REALLOC : REPLAY_ALLOC, tag->a, row->alloc_ns / NS_PER_US,
 		   row->size_bytes);
 	return p->out ? export_check(p->out, p->err) : 0;
 }

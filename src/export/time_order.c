@@ -207,16 +207,16 @@ static int free_until(struct time_order *t, uint64_t until_ns)
 static bool take_row(void *user, const struct query_row *row)
 {
 	struct time_order *t = user;
-	struct waiting w = {.at_ns = row->death_ns};
+	struct waiting w = {.at_ns = row->free_ns};
 
 	t->n_rows++;
-	t->result = free_until(t, row->birth_ns);
+	t->result = free_until(t, row->alloc_ns);
 	if (t->result < 0)
 		return false;
 	t->result = t->calls->allocated(t->calls->user, row, &w.tag);
 	if (t->result < 0)
 		return false;
-	if (row->death_ns == UINT64_MAX)
+	if (row->free_ns == UINT64_MAX)
 		return true;
 	if (t->n_heap >= t->max_heap)
 		t->result = spill(t);

@@ -1,4 +1,4 @@
-/* ingest/build.c - see build.h: the events. build_tables.c writes the tables. */
+/* ingest/build.c - see build.h. Takes the events; build_tables.c writes the tables. */
 #include "ingest/build.h"
 
 #include <inttypes.h>
@@ -9,7 +9,8 @@
 #include <time.h>
 
 #include "base/units.h"
-#include "ingest/follow.h"
+#include "ingest/build_tables.h"
+#include "ingest/incremental.h"
 #include "recording/proc_maps.h"
 #include "util/rss.h"
 #include "util/vec.h"
@@ -17,11 +18,12 @@
 #define CHAINS_BUDGET_BYTES (24 * MIB)
 #define CALLS_BUDGET_BYTES (16 * MIB)
 #define PAGE_OFFSET_MASK 4095u
-#define STEPS_AHEAD 8 /* the site of a step is asked for before it is needed ... */
-#define SMALL_SITES 128u /* ... unless there are so few that they are at hand anyway */
+#define PREFETCH_STEPS 8 /* the site of a step is prefetched so many steps before ... */
+#define FEW_SITES 128u /* ... unless there are so few that they are in the cache anyway */
 #define PROGRESS_PER_LOOK 16 /* calls of on_progress() between looks at the size of the process */
 
-/* Room for one more item at the end of an array that may lie in a file. */
+/* Appends an item to an array that may lie in a file: returns it, to be filled in. NULL: b->result
+ * has the error. */
 static void *append_item(struct build *b, struct spill *s, uint64_t *n, size_t item_bytes)
 {
 	size_t need = (size_t)(*n + 1) * item_bytes;
@@ -37,7 +39,7 @@ static void *append_item(struct build *b, struct spill *s, uint64_t *n, size_t i
 	return (uint8_t *)spill_data(s) + (*n)++ * item_bytes;
 }
 
-/* A chain that will be changed. */
+/* A chain, to be changed. If a checkpoint has it, its old contents go to the undo log. */
 static struct store_chain *chain_at(struct build *b, uint64_t chain)
 {
 	struct store_chain *c = (struct store_chain *)spill_data(b->chains) + (chain - 1);
@@ -82,11 +84,12 @@ static inline uint32_t thread_index(struct build *b, uint32_t number)
 	return add_thread(b, number);
 }
 
-/* ---- what glibc's allocator tells by address and size ---- */
+/* ---- which part of glibc's heap a block is in ---- */
 
-/* Blocks in an arena have 8 usable bytes more than a multiple of 16; a block with a mapping of its own
- * has a multiple of 16, and begins 16 bytes into its first page. */
-static uint32_t place_flags(const struct build *b, const struct live_block *a)
+/* Address and size say it. A block in an arena has 8 usable bytes more than a multiple of 16. A
+ * block with a mapping of its own has a multiple of 16, and begins 16 bytes after the start of a
+ * page. */
+static uint32_t arena_flags(const struct build *b, const struct live_block *a)
 {
 	uint64_t usable_bytes = a->size_bytes + a->extra_bytes;
 
@@ -116,25 +119,26 @@ static uint32_t kind_of(unsigned event_kind)
 static uint64_t on_arrival(void *user, const struct live_block *a)
 {
 	struct build *b = user;
-	struct row_birth *birth = NULL;
+	struct row_alloc *alloc = NULL;
 
 	if (likely(b->result == 0))
-		birth = rows_add(b->rows, kind_of(a->kind) | place_flags(b, a), &b->err);
-	if (unlikely(!birth)) {
+		alloc = rows_add(b->rows, kind_of(a->kind) | arena_flags(b, a), &b->err);
+	if (unlikely(!alloc)) {
 		b->result = b->result < 0 ? b->result : -(int)b->err.code;
 		return b->n_rows;
 	}
-	birth->birth_ns = a->at_ns;
-	birth->size_bytes = a->size_bytes;
-	birth->addr = a->addr;
-	birth->marker = b->marker;
-	birth->stack = a->stack;
-	birth->thread = thread_index(b, a->thread);
-	birth->extra_bytes = a->extra_bytes;
+	alloc->alloc_ns = a->at_ns;
+	alloc->size_bytes = a->size_bytes;
+	alloc->addr = a->addr;
+	alloc->marker = b->marker;
+	alloc->stack = a->stack;
+	alloc->thread = thread_index(b, a->thread);
+	alloc->extra_bytes = a->extra_bytes;
 	return b->n_rows++;
 }
 
-/* The new block of a realloc goes on with the chain of the old one. */
+/* Adds the new block of a realloc to the chain of the old block; makes the chain if the old block
+ * has none. */
 static void link_chain(struct build *b, struct live_block *a, const struct live_block *old)
 {
 	struct row_end end = {0};
@@ -149,7 +153,7 @@ static void link_chain(struct build *b, struct live_block *a, const struct live_
 		*c = (struct store_chain){
 			.first_row = old->tag,
 			.first_size_bytes = old->size_bytes,
-			.birth_ns = old->at_ns,
+			.alloc_ns = old->at_ns,
 			.length = 1,
 		};
 		end.chain = a->chain;
@@ -160,7 +164,7 @@ static void link_chain(struct build *b, struct live_block *a, const struct live_
 	c = chain_at(b, a->chain);
 	c->last_row = a->tag;
 	c->last_size_bytes = a->size_bytes;
-	c->lifetime_ns = 0; /* it goes on */
+	c->lifetime_ns = 0; /* the chain has not ended */
 	end = (struct row_end){.chain = a->chain, .chain_position = (uint32_t)c->length};
 	c->length++;
 	b->result = rows_set_end(b->rows, a->tag, &end, &b->err);
@@ -179,17 +183,16 @@ static uint32_t end_flags(const struct live_block *a, const struct replay_releas
 	if (how->how == REPLAY_REPLACED)
 		return STORE_FLAG_REPLACED;
 	return (how->how == REPLAY_REALLOCATED ? STORE_FLAG_MOVED : 0) |
-	       (how->thread == a->thread && how->n_allocs == a->ordinal + 1 ? STORE_FLAG_TEMPORARY
-									    : 0);
+	       (replay_is_temporary(a, how) ? STORE_FLAG_TEMPORARY : 0);
 }
 
-/* What the end of a block means for its row and its chain. */
+/* Writes the end of a block to its row and its chain. */
 static void end_row(struct build *b, const struct live_block *a, const struct row_end *end)
 {
 	if (a->chain) {
 		struct store_chain *c = chain_at(b, a->chain);
 
-		c->lifetime_ns = a->at_ns + end->lifetime_ns - c->birth_ns;
+		c->lifetime_ns = a->at_ns + end->lifetime_ns - c->alloc_ns;
 	}
 	b->result = rows_set_end(b->rows, a->tag, end, &b->err);
 }
@@ -208,7 +211,7 @@ static void on_free(void *user, const struct live_block *a, const struct replay_
 		end_row(b, a, &end);
 }
 
-/* A thread of the last step: that of the next one is mostly the same. */
+/* The thread of the last step: the thread of the next step is mostly the same. */
 struct last_thread {
 	uint32_t number, index;
 };
@@ -228,13 +231,13 @@ static ALWAYS_INLINE void count_alloc(struct build *b, struct store_thread *make
 {
 	maker->n_allocs++;
 	maker->n_bytes += step->size_bytes;
-	sites_alloc(&b->sites, step);
-	usage_alloc(&b->usage, step->at_ns, step->size_bytes);
+	site_stats_alloc(&b->site_stats, step);
+	usage_buckets_alloc(&b->usage, step->at_ns, step->size_bytes);
 	if (unlikely(step->flags & REPLAY_STEP_PEAK)) {
 		b->peak_bytes = b->usage.live_bytes;
 		b->peak_count = b->usage.live_count;
 		b->peak_ns = step->at_ns;
-		b->sites.is_at_peak = true;
+		b->site_stats.is_at_peak = true;
 	}
 }
 
@@ -243,19 +246,19 @@ static ALWAYS_INLINE void count_release(struct build *b, struct store_thread *re
 {
 	releaser->n_frees++;
 	if (unlikely(step->flags & REPLAY_STEP_TEMPORARY)) {
-		releaser->n_temporary++; /* it was the maker as well */
+		releaser->n_temporary++; /* it is the maker as well */
 		b->n_temporary++;
 		b->temporary_bytes += step->size_bytes;
 	}
-	sites_release(&b->sites, step);
-	usage_free(&b->usage, step->at_ns, step->size_bytes);
+	site_stats_release(&b->site_stats, step);
+	usage_buckets_free(&b->usage, step->at_ns, step->size_bytes);
 }
 
 static void on_steps(void *user, const struct replay_step *step, size_t n)
 {
 	struct build *b = user;
 	struct last_thread maker = {.number = step->thread}, releaser;
-	bool is_small = b->sites.n <= SMALL_SITES;
+	bool is_small = b->site_stats.n <= FEW_SITES;
 
 	if (unlikely(b->result < 0))
 		return;
@@ -264,10 +267,10 @@ static void on_steps(void *user, const struct replay_step *step, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct replay_step *s = &step[i];
 
-		if (!is_small && i + STEPS_AHEAD < n)
-			sites_prefetch(&b->sites, &step[i + STEPS_AHEAD]);
-		if (unlikely(b->sites.is_at_peak) && !(s->flags & REPLAY_STEP_PEAK))
-			sites_keep_peak(&b->sites);
+		if (!is_small && i + PREFETCH_STEPS < n)
+			site_stats_prefetch(&b->site_stats, &step[i + PREFETCH_STEPS]);
+		if (unlikely(b->site_stats.is_at_peak) && !(s->flags & REPLAY_STEP_PEAK))
+			site_stats_keep_peak(&b->site_stats);
 		if (s->flags & REPLAY_STEP_RELEASE)
 			count_release(b, thread_of(b, &releaser, s->release_thread), s);
 		else
@@ -275,14 +278,14 @@ static void on_steps(void *user, const struct replay_step *step, size_t n)
 	}
 }
 
-static void on_soon(void *user, const struct live_block *a)
+static void on_prefetch(void *user, const struct live_block *a)
 {
 	struct build *b = user;
 
 	rows_prefetch(b->rows, a->tag);
 }
 
-/* What a store keeps of a rare event; 0: it does not. */
+/* The kind that a store keeps of a rare event; 0: a store does not keep it. */
 static enum store_call_kind call_kind(unsigned event_kind)
 {
 	switch (event_kind) {
@@ -316,8 +319,8 @@ static void on_rare(void *user, const struct event *ev, uint32_t thread, uint32_
 		b->marker = ev->field[0];
 	if (!call_kind(ev->kind) || b->result < 0)
 		return;
-	if (stack >= b->sites.n)
-		b->result = sites_add(&b->sites, stack, &b->err);
+	if (stack >= b->site_stats.n)
+		b->result = site_stats_add(&b->site_stats, stack, &b->err);
 	c = b->result == 0 ? append_item(b, b->calls, &b->n_calls, sizeof(*c)) : NULL;
 	if (!c)
 		return;
@@ -334,8 +337,8 @@ static int on_progress(void *user, uint64_t n_blocks_read, uint32_t n_stacks, st
 {
 	struct build *b = user;
 
-	if (b->result == 0 && n_stacks > b->sites.n)
-		b->result = sites_add(&b->sites, n_stacks - 1, &b->err);
+	if (b->result == 0 && n_stacks > b->site_stats.n)
+		b->result = site_stats_add(&b->site_stats, n_stacks - 1, &b->err);
 	if (b->result < 0) {
 		*err = b->err;
 		return b->result;
@@ -353,16 +356,16 @@ static int on_progress(void *user, uint64_t n_blocks_read, uint32_t n_stacks, st
 
 /* ---- the end ---- */
 
-/* What is live at the end was leaked, as far as the recording tells. */
+/* Counts the blocks that are live at the end: they were leaked, as far as the recording says. */
 static void count_leaks(struct build *b, const struct live *live, uint64_t duration_ns)
 {
 	for (size_t i = 0; i < live->n_slots; i++) {
 		const struct live_block *a = live_at(live, i);
-		struct site *s;
+		struct site_stat *s;
 
 		if (!live->slot[i].addr)
 			continue;
-		s = &b->sites.site[a->stack];
+		s = &b->site_stats.site[a->stack];
 		s->n_leaked++;
 		s->leaked_bytes += a->size_bytes;
 		s->leaked_extra_bytes += a->extra_bytes;
@@ -370,7 +373,7 @@ static void count_leaks(struct build *b, const struct live *live, uint64_t durat
 			s->leaked_early_bytes += a->size_bytes;
 		if (store_is_late(duration_ns, a->at_ns))
 			s->leaked_late_bytes += a->size_bytes;
-		usage_leaked(&b->usage, a->at_ns, a->size_bytes);
+		usage_buckets_leaked(&b->usage, a->at_ns, a->size_bytes);
 	}
 }
 
@@ -382,30 +385,31 @@ static int on_end(void *user, const struct stacks *stacks, const struct live *li
 	int r = on_progress(b, b->rec->n_blocks, stacks_count_numbers(stacks), err);
 
 	if (r == 0)
-		r = births_reserve(&b->births, b->sites.n, err);
+		r = alloc_sums_reserve(&b->alloc_sums, b->site_stats.n, err);
 	if (r == 0)
 		r = overview_of_totals(b->rec, totals, &o, err);
 	if (r == 0) {
-		if (b->sites.is_at_peak)
-			sites_keep_peak(&b->sites);
+		if (b->site_stats.is_at_peak)
+			site_stats_keep_peak(&b->site_stats);
 		if (!b->rows)
 			b->n_rows = totals->allocations + totals->reallocations;
-		usage_finish(&b->usage, o.duration_ns);
+		usage_buckets_finish(&b->usage, o.duration_ns);
 		count_leaks(b, live, o.duration_ns);
 		if (b->rows)
 			r = rows_finish(b->rows, err);
 	}
 	if (r == 0)
-		r = build_put_tables(b, stacks, &o, err);
+		r = build_tables_put(b, stacks, &o, err);
 	overview_fini(&o);
 	return r;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole build ---- */
 
+/* Finds the heap that brk() makes, in the memory map of the recording. */
 static void find_heap(struct build *b)
 {
-	const struct facts_text *maps = &b->rec->facts.maps;
+	const struct metadata_text *maps = &b->rec->metadata.maps;
 	const char *at = maps->bytes, *end = at ? at + maps->len : NULL;
 	struct proc_map m;
 
@@ -428,7 +432,7 @@ static int make_identity(struct recording *r, bool is_growing, struct store_iden
 	if (fstat(r->file.fd, &st) < 0)
 		return err_set(err, ERR_IO, "cannot be examined");
 	ret->changed_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
-	if (is_growing) { /* size and time do not tell that it has grown inside */
+	if (is_growing) { /* it may grow without a change of size and time */
 		clock_gettime(CLOCK_REALTIME, &now);
 		ret->changed_ns = STORE_GROWING_NS |
 				  ((uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec);
@@ -436,17 +440,17 @@ static int make_identity(struct recording *r, bool is_growing, struct store_iden
 	return 0;
 }
 
-/* Nothing of a store without rows could stay as it is: going on makes another file, and nothing of it is
- * useless. */
+/* Begins the store. A store without rows is never appended to: nothing of it could stay as it is,
+ * so BUILD_RESUME reads the old one and makes a new file. */
 static int begin_store(struct build *b, const char *path, const struct store_identity *identity,
 		       struct err *err)
 {
 	const struct build_options *o = b->options;
 	int r = 0;
 
-	if (o && o->how == BUILD_GO_ON && !o->without_rows)
+	if (o && o->how == BUILD_RESUME && !o->without_rows)
 		return store_writer_resume(path, identity, &b->old, &b->writer, err);
-	if (o && o->how == BUILD_GO_ON)
+	if (o && o->how == BUILD_RESUME)
 		r = store_open(path, &b->old, err);
 	return r < 0 ? r : store_writer_create(path, identity, &b->writer, err);
 }
@@ -469,10 +473,10 @@ static int build_init(struct build *b, const char *store_path, const char *temp_
 	if (r == 0)
 		r = spill_create(temp_folder, CALLS_BUDGET_BYTES, &b->undo, err);
 	if (r == 0)
-		r = sites_init(&b->sites, err);
+		r = site_stats_init(&b->site_stats, err);
 	if (r < 0)
 		return r;
-	usage_init(&b->usage);
+	usage_buckets_init(&b->usage);
 	find_heap(b);
 	add_thread(b, 0);
 	if (b->result < 0)
@@ -486,26 +490,26 @@ static void build_fini(struct build *b)
 	spill_destroy(b->chains);
 	spill_destroy(b->calls);
 	spill_destroy(b->undo);
-	sites_fini(&b->sites);
-	births_fini(&b->births);
+	site_stats_fini(&b->site_stats);
+	alloc_sums_fini(&b->alloc_sums);
 	map_fini(&b->threads.index_of);
 	free(b->threads.thread);
 	store_close(b->old);
 	store_writer_destroy(b->writer);
 }
 
-/* To the last cut that can be made, and keeps what is needed to go on from there. */
-static int build_to_cut(struct build *b, struct replay *p, uint64_t min_ns, struct err *err)
+/* Replays to the latest checkpoint that is possible, if there is one, and saves the state there. */
+static int build_to_checkpoint(struct build *b, struct replay *p, uint64_t min_ns, struct err *err)
 {
-	struct cut cut;
-	int n = cut_find(b->rec, min_ns, &cut, err);
+	struct checkpoint_pos pos;
+	int n = checkpoint_pos_find(b->rec, min_ns, &pos, err);
 
 	if (n <= 0)
 		return n;
-	n = replay_to_cut(p, &cut, err);
+	n = replay_to_checkpoint(p, &pos, err);
 	if (n == 0 && b->rec->damage.n_ranges == 0)
-		n = follow_save(b, p, cut.at_ns, err);
-	cut_fini(&cut);
+		n = incremental_save(b, p, pos.at_ns, err);
+	checkpoint_pos_fini(&pos);
 	return n;
 }
 
@@ -514,13 +518,13 @@ static int build_events(struct build *b, const struct replay_callbacks *callback
 	enum build_how how = b->options ? b->options->how : BUILD_WHOLE;
 	struct replay_totals totals;
 	struct replay *p = NULL;
-	uint64_t cut_ns = 0;
+	uint64_t checkpoint_ns = 0;
 	int n = replay_create(b->rec, callbacks, &p, err);
 
-	if (n == 0 && how == BUILD_GO_ON)
-		n = follow_load(b, p, b->old, &cut_ns, err);
+	if (n == 0 && how == BUILD_RESUME)
+		n = incremental_load(b, p, b->old, &checkpoint_ns, err);
 	if (n == 0 && how != BUILD_WHOLE)
-		n = build_to_cut(b, p, cut_ns, err);
+		n = build_to_checkpoint(b, p, checkpoint_ns, err);
 	if (n == 0)
 		n = replay_finish(p, &totals, NULL, err);
 	replay_destroy(p);
@@ -538,7 +542,7 @@ int build_store(struct recording *r, const char *store_path, const struct build_
 		.on_rare = on_rare,
 		.on_progress = on_progress,
 		.on_end = on_end,
-		.births = &b->births,
+		.alloc_sums = &b->alloc_sums,
 	};
 	int n = b && folder_copy ? 0 : err_set_memory(err, sizeof(*b));
 
@@ -553,7 +557,7 @@ int build_store(struct recording *r, const char *store_path, const struct build_
 			callbacks.on_arrival = on_arrival;
 			callbacks.on_alloc = on_alloc;
 			callbacks.on_free = on_free;
-			callbacks.on_soon = on_soon;
+			callbacks.on_prefetch = on_prefetch;
 		}
 		if (n == 0)
 			n = build_events(b, &callbacks, err);

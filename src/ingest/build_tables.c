@@ -1,16 +1,18 @@
-/* ingest/build_tables.c - see build.h: the tables of a store. */
+/* ingest/build_tables.c - see build_tables.h. */
+#include "ingest/build_tables.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/hash.h"
-#include "ingest/build_i.h"
 #include "recording/proc_maps.h"
 #include "util/vec.h"
 
 #define MAX_REGIONS 1000000u
 
-/* The strings of the store. Equal ones are kept once where that is cheap to see. */
+/* The strings of the store. Equal strings are kept once, unless another string with the same hash
+ * came first. */
 struct strings {
 	char *bytes;
 	size_t n_bytes, cap_bytes;
@@ -61,7 +63,7 @@ static int add_string(struct strings *s, const char *text, size_t len, uint32_t 
 	return 0;
 }
 
-/* What follows shares one result: the first failure makes the rest do nothing. */
+/* The functions below share one result: after the first failure the others do nothing. */
 struct tables {
 	struct build *b;
 	struct strings strings;
@@ -79,12 +81,12 @@ static uint32_t put_string(struct tables *t, const char *text, size_t len)
 	return number;
 }
 
-static uint32_t put_text(struct tables *t, const struct facts_text *text)
+static uint32_t put_text(struct tables *t, const struct metadata_text *text)
 {
 	return put_string(t, text->bytes, text->len);
 }
 
-static uint32_t put_hex(struct tables *t, const struct facts_text *bytes)
+static uint32_t put_hex(struct tables *t, const struct metadata_text *bytes)
 {
 	static const char digit[] = "0123456789abcdef";
 	char text[129];
@@ -110,7 +112,7 @@ static void put_spilled(struct tables *t, enum store_table table, const struct s
 		t->result = store_writer_put_spilled(t->b->writer, table, items, n, t->err);
 }
 
-/* Zeroed room for n items of a table that is put at once; never NULL when result is 0. */
+/* Zeroed memory for n items of a table; never NULL when t->result is 0. */
 static void *make_items(struct tables *t, size_t n, size_t item_bytes)
 {
 	void *items = t->result == 0 ? calloc(n + 1, item_bytes) : NULL;
@@ -128,8 +130,8 @@ static uint64_t ns_of(const struct tables *t, uint64_t ticks)
 /* ---- code and stacks ---- */
 
 struct code_numbers {
-	struct map of_hash; /* hash of (address, module) -> last code with it */
-	uint32_t *next; /* by code: another one with the same hash; 0: none */
+	struct map of_hash; /* hash of (address, module) -> the newest code with it */
+	uint32_t *next; /* by code: an older one with the same hash; 0: none */
 	size_t cap_next;
 	struct store_code *code;
 	size_t n, cap;
@@ -165,20 +167,21 @@ static int find_code(struct code_numbers *c, const struct stack_node *n, uint32_
 	return 0;
 }
 
-/* Nodes of the store: those of stacks that calls name, in the order in which these lead to them. */
+/* The nodes of the store: the nodes of stacks that calls name, and their parents, in the order of
+ * the stack numbers. */
 struct node_numbers {
 	uint32_t *of; /* by node: its number in the store, + 1; 0: none yet */
 	uint32_t *node; /* by number in the store */
 	size_t n;
 };
 
-/* Numbers a node and those outside of it, the outermost first. */
+/* Numbers a node and its parents that have no number yet, the outermost first. */
 static void number_nodes(const struct stacks *stacks, uint32_t node, struct node_numbers *m)
 {
 	size_t n_new = 0;
 
 	for (uint32_t i = node; !m->of[i]; i = stacks_get(stacks, i)->parent) {
-		m->of[i] = 1; /* to be set */
+		m->of[i] = 1; /* set below */
 		n_new++;
 	}
 	m->n += n_new;
@@ -215,7 +218,7 @@ static int make_nodes(const struct stacks *stacks, const struct node_numbers *m,
 
 static void put_stacks(struct tables *t, const struct stacks *stacks)
 {
-	const struct sites *sites = &t->b->sites;
+	const struct site_stats *sites = &t->b->site_stats;
 	size_t n_nodes = stacks_count(stacks);
 	struct node_numbers m = {.of = make_items(t, n_nodes, sizeof(*m.of)),
 				 .node = make_items(t, n_nodes, sizeof(*m.node))};
@@ -233,8 +236,8 @@ static void put_stacks(struct tables *t, const struct stacks *stacks)
 		t->result = make_nodes(stacks, &m, &codes, node, t->err);
 	}
 	for (size_t i = 0; t->result == 0 && i < sites->n; i++)
-		stack[i] = sites_stats(&sites->site[i], &t->b->births.of[i],
-				       m.of[stacks_node(stacks, (uint32_t)i)] - 1);
+		stack[i] = site_stats_row(&sites->site[i], &t->b->alloc_sums.of[i],
+					  m.of[stacks_node(stacks, (uint32_t)i)] - 1);
 	put_table(t, STORE_CODES, codes.code, codes.n);
 	put_table(t, STORE_NODES, node, m.n);
 	put_table(t, STORE_STACKS, stack, sites->n);
@@ -247,15 +250,15 @@ static void put_stacks(struct tables *t, const struct stacks *stacks)
 	map_fini(&codes.of_hash);
 }
 
-/* ---- what the recording tells of the process ---- */
+/* ---- the process ---- */
 
 static void put_modules(struct tables *t)
 {
-	const struct facts *f = &t->b->rec->facts;
+	const struct metadata *f = &t->b->rec->metadata;
 	struct store_module *m = make_items(t, f->n_modules, sizeof(*m));
 
 	for (size_t i = 0; t->result == 0 && i < f->n_modules; i++) {
-		const struct facts_module *from = &f->module[i];
+		const struct metadata_module *from = &f->module[i];
 
 		m[i] = (struct store_module){
 			.base = from->base,
@@ -277,11 +280,13 @@ static void put_threads(struct tables *t)
 
 	for (size_t i = 1; i < threads->n; i++) {
 		struct store_thread *to = &threads->thread[i];
-		const struct facts_thread *from = facts_find_thread(&t->b->rec->facts, to->number);
+		const struct metadata_thread *from =
+			metadata_find_thread(&t->b->rec->metadata, to->number);
 
 		if (!from)
 			continue;
-		/* The blocks know better: a thread that has ended has no id to be found any more. */
+		/* A tid from a block is better: the id of a thread that has ended cannot be
+		 * found. */
 		if (!to->tid)
 			to->tid = from->tid;
 		to->start_ns = ns_of(t, from->start_ticks);
@@ -291,7 +296,7 @@ static void put_threads(struct tables *t)
 	put_table(t, STORE_THREADS, threads->thread, threads->n);
 }
 
-/* Threads that the recording only mentions in its blocks have a tid there. */
+/* Takes the tids of threads from their blocks: some threads have no chunk of their own. */
 static void find_tids(struct build *b)
 {
 	for (size_t i = 0; i < b->rec->n_lanes; i++) {
@@ -305,12 +310,12 @@ static void find_tids(struct build *b)
 
 static uint64_t put_samples(struct tables *t)
 {
-	const struct facts *f = &t->b->rec->facts;
+	const struct metadata *f = &t->b->rec->metadata;
 	struct store_sample *s = make_items(t, f->n_samples, sizeof(*s));
 	uint64_t most = 0;
 
 	for (size_t i = 0; t->result == 0 && i < f->n_samples; i++) {
-		const struct facts_sample *from = &f->sample[i];
+		const struct metadata_sample *from = &f->sample[i];
 
 		s[i] = (struct store_sample){
 			.at_ns = ns_of(t, from->ticks),
@@ -357,7 +362,7 @@ static struct store_region make_region(struct tables *t, const struct proc_map *
 
 static void put_regions(struct tables *t)
 {
-	const struct facts_text *maps = &t->b->rec->facts.maps;
+	const struct metadata_text *maps = &t->b->rec->metadata.maps;
 	const char *at = maps->bytes, *end = at ? at + maps->len : NULL;
 	struct store_region *region = NULL;
 	size_t n = 0, cap = 0;
@@ -416,11 +421,11 @@ static void set_totals(struct store_facts *f, const struct build *b, const struc
 static void set_process(struct tables *t, struct store_facts *f, const struct overview *o)
 {
 	const struct recording *r = t->b->rec;
-	const struct facts_process *p = &r->facts.process;
+	const struct metadata_process *p = &r->metadata.process;
 	const char *arch = overview_arch(r);
 
 	f->start_realtime_ns = r->header.start_realtime_ns;
-	f->maps_ns = r->facts.maps.bytes ? ns_of(t, r->facts.maps_ticks) : UINT64_MAX;
+	f->maps_ns = r->metadata.maps.bytes ? ns_of(t, r->metadata.maps_ticks) : UINT64_MAX;
 	f->pid = p->is_known ? p->pid : r->header.pid;
 	f->parent_pid = p->parent_pid;
 	f->page_bytes = p->page_bytes ? p->page_bytes : 4096;
@@ -439,7 +444,7 @@ static void set_process(struct tables *t, struct store_facts *f, const struct ov
 	f->recorder = put_text(t, &p->recorder);
 }
 
-int build_put_tables(struct build *b, const struct stacks *stacks, const struct overview *o,
+int build_tables_put(struct build *b, const struct stacks *stacks, const struct overview *o,
 		     struct err *err)
 {
 	struct tables t = {.b = b, .err = err};

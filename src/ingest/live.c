@@ -8,7 +8,7 @@
 #include "util/temp_file.h"
 
 #define FIRST_SLOTS 4096
-#define FIRST_PLACES 4096u
+#define FIRST_BLOCKS 4096u
 
 void live_fini(struct live *l)
 {
@@ -18,7 +18,18 @@ void live_fini(struct live *l)
 	*l = (struct live){0};
 }
 
-/* Zeroed memory, in huge pages where that is possible: it is accessed at random. */
+/* Drops the pages of a table in a file from memory if the process has much there. */
+static void trim(struct live *l)
+{
+	l->n_since_look = 0;
+	if (rss_bytes() < LIVE_RESIDENT_BYTES)
+		return;
+	spill_trim(l->slot_memory);
+	spill_trim(l->block_memory);
+}
+
+/* Resizes an array, making it at first. New memory is zeroed, and in huge pages where possible:
+ * access is random. */
 static int make_array(const struct live *l, struct spill **array, size_t n_bytes, struct err *err)
 {
 	size_t budget = l->budget_bytes ? l->budget_bytes : LIVE_BUDGET_BYTES;
@@ -36,22 +47,22 @@ static int make_array(const struct live *l, struct spill **array, size_t n_bytes
 	return 0;
 }
 
-/* The place of each block stays what it is. */
+/* Makes room for more blocks. Their indexes stay what they are. */
 static int grow_blocks(struct live *l, struct err *err)
 {
-	uint32_t cap = l->cap_places ? l->cap_places + l->cap_places / 2 : FIRST_PLACES;
+	uint32_t cap = l->cap_blocks ? l->cap_blocks + l->cap_blocks / 2 : FIRST_BLOCKS;
 	int r;
 
-	if (cap < l->cap_places)
-		return err_set(err, ERR_LIMIT, "more than %u live blocks", l->cap_places);
+	if (cap < l->cap_blocks)
+		return err_set(err, ERR_LIMIT, "more than %u live blocks", l->cap_blocks);
 	r = make_array(l, &l->block_memory, (size_t)cap * sizeof(*l->block), err);
 	if (r == 0)
-		r = make_array(l, &l->free_memory, (size_t)cap * sizeof(*l->free_place), err);
+		r = make_array(l, &l->free_memory, (size_t)cap * sizeof(*l->free_index), err);
 	if (r < 0)
 		return r;
 	l->block = spill_data(l->block_memory);
-	l->free_place = spill_data(l->free_memory);
-	l->cap_places = cap;
+	l->free_index = spill_data(l->free_memory);
+	l->cap_blocks = cap;
 	l->is_file |= spill_is_file(l->block_memory);
 	return 0;
 }
@@ -75,27 +86,18 @@ static int grow_slots(struct live *l, struct err *err)
 		if (l->slot[i].addr)
 			bigger.slot[live_find_slot(&bigger, l->slot[i].addr)] = l->slot[i];
 		if (bigger.is_file && i % LIVE_ADDS_PER_LOOK == 0)
-			live_trim(&bigger);
+			trim(&bigger);
 	}
 	spill_destroy(l->slot_memory);
 	*l = bigger;
 	return 0;
 }
 
-void live_trim(struct live *l)
-{
-	l->n_since_look = 0;
-	if (rss_bytes() < LIVE_RESIDENT_BYTES)
-		return;
-	spill_trim(l->slot_memory);
-	spill_trim(l->block_memory);
-}
-
 int live_reserve(struct live *l, struct err *err)
 {
 	if (unlikely(l->is_file) && ++l->n_since_look >= LIVE_ADDS_PER_LOOK)
-		live_trim(l);
-	if (!l->n_free && l->n_places == l->cap_places) {
+		trim(l);
+	if (!l->n_free && l->n_used == l->cap_blocks) {
 		int r = grow_blocks(l, err);
 
 		if (r < 0)
@@ -117,14 +119,14 @@ struct live_block *live_find(const struct live *l, uint64_t addr)
 struct live_block *live_add(struct live *l, const struct live_block *block)
 {
 	size_t i = live_find_slot(l, block->addr);
-	struct live_block *place;
+	struct live_block *added;
 
 	ASSERT(block->addr && l->n < l->n_slots);
 	if (unlikely(l->slot[i].addr != 0))
 		return NULL;
-	place = live_put(l, i, block->addr);
-	*place = *block;
-	return place;
+	added = live_put(l, i, block->addr);
+	*added = *block;
+	return added;
 }
 
 bool live_take(struct live *l, uint64_t addr, struct live_block *ret)
@@ -141,31 +143,32 @@ bool live_take(struct live *l, uint64_t addr, struct live_block *ret)
 	return true;
 }
 
-void live_save(struct live *l, struct state_out *out)
+void live_save(struct live *l, struct checkpoint_io_out *out)
 {
-	state_put_u64(out, l->n);
+	checkpoint_io_put_u64(out, l->n);
 	for (size_t i = 0; i < l->n_slots; i++) {
 		if (l->is_file && i % LIVE_ADDS_PER_LOOK == 0)
-			live_trim(l);
+			trim(l);
 		if (l->slot[i].addr)
-			state_put(out, live_at(l, i), sizeof(struct live_block));
+			checkpoint_io_put(out, live_at(l, i), sizeof(struct live_block));
 	}
 }
 
-int live_load(struct live *l, struct state_in *in)
+int live_load(struct live *l, struct checkpoint_io_in *in)
 {
-	size_t n = state_get_count(in, sizeof(struct live_block));
+	size_t n = checkpoint_io_get_count(in, sizeof(struct live_block));
 
-	/* They come in the order of their slots: in a smaller table they would all lie in one row. */
+	/* Blocks come in the order of their slots: in a smaller table they would make one long
+	 * row. */
 	while (in->result == 0 && live_limit(l) <= n)
 		in->result = grow_slots(l, in->err);
 	for (size_t i = 0; i < n && in->result == 0; i++) {
 		struct live_block block;
 
-		state_get(in, &block, sizeof(block));
+		checkpoint_io_get(in, &block, sizeof(block));
 		in->result = live_reserve(l, in->err);
 		if (in->result == 0 && (!block.addr || !live_add(l, &block)))
-			state_is_wrong(in, "a block that is live twice");
+			checkpoint_io_fail(in, "a block that is live twice");
 	}
 	return in->result;
 }

@@ -10,7 +10,7 @@
 
 #include "util/vec.h"
 
-#define NOTES_MAX 200 /* of the recording's own; a broken recorder must not flood us */
+#define NOTES_MAX 200 /* of the recorder; a broken recorder must not flood us */
 
 static int PRINTF_LIKE(3, 4) add_note(struct overview *o, struct err *err, const char *fmt, ...)
 {
@@ -31,8 +31,8 @@ static int PRINTF_LIKE(3, 4) add_note(struct overview *o, struct err *err, const
 
 const char *overview_arch(const struct recording *r)
 {
-	if (r->facts.process.arch.bytes)
-		return r->facts.process.arch.bytes;
+	if (r->metadata.process.arch.bytes)
+		return r->metadata.process.arch.bytes;
 	switch (r->header.machine) {
 	case EM_X86_64:
 		return "x86_64";
@@ -80,28 +80,28 @@ static void set_times(struct overview *o, const struct recording *r)
 
 	if (r->has_status)
 		last = max_u64(last, r->status.field[STATUS_TICKS]);
-	if (r->facts.end.is_known)
-		last = max_u64(last, r->facts.end.ticks);
-	for (size_t i = 0; i < r->facts.n_samples; i++)
-		last = max_u64(last, r->facts.sample[i].ticks);
+	if (r->metadata.end.is_known)
+		last = max_u64(last, r->metadata.end.ticks);
+	for (size_t i = 0; i < r->metadata.n_samples; i++)
+		last = max_u64(last, r->metadata.sample[i].ticks);
 	o->has_duration = timebase_is_known(&r->time);
 	o->duration_ns = timebase_ns(&r->time, last);
 	o->peak_at_ns = o->totals.peak_bytes ? o->totals.peak_ns : 0;
 	if (r->has_status)
 		o->longest_heartbeat_ns = timebase_ns(
-			&r->time,
-			r->time.start_ticks + r->status.field[STATUS_LONGEST_HEARTBEAT_TICKS]);
+			&r->time, r->time.start_ticks + r->status.field[STATUS_LONGEST_HEARTBEAT_TICKS]);
 }
 
 static void set_end(struct overview *o, const struct recording *r)
 {
 	uint64_t state = r->has_status ? r->status.field[STATUS_STATE] : 0;
-	/* Written before an exec that then failed, it was none: the recorder went on. */
-	bool has_end = r->facts.end.is_known && state != FORMAT_STATE_RECORDING;
+	/* An end that was written before an exec is none if the exec failed: the recorder went
+	 * on. */
+	bool has_end = r->metadata.end.is_known && state != FORMAT_STATE_RECORDING;
 
 	o->ended = end_name(o->totals.end_how);
 	if (!o->ended && has_end)
-		o->ended = end_name(r->facts.end.how);
+		o->ended = end_name(r->metadata.end.how);
 	if (!o->ended && state == FORMAT_STATE_GAVE_UP)
 		o->ended = "recording ended before the program";
 	if (!o->ended && (has_end || state == FORMAT_STATE_ENDED))
@@ -114,15 +114,15 @@ static void set_end(struct overview *o, const struct recording *r)
 		o->ended = "killed or still running";
 }
 
-/* Threads that were told of, and those that only blocks mention. */
+/* Counts the threads that have a chunk, and those that only blocks name. */
 static uint64_t count_threads(const struct recording *r)
 {
-	uint64_t n = r->facts.n_threads;
+	uint64_t n = r->metadata.n_threads;
 
 	for (size_t i = 0; i < r->n_lanes; i++) {
 		bool is_first = i == 0 || r->lane[i].thread != r->lane[i - 1].thread;
 
-		if (is_first && !facts_find_thread(&r->facts, r->lane[i].thread))
+		if (is_first && !metadata_find_thread(&r->metadata, r->lane[i].thread))
 			n++;
 	}
 	return n;
@@ -131,7 +131,7 @@ static uint64_t count_threads(const struct recording *r)
 static int count_modules(struct overview *o, const struct recording *r, struct err *err)
 {
 	struct module_map *map = NULL;
-	int n = module_map_create(&r->facts, &map, err);
+	int n = module_map_create(&r->metadata, &map, err);
 
 	if (n < 0)
 		return n;
@@ -140,7 +140,7 @@ static int count_modules(struct overview *o, const struct recording *r, struct e
 	return 0;
 }
 
-static int note_status(struct overview *o, const struct recording *r, struct err *err)
+static int add_status_notes(struct overview *o, const struct recording *r, struct err *err)
 {
 	const uint64_t *f = r->status.field;
 	int n = 0;
@@ -160,10 +160,10 @@ static int note_status(struct overview *o, const struct recording *r, struct err
 	return n;
 }
 
-static int note_losses(struct overview *o, const struct recording *r, struct err *err)
+static int add_loss_notes(struct overview *o, const struct recording *r, struct err *err)
 {
 	const struct replay_totals *t = &o->totals;
-	int n = note_status(o, r, err);
+	int n = add_status_notes(o, r, err);
 
 	if (n == 0 && r->n_missing_blocks)
 		n = add_note(o, err,
@@ -174,9 +174,9 @@ static int note_losses(struct overview *o, const struct recording *r, struct err
 			     t->pauses == 1 ? "" : "s");
 	if (n == 0 && r->header.flags & FORMAT_LATE_START)
 		n = add_note(o, err, "recording began after the program had already allocated");
-	if (n == 0 && r->facts.process.parent_pid)
+	if (n == 0 && r->metadata.process.parent_pid)
 		n = add_note(o, err, "forked child of process %" PRIu64 ", which was recorded, too",
-			     r->facts.process.parent_pid);
+			     r->metadata.process.parent_pid);
 	if (n == 0 && t->untracked_reallocations)
 		n = add_note(o, err, "%" PRIu64 " reallocations of blocks that were not recorded",
 			     t->untracked_reallocations);
@@ -185,14 +185,14 @@ static int note_losses(struct overview *o, const struct recording *r, struct err
 			o, err,
 			"the clock was read only once: the duration is not known, times are in "
 			"ticks");
-	if (n == 0 && r->facts.n_unknown_chunks)
+	if (n == 0 && r->metadata.n_unknown_chunks)
 		n = add_note(o, err,
 			     "%" PRIu64 " chunks are of kinds that this version does not know",
-			     r->facts.n_unknown_chunks);
+			     r->metadata.n_unknown_chunks);
 	return n;
 }
 
-static int note_damage(struct overview *o, const struct recording *r, struct err *err)
+static int add_damage_notes(struct overview *o, const struct recording *r, struct err *err)
 {
 	const struct damage *d = &r->damage;
 	int n = 0;
@@ -207,11 +207,11 @@ static int note_damage(struct overview *o, const struct recording *r, struct err
 
 static int add_notes(struct overview *o, const struct recording *r, struct err *err)
 {
-	const struct facts *f = &r->facts;
-	int n = note_losses(o, r, err);
+	const struct metadata *f = &r->metadata;
+	int n = add_loss_notes(o, r, err);
 
 	if (n == 0)
-		n = note_damage(o, r, err);
+		n = add_damage_notes(o, r, err);
 	for (size_t i = 0; n == 0 && i < f->n_notes && i < NOTES_MAX; i++)
 		n = add_note(o, err, "recorder: %s", f->note[i].text.bytes ?: "(empty note)");
 	if (n == 0 && f->n_notes > NOTES_MAX)
@@ -234,9 +234,9 @@ int overview_of_totals(const struct recording *r, const struct replay_totals *to
 		o.lost_blocks = max_u64(o.lost_blocks, r->status.field[STATUS_LOST_BLOCKS]);
 	}
 	o.n_threads = count_threads(r);
-	for (size_t i = 0; i < r->facts.n_embedded; i++) {
-		o.n_embedded += r->facts.embedded[i].is_complete;
-		o.embedded_bytes += r->facts.embedded[i].covered_bytes;
+	for (size_t i = 0; i < r->metadata.n_embedded; i++) {
+		o.n_embedded += r->metadata.embedded[i].is_complete;
+		o.embedded_bytes += r->metadata.embedded[i].covered_bytes;
 	}
 	if (o.totals.events)
 		o.bytes_per_event = (double)r->event_bytes / (double)o.totals.events;

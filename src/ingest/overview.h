@@ -1,4 +1,8 @@
-/* ingest/overview.h - one recording in numbers: what `memory-profiler-cli info` shows. */
+/* ingest/overview.h - one recording in numbers: what `memory-profiler-cli info` shows.
+ *
+ * Notes are sentences for people: damage, losses, pauses, and what the recorder itself reported.
+ * Threads: one.
+ */
 #ifndef INGEST_OVERVIEW_H
 #define INGEST_OVERVIEW_H
 
@@ -11,22 +15,23 @@ struct overview {
 	bool has_duration;
 	uint64_t duration_ns;
 	uint64_t peak_at_ns; /* since the start */
-	uint64_t longest_heartbeat_ns; /* times that were not read are not older */
+	uint64_t longest_heartbeat_ns; /* estimated times are at most so old */
 	uint64_t n_threads;
 	uint64_t n_modules; /* different images */
-	uint64_t lost_events; /* known to be lost; blocks that are missing held more */
-	uint64_t lost_blocks; /* told by the recorder, or gaps in what is there */
+	uint64_t lost_events; /* known to be lost; missing blocks held more */
+	uint64_t lost_blocks; /* as the recorder counted, or gaps in the lanes: the greater one */
 	uint64_t n_embedded; /* files that are complete */
 	uint64_t embedded_bytes;
 	double bytes_per_event; /* 0 when there are no events */
-	char **note; /* for people; owned */
+	char **note; /* owned */
 	size_t n_notes, cap_notes;
 };
 
-/* Replays the recording (which completes r->damage) and sums up. */
+/* Replays the recording (which completes r->damage) and adds up. Errors are those of
+ * replay_run(). */
 int overview_make(struct recording *r, struct overview *ret, struct err *err);
 
-/* The same from a replay that was run already. */
+/* The same from the totals of a replay that was run already. ERR_MEMORY. */
 int overview_of_totals(const struct recording *r, const struct replay_totals *totals,
 		       struct overview *ret, struct err *err);
 void overview_fini(struct overview *o); /* a zeroed struct is empty */

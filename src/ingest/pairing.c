@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ingest/pairing_fast.h"
+#include "ingest/pairing_i.h"
 #include "util/vec.h"
 
 int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals,
@@ -12,18 +12,18 @@ int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals
 {
 	*p = (struct pairing){
 		.next_deadline = UINT64_MAX,
-		.window_ns = REPLAY_WINDOW_NS,
+		.window_ns = PAIRING_WINDOW_NS,
 		.totals = totals,
 		.callbacks = callbacks,
 		.n_lanes = n_lanes,
 		.lane = calloc(n_lanes + 1, sizeof(*p->lane)),
 		.pending_memory = calloc(2 * PAIRING_MAX_PENDING, sizeof(*p->pending)),
-		.waiting = calloc(PAIRING_MAX_WAITING, sizeof(*p->waiting)),
+		.queue = calloc(PAIRING_MAX_QUEUED, sizeof(*p->queue)),
 		.step = calloc(PAIRING_N_STEPS, sizeof(*p->step)),
-		.ahead = calloc(1, sizeof(*p->ahead)),
+		.lookahead = calloc(1, sizeof(*p->lookahead)),
 	};
 	p->pending = p->pending_memory;
-	if (p->lane && p->pending && p->waiting && p->step && p->ahead)
+	if (p->lane && p->pending && p->queue && p->step && p->lookahead)
 		return 0;
 	pairing_fini(p);
 	return err_set_memory(err, n_lanes * sizeof(*p->lane));
@@ -35,16 +35,16 @@ void pairing_fini(struct pairing *p)
 		free(p->lane[i].open);
 	free(p->lane);
 	free(p->pending_memory);
-	free(p->waiting);
+	free(p->queue);
 	free(p->step);
-	free(p->ahead);
+	free(p->lookahead);
 	live_fini(&p->live);
 	*p = (struct pairing){0};
 }
 
 void pairing_expect_unknown(struct pairing *p, bool is_lost)
 {
-	p->window_ns = REPLAY_SHORT_WINDOW_NS;
+	p->window_ns = PAIRING_SHORT_WINDOW_NS;
 	if (!is_lost)
 		p->is_unknown_expected = true;
 }
@@ -52,10 +52,10 @@ void pairing_expect_unknown(struct pairing *p, bool is_lost)
 void pairing_begin_batch(struct pairing *p, const struct stream_batch *b,
 			 const struct stream_batch *then)
 {
-	ahead_begin(p->ahead, b, then);
+	lookahead_begin(p->lookahead, b, then);
 }
 
-/* ---- what is alive over time ---- */
+/* ---- steps: what is live over time ---- */
 
 void pairing_pass_steps(struct pairing *p)
 {
@@ -64,25 +64,25 @@ void pairing_pass_steps(struct pairing *p)
 	p->n_steps = 0;
 }
 
-static struct replay_step *waiting_at(const struct pairing *p, uint64_t number)
+static struct replay_step *queued_at(const struct pairing *p, uint64_t number)
 {
-	return &p->waiting[number % PAIRING_MAX_WAITING];
+	return &p->queue[number % PAIRING_MAX_QUEUED];
 }
 
-/* All steps before the first that waits are counted: it is the next in time. */
-static void count_first_waiting(struct pairing *p)
+/* Counts the first step of the queue: all steps before it are counted already. */
+static void count_first_queued(struct pairing *p)
 {
 	struct replay_totals *t = p->totals;
 	struct replay_step *step = &p->step[p->n_steps];
 
-	*step = *waiting_at(p, p->first_waiting++);
+	*step = *queued_at(p, p->first_queued++);
 	if (step->flags & REPLAY_STEP_RELEASE) {
 		t->live_count--;
 		t->live_bytes -= step->size_bytes;
 	} else {
 		t->live_count++;
 		t->live_bytes += step->size_bytes;
-		if (t->live_bytes > t->peak_bytes) {
+		if (pairing_is_peak(t->live_bytes, t->peak_bytes)) {
 			t->peak_bytes = t->live_bytes;
 			t->peak_ns = step->at_ns;
 			step->flags |= REPLAY_STEP_PEAK;
@@ -92,11 +92,12 @@ static void count_first_waiting(struct pairing *p)
 		pairing_pass_steps(p);
 }
 
-/* Counts what happened before a time: nothing that comes later belongs in front of it. */
+/* Counts the steps before a time. The caller knows that no event to come leads to an earlier
+ * step. */
 static void count_steps_before(struct pairing *p, uint64_t at_ns)
 {
-	while (p->first_waiting != p->end_waiting && waiting_at(p, p->first_waiting)->at_ns < at_ns)
-		count_first_waiting(p);
+	while (p->first_queued != p->end_queued && queued_at(p, p->first_queued)->at_ns < at_ns)
+		count_first_queued(p);
 }
 
 static bool is_step_after(const struct replay_step *a, const struct replay_step *b)
@@ -106,22 +107,23 @@ static bool is_step_after(const struct replay_step *a, const struct replay_step 
 	return !(a->flags & REPLAY_STEP_RELEASE) && b->flags & REPLAY_STEP_RELEASE;
 }
 
-/* Most go to the end; a release that was held back goes where it belongs. */
+/* Puts a step into the queue, in order of time. Most go to the end; a step of an event that was
+ * held back may go further to the front. */
 static void add_step(struct pairing *p, const struct replay_step *s)
 {
 	uint64_t i;
 
-	if (p->end_waiting - p->first_waiting == PAIRING_MAX_WAITING)
-		count_first_waiting(p);
-	for (i = p->end_waiting++; i > p->first_waiting && is_step_after(waiting_at(p, i - 1), s);
-	     i--)
-		*waiting_at(p, i) = *waiting_at(p, i - 1);
-	*waiting_at(p, i) = *s;
+	if (p->end_queued - p->first_queued == PAIRING_MAX_QUEUED)
+		count_first_queued(p);
+	for (i = p->end_queued++; i > p->first_queued && is_step_after(queued_at(p, i - 1), s); i--)
+		*queued_at(p, i) = *queued_at(p, i - 1);
+	*queued_at(p, i) = *s;
 }
 
 /* ---- what an event does when it fits ---- */
 
-/* block is the one in the table: the user may change its chain. */
+/* Counts and reports an allocation. block is the one in the table: the user may change its
+ * chain. */
 static void account_alloc(struct pairing *p, struct live_block *block, const struct live_block *old)
 {
 	struct replay_step step = {
@@ -136,21 +138,23 @@ static void account_alloc(struct pairing *p, struct live_block *block, const str
 		p->callbacks->on_alloc(p->callbacks->user, block, old);
 }
 
-static void account_end(struct pairing *p, const struct live_block *block,
-			struct replay_release *release)
+/* Counts and reports a release. The block lives for at least a nanosecond. */
+static void account_release(struct pairing *p, const struct live_block *block,
+			    struct replay_release *release)
 {
 	struct replay_step step;
 
 	if (release->at_ns <= block->at_ns)
 		release->at_ns = block->at_ns + 1;
-	pairing_make_end(&step, block, release);
+	pairing_make_release_step(&step, block, release);
 	add_step(p, &step);
 	if (p->callbacks->on_free)
 		p->callbacks->on_free(p->callbacks->user, block, release);
 }
 
-/* ---- what does not fit and is held back ---- */
+/* ---- events that do not fit and are held back ---- */
 
+/* Lets an event that was held back happen; the state of its address is such that it fits. */
 static int apply_op(struct pairing *p, const struct pairing_op *op, struct err *err)
 {
 	struct live_block *added, block;
@@ -171,11 +175,11 @@ static int apply_op(struct pairing *p, const struct pairing_op *op, struct err *
 		struct pairing_open *open = &p->lane[op->lane].open[op->open];
 
 		open->block = block;
-		open->state = PAIRING_HELD;
+		open->state = PAIRING_OPEN_TAKEN;
 	} else {
 		struct replay_release release = op->release;
 
-		account_end(p, &block, &release);
+		account_release(p, &block, &release);
 	}
 	return 0;
 }
@@ -184,7 +188,7 @@ static void remove_pending(struct pairing *p, size_t i)
 {
 	p->bucket[pairing_bucket(p->pending[i].block.addr)]--;
 	p->n_pending--;
-	if (i == 0) /* the usual case: its time is up */
+	if (i == 0) /* the usual case: its window has passed */
 		p->pending++;
 	else
 		memmove(&p->pending[i], &p->pending[i + 1],
@@ -192,7 +196,8 @@ static void remove_pending(struct pairing *p, size_t i)
 	p->next_deadline = p->n_pending ? p->pending[0].deadline_ns : UINT64_MAX;
 }
 
-/* Does another event of the same lane and address wait before this one? Then it is not its turn. */
+/* Is an earlier event of the same lane and address held back? Then event i must wait for that
+ * one. */
 static bool is_behind_own_lane(const struct pairing *p, size_t i)
 {
 	for (size_t k = 0; k < i; k++) {
@@ -203,14 +208,15 @@ static bool is_behind_own_lane(const struct pairing *p, size_t i)
 	return false;
 }
 
-/* A release that was held back and comes from another thread than the block's maker: it may be for
- * this block or for one that the maker puts in its place within the window. */
+/* Is a release that is held back by another thread than the one that made the block? Then it may be
+ * for this block, or for the next one that the maker gets at this address within the window. */
 static bool is_undecided(const struct pairing_op *op, const struct live_block *live)
 {
 	return op->release.thread != live->thread;
 }
 
-/* The first allocation or release held back for addr whose turn it may be; n_pending if none. */
+/* Finds the first allocation or release that is held back for addr and need not wait for one of its
+ * own lane; n_pending if there is none. */
 static size_t find_first(const struct pairing *p, uint64_t addr, bool is_alloc)
 {
 	for (size_t i = 0; i < p->n_pending; i++) {
@@ -222,8 +228,8 @@ static size_t find_first(const struct pairing *p, uint64_t addr, bool is_alloc)
 	return p->n_pending;
 }
 
-/* The first allocation held back for addr, and in *blocker the event of its own lane that must
- * happen before it (itself when there is none). */
+/* Finds the first allocation that is held back for addr. *blocker: the first event of its lane that
+ * is held back for addr, and must happen before it; the allocation itself when there is none. */
 static bool find_waiting_alloc(const struct pairing *p, uint64_t addr, size_t *blocker)
 {
 	for (size_t i = 0; i < p->n_pending; i++) {
@@ -240,9 +246,10 @@ static bool find_waiting_alloc(const struct pairing *p, uint64_t addr, size_t *b
 	return false;
 }
 
-/* The event held back for addr that fits the state of addr now; n_pending if none. An undecided
- * release waits until an allocation needs it. If that allocation is behind a release of its own lane, then
- * it is that release which ended the block, and the undecided one is for the next. */
+/* Finds the event that is held back for addr and fits its state now; n_pending if there is none.
+ *
+ * An undecided release waits until an allocation needs it. If that allocation is behind a release
+ * of its own lane, that release ended the block, and the undecided one is for the next block. */
 static size_t find_fitting(const struct pairing *p, uint64_t addr)
 {
 	const struct live_block *live = live_find(&p->live, addr);
@@ -255,8 +262,8 @@ static size_t find_fitting(const struct pairing *p, uint64_t addr)
 	return p->pending[blocker].is_alloc ? first : blocker;
 }
 
-/* Lets events held back for addr happen as long as one fits. is_repair: an event that arrived just
- * now made it possible, so those that waited had come in the wrong order. */
+/* Lets events that are held back for addr happen as long as one fits. is_repair: an event that
+ * arrived just now made this possible, so the events that waited had come in the wrong order. */
 static int settle(struct pairing *p, uint64_t addr, bool is_repair, struct err *err)
 {
 	while (p->bucket[pairing_bucket(addr)] > 0) {
@@ -276,7 +283,7 @@ static int settle(struct pairing *p, uint64_t addr, bool is_repair, struct err *
 	return 0;
 }
 
-/* An allocation of an address that is live for good, as far as anybody knows. */
+/* Ends the block at the address of an allocation; no release of it was seen. */
 static void end_replaced(struct pairing *p, const struct live_block *by)
 {
 	struct replay_release replaced = {
@@ -290,9 +297,10 @@ static void end_replaced(struct pairing *p, const struct live_block *by)
 	if (!live_take(&p->live, by->addr, &block))
 		return;
 	p->totals->duplicate_allocations++;
-	account_end(p, &block, &replaced);
+	account_release(p, &block, &replaced);
 }
 
+/* Counts a release of a block that was never seen. */
 static void count_unknown(struct pairing *p)
 {
 	if (p->is_unknown_expected)
@@ -301,7 +309,8 @@ static void count_unknown(struct pairing *p)
 		p->totals->unknown_frees++;
 }
 
-/* The counterpart of the oldest event held back did not come: it is what it looks like. */
+/* The counterpart of the oldest event that is held back did not come: the event is what it looks
+ * like. */
 static int give_up_oldest(struct pairing *p, struct err *err)
 {
 	struct pairing_op op = p->pending[0];
@@ -313,15 +322,16 @@ static int give_up_oldest(struct pairing *p, struct err *err)
 		r = apply_op(p, &op, err);
 	} else if (live_find(&p->live, op.block.addr)) {
 		p->totals->repaired += !op.is_foreign;
-		r = apply_op(p, &op, err); /* nothing spoke against it */
+		r = apply_op(p, &op, err); /* undecided until now */
 	} else {
 		count_unknown(p);
 		if (op.is_begin)
-			p->lane[op.lane].open[op.open].state = PAIRING_ABSENT;
+			p->lane[op.lane].open[op.open].state = PAIRING_OPEN_ABSENT;
 	}
 	return r < 0 ? r : settle(p, op.block.addr, false, err);
 }
 
+/* Holds an event back, and lets happen what becomes possible by it (maybe the event itself). */
 static int hold_back(struct pairing *p, struct pairing_op *op, struct err *err)
 {
 	int r;
@@ -347,8 +357,8 @@ static int hold_back(struct pairing *p, struct pairing_op *op, struct err *err)
 	return r;
 }
 
-/* Time of the oldest event held back, or UINT64_MAX: what happens when it is settled lies there or
- * later. */
+/* Time of the oldest event that is held back, or UINT64_MAX. Steps of events that are held back are
+ * not earlier. */
 static uint64_t oldest_pending_ns(const struct pairing *p)
 {
 	const struct pairing_op *op = p->pending;
@@ -373,14 +383,15 @@ int pairing_advance(struct pairing *p, uint64_t at_ns, struct err *err)
 
 /* ---- events ---- */
 
-/* Is call i the only one of its address for the length of the window, and nothing of that
- * address held back? Then it is what it looks like. */
+/* Is call i the only one of its address for the length of the window, and is nothing held back for
+ * its bucket? Then no counterpart can come. */
 static bool is_alone(struct pairing *p, size_t i)
 {
-	return p->bucket[pairing_bucket(p->ahead->now->call[i].addr)] == 0 &&
-	       ahead_find(p->ahead, i, p->window_ns) == AHEAD_NOTHING;
+	return p->bucket[pairing_bucket(p->lookahead->now->call[i].addr)] == 0 &&
+	       lookahead_find(p->lookahead, i, p->window_ns) == LOOKAHEAD_NOTHING;
 }
 
+/* Takes an allocation. old: the block that a realloc replaced by it; NULL: none. */
 static int put_alloc(struct pairing *p, size_t i, const struct live_block *block,
 		     const struct live_block *old, struct err *err)
 {
@@ -401,7 +412,7 @@ static int put_alloc(struct pairing *p, size_t i, const struct live_block *block
 		return 0;
 	}
 	op = (struct pairing_op){
-		.block = *block, .lane = p->ahead->now->call[i].lane, .is_alloc = true};
+		.block = *block, .lane = p->lookahead->now->call[i].lane, .is_alloc = true};
 	if (old) {
 		op.old = *old;
 		op.has_old = true;
@@ -416,7 +427,7 @@ int pairing_alloc(struct pairing *p, size_t i, const struct live_block *block, s
 
 int pairing_free(struct pairing *p, size_t i, const struct replay_release *release, struct err *err)
 {
-	const struct event_plain *c = &p->ahead->now->call[i];
+	const struct event_plain *c = &p->lookahead->now->call[i];
 	uint64_t addr = c->addr;
 	struct live_block block;
 	struct pairing_op op;
@@ -430,7 +441,7 @@ int pairing_free(struct pairing *p, size_t i, const struct replay_release *relea
 			struct replay_release own = *release;
 
 			live_take(&p->live, addr, &block);
-			account_end(p, &block, &own);
+			account_release(p, &block, &own);
 			return 0;
 		}
 		if (!live && is_alone(p, i)) {
@@ -446,8 +457,8 @@ int pairing_free(struct pairing *p, size_t i, const struct replay_release *relea
 int pairing_realloc_begin(struct pairing *p, size_t i, const struct replay_release *release,
 			  struct err *err)
 {
-	uint32_t lane = p->ahead->now->call[i].lane;
-	uint64_t addr = p->ahead->now->call[i].addr;
+	uint32_t lane = p->lookahead->now->call[i].lane;
+	uint64_t addr = p->lookahead->now->call[i].addr;
 	struct pairing_lane *l = &p->lane[lane];
 	struct pairing_open *open;
 	struct pairing_op op;
@@ -458,16 +469,16 @@ int pairing_realloc_begin(struct pairing *p, size_t i, const struct replay_relea
 	open = &l->open[l->n_open++];
 	open->release = *release;
 	open->addr = addr;
-	open->state = PAIRING_HELD;
+	open->state = PAIRING_OPEN_TAKEN;
 	if (likely(p->bucket[pairing_bucket(addr)] == 0) &&
 	    likely(live_take(&p->live, addr, &open->block)))
 		return 0;
 	if (is_alone(p, i)) {
-		open->state = PAIRING_ABSENT;
+		open->state = PAIRING_OPEN_ABSENT;
 		count_unknown(p);
 		return 0;
 	}
-	open->state = PAIRING_WAITING;
+	open->state = PAIRING_OPEN_PENDING;
 	op = (struct pairing_op){
 		.block.addr = addr,
 		.release = *release,
@@ -479,7 +490,8 @@ int pairing_realloc_begin(struct pairing *p, size_t i, const struct replay_relea
 }
 
 /* Takes the last realloc of the lane off its list; false when there is none. If its release is
- * still held back, that goes on as a release of its own (or is dropped: how < 0). */
+ * still held back, it becomes a release of its own that ends the block by how. how < 0: the release
+ * is dropped. */
 static bool pop_open(struct pairing *p, uint32_t lane, int how, struct pairing_open *ret)
 {
 	struct pairing_lane *l = &p->lane[lane];
@@ -487,7 +499,7 @@ static bool pop_open(struct pairing *p, uint32_t lane, int how, struct pairing_o
 	if (l->n_open == 0)
 		return false;
 	*ret = l->open[--l->n_open];
-	if (ret->state != PAIRING_WAITING)
+	if (ret->state != PAIRING_OPEN_PENDING)
 		return true;
 	for (size_t i = 0; i < p->n_pending; i++) {
 		struct pairing_op *op = &p->pending[i];
@@ -503,15 +515,16 @@ static bool pop_open(struct pairing *p, uint32_t lane, int how, struct pairing_o
 	return true;
 }
 
-/* The END of a realloc whose release waits though the address is live: undecided, because another
- * thread made the block. It ended that block if it is the first release that waits; and in any
- * case if it got its own address back: then what else waits is for the new block. */
+/* At the END of a realloc whose release is held back although the address is live: it is undecided,
+ * because another thread made the block. The realloc released that block
+ *   - if its release is the first that waits, or
+ *   - if it got its own address back: then the other releases are for the new block. */
 static int decide_open(struct pairing *p, uint32_t lane, uint64_t addr, struct err *err)
 {
 	struct pairing_lane *l = &p->lane[lane];
 	struct pairing_open *open = l->n_open ? &l->open[l->n_open - 1] : NULL;
 
-	if (!open || open->state != PAIRING_WAITING || !live_find(&p->live, open->addr))
+	if (!open || open->state != PAIRING_OPEN_PENDING || !live_find(&p->live, open->addr))
 		return 0;
 	for (size_t i = 0; i < p->n_pending; i++) {
 		struct pairing_op op = p->pending[i];
@@ -531,34 +544,33 @@ static int decide_open(struct pairing *p, uint32_t lane, uint64_t addr, struct e
 int pairing_realloc_end(struct pairing *p, size_t i, const struct live_block *block,
 			struct err *err)
 {
-	uint32_t lane = p->ahead->now->call[i].lane;
+	uint32_t lane = p->lookahead->now->call[i].lane;
 	struct pairing_open open;
 	int r = decide_open(p, lane, block->addr, err);
 
 	if (r < 0)
 		return r;
-	if (!pop_open(p, lane, REPLAY_REALLOCATED, &open) || open.state != PAIRING_HELD) {
+	if (!pop_open(p, lane, REPLAY_REALLOCATED, &open) || open.state != PAIRING_OPEN_TAKEN) {
 		p->totals->untracked_reallocations++;
 		return put_alloc(p, i, block, NULL, err);
 	}
 	open.release.how = REPLAY_REALLOCATED;
-	open.release.at_ns = block->at_ns; /* it lived until the call returned */
-	account_end(p, &open.block, &open.release);
+	open.release.at_ns = block->at_ns; /* the old block lived until the realloc returned */
+	account_release(p, &open.block, &open.release);
 	return put_alloc(p, i, block, &open.block, err);
 }
 
-int pairing_realloc_ended(struct pairing *p, uint32_t lane, enum replay_end how, bool *was_open,
-			  struct err *err)
+bool pairing_realloc_release_old(struct pairing *p, uint32_t lane, enum replay_end how)
 {
 	struct pairing_open open;
 
-	*was_open = pop_open(p, lane, (int)how, &open);
-	if (*was_open && open.state == PAIRING_HELD) {
+	if (!pop_open(p, lane, (int)how, &open))
+		return false;
+	if (open.state == PAIRING_OPEN_TAKEN) {
 		open.release.how = how;
-		account_end(p, &open.block, &open.release);
+		account_release(p, &open.block, &open.release);
 	}
-	(void)err;
-	return 0;
+	return true;
 }
 
 int pairing_realloc_cancel(struct pairing *p, uint32_t lane, struct err *err)
@@ -567,7 +579,7 @@ int pairing_realloc_cancel(struct pairing *p, uint32_t lane, struct err *err)
 	struct pairing_open open;
 	int r;
 
-	if (!pop_open(p, lane, -1, &open) || open.state != PAIRING_HELD)
+	if (!pop_open(p, lane, -1, &open) || open.state != PAIRING_OPEN_TAKEN)
 		return 0;
 	r = live_reserve(&p->live, err);
 	if (r < 0)
@@ -576,20 +588,16 @@ int pairing_realloc_cancel(struct pairing *p, uint32_t lane, struct err *err)
 		p->totals->duplicate_allocations++;
 		replaced.at_ns = p->now_ns;
 		replaced.thread = open.release.thread;
-		account_end(p, &open.block, &replaced);
+		account_release(p, &open.block, &replaced);
 	}
 	return settle(p, open.addr, true, err);
 }
 
-int pairing_gap(struct pairing *p, uint32_t lane, struct err *err)
+void pairing_gap(struct pairing *p, uint32_t lane)
 {
-	bool was_open = true;
-	int r = 0;
-
 	pairing_expect_unknown(p, true);
-	while (r == 0 && was_open)
-		r = pairing_realloc_ended(p, lane, REPLAY_REALLOC_UNTRACKED, &was_open, err);
-	return r;
+	while (pairing_realloc_release_old(p, lane, REPLAY_REALLOC_UNTRACKED))
+		;
 }
 
 int pairing_finish(struct pairing *p, struct err *err)

@@ -1,43 +1,92 @@
-/* ingest/pairing.h - the state of each address: live or not, and what is held back (see replay.h).
+/* ingest/pairing.h - which release ends which allocation, when events may be out of order.
  *
- * Used by replay.c only; apart from it because it is the delicate part and is tested alone.
+ * The problem. Events come in order of their times (stream.h). Inside a lane this is the order of
+ * the program. Between lanes it may not be: the clocks of two CPUs differ, and a thread may read
+ * its clock some time before the call takes effect. The recorder sees to it that a release is not
+ * stamped before the allocation of its block (record/clock.h). An allocation may be stamped before
+ * the release of the block that had the address before; in recordings of early builds a release may
+ * be stamped too early as well.
+ *
+ * The idea. At one address, allocations and releases alternate. An event fits if it is an
+ * allocation of an address that is not live, or a release of one that is. An event that does not
+ * fit is held back until its counterpart comes:
+ *
+ *   1. The counterpart comes from another lane within the window (PAIRING_WINDOW_NS): both happen,
+ *      in the order that fits. The pairing is exact, and totals.repaired counts the event that
+ *      waited. A counterpart from the same lane does not count, for the order inside a lane is
+ *      right.
+ *   2. The window passes, or no other call of the address is in it (lookahead.h): the event is what
+ *      it looks like. An allocation is a duplicate and ends the block that was there
+ *      (REPLAY_REPLACED); a release is of an unknown block, and is counted only.
+ *
+ * Undecided releases. Thread 2 frees a block that thread 1 made. If thread 1 itself releases the
+ * address as well and gets it again within the window, the free of thread 2 may be for the next
+ * block. So a release by another thread than the maker is held back as well if the next call of the
+ * address in the window is a release. It happens when an allocation that waits needs it, or when
+ * the window passes. If that allocation waits behind a release of its own lane, that release ended
+ * the block, and the undecided one is for the next block.
+ *
+ * Example: a late free. Thread 1 frees 0x1000, malloc() gives 0x1000 to thread 2, whose clock is 40
+ * ns behind:
+ *
+ *   time  event as it arrives        live  what happens
+ *   100   thread 1: malloc = 0x1000  -     fits: block A is live
+ *   500   thread 2: malloc = 0x1000  A     does not fit: held back until 500 + window
+ *   520   thread 1: free(0x1000)     A     ends A at 520; now the malloc of 500 fits: block B
+ *
+ * A and B both count as live from 500 to 520: sums over time use the times as they are.
+ * totals.repaired is 1.
+ *
+ * The window is much longer than disorder usually lasts (tens of nanoseconds; of ten million one
+ * took more than 1 us, the longest seen took 10 us). Where blocks are released that were never seen
+ * (late start, pause, lost events), a long window would pair the free of such a block with the next
+ * block at its address; there the window is PAIRING_SHORT_WINDOW_NS.
+ *
+ * Steps. What is live over time is counted apart from pairing, in strict order of time: a step
+ * waits in a queue until no event that is held back can lead to an earlier one.
+ *
+ * Private to replay.c. pairing_fast.h takes nearly all events without any of this. Errors:
+ * ERR_MEMORY, ERR_IO and ERR_LIMIT of the table of live blocks. Threads: one.
  */
 #ifndef INGEST_PAIRING_H
 #define INGEST_PAIRING_H
 
-#include "ingest/ahead.h"
-#include "ingest/replay.h"
+#include "base/units.h"
+#include "ingest/lookahead.h"
+#include "ingest/replay_events.h"
 
-#define PAIRING_MAX_PENDING 1024 /* held back at a time; more, and the oldest is settled early */
+#define PAIRING_WINDOW_NS (50 * NS_PER_US)
+#define PAIRING_SHORT_WINDOW_NS (1 * NS_PER_US)
+#define PAIRING_MAX_PENDING 1024 /* held back at a time; one more settles the oldest early */
 #define PAIRING_N_BUCKETS 256
-#define PAIRING_MAX_WAITING 8192u /* steps that wait for earlier ones */
+#define PAIRING_MAX_QUEUED 8192u /* steps that wait for earlier ones */
 #define PAIRING_N_STEPS 256u /* that are passed on together */
 
-/* An event that did not fit the state of its address and waits for its counterpart. */
+/* An event that is held back. */
 struct pairing_op {
-	struct live_block block; /* an allocation; of a release only addr counts */
-	struct live_block old; /* REALLOC_END: the block it replaces */
+	struct live_block block; /* of an allocation; of a release only addr is set */
+	struct live_block old; /* has_old: the block that the realloc replaces */
 	struct replay_release release;
-	uint64_t deadline_ns;
+	uint64_t deadline_ns; /* when the window passes */
 	uint32_t lane;
-	uint32_t open; /* REALLOC_BEGIN: index in the lane's open reallocs */
+	uint32_t open; /* is_begin: index in the lane's open reallocs */
 	bool is_alloc;
-	bool has_old;
-	bool is_begin;
-	bool is_waiting; /* was held back, not just arrived */
-	bool is_foreign; /* a free that fitted when it came, of a block that another thread made */
+	bool has_old; /* a REALLOC_END whose old block is known */
+	bool is_begin; /* a REALLOC_BEGIN */
+	bool is_waiting; /* an earlier call held it back; false: it arrived just now */
+	bool is_foreign; /* a free that fitted, undecided because another thread made the block */
 };
 
 enum pairing_open_state {
-	PAIRING_HELD, /* block is out of the table and in our hands */
-	PAIRING_WAITING, /* its release is held back */
-	PAIRING_ABSENT, /* no such block */
+	PAIRING_OPEN_TAKEN, /* the old block is out of the table, in pairing_open.block */
+	PAIRING_OPEN_PENDING, /* its release is held back */
+	PAIRING_OPEN_ABSENT, /* there is no such block */
 };
 
 /* A realloc between its BEGIN and its END. */
 struct pairing_open {
 	enum pairing_open_state state;
-	struct live_block block; /* PAIRING_HELD */
+	struct live_block block; /* PAIRING_OPEN_TAKEN */
 	struct replay_release release;
 	uint64_t addr;
 };
@@ -50,17 +99,17 @@ struct pairing_lane {
 struct pairing {
 	struct live live;
 	struct pairing_op *pending; /* at most PAIRING_MAX_PENDING, in order of arrival */
-	struct pairing_op *pending_memory; /* twice as much, in which they move up */
+	struct pairing_op *pending_memory; /* room for twice as many, in which pending moves up */
 	size_t n_pending;
 	uint64_t next_deadline; /* of the oldest; UINT64_MAX when there is none */
-	struct ahead *ahead; /* what follows in the batch at hand */
+	struct lookahead *lookahead; /* the calls that follow */
 	uint64_t window_ns;
 	uint64_t now_ns; /* time of the event at hand */
-	uint16_t bucket[PAIRING_N_BUCKETS]; /* pending events per hash of address */
+	uint16_t bucket[PAIRING_N_BUCKETS]; /* number of events held back, by hash of the address */
 	bool is_unknown_expected; /* see pairing_expect_unknown() */
-	struct replay_step *waiting; /* a ring: not yet counted, in order of time */
-	uint64_t first_waiting, end_waiting; /* numbers; they lie at number % PAIRING_MAX_WAITING */
-	struct replay_step *step; /* counted, not yet passed on */
+	struct replay_step *queue; /* a ring: steps that are not counted yet, in order of time */
+	uint64_t first_queued, end_queued; /* step number n lies at n % PAIRING_MAX_QUEUED */
+	struct replay_step *step; /* counted, not passed on yet */
 	size_t n_steps;
 	struct pairing_lane *lane;
 	size_t n_lanes;
@@ -68,54 +117,66 @@ struct pairing {
 	const struct replay_callbacks *callbacks; /* borrowed */
 };
 
+/* totals and callbacks are borrowed until pairing_fini(). ERR_MEMORY: p is empty. */
 int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals,
 		 const struct replay_callbacks *callbacks, struct err *err);
 void pairing_fini(struct pairing *p);
 
-/* From here on blocks may be released that were never seen. is_lost: because events are missing, which
- * should not be: such releases count as unknown all the same. */
+/* From here on blocks may be released that were never seen. is_lost: because events are missing,
+ * which should not be; such releases are counted as unknown, else as untracked. */
 void pairing_expect_unknown(struct pairing *p, bool is_lost);
 
-/* Time goes on: settles what has waited long enough. Before each event that pairing_fast.h does not
- * take. */
+/* Moves time to at_ns: settles events whose window has passed, counts steps that nothing can come
+ * before. Before each event that pairing_fast.h does not take. */
 int pairing_advance(struct pairing *p, uint64_t at_ns, struct err *err);
 
-/* The calls of a batch come now; then: the batch after it, or NULL. */
+/* The calls of batch b come now; then: the batch after it, or NULL. Both are borrowed until the
+ * next call. */
 void pairing_begin_batch(struct pairing *p, const struct stream_batch *b,
 			 const struct stream_batch *then);
 
-/* i: the call in the batch. What follows there may show that it need not be held back. */
+/* Takes call i of the batch. */
 int pairing_alloc(struct pairing *p, size_t i, const struct live_block *block, struct err *err);
 int pairing_free(struct pairing *p, size_t i, const struct replay_release *release,
 		 struct err *err);
 int pairing_realloc_begin(struct pairing *p, size_t i, const struct replay_release *release,
 			  struct err *err);
+
+/* Takes call i, the END of the realloc that the lane began last: releases the old block and
+ * allocates the new one. */
 int pairing_realloc_end(struct pairing *p, size_t i, const struct live_block *block,
 			struct err *err);
-/* The realloc begun last ended the old block in another way. False in *was_open: none was. */
-int pairing_realloc_ended(struct pairing *p, uint32_t lane, enum replay_end how, bool *was_open,
-			  struct err *err);
+
+/* The realloc that the lane began last released its old block and made none that was recorded.
+ * False: the lane has no realloc under way. */
+bool pairing_realloc_release_old(struct pairing *p, uint32_t lane, enum replay_end how);
+
+/* The realloc that the lane began last failed: its old block is live again. */
 int pairing_realloc_cancel(struct pairing *p, uint32_t lane, struct err *err);
 
-/* Events of the lane are missing here: its reallocs under way will not be told how they ended. */
-int pairing_gap(struct pairing *p, uint32_t lane, struct err *err);
+/* Events of the lane are missing here: how its reallocs under way ended is not known. */
+void pairing_gap(struct pairing *p, uint32_t lane);
 
-/* Passes on the steps that were counted. */
+/* Passes the counted steps on to the user. */
 void pairing_pass_steps(struct pairing *p);
-
-/* What the numbers in a state must be less than. */
-struct pairing_limits {
-	uint32_t n_stacks;
-	uint64_t n_rows; /* tags */
-	uint64_t n_chains; /* or the same */
-};
-
-/* For follow.h; between batches. Loaded into one that was just made. */
-void pairing_save(struct pairing *p, struct state_out *out);
-int pairing_load(struct pairing *p, struct state_in *in, const struct state_lanes *lanes,
-		 const struct pairing_limits *limits);
 
 /* The recording is over: settles everything. */
 int pairing_finish(struct pairing *p, struct err *err);
+
+/* ---- checkpoints (incremental.h), in pairing_checkpoint.c ---- */
+
+/* What the numbers in a checkpoint must be less than. */
+struct pairing_limits {
+	uint32_t n_stacks;
+	uint64_t n_rows; /* tags of blocks; 0: tags are not used */
+	uint64_t n_chains; /* a chain may be equal to it */
+};
+
+/* Writes the state. Between batches. */
+void pairing_save(struct pairing *p, struct checkpoint_io_out *out);
+
+/* Reads it into a pairing that was just made. ERR_FORMAT when the contents are impossible. */
+int pairing_load(struct pairing *p, struct checkpoint_io_in *in,
+		 const struct checkpoint_io_lanes *lanes, const struct pairing_limits *limits);
 
 #endif

@@ -1,41 +1,18 @@
-/* ingest/replay.c - see replay.h. Hands the calls to pairing.c and counts them. */
-#include "ingest/replay.h"
+/* ingest/replay.c - see replay.h. Hands the calls to pairing.h and counts them. */
+#include "ingest/replay_i.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "ingest/pairing_fast.h"
-#include "ingest/stream.h"
 
-/* Calls: what one will need of the table of live blocks is asked for so much before it. */
-#define SLOT_AHEAD 36
-#define BLOCK_AHEAD 24
-#define ROW_AHEAD 12
+/* Prefetching: the slot, the block and the row that a call needs are prefetched so many calls
+ * before it. */
+#define PREFETCH_SLOT 36
+#define PREFETCH_BLOCK 24
+#define PREFETCH_ROW 12
 #define SMALL_SLOTS (1u << 14)
-
-/* What is counted per thread; lanes of a thread share it. */
-struct replay_thread {
-	uint64_t n_allocs;
-	uint64_t n_releases;
-};
-
-struct replay_lane {
-	struct replay_thread *thread;
-	uint32_t thread_number;
-};
-
-struct replay {
-	struct recording *rec;
-	struct stream *stream;
-	struct pairing pairing;
-	struct replay_totals totals;
-	struct replay_callbacks callbacks;
-	struct replay_thread *thread; /* of lane[].thread */
-	struct replay_lane *lane;
-	uint64_t *n_lost; /* by lane: sum of its LOST events */
-	uint64_t n_realloc_ends;
-};
 
 static int replay_init(struct replay *p, struct recording *r, const struct replay_callbacks *c,
 		       struct err *err)
@@ -61,9 +38,9 @@ static int replay_init(struct replay *p, struct recording *r, const struct repla
 		p->lane[i].thread_number = r->lane[i].thread;
 	}
 	p->pairing.live.folder = p->callbacks.temp_folder;
-	if (r->header.flags & FORMAT_LATE_START || r->facts.process.parent_pid != 0)
+	if (r->header.flags & FORMAT_LATE_START || r->metadata.process.parent_pid != 0)
 		pairing_expect_unknown(&p->pairing, false);
-	return stream_create(r, p->callbacks.births, &p->stream, err);
+	return stream_create(r, p->callbacks.alloc_sums, &p->stream, err);
 }
 
 static void replay_fini(struct replay *p)
@@ -81,8 +58,8 @@ static void set_large_size(struct live_block *ret, const struct event *ev)
 	ret->extra_bytes = stream_extra_bytes(ev);
 }
 
-/* Fills in the block of an allocation as it arrives, field by field: a copy of a struct that was just
- * written would wait for the writes. */
+/* Fills in the block of an allocation as it arrives, field by field: a copy of a struct that was
+ * just written would wait for the writes. */
 static ALWAYS_INLINE void make_block(struct replay *p, const struct stream_batch *b, size_t i,
 				     struct live_block *ret)
 {
@@ -103,8 +80,8 @@ static ALWAYS_INLINE void make_block(struct replay *p, const struct stream_batch
 	ret->kind = c->kind;
 }
 
-/* As it comes along in its lane. */
-static ALWAYS_INLINE void tell_arrival(struct replay *p, struct live_block *block)
+/* Reports an allocation before it is paired. */
+static ALWAYS_INLINE void report_arrival(struct replay *p, struct live_block *block)
 {
 	p->totals.bytes_allocated += block->size_bytes;
 	if (p->callbacks.on_arrival)
@@ -126,25 +103,23 @@ static ALWAYS_INLINE void make_release(struct replay *p, const struct event_plai
 	};
 }
 
-/* Before an event that may have to do with earlier ones. */
+/* Before a call that pairing_fast.h may not take. */
 static int arrive(struct replay *p, const struct event_plain *c, struct err *err)
 {
-	int n = 0;
-
 	if (c->flags & STREAM_AFTER_GAP)
-		n = pairing_gap(&p->pairing, c->lane, err);
-	return n < 0 ? n : pairing_advance(&p->pairing, c->at_ns, err);
+		pairing_gap(&p->pairing, c->lane);
+	return pairing_advance(&p->pairing, c->at_ns, err);
 }
 
-/* An allocation at address 0, which only a damaged recording has, is no block; but whoever counts the
- * events of a thread counts it. */
+/* An allocation at address 0, which only a damaged recording has, makes no block. It counts in the
+ * ordinals of its thread. */
 static int skip_block(struct replay *p, const struct event_plain *c)
 {
 	p->lane[c->lane].thread->n_allocs++;
 	return 0;
 }
 
-/* ---- the long way ---- */
+/* ---- the slow path: see pairing.h ---- */
 
 static int on_alloc(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
@@ -155,7 +130,7 @@ static int on_alloc(struct replay *p, const struct stream_batch *b, size_t i, st
 		return skip_block(p, c);
 	p->totals.allocations++;
 	make_block(p, b, i, &block);
-	tell_arrival(p, &block);
+	report_arrival(p, &block);
 	return pairing_alloc(&p->pairing, i, &block, err);
 }
 
@@ -187,27 +162,25 @@ static int on_realloc_end(struct replay *p, const struct stream_batch *b, size_t
 		return skip_block(p, c);
 	p->totals.reallocations++;
 	make_block(p, b, i, &block);
-	tell_arrival(p, &block);
+	report_arrival(p, &block);
 	return pairing_realloc_end(&p->pairing, i, &block, err);
 }
 
-/* The kinds that end a realloc in another way. */
+/* The kinds that end a realloc without a new block. */
 static int on_realloc_other(struct replay *p, const struct event_plain *c, struct err *err)
 {
-	bool was_open;
-
 	switch (c->kind) {
 	case EVENT_REALLOC_CANCEL:
 		p->totals.failed_reallocations++;
 		return pairing_realloc_cancel(&p->pairing, c->lane, err);
 	case EVENT_REALLOC_FREED:
 		p->totals.frees++;
-		return pairing_realloc_ended(&p->pairing, c->lane, REPLAY_REALLOC_FREED, &was_open,
-					     err);
+		pairing_realloc_release_old(&p->pairing, c->lane, REPLAY_REALLOC_FREED);
+		return 0;
 	default:
 		p->totals.untracked_reallocations++;
-		return pairing_realloc_ended(&p->pairing, c->lane, REPLAY_REALLOC_UNTRACKED,
-					     &was_open, err);
+		pairing_realloc_release_old(&p->pairing, c->lane, REPLAY_REALLOC_UNTRACKED);
+		return 0;
 	}
 }
 
@@ -216,8 +189,7 @@ static void on_switch(struct replay *p, bool is_on)
 	if (is_on)
 		return;
 	p->totals.pauses++;
-	pairing_expect_unknown(&p->pairing,
-			       false); /* for good: what was made meanwhile can live long */
+	pairing_expect_unknown(&p->pairing, false); /* for good: such blocks may live long */
 }
 
 static void on_rare(struct replay *p, const struct event_plain *c, const struct event *ev)
@@ -290,7 +262,7 @@ static int on_call(struct replay *p, const struct stream_batch *b, size_t i, str
 	}
 }
 
-/* ---- the fast way: see pairing_fast.h ---- */
+/* ---- the fast path: see pairing_fast.h ---- */
 
 static ALWAYS_INLINE bool run_alloc(struct replay *p, struct pairing_run *r,
 				    const struct stream_batch *b, size_t i)
@@ -299,13 +271,13 @@ static ALWAYS_INLINE bool run_alloc(struct replay *p, struct pairing_run *r,
 
 	if (unlikely(b->call[i].addr == 0))
 		return false;
-	block = pairing_run_place(r, b, i);
+	block = pairing_run_add(r, b, i);
 	if (unlikely(!block))
 		return false;
 	p->totals.allocations++;
 	make_block(p, b, i, block);
-	tell_arrival(p, block);
-	pairing_run_birth(r, block);
+	report_arrival(p, block);
+	pairing_run_count_alloc(r, block);
 	if (p->callbacks.on_alloc)
 		p->callbacks.on_alloc(p->callbacks.user, block, NULL);
 	return true;
@@ -324,70 +296,72 @@ static ALWAYS_INLINE bool run_free(struct replay *p, struct pairing_run *r,
 	block = live_at(&r->live, slot);
 	p->totals.frees++;
 	make_release(p, c, &release);
-	pairing_run_count_end(r, block, &release);
+	pairing_run_count_release(r, block, &release);
 	if (p->callbacks.on_free)
 		p->callbacks.on_free(p->callbacks.user, block, &release);
 	live_remove_slot(&r->live, slot);
 	return true;
 }
 
-/* The BEGIN is call i, its END is the next one. */
+/* Takes a realloc: its BEGIN is call i, its END is the next call. */
 static ALWAYS_INLINE bool run_realloc(struct replay *p, struct pairing_run *r,
 				      const struct stream_batch *b, size_t i)
 {
 	const struct event_plain *c = &b->call[i];
 	struct replay_release release;
-	struct live_block block, old, *place;
+	struct live_block block, old, *added;
 
 	if (!pairing_run_has_realloc(r, b, i))
 		return false;
 	make_release(p, c, &release);
 	release.how = REPLAY_REALLOCATED;
-	release.at_ns = c[1].at_ns; /* it lived until the call returned */
+	release.at_ns = c[1].at_ns; /* the old block lived until the call returned */
 	p->n_realloc_ends++;
 	p->totals.reallocations++;
 	make_block(p, b, i + 1, &block);
-	tell_arrival(p, &block);
-	place = pairing_run_realloc(r, c, &release, &old);
+	report_arrival(p, &block);
+	added = pairing_run_realloc(r, c, &release, &old);
 	if (p->callbacks.on_free)
 		p->callbacks.on_free(p->callbacks.user, &old, &release);
-	*place = block;
-	pairing_run_birth(r, place);
+	*added = block;
+	pairing_run_count_alloc(r, added);
 	if (p->callbacks.on_alloc)
-		p->callbacks.on_alloc(p->callbacks.user, place, &old);
+		p->callbacks.on_alloc(p->callbacks.user, added, &old);
 	return true;
 }
 
-static ALWAYS_INLINE void look_ahead(struct replay *p, const struct live *live,
-				     const struct stream_batch *b, size_t i)
+/* Prefetches for the calls after call i. */
+static ALWAYS_INLINE void prefetch_ahead(struct replay *p, const struct live *live,
+					 const struct stream_batch *b, size_t i)
 {
 	const struct live_block *block;
 
-	if (i + SLOT_AHEAD < b->n)
-		live_prefetch_slot(live, b->call[i + SLOT_AHEAD].addr);
-	if (i + BLOCK_AHEAD < b->n)
-		live_prefetch_block(live, b->call[i + BLOCK_AHEAD].addr);
-	if (i + ROW_AHEAD >= b->n || !p->callbacks.on_soon)
+	if (i + PREFETCH_SLOT < b->n)
+		live_prefetch_slot(live, b->call[i + PREFETCH_SLOT].addr);
+	if (i + PREFETCH_BLOCK < b->n)
+		live_prefetch_block(live, b->call[i + PREFETCH_BLOCK].addr);
+	if (i + PREFETCH_ROW >= b->n || !p->callbacks.on_prefetch)
 		return;
-	block = live_find(live, b->call[i + ROW_AHEAD].addr);
+	block = live_find(live, b->call[i + PREFETCH_ROW].addr);
 	if (block)
-		p->callbacks.on_soon(p->callbacks.user, block);
+		p->callbacks.on_prefetch(p->callbacks.user, block);
 }
 
-/* Takes calls from i on as long as they may go the fast way; pairing is quiet. The first one that may
- * not, or that is the last of the batch: what follows it is not at hand. */
+/* Takes calls from i on as long as the fast path may take them; pairing is quiet. Returns the first
+ * call that it did not take. The last call of the batch is never taken: the calls after it are in
+ * another batch. */
 static size_t run_calls(struct replay *p, const struct stream_batch *b, size_t i)
 {
 	struct pairing_run r;
 	size_t end = i + pairing_run_begin(&p->pairing, &r);
-	bool is_small = r.live.n_slots <= SMALL_SLOTS; /* in the cache anyway */
+	bool is_small = r.live.n_slots <= SMALL_SLOTS; /* it is in the cache anyway */
 
 	end = end < b->n ? end : b->n - 1;
 	for (; i < end; i++) {
 		const struct event_plain *c = &b->call[i];
 
 		if (!is_small)
-			look_ahead(p, &r.live, b, i);
+			prefetch_ahead(p, &r.live, b, i);
 		if (unlikely(c->flags))
 			break;
 		if (c->kind == EVENT_FREE) {
@@ -412,7 +386,8 @@ _Static_assert(EVENT_MALLOC < EVENT_REALLOC_BEGIN && EVENT_CALLOC < EVENT_REALLO
 		       EVENT_ALIGNED < EVENT_REALLOC_BEGIN,
 	       "run_calls() asks so for an allocation");
 
-/* Takes call i, and as many after it as go with it: less than 0, or how many. */
+/* Takes call i, and calls after it if the fast path takes them. Returns the number of calls taken,
+ * or an error. */
 static int take_calls(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
 	const struct event_plain *c = &b->call[i];
@@ -464,7 +439,7 @@ static void finish_totals(struct replay *p)
 	p->totals.deepest_stack = stacks_deepest_used(stream_stacks(p->stream));
 }
 
-/* Takes batches as long as they come. */
+/* Takes batches until the stream has no more. */
 static int replay_batches(struct replay *p, struct err *err)
 {
 	const struct stream_batch *batch, *then;
@@ -499,13 +474,13 @@ void replay_destroy(struct replay *p)
 	free(p);
 }
 
-int replay_to_cut(struct replay *p, const struct cut *cut, struct err *err)
+int replay_to_checkpoint(struct replay *p, const struct checkpoint_pos *pos, struct err *err)
 {
 	int n;
 
-	stream_go_on(p->stream, cut);
+	stream_resume(p->stream, pos);
 	n = replay_batches(p, err);
-	if (n == 0 && stream_last_ns(p->stream) > cut->at_ns)
+	if (n == 0 && stream_last_ns(p->stream) > pos->at_ns)
 		return err_set(err, ERR_REFUSED, "times go back");
 	return n;
 }
@@ -515,7 +490,7 @@ int replay_finish(struct replay *p, struct replay_totals *ret, struct stacks **s
 {
 	int n;
 
-	stream_go_on(p->stream, NULL);
+	stream_resume(p->stream, NULL);
 	n = replay_batches(p, err);
 	if (n == 0)
 		n = pairing_finish(&p->pairing, err);
@@ -540,75 +515,6 @@ int replay_run(struct recording *r, const struct replay_callbacks *callbacks,
 	if (n == 0)
 		n = replay_finish(p, ret, stacks, err);
 	replay_destroy(p);
-	return n;
-}
-
-/* ---- going on: see follow.h ---- */
-
-void replay_save(struct replay *p, struct state_out *out)
-{
-	state_put_u64(out, p->rec->n_lanes);
-	for (size_t i = 0; i < p->rec->n_lanes; i++) {
-		state_put_u64(out, p->rec->lane[i].thread);
-		state_put_u64(out, p->rec->lane[i].lane);
-		state_put_u64(out, p->n_lost[i]);
-		state_put(out, p->lane[i].thread, sizeof(*p->lane[i].thread));
-	}
-	state_put(out, &p->totals, sizeof(p->totals));
-	state_put_u64(out, p->n_realloc_ends);
-	stream_save(p->stream, out);
-	pairing_save(&p->pairing, out);
-}
-
-/* The lane of a thread; both are in the same order. SIZE_MAX: there is none from that one on. */
-static size_t find_lane(const struct recording *r, size_t from, uint64_t thread, uint64_t lane)
-{
-	while (from < r->n_lanes && (r->lane[from].thread != thread || r->lane[from].lane != lane))
-		from++;
-	return from < r->n_lanes ? from : SIZE_MAX;
-}
-
-static int load_lanes(struct replay *p, struct state_in *in, uint32_t **now, size_t *n)
-{
-	size_t at = 0;
-
-	*n = state_get_count(in, 3 * sizeof(uint64_t) + sizeof(*p->thread));
-	*now = calloc(*n + 1, sizeof(**now));
-	if (!*now)
-		return err_set_memory(in->err, *n * sizeof(**now));
-	for (size_t i = 0; i < *n && in->result == 0; i++) {
-		uint64_t thread = state_get_u64(in), lane = state_get_u64(in);
-
-		at = find_lane(p->rec, at, thread, lane);
-		if (at == SIZE_MAX)
-			return err_set(in->err, ERR_REFUSED, "fewer threads than before");
-		(*now)[i] = (uint32_t)at;
-		p->n_lost[at] = state_get_u64(in);
-		state_get(in, p->lane[at].thread, sizeof(*p->lane[at].thread));
-		at++;
-	}
-	return in->result;
-}
-
-int replay_load(struct replay *p, struct state_in *in, uint64_t cut_ns, uint64_t n_rows,
-		uint64_t n_chains)
-{
-	struct pairing_limits limits = {.n_rows = n_rows, .n_chains = n_chains};
-	uint32_t *now = NULL;
-	struct state_lanes lanes = {0};
-	int n = load_lanes(p, in, &now, &lanes.n);
-
-	lanes.now = now;
-	if (n == 0) {
-		state_get(in, &p->totals, sizeof(p->totals));
-		p->n_realloc_ends = state_get_u64(in);
-		n = stream_load(p->stream, in, &lanes, cut_ns);
-	}
-	if (n == 0) {
-		limits.n_stacks = stacks_count_numbers(stream_stacks(p->stream));
-		n = pairing_load(&p->pairing, in, &lanes, &limits);
-	}
-	free(now);
 	return n;
 }
 

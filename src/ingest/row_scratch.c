@@ -10,7 +10,7 @@
 #include "util/temp_file.h"
 
 #define N_END_COLUMNS 6
-#define BUFFER_BYTES (4u << 20) /* written at a time */
+#define BUFFER_BYTES (4u << 20) /* are written at a time */
 #define INDEX_BUDGET_BYTES (16u << 20)
 
 _Static_assert(STORE_BLOCK_ROWS <= PACK_MAX_VALUES, "a block of rows is a block of the packer");
@@ -20,8 +20,8 @@ static const enum store_column end_columns[N_END_COLUMNS] = {
 	STORE_FREE_THREAD, STORE_CHAIN, STORE_CHAIN_POSITION,
 };
 
-/* Where a block lies in the file; n_bytes 0: it does not. */
-struct scratch_place {
+/* Where a block lies in the file. n_bytes 0: it is not there. */
+struct scratch_range {
 	uint64_t offset;
 	uint32_t n_bytes;
 	uint32_t n_rows;
@@ -30,10 +30,10 @@ struct scratch_place {
 struct row_scratch {
 	const char *folder;
 	int fd;
-	uint64_t file_bytes; /* written, without what is in the buffer */
+	uint64_t file_bytes; /* without those in the buffer */
 	uint8_t *buffer; /* BUFFER_BYTES */
 	size_t n_buffer;
-	struct spill *index; /* struct scratch_place by block */
+	struct spill *index; /* struct scratch_range by block */
 	uint64_t column[STORE_BLOCK_ROWS];
 	uint64_t packed[(sizeof(struct pack_head) + PACK_MAX_BYTES) * N_END_COLUMNS / 8];
 };
@@ -150,17 +150,17 @@ static int flush(struct row_scratch *s, struct err *err)
 	return 0;
 }
 
-/* Index entry of a block; makes room when there is none. */
-static int place_of(struct row_scratch *s, uint64_t block, struct scratch_place **ret,
+/* Gives the index entry of a block; makes room if need be. */
+static int range_of(struct row_scratch *s, uint64_t block, struct scratch_range **ret,
 		    struct err *err)
 {
-	size_t need = (size_t)(block + 1) * sizeof(struct scratch_place);
+	size_t need = (size_t)(block + 1) * sizeof(struct scratch_range);
 	int r = 0;
 
 	if (need > spill_size(s->index))
 		r = spill_resize(s->index, need + need / 2 + 65536, err);
 	if (r == 0)
-		*ret = (struct scratch_place *)spill_data(s->index) + block;
+		*ret = (struct scratch_range *)spill_data(s->index) + block;
 	return r;
 }
 
@@ -168,7 +168,7 @@ int row_scratch_save(struct row_scratch *s, uint64_t block, const struct row_end
 		     uint32_t n_rows, struct err *err)
 {
 	uint8_t *at = (uint8_t *)s->packed;
-	struct scratch_place *place = NULL;
+	struct scratch_range *range = NULL;
 	size_t n_bytes;
 	int r = 0;
 
@@ -184,38 +184,38 @@ int row_scratch_save(struct row_scratch *s, uint64_t block, const struct row_end
 	if (s->n_buffer + n_bytes > BUFFER_BYTES)
 		r = flush(s, err);
 	if (r == 0)
-		r = place_of(s, block, &place, err);
+		r = range_of(s, block, &range, err);
 	if (r < 0)
 		return r;
 	memcpy(s->buffer + s->n_buffer, s->packed, n_bytes);
-	*place = (struct scratch_place){s->file_bytes + s->n_buffer, (uint32_t)n_bytes, n_rows};
+	*range = (struct scratch_range){s->file_bytes + s->n_buffer, (uint32_t)n_bytes, n_rows};
 	s->n_buffer += n_bytes;
 	return 0;
 }
 
-static struct scratch_place find_place(const struct row_scratch *s, uint64_t block)
+static struct scratch_range find_range(const struct row_scratch *s, uint64_t block)
 {
-	if ((block + 1) * sizeof(struct scratch_place) > spill_size(s->index))
-		return (struct scratch_place){0};
-	return ((const struct scratch_place *)spill_data(s->index))[block];
+	if ((block + 1) * sizeof(struct scratch_range) > spill_size(s->index))
+		return (struct scratch_range){0};
+	return ((const struct scratch_range *)spill_data(s->index))[block];
 }
 
 bool row_scratch_has(const struct row_scratch *s, uint64_t block)
 {
-	return find_place(s, block).n_bytes != 0;
+	return find_range(s, block).n_bytes != 0;
 }
 
 int row_scratch_load(struct row_scratch *s, uint64_t block, struct row_end *end, uint32_t *n_rows,
 		     struct err *err)
 {
-	struct scratch_place place = find_place(s, block);
+	struct scratch_range range = find_range(s, block);
 	const uint8_t *at = (const uint8_t *)s->packed;
 	int r = 0;
 
 	if (s->n_buffer)
 		r = flush(s, err);
 	if (r == 0)
-		r = temp_file_read(s->fd, place.offset, s->packed, place.n_bytes, err);
+		r = temp_file_read(s->fd, range.offset, s->packed, range.n_bytes, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < N_END_COLUMNS; i++) {
@@ -228,10 +228,10 @@ int row_scratch_load(struct row_scratch *s, uint64_t block, struct row_end *end,
 				       "a temporary file holds other bytes than were written");
 		pack_decode(&head, at + sizeof(head), s->column);
 		at += sizeof(head) + n_bytes;
-		for (uint32_t k = 0; k < place.n_rows; k++)
+		for (uint32_t k = 0; k < range.n_rows; k++)
 			set_field(&end[k], end_columns[i], s->column[k]);
 	}
-	*n_rows = place.n_rows;
+	*n_rows = range.n_rows;
 	return 0;
 }
 

@@ -6,55 +6,57 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ingest/late.h"
+#include "ingest/late_ends.h"
 #include "ingest/row_scratch.h"
 
-#define QUEUE_BLOCKS 16u /* that wait for the packer, beyond the window */
+#define QUEUE_BLOCKS 16u /* blocks that may wait for the packer, besides those of the window */
 #define RING_BLOCKS (ROWS_WINDOW_BLOCKS + QUEUE_BLOCKS)
 
-/* One block of rows, as it is made. */
+/* A block of rows in memory. */
 struct row_block {
-	struct row_birth birth[STORE_BLOCK_ROWS];
+	struct row_alloc alloc[STORE_BLOCK_ROWS];
 	struct row_end end[STORE_BLOCK_ROWS];
 	uint32_t n_rows;
 	uint32_t n_ended;
 };
 
-/* Blocks are numbered from 0 and lie in ring[number % RING_BLOCKS]. Those before n_packed are in
- * the store, those before n_closed are the packer's. */
+/* Blocks are numbered from 0 and lie in ring[number % RING_BLOCKS]:
+ *
+ *   0 ...... n_packed ...... n_closed ...... n_rows / STORE_BLOCK_ROWS
+ *   packed   the packer's    the window
+ */
 struct rows {
 	struct store_writer *writer;
-	struct late *late;
+	struct late_ends *late_ends;
 	struct row_scratch *scratch;
 	struct row_block *ring[RING_BLOCKS]; /* made when first needed */
 	uint64_t n_rows;
 	uint64_t n_closed; /* only the caller changes it, with lock held */
-	uint64_t
-		n_synced; /* blocks before it are in the store, with the ends that were known then */
+	uint64_t n_synced; /* blocks that rows_sync() put into the store */
 	const char *folder;
 
 	pthread_t packer;
 	bool has_packer;
-	pthread_mutex_t lock; /* for what follows, and n_closed */
+	pthread_mutex_t lock; /* guards all fields below, and n_closed */
 	pthread_cond_t changed;
 	uint64_t n_packed;
 	bool is_last; /* no more blocks will be closed */
-	int result; /* of the packer: 0 or what went wrong, in err */
+	int result; /* of the packer: 0 or an error, whose text is in err */
 	struct err err;
 };
 
-/* ---- packing: the other thread ---- */
+/* ---- the packer thread ---- */
 
 #define COLUMN_OF(field)                                                                           \
 	for (uint32_t i = 0; i < b->n_rows; i++)                                                   \
-		ret[i] = b->birth[i].field;                                                        \
+		ret[i] = b->alloc[i].field;                                                        \
 	break
 
-static void birth_column(const struct row_block *b, enum store_column c, uint64_t *ret)
+static void alloc_column(const struct row_block *b, enum store_column c, uint64_t *ret)
 {
 	switch (c) {
-	case STORE_BIRTH_NS:
-		COLUMN_OF(birth_ns);
+	case STORE_ALLOC_NS:
+		COLUMN_OF(alloc_ns);
 	case STORE_SIZE_BYTES:
 		COLUMN_OF(size_bytes);
 	case STORE_ADDR:
@@ -70,30 +72,30 @@ static void birth_column(const struct row_block *b, enum store_column c, uint64_
 	}
 }
 
-static const enum store_column birth_columns[] = {
-	STORE_BIRTH_NS, STORE_SIZE_BYTES,  STORE_ADDR,   STORE_STACK,
+static const enum store_column alloc_columns[] = {
+	STORE_ALLOC_NS, STORE_SIZE_BYTES,  STORE_ADDR,   STORE_STACK,
 	STORE_THREAD,   STORE_EXTRA_BYTES, STORE_MARKER,
 };
 
-static int put_births(struct rows *r, uint64_t block, const struct row_block *b, uint64_t *column,
+static int put_allocs(struct rows *r, uint64_t block, const struct row_block *b, uint64_t *column,
 		      struct err *err)
 {
 	int n = 0;
 
-	for (size_t i = 0; n == 0 && i < ARRAY_LEN(birth_columns); i++) {
-		birth_column(b, birth_columns[i], column);
-		n = store_writer_put_block(r->writer, birth_columns[i], block, column, b->n_rows,
+	for (size_t i = 0; n == 0 && i < ARRAY_LEN(alloc_columns); i++) {
+		alloc_column(b, alloc_columns[i], column);
+		n = store_writer_put_block(r->writer, alloc_columns[i], block, column, b->n_rows,
 					   err);
 	}
 	return n;
 }
 
-/* is_final: no end of a row in it can come any more. */
+/* Packs a block. is_final: none of its rows can end any more. */
 static int pack(struct rows *r, uint64_t block, const struct row_block *b, bool is_final,
 		struct err *err)
 {
 	uint64_t *column = row_scratch_column(r->scratch);
-	int n = put_births(r, block, b, column, err);
+	int n = put_allocs(r, block, b, column, err);
 
 	if (n < 0)
 		return n;
@@ -130,12 +132,13 @@ static void *run_packer(void *arg)
 	return NULL;
 }
 
-/* ---- making: the caller ---- */
+/* ---- the caller's thread ---- */
 
-/* For ends that come late, and for blocks whose rows have not all ended. */
+/* Makes the temporary files for late ends and for the ends of blocks whose rows have not all
+ * ended. */
 static int make_files(struct rows *r, struct err *err)
 {
-	int n = late_create(r->folder, &r->late, err);
+	int n = late_ends_create(r->folder, &r->late_ends, err);
 
 	return n < 0 ? n : row_scratch_create(r->folder, &r->scratch, err);
 }
@@ -166,7 +169,7 @@ int rows_create(struct store_writer *writer, const char *folder, struct rows **r
 	return 0;
 }
 
-/* Lets the packer do what it was given, and waits for it. */
+/* Waits until the packer has packed all closed blocks and ended. */
 static void stop_packer(struct rows *r)
 {
 	if (!r->has_packer)
@@ -187,7 +190,7 @@ void rows_destroy(struct rows *r)
 	for (size_t i = 0; i < RING_BLOCKS; i++)
 		free(r->ring[i]);
 	row_scratch_destroy(r->scratch);
-	late_destroy(r->late);
+	late_ends_destroy(r->late_ends);
 	pthread_cond_destroy(&r->changed);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
@@ -205,11 +208,11 @@ static int packer_result(struct rows *r, struct err *err)
 	return r->result;
 }
 
-/* Makes room for a block: the oldest of the window goes to the packer, and the place in the ring
- * that the new one takes must have been packed. */
+/* Makes room in the ring for a block: closes the oldest block of the window, and waits until the
+ * block that had the slot of the new one is packed. */
 static int begin_block(struct rows *r, uint64_t block, struct err *err)
 {
-	struct row_block **place = &r->ring[block % RING_BLOCKS];
+	struct row_block **slot = &r->ring[block % RING_BLOCKS];
 	int n;
 
 	pthread_mutex_lock(&r->lock);
@@ -223,15 +226,15 @@ static int begin_block(struct rows *r, uint64_t block, struct err *err)
 	pthread_mutex_unlock(&r->lock);
 	if (n < 0)
 		return n;
-	if (!*place)
-		*place = malloc(sizeof(**place));
-	if (!*place)
-		return err_set_memory(err, sizeof(**place));
-	(*place)->n_rows = (*place)->n_ended = 0;
+	if (!*slot)
+		*slot = malloc(sizeof(**slot));
+	if (!*slot)
+		return err_set_memory(err, sizeof(**slot));
+	(*slot)->n_rows = (*slot)->n_ended = 0;
 	return 0;
 }
 
-struct row_birth *rows_add(struct rows *r, uint32_t flags, struct err *err)
+struct row_alloc *rows_add(struct rows *r, uint32_t flags, struct err *err)
 {
 	uint64_t block = r->n_rows / STORE_BLOCK_ROWS;
 	struct row_block *b;
@@ -241,9 +244,10 @@ struct row_birth *rows_add(struct rows *r, uint32_t flags, struct err *err)
 	b = r->ring[block % RING_BLOCKS];
 	b->end[b->n_rows] = (struct row_end){.flags = flags};
 	r->n_rows++;
-	return &b->birth[b->n_rows++];
+	return &b->alloc[b->n_rows++];
 }
 
+/* Adds what is known of an end: see rows_set_end(). */
 static void merge_end(struct row_end *at, const struct row_end *more)
 {
 	at->flags |= more->flags;
@@ -265,7 +269,7 @@ int rows_set_end(struct rows *r, uint64_t row, const struct row_end *end, struct
 
 	ASSERT(row < r->n_rows);
 	if (unlikely(block < r->n_closed))
-		return late_add(r->late, row, end, err);
+		return late_ends_add(r->late_ends, row, end, err);
 	b = r->ring[block % RING_BLOCKS];
 	b->n_ended += end->lifetime_ns != 0;
 	merge_end(&b->end[row % STORE_BLOCK_ROWS], end);
@@ -282,8 +286,8 @@ void rows_prefetch(const struct rows *r, uint64_t row)
 
 /* ---- the end ---- */
 
-/* What is known of the ends of a block's rows; false in *is_there: all of it is in the store and, as none
- * came late, stays as it is. */
+/* Loads the ends of a packed block to ret. *is_there false: the block has no late ends (is_late)
+ * and all of its ends are in the store, where they stay as they are. */
 static int load_ends(struct rows *r, uint64_t block, bool is_late, struct row_block *ret,
 		     bool *is_there, struct err *err)
 {
@@ -297,27 +301,29 @@ static int load_ends(struct rows *r, uint64_t block, bool is_late, struct row_bl
 	return 0;
 }
 
-/* A block of the ring that is not in use: the one after that which is being filled. */
+/* A block of the ring that is not in use: the one after the block that is being filled. */
 static struct row_block *unused_block(struct rows *r, struct err *err)
 {
-	struct row_block **place = &r->ring[(r->n_closed + 1) % RING_BLOCKS];
+	struct row_block **slot = &r->ring[(r->n_closed + 1) % RING_BLOCKS];
 
-	if (!*place)
-		*place = malloc(sizeof(**place));
-	if (!*place)
-		err_set_memory(err, sizeof(**place));
-	return *place;
+	if (!*slot)
+		*slot = malloc(sizeof(**slot));
+	if (!*slot)
+		err_set_memory(err, sizeof(**slot));
+	return *slot;
 }
 
-/* Applies the late ends of one bin to the blocks of it. */
+/* Adds the late ends of one bin to its blocks, up to block n_blocks, and writes the ends into the
+ * store. */
 static int finish_bin(struct rows *r, uint64_t bin, uint64_t n_blocks, struct err *err)
 {
-	uint64_t first = bin * LATE_BIN_BLOCKS;
-	uint64_t last = first + LATE_BIN_BLOCKS < n_blocks ? first + LATE_BIN_BLOCKS : n_blocks;
-	const struct late_end *late = NULL;
+	uint64_t first = bin * LATE_ENDS_BIN_BLOCKS;
+	uint64_t last =
+		first + LATE_ENDS_BIN_BLOCKS < n_blocks ? first + LATE_ENDS_BIN_BLOCKS : n_blocks;
+	const struct late_ends_entry *late = NULL;
 	struct row_block *b = unused_block(r, err);
 	size_t n_late = 0, at = 0;
-	int n = b ? late_read(r->late, bin, &late, &n_late, err) : -ERR_MEMORY;
+	int n = b ? late_ends_read(r->late_ends, bin, &late, &n_late, err) : -ERR_MEMORY;
 
 	for (uint64_t block = first; n == 0 && block < last; block++) {
 		uint32_t first_row = (uint32_t)(block - first) * STORE_BLOCK_ROWS;
@@ -343,7 +349,7 @@ int rows_finish(struct rows *r, struct err *err)
 	int n = 0;
 
 	pthread_mutex_lock(&r->lock);
-	n_early = r->n_closed; /* the others are packed now, when all of their ends are known */
+	n_early = r->n_closed; /* those after it are packed now: all of their ends are known */
 	while (r->n_packed < n_early)
 		pthread_cond_wait(&r->changed, &r->lock);
 	r->is_last = true;
@@ -352,12 +358,12 @@ int rows_finish(struct rows *r, struct err *err)
 	pthread_mutex_unlock(&r->lock);
 	stop_packer(r);
 	n = packer_result(r, err);
-	for (uint64_t bin = 0; n == 0 && bin * LATE_BIN_BLOCKS < n_early; bin++)
+	for (uint64_t bin = 0; n == 0 && bin * LATE_ENDS_BIN_BLOCKS < n_early; bin++)
 		n = finish_bin(r, bin, n_early, err);
 	return n;
 }
 
-/* ---- going on: see follow.h ---- */
+/* ---- checkpoints ---- */
 
 int rows_sync(struct rows *r, struct err *err)
 {
@@ -370,21 +376,21 @@ int rows_sync(struct rows *r, struct err *err)
 		pthread_cond_wait(&r->changed, &r->lock);
 	n = packer_result(r, err);
 	pthread_mutex_unlock(&r->lock);
-	for (uint64_t bin = 0; n == 0 && bin * LATE_BIN_BLOCKS < r->n_closed; bin++)
+	for (uint64_t bin = 0; n == 0 && bin * LATE_ENDS_BIN_BLOCKS < r->n_closed; bin++)
 		n = finish_bin(r, bin, r->n_closed, err);
 	if (n == 0)
 		n = store_writer_sync(r->writer, err);
 	if (n < 0)
 		return n;
 	r->n_synced = r->n_closed;
-	late_destroy(r->late);
+	late_ends_destroy(r->late_ends);
 	row_scratch_destroy(r->scratch);
-	r->late = NULL;
+	r->late_ends = NULL;
 	r->scratch = NULL;
 	return make_files(r, err);
 }
 
-void rows_save(struct rows *r, struct state_out *out)
+void rows_save(struct rows *r, struct checkpoint_io_out *out)
 {
 	size_t n_bytes = 0;
 	void *directory = store_writer_directory(r->writer, r->n_synced, &n_bytes, out->err);
@@ -392,19 +398,19 @@ void rows_save(struct rows *r, struct state_out *out)
 	ASSERT(r->n_synced == r->n_rows / STORE_BLOCK_ROWS);
 	if (!directory)
 		out->result = -ERR_MEMORY;
-	state_put_u64(out, r->n_rows);
-	state_put(out, directory, n_bytes);
+	checkpoint_io_put_u64(out, r->n_rows);
+	checkpoint_io_put(out, directory, n_bytes);
 	if (r->n_rows % STORE_BLOCK_ROWS) {
 		const struct row_block *b = r->ring[r->n_synced % RING_BLOCKS];
 
-		state_put_u64(out, b->n_ended);
-		state_put(out, b->birth, b->n_rows * sizeof(*b->birth));
-		state_put(out, b->end, b->n_rows * sizeof(*b->end));
+		checkpoint_io_put_u64(out, b->n_ended);
+		checkpoint_io_put(out, b->alloc, b->n_rows * sizeof(*b->alloc));
+		checkpoint_io_put(out, b->end, b->n_rows * sizeof(*b->end));
 	}
 }
 
-/* The block that is not full. */
-static int load_block(struct rows *r, struct state_in *in)
+/* Reads the last block, which is not full. */
+static int load_block(struct rows *r, struct checkpoint_io_in *in)
 {
 	struct row_block *b = malloc(sizeof(*b));
 
@@ -412,27 +418,28 @@ static int load_block(struct rows *r, struct state_in *in)
 		return in->result = err_set_memory(in->err, sizeof(*b));
 	r->ring[r->n_closed % RING_BLOCKS] = b;
 	b->n_rows = (uint32_t)(r->n_rows % STORE_BLOCK_ROWS);
-	b->n_ended = (uint32_t)state_get_u64(in);
-	state_get(in, b->birth, b->n_rows * sizeof(*b->birth));
-	state_get(in, b->end, b->n_rows * sizeof(*b->end));
+	b->n_ended = (uint32_t)checkpoint_io_get_u64(in);
+	checkpoint_io_get(in, b->alloc, b->n_rows * sizeof(*b->alloc));
+	checkpoint_io_get(in, b->end, b->n_rows * sizeof(*b->end));
 	return in->result;
 }
 
-int rows_load(struct rows *r, struct state_in *in)
+int rows_load(struct rows *r, struct checkpoint_io_in *in)
 {
-	uint64_t n_rows = state_get_u64(in);
+	uint64_t n_rows = checkpoint_io_get_u64(in);
 	size_t n_bytes = 0;
 	void *directory;
 
-	/* a block of rows takes some bytes there: so it can not be made to ask for much memory */
+	/* Each full block has an entry in the directory that follows: a wrong number cannot ask for
+	 * much memory. */
 	if (in->result == 0 && n_rows / STORE_BLOCK_ROWS > (size_t)(in->end - in->at))
-		state_is_wrong(in, "more rows than it holds");
+		checkpoint_io_fail(in, "more rows than it holds");
 	if (in->result < 0)
 		return in->result;
 	directory = store_writer_directory(r->writer, n_rows / STORE_BLOCK_ROWS, &n_bytes, in->err);
 	if (!directory)
 		return in->result = -ERR_MEMORY;
-	state_get(in, directory, n_bytes);
+	checkpoint_io_get(in, directory, n_bytes);
 	pthread_mutex_lock(&r->lock);
 	r->n_rows = n_rows;
 	r->n_closed = r->n_packed = r->n_synced = n_rows / STORE_BLOCK_ROWS;

@@ -1,67 +1,68 @@
-/* ingest/rows.h - the rows of a store while they are made: births now, deaths later.
+/* ingest/rows.h - the rows of a store while they are made.
  *
- * Rows come in the order of birth; most end soon, some never. The newest ROWS_WINDOW_BLOCKS blocks
- * are kept as they are, so an end that comes soon is a store into memory. An older block is packed
- * by a thread of its own: what is known of births goes into the store at once, what is known of
- * ends goes into a scratch file when rows of the block still live. Ends of such rows are late: they
- * are kept in a log, sorted roughly by row, and put in at the end (rows_finish).
+ * A row is an allocation. Rows come in the order of their allocations. Most end after a short time,
+ * some after a long time, some never. So a block of STORE_BLOCK_ROWS rows goes through these
+ * states:
  *
- * Memory is bounded whatever the number of rows. Threads: one caller.
+ *   in the window   The newest ROWS_WINDOW_BLOCKS blocks are plain arrays in memory. An end that
+ *                   comes now is a store into an array.
+ *   closed          A thread of its own, the packer, packs the block. The allocations go into the
+ *                   store. The ends go into the store as well if all rows of the block have ended,
+ *                   and otherwise into a temporary file (row_scratch.h).
+ *   packed          An end that comes now is late: it goes into a log in a temporary file
+ *                   (late_ends.h).
+ *   finished        rows_finish() reads each block with late ends once, adds them, and writes the
+ *                   ends into the store.
+ *
+ * Memory is bounded whatever the number of rows. Threads: one caller. Errors: what the store and
+ * the temporary files give (ERR_IO, ERR_MEMORY, ERR_LIMIT). An error of the packer is reported by
+ * the next rows_add() that begins a block, by rows_sync() or by rows_finish().
  */
 #ifndef INGEST_ROWS_H
 #define INGEST_ROWS_H
 
-#include "ingest/state.h"
-#include "store/store_write.h"
+#include "ingest/checkpoint_io.h"
+#include "ingest/row.h"
 
 #define ROWS_WINDOW_BLOCKS 192u
 
-struct row_birth {
-	uint64_t birth_ns;
-	uint64_t size_bytes;
-	uint64_t addr;
-	uint64_t marker;
-	uint32_t stack;
-	uint32_t thread;
-	uint32_t extra_bytes;
-};
-
-struct row_end {
-	uint64_t lifetime_ns; /* as STORE_LIFETIME_NS: 0 = not ended */
-	uint64_t chain; /* as STORE_CHAIN */
-	uint32_t chain_position;
-	uint32_t free_stack;
-	uint32_t free_thread;
-	uint32_t flags; /* as STORE_FLAGS */
-};
-
 struct rows; /* opaque: defined in rows.c */
 
-/* writer is borrowed; folder is where temporary files go. */
+/* Makes an empty set of rows. writer and folder (for temporary files) are borrowed until
+ * rows_destroy(). */
 int rows_create(struct store_writer *writer, const char *folder, struct rows **ret,
 		struct err *err);
 void rows_destroy(struct rows *r); /* NULL does nothing */
 
-/* Adds a row that begins; its number is the count of those before it. The caller fills in the birth,
- * field by field, before the next call; NULL: what went wrong is in err. */
-struct row_birth *rows_add(struct rows *r, uint32_t flags, struct err *err);
+/* Adds a row that begins with these STORE_FLAGS; its number is the count of rows before it. The
+ * caller fills in all fields of the result before it calls another function. NULL: the error is in
+ * err. */
+struct row_alloc *rows_add(struct rows *r, uint32_t flags, struct err *err);
+
+/* The number of rows so far. */
 uint64_t rows_count(const struct rows *r);
 
-/* Adds what is known of a row's end: flags are or-ed, fields that are not 0 are set. */
+/* Adds to what is known of the end of a row. Flags are or-ed. A lifetime that is not 0 sets
+ * lifetime, free stack and free thread; a chain that is not 0 sets chain and position. */
 int rows_set_end(struct rows *r, uint64_t row, const struct row_end *end, struct err *err);
 
-/* An end of this row may come soon. */
+/* Prefetches the end of a row that is likely to be set within the next calls. */
 void rows_prefetch(const struct rows *r, uint64_t row);
 
-/* For follow.h. What is known of all blocks that are full goes into the store, so that
- * only the block that is not is left to be kept; rows go on afterwards. */
+/* For incremental.h: puts all that is known of all full blocks into the store, so that a checkpoint
+ * has to hold the last block only. Rows may be added afterwards, and rows of all blocks may end. */
 int rows_sync(struct rows *r, struct err *err);
 
-/* After rows_sync(). Loaded into one that was just made, with a writer that goes on. */
-void rows_save(struct rows *r, struct state_out *out);
-int rows_load(struct rows *r, struct state_in *in);
+/* Writes the last block, and where the full ones lie in the store, to a checkpoint. Directly after
+ * rows_sync(). */
+void rows_save(struct rows *r, struct checkpoint_io_out *out);
 
-/* All is known: writes the rest. Afterwards only rows_count() and rows_destroy(). */
+/* Reads what rows_save() wrote into rows that were just made, whose writer appends to the same
+ * store. */
+int rows_load(struct rows *r, struct checkpoint_io_in *in);
+
+/* All ends are known: writes the rest. Afterwards only rows_count() and rows_destroy() may be
+ * called. */
 int rows_finish(struct rows *r, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* ingest/stacks.c - see stacks.h. */
-#include "ingest/stacks.h"
+#include "ingest/stacks_i.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,57 +9,10 @@
 #include "util/vec.h"
 
 #define FIRST_SLOTS 1024
-#define STACKS_MAX_SOON 32u
 
-/* What an id stands for: a node, and once a call named it the number of the stack. */
-#define ENTRY_IS_NUMBER (1u << 30) /* besides, STACKS_ODD */
-#define MAX_NODES (1u << 30)
-
-/* Ids of a lane are dense, so an array maps them; where blocks are missing the ids jump and a new
- * run begins. The last run is the one in use. */
-struct id_run {
-	uint32_t first_id;
-	uint32_t *entry; /* of first_id + i */
-	uint32_t *tag; /* likewise: that of its node */
-	size_t n, cap, cap_tag;
-};
-
-struct lane_ids {
-	struct id_run *run; /* in order of definition */
-	size_t n_runs, cap_runs;
-};
-
-/* A definition that waits for stacks_settle(). */
-struct soon {
-	struct event_stack def;
-	uint64_t hash;
-	uint32_t module;
-	uint32_t node; /* once it is settled */
-};
-
-struct stacks {
-	struct module_map *modules;
-	struct stack_node *node;
-	size_t n_nodes, cap_nodes;
-	uint32_t *number; /* by node; 0: none yet */
-	size_t cap_number;
-	uint32_t *used; /* by number: the node */
-	size_t n_used, cap_used;
-	uint64_t *slot; /* hash table: node number + 1, above it half of the hash; 0 is empty */
-	size_t n_slots; /* a power of two */
-	struct lane_ids *lane;
-	size_t n_lanes;
-	size_t n_modules;
-	bool is_empty_used; /* a call named the empty stack */
-	uint32_t deepest_used;
-	struct soon
-		soon[STACKS_MAX_SOON]; /* n_soon with ids that follow one another, of one lane */
-	size_t n_soon;
-	uint32_t soon_lane, soon_generation;
-};
-
-/* Made of the tag of the parent, not of its number: that is known before the parent is found, so that
- * the slots of many definitions can be asked for at once (stacks_settle()). */
+/* The hash of a node is made of the tag of the parent, not of the parent's number. The tag is known
+ * before the parent is found, so stacks_settle() can prefetch the slots of many definitions at
+ * once. */
 static uint64_t hash_node(const struct stack_node *n, uint32_t parent_tag)
 {
 	uint64_t link = (uint64_t)parent_tag << 32 | n->module;
@@ -76,7 +29,8 @@ static bool is_same(const struct stack_node *a, const struct stack_node *b)
 	return a->kind != STACK_NODE_END || a->end == b->end;
 }
 
-/* The half of the hash that is kept spares looking at most nodes that are not the one. */
+/* Finds the slot of a node that equals n, or the empty slot where it belongs. The tag in the slot
+ * saves a look at most nodes that differ. */
 static uint64_t *find_slot(const struct stacks *s, const struct stack_node *n, uint64_t hash)
 {
 	size_t i = hash & (s->n_slots - 1);
@@ -89,8 +43,8 @@ static uint64_t *find_slot(const struct stacks *s, const struct stack_node *n, u
 	return &s->slot[i];
 }
 
-/* The address of an END is told but does not make a stack a different one; how the stack of another
- * node ends is known by its parent. */
+/* Clears the fields that do not make a node a different one: the address of an END, and the end of
+ * the stack in nodes that are no END, which follows from the parent. *addr: the address before. */
 static void make_comparable(struct stack_node *n, uint64_t *addr)
 {
 	*addr = n->addr;
@@ -100,7 +54,7 @@ static void make_comparable(struct stack_node *n, uint64_t *addr)
 		n->end = 0;
 }
 
-/* The upper half of the hash: what is kept of it with the node, in its slot and with ids. */
+/* The upper half of the hash: kept in the node, in its slot and with its ids. */
 static uint32_t tag_of(uint64_t hash)
 {
 	return (uint32_t)(hash >> 32);
@@ -111,8 +65,7 @@ static uint64_t slot_value(uint64_t hash, size_t node)
 	return (uint64_t)tag_of(hash) << 32 | (node + 1);
 }
 
-/* Puts all nodes into slots that are empty. */
-static void fill_slots(struct stacks *s)
+void stacks_fill_slots(struct stacks *s)
 {
 	for (size_t i = 0; i < s->n_nodes; i++) {
 		struct stack_node n = s->node[i];
@@ -136,13 +89,12 @@ static int grow_slots(struct stacks *s, struct err *err)
 	}
 	huge_pages_advise(s->slot, n_slots * sizeof(*s->slot));
 	s->n_slots = n_slots;
-	fill_slots(s);
+	stacks_fill_slots(s);
 	free(old);
 	return 0;
 }
 
-/* Makes room for n nodes more. */
-static int reserve_nodes(struct stacks *s, size_t n, struct err *err)
+int stacks_reserve_nodes(struct stacks *s, size_t n, struct err *err)
 {
 	int r = 0;
 
@@ -156,7 +108,8 @@ static int reserve_nodes(struct stacks *s, size_t n, struct err *err)
 	return r;
 }
 
-/* Finds or adds a node; the fields that depend on the parent are filled in here. There is room. */
+/* Finds or adds a node, and fills in the fields that depend on the parent. There is room.
+ * ERR_LIMIT. */
 static int intern(struct stacks *s, struct stack_node n, uint64_t hash, uint32_t *ret,
 		  struct err *err)
 {
@@ -169,7 +122,7 @@ static int intern(struct stacks *s, struct stack_node n, uint64_t hash, uint32_t
 		*ret = (uint32_t)*slot - 1;
 		return 0;
 	}
-	if (s->n_nodes >= MAX_NODES)
+	if (s->n_nodes >= STACKS_MAX_NODES)
 		return err_set(err, ERR_LIMIT, "more than %zu different stacks", s->n_nodes);
 	n.addr = addr;
 	n.tag = tag_of(hash);
@@ -187,12 +140,12 @@ static int intern(struct stacks *s, struct stack_node n, uint64_t hash, uint32_t
 	return 0;
 }
 
-/* The same for one node alone. */
+/* Finds or adds one node; makes room and computes the hash itself. */
 static int intern_one(struct stacks *s, const struct stack_node *n, uint32_t *ret, struct err *err)
 {
 	struct stack_node comparable = *n;
 	uint64_t addr;
-	int r = reserve_nodes(s, 1, err);
+	int r = stacks_reserve_nodes(s, 1, err);
 
 	if (r < 0)
 		return r;
@@ -201,7 +154,8 @@ static int intern_one(struct stacks *s, const struct stack_node *n, uint32_t *re
 		      err);
 }
 
-int stacks_create(const struct facts *facts, size_t n_lanes, struct stacks **ret, struct err *err)
+int stacks_create(const struct metadata *metadata, size_t n_lanes, struct stacks **ret,
+		  struct err *err)
 {
 	const struct stack_node empty = {.kind = STACK_NODE_ROOT, .module = MODULE_MAP_NONE};
 	const struct stack_node lost = {
@@ -213,11 +167,11 @@ int stacks_create(const struct facts *facts, size_t n_lanes, struct stacks **ret
 	if (!s)
 		return err_set_memory(err, sizeof(*s));
 	s->n_lanes = n_lanes;
-	s->n_modules = facts->n_modules;
+	s->n_modules = metadata->n_modules;
 	s->lane = calloc(n_lanes + 1, sizeof(*s->lane));
 	r = s->lane ? 0 : err_set_memory(err, (n_lanes + 1) * sizeof(*s->lane));
 	if (r == 0)
-		r = module_map_create(facts, &s->modules, err);
+		r = module_map_create(metadata, &s->modules, err);
 	if (r == 0)
 		r = intern_one(s, &empty, &node, err);
 	if (r == 0)
@@ -234,7 +188,7 @@ int stacks_create(const struct facts *facts, size_t n_lanes, struct stacks **ret
 	return 0;
 }
 
-static void free_run(struct id_run *run)
+static void free_run(struct stacks_run *run)
 {
 	free(run->entry);
 	free(run->tag);
@@ -258,10 +212,10 @@ void stacks_destroy(struct stacks *s)
 	free(s);
 }
 
-/* Remembers the node of an id that follows the one defined last, or begins a new run. */
-static int set_id(struct lane_ids *l, uint32_t id, uint32_t node, uint32_t tag, struct err *err)
+/* Stores the node of an id. An id that does not follow the one defined last begins a new run. */
+static int set_id(struct stacks_lane *l, uint32_t id, uint32_t node, uint32_t tag, struct err *err)
 {
-	struct id_run *run = l->n_runs ? &l->run[l->n_runs - 1] : NULL;
+	struct stacks_run *run = l->n_runs ? &l->run[l->n_runs - 1] : NULL;
 	int r;
 
 	if (!run || (uint64_t)run->first_id + run->n != id) {
@@ -269,7 +223,7 @@ static int set_id(struct lane_ids *l, uint32_t id, uint32_t node, uint32_t tag, 
 		if (r < 0)
 			return r;
 		run = &l->run[l->n_runs++];
-		*run = (struct id_run){.first_id = id};
+		*run = (struct stacks_run){.first_id = id};
 	}
 	r = vec_reserve(&run->entry, &run->cap, run->n + 1, sizeof(*run->entry), err);
 	if (r == 0)
@@ -292,7 +246,7 @@ int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint3
 	uint32_t node = 0;
 	int r;
 
-	ASSERT(s->n_soon == 0);
+	ASSERT(s->n_pending == 0);
 	switch (ev->kind) {
 	case EVENT_STACK:
 		n.kind = STACK_NODE_FRAME;
@@ -316,12 +270,12 @@ int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint3
 
 void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id)
 {
-	struct lane_ids *l = &s->lane[lane];
+	struct stacks_lane *l = &s->lane[lane];
 	size_t n_kept = 0;
 
-	ASSERT(s->n_soon == 0);
+	ASSERT(s->n_pending == 0);
 	for (size_t k = 0; k < l->n_runs; k++) {
-		struct id_run *run = &l->run[k];
+		struct stacks_run *run = &l->run[k];
 		uint64_t n_gone = first_id > run->first_id ? first_id - run->first_id : 0;
 
 		if (n_gone >= run->n && k + 1 < l->n_runs) {
@@ -339,13 +293,13 @@ void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id)
 	l->n_runs = n_kept;
 }
 
-/* Where an id is, or NULL when its definition is missing. */
-static const struct id_run *find_run(const struct stacks *s, uint32_t lane, uint32_t id)
+/* The run that holds an id, or NULL when the definition is missing. */
+static const struct stacks_run *find_run(const struct stacks *s, uint32_t lane, uint32_t id)
 {
-	const struct lane_ids *l = &s->lane[lane];
+	const struct stacks_lane *l = &s->lane[lane];
 
 	for (size_t k = l->n_runs; k-- > 0;) {
-		const struct id_run *run = &l->run[k];
+		const struct stacks_run *run = &l->run[k];
 
 		if (id >= run->first_id && id - run->first_id < run->n)
 			return run;
@@ -353,10 +307,10 @@ static const struct id_run *find_run(const struct stacks *s, uint32_t lane, uint
 	return NULL;
 }
 
-/* What an id stands for, likewise. */
+/* What an id stands for, or NULL when the definition is missing. */
 static uint32_t *find_entry(const struct stacks *s, uint32_t lane, uint32_t id)
 {
-	const struct id_run *run = find_run(s, lane, id);
+	const struct stacks_run *run = find_run(s, lane, id);
 
 	return run ? &run->entry[id - run->first_id] : NULL;
 }
@@ -367,104 +321,109 @@ uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id)
 
 	if (!entry)
 		return id ? STACKS_LOST : STACKS_EMPTY;
-	return *entry & ENTRY_IS_NUMBER ? stacks_node(s, *entry & ~(ENTRY_IS_NUMBER | STACKS_ODD))
-					: *entry;
+	return *entry & STACKS_ENTRY_IS_NUMBER
+		       ? stacks_node(s, *entry & ~(STACKS_ENTRY_IS_NUMBER | STACKS_ODD))
+		       : *entry;
 }
 
-/* ---- definitions that wait ---- */
+/* ---- pending definitions ---- */
 
-/* The definition that waits with this id, or NULL. */
-static const struct soon *find_soon(const struct stacks *s, uint32_t id)
+/* The pending definition of this id, or NULL. */
+static const struct stacks_pending_def *find_pending(const struct stacks *s, uint32_t id)
 {
-	uint32_t at = id - s->soon[0].def.stack;
+	uint32_t at = id - s->pending[0].def.stack;
 
-	return at < s->n_soon ? &s->soon[at] : NULL;
+	return at < s->n_pending ? &s->pending[at] : NULL;
 }
 
 static uint32_t tag_of_id(const struct stacks *s, uint32_t lane, uint32_t id)
 {
-	const struct soon *soon = find_soon(s, id);
-	const struct id_run *run;
+	const struct stacks_pending_def *pending = find_pending(s, id);
+	const struct stacks_run *run;
 
-	if (soon)
-		return tag_of(soon->hash);
+	if (pending)
+		return tag_of(pending->hash);
 	run = id ? find_run(s, lane, id) : NULL;
 	if (run)
 		return run->tag[id - run->first_id];
 	return s->node[id ? STACKS_LOST : STACKS_EMPTY].tag;
 }
 
-static struct stack_node soon_node(const struct stacks *s, const struct soon *soon)
+static struct stack_node pending_node(const struct stacks *s,
+				      const struct stacks_pending_def *pending)
 {
 	return (struct stack_node){
-		.addr = soon->def.addr,
-		.module = soon->module,
-		.generation = s->soon_generation,
+		.addr = pending->def.addr,
+		.module = pending->module,
+		.generation = s->pending_generation,
 		.kind = STACK_NODE_FRAME,
 	};
 }
 
-/* Asks the memory for all that is needed to find them, of all of them, before the first is waited for. */
-static void prefetch_soon(struct stacks *s)
+/* Prefetches what is needed to find all pending definitions, before the first of them is looked
+ * up. */
+static void prefetch_pending(struct stacks *s)
 {
-	for (size_t i = 0; i < s->n_soon; i++) {
-		struct soon *soon = &s->soon[i];
+	for (size_t i = 0; i < s->n_pending; i++) {
+		struct stacks_pending_def *pending = &s->pending[i];
 		struct stack_node n;
 
-		soon->module = module_map_find(s->modules, soon->def.addr, s->soon_generation);
-		n = soon_node(s, soon);
-		soon->hash = hash_node(&n, tag_of_id(s, s->soon_lane, soon->def.parent));
-		__builtin_prefetch(&s->slot[soon->hash & (s->n_slots - 1)]);
+		pending->module =
+			module_map_find(s->modules, pending->def.addr, s->pending_generation);
+		n = pending_node(s, pending);
+		pending->hash = hash_node(&n, tag_of_id(s, s->pending_lane, pending->def.parent));
+		__builtin_prefetch(&s->slot[pending->hash & (s->n_slots - 1)]);
 	}
-	for (size_t i = 0; i < s->n_soon; i++) {
-		uint32_t place = (uint32_t)s->slot[s->soon[i].hash & (s->n_slots - 1)];
+	for (size_t i = 0; i < s->n_pending; i++) {
+		uint32_t candidate = (uint32_t)s->slot[s->pending[i].hash & (s->n_slots - 1)];
 
-		if (place) {
-			__builtin_prefetch(&s->node[place - 1]);
-			__builtin_prefetch(&s->number[place - 1]);
+		if (candidate) {
+			__builtin_prefetch(&s->node[candidate - 1]);
+			__builtin_prefetch(&s->number[candidate - 1]);
 		}
 	}
 }
 
 int stacks_settle(struct stacks *s, struct err *err)
 {
-	int r = s->n_soon ? reserve_nodes(s, s->n_soon, err) : 0;
+	int r = s->n_pending ? stacks_reserve_nodes(s, s->n_pending, err) : 0;
 
 	if (r == 0)
-		prefetch_soon(s);
-	for (size_t i = 0; r == 0 && i < s->n_soon; i++) {
-		struct soon *soon = &s->soon[i];
-		const struct soon *parent = find_soon(s, soon->def.parent);
-		struct stack_node n = soon_node(s, soon);
+		prefetch_pending(s);
+	for (size_t i = 0; r == 0 && i < s->n_pending; i++) {
+		struct stacks_pending_def *pending = &s->pending[i];
+		const struct stacks_pending_def *parent = find_pending(s, pending->def.parent);
+		struct stack_node n = pending_node(s, pending);
 
-		n.parent = parent ? parent->node : stacks_find(s, s->soon_lane, soon->def.parent);
-		r = intern(s, n, soon->hash, &soon->node, err);
+		n.parent = parent ? parent->node
+				  : stacks_find(s, s->pending_lane, pending->def.parent);
+		r = intern(s, n, pending->hash, &pending->node, err);
 		if (r == 0)
-			r = set_id(&s->lane[s->soon_lane], soon->def.stack, soon->node,
-				   tag_of(soon->hash), err);
+			r = set_id(&s->lane[s->pending_lane], pending->def.stack, pending->node,
+				   tag_of(pending->hash), err);
 	}
-	s->n_soon = 0;
+	s->n_pending = 0;
 	return r;
 }
 
-int stacks_define_soon(struct stacks *s, uint32_t lane, const struct event_stack *def,
-		       uint32_t generation, struct err *err)
+int stacks_define_pending(struct stacks *s, uint32_t lane, const struct event_stack *def,
+			  uint32_t generation, struct err *err)
 {
-	const struct soon *last = s->n_soon ? &s->soon[s->n_soon - 1] : NULL;
+	const struct stacks_pending_def *last = s->n_pending ? &s->pending[s->n_pending - 1] : NULL;
 	int r = 0;
 
-	if (last && (s->n_soon == STACKS_MAX_SOON || s->soon_lane != lane ||
-		     s->soon_generation != generation || def->stack != last->def.stack + 1))
+	if (last && (s->n_pending == STACKS_MAX_PENDING || s->pending_lane != lane ||
+		     s->pending_generation != generation || def->stack != last->def.stack + 1))
 		r = stacks_settle(s, err);
 	if (r < 0)
 		return r;
-	s->soon_lane = lane;
-	s->soon_generation = generation;
-	s->soon[s->n_soon++].def = *def;
+	s->pending_lane = lane;
+	s->pending_generation = generation;
+	s->pending[s->n_pending++].def = *def;
 	return 0;
 }
 
-/* ---- what calls name ---- */
+/* ---- numbers of the stacks that calls name ---- */
 
 int stacks_number(struct stacks *s, uint32_t node, uint32_t *ret, struct err *err)
 {
@@ -484,8 +443,8 @@ int stacks_number(struct stacks *s, uint32_t node, uint32_t *ret, struct err *er
 	return 0;
 }
 
-/* The way of calls that name an id whose number is not at hand, and of ids that are not in the last run. */
-static NOINLINE uint32_t use_slowly(struct stacks *s, uint32_t lane, uint32_t id)
+/* The slow path of stacks_use(): the id has no number yet, or it is not in the last run. */
+static NOINLINE uint32_t use_slow(struct stacks *s, uint32_t lane, uint32_t id)
 {
 	uint32_t *entry = id ? find_entry(s, lane, id) : NULL;
 	uint32_t node = stacks_find(s, lane, id);
@@ -496,32 +455,33 @@ static NOINLINE uint32_t use_slowly(struct stacks *s, uint32_t lane, uint32_t id
 	if (node != STACKS_EMPTY && !s->number[node])
 		return node | odd | STACKS_NEW;
 	if (entry)
-		*entry = s->number[node] | odd | ENTRY_IS_NUMBER;
+		*entry = s->number[node] | odd | STACKS_ENTRY_IS_NUMBER;
 	return s->number[node] | odd;
 }
 
 uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n)
 {
-	const struct lane_ids *l = &s->lane[lane];
-	const struct id_run none = {0}, *run = l->n_runs ? &l->run[l->n_runs - 1] : &none;
+	const struct stacks_lane *l = &s->lane[lane];
+	const struct stacks_run none = {0}, *run = l->n_runs ? &l->run[l->n_runs - 1] : &none;
 	const uint32_t first_id = run->first_id, n_ids = (uint32_t)run->n, *of_id = run->entry;
 	uint32_t any = 0;
 
-	ASSERT(s->n_soon == 0);
+	ASSERT(s->n_pending == 0);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t at = call[i].stack - first_id;
 		uint32_t entry = likely(at < n_ids) ? of_id[at] : 0;
 
-		if (likely(entry & ENTRY_IS_NUMBER))
-			call[i].stack = entry & ~ENTRY_IS_NUMBER;
+		if (likely(entry & STACKS_ENTRY_IS_NUMBER))
+			call[i].stack = entry & ~STACKS_ENTRY_IS_NUMBER;
 		else
-			call[i].stack = use_slowly(s, lane, call[i].stack);
+			call[i].stack = use_slow(s, lane, call[i].stack);
 		any |= call[i].stack;
 	}
 	return any & (STACKS_ODD | STACKS_NEW);
 }
 
-_Static_assert(ENTRY_IS_NUMBER == STACKS_NEW && MAX_NODES <= STACKS_NEW, "bits of calls");
+_Static_assert(STACKS_ENTRY_IS_NUMBER == STACKS_NEW && STACKS_MAX_NODES <= STACKS_NEW,
+	       "bits of calls");
 
 uint32_t stacks_node(const struct stacks *s, uint32_t number)
 {
@@ -566,130 +526,4 @@ size_t stacks_count_used(const struct stacks *s)
 uint32_t stacks_deepest_used(const struct stacks *s)
 {
 	return s->deepest_used;
-}
-
-/* ---- going on ---- */
-
-void stacks_save(const struct stacks *s, struct state_out *out)
-{
-	ASSERT(s->n_soon == 0);
-	state_put_u64(out, s->n_nodes);
-	state_put(out, s->node, s->n_nodes * sizeof(*s->node));
-	state_put_u64(out, s->n_used);
-	state_put(out, s->used, s->n_used * sizeof(*s->used));
-	state_put_u64(out, s->is_empty_used);
-	state_put_u64(out, s->deepest_used);
-	for (size_t i = 0; i < s->n_lanes; i++) {
-		const struct lane_ids *l = &s->lane[i];
-
-		state_put_u64(out, l->n_runs);
-		for (size_t k = 0; k < l->n_runs; k++) {
-			state_put_u64(out, l->run[k].first_id);
-			state_put_u64(out, l->run[k].n);
-			state_put(out, l->run[k].entry, l->run[k].n * sizeof(uint32_t));
-			state_put(out, l->run[k].tag, l->run[k].n * sizeof(uint32_t));
-		}
-	}
-}
-
-static bool is_possible_node(const struct stacks *s, size_t i, size_t n_modules)
-{
-	const struct stack_node *n = &s->node[i];
-
-	return (i == 0 ? n->parent == 0 : n->parent < i) && state_is_flag(&n->has_guess) &&
-	       n->kind <= STACK_NODE_GUESS && n->end < STACK_N_ENDS &&
-	       (n->module < n_modules || n->module == MODULE_MAP_NONE);
-}
-
-/* The numbers of nodes follow from the nodes of numbers, the slots from the nodes. */
-static int load_nodes(struct stacks *s, struct state_in *in, size_t n_modules)
-{
-	size_t n_nodes = state_get_count(in, sizeof(*s->node)), n_used;
-
-	if (in->result == 0 && (n_nodes < 2 || n_nodes > MAX_NODES))
-		state_is_wrong(in, "stacks");
-	s->n_nodes = 0;
-	if (in->result == 0)
-		in->result = reserve_nodes(s, n_nodes, in->err);
-	if (in->result < 0)
-		return in->result;
-	state_get(in, s->node, n_nodes * sizeof(*s->node));
-	for (size_t i = 0; i < n_nodes && in->result == 0; i++) {
-		if (!is_possible_node(s, i, n_modules))
-			state_is_wrong(in, "a stack");
-	}
-	if (in->result < 0)
-		return in->result;
-	memset(s->number, 0, n_nodes * sizeof(*s->number));
-	memset(s->slot, 0, s->n_slots * sizeof(*s->slot));
-	s->n_nodes = n_nodes;
-	fill_slots(s);
-	n_used = state_get_count(in, sizeof(*s->used));
-	if (in->result == 0)
-		in->result =
-			vec_reserve(&s->used, &s->cap_used, n_used + 1, sizeof(*s->used), in->err);
-	if (in->result < 0)
-		return in->result;
-	state_get(in, s->used, n_used * sizeof(*s->used));
-	for (size_t i = 0; i < n_used; i++) {
-		if (s->used[i] >= n_nodes || (i == 0) != (s->used[i] == STACKS_EMPTY))
-			return state_is_wrong(in, "the number of a stack");
-		s->number[s->used[i]] = (uint32_t)i;
-	}
-	s->n_used = n_used;
-	return n_used ? in->result : state_is_wrong(in, "no stack");
-}
-
-static bool is_possible_entry(const struct stacks *s, uint32_t entry)
-{
-	if (entry & ENTRY_IS_NUMBER)
-		return (entry & ~(ENTRY_IS_NUMBER | STACKS_ODD)) < s->n_used;
-	return entry < s->n_nodes;
-}
-
-static int load_run(struct stacks *s, struct state_in *in, struct id_run *run)
-{
-	run->first_id = (uint32_t)state_get_u64(in);
-	run->n = state_get_count(in, 2 * sizeof(uint32_t));
-	if (in->result == 0)
-		in->result =
-			vec_reserve(&run->entry, &run->cap, run->n + 1, sizeof(uint32_t), in->err);
-	if (in->result == 0)
-		in->result = vec_reserve(&run->tag, &run->cap_tag, run->n + 1, sizeof(uint32_t),
-					 in->err);
-	if (in->result < 0) {
-		run->n = 0;
-		return in->result;
-	}
-	state_get(in, run->entry, run->n * sizeof(uint32_t));
-	state_get(in, run->tag, run->n * sizeof(uint32_t));
-	for (size_t i = 0; i < run->n; i++) {
-		if (!is_possible_entry(s, run->entry[i]))
-			return state_is_wrong(in, "the id of a stack");
-	}
-	return in->result;
-}
-
-int stacks_load(struct stacks *s, struct state_in *in, const struct state_lanes *lanes)
-{
-	int r = load_nodes(s, in, s->n_modules);
-
-	if (r < 0)
-		return r;
-	s->is_empty_used = state_get_u64(in) != 0;
-	s->deepest_used = (uint32_t)state_get_u64(in);
-	for (size_t i = 0; i < lanes->n && in->result == 0; i++) {
-		struct lane_ids *l = &s->lane[lanes->now[i]];
-		size_t n_runs = state_get_count(in, 2 * sizeof(uint64_t));
-
-		if (in->result == 0)
-			in->result = vec_reserve(&l->run, &l->cap_runs, n_runs + 1, sizeof(*l->run),
-						 in->err);
-		for (size_t k = 0; k < n_runs && in->result == 0; k++) {
-			l->run[k] = (struct id_run){0};
-			l->n_runs = k + 1;
-			load_run(s, in, &l->run[k]);
-		}
-	}
-	return in->result;
 }

@@ -5,12 +5,12 @@
 #include "ingest/stream_i.h"
 #include "util/vec.h"
 
-#define LANE_CALLS 128u /* that a lane decodes at a time */
-#define BIRTHS_AHEAD 6u /* calls */
-#define LANE_STACKS 32u /* likewise, definitions */
+#define LANE_CALLS 128u /* calls that a lane decodes at a time */
+#define LANE_STACKS 32u /* definitions of stacks that a lane decodes at a time */
 
-/* ---- the reader: a lane ---- */
+/* ---- the reader thread: one lane ---- */
 
+/* Counts a call whose stack is not complete or has guessed frames. */
 static void count_odd(struct stream *s, uint32_t stack)
 {
 	uint32_t number = stack & ~(STACKS_ODD | STACKS_NEW);
@@ -22,17 +22,17 @@ static void count_odd(struct stream *s, uint32_t stack)
 	s->counts.guessed += n->has_guess;
 }
 
-/* Nothing more of the lane is wanted. */
+/* Ends a lane: its other events are beyond the horizon. */
 static void end_lane(struct lane_cursor *l)
 {
 	l->end_block = l->block + 1;
 	l->decoder.in.pos = l->decoder.in.len;
 }
 
-/* Are the ticks of these calls, whose last ones are the highest, plain to turn into time: neither before
- * what was, nor beyond the horizon or the range of numbers? */
-static bool is_plain_time(const struct stream *s, uint64_t min_ticks, uint64_t first_ticks,
-			  uint64_t last_ticks)
+/* Can the ticks of calls become times without checks? They must not be before the last event of the
+ * lane, nor beyond the horizon or the range of numbers. The last ticks are the highest. */
+static bool is_simple_time(const struct stream *s, uint64_t min_ticks, uint64_t first_ticks,
+			   uint64_t last_ticks)
 {
 	const struct timebase *time = &s->rec->time;
 
@@ -41,8 +41,8 @@ static bool is_plain_time(const struct stream *s, uint64_t min_ticks, uint64_t f
 	       timebase_ns(time, last_ticks) < UINT64_MAX;
 }
 
-/* Puts the time in the place of ticks. Time never goes back in a lane, whatever its clock says. What is
- * beyond the horizon is left out: the number of calls that are not. */
+/* Replaces the ticks of calls by times. Time never goes back in a lane, whatever its clock says.
+ * Calls beyond the horizon are left out: returns the number of calls before it. */
 static size_t set_times_with_care(struct stream *s, struct lane_cursor *l, struct event_plain *call,
 				  size_t n)
 {
@@ -63,14 +63,14 @@ static size_t set_times_with_care(struct stream *s, struct lane_cursor *l, struc
 	return i;
 }
 
-/* The same; ticks of calls that were decoded together never go down. */
+/* The same, fast where possible. The ticks of calls that were decoded together never go down. */
 static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_plain *call, size_t n)
 {
 	const struct timebase time = s->rec->time;
 
 	if (n == 0)
 		return 0;
-	if (likely(is_plain_time(s, l->min_ticks, call[0].ticks, call[n - 1].ticks))) {
+	if (likely(is_simple_time(s, l->min_ticks, call[0].ticks, call[n - 1].ticks))) {
 		l->min_ticks = call[n - 1].ticks;
 		for (size_t i = 0; i < n; i++)
 			call[i].at_ns = timebase_ns_plain(&time, call[i].ticks);
@@ -82,8 +82,8 @@ static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_pl
 	return n;
 }
 
-/* Puts numbers in the place of the ids of stacks; those that have none get theirs when they are passed
- * on. */
+/* Replaces the stack ids of calls by numbers. A stack that has no number yet gets it when its call
+ * is passed on. */
 static int name_calls(struct stream *s, uint32_t lane, struct event_plain *call, size_t n,
 		      struct err *err)
 {
@@ -102,26 +102,17 @@ static int name_calls(struct stream *s, uint32_t lane, struct event_plain *call,
 	return 0;
 }
 
-/* Kinds of calls that make a block. */
-#define BIRTH_KINDS                                                                                \
-	(1u << EVENT_MALLOC | 1u << EVENT_CALLOC | 1u << EVENT_ALIGNED | 1u << EVENT_REALLOC_END)
-
-static bool is_birth(const struct event_plain *c)
-{
-	return BIRTH_KINDS >> c->kind & (c->addr != 0);
-}
-
-/* Gives a number to the stack of a call whose turn has come. */
+/* Gives a number to the stack of a call that is passed on. */
 static int number_stack(struct stream *s, uint32_t *stack, struct err *err)
 {
 	int r = stacks_number(s->stacks, *stack & ~STACKS_NEW, stack, err);
 
-	if (r == 0 && s->births)
-		r = births_reserve(s->births, stacks_count_numbers(s->stacks), err);
+	if (r == 0 && s->sums)
+		r = alloc_sums_reserve(s->sums, stacks_count_numbers(s->stacks), err);
 	return r;
 }
 
-/* The same for calls that are passed on, where it has not happened yet. */
+/* The same for all calls that are passed on and whose stack has no number yet. */
 static NOINLINE int number_calls(struct stream *s, struct event_plain *call, size_t n,
 				 struct err *err)
 {
@@ -133,51 +124,33 @@ static NOINLINE int number_calls(struct stream *s, struct event_plain *call, siz
 		if (!(c->stack & STACKS_NEW))
 			continue;
 		r = number_stack(s, &c->stack, err);
-		if (r == 0 && s->births && is_birth(c))
-			births_add(s->births, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
+		if (r == 0 && s->sums && alloc_sums_makes_block(c))
+			alloc_sums_add(s->sums, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
 	}
 	return r;
 }
 
-/* Those of stacks that have a number. */
-static NOINLINE void count_some_births(struct births *births, const struct event_plain *call,
-				       size_t n)
+/* Adds up the allocations whose stack has a number. number_calls() adds up the others. */
+static NOINLINE void sum_some_allocs(struct alloc_sums *sums, const struct event_plain *call,
+				     size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct event_plain *c = &call[i];
 
-		if (!(c->stack & STACKS_NEW) && is_birth(c))
-			births_add(births, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
+		if (!(c->stack & STACKS_NEW) && alloc_sums_makes_block(c))
+			alloc_sums_add(sums, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
 	}
 }
 
-/* First a list of them, because whether the next call is one cannot be foreseen. */
-static void count_births(struct births *births, const struct event_plain *call, size_t n)
-{
-	uint8_t birth[LANE_CALLS];
-	size_t n_births = 0;
+_Static_assert(LANE_CALLS <= ALLOC_SUMS_MAX_CALLS, "decoded calls are added up together");
 
-	for (size_t i = 0; i < n; i++) {
-		birth[n_births] = (uint8_t)i;
-		n_births += is_birth(&call[i]);
-	}
-	for (size_t k = 0; k < n_births; k++) {
-		const struct event_plain *c = &call[birth[k]];
-
-		if (k + BIRTHS_AHEAD < n_births)
-			__builtin_prefetch(&births->of[call[birth[k + BIRTHS_AHEAD]].stack], 1);
-		births_add(births, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
-	}
-}
-
-_Static_assert(LANE_CALLS <= UINT8_MAX + 1, "places take 8 bits");
-
-/* An event to be passed on as a whole. is_call: of the program, with a stack. */
+/* Takes an event that is passed on as a whole. is_call: it is a call of the program, with a
+ * stack. */
 static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bool is_call,
 		     struct err *err)
 {
 	struct event_plain named = {.ticks = ev->ticks, .stack = ev->stack, .kind = ev->kind};
-	struct stream_lane *ahead = &s->lane[lane];
+	struct stream_lane *decoded = &s->lane[lane];
 	int r = 0;
 
 	if (set_times(s, &s->blocks.lane[lane], &named, 1) == 0)
@@ -187,20 +160,22 @@ static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bo
 	if (r < 0)
 		return r;
 	s->counts.calls += is_call;
-	ahead->rare = *ev;
-	ahead->rare_stack = is_call ? named.stack : 0;
-	ahead->rare_ns = named.at_ns;
-	ahead->has_rare = true;
+	decoded->rare = *ev;
+	decoded->rare_stack = is_call ? named.stack : 0;
+	decoded->rare_ns = named.at_ns;
+	decoded->has_rare = true;
 	return 0;
 }
 
-/* What of a lane is being decoded: [0, n) has times, [0, n_named) also the numbers of stacks. */
+/* The calls of a lane that are being decoded: [0, n) have times, [0, n_named) also numbers of
+ * stacks. */
 struct decoding {
 	struct event_plain *call;
 	size_t n, n_named;
 	uint32_t lane;
 };
 
+/* Finds the stacks of the calls that have none yet, and adds up their allocations. */
 static int name_decoded(struct stream *s, struct decoding *d, struct err *err)
 {
 	struct event_plain *call = &d->call[d->n_named];
@@ -208,16 +183,16 @@ static int name_decoded(struct stream *s, struct decoding *d, struct err *err)
 	int r = name_calls(s, d->lane, call, n, err);
 
 	d->n_named = d->n;
-	if (r < 0 || !s->births)
+	if (r < 0 || !s->sums)
 		return r;
 	if (unlikely(s->lane[d->lane].has_new))
-		count_some_births(s->births, call, n);
+		sum_some_allocs(s->sums, call, n);
 	else
-		count_births(s->births, call, n);
+		alloc_sums_add_calls(s->sums, call, n);
 	return 0;
 }
 
-/* n calls were put behind the others. */
+/* n more calls were decoded, after the others. */
 static void add_decoded(struct stream *s, struct decoding *d, size_t n)
 {
 	n = set_times(s, &s->blocks.lane[d->lane], &d->call[d->n], n);
@@ -225,7 +200,7 @@ static void add_decoded(struct stream *s, struct decoding *d, size_t n)
 	d->n += n;
 }
 
-/* An event that is not one of those that come by thousands. */
+/* Takes an event that the fast decoders left. */
 static int take_event(struct stream *s, struct decoding *d, const struct event *ev, struct err *err)
 {
 	int r;
@@ -240,7 +215,7 @@ static int take_event(struct stream *s, struct decoding *d, const struct event *
 		return stacks_define(s->stacks, d->lane, ev,
 				     s->blocks.lane[d->lane].decoder.generation, err);
 	case EVENT_FORGET:
-		r = name_decoded(s, d, err); /* they may name what is forgotten */
+		r = name_decoded(s, d, err); /* decoded calls may name ids that are forgotten now */
 		if (r == 0)
 			stacks_forget(s->stacks, d->lane, ev->field[0]);
 		return r;
@@ -259,7 +234,7 @@ static int take_event(struct stream *s, struct decoding *d, const struct event *
 	}
 }
 
-/* The definitions that come now. */
+/* Decodes the definitions that come next: *n of them. */
 static int take_stacks(struct stream *s, struct decoding *d, size_t *n, struct err *err)
 {
 	struct event_decoder *decoder = &s->blocks.lane[d->lane].decoder;
@@ -268,12 +243,12 @@ static int take_stacks(struct stream *s, struct decoding *d, size_t *n, struct e
 
 	*n = event_decode_stacks(decoder, def, LANE_STACKS);
 	for (size_t i = 0; r == 0 && i < *n; i++)
-		r = stacks_define_soon(s->stacks, d->lane, &def[i], decoder->generation, err);
+		r = stacks_define_pending(s->stacks, d->lane, &def[i], decoder->generation, err);
 	return r;
 }
 
-/* Decodes on in the block of a lane that has nothing ahead, to ret with room for max calls: so many
- * in *n. The block may come to its end. */
+/* Decodes the next calls of a lane whose decoded calls are all passed on: *n calls to ret, which
+ * has room for max. The block may come to its end. */
 static int decode_on(struct stream *s, uint32_t lane, struct event_plain *ret, size_t max,
 		     size_t *n, struct err *err)
 {
@@ -300,13 +275,13 @@ static int decode_on(struct stream *s, uint32_t lane, struct event_plain *ret, s
 		r = name_decoded(s, &d, err);
 	*n = d.n;
 	if (r < 0 || has_more || d.n > 0)
-		return r; /* if there are calls, the end is met again when these are passed on */
+		return r; /* with calls, the end is met again after they are passed on */
 	return lane_blocks_end(&s->blocks, l, is_malformed, err);
 }
 
-/* ---- the reader: all lanes ---- */
+/* ---- the reader thread: all lanes ---- */
 
-/* The last time at which the first lane of the heap is the first. */
+/* Up to this time the first lane of the heap stays the first. */
 static uint64_t last_time(const struct stream *s)
 {
 	const struct lane_heap_item *second = lane_heap_second(&s->blocks.heap);
@@ -314,7 +289,7 @@ static uint64_t last_time(const struct stream *s)
 	return second ? second->key - (s->blocks.heap.item[0].lane > second->lane) : UINT64_MAX;
 }
 
-/* The first call of the lane that is passed on from here tells of a gap before it. */
+/* Marks the first call of a lane that is passed on after a gap. */
 static void mark_gap(struct stream *s, struct event_plain *call, uint32_t lane)
 {
 	struct lane_cursor *l = &s->blocks.lane[lane];
@@ -324,11 +299,11 @@ static void mark_gap(struct stream *s, struct event_plain *call, uint32_t lane)
 	l->is_after_gap = false;
 }
 
-/* Decodes on in a lane that is likely to go on alone: right into the batch. What is not its turn yet
- * goes where else it would have been. */
+/* Decodes the next calls of a lane that is likely to go on alone, directly into the batch. Calls
+ * whose turn has not come are then moved to the memory of the lane. */
 static int decode_into(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
-	struct stream_lane *ahead = &s->lane[lane];
+	struct stream_lane *decoded = &s->lane[lane];
 	struct event_plain *call = &b->call[b->n];
 	size_t room = STREAM_BATCH_CALLS - b->n, n, n_first;
 	uint64_t last_ns = last_time(s);
@@ -339,46 +314,46 @@ static int decode_into(struct stream *s, struct stream_batch *b, uint32_t lane, 
 	n_first = call[n - 1].at_ns <= last_ns ? n : 0;
 	while (n_first < n && call[n_first].at_ns <= last_ns)
 		n_first++;
-	ahead->n = (uint32_t)(n - n_first);
-	if (ahead->n) {
-		ahead->call = lane_blocks_extra(&s->blocks.lane[lane]);
-		memcpy(ahead->call, &call[n_first], ahead->n * sizeof(*call));
-		ahead->is_alone = n_first > n / 2;
+	decoded->n = (uint32_t)(n - n_first);
+	if (decoded->n) {
+		decoded->call = lane_blocks_extra(&s->blocks.lane[lane]);
+		memcpy(decoded->call, &call[n_first], decoded->n * sizeof(*call));
+		decoded->is_alone = n_first > n / 2;
 	}
 	if (n_first > 0)
 		mark_gap(s, call, lane);
 	b->n += n_first;
-	return unlikely(ahead->has_new) ? number_calls(s, call, n_first, err) : 0;
+	return unlikely(decoded->has_new) ? number_calls(s, call, n_first, err) : 0;
 }
 
-/* Goes on in a lane that has nothing ahead; reads the block it waits for. */
+/* Decodes more of a lane whose decoded calls are all passed on; reads its next block if need be. */
 static int fill_lane(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
 	struct lane_cursor *l = &s->blocks.lane[lane];
-	struct stream_lane *ahead = &s->lane[lane];
+	struct stream_lane *decoded = &s->lane[lane];
 	size_t n = 0;
 	int r = 0;
 
-	ahead->at = ahead->n = 0;
-	ahead->has_new = false;
+	decoded->at = decoded->n = 0;
+	decoded->has_new = false;
 	if (!l->is_loaded)
 		r = lane_blocks_load(&s->blocks, l, err);
 	if (r < 0 || !l->is_loaded)
 		return r;
-	if (ahead->is_alone && b->n + 2 <= STREAM_BATCH_CALLS)
+	if (decoded->is_alone && b->n + 2 <= STREAM_BATCH_CALLS)
 		return decode_into(s, b, lane, err);
-	ahead->call = lane_blocks_extra(l);
-	r = decode_on(s, lane, ahead->call, LANE_CALLS, &n, err);
-	ahead->n = (uint32_t)n;
+	decoded->call = lane_blocks_extra(l);
+	r = decode_on(s, lane, decoded->call, LANE_CALLS, &n, err);
+	decoded->n = (uint32_t)n;
 	return r;
 }
 
-/* Passes on the calls of a lane that are not later than a time, as far as there is room. */
+/* Passes on the calls of the first lane as long as it stays the first and the batch has room. */
 static int pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
-	struct stream_lane *ahead = &s->lane[lane];
-	size_t room = STREAM_BATCH_CALLS - b->n, left = ahead->n - ahead->at, n = 0;
-	const struct event_plain *call = &ahead->call[ahead->at];
+	struct stream_lane *decoded = &s->lane[lane];
+	size_t room = STREAM_BATCH_CALLS - b->n, left = decoded->n - decoded->at, n = 0;
+	const struct event_plain *call = &decoded->call[decoded->at];
 	uint64_t last_ns = last_time(s);
 
 	room = left < room ? left : room;
@@ -386,54 +361,54 @@ static int pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane, s
 		b->call[b->n + n] = call[n];
 	if (n > 0)
 		mark_gap(s, &b->call[b->n], lane);
-	ahead->is_alone = ahead->at == 0 && n == left;
+	decoded->is_alone = decoded->at == 0 && n == left;
 	b->n += n;
-	ahead->at += (uint32_t)n;
-	return unlikely(ahead->has_new) ? number_calls(s, &b->call[b->n - n], n, err) : 0;
+	decoded->at += (uint32_t)n;
+	return unlikely(decoded->has_new) ? number_calls(s, &b->call[b->n - n], n, err) : 0;
 }
 
 static int pass_rare(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
-	struct stream_lane *ahead = &s->lane[lane];
+	struct stream_lane *decoded = &s->lane[lane];
 	struct event_plain *call = &b->call[b->n];
-	const struct event *ev = &ahead->rare;
+	const struct event *ev = &decoded->rare;
 	int r = vec_reserve(&b->rare, &b->cap_rare, b->n_rare + 1, sizeof(*b->rare), err);
 
-	if (r == 0 && ahead->rare_stack & STACKS_NEW)
-		r = number_stack(s, &ahead->rare_stack, err);
+	if (r == 0 && decoded->rare_stack & STACKS_NEW)
+		r = number_stack(s, &decoded->rare_stack, err);
 	if (r < 0)
 		return r;
-	if (s->births && ev->kind < EVENT_STACK && BIRTH_KINDS >> ev->kind & 1 && ev->addr)
-		births_add(s->births, ahead->rare_stack, ahead->rare_ns, ev->size_bytes,
-			   stream_extra_bytes(ev));
+	if (s->sums && ev->kind < EVENT_STACK && ALLOC_SUMS_KINDS >> ev->kind & 1 && ev->addr)
+		alloc_sums_add(s->sums, decoded->rare_stack, decoded->rare_ns, ev->size_bytes,
+			       stream_extra_bytes(ev));
 	b->rare[b->n_rare] = *ev;
 	*call = (struct event_plain){
-		.at_ns = ahead->rare_ns,
-		.addr = ahead->rare.kind < EVENT_STACK ? ahead->rare.addr : 0,
+		.at_ns = decoded->rare_ns,
+		.addr = decoded->rare.kind < EVENT_STACK ? decoded->rare.addr : 0,
 		.size_bytes = (uint32_t)b->n_rare++,
-		.stack = ahead->rare_stack,
+		.stack = decoded->rare_stack,
 		.lane = lane,
-		.kind = ahead->rare.kind,
+		.kind = decoded->rare.kind,
 		.flags = STREAM_WHOLE,
 	};
 	mark_gap(s, call, lane);
 	b->n++;
-	ahead->has_rare = false;
+	decoded->has_rare = false;
 	return 0;
 }
 
-/* The time of a lane's next event, as far as it is known. */
+/* The time of a lane's next event, or a time that is not later. */
 static uint64_t next_time(const struct stream *s, uint32_t lane)
 {
-	const struct stream_lane *ahead = &s->lane[lane];
+	const struct stream_lane *decoded = &s->lane[lane];
 
-	if (ahead->at < ahead->n)
-		return ahead->call[ahead->at].at_ns;
-	return ahead->has_rare ? ahead->rare_ns
-			       : timebase_ns(&s->rec->time, s->blocks.lane[lane].min_ticks);
+	if (decoded->at < decoded->n)
+		return decoded->call[decoded->at].at_ns;
+	return decoded->has_rare ? decoded->rare_ns
+				 : timebase_ns(&s->rec->time, s->blocks.lane[lane].min_ticks);
 }
 
-/* 1: the batch is full. 0: there are no more events. Less: what went wrong. */
+/* Fills a batch. 1: it is full. 0: there are no more events. Less: an error. */
 static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 {
 	struct lane_heap *heap = &s->blocks.heap;
@@ -444,15 +419,16 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 	s->is_begun = false;
 	while (r == 0 && b->n < STREAM_BATCH_CALLS && heap->n > 0) {
 		uint32_t lane = heap->item[0].lane;
-		const struct stream_lane *ahead = &s->lane[lane];
+		const struct stream_lane *decoded = &s->lane[lane];
 
-		if (ahead->at < ahead->n)
+		if (decoded->at < decoded->n)
 			r = pass_calls(s, b, lane, err);
-		else if (ahead->has_rare)
+		else if (decoded->has_rare)
 			r = pass_rare(s, b, lane, err);
 		else
 			r = fill_lane(s, b, lane, err);
-		if (ahead->at < ahead->n || ahead->has_rare || lane_has_more(&s->blocks.lane[lane]))
+		if (decoded->at < decoded->n || decoded->has_rare ||
+		    lane_has_more(&s->blocks.lane[lane]))
 			lane_heap_change_first(heap, next_time(s, lane));
 		else
 			lane_heap_remove_first(heap);
@@ -462,8 +438,8 @@ static int fill(struct stream *s, struct stream_batch *b, struct err *err)
 	return r < 0 ? r : b->n == STREAM_BATCH_CALLS;
 }
 
-/* A place for the next batch, or NULL when none is wanted any more. Called with lock held. */
-static struct stream_batch *wait_for_place(struct stream *s)
+/* Waits for a batch that may be filled; NULL: no more is wanted. With the lock held. */
+static struct stream_batch *wait_for_free_batch(struct stream *s)
 {
 	while (s->n_filled - s->n_taken == STREAM_BATCHES && !s->is_unwanted)
 		pthread_cond_wait(&s->changed, &s->lock);
@@ -477,7 +453,7 @@ static void *run_reader(void *arg)
 	int r = 1;
 
 	pthread_mutex_lock(&s->lock);
-	while (r > 0 && (b = wait_for_place(s)) != NULL) {
+	while (r > 0 && (b = wait_for_free_batch(s)) != NULL) {
 		pthread_mutex_unlock(&s->lock);
 		r = fill(s, b, &s->err);
 		pthread_mutex_lock(&s->lock);
@@ -491,9 +467,10 @@ static void *run_reader(void *arg)
 	return NULL;
 }
 
-/* ---- the caller ---- */
+/* ---- the caller's thread ---- */
 
-/* Lanes are merged by nanoseconds: a tick takes one at least, so that is their order by ticks. */
+/* Lanes are merged by nanoseconds. The order equals that of ticks, because a tick takes at least a
+ * nanosecond. */
 static void key_by_time(struct stream *s)
 {
 	struct lane_heap *heap = &s->blocks.heap;
@@ -511,9 +488,9 @@ static int make(struct stream *s, struct err *err)
 	if (r == 0 && !s->lane)
 		r = err_set_memory(err, (s->rec->n_lanes + 1) * sizeof(*s->lane));
 	if (r == 0)
-		r = stacks_create(&s->rec->facts, s->rec->n_lanes, &s->stacks, err);
-	if (r == 0 && s->births) /* of the empty stack; the others when they get a number */
-		r = births_reserve(s->births, 1, err);
+		r = stacks_create(&s->rec->metadata, s->rec->n_lanes, &s->stacks, err);
+	if (r == 0 && s->sums) /* for the empty stack; the others when they get a number */
+		r = alloc_sums_reserve(s->sums, 1, err);
 	for (size_t i = 0; r == 0 && i < STREAM_BATCHES; i++) {
 		s->batch[i] = calloc(1, sizeof(*s->batch[i]));
 		if (!s->batch[i])
@@ -534,7 +511,8 @@ static int start_reader(struct stream *s, struct err *err)
 	return 0;
 }
 
-int stream_create(struct recording *r, struct births *births, struct stream **ret, struct err *err)
+int stream_create(struct recording *r, struct alloc_sums *sums, struct stream **ret,
+		  struct err *err)
 {
 	struct stream *s = calloc(1, sizeof(*s));
 	int n;
@@ -542,7 +520,7 @@ int stream_create(struct recording *r, struct births *births, struct stream **re
 	if (!s)
 		return err_set_memory(err, sizeof(*s));
 	s->rec = r;
-	s->births = births;
+	s->sums = sums;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	n = make(s, err);
@@ -587,7 +565,7 @@ void stream_destroy(struct stream *s)
 int stream_next(struct stream *s, const struct stream_batch **ret, const struct stream_batch **then,
 		struct err *err)
 {
-	uint64_t n_needed = 2; /* until the end */
+	uint64_t n_needed = 2; /* the next batch and the one after it, until the end */
 	int r = s->has_reader ? 0 : start_reader(s, err);
 
 	if (r < 0)
@@ -600,8 +578,8 @@ int stream_next(struct stream *s, const struct stream_batch **ret, const struct 
 	}
 	while (s->n_filled - s->n_taken < n_needed && !s->is_done)
 		pthread_cond_wait(&s->changed, &s->lock);
-	/* at a cut the last one is not full: it stays, and so does the one before it */
-	n_needed = s->is_done ? s->is_cut && s->result == 0 ? 3 : 1 : n_needed;
+	/* at a checkpoint the last two batches stay: see stream_resume() */
+	n_needed = s->is_done ? s->ends_at_checkpoint && s->result == 0 ? 3 : 1 : n_needed;
 	if (s->n_filled - s->n_taken >= n_needed) {
 		*ret = s->batch[s->n_taken % STREAM_BATCHES];
 		*then = s->n_filled - s->n_taken > 1 ? s->batch[(s->n_taken + 1) % STREAM_BATCHES]
@@ -617,7 +595,7 @@ int stream_next(struct stream *s, const struct stream_batch **ret, const struct 
 	return r;
 }
 
-void stream_go_on(struct stream *s, const struct cut *cut)
+void stream_resume(struct stream *s, const struct checkpoint_pos *pos)
 {
 	end_reader(s);
 	s->is_unwanted = false;
@@ -626,8 +604,8 @@ void stream_go_on(struct stream *s, const struct cut *cut)
 		s->is_begun = true;
 		s->is_done = false;
 	}
-	s->is_cut = cut != NULL;
-	lane_blocks_go_on(&s->blocks, cut);
+	s->ends_at_checkpoint = pos != NULL;
+	lane_blocks_resume(&s->blocks, pos);
 	key_by_time(s);
 }
 

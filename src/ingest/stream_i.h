@@ -1,8 +1,4 @@
-/* ingest/stream_i.h - a stream from inside, for the files of it.
- *
- * stream.c fills batches and hands them over; stream_state.c makes what it has come to into bytes, and
- * back (follow.h).
- */
+/* ingest/stream_i.h - a stream from inside, for stream.c and stream_checkpoint.c. */
 #ifndef INGEST_STREAM_I_H
 #define INGEST_STREAM_I_H
 
@@ -13,43 +9,46 @@
 
 #define STREAM_BATCHES 32u
 
-/* What of a lane is decoded and was not passed on yet. All of it is of one block, which stays loaded
- * until it is passed on. */
+/* Events of a lane that are decoded and not passed on yet. All of them are of one block, which
+ * stays loaded until they are passed on. */
 struct stream_lane {
-	struct event_plain
-		*call; /* [at, n) of those decoded at a time: their times and stacks are final */
+	struct event_plain *call; /* [at, n) are left; their times and stacks are final */
 	uint32_t at, n;
-	bool has_rare; /* this one comes after them: */
-	bool is_alone; /* what it had ahead was passed on in one go, so far */
-	bool has_new; /* stacks of calls, or of the rare one, may be STACKS_NEW */
-	uint32_t rare_stack; /* its number */
+	bool has_rare; /* the event `rare` comes after the calls */
+	bool is_alone; /* its last decoded calls were passed on in one piece */
+	bool has_new; /* stacks of calls, or rare_stack, may be STACKS_NEW */
+	uint32_t rare_stack; /* number of the stack of rare */
 	uint64_t rare_ns;
 	struct event rare;
 };
 
-/* Batches are numbered from 0 and lie in batch[number % STREAM_BATCHES]: those before n_taken may be
- * filled again, those before n_filled are the caller's. */
+/* Batches are numbered from 0 and lie in batch[number % STREAM_BATCHES]:
+ *
+ *   ... n_taken ........... n_filled ...
+ *   may be     the caller's          the reader fills this one
+ *   filled again
+ */
 struct stream {
 	struct recording *rec;
 	struct lane_blocks blocks;
 	struct stream_lane *lane;
 	struct stacks *stacks;
-	struct births *births; /* borrowed; NULL: not wanted */
+	struct alloc_sums *sums; /* borrowed; NULL: not wanted */
 	struct stream_counts counts;
 	struct stream_batch *batch[STREAM_BATCHES];
-	bool is_cut; /* what is not full is to be filled up later */
-	bool is_begun; /* batch n_filled is one of those */
+	bool ends_at_checkpoint; /* a batch that is not full will be filled up later */
+	bool is_begun; /* batch n_filled is such a batch */
 
 	pthread_t reader;
 	bool has_reader;
-	pthread_mutex_t lock; /* for what follows */
+	pthread_mutex_t lock; /* guards all fields below */
 	pthread_cond_t changed;
 	uint64_t n_filled;
 	uint64_t n_taken;
-	bool is_done; /* no more will be filled */
-	bool is_unwanted; /* the caller has no use for more */
+	bool is_done; /* the reader fills no more */
+	bool is_unwanted; /* the caller needs no more */
 	bool has_taken; /* the caller holds batch n_taken */
-	int result;
+	int result; /* of the reader: 0 or an error, whose text is in err */
 	struct err err;
 };
 

@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "util/vec.h"
 
-#define MAX_FILE_BYTES (256u << 20) /* what is greater is not read */
+#define MAX_FILE_BYTES (256u << 20) /* larger files are not read */
 #define STEP_BYTES (256u << 10)
 
 static int read_whole(int fd, uint8_t **ret, size_t *len, struct err *err)
@@ -46,7 +46,7 @@ static int read_whole(int fd, uint8_t **ret, size_t *len, struct err *err)
 	return 0;
 }
 
-/* Adds what is in fd, and closes it. */
+/* Adds the functions of the file fd, and closes it. */
 static int add_fd(struct perf_map *m, int fd, bool is_dump, struct err *err)
 {
 	struct err why = {0};
@@ -93,7 +93,7 @@ static int load_local(struct perf_map *m, const struct store *store, const char 
 
 	snprintf(path, sizeof(path), "/tmp/%s", map_name);
 	n = add_local(m, store, path, false, err);
-	/* a process maps the jitdump that it writes, so that perf notices */
+	/* a process maps the jitdump that it writes, so that perf sees it */
 	for (size_t i = 0; i < n_regions && n == 0; i++) {
 		const char *mapped = store_string(store, region[i].name, NULL);
 
@@ -115,7 +115,7 @@ int jit_files_load(struct perf_map *m, const struct store *store, const struct j
 	snprintf(map_name, sizeof(map_name), "perf-%" PRIu64 ".map", pid);
 	snprintf(dump_name, sizeof(dump_name), "jit-%" PRIu64 ".dump", pid);
 	for (size_t i = 0; o->embedded && i < embedded_count(o->embedded) && n == 0; i++) {
-		const struct facts_file *f = embedded_get(o->embedded, i);
+		const struct metadata_file *f = embedded_get(o->embedded, i);
 		const char *path = f->path.bytes ? f->path.bytes : "";
 		bool is_dump = strcmp(text_basename(path), dump_name) == 0;
 		struct err ignored = {0};

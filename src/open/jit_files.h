@@ -1,6 +1,8 @@
-/* open/jit_files.h - finding what just-in-time compilers tell of their code: perf-PID.map, and the
- * jitdump jit-PID.dump. Those that the recording carries count; else those of this machine that the
- * recorded process may have written: of its number, and not older than the recording.
+/* open/jit_files.h - finds the files in which just-in-time compilers describe their code.
+ *
+ * These are perf-PID.map and the jitdump jit-PID.dump. Files that the recording carries are used
+ * first. Otherwise files of this machine that the recorded process may have written: with its
+ * process id, and not older than the recording.
  */
 #ifndef OPEN_JIT_FILES_H
 #define OPEN_JIT_FILES_H
@@ -15,7 +17,8 @@ struct jit_files_options {
 	bool use_local_files;
 };
 
-/* Adds to m. Files that are not what their name says are passed over; fails when memory is out. */
+/* Adds the functions of these files to m. Skips files that are not what their name says.
+ * ERR_MEMORY. */
 int jit_files_load(struct perf_map *m, const struct store *store, const struct jit_files_options *o,
 		   struct err *err);
 

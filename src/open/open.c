@@ -1,8 +1,9 @@
 /* open/open.c - see open.h.
  *
- * The store of a recording that nobody writes any more (it ended in order, or its writer is gone) is kept
- * and taken as it is. Size and time of modification do not tell that a recording has grown inside: while
- * it is written, its store is kept to go on with (follow.h), if it is long enough for that.
+ * The store of a recording that nobody writes any more (it ended in order, or its writer is gone)
+ * is kept and used as it is. While a recording is being written, its events change without a change
+ * of its size and time of modification. So its store is not used as it is; it is kept to be resumed
+ * (ingest/incremental.h), if the recording is long enough for that.
  */
 #include "open/open.h"
 
@@ -20,7 +21,7 @@
 #include "ingest/build.h"
 #include "open/symbolize.h"
 #include "recording/being_written.h"
-#include "recording/cut.h"
+#include "recording/checkpoint_pos.h"
 #include "recording/header_page.h"
 #include "store/store_cache.h"
 #include "util/progress.h"
@@ -28,30 +29,30 @@
 
 struct opening {
 	const char *path;
-	const struct opened_options *options;
+	const struct open_options *options;
 	struct store_identity identity;
-	bool is_kept; /* a store may be taken from the cache as it is */
-	bool is_growing; /* it is only to be gone on with */
+	bool is_kept; /* a store from the cache may be used as it is */
+	bool is_growing; /* a store from the cache may only be resumed */
 	bool without_rows;
 	uint64_t status_sequence;
-	struct store_paths paths; /* zeroed: a temporary one, which is gone already */
+	struct store_paths paths; /* zeroed: a temporary store, whose file is deleted already */
 	struct progress progress;
 	uint64_t size_bytes;
 };
 
-PRINTF_LIKE(2, 3) static void add_note(struct opened *o, const char *fmt, ...)
+PRINTF_LIKE(2, 3) static void add_note(struct open_recording *o, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (o->n_notes == OPENED_MAX_NOTES)
+	if (o->n_notes == OPEN_MAX_NOTES)
 		return;
 	va_start(ap, fmt);
-	vsnprintf(o->note[o->n_notes++], OPENED_NOTE_BYTES, fmt, ap);
+	vsnprintf(o->note[o->n_notes++], OPEN_NOTE_BYTES, fmt, ap);
 	va_end(ap);
 }
 
-/* Reads no more than the first page: may a store be kept, and how would one be recognised? What is
- * wrong with the file is told later, by recording_open(). */
+/* Reads only the first page: may a store be kept, and what identity must it have? Errors of the
+ * file are ignored here: recording_open() reports them. */
 static void look_at_recording(struct opening *op)
 {
 	struct file f = FILE_NONE;
@@ -105,11 +106,11 @@ static int build_at(struct opening *op, enum build_how how, const char *store_pa
 
 	if (n < 0)
 		return n;
-	if (how == BUILD_TO_GO_ON && !cut_is_possible(r)) {
+	if (how == BUILD_RESUMABLE && !checkpoint_pos_is_possible(r)) {
 		recording_close(r);
 		return err_set(err, ERR_REFUSED, "there is nothing to go on from");
 	}
-	if (how != BUILD_GO_ON && r->event_bytes <= op->options->small_bytes)
+	if (how != BUILD_RESUME && r->event_bytes <= op->options->small_bytes)
 		o.without_rows = false;
 	op->size_bytes = r->file.size_bytes;
 	snprintf(label, sizeof(label), "reading %s", text_basename(op->path));
@@ -120,8 +121,8 @@ static int build_at(struct opening *op, enum build_how how, const char *store_pa
 	return n;
 }
 
-/* Goes on with the store that is there, if one is and that is possible. 1: it did. */
-static int go_on(struct opening *op, struct err *err)
+/* Resumes the store in the cache. 1: done. 0: there is none that can be resumed. Less: an error. */
+static int resume(struct opening *op, struct err *err)
 {
 	struct store *s = NULL;
 	size_t n_bytes = 0;
@@ -134,24 +135,24 @@ static int go_on(struct opening *op, struct err *err)
 	is_good = n_bytes > 0 && (op->options->without_rows || store_has_rows(s)) &&
 		  memcmp(store_identity(s)->recording_id, op->identity.recording_id,
 			 sizeof(op->identity.recording_id)) == 0;
-	op->without_rows = !store_has_rows(s); /* rows go on or do not, as they did */
+	op->without_rows = !store_has_rows(s); /* as the store has been so far */
 	store_close(s);
-	n = is_good ? build_at(op, BUILD_GO_ON, op->paths.store, NULL, err) : -ERR_REFUSED;
+	n = is_good ? build_at(op, BUILD_RESUME, op->paths.store, NULL, err) : -ERR_REFUSED;
 	op->without_rows = op->options->without_rows;
 	if (n == -ERR_REFUSED || n == -ERR_FORMAT || n == -ERR_VERSION)
-		return 0; /* it is to be read anew */
+		return 0; /* the recording must be read in full */
 	return n < 0 ? n : 1;
 }
 
-/* Makes the store where it will be found again. */
-static int build_kept(struct opening *op, struct opened *ret, struct err *err)
+/* Makes the store in the cache, or resumes the one that is there. */
+static int build_kept(struct opening *op, struct open_recording *ret, struct err *err)
 {
 	int n = store_cache_paths(op->path, op->identity.recording_id, &op->paths, err);
 
 	if (n == 0)
-		n = go_on(op, err);
+		n = resume(op, err);
 	if (n == 0)
-		n = build_at(op, op->is_growing ? BUILD_TO_GO_ON : BUILD_WHOLE, op->paths.store,
+		n = build_at(op, op->is_growing ? BUILD_RESUMABLE : BUILD_WHOLE, op->paths.store,
 			     NULL, err);
 	if (n >= 0)
 		n = store_open(op->paths.store, &ret->store, err);
@@ -165,16 +166,16 @@ static int build_kept(struct opening *op, struct opened *ret, struct err *err)
 	return 0;
 }
 
-/* Makes the store in a file that is gone with us. */
-static int build_temporary(struct opening *op, struct opened *ret, struct err *err)
+/* Makes the store in a file that is deleted at once, and lives as long as this process uses it. */
+static int build_temporary(struct opening *op, struct open_recording *ret, struct err *err)
 {
 	const char *folder = temp_file_folder();
 	uint64_t secret[2];
 	char path[4096];
 	int n;
 
-	/* A name that nobody guesses, for the moment between the end of the work and unlink():
-	 * before it the file has none, so that nothing is left when we are killed. */
+	/* While the store is made its file has no name, so nothing is left if we are killed.
+	 * Between the commit and unlink() it has a name that nobody can guess. */
 	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
 		return err_set_errno(err, errno, "no random numbers");
 	snprintf(path, sizeof(path), "%s/memory-profiler-%016" PRIx64 "%016" PRIx64, folder,
@@ -186,14 +187,14 @@ static int build_temporary(struct opening *op, struct opened *ret, struct err *e
 	return n;
 }
 
-/* A store that was made before, if there is one that can answer. */
-static bool find_kept(struct opening *op, struct opened *ret)
+/* Finds a store that was made before and can answer what is asked for. */
+static bool find_kept(struct opening *op, struct open_recording *ret)
 {
 	if (!op->is_kept ||
 	    store_cache_find(op->path, &op->identity, &ret->store, &op->paths, NULL) < 0 ||
 	    !ret->store)
 		return false;
-	/* made without rows, and now they are needed: make it anew */
+	/* the store has no rows, and now they are needed */
 	if (!op->options->without_rows && !store_has_rows(ret->store)) {
 		store_close(ret->store);
 		ret->store = NULL;
@@ -205,10 +206,10 @@ static bool find_kept(struct opening *op, struct opened *ret)
 	return true;
 }
 
-static int get_store(struct opening *op, struct opened *ret, struct err *err)
+static int get_store(struct opening *op, struct open_recording *ret, struct err *err)
 {
 	struct err why = {0};
-	bool is_told;
+	bool is_note_needed;
 	int n;
 
 	if (find_kept(op, ret))
@@ -218,21 +219,22 @@ static int get_store(struct opening *op, struct opened *ret, struct err *err)
 	n = build_kept(op, ret, err);
 	if (n != -ERR_IO && (n != -ERR_REFUSED || !op->is_growing))
 		return n;
-	is_told = n == -ERR_IO;
-	/* no room, no permission, no home, or nothing to go on from: then without keeping it */
+	is_note_needed = n == -ERR_IO;
+	/* No room, no permission, no home, or the recording is too short for a checkpoint: do not
+	 * keep the store. */
 	store_paths_fini(&op->paths);
 	op->paths = (struct store_paths){0};
 	n = build_temporary(op, ret, &why);
-	if (n == 0 && is_told)
+	if (n == 0 && is_note_needed)
 		add_note(ret, "what was read cannot be kept for next time: %s", err->text);
 	else if (n < 0)
 		*err = why;
 	return n;
 }
 
-static int get_frames(struct opening *op, struct opened *ret, struct err *err)
+static int get_frames(struct opening *op, struct open_recording *ret, struct err *err)
 {
-	const struct opened_options *o = op->options;
+	const struct open_options *o = op->options;
 	struct symbolize_options symbols = {
 		.debug_path = o->debug_path,
 		.n_debug_paths = o->n_debug_paths,
@@ -245,17 +247,17 @@ static int get_frames(struct opening *op, struct opened *ret, struct err *err)
 	if (n < 0)
 		return n;
 	if (o->n_debug_paths > 0 || o->use_debuginfod)
-		frames_forget(ret->frames); /* there may be better names now */
+		frames_forget(ret->frames); /* with other debug files there may be better names */
 	n = symbolize_create(op->path, ret->store, &symbols, &ret->symbolize, err);
 	if (n == 0)
 		frames_set_resolver(ret->frames, symbolize_resolve, ret->symbolize);
 	return n;
 }
 
-int opened_open(const char *path, const struct opened_options *o, struct opened *ret,
-		struct err *err)
+int open_recording_open(const char *path, const struct open_options *o, struct open_recording *ret,
+			struct err *err)
 {
-	static const struct opened_options none;
+	static const struct open_options none;
 	struct opening op = {
 		.path = path,
 		.options = o ? o : &none,
@@ -263,7 +265,7 @@ int opened_open(const char *path, const struct opened_options *o, struct opened 
 	};
 	int n;
 
-	*ret = (struct opened){0};
+	*ret = (struct open_recording){0};
 	look_at_recording(&op);
 	ret->is_growing = op.is_growing;
 	ret->status_sequence = op.status_sequence;
@@ -274,12 +276,12 @@ int opened_open(const char *path, const struct opened_options *o, struct opened 
 	if (n < 0) {
 		if (err && !strstr(err->text, path))
 			err_prefix(err, "%s", path);
-		opened_close(ret);
+		open_recording_close(ret);
 	}
 	return n;
 }
 
-bool opened_has_grown(const struct opened *o, const char *path)
+bool open_recording_has_grown(const struct open_recording *o, const char *path)
 {
 	struct file f = FILE_NONE;
 	struct header_page page;
@@ -287,7 +289,7 @@ bool opened_has_grown(const struct opened *o, const char *path)
 
 	if (!o->is_growing || file_open(path, &f, NULL) < 0)
 		return false;
-	/* its writer writes a status ten times a second, and none any more when it is gone */
+	/* the writer of a recording updates the status ten times a second, until it ends */
 	if (header_page_read(&f, &page, NULL) == 0)
 		has = !page.has_status || page.status.sequence != o->status_sequence ||
 		      !being_written(f.fd);
@@ -295,10 +297,10 @@ bool opened_has_grown(const struct opened *o, const char *path)
 	return has;
 }
 
-void opened_close(struct opened *o)
+void open_recording_close(struct open_recording *o)
 {
 	frames_close(o->frames);
 	symbolize_destroy(o->symbolize);
 	store_close(o->store);
-	*o = (struct opened){0};
+	*o = (struct open_recording){0};
 }

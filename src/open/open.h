@@ -1,7 +1,10 @@
-/* open/open.h - from the name of a recording to a store that can be asked, with its names.
+/* open/open.h - from the path of a recording to a store that answers queries, with names of
+ * functions.
  *
- * A store that was made before and still fits is taken from the cache; else it is made now, which
- * takes time and shows a progress line. Names of functions are looked up when they are asked for.
+ * A store that was made before and still fits is taken from the cache. Otherwise the store is made
+ * now, which takes time and shows a progress line. Names of functions are looked up when they are
+ * asked for. Threads: opening and closing by one thread; what the store and the frames allow in
+ * between.
  */
 #ifndef OPEN_OPEN_H
 #define OPEN_OPEN_H
@@ -9,44 +12,46 @@
 #include "store/frames.h"
 #include "store/store.h"
 
-struct opened_options {
-	bool no_cache; /* read the recording anew and keep nothing */
+struct open_options {
+	bool no_cache; /* read the recording again and keep nothing */
 	bool without_rows; /* only figures of the whole recording will be asked for: faster */
-	uint64_t
-		small_bytes; /* without_rows: rows are made all the same of a recording whose events
-			       * take at most so many bytes */
+	/* With without_rows: a recording whose events take at most so many bytes gets rows all the
+	 * same. */
+	uint64_t small_bytes;
 	bool use_debuginfod;
-	const char *const *debug_path; /* -d: borrowed until opened_close() */
+	const char *const *debug_path; /* option -d; borrowed until open_recording_close() */
 	size_t n_debug_paths;
 	unsigned n_threads; /* for symbols; 0: as many as there are CPUs */
-	/* Called now and then while a store is made, instead of the progress line; less than 0 ends
-	 * it with -ERR_CANCELLED. May be NULL. */
+	/* Called now and then while a store is made, instead of the progress line. A result below 0
+	 * ends the opening with -ERR_CANCELLED. May be NULL. */
 	int (*on_progress)(void *user, uint64_t n_done, uint64_t n_total);
 	void *user;
 };
 
-#define OPENED_MAX_NOTES 4
-#define OPENED_NOTE_BYTES 512
+#define OPEN_MAX_NOTES 4
+#define OPEN_NOTE_BYTES 512
 
-struct opened {
+/* A recording that answers queries. */
+struct open_recording {
 	struct store *store;
 	struct frames *frames;
 	bool is_from_cache;
-	bool is_growing; /* it was still being written: opened anew there may be more */
-	uint64_t status_sequence; /* of the recording, then */
-	char note[OPENED_MAX_NOTES][OPENED_NOTE_BYTES]; /* for the user: where the cache went ... */
+	bool is_growing; /* the recording was being written: opened again there may be more */
+	uint64_t status_sequence; /* of the recording when it was opened */
+	char note[OPEN_MAX_NOTES][OPEN_NOTE_BYTES]; /* for people: where the cache is ... */
 	size_t n_notes;
 
 	struct symbolize *symbolize;
 };
 
-/* Opens the recording at path. o may be NULL. Errors name the path and what to do; *ret is then
- * zeroed. A recording that is damaged or still being written is no error: store_facts() tell. */
-int opened_open(const char *path, const struct opened_options *o, struct opened *ret,
-		struct err *err);
+/* Opens the recording at path. o may be NULL. A recording that is damaged or still being written is
+ * no error: store_facts() say so. Errors name the path and what to do; *ret is zeroed then. */
+int open_recording_open(const char *path, const struct open_options *o, struct open_recording *ret,
+			struct err *err);
 
-/* Is there more in a recording that was growing, or has it ended? Cheap: looks at its first page. */
-bool opened_has_grown(const struct opened *o, const char *path);
-void opened_close(struct opened *o); /* a zeroed struct is closed */
+/* Has a recording that was growing more events now, or has it ended? Cheap: reads its first page
+ * only. */
+bool open_recording_has_grown(const struct open_recording *o, const char *path);
+void open_recording_close(struct open_recording *o); /* a zeroed struct is closed */
 
 #endif

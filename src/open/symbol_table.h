@@ -1,7 +1,7 @@
-/* open/symbol_table.h - all names that a recording carries ready-made, to look them up.
+/* open/symbol_table.h - finds the names of functions that a recording itself carries.
  *
- * Made by `postprocess`. What is here is to be preferred to what is found elsewhere: it was
- * resolved with the right files at hand. Threads: after loading, any number of readers.
+ * `postprocess` puts them there. They come before names found elsewhere, because they were resolved
+ * with the right files at hand. Threads: after loading, any number of readers.
  */
 #ifndef OPEN_SYMBOL_TABLE_H
 #define OPEN_SYMBOL_TABLE_H
@@ -11,15 +11,14 @@
 
 struct symbol_table; /* opaque: defined in symbol_table.c */
 
-/* Reads the SYMBOLS chunks of r (fast when it has none). Malformed ones are told in r->damage. */
+/* Reads the SYMBOLS chunks of r; fast when it has none. Malformed chunks are reported in r->damage.
+ * ERR_IO or ERR_MEMORY. */
 int symbol_table_load(struct recording *r, struct symbol_table **ret, struct err *err);
 void symbol_table_destroy(struct symbol_table *t); /* NULL does nothing */
 
-/* The frames of a place (see struct symbols_place), innermost first. False when the recording does
- * not tell of it. *n_frames may be 0. Borrowed from the table. */
+/* Finds the frames of a location (see struct symbols_location), innermost first, borrowed from the
+ * table. *n_frames may be 0. False: the recording says nothing about the location. */
 bool symbol_table_find(const struct symbol_table *t, uint64_t module_id, uint64_t offset,
 		       const struct symbol_frame **ret, size_t *n_frames);
-
-size_t symbol_table_count(const struct symbol_table *t); /* places */
 
 #endif

@@ -1,8 +1,8 @@
 /* open/symbolize.c - see symbolize.h.
  *
- * A call of symbolize_resolve() sorts its codes by module and address. A module with its codes is
- * one piece of work; threads take pieces from a list. Results go to frames_put() under a lock,
- * because it wants one caller at a time.
+ * symbolize_resolve() sorts its codes by module and address. A module with its codes is one piece
+ * of work; threads take pieces from a list. Results go to frames_put() under a lock, because
+ * frames_put() allows one caller at a time.
  */
 #include "open/symbolize.h"
 
@@ -28,11 +28,11 @@ struct symbolize {
 	char *recording_path;
 	const struct store *store;
 	struct symbolize_options options;
-	bool is_opened; /* what follows */
+	bool is_opened; /* the fields below are set */
 	struct embedded *embedded; /* NULL: the recording is gone or cannot be read */
 	struct recording *recording; /* NULL unless it carries names ... */
 	struct symbol_table *table; /* ... which are here */
-	struct perf_map *jit; /* code made at run time; one thread's at a time */
+	struct perf_map *jit; /* code made at run time; for one thread at a time */
 };
 
 /* Codes of one module: [first, first + n) of struct work.code. */
@@ -49,7 +49,7 @@ struct work {
 	size_t n_codes;
 	struct piece *piece; /* most codes first */
 	size_t n_pieces, cap_pieces;
-	pthread_mutex_t lock; /* for all below, and around frames_put() */
+	pthread_mutex_t lock; /* guards the fields below, and calls of frames_put() */
 	size_t next_piece;
 	struct progress progress;
 	int result;
@@ -97,7 +97,8 @@ struct found {
 	size_t n;
 };
 
-/* Keeps a frame. Its texts are good until the next call with the image: frames_put() comes before. */
+/* Keeps a frame. Its texts are valid until the next call with the image; frames_put() comes before
+ * that. */
 static void keep_frame(void *user, const struct symbol_frame *f)
 {
 	struct found *found = user;
@@ -148,7 +149,7 @@ static int open_image(struct symbolize *s, const struct store_module *m,
 			parse_build_id(store_string(s->store, m->build_id, NULL), build_id),
 		.embedded_fd = -1,
 	};
-	const struct facts_file *file = NULL;
+	const struct metadata_file *file = NULL;
 	struct err ignored = {0};
 	int n;
 
@@ -165,7 +166,8 @@ static int open_image(struct symbolize *s, const struct store_module *m,
 	return n;
 }
 
-/* Names that the recording carries ready-made; 1: they were put, 0: it tells nothing of the code. */
+/* Puts the names that the recording carries. 1: done. 0: it says nothing about the code. Less: an
+ * error. */
 static int resolve_from_table(struct work *w, uint32_t code, struct found *found, struct err *err)
 {
 	const struct symbolize *s = w->s;
@@ -178,10 +180,10 @@ static int resolve_from_table(struct work *w, uint32_t code, struct found *found
 	if (!s->table)
 		return 0;
 	if (c->module != STORE_NO_MODULE) {
-		/* the table of modules is the recording's list */
-		if (c->module >= s->recording->facts.n_modules)
+		/* modules of the store have the indexes of the recording's list */
+		if (c->module >= s->recording->metadata.n_modules)
 			return 0;
-		id = s->recording->facts.module[c->module].id;
+		id = s->recording->metadata.module[c->module].id;
 		offset -= store_module(s->store, c->module)->base;
 	}
 	if (!symbol_table_find(s->table, id, offset, &frame, &n_frames))
@@ -227,7 +229,7 @@ static int resolve_module(struct work *w, const struct piece *p, struct found *f
 	return n < 0 ? n : 0;
 }
 
-/* Codes that lay in no module. */
+/* Resolves codes that are in no module. */
 static int resolve_loose(struct work *w, const struct piece *p, struct found *found,
 			 struct err *err)
 {
@@ -249,7 +251,7 @@ static int resolve_loose(struct work *w, const struct piece *p, struct found *fo
 	return n < 0 ? n : 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all modules ---- */
 
 static const struct piece *next_piece(struct work *w)
 {
@@ -338,7 +340,7 @@ static void run_threads(struct work *w)
 	pthread_t thread[SYMBOLIZE_MAX_THREADS];
 	unsigned n_threads = count_threads(w), n = 0;
 
-	/* this thread works, too; those that cannot be made are not missed */
+	/* this thread works too, so fewer threads than wanted are no error */
 	while (n + 1 < n_threads && pthread_create(&thread[n], NULL, work_off, w) == 0)
 		n++;
 	work_off(w);
@@ -346,7 +348,7 @@ static void run_threads(struct work *w)
 		pthread_join(thread[--n], NULL);
 }
 
-/* The names that a postprocessed recording carries. */
+/* Loads the names that a postprocessed recording carries. */
 static int load_table(struct symbolize *s, struct err *err)
 {
 	if (!s->embedded || !embedded_has_symbols(s->embedded))
@@ -367,7 +369,7 @@ static int open_sources(struct symbolize *s, struct err *err)
 	if (s->is_opened)
 		return 0;
 	s->is_opened = true;
-	/* without the recording there are still this machine's files */
+	/* without the recording the files of this machine are left */
 	if (embedded_open(s->recording_path, &s->embedded, NULL) < 0)
 		s->embedded = NULL;
 	n = load_table(s, err);

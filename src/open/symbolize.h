@@ -1,12 +1,14 @@
-/* open/symbolize.h - the resolver of store/frames.h: codes of a store to functions and lines.
+/* open/symbolize.h - the resolver of store/frames.h: from codes of a store to functions and lines.
  *
- * In this order: names that the recording carries ready-made (postprocess), the binaries embedded in
- * it, the files of this machine with the same build id and their debug files, and for code without
- * a module the tables that just-in-time compilers write. Modules are worked on in parallel, each by
- * one thread, those with most to do first.
+ * It looks for names in this order:
+ *   1. names that the recording carries (symbol_table.h);
+ *   2. the binaries embedded in the recording;
+ *   3. files of this machine with the same build id, and their debug files;
+ *   4. for code in no module, the files of just-in-time compilers (jit_files.h).
  *
+ * Modules are resolved in parallel, each by one thread, the modules with the most codes first.
  * Everything is opened when the first name is asked for: a report whose names are all cached does
- * not touch the recording.
+ * not touch the recording. Threads: one caller at a time.
  */
 #ifndef OPEN_SYMBOLIZE_H
 #define OPEN_SYMBOLIZE_H
@@ -17,9 +19,9 @@ struct symbolize_options {
 	const char *const *debug_path; /* files and folders the user named; borrowed */
 	size_t n_debug_paths;
 	bool use_debuginfod;
-	bool use_only_recording; /* nothing of this machine but debug_path: for tests and postprocess */
+	bool use_only_recording; /* and debug_path, nothing else of this machine */
 	unsigned n_threads; /* 0: as many as there are CPUs, at most SYMBOLIZE_MAX_THREADS */
-	bool show_progress; /* on a terminal, when it takes time */
+	bool show_progress; /* on a terminal, when resolving takes long */
 	const char *temp_folder; /* for embedded binaries; NULL: temp_file_folder() */
 };
 
@@ -33,7 +35,7 @@ int symbolize_create(const char *recording_path, const struct store *store,
 		     struct err *err);
 void symbolize_destroy(struct symbolize *s); /* NULL does nothing */
 
-/* A frames_resolve; user is the struct symbolize. */
+/* The callback frames_resolve; user is the struct symbolize. ERR_MEMORY. */
 int symbolize_resolve(void *user, struct frames *f, const uint32_t *code, size_t n,
 		      struct err *err);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/hash.h"
 #include "base/varint.h"
 #include "util/vec.h"
 
@@ -47,7 +48,7 @@ static int read_string(struct reader *r, const struct cursor *c, size_t at, stru
 	return n;
 }
 
-/* The text of a number, 0 is none. */
+/* The text with a number; NULL for 0. */
 static const char *get_string(const struct reader *r, struct cursor *c)
 {
 	uint64_t number = cursor_uleb(c);
@@ -57,17 +58,17 @@ static const char *get_string(const struct reader *r, struct cursor *c)
 	return number == 0 || number > r->n_strings ? NULL : r->string[number - 1];
 }
 
-static int read_place(struct reader *r, struct cursor *c, size_t at, struct err *err)
+static int read_location(struct reader *r, struct cursor *c, size_t at, struct err *err)
 {
-	struct symbols_place place = {.module_id = r->module_id};
+	struct symbols_location location = {.module_id = r->module_id};
 	uint64_t n_frames;
 	int n;
 
 	r->offset += cursor_uleb(c);
-	place.offset = r->offset;
+	location.offset = r->offset;
 	n_frames = cursor_uleb(c);
 	if (c->failed || n_frames > cursor_left(c) / FRAME_FIELDS)
-		return bad("a place that makes no sense", at, err);
+		return bad("a location that makes no sense", at, err);
 	n = vec_reserve(&r->frame, &r->cap_frames, n_frames, sizeof(*r->frame), err);
 	if (n < 0)
 		return n;
@@ -84,9 +85,9 @@ static int read_place(struct reader *r, struct cursor *c, size_t at, struct err 
 	}
 	if (c->failed)
 		return bad("a frame that makes no sense", at, err);
-	place.frame = r->frame;
-	place.n_frames = (size_t)n_frames;
-	return r->fn(r->user, &place, err);
+	location.frame = r->frame;
+	location.n_frames = (size_t)n_frames;
+	return r->fn(r->user, &location, err);
 }
 
 static int read_record(struct reader *r, struct cursor *in, struct err *err)
@@ -107,9 +108,9 @@ static int read_record(struct reader *r, struct cursor *in, struct err *err)
 		r->offset = 0;
 		return c.failed ? bad("a module without a number", at, err) : 0;
 	case RECORD_PLACE:
-		return read_place(r, &c, at, err);
+		return read_location(r, &c, at, err);
 	default:
-		return 0; /* of a newer version */
+		return 0; /* a record of a newer version */
 	}
 }
 
@@ -161,16 +162,7 @@ static int put_record(struct symbols_writer *w, enum record_kind kind, const voi
 	return 0;
 }
 
-static uint64_t hash_text(const char *text)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (; *text; text++)
-		h = (h ^ (uint8_t)*text) * 0x100000001b3ull;
-	return h;
-}
-
-/* The number of a text, which is put in if it is new. */
+/* Gives the number of a text; adds the text if it is new. */
 static int find_string(struct symbols_writer *w, const char *text, uint64_t *ret, struct err *err)
 {
 	size_t len;
@@ -179,7 +171,7 @@ static int find_string(struct symbols_writer *w, const char *text, uint64_t *ret
 	*ret = 0;
 	if (!text)
 		return 0;
-	for (uint64_t key = hash_text(text);; key++) {
+	for (uint64_t key = hash_bytes(text, strlen(text));; key++) {
 		uint64_t *number;
 		bool is_new;
 
@@ -235,23 +227,24 @@ static int encode_frame(struct symbols_writer *w, const struct symbol_frame *f, 
 	return 0;
 }
 
-int symbols_writer_add(struct symbols_writer *w, const struct symbols_place *place, struct err *err)
+int symbols_writer_add(struct symbols_writer *w, const struct symbols_location *location,
+		       struct err *err)
 {
-	uint8_t *bytes = malloc((2 + place->n_frames * FRAME_FIELDS) * ULEB_MAX_BYTES);
+	uint8_t *bytes = malloc((2 + location->n_frames * FRAME_FIELDS) * ULEB_MAX_BYTES);
 	uint8_t *at = bytes;
 	int r = 0;
 
 	if (!bytes)
-		return err_set_memory(err, place->n_frames * FRAME_FIELDS * ULEB_MAX_BYTES);
-	if (!w->has_module || w->module_id != place->module_id || place->offset < w->offset)
-		r = put_module(w, place->module_id, err);
-	at = uleb_put(at, place->offset - w->offset);
-	at = uleb_put(at, place->n_frames);
-	for (size_t i = 0; r == 0 && i < place->n_frames; i++)
-		r = encode_frame(w, &place->frame[i], &at, err);
+		return err_set_memory(err, location->n_frames * FRAME_FIELDS * ULEB_MAX_BYTES);
+	if (!w->has_module || w->module_id != location->module_id || location->offset < w->offset)
+		r = put_module(w, location->module_id, err);
+	at = uleb_put(at, location->offset - w->offset);
+	at = uleb_put(at, location->n_frames);
+	for (size_t i = 0; r == 0 && i < location->n_frames; i++)
+		r = encode_frame(w, &location->frame[i], &at, err);
 	if (r == 0)
 		r = put_record(w, RECORD_PLACE, bytes, (size_t)(at - bytes), err);
-	w->offset = place->offset;
+	w->offset = location->offset;
 	free(bytes);
 	return r;
 }

@@ -84,7 +84,7 @@ static inline size_t slice_of(const struct exact_peak *sw, uint64_t since_ns)
 static void sum_births(struct sum_state *st, struct scanner *s)
 {
 	const struct exact_peak *sw = st->sw;
-	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
+	const uint64_t *birth = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
 	uint64_t from = sw->span->from_ns, span_ns = sw->span_ns;
@@ -93,7 +93,7 @@ static void sum_births(struct sum_state *st, struct scanner *s)
 		uint32_t i = s->selected[k];
 
 		if (birth[i] < from) {
-			bool is_alive = row_death(birth[i], life[i]) >= from;
+			bool is_alive = row_free_ns(birth[i], life[i]) >= from;
 
 			st->base.n_bytes += is_alive ? size[i] : 0;
 			st->base.count += is_alive;
@@ -115,7 +115,7 @@ static void sum_births(struct sum_state *st, struct scanner *s)
 static void sum_deaths(struct sum_state *st, struct scanner *s)
 {
 	const struct exact_peak *sw = st->sw;
-	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
+	const uint64_t *birth = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
 	uint64_t from = sw->span->from_ns, span_ns = sw->span_ns;
@@ -123,7 +123,7 @@ static void sum_deaths(struct sum_state *st, struct scanner *s)
 
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
-		uint64_t death = row_death(birth[i], life[i]);
+		uint64_t death = row_free_ns(birth[i], life[i]);
 		size_t at;
 
 		if (death < from || death - from >= span_ns)
@@ -390,7 +390,7 @@ static void put_event(struct exact_peak *sw, uint64_t since_ns, bool is_release,
 static int event_sink(void *state, struct scanner *s, struct err *err)
 {
 	struct exact_peak *sw = state;
-	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
+	const uint64_t *birth = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
 	uint64_t from = sw->span->from_ns, span_ns = sw->span_ns;
@@ -398,7 +398,7 @@ static int event_sink(void *state, struct scanner *s, struct err *err)
 	(void)err;
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
-		uint64_t death = row_death(birth[i], life[i]);
+		uint64_t death = row_free_ns(birth[i], life[i]);
 
 		if (birth[i] >= from && birth[i] - from < span_ns)
 			put_event(sw, birth[i] - from, false, size[i]);

@@ -208,7 +208,7 @@ static void take_sites(struct walk *w)
 		w->site[n] = w->site[i];
 		w->site[n].stack = (uint32_t)i;
 		if (w->site[n].oldest_birth_ns != UINT64_MAX)
-			w->site[n].oldest_birth_ns = store_value(w->q->c.store, STORE_BIRTH_NS,
+			w->site[n].oldest_birth_ns = store_value(w->q->c.store, STORE_ALLOC_NS,
 								 w->site[n].oldest_birth_ns);
 		n++;
 	}

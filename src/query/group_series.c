@@ -60,7 +60,7 @@ static int level_sink(void *state, struct scanner *s, struct err *err)
 	struct pass_state *st = state;
 	const struct pass *p = st->pass;
 	const uint64_t *value = group_column(p, s);
-	const uint64_t *alloc_ns = scanner_column(s, STORE_BIRTH_NS);
+	const uint64_t *alloc_ns = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *lifetime = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
 	bool is_count = p->s->kind == GROUP_SERIES_COUNT;
@@ -70,7 +70,7 @@ static int level_sink(void *state, struct scanner *s, struct err *err)
 	(void)err;
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
-		uint64_t free_ns = row_death(alloc_ns[i], lifetime[i]),
+		uint64_t free_ns = row_free_ns(alloc_ns[i], lifetime[i]),
 			 weight = is_count ? 1 : size[i];
 		size_t g = group_of(p, value, i);
 
@@ -87,8 +87,8 @@ static int level_sink(void *state, struct scanner *s, struct err *err)
 /* Allocations of a block that all lie in one bucket need not be looked at one by one. */
 static bool is_in_one_bucket(const struct pass *p, const struct scanner *s, size_t *bucket)
 {
-	uint64_t first = store_block_min(s->q->c.store, STORE_BIRTH_NS, s->block);
-	uint64_t last = store_block_max(s->q->c.store, STORE_BIRTH_NS, s->block);
+	uint64_t first = store_block_min(s->q->c.store, STORE_ALLOC_NS, s->block);
+	uint64_t last = store_block_max(s->q->c.store, STORE_ALLOC_NS, s->block);
 
 	if (!is_in_span(p, first) || !is_in_span(p, last) ||
 	    bucket_of(p, first) != bucket_of(p, last))
@@ -108,7 +108,7 @@ static int count_sink(void *state, struct scanner *s, struct err *err)
 	(void)err;
 	is_one = is_in_one_bucket(p, s, &bucket);
 	if (!is_one)
-		alloc_ns = scanner_column(s, STORE_BIRTH_NS);
+		alloc_ns = scanner_column(s, STORE_ALLOC_NS);
 	if (is_temporary)
 		flags = scanner_column(s, STORE_FLAGS);
 	for (uint32_t k = 0; k < s->n_selected; k++) {

@@ -47,7 +47,7 @@ uint64_t plan_first_row(const struct store *s, uint64_t ns)
 	while (low < high) {
 		uint64_t mid = low + (high - low) / 2;
 
-		if (store_block_max(s, STORE_BIRTH_NS, mid) < ns)
+		if (store_block_max(s, STORE_ALLOC_NS, mid) < ns)
 			low = mid + 1;
 		else
 			high = mid;
@@ -59,7 +59,7 @@ uint64_t plan_first_row(const struct store *s, uint64_t ns)
 	while (row < end) {
 		uint64_t mid = row + (end - row) / 2;
 
-		if (store_value(s, STORE_BIRTH_NS, mid) < ns)
+		if (store_value(s, STORE_ALLOC_NS, mid) < ns)
 			row = mid + 1;
 		else
 			end = mid;
@@ -198,7 +198,7 @@ static void add_windows(struct query *q)
 		allocated_to(q, w.max);
 	} else if (f->allocated == FILTER_OUTSIDE) {
 		add_step(p, &(struct plan_step){.kind = PLAN_NOT_RANGE,
-						.column = STORE_BIRTH_NS,
+						.column = STORE_ALLOC_NS,
 						.min = w.min,
 						.max = w.max});
 	}

@@ -44,8 +44,8 @@ int query_create(const struct query_context *c, const struct filter *f, struct q
 	q->chain = store_table(c->store, STORE_CHAINS, &q->n_chains);
 	store_table(c->store, STORE_THREADS, &q->n_threads);
 	q->end_ns = store_facts(c->store)->duration_ns;
-	if (n_blocks && store_block_max(c->store, STORE_BIRTH_NS, n_blocks - 1) > q->end_ns)
-		q->end_ns = store_block_max(c->store, STORE_BIRTH_NS, n_blocks - 1);
+	if (n_blocks && store_block_max(c->store, STORE_ALLOC_NS, n_blocks - 1) > q->end_ns)
+		q->end_ns = store_block_max(c->store, STORE_ALLOC_NS, n_blocks - 1);
 	r = plan_create(q, err);
 	if (r < 0) {
 		query_destroy(q);

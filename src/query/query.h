@@ -64,8 +64,8 @@ int query_total(struct query *q, struct query_group *ret, struct err *err);
 /* A row with all that is known of it. */
 struct query_row {
 	uint64_t row; /* its number: the id of an allocation */
-	uint64_t birth_ns;
-	uint64_t death_ns; /* UINT64_MAX: never released */
+	uint64_t alloc_ns;
+	uint64_t free_ns; /* UINT64_MAX: never released */
 	uint64_t size_bytes;
 	uint64_t extra_bytes;
 	uint64_t addr;

@@ -114,7 +114,7 @@ static struct query_group group_of_stack(const struct query *q, uint32_t stack)
 struct group_columns group_columns(struct scanner *s)
 {
 	return (struct group_columns){
-		.allocated_ns = scanner_column(s, STORE_BIRTH_NS),
+		.allocated_ns = scanner_column(s, STORE_ALLOC_NS),
 		.life = scanner_column(s, STORE_LIFETIME_NS),
 		.size = scanner_column(s, STORE_SIZE_BYTES),
 		.extra = scanner_column(s, STORE_EXTRA_BYTES),

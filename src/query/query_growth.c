@@ -18,14 +18,14 @@ static int growth_sink(void *state, struct scanner *s, struct err *err)
 {
 	struct growth_state *st = state;
 	const uint64_t *value = scanner_column(s, st->column);
-	const uint64_t *alloc_ns = scanner_column(s, STORE_BIRTH_NS);
+	const uint64_t *alloc_ns = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *lifetime = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
 
 	(void)err;
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
-		uint64_t free_ns = row_death(alloc_ns[i], lifetime[i]);
+		uint64_t free_ns = row_free_ns(alloc_ns[i], lifetime[i]);
 		bool at_from = alloc_ns[i] <= st->from_ns && free_ns > st->from_ns;
 		bool at_to = alloc_ns[i] <= st->to_ns && free_ns > st->to_ns;
 		struct query_growth *g = &st->group[value[i] < st->n ? value[i] : 0];

@@ -186,9 +186,9 @@ void scanner_select(struct scanner *s, uint64_t block);
 /* How many rows of the block match, without unpacking if possible. */
 uint32_t scanner_count(struct scanner *s, uint64_t block);
 
-static inline uint64_t row_death(uint64_t birth_ns, uint64_t lifetime)
+static inline uint64_t row_free_ns(uint64_t alloc_ns, uint64_t lifetime)
 {
-	return lifetime ? birth_ns + (lifetime - 1) : UINT64_MAX;
+	return lifetime ? alloc_ns + (lifetime - 1) : UINT64_MAX;
 }
 
 /* What a row adds to a group. The columns are those of the scanner's current block. */
@@ -228,7 +228,7 @@ static inline void group_add_row(struct query_group *g, const struct group_colum
 
 static inline bool row_is_alive(const struct group_columns *c, uint32_t i, uint64_t at_ns)
 {
-	return c->allocated_ns[i] <= at_ns && row_death(c->allocated_ns[i], c->life[i]) > at_ns;
+	return c->allocated_ns[i] <= at_ns && row_free_ns(c->allocated_ns[i], c->life[i]) > at_ns;
 }
 
 static inline void group_add_peak(struct query_group *g, const struct group_columns *c, uint32_t i,

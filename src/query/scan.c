@@ -69,8 +69,8 @@ static enum verdict judge_set(const struct plan_step *step, uint64_t low, uint64
 /* The earliest and the last release that can be in the block. */
 static enum verdict judge_death(const struct store *st, uint64_t block, uint64_t min, uint64_t max)
 {
-	uint64_t birth_low = store_block_min(st, STORE_BIRTH_NS, block);
-	uint64_t birth_high = store_block_max(st, STORE_BIRTH_NS, block);
+	uint64_t birth_low = store_block_min(st, STORE_ALLOC_NS, block);
+	uint64_t birth_high = store_block_max(st, STORE_ALLOC_NS, block);
 	uint64_t life_low = store_block_min(st, STORE_LIFETIME_NS, block);
 	uint64_t life_high = store_block_max(st, STORE_LIFETIME_NS, block);
 	uint64_t low = birth_low + (life_low ? life_low - 1 : 0), high;
@@ -163,19 +163,19 @@ static void select_set(struct scanner *s, const struct plan_step *step)
 
 static void select_death(struct scanner *s, const struct plan_step *step, bool want)
 {
-	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
+	const uint64_t *birth = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	uint64_t min = step->min, width = step->max - step->min;
 
 	if (step->min > step->max)
 		SELECT(s, !want);
 	else
-		SELECT(s, (row_death(birth[i], life[i]) - min <= width) == want);
+		SELECT(s, (row_free_ns(birth[i], life[i]) - min <= width) == want);
 }
 
 static void select_lifetime(struct scanner *s, const struct plan_step *step)
 {
-	const uint64_t *birth = scanner_column(s, STORE_BIRTH_NS);
+	const uint64_t *birth = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	uint64_t end = s->q->end_ns, min = step->min, width = step->max - step->min;
 
@@ -217,11 +217,11 @@ static bool chain_fits(struct scanner *s, uint32_t i)
 		own = (struct store_chain){
 			.first_size_bytes = size,
 			.last_size_bytes = size,
-			.birth_ns = s->column[STORE_BIRTH_NS][i],
+			.alloc_ns = s->column[STORE_ALLOC_NS][i],
 			.lifetime_ns = s->column[STORE_LIFETIME_NS][i],
 			.length = 1,
 		};
-	lifetime_ns = c->lifetime_ns ? c->lifetime_ns - 1 : s->q->end_ns - c->birth_ns;
+	lifetime_ns = c->lifetime_ns ? c->lifetime_ns - 1 : s->q->end_ns - c->alloc_ns;
 	return fits(&want->first_size, c->first_size_bytes) &&
 	       fits(&want->last_size, c->last_size_bytes) && fits(&want->length, c->length) &&
 	       fits(&want->lifetime_ns, lifetime_ns) && !(want->is_leaked && c->lifetime_ns);
@@ -231,7 +231,7 @@ static void select_chain(struct scanner *s)
 {
 	scanner_column(s, STORE_CHAIN);
 	scanner_column(s, STORE_SIZE_BYTES);
-	scanner_column(s, STORE_BIRTH_NS);
+	scanner_column(s, STORE_ALLOC_NS);
 	scanner_column(s, STORE_LIFETIME_NS);
 	SELECT(s, chain_fits(s, i));
 }
@@ -346,8 +346,8 @@ void scanner_row(struct scanner *s, uint32_t i, struct query_row *ret)
 	chain = v[STORE_CHAIN][i];
 	*ret = (struct query_row){
 		.row = s->block * STORE_BLOCK_ROWS + i,
-		.birth_ns = v[STORE_BIRTH_NS][i],
-		.death_ns = row_death(v[STORE_BIRTH_NS][i], v[STORE_LIFETIME_NS][i]),
+		.alloc_ns = v[STORE_ALLOC_NS][i],
+		.free_ns = row_free_ns(v[STORE_ALLOC_NS][i], v[STORE_LIFETIME_NS][i]),
 		.size_bytes = v[STORE_SIZE_BYTES][i],
 		.extra_bytes = v[STORE_EXTRA_BYTES][i],
 		.addr = v[STORE_ADDR][i],

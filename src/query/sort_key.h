@@ -34,12 +34,12 @@ static inline struct key_columns key_columns(struct scanner *s, enum query_sort 
 		enum store_column first, second;
 		bool has_second;
 	} needs[QUERY_N_SORTS] = {
-		[QUERY_BY_TIME] = {STORE_BIRTH_NS, 0, false},
+		[QUERY_BY_TIME] = {STORE_ALLOC_NS, 0, false},
 		[QUERY_BY_ADDRESS] = {STORE_ADDR, 0, false},
 		[QUERY_BY_SIZE] = {STORE_SIZE_BYTES, 0, false},
-		[QUERY_BY_LIFETIME] = {STORE_LIFETIME_NS, STORE_BIRTH_NS, true},
+		[QUERY_BY_LIFETIME] = {STORE_LIFETIME_NS, STORE_ALLOC_NS, true},
 		[QUERY_BY_USABLE_SIZE] = {STORE_SIZE_BYTES, STORE_EXTRA_BYTES, true},
-		[QUERY_BY_FREE_TIME] = {STORE_LIFETIME_NS, STORE_BIRTH_NS, true},
+		[QUERY_BY_FREE_TIME] = {STORE_LIFETIME_NS, STORE_ALLOC_NS, true},
 		[QUERY_BY_KIND] = {STORE_FLAGS, 0, false},
 		[QUERY_BY_CHAIN_LENGTH] = {STORE_CHAIN, 0, false},
 		[QUERY_BY_THREAD_INDEX] = {STORE_THREAD, 0, false},
@@ -65,7 +65,7 @@ static inline uint64_t sort_key(const struct key_columns *c, uint32_t i)
 	case QUERY_BY_USABLE_SIZE:
 		return value + c->second[i];
 	case QUERY_BY_FREE_TIME:
-		return row_death(c->second[i], value);
+		return row_free_ns(c->second[i], value);
 	case QUERY_BY_KIND:
 		return value & STORE_KIND_MASK;
 	case QUERY_BY_CHAIN_LENGTH:

@@ -1,12 +1,17 @@
 /* recording/area_read.c - the blocks that threads are writing right now. See recording_i.h.
  *
- * They are copied one after the other while the program goes on. A free that the last copy holds
- * may be of a block that was allocated after the first copy was made, in the thread whose copy
- * that was. To give a picture of one moment, a glimpse of all headers is taken before the first
- * copy: what they covered then had happened before any copy was made, and so had everything that
- * led to it. If the copies hold more, or anything is appended to the file afterwards, the newest time
- * among the events glimpsed is the horizon: events behind it are left out. Where nothing has
- * changed (the program ended or was killed) there is no horizon.
+ * The blocks are copied one after the other while the program goes on. The last copy may hold a
+ * free whose allocation is missing in the first copy, because it happened after that copy was made.
+ * To get a snapshot of one moment:
+ *
+ * 1. Before the first copy, take a glimpse: read all headers. All events that the headers covered
+ *    then had happened before any copy was made, and so had everything that led to them.
+ * 2. Copy the blocks.
+ * 3. If the copies hold more than the glimpse, or anything is appended to the file afterwards, the
+ *    recording is being written. The newest time among the glimpsed events is the horizon, and
+ *    events after it are left out.
+ *
+ * Where nothing has changed (the program ended or was killed) there is no horizon.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +22,10 @@
 #include "recording/recording_i.h"
 #include "util/vec.h"
 
-#define AREA_TRIES 16 /* a block that moves on while we read it is read again */
-#define CLOCK_MARGIN_TICKS 64 /* clocks of different CPUs disagree by less */
+#define AREA_TRIES 16 /* a block that changes while we read it is read again */
+#define CLOCK_MARGIN_TICKS 64 /* the clocks of different CPUs differ by less */
 
-/* What the header of a block in use said at the first look. */
+/* The header of a block in use, in the glimpse. */
 struct glimpse {
 	uint64_t offset;
 	uint64_t sequence;
@@ -30,29 +35,30 @@ struct glimpse {
 struct glimpses {
 	struct glimpse *at; /* in the order of the areas */
 	size_t n, cap;
-	size_t n_matched; /* those before it have been compared with their copies */
+	size_t n_matched; /* glimpses that have been compared with their copies */
 	bool has_changed;
 	uint64_t newest_ticks;
 };
 
-int area_read_note(struct recording *r, uint64_t offset, uint64_t n_bytes, struct err *err)
+int area_read_add(struct recording *r, uint64_t offset, uint64_t n_bytes, struct err *err)
 {
 	int n = vec_reserve(&r->area, &r->cap_areas, r->n_areas + 1, sizeof(*r->area), err);
 
 	if (n < 0)
 		return n;
-	r->area[r->n_areas++] = (struct area_place){.offset = offset, .n_bytes = n_bytes};
+	r->area[r->n_areas++] = (struct area_range){.offset = offset, .n_bytes = n_bytes};
 	return 0;
 }
 
 enum area_result {
 	AREA_EMPTY,
 	AREA_TAKEN, /* *ret and r->scratch hold the block */
-	AREA_CHANGED, /* it moved on meanwhile */
+	AREA_CHANGED, /* the block changed meanwhile */
 	AREA_DAMAGED,
 };
 
-/* The header of the block at offset, into head and, if it is in use, decoded into h. */
+/* Reads the header of the block at offset into head and, if the block is in use, decodes it into
+ * h. */
 static int read_head(struct recording *r, uint64_t offset, struct block_header *h,
 		     enum area_result *result, struct err *err)
 {
@@ -68,8 +74,9 @@ static int read_head(struct recording *r, uint64_t offset, struct block_header *
 	return 1;
 }
 
-/* One attempt at a block that a thread may be writing. used_bytes covers bytes that were stored
- * before it; the sequence tells whether it is still the same block after the bytes were read. */
+/* One attempt to copy a block that a thread may be writing. A thread stores used_bytes after the
+ * bytes it covers. The sequence, read again after the bytes, shows whether it is still the same
+ * block. */
 static int try_block(struct recording *r, uint64_t offset, struct block_header *ret,
 		     enum area_result *result, struct err *err)
 {
@@ -110,7 +117,7 @@ static int glimpse_block(struct recording *r, uint64_t offset, struct glimpses *
 	return 1;
 }
 
-/* Newest time of the events in the first used_bytes of a block. */
+/* The newest time of the events in the first used_bytes of a block. */
 static uint64_t newest_ticks(const struct block_header *h, const uint8_t *data, uint32_t used_bytes)
 {
 	uint64_t newest = h->start_ticks;
@@ -125,7 +132,7 @@ static uint64_t newest_ticks(const struct block_header *h, const uint8_t *data, 
 	return newest;
 }
 
-/* Compares the copy (in r->scratch; NULL h: not in use any more) with the first look. */
+/* Compares a copy, in r->scratch, with its glimpse. NULL h: the block is not in use any more. */
 static void compare(struct recording *r, struct glimpses *g, uint64_t offset,
 		    const struct block_header *h)
 {
@@ -186,12 +193,12 @@ static int copy_block(struct recording *r, uint64_t offset, struct glimpses *g, 
 	compare(r, g, offset, result == AREA_TAKEN ? &h : NULL);
 	if (result == AREA_DAMAGED)
 		damage_add(&r->damage, offset, FORMAT_BLOCK_BYTES, "damaged block in an AREA");
-	/* one that keeps changing has been moved to a chunk each time: nothing is lost */
+	/* a block that changes each time was moved to a chunk each time: nothing is lost */
 	return result == AREA_TAKEN ? take_copy(r, offset, &h, err) : 1;
 }
 
-/* Calls what for each block of an area; it returns 0 when the file ends inside the block. */
-static int each_block(struct recording *r, const struct area_place *area, struct glimpses *g,
+/* Calls `what` for each block of an area. `what` returns 0 when the file ends inside the block. */
+static int each_block(struct recording *r, const struct area_range *area, struct glimpses *g,
 		      int (*what)(struct recording *, uint64_t, struct glimpses *, struct err *),
 		      struct err *err)
 {
@@ -227,8 +234,7 @@ int area_read(struct recording *r, struct err *err)
 		g.newest_ticks = r->status.field[STATUS_TICKS];
 	g.newest_ticks -= g.newest_ticks < CLOCK_MARGIN_TICKS ? 0 : CLOCK_MARGIN_TICKS;
 	if (first == 0)
-		r->glimpsed_ticks =
-			g.newest_ticks; /* later areas were not there when others were copied */
+		r->glimpsed_ticks = g.newest_ticks; /* later areas are newer than the copies */
 	if (g.has_changed)
 		area_read_set_horizon(r);
 	free(g.at);

@@ -1,8 +1,8 @@
 /* recording/being_written.c - see being_written.h.
  *
- * A read lease can be had only while nobody has the file open for writing, in whatever container. It
- * is given back at once. Should a writer come in between, the signal that breaks the lease is one
- * that is ignored unless somebody handles it. (On overlay file systems a mapping alone does not
+ * The kernel grants a read lease only while nobody has the file open for writing, in whatever
+ * container. We give the lease back at once. If a writer comes in between, the kernel breaks the
+ * lease with a signal that is ignored by default. (On overlay file systems a mapping alone does not
  * count; the recorder's writer has the file open as well.)
  */
 #include "recording/being_written.h"
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define QUIET_S 60 /* the system writes dirty pages back, and notes the time, well before that */
+#define QUIET_S 60 /* the system writes dirty pages back, and updates the time, well before that */
 
 bool being_written(int fd)
 {

@@ -29,7 +29,7 @@ int block_index_add(struct recording *r, const struct block_header *h, struct bl
 	return 0;
 }
 
-int block_index_add_events(struct recording *r, const struct chunk_place *p, struct err *err)
+int block_index_add_events(struct recording *r, const struct chunk_ref *p, struct err *err)
 {
 	uint64_t payload = p->offset + CHUNK_HEADER_BYTES;
 	struct block_header h;
@@ -77,7 +77,7 @@ static int compare_refs(const void *x, const void *y)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* Is what the chunk holds what was written? 1 yes, 0 no. */
+/* Is the block of a chunk intact? 1: yes. 0: no. Less: an error. */
 static int is_intact(struct recording *r, const struct block_ref *b, struct err *err)
 {
 	int n;
@@ -90,7 +90,7 @@ static int is_intact(struct recording *r, const struct block_ref *b, struct err 
 	return !b->is_checked || checksum_bytes(r->scratch, b->stored_bytes) == b->payload_checksum;
 }
 
-/* Of blocks with the same sequence keeps the first that is intact. */
+/* Of blocks with the same sequence, keeps the first one that is intact. */
 static int drop_duplicates(struct recording *r, struct err *err)
 {
 	size_t n_kept = 0;
@@ -133,7 +133,7 @@ static int add_lane(struct recording *r, size_t first, size_t end, struct err *e
 	int n;
 
 	for (i = first; i < end; i++) {
-		/* behind the horizon blocks may be missing that had not left their area yet */
+		/* after the horizon, blocks may be missing that had not left their area yet */
 		if (r->block[i].start_ticks > r->horizon_ticks)
 			break;
 		if (r->block[i].lane_index > expected)

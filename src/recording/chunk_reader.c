@@ -41,10 +41,10 @@ static bool is_zero(const uint8_t *data, size_t len)
 	return true;
 }
 
-/* A valid header whose payload ends inside the file. AREA blocks are useful one by one, so a
- * cut-off AREA counts as well when it is the last thing in the file. */
+/* Is there a valid header whose payload ends inside the file? AREA blocks are useful one by one, so
+ * an AREA that the end of the file cuts off counts as well, if nothing comes after it. */
 static bool read_header(struct chunk_reader *r, uint64_t offset, const uint8_t *data,
-			struct chunk_place *ret)
+			struct chunk_ref *ret)
 {
 	uint64_t left = r->file->size_bytes - offset - CHUNK_HEADER_BYTES;
 	struct chunk_header h;
@@ -53,7 +53,7 @@ static bool read_header(struct chunk_reader *r, uint64_t offset, const uint8_t *
 		return false;
 	if (h.stored_bytes > left && h.type != CHUNK_AREA)
 		return false;
-	*ret = (struct chunk_place){
+	*ret = (struct chunk_ref){
 		.header = h,
 		.offset = offset,
 		.present_bytes = h.stored_bytes < left ? h.stored_bytes : left,
@@ -61,7 +61,8 @@ static bool read_header(struct chunk_reader *r, uint64_t offset, const uint8_t *
 	return true;
 }
 
-/* Blocks in a range whose AREA header is gone still identify themselves; they begin at pages. */
+/* Reports the blocks of an AREA whose chunk header is lost: each block begins at a page and has a
+ * header of its own. */
 static int find_stray_blocks(struct chunk_reader *r, uint64_t offset, size_t len, struct err *err)
 {
 	for (uint64_t at = align_up(offset, FORMAT_HEADER_BYTES);
@@ -80,7 +81,7 @@ static int find_stray_blocks(struct chunk_reader *r, uint64_t offset, size_t len
 	return 0;
 }
 
-/* Skips what the file system knows to be a hole. */
+/* Skips ranges that the file system knows to be holes. */
 static uint64_t skip_hole(const struct chunk_reader *r, uint64_t offset)
 {
 	off_t data = lseek(r->file->fd, (off_t)offset, SEEK_DATA);
@@ -92,12 +93,13 @@ static uint64_t skip_hole(const struct chunk_reader *r, uint64_t offset)
 }
 
 struct search_result {
-	struct chunk_place place;
+	struct chunk_ref chunk;
 	bool is_found;
-	bool only_zeros; /* in the range passed over */
+	bool only_zeros; /* in the range that was skipped */
 };
 
-/* How far a window of len bytes moves on: headers that its end cuts must be whole in the next. */
+/* How far a window of len bytes moves on: a header that its end cuts must be whole in the next
+ * window. */
 static size_t step(size_t len)
 {
 	if (len > 2 * BLOCK_HEADER_BYTES)
@@ -105,7 +107,7 @@ static size_t step(size_t len)
 	return align_down(len, FORMAT_CHUNK_ALIGN) - CHUNK_HEADER_BYTES + FORMAT_CHUNK_ALIGN;
 }
 
-/* Looks for the next valid header at or behind from. */
+/* Looks for the next valid header at `from` or later. */
 static int search(struct chunk_reader *r, uint64_t from, struct search_result *ret, struct err *err)
 {
 	uint64_t offset = align_up(from, FORMAT_CHUNK_ALIGN);
@@ -126,7 +128,7 @@ static int search(struct chunk_reader *r, uint64_t from, struct search_result *r
 			break;
 		for (;;) {
 			at = chunk_search(r->window, len, at);
-			if (at >= len || read_header(r, offset + at, r->window + at, &ret->place))
+			if (at >= len || read_header(r, offset + at, r->window + at, &ret->chunk))
 				break;
 			at += FORMAT_CHUNK_ALIGN;
 		}
@@ -143,7 +145,7 @@ static int search(struct chunk_reader *r, uint64_t from, struct search_result *r
 	return 0;
 }
 
-/* Says what the bytes from r->offset to end were, unless they are merely unused. */
+/* Adds the range from r->offset to end to the damage, unless the bytes are merely unused. */
 static void report_skipped(struct chunk_reader *r, const struct search_result *s, uint64_t end,
 			   bool is_cut)
 {
@@ -159,7 +161,7 @@ static void report_skipped(struct chunk_reader *r, const struct search_result *s
 		damage_add(r->damage, r->offset, n_bytes, "nothing but zeros where chunks were");
 }
 
-int chunk_reader_next(struct chunk_reader *r, struct chunk_place *ret, struct err *err)
+int chunk_reader_next(struct chunk_reader *r, struct chunk_ref *ret, struct err *err)
 {
 	uint8_t data[CHUNK_HEADER_BYTES];
 	struct chunk_header cut;
@@ -184,16 +186,16 @@ int chunk_reader_next(struct chunk_reader *r, struct chunk_place *ret, struct er
 		return n;
 	if (!s.is_found && r->offset >= r->complete_to) {
 		r->unfinished_bytes = r->file->size_bytes - r->offset;
-		return 0; /* and looks again after chunk_reader_extend(): it may be whole then */
+		return 0; /* it may be whole after chunk_reader_extend() */
 	}
 	if (!s.is_found && n_read < sizeof(data) && !is_zero(data, n_read))
 		is_cut = true;
-	report_skipped(r, &s, s.is_found ? s.place.offset : r->file->size_bytes, is_cut);
+	report_skipped(r, &s, s.is_found ? s.chunk.offset : r->file->size_bytes, is_cut);
 	if (!s.is_found) {
 		r->offset = r->file->size_bytes;
 		return 0;
 	}
-	*ret = s.place;
-	r->offset = s.place.offset + chunk_total_bytes(&s.place.header);
+	*ret = s.chunk;
+	r->offset = s.chunk.offset + chunk_total_bytes(&s.chunk.header);
 	return 1;
 }

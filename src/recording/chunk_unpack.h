@@ -1,4 +1,4 @@
-/* recording/chunk_unpack.h - the part of a chunk's payload that may be compressed. */
+/* recording/chunk_unpack.h - the part of a chunk's payload that may be compressed, decompressed. */
 #ifndef RECORDING_CHUNK_UNPACK_H
 #define RECORDING_CHUNK_UNPACK_H
 
@@ -8,19 +8,18 @@
 #define CHUNK_UNPACK_FILE_DATA_HEAD 16 /* file id, zero, offset */
 #define CHUNK_UNPACK_MAPS_HEAD 8 /* ticks */
 
-/* Bytes in front of the part that may be compressed, for the types that have one; else -1. (EVENTS
- * are not among them: recording_load_block() reads them.) */
+/* The number of bytes before the part that may be compressed; -1 for types without such a part.
+ * EVENTS have none here: recording_load_block() reads them. */
 int chunk_unpack_head_bytes(unsigned type);
 
-/* What chunk_unpack() found. */
 struct chunk_unpacked {
 	const uint8_t *data; /* in the payload, or in buf */
 	size_t len;
-	uint8_t *buf; /* NULL, or for the caller to free() */
+	uint8_t *buf; /* NULL, or to be freed by the caller */
 };
 
-/* The bytes of a payload behind its head, decompressed if necessary. ERR_FORMAT when it makes no
- * sense; ret->buf is set only on success. */
+/* Gives the bytes of a payload after its head, decompressed if necessary. ERR_FORMAT when they
+ * cannot be decompressed, ERR_MEMORY; ret is written on success only. */
 int chunk_unpack(const struct chunk_header *h, const uint8_t *payload, size_t head_bytes,
 		 struct chunk_unpacked *ret, struct err *err);
 

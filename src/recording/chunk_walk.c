@@ -14,13 +14,13 @@ static bool is_described(unsigned type)
 
 int chunk_walk(const struct recording *r, chunk_walk_fn on_chunk, void *user, struct err *err)
 {
-	struct damage told = {0}; /* opening has told of it already */
-	struct file file = r->file; /* not a later end than when it was opened */
+	struct damage ignored = {0}; /* opening has reported it already */
+	struct file file = r->file; /* a copy, with the end at the time of opening */
 	struct chunk_reader walk;
-	struct chunk_place p;
+	struct chunk_ref p;
 	uint8_t *payload = NULL;
 	size_t cap_payload = 0;
-	int n = chunk_reader_init(&walk, &file, &told,
+	int n = chunk_reader_init(&walk, &file, &ignored,
 				  align_up(r->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
 
 	while (n == 0 && (n = chunk_reader_next(&walk, &p, err)) > 0) {

@@ -1,6 +1,6 @@
-/* recording/damage.h - what of a recording could not be read, and where.
+/* recording/damage.h - which ranges of a recording could not be read, and why.
  *
- * The first DAMAGE_MAX_RANGES places are kept with their words; all are counted.
+ * The first DAMAGE_MAX_RANGES ranges are kept with a text; all are counted.
  */
 #ifndef RECORDING_DAMAGE_H
 #define RECORDING_DAMAGE_H
@@ -23,7 +23,7 @@ struct damage {
 	uint64_t n_bytes; /* sum over all ranges */
 };
 
-/* Adds a place. A zeroed struct damage is an empty one. */
+/* Adds a range. A zeroed struct damage is empty. */
 void damage_add(struct damage *d, uint64_t offset, uint64_t n_bytes, const char *fmt, ...)
 	PRINTF_LIKE(4, 5);
 

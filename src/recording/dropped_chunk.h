@@ -1,18 +1,18 @@
-/* recording/dropped_chunk.h - what a tool left out of a recording: the payload of DROPPED chunks
- * (docs/FORMAT.md section 7), unpacked.
+/* recording/dropped_chunk.h - what a tool left out of a recording: reads and writes the payload of
+ * DROPPED chunks (docs/FORMAT.md section 7).
  */
 #ifndef RECORDING_DROPPED_CHUNK_H
 #define RECORDING_DROPPED_CHUNK_H
 
 #include "util/err.h"
 
-#define DROPPED_CHUNK_BYTES (1u << 20) /* a payload is ended when it has grown to this */
+#define DROPPED_CHUNK_BYTES (1u << 20) /* a payload of this size is complete; the next one begins */
 
-/* About one run of a tool. */
+/* One run of a tool. */
 struct dropped_summary {
-	bool has_threshold; /* false: everything that was freed was left out */
-	uint64_t threshold_ns; /* what lived shorter was left out */
-	uint64_t n_allocations; /* reallocations count as well */
+	bool has_threshold; /* false: all allocations that were freed were left out */
+	uint64_t threshold_ns; /* allocations that lived shorter were left out */
+	uint64_t n_allocations; /* with reallocations */
 	uint64_t n_bytes;
 	uint64_t n_events;
 };
@@ -23,7 +23,7 @@ enum dropped_node_kind {
 	DROPPED_NODE_GUESS = 3,
 };
 
-/* A frame of a stack; numbers are those of one chunk. */
+/* A frame of a stack. Numbers count within one chunk. */
 struct dropped_node {
 	uint32_t number; /* from 1 */
 	uint32_t parent; /* always less; 0: none */
@@ -52,11 +52,11 @@ struct dropped_callbacks {
 	void (*on_group)(void *user, const struct dropped_group *g);
 };
 
-/* Reads a payload. ERR_FORMAT when it is malformed; what came before was told. */
+/* Reads a payload. ERR_FORMAT when it is malformed; the callbacks got what came before. */
 int dropped_chunk_decode(const uint8_t *data, size_t len, const struct dropped_callbacks *callbacks,
 			 struct err *err);
 
-/* A payload under way. A zeroed struct is an empty one. */
+/* A payload that is being written. A zeroed struct is empty. */
 struct dropped_writer {
 	uint8_t *data;
 	size_t len, cap;
@@ -67,7 +67,7 @@ void dropped_writer_fini(struct dropped_writer *w);
 void dropped_writer_clear(struct dropped_writer *w); /* begins a new payload */
 int dropped_writer_summary(struct dropped_writer *w, const struct dropped_summary *s,
 			   struct err *err);
-/* Gives the node the next number, in n->number. */
+/* Sets n->number to the next number. */
 int dropped_writer_node(struct dropped_writer *w, struct dropped_node *n, struct err *err);
 int dropped_writer_group(struct dropped_writer *w, const struct dropped_group *g, struct err *err);
 

@@ -25,15 +25,15 @@ struct piece {
 
 struct embedded {
 	struct file file;
-	struct facts facts; /* only its embedded files are filled */
+	struct metadata metadata; /* only its embedded files are filled */
 	struct piece *piece; /* in the order of the recording */
 	size_t n_pieces, cap_pieces;
-	size_t *complete; /* indexes in facts.embedded */
+	size_t *complete; /* indexes in metadata.embedded */
 	size_t n_complete, cap_complete;
 	bool has_symbols; /* there are SYMBOLS chunks */
 };
 
-static int take_file(struct embedded *e, const struct chunk_place *p, struct err *err)
+static int take_file(struct embedded *e, const struct chunk_ref *p, struct err *err)
 {
 	size_t len = p->header.stored_bytes;
 	uint8_t *payload = malloc(len + 1);
@@ -43,12 +43,12 @@ static int take_file(struct embedded *e, const struct chunk_place *p, struct err
 		return err_set_memory(err, len + 1);
 	n = file_read_all(&e->file, p->offset + CHUNK_HEADER_BYTES, payload, len, err);
 	if (n == 0 && chunk_payload_ok(&p->header, payload))
-		n = facts_add(&e->facts, CHUNK_FILE, payload, len, err);
+		n = metadata_add(&e->metadata, CHUNK_FILE, payload, len, err);
 	free(payload);
 	return n == -ERR_FORMAT ? 0 : n;
 }
 
-static int take_piece(struct embedded *e, const struct chunk_place *p, struct err *err)
+static int take_piece(struct embedded *e, const struct chunk_ref *p, struct err *err)
 {
 	const struct chunk_header *h = &p->header;
 	uint8_t head[HEAD_BYTES];
@@ -70,9 +70,9 @@ static int take_piece(struct embedded *e, const struct chunk_place *p, struct er
 		.chunk_offset = p->offset + CHUNK_HEADER_BYTES,
 		.header = *h,
 	};
-	facts_add_file_data(&e->facts, head,
-			    h->flags & CHUNK_FLAG_LZ4 ? h->raw_bytes
-						      : h->stored_bytes - HEAD_BYTES);
+	metadata_add_file_data(&e->metadata, head,
+			       h->flags & CHUNK_FLAG_LZ4 ? h->raw_bytes
+							 : h->stored_bytes - HEAD_BYTES);
 	return 0;
 }
 
@@ -80,7 +80,7 @@ static int walk(struct embedded *e, uint64_t start, struct err *err)
 {
 	struct damage *damage = calloc(1, sizeof(*damage));
 	struct chunk_reader reader;
-	struct chunk_place place;
+	struct chunk_ref chunk;
 	int n;
 
 	if (!damage)
@@ -90,13 +90,13 @@ static int walk(struct embedded *e, uint64_t start, struct err *err)
 		free(damage);
 		return n;
 	}
-	while ((n = chunk_reader_next(&reader, &place, err)) > 0) {
+	while ((n = chunk_reader_next(&reader, &chunk, err)) > 0) {
 		n = 0;
-		if (place.header.type == CHUNK_FILE)
-			n = take_file(e, &place, err);
-		else if (place.header.type == CHUNK_FILE_DATA)
-			n = take_piece(e, &place, err);
-		else if (place.header.type == CHUNK_SYMBOLS)
+		if (chunk.header.type == CHUNK_FILE)
+			n = take_file(e, &chunk, err);
+		else if (chunk.header.type == CHUNK_FILE_DATA)
+			n = take_piece(e, &chunk, err);
+		else if (chunk.header.type == CHUNK_SYMBOLS)
 			e->has_symbols = true;
 		if (n < 0)
 			break;
@@ -106,12 +106,12 @@ static int walk(struct embedded *e, uint64_t start, struct err *err)
 	return n;
 }
 
-static int note_complete(struct embedded *e, struct err *err)
+static int list_complete(struct embedded *e, struct err *err)
 {
-	for (size_t i = 0; i < e->facts.n_embedded; i++) {
+	for (size_t i = 0; i < e->metadata.n_embedded; i++) {
 		int n;
 
-		if (!e->facts.embedded[i].is_complete)
+		if (!e->metadata.embedded[i].is_complete)
 			continue;
 		n = vec_reserve(&e->complete, &e->cap_complete, e->n_complete + 1,
 				sizeof(*e->complete), err);
@@ -137,7 +137,7 @@ int embedded_open(const char *path, struct embedded **ret, struct err *err)
 	if (n == 0)
 		n = walk(e, align_up(page.header.header_bytes, FORMAT_CHUNK_ALIGN), err);
 	if (n == 0)
-		n = note_complete(e, err);
+		n = list_complete(e, err);
 	if (n < 0) {
 		err_prefix(err, "%s", path);
 		embedded_close(e);
@@ -152,7 +152,7 @@ void embedded_close(struct embedded *e)
 	if (!e)
 		return;
 	file_close(&e->file);
-	facts_fini(&e->facts);
+	metadata_fini(&e->metadata);
 	free(e->piece);
 	free(e->complete);
 	free(e);
@@ -168,21 +168,21 @@ size_t embedded_count(const struct embedded *e)
 	return e->n_complete;
 }
 
-const struct facts_file *embedded_get(const struct embedded *e, size_t i)
+const struct metadata_file *embedded_get(const struct embedded *e, size_t i)
 {
-	return &e->facts.embedded[e->complete[i]];
+	return &e->metadata.embedded[e->complete[i]];
 }
 
-const struct facts_file *embedded_find_module(const struct embedded *e, uint64_t file_id,
-					      const char *path, const uint8_t *build_id,
-					      size_t build_id_bytes)
+const struct metadata_file *embedded_find_module(const struct embedded *e, uint64_t file_id,
+						 const char *path, const uint8_t *build_id,
+						 size_t build_id_bytes)
 {
 	for (size_t i = 0; file_id != 0 && i < e->n_complete; i++) {
 		if (embedded_get(e, i)->id == file_id)
 			return embedded_get(e, i);
 	}
 	for (size_t i = 0; build_id_bytes > 0 && i < e->n_complete; i++) {
-		const struct facts_file *f = embedded_get(e, i);
+		const struct metadata_file *f = embedded_get(e, i);
 
 		if (f->build_id.len == build_id_bytes && f->path.bytes &&
 		    memcmp(f->build_id.bytes, build_id, build_id_bytes) == 0 &&
@@ -192,7 +192,8 @@ const struct facts_file *embedded_find_module(const struct embedded *e, uint64_t
 	return NULL;
 }
 
-/* Writes what a piece holds to its place in fd. raw has room for the greatest chunk, like stored. */
+/* Writes the contents of a piece to fd, at the piece's offset. raw and stored have room for the
+ * greatest chunk. */
 static int put_piece(const struct embedded *e, const struct piece *p, uint8_t *stored, uint8_t *raw,
 		     int fd, struct err *err)
 {
@@ -216,7 +217,7 @@ static int put_piece(const struct embedded *e, const struct piece *p, uint8_t *s
 	return len ? temp_file_write(fd, p->file_offset, bytes, len, err) : 0;
 }
 
-/* Room for the greatest piece of a file. */
+/* The size of the greatest piece of a file. */
 static size_t greatest(const struct embedded *e, uint64_t file_id, bool is_raw)
 {
 	size_t most = 1;
@@ -231,7 +232,7 @@ static size_t greatest(const struct embedded *e, uint64_t file_id, bool is_raw)
 	return most;
 }
 
-int embedded_extract(const struct embedded *e, const struct facts_file *file, const char *folder,
+int embedded_extract(const struct embedded *e, const struct metadata_file *file, const char *folder,
 		     int *ret, struct err *err)
 {
 	uint8_t *stored = malloc(greatest(e, file->id, false));
@@ -244,7 +245,7 @@ int embedded_extract(const struct embedded *e, const struct facts_file *file, co
 		const struct piece *p = &e->piece[i];
 
 		if (p->file_id != file->id || p->file_offset != covered)
-			continue; /* as in facts_add_file_data(): only what follows in order */
+			continue; /* as in metadata_add_file_data(): only pieces in order count */
 		n = put_piece(e, p, stored, raw, fd, err);
 		covered += p->header.flags & CHUNK_FLAG_LZ4 ? p->header.raw_bytes
 							    : p->header.stored_bytes - HEAD_BYTES;

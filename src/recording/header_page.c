@@ -3,15 +3,15 @@
 
 #include <inttypes.h>
 
-#include "recording/foreign.h"
+#include "recording/file_kind.h"
 
-static int tell(const uint8_t *page, size_t len, enum file_header_result result,
-		const struct file_header *h, struct err *err)
+static int refuse(const uint8_t *page, size_t len, enum file_header_result result,
+		  const struct file_header *h, struct err *err)
 {
 	switch (result) {
 	case FILE_HEADER_FOREIGN:
 		return err_set(err, ERR_FOREIGN, "offset 0: not a recording; %s",
-			       foreign_hint(page, len));
+			       file_kind_hint(page, len));
 	case FILE_HEADER_SHORT:
 		return err_set(
 			err, ERR_FORMAT,
@@ -54,7 +54,7 @@ int header_page_read(const struct file *f, struct header_page *ret, struct err *
 		return r;
 	result = file_header_decode(page, p.n_bytes, &p.header);
 	if (result != FILE_HEADER_OK)
-		return tell(page, p.n_bytes, result, &p.header, err);
+		return refuse(page, p.n_bytes, result, &p.header, err);
 	if (p.header.header_bytes < FILE_HEADER_FIXED_BYTES)
 		return err_set(err, ERR_FORMAT,
 			       "offset 12: a header of %" PRIu32 " bytes is too short",

@@ -1,7 +1,7 @@
-/* recording/header_page.h - the first page of a recording, read and judged.
+/* recording/header_page.h - reads and judges the first page of a recording.
  *
- * The one place that decides whether a file is a recording that this program reads, and that says
- * why not and what to do about it.
+ * Only this module decides whether a file is a recording that this program reads; if it is not, the
+ * error says why and what to do.
  */
 #ifndef RECORDING_HEADER_PAGE_H
 #define RECORDING_HEADER_PAGE_H
@@ -11,13 +11,13 @@
 
 struct header_page {
 	struct file_header header;
-	struct file_status status; /* only with has_status */
+	struct file_status status; /* if has_status */
 	bool has_status;
-	size_t n_bytes; /* of the page that are in the file */
+	size_t n_bytes; /* of the page, as far as the file has them */
 };
 
-/* ERR_FOREIGN: no recording. ERR_FORMAT: cut or damaged. ERR_VERSION: of a version that this program
- * does not read. Errors do not name the file. */
+/* ERR_FOREIGN: no recording. ERR_FORMAT: too short or damaged. ERR_VERSION: of a version that this
+ * program does not read. ERR_IO. Errors do not name the file. */
 int header_page_read(const struct file *f, struct header_page *ret, struct err *err);
 
 #endif

@@ -23,20 +23,20 @@ int lane_blocks_init(struct lane_blocks *b, struct recording *r, size_t extra_by
 		l->block = r->lane[i].first_block;
 		l->min_ticks = r->block[l->block].start_ticks;
 	}
-	lane_blocks_go_on(b, NULL);
+	lane_blocks_resume(b, NULL);
 	return 0;
 }
 
-void lane_blocks_go_on(struct lane_blocks *b, const struct cut *cut)
+void lane_blocks_resume(struct lane_blocks *b, const struct checkpoint_pos *pos)
 {
 	b->heap.n = 0;
 	for (size_t i = 0; i < b->rec->n_lanes; i++) {
 		const struct lane_ref *ref = &b->rec->lane[i];
 		struct lane_cursor *l = &b->lane[i];
-		size_t first = l->block - l->is_at_cut;
+		size_t first = l->block - l->is_at_checkpoint;
 
-		l->end_block = ref->first_block + (cut ? cut->lane[i].n_blocks : ref->n_blocks);
-		l->cut_bytes = cut ? cut->lane[i].last_bytes : SIZE_MAX;
+		l->end_block = ref->first_block + (pos ? pos->lane[i].n_blocks : ref->n_blocks);
+		l->last_bytes = pos ? pos->lane[i].last_bytes : SIZE_MAX;
 		if (first >= l->end_block)
 			continue;
 		l->block = first;
@@ -94,9 +94,9 @@ int lane_blocks_end(struct lane_blocks *b, struct lane_cursor *l, bool is_malfor
 	l->buf = NULL;
 	l->is_loaded = false;
 	l->block++;
-	if (unlikely(l->block == l->end_block && l->cut_bytes != SIZE_MAX)) {
-		l->at_cut = l->decoder;
-		l->is_at_cut = true;
+	if (unlikely(l->block == l->end_block && l->last_bytes != SIZE_MAX)) {
+		l->at_checkpoint = l->decoder;
+		l->is_at_checkpoint = true;
 	}
 	if (l->block < l->end_block && b->rec->block[l->block].start_ticks > l->min_ticks)
 		l->min_ticks = b->rec->block[l->block].start_ticks;
@@ -120,24 +120,24 @@ int lane_blocks_load(struct lane_blocks *b, struct lane_cursor *l, struct err *e
 	n = recording_load_block(b->rec, ref, l->buf, &len, err);
 	if (n < 0)
 		return n;
-	if (ref->lane_index != l->next_index && !l->is_at_cut)
+	if (ref->lane_index != l->next_index && !l->is_at_checkpoint)
 		l->is_after_gap = true;
 	l->next_index = ref->lane_index + 1;
-	if (l->block + 1 == l->end_block && len > l->cut_bytes)
-		len = l->cut_bytes;
+	if (l->block + 1 == l->end_block && len > l->last_bytes)
+		len = l->last_bytes;
 	if (n == 0) {
 		l->is_after_gap = true;
 		return lane_blocks_end(b, l, false, err);
 	}
 	l->is_loaded = true;
 	event_decoder_init(&l->decoder, &h, l->buf, len);
-	if (unlikely(l->is_at_cut)) {
+	if (unlikely(l->is_at_checkpoint)) {
 		struct cursor in = l->decoder.in;
 
-		in.pos = l->at_cut.in.pos;
-		l->decoder = l->at_cut;
+		in.pos = l->at_checkpoint.in.pos;
+		l->decoder = l->at_checkpoint;
 		l->decoder.in = in;
-		l->is_at_cut = false;
+		l->is_at_checkpoint = false;
 	}
 	l->decoder.lane = (uint32_t)(l - b->lane);
 	return 0;

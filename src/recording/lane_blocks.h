@@ -1,28 +1,28 @@
-/* recording/lane_blocks.h - the blocks of each lane of a recording, read in turn and ready to decode.
+/* recording/lane_blocks.h - reads the blocks of each lane in turn, ready to decode.
  *
- * Only a lane in the middle of a block holds memory (for one block). Blocks that are damaged are
- * skipped and told in recording.damage. Threads: one.
+ * Only a lane in the middle of a block holds memory, for that block. Damaged blocks are skipped and
+ * reported in recording.damage. Errors: ERR_IO and ERR_MEMORY. Threads: one.
  */
 #ifndef RECORDING_LANE_BLOCKS_H
 #define RECORDING_LANE_BLOCKS_H
 
 #include "format/event.h"
-#include "recording/cut.h"
+#include "recording/checkpoint_pos.h"
 #include "recording/lane_heap.h"
 #include "recording/recording.h"
 
 struct lane_cursor {
 	struct event_decoder decoder; /* while is_loaded */
-	uint64_t min_ticks; /* no event comes before: of the next block's start, or the user's */
+	uint64_t min_ticks; /* no event to come is earlier; the user may raise it */
 	uint8_t *buf; /* event bytes of the block; NULL between blocks */
-	size_t block; /* in recording.block: the current one, or the one to load next */
-	size_t end_block;
+	size_t block; /* index in recording.block: the current one, or the one to load next */
+	size_t end_block; /* index after the last one */
 	uint32_t next_index; /* expected lane_index */
 	bool is_loaded;
-	bool is_after_gap; /* events were missing; the user takes it back once told */
-	bool is_at_cut; /* the block before .block was left off at a cut: */
-	struct event_decoder at_cut; /* how; in.pos tells where */
-	size_t cut_bytes; /* of the block before end_block only so much comes; SIZE_MAX: all */
+	bool is_after_gap; /* events are missing here; the user clears it when that was reported */
+	bool is_at_checkpoint; /* the block before .block was read up to a checkpoint only */
+	struct event_decoder at_checkpoint; /* the decoder there */
+	size_t last_bytes; /* of the last block only so many bytes count; SIZE_MAX: all */
 };
 
 struct lane_blocks {
@@ -36,33 +36,35 @@ struct lane_blocks {
 	size_t cap_spare;
 };
 
-/* r is borrowed. A lane that is loaded has room for extra_bytes of the user, see
- * lane_blocks_extra(). */
+/* r is borrowed until lane_blocks_fini(). Each loaded lane has extra_bytes of memory for the user:
+ * see lane_blocks_extra(). The keys of the heap are ticks. */
 int lane_blocks_init(struct lane_blocks *b, struct recording *r, size_t extra_bytes,
 		     struct err *err);
 void lane_blocks_fini(struct lane_blocks *b);
 
-/* Goes on to a cut (follow.h), or with NULL to the end: at first, or after the end of what came
- * before, when no lane is loaded. The keys of the heap are ticks. */
-void lane_blocks_go_on(struct lane_blocks *b, const struct cut *cut);
+/* Lets the lanes go on up to a checkpoint position; NULL: to the end. While no lane is loaded: at
+ * first, or when all lanes have come to the end of what was set before. The keys of the heap are
+ * ticks. */
+void lane_blocks_resume(struct lane_blocks *b, const struct checkpoint_pos *pos);
 
-/* The user's room; the lane is loaded. Aligned for anything. */
+/* The user's memory of a loaded lane, aligned for anything. */
 static inline void *lane_blocks_extra(const struct lane_cursor *l)
 {
 	return l->buf + (BLOCK_DATA_BYTES + 15) / 16 * 16;
 }
 
-/* Has the lane more? If it is not loaded, lane_blocks_load() makes it so. */
+/* Has the lane more events? If it is not loaded, lane_blocks_load() must come first. */
 static inline bool lane_has_more(const struct lane_cursor *l)
 {
 	return l->is_loaded || l->block < l->end_block;
 }
 
-/* Reads the block that the lane waits for. A damaged one is passed over: then it is not loaded
+/* Reads the next block of the lane. A damaged block is skipped: then the lane is not loaded
  * afterwards. */
 int lane_blocks_load(struct lane_blocks *b, struct lane_cursor *l, struct err *err);
 
-/* The block's events are at an end; is_malformed: because they cannot be decoded further. */
+/* The block's events are at an end. is_malformed: because the rest cannot be decoded, which becomes
+ * damage. */
 int lane_blocks_end(struct lane_blocks *b, struct lane_cursor *l, bool is_malformed,
 		    struct err *err);
 

@@ -39,8 +39,8 @@ void merge_destroy(struct merge *m)
 	free(m);
 }
 
-/* Goes on to the next event of the lane, if need be in its next block. Afterwards it may wait for
- * a block. */
+/* Moves to the next event of the lane, if need be in its next block. Afterwards the lane may need
+ * lane_blocks_load(). */
 static int advance(struct merge *m, uint32_t lane, struct err *err)
 {
 	struct lane_cursor *l = &m->blocks.lane[lane];

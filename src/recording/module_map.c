@@ -1,8 +1,9 @@
 /* recording/module_map.c - see module_map.h.
  *
- * Entries sorted by start, with the greatest end so far beside each: a search goes left from the
- * last start that is not behind the address and stops where nothing can reach the address any
- * more. Images rarely overlap (only where one replaced another), so few are looked at.
+ * Entries are sorted by start, and each holds the greatest end of all entries up to it. A search
+ * begins at the last entry that does not start after the address, goes left, and stops where no
+ * entry can reach the address. Images overlap only where one replaced another, so a search looks at
+ * few entries.
  */
 #include "recording/module_map.h"
 
@@ -16,7 +17,7 @@ struct module_entry {
 	uint64_t end;
 	uint64_t max_end; /* over this entry and all before it */
 	uint64_t generation;
-	uint32_t module; /* index in facts.module */
+	uint32_t module; /* index in metadata.module */
 	uint32_t same; /* index of the first module equal to it */
 };
 
@@ -35,14 +36,14 @@ struct module_map {
 	struct module_cache cache[CACHE_SLOTS];
 };
 
-static int compare_text(const struct facts_text *a, const struct facts_text *b)
+static int compare_text(const struct metadata_text *a, const struct metadata_text *b)
 {
 	if (a->len != b->len)
 		return a->len < b->len ? -1 : 1;
 	return a->len ? memcmp(a->bytes, b->bytes, a->len) : 0;
 }
 
-static int compare_images(const struct facts_module *a, const struct facts_module *b)
+static int compare_images(const struct metadata_module *a, const struct metadata_module *b)
 {
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
@@ -53,10 +54,10 @@ static int compare_images(const struct facts_module *a, const struct facts_modul
 	return compare_text(&a->path, &b->path) ?: compare_text(&a->build_id, &b->build_id);
 }
 
-static int compare_entries(const void *x, const void *y, void *facts)
+static int compare_entries(const void *x, const void *y, void *metadata)
 {
 	const struct module_entry *a = x, *b = y;
-	const struct facts_module *module = ((const struct facts *)facts)->module;
+	const struct metadata_module *module = ((const struct metadata *)metadata)->module;
 	int order = compare_images(&module[a->module], &module[b->module]);
 
 	if (order)
@@ -64,21 +65,21 @@ static int compare_entries(const void *x, const void *y, void *facts)
 	return a->module < b->module ? -1 : 1;
 }
 
-int module_map_create(const struct facts *facts, struct module_map **ret, struct err *err)
+int module_map_create(const struct metadata *metadata, struct module_map **ret, struct err *err)
 {
 	struct module_map *m = calloc(1, sizeof(*m));
 	uint64_t max_end = 0;
 
 	if (!m)
 		return err_set_memory(err, sizeof(*m));
-	m->n = facts->n_modules;
+	m->n = metadata->n_modules;
 	m->entry = calloc(m->n + 1, sizeof(*m->entry));
 	if (!m->entry) {
 		free(m);
-		return err_set_memory(err, (facts->n_modules + 1) * sizeof(*m->entry));
+		return err_set_memory(err, (metadata->n_modules + 1) * sizeof(*m->entry));
 	}
 	for (size_t i = 0; i < m->n; i++) {
-		const struct facts_module *f = &facts->module[i];
+		const struct metadata_module *f = &metadata->module[i];
 
 		m->entry[i] = (struct module_entry){
 			.start = f->start,
@@ -88,15 +89,15 @@ int module_map_create(const struct facts *facts, struct module_map **ret, struct
 			.same = (uint32_t)i,
 		};
 	}
-	qsort_r(m->entry, m->n, sizeof(*m->entry), compare_entries, (void *)facts);
+	qsort_r(m->entry, m->n, sizeof(*m->entry), compare_entries, (void *)metadata);
 	for (size_t i = 0; i < m->n; i++) {
 		struct module_entry *e = &m->entry[i];
 
 		if (e->end > max_end)
 			max_end = e->end;
 		e->max_end = max_end;
-		if (i > 0 &&
-		    compare_images(&facts->module[e->module], &facts->module[e[-1].module]) == 0)
+		if (i > 0 && compare_images(&metadata->module[e->module],
+					    &metadata->module[e[-1].module]) == 0)
 			e->same = e[-1].same;
 		else
 			m->n_different++;
@@ -153,7 +154,7 @@ uint32_t module_map_find(struct module_map *m, uint64_t addr, uint32_t generatio
 	return c->module;
 }
 
-bool module_map_is_same(const struct facts_module *a, const struct facts_module *b)
+bool module_map_is_same(const struct metadata_module *a, const struct metadata_module *b)
 {
 	return compare_images(a, b) == 0;
 }

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 
 #include "recording/chunk_reader.h"
-#include "recording/facts.h"
 #include "recording/header_page.h"
+#include "recording/metadata.h"
 
 #define PEEK_CHUNKS 16 /* the process is described at the beginning */
 
-/* Takes in the payload of the PROCESS chunk. */
-static int take_process(const struct file *f, const struct chunk_place *p, struct facts *facts,
+/* Reads the payload of the PROCESS chunk. */
+static int take_process(const struct file *f, const struct chunk_ref *p, struct metadata *metadata,
 			struct err *err)
 {
 	uint8_t *payload = malloc(p->header.stored_bytes + 1);
@@ -20,7 +20,7 @@ static int take_process(const struct file *f, const struct chunk_place *p, struc
 		return err_set_memory(err, p->header.stored_bytes);
 	r = file_read_all(f, p->offset + CHUNK_HEADER_BYTES, payload, p->header.stored_bytes, err);
 	if (r == 0 && chunk_payload_ok(&p->header, payload))
-		r = facts_add(facts, CHUNK_PROCESS, payload, p->header.stored_bytes, err);
+		r = metadata_add(metadata, CHUNK_PROCESS, payload, p->header.stored_bytes, err);
 	free(payload);
 	return r;
 }
@@ -29,20 +29,21 @@ static int read_process(struct file *f, uint64_t offset, struct peek *ret, struc
 {
 	static struct damage ignored;
 	struct chunk_reader walk;
-	struct chunk_place place;
-	struct facts facts = {0};
+	struct chunk_ref chunk;
+	struct metadata metadata = {0};
 	int r = chunk_reader_init(&walk, f, &ignored, offset, err);
 
-	for (int i = 0; r == 0 && i < PEEK_CHUNKS && !facts.process.is_known; i++) {
-		r = chunk_reader_next(&walk, &place, err);
+	for (int i = 0; r == 0 && i < PEEK_CHUNKS && !metadata.process.is_known; i++) {
+		r = chunk_reader_next(&walk, &chunk, err);
 		if (r <= 0)
 			break;
-		r = place.header.type == CHUNK_PROCESS ? take_process(f, &place, &facts, err) : 0;
+		r = chunk.header.type == CHUNK_PROCESS ? take_process(f, &chunk, &metadata, err)
+						       : 0;
 	}
-	ret->ppid = facts.process.ppid;
-	ret->parent_pid = facts.process.parent_pid;
+	ret->ppid = metadata.process.ppid;
+	ret->parent_pid = metadata.process.parent_pid;
 	chunk_reader_fini(&walk);
-	facts_fini(&facts);
+	metadata_fini(&metadata);
 	return r;
 }
 

@@ -60,7 +60,7 @@ static bool parse_line(const char *p, const char *end, struct proc_map *m)
 	if (!p)
 		return false;
 	name = number(p, end, 10, ' ', &m->inode);
-	if (!name) /* a line without name may end right behind the number */
+	if (!name) /* a line without name may end directly after the number */
 		name = end;
 	while (name < end && *name == ' ')
 		name++;

@@ -1,10 +1,11 @@
-/* recording/proc_maps.h - reading the text of /proc/PID/maps as a recording holds it. */
+/* recording/proc_maps.h - reads the text of /proc/PID/maps that a recording holds. Any bytes are
+ * safe. */
 #ifndef RECORDING_PROC_MAPS_H
 #define RECORDING_PROC_MAPS_H
 
 #include "base/compiler.h"
 
-/* One line. The name is borrowed from the text and not ended by a zero byte. */
+/* One line. name points into the text and does not end with a zero byte. */
 struct proc_map {
 	uint64_t start;
 	uint64_t end;
@@ -17,7 +18,8 @@ struct proc_map {
 	size_t name_len;
 };
 
-/* Takes the next well-formed line off *text; false when there is none. Others are passed over. */
+/* Reads the next well-formed line and moves *text past it; skips lines that are not. False: there
+ * are no more. */
 bool proc_maps_next(const char **text, const char *end, struct proc_map *ret);
 
 #endif

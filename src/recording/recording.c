@@ -50,14 +50,14 @@ static const char *chunk_name(unsigned type)
 	return type < ARRAY_LEN(name) ? name[type] : "unknown";
 }
 
-/* The payload is in r->scratch. */
-static int take_dropped(struct recording *r, const struct chunk_place *p, struct err *err)
+/* Takes a DROPPED chunk whose payload is in r->scratch. */
+static int take_dropped(struct recording *r, const struct chunk_ref *p, struct err *err)
 {
 	struct chunk_unpacked u = {0};
 	int n = chunk_unpack(&p->header, r->scratch, 0, &u, err);
 
 	if (n == 0)
-		n = facts_add_dropped(&r->facts, u.data, u.len, err);
+		n = metadata_add_dropped(&r->metadata, u.data, u.len, err);
 	free(u.buf);
 	if (n != -ERR_FORMAT)
 		return n;
@@ -66,30 +66,30 @@ static int take_dropped(struct recording *r, const struct chunk_place *p, struct
 	return 0;
 }
 
-/* Keeps the newest memory map. */
+/* Takes a MAPS chunk: keeps the newest one. */
 static int take_maps(struct recording *r, const struct chunk_header *h, struct err *err)
 {
 	struct chunk_unpacked u = {0};
 	char *text;
 	int n = chunk_unpack(h, r->scratch, CHUNK_UNPACK_MAPS_HEAD, &u, err);
 
-	r->facts.n_maps++;
+	r->metadata.n_maps++;
 	if (n < 0)
 		return n == -ERR_FORMAT ? 0 : n;
 	text = malloc(u.len + 1);
 	if (text) {
 		memcpy(text, u.data, u.len);
 		text[u.len] = 0;
-		free(r->facts.maps.bytes);
-		r->facts.maps = (struct facts_text){text, u.len};
-		r->facts.maps_ticks = load_le64(r->scratch);
+		free(r->metadata.maps.bytes);
+		r->metadata.maps = (struct metadata_text){text, u.len};
+		r->metadata.maps_ticks = load_le64(r->scratch);
 	}
 	free(u.buf);
 	return text ? 0 : err_set_memory(err, u.len + 1);
 }
 
-/* Chunks that are looked at when the recording is opened: all but AREA and EVENTS. */
-static int take_chunk(struct recording *r, const struct chunk_place *p, struct err *err)
+/* Takes a chunk that is read when the recording is opened: all but AREA and EVENTS. */
+static int take_chunk(struct recording *r, const struct chunk_ref *p, struct err *err)
 {
 	const struct chunk_header *h = &p->header;
 	uint64_t payload = p->offset + CHUNK_HEADER_BYTES;
@@ -105,21 +105,21 @@ static int take_chunk(struct recording *r, const struct chunk_place *p, struct e
 	if (h->type == CHUNK_DROPPED)
 		return take_dropped(r, p, err);
 	if (h->type == CHUNK_SYMBOLS) {
-		r->facts.n_symbols++;
+		r->metadata.n_symbols++;
 		return 0;
 	}
 	if (h->type == CHUNK_MAPS)
 		return take_maps(r, h, err);
 	if (h->type == CHUNK_FILE_DATA) {
 		if (h->stored_bytes >= CHUNK_UNPACK_FILE_DATA_HEAD)
-			facts_add_file_data(&r->facts, r->scratch,
-					    h->flags & CHUNK_FLAG_LZ4
-						    ? h->raw_bytes
-						    : h->stored_bytes -
-							      CHUNK_UNPACK_FILE_DATA_HEAD);
+			metadata_add_file_data(&r->metadata, r->scratch,
+					       h->flags & CHUNK_FLAG_LZ4
+						       ? h->raw_bytes
+						       : h->stored_bytes -
+								 CHUNK_UNPACK_FILE_DATA_HEAD);
 		return 0;
 	}
-	n = facts_add(&r->facts, h->type, r->scratch, h->stored_bytes, err);
+	n = metadata_add(&r->metadata, h->type, r->scratch, h->stored_bytes, err);
 	if (n == -ERR_FORMAT) {
 		damage_add(&r->damage, p->offset, chunk_total_bytes(h),
 			   "%s chunk: malformed fields", chunk_name(h->type));
@@ -128,7 +128,7 @@ static int take_chunk(struct recording *r, const struct chunk_place *p, struct e
 	return n;
 }
 
-static int handle_area(struct recording *r, const struct chunk_place *p, struct err *err)
+static int handle_area(struct recording *r, const struct chunk_ref *p, struct err *err)
 {
 	uint64_t payload = p->offset + CHUNK_HEADER_BYTES;
 
@@ -136,10 +136,10 @@ static int handle_area(struct recording *r, const struct chunk_place *p, struct 
 		damage_add(&r->damage, payload + p->present_bytes,
 			   p->header.stored_bytes - p->present_bytes,
 			   "missing: the file was cut inside an AREA");
-	return area_read_note(r, payload, p->present_bytes, err);
+	return area_read_add(r, payload, p->present_bytes, err);
 }
 
-static int handle_chunk(struct recording *r, const struct chunk_place *p, struct err *err)
+static int handle_chunk(struct recording *r, const struct chunk_ref *p, struct err *err)
 {
 	switch (p->header.type) {
 	case CHUNK_PAD:
@@ -151,7 +151,7 @@ static int handle_chunk(struct recording *r, const struct chunk_place *p, struct
 		return block_index_add_events(r, p, err);
 	default:
 		if (p->header.type > CHUNK_SYMBOLS) {
-			r->facts.n_unknown_chunks++;
+			r->metadata.n_unknown_chunks++;
 			return 0;
 		}
 		return take_chunk(r, p, err);
@@ -160,26 +160,27 @@ static int handle_chunk(struct recording *r, const struct chunk_place *p, struct
 
 static int on_stray(void *user, uint64_t offset, struct err *err)
 {
-	return area_read_note(user, offset, FORMAT_BLOCK_BYTES, err);
+	return area_read_add(user, offset, FORMAT_BLOCK_BYTES, err);
 }
 
 static int walk_to_end(struct recording *r, struct chunk_reader *walk, struct err *err)
 {
-	struct chunk_place place;
+	struct chunk_ref chunk;
 	int n;
 
-	while ((n = chunk_reader_next(walk, &place, err)) > 0) {
+	while ((n = chunk_reader_next(walk, &chunk, err)) > 0) {
 		if (r->progress)
-			progress_set(r->progress, place.offset);
-		n = handle_chunk(r, &place, err);
+			progress_set(r->progress, chunk.offset);
+		n = handle_chunk(r, &chunk, err);
 		if (n < 0)
 			break;
 	}
 	return n;
 }
 
-/* A block that leaves its area before we look at it is in a chunk that was appended before. So:
- * first all chunks, then the areas, then what was appended meanwhile (and new areas in it). */
+/* A block may leave its area before we look at the area; then it is in a chunk, which was appended
+ * before that. So the order is: all chunks, then the areas, then the chunks that were appended
+ * meanwhile (and new areas among them). */
 static int walk_chunks(struct recording *r, struct err *err)
 {
 	struct chunk_reader walk;
@@ -214,20 +215,21 @@ static void set_time(struct recording *r)
 	timebase_init(&r->time, h->start_ticks, h->start_monotonic_ns,
 		      h->clock_source == FORMAT_CLOCK_MONOTONIC);
 	if (r->has_status && r->status.field[STATUS_STATE] == FORMAT_STATE_RECORDING) {
-		for (size_t i = 0; i < r->facts.n_samples; i++)
-			timebase_add_steadily(&r->time, r->facts.sample[i].ticks,
-					      r->facts.sample[i].monotonic_ns);
+		for (size_t i = 0; i < r->metadata.n_samples; i++)
+			timebase_add_steadily(&r->time, r->metadata.sample[i].ticks,
+					      r->metadata.sample[i].monotonic_ns);
 		if (timebase_is_steady(&r->time))
 			return;
 	}
 	if (r->has_status)
 		timebase_add(&r->time, r->status.field[STATUS_TICKS],
 			     r->status.field[STATUS_MONOTONIC_NS]);
-	for (size_t i = 0; i < r->facts.n_samples; i++)
-		timebase_add(&r->time, r->facts.sample[i].ticks, r->facts.sample[i].monotonic_ns);
+	for (size_t i = 0; i < r->metadata.n_samples; i++)
+		timebase_add(&r->time, r->metadata.sample[i].ticks,
+			     r->metadata.sample[i].monotonic_ns);
 }
 
-/* Reads everything but the events, and shows how far it is. */
+/* Reads everything but the events, and shows progress. */
 static int read_chunks(struct recording *r, const char *path, struct err *err)
 {
 	struct progress progress;
@@ -279,7 +281,7 @@ void recording_close(struct recording *r)
 	free(r->lane);
 	free(r->area);
 	free(r->scratch);
-	facts_fini(&r->facts);
+	metadata_fini(&r->metadata);
 	file_close(&r->file);
 	free(r);
 }

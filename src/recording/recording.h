@@ -1,11 +1,12 @@
-/* recording/recording.h - an opened recording: its facts, and an index of its blocks of events.
+/* recording/recording.h - an opened recording: its metadata, and an index of its blocks of events.
  *
  * Opening reads the header, walks the chunks, copies the blocks that threads are still writing
- * (AREA), and walks on over what was appended meanwhile. Events stay in the file: the index has one small entry per block, and a block is
- * read when it is asked for. So memory does not depend on the number of events, and a recording
- * that is still being written gives a consistent picture of the moment it was opened.
+ * (AREA), and walks on over what was appended meanwhile. Events stay in the file: the index has one
+ * small entry per block, and a block is read when it is asked for. So memory does not depend on the
+ * number of events. A recording that is still being written gives a consistent snapshot of the
+ * moment when it was opened.
  *
- * Damage is not an error: what can be read is read, the rest is told in recording.damage.
+ * Damage is not an error: what can be read is read, the rest is reported in recording.damage.
  * Threads: one at a time per struct recording.
  */
 #ifndef RECORDING_RECORDING_H
@@ -13,7 +14,7 @@
 
 #include "format/file_header.h"
 #include "recording/damage.h"
-#include "recording/facts.h"
+#include "recording/metadata.h"
 #include "recording/timebase.h"
 #include "util/file.h"
 #include "util/progress.h"
@@ -24,8 +25,7 @@ struct block_ref {
 	uint64_t offset; /* of the EVENTS chunk's payload, or of the block in its AREA */
 	uint64_t start_ticks;
 	uint64_t lost_before;
-	uint8_t *
-		copy; /* AREA: the event bytes, owned by the recording; NULL: they are in the file */
+	uint8_t *copy; /* AREA: the event bytes, owned by the recording; NULL: in the file */
 	uint32_t thread;
 	uint32_t lane_index;
 	uint32_t tid;
@@ -36,11 +36,11 @@ struct block_ref {
 	uint32_t payload_checksum;
 	uint8_t lane;
 	bool is_lz4;
-	bool is_checked; /* the checksum counts */
+	bool is_checked; /* payload_checksum is set, and must be right */
 };
 
 /* A run of blocks that threads write into. */
-struct area_place {
+struct area_range {
 	uint64_t offset; /* of the first block */
 	uint64_t n_bytes; /* that are in the file */
 };
@@ -59,7 +59,7 @@ struct recording {
 	bool has_status;
 	struct file_status status;
 	struct timebase time;
-	struct facts facts;
+	struct metadata metadata;
 	struct damage damage;
 
 	struct block_ref *block; /* sorted by thread, lane, lane_index */
@@ -69,29 +69,30 @@ struct recording {
 	size_t n_lanes;
 	size_t cap_lanes;
 	uint64_t n_missing_blocks; /* gaps in lane_index */
-	uint64_t
-		n_bad_blocks; /* that could not be decoded (to their end), each time it was tried */
+	uint64_t n_bad_blocks; /* not decoded to their end; counted each time a block is tried */
 	uint64_t n_duplicate_blocks; /* seen in an AREA and again as a chunk */
 	uint64_t event_bytes; /* stored bytes of EVENTS chunks plus used bytes of AREA blocks */
 	uint64_t unfinished_bytes; /* of a chunk that was being written */
 	uint64_t horizon_ticks; /* later events are left out: see area_read.c; UINT64_MAX: none */
-	uint64_t glimpsed_ticks; /* what it is, or would be if the recording were being written */
+	uint64_t glimpsed_ticks; /* the horizon, also if the recording is not being written */
 
-	struct progress *progress; /* borrowed, or NULL: is told of the bytes of each block read,
-				    * out of event_bytes for one run through all events */
+	/* Borrowed, or NULL: gets the bytes of each block that is read; one run through all events
+	 * has event_bytes. */
+	struct progress *progress;
 
-	struct area_place *area; /* while opening */
+	struct area_range *area; /* while opening */
 	size_t n_areas, cap_areas, n_areas_read;
 	uint8_t *scratch; /* for one chunk */
 	size_t cap_scratch;
 };
 
-/* Errors name the path and what to do. *ret is freed with recording_close(). */
+/* Opens a recording; free it with recording_close(). Errors name the path and what to do: those of
+ * header_page_read(), ERR_IO, ERR_MEMORY. */
 int recording_open(const char *path, struct recording **ret, struct err *err);
 void recording_close(struct recording *r); /* NULL does nothing */
 
-/* Writes the event bytes of a block to out, BLOCK_DATA_BYTES large. 1: *len bytes are there. 0: the
- * block is damaged (and now told in r->damage). Less: the file could not be read. */
+/* Writes the event bytes of a block to out, which has BLOCK_DATA_BYTES. 1: *len bytes are there. 0:
+ * the block is damaged, and r->damage has it now. Less: ERR_IO. */
 int recording_load_block(struct recording *r, const struct block_ref *b, uint8_t *out, size_t *len,
 			 struct err *err);
 

@@ -1,32 +1,34 @@
-/* recording/recording_i.h - between recording.c, block_index.c and area_read.c. */
+/* recording/recording_i.h - what recording.c, block_index.c and area_read.c share. */
 #ifndef RECORDING_RECORDING_I_H
 #define RECORDING_RECORDING_I_H
 
 #include "recording/chunk_reader.h"
 #include "recording/recording.h"
 
-/* Adds an entry that the header describes; the caller says where the bytes are. */
+/* Adds the entry of the block that the header describes. The caller sets where the bytes are.
+ * ERR_MEMORY. */
 int block_index_add(struct recording *r, const struct block_header *h, struct block_ref **ret,
 		    struct err *err);
 
-/* Notes where the block of an EVENTS chunk is. */
-int block_index_add_events(struct recording *r, const struct chunk_place *p, struct err *err);
+/* Adds the entry of the block in an EVENTS chunk. */
+int block_index_add_events(struct recording *r, const struct chunk_ref *p, struct err *err);
 
-/* Sorts, drops duplicates, makes the lanes. */
+/* After the last block: sorts, drops duplicates, makes the lanes. */
 int block_index_finish(struct recording *r, struct err *err);
 
-/* Remembers n_bytes of blocks at offset for area_read(). */
-int area_read_note(struct recording *r, uint64_t offset, uint64_t n_bytes, struct err *err);
+/* Adds n_bytes of blocks at offset to what area_read() will read. */
+int area_read_add(struct recording *r, uint64_t offset, uint64_t n_bytes, struct err *err);
 
-/* Copies the blocks in use of all areas noted since the last call. 1: there were such areas, 0:
- * none. Finds out whether the recording is being written, and sets r->horizon_ticks if so. */
+/* Copies the blocks in use of all areas added since the last call. Finds out whether the recording
+ * is being written, and sets r->horizon_ticks if so. 1: there were areas. 0: none. Less: an
+ * error. */
 int area_read(struct recording *r, struct err *err);
 
-/* The recording is being written: something was appended after areas were read. Nothing happens when
- * none were. */
+/* Something was appended after areas were read, so the recording is being written: sets the
+ * horizon. Does nothing when no areas were read. */
 void area_read_set_horizon(struct recording *r);
 
-/* Reads len bytes at offset into r->scratch. 1 done, 0 the file ends before, less: error. */
+/* Reads len bytes at offset into r->scratch. 1: done. 0: the file ends before. Less: an error. */
 int recording_read_scratch(struct recording *r, uint64_t offset, size_t len, struct err *err);
 
 #endif

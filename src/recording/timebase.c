@@ -15,13 +15,13 @@ void timebase_init(struct timebase *t, uint64_t start_ticks, uint64_t start_ns, 
 	};
 }
 
-/* A division now spares one per event. */
+/* A division now saves one per event. */
 static void set_rate(struct timebase *t)
 {
 	uint64_t ns = t->last_ns - t->start_ns, ticks = t->last_ticks - t->start_ticks;
 
 	t->ns_per_tick = ns / ticks;
-	/* Rounded up: whole results must not fall below themselves. */
+	/* Rounded up: a result that is a whole number must not become less by rounding. */
 	t->fraction =
 		(uint64_t)(((unsigned __int128)(ns % ticks) << 64) / ticks) + (ns % ticks != 0);
 }
@@ -59,19 +59,4 @@ bool timebase_is_steady(const struct timebase *t)
 bool timebase_is_known(const struct timebase *t)
 {
 	return t->is_ns || t->last_ticks > t->start_ticks;
-}
-
-/* value * mul / div without overflow on the way; the largest number when the result has no room. */
-static uint64_t scale(uint64_t value, uint64_t mul, uint64_t div)
-{
-	unsigned __int128 wide = (unsigned __int128)value * mul / div;
-
-	return wide > UINT64_MAX ? UINT64_MAX : (uint64_t)wide;
-}
-
-uint64_t timebase_ticks(const struct timebase *t, uint64_t ns)
-{
-	if (t->is_ns || t->last_ticks <= t->start_ticks)
-		return ns;
-	return scale(ns, t->last_ticks - t->start_ticks, t->last_ns - t->start_ns) + 1;
 }

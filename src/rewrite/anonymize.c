@@ -15,7 +15,7 @@
 
 #define FILE_KIND_ELF 1
 
-/* Texts and the names that stand for them. */
+/* Texts, and the names that replace them. */
 struct name_list {
 	const char *prefix;
 	struct map at; /* hash of a text (+ 1 on collisions) -> index */
@@ -29,7 +29,7 @@ struct anonymize {
 	struct name_list functions;
 	struct name_list sources;
 	struct name_list modules;
-	char *line; /* of a memory map, and other texts under way */
+	char *line; /* a line of a memory map, or another text that is being made */
 	size_t cap_line;
 };
 
@@ -88,7 +88,7 @@ static int add_name(struct name_list *l, const char *text, const char **ret, str
 	return 0;
 }
 
-/* The name that stands for a text. */
+/* Gives the name that replaces a text. */
 static int find_name(struct name_list *l, const char *text, const char **ret, struct err *err)
 {
 	uint64_t key = 0xcbf29ce484222325ull;
@@ -113,7 +113,7 @@ static int find_name(struct name_list *l, const char *text, const char **ret, st
 	}
 }
 
-/* What may be told of the path of a module. */
+/* The part of a module's path that may stay. */
 static int module_name(struct anonymize *a, const char *path, const char **ret, struct err *err)
 {
 	if (a->level == ANONYMIZE_FULL)
@@ -144,7 +144,7 @@ int anonymize_frame(struct anonymize *a, struct symbol_frame *f, struct err *err
 
 /* ---- chunks of fields ---- */
 
-/* The bytes of a field as a text with an ending zero, in a->line. */
+/* Copies the bytes of a field to a->line, with a zero byte at the end. */
 static int take_text(struct anonymize *a, const struct field *f, struct err *err)
 {
 	int r = vec_reserve(&a->line, &a->cap_line, f->len + 1, 1, err);
@@ -187,11 +187,11 @@ static int put_process_field(struct anonymize *a, struct field_writer *w, const 
 			return 0;
 		break;
 	case PROCESS_EXECUTABLE:
-	case PROCESS_CMDLINE: /* up to its first zero: the name of the program */
+	case PROCESS_CMDLINE: /* only the first part stays: the name of the program */
 		return put_module_name(a, w, f, err);
 	default:
 		if (f->tag > PROCESS_MEMORY_BYTES)
-			return 0; /* of a newer version: nobody knows what it tells */
+			return 0; /* of a newer version: nobody knows what it says */
 		break;
 	}
 	field_put_bytes(w, (unsigned)f->tag, f->bytes, f->len);
@@ -202,7 +202,7 @@ static int put_module_field(struct anonymize *a, struct field_writer *w, const s
 			    struct err *err)
 {
 	if (f->tag == MODULE_FILE)
-		return 0; /* it is dropped */
+		return 0; /* dropped */
 	if (f->tag == MODULE_PATH)
 		return put_module_name(a, w, f, err);
 	if (f->tag == MODULE_BUILD_ID && a->level == ANONYMIZE_FULL)
@@ -218,12 +218,12 @@ static int put_thread_field(struct anonymize *a, struct field_writer *w, const s
 {
 	(void)err;
 	if (f->tag == THREAD_NAME && a->level == ANONYMIZE_FULL)
-		return 0; /* put_fields() gives it another */
+		return 0; /* put_fields() writes another one */
 	field_put_bytes(w, (unsigned)f->tag, f->bytes, f->len);
 	return 0;
 }
 
-/* Paths inside of a text lose their folders. */
+/* Removes the folders of all paths inside a text. */
 static void cut_paths(char *text)
 {
 	char *out = text, *word = text;
@@ -312,7 +312,7 @@ static int append_text(struct text_out *out, const char *bytes, size_t len, stru
 	return 0;
 }
 
-/* Where the name begins in a line of /proc/self/maps: behind five fields. */
+/* The name in a line of /proc/self/maps: it comes after five fields. */
 static size_t find_map_name(const char *line, size_t len)
 {
 	size_t at = 0;
@@ -343,7 +343,7 @@ static int put_map_line(struct anonymize *a, struct text_out *out, const char *l
 	a->line[len - at] = 0;
 	name = a->line;
 	if (strncmp(name, "[anon:", 6) == 0)
-		name = "[anon]"; /* programs choose what follows */
+		name = "[anon]"; /* the rest is chosen by the program */
 	else if (name[0] != '[')
 		r = module_name(a, a->line, &name, err);
 	if (r == 0)
@@ -374,17 +374,17 @@ static int put_maps(struct anonymize *a, struct recording_writer *w, const struc
 		r = recording_writer_put(w, &c, err);
 	free(out.bytes);
 	free(u.buf);
-	return r == -ERR_FORMAT ? 0 : r; /* what cannot be read cannot be cleaned: left out */
+	return r == -ERR_FORMAT ? 0 : r; /* a text that cannot be read is left out */
 }
 
 /* ---- all chunks ---- */
 
-/* Is it (a part of) an embedded file that is dropped? */
+/* Is the chunk (a part of) an embedded file that is dropped? */
 static bool is_dropped_file(const struct anonymize *a, const struct chunk_header *h,
 			    const uint8_t *payload)
 {
 	struct cursor c = cursor_make(payload, h->stored_bytes);
-	const struct facts *facts = &a->rec->facts;
+	const struct metadata *metadata = &a->rec->metadata;
 	const uint64_t *at;
 	struct field f;
 	uint64_t id = 0;
@@ -399,8 +399,8 @@ static bool is_dropped_file(const struct anonymize *a, const struct chunk_header
 				id = field_u64(&f);
 		}
 	}
-	at = map_find(&facts->embedded_at, id);
-	return !at || facts->embedded[*at].kind == FILE_KIND_ELF;
+	at = map_find(&metadata->embedded_at, id);
+	return !at || metadata->embedded[*at].kind == FILE_KIND_ELF;
 }
 
 int anonymize_chunk(struct anonymize *a, struct recording_writer *w, const struct chunk_header *h,
@@ -436,7 +436,7 @@ int anonymize_chunk(struct anonymize *a, struct recording_writer *w, const struc
 	case CHUNK_END:
 	case CHUNK_DROPPED:
 		break;
-	default: /* SYMBOLS are written anew */
+	default: /* SYMBOLS are written by postprocess */
 		if (!is_open || h->type == CHUNK_SYMBOLS)
 			return 0;
 		break;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "recording/chunk_unpack.h"
 #include "rewrite/recording_copy.h"
@@ -17,12 +18,12 @@
 #include "util/progress.h"
 #include "util/utf8.h"
 
-#define NAME_MAX_BYTES 240 /* of a part of a path; leaves room for a suffix */
+#define NAME_MAX_BYTES 240 /* of one part of a path; a suffix has room after it */
 #define MAX_SUFFIX 1000000u
 
 /* A file that is being written. */
 struct extract_open {
-	struct atomic_file *file; /* NULL: nothing to write (any more) */
+	struct atomic_file *file; /* NULL: nothing to write, or done */
 	uint64_t covered_bytes;
 	bool is_begun;
 	char *path;
@@ -31,14 +32,14 @@ struct extract_open {
 struct extract {
 	const struct recording *rec;
 	const struct extract_options *options;
-	struct extract_open *open; /* one for each of facts.embedded */
+	struct extract_open *open; /* one for each of metadata.embedded */
 	struct map taken; /* hash of each path written in this run -> 1 */
-	struct progress progress; /* of the file under way */
+	struct progress progress; /* of the file that is being written */
 };
 
 /* ---- names ---- */
 
-/* Copies one part of a path; gives the bytes written. */
+/* Copies one part of a path. Returns the number of bytes written. */
 static size_t put_part(const char *part, size_t len, char *out)
 {
 	const uint8_t *p = (const uint8_t *)part;
@@ -89,19 +90,10 @@ void extract_safe_path(const char *path, size_t len, const char *fallback,
 		snprintf(buf, EXTRACT_PATH_BYTES, "%s", fallback);
 }
 
-static uint64_t hash_text(const char *text)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (; *text; text++)
-		h = (h ^ (uint8_t)*text) * 0x100000001b3ull;
-	return h;
-}
-
 /* ---- folders ---- */
 
-/* Makes the folders of path behind its first skip bytes. What is in the way and is no folder
- * (a file of the same recording, a symbolic link) makes it fail with ENOTDIR. */
+/* Makes the folders of path after its first skip bytes. Fails with ENOTDIR if something that is no
+ * folder is in the way (a file of the same recording, a symbolic link). */
 static int make_folders(char *path, size_t skip)
 {
 	for (char *slash = strchr(path + skip, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -123,7 +115,7 @@ static int make_folders(char *path, size_t skip)
 	return 0;
 }
 
-/* The folder itself: one that exists may be a link; made with its parents otherwise. */
+/* Makes the target folder with its parents, unless it exists. It may be a symbolic link. */
 static int make_top(const char *folder, struct err *err)
 {
 	char path[EXTRACT_PATH_BYTES];
@@ -147,42 +139,43 @@ static int make_top(const char *folder, struct err *err)
 
 /* ---- files ---- */
 
-static void tell(struct extract *x, size_t i, const char *path, enum extract_outcome outcome)
+static void report_file(struct extract *x, size_t i, const char *path, enum extract_outcome outcome)
 {
 	const struct extract_file f = {
-		.fact = &x->rec->facts.embedded[i], .path = path, .outcome = outcome};
+		.file = &x->rec->metadata.embedded[i], .path = path, .outcome = outcome};
 
-	progress_end(&x->progress); /* he may print something */
+	progress_end(&x->progress); /* the user may print something */
 	if (x->options->on_file)
 		x->options->on_file(x->options->user, &f);
 }
 
-/* Is the path one that this run must not use? Because it did already, or a folder or a link is
- * there. */
+/* Must this run not use the path? Because it wrote it already, or a folder or a link is there. */
 static bool is_in_way(const struct extract *x, const char *path)
 {
 	struct stat st;
 
-	if (map_find(&x->taken, hash_text(path)))
+	if (map_find(&x->taken, hash_bytes(path, strlen(path))))
 		return true;
 	return lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
-/* The path that the file had. The recorder opens the program by a name that says nothing. */
-static const struct facts_text *original_path(const struct extract *x, const struct facts_file *f)
+/* The path that the file had. The recorder opens the program by a name that says nothing; its path
+ * is in the metadata. */
+static const struct metadata_text *original_path(const struct extract *x,
+						 const struct metadata_file *f)
 {
-	const struct facts_text *executable = &x->rec->facts.process.executable;
+	const struct metadata_text *executable = &x->rec->metadata.process.executable;
 
 	if (f->path.bytes && strcmp(f->path.bytes, "/proc/self/exe") == 0 && executable->bytes)
 		return executable;
 	return &f->path;
 }
 
-/* Finds the path for a file and makes its folders. */
-static int find_path(struct extract *x, const struct facts_file *f, char path[EXTRACT_PATH_BYTES],
-		     struct err *err)
+/* Finds a path for a file and makes its folders. */
+static int find_path(struct extract *x, const struct metadata_file *f,
+		     char path[EXTRACT_PATH_BYTES], struct err *err)
 {
-	const struct facts_text *original = original_path(x, f);
+	const struct metadata_text *original = original_path(x, f);
 	char safe[EXTRACT_PATH_BYTES], fallback[32];
 	size_t skip = strlen(x->options->folder) + 1;
 
@@ -197,7 +190,8 @@ static int find_path(struct extract *x, const struct facts_file *f, char path[EX
 		    EXTRACT_PATH_BYTES)
 			return err_set(err, ERR_LIMIT, "%.100s...: too long a name", path);
 		if (make_folders(path, skip) < 0) {
-			/* another file has the name of a folder: then not in folders */
+			/* a file has the name of one of the folders: use the target folder
+			 * itself */
 			if (errno != ENOTDIR || !strchr(safe, '/'))
 				return err_set_errno(err, errno, "%s: no folder can be made for it",
 						     path);
@@ -213,7 +207,7 @@ static int find_path(struct extract *x, const struct facts_file *f, char path[EX
 
 static int begin_file(struct extract *x, size_t i, struct err *err)
 {
-	const struct facts_file *f = &x->rec->facts.embedded[i];
+	const struct metadata_file *f = &x->rec->metadata.embedded[i];
 	struct extract_open *o = &x->open[i];
 	char path[EXTRACT_PATH_BYTES], label[PROGRESS_LABEL_BYTES];
 	struct stat st;
@@ -222,20 +216,20 @@ static int begin_file(struct extract *x, size_t i, struct err *err)
 
 	o->is_begun = true;
 	if (!f->is_complete) {
-		tell(x, i, f->path.bytes, EXTRACT_INCOMPLETE);
+		report_file(x, i, f->path.bytes, EXTRACT_INCOMPLETE);
 		return 0;
 	}
 	r = find_path(x, f, path, err);
 	if (r < 0)
 		return r;
 	if (!x->options->replaces && lstat(path, &st) == 0) {
-		tell(x, i, path, EXTRACT_EXISTS);
+		report_file(x, i, path, EXTRACT_EXISTS);
 		return 0;
 	}
 	o->path = strdup(path);
 	if (!o->path)
 		return err_set_memory(err, strlen(path));
-	r = map_add(&x->taken, hash_text(path), &slot, NULL, err);
+	r = map_add(&x->taken, hash_bytes(path, strlen(path)), &slot, NULL, err);
 	if (r < 0)
 		return r;
 	progress_end(&x->progress);
@@ -252,11 +246,12 @@ static int end_file(struct extract *x, size_t i, struct err *err)
 
 	o->file = NULL;
 	if (r == 0)
-		tell(x, i, o->path, EXTRACT_WRITTEN);
+		report_file(x, i, o->path, EXTRACT_WRITTEN);
 	return r;
 }
 
-/* Takes the bytes that go on where the ones before ended, as facts_add_file_data() counts them. */
+/* Writes a piece that begins where the piece before it ended, as metadata_add_file_data()
+ * counts. */
 static int add_data(struct extract *x, size_t i, const struct chunk_header *h,
 		    const uint8_t *payload, struct err *err)
 {
@@ -272,12 +267,12 @@ static int add_data(struct extract *x, size_t i, const struct chunk_header *h,
 	if (r == 0)
 		o->covered_bytes += u.len;
 	progress_set(&x->progress, o->covered_bytes);
-	if (r == 0 && u.len == 0 && o->covered_bytes == x->rec->facts.embedded[i].size_bytes)
+	if (r == 0 && u.len == 0 && o->covered_bytes == x->rec->metadata.embedded[i].size_bytes)
 		r = end_file(x, i, err);
-	if (r == -ERR_FORMAT) { /* complete as far as one can tell by the lengths */
+	if (r == -ERR_FORMAT) { /* complete by its lengths, but damaged */
 		atomic_file_discard(o->file);
 		o->file = NULL;
-		tell(x, i, x->rec->facts.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
+		report_file(x, i, x->rec->metadata.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
 		r = 0;
 	}
 	free(u.buf);
@@ -292,7 +287,7 @@ static int on_chunk(void *user, const struct chunk_header *h, const uint8_t *pay
 
 	if (h->type != CHUNK_FILE_DATA || h->stored_bytes < CHUNK_UNPACK_FILE_DATA_HEAD)
 		return 0;
-	at = map_find(&x->rec->facts.embedded_at, load_le32(payload));
+	at = map_find(&x->rec->metadata.embedded_at, load_le32(payload));
 	return at ? add_data(x, *at, h, payload, err) : 0;
 }
 
@@ -303,15 +298,15 @@ int extract_run(const struct recording *r, const struct extract_options *options
 
 	if (n < 0)
 		return n;
-	x.open = calloc(r->facts.n_embedded + 1, sizeof(*x.open));
+	x.open = calloc(r->metadata.n_embedded + 1, sizeof(*x.open));
 	if (!x.open)
-		return err_set_memory(err, r->facts.n_embedded * sizeof(*x.open));
+		return err_set_memory(err, r->metadata.n_embedded * sizeof(*x.open));
 	n = chunk_walk(r, on_chunk, &x, err);
 	progress_end(&x.progress);
-	for (size_t i = 0; i < r->facts.n_embedded; i++) {
-		/* nothing of it is there, or its end is not */
+	for (size_t i = 0; i < r->metadata.n_embedded; i++) {
+		/* the recording has nothing of it, or not its end */
 		if (n == 0 && (!x.open[i].is_begun || x.open[i].file))
-			tell(&x, i, r->facts.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
+			report_file(&x, i, r->metadata.embedded[i].path.bytes, EXTRACT_INCOMPLETE);
 		atomic_file_discard(x.open[i].file);
 		free(x.open[i].path);
 	}

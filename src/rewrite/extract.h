@@ -1,8 +1,8 @@
-/* rewrite/extract.h - writes the files embedded in a recording to a folder.
+/* rewrite/extract.h - writes the files that a recording carries to a folder.
  *
- * Below the folder they have the path that they had on the recorded machine, made harmless: no
- * "..", no control characters, nothing that is not UTF-8, and no symbolic link is followed. Files
- * with equal names get .1, .2 ... behind them. Only files that are complete are written.
+ * Below the folder each file has the path that it had on the recorded machine, made safe: no "..",
+ * no control characters, only UTF-8, and no symbolic link is followed. Files with equal paths get
+ * the suffixes .1, .2 ... Only complete files are written. Threads: one.
  */
 #ifndef REWRITE_EXTRACT_H
 #define REWRITE_EXTRACT_H
@@ -14,12 +14,12 @@
 enum extract_outcome {
 	EXTRACT_WRITTEN,
 	EXTRACT_INCOMPLETE, /* the recording does not hold all of it */
-	EXTRACT_EXISTS, /* there is such a file already, and it was not to be replaced */
+	EXTRACT_EXISTS, /* there is such a file already, and it may not be replaced */
 };
 
 struct extract_file {
-	const struct facts_file *fact;
-	const char *path; /* where it went, or would have gone */
+	const struct metadata_file *file;
+	const char *path; /* where it is now, or would be */
 	enum extract_outcome outcome;
 };
 
@@ -30,11 +30,11 @@ struct extract_options {
 	void *user;
 };
 
-/* Fails when something cannot be read or written. */
+/* Writes all files. ERR_IO when one cannot be read or written, ERR_MEMORY. */
 int extract_run(const struct recording *r, const struct extract_options *options, struct err *err);
 
-/* path (len bytes) made harmless, relative, never empty; in buf. fallback is used when nothing
- * remains of it. */
+/* Makes a path of len bytes safe and relative, in buf. If nothing remains of it, buf gets fallback:
+ * it is never empty. */
 void extract_safe_path(const char *path, size_t len, const char *fallback,
 		       char buf[EXTRACT_PATH_BYTES]);
 

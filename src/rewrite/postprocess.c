@@ -14,10 +14,10 @@
 #include "rewrite/recording_copy.h"
 #include "util/vec.h"
 
-/* A place in the code. */
-struct code_place {
-	uint64_t offset; /* as in struct symbols_place */
-	uint32_t module; /* index in facts.module, or MODULE_MAP_NONE */
+/* A location in the code. */
+struct code_location {
+	uint64_t offset; /* as in struct symbols_location */
+	uint32_t module; /* index in metadata.module, or MODULE_MAP_NONE */
 };
 
 struct post {
@@ -28,49 +28,50 @@ struct post {
 	struct module_map *modules;
 	struct symbol_table *known; /* what the recording carries already */
 	struct embedded *embedded;
-	struct code_place *place;
-	size_t n_places, cap_places;
+	struct code_location *location;
+	size_t n_locations, cap_locations;
 	struct symbols_writer symbols;
-	struct symbol_image *image; /* of the module at hand; NULL: not needed so far */
-	struct symbol_frame *frame; /* of the place at hand */
+	struct symbol_image *image; /* of the current module; NULL: not needed so far */
+	struct symbol_frame *frame; /* of the current location */
 	size_t n_frames, cap_frames;
 	int failed; /* result of a callback */
 	struct err *err;
 	struct postprocess_result result;
 };
 
-/* ---- which places ---- */
+/* ---- which locations ---- */
 
-static int add_place(struct post *p, uint64_t addr, uint32_t module, struct err *err)
+static int add_location(struct post *p, uint64_t addr, uint32_t module, struct err *err)
 {
-	uint64_t base = module == MODULE_MAP_NONE ? 0 : p->rec->facts.module[module].base;
-	int r = vec_reserve(&p->place, &p->cap_places, p->n_places + 1, sizeof(*p->place), err);
+	uint64_t base = module == MODULE_MAP_NONE ? 0 : p->rec->metadata.module[module].base;
+	int r = vec_reserve(&p->location, &p->cap_locations, p->n_locations + 1,
+			    sizeof(*p->location), err);
 
 	if (r == 0)
-		p->place[p->n_places++] = (struct code_place){addr - base, module};
+		p->location[p->n_locations++] = (struct code_location){addr - base, module};
 	return r;
 }
 
-static int compare_places(const void *a, const void *b)
+static int compare_locations(const void *a, const void *b)
 {
-	const struct code_place *x = a, *y = b;
+	const struct code_location *x = a, *y = b;
 
 	if (x->module != y->module)
 		return x->module < y->module ? -1 : 1;
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-static void sort_places(struct post *p)
+static void sort_locations(struct post *p)
 {
 	size_t n = 0;
 
-	if (p->n_places)
-		qsort(p->place, p->n_places, sizeof(*p->place), compare_places);
-	for (size_t i = 0; i < p->n_places; i++) {
-		if (n == 0 || compare_places(&p->place[n - 1], &p->place[i]) != 0)
-			p->place[n++] = p->place[i];
+	if (p->n_locations)
+		qsort(p->location, p->n_locations, sizeof(*p->location), compare_locations);
+	for (size_t i = 0; i < p->n_locations; i++) {
+		if (n == 0 || compare_locations(&p->location[n - 1], &p->location[i]) != 0)
+			p->location[n++] = p->location[i];
 	}
-	p->n_places = n;
+	p->n_locations = n;
 }
 
 static int add_stacks(struct post *p, const struct stacks *stacks, struct err *err)
@@ -81,12 +82,12 @@ static int add_stacks(struct post *p, const struct stacks *stacks, struct err *e
 		const struct stack_node *n = stacks_get(stacks, (uint32_t)i);
 
 		if (n->kind == STACK_NODE_FRAME)
-			r = add_place(p, n->addr, n->module, err);
+			r = add_location(p, n->addr, n->module, err);
 	}
 	return r;
 }
 
-/* Runs through the events for the definitions of stacks. */
+/* Runs through all events and collects the locations of all stacks. */
 static int collect_from_events(struct post *p, struct err *err)
 {
 	struct merge *merge = NULL;
@@ -95,7 +96,7 @@ static int collect_from_events(struct post *p, struct err *err)
 	int n = merge_create(p->rec, &merge, err);
 
 	if (n == 0)
-		n = stacks_create(&p->rec->facts, p->rec->n_lanes, &stacks, err);
+		n = stacks_create(&p->rec->metadata, p->rec->n_lanes, &stacks, err);
 	while (n == 0 && (n = merge_next(merge, &m, err)) > 0) {
 		unsigned kind = m.event->kind;
 
@@ -115,11 +116,11 @@ static void on_dropped_node(void *user, const struct dropped_node *n)
 	struct post *p = user;
 
 	if (n->kind == DROPPED_NODE_FRAME && p->failed == 0)
-		p->failed = add_place(p, n->addr,
-				      module_map_find(p->modules, n->addr, n->generation), p->err);
+		p->failed = add_location(
+			p, n->addr, module_map_find(p->modules, n->addr, n->generation), p->err);
 }
 
-/* Stacks of allocations that strip left out are still told of. */
+/* Collects the locations in DROPPED chunks: the stacks of allocations that strip left out. */
 static int collect_from_dropped(void *user, const struct chunk_header *h, const uint8_t *payload,
 				struct err *err)
 {
@@ -136,7 +137,7 @@ static int collect_from_dropped(void *user, const struct chunk_header *h, const 
 		r = dropped_chunk_decode(u.data, u.len, &callbacks, err);
 	free(u.buf);
 	if (r == -ERR_FORMAT)
-		r = 0; /* opening has told of it */
+		r = 0; /* opening has reported the damage */
 	return r < 0 ? r : p->failed;
 }
 
@@ -153,7 +154,7 @@ static int put_symbols(struct post *p, struct err *err)
 }
 
 /* Finds the symbols of a module. */
-static int open_image(struct post *p, const struct facts_module *m, struct err *err)
+static int open_image(struct post *p, const struct metadata_module *m, struct err *err)
 {
 	const struct symbol_options options = {
 		.debug_path = p->options->debug_path,
@@ -167,9 +168,9 @@ static int open_image(struct post *p, const struct facts_module *m, struct err *
 		.build_id_bytes = m->build_id.len,
 		.embedded_fd = -1,
 	};
-	const struct facts_file *file = embedded_find_module(
+	const struct metadata_file *file = embedded_find_module(
 		p->embedded, m->file_id, module.path, module.build_id, module.build_id_bytes);
-	struct err ignored = {0}; /* a damaged one is as good as none */
+	struct err ignored = {0}; /* a damaged file counts as missing */
 	int r;
 
 	if (file && embedded_extract(p->embedded, file, p->options->scratch_folder,
@@ -192,18 +193,19 @@ static void on_frame(void *user, const struct symbol_frame *f)
 		p->frame[p->n_frames++] = *f;
 }
 
-/* Fills p->frame with what the recording carries, or what can be found. */
-static int find_frames(struct post *p, const struct code_place *place, struct err *err)
+/* Fills p->frame with the names that the recording carries, or else with names that are found. */
+static int find_frames(struct post *p, const struct code_location *location, struct err *err)
 {
-	const struct facts_module *m =
-		place->module == MODULE_MAP_NONE ? NULL : &p->rec->facts.module[place->module];
+	const struct metadata_module *m = location->module == MODULE_MAP_NONE
+						  ? NULL
+						  : &p->rec->metadata.module[location->module];
 	const struct symbol_frame *known;
 	size_t n_known;
 	int r = 0;
 
 	p->n_frames = 0;
 	p->err = err;
-	if (symbol_table_find(p->known, m ? m->id : SYMBOLS_NO_MODULE, place->offset, &known,
+	if (symbol_table_find(p->known, m ? m->id : SYMBOLS_NO_MODULE, location->offset, &known,
 			      &n_known)) {
 		for (size_t i = 0; i < n_known; i++)
 			on_frame(p, &known[i]);
@@ -214,21 +216,22 @@ static int find_frames(struct post *p, const struct code_place *place, struct er
 	if (!p->image)
 		r = open_image(p, m, err);
 	if (r == 0) /* the call lies before its return address */
-		r = symbol_image_resolve(p->image, place->offset - 1, on_frame, p, err);
+		r = symbol_image_resolve(p->image, location->offset - 1, on_frame, p, err);
 	return r < 0 ? r : p->failed;
 }
 
-static int name_place(struct post *p, const struct code_place *place, struct err *err)
+static int name_location(struct post *p, const struct code_location *location, struct err *err)
 {
-	struct symbols_place out = {.offset = place->offset};
-	int r = find_frames(p, place, err);
+	struct symbols_location out = {.offset = location->offset};
+	int r = find_frames(p, location, err);
 
 	for (size_t i = 0; r == 0 && i < p->n_frames; i++)
 		r = anonymize_frame(p->anonymize, &p->frame[i], err);
 	if (r < 0 || p->n_frames == 0)
-		return r; /* what is not known here may be known elsewhere: nothing is told */
-	out.module_id = place->module == MODULE_MAP_NONE ? SYMBOLS_NO_MODULE
-							 : p->rec->facts.module[place->module].id;
+		return r; /* nothing is written: the name may be known on another machine */
+	out.module_id = location->module == MODULE_MAP_NONE
+				? SYMBOLS_NO_MODULE
+				: p->rec->metadata.module[location->module].id;
 	out.frame = p->frame;
 	out.n_frames = p->n_frames;
 	p->result.n_named++;
@@ -243,20 +246,20 @@ static int write_symbols(struct post *p, struct err *err)
 	struct progress progress;
 	int r = 0;
 
-	progress_start(&progress, "resolving names", p->n_places, PROGRESS_ITEMS);
-	for (size_t i = 0; r == 0 && i < p->n_places; i++) {
-		if (i > 0 && p->place[i].module != p->place[i - 1].module) {
+	progress_start(&progress, "resolving names", p->n_locations, PROGRESS_ITEMS);
+	for (size_t i = 0; r == 0 && i < p->n_locations; i++) {
+		if (i > 0 && p->location[i].module != p->location[i - 1].module) {
 			symbol_image_close(p->image);
 			p->image = NULL;
 		}
-		r = name_place(p, &p->place[i], err);
+		r = name_location(p, &p->location[i], err);
 		progress_set(&progress, i + 1);
 	}
 	progress_end(&progress);
 	return r < 0 ? r : put_symbols(p, err);
 }
 
-/* ---- all together ---- */
+/* ---- the whole run ---- */
 
 static int copy_chunk(void *user, const struct chunk_header *h, const uint8_t *payload,
 		      struct err *err)
@@ -268,7 +271,7 @@ static int copy_chunk(void *user, const struct chunk_header *h, const uint8_t *p
 
 static int collect(struct post *p, const char *in_path, struct err *err)
 {
-	int n = module_map_create(&p->rec->facts, &p->modules, err);
+	int n = module_map_create(&p->rec->metadata, &p->modules, err);
 
 	if (n == 0)
 		n = symbol_table_load(p->rec, &p->known, err);
@@ -276,10 +279,10 @@ static int collect(struct post *p, const char *in_path, struct err *err)
 		n = embedded_open(in_path, &p->embedded, err);
 	if (n == 0)
 		n = collect_from_events(p, err);
-	if (n == 0 && p->rec->facts.dropped.n_runs > 0)
+	if (n == 0 && p->rec->metadata.dropped.n_runs > 0)
 		n = chunk_walk(p->rec, collect_from_dropped, p, err);
 	if (n == 0)
-		sort_places(p);
+		sort_locations(p);
 	return n;
 }
 
@@ -321,8 +324,8 @@ int postprocess_run(struct recording *r, const char *in_path,
 	struct damage damage;
 	int n = collect(&p, in_path, err);
 
-	damage = r->damage; /* the second pass would tell it again */
-	p.result.n_places = p.n_places;
+	damage = r->damage; /* the second pass would report it again */
+	p.result.n_locations = p.n_locations;
 	if (n == 0)
 		n = write_all(&p, out_path, err);
 	r->damage = damage;
@@ -335,7 +338,7 @@ int postprocess_run(struct recording *r, const char *in_path,
 	embedded_close(p.embedded);
 	module_map_destroy(p.modules);
 	symbols_writer_fini(&p.symbols);
-	free(p.place);
+	free(p.location);
 	free(p.frame);
 	return n;
 }

@@ -26,7 +26,7 @@ static bool has_fields(unsigned type)
 	}
 }
 
-/* A chunk of fields: those before a place that is malformed, if there is one. */
+/* Copies a chunk of fields: all, or those before the first malformed one. */
 static int copy_fields(struct recording_writer *w, const struct chunk_header *h,
 		       const uint8_t *payload, struct err *err)
 {
@@ -68,7 +68,7 @@ int recording_copy_one(struct recording_writer *w, const struct chunk_header *h,
 		r = 0; /* damage */
 	else if (r == 0)
 		r = recording_writer_put(w, &c, err);
-	else if (r == -ERR_FORMAT) /* whole, but not as we know it: whoever does may have it */
+	else if (r == -ERR_FORMAT) /* intact, but not as this version knows it: copied as it is */
 		r = recording_writer_put_stored(w, h, payload, err);
 	free(u.buf);
 	return r;
@@ -80,23 +80,23 @@ static int copy_chunk(void *user, const struct chunk_header *h, const uint8_t *p
 	return recording_copy_one(user, h, payload, err);
 }
 
-int recording_copy_facts(struct recording_writer *w, const struct recording *r, struct err *err)
+int recording_copy_metadata(struct recording_writer *w, const struct recording *r, struct err *err)
 {
 	return chunk_walk(r, copy_chunk, w, err);
 }
 
 /* ---- events ---- */
 
-/* Where a lane of the source stands. */
+/* The position in a lane of the source. */
 struct copy_lane {
-	uint64_t key; /* greatest time seen */
+	uint64_t key; /* greatest time so far */
 	uint64_t lost_before;
 	uint32_t next_index; /* expected lane_index */
 	uint32_t next_stack;
 	uint32_t generation;
 	uint32_t n_missing; /* blocks before the next one that are not in the new recording */
 	bool has_begun;
-	bool is_over; /* what follows is behind the horizon */
+	bool is_over; /* the other events are beyond the horizon */
 };
 
 struct copy {
@@ -107,7 +107,7 @@ struct copy {
 	uint8_t data[BLOCK_DATA_BYTES];
 };
 
-/* A block and when its turn is. */
+/* A block, and the time by which blocks are ordered. */
 struct block_turn {
 	uint64_t ticks;
 	size_t block;
@@ -123,8 +123,8 @@ static int compare_turns(const void *a, const void *b)
 	return (x->block > y->block) - (x->block < y->block);
 }
 
-/* The blocks in order of time, so that the new file can be read from front to back; those of a lane
- * in their order, whatever its clock says. */
+/* Sorts the blocks by time, so that the new file can be read from front to back. Blocks of a lane
+ * stay in their order, whatever its clock says. */
 static int order_blocks(const struct recording *r, struct block_turn **ret, struct err *err)
 {
 	struct block_turn *turn = calloc(r->n_blocks + 1, sizeof(*turn));
@@ -146,7 +146,7 @@ static int order_blocks(const struct recording *r, struct block_turn **ret, stru
 	return 0;
 }
 
-/* The fields of the rare event that the decoder has just passed, without its time. */
+/* The bytes of the fields of the rare event that was decoded last, without its time. */
 static void find_fields(const struct event_decoder *d, size_t start, const uint8_t **ret,
 			size_t *len)
 {
@@ -179,7 +179,7 @@ static int copy_event(struct copy *c, uint32_t lane, const struct event *ev,
 	return r < 0 ? r : 0;
 }
 
-/* Lets the lane of the new recording stand where the block begins, if it does not already. */
+/* Restarts the lane of the new recording where the block begins, unless it is there already. */
 static int align_lane(struct copy *c, uint32_t lane, const struct block_ref *b, struct err *err)
 {
 	struct copy_lane *l = &c->lane[lane];

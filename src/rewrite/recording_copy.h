@@ -1,8 +1,8 @@
-/* rewrite/recording_copy.h - takes what a recording tells over into another one.
+/* rewrite/recording_copy.h - copies the contents of a recording into another one.
  *
- * The events of a lane, block by block, are handed on as they stand in the file; chunks that
- * describe (process, modules, files ...) are copied, or handed to the user to change or drop.
- * What is damaged is left out; recording.damage tells of it.
+ * Events are decoded and encoded again, lane by lane. Chunks that describe (process, modules, files
+ * ...) are copied, or given to the user to be changed or dropped. Damaged ranges are left out;
+ * recording.damage reports them. Threads: one.
  */
 #ifndef REWRITE_RECORDING_COPY_H
 #define REWRITE_RECORDING_COPY_H
@@ -10,20 +10,21 @@
 #include "recording/chunk_walk.h"
 #include "rewrite/recording_write.h"
 
-/* Copies the chunks; those with an LZ4 part are packed or unpacked as w wants it. */
-int recording_copy_facts(struct recording_writer *w, const struct recording *r, struct err *err);
+/* Copies all chunks that describe. Those that may be compressed become compressed or not, as w
+ * is. */
+int recording_copy_metadata(struct recording_writer *w, const struct recording *r, struct err *err);
 
-/* Same for one chunk: for users of chunk_walk(). */
+/* The same for one chunk, for users of chunk_walk(). */
 int recording_copy_one(struct recording_writer *w, const struct chunk_header *h,
 		       const uint8_t *payload, struct err *err);
 
 struct recording_copy_result {
 	uint64_t n_events; /* without definitions of stacks */
-	uint64_t n_unreadable_blocks; /* left out, or only their beginning was kept */
-	uint64_t n_unknown_events; /* too long to be kept */
+	uint64_t n_unreadable_blocks; /* left out, or kept up to the damage */
+	uint64_t n_unknown_events; /* of unknown kinds, too long for a block: left out */
 };
 
-/* Copies all events in blocks that are as full as they can be. */
+/* Copies all events, in blocks that are as full as possible. Errors: ERR_IO, ERR_MEMORY. */
 int recording_copy_events(struct recording_writer *w, struct recording *r,
 			  struct recording_copy_result *ret, struct err *err);
 

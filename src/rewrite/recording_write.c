@@ -16,8 +16,8 @@
 
 #define NOTE_MAX_BYTES 1024
 
-/* A lane of the new recording. While data is NULL no block is open, and enc tells only where the
- * lane stands (ticks, next_stack). */
+/* A lane of the new recording. While data is NULL no block is open, and of enc only ticks and
+ * next_stack are valid. */
 struct writer_lane {
 	struct event_encoder enc;
 	uint8_t *data; /* BLOCK_DATA_BYTES */
@@ -35,12 +35,12 @@ struct recording_writer {
 	struct atomic_file *file;
 	struct writer_lane *lane; /* source->n_lanes */
 	size_t n_open; /* lanes with a block in memory */
-	size_t hand; /* the lane at which the next block to be written early is looked for */
+	size_t hand; /* the lane whose block is the next candidate to be written early */
 	uint64_t n_chunks;
 	uint64_t n_blocks;
 	uint64_t embedded_bytes;
 	bool is_compressed;
-	uint8_t *payload; /* of the chunk under way */
+	uint8_t *payload; /* of the chunk that is being written */
 	size_t cap_payload;
 	uint8_t *end; /* payload of the END chunk, for the commit; NULL: none */
 	size_t end_bytes;
@@ -57,7 +57,7 @@ static void make_header(struct recording_writer *w, const char *purpose)
 	half[0] = hash_pair64(half[0], checksum_bytes(purpose, strlen(purpose)));
 	half[1] = hash_pair64(half[1], half[0]);
 	memcpy(h.recording_id, half, sizeof(half));
-	h.version_minor = FORMAT_VERSION_MINOR; /* what is copied is what this program knows */
+	h.version_minor = FORMAT_VERSION_MINOR; /* the contents are those that this program knows */
 	h.header_bytes = FORMAT_HEADER_BYTES;
 	h.block_bytes = FORMAT_BLOCK_BYTES;
 	file_header_encode(&h, w->page);
@@ -103,7 +103,7 @@ void recording_writer_discard(struct recording_writer *w)
 
 /* ---- chunks ---- */
 
-/* Writes header, payload and what fills up to the next chunk. */
+/* Writes header, payload and the padding up to the next chunk. */
 static int append_chunk(struct recording_writer *w, struct chunk_header *h, const uint8_t *payload,
 			struct err *err)
 {
@@ -225,7 +225,7 @@ static int write_block(struct recording_writer *w, uint32_t lane, struct err *er
 	return recording_writer_put(w, &c, err);
 }
 
-/* Ends the lane's block, if it has one. */
+/* Writes the lane's block, if it has one. */
 static int close_block(struct recording_writer *w, uint32_t lane, struct err *err)
 {
 	struct writer_lane *l = &w->lane[lane];
@@ -266,7 +266,7 @@ static int open_block(struct recording_writer *w, uint32_t lane, struct err *err
 	return 0;
 }
 
-/* The lane's encoder, with room for n_bytes. */
+/* Gives the lane's encoder with room for n_bytes; begins a new block if need be. */
 static int make_room(struct recording_writer *w, uint32_t lane, size_t n_bytes,
 		     struct event_encoder **ret, struct err *err)
 {
@@ -304,8 +304,8 @@ uint32_t recording_writer_next_stack(const struct recording_writer *w, uint32_t 
 
 /* ---- events ---- */
 
-/* Fields of the rare kinds that are no definitions, bit masks of those that are signed, and the one
- * that is a stack id (or 7: none). */
+/* Of the rare kinds that are no definitions: the number of fields, the bits of those that are
+ * signed, and the index of the one that is a stack id (7: none). */
 static const struct rare_kind {
 	uint8_t n_fields;
 	uint8_t signed_mask;
@@ -444,9 +444,9 @@ static void set_status(struct recording_writer *w, uint64_t n_lost_blocks)
 	if (!source->has_status) {
 		memset(&s, 0, sizeof(s));
 		f[STATUS_STATE] =
-			source->facts.end.is_known ? FORMAT_STATE_ENDED : FORMAT_STATE_RECORDING;
+			source->metadata.end.is_known ? FORMAT_STATE_ENDED : FORMAT_STATE_RECORDING;
 	}
-	/* the latest reading of the clocks; that of a lost status may be in a sample */
+	/* The latest reading of the clocks. If the status is lost, a sample may have it. */
 	if (source->time.last_ticks > f[STATUS_TICKS]) {
 		f[STATUS_TICKS] = source->time.last_ticks;
 		f[STATUS_MONOTONIC_NS] = source->time.last_ns;

@@ -74,11 +74,11 @@ const char *size_report_kind_name(unsigned kind)
 static int count_chunks(const struct recording *r, struct size_report *s, struct err *err)
 {
 	struct file file = r->file;
-	struct damage told = {0};
+	struct damage ignored = {0};
 	struct chunk_reader walk;
-	struct chunk_place p;
+	struct chunk_ref p;
 	uint64_t sum = 0;
-	int n = chunk_reader_init(&walk, &file, &told,
+	int n = chunk_reader_init(&walk, &file, &ignored,
 				  align_up(r->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
 
 	if (n < 0)
@@ -104,7 +104,7 @@ static void count_block(const struct block_ref *b, const uint8_t *data, size_t l
 	const struct block_header h = {.start_ticks = b->start_ticks,
 				       .first_stack = b->first_stack,
 				       .generation = b->generation};
-	/* an AREA block is not compressed, and its header not counted in stored_bytes */
+	/* a block of an AREA is not compressed, and stored_bytes does not count its header */
 	double share = len ? (double)b->stored_bytes / (double)len : 0;
 	struct event_decoder d;
 	struct event ev;
@@ -164,7 +164,7 @@ int size_report_make(struct recording *r, struct size_report *ret, struct err *e
 	n = count_chunks(r, ret, err);
 	if (n == 0)
 		n = count_events(r, ret, err);
-	r->damage = damage; /* the replay tells it again */
+	r->damage = damage; /* the replay reported it again */
 	if (n == 0)
 		n = replay_run(r, &callbacks, &ret->totals, NULL, err);
 	ret->lifetime[LIFETIME_LEAKED].n = ret->totals.live_count;

@@ -1,14 +1,15 @@
-/* rewrite/strip.c - see strip.h. Second pass: writes what is kept. */
+/* rewrite/strip.c - see strip.h. The second pass: writes the events that are kept. */
 #include "rewrite/strip.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "recording/merge.h"
 #include "rewrite/recording_copy.h"
 #include "rewrite/recording_write.h"
 #include "util/vec.h"
 
-/* A REALLOC_BEGIN that waits for its END: only then it is known whether it is kept. */
+/* A REALLOC_BEGIN that waits for its END: only the END shows whether it is kept. */
 struct strip_begin {
 	struct event event;
 	uint32_t node; /* its stack */
@@ -24,7 +25,7 @@ struct strip_lane {
 	uint32_t thread; /* index in struct strip.thread */
 };
 
-/* Counted as in replay.c: gives the ordinals by which the first pass knows the events. */
+/* Counts as replay.c does: the ordinals identify events in both passes. */
 struct strip_thread {
 	uint64_t n_allocs;
 	uint64_t n_releases;
@@ -42,7 +43,7 @@ struct strip {
 	struct map id_of; /* (lane, node) -> stack id in the new recording */
 	uint32_t *path; /* nodes to be defined, innermost first */
 	size_t cap_path;
-	uint64_t kept_ticks; /* of the latest event that is kept */
+	uint64_t kept_ticks; /* of the last event that was kept */
 	struct strip_result result;
 };
 
@@ -62,8 +63,9 @@ static int put_generation(struct strip *s, const struct merge_event *m, uint32_t
 	return recording_writer_event(s->w, m->lane, &ev, 0, err);
 }
 
-/* Defines one node whose parent has the given id. A frame whose address belonged to another module
- * when it was met is defined as of that time. */
+/* Defines one node whose parent has the given id. A frame keeps the module that it had when it was
+ * first defined: if another module has its address now, it is defined with the generation of that
+ * time. */
 static int define_node(struct strip *s, const struct merge_event *m, uint32_t node, uint32_t parent,
 		       struct err *err)
 {
@@ -90,7 +92,7 @@ static int define_node(struct strip *s, const struct merge_event *m, uint32_t no
 	return r;
 }
 
-/* The id of a node in the lane, defined now if it was not before. */
+/* Gives the id of a node in the lane; defines the node if the lane does not know it. */
 static int find_id(struct strip *s, const struct merge_event *m, uint32_t node, uint32_t *ret,
 		   struct err *err)
 {
@@ -169,7 +171,7 @@ static int keep(struct strip *s, const struct merge_event *m, const struct event
 
 static int drop(struct strip *s, uint32_t lane)
 {
-	s->lane[lane].has_override = false; /* it was meant for this event */
+	s->lane[lane].has_override = false; /* it was for this event */
 	return 0;
 }
 
@@ -219,8 +221,8 @@ static bool pop_begin(struct strip *s, uint32_t lane, struct strip_begin *ret)
 	return true;
 }
 
-/* How the realloc ended will not be told: those that were kept stay open in the new recording,
- * too. */
+/* Events are missing, so how the reallocs of the lane ended is not known. Those that are kept stay
+ * open in the new recording too. */
 static int keep_open_begins(struct strip *s, const struct merge_event *m, struct err *err)
 {
 	struct strip_lane *l = &s->lane[m->lane];
@@ -244,7 +246,7 @@ static int on_realloc_end(struct strip *s, const struct merge_event *m, struct e
 
 	if (pop_begin(s, m->lane, &begin) && !begin.is_dropped) {
 		r = keep(s, m, &begin.event, begin.node, err);
-		/* the old block is kept though the new one is not: they could not be paired */
+		/* the old block is kept, the new one is not: they were not paired */
 		if (r == 0 && is_dropped)
 			return keep(s, m, &untracked, STACKS_EMPTY, err);
 	}
@@ -275,7 +277,7 @@ static int on_rare(struct strip *s, const struct merge_event *m, struct err *err
 
 	if (ev->kind == EVENT_TIME)
 		return 0; /* the encoder makes its own */
-	if (ev->kind == EVENT_FORGET) { /* the ids here are others, and are kept */
+	if (ev->kind == EVENT_FORGET) { /* the new recording has ids of its own, and keeps them */
 		stacks_forget(s->stacks, m->lane, ev->field[0]);
 		return 0;
 	}
@@ -289,7 +291,7 @@ static int on_rare(struct strip *s, const struct merge_event *m, struct err *err
 		return 0;
 	}
 	if (ev->kind == EVENT_GENERATION && !l->has_begun)
-		return 0; /* blocks tell it at their start */
+		return 0; /* the headers of blocks have it */
 	return keep(s, m, ev,
 		    event_is_call(ev->kind) ? stacks_find(s->stacks, m->lane, ev->stack)
 					    : STACKS_EMPTY,
@@ -336,7 +338,7 @@ static int on_gap(struct strip *s, const struct merge_event *m, struct err *err)
 	return r < 0 ? r : restart_lane(s, m, 1, err);
 }
 
-/* The recording lasted until its last event, also when that is left out. */
+/* Keeps the duration: the recording lasted until its last event, also if that event is left out. */
 static int mark_end(struct strip *s, uint32_t lane, uint64_t ticks, struct err *err)
 {
 	const struct event end = {.kind = EVENT_TIME, .ticks = ticks};
@@ -389,7 +391,7 @@ static int put_dropped(struct strip *s, struct dropped_writer *d, struct err *er
 	return r;
 }
 
-/* The number of a node in the payload under way. */
+/* Gives the number of a node in the payload that is being written. */
 static int find_number(struct strip *s, struct dropped_writer *d, struct map *numbers,
 		       uint32_t node, uint32_t *ret, struct err *err)
 {
@@ -459,7 +461,7 @@ static int write_dropped(struct strip *s, struct err *err)
 	return r;
 }
 
-/* ---- all together ---- */
+/* ---- the whole run ---- */
 
 static int strip_init(struct strip *s, struct recording *r, const char *out_path, struct err *err)
 {
@@ -480,9 +482,9 @@ static int strip_init(struct strip *s, struct recording *r, const char *out_path
 	if (n == 0)
 		n = merge_create(r, &s->merge, err);
 	if (n == 0)
-		n = stacks_create(&r->facts, r->n_lanes, &s->stacks, err);
+		n = stacks_create(&r->metadata, r->n_lanes, &s->stacks, err);
 	if (n == 0)
-		n = module_map_create(&r->facts, &s->modules, err);
+		n = module_map_create(&r->metadata, &s->modules, err);
 	return n;
 }
 
@@ -513,11 +515,11 @@ int strip_run(struct recording *r, const struct strip_rule *rule, const char *ou
 		return n;
 	s.lifetime = lifetime;
 	s.result.dropped = *strip_lifetime_summary(lifetime);
-	damage = r->damage; /* complete now; the second pass would tell it again */
+	damage = r->damage; /* complete now; the second pass would report it again */
 	n_lost_blocks = r->n_missing_blocks + r->n_bad_blocks;
 	n = strip_init(&s, r, out_path, err);
 	if (n == 0)
-		n = recording_copy_facts(s.w, r, err);
+		n = recording_copy_metadata(s.w, r, err);
 	if (n == 0)
 		n = write_events(&s, err);
 	if (n == 0)

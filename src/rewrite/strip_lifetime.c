@@ -1,8 +1,8 @@
 /* rewrite/strip_lifetime.c - see strip_lifetime.h.
  *
- * When a chain ends its members must be found again. Each block that a realloc() made has a link to
- * the one before it; the number of the link is the block's tag. A link is used again once its
- * chain has ended.
+ * When a chain ends, all of its blocks must be found. Each block that a realloc() made has a link
+ * to the block before it; the number of the link is the tag of the block (live.h). A link is used
+ * again when its chain has ended.
  */
 #include "rewrite/strip_lifetime.h"
 
@@ -15,10 +15,10 @@
 
 #define PAGE_BYTES 4096u
 #define PAGE_BITS (PAGE_BYTES * 8)
-#define SCRATCH_MEMORY_BYTES ((size_t)32 << 20) /* more, and it goes to a file */
+#define SCRATCH_MEMORY_BYTES ((size_t)32 << 20) /* beyond it a file is used */
 #define MAX_LOOSE 256 /* see struct loose_end */
 
-/* Bits of one thread: pages of the spill, taken when the first bit of a page is set. */
+/* The bits of one thread: pages of the spill. A page is taken when its first bit is set. */
 struct bit_pages {
 	uint32_t *page; /* number of the page + 1; 0: no bit is set there */
 	size_t n, cap;
@@ -29,10 +29,10 @@ struct thread_bits {
 	struct bit_pages release;
 };
 
-/* The step from a block that a realloc() made to the one before it. */
+/* The link from a block that a realloc() made to the block before it. */
 struct chain_link {
-	uint64_t first_ns; /* of the chain */
-	uint64_t before_tag; /* the link of the block before; 0: it was the first */
+	uint64_t first_ns; /* allocation of the first block of the chain */
+	uint64_t before_tag; /* the link of the block before; 0: that one was the first */
 	uint64_t before_ordinal;
 	uint64_t before_ns;
 	uint64_t before_bytes;
@@ -44,8 +44,9 @@ struct chain_link {
 	bool has_release;
 };
 
-/* A block that a realloc() ended, until the block that replaced it is told of: at once, or a little
- * later when that one is held back. If it never is, the oldest is forgotten. */
+/* A block that a realloc() ended, until the replay reports the new block: at once, or a little
+ * later when the new block is held back (pairing.h). At most MAX_LOOSE are kept; then the oldest is
+ * forgotten. */
 struct loose_end {
 	uint64_t addr;
 	struct replay_release release;
@@ -69,12 +70,11 @@ struct strip_lifetime {
 	struct strip_group *group;
 	size_t n_groups, cap_groups;
 	struct dropped_summary summary;
-	struct replay_totals totals;
 	struct err *err; /* during the run */
-	int failed; /* result of the first thing that failed */
+	int failed; /* the first error */
 };
 
-/* Makes an array at least that long; it grows by half each time. */
+/* Makes an array at least that long. It grows by half each time. */
 static int reserve(struct spill *a, size_t n_bytes, struct err *err)
 {
 	return n_bytes <= spill_size(a) ? 0
@@ -178,7 +178,7 @@ static int add_to_group(struct strip_lifetime *s, const struct live_block *a, st
 	return 0;
 }
 
-/* a needs thread, ordinal, stack, size_bytes and at_ns only. */
+/* Leaves an allocation out. Of a only thread, ordinal, stack, size_bytes and at_ns count. */
 static int drop_alloc(struct strip_lifetime *s, const struct live_block *a, struct err *err)
 {
 	struct thread_bits *t = find_thread(s, a->thread);
@@ -201,7 +201,7 @@ static int drop_release(struct strip_lifetime *s, uint32_t thread, uint64_t ordi
 	return t ? set_bit(s, &t->release, ordinal, err) : 0;
 }
 
-/* Goes through the links of a chain that has ended and gives them back. */
+/* Walks the links of a chain that has ended, and frees them. */
 static int end_chain(struct strip_lifetime *s, uint64_t tag, bool is_dropped, struct err *err)
 {
 	int r = 0;
@@ -256,7 +256,8 @@ static void add_loose(struct strip_lifetime *s, uint64_t addr, const struct repl
 	s->loose[s->n_loose++] = (struct loose_end){addr, *release};
 }
 
-/* The release that ended the block at addr, told just before. */
+/* Takes the release of the old block at addr, which the replay reported shortly before. False:
+ * there is none. */
 static bool take_loose(struct strip_lifetime *s, uint64_t addr, struct replay_release *ret)
 {
 	for (size_t i = s->n_loose; i-- > 0;) {
@@ -295,7 +296,7 @@ static void on_alloc(void *user, struct live_block *a, const struct live_block *
 	}
 }
 
-/* Did the chain that ends here live for a shorter time than is kept? */
+/* Did the chain that ends here live shorter than the threshold? */
 static bool is_short(struct strip_lifetime *s, const struct live_block *a,
 		     const struct replay_release *how)
 {
@@ -354,6 +355,7 @@ int strip_lifetime_create(struct recording *r, const struct strip_rule *rule,
 	struct strip_lifetime *s = calloc(1, sizeof(*s));
 	struct replay_callbacks callbacks = {
 		.user = s, .on_arrival = on_arrival, .on_alloc = on_alloc, .on_free = on_free};
+	struct replay_totals totals;
 	int n;
 
 	if (!s)
@@ -368,7 +370,7 @@ int strip_lifetime_create(struct recording *r, const struct strip_rule *rule,
 	if (n == 0)
 		n = add_threads(s, r, err);
 	if (n == 0)
-		n = replay_run(r, &callbacks, &s->totals, &s->stacks, err);
+		n = replay_run(r, &callbacks, &totals, &s->stacks, err);
 	if (n == 0)
 		n = s->failed;
 	if (n < 0) {
@@ -411,9 +413,4 @@ const struct stacks *strip_lifetime_stacks(const struct strip_lifetime *s)
 const struct dropped_summary *strip_lifetime_summary(const struct strip_lifetime *s)
 {
 	return &s->summary;
-}
-
-const struct replay_totals *strip_lifetime_totals(const struct strip_lifetime *s)
-{
-	return &s->totals;
 }

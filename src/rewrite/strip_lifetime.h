@@ -1,12 +1,13 @@
-/* rewrite/strip_lifetime.h - first pass of strip: which allocations are to be left out.
+/* rewrite/strip_lifetime.h - the first pass of strip: which allocations are left out.
  *
- * An allocation and what realloc() made of it are one chain, which lives from the first malloc() to
- * the last free(). Chains are left out or kept as a whole: those that ended and lived shorter than
- * the threshold (any that ended, when there is none) are left out. An allocation whose address was
- * allocated again without a release (only in damaged recordings) is left out as well.
+ * An allocation and the blocks that realloc() made of it are one chain, which lives from the first
+ * malloc() to the last free(). A chain is left out or kept as a whole. A chain is left out if it
+ * ended and lived shorter than the threshold (if there is no threshold: if it ended). An allocation
+ * whose address was allocated again without a release, which happens in damaged recordings only, is
+ * left out as well.
  *
- * One bit for each allocation and one for each release is kept, in a struct spill; besides that,
- * memory depends on what is live at a time, and on the number of stacks.
+ * Keeps one bit for each allocation and one for each release, in a struct spill. Other memory
+ * depends on what is live at a time, and on the number of stacks. Threads: one.
  */
 #ifndef REWRITE_STRIP_LIFETIME_H
 #define REWRITE_STRIP_LIFETIME_H
@@ -22,26 +23,26 @@ struct strip_rule {
 	const char *scratch_folder; /* for struct spill */
 };
 
-/* Allocations left out, by stack. */
+/* The allocations of one stack that are left out. */
 struct strip_group {
-	struct dropped_group sums; /* its node is not set */
+	struct dropped_group sums; /* sums.node is not set */
 	uint32_t stack; /* number in strip_lifetime_stacks() */
 };
 
-/* Runs through the recording. */
+/* Runs through the recording. Errors are those of replay_run(). */
 int strip_lifetime_create(struct recording *r, const struct strip_rule *rule,
 			  struct strip_lifetime **ret, struct err *err);
 void strip_lifetime_destroy(struct strip_lifetime *s); /* NULL does nothing */
 
-/* Is it left out? thread is the number in the recording, ordinal as in live_block and
- * replay_release. */
+/* Is an allocation, or a release, left out? thread is the number in the recording; ordinal as in
+ * live_block and replay_release. */
 bool strip_lifetime_drops_alloc(const struct strip_lifetime *s, uint32_t thread, uint64_t ordinal);
 bool strip_lifetime_drops_release(const struct strip_lifetime *s, uint32_t thread,
 				  uint64_t ordinal);
 
+/* The sums of what is left out, and the stacks; borrowed until strip_lifetime_destroy(). */
 const struct strip_group *strip_lifetime_groups(const struct strip_lifetime *s, size_t *n);
 const struct stacks *strip_lifetime_stacks(const struct strip_lifetime *s);
 const struct dropped_summary *strip_lifetime_summary(const struct strip_lifetime *s);
-const struct replay_totals *strip_lifetime_totals(const struct strip_lifetime *s);
 
 #endif

@@ -41,7 +41,7 @@ static int put_chain_deallocation(struct request *rq, const struct store_chain *
 	if (lifetime == 0)
 		return 0;
 	return put_deallocation(rq, "chain_deallocation",
-				store_value(rq->store, STORE_BIRTH_NS, c->last_row) + lifetime - 1,
+				store_value(rq->store, STORE_ALLOC_NS, c->last_row) + lifetime - 1,
 				store_value(rq->store, STORE_FREE_THREAD, c->last_row),
 				(uint32_t)store_value(rq->store, STORE_FREE_STACK, c->last_row),
 				err);
@@ -60,10 +60,10 @@ static int put_chain(struct request *rq, const struct query_row *row, struct err
 		r = put_chain_deallocation(rq, c, err);
 		if (c->lifetime_ns)
 			data_json_timeval(j, "chain_lifetime", c->lifetime_ns - 1);
-	} else if (row->death_ns != UINT64_MAX) {
-		r = put_deallocation(rq, "chain_deallocation", row->death_ns, row->free_thread,
+	} else if (row->free_ns != UINT64_MAX) {
+		r = put_deallocation(rq, "chain_deallocation", row->free_ns, row->free_thread,
 				     row->free_stack, err);
-		data_json_timeval(j, "chain_lifetime", row->death_ns - row->birth_ns);
+		data_json_timeval(j, "chain_lifetime", row->free_ns - row->alloc_ns);
 	}
 	json_u64(j, "position_in_chain", has_chain ? row->chain_position : 0);
 	json_u64(j, "chain_length", has_chain ? c->length : 1);
@@ -81,12 +81,12 @@ static int put_allocation(struct request *rq, const struct query_row *row, struc
 	json_u64(j, "id", row->row);
 	json_u64(j, "address", row->addr);
 	json_text(j, "address_s", address);
-	data_json_moment(rq, "timestamp", row->birth_ns);
+	data_json_moment(rq, "timestamp", row->alloc_ns);
 	json_u64(j, "thread", store_tid(rq->store, row->thread));
 	json_u64(j, "size", row->size_bytes);
 	json_u64(j, "backtrace_id", row->stack);
-	r = row->death_ns == UINT64_MAX ? 0
-					: put_deallocation(rq, "deallocation", row->death_ns,
+	r = row->free_ns == UINT64_MAX ? 0
+					: put_deallocation(rq, "deallocation", row->free_ns,
 							   row->free_thread, row->free_stack, err);
 	if (r == 0)
 		r = put_chain(rq, row, err);

@@ -31,7 +31,7 @@ static void put_chain(struct request *rq, const struct query_row *row)
 	const struct store_chain *c = store_table(rq->store, STORE_CHAINS, &n);
 	bool has_chain = row->chain < n;
 
-	uint64_t lifetime = row->death_ns == UINT64_MAX ? 0 : row->death_ns - row->birth_ns + 1;
+	uint64_t lifetime = row->free_ns == UINT64_MAX ? 0 : row->free_ns - row->alloc_ns + 1;
 
 	if (has_chain)
 		lifetime = c[row->chain].lifetime_ns;
@@ -46,13 +46,13 @@ static void put_chain(struct request *rq, const struct query_row *row)
 static void put_row(struct request *rq, const struct query_row *row)
 {
 	struct json *j = &rq->json;
-	bool is_released = row->death_ns != UINT64_MAX;
+	bool is_released = row->free_ns != UINT64_MAX;
 
 	json_object(j, NULL);
 	json_u64(j, "id", row->row);
-	json_u64(j, "at_ns", row->birth_ns);
+	json_u64(j, "at_ns", row->alloc_ns);
 	if (is_released) {
-		json_u64(j, "released_ns", row->death_ns);
+		json_u64(j, "released_ns", row->free_ns);
 		json_u64(j, "free_thread", row->free_thread);
 		json_u64(j, "free_stack", row->free_stack);
 	}

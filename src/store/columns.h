@@ -30,7 +30,7 @@
 #define STORE_BLOCK_ROWS 4096u
 
 enum store_column {
-	STORE_BIRTH_NS, /* never decreases from row to row */
+	STORE_ALLOC_NS, /* never decreases from row to row */
 	STORE_LIFETIME_NS, /* 0: never released; else 1 + nanoseconds until the release */
 	STORE_SIZE_BYTES, /* requested */
 	STORE_ADDR,
@@ -66,7 +66,7 @@ struct store_chain {
 	uint64_t last_row;
 	uint64_t first_size_bytes;
 	uint64_t last_size_bytes;
-	uint64_t birth_ns; /* of the first row */
+	uint64_t alloc_ns; /* of the first row */
 	uint64_t lifetime_ns; /* 1 + time from there to the last row's release; 0: not released */
 	uint64_t length; /* rows */
 };
@@ -300,7 +300,7 @@ enum store_table {
 	STORE_BUCKETS,
 	STORE_REGIONS,
 	STORE_UNDO, /* belongs to STORE_STATE */
-	STORE_STATE, /* bytes: what to go on from when the recording grows (ingest/follow.h) */
+	STORE_STATE, /* bytes: where a build of a growing recording resumes (ingest/incremental.h) */
 	STORE_N_TABLES,
 };
 

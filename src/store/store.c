@@ -211,12 +211,12 @@ static int check_directory(struct store *s, struct err *err)
 			if (r < 0)
 				return r;
 		}
-		if (e[STORE_BIRTH_NS].head.min < last_ns)
+		if (e[STORE_ALLOC_NS].head.min < last_ns)
 			return err_set(err, ERR_FORMAT,
 				       "damaged store: block %" PRIu64
 				       " is not in order of allocation",
 				       block);
-		last_ns = e[STORE_BIRTH_NS].head.max;
+		last_ns = e[STORE_ALLOC_NS].head.max;
 		checksum64_add(&sum, e, row_bytes);
 		if (block % step == step - 1)
 			store_drop_pages(e - (step - 1) * STORE_N_COLUMNS, step * row_bytes);

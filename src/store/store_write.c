@@ -270,7 +270,7 @@ int store_writer_put_block(struct store_writer *w, enum store_column c, uint64_t
 	ASSERT(n_rows >= 1 && n_rows <= STORE_BLOCK_ROWS && (unsigned)c < STORE_N_COLUMNS);
 	p.block = block;
 	p.entry.offset = STORE_HEADER_BYTES;
-	p.len = pack_encode(value, n_rows, c == STORE_BIRTH_NS, &p.entry.head, p.data);
+	p.len = pack_encode(value, n_rows, c == STORE_ALLOC_NS, &p.entry.head, p.data);
 	pthread_mutex_lock(&w->lock);
 	r = check_failed(w, err);
 	if (r == 0)

@@ -64,13 +64,13 @@ static void check_sound(const struct report *r)
 
 static void open_one(const char *path, struct counts *c)
 {
-	const struct opened_options how = {.no_cache = true, .n_threads = 1};
+	const struct open_options how = {.no_cache = true, .n_threads = 1};
 	struct report_options options = {.filter = &filter};
 	struct report_view v = {.path = path, .options = &options};
-	struct opened opened;
+	struct open_recording opened;
 	struct err err = {0};
 
-	if (opened_open(path, &how, &opened, &err) < 0) {
+	if (open_recording_open(path, &how, &opened, &err) < 0) {
 		if (!err.text[0] || !strstr(err.text, path))
 			fail("refused without a text that names the file");
 		c->n_refused++;
@@ -95,7 +95,7 @@ static void open_one(const char *path, struct counts *c)
 	if (v.report.facts->n_events < c->whole_events && v.report.facts->is_complete)
 		fail("events are missing, and it calls itself complete");
 	report_view_fini(&v);
-	opened_close(&opened);
+	open_recording_close(&opened);
 }
 
 static void write_copy(const char *path, const uint8_t *data, size_t len)

@@ -192,7 +192,7 @@ class Tables(ExportCase):
             self.assertEqual(recorded.rows, len(data["allocations"]))
             known = {b["id"] for b in data["backtraces"]}
             for row, item in zip(rows, data["allocations"]):
-                self.assertEqual((int(row["id"]), int(row["size_bytes"]), int(row["birth_ns"])),
+                self.assertEqual((int(row["id"]), int(row["size_bytes"]), int(row["alloc_ns"])),
                                  (item["id"], item["size"], item["at_ns"]))
                 self.assertIn(item["backtrace"], known)
                 if item["released"]:
@@ -441,7 +441,7 @@ class Schemas(ExportCase):
         recorded = self.recorded("demo")
         end_ns = recorded.facts["duration_ns"]
         with self.export(recorded, "csv").open() as f:
-            sum_ns = sum(int(r["lifetime_ns"] or end_ns - int(r["birth_ns"]))
+            sum_ns = sum(int(r["lifetime_ns"] or end_ns - int(r["alloc_ns"]))
                          for r in csv.DictReader(f))
         data = json.loads(self.export(recorded, "dhat").read_text())
         self.assertAlmostEqual(sum_ns / 1000, sum(p["tl"] for p in data["pps"]),
@@ -474,7 +474,7 @@ class Replay(ExportCase):
             changes = []
             with self.export(recorded, "csv").open() as f:
                 for row in csv.DictReader(f):
-                    changes.append((int(row["birth_ns"]), int(row["size_bytes"])))
+                    changes.append((int(row["alloc_ns"]), int(row["size_bytes"])))
                     if row["release_ns"]:
                         changes.append((int(row["release_ns"]), -int(row["size_bytes"])))
             expected, alive = {}, 0

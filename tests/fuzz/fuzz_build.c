@@ -1,4 +1,4 @@
-/* Any bytes as a recording (harness/recording_fuzz.h tells how), made into a store: what every report
+/* Any bytes as a recording (harness/recording_fuzz.h says how), made into a store: what every report
  * and the server begin with. The store must be sound and agree with the recording's own totals.
  */
 #include "harness/fuzz.h"

@@ -1,4 +1,4 @@
-/* Any bytes as a recording (harness/recording_fuzz.h tells how). What could be read is, for some
+/* Any bytes as a recording (harness/recording_fuzz.h says how). What could be read is, for some
  * inputs, copied and stripped (which takes long): the results must be free of damage, and have the
  * events that they should.
  */
@@ -36,7 +36,7 @@ static void check_copy(struct recording *r, const struct replay_totals *before)
 	uint64_t size_bytes;
 
 	if (recording_writer_create(out_path, r, "fuzz", true, &w, &err) < 0 ||
-	    recording_copy_facts(w, r, &err) < 0 ||
+	    recording_copy_metadata(w, r, &err) < 0 ||
 	    recording_copy_events(w, r, &result, &err) < 0 ||
 	    recording_writer_commit(w, result.n_unreadable_blocks, &size_bytes, &err) < 0)
 		abort();

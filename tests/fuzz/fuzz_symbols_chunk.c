@@ -32,7 +32,7 @@ static void mix_text(uint64_t *h, const char *text)
 	mix(h, text ? text : "\1", text ? strlen(text) + 1 : 2);
 }
 
-static void mix_place(uint64_t *h, const struct symbols_place *p)
+static void mix_place(uint64_t *h, const struct symbols_location *p)
 {
 	mix(h, &p->module_id, 8);
 	mix(h, &p->offset, 8);
@@ -46,7 +46,7 @@ static void mix_place(uint64_t *h, const struct symbols_place *p)
 	}
 }
 
-static int on_place(void *user, const struct symbols_place *p, struct err *err)
+static int on_place(void *user, const struct symbols_location *p, struct err *err)
 {
 	struct again *a = user;
 
@@ -54,7 +54,7 @@ static int on_place(void *user, const struct symbols_place *p, struct err *err)
 	return symbols_writer_add(&a->w, p, err);
 }
 
-static int on_place_again(void *user, const struct symbols_place *p, struct err *err)
+static int on_place_again(void *user, const struct symbols_location *p, struct err *err)
 {
 	(void)err;
 	mix_place(user, p);

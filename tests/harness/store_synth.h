@@ -25,7 +25,7 @@ static inline uint64_t synth_store_value(enum store_column c, uint64_t row)
 	uint64_t h = hash_pair64(row, (uint64_t)c);
 
 	switch (c) {
-	case STORE_BIRTH_NS:
+	case STORE_ALLOC_NS:
 		return row * 100 + h % 100;
 	case STORE_LIFETIME_NS:
 		return h % 7 == 0 ? 0 : 1 + (h >> (h & 31) >> 20);

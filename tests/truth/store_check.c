@@ -1,6 +1,6 @@
 /* store_check RECORDING STORE: builds the store and holds it against a replay of its own.
  *
- * Every row must say what the replay told of its allocation; what is summed up while reading (per
+ * Every row must say what the replay reported of its allocation; what is summed up while reading (per
  * stack, at the peak, over time, chains) must be what the rows sum up to. Exit status 0 when all
  * agrees; else it says what does not.
  */
@@ -14,15 +14,15 @@
 #include "store/store.h"
 #include "util/vec.h"
 
-struct told {
-	uint64_t addr, size_bytes, birth_ns, end_ns; /* end_ns 0: lives */
+struct expected {
+	uint64_t addr, size_bytes, alloc_ns, end_ns; /* end_ns 0: lives */
 	uint64_t before; /* row + 1 that a realloc replaced by this one */
 	uint32_t extra_bytes;
 	bool was_moved;
 };
 
-static struct told *told;
-static size_t n_told, cap_told;
+static struct expected *expected_row;
+static size_t n_expected, cap_expected;
 static unsigned n_wrong;
 
 static void wrong(const char *what, uint64_t at, uint64_t have, uint64_t want)
@@ -42,31 +42,32 @@ static uint64_t on_arrival(void *user, const struct live_block *a)
 	struct err err = {0};
 
 	(void)user;
-	if (vec_reserve(&told, &cap_told, n_told + 1, sizeof(*told), &err) < 0)
+	if (vec_reserve(&expected_row, &cap_expected, n_expected + 1, sizeof(*expected_row), &err) <
+	    0)
 		exit(2);
-	told[n_told] = (struct told){.addr = a->addr,
-				     .size_bytes = a->size_bytes,
-				     .birth_ns = a->at_ns,
-				     .extra_bytes = a->extra_bytes};
-	return n_told++;
+	expected_row[n_expected] = (struct expected){.addr = a->addr,
+						     .size_bytes = a->size_bytes,
+						     .alloc_ns = a->at_ns,
+						     .extra_bytes = a->extra_bytes};
+	return n_expected++;
 }
 
 static void on_alloc(void *user, struct live_block *a, const struct live_block *old)
 {
 	(void)user;
 	if (old)
-		told[a->tag].before = old->tag + 1;
+		expected_row[a->tag].before = old->tag + 1;
 }
 
 static void on_free(void *user, const struct live_block *a, const struct replay_release *how)
 {
-	struct told *t = &told[a->tag];
+	struct expected *t = &expected_row[a->tag];
 
 	(void)user;
 	t->was_moved = how->how == REPLAY_REALLOCATED;
-	t->end_ns = t->was_moved ? told[n_told - 1].birth_ns : how->at_ns;
-	if (t->end_ns <= t->birth_ns)
-		t->end_ns = t->birth_ns + 1;
+	t->end_ns = t->was_moved ? expected_row[n_expected - 1].alloc_ns : how->at_ns;
+	if (t->end_ns <= t->alloc_ns)
+		t->end_ns = t->alloc_ns + 1;
 }
 
 /* A column as one array. */
@@ -83,21 +84,22 @@ static uint64_t *read_column(const struct store *s, enum store_column c)
 
 static void check_rows(const struct store *s)
 {
-	uint64_t *birth = read_column(s, STORE_BIRTH_NS), *life = read_column(s, STORE_LIFETIME_NS);
+	uint64_t *alloc_ns = read_column(s, STORE_ALLOC_NS),
+		 *life = read_column(s, STORE_LIFETIME_NS);
 	uint64_t *size = read_column(s, STORE_SIZE_BYTES), *addr = read_column(s, STORE_ADDR);
 	uint64_t *extra = read_column(s, STORE_EXTRA_BYTES), *flags = read_column(s, STORE_FLAGS);
 
-	for (size_t i = 0; i < n_told; i++) {
-		const struct told *t = &told[i];
+	for (size_t i = 0; i < n_expected; i++) {
+		const struct expected *t = &expected_row[i];
 
-		expect("birth of row", i, birth[i], t->birth_ns);
-		expect("lifetime of row", i, life[i], t->end_ns ? 1 + t->end_ns - t->birth_ns : 0);
+		expect("allocation of row", i, alloc_ns[i], t->alloc_ns);
+		expect("lifetime of row", i, life[i], t->end_ns ? 1 + t->end_ns - t->alloc_ns : 0);
 		expect("size of row", i, size[i], t->size_bytes);
 		expect("address of row", i, addr[i], t->addr);
 		expect("extra bytes of row", i, extra[i], t->extra_bytes);
 		expect("move of row", i, (flags[i] & STORE_FLAG_MOVED) != 0, t->was_moved);
 	}
-	free(birth);
+	free(alloc_ns);
 	free(life);
 	free(size);
 	free(addr);
@@ -110,27 +112,28 @@ static void check_chains(const struct store *s)
 	uint64_t *chain = read_column(s, STORE_CHAIN);
 	uint64_t *position = read_column(s, STORE_CHAIN_POSITION);
 
-	for (size_t i = 0; i < n_told; i++) {
-		size_t before = told[i].before - 1;
+	for (size_t i = 0; i < n_expected; i++) {
+		size_t before = expected_row[i].before - 1;
 		const struct store_chain *c;
 
-		if (!told[i].before)
+		if (!expected_row[i].before)
 			continue;
 		expect("chain of row", i, chain[i], chain[before]);
 		expect("position of row", i, position[i], position[before] + 1);
 		c = store_chain(s, chain[i] - 1);
 		if (c->last_row == i) {
-			uint64_t end_ns = told[i].end_ns;
+			uint64_t end_ns = expected_row[i].end_ns;
 
 			expect("length of chain", chain[i] - 1, c->length, position[i] + 1);
 			expect("last size of chain", chain[i] - 1, c->last_size_bytes,
-			       told[i].size_bytes);
+			       expected_row[i].size_bytes);
 			expect("lifetime of chain", chain[i] - 1, c->lifetime_ns,
-			       end_ns ? 1 + end_ns - c->birth_ns : 0);
+			       end_ns ? 1 + end_ns - c->alloc_ns : 0);
 		}
 		if (position[i] == 1) {
 			expect("first row of chain", chain[i] - 1, c->first_row, before);
-			expect("birth of chain", chain[i] - 1, c->birth_ns, told[before].birth_ns);
+			expect("allocation of chain", chain[i] - 1, c->alloc_ns,
+			       expected_row[before].alloc_ns);
 		}
 	}
 	free(chain);
@@ -148,9 +151,9 @@ static void check_sums(const struct store *s)
 
 	if (!sum)
 		exit(2);
-	for (size_t i = 0; i < n_told; i++) {
-		const struct told *t = &told[i];
-		bool is_alive = t->birth_ns <= f->peak_ns && (!t->end_ns || t->end_ns > f->peak_ns);
+	for (size_t i = 0; i < n_expected; i++) {
+		const struct expected *t = &expected_row[i];
+		bool is_alive = t->alloc_ns <= f->peak_ns && (!t->end_ns || t->end_ns > f->peak_ns);
 
 		sum[stack[i]].n_allocs++;
 		sum[stack[i]].n_bytes += t->size_bytes;
@@ -171,11 +174,11 @@ static void check_sums(const struct store *s)
 	bucket = store_table(s, STORE_BUCKETS, &n_buckets);
 	for (size_t i = 0; i < n_buckets; i++)
 		n_allocs += bucket[i].n_allocs;
-	expect("rows", 0, f->n_rows, n_told);
+	expect("rows", 0, f->n_rows, n_expected);
 	expect("bytes", 0, f->n_bytes, n_bytes);
 	expect("peak, sum of stacks", 0, peak, f->peak_bytes);
 	expect("temporary", 0, f->n_temporary, n_temporary);
-	expect("allocations over time", 0, n_allocs, n_told);
+	expect("allocations over time", 0, n_allocs, n_expected);
 	free(stack);
 	free(flags);
 	free(sum);
@@ -232,15 +235,15 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	without = build(argv[1], argv[2], true);
-	with = build(argv[1], argv[2], false); /* in its place; the other stays mapped */
+	with = build(argv[1], argv[2], false); /* replaces it; the other stays mapped */
 	check_rows(with);
 	check_chains(with);
 	check_sums(with);
 	check_tables(with, without);
-	printf("%zu rows, %zu stacks, %u wrong\n", n_told, store_n_stacks(with), n_wrong);
+	printf("%zu rows, %zu stacks, %u wrong\n", n_expected, store_n_stacks(with), n_wrong);
 	store_close(with);
 	store_close(without);
 	recording_close(r);
-	free(told);
+	free(expected_row);
 	return n_wrong != 0;
 }

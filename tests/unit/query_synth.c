@@ -344,7 +344,7 @@ void world_free(struct world *w)
 static uint64_t world_value(const struct world_row *r, unsigned c)
 {
 	switch (c) {
-	case STORE_BIRTH_NS:
+	case STORE_ALLOC_NS:
 		return r->birth;
 	case STORE_LIFETIME_NS:
 		return r->death == WORLD_NEVER ? 0 : 1 + r->death - r->birth;
@@ -456,7 +456,7 @@ static int world_put_chains(const struct world *w, struct store_writer *sw, stru
 			.last_row = w->chain[i].last,
 			.first_size_bytes = first->size,
 			.last_size_bytes = last->size,
-			.birth_ns = first->birth,
+			.alloc_ns = first->birth,
 			.lifetime_ns =
 				last->death == WORLD_NEVER ? 0 : 1 + last->death - first->birth,
 			.length = w->chain[i].length,
@@ -620,8 +620,8 @@ static void load_rows(struct world *w, const struct store *store)
 			store_read_block(store, c, i / STORE_BLOCK_ROWS, v[c]);
 		life = v[STORE_LIFETIME_NS][at];
 		w->row[i] = (struct world_row){
-			.birth = v[STORE_BIRTH_NS][at],
-			.death = life ? v[STORE_BIRTH_NS][at] + life - 1 : WORLD_NEVER,
+			.birth = v[STORE_ALLOC_NS][at],
+			.death = life ? v[STORE_ALLOC_NS][at] + life - 1 : WORLD_NEVER,
 			.size = v[STORE_SIZE_BYTES][at],
 			.extra = v[STORE_EXTRA_BYTES][at],
 			.addr = v[STORE_ADDR][at],

@@ -273,11 +273,11 @@ static void put_chains(struct synth *s, struct store_writer *w)
 		if (c->length++ == 0) {
 			c->first_row = i;
 			c->first_size_bytes = r->size;
-			c->birth_ns = r->made_ns;
+			c->alloc_ns = r->made_ns;
 		}
 		c->last_row = i;
 		c->last_size_bytes = r->size;
-		c->lifetime_ns = r->freed_ns == SYNTH_NEVER ? 0 : 1 + r->freed_ns - c->birth_ns;
+		c->lifetime_ns = r->freed_ns == SYNTH_NEVER ? 0 : 1 + r->freed_ns - c->alloc_ns;
 	}
 	put(w, STORE_CHAINS, chain, s->n_chains);
 	free(chain);
@@ -286,7 +286,7 @@ static void put_chains(struct synth *s, struct store_writer *w)
 static uint64_t value_of(const struct synth_row *r, unsigned column)
 {
 	switch (column) {
-	case STORE_BIRTH_NS:
+	case STORE_ALLOC_NS:
 		return r->made_ns;
 	case STORE_LIFETIME_NS:
 		return r->freed_ns == SYNTH_NEVER ? 0 : 1 + r->freed_ns - r->made_ns;

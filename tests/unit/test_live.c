@@ -19,7 +19,7 @@ TEST(adding_finding_and_taking_agree_with_an_array)
 	CHECK(!live_take(&l, 16, &out));
 	for (uint64_t i = 1; i < 400000; i++) {
 		size_t k = random_next(&random_state) % N_ADDRESSES;
-		/* dense in places, far apart in others, as heaps are */
+		/* partly dense, partly far apart, as heaps are */
 		uint64_t addr = 0x7f0000000010 + k * 16 + (k % 13 == 0 ? k << 26 : 0);
 		struct live_block b = {.addr = addr, .ordinal = i};
 

@@ -13,20 +13,20 @@ static char path_a[] = "/a.so", path_b[] = "/b.so";
 		}                                                                                  \
 	}
 
-static struct module_map *create(struct facts_module *module, size_t n)
+static struct module_map *create(struct metadata_module *module, size_t n)
 {
-	static struct facts facts;
+	static struct metadata metadata;
 	struct module_map *m = NULL;
 	struct err err = {0};
 
-	facts = (struct facts){.module = module, .n_modules = n};
-	CHECK_OK(module_map_create(&facts, &m, &err));
+	metadata = (struct metadata){.module = module, .n_modules = n};
+	CHECK_OK(module_map_create(&metadata, &m, &err));
 	return m;
 }
 
 TEST(the_address_before_the_return_address_decides)
 {
-	struct facts_module module[] = {IMAGE(path_a, 0x1000, 0x2000, 0)};
+	struct metadata_module module[] = {IMAGE(path_a, 0x1000, 0x2000, 0)};
 	struct module_map *m = create(module, 1);
 
 	CHECK_EQ(module_map_find(m, 0x1000, 0), MODULE_MAP_NONE);
@@ -39,7 +39,7 @@ TEST(the_address_before_the_return_address_decides)
 
 TEST(the_newest_image_that_is_not_too_new_counts)
 {
-	struct facts_module module[] = {
+	struct metadata_module module[] = {
 		IMAGE(path_a, 0x1000, 0x2000, 4), IMAGE(path_b, 0x1800, 0x2800, 2),
 		IMAGE(path_b, 0x0000, 0x9000, 0), /* around all of them */
 	};
@@ -56,7 +56,7 @@ TEST(the_newest_image_that_is_not_too_new_counts)
 
 TEST(an_image_that_came_back_is_the_same_one)
 {
-	struct facts_module module[] = {
+	struct metadata_module module[] = {
 		IMAGE(path_a, 0x1000, 0x2000, 0),
 		IMAGE(path_b, 0x1000, 0x2000, 2),
 		IMAGE(path_a, 0x1000, 0x2000, 4),

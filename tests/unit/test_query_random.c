@@ -97,7 +97,7 @@ static bool check_row(void *user, const struct query_row *row)
 		return false;
 	}
 	w = &world.row[e->row[e->at++]];
-	e->n_wrong += row->birth_ns != w->birth || row->death_ns != w->death ||
+	e->n_wrong += row->alloc_ns != w->birth || row->free_ns != w->death ||
 		      row->size_bytes != w->size || row->extra_bytes != w->extra ||
 		      row->addr != w->addr || row->marker != w->marker || row->chain != w->chain ||
 		      row->chain_position != w->position || row->stack != w->stack ||

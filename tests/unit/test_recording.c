@@ -74,8 +74,8 @@ TEST(a_whole_recording_is_read_as_it_was_written)
 	CHECK_EQ(r->n_blocks, 4);
 	CHECK_EQ(r->n_lanes, 2);
 	CHECK_EQ(r->header.pid, SYNTH_PID);
-	CHECK_STR_EQ(r->facts.process.executable.bytes, "/usr/bin/app");
-	CHECK_EQ(r->facts.process.cmdline.len, 14);
+	CHECK_STR_EQ(r->metadata.process.executable.bytes, "/usr/bin/app");
+	CHECK_EQ(r->metadata.process.cmdline.len, 14);
 	o = sum_up(r);
 	CHECK(o.is_complete);
 	CHECK_STR_EQ(o.ended, "exit");

@@ -1,6 +1,7 @@
 /* Recordings written from recordings: copied, and stripped; on recordings made here. */
 #include "harness/test.h"
 
+#include "recording/merge.h"
 #include "recording_synth.h"
 #include "rewrite/recording_copy.h"
 #include "rewrite/recording_write.h"
@@ -45,7 +46,7 @@ static uint64_t copy(struct recording *r, struct recording_copy_result *result)
 	uint64_t size = 0;
 
 	CHECK_OK(recording_writer_create(out_path, r, "test", true, &w, &err));
-	CHECK_OK(recording_copy_facts(w, r, &err));
+	CHECK_OK(recording_copy_metadata(w, r, &err));
 	CHECK_OK(recording_copy_events(w, r, result, &err));
 	CHECK_OK(recording_writer_commit(w, r->n_missing_blocks + result->n_unreadable_blocks,
 					 &size, &err));
@@ -262,7 +263,7 @@ TEST(chains_go_or_stay_as_a_whole)
 	CHECK_EQ(result.dropped.n_events, 6);
 	q = open_it(out_path);
 	CHECK_STR_EQ(story(q), "malloc:400 begin:400 end:500 marker ");
-	CHECK_EQ(q->facts.dropped.n_allocations, 3);
+	CHECK_EQ(q->metadata.dropped.n_allocations, 3);
 	recording_close(q);
 	strip_it(r, true, 2000);
 	q = open_it(out_path);
@@ -272,7 +273,7 @@ TEST(chains_go_or_stay_as_a_whole)
 	strip_it(r, true, 2001);
 	q = open_it(out_path);
 	CHECK_STR_EQ(story(q), "malloc:400 begin:400 end:500 marker ");
-	CHECK_EQ(q->facts.dropped.threshold_ns, 2001);
+	CHECK_EQ(q->metadata.dropped.threshold_ns, 2001);
 	recording_close(q);
 	end(r);
 }
@@ -374,7 +375,7 @@ TEST(stacks_keep_their_modules)
 	synth_rare(&a, EVENT_GENERATION, 20, 2);
 	event_put_stack(&a.enc, 0x4500, 0); /* id 2: module 2 */
 	synth_malloc(&a, 30, 0x200, 10, 2);
-	synth_malloc(&a, 40, 0x300, 10, 1); /* odd, but told so */
+	synth_malloc(&a, 40, 0x300, 10, 1); /* odd, but as recorded */
 	synth_free(&a, 50, 0x100);
 	r = end_and_open();
 	CHECK_OK(replay_run(r, NULL, &before, NULL, &err));
@@ -383,7 +384,7 @@ TEST(stacks_keep_their_modules)
 	CHECK_OK(replay_run(q, NULL, &after, NULL, &err));
 	CHECK_EQ(after.live_bytes, before.live_bytes);
 	CHECK_OK(merge_create(q, &m, &err));
-	CHECK_OK(stacks_create(&q->facts, q->n_lanes, &stacks, &err));
+	CHECK_OK(stacks_create(&q->metadata, q->n_lanes, &stacks, &err));
 	while (merge_next(m, &e, &err) > 0) {
 		const struct stack_node *n;
 
@@ -392,7 +393,7 @@ TEST(stacks_keep_their_modules)
 		if (e.event->kind != EVENT_MALLOC)
 			continue;
 		n = stacks_get(stacks, stacks_find(stacks, e.lane, e.event->stack));
-		CHECK_EQ(q->facts.module[n->module].id, e.event->addr == 0x200 ? 2 : 1);
+		CHECK_EQ(q->metadata.module[n->module].id, e.event->addr == 0x200 ? 2 : 1);
 		n_checked++;
 	}
 	CHECK_EQ(n_checked, 2);

@@ -1,12 +1,13 @@
 /* Replay: counting, pairing and the repair of small inversions, on recordings made here. */
 #include "harness/random.h"
 #include "harness/test.h"
+#include "ingest/pairing.h"
 #include "ingest/replay.h"
 #include "recording_synth.h"
 
-#define WINDOW_TICKS (REPLAY_WINDOW_NS / 2) /* a tick of synthetic recordings is 2 ns */
+#define WINDOW_TICKS (PAIRING_WINDOW_NS / 2) /* a tick of synthetic recordings is 2 ns */
 
-/* What the callbacks told, as text: "+<tag> " for an allocation, "-<tag>" and how for an end. */
+/* What the callbacks got, as text: "+<tag> " for an allocation, "-<tag>" and how for an end. */
 struct story {
 	char text[4096];
 	uint64_t n_arrivals;
@@ -21,7 +22,7 @@ static uint64_t on_arrival(void *user, const struct live_block *a)
 	return ++st->n_arrivals;
 }
 
-static void tell(struct story *st, const char *text)
+static void add_text(struct story *st, const char *text)
 {
 	strncat(st->text, text, sizeof(st->text) - strlen(st->text) - 1);
 }
@@ -34,7 +35,7 @@ static void on_alloc(void *user, struct live_block *a, const struct live_block *
 		snprintf(buf, sizeof(buf), "+%d<%d ", (int)a->tag, (int)old->tag);
 	else
 		snprintf(buf, sizeof(buf), "+%d ", (int)a->tag);
-	tell(user, buf);
+	add_text(user, buf);
 }
 
 static void on_free(void *user, const struct live_block *a, const struct replay_release *how)
@@ -44,7 +45,7 @@ static void on_free(void *user, const struct live_block *a, const struct replay_
 
 	((struct story *)user)->n_unequal += how->ordinal != a->ordinal;
 	snprintf(buf, sizeof(buf), "-%d%c%d ", (int)a->tag, letter[how->how], (int)how->thread);
-	tell(user, buf);
+	add_text(user, buf);
 }
 
 /* Ends the recording, replays it and gives the totals. */
@@ -159,7 +160,7 @@ TEST(inversions_around_a_realloc_are_repaired)
 	struct replay_totals t;
 
 	begin(0);
-	/* moved by lane a; its old place was given to lane b, stamped 3 ticks too early */
+	/* moved by lane a; its old address was given to lane b, stamped 3 ticks too early */
 	synth_malloc(&a, 10, 0x1000, 8, 0); /* 1 */
 	synth_call(&a, EVENT_REALLOC_BEGIN, 103, 0x1000, 0, 0);
 	synth_malloc(&b, 100, 0x1000, 1, 0); /* 2 */
@@ -272,7 +273,7 @@ TEST(a_free_of_an_unknown_block_does_not_end_the_next_one_at_its_address)
 
 	begin(FORMAT_LATE_START);
 	synth_free(&a, 100, 0x1000);
-	synth_malloc(&b, 100 + REPLAY_SHORT_WINDOW_NS, 0x1000, 8, 0);
+	synth_malloc(&b, 100 + PAIRING_SHORT_WINDOW_NS, 0x1000, 8, 0);
 	t = run_two_lanes();
 	CHECK_EQ(t.untracked_frees, 1);
 	CHECK_EQ(t.live_count, 1);
@@ -558,7 +559,7 @@ TEST(stacks_of_events_are_counted_by_the_reason_they_end)
 #define N_ADDRESSES 48
 #define N_STEPS 60000
 #define STEP_TICKS 25
-#define JITTER_TICKS 20 /* two neighbours in time may change places, no others */
+#define JITTER_TICKS 20 /* two neighbours in time may be swapped, no others */
 
 static struct synth_lane lanes[N_LANES];
 static uint64_t expected[N_LANES + 1][2 * N_STEPS]; /* thread, release -> size of the block */

@@ -25,7 +25,7 @@ static void end_one(struct rows *r, uint64_t row, struct err *err)
 
 	if (expected[row].lifetime_ns)
 		return;
-	if (row % 7 == 0) { /* a chain is told apart from the end */
+	if (row % 7 == 0) { /* a chain comes apart from the end */
 		struct row_end chain = {.chain = row / 7 + 1, .chain_position = row % 3};
 
 		expected[row].chain = chain.chain;
@@ -41,12 +41,12 @@ static void end_one(struct rows *r, uint64_t row, struct err *err)
 static void make_rows(struct rows *r, struct err *err)
 {
 	for (uint64_t i = 0; i < N_ROWS; i++) {
-		struct row_birth birth = {
-			.birth_ns = i * 10, .size_bytes = i % 1000, .addr = 4096 + i * 16};
+		struct row_alloc alloc = {
+			.alloc_ns = i * 10, .size_bytes = i % 1000, .addr = 4096 + i * 16};
 
 		expected[i].flags = (uint32_t)(i % 4);
 		CHECK_EQ(rows_count(r), i);
-		*rows_add(r, expected[i].flags, err) = birth;
+		*rows_add(r, expected[i].flags, err) = alloc;
 		if (random_next(&random_state) %
 		    3) /* most end at once, some at any time, some never */
 			end_one(r, i, err);
@@ -69,7 +69,7 @@ static uint64_t count_wrong(const struct store *s, enum store_column c, uint64_t
 	return n_wrong + (row != N_ROWS);
 }
 
-static uint64_t want_birth(uint64_t row)
+static uint64_t want_alloc_ns(uint64_t row)
 {
 	return row * 10;
 }
@@ -160,7 +160,7 @@ TEST(every_end_reaches_its_row_however_late)
 	rows_destroy(r);
 	store_writer_destroy(w);
 	CHECK_OK(store_open(path, &s, &err));
-	CHECK_EQ(count_wrong(s, STORE_BIRTH_NS, want_birth), 0);
+	CHECK_EQ(count_wrong(s, STORE_ALLOC_NS, want_alloc_ns), 0);
 	CHECK_EQ(count_wrong(s, STORE_SIZE_BYTES, want_size), 0);
 	CHECK_EQ(count_wrong(s, STORE_ADDR, want_addr), 0);
 	CHECK_EQ(count_wrong(s, STORE_LIFETIME_NS, want_lifetime), 0);
@@ -176,7 +176,7 @@ TEST(every_end_reaches_its_row_however_late)
 TEST(what_is_given_up_leaves_nothing)
 {
 	struct store_identity identity = {.size_bytes = 1};
-	struct row_birth birth = {.birth_ns = 1};
+	struct row_alloc alloc = {.alloc_ns = 1};
 	struct store_writer *w = NULL;
 	struct rows *r = NULL;
 	struct err err = {0};
@@ -186,7 +186,7 @@ TEST(what_is_given_up_leaves_nothing)
 	CHECK_OK(store_writer_create(path, &identity, &w, &err));
 	CHECK_OK(rows_create(w, "/tmp", &r, &err));
 	for (unsigned i = 0; i < STORE_BLOCK_ROWS * (ROWS_WINDOW_BLOCKS + 4); i++)
-		*rows_add(r, 0, &err) = birth;
+		*rows_add(r, 0, &err) = alloc;
 	rows_destroy(r);
 	store_writer_destroy(w);
 	CHECK(access(path, F_OK) != 0);

@@ -6,23 +6,23 @@
 
 #include "ingest/stacks.h"
 
-static struct facts_module images[] = {
+static struct metadata_module images[] = {
 	{.id = 1, .base = 0x1000, .start = 0x1000, .end = 0x2000, .generation = 0},
 	{.id = 2, .base = 0x5000, .start = 0x5000, .end = 0x6000, .generation = 0},
 	{.id = 3, .base = 0x5000, .start = 0x5000, .end = 0x6000, .generation = 2},
 };
 static char path_a[] = "/a.so", path_b[] = "/b.so";
-static struct facts facts;
+static struct metadata metadata;
 
 static struct stacks *create(void)
 {
 	struct stacks *s = NULL;
 	struct err err = {0};
 
-	images[1].path = (struct facts_text){path_a, 5};
-	images[2].path = (struct facts_text){path_b, 5};
-	facts = (struct facts){.module = images, .n_modules = 3};
-	CHECK_OK(stacks_create(&facts, 3, &s, &err));
+	images[1].path = (struct metadata_text){path_a, 5};
+	images[2].path = (struct metadata_text){path_b, 5};
+	metadata = (struct metadata){.module = images, .n_modules = 3};
+	CHECK_OK(stacks_create(&metadata, 3, &s, &err));
 	return s;
 }
 
@@ -233,7 +233,7 @@ static uint32_t pick(uint32_t n)
 
 TEST(definitions_that_wait_give_what_they_give_one_by_one)
 {
-	struct stacks *soon = create(), *one = create();
+	struct stacks *pending = create(), *one = create();
 	uint32_t next_id[3] = {1, 1, 1}, lane = 0, generation = 0;
 	struct err err = {0};
 
@@ -258,24 +258,24 @@ TEST(definitions_that_wait_give_what_they_give_one_by_one)
 				    .addr = def.addr,
 				    .stack = def.stack,
 				    .parent = def.parent};
-		CHECK_OK(stacks_define_soon(soon, lane, &def, generation, &err));
+		CHECK_OK(stacks_define_pending(pending, lane, &def, generation, &err));
 		CHECK_OK(stacks_define(one, lane, &ev, generation, &err));
 		if (pick(50) != 0)
 			continue;
-		CHECK_OK(stacks_settle(soon, &err));
-		CHECK_EQ(stacks_find(soon, lane, def.stack), stacks_find(one, lane, def.stack));
-		CHECK_EQ(use(soon, lane, def.stack), use(one, lane, def.stack));
+		CHECK_OK(stacks_settle(pending, &err));
+		CHECK_EQ(stacks_find(pending, lane, def.stack), stacks_find(one, lane, def.stack));
+		CHECK_EQ(use(pending, lane, def.stack), use(one, lane, def.stack));
 		if (pick(20) == 0) {
 			uint32_t first_kept = def.stack - pick(def.stack);
 
-			stacks_forget(soon, lane, first_kept);
+			stacks_forget(pending, lane, first_kept);
 			stacks_forget(one, lane, first_kept);
 		}
 	}
-	CHECK_OK(stacks_settle(soon, &err));
-	CHECK_EQ(stacks_count(soon), stacks_count(one));
-	CHECK_EQ(stacks_count_used(soon), stacks_count_used(one));
-	CHECK(stacks_count(soon) > 1000);
-	stacks_destroy(soon);
+	CHECK_OK(stacks_settle(pending, &err));
+	CHECK_EQ(stacks_count(pending), stacks_count(one));
+	CHECK_EQ(stacks_count_used(pending), stacks_count_used(one));
+	CHECK(stacks_count(pending) > 1000);
+	stacks_destroy(pending);
 	stacks_destroy(one);
 }

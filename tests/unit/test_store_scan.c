@@ -37,7 +37,7 @@ static void write_store(const char *path)
 		for (unsigned c = 0; c < STORE_N_COLUMNS; c++)
 			CHECK_OK(store_writer_put_block(w, c, b, value[c], STORE_BLOCK_ROWS, &err));
 		for (uint32_t i = 0; i < STORE_BLOCK_ROWS; i++)
-			value[STORE_BIRTH_NS][i] += 1000000;
+			value[STORE_ALLOC_NS][i] += 1000000;
 	}
 	CHECK_OK(synth_store_put_tables(w, N_ROWS, &err));
 	CHECK_OK(store_writer_commit(w, N_ROWS, &err));
@@ -67,7 +67,7 @@ TEST(a_large_store_needs_little_memory)
 	for (uint64_t b = 0; b < store_n_blocks(s); b++) {
 		for (unsigned c = 0; c < STORE_N_COLUMNS; c++) {
 			store_read_block(s, c, b, out);
-			n_wrong += c != STORE_BIRTH_NS &&
+			n_wrong += c != STORE_ALLOC_NS &&
 				   out[b % 4096] != synth_store_value(c, b % 4096);
 		}
 	}

@@ -17,7 +17,7 @@ static void put(struct seen *s, const char *text)
 	strncat(s->text, text ? text : "-", sizeof(s->text) - strlen(s->text) - 1);
 }
 
-static int on_place(void *user, const struct symbols_place *p, struct err *err)
+static int on_place(void *user, const struct symbols_location *p, struct err *err)
 {
 	struct seen *s = user;
 	char buf[128];
@@ -62,14 +62,14 @@ static const struct symbol_frame frames[] = {
 
 static void fill(struct symbols_writer *w)
 {
-	const struct symbols_place place[] = {
+	const struct symbols_location location[] = {
 		{1, 0x1000, frames, 2}, {1, 0x1004, frames + 1, 1}, {1, 0x20, frames + 2, 1},
 		{3, 0x20, frames, 0},   {0, UINT64_MAX, frames, 2},
 	};
 	struct err err = {0};
 
-	for (size_t i = 0; i < ARRAY_LEN(place); i++)
-		CHECK_OK(symbols_writer_add(w, &place[i], &err));
+	for (size_t i = 0; i < ARRAY_LEN(location); i++)
+		CHECK_OK(symbols_writer_add(w, &location[i], &err));
 }
 
 #define WANT                                                                                       \
@@ -144,7 +144,7 @@ TEST(many_texts_and_places)
 	for (unsigned i = 0; i < N; i++) {
 		char function[32];
 		struct symbol_frame f = {.function = function};
-		const struct symbols_place p = {1, i * 7, &f, 1};
+		const struct symbols_location p = {1, i * 7, &f, 1};
 
 		snprintf(function, sizeof(function), "f%u", i % 5000);
 		CHECK_OK(symbols_writer_add(&w, &p, &err));

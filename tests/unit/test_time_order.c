@@ -27,7 +27,7 @@ static int on_allocated(void *user, const struct query_row *row, struct time_ord
 
 	if (s->stop_at && s->n >= s->stop_at)
 		return -ERR_REFUSED;
-	s->step[s->n++] = (struct step){row->birth_ns, row->row, false};
+	s->step[s->n++] = (struct step){row->alloc_ns, row->row, false};
 	tag->a = row->row;
 	tag->b = ~row->row;
 	return 0;

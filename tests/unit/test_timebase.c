@@ -15,7 +15,6 @@ TEST(two_readings_give_the_length_of_a_tick)
 	CHECK_EQ(timebase_ns(&t, 1010), 53);
 	CHECK_EQ(timebase_ns(&t, 3000), 10600);
 	CHECK_EQ(timebase_ns(&t, 0), 0); /* before the start */
-	CHECK_EQ(timebase_ticks(&t, 5300), 1001);
 }
 
 TEST(the_latest_reading_counts_and_odd_ones_do_not)
@@ -37,7 +36,6 @@ TEST(a_clock_in_nanoseconds_needs_no_second_reading)
 	timebase_init(&t, 500, 500, true);
 	CHECK(timebase_is_known(&t));
 	CHECK_EQ(timebase_ns(&t, 700), 200);
-	CHECK_EQ(timebase_ticks(&t, 77), 77);
 }
 
 TEST(large_numbers_do_not_overflow)

@@ -1,5 +1,6 @@
-/* recording/facts.c - see facts.h. Each kind of chunk has a table: tag, place in the struct, type. */
-#include "recording/facts.h"
+/* recording/metadata.c - see metadata.h. Each kind of chunk has a table: tag, offset in the struct,
+ * type. */
+#include "recording/metadata.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "util/vec.h"
 
 /* Where the value of a tag goes. */
-struct tag_place {
+struct tag_field {
 	uint8_t tag;
 	bool is_text;
 	size_t offset;
@@ -25,75 +26,75 @@ struct tag_place {
 		tag, true, offsetof(struct type, member)                                           \
 	}
 
-static const struct tag_place process_tags[] = {
-	NUMBER(PROCESS_PID, facts_process, pid),
-	NUMBER(PROCESS_PPID, facts_process, ppid),
-	NUMBER(PROCESS_UID, facts_process, uid),
-	NUMBER(PROCESS_GID, facts_process, gid),
-	TEXT(PROCESS_EXECUTABLE, facts_process, executable),
-	TEXT(PROCESS_CMDLINE, facts_process, cmdline),
-	TEXT(PROCESS_ENVIRONMENT, facts_process, environment),
-	TEXT(PROCESS_CWD, facts_process, cwd),
-	TEXT(PROCESS_HOST, facts_process, host),
-	TEXT(PROCESS_KERNEL, facts_process, kernel),
-	TEXT(PROCESS_ARCH, facts_process, arch),
-	NUMBER(PROCESS_PAGE_BYTES, facts_process, page_bytes),
-	NUMBER(PROCESS_N_CPUS, facts_process, n_cpus),
-	TEXT(PROCESS_CGROUP, facts_process, cgroup),
-	TEXT(PROCESS_LIMITS, facts_process, limits),
-	TEXT(PROCESS_RECORDER, facts_process, recorder),
-	NUMBER(PROCESS_PARENT, facts_process, parent_pid),
-	NUMBER(PROCESS_MEMORY_BYTES, facts_process, memory_bytes),
+static const struct tag_field process_tags[] = {
+	NUMBER(PROCESS_PID, metadata_process, pid),
+	NUMBER(PROCESS_PPID, metadata_process, ppid),
+	NUMBER(PROCESS_UID, metadata_process, uid),
+	NUMBER(PROCESS_GID, metadata_process, gid),
+	TEXT(PROCESS_EXECUTABLE, metadata_process, executable),
+	TEXT(PROCESS_CMDLINE, metadata_process, cmdline),
+	TEXT(PROCESS_ENVIRONMENT, metadata_process, environment),
+	TEXT(PROCESS_CWD, metadata_process, cwd),
+	TEXT(PROCESS_HOST, metadata_process, host),
+	TEXT(PROCESS_KERNEL, metadata_process, kernel),
+	TEXT(PROCESS_ARCH, metadata_process, arch),
+	NUMBER(PROCESS_PAGE_BYTES, metadata_process, page_bytes),
+	NUMBER(PROCESS_N_CPUS, metadata_process, n_cpus),
+	TEXT(PROCESS_CGROUP, metadata_process, cgroup),
+	TEXT(PROCESS_LIMITS, metadata_process, limits),
+	TEXT(PROCESS_RECORDER, metadata_process, recorder),
+	NUMBER(PROCESS_PARENT, metadata_process, parent_pid),
+	NUMBER(PROCESS_MEMORY_BYTES, metadata_process, memory_bytes),
 };
 
-static const struct tag_place module_tags[] = {
-	NUMBER(MODULE_ID, facts_module, id),
-	TEXT(MODULE_PATH, facts_module, path),
-	NUMBER(MODULE_BASE, facts_module, base),
-	NUMBER(MODULE_START, facts_module, start),
-	NUMBER(MODULE_END, facts_module, end),
-	TEXT(MODULE_BUILD_ID, facts_module, build_id),
-	NUMBER(MODULE_GENERATION, facts_module, generation),
-	NUMBER(MODULE_TICKS, facts_module, ticks),
-	NUMBER(MODULE_FILE, facts_module, file_id),
+static const struct tag_field module_tags[] = {
+	NUMBER(MODULE_ID, metadata_module, id),
+	TEXT(MODULE_PATH, metadata_module, path),
+	NUMBER(MODULE_BASE, metadata_module, base),
+	NUMBER(MODULE_START, metadata_module, start),
+	NUMBER(MODULE_END, metadata_module, end),
+	TEXT(MODULE_BUILD_ID, metadata_module, build_id),
+	NUMBER(MODULE_GENERATION, metadata_module, generation),
+	NUMBER(MODULE_TICKS, metadata_module, ticks),
+	NUMBER(MODULE_FILE, metadata_module, file_id),
 };
 
-static const struct tag_place thread_tags[] = {
-	NUMBER(THREAD_NUMBER, facts_thread, number),
-	NUMBER(THREAD_TID, facts_thread, tid),
-	TEXT(THREAD_NAME, facts_thread, name),
-	NUMBER(THREAD_START, facts_thread, start_ticks),
-	NUMBER(THREAD_END, facts_thread, end_ticks),
+static const struct tag_field thread_tags[] = {
+	NUMBER(THREAD_NUMBER, metadata_thread, number),
+	NUMBER(THREAD_TID, metadata_thread, tid),
+	TEXT(THREAD_NAME, metadata_thread, name),
+	NUMBER(THREAD_START, metadata_thread, start_ticks),
+	NUMBER(THREAD_END, metadata_thread, end_ticks),
 };
 
-static const struct tag_place sample_tags[] = {
-	NUMBER(SAMPLE_TICKS, facts_sample, ticks),
-	NUMBER(SAMPLE_MONOTONIC_NS, facts_sample, monotonic_ns),
-	NUMBER(SAMPLE_RSS_BYTES, facts_sample, rss_bytes),
-	NUMBER(SAMPLE_VIRTUAL_BYTES, facts_sample, virtual_bytes),
-	NUMBER(SAMPLE_SHARED_BYTES, facts_sample, shared_bytes),
-	NUMBER(SAMPLE_CPU_NS, facts_sample, cpu_ns),
+static const struct tag_field sample_tags[] = {
+	NUMBER(SAMPLE_TICKS, metadata_sample, ticks),
+	NUMBER(SAMPLE_MONOTONIC_NS, metadata_sample, monotonic_ns),
+	NUMBER(SAMPLE_RSS_BYTES, metadata_sample, rss_bytes),
+	NUMBER(SAMPLE_VIRTUAL_BYTES, metadata_sample, virtual_bytes),
+	NUMBER(SAMPLE_SHARED_BYTES, metadata_sample, shared_bytes),
+	NUMBER(SAMPLE_CPU_NS, metadata_sample, cpu_ns),
 };
 
-static const struct tag_place note_tags[] = {
-	NUMBER(NOTE_TICKS, facts_note, ticks),
-	NUMBER(NOTE_LEVEL, facts_note, level),
-	TEXT(NOTE_TEXT, facts_note, text),
+static const struct tag_field note_tags[] = {
+	NUMBER(NOTE_TICKS, metadata_note, ticks),
+	NUMBER(NOTE_LEVEL, metadata_note, level),
+	TEXT(NOTE_TEXT, metadata_note, text),
 };
 
-static const struct tag_place file_tags[] = {
-	NUMBER(FILE_ID, facts_file, id),           TEXT(FILE_PATH, facts_file, path),
-	NUMBER(FILE_SIZE, facts_file, size_bytes), TEXT(FILE_BUILD_ID, facts_file, build_id),
-	NUMBER(FILE_KIND, facts_file, kind),
+static const struct tag_field file_tags[] = {
+	NUMBER(FILE_ID, metadata_file, id),           TEXT(FILE_PATH, metadata_file, path),
+	NUMBER(FILE_SIZE, metadata_file, size_bytes), TEXT(FILE_BUILD_ID, metadata_file, build_id),
+	NUMBER(FILE_KIND, metadata_file, kind),
 };
 
-static const struct tag_place end_tags[] = {
-	NUMBER(END_TICKS, facts_end, ticks),
-	NUMBER(END_HOW, facts_end, how),
-	NUMBER(END_STATUS, facts_end, status),
+static const struct tag_field end_tags[] = {
+	NUMBER(END_TICKS, metadata_end, ticks),
+	NUMBER(END_HOW, metadata_end, how),
+	NUMBER(END_STATUS, metadata_end, status),
 };
 
-static int set_text(struct facts_text *text, const struct field *f, struct err *err)
+static int set_text(struct metadata_text *text, const struct field *f, struct err *err)
 {
 	char *bytes = malloc(f->len + 1);
 
@@ -102,11 +103,11 @@ static int set_text(struct facts_text *text, const struct field *f, struct err *
 	memcpy(bytes, f->bytes, f->len);
 	bytes[f->len] = 0;
 	free(text->bytes);
-	*text = (struct facts_text){.bytes = bytes, .len = f->len};
+	*text = (struct metadata_text){.bytes = bytes, .len = f->len};
 	return 0;
 }
 
-static int parse_fields(const struct tag_place *tags, size_t n_tags, struct cursor *c, void *out,
+static int parse_fields(const struct tag_field *tags, size_t n_tags, struct cursor *c, void *out,
 			struct err *err)
 {
 	struct field f;
@@ -148,25 +149,25 @@ static int append(void *array, size_t *n, size_t *capacity, size_t elem_bytes, v
 	return 0;
 }
 
-static void free_thread(struct facts_thread *t)
+static void free_thread(struct metadata_thread *t)
 {
 	free(t->name.bytes);
 }
 
-/* Later chunks of a thread add to what earlier ones told. */
-static int add_thread(struct facts *f, struct cursor *c, struct err *err)
+/* A thread may have several chunks: later ones add to earlier ones. */
+static int add_thread(struct metadata *f, struct cursor *c, struct err *err)
 {
-	struct facts_thread t = {0};
-	struct facts_thread *old = NULL;
+	struct metadata_thread t = {0};
+	struct metadata_thread *old = NULL;
 	uint64_t *at = NULL;
 	bool is_new = false;
-	void *place = NULL;
+	void *item = NULL;
 	int r_parse = parse_fields(thread_tags, ARRAY_LEN(thread_tags), c, &t, err);
 	int r = map_add(&f->thread_at, t.number, &at, &is_new, err);
 
 	if (r == 0 && is_new) {
 		*at = f->n_threads;
-		r = append(&f->thread, &f->n_threads, &f->cap_threads, sizeof(t), &place, err);
+		r = append(&f->thread, &f->n_threads, &f->cap_threads, sizeof(t), &item, err);
 	}
 	if (r < 0) {
 		free_thread(&t);
@@ -187,17 +188,17 @@ static int add_thread(struct facts *f, struct cursor *c, struct err *err)
 	return r_parse;
 }
 
-static int add_embedded(struct facts *f, struct cursor *c, struct err *err)
+static int add_embedded(struct metadata *f, struct cursor *c, struct err *err)
 {
 	uint64_t *at = NULL;
-	void *place = NULL;
+	void *item = NULL;
 	int r_parse, r;
 
-	r = append(&f->embedded, &f->n_embedded, &f->cap_embedded, sizeof(*f->embedded), &place,
+	r = append(&f->embedded, &f->n_embedded, &f->cap_embedded, sizeof(*f->embedded), &item,
 		   err);
 	if (r < 0)
 		return r;
-	r_parse = parse_fields(file_tags, ARRAY_LEN(file_tags), c, place, err);
+	r_parse = parse_fields(file_tags, ARRAY_LEN(file_tags), c, item, err);
 	r = map_add(&f->embedded_at, f->embedded[f->n_embedded - 1].id, &at, NULL, err);
 	if (r < 0)
 		return r;
@@ -205,8 +206,8 @@ static int add_embedded(struct facts *f, struct cursor *c, struct err *err)
 	return r_parse;
 }
 
-int facts_add(struct facts *f, enum format_chunk_type type, const uint8_t *payload, size_t len,
-	      struct err *err)
+int metadata_add(struct metadata *f, enum format_chunk_type type, const uint8_t *payload,
+		 size_t len, struct err *err)
 {
 	struct cursor c = cursor_make(payload, len);
 	void *p = NULL;
@@ -237,11 +238,11 @@ int facts_add(struct facts *f, enum format_chunk_type type, const uint8_t *paylo
 	}
 }
 
-void facts_add_file_data(struct facts *f, const uint8_t *head, uint64_t n_bytes)
+void metadata_add_file_data(struct metadata *f, const uint8_t *head, uint64_t n_bytes)
 {
 	const uint64_t *at = map_find(&f->embedded_at, load_le32(head));
 	uint64_t offset = load_le64(head + 8);
-	struct facts_file *e = at ? &f->embedded[*at] : NULL;
+	struct metadata_file *e = at ? &f->embedded[*at] : NULL;
 
 	if (!e)
 		return;
@@ -251,23 +252,23 @@ void facts_add_file_data(struct facts *f, const uint8_t *head, uint64_t n_bytes)
 		e->is_complete = true;
 }
 
-const struct facts_thread *facts_find_thread(const struct facts *f, uint64_t number)
+const struct metadata_thread *metadata_find_thread(const struct metadata *f, uint64_t number)
 {
 	const uint64_t *at = map_find(&f->thread_at, number);
 
 	return at ? &f->thread[*at] : NULL;
 }
 
-static void free_process(struct facts_process *p)
+static void free_process(struct metadata_process *p)
 {
 	for (size_t i = 0; i < ARRAY_LEN(process_tags); i++) {
 		if (process_tags[i].is_text)
-			free(((struct facts_text *)(void *)((char *)p + process_tags[i].offset))
+			free(((struct metadata_text *)(void *)((char *)p + process_tags[i].offset))
 				     ->bytes);
 	}
 }
 
-void facts_fini(struct facts *f)
+void metadata_fini(struct metadata *f)
 {
 	free_process(&f->process);
 	for (size_t i = 0; i < f->n_modules; i++) {
@@ -290,12 +291,12 @@ void facts_fini(struct facts *f)
 	free(f->maps.bytes);
 	map_fini(&f->thread_at);
 	map_fini(&f->embedded_at);
-	*f = (struct facts){0};
+	*f = (struct metadata){0};
 }
 
 static void on_summary(void *user, const struct dropped_summary *s)
 {
-	struct facts_dropped *d = user;
+	struct metadata_dropped *d = user;
 
 	d->has_threshold = s->has_threshold && (d->n_runs == 0 || d->has_threshold);
 	d->n_runs++;
@@ -306,7 +307,7 @@ static void on_summary(void *user, const struct dropped_summary *s)
 	d->n_events += s->n_events;
 }
 
-int facts_add_dropped(struct facts *f, const uint8_t *data, size_t len, struct err *err)
+int metadata_add_dropped(struct metadata *f, const uint8_t *data, size_t len, struct err *err)
 {
 	const struct dropped_callbacks callbacks = {.user = &f->dropped, .on_summary = on_summary};
 

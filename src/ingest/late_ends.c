@@ -1,44 +1,45 @@
-/* ingest/late.c - see late.h. */
-#include "ingest/late.h"
+/* ingest/late_ends.c - see late_ends.h. */
+#include "ingest/late_ends.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "store/columns.h"
 #include "util/temp_file.h"
 #include "util/vec.h"
 
 #define PAGE_ENTRIES 100u /* about 4 KiB */
 
-struct late_page {
+struct late_ends_page {
 	uint64_t previous; /* offset in the file of the bin's page before this one, + 1; 0: none */
 	uint32_t n;
-	struct late_end entry[PAGE_ENTRIES];
+	struct late_ends_entry entry[PAGE_ENTRIES];
 };
 
-struct late_bin {
-	struct late_page *page; /* the one that is being filled; NULL: none yet */
-	uint64_t last; /* offset of the last page in the file, + 1; 0: none */
+struct late_ends_bin {
+	struct late_ends_page *page; /* that is being filled; NULL: none yet */
+	uint64_t last; /* offset of its last page in the file, + 1; 0: none */
 	uint64_t n;
 };
 
-struct late {
-	struct late_bin *bin;
+struct late_ends {
+	struct late_ends_bin *bin;
 	size_t n_bins, cap_bins;
 	int fd;
 	uint64_t file_bytes;
-	struct late_end *sorted; /* of one bin */
+	struct late_ends_entry *sorted; /* of one bin */
 	size_t cap_sorted;
-	struct late_end *raw;
+	struct late_ends_entry *raw;
 	size_t cap_raw;
 	uint32_t *count; /* by block, for sorting */
 	const char *folder;
 };
 
-int late_create(const char *folder, struct late **ret, struct err *err)
+int late_ends_create(const char *folder, struct late_ends **ret, struct err *err)
 {
-	struct late *l = calloc(1, sizeof(*l));
+	struct late_ends *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return err_set_memory(err, sizeof(*l));
@@ -48,7 +49,7 @@ int late_create(const char *folder, struct late **ret, struct err *err)
 	return 0;
 }
 
-void late_destroy(struct late *l)
+void late_ends_destroy(struct late_ends *l)
 {
 	if (!l)
 		return;
@@ -63,7 +64,7 @@ void late_destroy(struct late *l)
 	free(l);
 }
 
-static int add_bins(struct late *l, size_t n, struct err *err)
+static int add_bins(struct late_ends *l, size_t n, struct err *err)
 {
 	int r = vec_reserve(&l->bin, &l->cap_bins, n, sizeof(*l->bin), err);
 
@@ -74,7 +75,7 @@ static int add_bins(struct late *l, size_t n, struct err *err)
 	return 0;
 }
 
-static int write_page(struct late *l, struct late_bin *bin, struct err *err)
+static int write_page(struct late_ends *l, struct late_ends_bin *bin, struct err *err)
 {
 	int r = 0;
 
@@ -92,11 +93,11 @@ static int write_page(struct late *l, struct late_bin *bin, struct err *err)
 	return 0;
 }
 
-int late_add(struct late *l, uint64_t row, const struct row_end *end, struct err *err)
+int late_ends_add(struct late_ends *l, uint64_t row, const struct row_end *end, struct err *err)
 {
-	const uint64_t bin_rows = (uint64_t)LATE_BIN_BLOCKS * STORE_BLOCK_ROWS;
+	const uint64_t bin_rows = (uint64_t)LATE_ENDS_BIN_BLOCKS * STORE_BLOCK_ROWS;
 	size_t number = (size_t)(row / bin_rows);
-	struct late_bin *bin;
+	struct late_ends_bin *bin;
 	int r = 0;
 
 	if (number >= l->n_bins)
@@ -114,16 +115,16 @@ int late_add(struct late *l, uint64_t row, const struct row_end *end, struct err
 	if (r < 0)
 		return r;
 	bin->page->entry[bin->page->n++] =
-		(struct late_end){.end = *end, .row = (uint32_t)(row % bin_rows)};
+		(struct late_ends_entry){.end = *end, .row = (uint32_t)(row % bin_rows)};
 	bin->n++;
 	return 0;
 }
 
-/* The entries of a bin in the order in which they came: the last page is in memory, those before
- * it are found backwards. */
-static int gather(struct late *l, struct late_bin *bin, struct err *err)
+/* Puts the entries of a bin into l->raw, in the order in which they came. The last page is in
+ * memory; each page in the file leads to the one before it, so raw is filled from its end. */
+static int gather(struct late_ends *l, struct late_ends_bin *bin, struct err *err)
 {
-	struct late_page *page = malloc(sizeof(*page));
+	struct late_ends_page *page = malloc(sizeof(*page));
 	uint64_t at = bin->n, next = bin->last;
 	int r = page ? 0 : err_set_memory(err, sizeof(*page));
 
@@ -143,19 +144,19 @@ static int gather(struct late *l, struct late_bin *bin, struct err *err)
 	return r;
 }
 
-/* By block, keeping the order inside: more is not needed. */
-static int sort_by_block(struct late *l, size_t n, struct err *err)
+/* Sorts l->raw by block into l->sorted: a counting sort, which keeps the order inside a block. */
+static int sort_by_block(struct late_ends *l, size_t n, struct err *err)
 {
 	uint32_t sum = 0;
 
 	if (!l->count)
-		l->count = malloc(LATE_BIN_BLOCKS * sizeof(*l->count));
+		l->count = malloc(LATE_ENDS_BIN_BLOCKS * sizeof(*l->count));
 	if (!l->count)
-		return err_set_memory(err, LATE_BIN_BLOCKS * sizeof(*l->count));
-	memset(l->count, 0, LATE_BIN_BLOCKS * sizeof(*l->count));
+		return err_set_memory(err, LATE_ENDS_BIN_BLOCKS * sizeof(*l->count));
+	memset(l->count, 0, LATE_ENDS_BIN_BLOCKS * sizeof(*l->count));
 	for (size_t i = 0; i < n; i++)
 		l->count[l->raw[i].row / STORE_BLOCK_ROWS]++;
-	for (size_t b = 0; b < LATE_BIN_BLOCKS; b++) {
+	for (size_t b = 0; b < LATE_ENDS_BIN_BLOCKS; b++) {
 		uint32_t here = l->count[b];
 
 		l->count[b] = sum;
@@ -166,7 +167,8 @@ static int sort_by_block(struct late *l, size_t n, struct err *err)
 	return 0;
 }
 
-int late_read(struct late *l, uint64_t bin, const struct late_end **ret, size_t *n, struct err *err)
+int late_ends_read(struct late_ends *l, uint64_t bin, const struct late_ends_entry **ret, size_t *n,
+		   struct err *err)
 {
 	size_t n_entries = bin < l->n_bins ? l->bin[bin].n : 0;
 	int r = 0;

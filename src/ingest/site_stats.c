@@ -1,39 +1,39 @@
-/* ingest/sites.c - see sites.h. */
-#include "ingest/sites.h"
+/* ingest/site_stats.c - see site_stats.h. */
+#include "ingest/site_stats.h"
 
 #include <stdlib.h>
 
 #include "util/big_vec.h"
 #include "util/vec.h"
 
-int sites_init(struct sites *s, struct err *err)
+int site_stats_init(struct site_stats *s, struct err *err)
 {
-	*s = (struct sites){.n_peaks = 1};
-	return sites_add(s, 0, err);
+	*s = (struct site_stats){.n_peaks = 1};
+	return site_stats_add(s, 0, err);
 }
 
-void sites_fini(struct sites *s)
+void site_stats_fini(struct site_stats *s)
 {
 	big_vec_free(s->site, s->cap, sizeof(*s->site));
 	free(s->changed);
-	*s = (struct sites){0};
+	*s = (struct site_stats){0};
 }
 
-int sites_add(struct sites *s, uint32_t stack, struct err *err)
+int site_stats_add(struct site_stats *s, uint32_t stack, struct err *err)
 {
 	int r = big_vec_reserve(&s->site, &s->cap, (size_t)stack + 1, sizeof(*s->site), err);
 
-	if (r == 0) /* each stack is listed at most once, so there is always room */
+	if (r == 0) /* a site is listed at most once, so there is always room */
 		r = vec_reserve(&s->changed, &s->cap_changed, s->cap, sizeof(*s->changed), err);
 	if (r == 0 && s->n <= stack)
 		s->n = (size_t)stack + 1;
 	return r;
 }
 
-void sites_keep_peak(struct sites *s)
+void site_stats_keep_peak(struct site_stats *s)
 {
 	for (size_t i = 0; i < s->n_changed; i++) {
-		struct site *site = &s->site[s->changed[i]];
+		struct site_stat *site = &s->site[s->changed[i]];
 
 		site->peak_bytes = site->live_bytes;
 		site->peak_count = site->live_count;
@@ -43,18 +43,18 @@ void sites_keep_peak(struct sites *s)
 	s->is_at_peak = false;
 }
 
-struct store_stack sites_stats(const struct site *site, const struct birth_sums *births,
-			       uint32_t node)
+struct store_stack site_stats_row(const struct site_stat *site, const struct alloc_sum *sums,
+				  uint32_t node)
 {
 	return (struct store_stack){
 		.node = node,
-		.n_allocs = births->n_allocs,
-		.n_bytes = births->n_bytes,
+		.n_allocs = sums->n_allocs,
+		.n_bytes = sums->n_bytes,
 		.n_leaked = site->n_leaked,
 		.leaked_bytes = site->leaked_bytes,
 		.n_temporary = site->n_temporary,
 		.temporary_bytes = site->temporary_bytes,
-		.extra_bytes = births->extra_bytes,
+		.extra_bytes = sums->extra_bytes,
 		.leaked_extra_bytes = site->leaked_extra_bytes,
 		.leaked_early_bytes = site->leaked_early_bytes,
 		.leaked_late_bytes = site->leaked_late_bytes,
@@ -62,10 +62,10 @@ struct store_stack sites_stats(const struct site *site, const struct birth_sums 
 		.peak_count = site->peak_count,
 		.max_bytes = site->max_bytes,
 		.max_at_ns = site->max_at_ns,
-		.first_ns = births->first_ns,
-		.last_ns = births->last_ns,
-		.min_size_bytes = births->min_size_bytes,
-		.max_size_bytes = births->max_size_bytes,
+		.first_ns = sums->first_ns,
+		.last_ns = sums->last_ns,
+		.min_size_bytes = sums->min_size_bytes,
+		.max_size_bytes = sums->max_size_bytes,
 		.n_releases = site->n_releases,
 		.lifetime_sum_ns = site->lifetime_sum_ns,
 	};

@@ -1,5 +1,5 @@
-/* recording/foreign.c - see foreign.h. */
-#include "recording/foreign.h"
+/* recording/file_kind.c - see file_kind.h. */
+#include "recording/file_kind.h"
 
 #include <string.h>
 
@@ -44,7 +44,7 @@ static bool is_bytehound(const uint8_t *data, size_t len)
 	return chunk_bytes > 32 && chunk_bytes < 64u << 20;
 }
 
-const char *foreign_hint(const uint8_t *data, size_t len)
+const char *file_kind_hint(const uint8_t *data, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		if (len >= known[i].len && memcmp(data, known[i].magic, known[i].len) == 0)

@@ -1,22 +1,24 @@
-/* ingest/state.c - see state.h. */
-#include "ingest/state.h"
+/* ingest/checkpoint_io.c - see checkpoint_io.h. */
+#include "ingest/checkpoint_io.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define DROP_BYTES ((size_t)8 << 20) /* a multiple of 32, as checksum64_add() has it */
+#define DROP_BYTES ((size_t)8 << 20) /* a multiple of 32, as checksum64_add() wants it */
 
 /* ---- writing ---- */
 
-void state_out_init(struct state_out *s, struct store_writer *writer, struct err *err)
+void checkpoint_io_out_init(struct checkpoint_io_out *s, struct store_writer *writer,
+			    struct err *err)
 {
-	*s = (struct state_out){.writer = writer, .err = err, .buffer = malloc(STATE_BUFFER_BYTES)};
+	*s = (struct checkpoint_io_out){
+		.writer = writer, .err = err, .buffer = malloc(CHECKPOINT_IO_BUFFER_BYTES)};
 	checksum64_init(&s->sum);
 	s->result = s->buffer ? store_writer_begin_state(writer, err)
-			      : err_set_memory(err, STATE_BUFFER_BYTES);
+			      : err_set_memory(err, CHECKPOINT_IO_BUFFER_BYTES);
 }
 
-static void flush(struct state_out *s)
+static void flush(struct checkpoint_io_out *s)
 {
 	if (s->result < 0)
 		return;
@@ -25,28 +27,29 @@ static void flush(struct state_out *s)
 	s->n_buffered = 0;
 }
 
-void state_put(struct state_out *s, const void *bytes, size_t len)
+void checkpoint_io_put(struct checkpoint_io_out *s, const void *bytes, size_t len)
 {
 	const uint8_t *from = bytes;
 
 	while (len > 0 && s->result == 0) {
-		size_t room = STATE_BUFFER_BYTES - s->n_buffered, n = len < room ? len : room;
+		size_t room = CHECKPOINT_IO_BUFFER_BYTES - s->n_buffered,
+		       n = len < room ? len : room;
 
 		memcpy(s->buffer + s->n_buffered, from, n);
 		s->n_buffered += n;
 		from += n;
 		len -= n;
-		if (s->n_buffered == STATE_BUFFER_BYTES)
+		if (s->n_buffered == CHECKPOINT_IO_BUFFER_BYTES)
 			flush(s);
 	}
 }
 
-void state_put_u64(struct state_out *s, uint64_t value)
+void checkpoint_io_put_u64(struct checkpoint_io_out *s, uint64_t value)
 {
-	state_put(s, &value, sizeof(value));
+	checkpoint_io_put(s, &value, sizeof(value));
 }
 
-int state_out_finish(struct state_out *s)
+int checkpoint_io_out_finish(struct checkpoint_io_out *s)
 {
 	uint64_t sum;
 
@@ -75,24 +78,25 @@ static uint64_t sum_of(const uint8_t *bytes, size_t len)
 	return checksum64_sum(&sum);
 }
 
-int state_in_init(struct state_in *s, const void *bytes, size_t len, struct err *err)
+int checkpoint_io_in_init(struct checkpoint_io_in *s, const void *bytes, size_t len,
+			  struct err *err)
 {
 	uint64_t sum;
 
-	*s = (struct state_in){.at = bytes, .dropped = bytes, .err = err};
+	*s = (struct checkpoint_io_in){.at = bytes, .dropped = bytes, .err = err};
 	s->end = s->at + (len < sizeof(sum) ? 0 : len - sizeof(sum));
 	if (len < sizeof(sum))
-		return state_is_wrong(s, "it is cut off");
+		return checkpoint_io_fail(s, "it is cut off");
 	memcpy(&sum, s->end, sizeof(sum));
 	if (sum != sum_of(bytes, len - sizeof(sum)))
-		return state_is_wrong(s, "it has a wrong checksum");
+		return checkpoint_io_fail(s, "it has a wrong checksum");
 	return 0;
 }
 
-void state_get(struct state_in *s, void *bytes, size_t len)
+void checkpoint_io_get(struct checkpoint_io_in *s, void *bytes, size_t len)
 {
 	if (s->result == 0 && len > (size_t)(s->end - s->at))
-		state_is_wrong(s, "it is cut off");
+		checkpoint_io_fail(s, "it is cut off");
 	if (s->result < 0) {
 		memset(bytes, 0, len);
 		return;
@@ -106,24 +110,24 @@ void state_get(struct state_in *s, void *bytes, size_t len)
 	}
 }
 
-uint64_t state_get_u64(struct state_in *s)
+uint64_t checkpoint_io_get_u64(struct checkpoint_io_in *s)
 {
 	uint64_t value;
 
-	state_get(s, &value, sizeof(value));
+	checkpoint_io_get(s, &value, sizeof(value));
 	return value;
 }
 
-size_t state_get_count(struct state_in *s, size_t item_bytes)
+size_t checkpoint_io_get_count(struct checkpoint_io_in *s, size_t item_bytes)
 {
-	uint64_t n = state_get_u64(s);
+	uint64_t n = checkpoint_io_get_u64(s);
 
 	if (s->result == 0 && n > (size_t)(s->end - s->at) / item_bytes)
-		state_is_wrong(s, "it tells of more than it holds");
+		checkpoint_io_fail(s, "a count that is larger than the rest");
 	return s->result == 0 ? (size_t)n : 0;
 }
 
-int state_is_wrong(struct state_in *s, const char *what)
+int checkpoint_io_fail(struct checkpoint_io_in *s, const char *what)
 {
 	if (s->result == 0)
 		s->result = err_set(s->err, ERR_FORMAT, "the state kept with the store: %s", what);

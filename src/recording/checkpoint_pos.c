@@ -1,5 +1,5 @@
-/* recording/cut.c - see cut.h. */
-#include "recording/cut.h"
+/* recording/checkpoint_pos.c - see checkpoint_pos.h. */
+#include "recording/checkpoint_pos.h"
 
 #include <stdlib.h>
 
@@ -29,19 +29,19 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* What a block holds up to a time. */
-struct part {
-	size_t n_bytes; /* behind the last event that is not later; 0: all are */
+/* The part of a block up to a time. */
+struct block_part {
+	size_t n_bytes; /* up to the end of the last event that is not later; 0: all are later */
 	uint64_t last_ns; /* of that event */
 	bool is_all; /* no event is later ... */
 	bool is_open; /* ... and the last one is a REALLOC_BEGIN */
 	bool is_bad; /* it cannot be decoded */
 };
 
-static struct part look_at_block(const struct recording *r, const struct block_ref *ref,
-				 const uint8_t *bytes, size_t len, uint64_t at_ns)
+static struct block_part look_at_block(const struct recording *r, const struct block_ref *ref,
+				       const uint8_t *bytes, size_t len, uint64_t at_ns)
 {
-	struct part p = {.is_all = true};
+	struct block_part p = {.is_all = true};
 	uint64_t ticks = ref->start_ticks;
 	struct event_decoder d;
 	struct event ev;
@@ -67,17 +67,17 @@ static struct part look_at_block(const struct recording *r, const struct block_r
 	return p;
 }
 
-/* Finds the place of a cut in a lane. 1 done. 0: it must be earlier, at *at_ns. Less: -ERR_FORMAT when
- * the lane is damaged, or another error. */
-static int cut_lane(struct recording *r, const struct lane_ref *lane, uint8_t *bytes,
-		    uint64_t *at_ns, struct cut_lane *ret, struct err *err)
+/* Finds the position in a lane. 1: done. 0: the moment must be earlier, at the new *at_ns. Less:
+ * -ERR_FORMAT when the lane is damaged, or another error. */
+static int find_in_lane(struct recording *r, const struct lane_ref *lane, uint8_t *bytes,
+			uint64_t *at_ns, struct checkpoint_pos_lane *ret, struct err *err)
 {
 	const struct block_ref *ref = &r->block[lane->first_block];
 	size_t n = 0, len;
-	struct part p;
+	struct block_part p;
 	int k;
 
-	*ret = (struct cut_lane){0};
+	*ret = (struct checkpoint_pos_lane){0};
 	while (n < lane->n_blocks && timebase_ns(&r->time, ref[n].start_ticks) <= *at_ns)
 		n++;
 	for (; n > 0; n--) {
@@ -91,22 +91,23 @@ static int cut_lane(struct recording *r, const struct lane_ref *lane, uint8_t *b
 			*at_ns = p.last_ns ? p.last_ns - 1 : 0;
 			return 0;
 		}
-		*ret = (struct cut_lane){.n_blocks = n, .last_bytes = p.n_bytes};
+		*ret = (struct checkpoint_pos_lane){.n_blocks = n, .last_bytes = p.n_bytes};
 		if (p.n_bytes > 0)
 			return 1;
 	}
-	*ret = (struct cut_lane){0};
+	*ret = (struct checkpoint_pos_lane){0};
 	return 1;
 }
 
-static int cut_lanes(struct recording *r, uint64_t min_ns, struct cut *c, struct err *err)
+static int find_in_lanes(struct recording *r, uint64_t min_ns, struct checkpoint_pos *c,
+			 struct err *err)
 {
 	uint8_t *bytes = malloc(BLOCK_DATA_BYTES);
 	int n = bytes ? 1 : err_set_memory(err, BLOCK_DATA_BYTES);
 
 	for (size_t i = 0; n > 0 && i < r->n_lanes; i++) {
-		n = cut_lane(r, &r->lane[i], bytes, &c->at_ns, &c->lane[i], err);
-		if (n == 0) { /* all of them again */
+		n = find_in_lane(r, &r->lane[i], bytes, &c->at_ns, &c->lane[i], err);
+		if (n == 0) { /* the moment is earlier now: start again with the first lane */
 			i = SIZE_MAX;
 			n = c->at_ns > 0 && c->at_ns >= min_ns;
 		}
@@ -115,47 +116,48 @@ static int cut_lanes(struct recording *r, uint64_t min_ns, struct cut *c, struct
 	return n;
 }
 
-/* The time before which nothing is likely to come any more; 0: there is none. */
+/* The time before which no event is likely to come any more; 0: there is none. */
 static uint64_t settled_ns(const struct recording *r)
 {
 	uint64_t ticks =
 		r->horizon_ticks != UINT64_MAX ? r->horizon_ticks : r->status.field[STATUS_TICKS];
 	uint64_t now_ns = timebase_ns(&r->time, ticks);
 
-	return now_ns > CUT_MARGIN_NS ? now_ns - CUT_MARGIN_NS : 0;
+	return now_ns > CHECKPOINT_POS_MARGIN_NS ? now_ns - CHECKPOINT_POS_MARGIN_NS : 0;
 }
 
-bool cut_is_possible(const struct recording *r)
+bool checkpoint_pos_is_possible(const struct recording *r)
 {
 	return r->has_status && r->status.field[STATUS_STATE] == FORMAT_STATE_RECORDING &&
 	       timebase_is_steady(&r->time) && r->damage.n_ranges == 0 && settled_ns(r) > 0;
 }
 
-int cut_find(struct recording *r, uint64_t min_ns, struct cut *ret, struct err *err)
+int checkpoint_pos_find(struct recording *r, uint64_t min_ns, struct checkpoint_pos *ret,
+			struct err *err)
 {
-	struct cut c = {0};
+	struct checkpoint_pos c = {0};
 	int n;
 
-	if (!cut_is_possible(r))
+	if (!checkpoint_pos_is_possible(r))
 		return 0;
 	c.at_ns = settled_ns(r);
 	if (c.at_ns < min_ns)
 		return 0;
 	c.lane = calloc(r->n_lanes + 1, sizeof(*c.lane));
-	n = c.lane ? cut_lanes(r, min_ns, &c, err)
+	n = c.lane ? find_in_lanes(r, min_ns, &c, err)
 		   : err_set_memory(err, r->n_lanes * sizeof(*c.lane));
 	if (n <= 0) {
-		cut_fini(&c);
+		checkpoint_pos_fini(&c);
 		return n == -ERR_FORMAT ? 0 : n;
 	}
 	*ret = c;
 	return 1;
 }
 
-void cut_fini(struct cut *c)
+void checkpoint_pos_fini(struct checkpoint_pos *c)
 {
 	free(c->lane);
-	*c = (struct cut){0};
+	*c = (struct checkpoint_pos){0};
 }
 
 /* The time of the first event of a block from d on, or UINT64_MAX. */
@@ -170,8 +172,9 @@ static uint64_t first_time(const struct recording *r, struct event_decoder *d, u
 	return UINT64_MAX;
 }
 
-int cut_check_lane(struct recording *r, size_t lane, const struct cut_place *from, uint64_t at_ns,
-		   struct err *err)
+int checkpoint_pos_check_lane(struct recording *r, size_t lane,
+			      const struct checkpoint_pos_start *from, uint64_t at_ns,
+			      struct err *err)
 {
 	const struct event_decoder *d = from->decoder;
 	size_t block = from->block, end = r->lane[lane].first_block + r->lane[lane].n_blocks, len;

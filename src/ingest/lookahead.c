@@ -1,11 +1,12 @@
-/* ingest/ahead.c - see ahead.h. */
-#include "ingest/ahead.h"
+/* ingest/lookahead.c - see lookahead.h. */
+#include "ingest/lookahead.h"
 
 #include <string.h>
 
 _Static_assert(2 * STREAM_BATCH_CALLS < UINT16_MAX, "numbers of calls take 16 bits");
 
-void ahead_begin(struct ahead *a, const struct stream_batch *now, const struct stream_batch *then)
+void lookahead_begin(struct lookahead *a, const struct stream_batch *now,
+		     const struct stream_batch *then)
 {
 	a->now = now;
 	a->then = then;
@@ -13,19 +14,19 @@ void ahead_begin(struct ahead *a, const struct stream_batch *now, const struct s
 	a->first_chained = SIZE_MAX;
 }
 
-static const struct event_plain *call_at(const struct ahead *a, size_t number)
+static const struct event_plain *call_at(const struct lookahead *a, size_t number)
 {
 	return number < a->n_now ? &a->now->call[number] : &a->then->call[number - a->n_now];
 }
 
-static uint16_t *chain_of(struct ahead *a, uint64_t addr)
+static uint16_t *chain_of(struct lookahead *a, uint64_t addr)
 {
 	return &a->head[(addr >> 4) * 0x9e3779b97f4a7c15ull >> 52];
 }
 
-_Static_assert(AHEAD_N_CHAINS == 1u << 12, "chain_of() takes so many bits");
+_Static_assert(LOOKAHEAD_N_CHAINS == 1u << 12, "chain_of() takes so many bits");
 
-/* The number of calls of a batch that are not later than a time. */
+/* The number of calls of a batch that are not later than last_ns. */
 static size_t count_until(const struct stream_batch *b, uint64_t last_ns)
 {
 	size_t first = 0, end = b->n;
@@ -41,8 +42,8 @@ static size_t count_until(const struct stream_batch *b, uint64_t last_ns)
 	return first;
 }
 
-/* Chains the calls from number i on, as far as one of now could ask. */
-static void chain(struct ahead *a, size_t i, uint64_t window_ns)
+/* Chains the calls from number i on, up to the window of the last call of now. */
+static void chain(struct lookahead *a, size_t i, uint64_t window_ns)
 {
 	uint64_t last_ns = a->now->call[a->n_now - 1].at_ns + window_ns;
 	size_t n = a->n_now;
@@ -61,7 +62,7 @@ static void chain(struct ahead *a, size_t i, uint64_t window_ns)
 	a->first_chained = i;
 }
 
-enum ahead_next ahead_find(struct ahead *a, size_t i, uint64_t window_ns)
+enum lookahead_next lookahead_find(struct lookahead *a, size_t i, uint64_t window_ns)
 {
 	const struct event_plain *asked = &a->now->call[i];
 
@@ -73,7 +74,7 @@ enum ahead_next ahead_find(struct ahead *a, size_t i, uint64_t window_ns)
 		if (c->at_ns - asked->at_ns > window_ns)
 			break;
 		if (c->addr == asked->addr)
-			return event_is_release(c->kind) ? AHEAD_RELEASE : AHEAD_ALLOC;
+			return event_is_release(c->kind) ? LOOKAHEAD_RELEASE : LOOKAHEAD_ALLOC;
 	}
-	return AHEAD_NOTHING;
+	return LOOKAHEAD_NOTHING;
 }

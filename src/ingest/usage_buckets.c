@@ -1,11 +1,11 @@
-/* ingest/usage.c - see usage.h. */
-#include "ingest/usage.h"
+/* ingest/usage_buckets.c - see usage_buckets.h. */
+#include "ingest/usage_buckets.h"
 
 #include <string.h>
 
 #define FIRST_WIDTH_NS (1u << 14)
 
-void usage_init(struct usage *u)
+void usage_buckets_init(struct usage_buckets *u)
 {
 	memset(u, 0, sizeof(*u));
 	u->width_ns = FIRST_WIDTH_NS;
@@ -26,8 +26,8 @@ static struct store_bucket join(const struct store_bucket *a, const struct store
 	};
 }
 
-/* All buckets are used: each two become one. */
-static void widen(struct usage *u)
+/* Makes room when all buckets are used: each two become one. */
+static void widen(struct usage_buckets *u)
 {
 	for (uint32_t i = 0; i < STORE_MAX_BUCKETS / 2; i++)
 		u->bucket[i] = join(&u->bucket[2 * i], &u->bucket[2 * i + 1]);
@@ -36,7 +36,7 @@ static void widen(struct usage *u)
 	u->end_ns = (uint64_t)(u->current + 1) * u->width_ns;
 }
 
-static void begin_bucket(struct usage *u)
+static void begin_bucket(struct usage_buckets *u)
 {
 	if (u->current + 1 == STORE_MAX_BUCKETS)
 		widen(u);
@@ -51,21 +51,21 @@ static void begin_bucket(struct usage *u)
 	};
 }
 
-void usage_advance(struct usage *u, uint64_t at_ns)
+void usage_buckets_advance(struct usage_buckets *u, uint64_t at_ns)
 {
 	while (at_ns >= u->end_ns && u->end_ns != UINT64_MAX)
 		begin_bucket(u);
 }
 
-void usage_finish(struct usage *u, uint64_t duration_ns)
+void usage_buckets_finish(struct usage_buckets *u, uint64_t duration_ns)
 {
 	if (duration_ns)
-		usage_bucket_at(u, duration_ns - 1);
+		usage_buckets_at(u, duration_ns - 1);
 }
 
-void usage_leaked(struct usage *u, uint64_t born_ns, uint64_t size_bytes)
+void usage_buckets_leaked(struct usage_buckets *u, uint64_t alloc_ns, uint64_t size_bytes)
 {
-	uint64_t i = born_ns / u->width_ns;
+	uint64_t i = alloc_ns / u->width_ns;
 	struct store_bucket *b = &u->bucket[i < u->current ? i : u->current];
 
 	b->leaked_bytes += size_bytes;

@@ -1,4 +1,4 @@
-/* follow.h: going on in a recording that has grown gives the store that reading it in full gives. */
+/* incremental.h: resuming a recording that has grown gives the store that reading it in full gives. */
 #include "base/units.h"
 #include "harness/test.h"
 #include "ingest/build.h"
@@ -239,7 +239,8 @@ static const char *store_path(const char *name)
 	static unsigned i;
 
 	i = !i;
-	snprintf(path[i], sizeof(path[i]), "/tmp/test_follow.%d.%s.store", (int)getpid(), name);
+	snprintf(path[i], sizeof(path[i]), "/tmp/test_incremental.%d.%s.store", (int)getpid(),
+		 name);
 	return path[i];
 }
 
@@ -252,7 +253,7 @@ static const struct oddity usual;
  * four seconds a tick stays what it is. */
 static void check_moments(uint64_t start_seed, bool without_rows)
 {
-	struct build_options on = {.how = BUILD_TO_GO_ON, .without_rows = without_rows};
+	struct build_options on = {.how = BUILD_RESUMABLE, .without_rows = without_rows};
 	struct build_options whole = {.without_rows = without_rows};
 	size_t i = 0;
 
@@ -265,14 +266,14 @@ static void check_moments(uint64_t start_seed, bool without_rows)
 		CHECK_OK(build(until, &usual, STORE_A, &on));
 		CHECK_OK(build(until, &usual, STORE_B, &whole));
 		check_same(STORE_A, STORE_B);
-		on.how = BUILD_GO_ON;
+		on.how = BUILD_RESUME;
 	}
-	CHECK_EQ(on.how, BUILD_GO_ON);
+	CHECK_EQ(on.how, BUILD_RESUME);
 	unlink(STORE_A);
 	unlink(STORE_B);
 }
 
-TEST(going_on_gives_what_reading_in_full_gives)
+TEST(resuming_gives_what_reading_in_full_gives)
 {
 	for (uint64_t i = 1; i <= 6; i++)
 		check_moments(i, false);
@@ -290,14 +291,14 @@ TEST(so_it_does_without_rows)
 	check_moments(77, true);
 }
 
-/* Begins at 2.5 s, where the cut is at 1.5 s, and goes on at 3 s. */
-static int go_on_with(const struct oddity *first, const struct oddity *then)
+/* Begins at 2.5 s, where the checkpoint is at 1.5 s, and is resumed at 3 s. */
+static int resume_with(const struct oddity *first, const struct oddity *then)
 {
-	struct build_options o = {.how = BUILD_TO_GO_ON};
+	struct build_options o = {.how = BUILD_RESUMABLE};
 	int n;
 
 	CHECK_OK(build(5 * TICKS_PER_S / 2, first, STORE_A, &o));
-	o.how = BUILD_GO_ON;
+	o.how = BUILD_RESUME;
 	n = build(3 * TICKS_PER_S, then, STORE_A, &o);
 	if (n == 0) {
 		o.how = BUILD_WHOLE;
@@ -328,17 +329,17 @@ TEST(what_comes_late_is_found)
 	struct oddity late = {0}, module = {.has_late_module = true}, ended = {.has_ended = true};
 
 	make_script(5, 4 * TICKS_PER_S);
-	CHECK_EQ(go_on_with(&usual, &usual), 0);
-	late.late_call = first_call_after(TICKS_PER_S, 3); /* before the cut */
-	CHECK_EQ(go_on_with(&late, &usual), -ERR_REFUSED);
+	CHECK_EQ(resume_with(&usual, &usual), 0);
+	late.late_call = first_call_after(TICKS_PER_S, 3); /* before the checkpoint */
+	CHECK_EQ(resume_with(&late, &usual), -ERR_REFUSED);
 	late.late_call = first_call_after(7 * TICKS_PER_S / 4, 3); /* after it */
-	CHECK_EQ(go_on_with(&late, &usual), 0);
-	CHECK_EQ(go_on_with(&usual, &module), -ERR_REFUSED);
-	CHECK_EQ(go_on_with(&usual, &ended), -ERR_REFUSED);
+	CHECK_EQ(resume_with(&late, &usual), 0);
+	CHECK_EQ(resume_with(&usual, &module), -ERR_REFUSED);
+	CHECK_EQ(resume_with(&usual, &ended), -ERR_REFUSED);
 }
 
 /* A thread is in realloc() while the recording is read, and its last event is another one afterwards. */
-TEST(a_realloc_under_way_is_before_the_cut)
+TEST(a_checkpoint_lies_before_a_realloc_under_way)
 {
 	struct oddity first = {0}, then = {.is_in_place = true};
 
@@ -350,17 +351,18 @@ TEST(a_realloc_under_way_is_before_the_cut)
 	first.late_call = first.begun_call + 1;
 	while (script[first.late_call].lane != 3)
 		first.late_call++;
-	CHECK(script[first.begun_call].ticks < 5 * TICKS_PER_S / 4); /* before the usual cut */
-	CHECK_EQ(go_on_with(&first, &then), 0);
+	CHECK(script[first.begun_call].ticks <
+	      5 * TICKS_PER_S / 4); /* before the usual checkpoint */
+	CHECK_EQ(resume_with(&first, &then), 0);
 }
 
 TEST(a_tick_that_is_known_better_is_found)
 {
-	struct build_options o = {.how = BUILD_TO_GO_ON};
+	struct build_options o = {.how = BUILD_RESUMABLE};
 
 	make_script(6, 5 * TICKS_PER_S);
 	CHECK_OK(build(3 * TICKS_PER_S, &usual, STORE_A, &o));
-	o.how = BUILD_GO_ON;
+	o.how = BUILD_RESUME;
 	CHECK_EQ(build(9 * TICKS_PER_S / 2, &usual, STORE_A, &o), -ERR_REFUSED);
 	unlink(STORE_A);
 }
@@ -368,7 +370,7 @@ TEST(a_tick_that_is_known_better_is_found)
 /* The state is damaged in any way: refused, or the same result; nothing breaks. */
 TEST(a_damaged_state_is_refused)
 {
-	struct build_options o = {.how = BUILD_TO_GO_ON};
+	struct build_options o = {.how = BUILD_RESUMABLE};
 	struct store *s = NULL;
 	struct err err = {0};
 	uint64_t offset;
@@ -380,7 +382,7 @@ TEST(a_damaged_state_is_refused)
 	store_table(s, STORE_STATE, &len);
 	offset = store_state_offset(s);
 	store_close(s);
-	o.how = BUILD_GO_ON;
+	o.how = BUILD_RESUME;
 	for (size_t i = 0; i < 64; i++) {
 		uint64_t at = offset + len * i / 64;
 		FILE *f = fopen(STORE_A, "r+b");
@@ -430,9 +432,9 @@ static void save_file(const char *path, const uint8_t *data, size_t len)
 
 /* The checksum is right, but not what it is of: nothing of that kind is made by us, and it must do no
  * harm. What comes out may be wrong. */
-TEST(a_state_that_lies_does_no_harm)
+TEST(a_state_with_wrong_numbers_does_no_harm)
 {
-	struct build_options o = {.how = BUILD_TO_GO_ON};
+	struct build_options o = {.how = BUILD_RESUMABLE};
 	struct store *s = NULL;
 	struct err err = {0};
 	uint8_t *file = NULL, *state;
@@ -445,7 +447,7 @@ TEST(a_state_that_lies_does_no_harm)
 	len = load_file(STORE_A, &file);
 	state = file + store_state_offset(s);
 	store_close(s);
-	o.how = BUILD_GO_ON;
+	o.how = BUILD_RESUME;
 	for (size_t i = 0; i < 150; i++) {
 		size_t at = random_below(i % 2 ? 4096 : (uint32_t)n_state - 8);
 		uint8_t was = state[at];
