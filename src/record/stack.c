@@ -18,15 +18,15 @@ _Static_assert((int)UNWIND_NO_ROOM == (int)STACK_END_NO_ROOM, "reasons are writt
 
 /* Deep recursion: tables four times as large. The old ones stay mapped: together they are never
  * more than a third of the new ones, and this happens a few times in a thread's life. */
-static COLD bool grow_path(struct lane *lane)
+static COLD bool grow_cache(struct lane *lane)
 {
-	size_t n = lane->path_capacity * 4;
-	void *memory = n <= MAX_DEPTH ? record_map(UNWIND_PATH_BYTES(n)) : NULL;
+	size_t n = lane->cache_capacity * 4;
+	void *memory = n <= MAX_DEPTH ? record_map(STACK_CACHE_BYTES(n)) : NULL;
 
 	if (!memory)
 		return false;
-	unwind_path_set_memory(lane_unwinder(lane), memory, n);
-	lane->path_capacity = n;
+	stack_cache_set_memory(lane_unwinder(lane), memory, n);
+	lane->cache_capacity = n;
 	return true;
 }
 
@@ -51,7 +51,7 @@ void stack_forget(struct lane *lane)
 {
 	edges_forget(&lane->edges, lane->enc.next_stack);
 	lane->n_other = 0;
-	unwind_path_forget_ids(lane_unwinder(lane));
+	stack_cache_forget_ids(lane_unwinder(lane));
 }
 
 static COLD void change_generation(struct lane *lane, uint32_t generation)
@@ -167,39 +167,40 @@ static inline void expect_leaves(const struct lane *lane, uint32_t context)
 }
 
 /* Names the part of the path that has no name yet, then the frames that are not on it. */
-static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
-			    const struct unwind_path *path)
+static uint32_t intern_cached(struct lane *lane, const struct unwind_start *at,
+			      const struct stack_cache_stack *stack)
 {
 	struct unwind_thread *ut = lane_unwinder(lane);
-	size_t i = path->n_kept;
+	size_t i = stack->n_kept;
 	uint32_t first_new = lane->enc.next_stack;
 	uint32_t context, id;
 
-	limit_ids(lane, path->n_kept + path->n_fresh);
-	for (; i && !path->name[i - 1].id; i--)
+	limit_ids(lane, stack->n_kept + stack->n_fresh);
+	for (; i && !stack->stack_id[i - 1].id; i--)
 		edges_fetch(&lane->edges,
-			    unwind_call(unwind_path_context(ut, i - 1), path->entry[i - 1].addr));
-	context = unwind_path_context(ut, path->n_kept);
-	if (path->n_fresh)
+			    unwind_call(unwind_path_context(ut, i - 1), stack->entry[i - 1].addr));
+	context = unwind_path_context(ut, stack->n_kept);
+	if (stack->n_fresh)
 		edges_fetch(&lane->edges,
-			    unwind_call(context, unwind_path_fresh(ut, path->n_fresh - 1)));
-	id = i ? path->name[i - 1].id : 0;
-	for (; i < path->n_kept; i++) {
-		id = child_of(lane, id, unwind_path_context(ut, i), path->entry[i].addr, first_new);
+			    unwind_call(context, stack_cache_fresh_addr(ut, stack->n_fresh - 1)));
+	id = i ? stack->stack_id[i - 1].id : 0;
+	for (; i < stack->n_kept; i++) {
+		id = child_of(lane, id, unwind_path_context(ut, i), stack->entry[i].addr,
+			      first_new);
 		if (unlikely(!id))
 			return 0;
-		path->name[i].id = id;
+		stack->stack_id[i].id = id;
 		expect_leaves(lane, unwind_path_context(ut, i + 1));
 	}
-	for (i = path->n_fresh; i-- > 0;) {
-		uintptr_t key = unwind_path_fresh(ut, i);
+	for (i = stack->n_fresh; i-- > 0;) {
+		uintptr_t key = stack_cache_fresh_addr(ut, i);
 
 		id = child_of(lane, id, context, key, first_new);
 		if (unlikely(!id))
 			return 0;
 		context = unwind_context(context, key);
 	}
-	unwind_path_remember(ut, at, id);
+	stack_cache_remember(ut, at, id);
 	return id;
 }
 
@@ -238,7 +239,7 @@ NOINLINE uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t contex
 	uint32_t id = are_ids_many(lane) ? 0 : new_child_of(lane, caller, context, pc);
 
 	if (id)
-		unwind_path_count_known(lane_unwinder(lane));
+		stack_cache_count_hit(lane_unwinder(lane));
 	return id;
 }
 
@@ -299,11 +300,12 @@ static COLD uint32_t capture_other(struct lane *lane, const struct unwind_start 
 }
 
 /* Frame i of a path, outermost first. */
-static uintptr_t path_addr(const struct lane *lane, const struct unwind_path *path, size_t i)
+static uintptr_t frame_addr(const struct lane *lane, const struct stack_cache_stack *stack,
+			    size_t i)
 {
-	if (i < path->n_kept)
-		return path->entry[i].addr;
-	return unwind_path_fresh(lane_unwinder(lane), path->n_kept + path->n_fresh - 1 - i);
+	if (i < stack->n_kept)
+		return stack->entry[i].addr;
+	return stack_cache_fresh_addr(lane_unwinder(lane), stack->n_kept + stack->n_fresh - 1 - i);
 }
 
 static void audit_walk(struct lane *lane, const struct unwind_start *at)
@@ -323,14 +325,14 @@ COLD uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at
 
 /* CONFIG_AUDIT: is the path what a walk in full finds? */
 static COLD void audit(struct lane *lane, const struct unwind_start *at,
-		       const struct unwind_path *path)
+		       const struct stack_cache_stack *stack)
 {
 	const struct unwind_frames *f = &lane->frames;
-	size_t n = path->n_kept + path->n_fresh;
+	size_t n = stack->n_kept + stack->n_fresh;
 	size_t i = 0;
 
 	audit_walk(lane, at);
-	while (i < f->n && i < n && f->addr[f->n - 1 - i] == path_addr(lane, path, i))
+	while (i < f->n && i < n && f->addr[f->n - 1 - i] == frame_addr(lane, stack, i))
 		i++;
 	if (i != f->n || i != n || f->end != UNWIND_COMPLETE || f->n_certain != f->n)
 		COUNT_ADD(lane->n_differing, 1);
@@ -339,26 +341,26 @@ static COLD void audit(struct lane *lane, const struct unwind_start *at,
 static NOINLINE uint32_t capture_new(struct lane *lane, const struct unwind_start *at)
 {
 	uint32_t generation = unwind_generation();
-	struct unwind_path path;
-	enum unwind_path_result result;
+	struct stack_cache_stack stack;
+	enum stack_cache_status status;
 
 	if (unlikely(generation != lane->generation || (generation & 1)))
 		change_generation(lane, generation);
 	if (unlikely(lane->n_walks < LANE_SETTLES) && ++lane->n_walks == LANE_SETTLES)
 		lane_touch_tables(lane);
 	do
-		result = unwind_path_walk(lane_unwinder(lane), at, generation, &path);
-	while (unlikely(result == UNWIND_PATH_NO_ROOM) && grow_path(lane));
-	if (unlikely(result != UNWIND_PATH_OK))
+		status = stack_cache_walk(lane_unwinder(lane), at, generation, &stack);
+	while (unlikely(status == STACK_CACHE_NO_ROOM) && grow_cache(lane));
+	if (unlikely(status != STACK_CACHE_OK))
 		return capture_other(lane, at);
 	if (CONFIG_AUDIT)
-		audit(lane, at, &path);
-	return intern_path(lane, at, &path);
+		audit(lane, at, &stack);
+	return intern_cached(lane, at, &stack);
 }
 
 uint32_t stack_capture_behind(struct lane *lane, const struct unwind_start *at)
 {
-	uint32_t id = unwind_path_known(lane_unwinder(lane), at);
+	uint32_t id = stack_cache_find(lane_unwinder(lane), at);
 
 	if (CONFIG_AUDIT && id)
 		return stack_audit_known(lane, at, id);

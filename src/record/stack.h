@@ -41,7 +41,7 @@ static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *m
 		id = edges_find(&lane->edges, caller, unwind_call(context, at->pc));
 		if (unlikely(!id))
 			return stack_call(lane, caller, context, at->pc);
-		unwind_path_count_known(ut);
+		stack_cache_count_hit(ut);
 		return id;
 	}
 	if (!memo)

@@ -9,7 +9,7 @@
 #include "record/stack.h"
 #include "record/sys.h"
 
-#define FIRST_PATH_CAPACITY 512
+#define FIRST_CACHE_CAPACITY 512
 #define FEW_THREADS 8
 
 _Thread_local struct thread *thread_self;
@@ -27,24 +27,24 @@ static void *cut(uint8_t **rest, size_t bytes)
 /* What a lane needs besides itself. */
 static size_t table_bytes(void)
 {
-	const size_t n = FIRST_PATH_CAPACITY;
+	const size_t n = FIRST_CACHE_CAPACITY;
 
-	return (1 + CONFIG_AUDIT) * unwind_thread_bytes + EDGES_FIRST_BYTES + UNWIND_PATH_BYTES(n) +
+	return (1 + CONFIG_AUDIT) * unwind_thread_bytes + EDGES_FIRST_BYTES + STACK_CACHE_BYTES(n) +
 	       n * 24 + 512;
 }
 
 /* Behind the lane are table_bytes() of zeros. They are large and touched lazily. */
 static void init_lane(struct lane *lane, struct thread *t, unsigned number)
 {
-	const size_t n = FIRST_PATH_CAPACITY;
+	const size_t n = FIRST_CACHE_CAPACITY;
 	uint8_t *memory = (uint8_t *)(lane + 1);
 
 	lane->thread = t;
 	lane->number = number;
 	cut(&memory, unwind_thread_bytes); /* lane_unwinder() */
 	edges_init(&lane->edges, cut(&memory, EDGES_FIRST_BYTES), &t->rec->edge_bytes);
-	lane->path_capacity = n;
-	unwind_path_set_memory(lane_unwinder(lane), cut(&memory, UNWIND_PATH_BYTES(n)), n);
+	lane->cache_capacity = n;
+	stack_cache_set_memory(lane_unwinder(lane), cut(&memory, STACK_CACHE_BYTES(n)), n);
 	lane->other_key = cut(&memory, n * sizeof(uint64_t));
 	lane->frames.addr = cut(&memory, n * sizeof(uintptr_t));
 	lane->other_id = cut(&memory, n * sizeof(uint32_t));
@@ -63,7 +63,7 @@ static void reset_lane(struct lane *lane)
 	lane->next_index = 0;
 	lane->n_other = 0;
 	lane->after_leaf = lane->after;
-	unwind_path_forget_ids(lane_unwinder(lane));
+	stack_cache_forget_ids(lane_unwinder(lane));
 	COUNT_RESET(lane->lost_events);
 	edges_reset(&lane->edges);
 	unwind_thread_init(lane_unwinder(lane), record_options.USE_SHADOW_STACK);

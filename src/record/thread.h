@@ -17,7 +17,7 @@
 #include "record/edges.h"
 #include "record/own_blocks.h"
 #include "record/record.h"
-#include "unwind/path.h"
+#include "unwind/stack_cache.h"
 
 #define LANE_LEAVES 64
 
@@ -39,7 +39,7 @@ struct lane {
 	uint64_t lost_events;
 
 	uint32_t n_walks; /* until LANE_SETTLES */
-	size_t path_capacity; /* frames that the unwinder's path has room for */
+	size_t cache_capacity; /* frames that the unwinder's path has room for */
 
 	/* The last stack that was not of the path's kind, outermost first: keys and ids. */
 	uint64_t *other_key;

@@ -23,19 +23,19 @@ unsigned unwind_path_branch(struct path_memo *m, uintptr_t *ret)
 			ret[n++] = *path_memo_word(m, i);
 	}
 	if (m->join.slot != (uint32_t)path_place(m->sp, 0))
-		ret[n++] = m->pc; /* else it is on the path itself */
+		ret[n++] = m->pc; /* else it is on the cache itself */
 	return n;
 }
 
 /* All numbers are used up. */
-static COLD void forget_numbers(struct path *p)
+static COLD void forget_numbers(struct stack_cache *c)
 {
-	p->epoch++;
-	for (size_t i = 0; i < ARRAY_LEN(p->joined); i++)
-		p->joined[i] = (struct path_joined){0};
+	c->epoch++;
+	for (size_t i = 0; i < ARRAY_LEN(c->joined); i++)
+		c->joined[i] = (struct path_joined){0};
 }
 
-static NOINLINE uint32_t branch_number(struct path *p, struct path_memo *m)
+static NOINLINE uint32_t branch_number(struct stack_cache *c, struct path_memo *m)
 {
 	struct path_branch seen = {.epoch = 0}, *b;
 	unsigned n = unwind_path_branch(m, seen.addr);
@@ -43,47 +43,48 @@ static NOINLINE uint32_t branch_number(struct path *p, struct path_memo *m)
 
 	for (unsigned i = 0; i < n; i++)
 		hash = (hash ^ seen.addr[i]) * 0x9e3779b97f4a7c15ull;
-	b = &p->branch[hash >> (64 - PATH_BRANCHES_BITS)];
-	if (b->epoch == p->epoch && !memcmp(b->addr, seen.addr, sizeof(b->addr)))
+	b = &c->branch[hash >> (64 - PATH_BRANCHES_BITS)];
+	if (b->epoch == c->epoch && !memcmp(b->addr, seen.addr, sizeof(b->addr)))
 		return b->number;
-	if (unlikely(p->last_branch++ == PATH_MAX_BRANCH)) {
-		forget_numbers(p);
-		p->last_branch = 1;
+	if (unlikely(c->last_branch++ == PATH_MAX_BRANCH)) {
+		forget_numbers(c);
+		c->last_branch = 1;
 	}
-	seen.epoch = p->epoch;
-	seen.number = p->last_branch;
+	seen.epoch = c->epoch;
+	seen.number = c->last_branch;
 	*b = seen;
 	return b->number;
 }
 
-static inline struct path_joined *joined_place(struct path *p, uint32_t branch, uint32_t outer)
+static inline struct path_joined *joined_place(struct stack_cache *c, uint32_t branch,
+					       uint32_t outer)
 {
 	uint32_t hash = branch * 0x85ebca6bu ^ outer * 0x9e3779b1u;
 
-	return &p->joined[hash >> (32 - PATH_JOIN_BITS)];
+	return &c->joined[hash >> (32 - PATH_JOIN_BITS)];
 }
 
 /* The memo joins another stack from now on, which may depend on more than the one before. */
-static inline uint32_t take_join(struct path *p, struct path_memo *m, uint32_t id)
+static inline uint32_t take_join(struct stack_cache *c, struct path_memo *m, uint32_t id)
 {
-	const struct path_cold *cold = &p->cold[m->join_n - 1];
+	const struct stack_cache_cold *cold = &c->cold[m->join_n - 1];
 
-	m->join = *path_join_of(p, m);
+	m->join = *path_join_of(c, m);
 	m->id = id;
 	m->has_rest = m->uses_fp || cold->uses_fp || cold->n_extra;
-	COUNT_ADD(p->n_known, 1);
+	COUNT_ADD(c->n_known, 1);
 	return id;
 }
 
 /* The id of the stack that a memo joins now, if it holds; else 0. */
-static inline uint32_t outer_of(const struct path *p, struct path_memo *m, uintptr_t fp)
+static inline uint32_t outer_of(const struct stack_cache *c, struct path_memo *m, uintptr_t fp)
 {
-	const struct unwind_path_name *join = path_join_of(p, m);
-	const struct path_cold *cold = &p->cold[(size_t)m->join_n - 1];
+	const struct stack_cache_id *join = path_join_of(c, m);
+	const struct stack_cache_cold *cold = &c->cold[(size_t)m->join_n - 1];
 
 	if (join->slot != m->join.slot ||
-	    (path_memo_differs(m, m->sp) | path_any_differs(p->entry, m->join_n)) ||
-	    (unlikely(m->uses_fp || cold->uses_fp || cold->n_extra) && !path_rest_holds(p, m, fp)))
+	    (path_memo_differs(m, m->sp) | stack_cache_any_differs(c->entry, m->join_n)) ||
+	    (unlikely(m->uses_fp || cold->uses_fp || cold->n_extra) && !path_rest_holds(c, m, fp)))
 		return 0;
 	return join->id;
 }
@@ -91,26 +92,26 @@ static inline uint32_t outer_of(const struct path *p, struct path_memo *m, uintp
 uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m, uintptr_t fp,
 			  uint32_t *ret_outer)
 {
-	struct path *p = &ut->path;
-	uint32_t outer = outer_of(p, m, fp);
+	struct stack_cache *c = &ut->stack_cache;
+	uint32_t outer = outer_of(c, m, fp);
 	const struct path_joined *known;
 
 	*ret_outer = outer;
 	if (!outer)
 		return 0;
 	if (unlikely(!m->branch))
-		m->branch = branch_number(p, m) & PATH_MAX_BRANCH;
-	known = joined_place(p, m->branch, outer);
+		m->branch = branch_number(c, m) & PATH_MAX_BRANCH;
+	known = joined_place(c, m->branch, outer);
 	if (known->branch != m->branch || known->outer != outer)
 		return 0;
-	return take_join(p, m, known->id);
+	return take_join(c, m, known->id);
 }
 
 void unwind_path_joined(struct unwind_thread *ut, struct path_memo *m, uint32_t id)
 {
-	struct path *p = &ut->path;
+	struct stack_cache *c = &ut->stack_cache;
 
-	take_join(p, m, id);
-	*joined_place(p, m->branch, m->join.id) =
+	take_join(c, m, id);
+	*joined_place(c, m->branch, m->join.id) =
 		(struct path_joined){.branch = m->branch, .outer = m->join.id, .id = id};
 }

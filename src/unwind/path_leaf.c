@@ -1,11 +1,11 @@
-/* unwind/path_leaf.c - which starts are leaves: see path.h.
+/* unwind/path_leaf.c - which starts are leaves: see stack_cache.h.
  *
  * The destructors of a tree give back thousands of blocks by as many stacks, each of which comes once
  * in a while. Memos of all of them have no room in the CPU's caches. But one such call follows
- * another in the same function or in its caller. So, where memos do not do, the path is made to
+ * another in the same function or in its caller. So, where memos do not do, the cache is made to
  * hold everything but the start itself, and the start needs its caller there and no memo.
  *
- * Whether that is so is seen start by start: where the caller was on the path when the start was
+ * Whether that is so is seen start by start: where the caller was on the cache when the start was
  * walked, it is tried, and given up when the caller is missing too often.
  */
 #include "unwind/unwind_i.h"
@@ -13,37 +13,37 @@
 #define FIRST_SCORE 32
 #define MISS 3 /* so many finds make up for a caller that is missing */
 #define REFUSED (-1024) /* walks that would have been finds before it is tried again */
-#define TRY_LEAF 16 /* in one of so many walks the path is made as for a leaf, to see */
+#define TRY_LEAF 16 /* in one of so many walks the cache is made as for a leaf, to see */
 
-bool path_leaf_rest_holds(const struct path *p, const struct path_leaf *leaf, uint32_t n,
+bool path_leaf_rest_holds(const struct stack_cache *c, const struct path_leaf *leaf, uint32_t n,
 			  uintptr_t base, uintptr_t fp)
 {
-	const struct path_cold *caller = &p->cold[n - 1];
+	const struct stack_cache_cold *caller = &c->cold[n - 1];
 
 	if (leaf->fp_at)
 		fp = memory_load_own(base + (leaf->fp_at - 1u) * sizeof(uintptr_t));
 	return (!caller->uses_fp || caller->fp == fp) &&
-	       (!caller->n_extra || path_extras_hold(p, n));
+	       (!caller->n_extra || stack_cache_extras_hold(c, n));
 }
 
-void path_leaf_missed(struct path *p, struct path_leaf *leaf)
+void path_leaf_missed(struct stack_cache *c, struct path_leaf *leaf)
 {
 	if (leaf->score >= MISS) {
 		leaf->score -= MISS;
 		return;
 	}
 	leaf->score = REFUSED;
-	p->n_leaves--;
+	c->n_leaves--;
 }
 
 /* As told by the frames of the last walk. False: its caller is found in another way, or is far. */
-static bool leaf_from_walk(const struct path *p, const struct unwind_start *start,
+static bool leaf_from_walk(const struct stack_cache *c, const struct unwind_start *start,
 			   struct path_leaf *ret)
 {
-	const struct path_fresh *f = &p->fresh[0];
+	const struct stack_cache_fresh *f = &c->fresh[0];
 	struct path_leaf leaf = {.pc = start->pc, .is_by_fp = f->uses_fp, .score = FIRST_SCORE};
 	uintptr_t base = path_leaf_base(&leaf, start);
-	uintptr_t caller_slot = p->n_fresh > 1 ? p->fresh[1].at.slot : p->entry[p->n_kept - 1].slot;
+	uintptr_t caller_slot = c->n_fresh > 1 ? c->fresh[1].at.slot : c->entry[c->n_kept - 1].slot;
 	uintptr_t caller_at = caller_slot - base;
 	uintptr_t fp_at = f->fp_at ? f->fp_at - base + sizeof(uintptr_t) : 0;
 
@@ -56,32 +56,32 @@ static bool leaf_from_walk(const struct path *p, const struct unwind_start *star
 	return true;
 }
 
-bool path_leaf_learn(struct path *p, const struct unwind_start *start)
+bool path_leaf_learn(struct stack_cache *c, const struct unwind_start *start)
 {
-	struct path_leaf *leaf = path_leaf_of(p, start->pc);
+	struct path_leaf *leaf = path_leaf_of(c, start->pc);
 	bool is_own = leaf->pc == start->pc;
 	bool is_used = leaf->pc && leaf->score >= 0;
-	bool is_caller_on_path = p->n_fresh == 1 && p->n_kept > 0;
+	bool is_caller_on_path = c->n_fresh == 1 && c->n_kept > 0;
 	struct path_leaf seen;
 
-	if (p->n_fresh == 0 || p->n_fresh + p->n_kept < 2 || !leaf_from_walk(p, start, &seen))
+	if (c->n_fresh == 0 || c->n_fresh + c->n_kept < 2 || !leaf_from_walk(c, start, &seen))
 		return false;
 	if (is_own && is_used)
 		return true;
 	if (!is_caller_on_path)
-		return !is_own && p->n_walks % TRY_LEAF == 0;
+		return !is_own && c->n_walks % TRY_LEAF == 0;
 	if (is_used && leaf->score-- > 0)
 		return false; /* another's place, which is of less use if this goes on */
 	if (is_own && ++leaf->score < 0)
 		return false;
-	p->n_leaves += !is_used;
+	c->n_leaves += !is_used;
 	*leaf = seen;
 	return true;
 }
 
-void path_leaf_forget(struct path *p)
+void path_leaf_forget(struct stack_cache *c)
 {
-	for (size_t i = 0; i < ARRAY_LEN(p->leaf); i++)
-		p->leaf[i] = (struct path_leaf){0};
-	p->n_leaves = 0;
+	for (size_t i = 0; i < ARRAY_LEN(c->leaf); i++)
+		c->leaf[i] = (struct path_leaf){0};
+	c->n_leaves = 0;
 }

@@ -83,60 +83,60 @@ void unwind_walk(struct unwind_thread *ut, const struct unwind_start *start,
  * another function, a stack that was cut by longjmp or an exception, a slot that happens to hold
  * an old value, all compare equal only where a full walk would read the same as well.
  */
-struct unwind_path_entry {
+struct stack_cache_entry {
 	uintptr_t slot; /* where the return address lies: just below the frame's stack pointer */
 	uintptr_t addr; /* the return address, as in unwind_frames */
 };
 
 /* The caller names stacks by ids of its own, which are kept with the path: that of the stack that ends
  * with this entry, 0 while it has none. The other half is the path's own affair. */
-struct unwind_path_name {
+struct stack_cache_id {
 	_Alignas(8) uint32_t id;
 	uint32_t slot; /* low half of the entry's; there are no two in one stack */
 };
 
 /* The stack is entry[0 .. n_kept), outermost first, and then fresh(n_fresh - 1) .. fresh(0). */
-struct unwind_path {
+struct stack_cache_stack {
 	size_t n_kept;
 	size_t n_fresh;
-	const struct unwind_path_entry *entry; /* borrowed until the next walk, like all here */
-	struct unwind_path_name *name;
+	const struct stack_cache_entry *entry; /* borrowed until the next walk, like all here */
+	struct stack_cache_id *stack_id;
 };
 
-enum unwind_path_result {
-	UNWIND_PATH_OK, /* *ret is the whole stack, complete and certain */
-	UNWIND_PATH_OTHER, /* a stack of another kind: unwind_walk() must do it; the path stays */
-	UNWIND_PATH_NO_ROOM, /* more memory is needed */
+enum stack_cache_status {
+	STACK_CACHE_OK, /* *ret is the whole stack, complete and certain */
+	STACK_CACHE_NOT_SIMPLE, /* a stack of another kind: unwind_walk() must do it; the path stays */
+	STACK_CACHE_NO_ROOM, /* more memory is needed */
 };
 
 /* Memory for paths of so many frames; what the path held is forgotten. */
-#define UNWIND_PATH_BYTES(capacity) ((capacity)*120 + 72)
-void unwind_path_set_memory(struct unwind_thread *ut, void *memory, size_t capacity);
+#define STACK_CACHE_BYTES(capacity) ((capacity)*120 + 72)
+void stack_cache_set_memory(struct unwind_thread *ut, void *memory, size_t capacity);
 
 /* The id of the stack when it is known as a whole; else 0. To be asked when what path.h has to tell
  * nearly all stacks did not. */
-uint32_t unwind_path_known(struct unwind_thread *ut, const struct unwind_start *start);
+uint32_t stack_cache_find(struct unwind_thread *ut, const struct unwind_start *start);
 
-/* Directly after unwind_path_known() gave 0 for the same start (it has looked which part of the
+/* Directly after stack_cache_find() gave 0 for the same start (it has looked which part of the
  * path holds). generation is unwind_generation() as of now: what the ids of the path belong to. */
-enum unwind_path_result unwind_path_walk(struct unwind_thread *ut, const struct unwind_start *start,
-					 uint32_t generation, struct unwind_path *ret);
+enum stack_cache_status stack_cache_walk(struct unwind_thread *ut, const struct unwind_start *start,
+					 uint32_t generation, struct stack_cache_stack *ret);
 
 /* Return address of the i-th fresh frame of the last walk, 0 = innermost. */
-uintptr_t unwind_path_fresh(const struct unwind_thread *ut, size_t i);
+uintptr_t stack_cache_fresh_addr(const struct unwind_thread *ut, size_t i);
 
 /* Tells the id of the stack that the last walk found. name[0 .. n_kept).id must have been filled in. */
-void unwind_path_remember(struct unwind_thread *ut, const struct unwind_start *start, uint32_t id);
+void stack_cache_remember(struct unwind_thread *ut, const struct unwind_start *start, uint32_t id);
 
 /* All ids are void. */
-void unwind_path_forget_ids(struct unwind_thread *ut);
+void stack_cache_forget_ids(struct unwind_thread *ut);
 
 /* Counters of this thread since unwind_thread_init(). */
 struct unwind_stats {
 	uint64_t n_walks;
 	uint64_t n_slow_walks; /* walks that needed all registers */
 	uint64_t n_rule_misses; /* rules built from .eh_frame */
-	uint64_t n_path_walks; /* stacks that came from the path */
+	uint64_t n_cached_walks; /* stacks that came from the path */
 	uint64_t n_known_stacks; /* of these, stacks that were known as a whole */
 	uint64_t n_fresh_frames; /* frames walked in the others; the rest was validated */
 };

@@ -15,11 +15,11 @@
 #include <stdatomic.h>
 
 #include "unwind/memory_i.h"
-#include "unwind/path.h"
+#include "unwind/stack_cache.h"
 #include "unwind/tables_i.h"
 #include "unwind/unwind.h"
 
-/* --- generation.c: see path.h for how it is read ---------------------------------------------- */
+/* --- generation.c: see stack_cache.h for how it is read ---------------------------------------------- */
 
 /* In a forked child: changes that other threads had begun are over. */
 void generation_init(void);
@@ -154,15 +154,15 @@ struct frame {
 	bool is_exact; /* interrupted there, not calling: the bytes before key are no call */
 };
 
-/* --- path.c, path_join.c, path_leaf.c: see path.h ---------------------------------------------- */
+/* --- stack_cache.c, path_join.c, path_leaf.c: see stack_cache.h ---------------------------------------------- */
 
 /* Are the extra words of the first n entries all unchanged? */
-bool path_extras_hold(const struct path *p, size_t n);
+bool stack_cache_extras_hold(const struct stack_cache *c, size_t n);
 
-/* After a walk, before its frames are put onto the path: is it better to have all of them there but
+/* After a walk, before its frames are put onto the cache: is it better to have all of them there but
  * the start? For it is a leaf, or may become one. */
-bool path_leaf_learn(struct path *p, const struct unwind_start *start);
-void path_leaf_forget(struct path *p);
+bool path_leaf_learn(struct stack_cache *c, const struct unwind_start *start);
+void path_leaf_forget(struct stack_cache *c);
 
 struct slow_walk {
 	struct arch_regs regs;
@@ -173,7 +173,7 @@ struct slow_walk {
 };
 
 struct unwind_thread {
-	struct path path; /* must be first: path.h knows no more of this */
+	struct stack_cache stack_cache; /* must be first: stack_cache.h knows no more of this */
 	struct memory memory;
 	bool use_cache;
 	bool is_uncertain; /* this walk has passed a frame that only the frame pointer suggests */

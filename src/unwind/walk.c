@@ -24,9 +24,10 @@ void unwind_thread_init(struct unwind_thread *ut, bool use_cache)
 {
 	ut->use_cache = use_cache;
 	memory_forget(&ut->memory);
-	ut->path.n = ut->path.n_here = 0; /* its slots lie in a stack that may be unmapped by now */
-	ut->path.own_lo = ut->path.own_hi = 0;
-	ut->path.epoch++;
+	ut->stack_cache.n = ut->stack_cache.n_here =
+		0; /* its slots lie in a stack that may be unmapped by now */
+	ut->stack_cache.own_lo = ut->stack_cache.own_hi = 0;
+	ut->stack_cache.epoch++;
 }
 
 void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *ret)
@@ -35,8 +36,9 @@ void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *re
 		.n_walks = COUNT_READ(ut->stats.n_walks),
 		.n_slow_walks = COUNT_READ(ut->stats.n_slow_walks),
 		.n_rule_misses = COUNT_READ(ut->stats.n_rule_misses),
-		.n_path_walks = COUNT_READ(ut->stats.n_path_walks) + COUNT_READ(ut->path.n_known),
-		.n_known_stacks = COUNT_READ(ut->path.n_known),
+		.n_cached_walks =
+			COUNT_READ(ut->stats.n_cached_walks) + COUNT_READ(ut->stack_cache.n_known),
+		.n_known_stacks = COUNT_READ(ut->stack_cache.n_known),
 		.n_fresh_frames = COUNT_READ(ut->stats.n_fresh_frames),
 	};
 }

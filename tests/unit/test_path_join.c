@@ -1,5 +1,5 @@
 /* Memos that join another stack than before. */
-#include "path_world.h"
+#include "stack_cache_world.h"
 
 #include <string.h>
 
@@ -47,12 +47,12 @@ NOINLINE static void visit_from_e(void)
 }
 
 /* Three outer parts, since each start has two memos. */
-static void visit(unsigned n_compute_slots, bool a_first)
+static void visit(unsigned n_turns, bool a_first)
 {
 	is_a_first = a_first;
-	world.ut->path.has_forks = false;
-	world.ut->path.n_walks = 0; /* the window does not end while this goes on */
-	for (volatile unsigned turn = 0; turn < n_compute_slots; turn++) {
+	world.ut->stack_cache.has_forks = false;
+	world.ut->stack_cache.n_walks = 0; /* the window does not end while this goes on */
+	for (volatile unsigned turn = 0; turn < n_turns; turn++) {
 		if (turn % 3 == 0)
 			visit_from_c();
 		else if (turn % 3 == 1)
@@ -74,8 +74,8 @@ TEST(path_joins_a_branch_to_an_outer_part_that_it_did_not_have)
 /* Makes everything that branches made of stacks something that others made, which is wrong here. */
 static void falsify_joined(uint32_t branch_off, uint32_t outer_off)
 {
-	for (size_t i = 0; i < ARRAY_LEN(world.ut->path.joined); i++) {
-		struct path_joined *j = &world.ut->path.joined[i];
+	for (size_t i = 0; i < ARRAY_LEN(world.ut->stack_cache.joined); i++) {
+		struct path_joined *j = &world.ut->stack_cache.joined[i];
 
 		if (j->branch)
 			*j = (struct path_joined){j->branch + branch_off, j->outer + outer_off, 1};
@@ -111,14 +111,14 @@ TEST(path_forgets_what_branches_made_before_it_gives_their_numbers_again)
 
 	path_world_start();
 	falsify_joined(0, 0);
-	epoch = world.ut->path.epoch;
-	world.ut->path.last_branch = PATH_MAX_BRANCH;
+	epoch = world.ut->stack_cache.epoch;
+	world.ut->stack_cache.last_branch = PATH_MAX_BRANCH;
 	visit(64, false);
-	CHECK_NE(world.ut->path.epoch, epoch); /* memos have numbers */
+	CHECK_NE(world.ut->stack_cache.epoch, epoch); /* memos have numbers */
 	CHECK(world.n_rejoined > 0);
-	for (size_t i = 0; i < ARRAY_LEN(world.ut->path.joined); i++) {
-		CHECK_NE(world.ut->path.joined[i].id, 1);
-		CHECK(world.ut->path.joined[i].branch <= world.ut->path.last_branch);
+	for (size_t i = 0; i < ARRAY_LEN(world.ut->stack_cache.joined); i++) {
+		CHECK_NE(world.ut->stack_cache.joined[i].id, 1);
+		CHECK(world.ut->stack_cache.joined[i].branch <= world.ut->stack_cache.last_branch);
 	}
 }
 
@@ -126,21 +126,21 @@ TEST(path_forgets_what_branches_made_before_it_gives_their_numbers_again)
 TEST(path_asks_for_all_words_of_a_stack_that_a_memo_has_come_to_join)
 {
 	struct path_memo m = {.join_n = 1, .branch = 1};
-	struct path_cold kept;
-	struct path *p;
+	struct stack_cache_cold kept;
+	struct stack_cache *p;
 
 	path_world_start();
-	p = &world.ut->path;
+	p = &world.ut->stack_cache;
 	kept = p->cold[0];
 	for (unsigned i = 0; i < 4; i++) {
-		p->cold[0] = (struct path_cold){.n_extra = i & 1, .uses_fp = i >> 1};
+		p->cold[0] = (struct stack_cache_cold){.n_extra = i & 1, .uses_fp = i >> 1};
 		unwind_path_joined(world.ut, &m, 7);
 		CHECK_EQ(m.has_rest, i > 0);
 	}
 	m.uses_fp = true;
-	p->cold[0] = (struct path_cold){0};
+	p->cold[0] = (struct stack_cache_cold){0};
 	unwind_path_joined(world.ut, &m, 7);
 	CHECK(m.has_rest);
 	p->cold[0] = kept;
-	unwind_path_forget_ids(world.ut);
+	stack_cache_forget_ids(world.ut);
 }

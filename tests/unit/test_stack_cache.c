@@ -1,6 +1,6 @@
 /* The validated path against a walk in full: programs whose stacks change in every way that could
  * make an old entry look right. */
-#include "path_world.h"
+#include "stack_cache_world.h"
 
 #include <alloca.h>
 #include <setjmp.h>
@@ -176,7 +176,7 @@ TEST(path_finds_the_callers_of_many_stacks_with_few_starts)
 	CHECK_EQ(world.n_leaves - n_before, 0u);
 	unwind_code_changed();
 	path_world_hook();
-	CHECK_EQ(world.ut->path.n_leaves, 0u); /* their rules may be others */
+	CHECK_EQ(world.ut->stack_cache.n_leaves, 0u); /* their rules may be others */
 }
 
 /* To and fro between two branches: what was left out comes back, or something else does. */
@@ -259,7 +259,7 @@ TEST(path_remembers_several_stacks_with_the_same_start)
 TEST(path_remembers_two_stacks_with_the_same_start_at_once)
 {
 	path_world_start();
-	world.ut->path.has_forks = false;
+	world.ut->stack_cache.has_forks = false;
 	for (volatile unsigned turn = 0; turn < 64; turn++)
 		caller_c(turn & 1);
 	CHECK(world.n_known > 56);
@@ -297,7 +297,7 @@ TEST(path_remembers_branches_of_seven_frames)
 		else
 			branch_b(6);
 	}
-	if (!world.ut->path.fresh[0]
+	if (!world.ut->stack_cache.fresh[0]
 		     .uses_fp) /* a memo has no room for so many with frame pointers */
 		CHECK(world.n_known - n_first > 3800);
 }
@@ -317,7 +317,7 @@ TEST(path_needs_no_more_than_a_look_at_a_stack_that_comes_again)
 {
 	for (unsigned depth = 0; depth < 12; depth++) {
 		path_world_start();
-		world.ut->path.has_forks = false;
+		world.ut->stack_cache.has_forks = false;
 		deeper(depth);
 		CHECK(world.n_quick > 56);
 	}
@@ -336,7 +336,7 @@ NOINLINE static void hook_below(size_t bytes)
 TEST(path_takes_stacks_that_begin_anywhere_in_a_page)
 {
 	path_world_start();
-	world.ut->path.has_forks = false;
+	world.ut->stack_cache.has_forks = false;
 	for (size_t bytes = 16; bytes <= PAGE_BYTES; bytes += 16) {
 		uint64_t n_before = world.n_known;
 
@@ -375,7 +375,7 @@ static void code_changes(void)
 
 static void ids_are_forgotten(void)
 {
-	unwind_path_forget_ids(world.ut);
+	stack_cache_forget_ids(world.ut);
 }
 
 static void code_begins_to_change(void)
@@ -539,7 +539,7 @@ static void tell_apart(unsigned n_inside, bool calls_fixed, bool forgets)
 	shape.calls_fixed = calls_fixed;
 	for (unsigned turn = 0; turn < (forgets ? 1024 : 64); turn++) {
 		if (forgets && turn % 4)
-			unwind_path_forget_ids(world.ut);
+			stack_cache_forget_ids(world.ut);
 		for (unsigned again = 0; again < 6; again++)
 			take_shape(turn % N_SHAPES, n); /* path_world_hook() compares */
 	}
@@ -552,7 +552,7 @@ TEST(path_tells_stacks_apart_that_differ_by_a_frame_pointer)
 	tell_apart(24, true, false); /* on the path */
 	tell_apart(0, true, false); /* the first on the path, the others remembered in memos */
 	tell_apart(0, false, false);
-	world.ut->path.has_forks = true;
+	world.ut->stack_cache.has_forks = true;
 	world.n_leaves = 0;
 	tell_apart(0, false, true); /* leaves by their frame pointer */
 	CHECK(world.n_leaves > 0);

@@ -1,12 +1,12 @@
 /* A thread's validated path with ids of its own, beside which every stack is walked in full. */
-#ifndef PATH_WORLD_H
-#define PATH_WORLD_H
+#ifndef STACK_CACHE_WORLD_H
+#define STACK_CACHE_WORLD_H
 
 #include "harness/test.h"
 #include "unwind/unwind_i.h"
 
 /* What happened since path_world_start(): hooks, and how their stacks were told. */
-extern struct path_world {
+extern struct stack_cache_world {
 	struct unwind_thread *ut;
 	uint64_t n_checked;
 	uint64_t n_quick; /* by a memo as it was */

@@ -1,11 +1,11 @@
-/* unwind/path_tables.h - what a thread's validated path is made of: see path.h. */
-#ifndef UNWIND_PATH_TABLES_H
-#define UNWIND_PATH_TABLES_H
+/* unwind/stack_cache_tables.h - what a thread's validated path is made of: see stack_cache.h. */
+#ifndef UNWIND_STACK_CACHE_TABLES_H
+#define UNWIND_STACK_CACHE_TABLES_H
 
 #include "unwind/unwind.h"
 
 /* What the walk out of a frame needs besides its return address. */
-struct path_cold {
+struct stack_cache_cold {
 	uintptr_t fp; /* frame pointer register in this frame */
 	uint32_t n_extra : 31; /* extras of this entry and those outside of it */
 	uint32_t uses_fp : 1; /* the walk outwards from here depends on fp */
@@ -13,24 +13,24 @@ struct path_cold {
 };
 
 /* A word that the walk out of an entry reads besides return addresses. */
-struct path_extra {
+struct stack_cache_extra {
 	uintptr_t addr;
 	uintptr_t value;
 };
 
-/* A frame just walked, innermost first, before it gets its place in the path. */
-struct path_fresh {
-	struct unwind_path_entry at;
+/* A frame just walked, innermost first, before it gets its place in the cache. */
+struct stack_cache_fresh {
+	struct stack_cache_entry at;
 	uintptr_t fp;
 	uintptr_t fp_at; /* where the caller's frame pointer was read, 0 = it is unchanged */
 	uintptr_t cfa_at; /* where the CFA was read, 0 = it was computed */
 	bool uses_fp; /* the CFA was computed from fp */
 };
 
-/* Good while epoch is the path's. It joins the path's entry with this number if that has the same slot,
+/* Good while epoch is the cache's. It joins the cache's entry with this number if that has the same slot,
  * and is the stack id if it is the stack join.id that ends there. Places are counted in words from where the start's own return
  * address lies. The second line is looked at only when there are more words or a rest: a frame pointer,
- * extras of the path. */
+ * extras of the cache. */
 #define PATH_MEMO_BITS 12
 #define PATH_MEMO_WORDS 8
 #define PATH_MEMO_NEAR 2 /* of the words, in the first line; and of their places */
@@ -43,7 +43,7 @@ struct path_memo {
 	uintptr_t sp;
 	uint32_t epoch; /* 0 = empty */
 	uint32_t id;
-	struct unwind_path_name join;
+	struct stack_cache_id join;
 	uint16_t join_n; /* counted from 1 */
 	uint8_t n_words; /* near ones beyond these are copies of one that is checked anyway */
 	bool has_rest : 1;
@@ -80,7 +80,7 @@ static ALWAYS_INLINE uint16_t *path_memo_word_at(struct path_memo *m, unsigned i
 
 struct path_branch {
 	uint32_t number;
-	uint32_t epoch; /* of the path; 0 = empty */
+	uint32_t epoch; /* of the cache; 0 = empty */
 	uintptr_t addr[PATH_BRANCH_FRAMES]; /* those that are missing: 0 */
 };
 
@@ -101,7 +101,7 @@ struct path_fork {
 	uint16_t at[PATH_FORK_WORDS];
 };
 
-/* A start whose caller is mostly on the path, and where: found by the stack pointer or the frame pointer
+/* A start whose caller is mostly on the cache, and where: found by the stack pointer or the frame pointer
  * alone, from which places are counted. Good within a generation. */
 #define PATH_LEAF_BITS 7
 
@@ -115,17 +115,17 @@ struct path_leaf {
 
 #define PATH_LEAF_MAX_SCORE 128
 
-/* Where in the path an entry with such a slot was put last, counted from 1. */
-#define PATH_LEVELS 512u
+/* Where in the cache an entry with such a slot was put last, counted from 1. */
+#define STACK_CACHE_INDEXES 512u
 
 /* Walks after which it is looked how many of the events they were. */
-#define PATH_WINDOW 1024u
+#define STACK_CACHE_WINDOW 1024u
 
 /* Entries are outermost first, slots strictly descending, all in the thread's own stack. What every
  * event needs comes first, in one cache line. */
-struct path {
-	struct unwind_path_entry *entry;
-	struct unwind_path_name *name; /* all 0 from n on, as far as this epoch had entries */
+struct stack_cache {
+	struct stack_cache_entry *entry;
+	struct stack_cache_id *stack_id; /* all 0 from n on, as far as this epoch had entries */
 	uint32_t n;
 	uint32_t epoch; /* of ids and memos; grows when all become void */
 	uint32_t generation; /* even; 0 = never */
@@ -143,13 +143,13 @@ struct path {
 	uint32_t n_walks;
 	uint64_t n_known_before; /* n_known at the beginning of this window */
 	size_t capacity;
-	struct path_cold *cold;
-	struct path_extra *extra; /* two per frame at most */
-	struct path_fresh *fresh;
-	struct path_memo *place; /* for the memo of this stack; NULL = not looked for yet */
+	struct stack_cache_cold *cold;
+	struct stack_cache_extra *extra; /* two per frame at most */
+	struct stack_cache_fresh *fresh;
+	struct path_memo *memo_slot; /* for the memo of this stack; NULL = not looked for yet */
 	uint32_t last_branch; /* the last number that was given */
 	struct path_leaf leaf[1u << PATH_LEAF_BITS];
-	uint16_t level[PATH_LEVELS];
+	uint16_t index_of[STACK_CACHE_INDEXES];
 	struct path_fork fork[1u << PATH_FORK_BITS];
 	struct path_joined joined[1u << PATH_JOIN_BITS];
 	struct path_branch branch[1u << PATH_BRANCHES_BITS];

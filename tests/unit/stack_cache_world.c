@@ -1,5 +1,5 @@
-/* See path_world.h. */
-#include "path_world.h"
+/* See stack_cache_world.h. */
+#include "stack_cache_world.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@ static struct node {
 static uint32_t *chains;
 static uint32_t n_nodes;
 
-struct path_world world;
+struct stack_cache_world world;
 
 static void *map(size_t bytes)
 {
@@ -35,14 +35,14 @@ void path_world_start(void)
 		CHECK_EQ(unwind_init(), 0);
 		world.ut = map(unwind_thread_bytes);
 		unwind_thread_init(world.ut, true);
-		unwind_path_set_memory(world.ut, map(UNWIND_PATH_BYTES(MAX_FRAMES)), MAX_FRAMES);
+		stack_cache_set_memory(world.ut, map(STACK_CACHE_BYTES(MAX_FRAMES)), MAX_FRAMES);
 	}
-	world = (struct path_world){.ut = world.ut};
+	world = (struct stack_cache_world){.ut = world.ut};
 }
 
 void path_world_forget_ids(uint32_t n_left_out)
 {
-	unwind_path_forget_ids(world.ut);
+	stack_cache_forget_ids(world.ut);
 	memset(chains, 0, MAX_NODES * sizeof(*chains));
 	n_nodes = 1 + n_left_out;
 }
@@ -60,21 +60,21 @@ static uint32_t child_of(uint32_t parent, uintptr_t addr)
 	return *chain = n_nodes++;
 }
 
-static uint32_t intern(const struct unwind_start *at, const struct unwind_path *path)
+static uint32_t intern(const struct unwind_start *at, const struct stack_cache_stack *stack)
 {
 	uint32_t context = 0;
 	uint32_t id = 0;
 
-	for (size_t i = 0; i < path->n_kept; i++) {
+	for (size_t i = 0; i < stack->n_kept; i++) {
 		CHECK_EQ(unwind_path_context(world.ut, i), context);
-		context = unwind_context(context, path->entry[i].addr);
-		id = child_of(id, path->entry[i].addr);
-		CHECK(!path->name[i].id || path->name[i].id == id);
-		path->name[i].id = id;
+		context = unwind_context(context, stack->entry[i].addr);
+		id = child_of(id, stack->entry[i].addr);
+		CHECK(!stack->stack_id[i].id || stack->stack_id[i].id == id);
+		stack->stack_id[i].id = id;
 	}
-	for (size_t i = path->n_fresh; i-- > 0;)
-		id = child_of(id, unwind_path_fresh(world.ut, i));
-	unwind_path_remember(world.ut, at, id);
+	for (size_t i = stack->n_fresh; i-- > 0;)
+		id = child_of(id, stack_cache_fresh_addr(world.ut, i));
+	stack_cache_remember(world.ut, at, id);
 	return id;
 }
 
@@ -124,7 +124,7 @@ static uint32_t known(const struct unwind_start *at)
 	}
 	if (caller)
 		return child_of(caller, at->pc);
-	return id ? id : unwind_path_known(world.ut, at);
+	return id ? id : stack_cache_find(world.ut, at);
 }
 
 /* What a path_world_hook does, and the whole truth beside it. */
@@ -136,17 +136,18 @@ NOINLINE void path_world_hook(void)
 	uintptr_t addr[MAX_FRAMES];
 	struct unwind_frames f = {.addr = addr, .capacity = MAX_FRAMES};
 	uint32_t id = known(&at);
-	struct unwind_path path;
+	struct stack_cache_stack stack;
 
 	world.n_checked++;
 	world.n_known += id != 0;
 	if (!id) {
-		if (unwind_path_walk(world.ut, &at, unwind_generation(), &path) != UNWIND_PATH_OK) {
+		if (stack_cache_walk(world.ut, &at, unwind_generation(), &stack) !=
+		    STACK_CACHE_OK) {
 			world.n_other++;
 			unwind_walk(world.ut, &at, &f); /* teaches it the extent of the stack */
 			return;
 		}
-		id = intern(&at, &path);
+		id = intern(&at, &stack);
 	}
 	unwind_walk(world.ut, &at, &f);
 	CHECK_EQ(f.end, UNWIND_COMPLETE);
