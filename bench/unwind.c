@@ -97,7 +97,7 @@ static COLD void walk_other(const struct unwind_start *at)
 	n_other++;
 }
 
-static NOINLINE uint32_t join(struct path_memo *memo, const struct unwind_start *at)
+static NOINLINE uint32_t join(struct walk_memo *memo, const struct unwind_start *at)
 {
 	uintptr_t addr[PATH_BRANCH_FRAMES];
 	uint32_t outer;
@@ -116,17 +116,17 @@ static NOINLINE uint32_t join(struct path_memo *memo, const struct unwind_start 
 /* As stack_quick() of the recorder. */
 static ALWAYS_INLINE uint32_t quick(const struct unwind_start *at)
 {
-	struct path_memo *memo = unwind_path_look_for(unwinder, at);
+	struct walk_memo *memo = walk_memo_slot(unwinder, at);
 	uint32_t context, id;
 
 	if (unwind_path_is_leaf(unwinder, at)) {
 		id = unwind_path_caller(unwinder, at, &context);
 		return id ? child_of(id, at->pc) : 0;
 	}
-	if (!unwind_path_is_of(unwinder, memo, at))
+	if (!walk_memo_is_of(unwinder, memo, at))
 		return 0;
-	return unwind_path_is_as_before(unwinder, memo) ? unwind_path_id(unwinder, memo, at)
-							: join(memo, at);
+	return walk_memo_joins_same(unwinder, memo) ? walk_memo_stack_id(unwinder, memo, at)
+						    : join(memo, at);
 }
 
 APART static void by_cache(void)

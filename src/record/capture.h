@@ -165,10 +165,10 @@ static ALWAYS_INLINE bool capture_put_quick(struct lane *lane, unsigned kind, co
 }
 
 /* Where the stack will be looked for, so that it is in the cache when the real function is done. */
-static ALWAYS_INLINE struct path_memo *capture_prepare_quick(struct lane *lane,
+static ALWAYS_INLINE struct walk_memo *capture_prepare_quick(struct lane *lane,
 							     const struct unwind_start *at)
 {
-	struct path_memo *memo = unwind_path_look_for(lane_unwinder(lane), at);
+	struct walk_memo *memo = walk_memo_slot(lane_unwinder(lane), at);
 
 	if (!memo)
 		__builtin_unreachable();
@@ -178,7 +178,7 @@ static ALWAYS_INLINE struct path_memo *capture_prepare_quick(struct lane *lane,
 
 /* The stack of this call, if it is one of the many that are known at once; else 0. memo: what
  * capture_prepare_quick() gave, or NULL. */
-static ALWAYS_INLINE uint32_t capture_stack_quick(struct lane *lane, struct path_memo *memo,
+static ALWAYS_INLINE uint32_t capture_stack_quick(struct lane *lane, struct walk_memo *memo,
 						  const struct unwind_start *at)
 {
 	return CONFIG_AUDIT ? 0 : stack_quick(lane, memo, at);

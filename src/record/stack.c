@@ -205,7 +205,7 @@ static uint32_t intern_cached(struct lane *lane, const struct unwind_start *at,
 }
 
 /* Frame by frame: what a memo's branch makes of the stack outer. */
-static NOINLINE uint32_t join_by_frames(struct lane *lane, struct path_memo *memo, uint32_t outer)
+static NOINLINE uint32_t join_by_frames(struct lane *lane, struct walk_memo *memo, uint32_t outer)
 {
 	struct unwind_thread *ut = lane_unwinder(lane);
 	uintptr_t key[PATH_BRANCH_FRAMES];
@@ -226,7 +226,7 @@ static NOINLINE uint32_t join_by_frames(struct lane *lane, struct path_memo *mem
 	return id;
 }
 
-NOINLINE uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp)
+NOINLINE uint32_t stack_join(struct lane *lane, struct walk_memo *memo, uintptr_t fp)
 {
 	uint32_t outer;
 	uint32_t id = unwind_path_join(lane_unwinder(lane), memo, fp, &outer);

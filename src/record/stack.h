@@ -9,7 +9,7 @@ uint32_t stack_capture_behind(struct lane *lane, const struct unwind_start *at);
 
 /* The rest of stack_quick(): a memo of this start that joins another stack than before, and a leaf that was
  * not called from there before. */
-uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp);
+uint32_t stack_join(struct lane *lane, struct walk_memo *memo, uintptr_t fp);
 uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t context, uintptr_t pc);
 uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uint32_t id);
 
@@ -26,8 +26,8 @@ static ALWAYS_INLINE void stack_expect(struct lane *lane, uint32_t context, uint
 }
 
 /* The id of the stack, if a look at a memo or at the caller's stack is enough; else 0: then
- * stack_capture_behind() must be asked. memo: what unwind_path_look_for() gave, or NULL. */
-static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *memo,
+ * stack_capture_behind() must be asked. memo: what walk_memo_slot() gave, or NULL. */
+static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct walk_memo *memo,
 					  const struct unwind_start *at)
 {
 	struct unwind_thread *ut = lane_unwinder(lane);
@@ -45,11 +45,11 @@ static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct path_memo *m
 		return id;
 	}
 	if (!memo)
-		memo = unwind_path_look_for(ut, at);
-	if (!unwind_path_is_of(ut, memo, at))
+		memo = walk_memo_slot(ut, at);
+	if (!walk_memo_is_of(ut, memo, at))
 		return 0;
-	return unwind_path_is_as_before(ut, memo) ? unwind_path_id(ut, memo, at)
-						  : stack_join(lane, memo, at->fp);
+	return walk_memo_joins_same(ut, memo) ? walk_memo_stack_id(ut, memo, at)
+					      : stack_join(lane, memo, at->fp);
 }
 
 /* Walks the stack from at, defines in the lane's block what is new of it, and returns its id.

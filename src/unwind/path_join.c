@@ -14,15 +14,15 @@
  */
 #include "unwind/unwind_i.h"
 
-unsigned unwind_path_branch(struct path_memo *m, uintptr_t *ret)
+unsigned unwind_path_branch(struct walk_memo *m, uintptr_t *ret)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < m->n_words; i++) {
 		if (m->keys >> i & 1)
-			ret[n++] = *path_memo_word(m, i);
+			ret[n++] = *walk_memo_word(m, i);
 	}
-	if (m->join.slot != (uint32_t)path_place(m->sp, 0))
+	if (m->join.slot != (uint32_t)walk_memo_word_addr(m->sp, 0))
 		ret[n++] = m->pc; /* else it is on the cache itself */
 	return n;
 }
@@ -35,7 +35,7 @@ static COLD void forget_numbers(struct stack_cache *c)
 		c->joined[i] = (struct path_joined){0};
 }
 
-static NOINLINE uint32_t branch_number(struct stack_cache *c, struct path_memo *m)
+static NOINLINE uint32_t branch_number(struct stack_cache *c, struct walk_memo *m)
 {
 	struct path_branch seen = {.epoch = 0}, *b;
 	unsigned n = unwind_path_branch(m, seen.addr);
@@ -65,11 +65,11 @@ static inline struct path_joined *joined_place(struct stack_cache *c, uint32_t b
 }
 
 /* The memo joins another stack from now on, which may depend on more than the one before. */
-static inline uint32_t take_join(struct stack_cache *c, struct path_memo *m, uint32_t id)
+static inline uint32_t take_join(struct stack_cache *c, struct walk_memo *m, uint32_t id)
 {
 	const struct stack_cache_cold *cold = &c->cold[m->join_n - 1];
 
-	m->join = *path_join_of(c, m);
+	m->join = *walk_memo_join(c, m);
 	m->id = id;
 	m->has_rest = m->uses_fp || cold->uses_fp || cold->n_extra;
 	COUNT_ADD(c->n_known, 1);
@@ -77,19 +77,20 @@ static inline uint32_t take_join(struct stack_cache *c, struct path_memo *m, uin
 }
 
 /* The id of the stack that a memo joins now, if it holds; else 0. */
-static inline uint32_t outer_of(const struct stack_cache *c, struct path_memo *m, uintptr_t fp)
+static inline uint32_t outer_of(const struct stack_cache *c, struct walk_memo *m, uintptr_t fp)
 {
-	const struct stack_cache_id *join = path_join_of(c, m);
+	const struct stack_cache_id *join = walk_memo_join(c, m);
 	const struct stack_cache_cold *cold = &c->cold[(size_t)m->join_n - 1];
 
 	if (join->slot != m->join.slot ||
-	    (path_memo_differs(m, m->sp) | stack_cache_any_differs(c->entry, m->join_n)) ||
-	    (unlikely(m->uses_fp || cold->uses_fp || cold->n_extra) && !path_rest_holds(c, m, fp)))
+	    (walk_memo_differs(m, m->sp) | stack_cache_any_differs(c->entry, m->join_n)) ||
+	    (unlikely(m->uses_fp || cold->uses_fp || cold->n_extra) &&
+	     !walk_memo_rest_holds(c, m, fp)))
 		return 0;
 	return join->id;
 }
 
-uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m, uintptr_t fp,
+uint32_t unwind_path_join(struct unwind_thread *ut, struct walk_memo *m, uintptr_t fp,
 			  uint32_t *ret_outer)
 {
 	struct stack_cache *c = &ut->stack_cache;
@@ -107,7 +108,7 @@ uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m, uintptr
 	return take_join(c, m, known->id);
 }
 
-void unwind_path_joined(struct unwind_thread *ut, struct path_memo *m, uint32_t id)
+void unwind_path_joined(struct unwind_thread *ut, struct walk_memo *m, uint32_t id)
 {
 	struct stack_cache *c = &ut->stack_cache;
 

@@ -104,10 +104,10 @@ static inline bool is_at(const struct stack_cache *c, size_t k, const struct fra
 	       c->entry[k].addr == f->key && (!c->cold[k].uses_fp || c->cold[k].fp == f->fp);
 }
 
-static bool memo_fp_holds(struct path_memo *m, const struct stack_cache_cold *join, uintptr_t fp)
+static bool memo_fp_holds(struct walk_memo *m, const struct stack_cache_cold *join, uintptr_t fp)
 {
 	uintptr_t join_fp =
-		m->join_fp_from < m->n_words ? *path_memo_word(m, m->join_fp_from) : m->fp;
+		m->join_fp_from < m->n_words ? *walk_memo_word(m, m->join_fp_from) : m->fp;
 
 	return (!m->uses_fp || m->fp == fp) &&
 	       (!join->uses_fp || (m->join_uses_fp && join_fp == join->fp));
@@ -135,7 +135,7 @@ bool stack_cache_extras_hold(const struct stack_cache *c, size_t n)
 	return !differ;
 }
 
-NOINLINE bool path_rest_holds(const struct stack_cache *c, struct path_memo *m, uintptr_t fp)
+NOINLINE bool walk_memo_rest_holds(const struct stack_cache *c, struct walk_memo *m, uintptr_t fp)
 {
 	const struct stack_cache_cold *join = &c->cold[m->join_n - 1];
 
@@ -144,25 +144,25 @@ NOINLINE bool path_rest_holds(const struct stack_cache *c, struct path_memo *m, 
 }
 
 /* Would the walk be the memo's, given that the first n_valid entries of the cache hold? */
-static bool memo_holds(struct unwind_thread *ut, struct path_memo *m,
+static bool memo_holds(struct unwind_thread *ut, struct walk_memo *m,
 		       const struct unwind_start *start)
 {
 	const struct stack_cache *c = &ut->stack_cache;
 
-	return unwind_path_is_of(ut, m, start) && unwind_path_is_as_before(ut, m) &&
-	       m->join_n <= c->n_valid && !path_memo_differs(m, start->sp) &&
+	return walk_memo_is_of(ut, m, start) && walk_memo_joins_same(ut, m) &&
+	       m->join_n <= c->n_valid && !walk_memo_differs(m, start->sp) &&
 	       (!m->has_rest || memo_fp_holds(m, &c->cold[m->join_n - 1], start->fp));
 }
 
 /* The second place for a memo, in threads without forks. */
-static inline struct path_memo *memo_beside(struct stack_cache *c, const struct path_memo *m)
+static inline struct walk_memo *memo_beside(struct stack_cache *c, const struct walk_memo *m)
 {
 	return &c->memo[(size_t)(m - c->memo) ^ 1];
 }
 
-static void swap_memos(struct path_memo *a, struct path_memo *b)
+static void swap_memos(struct walk_memo *a, struct walk_memo *b)
 {
-	struct path_memo m = *a;
+	struct walk_memo m = *a;
 
 	*a = *b;
 	*b = m;
@@ -173,7 +173,7 @@ static void swap_memos(struct path_memo *a, struct path_memo *b)
 static NOINLINE void learn_fork(struct stack_cache *c, const struct unwind_start *start)
 {
 	struct path_fork *fork = path_fork_of(c, start);
-	struct path_memo *m = c->memo_slot;
+	struct walk_memo *m = c->memo_slot;
 	uint16_t at = 0;
 
 	if (m->pc != start->pc || m->sp != start->sp || m->epoch != c->epoch) {
@@ -182,9 +182,9 @@ static NOINLINE void learn_fork(struct stack_cache *c, const struct unwind_start
 		return;
 	}
 	for (unsigned i = 0; i < m->n_words && !at; i++) {
-		uint16_t word_at = *path_memo_word_at(m, i);
+		uint16_t word_at = *walk_memo_word_at(m, i);
 
-		if (memory_load_own(path_place(m->sp, word_at)) != *path_memo_word(m, i))
+		if (memory_load_own(walk_memo_word_addr(m->sp, word_at)) != *walk_memo_word(m, i))
 			at = word_at;
 	}
 	if (!at || at == fork->at[0] || at == fork->at[1])
@@ -193,13 +193,13 @@ static NOINLINE void learn_fork(struct stack_cache *c, const struct unwind_start
 		return; /* the memos of all these stacks would be looked for elsewhere */
 	fork->at[1] = fork->at[0];
 	fork->at[0] = at;
-	c->memo_slot = unwind_path_look_for((struct unwind_thread *)c, start);
+	c->memo_slot = walk_memo_slot((struct unwind_thread *)c, start);
 }
 
 /* Entries that are not below the stack pointer; mostly as many as the last time. */
 static inline uint32_t count_here(struct stack_cache *c, const struct unwind_start *start)
 {
-	uintptr_t slot = path_place(start->sp, 0);
+	uintptr_t slot = walk_memo_word_addr(start->sp, 0);
 	uint32_t n = c->n_here;
 
 	while (n < c->n && c->entry[n].slot >= slot)
@@ -214,7 +214,7 @@ static inline uint32_t count_here(struct stack_cache *c, const struct unwind_sta
 static uint32_t known_by_memo(struct unwind_thread *ut, const struct unwind_start *start)
 {
 	struct stack_cache *c = &ut->stack_cache;
-	struct path_memo *m = c->memo_slot = unwind_path_look_for(ut, start);
+	struct walk_memo *m = c->memo_slot = walk_memo_slot(ut, start);
 
 	if (!memo_holds(ut, m, start)) {
 		m = memo_beside(c, m);
@@ -240,7 +240,7 @@ static uint32_t known_with_forks(struct unwind_thread *ut, const struct unwind_s
 		return c->stack_id[n - 1].id;
 	if (unwind_path_is_leaf(ut, start))
 		return 0;
-	c->memo_slot = unwind_path_look_for(ut, start);
+	c->memo_slot = walk_memo_slot(ut, start);
 	learn_fork(c, start);
 	return 0;
 }
@@ -384,8 +384,8 @@ static inline void count_walk(struct stack_cache *c)
 /* Would all that the walk over the fresh frames read have room in a memo? memo_add_words() adds it. */
 static inline bool fits_memo(const struct stack_cache *c, const struct unwind_start *start)
 {
-	const uint32_t always_fit = (PATH_MEMO_WORDS + 1) / 3;
-	uintptr_t reach_bytes = c->entry[c->n_kept - 1].slot - path_place(start->sp, 0);
+	const uint32_t always_fit = (WALK_MEMO_WORDS + 1) / 3;
+	uintptr_t reach_bytes = c->entry[c->n_kept - 1].slot - walk_memo_word_addr(start->sp, 0);
 	bool uses_fp = c->cold[c->n_kept - 1].uses_fp;
 	uint32_t n = c->n_fresh;
 
@@ -398,7 +398,7 @@ static inline bool fits_memo(const struct stack_cache *c, const struct unwind_st
 		uses_fp = f->uses_fp || (!f->fp_at && uses_fp);
 	}
 	return n <=
-	       PATH_MEMO_WORDS + 1; /* the outermost return address is checked with the cache */
+	       WALK_MEMO_WORDS + 1; /* the outermost return address is checked with the cache */
 }
 
 /* Puts the fresh frames onto the cache, where other starts will join them; but, once there are forks,
@@ -453,29 +453,29 @@ enum stack_cache_status stack_cache_walk(struct unwind_thread *ut, const struct 
 }
 
 /* Place of a word of the stack, as memos count it; false: out of their reach. */
-static inline bool memo_place(const struct path_memo *m, uintptr_t addr, uint16_t *ret)
+static inline bool memo_place(const struct walk_memo *m, uintptr_t addr, uint16_t *ret)
 {
-	uintptr_t offset = addr - path_place(m->sp, 0);
+	uintptr_t offset = addr - walk_memo_word_addr(m->sp, 0);
 
 	*ret = (uint16_t)(offset / sizeof(uintptr_t));
 	return offset % sizeof(uintptr_t) == 0 && offset / sizeof(uintptr_t) <= UINT16_MAX;
 }
 
 /* Adds a word to the memo; false when it cannot be. */
-static inline bool memo_add(struct path_memo *m, uintptr_t addr, uintptr_t value)
+static inline bool memo_add(struct walk_memo *m, uintptr_t addr, uintptr_t value)
 {
 	uint16_t at;
 
-	if (unlikely(m->n_words == PATH_MEMO_WORDS || !memo_place(m, addr, &at)))
+	if (unlikely(m->n_words == WALK_MEMO_WORDS || !memo_place(m, addr, &at)))
 		return false;
-	*path_memo_word_at(m, m->n_words) = at;
-	*path_memo_word(m, m->n_words++) = value;
+	*walk_memo_word_at(m, m->n_words) = at;
+	*walk_memo_word(m, m->n_words++) = value;
 	return true;
 }
 
 /* All words that the walk over the fresh frames read, outermost first; the return address at which
  * it joined the cache is checked with the cache. */
-static bool memo_add_words(const struct stack_cache *c, struct path_memo *m)
+static bool memo_add_words(const struct stack_cache *c, struct walk_memo *m)
 {
 	const struct stack_cache_cold *join = &c->cold[c->n_joined - 1];
 	struct stack_cache_entry out = c->entry[c->n_joined - 1];
@@ -485,12 +485,12 @@ static bool memo_add_words(const struct stack_cache *c, struct path_memo *m)
 
 	m->n_words = 0;
 	m->keys = 0;
-	m->join_fp_from = PATH_MEMO_WORDS;
+	m->join_fp_from = WALK_MEMO_WORDS;
 	for (size_t i = c->n_branch; i-- > 0;) {
 		const struct stack_cache_fresh *f = &c->fresh[i];
 
 		if (i + 1 < c->n_branch) {
-			m->keys |= 1u << m->n_words % PATH_MEMO_WORDS;
+			m->keys |= 1u << m->n_words % WALK_MEMO_WORDS;
 			if (!memo_add(m, out.slot, out.addr))
 				return false;
 		}
@@ -514,20 +514,19 @@ static bool memo_add_words(const struct stack_cache *c, struct path_memo *m)
 }
 
 /* Near words that are missing are copies of what is compared in any case: the start. */
-static void memo_fill_up(struct path_memo *m, const struct unwind_start *start)
+static void memo_fill_up(struct walk_memo *m, const struct unwind_start *start)
 {
-	for (unsigned i = m->n_words; i < PATH_MEMO_NEAR; i++) {
+	for (unsigned i = m->n_words; i < WALK_MEMO_NEAR; i++) {
 		m->near_at[i] = 0;
 		m->near[i] = start->pc;
 	}
 }
 
 /* Of the two places for a memo the first is for the newer one. */
-static struct path_memo *make_place(struct stack_cache *c, const struct unwind_start *start)
+static struct walk_memo *make_place(struct stack_cache *c, const struct unwind_start *start)
 {
-	struct path_memo *first = c->memo_slot
-					  ? c->memo_slot
-					  : unwind_path_look_for((struct unwind_thread *)c, start);
+	struct walk_memo *first =
+		c->memo_slot ? c->memo_slot : walk_memo_slot((struct unwind_thread *)c, start);
 
 	if (first->epoch == c->epoch && !c->has_forks)
 		*memo_beside(c, first) = *first;
@@ -537,7 +536,7 @@ static struct path_memo *make_place(struct stack_cache *c, const struct unwind_s
 void stack_cache_remember(struct unwind_thread *ut, const struct unwind_start *start, uint32_t id)
 {
 	struct stack_cache *c = &ut->stack_cache;
-	struct path_memo *m;
+	struct walk_memo *m;
 
 	if (!c->n_joined || c->n_joined > UINT16_MAX ||
 	    (c->has_forks && (!c->n_branch || unwind_path_is_leaf(ut, start))))

@@ -46,12 +46,12 @@ static ALWAYS_INLINE uint64_t unwind_call(uint32_t context, uintptr_t addr)
 	return addr ^ (uint64_t)context << 32;
 }
 
-static ALWAYS_INLINE uint64_t path_hash(const struct unwind_start *start)
+static ALWAYS_INLINE uint64_t walk_memo_hash(const struct unwind_start *start)
 {
 	return (start->pc ^ start->sp << 16) * 0x9e3779b97f4a7c15ull;
 }
 
-static ALWAYS_INLINE uintptr_t path_place(uintptr_t sp, uint32_t at)
+static ALWAYS_INLINE uintptr_t walk_memo_word_addr(uintptr_t sp, uint32_t at)
 {
 	return sp + (uintptr_t)ARCH_RA_OFFSET + at * sizeof(uintptr_t);
 }
@@ -59,14 +59,14 @@ static ALWAYS_INLINE uintptr_t path_place(uintptr_t sp, uint32_t at)
 static ALWAYS_INLINE struct path_fork *path_fork_of(struct stack_cache *c,
 						    const struct unwind_start *start)
 {
-	return &c->fork[path_hash(start) >> (64 - PATH_FORK_BITS)];
+	return &c->fork[walk_memo_hash(start) >> (64 - PATH_FORK_BITS)];
 }
 
 /* What another start has left here may lead out of the stack. */
 static ALWAYS_INLINE uintptr_t path_fork_word(const struct stack_cache *c, uintptr_t sp,
 					      uint16_t at)
 {
-	uintptr_t addr = path_place(sp, at) & -sizeof(uintptr_t);
+	uintptr_t addr = walk_memo_word_addr(sp, at) & -sizeof(uintptr_t);
 
 	return addr - c->own_lo < c->own_hi - c->own_lo ? memory_load_own(addr) : 0;
 }
@@ -83,16 +83,16 @@ static ALWAYS_INLINE uint64_t path_fork_hash(struct stack_cache *c,
 /* The place of a memo comes from its start alone, until too many stacks have one start: then also from
  * the words in which those were seen to differ. A place is no more than a guess where to look: a memo
  * is compared with everything that it stands for. */
-static ALWAYS_INLINE struct path_memo *unwind_path_look_for(struct unwind_thread *ut,
-							    const struct unwind_start *start)
+static ALWAYS_INLINE struct walk_memo *walk_memo_slot(struct unwind_thread *ut,
+						      const struct unwind_start *start)
 {
 	struct stack_cache *c = (struct stack_cache *)ut;
-	uint64_t hash = path_hash(start);
-	struct path_memo *m;
+	uint64_t hash = walk_memo_hash(start);
+	struct walk_memo *m;
 
 	if (unlikely(c->has_forks))
 		hash += path_fork_hash(c, start);
-	m = &c->memo[hash >> (64 - PATH_MEMO_BITS)];
+	m = &c->memo[hash >> (64 - WALK_MEMO_BITS)];
 	FORGET_ORIGIN(m); /* one register to keep, not what it was made of */
 	return m;
 }
@@ -123,8 +123,8 @@ static ALWAYS_INLINE uintptr_t stack_cache_any_differs(const struct stack_cache_
 
 /* Does the memo belong to this start? That this lies in the thread's own stack need not be asked: the
  * memo's did. */
-static ALWAYS_INLINE bool unwind_path_is_of(struct unwind_thread *ut, const struct path_memo *m,
-					    const struct unwind_start *start)
+static ALWAYS_INLINE bool walk_memo_is_of(struct unwind_thread *ut, const struct walk_memo *m,
+					  const struct unwind_start *start)
 {
 	const struct stack_cache *c = (const struct stack_cache *)ut;
 
@@ -133,48 +133,47 @@ static ALWAYS_INLINE bool unwind_path_is_of(struct unwind_thread *ut, const stru
 }
 
 /* The name of the entry that a memo of the cache's epoch joins. */
-static ALWAYS_INLINE struct stack_cache_id *path_join_of(const struct stack_cache *c,
-							 const struct path_memo *m)
+static ALWAYS_INLINE struct stack_cache_id *walk_memo_join(const struct stack_cache *c,
+							   const struct walk_memo *m)
 {
 	return &c->stack_id[(size_t)m->join_n - 1];
 }
 
 /* Does a memo of the cache's epoch join the stack that it joined before? Else unwind_path_join() must be
  * asked. */
-static ALWAYS_INLINE bool unwind_path_is_as_before(struct unwind_thread *ut,
-						   const struct path_memo *m)
+static ALWAYS_INLINE bool walk_memo_joins_same(struct unwind_thread *ut, const struct walk_memo *m)
 {
-	const struct stack_cache_id *join = path_join_of((const struct stack_cache *)ut, m);
+	const struct stack_cache_id *join = walk_memo_join((const struct stack_cache *)ut, m);
 
 	return likely(!memcmp(join, &m->join, sizeof(*join)));
 }
 
 /* The words of the memo that do not hold: 0 = they do. */
-static ALWAYS_INLINE uintptr_t path_memo_differs(struct path_memo *m, uintptr_t sp)
+static ALWAYS_INLINE uintptr_t walk_memo_differs(struct walk_memo *m, uintptr_t sp)
 {
 	uintptr_t differ = 0;
 
-	for (unsigned i = 0; i < PATH_MEMO_NEAR; i++)
-		differ |= memory_load_own(path_place(sp, m->near_at[i])) ^ m->near[i];
-	for (unsigned i = PATH_MEMO_NEAR; i < m->n_words; i++)
-		differ |= memory_load_own(path_place(sp, *path_memo_word_at(m, i))) ^
-			  *path_memo_word(m, i);
+	for (unsigned i = 0; i < WALK_MEMO_NEAR; i++)
+		differ |= memory_load_own(walk_memo_word_addr(sp, m->near_at[i])) ^ m->near[i];
+	for (unsigned i = WALK_MEMO_NEAR; i < m->n_words; i++)
+		differ |= memory_load_own(walk_memo_word_addr(sp, *walk_memo_word_at(m, i))) ^
+			  *walk_memo_word(m, i);
 	return differ;
 }
 
 /* Frame pointers and extras. */
-bool path_rest_holds(const struct stack_cache *c, struct path_memo *m, uintptr_t fp);
+bool walk_memo_rest_holds(const struct stack_cache *c, struct walk_memo *m, uintptr_t fp);
 
 /* The id of the stack, if the memo is of this start and joins what it joined before; else 0. Would the
  * walk be the memo's, up to where it joins the cache, and does the cache hold there? */
-static ALWAYS_INLINE uint32_t unwind_path_id(struct unwind_thread *ut, struct path_memo *m,
-					     const struct unwind_start *start)
+static ALWAYS_INLINE uint32_t walk_memo_stack_id(struct unwind_thread *ut, struct walk_memo *m,
+						 const struct unwind_start *start)
 {
 	struct stack_cache *c = (struct stack_cache *)ut;
 
-	if (unlikely(path_memo_differs(m, start->sp) |
+	if (unlikely(walk_memo_differs(m, start->sp) |
 		     stack_cache_any_differs(c->entry, m->join_n)) ||
-	    (unlikely(m->has_rest) && !path_rest_holds(c, m, start->fp)))
+	    (unlikely(m->has_rest) && !walk_memo_rest_holds(c, m, start->fp)))
 		return 0;
 	COUNT_ADD(c->n_known, 1);
 	if (!m->id)
@@ -186,14 +185,14 @@ static ALWAYS_INLINE uint32_t unwind_path_id(struct unwind_thread *ut, struct pa
  * Else 0, and *ret_outer is the id of the stack that it joins: unwind_path_branch() tells the
  * frames inside of it, and unwind_path_joined() is to be told what they make of it. If that is 0 too,
  * the memo does not hold. */
-uint32_t unwind_path_join(struct unwind_thread *ut, struct path_memo *m, uintptr_t fp,
+uint32_t unwind_path_join(struct unwind_thread *ut, struct walk_memo *m, uintptr_t fp,
 			  uint32_t *ret_outer);
 
 /* The addresses of the memo's frames inside of the join, outermost first; returns how many. */
-unsigned unwind_path_branch(struct path_memo *m, uintptr_t *ret);
+unsigned unwind_path_branch(struct walk_memo *m, uintptr_t *ret);
 
 /* The memo is that of this stack from now on. */
-void unwind_path_joined(struct unwind_thread *ut, struct path_memo *m, uint32_t id);
+void unwind_path_joined(struct unwind_thread *ut, struct walk_memo *m, uint32_t id);
 
 static ALWAYS_INLINE struct path_leaf *path_leaf_of(struct stack_cache *c, uintptr_t pc)
 {

@@ -31,14 +31,14 @@ struct stack_cache_fresh {
  * and is the stack id if it is the stack join.id that ends there. Places are counted in words from where the start's own return
  * address lies. The second line is looked at only when there are more words or a rest: a frame pointer,
  * extras of the cache. */
-#define PATH_MEMO_BITS 12
-#define PATH_MEMO_WORDS 8
-#define PATH_MEMO_NEAR 2 /* of the words, in the first line; and of their places */
-#define PATH_MEMO_NEAR_AT 4
+#define WALK_MEMO_BITS 12
+#define WALK_MEMO_WORDS 8
+#define WALK_MEMO_NEAR 2 /* of the words, in the first line; and of their places */
+#define WALK_MEMO_NEAR_AT 4
 #define PATH_BRANCH_BITS 24
 #define PATH_MAX_BRANCH ((1u << PATH_BRANCH_BITS) - 1)
 
-struct path_memo {
+struct walk_memo {
 	_Alignas(64) uintptr_t pc;
 	uintptr_t sp;
 	uint32_t epoch; /* 0 = empty */
@@ -52,30 +52,30 @@ struct path_memo {
 	uint8_t join_fp_from : 4; /* word that is the frame pointer where it joins; others: fp is */
 	uint32_t branch
 	    : PATH_BRANCH_BITS; /* number of its frames inside of the join; 0 = none yet */
-	uint32_t keys : PATH_MEMO_WORDS; /* bits: words that are return addresses */
-	uint16_t near_at[PATH_MEMO_NEAR_AT];
-	uintptr_t near[PATH_MEMO_NEAR];
-	uintptr_t far[PATH_MEMO_WORDS - PATH_MEMO_NEAR];
-	uint16_t far_at[PATH_MEMO_WORDS - PATH_MEMO_NEAR_AT];
+	uint32_t keys : WALK_MEMO_WORDS; /* bits: words that are return addresses */
+	uint16_t near_at[WALK_MEMO_NEAR_AT];
+	uintptr_t near[WALK_MEMO_NEAR];
+	uintptr_t far[WALK_MEMO_WORDS - WALK_MEMO_NEAR];
+	uint16_t far_at[WALK_MEMO_WORDS - WALK_MEMO_NEAR_AT];
 	uintptr_t fp;
 };
 
-_Static_assert(sizeof(struct path_memo) == 128, "two cache lines");
-_Static_assert(offsetof(struct path_memo, far) == 64, "what is always read is in one of them");
+_Static_assert(sizeof(struct walk_memo) == 128, "two cache lines");
+_Static_assert(offsetof(struct walk_memo, far) == 64, "what is always read is in one of them");
 
 /* i-th word of a memo, and its place. */
-static ALWAYS_INLINE uintptr_t *path_memo_word(struct path_memo *m, unsigned i)
+static ALWAYS_INLINE uintptr_t *walk_memo_word(struct walk_memo *m, unsigned i)
 {
-	return i < PATH_MEMO_NEAR ? &m->near[i] : &m->far[i - PATH_MEMO_NEAR];
+	return i < WALK_MEMO_NEAR ? &m->near[i] : &m->far[i - WALK_MEMO_NEAR];
 }
 
-static ALWAYS_INLINE uint16_t *path_memo_word_at(struct path_memo *m, unsigned i)
+static ALWAYS_INLINE uint16_t *walk_memo_word_at(struct walk_memo *m, unsigned i)
 {
-	return i < PATH_MEMO_NEAR_AT ? &m->near_at[i] : &m->far_at[i - PATH_MEMO_NEAR_AT];
+	return i < WALK_MEMO_NEAR_AT ? &m->near_at[i] : &m->far_at[i - WALK_MEMO_NEAR_AT];
 }
 
 /* The frames of a memo inside of its join, outermost first, and their number. */
-#define PATH_BRANCH_FRAMES (PATH_MEMO_WORDS + 1)
+#define PATH_BRANCH_FRAMES (WALK_MEMO_WORDS + 1)
 #define PATH_BRANCHES_BITS 9
 
 struct path_branch {
@@ -146,14 +146,14 @@ struct stack_cache {
 	struct stack_cache_cold *cold;
 	struct stack_cache_extra *extra; /* two per frame at most */
 	struct stack_cache_fresh *fresh;
-	struct path_memo *memo_slot; /* for the memo of this stack; NULL = not looked for yet */
+	struct walk_memo *memo_slot; /* for the memo of this stack; NULL = not looked for yet */
 	uint32_t last_branch; /* the last number that was given */
 	struct path_leaf leaf[1u << PATH_LEAF_BITS];
 	uint16_t index_of[STACK_CACHE_INDEXES];
 	struct path_fork fork[1u << PATH_FORK_BITS];
 	struct path_joined joined[1u << PATH_JOIN_BITS];
 	struct path_branch branch[1u << PATH_BRANCHES_BITS];
-	struct path_memo memo[1u << PATH_MEMO_BITS];
+	struct walk_memo memo[1u << WALK_MEMO_BITS];
 };
 
 #endif

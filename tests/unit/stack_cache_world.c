@@ -88,7 +88,7 @@ static void check_id(uint32_t id, const struct unwind_frames *f)
 }
 
 /* A memo that holds, whatever it joins. */
-static uint32_t join(struct path_memo *memo, const struct unwind_start *at)
+static uint32_t join(struct walk_memo *memo, const struct unwind_start *at)
 {
 	uintptr_t addr[PATH_BRANCH_FRAMES];
 	uint32_t outer;
@@ -109,17 +109,16 @@ static uint32_t join(struct path_memo *memo, const struct unwind_start *at)
 /* The stack that is known without a walk, or 0. */
 static uint32_t known(const struct unwind_start *at)
 {
-	struct path_memo *memo = unwind_path_look_for(world.ut, at);
+	struct walk_memo *memo = walk_memo_slot(world.ut, at);
 	uint32_t caller = 0, context = 0, id = 0;
 
 	if (unwind_path_is_leaf(world.ut, at)) {
 		caller = unwind_path_caller(world.ut, at, &context);
 		world.n_leaves += caller != 0;
-	} else if (unwind_path_is_of(world.ut, memo, at) &&
-		   unwind_path_is_as_before(world.ut, memo)) {
-		id = unwind_path_id(world.ut, memo, at);
+	} else if (walk_memo_is_of(world.ut, memo, at) && walk_memo_joins_same(world.ut, memo)) {
+		id = walk_memo_stack_id(world.ut, memo, at);
 		world.n_quick += id != 0;
-	} else if (unwind_path_is_of(world.ut, memo, at)) {
+	} else if (walk_memo_is_of(world.ut, memo, at)) {
 		id = join(memo, at);
 	}
 	if (caller)

@@ -125,7 +125,7 @@ TEST(path_forgets_what_branches_made_before_it_gives_their_numbers_again)
 /* A memo that joined a stack of return addresses alone comes to join one that depends on other words. */
 TEST(path_asks_for_all_words_of_a_stack_that_a_memo_has_come_to_join)
 {
-	struct path_memo m = {.join_n = 1, .branch = 1};
+	struct walk_memo m = {.join_n = 1, .branch = 1};
 	struct stack_cache_cold kept;
 	struct stack_cache *p;
 
