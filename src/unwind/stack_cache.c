@@ -24,8 +24,8 @@
 _Static_assert(offsetof(struct unwind_thread, stack_cache) == 0,
 	       "stack_cache.h takes one for the other");
 
-#define LEARN_FORK 64 /* one of so many may displace a word that tells stacks apart */
-#define FORGET_FORK 512 /* one of so many stacks not found forgets what told it from others */
+#define LEARN_SELECTOR 64 /* one of so many may displace a word that tells stacks apart */
+#define FORGET_SELECTOR 512 /* one of so many stacks not found forgets what told it from others */
 #define MANY_WALKS 8 /* one of so many events: then it pays to tell stacks with one start apart */
 #define SWAP_MEMOS 4 /* one of so many memos found in the second place moves to the first */
 
@@ -170,15 +170,15 @@ static void swap_memos(struct walk_memo *a, struct walk_memo *b)
 
 /* The memo of this start's place does not hold. If two stacks differ in a word there, it tells them
  * apart from now on. */
-static NOINLINE void learn_fork(struct stack_cache *c, const struct unwind_start *start)
+static NOINLINE void learn_selector(struct stack_cache *c, const struct unwind_start *start)
 {
-	struct path_fork *fork = path_fork_of(c, start);
+	struct memo_selector *selector = memo_selector_of(c, start);
 	struct walk_memo *m = c->memo_slot;
 	uint16_t at = 0;
 
 	if (m->pc != start->pc || m->sp != start->sp || m->epoch != c->epoch) {
-		if (c->n_walks % FORGET_FORK == 0)
-			fork->at[0] = fork->at[1] = 0;
+		if (c->n_walks % FORGET_SELECTOR == 0)
+			selector->at[0] = selector->at[1] = 0;
 		return;
 	}
 	for (unsigned i = 0; i < m->n_words && !at; i++) {
@@ -187,12 +187,12 @@ static NOINLINE void learn_fork(struct stack_cache *c, const struct unwind_start
 		if (memory_load_own(walk_memo_word_addr(m->sp, word_at)) != *walk_memo_word(m, i))
 			at = word_at;
 	}
-	if (!at || at == fork->at[0] || at == fork->at[1])
+	if (!at || at == selector->at[0] || at == selector->at[1])
 		return;
-	if (fork->at[1] && c->n_walks % LEARN_FORK)
+	if (selector->at[1] && c->n_walks % LEARN_SELECTOR)
 		return; /* the memos of all these stacks would be looked for elsewhere */
-	fork->at[1] = fork->at[0];
-	fork->at[0] = at;
+	selector->at[1] = selector->at[0];
+	selector->at[0] = at;
 	c->memo_slot = walk_memo_slot((struct unwind_thread *)c, start);
 }
 
@@ -211,7 +211,7 @@ static inline uint32_t count_here(struct stack_cache *c, const struct unwind_sta
 }
 
 /* Of two memos side by side the one that is wanted often comes first, sooner or later. */
-static uint32_t known_by_memo(struct unwind_thread *ut, const struct unwind_start *start)
+static uint32_t find_by_memo(struct unwind_thread *ut, const struct unwind_start *start)
 {
 	struct stack_cache *c = &ut->stack_cache;
 	struct walk_memo *m = c->memo_slot = walk_memo_slot(ut, start);
@@ -230,7 +230,7 @@ static uint32_t known_by_memo(struct unwind_thread *ut, const struct unwind_star
 
 /* With forks a second place does not pay: more memory is looked at than it saves walks. But there are
  * starts that are on the cache themselves. */
-static uint32_t known_with_forks(struct unwind_thread *ut, const struct unwind_start *start)
+static uint32_t find_with_selectors(struct unwind_thread *ut, const struct unwind_start *start)
 {
 	const struct frame f = {.key = start->pc, .sp = start->sp, .fp = start->fp};
 	struct stack_cache *c = &ut->stack_cache;
@@ -241,7 +241,7 @@ static uint32_t known_with_forks(struct unwind_thread *ut, const struct unwind_s
 	if (unwind_path_is_leaf(ut, start))
 		return 0;
 	c->memo_slot = walk_memo_slot(ut, start);
-	learn_fork(c, start);
+	learn_selector(c, start);
 	return 0;
 }
 
@@ -260,7 +260,7 @@ uint32_t stack_cache_find(struct unwind_thread *ut, const struct unwind_start *s
 	if (unlikely(!n))
 		return 0;
 	c->n_valid = n;
-	id = c->has_forks ? known_with_forks(ut, start) : known_by_memo(ut, start);
+	id = c->uses_selectors ? find_with_selectors(ut, start) : find_by_memo(ut, start);
 	COUNT_ADD(c->n_known, id != 0);
 	return id;
 }
@@ -377,7 +377,7 @@ static inline void count_walk(struct stack_cache *c)
 	if (likely(++c->n_walks % STACK_CACHE_WINDOW))
 		return;
 	n_events = c->n_known - c->n_known_before + STACK_CACHE_WINDOW;
-	c->has_forks |= n_events < MANY_WALKS * (uint64_t)STACK_CACHE_WINDOW;
+	c->uses_selectors |= n_events < MANY_WALKS * (uint64_t)STACK_CACHE_WINDOW;
 	c->n_known_before = c->n_known;
 }
 
@@ -410,9 +410,9 @@ static inline void push_and_join(struct stack_cache *c, const struct unwind_star
 
 	c->n_joined = c->n_kept;
 	c->n_branch = c->n_fresh;
-	if (c->has_forks)
+	if (c->uses_selectors)
 		path_leaf_learn(c, start);
-	push_fresh(c, c->has_forks && c->n_fresh > 1);
+	push_fresh(c, c->uses_selectors && c->n_fresh > 1);
 	if (is_near)
 		return;
 	c->n_joined = c->n_kept;
@@ -528,7 +528,7 @@ static struct walk_memo *make_place(struct stack_cache *c, const struct unwind_s
 	struct walk_memo *first =
 		c->memo_slot ? c->memo_slot : walk_memo_slot((struct unwind_thread *)c, start);
 
-	if (first->epoch == c->epoch && !c->has_forks)
+	if (first->epoch == c->epoch && !c->uses_selectors)
 		*memo_beside(c, first) = *first;
 	return first;
 }
@@ -539,7 +539,7 @@ void stack_cache_remember(struct unwind_thread *ut, const struct unwind_start *s
 	struct walk_memo *m;
 
 	if (!c->n_joined || c->n_joined > UINT16_MAX ||
-	    (c->has_forks && (!c->n_branch || unwind_path_is_leaf(ut, start))))
+	    (c->uses_selectors && (!c->n_branch || unwind_path_is_leaf(ut, start))))
 		return;
 	m = make_place(c, start);
 	m->epoch = 0;

@@ -56,28 +56,28 @@ static ALWAYS_INLINE uintptr_t walk_memo_word_addr(uintptr_t sp, uint32_t at)
 	return sp + (uintptr_t)ARCH_RA_OFFSET + at * sizeof(uintptr_t);
 }
 
-static ALWAYS_INLINE struct path_fork *path_fork_of(struct stack_cache *c,
-						    const struct unwind_start *start)
+static ALWAYS_INLINE struct memo_selector *memo_selector_of(struct stack_cache *c,
+							    const struct unwind_start *start)
 {
-	return &c->fork[walk_memo_hash(start) >> (64 - PATH_FORK_BITS)];
+	return &c->selector[walk_memo_hash(start) >> (64 - MEMO_SELECTOR_BITS)];
 }
 
 /* What another start has left here may lead out of the stack. */
-static ALWAYS_INLINE uintptr_t path_fork_word(const struct stack_cache *c, uintptr_t sp,
-					      uint16_t at)
+static ALWAYS_INLINE uintptr_t memo_selector_word(const struct stack_cache *c, uintptr_t sp,
+						  uint16_t at)
 {
 	uintptr_t addr = walk_memo_word_addr(sp, at) & -sizeof(uintptr_t);
 
 	return addr - c->own_lo < c->own_hi - c->own_lo ? memory_load_own(addr) : 0;
 }
 
-static ALWAYS_INLINE uint64_t path_fork_hash(struct stack_cache *c,
-					     const struct unwind_start *start)
+static ALWAYS_INLINE uint64_t memo_selector_hash(struct stack_cache *c,
+						 const struct unwind_start *start)
 {
-	const struct path_fork *fork = path_fork_of(c, start);
+	const struct memo_selector *selector = memo_selector_of(c, start);
 
-	return (path_fork_word(c, start->sp, fork->at[0]) * 0xc4ceb9fe1a85ec53ull) ^
-	       (path_fork_word(c, start->sp, fork->at[1]) * 0x94d049bb133111ebull);
+	return (memo_selector_word(c, start->sp, selector->at[0]) * 0xc4ceb9fe1a85ec53ull) ^
+	       (memo_selector_word(c, start->sp, selector->at[1]) * 0x94d049bb133111ebull);
 }
 
 /* The place of a memo comes from its start alone, until too many stacks have one start: then also from
@@ -90,8 +90,8 @@ static ALWAYS_INLINE struct walk_memo *walk_memo_slot(struct unwind_thread *ut,
 	uint64_t hash = walk_memo_hash(start);
 	struct walk_memo *m;
 
-	if (unlikely(c->has_forks))
-		hash += path_fork_hash(c, start);
+	if (unlikely(c->uses_selectors))
+		hash += memo_selector_hash(c, start);
 	m = &c->memo[hash >> (64 - WALK_MEMO_BITS)];
 	FORGET_ORIGIN(m); /* one register to keep, not what it was made of */
 	return m;
@@ -217,7 +217,8 @@ static ALWAYS_INLINE bool unwind_path_is_leaf(struct unwind_thread *ut,
 	struct stack_cache *c = (struct stack_cache *)ut;
 	const struct path_leaf *leaf = path_leaf_of(c, start->pc);
 
-	return unlikely(c->has_forks) && c->n_leaves && leaf->pc == start->pc && leaf->score >= 0;
+	return unlikely(c->uses_selectors) && c->n_leaves && leaf->pc == start->pc &&
+	       leaf->score >= 0;
 }
 
 /* The rest of unwind_path_caller(), for callers that depend on a frame pointer or on extras. */

@@ -94,11 +94,11 @@ struct path_joined {
 };
 
 /* Words, counted likewise, in which stacks with one start were seen to differ; 0 = none. */
-#define PATH_FORK_BITS 10
-#define PATH_FORK_WORDS 2
+#define MEMO_SELECTOR_BITS 10
+#define MEMO_SELECTOR_WORDS 2
 
-struct path_fork {
-	uint16_t at[PATH_FORK_WORDS];
+struct memo_selector {
+	uint16_t at[MEMO_SELECTOR_WORDS];
 };
 
 /* A start whose caller is mostly on the cache, and where: found by the stack pointer or the frame pointer
@@ -129,7 +129,7 @@ struct stack_cache {
 	uint32_t n;
 	uint32_t epoch; /* of ids and memos; grows when all become void */
 	uint32_t generation; /* even; 0 = never */
-	bool has_forks; /* forks are in use */
+	bool uses_selectors; /* forks are in use */
 	uint16_t n_leaves; /* in use */
 	uint64_t n_known; /* a count for unwind_stats */
 	uintptr_t own_lo; /* part of the thread's own stack */
@@ -150,7 +150,7 @@ struct stack_cache {
 	uint32_t last_branch; /* the last number that was given */
 	struct path_leaf leaf[1u << PATH_LEAF_BITS];
 	uint16_t index_of[STACK_CACHE_INDEXES];
-	struct path_fork fork[1u << PATH_FORK_BITS];
+	struct memo_selector selector[1u << MEMO_SELECTOR_BITS];
 	struct path_joined joined[1u << PATH_JOIN_BITS];
 	struct path_branch branch[1u << PATH_BRANCHES_BITS];
 	struct walk_memo memo[1u << WALK_MEMO_BITS];

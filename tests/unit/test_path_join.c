@@ -50,7 +50,7 @@ NOINLINE static void visit_from_e(void)
 static void visit(unsigned n_turns, bool a_first)
 {
 	is_a_first = a_first;
-	world.ut->stack_cache.has_forks = false;
+	world.ut->stack_cache.uses_selectors = false;
 	world.ut->stack_cache.n_walks = 0; /* the window does not end while this goes on */
 	for (volatile unsigned turn = 0; turn < n_turns; turn++) {
 		if (turn % 3 == 0)

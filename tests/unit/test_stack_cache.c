@@ -259,7 +259,7 @@ TEST(path_remembers_several_stacks_with_the_same_start)
 TEST(path_remembers_two_stacks_with_the_same_start_at_once)
 {
 	path_world_start();
-	world.ut->stack_cache.has_forks = false;
+	world.ut->stack_cache.uses_selectors = false;
 	for (volatile unsigned turn = 0; turn < 64; turn++)
 		caller_c(turn & 1);
 	CHECK(world.n_known > 56);
@@ -317,7 +317,7 @@ TEST(path_needs_no_more_than_a_look_at_a_stack_that_comes_again)
 {
 	for (unsigned depth = 0; depth < 12; depth++) {
 		path_world_start();
-		world.ut->stack_cache.has_forks = false;
+		world.ut->stack_cache.uses_selectors = false;
 		deeper(depth);
 		CHECK(world.n_quick > 56);
 	}
@@ -336,7 +336,7 @@ NOINLINE static void hook_below(size_t bytes)
 TEST(path_takes_stacks_that_begin_anywhere_in_a_page)
 {
 	path_world_start();
-	world.ut->stack_cache.has_forks = false;
+	world.ut->stack_cache.uses_selectors = false;
 	for (size_t bytes = 16; bytes <= PAGE_BYTES; bytes += 16) {
 		uint64_t n_before = world.n_known;
 
@@ -552,7 +552,7 @@ TEST(path_tells_stacks_apart_that_differ_by_a_frame_pointer)
 	tell_apart(24, true, false); /* on the path */
 	tell_apart(0, true, false); /* the first on the path, the others remembered in memos */
 	tell_apart(0, false, false);
-	world.ut->stack_cache.has_forks = true;
+	world.ut->stack_cache.uses_selectors = true;
 	world.n_leaves = 0;
 	tell_apart(0, false, true); /* leaves by their frame pointer */
 	CHECK(world.n_leaves > 0);
