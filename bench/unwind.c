@@ -99,17 +99,17 @@ static COLD void walk_other(const struct unwind_start *at)
 
 static NOINLINE uint32_t join(struct walk_memo *memo, const struct unwind_start *at)
 {
-	uintptr_t addr[PATH_BRANCH_FRAMES];
+	uintptr_t addr[MEMO_SUFFIX_FRAMES];
 	uint32_t outer;
-	uint32_t id = unwind_path_join(unwinder, memo, at->fp, &outer);
-	unsigned n = unwind_path_branch(memo, addr);
+	uint32_t id = join_cache_find(unwinder, memo, at->fp, &outer);
+	unsigned n = memo_suffix_frames(memo, addr);
 
 	if (id || !outer)
 		return id;
 	id = outer;
 	for (unsigned i = 0; i < n; i++)
 		id = child_of(id, addr[i]);
-	unwind_path_joined(unwinder, memo, id);
+	join_cache_add(unwinder, memo, id);
 	return id;
 }
 

@@ -208,9 +208,9 @@ static uint32_t intern_cached(struct lane *lane, const struct unwind_start *at,
 static NOINLINE uint32_t join_by_frames(struct lane *lane, struct walk_memo *memo, uint32_t outer)
 {
 	struct unwind_thread *ut = lane_unwinder(lane);
-	uintptr_t key[PATH_BRANCH_FRAMES];
-	uint32_t context[PATH_BRANCH_FRAMES + 1];
-	unsigned n = unwind_path_branch(memo, key);
+	uintptr_t key[MEMO_SUFFIX_FRAMES];
+	uint32_t context[MEMO_SUFFIX_FRAMES + 1];
+	unsigned n = memo_suffix_frames(memo, key);
 	uint32_t first_new = lane->enc.next_stack;
 	uint32_t id = are_ids_many(lane) ? 0 : outer;
 
@@ -222,14 +222,14 @@ static NOINLINE uint32_t join_by_frames(struct lane *lane, struct walk_memo *mem
 	for (unsigned i = 0; i < n && id; i++)
 		id = child_of(lane, id, context[i], key[i], first_new);
 	if (id)
-		unwind_path_joined(ut, memo, id);
+		join_cache_add(ut, memo, id);
 	return id;
 }
 
 NOINLINE uint32_t stack_join(struct lane *lane, struct walk_memo *memo, uintptr_t fp)
 {
 	uint32_t outer;
-	uint32_t id = unwind_path_join(lane_unwinder(lane), memo, fp, &outer);
+	uint32_t id = join_cache_find(lane_unwinder(lane), memo, fp, &outer);
 
 	return likely(id || !outer) ? id : join_by_frames(lane, memo, outer);
 }

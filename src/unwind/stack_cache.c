@@ -408,15 +408,15 @@ static inline void push_and_join(struct stack_cache *c, const struct unwind_star
 {
 	bool is_near = c->n_kept && fits_memo(c, start);
 
-	c->n_joined = c->n_kept;
-	c->n_branch = c->n_fresh;
+	c->memo_join_n = c->n_kept;
+	c->memo_n_fresh = c->n_fresh;
 	if (c->uses_selectors)
 		path_leaf_learn(c, start);
 	push_fresh(c, c->uses_selectors && c->n_fresh > 1);
 	if (is_near)
 		return;
-	c->n_joined = c->n_kept;
-	c->n_branch = c->n_fresh;
+	c->memo_join_n = c->n_kept;
+	c->memo_n_fresh = c->n_fresh;
 }
 
 enum stack_cache_status stack_cache_walk(struct unwind_thread *ut, const struct unwind_start *start,
@@ -477,8 +477,8 @@ static inline bool memo_add(struct walk_memo *m, uintptr_t addr, uintptr_t value
  * it joined the cache is checked with the cache. */
 static bool memo_add_words(const struct stack_cache *c, struct walk_memo *m)
 {
-	const struct stack_cache_cold *join = &c->cold[c->n_joined - 1];
-	struct stack_cache_entry out = c->entry[c->n_joined - 1];
+	const struct stack_cache_cold *join = &c->cold[c->memo_join_n - 1];
+	struct stack_cache_entry out = c->entry[c->memo_join_n - 1];
 	uintptr_t out_fp = join->fp;
 	bool uses_fp = join->uses_fp;
 	bool is_join_fp = true; /* out_fp is the one at the join */
@@ -486,10 +486,10 @@ static bool memo_add_words(const struct stack_cache *c, struct walk_memo *m)
 	m->n_words = 0;
 	m->keys = 0;
 	m->join_fp_from = WALK_MEMO_WORDS;
-	for (size_t i = c->n_branch; i-- > 0;) {
+	for (size_t i = c->memo_n_fresh; i-- > 0;) {
 		const struct stack_cache_fresh *f = &c->fresh[i];
 
-		if (i + 1 < c->n_branch) {
+		if (i + 1 < c->memo_n_fresh) {
 			m->keys |= 1u << m->n_words % WALK_MEMO_WORDS;
 			if (!memo_add(m, out.slot, out.addr))
 				return false;
@@ -538,8 +538,8 @@ void stack_cache_remember(struct unwind_thread *ut, const struct unwind_start *s
 	struct stack_cache *c = &ut->stack_cache;
 	struct walk_memo *m;
 
-	if (!c->n_joined || c->n_joined > UINT16_MAX ||
-	    (c->uses_selectors && (!c->n_branch || unwind_path_is_leaf(ut, start))))
+	if (!c->memo_join_n || c->memo_join_n > UINT16_MAX ||
+	    (c->uses_selectors && (!c->memo_n_fresh || unwind_path_is_leaf(ut, start))))
 		return;
 	m = make_place(c, start);
 	m->epoch = 0;
@@ -549,9 +549,9 @@ void stack_cache_remember(struct unwind_thread *ut, const struct unwind_start *s
 	memo_fill_up(m, start);
 	m->pc = start->pc;
 	m->fp = start->fp;
-	m->join_n = (uint16_t)c->n_joined;
-	m->join = c->stack_id[c->n_joined - 1];
+	m->join_n = (uint16_t)c->memo_join_n;
+	m->join = c->stack_id[c->memo_join_n - 1];
 	m->id = id;
-	m->branch = 0;
+	m->suffix_id = 0;
 	m->epoch = c->epoch;
 }

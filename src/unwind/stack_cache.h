@@ -5,14 +5,14 @@
  * and these words are the same, and there is an entry of the cache that holds where it joined, the
  * walk would be the same up to there: the stack is the one that ends with that entry, and the
  * memo's frames. Mostly it also is the stack that the memo saw last, so that its id is at hand;
- * else it mostly is one that such a branch made of that entry's stack before (path_join.c).
+ * else it mostly is one that such a branch made of that entry's stack before (join_cache.c).
  * Nearly every event is told like this, hence inline: one place to look at, found from the
  * start alone, and loads that do not wait for one another.
  *
  * A program that takes apart a large structure has too many branches for that, but nearly all of its
  * starts are called by a frame that is on the cache. Such starts are leaves: their caller's place is
  * known from the rule alone, and the stack is that of the caller and one frame more. Everything else is
- * in stack_cache.c, path_join.c and path_leaf.c.
+ * in stack_cache.c, join_cache.c and path_leaf.c.
  */
 #ifndef UNWIND_STACK_CACHE_H
 #define UNWIND_STACK_CACHE_H
@@ -139,7 +139,7 @@ static ALWAYS_INLINE struct stack_cache_id *walk_memo_join(const struct stack_ca
 	return &c->stack_id[(size_t)m->join_n - 1];
 }
 
-/* Does a memo of the cache's epoch join the stack that it joined before? Else unwind_path_join() must be
+/* Does a memo of the cache's epoch join the stack that it joined before? Else join_cache_find() must be
  * asked. */
 static ALWAYS_INLINE bool walk_memo_joins_same(struct unwind_thread *ut, const struct walk_memo *m)
 {
@@ -182,17 +182,17 @@ static ALWAYS_INLINE uint32_t walk_memo_stack_id(struct unwind_thread *ut, struc
 }
 
 /* The id of the stack that a memo of this start makes of the one that it joins now, if that was told before.
- * Else 0, and *ret_outer is the id of the stack that it joins: unwind_path_branch() tells the
- * frames inside of it, and unwind_path_joined() is to be told what they make of it. If that is 0 too,
+ * Else 0, and *ret_outer is the id of the stack that it joins: memo_suffix_frames() tells the
+ * frames inside of it, and join_cache_add() is to be told what they make of it. If that is 0 too,
  * the memo does not hold. */
-uint32_t unwind_path_join(struct unwind_thread *ut, struct walk_memo *m, uintptr_t fp,
-			  uint32_t *ret_outer);
+uint32_t join_cache_find(struct unwind_thread *ut, struct walk_memo *m, uintptr_t fp,
+			 uint32_t *ret_outer);
 
 /* The addresses of the memo's frames inside of the join, outermost first; returns how many. */
-unsigned unwind_path_branch(struct walk_memo *m, uintptr_t *ret);
+unsigned memo_suffix_frames(struct walk_memo *m, uintptr_t *ret);
 
 /* The memo is that of this stack from now on. */
-void unwind_path_joined(struct unwind_thread *ut, struct walk_memo *m, uint32_t id);
+void join_cache_add(struct unwind_thread *ut, struct walk_memo *m, uint32_t id);
 
 static ALWAYS_INLINE struct path_leaf *path_leaf_of(struct stack_cache *c, uintptr_t pc)
 {

@@ -35,8 +35,8 @@ struct stack_cache_fresh {
 #define WALK_MEMO_WORDS 8
 #define WALK_MEMO_NEAR 2 /* of the words, in the first line; and of their places */
 #define WALK_MEMO_NEAR_AT 4
-#define PATH_BRANCH_BITS 24
-#define PATH_MAX_BRANCH ((1u << PATH_BRANCH_BITS) - 1)
+#define MEMO_SUFFIX_ID_BITS 24
+#define MEMO_SUFFIX_MAX_ID ((1u << MEMO_SUFFIX_ID_BITS) - 1)
 
 struct walk_memo {
 	_Alignas(64) uintptr_t pc;
@@ -50,8 +50,8 @@ struct walk_memo {
 	bool uses_fp : 1; /* fp must be the same */
 	bool join_uses_fp : 1; /* so its words include all that tell the frame pointer there */
 	uint8_t join_fp_from : 4; /* word that is the frame pointer where it joins; others: fp is */
-	uint32_t branch
-	    : PATH_BRANCH_BITS; /* number of its frames inside of the join; 0 = none yet */
+	uint32_t suffix_id
+	    : MEMO_SUFFIX_ID_BITS; /* number of its frames inside of the join; 0 = none yet */
 	uint32_t keys : WALK_MEMO_WORDS; /* bits: words that are return addresses */
 	uint16_t near_at[WALK_MEMO_NEAR_AT];
 	uintptr_t near[WALK_MEMO_NEAR];
@@ -75,20 +75,20 @@ static ALWAYS_INLINE uint16_t *walk_memo_word_at(struct walk_memo *m, unsigned i
 }
 
 /* The frames of a memo inside of its join, outermost first, and their number. */
-#define PATH_BRANCH_FRAMES (WALK_MEMO_WORDS + 1)
-#define PATH_BRANCHES_BITS 9
+#define MEMO_SUFFIX_FRAMES (WALK_MEMO_WORDS + 1)
+#define MEMO_SUFFIX_BITS 9
 
-struct path_branch {
-	uint32_t number;
+struct memo_suffix {
+	uint32_t id;
 	uint32_t epoch; /* of the cache; 0 = empty */
-	uintptr_t addr[PATH_BRANCH_FRAMES]; /* those that are missing: 0 */
+	uintptr_t addr[MEMO_SUFFIX_FRAMES]; /* those that are missing: 0 */
 };
 
 /* The branch with this number, called from the stack outer, is the stack id. */
-#define PATH_JOIN_BITS 11
+#define JOIN_CACHE_BITS 11
 
-struct path_joined {
-	uint32_t branch; /* 0 = empty */
+struct join_cache_entry {
+	uint32_t suffix_id; /* 0 = empty */
 	uint32_t outer;
 	uint32_t id;
 };
@@ -138,8 +138,8 @@ struct stack_cache {
 	uint32_t n_valid; /* of these, such as hold what they held */
 	uint32_t n_kept; /* of the last walk */
 	uint32_t n_fresh; /* likewise */
-	uint32_t n_joined; /* entries that its memo joins, and frames from the start to there */
-	uint32_t n_branch;
+	uint32_t memo_join_n; /* entries that its memo joins, and frames from the start to there */
+	uint32_t memo_n_fresh;
 	uint32_t n_walks;
 	uint64_t n_known_before; /* n_known at the beginning of this window */
 	size_t capacity;
@@ -147,12 +147,12 @@ struct stack_cache {
 	struct stack_cache_extra *extra; /* two per frame at most */
 	struct stack_cache_fresh *fresh;
 	struct walk_memo *memo_slot; /* for the memo of this stack; NULL = not looked for yet */
-	uint32_t last_branch; /* the last number that was given */
+	uint32_t last_suffix_id; /* the last number that was given */
 	struct path_leaf leaf[1u << PATH_LEAF_BITS];
 	uint16_t index_of[STACK_CACHE_INDEXES];
 	struct memo_selector selector[1u << MEMO_SELECTOR_BITS];
-	struct path_joined joined[1u << PATH_JOIN_BITS];
-	struct path_branch branch[1u << PATH_BRANCHES_BITS];
+	struct join_cache_entry join[1u << JOIN_CACHE_BITS];
+	struct memo_suffix suffix[1u << MEMO_SUFFIX_BITS];
 	struct walk_memo memo[1u << WALK_MEMO_BITS];
 };
 

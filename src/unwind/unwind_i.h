@@ -154,7 +154,7 @@ struct frame {
 	bool is_exact; /* interrupted there, not calling: the bytes before key are no call */
 };
 
-/* --- stack_cache.c, path_join.c, path_leaf.c: see stack_cache.h ---------------------------------------------- */
+/* --- stack_cache.c, join_cache.c, path_leaf.c: see stack_cache.h ---------------------------------------------- */
 
 /* Are the extra words of the first n entries all unchanged? */
 bool stack_cache_extras_hold(const struct stack_cache *c, size_t n);

@@ -90,10 +90,10 @@ static void check_id(uint32_t id, const struct unwind_frames *f)
 /* A memo that holds, whatever it joins. */
 static uint32_t join(struct walk_memo *memo, const struct unwind_start *at)
 {
-	uintptr_t addr[PATH_BRANCH_FRAMES];
+	uintptr_t addr[MEMO_SUFFIX_FRAMES];
 	uint32_t outer;
-	uint32_t id = unwind_path_join(world.ut, memo, at->fp, &outer);
-	unsigned n = unwind_path_branch(memo, addr);
+	uint32_t id = join_cache_find(world.ut, memo, at->fp, &outer);
+	unsigned n = memo_suffix_frames(memo, addr);
 
 	world.n_joined += outer != 0;
 	world.n_rejoined += id != 0;
@@ -102,7 +102,7 @@ static uint32_t join(struct walk_memo *memo, const struct unwind_start *at)
 	id = outer;
 	for (unsigned i = 0; i < n; i++)
 		id = child_of(id, addr[i]);
-	unwind_path_joined(world.ut, memo, id);
+	join_cache_add(world.ut, memo, id);
 	return id;
 }
 

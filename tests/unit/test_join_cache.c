@@ -72,13 +72,14 @@ TEST(path_joins_a_branch_to_an_outer_part_that_it_did_not_have)
 }
 
 /* Makes everything that branches made of stacks something that others made, which is wrong here. */
-static void falsify_joined(uint32_t branch_off, uint32_t outer_off)
+static void falsify_joins(uint32_t suffix_off, uint32_t outer_off)
 {
-	for (size_t i = 0; i < ARRAY_LEN(world.ut->stack_cache.joined); i++) {
-		struct path_joined *j = &world.ut->stack_cache.joined[i];
+	for (size_t i = 0; i < ARRAY_LEN(world.ut->stack_cache.join); i++) {
+		struct join_cache_entry *j = &world.ut->stack_cache.join[i];
 
-		if (j->branch)
-			*j = (struct path_joined){j->branch + branch_off, j->outer + outer_off, 1};
+		if (j->suffix_id)
+			*j = (struct join_cache_entry){j->suffix_id + suffix_off,
+						       j->outer + outer_off, 1};
 	}
 }
 
@@ -87,7 +88,7 @@ TEST(path_compares_branch_and_stack_before_it_takes_what_they_made)
 	path_world_start();
 	for (volatile unsigned phase = 0; phase < 3; phase++) { /* one caller: the same stacks */
 		if (phase > 0)
-			falsify_joined(phase == 1 ? 1000 : 0, phase == 2 ? 1000 : 0);
+			falsify_joins(phase == 1 ? 1000 : 0, phase == 2 ? 1000 : 0);
 		world.n_rejoined = 0;
 		visit(64, true); /* path_world_hook() compares */
 		CHECK(world.n_rejoined > 0);
@@ -110,22 +111,23 @@ TEST(path_forgets_what_branches_made_before_it_gives_their_numbers_again)
 	uint32_t epoch;
 
 	path_world_start();
-	falsify_joined(0, 0);
+	falsify_joins(0, 0);
 	epoch = world.ut->stack_cache.epoch;
-	world.ut->stack_cache.last_branch = PATH_MAX_BRANCH;
+	world.ut->stack_cache.last_suffix_id = MEMO_SUFFIX_MAX_ID;
 	visit(64, false);
 	CHECK_NE(world.ut->stack_cache.epoch, epoch); /* memos have numbers */
 	CHECK(world.n_rejoined > 0);
-	for (size_t i = 0; i < ARRAY_LEN(world.ut->stack_cache.joined); i++) {
-		CHECK_NE(world.ut->stack_cache.joined[i].id, 1);
-		CHECK(world.ut->stack_cache.joined[i].branch <= world.ut->stack_cache.last_branch);
+	for (size_t i = 0; i < ARRAY_LEN(world.ut->stack_cache.join); i++) {
+		CHECK_NE(world.ut->stack_cache.join[i].id, 1);
+		CHECK(world.ut->stack_cache.join[i].suffix_id <=
+		      world.ut->stack_cache.last_suffix_id);
 	}
 }
 
 /* A memo that joined a stack of return addresses alone comes to join one that depends on other words. */
 TEST(path_asks_for_all_words_of_a_stack_that_a_memo_has_come_to_join)
 {
-	struct walk_memo m = {.join_n = 1, .branch = 1};
+	struct walk_memo m = {.join_n = 1, .suffix_id = 1};
 	struct stack_cache_cold kept;
 	struct stack_cache *p;
 
@@ -134,12 +136,12 @@ TEST(path_asks_for_all_words_of_a_stack_that_a_memo_has_come_to_join)
 	kept = p->cold[0];
 	for (unsigned i = 0; i < 4; i++) {
 		p->cold[0] = (struct stack_cache_cold){.n_extra = i & 1, .uses_fp = i >> 1};
-		unwind_path_joined(world.ut, &m, 7);
+		join_cache_add(world.ut, &m, 7);
 		CHECK_EQ(m.has_rest, i > 0);
 	}
 	m.uses_fp = true;
 	p->cold[0] = (struct stack_cache_cold){0};
-	unwind_path_joined(world.ut, &m, 7);
+	join_cache_add(world.ut, &m, 7);
 	CHECK(m.has_rest);
 	p->cold[0] = kept;
 	stack_cache_forget_ids(world.ut);

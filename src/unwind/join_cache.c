@@ -1,4 +1,4 @@
-/* unwind/path_join.c - memos that hold below another stack than before.
+/* unwind/join_cache.c - memos that hold below another stack than before.
  *
  * In a recursive program a memo that holds often joins another stack than the last time, and the stack
  * that it makes of it has to be found frame by frame. But the same few branches join the same stacks
@@ -14,7 +14,7 @@
  */
 #include "unwind/unwind_i.h"
 
-unsigned unwind_path_branch(struct walk_memo *m, uintptr_t *ret)
+unsigned memo_suffix_frames(struct walk_memo *m, uintptr_t *ret)
 {
 	unsigned n = 0;
 
@@ -28,40 +28,40 @@ unsigned unwind_path_branch(struct walk_memo *m, uintptr_t *ret)
 }
 
 /* All numbers are used up. */
-static COLD void forget_numbers(struct stack_cache *c)
+static COLD void forget_suffixes(struct stack_cache *c)
 {
 	c->epoch++;
-	for (size_t i = 0; i < ARRAY_LEN(c->joined); i++)
-		c->joined[i] = (struct path_joined){0};
+	for (size_t i = 0; i < ARRAY_LEN(c->join); i++)
+		c->join[i] = (struct join_cache_entry){0};
 }
 
-static NOINLINE uint32_t branch_number(struct stack_cache *c, struct walk_memo *m)
+static NOINLINE uint32_t suffix_id_of(struct stack_cache *c, struct walk_memo *m)
 {
-	struct path_branch seen = {.epoch = 0}, *b;
-	unsigned n = unwind_path_branch(m, seen.addr);
+	struct memo_suffix seen = {.epoch = 0}, *s;
+	unsigned n = memo_suffix_frames(m, seen.addr);
 	uint64_t hash = 0;
 
 	for (unsigned i = 0; i < n; i++)
 		hash = (hash ^ seen.addr[i]) * 0x9e3779b97f4a7c15ull;
-	b = &c->branch[hash >> (64 - PATH_BRANCHES_BITS)];
-	if (b->epoch == c->epoch && !memcmp(b->addr, seen.addr, sizeof(b->addr)))
-		return b->number;
-	if (unlikely(c->last_branch++ == PATH_MAX_BRANCH)) {
-		forget_numbers(c);
-		c->last_branch = 1;
+	s = &c->suffix[hash >> (64 - MEMO_SUFFIX_BITS)];
+	if (s->epoch == c->epoch && !memcmp(s->addr, seen.addr, sizeof(s->addr)))
+		return s->id;
+	if (unlikely(c->last_suffix_id++ == MEMO_SUFFIX_MAX_ID)) {
+		forget_suffixes(c);
+		c->last_suffix_id = 1;
 	}
 	seen.epoch = c->epoch;
-	seen.number = c->last_branch;
-	*b = seen;
-	return b->number;
+	seen.id = c->last_suffix_id;
+	*s = seen;
+	return s->id;
 }
 
-static inline struct path_joined *joined_place(struct stack_cache *c, uint32_t branch,
-					       uint32_t outer)
+static inline struct join_cache_entry *join_cache_slot(struct stack_cache *c, uint32_t suffix_id,
+						       uint32_t outer)
 {
-	uint32_t hash = branch * 0x85ebca6bu ^ outer * 0x9e3779b1u;
+	uint32_t hash = suffix_id * 0x85ebca6bu ^ outer * 0x9e3779b1u;
 
-	return &c->joined[hash >> (32 - PATH_JOIN_BITS)];
+	return &c->join[hash >> (32 - JOIN_CACHE_BITS)];
 }
 
 /* The memo joins another stack from now on, which may depend on more than the one before. */
@@ -90,29 +90,29 @@ static inline uint32_t outer_of(const struct stack_cache *c, struct walk_memo *m
 	return join->id;
 }
 
-uint32_t unwind_path_join(struct unwind_thread *ut, struct walk_memo *m, uintptr_t fp,
-			  uint32_t *ret_outer)
+uint32_t join_cache_find(struct unwind_thread *ut, struct walk_memo *m, uintptr_t fp,
+			 uint32_t *ret_outer)
 {
 	struct stack_cache *c = &ut->stack_cache;
 	uint32_t outer = outer_of(c, m, fp);
-	const struct path_joined *known;
+	const struct join_cache_entry *known;
 
 	*ret_outer = outer;
 	if (!outer)
 		return 0;
-	if (unlikely(!m->branch))
-		m->branch = branch_number(c, m) & PATH_MAX_BRANCH;
-	known = joined_place(c, m->branch, outer);
-	if (known->branch != m->branch || known->outer != outer)
+	if (unlikely(!m->suffix_id))
+		m->suffix_id = suffix_id_of(c, m) & MEMO_SUFFIX_MAX_ID;
+	known = join_cache_slot(c, m->suffix_id, outer);
+	if (known->suffix_id != m->suffix_id || known->outer != outer)
 		return 0;
 	return take_join(c, m, known->id);
 }
 
-void unwind_path_joined(struct unwind_thread *ut, struct walk_memo *m, uint32_t id)
+void join_cache_add(struct unwind_thread *ut, struct walk_memo *m, uint32_t id)
 {
 	struct stack_cache *c = &ut->stack_cache;
 
 	take_join(c, m, id);
-	*joined_place(c, m->branch, m->join.id) =
-		(struct path_joined){.branch = m->branch, .outer = m->join.id, .id = id};
+	*join_cache_slot(c, m->suffix_id, m->join.id) =
+		(struct join_cache_entry){.suffix_id = m->suffix_id, .outer = m->join.id, .id = id};
 }
