@@ -119,8 +119,8 @@ static ALWAYS_INLINE uint32_t quick(const struct unwind_start *at)
 	struct walk_memo *memo = walk_memo_slot(unwinder, at);
 	uint32_t context, id;
 
-	if (unwind_path_is_leaf(unwinder, at)) {
-		id = unwind_path_caller(unwinder, at, &context);
+	if (caller_hint_exists(unwinder, at)) {
+		id = caller_hint_find(unwinder, at, &context);
 		return id ? child_of(id, at->pc) : 0;
 	}
 	if (!walk_memo_is_of(unwinder, memo, at))

@@ -33,8 +33,8 @@ static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct walk_memo *m
 	struct unwind_thread *ut = lane_unwinder(lane);
 	uint32_t caller, context, id;
 
-	if (unwind_path_is_leaf(ut, at)) {
-		caller = unwind_path_caller(ut, at, &context);
+	if (caller_hint_exists(ut, at)) {
+		caller = caller_hint_find(ut, at, &context);
 		if (!caller)
 			return 0;
 		stack_expect(lane, context, at->pc);

@@ -13,7 +13,7 @@
  * together with every word that it read. The same start and the same words give the same walk: then
  * even the rules need not be looked at. What was walked also goes onto the cache, for other
  * starts to join; the memo does not depend on that. Where several branches have one start, the
- * words in which they were seen to differ choose among their memos. path_leaf.c is about stacks that
+ * words in which they were seen to differ choose among their memos. caller_hint.c is about stacks that
  * are too many for memos.
  *
  * Only stacks of the common kind are handled: on the thread's own stack, by simple rules, to the
@@ -238,7 +238,7 @@ static uint32_t find_with_selectors(struct unwind_thread *ut, const struct unwin
 
 	if (n == c->n_here && is_at(c, n - 1, &f))
 		return c->stack_id[n - 1].id;
-	if (unwind_path_is_leaf(ut, start))
+	if (caller_hint_exists(ut, start))
 		return 0;
 	c->memo_slot = walk_memo_slot(ut, start);
 	learn_selector(c, start);
@@ -411,7 +411,7 @@ static inline void push_and_join(struct stack_cache *c, const struct unwind_star
 	c->memo_join_n = c->n_kept;
 	c->memo_n_fresh = c->n_fresh;
 	if (c->uses_selectors)
-		path_leaf_learn(c, start);
+		caller_hint_learn(c, start);
 	push_fresh(c, c->uses_selectors && c->n_fresh > 1);
 	if (is_near)
 		return;
@@ -433,7 +433,7 @@ enum stack_cache_status stack_cache_walk(struct unwind_thread *ut, const struct 
 		c->generation = generation;
 		c->n = c->n_here = c->n_valid = 0;
 		c->epoch++;
-		path_leaf_forget(c);
+		caller_hint_forget_all(c);
 	}
 	ut->generation = generation;
 	c->own_lo = ut->memory.own.lo;
@@ -539,7 +539,7 @@ void stack_cache_remember(struct unwind_thread *ut, const struct unwind_start *s
 	struct walk_memo *m;
 
 	if (!c->memo_join_n || c->memo_join_n > UINT16_MAX ||
-	    (c->uses_selectors && (!c->memo_n_fresh || unwind_path_is_leaf(ut, start))))
+	    (c->uses_selectors && (!c->memo_n_fresh || caller_hint_exists(ut, start))))
 		return;
 	m = make_place(c, start);
 	m->epoch = 0;

@@ -12,7 +12,7 @@
  * A program that takes apart a large structure has too many branches for that, but nearly all of its
  * starts are called by a frame that is on the cache. Such starts are leaves: their caller's place is
  * known from the rule alone, and the stack is that of the caller and one frame more. Everything else is
- * in stack_cache.c, join_cache.c and path_leaf.c.
+ * in stack_cache.c, join_cache.c and caller_hint.c.
  */
 #ifndef UNWIND_STACK_CACHE_H
 #define UNWIND_STACK_CACHE_H
@@ -194,15 +194,15 @@ unsigned memo_suffix_frames(struct walk_memo *m, uintptr_t *ret);
 /* The memo is that of this stack from now on. */
 void join_cache_add(struct unwind_thread *ut, struct walk_memo *m, uint32_t id);
 
-static ALWAYS_INLINE struct path_leaf *path_leaf_of(struct stack_cache *c, uintptr_t pc)
+static ALWAYS_INLINE struct caller_hint *caller_hint_slot(struct stack_cache *c, uintptr_t pc)
 {
-	return &c->leaf[pc * 0x9e3779b97f4a7c15ull >> (64 - PATH_LEAF_BITS)];
+	return &c->hint[pc * 0x9e3779b97f4a7c15ull >> (64 - CALLER_HINT_BITS)];
 }
 
-static ALWAYS_INLINE uintptr_t path_leaf_base(const struct path_leaf *leaf,
-					      const struct unwind_start *start)
+static ALWAYS_INLINE uintptr_t caller_hint_base(const struct caller_hint *hint,
+						const struct unwind_start *start)
 {
-	return leaf->is_by_fp ? start->fp : start->sp;
+	return hint->is_by_fp ? start->fp : start->sp;
 }
 
 static ALWAYS_INLINE uint16_t *stack_cache_index_of(struct stack_cache *c, uintptr_t slot)
@@ -210,21 +210,21 @@ static ALWAYS_INLINE uint16_t *stack_cache_index_of(struct stack_cache *c, uintp
 	return &c->index_of[(slot >> 4) % STACK_CACHE_INDEXES];
 }
 
-/* Should unwind_path_caller() be asked, and no memo? */
-static ALWAYS_INLINE bool unwind_path_is_leaf(struct unwind_thread *ut,
-					      const struct unwind_start *start)
+/* Should caller_hint_find() be asked, and no memo? */
+static ALWAYS_INLINE bool caller_hint_exists(struct unwind_thread *ut,
+					     const struct unwind_start *start)
 {
 	struct stack_cache *c = (struct stack_cache *)ut;
-	const struct path_leaf *leaf = path_leaf_of(c, start->pc);
+	const struct caller_hint *hint = caller_hint_slot(c, start->pc);
 
-	return unlikely(c->uses_selectors) && c->n_leaves && leaf->pc == start->pc &&
-	       leaf->score >= 0;
+	return unlikely(c->uses_selectors) && c->n_hints && hint->pc == start->pc &&
+	       hint->score >= 0;
 }
 
-/* The rest of unwind_path_caller(), for callers that depend on a frame pointer or on extras. */
-bool path_leaf_rest_holds(const struct stack_cache *c, const struct path_leaf *leaf, uint32_t n,
-			  uintptr_t base, uintptr_t fp);
-void path_leaf_missed(struct stack_cache *c, struct path_leaf *leaf);
+/* The rest of caller_hint_find(), for callers that depend on a frame pointer or on extras. */
+bool caller_hint_rest_holds(const struct stack_cache *c, const struct caller_hint *hint, uint32_t n,
+			    uintptr_t base, uintptr_t fp);
+void caller_hint_missed(struct stack_cache *c, struct caller_hint *hint);
 
 /* The context of the stack that ends with the n-th entry, counted from 1; of none: 0. */
 static ALWAYS_INLINE uint32_t unwind_path_context(const struct unwind_thread *ut, size_t n)
@@ -235,25 +235,25 @@ static ALWAYS_INLINE uint32_t unwind_path_context(const struct unwind_thread *ut
 /* The id of the stack of a leaf's caller, else 0: then stack_cache_find() must be asked. The walk would
  * begin with the leaf's rule and arrive at this entry, and what is outside of it still holds. (Below
  * the stack pointer, where a stray frame pointer may lead, words hold that mean nothing.) */
-static ALWAYS_INLINE uint32_t unwind_path_caller(struct unwind_thread *ut,
-						 const struct unwind_start *start,
-						 uint32_t *ret_context)
+static ALWAYS_INLINE uint32_t caller_hint_find(struct unwind_thread *ut,
+					       const struct unwind_start *start,
+					       uint32_t *ret_context)
 {
 	struct stack_cache *c = (struct stack_cache *)ut;
-	struct path_leaf *leaf = path_leaf_of(c, start->pc);
-	uintptr_t base = path_leaf_base(leaf, start);
-	uintptr_t slot = base + leaf->caller_at;
+	struct caller_hint *hint = caller_hint_slot(c, start->pc);
+	uintptr_t base = caller_hint_base(hint, start);
+	uintptr_t slot = base + hint->caller_at;
 	uint32_t n = *stack_cache_index_of(c, slot);
 	const struct stack_cache_cold *cold = &c->cold[(ptrdiff_t)n - 1];
 
 	if (unlikely(n == 0 || n > c->n || c->entry[n - 1].slot != slot || slot <= start->sp ||
 		     c->generation != generation_now() || stack_cache_any_differs(c->entry, n)) ||
 	    (unlikely(cold->n_extra || cold->uses_fp) &&
-	     !path_leaf_rest_holds(c, leaf, n, base, start->fp))) {
-		path_leaf_missed(c, leaf);
+	     !caller_hint_rest_holds(c, hint, n, base, start->fp))) {
+		caller_hint_missed(c, hint);
 		return 0;
 	}
-	leaf->score += leaf->score < PATH_LEAF_MAX_SCORE;
+	hint->score += hint->score < CALLER_HINT_MAX_SCORE;
 	*ret_context = cold->context;
 	return c->stack_id[n - 1].id;
 }

@@ -103,17 +103,17 @@ struct memo_selector {
 
 /* A start whose caller is mostly on the cache, and where: found by the stack pointer or the frame pointer
  * alone, from which places are counted. Good within a generation. */
-#define PATH_LEAF_BITS 7
+#define CALLER_HINT_BITS 7
 
-struct path_leaf {
+struct caller_hint {
 	uintptr_t pc; /* 0 = none */
 	uint32_t is_by_fp : 1; /* else by the stack pointer */
 	uint32_t caller_at : 31; /* the caller's slot, in bytes */
 	uint16_t fp_at; /* the caller's frame pointer, in words, plus 1; 0 = it is unchanged */
-	int16_t score; /* see path_leaf.c; below 0 it is no leaf for now */
+	int16_t score; /* see caller_hint.c; below 0 it is no leaf for now */
 };
 
-#define PATH_LEAF_MAX_SCORE 128
+#define CALLER_HINT_MAX_SCORE 128
 
 /* Where in the cache an entry with such a slot was put last, counted from 1. */
 #define STACK_CACHE_INDEXES 512u
@@ -130,7 +130,7 @@ struct stack_cache {
 	uint32_t epoch; /* of ids and memos; grows when all become void */
 	uint32_t generation; /* even; 0 = never */
 	bool uses_selectors; /* forks are in use */
-	uint16_t n_leaves; /* in use */
+	uint16_t n_hints; /* in use */
 	uint64_t n_known; /* a count for unwind_stats */
 	uintptr_t own_lo; /* part of the thread's own stack */
 	uintptr_t own_hi;
@@ -148,7 +148,7 @@ struct stack_cache {
 	struct stack_cache_fresh *fresh;
 	struct walk_memo *memo_slot; /* for the memo of this stack; NULL = not looked for yet */
 	uint32_t last_suffix_id; /* the last number that was given */
-	struct path_leaf leaf[1u << PATH_LEAF_BITS];
+	struct caller_hint hint[1u << CALLER_HINT_BITS];
 	uint16_t index_of[STACK_CACHE_INDEXES];
 	struct memo_selector selector[1u << MEMO_SELECTOR_BITS];
 	struct join_cache_entry join[1u << JOIN_CACHE_BITS];

@@ -154,15 +154,15 @@ struct frame {
 	bool is_exact; /* interrupted there, not calling: the bytes before key are no call */
 };
 
-/* --- stack_cache.c, join_cache.c, path_leaf.c: see stack_cache.h ---------------------------------------------- */
+/* --- stack_cache.c, join_cache.c, caller_hint.c: see stack_cache.h ---------------------------------------------- */
 
 /* Are the extra words of the first n entries all unchanged? */
 bool stack_cache_extras_hold(const struct stack_cache *c, size_t n);
 
 /* After a walk, before its frames are put onto the cache: is it better to have all of them there but
  * the start? For it is a leaf, or may become one. */
-bool path_leaf_learn(struct stack_cache *c, const struct unwind_start *start);
-void path_leaf_forget(struct stack_cache *c);
+bool caller_hint_learn(struct stack_cache *c, const struct unwind_start *start);
+void caller_hint_forget_all(struct stack_cache *c);
 
 struct slow_walk {
 	struct arch_regs regs;

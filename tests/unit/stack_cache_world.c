@@ -112,9 +112,9 @@ static uint32_t known(const struct unwind_start *at)
 	struct walk_memo *memo = walk_memo_slot(world.ut, at);
 	uint32_t caller = 0, context = 0, id = 0;
 
-	if (unwind_path_is_leaf(world.ut, at)) {
-		caller = unwind_path_caller(world.ut, at, &context);
-		world.n_leaves += caller != 0;
+	if (caller_hint_exists(world.ut, at)) {
+		caller = caller_hint_find(world.ut, at, &context);
+		world.n_hints += caller != 0;
 	} else if (walk_memo_is_of(world.ut, memo, at) && walk_memo_joins_same(world.ut, memo)) {
 		id = walk_memo_stack_id(world.ut, memo, at);
 		world.n_quick += id != 0;

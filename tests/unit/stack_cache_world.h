@@ -13,7 +13,7 @@ extern struct stack_cache_world {
 	uint64_t n_joined; /* by a memo that joined another stack ... */
 	uint64_t n_rejoined; /* ... which such a branch had joined before */
 	uint64_t n_known; /* by whatever, without a walk */
-	uint64_t n_leaves; /* by their caller */
+	uint64_t n_hints; /* by their caller */
 	uint64_t n_other; /* not of the path's kind */
 } world;
 

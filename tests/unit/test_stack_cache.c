@@ -115,7 +115,7 @@ TEST(path_gives_what_a_walk_in_full_gives)
 		wander(i % 24);
 	}
 	CHECK(world.n_known > world.n_checked / 10); /* else it was not tried */
-	CHECK(world.n_leaves > world.n_checked / 100);
+	CHECK(world.n_hints > world.n_checked / 100);
 	CHECK(world.n_joined > 0);
 	CHECK(world.n_other < world.n_checked / 10);
 }
@@ -166,17 +166,17 @@ TEST(path_finds_the_callers_of_many_stacks_with_few_starts)
 
 	path_world_start();
 	for (volatile unsigned round = 0; round < 3; round++) {
-		n_before = world.n_leaves;
+		n_before = world.n_hints;
 		if (round == 2)
 			unwind_code_changing();
 		take_many_apart(100000);
 		if (round == 1)
-			CHECK(world.n_leaves - n_before > 50000);
+			CHECK(world.n_hints - n_before > 50000);
 	}
-	CHECK_EQ(world.n_leaves - n_before, 0u);
+	CHECK_EQ(world.n_hints - n_before, 0u);
 	unwind_code_changed();
 	path_world_hook();
-	CHECK_EQ(world.ut->stack_cache.n_leaves, 0u); /* their rules may be others */
+	CHECK_EQ(world.ut->stack_cache.n_hints, 0u); /* their rules may be others */
 }
 
 /* To and fro between two branches: what was left out comes back, or something else does. */
@@ -553,18 +553,18 @@ TEST(path_tells_stacks_apart_that_differ_by_a_frame_pointer)
 	tell_apart(0, true, false); /* the first on the path, the others remembered in memos */
 	tell_apart(0, false, false);
 	world.ut->stack_cache.uses_selectors = true;
-	world.n_leaves = 0;
+	world.n_hints = 0;
 	tell_apart(0, false, true); /* leaves by their frame pointer */
-	CHECK(world.n_leaves > 0);
-	world.n_leaves = 0;
+	CHECK(world.n_hints > 0);
+	world.n_hints = 0;
 	tell_apart(1, true,
 		   true); /* leaves whose caller needs a frame pointer: a word of the path */
-	CHECK(world.n_leaves > 0);
-	world.n_leaves = 0;
+	CHECK(world.n_hints > 0);
+	world.n_hints = 0;
 	tell_apart(1, false, true); /* one that the leaf has */
-	CHECK(world.n_leaves > 0);
-	world.n_leaves = 0;
+	CHECK(world.n_hints > 0);
+	world.n_hints = 0;
 	shape.is_saved = true;
 	tell_apart(1, false, true); /* one that the leaf has saved */
-	CHECK(world.n_leaves > 0);
+	CHECK(world.n_hints > 0);
 }
