@@ -117,10 +117,10 @@ static NOINLINE uint32_t join(struct walk_memo *memo, const struct unwind_start 
 static ALWAYS_INLINE uint32_t quick(const struct unwind_start *at)
 {
 	struct walk_memo *memo = walk_memo_slot(unwinder, at);
-	uint32_t context, id;
+	uint32_t stack_hash, id;
 
 	if (caller_hint_exists(unwinder, at)) {
-		id = caller_hint_find(unwinder, at, &context);
+		id = caller_hint_find(unwinder, at, &stack_hash);
 		return id ? child_of(id, at->pc) : 0;
 	}
 	if (!walk_memo_is_of(unwinder, memo, at))

@@ -16,7 +16,7 @@
 #define EDGES_PER_LINE 4
 
 /* The call from the stack parent is the stack id, if that is not below the table's min_id. Where it lies
- * comes from call alone (unwind_call()), so that all edges of a new stack are fetched at once
+ * comes from call alone (stack_hash_edge_key()), so that all edges of a new stack are fetched at once
  * though each needs the id that the one before it gives: most of what it costs to name one. */
 struct edge {
 	uint64_t call;

@@ -135,7 +135,7 @@ static uint32_t define(struct lane *lane, uint64_t key, uint32_t parent)
 	return event_put_stack(&lane->enc, key, parent);
 }
 
-static NOINLINE uint32_t new_child_of(struct lane *lane, uint32_t parent, uint32_t context,
+static NOINLINE uint32_t new_child_of(struct lane *lane, uint32_t parent, uint32_t stack_hash,
 				      uint64_t key)
 {
 	uint32_t id = define(lane, key, parent);
@@ -143,27 +143,27 @@ static NOINLINE uint32_t new_child_of(struct lane *lane, uint32_t parent, uint32
 	if (CONFIG_AUDIT)
 		audit_define(lane, id, key, parent);
 	if (id)
-		edges_add(&lane->edges, parent, unwind_call(context, key), id);
+		edges_add(&lane->edges, parent, stack_hash_edge_key(stack_hash, key), id);
 	return id;
 }
 
 /* first_new: ids from there on were defined for this stack. Nothing is inside of them yet, so there is
  * nothing to look for. */
-static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint32_t context, uint64_t key,
-				uint32_t first_new)
+static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint32_t stack_hash,
+				uint64_t key, uint32_t first_new)
 {
-	uint32_t id = parent < first_new
-			      ? edges_find(&lane->edges, parent, unwind_call(context, key))
-			      : 0;
+	uint32_t id = parent < first_new ? edges_find(&lane->edges, parent,
+						      stack_hash_edge_key(stack_hash, key))
+					 : 0;
 
-	return likely(id) ? id : new_child_of(lane, parent, context, key);
+	return likely(id) ? id : new_child_of(lane, parent, stack_hash, key);
 }
 
 /* Below a stack that is new on the path. */
-static inline void expect_leaves(const struct lane *lane, uint32_t context)
+static inline void expect_leaves(const struct lane *lane, uint32_t stack_hash)
 {
-	edges_fetch(&lane->edges, unwind_call(context, lane->leaf));
-	edges_fetch(&lane->edges, unwind_call(context, *lane->after_leaf));
+	edges_fetch(&lane->edges, stack_hash_edge_key(stack_hash, lane->leaf));
+	edges_fetch(&lane->edges, stack_hash_edge_key(stack_hash, *lane->after_leaf));
 }
 
 /* Names the part of the path that has no name yet, then the frames that are not on it. */
@@ -173,32 +173,32 @@ static uint32_t intern_cached(struct lane *lane, const struct unwind_start *at,
 	struct unwind_thread *ut = lane_unwinder(lane);
 	size_t i = stack->n_kept;
 	uint32_t first_new = lane->enc.next_stack;
-	uint32_t context, id;
+	uint32_t stack_hash, id;
 
 	limit_ids(lane, stack->n_kept + stack->n_fresh);
 	for (; i && !stack->stack_id[i - 1].id; i--)
-		edges_fetch(&lane->edges,
-			    unwind_call(unwind_path_context(ut, i - 1), stack->entry[i - 1].addr));
-	context = unwind_path_context(ut, stack->n_kept);
+		edges_fetch(&lane->edges, stack_hash_edge_key(stack_cache_hash(ut, i - 1),
+							      stack->entry[i - 1].addr));
+	stack_hash = stack_cache_hash(ut, stack->n_kept);
 	if (stack->n_fresh)
 		edges_fetch(&lane->edges,
-			    unwind_call(context, stack_cache_fresh_addr(ut, stack->n_fresh - 1)));
+			    stack_hash_edge_key(stack_hash,
+						stack_cache_fresh_addr(ut, stack->n_fresh - 1)));
 	id = i ? stack->stack_id[i - 1].id : 0;
 	for (; i < stack->n_kept; i++) {
-		id = child_of(lane, id, unwind_path_context(ut, i), stack->entry[i].addr,
-			      first_new);
+		id = child_of(lane, id, stack_cache_hash(ut, i), stack->entry[i].addr, first_new);
 		if (unlikely(!id))
 			return 0;
 		stack->stack_id[i].id = id;
-		expect_leaves(lane, unwind_path_context(ut, i + 1));
+		expect_leaves(lane, stack_cache_hash(ut, i + 1));
 	}
 	for (i = stack->n_fresh; i-- > 0;) {
 		uintptr_t key = stack_cache_fresh_addr(ut, i);
 
-		id = child_of(lane, id, context, key, first_new);
+		id = child_of(lane, id, stack_hash, key, first_new);
 		if (unlikely(!id))
 			return 0;
-		context = unwind_context(context, key);
+		stack_hash = stack_hash_add(stack_hash, key);
 	}
 	stack_cache_remember(ut, at, id);
 	return id;
@@ -209,18 +209,18 @@ static NOINLINE uint32_t join_by_frames(struct lane *lane, struct walk_memo *mem
 {
 	struct unwind_thread *ut = lane_unwinder(lane);
 	uintptr_t key[MEMO_SUFFIX_FRAMES];
-	uint32_t context[MEMO_SUFFIX_FRAMES + 1];
+	uint32_t stack_hash[MEMO_SUFFIX_FRAMES + 1];
 	unsigned n = memo_suffix_frames(memo, key);
 	uint32_t first_new = lane->enc.next_stack;
 	uint32_t id = are_ids_many(lane) ? 0 : outer;
 
-	context[0] = unwind_path_context(ut, memo->join_n);
+	stack_hash[0] = stack_cache_hash(ut, memo->join_n);
 	for (unsigned i = 0; i < n; i++) {
-		edges_fetch(&lane->edges, unwind_call(context[i], key[i]));
-		context[i + 1] = unwind_context(context[i], key[i]);
+		edges_fetch(&lane->edges, stack_hash_edge_key(stack_hash[i], key[i]));
+		stack_hash[i + 1] = stack_hash_add(stack_hash[i], key[i]);
 	}
 	for (unsigned i = 0; i < n && id; i++)
-		id = child_of(lane, id, context[i], key[i], first_new);
+		id = child_of(lane, id, stack_hash[i], key[i], first_new);
 	if (id)
 		join_cache_add(ut, memo, id);
 	return id;
@@ -234,9 +234,9 @@ NOINLINE uint32_t stack_join(struct lane *lane, struct walk_memo *memo, uintptr_
 	return likely(id || !outer) ? id : join_by_frames(lane, memo, outer);
 }
 
-NOINLINE uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t context, uintptr_t pc)
+NOINLINE uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t stack_hash, uintptr_t pc)
 {
-	uint32_t id = are_ids_many(lane) ? 0 : new_child_of(lane, caller, context, pc);
+	uint32_t id = are_ids_many(lane) ? 0 : new_child_of(lane, caller, stack_hash, pc);
 
 	if (id)
 		stack_cache_count_hit(lane_unwinder(lane));
@@ -265,25 +265,25 @@ static uint32_t intern_other(struct lane *lane)
 	size_t n = f->n + n_marks_outer + (f->n_certain < f->n);
 	size_t i = 0;
 	uint32_t first_new = lane->enc.next_stack;
-	uint32_t context = 0;
+	uint32_t stack_hash = 0;
 	uint32_t id;
 
 	limit_ids(lane, n);
 	for (; i < n && i < lane->n_other; i++) {
 		if (lane->other_key[i] != other_key(f, i, n_marks_outer))
 			break;
-		context = unwind_context(context, lane->other_key[i]);
+		stack_hash = stack_hash_add(stack_hash, lane->other_key[i]);
 	}
 	id = i ? lane->other_id[i - 1] : 0;
 	for (; i < n; i++) {
 		uint64_t key = other_key(f, i, n_marks_outer);
 
-		id = child_of(lane, id, context, key, first_new);
+		id = child_of(lane, id, stack_hash, key, first_new);
 		if (!id) {
 			lane->n_other = 0;
 			return 0;
 		}
-		context = unwind_context(context, key);
+		stack_hash = stack_hash_add(stack_hash, key);
 		lane->other_key[i] = key;
 		lane->other_id[i] = id;
 	}

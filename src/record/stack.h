@@ -10,19 +10,19 @@ uint32_t stack_capture_behind(struct lane *lane, const struct unwind_start *at);
 /* The rest of stack_quick(): a memo of this start that joins another stack than before, and a leaf that was
  * not called from there before. */
 uint32_t stack_join(struct lane *lane, struct walk_memo *memo, uintptr_t fp);
-uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t context, uintptr_t pc);
+uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t stack_hash, uintptr_t pc);
 uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uint32_t id);
 
 /* A caller was seen, and this leaf. The same few leaves follow one another below all callers (a string's
  * block, then its node's), so the edge that is wanted next is fetched now: it is one of tens of
  * thousands, and far from the CPU. */
-static ALWAYS_INLINE void stack_expect(struct lane *lane, uint32_t context, uintptr_t leaf)
+static ALWAYS_INLINE void stack_expect(struct lane *lane, uint32_t stack_hash, uintptr_t leaf)
 {
 	*lane->after_leaf = leaf;
 	lane->leaf = leaf;
 	lane->after_leaf =
 		&lane->after[leaf * 0x9e3779b97f4a7c15ull / (UINT64_MAX / LANE_LEAVES + 1)];
-	edges_fetch(&lane->edges, unwind_call(context, *lane->after_leaf));
+	edges_fetch(&lane->edges, stack_hash_edge_key(stack_hash, *lane->after_leaf));
 }
 
 /* The id of the stack, if a look at a memo or at the caller's stack is enough; else 0: then
@@ -31,16 +31,16 @@ static ALWAYS_INLINE uint32_t stack_quick(struct lane *lane, struct walk_memo *m
 					  const struct unwind_start *at)
 {
 	struct unwind_thread *ut = lane_unwinder(lane);
-	uint32_t caller, context, id;
+	uint32_t caller, stack_hash, id;
 
 	if (caller_hint_exists(ut, at)) {
-		caller = caller_hint_find(ut, at, &context);
+		caller = caller_hint_find(ut, at, &stack_hash);
 		if (!caller)
 			return 0;
-		stack_expect(lane, context, at->pc);
-		id = edges_find(&lane->edges, caller, unwind_call(context, at->pc));
+		stack_expect(lane, stack_hash, at->pc);
+		id = edges_find(&lane->edges, caller, stack_hash_edge_key(stack_hash, at->pc));
 		if (unlikely(!id))
-			return stack_call(lane, caller, context, at->pc);
+			return stack_call(lane, caller, stack_hash, at->pc);
 		stack_cache_count_hit(ut);
 		return id;
 	}

@@ -287,7 +287,7 @@ static void push_fresh(struct stack_cache *c, uint32_t n_left)
 			.fp = f->fp,
 			.n_extra = n_extra,
 			.uses_fp = f->uses_fp || (!f->fp_at && out && out->uses_fp),
-			.context = unwind_context(out ? out->context : 0, f->at.addr),
+			.stack_hash = stack_hash_add(out ? out->stack_hash : 0, f->at.addr),
 		};
 	}
 	for (size_t old = k; old < c->n; old++)

@@ -33,7 +33,7 @@ static ALWAYS_INLINE uint32_t generation_now(void)
 }
 
 /* A hash of the stack that ends with this frame, made of nothing but addresses. */
-static ALWAYS_INLINE uint32_t unwind_context(uint32_t outer, uintptr_t addr)
+static ALWAYS_INLINE uint32_t stack_hash_add(uint32_t outer, uintptr_t addr)
 {
 	return ((outer << 15 | outer >> 17) ^ (uint32_t)addr) * 0x9e3779b1u;
 }
@@ -41,9 +41,9 @@ static ALWAYS_INLINE uint32_t unwind_context(uint32_t outer, uintptr_t addr)
 /* A call from a stack as one word. Two calls from one stack are the same word only if they are the same;
  * calls from different stacks hardly ever are. So a table of calls can be looked into before the
  * id of the calling stack is known. */
-static ALWAYS_INLINE uint64_t unwind_call(uint32_t context, uintptr_t addr)
+static ALWAYS_INLINE uint64_t stack_hash_edge_key(uint32_t stack_hash, uintptr_t addr)
 {
-	return addr ^ (uint64_t)context << 32;
+	return addr ^ (uint64_t)stack_hash << 32;
 }
 
 static ALWAYS_INLINE uint64_t walk_memo_hash(const struct unwind_start *start)
@@ -226,18 +226,17 @@ bool caller_hint_rest_holds(const struct stack_cache *c, const struct caller_hin
 			    uintptr_t base, uintptr_t fp);
 void caller_hint_missed(struct stack_cache *c, struct caller_hint *hint);
 
-/* The context of the stack that ends with the n-th entry, counted from 1; of none: 0. */
-static ALWAYS_INLINE uint32_t unwind_path_context(const struct unwind_thread *ut, size_t n)
+/* The stack_hash of the stack that ends with the n-th entry, counted from 1; of none: 0. */
+static ALWAYS_INLINE uint32_t stack_cache_hash(const struct unwind_thread *ut, size_t n)
 {
-	return n ? ((const struct stack_cache *)ut)->cold[n - 1].context : 0;
+	return n ? ((const struct stack_cache *)ut)->cold[n - 1].stack_hash : 0;
 }
 
 /* The id of the stack of a leaf's caller, else 0: then stack_cache_find() must be asked. The walk would
  * begin with the leaf's rule and arrive at this entry, and what is outside of it still holds. (Below
  * the stack pointer, where a stray frame pointer may lead, words hold that mean nothing.) */
 static ALWAYS_INLINE uint32_t caller_hint_find(struct unwind_thread *ut,
-					       const struct unwind_start *start,
-					       uint32_t *ret_context)
+					       const struct unwind_start *start, uint32_t *ret_hash)
 {
 	struct stack_cache *c = (struct stack_cache *)ut;
 	struct caller_hint *hint = caller_hint_slot(c, start->pc);
@@ -254,7 +253,7 @@ static ALWAYS_INLINE uint32_t caller_hint_find(struct unwind_thread *ut,
 		return 0;
 	}
 	hint->score += hint->score < CALLER_HINT_MAX_SCORE;
-	*ret_context = cold->context;
+	*ret_hash = cold->stack_hash;
 	return c->stack_id[n - 1].id;
 }
 

@@ -9,7 +9,7 @@ struct stack_cache_cold {
 	uintptr_t fp; /* frame pointer register in this frame */
 	uint32_t n_extra : 31; /* extras of this entry and those outside of it */
 	uint32_t uses_fp : 1; /* the walk outwards from here depends on fp */
-	uint32_t context; /* see unwind_context() */
+	uint32_t stack_hash; /* see stack_hash_add() */
 };
 
 /* A word that the walk out of an entry reads besides return addresses. */

@@ -62,12 +62,12 @@ static uint32_t child_of(uint32_t parent, uintptr_t addr)
 
 static uint32_t intern(const struct unwind_start *at, const struct stack_cache_stack *stack)
 {
-	uint32_t context = 0;
+	uint32_t stack_hash = 0;
 	uint32_t id = 0;
 
 	for (size_t i = 0; i < stack->n_kept; i++) {
-		CHECK_EQ(unwind_path_context(world.ut, i), context);
-		context = unwind_context(context, stack->entry[i].addr);
+		CHECK_EQ(stack_cache_hash(world.ut, i), stack_hash);
+		stack_hash = stack_hash_add(stack_hash, stack->entry[i].addr);
 		id = child_of(id, stack->entry[i].addr);
 		CHECK(!stack->stack_id[i].id || stack->stack_id[i].id == id);
 		stack->stack_id[i].id = id;
@@ -110,10 +110,10 @@ static uint32_t join(struct walk_memo *memo, const struct unwind_start *at)
 static uint32_t known(const struct unwind_start *at)
 {
 	struct walk_memo *memo = walk_memo_slot(world.ut, at);
-	uint32_t caller = 0, context = 0, id = 0;
+	uint32_t caller = 0, stack_hash = 0, id = 0;
 
 	if (caller_hint_exists(world.ut, at)) {
-		caller = caller_hint_find(world.ut, at, &context);
+		caller = caller_hint_find(world.ut, at, &stack_hash);
 		world.n_hints += caller != 0;
 	} else if (walk_memo_is_of(world.ut, memo, at) && walk_memo_joins_same(world.ut, memo)) {
 		id = walk_memo_stack_id(world.ut, memo, at);

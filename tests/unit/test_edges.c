@@ -62,7 +62,7 @@ static uint64_t call_of(uint32_t id)
 {
 	uintptr_t addr = 0x7f0000000000ull + (id % 3 + id % 1000) * 16;
 
-	return unwind_call(unwind_context(0, parent_of(id) * 16), addr);
+	return stack_hash_edge_key(stack_hash_add(0, parent_of(id) * 16), addr);
 }
 
 static void add(struct edges *e, uint32_t id)
