@@ -349,7 +349,7 @@ static enum stack_cache_status walk_fresh(struct unwind_thread *ut,
 			n_valid--;
 		if (n_valid && is_at(c, n_valid - 1, &f))
 			break;
-		rule = row_cache_find(&ut->rows, f.key, ut->generation);
+		rule = rule_cache_find(&ut->rules, f.key, ut->generation);
 		kind = rule_kind(rule);
 		if (unlikely(kind == RULE_NONE || kind > RULE_END))
 			return STACK_CACHE_NOT_SIMPLE;

@@ -6,7 +6,7 @@
  *
  * From the bottom: memory.c reads without ever faulting; main_program.c, modules.c and
  * registered.c find tables; eh_frame.c finds the FDE in them, cfi.c runs it to a row, expr.c helps;
- * rule.c packs a row into 64 bits when it can, row_cache.c keeps those; walk.c steps with them,
+ * rule.c packs a row into 64 bits when it can, rule_cache.c keeps those; walk.c steps with them,
  * slow_walk.c steps with rows and all registers, fp_walk.c where there is no FDE.
  */
 #ifndef UNWIND_UNWIND_I_H
@@ -79,38 +79,38 @@ static inline bool rule_is_of(struct rule r, uint32_t generation)
 struct rule rule_pack(const struct cfi_row *row, bool is_signal, uint32_t generation);
 struct rule rule_make(enum rule_kind kind, uint32_t generation);
 
-/* --- row_cache.c: key -> rule ------------------------------------------------------------------ */
+/* --- rule_cache.c: key -> rule ------------------------------------------------------------------ */
 
-#define ROW_CACHE_SETS 4096u /* per thread, two entries each */
+#define RULE_CACHE_SETS 4096u /* per thread, two entries each */
 
-struct row_cache_entry {
+struct rule_cache_entry {
 	uintptr_t key;
 	struct rule rule;
 };
 
-struct row_cache {
-	struct row_cache_entry set[ROW_CACHE_SETS][2];
+struct rule_cache {
+	struct rule_cache_entry set[RULE_CACHE_SETS][2];
 };
 
-static inline size_t row_cache_hash(uintptr_t key)
+static inline size_t rule_cache_hash(uintptr_t key)
 {
 	return (size_t)((key * 0x9e3779b97f4a7c15ull) >> 40);
 }
 
 /* In the second level, shared by all threads; puts what it finds into the first. */
-struct rule row_cache_find_shared(struct row_cache *c, uintptr_t key, uint32_t generation);
-void row_cache_add(struct row_cache *c, uintptr_t key, struct rule rule);
+struct rule rule_cache_find_shared(struct rule_cache *c, uintptr_t key, uint32_t generation);
+void rule_cache_add(struct rule_cache *c, uintptr_t key, struct rule rule);
 
 /* generation must be even. */
-static inline struct rule row_cache_find(struct row_cache *c, uintptr_t key, uint32_t generation)
+static inline struct rule rule_cache_find(struct rule_cache *c, uintptr_t key, uint32_t generation)
 {
-	struct row_cache_entry *set = c->set[row_cache_hash(key) % ROW_CACHE_SETS];
+	struct rule_cache_entry *set = c->set[rule_cache_hash(key) % RULE_CACHE_SETS];
 
 	if (likely(set[0].key == key && rule_is_of(set[0].rule, generation)))
 		return set[0].rule;
 	if (set[1].key == key && rule_is_of(set[1].rule, generation))
 		return set[1].rule;
-	return row_cache_find_shared(c, key, generation);
+	return rule_cache_find_shared(c, key, generation);
 }
 
 /* --- lookup.c: everything known about a key --------------------------------------------------- */
@@ -187,7 +187,7 @@ struct unwind_thread {
 	struct slow_walk slow;
 	uint64_t expr_stack[EXPR_STACK];
 	struct eh_copy copy;
-	struct row_cache rows;
+	struct rule_cache rules;
 };
 
 #define WALK_ON UNWIND_N_ENDS /* a step's result: it succeeded */

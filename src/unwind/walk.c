@@ -52,7 +52,7 @@ COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum
 
 	if (key == lookup_context_return()) {
 		rule = rule_make(RULE_START, ut->generation);
-		row_cache_add(&ut->rows, key, rule);
+		rule_cache_add(&ut->rules, key, rule);
 		return rule;
 	}
 	*ret_what = lookup_find(ut, key, ut->is_uncertain);
@@ -60,7 +60,7 @@ COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum
 		return rule;
 	COUNT_ADD(ut->stats.n_rule_misses, 1);
 	if (*ret_what == LOOKUP_NO_FDE)
-		row_cache_add(&ut->rows, key, rule_make(RULE_NO_FDE, ut->generation));
+		rule_cache_add(&ut->rules, key, rule_make(RULE_NO_FDE, ut->generation));
 	if (*ret_what != LOOKUP_FDE)
 		return rule;
 	if (!cfi_run(&ut->cfi, &ut->fde, key)) {
@@ -71,7 +71,7 @@ COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum
 	if (rule_kind(rule) != RULE_END && !ut->fde.is_signal && !lookup_is_after_call(ut, key))
 		return rule_make(RULE_SLOW, ut->generation); /* suspicious; the slow walk judges */
 	if (!modules_is_loader(key)) /* these are never cached: unwind_walk() has to see them */
-		row_cache_add(&ut->rows, key, rule);
+		rule_cache_add(&ut->rules, key, rule);
 	return rule;
 }
 
@@ -128,7 +128,7 @@ static enum unwind_end walk_fast(struct unwind_thread *ut, const struct unwind_s
 	enum unwind_end end;
 
 	for (;;) {
-		struct rule rule = row_cache_find(&ut->rows, f.key, generation);
+		struct rule rule = rule_cache_find(&ut->rules, f.key, generation);
 		enum rule_kind kind = rule_kind(rule);
 
 		if (unlikely(kind == RULE_NO_FDE)) {

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-static struct row_cache first;
-static struct row_cache second;
+static struct rule_cache first;
+static struct rule_cache second;
 
 static struct rule make(intptr_t cfa_off, uint32_t generation)
 {
@@ -17,33 +17,33 @@ static struct rule make(intptr_t cfa_off, uint32_t generation)
 
 TEST(row_cache_finds_what_was_added)
 {
-	row_cache_add(&first, 0x401000, make(16, 2));
-	CHECK_EQ(rule_cfa_off(row_cache_find(&first, 0x401000, 2)), 16);
-	CHECK_EQ(row_cache_find(&first, 0x401001, 2).v, 0);
+	rule_cache_add(&first, 0x401000, make(16, 2));
+	CHECK_EQ(rule_cfa_off(rule_cache_find(&first, 0x401000, 2)), 16);
+	CHECK_EQ(rule_cache_find(&first, 0x401001, 2).v, 0);
 }
 
 TEST(row_cache_is_shared_between_threads)
 {
-	row_cache_add(&first, 0x402000, make(24, 2));
-	CHECK_EQ(rule_cfa_off(row_cache_find(&second, 0x402000, 2)), 24);
+	rule_cache_add(&first, 0x402000, make(24, 2));
+	CHECK_EQ(rule_cfa_off(rule_cache_find(&second, 0x402000, 2)), 24);
 }
 
 TEST(row_cache_forgets_with_the_generation)
 {
-	row_cache_add(&first, 0x403000, make(32, 4));
-	CHECK_EQ(row_cache_find(&first, 0x403000, 6).v, 0);
-	CHECK_EQ(row_cache_find(&second, 0x403000, 6).v, 0);
-	row_cache_add(&first, 0x403000, make(40, 6));
-	CHECK_EQ(rule_cfa_off(row_cache_find(&first, 0x403000, 6)), 40);
+	rule_cache_add(&first, 0x403000, make(32, 4));
+	CHECK_EQ(rule_cache_find(&first, 0x403000, 6).v, 0);
+	CHECK_EQ(rule_cache_find(&second, 0x403000, 6).v, 0);
+	rule_cache_add(&first, 0x403000, make(40, 6));
+	CHECK_EQ(rule_cfa_off(rule_cache_find(&first, 0x403000, 6)), 40);
 }
 
 TEST(row_cache_never_gives_a_rule_of_another_key)
 {
 	memset(&first, 0, sizeof(first));
 	for (uintptr_t key = 0x500000; key < 0x500000 + 200000; key++)
-		row_cache_add(&first, key, make(8 + (intptr_t)(key % 1000) * 8, 2));
+		rule_cache_add(&first, key, make(8 + (intptr_t)(key % 1000) * 8, 2));
 	for (uintptr_t key = 0x500000; key < 0x500000 + 200000; key++) {
-		struct rule r = row_cache_find(&second, key, 2);
+		struct rule r = rule_cache_find(&second, key, 2);
 
 		if (r.v)
 			CHECK_EQ(rule_cfa_off(r), 8 + (intptr_t)(key % 1000) * 8);
