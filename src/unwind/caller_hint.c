@@ -21,7 +21,7 @@ bool caller_hint_rest_holds(const struct stack_cache *c, const struct caller_hin
 	const struct stack_cache_cold *caller = &c->cold[n - 1];
 
 	if (hint->fp_at)
-		fp = memory_load_own(base + (hint->fp_at - 1u) * sizeof(uintptr_t));
+		fp = stack_word_load(base + (hint->fp_at - 1u) * sizeof(uintptr_t));
 	return (!caller->uses_fp || caller->fp == fp) &&
 	       (!caller->n_extra || stack_cache_extras_hold(c, n));
 }

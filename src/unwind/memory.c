@@ -34,7 +34,7 @@ static uintptr_t stack_end; /* the process's first stack pointer */
 static uintptr_t main_thread_pointer;
 static _Atomic bool is_readv_refused; /* by seccomp, or not in this kernel */
 
-UNCHECKED uintptr_t memory_load(uintptr_t addr)
+UNCHECKED uintptr_t stack_word_load_unchecked(uintptr_t addr)
 {
 	return *(const volatile uintptr_t *)addr;
 }

@@ -2,7 +2,7 @@
 #ifndef UNWIND_MEMORY_I_H
 #define UNWIND_MEMORY_I_H
 
-#include "unwind/own_word.h"
+#include "unwind/stack_word.h"
 
 #define PAGE_BYTES 4096u /* the smallest page of any CPU: a step that skips no page */
 
@@ -100,7 +100,7 @@ static inline bool memory_word(struct memory *m, uintptr_t addr, uintptr_t *ret)
 		*ret = value.v;
 		return value.is_ok;
 	}
-	*ret = memory_load_own(addr);
+	*ret = stack_word_load(addr);
 	return true;
 }
 

@@ -89,7 +89,7 @@ static NOINLINE size_t count_extra_equal(const struct stack_cache *c, size_t n)
 	size_t k = 0;
 
 	for (size_t i = 0; i < c->cold[n - 1].n_extra; i++) {
-		if (memory_load_own(c->extra[i].addr) == c->extra[i].value)
+		if (stack_word_load(c->extra[i].addr) == c->extra[i].value)
 			continue;
 		while (c->cold[k].n_extra <= i)
 			k++;
@@ -115,7 +115,7 @@ static bool memo_fp_holds(struct walk_memo *m, const struct stack_cache_cold *jo
 
 static ALWAYS_INLINE uintptr_t extra_differs(const struct stack_cache_extra *x)
 {
-	return memory_load_own(x->addr) ^ x->value;
+	return stack_word_load(x->addr) ^ x->value;
 }
 
 /* As stack_cache_any_differs(), without sentinels. */
@@ -184,7 +184,7 @@ static NOINLINE void learn_selector(struct stack_cache *c, const struct unwind_s
 	for (unsigned i = 0; i < m->n_words && !at; i++) {
 		uint16_t word_at = *walk_memo_word_at(m, i);
 
-		if (memory_load_own(walk_memo_word_addr(m->sp, word_at)) != *walk_memo_word(m, i))
+		if (stack_word_load(walk_memo_word_addr(m->sp, word_at)) != *walk_memo_word(m, i))
 			at = word_at;
 	}
 	if (!at || at == selector->at[0] || at == selector->at[1])
@@ -315,7 +315,7 @@ static ALWAYS_INLINE bool step_noting(const struct memory *m, struct rule rule, 
 			return false;
 		note->cfa_at = cfa;
 		fp_at = f->fp + (uintptr_t)rule_fp_off(rule);
-		cfa = memory_load_own(cfa);
+		cfa = stack_word_load(cfa);
 	}
 	if (unlikely(cfa <= f->sp || cfa % ARCH_STACK_ALIGN ||
 		     !memory_is_own(m, cfa + (uintptr_t)ARCH_RA_OFFSET)))
@@ -324,9 +324,9 @@ static ALWAYS_INLINE bool step_noting(const struct memory *m, struct rule rule, 
 		if (unlikely(!memory_is_own(m, fp_at) || fp_at % ARCH_STACK_ALIGN))
 			return false;
 		note->fp_at = fp_at;
-		f->fp = memory_load_own(fp_at);
+		f->fp = stack_word_load(fp_at);
 	}
-	f->key = memory_load_own(cfa + (uintptr_t)ARCH_RA_OFFSET);
+	f->key = stack_word_load(cfa + (uintptr_t)ARCH_RA_OFFSET);
 	f->sp = cfa;
 	return true;
 }

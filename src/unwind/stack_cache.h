@@ -21,8 +21,8 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "unwind/own_word.h"
 #include "unwind/stack_cache_tables.h"
+#include "unwind/stack_word.h"
 
 /* Low half: unwind_generation(). See generation.c. */
 extern HIDDEN _Atomic uint64_t generation_state;
@@ -68,7 +68,7 @@ static ALWAYS_INLINE uintptr_t memo_selector_word(const struct stack_cache *c, u
 {
 	uintptr_t addr = walk_memo_word_addr(sp, at) & -sizeof(uintptr_t);
 
-	return addr - c->own_lo < c->own_hi - c->own_lo ? memory_load_own(addr) : 0;
+	return addr - c->own_lo < c->own_hi - c->own_lo ? stack_word_load(addr) : 0;
 }
 
 static ALWAYS_INLINE uint64_t memo_selector_hash(struct stack_cache *c,
@@ -100,7 +100,7 @@ static ALWAYS_INLINE struct walk_memo *walk_memo_slot(struct unwind_thread *ut,
 /* Is a return address not what it was? 0 = it is. */
 static ALWAYS_INLINE uintptr_t stack_cache_entry_differs(const struct stack_cache_entry *e)
 {
-	return memory_load_own(e->slot) ^ e->addr;
+	return stack_word_load(e->slot) ^ e->addr;
 }
 
 /* The same of the first n entries. Four at a time; the last four may overlap those before them, so
@@ -154,9 +154,9 @@ static ALWAYS_INLINE uintptr_t walk_memo_differs(struct walk_memo *m, uintptr_t 
 	uintptr_t differ = 0;
 
 	for (unsigned i = 0; i < WALK_MEMO_NEAR; i++)
-		differ |= memory_load_own(walk_memo_word_addr(sp, m->near_at[i])) ^ m->near[i];
+		differ |= stack_word_load(walk_memo_word_addr(sp, m->near_at[i])) ^ m->near[i];
 	for (unsigned i = WALK_MEMO_NEAR; i < m->n_words; i++)
-		differ |= memory_load_own(walk_memo_word_addr(sp, *walk_memo_word_at(m, i))) ^
+		differ |= stack_word_load(walk_memo_word_addr(sp, *walk_memo_word_at(m, i))) ^
 			  *walk_memo_word(m, i);
 	return differ;
 }

@@ -489,7 +489,7 @@ TEST(walk_uses_little_stack)
 		walk_into(ut, &f);
 		used[slow] = painted_over(hook_frame);
 	}
-	if (!MEMORY_CHECKED_LOADS && CONFIG_CHECKS == 0) {
+	if (!STACK_WORD_CHECKED && CONFIG_CHECKS == 0) {
 		CHECK(used[0] < 1536);
 		CHECK(used[1] < 1536);
 	}
