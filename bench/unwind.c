@@ -21,7 +21,10 @@
 
 #include "arch/arch.h"
 #include "base/compiler.h"
+#include "unwind/caller_hint.h"
+#include "unwind/join_cache.h"
 #include "unwind/stack_cache.h"
+#include "unwind/walk_memo.h"
 
 #if defined(__clang__)
 #define APART NOINLINE
@@ -72,7 +75,7 @@ static uint32_t intern_cached(const struct unwind_start *at, const struct stack_
 		stack->stack_id[i].id = id = child_of(id, stack->entry[i].addr);
 	for (i = stack->n_fresh; i-- > 0;)
 		id = child_of(id, stack_cache_fresh_addr(unwinder, i));
-	stack_cache_remember(unwinder, at, id);
+	walk_memo_add(unwinder, at, id);
 	return id;
 }
 

@@ -30,6 +30,8 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 #define COLD __attribute__((cold, noinline))
+/* For functions that load memory of others: sanitizers do not watch them. */
+#define NO_SANITIZE __attribute__((noinline, no_sanitize("address", "thread", "undefined")))
 
 /* Variables that every event reads and hardly anything writes: side by side, so that they do not take
  * a cache line each. */

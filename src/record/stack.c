@@ -200,7 +200,7 @@ static uint32_t intern_cached(struct lane *lane, const struct unwind_start *at,
 			return 0;
 		stack_hash = stack_hash_add(stack_hash, key);
 	}
-	stack_cache_remember(ut, at, id);
+	walk_memo_add(ut, at, id);
 	return id;
 }
 

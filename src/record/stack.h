@@ -3,6 +3,10 @@
 #define RECORD_STACK_H
 
 #include "record/thread.h"
+#include "unwind/caller_hint.h"
+#include "unwind/join_cache.h"
+#include "unwind/stack_hash.h"
+#include "unwind/walk_memo.h"
 
 /* The rest of stack_capture(), for when stack_quick() did not know the stack. */
 uint32_t stack_capture_behind(struct lane *lane, const struct unwind_start *at);

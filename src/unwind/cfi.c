@@ -4,7 +4,7 @@
  * are. Only the row in force at the wanted address is built. Arithmetic wraps on purpose: what a
  * damaged table gives is caught by the checks on the result.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/tables_i.h"
 
 #include <string.h>
 

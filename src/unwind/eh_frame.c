@@ -5,7 +5,7 @@
  * .eh_frame_hdr is a table of (first pc, FDE) in ascending order. The 64-bit form of records is
  * not used in .eh_frame by any compiler, and its readers disagree about it: it counts as bad.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/tables_i.h"
 
 #include <string.h>
 

@@ -15,7 +15,8 @@
  *
  * Either way all frames from here on are announced as uncertain.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/unwind_thread_i.h"
+#include "unwind/walk_i.h"
 
 #include "base/bits.h"
 #include "base/units.h"

@@ -10,7 +10,8 @@
  * the one that A's rules carry. Rules found meanwhile are not kept, since nobody can tell which
  * side of the change they are from.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/generation.h"
+#include "unwind/unwind.h"
 
 #define ONE_CHANGE (1ull << 32)
 

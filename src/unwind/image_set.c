@@ -11,7 +11,7 @@
  * When a second image overlaps a note of the same generation, the first is gone as well. This
  * covers C libraries whose linker keeps to its own allocator.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/tables_i.h"
 
 #include <stdatomic.h>
 

@@ -1,33 +1,22 @@
-/* unwind/join_cache.c - memos that hold below another stack than before.
- *
- * In a recursive program a memo that holds often joins another stack than the last time, and the stack
- * that it makes of it has to be found frame by frame. But the same few branches join the same stacks
- * again and again. So branches have numbers, by the addresses of their frames, and what a branch made
- * of a stack is kept under the branch's number and the stack's id.
- *
- * Exact: a number stands for the same addresses as long as it is in use, and an id for the same stack
- * within an epoch. A branch gets a new number in a new epoch, and no number is given twice;
- * when all are used up, everything that has one is forgotten. A table may lose its entries: then the
- * frames are asked one by one, and their branch gets another number.
- *
- * Most memos never join another stack, so one gets its number when it does.
- */
-#include "unwind/unwind_i.h"
+/* unwind/join_cache.c - see join_cache.h. */
+#include "unwind/join_cache.h"
+
+#include "unwind/walk_memo.h"
 
 unsigned memo_suffix_frames(struct walk_memo *m, uintptr_t *ret)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < m->n_words; i++) {
-		if (m->keys >> i & 1)
+		if (m->return_words >> i & 1)
 			ret[n++] = *walk_memo_word(m, i);
 	}
 	if (m->join.slot != (uint32_t)walk_memo_word_addr(m->sp, 0))
-		ret[n++] = m->pc; /* else it is on the cache itself */
+		ret[n++] = m->pc; /* else the memo joins at the start itself */
 	return n;
 }
 
-/* All numbers are used up. */
+/* All ids of suffixes are used up: memos, suffixes and joins become void. */
 static COLD void forget_suffixes(struct stack_cache *c)
 {
 	c->epoch++;
@@ -35,6 +24,7 @@ static COLD void forget_suffixes(struct stack_cache *c)
 		c->join[i] = (struct join_cache_entry){0};
 }
 
+/* The id of the suffix of a memo; a new one if the suffix is not in the table. */
 static NOINLINE uint32_t suffix_id_of(struct stack_cache *c, struct walk_memo *m)
 {
 	struct memo_suffix seen = {.epoch = 0}, *s;
@@ -64,7 +54,8 @@ static inline struct join_cache_entry *join_cache_slot(struct stack_cache *c, ui
 	return &c->join[hash >> (32 - JOIN_CACHE_BITS)];
 }
 
-/* The memo joins another stack from now on, which may depend on more than the one before. */
+/* From now on the memo joins the stack that ends with its join, and finds the stack id. The joined
+ * stack may depend on other words than the one before. Returns id. */
 static inline uint32_t take_join(struct stack_cache *c, struct walk_memo *m, uint32_t id)
 {
 	const struct stack_cache_cold *cold = &c->cold[m->join_n - 1];
@@ -76,7 +67,7 @@ static inline uint32_t take_join(struct stack_cache *c, struct walk_memo *m, uin
 	return id;
 }
 
-/* The id of the stack that a memo joins now, if it holds; else 0. */
+/* The id of the stack that a memo joins now, if the memo holds; else 0. */
 static inline uint32_t outer_of(const struct stack_cache *c, struct walk_memo *m, uintptr_t fp)
 {
 	const struct stack_cache_id *join = walk_memo_join(c, m);
@@ -93,7 +84,7 @@ static inline uint32_t outer_of(const struct stack_cache *c, struct walk_memo *m
 uint32_t join_cache_find(struct unwind_thread *ut, struct walk_memo *m, uintptr_t fp,
 			 uint32_t *ret_outer)
 {
-	struct stack_cache *c = &ut->stack_cache;
+	struct stack_cache *c = stack_cache_of(ut);
 	uint32_t outer = outer_of(c, m, fp);
 	const struct join_cache_entry *known;
 
@@ -110,7 +101,7 @@ uint32_t join_cache_find(struct unwind_thread *ut, struct walk_memo *m, uintptr_
 
 void join_cache_add(struct unwind_thread *ut, struct walk_memo *m, uint32_t id)
 {
-	struct stack_cache *c = &ut->stack_cache;
+	struct stack_cache *c = stack_cache_of(ut);
 
 	take_join(c, m, id);
 	*join_cache_slot(c, m->suffix_id, m->join.id) =

@@ -1,5 +1,6 @@
 /* unwind/lookup.c - everything that is known about the code at a frame's key. */
-#include "unwind/unwind_i.h"
+#include "unwind/lookup_i.h"
+#include "unwind/unwind_thread_i.h"
 
 #include <string.h>
 

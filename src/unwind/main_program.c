@@ -5,7 +5,7 @@
  * programs linked at a fixed address with holes between their segments: _dl_find_object() tells of
  * each segment by itself then, and no ELF header lies at the start of the one that holds the code.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/tables_i.h"
 
 #include <elf.h>
 #include <sys/auxv.h>

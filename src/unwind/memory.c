@@ -7,7 +7,7 @@
  * as long as the thread does. All other addresses (fibers, alternate signal stacks, whatever an
  * expression points at) are copied by the kernel, which answers EFAULT instead of a signal.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/memory_i.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "arch/arch.h"
 #include "base/bits.h"
 #include "base/units.h"
 
@@ -26,21 +27,14 @@
 
 #define CODE_TICKS (1u << 21) /* how long code is believed: about a millisecond */
 
-#define UNCHECKED __attribute__((noinline, no_sanitize("address", "thread", "undefined")))
-
 extern void *__libc_stack_end __attribute__((weak));
 
 static uintptr_t stack_end; /* the process's first stack pointer */
 static uintptr_t main_thread_pointer;
 static _Atomic bool is_readv_refused; /* by seccomp, or not in this kernel */
 
-UNCHECKED uintptr_t stack_word_load_unchecked(uintptr_t addr)
-{
-	return *(const volatile uintptr_t *)addr;
-}
-
 /* A byte loop: sanitizers watch memcpy(), and these are not our objects. */
-UNCHECKED static void load_bytes(uint8_t *dst, uintptr_t addr, size_t n)
+NO_SANITIZE static void load_bytes(uint8_t *dst, uintptr_t addr, size_t n)
 {
 	const volatile uint8_t *src = (const volatile uint8_t *)addr;
 

@@ -4,7 +4,7 @@
  * dl_iterate_phdr(), which takes the loader's lock: its answers are kept in a list and the loader
  * is asked again only for addresses that the list does not have, or after code was removed.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/unwind_thread_i.h"
 
 #include <dlfcn.h>
 #include <elf.h>

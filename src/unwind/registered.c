@@ -4,7 +4,8 @@
  * after it looked at the range skips it. Tables are the target's memory and are read by copies
  * only: a target that freed one too early would crash at its next exception, not because of us.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/tables_i.h"
+#include "unwind/unwind.h"
 
 #include <stdatomic.h>
 

@@ -5,7 +5,8 @@
  * it keeps the CFA in a slot below the frame pointer, and says so with two expressions,
  * CFA = *(fp + a) and "fp is saved at fp + b".
  */
-#include "unwind/unwind_i.h"
+#include "unwind/rule_i.h"
+#include "unwind/tables_i.h"
 
 #include "base/cursor.h"
 

@@ -4,7 +4,7 @@
  * two halves of different entries computes a key that is not its own and takes it as a miss. The
  * hash keeps rules that differ in few bits from matching keys that do.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/rule_cache_i.h"
 
 #include <stdatomic.h>
 

@@ -5,7 +5,8 @@
  * a register holds is known or not: those that a call destroys are unknown in the caller, and a
  * rule that needs one ends the stack instead of using a leftover.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/unwind_thread_i.h"
+#include "unwind/walk_i.h"
 
 #define MAX_OWN_FRAMES 64 /* of the recorder, between here and the hook's caller */
 #define MAX_SWITCHES 64 /* nested signals on alternate stacks */

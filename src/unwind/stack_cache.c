@@ -1,33 +1,27 @@
-/* unwind/stack_cache.c - the validated path: see unwind.h for why it is exact.
+/* unwind/stack_cache.c - compares, walks what has changed, and keeps it: see stack_cache.h.
  *
- * A call of malloc comes from nearly the same stack as the one before it. So: leave out the entries
- * of frames that are certainly gone (below the stack pointer); compare every other entry with
- * memory, outermost first, independent loads that cost a third of a nanosecond each; walk from
- * the innermost frame by rules until the walk arrives at a valid entry; join.
- *
- * Entries that were left out stay. If the program comes back to where they were, they are compared
- * like all others, and either they are what a walk would find, or they differ.
- *
- * A program that goes to and fro between a few callers at the end of a long path would walk the
- * same frames again and again. So what a walk found on its way to the cache is remembered in a memo,
- * together with every word that it read. The same start and the same words give the same walk: then
- * even the rules need not be looked at. What was walked also goes onto the cache, for other
- * starts to join; the memo does not depend on that. Where several branches have one start, the
- * words in which they were seen to differ choose among their memos. caller_hint.c is about stacks that
- * are too many for memos.
- *
- * Only stacks of the common kind are handled: on the thread's own stack, by simple rules, to the
- * end. Everything else is left to unwind_walk().
+ * One event, when neither a hint nor a memo knew the stack at once:
+ *   1. Leave out the entries of frames that are certainly gone (below the stack pointer).
+ *   2. Compare every other entry with memory, outermost first: independent loads, which cost a third of
+ *      a nanosecond each.
+ *   3. Walk from the innermost frame by rules until the walk arrives at a valid entry.
+ *   4. Put the frames of the walk onto the cached stack, for other starts to join.
+ *   5. Keep the walk as a memo (walk_memo.h), which does not depend on step 4: a program that goes to
+ *      and fro between a few callers at the end of a long stack would walk the same frames again
+ *      and again.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/stack_cache.h"
 
-_Static_assert(offsetof(struct unwind_thread, stack_cache) == 0,
-	       "stack_cache.h takes one for the other");
+#include "unwind/caller_hint.h"
+#include "unwind/stack_hash.h"
+#include "unwind/unwind_thread_i.h"
+#include "unwind/walk_i.h"
+#include "unwind/walk_memo.h"
 
-#define LEARN_SELECTOR 64 /* one of so many may displace a word that tells stacks apart */
-#define FORGET_SELECTOR 512 /* one of so many stacks not found forgets what told it from others */
-#define MANY_WALKS 8 /* one of so many events: then it pays to tell stacks with one start apart */
-#define SWAP_MEMOS 4 /* one of so many memos found in the second place moves to the first */
+_Static_assert(offsetof(struct unwind_thread, stack_cache) == 0, "see stack_cache_of()");
+
+#define MANY_WALKS 8 /* if more than one of so many events needs a walk, selectors and hints pay */
+#define SWAP_MEMOS 4 /* one of so many memos found in the second slot moves to the first */
 
 static const uintptr_t sentinel_word = 1; /* see stack_cache_any_differs() */
 
@@ -51,6 +45,7 @@ void stack_cache_set_memory(struct unwind_thread *ut, void *memory, size_t capac
 	c->cold = (struct stack_cache_cold *)(c->entry + capacity);
 	c->extra = (struct stack_cache_extra *)(c->cold + capacity);
 	c->fresh = (struct stack_cache_fresh *)(c->extra + 2 * capacity);
+	/* One in front of the first: an empty memo has a join_n of 0. */
 	c->stack_id = (struct stack_cache_id *)(c->fresh + capacity) + 1;
 	c->capacity = capacity;
 	c->n = c->n_here = 0;
@@ -69,7 +64,7 @@ uintptr_t stack_cache_fresh_addr(const struct unwind_thread *ut, size_t i)
 	return ut->stack_cache.fresh[i].at.addr;
 }
 
-/* Number of entries of [0, n) that hold what they held. */
+/* How many of the first n entries hold what they held, before the first that does not. */
 static size_t count_equal(const struct stack_cache_entry *e, size_t n)
 {
 	size_t k = 0;
@@ -83,81 +78,11 @@ static size_t count_equal(const struct stack_cache_entry *e, size_t n)
 	return k;
 }
 
-/* Of the first n entries, those whose extra words are unchanged as well. */
-static NOINLINE size_t count_extra_equal(const struct stack_cache *c, size_t n)
-{
-	size_t k = 0;
-
-	for (size_t i = 0; i < c->cold[n - 1].n_extra; i++) {
-		if (stack_word_load(c->extra[i].addr) == c->extra[i].value)
-			continue;
-		while (c->cold[k].n_extra <= i)
-			k++;
-		return k;
-	}
-	return n;
-}
-
+/* Whether the frame f is entry[k]. */
 static inline bool is_at(const struct stack_cache *c, size_t k, const struct frame *f)
 {
 	return c->entry[k].slot == f->sp + (uintptr_t)ARCH_RA_OFFSET &&
 	       c->entry[k].addr == f->key && (!c->cold[k].uses_fp || c->cold[k].fp == f->fp);
-}
-
-static bool memo_fp_holds(struct walk_memo *m, const struct stack_cache_cold *join, uintptr_t fp)
-{
-	uintptr_t join_fp =
-		m->join_fp_from < m->n_words ? *walk_memo_word(m, m->join_fp_from) : m->fp;
-
-	return (!m->uses_fp || m->fp == fp) &&
-	       (!join->uses_fp || (m->join_uses_fp && join_fp == join->fp));
-}
-
-static ALWAYS_INLINE uintptr_t extra_differs(const struct stack_cache_extra *x)
-{
-	return stack_word_load(x->addr) ^ x->value;
-}
-
-/* As stack_cache_any_differs(), without sentinels. */
-bool stack_cache_extras_hold(const struct stack_cache *c, size_t n)
-{
-	size_t n_extra = c->cold[n - 1].n_extra;
-	const struct stack_cache_extra *x = c->extra, *end = x + n_extra;
-	uintptr_t differ = 0;
-
-	for (; end - x >= 4; x += 4)
-		differ |= extra_differs(x) | extra_differs(x + 1) | extra_differs(x + 2) |
-			  extra_differs(x + 3);
-	if (n_extra >= 4)
-		x = end - 4;
-	for (; x < end; x++)
-		differ |= extra_differs(x);
-	return !differ;
-}
-
-NOINLINE bool walk_memo_rest_holds(const struct stack_cache *c, struct walk_memo *m, uintptr_t fp)
-{
-	const struct stack_cache_cold *join = &c->cold[m->join_n - 1];
-
-	return memo_fp_holds(m, join, fp) &&
-	       (!join->n_extra || stack_cache_extras_hold(c, m->join_n));
-}
-
-/* Would the walk be the memo's, given that the first n_valid entries of the cache hold? */
-static bool memo_holds(struct unwind_thread *ut, struct walk_memo *m,
-		       const struct unwind_start *start)
-{
-	const struct stack_cache *c = &ut->stack_cache;
-
-	return walk_memo_is_of(ut, m, start) && walk_memo_joins_same(ut, m) &&
-	       m->join_n <= c->n_valid && !walk_memo_differs(m, start->sp) &&
-	       (!m->has_rest || memo_fp_holds(m, &c->cold[m->join_n - 1], start->fp));
-}
-
-/* The second place for a memo, in threads without forks. */
-static inline struct walk_memo *memo_beside(struct stack_cache *c, const struct walk_memo *m)
-{
-	return &c->memo[(size_t)(m - c->memo) ^ 1];
 }
 
 static void swap_memos(struct walk_memo *a, struct walk_memo *b)
@@ -168,35 +93,7 @@ static void swap_memos(struct walk_memo *a, struct walk_memo *b)
 	*b = m;
 }
 
-/* The memo of this start's place does not hold. If two stacks differ in a word there, it tells them
- * apart from now on. */
-static NOINLINE void learn_selector(struct stack_cache *c, const struct unwind_start *start)
-{
-	struct memo_selector *selector = memo_selector_of(c, start);
-	struct walk_memo *m = c->memo_slot;
-	uint16_t at = 0;
-
-	if (m->pc != start->pc || m->sp != start->sp || m->epoch != c->epoch) {
-		if (c->n_walks % FORGET_SELECTOR == 0)
-			selector->at[0] = selector->at[1] = 0;
-		return;
-	}
-	for (unsigned i = 0; i < m->n_words && !at; i++) {
-		uint16_t word_at = *walk_memo_word_at(m, i);
-
-		if (stack_word_load(walk_memo_word_addr(m->sp, word_at)) != *walk_memo_word(m, i))
-			at = word_at;
-	}
-	if (!at || at == selector->at[0] || at == selector->at[1])
-		return;
-	if (selector->at[1] && c->n_walks % LEARN_SELECTOR)
-		return; /* the memos of all these stacks would be looked for elsewhere */
-	selector->at[1] = selector->at[0];
-	selector->at[0] = at;
-	c->memo_slot = walk_memo_slot((struct unwind_thread *)c, start);
-}
-
-/* Entries that are not below the stack pointer; mostly as many as the last time. */
+/* How many entries are not below the stack pointer: mostly as many as the last time. */
 static inline uint32_t count_here(struct stack_cache *c, const struct unwind_start *start)
 {
 	uintptr_t slot = walk_memo_word_addr(start->sp, 0);
@@ -210,15 +107,16 @@ static inline uint32_t count_here(struct stack_cache *c, const struct unwind_sta
 	return n;
 }
 
-/* Of two memos side by side the one that is wanted often comes first, sooner or later. */
+/* The id of the stack by one of the two memos of the start; 0 = neither holds. Of the two, the one that
+ * is wanted more often comes first, sooner or later. */
 static uint32_t find_by_memo(struct unwind_thread *ut, const struct unwind_start *start)
 {
 	struct stack_cache *c = &ut->stack_cache;
 	struct walk_memo *m = c->memo_slot = walk_memo_slot(ut, start);
 
-	if (!memo_holds(ut, m, start)) {
-		m = memo_beside(c, m);
-		if (!memo_holds(ut, m, start))
+	if (!walk_memo_holds(ut, m, start)) {
+		m = walk_memo_beside(c, m);
+		if (!walk_memo_holds(ut, m, start))
 			return 0;
 		if (c->n_known % SWAP_MEMOS == 0) {
 			swap_memos(c->memo_slot, m);
@@ -228,8 +126,9 @@ static uint32_t find_by_memo(struct unwind_thread *ut, const struct unwind_start
 	return m->id;
 }
 
-/* With forks a second place does not pay: more memory is looked at than it saves walks. But there are
- * starts that are on the cache themselves. */
+/* The same while selectors are in use. A second memo per start does not pay then: looking at it costs more
+ * than the walks that it saves. But the start itself may be the last valid entry. Otherwise, what
+ * tells this stack from the one in the memo becomes a selector. */
 static uint32_t find_with_selectors(struct unwind_thread *ut, const struct unwind_start *start)
 {
 	const struct frame f = {.key = start->pc, .sp = start->sp, .fp = start->fp};
@@ -241,7 +140,7 @@ static uint32_t find_with_selectors(struct unwind_thread *ut, const struct unwin
 	if (caller_hint_exists(ut, start))
 		return 0;
 	c->memo_slot = walk_memo_slot(ut, start);
-	learn_selector(c, start);
+	memo_selector_learn(c, start);
 	return 0;
 }
 
@@ -256,7 +155,7 @@ uint32_t stack_cache_find(struct unwind_thread *ut, const struct unwind_start *s
 		return 0;
 	n = (uint32_t)count_equal(c->entry, count_here(c, start));
 	if (n && c->cold[n - 1].n_extra && !stack_cache_extras_hold(c, n))
-		n = (uint32_t)count_extra_equal(c, n);
+		n = (uint32_t)stack_cache_count_extras_hold(c, n);
 	if (unlikely(!n))
 		return 0;
 	c->n_valid = n;
@@ -265,7 +164,8 @@ uint32_t stack_cache_find(struct unwind_thread *ut, const struct unwind_start *s
 	return id;
 }
 
-/* Puts the fresh frames, but for the n_left innermost ones, on top of those that were kept. */
+/* Makes entries of the fresh frames, inside the entries that were kept. The n_left innermost frames stay
+ * fresh. Entries that lay there before are gone. */
 static void push_fresh(struct stack_cache *c, uint32_t n_left)
 {
 	size_t k = c->n_kept;
@@ -296,24 +196,25 @@ static void push_fresh(struct stack_cache *c, uint32_t n_left)
 	c->n_fresh = n_left;
 }
 
-/* One step by a simple rule, noting the words it read. False: the stack is not of our kind. */
-static ALWAYS_INLINE bool step_noting(const struct memory *m, struct rule rule, struct frame *f,
-				      struct stack_cache_fresh *note)
+/* One step outwards from the frame f by a simple rule. *ret describes f and the words that the step
+ * read; f becomes its caller. False: the stack is not simple. */
+static ALWAYS_INLINE bool step_simple(const struct memory *m, struct rule rule, struct frame *f,
+				      struct stack_cache_fresh *ret)
 {
 	enum rule_kind kind = rule_kind(rule);
 	uintptr_t cfa = (kind == RULE_SP ? f->sp : f->fp) + (uintptr_t)rule_cfa_off(rule);
 	uintptr_t fp_at = cfa + (uintptr_t)rule_fp_off(rule);
 
-	note->at.slot = f->sp + (uintptr_t)ARCH_RA_OFFSET;
-	note->at.addr = f->key;
-	note->fp = f->fp;
-	note->fp_at = 0;
-	note->cfa_at = 0;
-	note->uses_fp = kind != RULE_SP;
+	ret->at.slot = f->sp + (uintptr_t)ARCH_RA_OFFSET;
+	ret->at.addr = f->key;
+	ret->fp = f->fp;
+	ret->fp_at = 0;
+	ret->cfa_at = 0;
+	ret->uses_fp = kind != RULE_SP;
 	if (unlikely(kind == RULE_FP_DEREF)) {
 		if (!memory_is_own(m, cfa) || cfa % ARCH_STACK_ALIGN)
 			return false;
-		note->cfa_at = cfa;
+		ret->cfa_at = cfa;
 		fp_at = f->fp + (uintptr_t)rule_fp_off(rule);
 		cfa = stack_word_load(cfa);
 	}
@@ -323,7 +224,7 @@ static ALWAYS_INLINE bool step_noting(const struct memory *m, struct rule rule, 
 	if (rule_has_fp(rule)) {
 		if (unlikely(!memory_is_own(m, fp_at) || fp_at % ARCH_STACK_ALIGN))
 			return false;
-		note->fp_at = fp_at;
+		ret->fp_at = fp_at;
 		f->fp = stack_word_load(fp_at);
 	}
 	f->key = stack_word_load(cfa + (uintptr_t)ARCH_RA_OFFSET);
@@ -331,8 +232,8 @@ static ALWAYS_INLINE bool step_noting(const struct memory *m, struct rule rule, 
 	return true;
 }
 
-/* Walks until it arrives at one of the first n_valid entries or at the end; c->n_kept entries stay
- * and c->n_fresh frames are new. */
+/* Walks until the walk arrives at one of the first n_valid entries or at the outermost frame. Then
+ * n_kept entries stay and n_fresh frames are new. */
 static enum stack_cache_status walk_fresh(struct unwind_thread *ut,
 					  const struct unwind_start *start, size_t n_valid)
 {
@@ -360,7 +261,7 @@ static enum stack_cache_status walk_fresh(struct unwind_thread *ut,
 			n_valid = 0;
 			break;
 		}
-		if (unlikely(!step_noting(&ut->memory, rule, &f, &c->fresh[n])))
+		if (unlikely(!step_simple(&ut->memory, rule, &f, &c->fresh[n])))
 			return STACK_CACHE_NOT_SIMPLE;
 		n++;
 	}
@@ -369,7 +270,7 @@ static enum stack_cache_status walk_fresh(struct unwind_thread *ut,
 	return n_valid + n > c->capacity ? STACK_CACHE_NO_ROOM : STACK_CACHE_OK;
 }
 
-/* Counts a walk. Too many of them: stacks with one start must be told apart. */
+/* Counts a walk. If too many events need one, stacks with one start must be told apart from now on. */
 static inline void count_walk(struct stack_cache *c)
 {
 	uint64_t n_events;
@@ -381,7 +282,8 @@ static inline void count_walk(struct stack_cache *c)
 	c->n_known_before = c->n_known;
 }
 
-/* Would all that the walk over the fresh frames read have room in a memo? memo_add_words() adds it. */
+/* Whether all words that the walk over the fresh frames read fit into a memo, as memo_add_words() in
+ * walk_memo.c adds them. */
 static inline bool fits_memo(const struct stack_cache *c, const struct unwind_start *start)
 {
 	const uint32_t always_fit = (WALK_MEMO_WORDS + 1) / 3;
@@ -401,9 +303,9 @@ static inline bool fits_memo(const struct stack_cache *c, const struct unwind_st
 	       WALK_MEMO_WORDS + 1; /* the outermost return address is checked with the cache */
 }
 
-/* Puts the fresh frames onto the cache, where other starts will join them; but, once there are forks,
- * not the start itself: a memo or, for a leaf, its caller tells it at once. The memo of this stack
- * joins what was there before, if that is not too far. That part will hold for longer. */
+/* Puts the fresh frames onto the cached stack, where other starts can join them. While selectors are in
+ * use the start itself is left out: a memo, or the hint for its caller, will know it at once.
+ * The memo of this walk joins what was kept, if that is not too far: that part holds for longer. */
 static inline void push_and_join(struct stack_cache *c, const struct unwind_start *start)
 {
 	bool is_near = c->n_kept && fits_memo(c, start);
@@ -445,113 +347,11 @@ enum stack_cache_status stack_cache_walk(struct unwind_thread *ut, const struct 
 	COUNT_ADD(ut->stats.n_fresh_frames, c->n_fresh);
 	count_walk(c);
 	push_and_join(c, start);
+	if (CONFIG_CHECKS > 1)
+		stack_cache_check(c);
 	ret->entry = c->entry;
 	ret->stack_id = c->stack_id;
 	ret->n_kept = c->n_kept;
 	ret->n_fresh = c->n_fresh;
 	return STACK_CACHE_OK;
-}
-
-/* Place of a word of the stack, as memos count it; false: out of their reach. */
-static inline bool memo_place(const struct walk_memo *m, uintptr_t addr, uint16_t *ret)
-{
-	uintptr_t offset = addr - walk_memo_word_addr(m->sp, 0);
-
-	*ret = (uint16_t)(offset / sizeof(uintptr_t));
-	return offset % sizeof(uintptr_t) == 0 && offset / sizeof(uintptr_t) <= UINT16_MAX;
-}
-
-/* Adds a word to the memo; false when it cannot be. */
-static inline bool memo_add(struct walk_memo *m, uintptr_t addr, uintptr_t value)
-{
-	uint16_t at;
-
-	if (unlikely(m->n_words == WALK_MEMO_WORDS || !memo_place(m, addr, &at)))
-		return false;
-	*walk_memo_word_at(m, m->n_words) = at;
-	*walk_memo_word(m, m->n_words++) = value;
-	return true;
-}
-
-/* All words that the walk over the fresh frames read, outermost first; the return address at which
- * it joined the cache is checked with the cache. */
-static bool memo_add_words(const struct stack_cache *c, struct walk_memo *m)
-{
-	const struct stack_cache_cold *join = &c->cold[c->memo_join_n - 1];
-	struct stack_cache_entry out = c->entry[c->memo_join_n - 1];
-	uintptr_t out_fp = join->fp;
-	bool uses_fp = join->uses_fp;
-	bool is_join_fp = true; /* out_fp is the one at the join */
-
-	m->n_words = 0;
-	m->keys = 0;
-	m->join_fp_from = WALK_MEMO_WORDS;
-	for (size_t i = c->memo_n_fresh; i-- > 0;) {
-		const struct stack_cache_fresh *f = &c->fresh[i];
-
-		if (i + 1 < c->memo_n_fresh) {
-			m->keys |= 1u << m->n_words % WALK_MEMO_WORDS;
-			if (!memo_add(m, out.slot, out.addr))
-				return false;
-		}
-		if (f->cfa_at && !memo_add(m, f->cfa_at, out.slot - (uintptr_t)ARCH_RA_OFFSET))
-			return false;
-		if (f->fp_at && uses_fp) {
-			if (is_join_fp)
-				m->join_fp_from = m->n_words;
-			if (!memo_add(m, f->fp_at, out_fp))
-				return false;
-		}
-		is_join_fp = is_join_fp && !f->fp_at;
-		uses_fp = f->uses_fp || (!f->fp_at && uses_fp);
-		out = f->at;
-		out_fp = f->fp;
-	}
-	m->uses_fp = uses_fp;
-	m->join_uses_fp = join->uses_fp;
-	m->has_rest = uses_fp || join->uses_fp || join->n_extra;
-	return true;
-}
-
-/* Near words that are missing are copies of what is compared in any case: the start. */
-static void memo_fill_up(struct walk_memo *m, const struct unwind_start *start)
-{
-	for (unsigned i = m->n_words; i < WALK_MEMO_NEAR; i++) {
-		m->near_at[i] = 0;
-		m->near[i] = start->pc;
-	}
-}
-
-/* Of the two places for a memo the first is for the newer one. */
-static struct walk_memo *make_place(struct stack_cache *c, const struct unwind_start *start)
-{
-	struct walk_memo *first =
-		c->memo_slot ? c->memo_slot : walk_memo_slot((struct unwind_thread *)c, start);
-
-	if (first->epoch == c->epoch && !c->uses_selectors)
-		*memo_beside(c, first) = *first;
-	return first;
-}
-
-void stack_cache_remember(struct unwind_thread *ut, const struct unwind_start *start, uint32_t id)
-{
-	struct stack_cache *c = &ut->stack_cache;
-	struct walk_memo *m;
-
-	if (!c->memo_join_n || c->memo_join_n > UINT16_MAX ||
-	    (c->uses_selectors && (!c->memo_n_fresh || caller_hint_exists(ut, start))))
-		return;
-	m = make_place(c, start);
-	m->epoch = 0;
-	m->sp = start->sp;
-	if (!memo_add_words(c, m))
-		return;
-	memo_fill_up(m, start);
-	m->pc = start->pc;
-	m->fp = start->fp;
-	m->join_n = (uint16_t)c->memo_join_n;
-	m->join = c->stack_id[c->memo_join_n - 1];
-	m->id = id;
-	m->suffix_id = 0;
-	m->epoch = c->epoch;
 }

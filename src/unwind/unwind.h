@@ -72,65 +72,6 @@ void unwind_thread_init(struct unwind_thread *ut, bool use_cache);
 void unwind_walk(struct unwind_thread *ut, const struct unwind_start *start,
 		 struct unwind_frames *out);
 
-/* The validated path: the stack of the last event is kept and only what changed is walked.
- *
- * Of each frame the kept path has the address of the stack slot that holds its return address, and
- * of frames outside it that depend on a saved frame pointer, that word too. Before a path is used
- * again, every such word is read and compared. A walk is a function of the registers it starts
- * with, of the rules (constant within a generation) and of exactly these words; so where the words
- * are the same, the frames outside of the place where a new walk joins the path are those that a
- * full walk would find. Nothing else is assumed: a frame that was left and entered again by
- * another function, a stack that was cut by longjmp or an exception, a slot that happens to hold
- * an old value, all compare equal only where a full walk would read the same as well.
- */
-struct stack_cache_entry {
-	uintptr_t slot; /* where the return address lies: just below the frame's stack pointer */
-	uintptr_t addr; /* the return address, as in unwind_frames */
-};
-
-/* The caller names stacks by ids of its own, which are kept with the path: that of the stack that ends
- * with this entry, 0 while it has none. The other half is the path's own affair. */
-struct stack_cache_id {
-	_Alignas(8) uint32_t id;
-	uint32_t slot; /* low half of the entry's; there are no two in one stack */
-};
-
-/* The stack is entry[0 .. n_kept), outermost first, and then fresh(n_fresh - 1) .. fresh(0). */
-struct stack_cache_stack {
-	size_t n_kept;
-	size_t n_fresh;
-	const struct stack_cache_entry *entry; /* borrowed until the next walk, like all here */
-	struct stack_cache_id *stack_id;
-};
-
-enum stack_cache_status {
-	STACK_CACHE_OK, /* *ret is the whole stack, complete and certain */
-	STACK_CACHE_NOT_SIMPLE, /* a stack of another kind: unwind_walk() must do it; the path stays */
-	STACK_CACHE_NO_ROOM, /* more memory is needed */
-};
-
-/* Memory for paths of so many frames; what the path held is forgotten. */
-#define STACK_CACHE_BYTES(capacity) ((capacity)*120 + 72)
-void stack_cache_set_memory(struct unwind_thread *ut, void *memory, size_t capacity);
-
-/* The id of the stack when it is known as a whole; else 0. To be asked when what path.h has to tell
- * nearly all stacks did not. */
-uint32_t stack_cache_find(struct unwind_thread *ut, const struct unwind_start *start);
-
-/* Directly after stack_cache_find() gave 0 for the same start (it has looked which part of the
- * path holds). generation is unwind_generation() as of now: what the ids of the path belong to. */
-enum stack_cache_status stack_cache_walk(struct unwind_thread *ut, const struct unwind_start *start,
-					 uint32_t generation, struct stack_cache_stack *ret);
-
-/* Return address of the i-th fresh frame of the last walk, 0 = innermost. */
-uintptr_t stack_cache_fresh_addr(const struct unwind_thread *ut, size_t i);
-
-/* Tells the id of the stack that the last walk found. name[0 .. n_kept).id must have been filled in. */
-void stack_cache_remember(struct unwind_thread *ut, const struct unwind_start *start, uint32_t id);
-
-/* All ids are void. */
-void stack_cache_forget_ids(struct unwind_thread *ut);
-
 /* Counters of this thread since unwind_thread_init(). */
 struct unwind_stats {
 	uint64_t n_walks;

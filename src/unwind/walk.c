@@ -3,7 +3,9 @@
  * It stops at the first frame that needs more and leaves the stack to slow_walk.c, which begins
  * again from the innermost frame: the registers that are missing here can only be had there.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/generation.h"
+#include "unwind/unwind_thread_i.h"
+#include "unwind/walk_i.h"
 
 #include <string.h>
 

@@ -4,6 +4,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "unwind/caller_hint.h"
+#include "unwind/join_cache.h"
+#include "unwind/stack_hash.h"
+#include "unwind/walk_memo.h"
+
 #define MAX_FRAMES 512
 #define MAX_NODES (1u << 20)
 
@@ -26,7 +31,7 @@ static void *map(size_t bytes)
 	return p;
 }
 
-void path_world_start(void)
+void stack_cache_world_start(void)
 {
 	if (!world.ut) {
 		nodes = map(MAX_NODES * sizeof(*nodes));
@@ -40,7 +45,7 @@ void path_world_start(void)
 	world = (struct stack_cache_world){.ut = world.ut};
 }
 
-void path_world_forget_ids(uint32_t n_left_out)
+void stack_cache_world_forget_ids(uint32_t n_left_out)
 {
 	stack_cache_forget_ids(world.ut);
 	memset(chains, 0, MAX_NODES * sizeof(*chains));
@@ -74,7 +79,7 @@ static uint32_t intern(const struct unwind_start *at, const struct stack_cache_s
 	}
 	for (size_t i = stack->n_fresh; i-- > 0;)
 		id = child_of(id, stack_cache_fresh_addr(world.ut, i));
-	stack_cache_remember(world.ut, at, id);
+	walk_memo_add(world.ut, at, id);
 	return id;
 }
 
@@ -126,8 +131,8 @@ static uint32_t known(const struct unwind_start *at)
 	return id ? id : stack_cache_find(world.ut, at);
 }
 
-/* What a path_world_hook does, and the whole truth beside it. */
-NOINLINE void path_world_hook(void)
+/* What a stack_cache_world_hook does, and the whole truth beside it. */
+NOINLINE void stack_cache_world_hook(void)
 {
 	uintptr_t *frame = __builtin_frame_address(0);
 	struct unwind_start at = {(uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),

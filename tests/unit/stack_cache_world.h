@@ -3,9 +3,10 @@
 #define STACK_CACHE_WORLD_H
 
 #include "harness/test.h"
-#include "unwind/unwind_i.h"
+#include "unwind/stack_cache.h"
+#include "unwind/unwind_thread_i.h"
 
-/* What happened since path_world_start(): hooks, and how their stacks were told. */
+/* What happened since stack_cache_world_start(): hooks, and how their stacks were told. */
 extern struct stack_cache_world {
 	struct unwind_thread *ut;
 	uint64_t n_checked;
@@ -18,14 +19,14 @@ extern struct stack_cache_world {
 } world;
 
 /* At the beginning of each test. The path keeps what it has learnt. */
-void path_world_start(void);
+void stack_cache_world_start(void);
 
 /* What a hook of the recorder does with the stack of its caller; fails the test when that is not what a
  * walk in full finds. */
-void path_world_hook(void);
+void stack_cache_world_hook(void);
 
 /* Ids begin anew, at another stack than before. */
-void path_world_forget_ids(uint32_t n_left_out);
+void stack_cache_world_forget_ids(uint32_t n_left_out);
 
 /* At the end of a function: its calls are none that the compiler may turn into jumps, and it is not the
  * same as another one with the same calls, which the compiler would make one of. */

@@ -1,7 +1,7 @@
 /* The table of a lane's stacks: what it finds is right, whatever it lost; it keeps everything while it
  * may grow; all tables together stay within their limit. */
 #include "record/edges.h"
-#include "unwind/stack_cache.h"
+#include "unwind/stack_hash.h"
 
 #include <stdlib.h>
 #include <string.h>

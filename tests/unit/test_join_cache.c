@@ -3,16 +3,18 @@
 
 #include <string.h>
 
+#include "unwind/join_cache.h"
+
 /* Two branches below an outer part that changes: what the one shows of it, the other joins. */
 NOINLINE static void visit_a(void)
 {
-	path_world_hook();
+	stack_cache_world_hook();
 	STAY("visit_a");
 }
 
 NOINLINE static void visit_b(void)
 {
-	path_world_hook();
+	stack_cache_world_hook();
 	STAY("visit_b");
 }
 
@@ -64,7 +66,7 @@ static void visit(unsigned n_turns, bool a_first)
 
 TEST(path_joins_a_branch_to_an_outer_part_that_it_did_not_have)
 {
-	path_world_start();
+	stack_cache_world_start();
 	visit(256, true);
 	CHECK_EQ(world.n_checked, 512);
 	CHECK(world.n_joined > 100);
@@ -85,12 +87,12 @@ static void falsify_joins(uint32_t suffix_off, uint32_t outer_off)
 
 TEST(path_compares_branch_and_stack_before_it_takes_what_they_made)
 {
-	path_world_start();
+	stack_cache_world_start();
 	for (volatile unsigned phase = 0; phase < 3; phase++) { /* one caller: the same stacks */
 		if (phase > 0)
 			falsify_joins(phase == 1 ? 1000 : 0, phase == 2 ? 1000 : 0);
 		world.n_rejoined = 0;
-		visit(64, true); /* path_world_hook() compares */
+		visit(64, true); /* stack_cache_world_hook() compares */
 		CHECK(world.n_rejoined > 0);
 	}
 }
@@ -99,8 +101,8 @@ TEST(path_compares_branch_and_stack_before_it_takes_what_they_made)
 TEST(path_joins_nothing_by_ids_of_another_epoch)
 {
 	for (unsigned shift = 0; shift < 16; shift++) {
-		path_world_start();
-		path_world_forget_ids(shift);
+		stack_cache_world_start();
+		stack_cache_world_forget_ids(shift);
 		visit(64, true);
 		CHECK(world.n_rejoined > 0);
 	}
@@ -110,7 +112,7 @@ TEST(path_forgets_what_branches_made_before_it_gives_their_numbers_again)
 {
 	uint32_t epoch;
 
-	path_world_start();
+	stack_cache_world_start();
 	falsify_joins(0, 0);
 	epoch = world.ut->stack_cache.epoch;
 	world.ut->stack_cache.last_suffix_id = MEMO_SUFFIX_MAX_ID;
@@ -131,7 +133,7 @@ TEST(path_asks_for_all_words_of_a_stack_that_a_memo_has_come_to_join)
 	struct stack_cache_cold kept;
 	struct stack_cache *p;
 
-	path_world_start();
+	stack_cache_world_start();
 	p = &world.ut->stack_cache;
 	kept = p->cold[0];
 	for (unsigned i = 0; i < 4; i++) {

@@ -47,7 +47,7 @@ NOINLINE static void aligned(unsigned depth)
 	_Alignas(64) volatile char buf[64];
 
 	buf[next_random(64)] = 1;
-	path_world_hook();
+	stack_cache_world_hook();
 	wander(depth);
 	__asm__ volatile("" : : "r"(buf));
 }
@@ -55,7 +55,7 @@ NOINLINE static void aligned(unsigned depth)
 NOINLINE static void jumps_back(unsigned depth)
 {
 	if (n_escapes == ARRAY_LEN(escape)) {
-		path_world_hook();
+		stack_cache_world_hook();
 		return;
 	}
 	if (setjmp(escape[n_escapes]) == 0) {
@@ -63,13 +63,13 @@ NOINLINE static void jumps_back(unsigned depth)
 		wander(depth);
 		n_escapes--;
 	}
-	path_world_hook();
+	stack_cache_world_hook();
 }
 
 NOINLINE static void leaf(unsigned n)
 {
 	for (volatile unsigned i = 0; i < n; i++)
-		path_world_hook();
+		stack_cache_world_hook();
 }
 
 NOINLINE static void wander(unsigned depth)
@@ -98,7 +98,7 @@ NOINLINE static void wander(unsigned depth)
 			jumps_back(depth - 1);
 			break;
 		default:
-			path_world_hook();
+			stack_cache_world_hook();
 			if (n_escapes && next_random(16) == 0) {
 				n_escapes = next_random(n_escapes);
 				longjmp(escape[n_escapes], 1);
@@ -109,7 +109,7 @@ NOINLINE static void wander(unsigned depth)
 
 TEST(path_gives_what_a_walk_in_full_gives)
 {
-	path_world_start();
+	stack_cache_world_start();
 	for (unsigned i = 0; world.n_checked < 100000; i++) {
 		n_escapes = 0;
 		wander(i % 24);
@@ -126,15 +126,15 @@ NOINLINE static void take_apart(unsigned depth);
 NOINLINE static void take_left(unsigned depth)
 {
 	take_apart(depth);
-	path_world_hook();
+	stack_cache_world_hook();
 	STAY("take_left");
 }
 
 NOINLINE static void take_right(unsigned depth)
 {
-	path_world_hook();
+	stack_cache_world_hook();
 	take_apart(depth);
-	path_world_hook();
+	stack_cache_world_hook();
 	STAY("take_right");
 }
 
@@ -146,11 +146,11 @@ NOINLINE static void take_apart(unsigned depth)
 		else
 			take_right(depth - 1);
 	}
-	path_world_hook();
-	path_world_hook();
-	path_world_hook();
-	path_world_hook();
-	path_world_hook();
+	stack_cache_world_hook();
+	stack_cache_world_hook();
+	stack_cache_world_hook();
+	stack_cache_world_hook();
+	stack_cache_world_hook();
 	__asm__ volatile("");
 }
 
@@ -164,7 +164,7 @@ TEST(path_finds_the_callers_of_many_stacks_with_few_starts)
 {
 	uint64_t n_before = 0;
 
-	path_world_start();
+	stack_cache_world_start();
 	for (volatile unsigned round = 0; round < 3; round++) {
 		n_before = world.n_hints;
 		if (round == 2)
@@ -175,7 +175,7 @@ TEST(path_finds_the_callers_of_many_stacks_with_few_starts)
 	}
 	CHECK_EQ(world.n_hints - n_before, 0u);
 	unwind_code_changed();
-	path_world_hook();
+	stack_cache_world_hook();
 	CHECK_EQ(world.ut->stack_cache.n_hints, 0u); /* their rules may be others */
 }
 
@@ -193,10 +193,10 @@ NOINLINE static void branch(unsigned depth, unsigned turn)
 
 TEST(path_entries_that_were_left_out_are_compared_when_they_come_back)
 {
-	path_world_start();
+	stack_cache_world_start();
 	for (unsigned turn = 0; turn < 4096; turn++) {
 		branch(10, turn);
-		path_world_hook(); /* far up: everything below is gone */
+		stack_cache_world_hook(); /* far up: everything below is gone */
 		branch(10, turn % 16);
 	}
 	CHECK(world.n_known > world.n_checked / 2);
@@ -204,7 +204,7 @@ TEST(path_entries_that_were_left_out_are_compared_when_they_come_back)
 
 NOINLINE static void same_start(void)
 {
-	path_world_hook();
+	stack_cache_world_hook();
 	__asm__ volatile("");
 }
 
@@ -243,7 +243,7 @@ TEST(path_remembers_several_stacks_with_the_same_start)
 {
 	uint64_t n_first = 0;
 
-	path_world_start();
+	stack_cache_world_start();
 	for (volatile unsigned turn = 0; turn < 8192; turn++) {
 		if (turn == 4096)
 			n_first = world.n_known;
@@ -258,7 +258,7 @@ TEST(path_remembers_several_stacks_with_the_same_start)
 /* The same before anything was learnt about what tells them apart. */
 TEST(path_remembers_two_stacks_with_the_same_start_at_once)
 {
-	path_world_start();
+	stack_cache_world_start();
 	world.ut->stack_cache.uses_selectors = false;
 	for (volatile unsigned turn = 0; turn < 64; turn++)
 		caller_c(turn & 1);
@@ -269,7 +269,7 @@ TEST(path_remembers_two_stacks_with_the_same_start_at_once)
 NOINLINE static void branch_a(unsigned depth)
 {
 	if (depth == 0)
-		path_world_hook();
+		stack_cache_world_hook();
 	else
 		branch_a(depth - 1);
 	STAY("branch_a");
@@ -278,7 +278,7 @@ NOINLINE static void branch_a(unsigned depth)
 NOINLINE static void branch_b(unsigned depth)
 {
 	if (depth == 0)
-		path_world_hook();
+		stack_cache_world_hook();
 	else
 		branch_b(depth - 1);
 	STAY("branch_b");
@@ -288,7 +288,7 @@ TEST(path_remembers_branches_of_seven_frames)
 {
 	uint64_t n_first = 0;
 
-	path_world_start();
+	stack_cache_world_start();
 	for (volatile unsigned turn = 0; turn < 65536; turn++) {
 		if (turn == 61440)
 			n_first = world.n_known;
@@ -307,7 +307,7 @@ NOINLINE static void deeper(unsigned depth)
 {
 	if (depth == 0)
 		for (volatile unsigned turn = 0; turn < 64; turn++)
-			path_world_hook();
+			stack_cache_world_hook();
 	else
 		deeper(depth - 1);
 	__asm__ volatile("");
@@ -316,7 +316,7 @@ NOINLINE static void deeper(unsigned depth)
 TEST(path_needs_no_more_than_a_look_at_a_stack_that_comes_again)
 {
 	for (unsigned depth = 0; depth < 12; depth++) {
-		path_world_start();
+		stack_cache_world_start();
 		world.ut->stack_cache.uses_selectors = false;
 		deeper(depth);
 		CHECK(world.n_quick > 56);
@@ -329,13 +329,13 @@ NOINLINE static void hook_below(size_t bytes)
 
 	pad[0] = 0;
 	for (volatile unsigned turn = 0; turn < 4; turn++)
-		path_world_hook();
+		stack_cache_world_hook();
 }
 
 /* Its own return address is the lowest word of a stack, and may be the only one in its page. */
 TEST(path_takes_stacks_that_begin_anywhere_in_a_page)
 {
-	path_world_start();
+	stack_cache_world_start();
 	world.ut->stack_cache.uses_selectors = false;
 	for (size_t bytes = 16; bytes <= PAGE_BYTES; bytes += 16) {
 		uint64_t n_before = world.n_known;
@@ -356,7 +356,7 @@ NOINLINE static bool is_known_after(void (*happens)(void))
 		before = world.n_known;
 		if (round == 3)
 			happens();
-		path_world_hook();
+		stack_cache_world_hook();
 		CHECK_EQ(world.n_known - before,
 			 round == 2 || (round == 3 && world.n_known > before));
 	}
@@ -385,7 +385,7 @@ static void code_begins_to_change(void)
 
 TEST(path_knows_a_stack_until_its_code_or_its_ids_change)
 {
-	path_world_start();
+	stack_cache_world_start();
 	CHECK(is_known_after(nothing));
 	unwind_code_changing();
 	unwind_code_changed();
@@ -402,9 +402,9 @@ TEST(path_knows_a_stack_until_its_code_or_its_ids_change)
 /* Stacks that have the same return addresses in the same places, but for a frame more in the middle:
  * only a frame pointer, saved or in its register, tells them apart.
  *
- *	0:  by_pointer ->                     variable(n0) -> fixed -> ... -> path_world_hook
- *	1:  by_pointer -> between ->          variable(n1) -> fixed -> ... -> path_world_hook
- *	2:  by_pointer -> between -> extra -> variable(n2) -> fixed -> ... -> path_world_hook
+ *	0:  by_pointer ->                     variable(n0) -> fixed -> ... -> stack_cache_world_hook
+ *	1:  by_pointer -> between ->          variable(n1) -> fixed -> ... -> stack_cache_world_hook
+ *	2:  by_pointer -> between -> extra -> variable(n2) -> fixed -> ... -> stack_cache_world_hook
  *
  * variable() finds its caller by the frame pointer. It takes as much stack as to let what it calls
  * begin at the same place each time. */
@@ -425,7 +425,7 @@ PLAIN_STACK static void inside(unsigned n)
 	if (n > 0)
 		inside(n - 1);
 	else
-		path_world_hook();
+		stack_cache_world_hook();
 	__asm__ volatile("");
 }
 
@@ -461,7 +461,7 @@ PLAIN_STACK static void fixed(size_t n)
 	if (shape.is_measured && shape.n_inside)
 		inside(shape.n_inside - 1);
 	else if (shape.is_measured)
-		path_world_hook();
+		stack_cache_world_hook();
 	__asm__ volatile("" : : "r"(p));
 }
 
@@ -475,11 +475,11 @@ PLAIN_STACK static void variable(size_t n)
 	if (shape.calls_fixed)
 		fixed(n_fixed);
 	else if (shape.is_saved)
-		saves_fp(path_world_hook);
+		saves_fp(stack_cache_world_hook);
 	else if (shape.n_inside)
 		inside(shape.n_inside - 1);
 	else
-		path_world_hook();
+		stack_cache_world_hook();
 	__asm__ volatile("" : : "r"(p));
 }
 
@@ -541,14 +541,14 @@ static void tell_apart(unsigned n_inside, bool calls_fixed, bool forgets)
 		if (forgets && turn % 4)
 			stack_cache_forget_ids(world.ut);
 		for (unsigned again = 0; again < 6; again++)
-			take_shape(turn % N_SHAPES, n); /* path_world_hook() compares */
+			take_shape(turn % N_SHAPES, n); /* stack_cache_world_hook() compares */
 	}
 	CHECK(world.n_known > before + 64); /* what is never known is never taken for another */
 }
 
 TEST(path_tells_stacks_apart_that_differ_by_a_frame_pointer)
 {
-	path_world_start();
+	stack_cache_world_start();
 	tell_apart(24, true, false); /* on the path */
 	tell_apart(0, true, false); /* the first on the path, the others remembered in memos */
 	tell_apart(0, false, false);

@@ -1,7 +1,7 @@
 /* Call chains of many shapes, walked in every way and compared with libgcc's unwinder, which is
  * older, slower and trusted. */
 #include "harness/test.h"
-#include "unwind/unwind_i.h"
+#include "unwind/unwind_thread_i.h"
 
 #include <pthread.h>
 #include <setjmp.h>

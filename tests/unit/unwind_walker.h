@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "harness/test.h"
-#include "unwind/unwind_i.h"
+#include "unwind/unwind_thread_i.h"
 
 static inline struct unwind_thread *walker(void)
 {
