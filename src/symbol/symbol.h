@@ -19,8 +19,7 @@
  * limited to SYMBOL_MAX_INDEX_BYTES and dropped all together when they grow beyond.
  *
  * Threads: one image belongs to one thread at a time. Different images, also of one file, may be
- * used by different threads at the same time. symbol_demangle() and symbol_strip_template_args()
- * may be called by any thread.
+ * used by different threads at the same time. symbol_demangle() may be called by any thread.
  */
 #ifndef SYMBOL_SYMBOL_H
 #define SYMBOL_SYMBOL_H
@@ -86,10 +85,5 @@ int symbol_image_resolve(struct symbol_image *image, uint64_t elf_vaddr, symbol_
  * NULL when raw is none of these (or memory is out): show raw then. Rust names come without their
  * hash ("::h0123456789abcdef"), C++ names with their parameters. */
 char *symbol_demangle(const char *raw);
-
-/* The name with what stands in template or generic arguments replaced by "..": a<b<c>>::d becomes
- * a<..>::d. Operators (operator<, operator->), "<T as Trait>::f" at the start of a path, parameter
- * lists and {lambda(int)#1} keep their meaning. For the caller to free(); NULL: memory is out. */
-char *symbol_strip_template_args(const char *name);
 
 #endif
