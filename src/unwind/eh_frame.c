@@ -304,7 +304,7 @@ static bool scan_next(struct scan *s)
 		p = len >= 4 && len < 0xfffffff0u ? get_bytes(s->r, s->at + 4, n) : NULL;
 		if (!p)
 			return scan_fail(s);
-		memcpy(prefix, p, n); /* the CIE may take its place */
+		memcpy(prefix, p, n); /* get_cie() may overwrite what p points at */
 		s->fde = s->at;
 		s->at += 4 + (uintptr_t)len;
 		c = cursor_make(prefix, n);

@@ -1,8 +1,8 @@
 /* unwind/rule_cache.c - the second level of the rule cache, shared by all threads.
  *
  * Lock-free: an entry is two words, the rule and (key xor a hash of the rule). A reader that meets
- * two halves of different entries computes a key that is not its own and takes it as a miss. The
- * hash keeps rules that differ in few bits from matching keys that do.
+ * halves of two entries computes a key that is not its own: a miss. The hash is there because rules
+ * and keys often differ in few bits: without it, two such differences could cancel out.
  */
 #include "unwind/rule_cache_i.h"
 

@@ -21,7 +21,7 @@ enum rule_kind {
 	RULE_FP, /* CFA = fp + cfa_off; fp is unchanged or saved at CFA + fp_off */
 	RULE_FP_DEREF, /* CFA = *(fp + cfa_off); fp is unchanged or saved at fp + fp_off */
 	RULE_END, /* no caller */
-	RULE_START, /* no caller, and key is the first address of a function, no return address */
+	RULE_START, /* no caller; key is the first address of makecontext()'s stub, no call precedes it */
 	RULE_SLOW, /* needs the row and all registers: slow_walk.c */
 	RULE_NO_FDE, /* code of an image that no FDE covers */
 };

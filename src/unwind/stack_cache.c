@@ -128,7 +128,7 @@ static uint32_t find_by_memo(struct unwind_thread *ut, const struct unwind_start
 
 /* The same while selectors are in use. A second memo per start does not pay then: looking at it costs more
  * than the walks that it saves. But the start itself may be the last valid entry. Otherwise, what
- * tells this stack from the one in the memo becomes a selector. */
+ * distinguishes this stack from the one in the memo becomes a selector. */
 static uint32_t find_with_selectors(struct unwind_thread *ut, const struct unwind_start *start)
 {
 	const struct frame f = {.key = start->pc, .sp = start->sp, .fp = start->fp};
@@ -270,7 +270,7 @@ static enum stack_cache_status walk_fresh(struct unwind_thread *ut,
 	return n_valid + n > c->capacity ? STACK_CACHE_NO_ROOM : STACK_CACHE_OK;
 }
 
-/* Counts a walk. If too many events need one, stacks with one start must be told apart from now on. */
+/* Counts a walk. If too many events need one, selectors are used from now on. */
 static inline void count_walk(struct stack_cache *c)
 {
 	uint64_t n_events;

@@ -30,7 +30,7 @@
  * where they were, they are compared like all others.
  *
  * Only simple stacks are cached: on the thread's own stack, by simple rules (rule_i.h), to the outermost
- * frame. docs/internals/unwinder.md tells what each part was measured to bring.
+ * frame. docs/internals/unwinder.md says what each part was measured to bring.
  *
  * Threads and ownership: as struct unwind_thread. Nothing here allocates.
  */

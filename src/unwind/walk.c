@@ -1,7 +1,7 @@
 /* unwind/walk.c - the fast walk: pc, stack pointer and frame pointer, by cached rules.
  *
- * It stops at the first frame that needs more and leaves the stack to slow_walk.c, which begins
- * again from the innermost frame: the registers that are missing here can only be had there.
+ * It stops at the first frame that needs more registers and leaves the stack to slow_walk.c, which
+ * begins again from the innermost frame: only there the missing registers can be read.
  */
 #include "unwind/generation.h"
 #include "unwind/unwind_thread_i.h"
@@ -11,7 +11,7 @@
 
 const size_t unwind_thread_bytes = sizeof(struct unwind_thread);
 
-int unwind_init(void)
+void unwind_init(void)
 {
 	generation_init();
 	memory_init();
@@ -19,15 +19,14 @@ int unwind_init(void)
 	image_set_init();
 	registered_init();
 	lookup_init();
-	return 0;
 }
 
 void unwind_thread_init(struct unwind_thread *ut, bool use_cache)
 {
 	ut->use_cache = use_cache;
 	memory_forget(&ut->memory);
-	ut->stack_cache.n = ut->stack_cache.n_here =
-		0; /* its slots lie in a stack that may be unmapped by now */
+	/* The slots lie in a stack that may be unmapped by now. */
+	ut->stack_cache.n = ut->stack_cache.n_here = 0;
 	ut->stack_cache.own_lo = ut->stack_cache.own_hi = 0;
 	ut->stack_cache.epoch++;
 }
@@ -45,9 +44,9 @@ void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *re
 	};
 }
 
-/* Builds the rule of key and keeps it. RULE_NONE with *ret_what != LOOKUP_FDE: nothing is there.
- * That nothing is there is kept for code in images, which stay for a generation; where there is
- * none, one may come at any time. */
+/* Builds the rule of key and keeps it. RULE_NONE: there is no rule, and *ret_what says why. That there is
+ * none is kept for code in images, which stay for a generation; where there is no image, one may
+ * come at any time. */
 COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum lookup *ret_what)
 {
 	struct rule rule = {0};
@@ -77,7 +76,7 @@ COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum
 	return rule;
 }
 
-/* The frame f by its rule; the result is its caller, with key 0 when three registers do not do. */
+/* The caller of the frame f, by the rule of f. Its key is 0 when three registers are not enough. */
 static ALWAYS_INLINE struct frame step(struct memory *m, struct rule rule, struct frame f)
 {
 	struct frame stuck = {0};
@@ -100,8 +99,8 @@ static ALWAYS_INLINE struct frame step(struct memory *m, struct rule rule, struc
 	return f;
 }
 
-/* It was found before that no FDE covers key. True when that still holds: the image is there as long
- * as the generation lasts, but the program may have registered a table for its code. */
+/* Earlier in this generation no FDE covered key. Whether that still holds: the image stays as long as
+ * the generation lasts, but the program may have registered a table for its code. */
 COLD static bool has_no_fde(struct unwind_thread *ut, uintptr_t key)
 {
 	if (registered_has_any())
@@ -110,7 +109,8 @@ COLD static bool has_no_fde(struct unwind_thread *ut, uintptr_t key)
 	return ut->image != NULL;
 }
 
-/* Where the quick way ends: *end tells why, or is WALK_ON and the result is the next frame. */
+/* A frame without FDE. *end is WALK_ON and the result is the caller of f, or *end is why the stack
+ * ends. */
 COLD static struct frame step_without_fde(struct unwind_thread *ut, enum lookup what,
 					  struct frame f, struct unwind_frames *out,
 					  enum unwind_end *end)
@@ -119,8 +119,8 @@ COLD static struct frame step_without_fde(struct unwind_thread *ut, enum lookup 
 	return f;
 }
 
-/* WALK_ON: the slow walk must do it. f is passed by value everywhere, so that it stays in
- * registers. */
+/* Walks by rules. Returns why the stack ends, or WALK_ON: the slow walk must walk this stack. f is passed
+ * by value everywhere, so that it stays in registers. */
 static enum unwind_end walk_fast(struct unwind_thread *ut, const struct unwind_start *start,
 				 struct unwind_frames *out)
 {
@@ -199,7 +199,8 @@ void unwind_walk(struct unwind_thread *ut, const struct unwind_start *start,
 	}
 	out->end = walk(ut, start, out);
 	if (unlikely(unwind_generation() != ut->generation))
-		out->end = walk(ut, start, out); /* it found out that its rules were out of date */
+		out->end =
+			walk(ut, start, out); /* the walk found that its rules were out of date */
 	if (out->n_certain > out->n)
 		out->n_certain = out->n;
 }

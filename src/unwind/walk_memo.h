@@ -166,7 +166,7 @@ bool walk_memo_holds(struct unwind_thread *ut, struct walk_memo *m,
  * entry[0 .. n_kept) must have been filled in. Does nothing if the walk has no room in a memo. */
 void walk_memo_add(struct unwind_thread *ut, const struct unwind_start *start, uint32_t id);
 
-/* The memo in c->memo_slot is not that of this stack. If a word of it tells the two stacks apart, that
+/* The memo in c->memo_slot is not that of this stack. If the two stacks differ in a word of the memo, that
  * word becomes a selector, and c->memo_slot changes accordingly. */
 void memo_selector_learn(struct stack_cache *c, const struct unwind_start *start);
 

@@ -43,7 +43,7 @@ static void *map(size_t size_bytes)
 
 static void start(void)
 {
-	CHECK_EQ(unwind_init(), 0);
+	unwind_init();
 	n_hooks = n_different = n_incomplete = n_signals = 0;
 }
 
