@@ -31,8 +31,8 @@ void caller_hint_missed(struct stack_cache *c, struct caller_hint *hint)
 	c->n_hints--;
 }
 
-/* The hint that the last walk, of one fresh frame, gives. False when the caller is found in another way
- * than from the base, or is too far away. */
+/* The hint that the last walk, of one fresh frame, gives. False when the caller is found in another
+ * way than from the base, or is too far away. */
 static bool hint_from_walk(const struct stack_cache *c, const struct unwind_start *start,
 			   struct caller_hint *ret)
 {

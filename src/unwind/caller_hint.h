@@ -1,13 +1,13 @@
 /* unwind/caller_hint.h - where the caller of a start lies, if it is mostly on the cached stack.
  *
- * A program that takes a large structure apart has too many stacks for memos: the destructors of a tree
- * give back thousands of blocks by as many stacks, each of which comes once in a while, and memos
- * of all of them do not fit into the caches of the CPU. But nearly all starts of such a program are called by a
- * frame that is on the cached stack. A hint says where this caller's slot lies, from the rule of the
- * start alone. The stack is then the caller's stack and one frame more.
+ * A program that takes a large structure apart has too many stacks for memos: the destructors of a
+ * tree give back thousands of blocks by as many stacks, each of which comes once in a while, and
+ * memos of all of them do not fit into the caches of the CPU. But nearly all starts of such a
+ * program are called by a frame that is on the cached stack. A hint says where this caller's slot
+ * lies, from the rule of the start alone. The stack is then the caller's stack and one frame more.
  *
- * Hints are used where walks are frequent (stack_cache::uses_selectors). A hint is learnt when a walk
- * finds the caller on the cached stack, and given up when the caller is missing too often.
+ * Hints are used where walks are frequent (stack_cache::uses_selectors). A hint is learnt when a
+ * walk finds the caller on the cached stack, and given up when the caller is missing too often.
  */
 #ifndef UNWIND_CALLER_HINT_H
 #define UNWIND_CALLER_HINT_H
@@ -44,12 +44,12 @@ bool caller_hint_rest_holds(const struct stack_cache *c, const struct caller_hin
 /* The caller was not where the hint says: lowers the score, or gives the hint up. */
 void caller_hint_missed(struct stack_cache *c, struct caller_hint *hint);
 
-/* The id of the stack of the start's caller, and the hash of that stack; 0 when it is not known: then
- * stack_cache_find() must be asked. Only after caller_hint_exists() was true.
+/* The id of the stack of the start's caller, and the hash of that stack; 0 when it is not known:
+ * then stack_cache_find() must be asked. Only after caller_hint_exists() was true.
  *
- * Exact: a walk would begin with the rule that the hint was made of and would arrive at this entry, and
- * what is outside the entry still holds. (A stray frame pointer may lead below the stack pointer, where
- * words may hold that mean nothing: such a slot is refused.) */
+ * Exact: a walk would begin with the rule that the hint was made of and would arrive at this entry,
+ * and what is outside the entry still holds. (A stray frame pointer may lead below the stack
+ * pointer, where words may hold that mean nothing: such a slot is refused.) */
 static ALWAYS_INLINE uint32_t caller_hint_find(struct unwind_thread *ut,
 					       const struct unwind_start *start, uint32_t *ret_hash)
 {
@@ -72,8 +72,8 @@ static ALWAYS_INLINE uint32_t caller_hint_find(struct unwind_thread *ut,
 	return c->stack_id[n - 1].id;
 }
 
-/* After a walk, before its frames go onto the cached stack: makes a hint for the start, if the walk found
- * its caller right there and the hint's slot is free or of less use. */
+/* After a walk, before its frames go onto the cached stack: makes a hint for the start, if the walk
+ * found its caller right there and the hint's slot is free or of less use. */
 void caller_hint_learn(struct stack_cache *c, const struct unwind_start *start);
 
 /* The rules have changed. */

@@ -141,7 +141,8 @@ static void restore(struct run *r)
 		r->m->row = r->m->saved[--r->m->n_saved];
 }
 
-/* Moves to the next row. False when that row begins at key or later: the row built so far is in force. */
+/* Moves to the next row. False when that row begins at key or later: the row built so far is in
+ * force. */
 static bool advance(struct run *r, uint64_t delta)
 {
 	r->loc += (uintptr_t)(delta * r->fde->code_align);
@@ -287,8 +288,8 @@ static bool run_extended(struct run *r, uint8_t op)
 	}
 }
 
-/* Runs instructions until the row in force is built. False when they are malformed. Each instruction
- * takes at least a byte, so this ends. */
+/* Runs instructions until the row in force is built. False when they are malformed. Each
+ * instruction takes at least a byte, so this ends. */
 static bool run_ops(struct run *r, const struct eh_ops *ops)
 {
 	r->c = cursor_make(ops->data, ops->len);

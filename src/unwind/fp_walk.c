@@ -7,8 +7,9 @@
  *   1. The return address of the pair must follow a call.
  *   2. No word between the stack pointer and the pair may be a return address: a frame that did not
  *      make the pair has its own return address there.
- *   3. Code in an ELF image (assembly without CFI): the call must be direct, to a function that lies
- *      in the same stretch of uncovered code at or before pc and begins by setting up a frame pointer.
+ *   3. Code in an ELF image (assembly without CFI): the call must be direct, to a function that
+ *      lies in the same stretch of uncovered code at or before pc and begins by setting up a frame
+ *      pointer.
  *   4. Code in no image (JIT): its functions are not known, so an indirect call is enough. A direct
  *      call must lead to JIT code at or before pc, not into an image.
  *
@@ -107,8 +108,8 @@ static bool is_convincing_jit(struct unwind_thread *ut, const struct frame *f, c
 	       memory_is_executable(&ut->memory, target);
 }
 
-/* Adds the frame f to the result, if its key is code. Returns WALK_ON if its caller is to be looked for,
- * else why the stack ends. */
+/* Adds the frame f to the result, if its key is code. Returns WALK_ON if its caller is to be looked
+ * for, else why the stack ends. */
 static enum unwind_end add_frame(struct unwind_thread *ut, enum lookup what, const struct frame *f,
 				 struct unwind_frames *out)
 {

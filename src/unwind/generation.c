@@ -1,16 +1,16 @@
 /* unwind/generation.c - which state of the loaded code a cached rule belongs to.
  *
- * Low half of generation_state: the generation, odd while code is being removed. High half: how many
- * removals are under way. Both change together in one word. Every beginning and every end of a
+ * Low half of generation_state: the generation, odd while code is being removed. High half: how
+ * many removals are under way. Both change together in one word. Every beginning and every end of a
  * removal makes a new generation. While other removals are under way the generation stays odd.
  *
  * Why caches are not used while the generation is odd, and are empty afterwards:
- *   1. Thread 1 unmaps library A in dlclose(). Thread 2 maps library B at the same address and runs it
- *      before thread 1 returns.
- *   2. Thread 2 got A's addresses, so it came after the unmapping. So thread 2 sees the odd generation
- *      or a later one, never the generation that the rules of A carry.
- *   3. Rules found while the generation is odd are not kept: nobody knows on which side of the change
- *      they were found.
+ *   1. Thread 1 unmaps library A in dlclose(). Thread 2 maps library B at the same address and runs
+ *      it before thread 1 returns.
+ *   2. Thread 2 got A's addresses, so it came after the unmapping. So thread 2 sees the odd
+ *      generation or a later one, never the generation that the rules of A carry.
+ *   3. Rules found while the generation is odd are not kept: nobody knows on which side of the
+ *      change they were found.
  */
 #include "unwind/generation.h"
 #include "unwind/unwind.h"

@@ -12,7 +12,8 @@
 /* Low half: the generation. High half: how many removals of code are under way. */
 extern HIDDEN _Atomic uint64_t generation_state;
 
-/* Once per process and again in a forked child, where removals that other threads had begun are over. */
+/* Once per process and again in a forked child, where removals that other threads had begun are
+ * over. */
 void generation_init(void);
 
 /* The same as unwind_generation(), inline. Even: nothing changes. Odd: code is being removed. */

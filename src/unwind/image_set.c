@@ -1,12 +1,13 @@
 /* unwind/image_set.c - notices images that were unloaded past our hook of dlclose().
  *
- * libc unloads libraries itself (character sets, name services). The rules of such an image would stay
- * in the caches, and another image may be mapped at the same addresses. Every image is therefore added
- * to this set before its first rule of a generation is made. Two ways to notice:
+ * libc unloads libraries itself (character sets, name services). The rules of such an image would
+ * stay in the caches, and another image may be mapped at the same addresses. Every image is
+ * therefore added to this set before its first rule of a generation is made. Two ways to notice:
  *
- * 1. When the dynamic linker has unmapped an image, it frees what it knew about the image, through the
- *    free() that we hook. So at each call of malloc or free by the dynamic linker the images of the set
- *    are looked up, which takes no lock. A missing image is found before its addresses can be reused.
+ * 1. When the dynamic linker has unmapped an image, it frees what it knew about the image, through
+ *    the free() that we hook. So at each call of malloc or free by the dynamic linker the images of
+ *    the set are looked up, which takes no lock. A missing image is found before its addresses can
+ *    be reused.
  * 2. When a second image overlaps an image of the same generation, the first is gone as well. This
  *    covers C libraries whose linker keeps to its own allocator.
  */

@@ -11,8 +11,8 @@ static void context_entry(void)
 }
 
 /* A function started by makecontext() returns to a stub inside libc. The stub has no symbol and, in
- * the glibc versions in use, no call-frame information that says it is the end. makecontext() puts its
- * address on the new stack, so we let makecontext() make a context and look there. */
+ * the glibc versions in use, no call-frame information that says it is the end. makecontext() puts
+ * its address on the new stack, so we let makecontext() make a context and look there. */
 static void find_context_return(void)
 {
 	static ucontext_t uc;
@@ -98,9 +98,9 @@ bool lookup_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *re
 
 typedef bool (*read_code)(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret);
 
-/* Reads the ARCH_CALL_MAX_BYTES in front of key. The first function of a JIT compiler's memory may make its
- * first call right at the beginning of a page, with no page in front. Bytes that cannot be read then
- * become zeros, which are no part of any call. */
+/* Reads the ARCH_CALL_MAX_BYTES in front of key. The first function of a JIT compiler's memory may
+ * make its first call right at the beginning of a page, with no page in front. Bytes that cannot be
+ * read then become zeros, which are no part of any call. */
 static bool read_before(struct unwind_thread *ut, uintptr_t key, read_code read, uint8_t *ret)
 {
 	const size_t n = ARCH_CALL_MAX_BYTES;

@@ -22,12 +22,12 @@ void lookup_init(void);
  * frames stay, whatever other threads unload. */
 enum lookup lookup_find(struct unwind_thread *ut, uintptr_t key, bool is_careful);
 
-/* Copies n bytes of code at addr, of ut->image by plain loads if possible. False when they cannot be
- * read. */
+/* Copies n bytes of code at addr, of ut->image by plain loads if possible. False when they cannot
+ * be read. */
 bool lookup_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret);
 
-/* Copies n (at most MEMORY_CODE_BYTES) bytes at an address that is no more than a guess. False when they
- * cannot be read. */
+/* Copies n (at most MEMORY_CODE_BYTES) bytes at an address that is no more than a guess. False when
+ * they cannot be read. */
 bool lookup_any_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret);
 
 /* Whether key may be a return address, in whatever code: a call ends right before it. *ret gets the
@@ -37,7 +37,8 @@ bool lookup_any_call(struct unwind_thread *ut, uintptr_t key, uint8_t *ret);
 /* False when the bytes before key are readable and no call: then key is no return address. */
 bool lookup_is_after_call(struct unwind_thread *ut, uintptr_t key);
 
-/* The address that makecontext() makes its functions return to; no frame lies outside it. 0 = unknown. */
+/* The address that makecontext() makes its functions return to; no frame lies outside it. 0 =
+ * unknown. */
 uintptr_t lookup_context_return(void);
 
 #endif

@@ -1,11 +1,12 @@
 /* unwind/memory.c - reading stacks and tables without ever touching unmapped memory.
  *
- * Nearly every word that a walk wants lies in the thread's own stack, between the stack pointer
- * and a limit that no frame is above: the first stack pointer of the process for the main thread,
- * the thread control block (which libc places at the top of each stack it makes) for the others.
- * The kernel is asked about that range once, page by page. From then on the range is read with plain
- * loads: it lives as long as the thread does. All other addresses (fibers, alternate signal stacks, whatever an
- * expression points at) are copied by the kernel, which answers EFAULT instead of a signal.
+ * Nearly every word that a walk wants lies in the thread's own stack, between the stack pointer and
+ * a limit that no frame is above: the first stack pointer of the process for the main thread, the
+ * thread control block (which libc places at the top of each stack it makes) for the others. The
+ * kernel is asked about that range once, page by page. From then on the range is read with plain
+ * loads: it lives as long as the thread does. All other addresses (fibers, alternate signal stacks,
+ * whatever an expression points at) are copied by the kernel, which answers EFAULT instead of a
+ * signal.
  */
 #include "unwind/memory_i.h"
 
@@ -42,8 +43,9 @@ NO_SANITIZE static void load_bytes(uint8_t *dst, uintptr_t addr, size_t n)
 		dst[i] = src[i];
 }
 
-/* Without process_vm_readv: rt_sigprocmask() copies the new set before it finds `how` to be nonsense.
- * So it fails with EFAULT if eight bytes cannot be read, with EINVAL if they can, and does nothing. */
+/* Without process_vm_readv: rt_sigprocmask() copies the new set before it finds `how` to be
+ * nonsense. So it fails with EFAULT if eight bytes cannot be read, with EINVAL if they can, and
+ * does nothing. */
 static bool is_page_readable(uintptr_t addr)
 {
 	uintptr_t word = align_down(addr, sizeof(uint64_t));
@@ -67,10 +69,10 @@ static size_t copy_page_wise(uint8_t *dst, uintptr_t addr, size_t n)
 	return done;
 }
 
-/* Copies up to n bytes and returns how many could be read. The kernel is asked for the memory of this
- * thread, not of the process: a process whose first thread has ended has no memory any more. The
- * thread's id is asked for each time: after a raw clone() a kept id would name the parent, whose
- * memory looks like ours. */
+/* Copies up to n bytes and returns how many could be read. The kernel is asked for the memory of
+ * this thread, not of the process: a process whose first thread has ended has no memory any more.
+ * The thread's id is asked for each time: after a raw clone() a kept id would name the parent,
+ * whose memory looks like ours. */
 static size_t copy_some(void *dst, uintptr_t addr, size_t n)
 {
 	struct iovec local = {dst, n};
@@ -194,8 +196,8 @@ COLD void memory_enter(struct memory *m, uintptr_t sp)
 	m->foreign[m->next_foreign++ % MEMORY_N_FOREIGN] = (struct memory_range){page, stop};
 }
 
-/* Fetches the piece around addr: a little below addr, because the saved registers of a frame lie below
- * its return address, and as much as there is above addr, where the walk is going. */
+/* Fetches the piece around addr: a little below addr, because the saved registers of a frame lie
+ * below its return address, and as much as there is above addr, where the walk is going. */
 static bool fetch_piece(struct memory *m, uintptr_t addr)
 {
 	uintptr_t lo = addr % PAGE_BYTES > 256 ? addr - 256 : align_down(addr, PAGE_BYTES);
@@ -256,7 +258,7 @@ bool memory_code(struct memory *m, uintptr_t addr, size_t n, uint32_t generation
 	return true;
 }
 
-/* --- /proc/thread-self/maps ---------------------------------------------------------------------------- */
+/* --- /proc/thread-self/maps ------------------------------------------------------------------- */
 
 /* Lines are "start-end perms ...", in hexadecimal and ascending; they are read character by
  * character because they may be cut anywhere by the end of a buffer. */
@@ -285,8 +287,9 @@ static void maps_char(struct maps_line *l, char c)
 	}
 }
 
-/* Whether addr is in an executable mapping: reads maps until the line of addr. Reads by pread(): should
- * the program have replaced our descriptor by another file, the offset of that file stays as it is. */
+/* Whether addr is in an executable mapping: reads maps until the line of addr. Reads by pread():
+ * should the program have replaced our descriptor by another file, the offset of that file stays as
+ * it is. */
 static bool maps_search(int fd, uint8_t *buf, uintptr_t addr)
 {
 	struct maps_line line = {0};

@@ -74,9 +74,10 @@ bool memory_read(struct memory *m, uintptr_t addr, size_t n, uint64_t *ret);
 /* Whether the page of addr is mapped executable, or was a moment ago. */
 bool memory_is_executable(struct memory *m, uintptr_t addr);
 
-/* Copies n (at most MEMORY_CODE_BYTES) bytes of code that may be gone. False when they cannot be read.
- * The bytes are read anew in every generation and after about a millisecond: a JIT compiler that
- * registers nothing may put other code there, and what depends on such code is a guess anyway. */
+/* Copies n (at most MEMORY_CODE_BYTES) bytes of code that may be gone. False when they cannot be
+ * read. The bytes are read anew in every generation and after about a millisecond: a JIT compiler
+ * that registers nothing may put other code there, and what depends on such code is a guess
+ * anyway. */
 bool memory_code(struct memory *m, uintptr_t addr, size_t n, uint32_t generation, uint8_t *ret);
 
 /* A result in registers: a pointer to the result would keep the walk's registers in memory. */

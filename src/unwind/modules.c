@@ -1,8 +1,8 @@
 /* unwind/modules.c - from an address to the loaded ELF image that holds it.
  *
  * glibc since 2.35 answers this without locks (_dl_find_object). Older versions have only
- * dl_iterate_phdr(), which takes the loader's lock. Its answers are kept in a list, and the loader is
- * asked again only for addresses that the list does not have, or after code was removed.
+ * dl_iterate_phdr(), which takes the loader's lock. Its answers are kept in a list, and the loader
+ * is asked again only for addresses that the list does not have, or after code was removed.
  */
 #include "unwind/unwind_thread_i.h"
 
@@ -26,10 +26,10 @@ extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 #define HAS_FIND_OBJECT 0
 #endif
 
-/* --- without _dl_find_object -------------------------------------------------------------------- */
+/* --- without _dl_find_object ------------------------------------------------------------------ */
 
-/* is_list_taken guards list, list_n and list_generation. Nobody waits for it: whoever finds it taken (a
- * signal handler may, by the thread that it interrupted) asks the loader instead. */
+/* is_list_taken guards list, list_n and list_generation. Nobody waits for it: whoever finds it
+ * taken (a signal handler may, by the thread that it interrupted) asks the loader instead. */
 static struct image_map list[LIST_MAX];
 static unsigned list_n;
 static uint32_t list_generation;
@@ -111,7 +111,7 @@ static bool find_by_phdrs(uintptr_t addr, struct image_map *ret)
 	return s.is_found;
 }
 
-/* --- with it ------------------------------------------------------------------------------------- */
+/* --- with it ---------------------------------------------------------------------------------- */
 
 static bool is_find_object_off; /* for tests: as if this were an older glibc */
 
@@ -167,9 +167,10 @@ void modules_use_phdrs(bool on)
 	is_find_object_off = on;
 }
 
-/* --- program headers ----------------------------------------------------------------------------- */
+/* --- program headers -------------------------------------------------------------------------- */
 
-/* A copy of the beginning of an image, where its headers are: the image may vanish while we look. */
+/* A copy of the beginning of an image, where its headers are: the image may vanish while we
+ * look. */
 struct head {
 	const struct image_map *map;
 	uint8_t *bytes;
@@ -255,7 +256,7 @@ const struct image_segment *image_segment_at(const struct image *im, uintptr_t a
 	return NULL;
 }
 
-/* --- build id -------------------------------------------------------------------------------------- */
+/* --- build id --------------------------------------------------------------------------------- */
 
 struct build_id {
 	uintptr_t addr; /* 0 = there is none */
@@ -293,7 +294,7 @@ static bool find_build_id(const struct head *h, const ElfW(Phdr) * ph, void *arg
 	return false;
 }
 
-/* --- images ------------------------------------------------------------------------------------------ */
+/* --- images ----------------------------------------------------------------------------------- */
 
 static void read_image(struct image *im, uint8_t *buf, size_t buf_bytes)
 {
@@ -315,8 +316,8 @@ static void read_image(struct image *im, uint8_t *buf, size_t buf_bytes)
 		im->mark_at = id.addr;
 }
 
-/* Whether the image that the loader names now is the image that was read. The first page of the image
- * is mapped and holds its headers, so the mark can be read. */
+/* Whether the image that the loader names now is the image that was read. The first page of the
+ * image is mapped and holds its headers, so the mark can be read. */
 static bool is_still(const struct image *im, const struct image_map *now)
 {
 	uint64_t mark = (uintptr_t)now->path;
@@ -401,7 +402,7 @@ bool modules_is_loader(uintptr_t pc)
 	return pc - loader.start < loader.end - loader.start;
 }
 
-/* --- for the recorder ---------------------------------------------------------------------------- */
+/* --- for the recorder ------------------------------------------------------------------------- */
 
 bool unwind_find_module(uintptr_t addr, struct unwind_module *ret)
 {

@@ -1,8 +1,8 @@
 /* unwind/rule_cache_i.h - from the key of a frame to its rule, in two levels.
  *
  * The first level belongs to a thread and is looked at without any synchronisation; the second is
- * shared by all threads and lock-free (rule_cache.c). A rule carries its generation, so a rule of code
- * that is gone is never found again.
+ * shared by all threads and lock-free (rule_cache.c). A rule carries its generation, so a rule of
+ * code that is gone is never found again.
  */
 #ifndef UNWIND_RULE_CACHE_I_H
 #define UNWIND_RULE_CACHE_I_H

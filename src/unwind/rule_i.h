@@ -1,11 +1,12 @@
 /* unwind/rule_i.h - the rule of a frame in 64 bits.
  *
- * A frame is named by its key: the return address into it, or the interrupted pc plus one. So key - 1 is
- * always an address inside the instruction that was executing, and the rules in force there are
- * those of the last row (tables_i.h) that starts below key. struct unwind_frames holds keys too.
+ * A frame is named by its key: the return address into it, or the interrupted pc plus one. So key -
+ * 1 is always an address inside the instruction that was executing, and the rules in force there
+ * are those of the last row (tables_i.h) that starts below key. struct unwind_frames holds keys
+ * too.
  *
- * A row fits into 64 bits if it needs the stack pointer and the frame pointer only, which nearly every
- * row does. All other rows become RULE_SLOW.
+ * A row fits into 64 bits if it needs the stack pointer and the frame pointer only, which nearly
+ * every row does. All other rows become RULE_SLOW.
  */
 #ifndef UNWIND_RULE_I_H
 #define UNWIND_RULE_I_H
@@ -21,7 +22,7 @@ enum rule_kind {
 	RULE_FP, /* CFA = fp + cfa_off; fp is unchanged or saved at CFA + fp_off */
 	RULE_FP_DEREF, /* CFA = *(fp + cfa_off); fp is unchanged or saved at fp + fp_off */
 	RULE_END, /* no caller */
-	RULE_START, /* no caller; key is the first address of makecontext()'s stub, no call precedes it */
+	RULE_START, /* no caller; key is makecontext()'s stub itself, which no call precedes */
 	RULE_SLOW, /* needs the row and all registers: slow_walk.c */
 	RULE_NO_FDE, /* code of an image that no FDE covers */
 };

@@ -47,8 +47,8 @@ static bool find_cfa(struct unwind_thread *ut, uintptr_t *ret)
 	return true;
 }
 
-/* A register without a rule: calls preserve some registers, and the caller's stack pointer is the CFA.
- * WALK_ON, or UNWIND_BAD_INFO when its value is not known. */
+/* A register without a rule: calls preserve some registers, and the caller's stack pointer is the
+ * CFA. WALK_ON, or UNWIND_BAD_INFO when its value is not known. */
 static enum unwind_end restore_unspecified(struct unwind_thread *ut, unsigned reg, uintptr_t cfa,
 					   uintptr_t *ret)
 {
@@ -92,9 +92,9 @@ static enum unwind_end restore_reg(struct unwind_thread *ut, unsigned reg, uintp
 	}
 }
 
-/* Whether the caller's stack pointer may be new_sp. A stack grows down, so callers lie further up. The
- * stack pointer goes down only where a signal was handled on another stack, or where the rules lead
- * from the thread's own stack to a foreign one or back. */
+/* Whether the caller's stack pointer may be new_sp. A stack grows down, so callers lie further up.
+ * The stack pointer goes down only where a signal was handled on another stack, or where the rules
+ * lead from the thread's own stack to a foreign one or back. */
 static bool is_progress(struct unwind_thread *ut, uintptr_t new_sp)
 {
 	struct slow_walk *s = &ut->slow;
@@ -108,8 +108,8 @@ static bool is_progress(struct unwind_thread *ut, uintptr_t new_sp)
 	return s->n_switches++ < MAX_SWITCHES;
 }
 
-/* Steps from the frame in ut->slow.regs, whose row is in ut->cfi, to its caller. Returns WALK_ON or why
- * the stack ends. */
+/* Steps from the frame in ut->slow.regs, whose row is in ut->cfi, to its caller. Returns WALK_ON or
+ * why the stack ends. */
 static enum unwind_end step_row(struct unwind_thread *ut)
 {
 	struct slow_walk *s = &ut->slow;
@@ -208,8 +208,9 @@ static enum unwind_end step(struct unwind_thread *ut, struct unwind_frames *out)
 		what = LOOKUP_BAD;
 	if (what != LOOKUP_FDE)
 		return step_without_fde(ut, what, key, out);
-	/* Rules that lead to a return address which follows no call were wrong. Not checked where no
-	 * call pushed the return address: a signal's return, the last frame of hand-made stacks. */
+	/* Rules that lead to a return address which follows no call were wrong. Not checked where
+	 * no call pushed the return address: a signal's return, the last frame of hand-made
+	 * stacks. */
 	if (out->n && !s->is_exact && !ut->fde.is_signal &&
 	    ut->cfi.row.reg[ARCH_REG_PC].how != CFI_UNDEFINED && !lookup_is_after_call(ut, key))
 		return UNWIND_BAD_INFO;

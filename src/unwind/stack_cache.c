@@ -2,12 +2,12 @@
  *
  * One event, when neither a hint nor a memo knew the stack at once:
  *   1. Leave out the entries of frames that are certainly gone (below the stack pointer).
- *   2. Compare every other entry with memory, outermost first: independent loads, which cost a third of
- *      a nanosecond each.
+ *   2. Compare every other entry with memory, outermost first: independent loads, which cost a
+ *      third of a nanosecond each.
  *   3. Walk from the innermost frame by rules until the walk arrives at a valid entry.
  *   4. Put the frames of the walk onto the cached stack, for other starts to join.
- *   5. Keep the walk as a memo (walk_memo.h), which does not depend on step 4: a program that goes to
- *      and fro between a few callers at the end of a long stack would walk the same frames again
+ *   5. Keep the walk as a memo (walk_memo.h), which does not depend on step 4: a program that goes
+ *      to and fro between a few callers at the end of a long stack would walk the same frames again
  *      and again.
  */
 #include "unwind/stack_cache.h"
@@ -107,8 +107,8 @@ static inline uint32_t count_here(struct stack_cache *c, const struct unwind_sta
 	return n;
 }
 
-/* The id of the stack by one of the two memos of the start; 0 = neither holds. Of the two, the one that
- * is wanted more often comes first, sooner or later. */
+/* The id of the stack by one of the two memos of the start; 0 = neither holds. Of the two, the one
+ * that is wanted more often comes first, sooner or later. */
 static uint32_t find_by_memo(struct unwind_thread *ut, const struct unwind_start *start)
 {
 	struct stack_cache *c = &ut->stack_cache;
@@ -126,9 +126,9 @@ static uint32_t find_by_memo(struct unwind_thread *ut, const struct unwind_start
 	return m->id;
 }
 
-/* The same while selectors are in use. A second memo per start does not pay then: looking at it costs more
- * than the walks that it saves. But the start itself may be the last valid entry. Otherwise, what
- * distinguishes this stack from the one in the memo becomes a selector. */
+/* The same while selectors are in use. A second memo per start does not pay then: looking at it
+ * costs more than the walks that it saves. But the start itself may be the last valid entry.
+ * Otherwise, what distinguishes this stack from the one in the memo becomes a selector. */
 static uint32_t find_with_selectors(struct unwind_thread *ut, const struct unwind_start *start)
 {
 	const struct frame f = {.key = start->pc, .sp = start->sp, .fp = start->fp};
@@ -164,8 +164,8 @@ uint32_t stack_cache_find(struct unwind_thread *ut, const struct unwind_start *s
 	return id;
 }
 
-/* Makes entries of the fresh frames, inside the entries that were kept. The n_left innermost frames stay
- * fresh. Entries that lay there before are gone. */
+/* Makes entries of the fresh frames, inside the entries that were kept. The n_left innermost frames
+ * stay fresh. Entries that lay there before are gone. */
 static void push_fresh(struct stack_cache *c, uint32_t n_left)
 {
 	size_t k = c->n_kept;
@@ -282,8 +282,8 @@ static inline void count_walk(struct stack_cache *c)
 	c->n_known_before = c->n_known;
 }
 
-/* Whether all words that the walk over the fresh frames read fit into a memo, as memo_add_words() in
- * walk_memo.c adds them. */
+/* Whether all words that the walk over the fresh frames read fit into a memo, as memo_add_words()
+ * in walk_memo.c adds them. */
 static inline bool fits_memo(const struct stack_cache *c, const struct unwind_start *start)
 {
 	const uint32_t always_fit = (WALK_MEMO_WORDS + 1) / 3;
@@ -303,9 +303,10 @@ static inline bool fits_memo(const struct stack_cache *c, const struct unwind_st
 	       WALK_MEMO_WORDS + 1; /* the outermost return address is checked with the cache */
 }
 
-/* Puts the fresh frames onto the cached stack, where other starts can join them. While selectors are in
- * use the start itself is left out: a memo, or the hint for its caller, will know it at once.
- * The memo of this walk joins what was kept, if that is not too far: that part holds for longer. */
+/* Puts the fresh frames onto the cached stack, where other starts can join them. While selectors
+ * are in use the start itself is left out: a memo, or the hint for its caller, will know it at
+ * once. The memo of this walk joins what was kept, if that is not too far: that part holds for
+ * longer. */
 static inline void push_and_join(struct stack_cache *c, const struct unwind_start *start)
 {
 	bool is_near = c->n_kept && fits_memo(c, start);

@@ -6,7 +6,8 @@ static ALWAYS_INLINE uintptr_t extra_differs(const struct stack_cache_extra *x)
 	return stack_word_load(x->addr) ^ x->value;
 }
 
-/* Four at a time, as in stack_cache_any_differs(), but there are no sentinels in front of extras. */
+/* Four at a time, as in stack_cache_any_differs(), but there are no sentinels in front of
+ * extras. */
 bool stack_cache_extras_hold(const struct stack_cache *c, size_t n)
 {
 	size_t n_extra = c->cold[n - 1].n_extra;

@@ -1,7 +1,7 @@
-/* unwind/stack_cache_tables.h - the data of a thread's stack cache. stack_cache.h says what it is for.
+/* unwind/stack_cache_tables.h - the data of a thread's stack cache, which stack_cache.h explains.
  *
- * The cached stack. A stack grows down, so its outermost frame lies at the highest address. Here main
- * calls run, run calls parse, parse calls push, and push calls malloc:
+ * The cached stack. A stack grows down, so its outermost frame lies at the highest address. Here
+ * main calls run, run calls parse, parse calls push, and push calls malloc:
  *
  *      stack memory                the cached stack, outermost frame first
  *   +-------------------+
@@ -17,8 +17,9 @@
  *   | return into push  | <-slot-- entry[3] addr=push+12   stack_id[3].id=9  cold[3]
  *   | frame of malloc   |          (word 0: the start, start.pc = push+12)
  *
- * entry[k], stack_id[k] and cold[k] describe one frame: where its return address lies and what it was;
- * the id of the stack that ends with this frame; what else the walk outwards from this frame needs.
+ * entry[k], stack_id[k] and cold[k] describe one frame: where its return address lies and what it
+ * was; the id of the stack that ends with this frame; what else the walk outwards from this frame
+ * needs.
  *
  * A memo, by example. At the first event entry[0] and entry[1] were cached, and the walk from
  * push+12 found push and parse before it met entry[1]. The memo of that walk holds
@@ -31,10 +32,10 @@
  *   suffix_id                 names the frames {parse+90, push+12} once they are needed
  *
  * A later event with the same pc and sp has stack 9 if word 5 still is parse+90, if entry[0] and
- * entry[1] still hold, and if stack_id[1] still equals join. No rule is looked up. If main has called
- * serve instead of run since then, and serve's return address lies in the same slot, stack_id[1] has
- * another id than join: then join[] of (suffix_id, id of serve's stack) may know which stack parse and
- * push make of that (join_cache.h).
+ * entry[1] still hold, and if stack_id[1] still equals join. No rule is looked up. If main has
+ * called serve instead of run since then, and serve's return address lies in the same slot,
+ * stack_id[1] has another id than join: then join[] of (suffix_id, id of serve's stack) may know
+ * which stack parse and push make of that (join_cache.h).
  *
  *   start --hash--> memo[] --join_n--> entry[] / stack_id[]
  *             ^       \--suffix_id, id of the outer stack--> join[] --> id
@@ -43,7 +44,8 @@
  *   start.pc --> hint[] --slot of the caller--> index_of[] --> entry[]
  *
  * Offsets of words are counted in words from the word that holds the start's own return address.
- * Threads: a cache belongs to one thread at a time, like the struct unwind_thread that it is part of.
+ * Threads: a cache belongs to one thread at a time, like the struct unwind_thread that it is part
+ * of.
  */
 #ifndef UNWIND_STACK_CACHE_TABLES_H
 #define UNWIND_STACK_CACHE_TABLES_H
@@ -93,8 +95,8 @@ struct stack_cache_fresh {
 #define MEMO_SUFFIX_ID_BITS 24
 #define MEMO_SUFFIX_MAX_ID ((1u << MEMO_SUFFIX_ID_BITS) - 1)
 
-/* A walk that was seen before: see the example above. Valid while epoch is the epoch of the cache. The
- * second cache line is read only when there are more than two words or has_rest is set. */
+/* A walk that was seen before: see the example above. Valid while epoch is the epoch of the cache.
+ * The second cache line is read only when there are more than two words or has_rest is set. */
 struct walk_memo {
 	_Alignas(64) uintptr_t pc; /* of the start */
 	uintptr_t sp; /* of the start */
@@ -139,8 +141,8 @@ struct join_cache_entry {
 	uint32_t id;
 };
 
-/* Offsets of words in which stacks with one start were seen to differ; 0 = none. The values of these
- * words choose among the memos of the start. */
+/* Offsets of words in which stacks with one start were seen to differ; 0 = none. The values of
+ * these words choose among the memos of the start. */
 #define MEMO_SELECTOR_BITS 10
 #define MEMO_SELECTOR_WORDS 2
 
@@ -148,8 +150,8 @@ struct memo_selector {
 	uint16_t at[MEMO_SELECTOR_WORDS];
 };
 
-/* Where the caller of a start lies: the caller is mostly on the cached stack, and the stack pointer or
- * the frame pointer of the start (the base) is enough to find it. Valid within a generation. */
+/* Where the caller of a start lies: the caller is mostly on the cached stack, and the stack pointer
+ * or the frame pointer of the start (the base) is enough to find it. Valid within a generation. */
 #define CALLER_HINT_BITS 7
 
 struct caller_hint {
@@ -168,11 +170,13 @@ struct caller_hint {
 /* Walks after which the cache looks how many of the events needed one. */
 #define STACK_CACHE_WINDOW 1024u
 
-/* In front of entry[0] lie so many entries that always compare equal: see stack_cache_any_differs(). */
+/* In front of entry[0] lie so many entries that always compare equal: see
+ * stack_cache_any_differs(). */
 #define STACK_CACHE_SENTINELS 4
 
-/* Always: slots descend strictly from entry[0] to entry[n - 1], all of them lie in [own_lo, own_hi),
- * n_extra does not descend, and n_here <= n <= capacity. The fields that every event reads come first, in one cache line. */
+/* Always: slots descend strictly from entry[0] to entry[n - 1], all of them lie in [own_lo,
+ * own_hi), n_extra does not descend, and n_here <= n <= capacity. The fields that every event reads
+ * come first, in one cache line. */
 struct stack_cache {
 	struct stack_cache_entry *entry;
 	struct stack_cache_id *stack_id; /* all 0 from n on, as far as this epoch had entries */
@@ -199,8 +203,7 @@ struct stack_cache {
 	struct walk_memo *memo_slot; /* for the memo of this stack; NULL = not looked for yet */
 	uint32_t last_suffix_id; /* the last one that was given */
 	struct caller_hint hint[1u << CALLER_HINT_BITS];
-	uint16_t index_of[STACK_CACHE_INDEXES]; /* by a hash of the slot: number of the entry with
-						   such a slot that was added last, counted from 1 */
+	uint16_t index_of[STACK_CACHE_INDEXES]; /* see stack_cache_index_of() */
 	struct memo_selector selector[1u << MEMO_SELECTOR_BITS];
 	struct join_cache_entry join[1u << JOIN_CACHE_BITS];
 	struct memo_suffix suffix[1u << MEMO_SUFFIX_BITS];
@@ -220,8 +223,8 @@ static ALWAYS_INLINE uintptr_t stack_cache_entry_differs(const struct stack_cach
 }
 
 /* 0 if all of the first n entries hold. Compares four at a time; the last four may overlap those
- * before them or reach into the sentinels, so that a stack one frame longer or shorter takes the same
- * branches. */
+ * before them or reach into the sentinels, so that a stack one frame longer or shorter takes the
+ * same branches. */
 static ALWAYS_INLINE uintptr_t stack_cache_any_differs(const struct stack_cache_entry *e,
 						       uint32_t n)
 {
@@ -241,6 +244,7 @@ bool stack_cache_extras_hold(const struct stack_cache *c, size_t n);
 /* How many of the first n entries (n > 0) hold, as far as their extras say. */
 size_t stack_cache_count_extras_hold(const struct stack_cache *c, size_t n);
 
+/* The number, from 1, of the entry that was added last among those whose slots hash alike. */
 static ALWAYS_INLINE uint16_t *stack_cache_index_of(struct stack_cache *c, uintptr_t slot)
 {
 	return &c->index_of[(slot >> 4) % STACK_CACHE_INDEXES];

@@ -13,7 +13,7 @@
 
 struct unwind_thread;
 
-/* --- modules.c: loaded ELF images ------------------------------------------------------------ */
+/* --- modules.c: loaded ELF images ------------------------------------------------------------- */
 
 #define IMAGE_N_SEGMENTS 8
 #define IMAGE_CACHE 16
@@ -33,8 +33,8 @@ struct image_map {
 	const char *path;
 };
 
-/* An ELF image. Segments are those of its program headers. Segments beyond IMAGE_N_SEGMENTS are left
- * out: a table in one of them is not found. */
+/* An ELF image. Segments are those of its program headers. Segments beyond IMAGE_N_SEGMENTS are
+ * left out: a table in one of them is not found. */
 struct image {
 	struct image_map map;
 	uint32_t generation; /* in which the fields below were read; 0 = not read */
@@ -48,9 +48,9 @@ struct image {
 /* Once per process, and again in a forked child. */
 void modules_init(void);
 
-/* Finds the image at addr and its segments, through the cache unless the generation is odd. NULL when
- * addr is in no image. Borrowed from ut until the image is displaced in its cache of IMAGE_CACHE.
- * is_careful: the image may vanish while we look at it (the main program will not). */
+/* Finds the image at addr and its segments, through the cache unless the generation is odd. NULL
+ * when addr is in no image. Borrowed from ut until the image is displaced in its cache of
+ * IMAGE_CACHE. is_careful: the image may vanish while we look at it (the main program will not). */
 struct image *modules_get(struct unwind_thread *ut, uintptr_t addr, bool is_careful);
 
 /* Whether addr lies in any image. */
@@ -68,19 +68,19 @@ bool modules_is_loader(uintptr_t pc);
 /* The segment of an image that holds addr; NULL when there is none. */
 const struct image_segment *image_segment_at(const struct image *im, uintptr_t addr);
 
-/* --- image_set.c: the images that rules were made of --------------------------------------------- */
+/* --- image_set.c: the images that rules were made of ------------------------------------------ */
 
 /* Once per process, and again in a forked child. */
 void image_set_init(void);
 
-/* Adds an image. True when another image of the same generation lay there: that one was unloaded past
- * our hooks. */
+/* Adds an image. True when another image of the same generation lay there: that one was unloaded
+ * past our hooks. */
 bool image_set_add(const struct image *im, uint32_t generation);
 
 /* Whether an image of the set is gone. To be asked whenever the dynamic linker calls us. */
 bool image_set_lost(void);
 
-/* --- main_program.c: the image that is always there -------------------------------------------- */
+/* --- main_program.c: the image that is always there ------------------------------------------- */
 
 void main_program_init(void);
 
@@ -89,7 +89,8 @@ bool main_program_is(const struct image_map *map);
 const ElfW(Phdr) * main_program_phdrs(unsigned *ret_n);
 struct memory_range main_program_extent(void);
 
-/* Whether these n bytes are code of the main program, which may be loaded like memory of our own. */
+/* Whether these n bytes are code of the main program, which may be loaded like memory of our
+ * own. */
 bool main_program_has_code(uintptr_t addr, size_t n);
 
 /* --- eh_frame.c: from a pc to its FDE --------------------------------------------------------- */
@@ -106,8 +107,8 @@ struct eh_copy {
 	uint8_t cie[EH_COPY_CIE_BYTES];
 };
 
-/* How to get at the bytes of a table. copy == NULL: by plain loads, inside the readable ones of these
- * segments. Otherwise: through copies that the kernel makes, from anywhere. */
+/* How to get at the bytes of a table. copy == NULL: by plain loads, inside the readable ones of
+ * these segments. Otherwise: through copies that the kernel makes, from anywhere. */
 struct eh_reader {
 	const struct image_segment *segment;
 	unsigned n_segments;
@@ -130,7 +131,7 @@ struct eh_fde {
 	uint64_t code_align;
 	int64_t data_align;
 	uint8_t pc_encoding;
-	bool is_signal; /* frame of a signal handler's return: the caller was interrupted, not calling */
+	bool is_signal; /* return of a signal handler: its caller was interrupted, not calling */
 };
 
 enum eh_result {
@@ -139,8 +140,8 @@ enum eh_result {
 	EH_BAD, /* malformed, or of a kind that we do not know */
 };
 
-/* Finds the FDE of pc by the sorted table of an .eh_frame_hdr; where the header has no such table, by
- * reading the whole .eh_frame. *ret is written only with EH_FOUND. */
+/* Finds the FDE of pc by the sorted table of an .eh_frame_hdr; where the header has no such table,
+ * by reading the whole .eh_frame. *ret is written only with EH_FOUND. */
 enum eh_result eh_frame_find(struct eh_reader *r, uintptr_t hdr, uintptr_t pc, struct eh_fde *ret);
 
 /* Finds the FDE of pc by reading a whole .eh_frame, which ends in a zero length. */
@@ -155,8 +156,9 @@ bool eh_frame_extent(struct eh_reader *r, uintptr_t table, struct memory_range *
 bool eh_frame_gap(struct eh_reader *r, uintptr_t hdr, uintptr_t pc, struct memory_range *ret);
 
 struct cursor;
-/* Reads a pointer in DW_EH_PE encoding. addr is where the cursor's bytes begin in memory, datarel the
- * base of DW_EH_PE_datarel (0 = there is none). Encodings that are not used for code fail the cursor. */
+/* Reads a pointer in DW_EH_PE encoding. addr is where the cursor's bytes begin in memory, datarel
+ * the base of DW_EH_PE_datarel (0 = there is none). Encodings that are not used for code fail the
+ * cursor. */
 uintptr_t eh_frame_pointer(struct cursor *c, uint8_t encoding, uintptr_t addr, uintptr_t datarel);
 
 /* --- cfi.c: from an FDE to the row of rules in force ------------------------------------------ */
@@ -170,7 +172,7 @@ enum cfi_how {
 	CFI_OFFSET, /* saved at CFA + offset; for the CFA itself: reg + offset */
 	CFI_VAL_OFFSET, /* is CFA + offset */
 	CFI_REGISTER, /* in reg */
-	CFI_EXPR, /* saved at the address that the expression gives; for the CFA itself: its value */
+	CFI_EXPR, /* saved where the expression says; for the CFA itself: its value */
 	CFI_VAL_EXPR, /* is what the expression gives */
 };
 

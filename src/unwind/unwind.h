@@ -58,9 +58,9 @@ struct unwind_frames {
 	size_t signal_index; /* index in addr of that frame when crossed_signal */
 };
 
-/* An unwinder: state and caches of one thread. Lives in zeroed memory of the caller, never moves while
- * in use, and may be used by one thread (or one nesting level of a thread) at a time. Large; its pages
- * are touched as they are needed. */
+/* An unwinder: state and caches of one thread. Lives in zeroed memory of the caller, never moves
+ * while in use, and may be used by one thread (or one nesting level of a thread) at a time. Large;
+ * its pages are touched as they are needed. */
 struct unwind_thread; /* opaque: defined in unwind_thread_i.h */
 extern const size_t unwind_thread_bytes;
 
@@ -74,8 +74,8 @@ void unwind_init(void);
  * (MEMORY_PROFILER_USE_SHADOW_STACK=0). */
 void unwind_thread_init(struct unwind_thread *ut, bool use_cache);
 
-/* Walks from start to the outermost frame. The caller sets out->addr and out->capacity, the walk sets
- * the rest; out->end says whether and why the stack is cut. */
+/* Walks from start to the outermost frame. The caller sets out->addr and out->capacity, the walk
+ * sets the rest; out->end says whether and why the stack is cut. */
 void unwind_walk(struct unwind_thread *ut, const struct unwind_start *start,
 		 struct unwind_frames *out);
 
@@ -92,7 +92,8 @@ struct unwind_stats {
 /* May be called by another thread than the unwinder's: each counter is read atomically. */
 void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *ret);
 
-/* Brackets for code that is about to go away. Brackets nest and may run in several threads at once. */
+/* Brackets for code that is about to go away. Brackets nest and may run in several threads at
+ * once. */
 void unwind_code_changing(void);
 void unwind_code_changed(void);
 
@@ -101,8 +102,8 @@ void unwind_code_changed(void);
 uint32_t unwind_generation(void);
 
 /* Frames that the target registered with __register_frame(): table is in .eh_frame format, ends
- * with a zero length, and stays the target's. False when the table holds no FDE or cannot be read, or
- * when too many tables are registered (4096): code in this table then ends stacks with
+ * with a zero length, and stays the target's. False when the table holds no FDE or cannot be read,
+ * or when too many tables are registered (4096): code in this table then ends stacks with
  * UNWIND_NO_INFO. */
 bool unwind_register_frames(const void *table);
 void unwind_deregister_frames(const void *table);

@@ -1,10 +1,10 @@
 /* unwind/unwind_thread_i.h - the state of an unwinder: what one thread needs to walk its stack.
  *
- * From the bottom: memory.c reads without ever faulting; main_program.c, modules.c and registered.c find
- * the tables of the code; eh_frame.c finds the FDE of an address in them, cfi.c runs the FDE to a row,
- * expr.c evaluates its expressions; rule.c packs a row into 64 bits when it can, rule_cache.c keeps
- * these rules. walk.c steps with rules, slow_walk.c with rows and all registers, fp_walk.c where there
- * is no FDE. stack_cache.c walks only what has changed since the last stack.
+ * From the bottom: memory.c reads without ever faulting; main_program.c, modules.c and registered.c
+ * find the tables of the code; eh_frame.c finds the FDE of an address in them, cfi.c runs the FDE
+ * to a row, expr.c evaluates its expressions; rule.c packs a row into 64 bits when it can,
+ * rule_cache.c keeps these rules. walk.c steps with rules, slow_walk.c with rows and all registers,
+ * fp_walk.c where there is no FDE. stack_cache.c walks only what has changed since the last stack.
  */
 #ifndef UNWIND_UNWIND_THREAD_I_H
 #define UNWIND_UNWIND_THREAD_I_H

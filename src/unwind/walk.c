@@ -44,9 +44,9 @@ void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *re
 	};
 }
 
-/* Builds the rule of key and keeps it. RULE_NONE: there is no rule, and *ret_what says why. That there is
- * none is kept for code in images, which stay for a generation; where there is no image, one may
- * come at any time. */
+/* Builds the rule of key and keeps it. RULE_NONE: there is no rule, and *ret_what says why. That
+ * there is none is kept for code in images, which stay for a generation; where there is no image,
+ * one may come at any time. */
 COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum lookup *ret_what)
 {
 	struct rule rule = {0};
@@ -99,8 +99,8 @@ static ALWAYS_INLINE struct frame step(struct memory *m, struct rule rule, struc
 	return f;
 }
 
-/* Earlier in this generation no FDE covered key. Whether that still holds: the image stays as long as
- * the generation lasts, but the program may have registered a table for its code. */
+/* Earlier in this generation no FDE covered key. Whether that still holds: the image stays as long
+ * as the generation lasts, but the program may have registered a table for its code. */
 COLD static bool has_no_fde(struct unwind_thread *ut, uintptr_t key)
 {
 	if (registered_has_any())
@@ -119,8 +119,8 @@ COLD static struct frame step_without_fde(struct unwind_thread *ut, enum lookup 
 	return f;
 }
 
-/* Walks by rules. Returns why the stack ends, or WALK_ON: the slow walk must walk this stack. f is passed
- * by value everywhere, so that it stays in registers. */
+/* Walks by rules. Returns why the stack ends, or WALK_ON: the slow walk must walk this stack. f is
+ * passed by value everywhere, so that it stays in registers. */
 static enum unwind_end walk_fast(struct unwind_thread *ut, const struct unwind_start *start,
 				 struct unwind_frames *out)
 {

@@ -1,16 +1,16 @@
 /* unwind/walk_memo.h - a walk that was seen before, and whether it would be the same now.
  *
- * A memo holds the start of a walk, the entry of the cached stack that the walk joined, and every word
- * that it read on its way there. stack_cache_tables.h has an example. If the start and these words are
- * the same, and the cached stack holds up to an entry with the slot that the walk joined, the walk
- * would be the same up to there: the stack is the one that ends with that entry, and the memo's frames
- * inside it. Mostly that is also the stack that the memo found last, so its id is at hand; otherwise
- * join_cache.h may know the id.
+ * A memo holds the start of a walk, the entry of the cached stack that the walk joined, and every
+ * word that it read on its way there. stack_cache_tables.h has an example. If the start and these
+ * words are the same, and the cached stack holds up to an entry with the slot that the walk joined,
+ * the walk would be the same up to there: the stack is the one that ends with that entry, and the
+ * memo's frames inside it. Mostly that is also the stack that the memo found last, so its id is at
+ * hand; otherwise join_cache.h may know the id.
  *
  * Where a memo lies follows from its start. Two memos lie side by side, the newer first. When walks
  * become frequent (stack_cache::uses_selectors), too many stacks have one start: then the words in
- * which these stacks were seen to differ (struct memo_selector) choose the slot too, and there is one
- * memo per slot. A slot is only a guess where to look: a memo is compared with everything that
+ * which these stacks were seen to differ (struct memo_selector) choose the slot too, and there is
+ * one memo per slot. A slot is only a guess where to look: a memo is compared with everything that
  * it stands for.
  *
  * How an event uses these functions:
@@ -57,8 +57,8 @@ static ALWAYS_INLINE struct memo_selector *memo_selector_of(struct stack_cache *
 	return &c->selector[walk_memo_hash(start) >> (64 - MEMO_SELECTOR_BITS)];
 }
 
-/* The word at an offset of a selector, or 0 if it lies outside the stack: another start may have left
- * the offset. */
+/* The word at an offset of a selector, or 0 if it lies outside the stack: another start may have
+ * left the offset. */
 static ALWAYS_INLINE uintptr_t memo_selector_word(const struct stack_cache *c, uintptr_t sp,
 						  uint16_t at)
 {
@@ -138,11 +138,12 @@ static ALWAYS_INLINE uintptr_t walk_memo_differs(struct walk_memo *m, uintptr_t 
 	return differ;
 }
 
-/* Whether the frame pointers and the extras that a memo depends on hold; fp is that of the start. */
+/* Whether the frame pointers and the extras that a memo depends on hold; fp is that of the
+ * start. */
 bool walk_memo_rest_holds(const struct stack_cache *c, struct walk_memo *m, uintptr_t fp);
 
-/* The id of the stack, if the walk would be the memo's and the cached stack holds up to the join; else 0.
- * Only after walk_memo_is_of() and walk_memo_joins_same() were true. */
+/* The id of the stack, if the walk would be the memo's and the cached stack holds up to the join;
+ * else 0. Only after walk_memo_is_of() and walk_memo_joins_same() were true. */
 static ALWAYS_INLINE uint32_t walk_memo_stack_id(struct unwind_thread *ut, struct walk_memo *m,
 						 const struct unwind_start *start)
 {
@@ -166,8 +167,8 @@ bool walk_memo_holds(struct unwind_thread *ut, struct walk_memo *m,
  * entry[0 .. n_kept) must have been filled in. Does nothing if the walk has no room in a memo. */
 void walk_memo_add(struct unwind_thread *ut, const struct unwind_start *start, uint32_t id);
 
-/* The memo in c->memo_slot is not that of this stack. If the two stacks differ in a word of the memo, that
- * word becomes a selector, and c->memo_slot changes accordingly. */
+/* The memo in c->memo_slot is not that of this stack. If the two stacks differ in a word of the
+ * memo, that word becomes a selector, and c->memo_slot changes accordingly. */
 void memo_selector_learn(struct stack_cache *c, const struct unwind_start *start);
 
 #endif

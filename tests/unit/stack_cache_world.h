@@ -21,15 +21,15 @@ extern struct stack_cache_world {
 /* At the beginning of each test. The path keeps what it has learnt. */
 void stack_cache_world_start(void);
 
-/* What a hook of the recorder does with the stack of its caller; fails the test when that is not what a
- * walk in full finds. */
+/* What a hook of the recorder does with the stack of its caller; fails the test when that is not
+ * what a walk in full finds. */
 void stack_cache_world_hook(void);
 
 /* Ids begin anew, at another stack than before. */
 void stack_cache_world_forget_ids(uint32_t n_left_out);
 
-/* At the end of a function: its calls are none that the compiler may turn into jumps, and it is not the
- * same as another one with the same calls, which the compiler would make one of. */
+/* At the end of a function: its calls are none that the compiler may turn into jumps, and it is not
+ * the same as another one with the same calls, which the compiler would make one of. */
 #define STAY(name) __asm__ volatile("# " name)
 
 #endif

@@ -126,7 +126,8 @@ TEST(path_forgets_what_branches_made_before_it_gives_their_numbers_again)
 	}
 }
 
-/* A memo that joined a stack of return addresses alone comes to join one that depends on other words. */
+/* A memo that joined a stack of return addresses alone comes to join one that depends on other
+ * words. */
 TEST(path_asks_for_all_words_of_a_stack_that_a_memo_has_come_to_join)
 {
 	struct walk_memo m = {.join_n = 1, .suffix_id = 1};

@@ -399,12 +399,12 @@ TEST(path_knows_a_stack_until_its_code_or_its_ids_change)
 	unwind_code_changed();
 }
 
-/* Stacks that have the same return addresses in the same places, but for a frame more in the middle:
- * only a frame pointer, saved or in its register, tells them apart.
+/* Stacks that have the same return addresses in the same places, but for a frame more in the
+ * middle: only a frame pointer, saved or in its register, tells them apart.
  *
- *	0:  by_pointer ->                     variable(n0) -> fixed -> ... -> stack_cache_world_hook
- *	1:  by_pointer -> between ->          variable(n1) -> fixed -> ... -> stack_cache_world_hook
- *	2:  by_pointer -> between -> extra -> variable(n2) -> fixed -> ... -> stack_cache_world_hook
+ * 0:  by_pointer ->                     variable(n0) -> fixed -> ... -> stack_cache_world_hook 1:
+ * by_pointer -> between ->          variable(n1) -> fixed -> ... -> stack_cache_world_hook 2:
+ * by_pointer -> between -> extra -> variable(n2) -> fixed -> ... -> stack_cache_world_hook
  *
  * variable() finds its caller by the frame pointer. It takes as much stack as to let what it calls
  * begin at the same place each time. */
