@@ -122,7 +122,7 @@ static uint32_t known(const struct unwind_start *at)
 		world.n_hints += caller != 0;
 	} else if (walk_memo_is_of(world.ut, memo, at) && walk_memo_joins_same(world.ut, memo)) {
 		id = walk_memo_stack_id(world.ut, memo, at);
-		world.n_quick += id != 0;
+		world.n_fast += id != 0;
 	} else if (walk_memo_is_of(world.ut, memo, at)) {
 		id = join(memo, at);
 	}

@@ -1,4 +1,4 @@
-/* A thread's validated path with ids of its own, beside which every stack is walked in full. */
+/* A thread's stack cache with ids of its own, beside which every stack is walked in full. */
 #ifndef STACK_CACHE_WORLD_H
 #define STACK_CACHE_WORLD_H
 
@@ -6,16 +6,16 @@
 #include "unwind/stack_cache.h"
 #include "unwind/unwind_thread_i.h"
 
-/* What happened since stack_cache_world_start(): hooks, and how their stacks were told. */
+/* What happened since stack_cache_world_start(): hooks, and how their stacks were found. */
 extern struct stack_cache_world {
 	struct unwind_thread *ut;
 	uint64_t n_checked;
-	uint64_t n_quick; /* by a memo as it was */
+	uint64_t n_fast; /* by a memo as it was */
 	uint64_t n_joined; /* by a memo that joined another stack ... */
-	uint64_t n_rejoined; /* ... which such a branch had joined before */
+	uint64_t n_rejoined; /* ... which such a suffix had joined before */
 	uint64_t n_known; /* by whatever, without a walk */
 	uint64_t n_hints; /* by their caller */
-	uint64_t n_other; /* not of the path's kind */
+	uint64_t n_other; /* not simple */
 } world;
 
 /* At the beginning of each test. The path keeps what it has learnt. */

@@ -5,7 +5,8 @@
 
 #include "unwind/join_cache.h"
 
-/* Two branches below an outer part that changes: what the one shows of it, the other joins. */
+/* Two suffixes inside an outer part that changes: the one puts it into the cache, the other
+ * joins. */
 NOINLINE static void visit_a(void)
 {
 	stack_cache_world_hook();
@@ -73,7 +74,7 @@ TEST(path_joins_a_branch_to_an_outer_part_that_it_did_not_have)
 	CHECK(world.n_rejoined > 100 && world.n_rejoined < world.n_joined);
 }
 
-/* Makes everything that branches made of stacks something that others made, which is wrong here. */
+/* Gives every join of a suffix to another suffix or another outer stack, which is wrong here. */
 static void falsify_joins(uint32_t suffix_off, uint32_t outer_off)
 {
 	for (size_t i = 0; i < ARRAY_LEN(world.ut->stack_cache.join); i++) {

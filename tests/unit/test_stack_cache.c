@@ -1,4 +1,4 @@
-/* The validated path against a walk in full: programs whose stacks change in every way that could
+/* The stack cache against full walks: programs whose stacks change in every way that could
  * make an old entry look right. */
 #include "stack_cache_world.h"
 
@@ -265,7 +265,7 @@ TEST(path_remembers_two_stacks_with_the_same_start_at_once)
 	CHECK(world.n_known > 56);
 }
 
-/* Two branches of seven frames, by turns. */
+/* Two suffixes of seven frames, by turns. */
 NOINLINE static void branch_a(unsigned depth)
 {
 	if (depth == 0)
@@ -319,7 +319,7 @@ TEST(path_needs_no_more_than_a_look_at_a_stack_that_comes_again)
 		stack_cache_world_start();
 		world.ut->stack_cache.uses_selectors = false;
 		deeper(depth);
-		CHECK(world.n_quick > 56);
+		CHECK(world.n_fast > 56);
 	}
 }
 
@@ -346,7 +346,7 @@ TEST(path_takes_stacks_that_begin_anywhere_in_a_page)
 	}
 }
 
-/* The same stack again and again: first its rules are read, then the path learns it, then it is
+/* The same stack again and again: first its rules are read, then the cache learns it, then it is
  * known. Before the round of this number something happens; returns whether it is known then. */
 NOINLINE static bool is_known_after(void (*happens)(void))
 {
@@ -399,15 +399,15 @@ TEST(path_knows_a_stack_until_its_code_or_its_ids_change)
 	unwind_code_changed();
 }
 
-/* Stacks that have the same return addresses in the same places, but for a frame more in the
- * middle: only a frame pointer, saved or in its register, tells them apart.
+/* Stacks that have the same return addresses in the same slots, except for one more frame in the
+ * middle: they differ only in a frame pointer, saved or in its register.
  *
- * 0:  by_pointer ->                     variable(n0) -> fixed -> ... -> stack_cache_world_hook 1:
- * by_pointer -> between ->          variable(n1) -> fixed -> ... -> stack_cache_world_hook 2:
- * by_pointer -> between -> extra -> variable(n2) -> fixed -> ... -> stack_cache_world_hook
+ *   0:  by_pointer ->                     variable(n0) -> fixed -> ... -> hook
+ *   1:  by_pointer -> between ->          variable(n1) -> fixed -> ... -> hook
+ *   2:  by_pointer -> between -> extra -> variable(n2) -> fixed -> ... -> hook
  *
- * variable() finds its caller by the frame pointer. It takes as much stack as to let what it calls
- * begin at the same place each time. */
+ * variable() finds its caller by the frame pointer. It takes so much stack that what it calls
+ * begins at the same address each time. */
 #define PLAIN_STACK __attribute__((noinline, no_sanitize("address")))
 #define N_SHAPES 3
 
@@ -416,7 +416,7 @@ static struct {
 	uintptr_t variable, fixed; /* frame addresses */
 	unsigned n_inside; /* frames inside of fixed() */
 	bool calls_fixed; /* else the frame pointer is still in its register */
-	bool is_saved; /* but for this: saved by a leaf, which has another in it */
+	bool is_saved; /* but for this: the innermost function saved it and uses another */
 	bool is_measured; /* else nothing is walked yet */
 } shape;
 
@@ -528,7 +528,7 @@ static void measure(size_t n[N_SHAPES])
 	shape.is_measured = true;
 }
 
-/* forgets: memos are made void again and again, so that walks go on and leaves are learnt. */
+/* forgets: memos are made void again and again, so that walks go on and hints are learnt. */
 static void tell_apart(unsigned n_inside, bool calls_fixed, bool forgets)
 {
 	uint64_t before = world.n_known;
@@ -549,22 +549,23 @@ static void tell_apart(unsigned n_inside, bool calls_fixed, bool forgets)
 TEST(path_tells_stacks_apart_that_differ_by_a_frame_pointer)
 {
 	stack_cache_world_start();
-	tell_apart(24, true, false); /* on the path */
-	tell_apart(0, true, false); /* the first on the path, the others remembered in memos */
+	tell_apart(24, true, false); /* on the cached stack */
+	tell_apart(0, true,
+		   false); /* the first on the cached stack, the others remembered in memos */
 	tell_apart(0, false, false);
 	world.ut->stack_cache.uses_selectors = true;
 	world.n_hints = 0;
-	tell_apart(0, false, true); /* leaves by their frame pointer */
+	tell_apart(0, false, true); /* hints by the frame pointer */
 	CHECK(world.n_hints > 0);
 	world.n_hints = 0;
 	tell_apart(1, true,
-		   true); /* leaves whose caller needs a frame pointer: a word of the path */
+		   true); /* hints whose caller needs a frame pointer: a word of the cached stack */
 	CHECK(world.n_hints > 0);
 	world.n_hints = 0;
-	tell_apart(1, false, true); /* one that the leaf has */
+	tell_apart(1, false, true); /* a frame pointer that the start has */
 	CHECK(world.n_hints > 0);
 	world.n_hints = 0;
 	shape.is_saved = true;
-	tell_apart(1, false, true); /* one that the leaf has saved */
+	tell_apart(1, false, true); /* a frame pointer that the start has saved */
 	CHECK(world.n_hints > 0);
 }
