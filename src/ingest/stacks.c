@@ -509,13 +509,13 @@ uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, s
 
 	ASSERT(s->n_soon == 0);
 	for (size_t i = 0; i < n; i++) {
-		uint32_t at = call[i].stack - first_id;
+		uint32_t at = call[i].stack_id - first_id;
 		uint32_t entry = likely(at < n_ids) ? of_id[at] : 0;
 
 		if (likely(entry & ENTRY_IS_NUMBER))
 			call[i].stack = entry & ~ENTRY_IS_NUMBER;
 		else
-			call[i].stack = use_slowly(s, lane, call[i].stack);
+			call[i].stack = use_slowly(s, lane, call[i].stack_id);
 		any |= call[i].stack;
 	}
 	return any & (STACKS_ODD | STACKS_NEW);

@@ -47,7 +47,7 @@
 
 extern HIDDEN _Atomic uint64_t own_blocks_told[OWN_BLOCKS_TOLD];
 
-/* What a lane notes in the place of an address (event_encoder_place.note): one of these, and what may stand
+/* What a lane notes in the place of an address (event_recent.note): one of these, and what may stand
  * in the table, times four. 0: it knows nothing. */
 enum own_blocks_state {
 	OWN_BLOCKS_RELEASED = 1,
@@ -92,7 +92,7 @@ static ALWAYS_INLINE bool own_blocks_is_quiet(const void *block, uint64_t note)
 /* What the lane noted of the block. */
 static ALWAYS_INLINE uint64_t own_blocks_note(const struct event_encoder *e, const void *block)
 {
-	const struct event_encoder_place *place = &e->place[event_place((uintptr_t)block)];
+	const struct event_recent *place = &e->recent[event_recent_slot((uintptr_t)block)];
 
 	return place->addr == (uintptr_t)block ? place->note : 0;
 }
@@ -124,7 +124,7 @@ static ALWAYS_INLINE uint64_t own_blocks_released(const struct event_encoder *e,
 /* A block whose release was the last event did not go away: it was made smaller or larger where it is. */
 static ALWAYS_INLINE void own_blocks_stay(struct event_encoder *e, const void *block)
 {
-	struct event_encoder_place *place = &e->place[event_place((uintptr_t)block)];
+	struct event_recent *place = &e->recent[event_recent_slot((uintptr_t)block)];
 
 	if (own_blocks_note(e, block))
 		place->note |= OWN_BLOCKS_BORN_AGAIN;

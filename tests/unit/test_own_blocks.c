@@ -76,7 +76,7 @@ TEST(own_blocks_are_born_again)
 
 TEST(own_blocks_knows_the_newest_of_each_place)
 {
-	const uintptr_t same_place = EVENT_N_PLACES * 16;
+	const uintptr_t same_place = EVENT_N_RECENT * 16;
 
 	forget_all();
 	give_birth(lane, block_at(0x1000));
