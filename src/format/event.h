@@ -1,9 +1,10 @@
 /* format/event.h - decoded events, and the decoder of a block (docs/FORMAT.md section 5).
  *
  * event_decode() decodes any event. Nearly all events are calls with nothing special or definitions
- * of stacks; event_decode_plain() and event_decode_stacks() decode runs of these, several times as
- * fast. A reader asks all three in turn: each decodes what it can and leaves the rest to the
- * others. Threads: a decoder belongs to one thread. No allocation. The bytes are not trusted.
+ * of stacks; event_decode_plain() and event_decode_stacks() decode runs of these faster. A reader
+ * asks all three in turn: each decodes what it can and leaves the rest to the others.
+ *
+ * Threads: a decoder belongs to one thread. Nothing allocates. The bytes are not trusted.
  */
 #ifndef FORMAT_EVENT_H
 #define FORMAT_EVENT_H
