@@ -299,8 +299,8 @@ static inline bool fits_memo(const struct stack_cache *c, const struct unwind_st
 		n += (f->cfa_at != 0) + (f->fp_at && uses_fp);
 		uses_fp = f->uses_fp || (!f->fp_at && uses_fp);
 	}
-	return n <=
-	       WALK_MEMO_WORDS + 1; /* the outermost return address is checked with the cache */
+	/* One more: the return address of the join is no word of the memo. */
+	return n <= WALK_MEMO_WORDS + 1;
 }
 
 /* Puts the fresh frames onto the cached stack, where other starts can join them. While selectors
@@ -326,7 +326,7 @@ enum stack_cache_status stack_cache_walk(struct unwind_thread *ut, const struct 
 					 uint32_t generation, struct stack_cache_stack *ret)
 {
 	struct stack_cache *c = &ut->stack_cache;
-	enum stack_cache_status result;
+	enum stack_cache_status status;
 
 	if (unlikely(generation & 1 || !ut->use_cache ||
 		     !memory_is_own(&ut->memory, start->sp + (uintptr_t)ARCH_RA_OFFSET) ||
@@ -341,9 +341,9 @@ enum stack_cache_status stack_cache_walk(struct unwind_thread *ut, const struct 
 	ut->generation = generation;
 	c->own_lo = ut->memory.own.lo;
 	c->own_hi = ut->memory.own.hi;
-	result = walk_fresh(ut, start, c->n_valid);
-	if (unlikely(result != STACK_CACHE_OK))
-		return result;
+	status = walk_fresh(ut, start, c->n_valid);
+	if (unlikely(status != STACK_CACHE_OK))
+		return status;
 	COUNT_ADD(ut->stats.n_cached_walks, 1);
 	COUNT_ADD(ut->stats.n_fresh_frames, c->n_fresh);
 	count_walk(c);

@@ -39,7 +39,7 @@ struct image {
 	struct image_map map;
 	uint32_t generation; /* in which the fields below were read; 0 = not read */
 	uintptr_t mark_at; /* first bytes of the build id, in the first page; 0 = there is none */
-	uint64_t mark; /* what was there: tells images of one size at one address apart */
+	uint64_t mark; /* what was there: images of one size at one address differ in it */
 	bool is_permanent; /* the main program: it may be read without care at any time */
 	unsigned n_segments;
 	struct image_segment segment[IMAGE_N_SEGMENTS];

@@ -65,7 +65,7 @@ static void visit(unsigned n_turns, bool a_first)
 	}
 }
 
-TEST(path_joins_a_branch_to_an_outer_part_that_it_did_not_have)
+TEST(join_cache_joins_a_suffix_to_an_outer_part_that_it_did_not_have)
 {
 	stack_cache_world_start();
 	visit(256, true);
@@ -86,7 +86,7 @@ static void falsify_joins(uint32_t suffix_off, uint32_t outer_off)
 	}
 }
 
-TEST(path_compares_branch_and_stack_before_it_takes_what_they_made)
+TEST(join_cache_compares_suffix_and_stack_before_it_takes_what_they_made)
 {
 	stack_cache_world_start();
 	for (volatile unsigned phase = 0; phase < 3; phase++) { /* one caller: the same stacks */
@@ -99,7 +99,7 @@ TEST(path_compares_branch_and_stack_before_it_takes_what_they_made)
 }
 
 /* Ids begin anew and are given to other stacks than before. */
-TEST(path_joins_nothing_by_ids_of_another_epoch)
+TEST(join_cache_joins_nothing_by_ids_of_another_epoch)
 {
 	for (unsigned shift = 0; shift < 16; shift++) {
 		stack_cache_world_start();
@@ -109,7 +109,7 @@ TEST(path_joins_nothing_by_ids_of_another_epoch)
 	}
 }
 
-TEST(path_forgets_what_branches_made_before_it_gives_their_numbers_again)
+TEST(join_cache_forgets_what_suffixes_made_before_it_gives_their_ids_again)
 {
 	uint32_t epoch;
 
@@ -129,7 +129,7 @@ TEST(path_forgets_what_branches_made_before_it_gives_their_numbers_again)
 
 /* A memo that joined a stack of return addresses alone comes to join one that depends on other
  * words. */
-TEST(path_asks_for_all_words_of_a_stack_that_a_memo_has_come_to_join)
+TEST(join_cache_asks_for_all_words_of_a_stack_that_a_memo_has_come_to_join)
 {
 	struct walk_memo m = {.join_n = 1, .suffix_id = 1};
 	struct stack_cache_cold kept;

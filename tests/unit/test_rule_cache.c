@@ -16,20 +16,20 @@ static struct rule make(intptr_t cfa_off, uint32_t generation)
 	return rule_pack(&row, false, generation);
 }
 
-TEST(row_cache_finds_what_was_added)
+TEST(rule_cache_finds_what_was_added)
 {
 	rule_cache_add(&first, 0x401000, make(16, 2));
 	CHECK_EQ(rule_cfa_off(rule_cache_find(&first, 0x401000, 2)), 16);
 	CHECK_EQ(rule_cache_find(&first, 0x401001, 2).v, 0);
 }
 
-TEST(row_cache_is_shared_between_threads)
+TEST(rule_cache_is_shared_between_threads)
 {
 	rule_cache_add(&first, 0x402000, make(24, 2));
 	CHECK_EQ(rule_cfa_off(rule_cache_find(&second, 0x402000, 2)), 24);
 }
 
-TEST(row_cache_forgets_with_the_generation)
+TEST(rule_cache_forgets_with_the_generation)
 {
 	rule_cache_add(&first, 0x403000, make(32, 4));
 	CHECK_EQ(rule_cache_find(&first, 0x403000, 6).v, 0);
@@ -38,7 +38,7 @@ TEST(row_cache_forgets_with_the_generation)
 	CHECK_EQ(rule_cfa_off(rule_cache_find(&first, 0x403000, 6)), 40);
 }
 
-TEST(row_cache_never_gives_a_rule_of_another_key)
+TEST(rule_cache_never_gives_a_rule_of_another_key)
 {
 	memset(&first, 0, sizeof(first));
 	for (uintptr_t key = 0x500000; key < 0x500000 + 200000; key++)

@@ -107,7 +107,7 @@ NOINLINE static void wander(unsigned depth)
 	}
 }
 
-TEST(path_gives_what_a_walk_in_full_gives)
+TEST(stack_cache_gives_what_a_walk_in_full_gives)
 {
 	stack_cache_world_start();
 	for (unsigned i = 0; world.n_checked < 100000; i++) {
@@ -160,7 +160,7 @@ static void take_many_apart(uint64_t n)
 		take_apart(10);
 }
 
-TEST(path_finds_the_callers_of_many_stacks_with_few_starts)
+TEST(stack_cache_finds_the_callers_of_many_stacks_with_few_starts)
 {
 	uint64_t n_before = 0;
 
@@ -191,7 +191,7 @@ NOINLINE static void branch(unsigned depth, unsigned turn)
 	__asm__ volatile("");
 }
 
-TEST(path_entries_that_were_left_out_are_compared_when_they_come_back)
+TEST(stack_cache_entries_that_were_left_out_are_compared_when_they_come_back)
 {
 	stack_cache_world_start();
 	for (unsigned turn = 0; turn < 4096; turn++) {
@@ -239,7 +239,7 @@ NOINLINE static void caller_d(bool is_first)
 }
 
 /* Four stacks with one start in turn: once they were walked often, each has a memo of its own. */
-TEST(path_remembers_several_stacks_with_the_same_start)
+TEST(stack_cache_remembers_several_stacks_with_the_same_start)
 {
 	uint64_t n_first = 0;
 
@@ -256,7 +256,7 @@ TEST(path_remembers_several_stacks_with_the_same_start)
 }
 
 /* The same before anything was learnt about what tells them apart. */
-TEST(path_remembers_two_stacks_with_the_same_start_at_once)
+TEST(stack_cache_remembers_two_stacks_with_the_same_start_at_once)
 {
 	stack_cache_world_start();
 	world.ut->stack_cache.uses_selectors = false;
@@ -284,7 +284,7 @@ NOINLINE static void branch_b(unsigned depth)
 	STAY("branch_b");
 }
 
-TEST(path_remembers_branches_of_seven_frames)
+TEST(stack_cache_remembers_suffixes_of_seven_frames)
 {
 	uint64_t n_first = 0;
 
@@ -313,7 +313,7 @@ NOINLINE static void deeper(unsigned depth)
 	__asm__ volatile("");
 }
 
-TEST(path_needs_no_more_than_a_look_at_a_stack_that_comes_again)
+TEST(stack_cache_needs_no_more_than_a_look_at_a_stack_that_comes_again)
 {
 	for (unsigned depth = 0; depth < 12; depth++) {
 		stack_cache_world_start();
@@ -333,7 +333,7 @@ NOINLINE static void hook_below(size_t bytes)
 }
 
 /* Its own return address is the lowest word of a stack, and may be the only one in its page. */
-TEST(path_takes_stacks_that_begin_anywhere_in_a_page)
+TEST(stack_cache_takes_stacks_that_begin_anywhere_in_a_page)
 {
 	stack_cache_world_start();
 	world.ut->stack_cache.uses_selectors = false;
@@ -383,7 +383,7 @@ static void code_begins_to_change(void)
 	unwind_code_changing();
 }
 
-TEST(path_knows_a_stack_until_its_code_or_its_ids_change)
+TEST(stack_cache_knows_a_stack_until_its_code_or_its_ids_change)
 {
 	stack_cache_world_start();
 	CHECK(is_known_after(nothing));
@@ -529,7 +529,7 @@ static void measure(size_t n[N_SHAPES])
 }
 
 /* forgets: memos are made void again and again, so that walks go on and hints are learnt. */
-static void tell_apart(unsigned n_inside, bool calls_fixed, bool forgets)
+static void distinguish(unsigned n_inside, bool calls_fixed, bool forgets)
 {
 	uint64_t before = world.n_known;
 	size_t n[N_SHAPES];
@@ -546,26 +546,27 @@ static void tell_apart(unsigned n_inside, bool calls_fixed, bool forgets)
 	CHECK(world.n_known > before + 64); /* what is never known is never taken for another */
 }
 
-TEST(path_tells_stacks_apart_that_differ_by_a_frame_pointer)
+TEST(stack_cache_distinguishes_stacks_that_differ_by_a_frame_pointer)
 {
 	stack_cache_world_start();
-	tell_apart(24, true, false); /* on the cached stack */
-	tell_apart(0, true,
-		   false); /* the first on the cached stack, the others remembered in memos */
-	tell_apart(0, false, false);
+	distinguish(24, true, false); /* on the cached stack */
+	distinguish(0, true,
+		    false); /* the first on the cached stack, the others remembered in memos */
+	distinguish(0, false, false);
 	world.ut->stack_cache.uses_selectors = true;
 	world.n_hints = 0;
-	tell_apart(0, false, true); /* hints by the frame pointer */
+	distinguish(0, false, true); /* hints by the frame pointer */
 	CHECK(world.n_hints > 0);
 	world.n_hints = 0;
-	tell_apart(1, true,
-		   true); /* hints whose caller needs a frame pointer: a word of the cached stack */
+	distinguish(
+		1, true,
+		true); /* hints whose caller needs a frame pointer: a word of the cached stack */
 	CHECK(world.n_hints > 0);
 	world.n_hints = 0;
-	tell_apart(1, false, true); /* a frame pointer that the start has */
+	distinguish(1, false, true); /* a frame pointer that the start has */
 	CHECK(world.n_hints > 0);
 	world.n_hints = 0;
 	shape.is_saved = true;
-	tell_apart(1, false, true); /* a frame pointer that the start has saved */
+	distinguish(1, false, true); /* a frame pointer that the start has saved */
 	CHECK(world.n_hints > 0);
 }
