@@ -20,8 +20,7 @@ static inline uint64_t hash_pair64(uint64_t a, uint64_t b)
 	return hash_mix64(a * 0x9e3779b97f4a7c15ull ^ b);
 }
 
-/* Reads eight bytes at a time. The result depends on the byte order of the machine: never store
- * it. */
+/* Reads eight bytes at a time. The result depends on the byte order of the machine. */
 static inline uint64_t hash_bytes(const void *bytes, size_t len)
 {
 	const uint8_t *p = bytes;

@@ -1,7 +1,7 @@
 /* format/event.h - decoded events, and the decoder of a block (docs/FORMAT.md section 5).
  *
  * event_decode() decodes any event. Nearly all events are calls with nothing special or definitions
- * of stacks; event_decode_plain() and event_decode_stacks() decode runs of these faster. A reader
+ * of stacks; event_decode_calls() and event_decode_stacks() decode runs of these faster. A reader
  * asks all three in turn: each decodes what it can and leaves the rest to the others.
  *
  * Threads: a decoder belongs to one thread. Nothing allocates. The bytes are not trusted.
@@ -94,7 +94,7 @@ struct event_decoder {
 	uint32_t stack[2]; /* of the last call that allocated, of the last that released */
 	uint32_t next_stack; /* the id that the next definition gets */
 	uint32_t generation; /* of the code that stacks are defined in: unwind/unwind.h */
-	uint32_t lane; /* for the user to set: copied into each struct event_plain */
+	uint32_t lane; /* for the user to set: copied into each struct event_compact */
 	bool is_in_place; /* the second event of a realloc in place comes next ... */
 	uint32_t in_place_bytes; /* ... with this size */
 	uint64_t recent[EVENT_N_RECENT]; /* addresses by event_recent_slot(); 0: none yet */
@@ -111,7 +111,7 @@ int event_decode(struct event_decoder *d, struct event *ret);
 
 /* A call of the malloc family in 32 bytes. The reader of a recording (ingest/stream.h) does not
  * copy it: it replaces fields of the decoder by its own, in the same memory. */
-struct event_plain {
+struct event_compact {
 	union {
 		uint64_t ticks; /* decoder */
 		uint64_t at_ns; /* reader: time since the start of the recording */
@@ -128,12 +128,12 @@ struct event_plain {
 	uint8_t flags; /* decoder: 0; reader: its own bits */
 };
 
-_Static_assert(sizeof(struct event_plain) == 32, "two to a cache line");
+_Static_assert(sizeof(struct event_compact) == 32, "two to a cache line");
 
 /* Decodes calls that have nothing special, as long as they come, into ret[max]; max is at least 2.
  * Returns how many. What comes next, if anything, is for event_decode(): for example a call with a
- * size that does not fit into struct event_plain. */
-size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size_t max);
+ * size that does not fit into struct event_compact. */
+size_t event_decode_calls(struct event_decoder *d, struct event_compact *ret, size_t max);
 
 /* EVENT_STACK in 16 bytes: the definition of a stack. */
 struct event_stack {
@@ -148,11 +148,12 @@ size_t event_decode_stacks(struct event_decoder *d, struct event_stack *ret, siz
 
 /* Converts a call (EVENT_MALLOC to EVENT_FREE) that event_decode() gave. False: its size does not
  * fit. */
-static inline bool event_to_plain(const struct event *ev, uint32_t lane, struct event_plain *ret)
+static inline bool event_to_compact(const struct event *ev, uint32_t lane,
+				    struct event_compact *ret)
 {
 	if (ev->size_bytes > UINT32_MAX || ev->usable_extra_bytes > UINT16_MAX)
 		return false;
-	*ret = (struct event_plain){
+	*ret = (struct event_compact){
 		.ticks = ev->ticks,
 		.addr = ev->addr,
 		.size_bytes = (uint32_t)ev->size_bytes,

@@ -379,7 +379,7 @@ static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret
 /* The parts of a decoder that every call changes, in local variables. */
 struct run {
 	const uint8_t *p, *end; /* from end on there may not be FAST_BYTES left */
-	struct event_plain *to,
+	struct event_compact *to,
 		*last; /* where the next call goes, and the last entry of the array */
 	uint64_t ticks, n_stacks;
 	uint64_t addr[2], stack[2];
@@ -389,10 +389,9 @@ struct run {
 
 /* Appends a call to the run; a release has no size. False: its stack or its address is not
  * valid. */
-static ALWAYS_INLINE bool put_plain(struct run *r, const struct fast_call *call,
-				    unsigned is_release)
+static ALWAYS_INLINE bool put_call(struct run *r, const struct fast_call *call, unsigned is_release)
 {
-	struct event_plain *to = r->to;
+	struct event_compact *to = r->to;
 	uint64_t id = r->stack[is_release] + (uint64_t)call->stack;
 	uint64_t addr = fast_addr(call, r->addr[is_release], r->recent);
 	uint32_t size_bytes = (uint32_t)call->size_bytes;
@@ -423,7 +422,7 @@ static ALWAYS_INLINE void decode_shorts(struct run *r)
 		const struct short_form *form = short_form(word);
 		struct fast_call call = fast_short(r->p, word, form);
 
-		if (unlikely(!form->is_call) || !put_plain(r, &call, form->is_release))
+		if (unlikely(!form->is_call) || !put_call(r, &call, form->is_release))
 			break;
 	}
 }
@@ -431,7 +430,7 @@ static ALWAYS_INLINE void decode_shorts(struct run *r)
 /* Decodes a record of another form. False: event_decode() must decode it. */
 static ALWAYS_INLINE bool decode_other(struct run *r)
 {
-	struct event_plain *begin = r->to;
+	struct event_compact *begin = r->to;
 	struct fast_call call;
 	uint64_t size_bytes;
 
@@ -444,9 +443,9 @@ static ALWAYS_INLINE bool decode_other(struct run *r)
 	if (event_is_release(call.kind) || call.kind == EVENT_SHORT_IN_PLACE)
 		call.size_bytes = 0;
 	if (call.kind != EVENT_SHORT_IN_PLACE)
-		return put_plain(r, &call, event_is_release(call.kind));
+		return put_call(r, &call, event_is_release(call.kind));
 	call.kind = EVENT_REALLOC_BEGIN;
-	if (!put_plain(r, &call, true))
+	if (!put_call(r, &call, true))
 		return false;
 	*r->to = *begin;
 	r->to->kind = EVENT_REALLOC_END;
@@ -456,7 +455,7 @@ static ALWAYS_INLINE bool decode_other(struct run *r)
 	return true;
 }
 
-size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size_t max)
+size_t event_decode_calls(struct event_decoder *d, struct event_compact *ret, size_t max)
 {
 	const uint8_t *p = d->in.data + d->in.pos;
 	struct run r = {

@@ -31,7 +31,7 @@ static uint64_t layout(void)
 		sizeof(struct live_block),    sizeof(struct pairing_op),
 		sizeof(struct replay_step),   sizeof(struct pairing_open),
 		sizeof(struct replay_totals), sizeof(struct stream_counts),
-		sizeof(struct event_plain),   sizeof(struct event),
+		sizeof(struct event_compact), sizeof(struct event),
 		sizeof(struct event_decoder), sizeof(struct row_birth),
 		sizeof(struct row_end),       sizeof(struct site),
 		sizeof(struct birth_sums),    sizeof(struct store_bucket),

@@ -176,7 +176,7 @@ static ALWAYS_INLINE size_t pairing_run_find(struct pairing *p, struct pairing_r
 static ALWAYS_INLINE bool pairing_run_has_realloc(const struct pairing_run *r,
 						  const struct stream_batch *b, size_t i)
 {
-	const struct event_plain *begin = &b->call[i], *end = begin + 1;
+	const struct event_compact *begin = &b->call[i], *end = begin + 1;
 	size_t slot;
 
 	if (end->kind != EVENT_REALLOC_END || end->lane != begin->lane || end->flags ||
@@ -192,7 +192,7 @@ static ALWAYS_INLINE bool pairing_run_has_realloc(const struct pairing_run *r,
 /* pairing_run_has_realloc() said so. Counts the end of the block of begin, which is copied to old, and
  * gives the place of the one that its END makes. */
 static ALWAYS_INLINE struct live_block *pairing_run_realloc(struct pairing_run *r,
-							    const struct event_plain *begin,
+							    const struct event_compact *begin,
 							    const struct replay_release *release,
 							    struct live_block *old)
 {

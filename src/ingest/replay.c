@@ -86,7 +86,7 @@ static void set_large_size(struct live_block *ret, const struct event *ev)
 static ALWAYS_INLINE void make_block(struct replay *p, const struct stream_batch *b, size_t i,
 				     struct live_block *ret)
 {
-	const struct event_plain *c = &b->call[i];
+	const struct event_compact *c = &b->call[i];
 	const struct replay_lane *lane = &p->lane[c->lane];
 
 	ret->addr = c->addr;
@@ -111,7 +111,7 @@ static ALWAYS_INLINE void tell_arrival(struct replay *p, struct live_block *bloc
 		block->tag = p->callbacks.on_arrival(p->callbacks.user, block);
 }
 
-static ALWAYS_INLINE void make_release(struct replay *p, const struct event_plain *c,
+static ALWAYS_INLINE void make_release(struct replay *p, const struct event_compact *c,
 				       struct replay_release *ret)
 {
 	const struct replay_lane *lane = &p->lane[c->lane];
@@ -127,7 +127,7 @@ static ALWAYS_INLINE void make_release(struct replay *p, const struct event_plai
 }
 
 /* Before an event that may have to do with earlier ones. */
-static int arrive(struct replay *p, const struct event_plain *c, struct err *err)
+static int arrive(struct replay *p, const struct event_compact *c, struct err *err)
 {
 	int n = 0;
 
@@ -138,7 +138,7 @@ static int arrive(struct replay *p, const struct event_plain *c, struct err *err
 
 /* An allocation at address 0, which only a damaged recording has, is no block; but whoever counts the
  * events of a thread counts it. */
-static int skip_block(struct replay *p, const struct event_plain *c)
+static int skip_block(struct replay *p, const struct event_compact *c)
 {
 	p->lane[c->lane].thread->n_allocs++;
 	return 0;
@@ -148,7 +148,7 @@ static int skip_block(struct replay *p, const struct event_plain *c)
 
 static int on_alloc(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
-	const struct event_plain *c = &b->call[i];
+	const struct event_compact *c = &b->call[i];
 	struct live_block block;
 
 	if (unlikely(c->addr == 0))
@@ -179,7 +179,7 @@ static int on_realloc_begin(struct replay *p, const struct stream_batch *b, size
 
 static int on_realloc_end(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
-	const struct event_plain *c = &b->call[i];
+	const struct event_compact *c = &b->call[i];
 	struct live_block block;
 
 	p->n_realloc_ends++;
@@ -192,7 +192,7 @@ static int on_realloc_end(struct replay *p, const struct stream_batch *b, size_t
 }
 
 /* The kinds that end a realloc in another way. */
-static int on_realloc_other(struct replay *p, const struct event_plain *c, struct err *err)
+static int on_realloc_other(struct replay *p, const struct event_compact *c, struct err *err)
 {
 	bool was_open;
 
@@ -220,7 +220,7 @@ static void on_switch(struct replay *p, bool is_on)
 			       false); /* for good: what was made meanwhile can live long */
 }
 
-static void on_rare(struct replay *p, const struct event_plain *c, const struct event *ev)
+static void on_rare(struct replay *p, const struct event_compact *c, const struct event *ev)
 {
 	struct replay_totals *t = &p->totals;
 
@@ -266,7 +266,7 @@ static void on_rare(struct replay *p, const struct event_plain *c, const struct 
 
 static int on_call(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
-	const struct event_plain *c = &b->call[i];
+	const struct event_compact *c = &b->call[i];
 
 	p->pairing.now_ns = c->at_ns;
 	switch (c->kind) {
@@ -314,7 +314,7 @@ static ALWAYS_INLINE bool run_alloc(struct replay *p, struct pairing_run *r,
 static ALWAYS_INLINE bool run_free(struct replay *p, struct pairing_run *r,
 				   const struct stream_batch *b, size_t i)
 {
-	const struct event_plain *c = &b->call[i];
+	const struct event_compact *c = &b->call[i];
 	size_t slot = pairing_run_find(&p->pairing, r, b, i, p->lane[c->lane].thread_number);
 	struct replay_release release;
 	const struct live_block *block;
@@ -335,7 +335,7 @@ static ALWAYS_INLINE bool run_free(struct replay *p, struct pairing_run *r,
 static ALWAYS_INLINE bool run_realloc(struct replay *p, struct pairing_run *r,
 				      const struct stream_batch *b, size_t i)
 {
-	const struct event_plain *c = &b->call[i];
+	const struct event_compact *c = &b->call[i];
 	struct replay_release release;
 	struct live_block block, old, *place;
 
@@ -384,7 +384,7 @@ static size_t run_calls(struct replay *p, const struct stream_batch *b, size_t i
 
 	end = end < b->n ? end : b->n - 1;
 	for (; i < end; i++) {
-		const struct event_plain *c = &b->call[i];
+		const struct event_compact *c = &b->call[i];
 
 		if (!is_small)
 			look_ahead(p, &r.live, b, i);
@@ -415,7 +415,7 @@ _Static_assert(EVENT_MALLOC < EVENT_REALLOC_BEGIN && EVENT_CALLOC < EVENT_REALLO
 /* Takes call i, and as many after it as go with it: less than 0, or how many. */
 static int take_calls(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
-	const struct event_plain *c = &b->call[i];
+	const struct event_compact *c = &b->call[i];
 	size_t n_taken = 0;
 	int n = 0;
 

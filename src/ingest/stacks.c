@@ -500,7 +500,7 @@ static NOINLINE uint32_t use_slowly(struct stacks *s, uint32_t lane, uint32_t id
 	return s->number[node] | odd;
 }
 
-uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n)
+uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_compact *call, size_t n)
 {
 	const struct lane_ids *l = &s->lane[lane];
 	const struct id_run none = {0}, *run = l->n_runs ? &l->run[l->n_runs - 1] : &none;

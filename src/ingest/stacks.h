@@ -68,7 +68,7 @@ uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id);
  * given to stacks_number() when the turn of the call has come. The bits that are set in any of them. */
 #define STACKS_ODD (1u << 31)
 #define STACKS_NEW (1u << 30)
-uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n);
+uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_compact *call, size_t n);
 
 /* The number of a node, which gets one if it has none. Numbers are in the order of these calls, so that
  * they depend on the order of events alone, not on how far lanes are decoded ahead. */

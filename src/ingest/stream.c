@@ -43,8 +43,8 @@ static bool is_plain_time(const struct stream *s, uint64_t min_ticks, uint64_t f
 
 /* Puts the time in the place of ticks. Time never goes back in a lane, whatever its clock says. What is
  * beyond the horizon is left out: the number of calls that are not. */
-static size_t set_times_with_care(struct stream *s, struct lane_cursor *l, struct event_plain *call,
-				  size_t n)
+static size_t set_times_with_care(struct stream *s, struct lane_cursor *l,
+				  struct event_compact *call, size_t n)
 {
 	uint64_t ticks = l->min_ticks;
 	size_t i;
@@ -64,7 +64,8 @@ static size_t set_times_with_care(struct stream *s, struct lane_cursor *l, struc
 }
 
 /* The same; ticks of calls that were decoded together never go down. */
-static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_plain *call, size_t n)
+static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_compact *call,
+			size_t n)
 {
 	const struct timebase time = s->rec->time;
 
@@ -84,7 +85,7 @@ static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_pl
 
 /* Puts numbers in the place of the ids of stacks; those that have none get theirs when they are passed
  * on. */
-static int name_calls(struct stream *s, uint32_t lane, struct event_plain *call, size_t n,
+static int name_calls(struct stream *s, uint32_t lane, struct event_compact *call, size_t n,
 		      struct err *err)
 {
 	int r = stacks_settle(s->stacks, err);
@@ -106,7 +107,7 @@ static int name_calls(struct stream *s, uint32_t lane, struct event_plain *call,
 #define BIRTH_KINDS                                                                                \
 	(1u << EVENT_MALLOC | 1u << EVENT_CALLOC | 1u << EVENT_ALIGNED | 1u << EVENT_REALLOC_END)
 
-static bool is_birth(const struct event_plain *c)
+static bool is_birth(const struct event_compact *c)
 {
 	return BIRTH_KINDS >> c->kind & (c->addr != 0);
 }
@@ -122,13 +123,13 @@ static int number_stack(struct stream *s, uint32_t *stack, struct err *err)
 }
 
 /* The same for calls that are passed on, where it has not happened yet. */
-static NOINLINE int number_calls(struct stream *s, struct event_plain *call, size_t n,
+static NOINLINE int number_calls(struct stream *s, struct event_compact *call, size_t n,
 				 struct err *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		struct event_plain *c = &call[i];
+		struct event_compact *c = &call[i];
 
 		if (!(c->stack & STACKS_NEW))
 			continue;
@@ -140,11 +141,11 @@ static NOINLINE int number_calls(struct stream *s, struct event_plain *call, siz
 }
 
 /* Those of stacks that have a number. */
-static NOINLINE void count_some_births(struct births *births, const struct event_plain *call,
+static NOINLINE void count_some_births(struct births *births, const struct event_compact *call,
 				       size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct event_plain *c = &call[i];
+		const struct event_compact *c = &call[i];
 
 		if (!(c->stack & STACKS_NEW) && is_birth(c))
 			births_add(births, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
@@ -152,7 +153,7 @@ static NOINLINE void count_some_births(struct births *births, const struct event
 }
 
 /* First a list of them, because whether the next call is one cannot be foreseen. */
-static void count_births(struct births *births, const struct event_plain *call, size_t n)
+static void count_births(struct births *births, const struct event_compact *call, size_t n)
 {
 	uint8_t birth[LANE_CALLS];
 	size_t n_births = 0;
@@ -162,7 +163,7 @@ static void count_births(struct births *births, const struct event_plain *call, 
 		n_births += is_birth(&call[i]);
 	}
 	for (size_t k = 0; k < n_births; k++) {
-		const struct event_plain *c = &call[birth[k]];
+		const struct event_compact *c = &call[birth[k]];
 
 		if (k + BIRTHS_AHEAD < n_births)
 			__builtin_prefetch(&births->of[call[birth[k + BIRTHS_AHEAD]].stack], 1);
@@ -176,7 +177,7 @@ _Static_assert(LANE_CALLS <= UINT8_MAX + 1, "places take 8 bits");
 static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bool is_call,
 		     struct err *err)
 {
-	struct event_plain named = {.ticks = ev->ticks, .stack = ev->stack, .kind = ev->kind};
+	struct event_compact named = {.ticks = ev->ticks, .stack = ev->stack, .kind = ev->kind};
 	struct stream_lane *ahead = &s->lane[lane];
 	int r = 0;
 
@@ -196,14 +197,14 @@ static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bo
 
 /* What of a lane is being decoded: [0, n) has times, [0, n_named) also the numbers of stacks. */
 struct decoding {
-	struct event_plain *call;
+	struct event_compact *call;
 	size_t n, n_named;
 	uint32_t lane;
 };
 
 static int name_decoded(struct stream *s, struct decoding *d, struct err *err)
 {
-	struct event_plain *call = &d->call[d->n_named];
+	struct event_compact *call = &d->call[d->n_named];
 	size_t n = d->n - d->n_named;
 	int r = name_calls(s, d->lane, call, n, err);
 
@@ -250,7 +251,7 @@ static int take_event(struct stream *s, struct decoding *d, const struct event *
 	case EVENT_REALLOC_BEGIN:
 	case EVENT_REALLOC_END:
 	case EVENT_FREE:
-		if (!event_to_plain(ev, d->lane, &d->call[d->n]))
+		if (!event_to_compact(ev, d->lane, &d->call[d->n]))
 			return take_rare(s, d->lane, ev, true, err);
 		add_decoded(s, d, 1);
 		return 0;
@@ -274,7 +275,7 @@ static int take_stacks(struct stream *s, struct decoding *d, size_t *n, struct e
 
 /* Decodes on in the block of a lane that has nothing ahead, to ret with room for max calls: so many
  * in *n. The block may come to its end. */
-static int decode_on(struct stream *s, uint32_t lane, struct event_plain *ret, size_t max,
+static int decode_on(struct stream *s, uint32_t lane, struct event_compact *ret, size_t max,
 		     size_t *n, struct err *err)
 {
 	struct lane_cursor *l = &s->blocks.lane[lane];
@@ -283,7 +284,7 @@ static int decode_on(struct stream *s, uint32_t lane, struct event_plain *ret, s
 	int r = 0;
 
 	while (r == 0 && has_more && d.n + 2 <= max && !s->lane[lane].has_rare) {
-		size_t n_calls = event_decode_plain(&l->decoder, &ret[d.n], max - d.n), n_stacks;
+		size_t n_calls = event_decode_calls(&l->decoder, &ret[d.n], max - d.n), n_stacks;
 		struct event ev;
 
 		if (n_calls > 0)
@@ -315,7 +316,7 @@ static uint64_t last_time(const struct stream *s)
 }
 
 /* The first call of the lane that is passed on from here tells of a gap before it. */
-static void mark_gap(struct stream *s, struct event_plain *call, uint32_t lane)
+static void mark_gap(struct stream *s, struct event_compact *call, uint32_t lane)
 {
 	struct lane_cursor *l = &s->blocks.lane[lane];
 
@@ -329,7 +330,7 @@ static void mark_gap(struct stream *s, struct event_plain *call, uint32_t lane)
 static int decode_into(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
 	struct stream_lane *ahead = &s->lane[lane];
-	struct event_plain *call = &b->call[b->n];
+	struct event_compact *call = &b->call[b->n];
 	size_t room = STREAM_BATCH_CALLS - b->n, n, n_first;
 	uint64_t last_ns = last_time(s);
 	int r = decode_on(s, lane, call, room < LANE_CALLS ? room : LANE_CALLS, &n, err);
@@ -378,7 +379,7 @@ static int pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane, s
 {
 	struct stream_lane *ahead = &s->lane[lane];
 	size_t room = STREAM_BATCH_CALLS - b->n, left = ahead->n - ahead->at, n = 0;
-	const struct event_plain *call = &ahead->call[ahead->at];
+	const struct event_compact *call = &ahead->call[ahead->at];
 	uint64_t last_ns = last_time(s);
 
 	room = left < room ? left : room;
@@ -395,7 +396,7 @@ static int pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane, s
 static int pass_rare(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
 	struct stream_lane *ahead = &s->lane[lane];
-	struct event_plain *call = &b->call[b->n];
+	struct event_compact *call = &b->call[b->n];
 	const struct event *ev = &ahead->rare;
 	int r = vec_reserve(&b->rare, &b->cap_rare, b->n_rare + 1, sizeof(*b->rare), err);
 
@@ -407,7 +408,7 @@ static int pass_rare(struct stream *s, struct stream_batch *b, uint32_t lane, st
 		births_add(s->births, ahead->rare_stack, ahead->rare_ns, ev->size_bytes,
 			   stream_extra_bytes(ev));
 	b->rare[b->n_rare] = *ev;
-	*call = (struct event_plain){
+	*call = (struct event_compact){
 		.at_ns = ahead->rare_ns,
 		.addr = ahead->rare.kind < EVENT_STACK ? ahead->rare.addr : 0,
 		.size_bytes = (uint32_t)b->n_rare++,
@@ -505,7 +506,8 @@ static void key_by_time(struct stream *s)
 
 static int make(struct stream *s, struct err *err)
 {
-	int r = lane_blocks_init(&s->blocks, s->rec, LANE_CALLS * sizeof(struct event_plain), err);
+	int r = lane_blocks_init(&s->blocks, s->rec, LANE_CALLS * sizeof(struct event_compact),
+				 err);
 
 	s->lane = calloc(s->rec->n_lanes + 1, sizeof(*s->lane));
 	if (r == 0 && !s->lane)

@@ -19,7 +19,7 @@
 
 #define STREAM_BATCH_CALLS 4096u
 
-/* event_plain.flags */
+/* event_compact.flags */
 enum stream_flags {
 	STREAM_AFTER_GAP = 1, /* events of this lane before it are missing */
 	STREAM_WHOLE = 2, /* size_bytes is the index in stream_batch.rare, where all of it is */
@@ -28,7 +28,7 @@ enum stream_flags {
 /* at_ns of the calls never goes back; lane is the index in recording.lane. Calls of the malloc
  * family whose sizes have no room, and all other events, are there as a whole. */
 struct stream_batch {
-	struct event_plain call[STREAM_BATCH_CALLS];
+	struct event_compact call[STREAM_BATCH_CALLS];
 	size_t n;
 	struct event *rare;
 	size_t n_rare, cap_rare;

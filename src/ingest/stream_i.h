@@ -16,7 +16,7 @@
 /* What of a lane is decoded and was not passed on yet. All of it is of one block, which stays loaded
  * until it is passed on. */
 struct stream_lane {
-	struct event_plain
+	struct event_compact
 		*call; /* [at, n) of those decoded at a time: their times and stacks are final */
 	uint32_t at, n;
 	bool has_rare; /* this one comes after them: */
