@@ -4,6 +4,7 @@
  * from the function's start, 1 byte length of the CIE's instructions; then those and the FDE's.
  */
 #include "harness/fuzz.h"
+#include "unwind/rule_i.h"
 #include "unwind/tables_i.h"
 
 #include "base/bytes.h"
