@@ -85,7 +85,9 @@ bool lookup_any_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t
 	return true;
 }
 
-bool lookup_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret)
+/* Copies n bytes of code at addr, of ut->image by plain loads if possible. False when they cannot be
+ * read. */
+static bool read_code_of_image(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret)
 {
 	const struct image_segment *s = ut->image ? image_segment_at(ut->image, addr) : NULL;
 
@@ -125,7 +127,7 @@ bool lookup_is_after_call(struct unwind_thread *ut, uintptr_t key)
 {
 	uint8_t before[ARCH_CALL_MAX_BYTES];
 
-	if (!read_before(ut, key, lookup_code, before))
+	if (!read_before(ut, key, read_code_of_image, before))
 		return key >= sizeof(before) && ut->image; /* code that may be run but not read */
 	return arch_is_after_call(before);
 }

@@ -22,10 +22,6 @@ void lookup_init(void);
  * frames stay, whatever other threads unload. */
 enum lookup lookup_find(struct unwind_thread *ut, uintptr_t key, bool is_careful);
 
-/* Copies n bytes of code at addr, of ut->image by plain loads if possible. False when they cannot
- * be read. */
-bool lookup_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret);
-
 /* Copies n (at most MEMORY_CODE_BYTES) bytes at an address that is no more than a guess. False when
  * they cannot be read. */
 bool lookup_any_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret);
