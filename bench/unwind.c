@@ -21,7 +21,10 @@
 
 #include "arch/arch.h"
 #include "base/compiler.h"
-#include "unwind/path.h"
+#include "unwind/caller_hint.h"
+#include "unwind/join_cache.h"
+#include "unwind/stack_cache.h"
+#include "unwind/walk_memo.h"
 
 #if defined(__clang__)
 #define APART NOINLINE
@@ -60,19 +63,19 @@ static inline uint32_t child_of(uint32_t parent, uint64_t key)
 	return edge->id;
 }
 
-static uint32_t intern_path(const struct unwind_start *at, const struct unwind_path *path)
+static uint32_t intern_cached(const struct unwind_start *at, const struct stack_cache_stack *stack)
 {
-	size_t i = path->n_kept;
+	size_t i = stack->n_kept;
 	uint32_t id;
 
-	while (i && !path->name[i - 1].id)
+	while (i && !stack->stack_id[i - 1].id)
 		i--;
-	id = i ? path->name[i - 1].id : 0;
-	for (; i < path->n_kept; i++)
-		path->name[i].id = id = child_of(id, path->entry[i].addr);
-	for (i = path->n_fresh; i-- > 0;)
-		id = child_of(id, unwind_path_fresh(unwinder, i));
-	unwind_path_remember(unwinder, at, id);
+	id = i ? stack->stack_id[i - 1].id : 0;
+	for (; i < stack->n_kept; i++)
+		stack->stack_id[i].id = id = child_of(id, stack->entry[i].addr);
+	for (i = stack->n_fresh; i-- > 0;)
+		id = child_of(id, stack_cache_fresh_addr(unwinder, i));
+	walk_memo_add(unwinder, at, id);
 	return id;
 }
 
@@ -86,9 +89,9 @@ APART static void by_nothing(void)
 		.pc = ARCH_CALLER_PC(), .sp = ARCH_CALLER_SP(), .fp = ARCH_CALLER_FP()             \
 	}
 
-static uint64_t n_other; /* stacks that the path left to the full walk */
+static uint64_t n_other; /* stacks that the cache left to the full walk */
 
-/* As in the recorder: the full walk teaches the path how far down the stack has ever been. */
+/* As in the recorder: the full walk teaches the cache how far down the stack has ever been. */
 static COLD void walk_other(const struct unwind_start *at)
 {
 	struct unwind_frames f = {.addr = frames, .capacity = MAX_FRAMES};
@@ -97,50 +100,50 @@ static COLD void walk_other(const struct unwind_start *at)
 	n_other++;
 }
 
-static NOINLINE uint32_t join(struct path_memo *memo, const struct unwind_start *at)
+static NOINLINE uint32_t join(struct walk_memo *memo, const struct unwind_start *at)
 {
-	uintptr_t addr[PATH_BRANCH_FRAMES];
+	uintptr_t addr[MEMO_SUFFIX_FRAMES];
 	uint32_t outer;
-	uint32_t id = unwind_path_join(unwinder, memo, at->fp, &outer);
-	unsigned n = unwind_path_branch(memo, addr);
+	uint32_t id = join_cache_find(unwinder, memo, at->fp, &outer);
+	unsigned n = memo_suffix_frames(memo, addr);
 
 	if (id || !outer)
 		return id;
 	id = outer;
 	for (unsigned i = 0; i < n; i++)
 		id = child_of(id, addr[i]);
-	unwind_path_joined(unwinder, memo, id);
+	join_cache_add(unwinder, memo, id);
 	return id;
 }
 
 /* As stack_find_fast() of the recorder. */
 static ALWAYS_INLINE uint32_t quick(const struct unwind_start *at)
 {
-	struct path_memo *memo = unwind_path_look_for(unwinder, at);
-	uint32_t context, id;
+	struct walk_memo *memo = walk_memo_slot(unwinder, at);
+	uint32_t stack_hash, id;
 
-	if (unwind_path_is_leaf(unwinder, at)) {
-		id = unwind_path_caller(unwinder, at, &context);
+	if (caller_hint_exists(unwinder, at)) {
+		id = caller_hint_find(unwinder, at, &stack_hash);
 		return id ? child_of(id, at->pc) : 0;
 	}
-	if (!unwind_path_is_of(unwinder, memo, at))
+	if (!walk_memo_is_of(unwinder, memo, at))
 		return 0;
-	return unwind_path_is_as_before(unwinder, memo) ? unwind_path_id(unwinder, memo, at)
-							: join(memo, at);
+	return walk_memo_joins_same(unwinder, memo) ? walk_memo_stack_id(unwinder, memo, at)
+						    : join(memo, at);
 }
 
-APART static void by_path(void)
+APART static void by_cache(void)
 {
 	struct unwind_start at = CALLER;
 	uint32_t id = quick(&at);
-	struct unwind_path path;
+	struct stack_cache_stack stack;
 
 	if (!id)
-		id = unwind_path_known(unwinder, &at);
+		id = stack_cache_find(unwinder, &at);
 	if (likely(id))
 		last_id = id;
-	else if (unwind_path_walk(unwinder, &at, unwind_generation(), &path) == UNWIND_PATH_OK)
-		last_id = intern_path(&at, &path);
+	else if (stack_cache_walk(unwinder, &at, unwind_generation(), &stack) == STACK_CACHE_OK)
+		last_id = intern_cached(&at, &stack);
 	else
 		walk_other(&at);
 	n_stacks++;
@@ -176,7 +179,7 @@ static const struct method {
 	void (*call)(void);
 	unsigned slowness; /* its share of the stacks that the others do */
 } methods[] = {
-	{"nothing", by_nothing, 1},        {"ours, validated path with ids", by_path, 1},
+	{"nothing", by_nothing, 1},        {"ours, stack cache with ids", by_cache, 1},
 	{"ours, full walk", by_walk, 1},   {"libunwind unw_backtrace", by_libunwind, 1},
 	{"glibc backtrace", by_glibc, 10},
 };
@@ -402,15 +405,15 @@ static double time_once(const struct pattern *p, const struct method *m, uint64_
 static uint64_t depth_sum;
 static uint64_t n_differing;
 
-/* The path's frames as addresses, innermost first. */
-static size_t path_frames(const struct unwind_path *path, uintptr_t *addr)
+/* The frames of a cached stack as addresses, innermost first. */
+static size_t cached_frames(const struct stack_cache_stack *stack, uintptr_t *addr)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < path->n_fresh; i++)
-		addr[n++] = unwind_path_fresh(unwinder, i);
-	for (size_t i = path->n_kept; i-- > 0;)
-		addr[n++] = path->entry[i].addr;
+	for (size_t i = 0; i < stack->n_fresh; i++)
+		addr[n++] = stack_cache_fresh_addr(unwinder, i);
+	for (size_t i = stack->n_kept; i-- > 0;)
+		addr[n++] = stack->entry[i].addr;
 	return n;
 }
 
@@ -418,18 +421,18 @@ static size_t path_frames(const struct unwind_path *path, uintptr_t *addr)
 APART static void by_comparing(void)
 {
 	struct unwind_start at = CALLER;
-	static uintptr_t theirs[MAX_FRAMES], walked[MAX_FRAMES], pathed[MAX_FRAMES];
+	static uintptr_t theirs[MAX_FRAMES], walked[MAX_FRAMES], cached[MAX_FRAMES];
 	struct unwind_frames f = {.addr = walked, .capacity = MAX_FRAMES};
-	struct unwind_path path;
+	struct stack_cache_stack stack;
 	size_t n = (size_t)unw_backtrace((void **)theirs, MAX_FRAMES) - 1;
 
 	unwind_walk(unwinder, &at, &f);
-	/* Ids are not given, so the path never answers "known". */
+	/* Ids are not given, so the cache never answers "known". */
 	if (f.n != n || memcmp(walked, theirs + 1, n * sizeof(*walked)))
 		n_differing++;
-	else if (unwind_path_known(unwinder, &at) ||
-		 unwind_path_walk(unwinder, &at, unwind_generation(), &path) != UNWIND_PATH_OK ||
-		 path_frames(&path, pathed) != n || memcmp(pathed, walked, n * sizeof(*walked)))
+	else if (stack_cache_find(unwinder, &at) ||
+		 stack_cache_walk(unwinder, &at, unwind_generation(), &stack) != STACK_CACHE_OK ||
+		 cached_frames(&stack, cached) != n || memcmp(cached, walked, n * sizeof(*walked)))
 		n_differing++;
 	depth_sum += n;
 	n_stacks++;
@@ -440,7 +443,7 @@ static double compare(const struct pattern *p)
 {
 	static const struct method m = {"all", by_comparing, 1};
 
-	unwind_path_forget_ids(unwinder);
+	stack_cache_forget_ids(unwinder);
 	depth_sum = n_differing = 0;
 	time_once(p, &m, 2000);
 	if (n_differing) {
@@ -469,7 +472,7 @@ static void measure(const struct pattern *p, int n_runs, double ns[N_METHODS])
 	for (int m = 1; m < N_METHODS; m++)
 		ns[m] -= ns[NOTHING];
 	if (n_other > 1000) {
-		fprintf(stderr, "bench_unwind: %s at %d: the path left %llu stacks to others\n",
+		fprintf(stderr, "bench_unwind: %s at %d: the cache left %llu stacks to others\n",
 			p->name, depth, (unsigned long long)n_other);
 		exit(1);
 	}
@@ -503,7 +506,7 @@ static void show(const struct pattern *p, int n_runs, int *n_missed)
 		}
 		printf("\n");
 	}
-	printf("  %-30s", "targets for the path");
+	printf("  %-30s", "targets for the cache");
 	for (size_t d = 0; d < ARRAY_LEN(depths); d++) {
 		double most = depths[d] == 30  ? p->most_at_30
 			      : depths[d] > 30 ? p->most_at_100
@@ -520,7 +523,7 @@ static void show(const struct pattern *p, int n_runs, int *n_missed)
 int main(int argc, char **argv)
 {
 	int n_runs = 100, n_missed = 0, c;
-	void *memory = calloc(1, UNWIND_PATH_BYTES(MAX_FRAMES));
+	void *memory = calloc(1, STACK_CACHE_BYTES(MAX_FRAMES));
 
 	while ((c = getopt(argc, argv, "n:")) != -1) {
 		if (c != 'n' || (n_runs = atoi(optarg)) < 1) {
@@ -529,10 +532,11 @@ int main(int argc, char **argv)
 		}
 	}
 	unwinder = calloc(1, unwind_thread_bytes);
-	if (!memory || !unwinder || unwind_init() < 0) {
-		fputs("bench_unwind: no memory, or nothing can be unwound here\n", stderr);
+	if (!memory || !unwinder) {
+		fputs("bench_unwind: no memory\n", stderr);
 		return 1;
 	}
+	unwind_init();
 	libc_backtrace =
 		(int (*)(void **, int))dlsym(dlopen(LIBC, RTLD_NOW | RTLD_NOLOAD), "backtrace");
 	if (!libc_backtrace) {
@@ -540,7 +544,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	unwind_thread_init(unwinder, true);
-	unwind_path_set_memory(unwinder, memory, MAX_FRAMES);
+	stack_cache_set_memory(unwinder, memory, MAX_FRAMES);
 	printf("ns per stack beyond the program's own, best of %d, and the share of "
 	       "unw_backtrace\n",
 	       n_runs);

@@ -1,19 +1,20 @@
 /* arch/arch.h - the contract that each CPU's folder fulfils; a port is one new folder.
  *
- * regs.h     struct arch_regs (the registers unwinding can restore, indexed by DWARF number),
+ * regs.h     struct arch_regs (the registers that unwinding restores, indexed by DWARF number),
  *            ARCH_N_REGS, ARCH_REG_SP, ARCH_REG_FP, ARCH_REG_PC (the return-address column),
  *            ARCH_CALLEE_SAVED (bit mask of DWARF numbers that a call preserves),
  *            ARCH_RA_OFFSET (where a call leaves the return address, from the CFA),
- *            ARCH_STACK_ALIGN; of the code around a return address (ARCH_CALL_MAX_BYTES before
- *            it): arch_is_after_call(), does it look like a call? arch_call_target(), to where?
- *            arch_is_fp_prologue(), does a function begin by setting up a frame pointer?
- *            arch_thread_pointer(); arch_context_return(), what makecontext() left to return to.
+ *            ARCH_STACK_ALIGN. About the ARCH_CALL_MAX_BYTES before a return address:
+ *            arch_is_after_call(): do they end in a call? arch_call_target(): to where?
+ *            arch_is_fp_prologue(): does a function begin by setting up a frame pointer?
+ *            arch_thread_pointer(). arch_context_return(): the return address that makecontext()
+ *            gave to a context.
  * getregs.S  arch_getregs(): stores the caller's registers as they are after the call returns.
  * syscall.h  arch_syscall6(): a raw system call; returns the kernel's value, -errno on failure.
  *            It touches neither errno nor any other thread-local variable.
- * ticks.h    arch_ticks(): the CPU's constant counter, unfenced; arch_ticks_fence(): makes
- *            it wait for what was before; arch_ticks_usable(): may it be
- *            compared between CPUs as far as the CPU itself tells?
+ * ticks.h    arch_ticks(): the CPU's constant counter, unfenced. arch_ticks_fence(): a reading
+ *            after it waits for everything before it. arch_ticks_usable(): does the CPU say that
+ *            its counter may be compared between CPUs?
  * clone.S    arch_clone(): starts a thread that libc does not know (see below).
  * cpu.h      ARCH_NAME, ARCH_ELF_MACHINE, ARCH_AUDIT.
  * caller.h   ARCH_CALLER_PC/SP/FP(): the caller of the function that uses them.

@@ -15,11 +15,13 @@ static inline uint64_t align_down(uint64_t value, uint64_t align)
 	return value & ~(align - 1);
 }
 
+/* 0 is no power of two. */
 static inline bool is_pow2(uint64_t value)
 {
 	return value && !(value & (value - 1));
 }
 
+/* n is 1 to 63. */
 static inline uint64_t rotate_right64(uint64_t value, unsigned n)
 {
 	return value >> n | value << (64 - n);

@@ -1,6 +1,7 @@
 /* base/bytes.h - unaligned little-endian loads and stores.
  *
- * The recording is little-endian on every machine; on a little-endian CPU these are plain moves.
+ * Recordings are little-endian on every machine. On a little-endian CPU the compiler
+ * makes one load or store of each function.
  */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H

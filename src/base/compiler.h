@@ -13,11 +13,11 @@
 #define CONFIG_DEBUG_LOGS 0 /* 1: trace/debug messages are compiled in */
 #endif
 #ifndef CONFIG_CHECKS
-#define CONFIG_CHECKS 0 /* 0 none, 1 cheap assertions, 2 full invariant checks */
+#define CONFIG_CHECKS 0 /* 0 none, 1 ASSERT(), 2 also the x_check() functions of structures */
 #endif
 
 #ifndef CONFIG_AUDIT
-#define CONFIG_AUDIT 0 /* 1: every stack from the fast path is compared with a walk in full */
+#define CONFIG_AUDIT 0 /* 1: every stack of the stack cache is compared with a full walk */
 #endif
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -26,16 +26,19 @@
 #define NOINLINE __attribute__((noinline))
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define EXPORT __attribute__((visibility("default")))
-/* For variables of the record path, where they are declared: read directly, not by way of a table. */
+/* For declarations of variables of the record path: loads need no entry of the global offset
+ * table. */
 #define HIDDEN __attribute__((visibility("hidden")))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 #define COLD __attribute__((cold, noinline))
+/* For functions that load memory of the target: sanitizers do not watch them. */
+#define NO_SANITIZE __attribute__((noinline, no_sanitize("address", "thread", "undefined")))
 
-/* Variables that every event reads and hardly anything writes: side by side, so that they do not take
- * a cache line each. */
+/* For variables that every event reads and hardly anything writes: they lie side by side, so that
+ * they do not take a cache line each. */
 #define HOT_DATA __attribute__((section("hot_data")))
 
-/* A counter that one thread counts and others may look at. */
+/* A counter that one thread increases and others may read. */
 #define COUNT_ADD(counter, n)                                                                      \
 	__atomic_store_n(&(counter), (counter) + (uint64_t)(n), __ATOMIC_RELAXED)
 #define COUNT_RESET(counter) __atomic_store_n(&(counter), 0, __ATOMIC_RELAXED)
@@ -43,15 +46,16 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Our own mistakes only, never input. Traps (no message, no allocation) so that it is usable in
- * the target; release builds compile it away. */
+/* For our own mistakes, never for input. Traps without a message or an allocation, so it is usable
+ * in the target. Release builds compile it away. */
 #define ASSERT(x)                                                                                  \
 	do {                                                                                       \
 		if (CONFIG_CHECKS > 0 && !(x))                                                     \
 			__builtin_trap();                                                          \
 	} while (0)
 
-/* The compiler no longer knows how the value of this variable came about. */
+/* Hides from the compiler how the value of this variable was computed: the compiler neither
+ * computes the value again nor makes a branch of it. */
 #define FORGET_ORIGIN(variable) __asm__("" : "+r"(variable))
 
 #endif

@@ -1,8 +1,8 @@
 /* base/cursor.h - a bounds-checked reader with a sticky error.
  *
- * Every parser of bytes that we did not write ourselves a moment ago uses it. A read past the end
- * gives 0 and sets failed; the caller checks once, at the end of a record. Never reads outside
- * [data, data + len).
+ * Every parser of bytes from files, sockets and other memory uses it. A read past the end gives 0
+ * and sets failed; the caller checks failed once, at the end of a record. Never reads outside
+ * [data, data + len). The bytes are borrowed.
  */
 #ifndef BASE_CURSOR_H
 #define BASE_CURSOR_H
@@ -63,7 +63,7 @@ static inline uint64_t cursor_u64(struct cursor *c)
 	return p ? load_le64(p) : 0;
 }
 
-/* LEB128, unsigned. More than 64 bits of value is a failure. */
+/* Unsigned LEB128. A value of more than 64 bits fails. */
 static inline uint64_t cursor_uleb(struct cursor *c)
 {
 	uint64_t value = 0;
@@ -81,7 +81,7 @@ static inline uint64_t cursor_uleb(struct cursor *c)
 	return 0;
 }
 
-/* LEB128, signed. */
+/* Signed LEB128. More than ten bytes fail. */
 static inline int64_t cursor_sleb(struct cursor *c)
 {
 	uint64_t value = 0;

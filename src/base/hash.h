@@ -1,4 +1,5 @@
-/* base/hash.h - 64-bit mixing for tables. Not for anything that an attacker chooses. */
+/* base/hash.h - 64-bit hashes for tables. Not for tables whose keys an attacker may choose
+ * freely. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
@@ -19,7 +20,7 @@ static inline uint64_t hash_pair64(uint64_t a, uint64_t b)
 	return hash_mix64(a * 0x9e3779b97f4a7c15ull ^ b);
 }
 
-/* Eight bytes at a time; the result depends on the byte order of the machine. */
+/* Reads eight bytes at a time. The result depends on the byte order of the machine. */
 static inline uint64_t hash_bytes(const void *bytes, size_t len)
 {
 	const uint8_t *p = bytes;

@@ -1,6 +1,6 @@
-/* base/text.h - building text in a caller's buffer without stdio.
+/* base/text.h - building text in a buffer of the caller, without stdio.
  *
- * Always zero-terminated; what does not fit is cut and remembered in was_cut.
+ * The text always ends in a zero byte. What does not fit is cut, and was_cut says so.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -27,13 +27,13 @@ void text_put_u64(struct text *t, uint64_t value);
 void text_put_i64(struct text *t, int64_t value);
 void text_put_hex(struct text *t, uint64_t value, unsigned min_digits); /* without 0x */
 
-/* -1: it is none. */
+/* The value of a hexadecimal digit; -1: c is none. */
 int text_hex_digit(char c);
 
 /* Parses a whole string as a decimal number; false on anything else or overflow. */
 bool text_parse_u64(const char *s, uint64_t *ret);
 
-/* The part behind the last '/'. */
+/* The part behind the last '/', or all of path. Borrowed from path. */
 const char *text_basename(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* base/units.h - the powers that have names. */
+/* base/units.h - names for powers: bytes and nanoseconds. */
 #ifndef BASE_UNITS_H
 #define BASE_UNITS_H
 

@@ -1,4 +1,4 @@
-/* base/varint.h - writing LEB128 and zigzag. Reading is in base/cursor.h. */
+/* base/varint.h - writing LEB128, and zigzag in both directions. base/cursor.h reads LEB128. */
 #ifndef BASE_VARINT_H
 #define BASE_VARINT_H
 
@@ -17,6 +17,7 @@ static inline uint8_t *uleb_put(uint8_t *p, uint64_t value)
 	return p;
 }
 
+/* Maps small negative and positive numbers to small unsigned ones: 0, -1, 1, -2 to 0, 1, 2, 3. */
 static inline uint64_t zigzag(int64_t value)
 {
 	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);

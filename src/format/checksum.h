@@ -1,4 +1,8 @@
-/* format/checksum.h - the checksum of the recording format (docs/FORMAT.md 1.3). */
+/* format/checksum.h - the checksum of the recording format (docs/FORMAT.md 1.3).
+ *
+ * Finds damage, not forgery. From CHECKSUM_LONG_BYTES on it is made of four sums, each of every
+ * fourth word, which a CPU computes side by side.
+ */
 #ifndef FORMAT_CHECKSUM_H
 #define FORMAT_CHECKSUM_H
 
@@ -12,7 +16,6 @@ static inline uint64_t checksum_step(uint64_t h, uint64_t word)
 	return (h << 29 | h >> 35) * 0xc4ceb9fe1a85ec53ull;
 }
 
-/* From so many bytes on the sum is made of four, of every fourth word each: a CPU makes them side by side. */
 #define CHECKSUM_LONG_BYTES 1024
 
 static inline uint32_t checksum_bytes(const void *data, size_t len)

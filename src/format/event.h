@@ -1,12 +1,19 @@
-/* format/event.h - decoded events and the decoder of a block (docs/FORMAT.md section 5). */
+/* format/event.h - decoded events, and the decoder of a block (docs/FORMAT.md section 5).
+ *
+ * event_decode() decodes any event. Nearly all events are calls with nothing special or definitions
+ * of stacks; event_decode_calls() and event_decode_stacks() decode runs of these faster. A reader
+ * asks all three in turn: each decodes what it can and leaves the rest to the others.
+ *
+ * Threads: a decoder belongs to one thread. Nothing allocates. The bytes are not trusted.
+ */
 #ifndef FORMAT_EVENT_H
 #define FORMAT_EVENT_H
 
 #include "base/cursor.h"
 #include "format/block.h"
 
-/* The byte that names the kind in a recording; rare kinds have bit 7 set, and not all three low bits
- * clear, which is the short form. */
+/* The kinds, as their byte in a recording. A rare kind has bit 7 set and at least one of the three
+ * low bits; a byte whose three low bits are 0 begins a call in the short form. */
 enum event_kind {
 	EVENT_MALLOC = 1,
 	EVENT_CALLOC = 2,
@@ -40,26 +47,28 @@ enum event_kind {
 	EVENT_FORGET = 0x97,
 };
 
-/* Bits of the extras byte. */
+/* Bits of the extras byte of a call in the long form. */
 #define EVENT_EXTRA_UNALIGNED 1u
 #define EVENT_EXTRA_USABLE 2u
 #define EVENT_EXTRA_ALIGNMENT 4u
 
-/* The short form of calls (its low three bits are 0): the kind's place is taken by this one when a
- * REALLOC_BEGIN turned out to be the whole story. */
+/* The short form of calls. Its first byte: bits 0-2 are 0, bits 3-5 the kind, or
+ * EVENT_SHORT_IN_PLACE: a whole realloc that left its block where it was, two events in one
+ * record. */
 #define EVENT_SHORT_IN_PLACE 7u
-#define EVENT_SHORT_WIDE 0x40u
-#define EVENT_SHORT_KNOWN 0x80u
+#define EVENT_SHORT_WIDE 0x40u /* size and stack have two bytes each, not one */
+#define EVENT_SHORT_KNOWN 0x80u /* a slot of the recent addresses stands for the address */
 #define EVENT_SHORT_ADDR_BYTES 4u /* unless the address is known: arenas lie far apart */
 #define EVENT_SHORT_ADDR_BIAS (1ull << 35)
 
-/* Most calls are about an address that the lane named not long ago. So there is a table of places, each
- * with the last address that belongs there, and the short form of such a call names the place. */
-#define EVENT_N_PLACES 256
+/* Most calls are about an address that the lane named not long ago. So encoder and decoder keep a
+ * table of recent addresses: each slot has the last address that belongs there, and the short form
+ * of a call about such an address has the number of the slot. */
+#define EVENT_N_RECENT 256
 
-static inline unsigned event_place(uint64_t addr)
+static inline unsigned event_recent_slot(uint64_t addr)
 {
-	return addr / 16 % EVENT_N_PLACES;
+	return addr / 16 % EVENT_N_RECENT;
 }
 
 #define EVENT_MAX_FIELDS 7
@@ -70,78 +79,85 @@ struct event {
 	uint64_t ticks;
 	uint64_t addr; /* block, or return address of EVENT_STACK */
 	uint64_t size_bytes;
-	uint32_t stack; /* id in this lane; of definitions: the id defined */
-	uint32_t parent; /* definitions: the stack it extends, 0 = none */
+	uint32_t stack; /* id in this lane; of definitions: the id that is defined */
+	uint32_t parent; /* definitions: id of the stack that the new one extends, 0 = none */
 	uint64_t usable_extra_bytes; /* usable beyond size_bytes */
-	uint64_t alignment; /* 0: not told */
+	uint64_t alignment; /* 0: not known */
 	uint64_t field[EVENT_MAX_FIELDS]; /* rare kinds: as in docs/FORMAT.md, zigzag undone */
 };
 
 struct event_decoder {
 	struct cursor in;
 	uint64_t ticks;
-	uint64_t addr[2]; /* of the last block obtained, of the last one released */
-	uint64_t code;
-	uint32_t stack[2]; /* likewise */
-	uint32_t next_stack;
-	uint32_t generation;
-	uint32_t lane; /* the user's: 0 at first, comes with each call */
-	bool is_in_place; /* the second half of a realloc in place comes next: */
-	uint32_t in_place_bytes; /* its size */
-	uint64_t place[EVENT_N_PLACES]; /* addresses; 0: none yet */
+	uint64_t addr[2]; /* of the last block allocated, of the last block released */
+	uint64_t code; /* return address of the last definition */
+	uint32_t stack[2]; /* of the last call that allocated, of the last that released */
+	uint32_t next_stack; /* the id that the next definition gets */
+	uint32_t generation; /* of the code that stacks are defined in: unwind/unwind.h */
+	uint32_t lane; /* for the user to set: copied into each struct event_compact */
+	bool is_in_place; /* the second event of a realloc in place comes next ... */
+	uint32_t in_place_bytes; /* ... with this size */
+	uint64_t recent[EVENT_N_RECENT]; /* addresses by event_recent_slot(); 0: none yet */
 };
 
-/* data are the event bytes of the block that h describes; borrowed while decoding. */
+/* Starts at the beginning of a block: data are the event bytes of the block that h describes,
+ * borrowed while decoding. */
 void event_decoder_init(struct event_decoder *d, const struct block_header *h, const uint8_t *data,
 			size_t len);
 
-/* 1: *ret is the next event. 0: end of the block. -1: malformed at d->in.pos; *ret untouched. */
+/* Decodes the next event. 1: *ret is the event. 0: end of the block. -1: malformed at d->in.pos,
+ * and *ret is untouched. */
 int event_decode(struct event_decoder *d, struct event *ret);
 
-/* A call of the malloc family, in few bytes. Who reads recordings keeps it in the same place from here
- * to its end (ingest/stream.h), so some of it is for him to fill in. */
-struct event_plain {
+/* A call of the malloc family in 32 bytes. The reader of a recording (ingest/stream.h) does not
+ * copy it: it replaces fields of the decoder by its own, in the same memory. */
+struct event_compact {
 	union {
-		uint64_t ticks;
-		uint64_t at_ns; /* the reader's: since the start */
+		uint64_t ticks; /* decoder */
+		uint64_t at_ns; /* reader: time since the start of the recording */
 	};
 	uint64_t addr;
 	uint32_t size_bytes; /* 0 in releases */
-	uint32_t stack; /* id in this lane; the reader's: number of struct stacks */
+	union {
+		uint32_t stack_id; /* decoder: id in this lane */
+		uint32_t stack; /* reader: number of the stack in struct stacks */
+	};
 	uint32_t lane; /* event_decoder.lane */
 	uint16_t extra_bytes; /* usable beyond size_bytes */
-	uint8_t kind; /* EVENT_MALLOC to EVENT_FREE; the reader's: any other */
-	uint8_t flags; /* 0; the reader's */
+	uint8_t kind; /* decoder: EVENT_MALLOC to EVENT_FREE; reader: any kind */
+	uint8_t flags; /* decoder: 0; reader: its own bits */
 };
 
-_Static_assert(sizeof(struct event_plain) == 32, "two to a cache line");
+_Static_assert(sizeof(struct event_compact) == 32, "two to a cache line");
 
-/* Decodes calls that have nothing special, which is nearly all events, as long as they come: as many
- * as *ret, with room for max (at least 2), was filled with. What comes next, if anything, is for
- * event_decode(): among the rest calls with so many bytes that they have no room in *ret. */
-size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size_t max);
+/* Decodes calls that have nothing special, as long as they come, into ret[max]; max is at least 2.
+ * Returns how many. What comes next, if anything, is for event_decode(): for example a call with a
+ * size that does not fit into struct event_compact. */
+size_t event_decode_calls(struct event_decoder *d, struct event_compact *ret, size_t max);
 
-/* EVENT_STACK, in few bytes. */
+/* EVENT_STACK in 16 bytes: the definition of a stack. */
 struct event_stack {
 	uint64_t addr; /* return address */
-	uint32_t stack; /* the id defined */
-	uint32_t parent; /* the stack it extends, 0 = none */
+	uint32_t stack; /* the id that is defined */
+	uint32_t parent; /* id of the stack that the new one extends, 0 = none */
 };
 
-/* The same for definitions: as many as follow one another, up to max. Their time is d->ticks. */
+/* Decodes definitions as long as they come, into ret[max]. Returns how many. Their time is
+ * d->ticks. */
 size_t event_decode_stacks(struct event_decoder *d, struct event_stack *ret, size_t max);
 
-/* The same of an event that event_decode() gave, whose kind is one of those. False: its bytes have no
- * room there. */
-static inline bool event_to_plain(const struct event *ev, uint32_t lane, struct event_plain *ret)
+/* Converts a call (EVENT_MALLOC to EVENT_FREE) that event_decode() gave. False: its size does not
+ * fit. */
+static inline bool event_to_compact(const struct event *ev, uint32_t lane,
+				    struct event_compact *ret)
 {
 	if (ev->size_bytes > UINT32_MAX || ev->usable_extra_bytes > UINT16_MAX)
 		return false;
-	*ret = (struct event_plain){
+	*ret = (struct event_compact){
 		.ticks = ev->ticks,
 		.addr = ev->addr,
 		.size_bytes = (uint32_t)ev->size_bytes,
-		.stack = ev->stack,
+		.stack_id = ev->stack,
 		.lane = lane,
 		.extra_bytes = (uint16_t)ev->usable_extra_bytes,
 		.kind = ev->kind,
@@ -149,8 +165,8 @@ static inline bool event_to_plain(const struct event *ev, uint32_t lane, struct 
 	return true;
 }
 
-/* The chunk that glibc takes for a request, and the usable bytes in it; events say so only when it was
- * otherwise. */
+/* The chunk that glibc takes for a request, and the usable bytes in it. An event carries its usable
+ * size only when it differs from this. */
 static inline uint64_t event_usual_chunk(uint64_t size_bytes)
 {
 	uint64_t chunk = (size_bytes + 23) & ~15ull;
@@ -163,14 +179,14 @@ static inline uint64_t event_usual_usable(uint64_t size_bytes)
 	return event_usual_chunk(size_bytes) - 8;
 }
 
-/* Does a call of this kind (1 to 6) give a block back? Index into the addresses and
- * stacks kept. */
+/* Whether a call of this kind (1 to 6) releases a block: frees it or hands it to realloc. Also the
+ * index into addr[] and stack[] of encoder and decoder. */
 static inline bool event_is_release(unsigned kind)
 {
 	return kind == EVENT_FREE || kind == EVENT_REALLOC_BEGIN;
 }
 
-/* Is the event one that a call of the program made (not a definition or a note of ours)? */
+/* Whether a call of the program made the event, not the recorder itself (a definition, a mark). */
 bool event_is_call(unsigned kind);
 
 #endif

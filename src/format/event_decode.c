@@ -1,5 +1,5 @@
-/* format/event_decode.c - bytes to events. Trusts nothing: every length is checked, and a stack
- * that an event names must have been possible to define before it.
+/* format/event_decode.c - bytes to events. Trusts nothing: every length is checked, and an event
+ * can only name a stack that was defined before it.
  */
 #include "format/event.h"
 
@@ -51,7 +51,8 @@ static void decode_extras(struct cursor *c, struct event *ev, unsigned *bits)
 		ev->alignment = cursor_uleb(c);
 }
 
-/* Ids grow by one with each definition; 32 bits of them is a limit of the format. */
+/* Gives the next id to a stack. Ids grow by one with each definition; the format has 32 bits for
+ * them. */
 static void define_stack(struct event_decoder *d, struct event *ev, uint64_t distance)
 {
 	if (d->next_stack == 0 || distance >= d->next_stack || d->next_stack == UINT32_MAX) {
@@ -62,7 +63,8 @@ static void define_stack(struct event_decoder *d, struct event *ev, uint64_t dis
 	ev->parent = ev->stack - 1 - (uint32_t)distance;
 }
 
-/* What all forms of calls have in common: differences become values. */
+/* The end of decoding a call, in every form: differences to the last call become values. s is the
+ * difference of the stack ids. */
 static void finish_call(struct event_decoder *d, struct event *ev, uint64_t addr, int64_t s)
 {
 	uint32_t *stack = &d->stack[event_is_release(ev->kind)];
@@ -72,7 +74,7 @@ static void finish_call(struct event_decoder *d, struct event *ev, uint64_t addr
 		d->in.failed = true;
 	*stack = (uint32_t)s;
 	d->addr[event_is_release(ev->kind)] = addr;
-	d->place[event_place(addr)] = addr;
+	d->recent[event_recent_slot(addr)] = addr;
 	ev->ticks = d->ticks;
 	ev->addr = addr;
 	ev->stack = *stack;
@@ -89,21 +91,21 @@ static void decode_short(struct event_decoder *d, struct event *ev, unsigned hea
 	uint64_t size_bytes = kind == EVENT_FREE ? 0 : take_unsigned(c, 1 + is_wide);
 	int64_t stack = take_signed(c, 1 + is_wide);
 
-	if (kind == 0 || (is_known && event_place(d->place[a]) != a))
-		c->failed = true; /* nothing was there yet, 0 that is, which belongs in place 0 */
+	if (kind == 0 || (is_known && event_recent_slot(d->recent[a]) != a))
+		c->failed = true; /* an empty slot holds 0, and address 0 belongs in slot 0 */
 	d->is_in_place = kind == EVENT_SHORT_IN_PLACE;
 	d->in_place_bytes = (uint32_t)size_bytes;
 	ev->kind = d->is_in_place ? EVENT_REALLOC_BEGIN : (uint8_t)kind;
 	d->ticks += delta_ticks;
 	finish_call(d, ev,
-		    is_known ? d->place[a]
+		    is_known ? d->recent[a]
 			     : d->addr[event_is_release(ev->kind)] + a * 16 - EVENT_SHORT_ADDR_BIAS,
 		    stack);
 	ev->size_bytes = event_is_release(ev->kind) ? 0 : size_bytes;
 	ev->usable_extra_bytes = event_usual_usable(ev->size_bytes) - ev->size_bytes;
 }
 
-/* The second event of a realloc in place: the block is back where it was, at the same time. */
+/* The second event of a realloc that left its block where it was: same address, same time. */
 static void decode_second_half(struct event_decoder *d, struct event *ev)
 {
 	*ev = (struct event){
@@ -147,7 +149,7 @@ static void decode_frequent(struct event_decoder *d, struct event *ev, unsigned 
 		ev->usable_extra_bytes = event_usual_usable(ev->size_bytes) - ev->size_bytes;
 }
 
-/* Which fields of a rare kind are signed, and which one is a stack id (or none: -1). */
+/* Undoes zigzag in the signed fields of a rare kind, and takes its stack id out of the fields. */
 static void fix_rare_fields(struct event_decoder *d, struct event *ev)
 {
 	int stack_field = -1;
@@ -223,16 +225,16 @@ static inline int64_t low_bytes_signed(uint64_t word, unsigned n_bytes)
 /* The parts of a call, taken without a check of each length. */
 struct fast_call {
 	unsigned kind;
-	unsigned n_bytes; /* of the record; 0: it is not for the fast way */
+	unsigned n_bytes; /* of the record; 0: decode_fast() cannot decode it */
 	uint64_t delta_ticks;
 	uint64_t a; /* difference of the address, unless is_known */
-	bool is_known; /* the address is the one of this place: */
-	uint8_t place;
+	bool is_known; /* the address is the one in this slot of recent: */
+	uint8_t slot;
 	uint64_t size_bytes;
 	int64_t stack;
 };
 
-/* Where the parts of a short record lie: all of that is in its first byte. */
+/* Where the parts of a record in the short form lie: its first byte determines all of that. */
 struct short_form {
 	uint32_t size_mask; /* of the bytes behind the address; 0 in releases */
 	uint8_t n_bytes; /* of the record; 0: there is no such record */
@@ -240,8 +242,8 @@ struct short_form {
 	uint8_t stack_up, stack_down; /* shifts that leave the stack, with its sign */
 	uint8_t kind;
 	uint8_t is_release;
-	bool is_call; /* one, and nothing else: it is not EVENT_SHORT_IN_PLACE */
-	bool is_known; /* instead of an address there is a place */
+	bool is_call; /* one event: the record is not EVENT_SHORT_IN_PLACE, which is two */
+	bool is_known; /* the record has a slot of recent instead of an address */
 };
 
 #define SHORT_FORM(k, addr_width, width, size_width)                                               \
@@ -261,9 +263,10 @@ struct short_form {
 
 _Static_assert(EVENT_FREE == 6 && EVENT_SHORT_IN_PLACE == 7 && EVENT_SHORT_WIDE == 0x40 &&
 		       EVENT_SHORT_KNOWN == 0x80,
-	       "their places in the table");
+	       "the order of the table");
 
-/* By bits 3 to 7 of the first byte: kind, whether size and stack are wide, whether the address is known. */
+/* By bits 3 to 7 of the first byte: kind, whether size and stack are wide, whether the address is
+ * known. */
 static const struct short_form short_forms[32] = {
 	SHORT_FORMS(EVENT_SHORT_ADDR_BYTES, 1),
 	SHORT_FORMS(EVENT_SHORT_ADDR_BYTES, 2),
@@ -287,7 +290,7 @@ static ALWAYS_INLINE struct fast_call fast_short(const uint8_t *p, uint64_t word
 		.delta_ticks = word >> 8 & 0xff,
 		.a = (uint64_t)(uint32_t)(word >> 16) * 16 - EVENT_SHORT_ADDR_BIAS,
 		.is_known = form->is_known,
-		.place = (uint8_t)(word >> 16),
+		.slot = (uint8_t)(word >> 16),
 		.size_bytes = rest & form->size_mask,
 		.stack = (int64_t)(rest << form->stack_up) >> form->stack_down,
 	};
@@ -329,17 +332,17 @@ static ALWAYS_INLINE bool is_rare(unsigned first_byte)
 	return first_byte & EVENT_RARE && first_byte & 7;
 }
 
-/* The address of a call; 0: perhaps there is none in its place yet. */
+/* The address of a call. 0: the slot that the call names may still be empty. */
 static ALWAYS_INLINE uint64_t fast_addr(const struct fast_call *call, uint64_t base,
-					const uint64_t *place)
+					const uint64_t *recent)
 {
-	uint64_t known = place[call->place];
+	uint64_t known = recent[call->slot];
 
 	return call->is_known ? known : base + call->a;
 }
 
-/* The way nearly all events go: a call without extras, with bytes enough behind it. False: it is
- * something else, or not right, and nothing has changed. */
+/* Decodes nearly all events: a call without extras, with enough bytes behind it. False: the record
+ * is something else or malformed, and nothing has changed. */
 static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret)
 {
 	const uint8_t *p = d->in.data + d->in.pos;
@@ -354,14 +357,14 @@ static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret
 	call = fast_any(p);
 	is_release = event_is_release(call.kind);
 	stack = (int64_t)d->stack[is_release] + call.stack;
-	addr = fast_addr(&call, d->addr[is_release], d->place);
+	addr = fast_addr(&call, d->addr[is_release], d->recent);
 	if (unlikely(call.n_bytes == 0 || call.kind == EVENT_SHORT_IN_PLACE || stack < 0 ||
 		     stack >= d->next_stack || !addr))
 		return false;
 	d->in.pos += call.n_bytes;
 	d->ticks += call.delta_ticks;
 	d->stack[is_release] = (uint32_t)stack;
-	d->addr[is_release] = d->place[event_place(addr)] = addr;
+	d->addr[is_release] = d->recent[event_recent_slot(addr)] = addr;
 	ret->kind = (uint8_t)call.kind;
 	ret->ticks = d->ticks;
 	ret->addr = addr;
@@ -373,23 +376,24 @@ static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret
 	return true;
 }
 
-/* A decoder taken apart, so that what every call changes is at hand. */
+/* The parts of a decoder that every call changes, in local variables. */
 struct run {
 	const uint8_t *p, *end; /* from end on there may not be FAST_BYTES left */
-	struct event_plain *to, *last; /* where to put the next one, and the last place */
+	struct event_compact *to,
+		*last; /* where the next call goes, and the last entry of the array */
 	uint64_t ticks, n_stacks;
 	uint64_t addr[2], stack[2];
-	uint64_t *place;
+	uint64_t *recent;
 	uint32_t lane;
 };
 
-/* The next call of a run; a release has no size. False: its stack is none, or its address. */
-static ALWAYS_INLINE bool put_plain(struct run *r, const struct fast_call *call,
-				    unsigned is_release)
+/* Appends a call to the run; a release has no size. False: its stack or its address is not
+ * valid. */
+static ALWAYS_INLINE bool put_call(struct run *r, const struct fast_call *call, unsigned is_release)
 {
-	struct event_plain *to = r->to;
+	struct event_compact *to = r->to;
 	uint64_t id = r->stack[is_release] + (uint64_t)call->stack;
-	uint64_t addr = fast_addr(call, r->addr[is_release], r->place);
+	uint64_t addr = fast_addr(call, r->addr[is_release], r->recent);
 	uint32_t size_bytes = (uint32_t)call->size_bytes;
 
 	if (unlikely(id >= r->n_stacks || !addr))
@@ -397,11 +401,11 @@ static ALWAYS_INLINE bool put_plain(struct run *r, const struct fast_call *call,
 	r->p += call->n_bytes;
 	r->ticks += call->delta_ticks;
 	r->stack[is_release] = id;
-	r->addr[is_release] = r->place[event_place(addr)] = addr;
+	r->addr[is_release] = r->recent[event_recent_slot(addr)] = addr;
 	to->ticks = r->ticks;
 	to->addr = addr;
 	to->size_bytes = size_bytes;
-	to->stack = (uint32_t)id;
+	to->stack_id = (uint32_t)id;
 	to->lane = r->lane;
 	to->extra_bytes = usual_extra(size_bytes);
 	to->kind = (uint8_t)call->kind;
@@ -410,7 +414,7 @@ static ALWAYS_INLINE bool put_plain(struct run *r, const struct fast_call *call,
 	return true;
 }
 
-/* Short records that are a call each. */
+/* Decodes records in the short form that are one call each. */
 static ALWAYS_INLINE void decode_shorts(struct run *r)
 {
 	while (r->p < r->end && r->to < r->last && !(*r->p & 7)) {
@@ -418,15 +422,15 @@ static ALWAYS_INLINE void decode_shorts(struct run *r)
 		const struct short_form *form = short_form(word);
 		struct fast_call call = fast_short(r->p, word, form);
 
-		if (unlikely(!form->is_call) || !put_plain(r, &call, form->is_release))
+		if (unlikely(!form->is_call) || !put_call(r, &call, form->is_release))
 			break;
 	}
 }
 
-/* A record of another form. False: it is not for the fast way. */
+/* Decodes a record of another form. False: event_decode() must decode it. */
 static ALWAYS_INLINE bool decode_other(struct run *r)
 {
-	struct event_plain *begin = r->to;
+	struct event_compact *begin = r->to;
 	struct fast_call call;
 	uint64_t size_bytes;
 
@@ -439,9 +443,9 @@ static ALWAYS_INLINE bool decode_other(struct run *r)
 	if (event_is_release(call.kind) || call.kind == EVENT_SHORT_IN_PLACE)
 		call.size_bytes = 0;
 	if (call.kind != EVENT_SHORT_IN_PLACE)
-		return put_plain(r, &call, event_is_release(call.kind));
+		return put_call(r, &call, event_is_release(call.kind));
 	call.kind = EVENT_REALLOC_BEGIN;
-	if (!put_plain(r, &call, true))
+	if (!put_call(r, &call, true))
 		return false;
 	*r->to = *begin;
 	r->to->kind = EVENT_REALLOC_END;
@@ -451,7 +455,7 @@ static ALWAYS_INLINE bool decode_other(struct run *r)
 	return true;
 }
 
-size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size_t max)
+size_t event_decode_calls(struct event_decoder *d, struct event_compact *ret, size_t max)
 {
 	const uint8_t *p = d->in.data + d->in.pos;
 	struct run r = {
@@ -463,7 +467,7 @@ size_t event_decode_plain(struct event_decoder *d, struct event_plain *ret, size
 		.n_stacks = d->next_stack,
 		.addr = {d->addr[0], d->addr[1]},
 		.stack = {d->stack[0], d->stack[1]},
-		.place = d->place,
+		.recent = d->recent,
 		.lane = d->lane,
 	};
 
@@ -491,7 +495,7 @@ size_t event_decode_stacks(struct event_decoder *d, struct event_stack *ret, siz
 		unsigned a_width = width8[head >> 8 & 7], b_width = width8[head >> 11 & 7];
 		uint64_t distance = low_bytes(load_le64(p + 2 + a_width), b_width);
 
-		/* Without extras, time and stack: those are not there in what we wrote. */
+		/* A definition as the recorder writes it: without extras, time and stack. */
 		if ((head & 0xc0ff) != EVENT_STACK || distance >= d->next_stack ||
 		    d->next_stack == UINT32_MAX)
 			break;

@@ -1,7 +1,7 @@
 /* format/event_encode.h - writing events into a block. On the record path, hence inline.
  *
- * The caller guarantees EVENT_MAX_BYTES of room at pos for each call (see has_room) and publishes
- * pos afterwards. Little-endian machines only, like struct block.
+ * Before each event the caller makes sure that event_encoder_has_room(), and afterwards it
+ * publishes pos. Little-endian machines only, like struct block.
  */
 #ifndef FORMAT_EVENT_ENCODE_H
 #define FORMAT_EVENT_ENCODE_H
@@ -12,22 +12,23 @@
 #include "base/varint.h"
 #include "format/event.h"
 
-/* Mirrors the decoder's state; reset at the start of each block. */
+/* Mirrors the state of the decoder. Reset at the start of each block. */
 struct event_encoder {
 	uint8_t *pos;
 	uint8_t *end; /* one past the block's last byte */
 	uint64_t ticks;
-	uint64_t addr[2]; /* of the last block obtained, of the last one released */
-	uint64_t code;
-	uint32_t stack[2]; /* likewise */
+	uint64_t addr[2]; /* of the last block allocated, of the last block released */
+	uint64_t code; /* return address of the last definition */
+	uint32_t stack[2]; /* of the last call that allocated, of the last that released */
 	uint32_t next_stack;
-	struct event_encoder_place {
+	struct event_recent {
 		uint64_t addr;
 		uint64_t owner_tag; /* event_call.owner_tag of the last call about it */
-	} place[EVENT_N_PLACES];
+	} recent[EVENT_N_RECENT];
 };
 
-/* As at the start of a block, at this time, with room from data to end. The ids of stacks go on. */
+/* Resets the encoder for a block that starts at this time and has room from data to end. Ids of
+ * stacks go on from the block before. */
 static inline void event_encoder_begin(struct event_encoder *e, uint8_t *data, uint8_t *end,
 				       uint64_t ticks)
 {
@@ -47,11 +48,11 @@ static inline bool event_encoder_has_room(const struct event_encoder *e, unsigne
 
 static ALWAYS_INLINE uint8_t *event_put_word(uint8_t *p, uint64_t value, unsigned n_bytes)
 {
-	memcpy(p, &value, 8); /* the room covers what is written too much */
+	memcpy(p, &value, 8); /* EVENT_MAX_BYTES leaves room for the bytes beyond n_bytes */
 	return p + n_bytes;
 }
 
-/* A rare event: kind, n fields already zigzagged where the format says so. */
+/* Puts a rare event: its kind and n fields, zigzagged by the caller where the format says so. */
 static inline void event_put_rare(struct event_encoder *e, unsigned kind, uint64_t ticks,
 				  const uint64_t *field, unsigned n)
 {
@@ -84,13 +85,13 @@ struct event_call {
 static ALWAYS_INLINE void event_remember_call(struct event_encoder *e, unsigned kind,
 					      const struct event_call *c)
 {
-	struct event_encoder_place *place = &e->place[event_place(c->addr)];
+	struct event_recent *recent = &e->recent[event_recent_slot(c->addr)];
 
 	e->ticks = c->ticks;
 	e->addr[event_is_release(kind)] = c->addr;
 	e->stack[event_is_release(kind)] = c->stack;
-	place->addr = c->addr;
-	place->owner_tag = c->owner_tag;
+	recent->addr = c->addr;
+	recent->owner_tag = c->owner_tag;
 }
 
 static inline uint8_t *event_put_extras(uint8_t *p, const struct event_call *c, unsigned bits)
@@ -103,14 +104,14 @@ static inline uint8_t *event_put_extras(uint8_t *p, const struct event_call *c, 
 	return p;
 }
 
-/* The short form. False, and nothing is written: the call does not fit. Straight on purpose: every
- * event of a busy program comes through here, and nearly all of them fit. No branch tells the layouts
- * apart: which calls are about a known address no CPU can foresee. */
+/* Puts a call in the short form. False: the call does not fit, and nothing is written. Nearly all
+ * events of a busy program come through here and fit, so the code is straight: no branch depends on
+ * the layout, because no CPU can predict which calls are about a recent address. */
 static ALWAYS_INLINE bool event_put_short(struct event_encoder *e, unsigned kind,
 					  const struct event_call *c)
 {
-	uint64_t place = event_place(c->addr);
-	uint64_t is_known = e->place[place].addr == c->addr;
+	uint64_t slot = event_recent_slot(c->addr);
+	uint64_t is_known = e->recent[slot].addr == c->addr;
 	uint64_t delta_ticks = c->ticks - e->ticks;
 	uint64_t a = rotate_right64(
 		c->addr - e->addr[event_is_release(kind)] + EVENT_SHORT_ADDR_BIAS, 4);
@@ -121,7 +122,7 @@ static ALWAYS_INLINE bool event_put_short(struct event_encoder *e, unsigned kind
 
 	FORGET_ORIGIN(is_known);
 	unknown = is_known - 1; /* a mask */
-	a = (a & unknown) | (place & ~unknown);
+	a = (a & unknown) | (slot & ~unknown);
 	n_addr = 1 + (unknown & (EVENT_SHORT_ADDR_BYTES - 1));
 	if (unlikely(delta_ticks >> 8 | a >> 32 | ((s + 0x8000) | c->size_bytes) >> 16 | c->extras))
 		return false;
@@ -136,7 +137,8 @@ static ALWAYS_INLINE bool event_put_short(struct event_encoder *e, unsigned kind
 	return true;
 }
 
-/* The long form, for everything. Time that went backwards costs a TIME record. */
+/* Puts a call in the long form, which has room for everything. Time that went backwards costs a
+ * TIME record. */
 static inline void event_put_long(struct event_encoder *e, unsigned kind,
 				  const struct event_call *c)
 {
@@ -174,7 +176,7 @@ static inline void event_put_long(struct event_encoder *e, unsigned kind,
 	event_remember_call(e, kind, c);
 }
 
-/* Kinds 1 to 6, in the shortest form. Room for two events is needed. */
+/* Puts a call (kinds 1 to 6) in the shortest form. Needs room for two events. */
 static inline void event_put_call(struct event_encoder *e, unsigned kind,
 				  const struct event_call *c)
 {
@@ -182,15 +184,16 @@ static inline void event_put_call(struct event_encoder *e, unsigned kind,
 		event_put_long(e, kind, c);
 }
 
-/* record is a REALLOC_BEGIN that was put by event_put_short() with the size that is asked for, and
- * nothing was put after it: the block stayed where it was. One byte changes, so whoever reads the
- * block meanwhile finds the one or the other. */
+/* Turns a REALLOC_BEGIN into a whole realloc whose block stayed where it was. event_put_short() put
+ * the record, with the size that is asked for, and nothing was put after it. One byte changes, so a
+ * concurrent reader of the block sees either the one event or the other. */
 static inline void event_make_in_place(uint8_t *record)
 {
 	__atomic_store_n(record, (uint8_t)(*record | EVENT_SHORT_IN_PLACE << 3), __ATOMIC_RELEASE);
 }
 
-/* Defines the next stack id: code called from parent. Returns the id. */
+/* Defines the next stack id: a call at the return address code, from the stack parent. Returns the
+ * id. */
 static inline uint32_t event_put_stack(struct event_encoder *e, uint64_t code, uint32_t parent)
 {
 	int64_t a = (int64_t)(code - e->code);
@@ -207,14 +210,15 @@ static inline uint32_t event_put_stack(struct event_encoder *e, uint64_t code, u
 	return e->next_stack++;
 }
 
-/* Defines the next stack id as "could not be followed further out". */
+/* Defines the next stack id: the walk could not go further out, because (enum format_stack_end). */
 static inline uint32_t event_put_stack_end(struct event_encoder *e, unsigned why)
 {
 	event_put_rare(e, EVENT_STACK_END, e->ticks, (uint64_t[]){why}, 1);
 	return e->next_stack++;
 }
 
-/* Defines the next stack id: what is outside of it (parent) was found by frame pointers alone. */
+/* Defines the next stack id: the frames outside of it (parent) were found by frame pointers
+ * alone. */
 static inline uint32_t event_put_stack_guess(struct event_encoder *e, uint32_t parent)
 {
 	event_put_rare(e, EVENT_STACK_GUESS, e->ticks, (uint64_t[]){e->next_stack - 1 - parent}, 1);

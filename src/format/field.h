@@ -4,8 +4,8 @@
 
 #include "base/cursor.h"
 
-/* Appends fields to a caller's buffer. Once something does not fit, full is set and later calls
- * do nothing, so the caller checks once. */
+/* Appends fields to a buffer of the caller. When a field does not fit, full is set and later calls
+ * do nothing, so the caller checks once, at the end. */
 struct field_writer {
 	uint8_t *data;
 	size_t len; /* bytes used */
@@ -28,8 +28,8 @@ struct field {
 	size_t len;
 };
 
-/* Next field of the payload that c walks through. False at the end and when the rest is
- * malformed (then c->failed). */
+/* Reads the next field of a payload. False at the end of the payload, and when the rest is
+ * malformed (then c->failed is set). */
 bool field_next(struct cursor *c, struct field *ret);
 
 /* Value of a number field; fields longer than 8 bytes give the low 64 bits. */

@@ -1,4 +1,9 @@
-/* format/file_header.h - the first page of a recording: identity and live status. */
+/* format/file_header.h - the first page of a recording: what it is, and its status while it is
+ * written.
+ *
+ * The fixed part is written once. The status is written again and again, alternately into two slots
+ * with checksums: while one slot is being written, the other is valid (docs/FORMAT.md section 1).
+ */
 #ifndef FORMAT_FILE_HEADER_H
 #define FORMAT_FILE_HEADER_H
 
@@ -38,8 +43,8 @@ enum file_header_result {
 	FILE_HEADER_SHORT, /* fewer than FILE_HEADER_FIXED_BYTES */
 	FILE_HEADER_FOREIGN, /* another kind of file */
 	FILE_HEADER_DAMAGED, /* checksum */
-	FILE_HEADER_OLDER, /* a version this code does not know any more */
-	FILE_HEADER_NEWER, /* a version or feature this code does not know */
+	FILE_HEADER_OLDER, /* a version that this code no longer reads */
+	FILE_HEADER_NEWER, /* a version or a feature that this code does not know yet */
 };
 
 /* Writes the fixed part, FILE_HEADER_FIXED_BYTES, at page. */
@@ -53,7 +58,7 @@ enum file_header_result file_header_decode(const uint8_t *data, size_t len,
  * the file, FORMAT_HEADER_BYTES long. The caller raises sequence by one each time. */
 void file_status_encode(const struct file_status *s, uint8_t *page);
 
-/* The newest valid slot; false when none is. */
+/* Reads the newest valid slot. False when no slot is valid. */
 bool file_status_decode(const uint8_t *data, size_t len, struct file_status *ret);
 
 #endif

@@ -118,7 +118,7 @@ enum format_end_tag {
 	END_STATUS,
 };
 
-/* How a process ended, as far as the recorder was told. */
+/* How a process ended, as far as the recorder could see. */
 enum format_end_how {
 	END_BY_EXIT = 1,
 	END_BY__EXIT = 2,
@@ -136,7 +136,7 @@ enum format_stack_end {
 	STACK_END_NOT_CODE = 4,
 	STACK_END_NO_PROGRESS = 5,
 	STACK_END_NO_ROOM = 6,
-	STACK_END_LOST = 7, /* made up by readers */
+	STACK_END_LOST = 7, /* only in readers: the definition of the stack is lost */
 	STACK_N_ENDS = 8,
 };
 

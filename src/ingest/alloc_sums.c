@@ -42,7 +42,7 @@ void alloc_sums_add(struct alloc_sums *s, uint32_t stack, uint64_t at_ns, uint64
 }
 
 /* First lists the allocations: a branch on whether the next call is one could not be predicted. */
-void alloc_sums_add_calls(struct alloc_sums *s, const struct event_plain *call, size_t n)
+void alloc_sums_add_calls(struct alloc_sums *s, const struct event_compact *call, size_t n)
 {
 	uint8_t index[ALLOC_SUMS_MAX_CALLS];
 	size_t n_allocs = 0;
@@ -52,7 +52,7 @@ void alloc_sums_add_calls(struct alloc_sums *s, const struct event_plain *call, 
 		n_allocs += alloc_sums_makes_block(&call[i]);
 	}
 	for (size_t k = 0; k < n_allocs; k++) {
-		const struct event_plain *c = &call[index[k]];
+		const struct event_compact *c = &call[index[k]];
 
 		if (k + PREFETCH_DISTANCE < n_allocs)
 			__builtin_prefetch(&s->of[call[index[k + PREFETCH_DISTANCE]].stack], 1);

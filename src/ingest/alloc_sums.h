@@ -40,7 +40,7 @@ void alloc_sums_add(struct alloc_sums *s, uint32_t stack, uint64_t at_ns, uint64
 	(1u << EVENT_MALLOC | 1u << EVENT_CALLOC | 1u << EVENT_ALIGNED | 1u << EVENT_REALLOC_END)
 
 /* Does the call make a block? */
-static inline bool alloc_sums_makes_block(const struct event_plain *c)
+static inline bool alloc_sums_makes_block(const struct event_compact *c)
 {
 	return ALLOC_SUMS_KINDS >> c->kind & (c->addr != 0);
 }
@@ -48,6 +48,6 @@ static inline bool alloc_sums_makes_block(const struct event_plain *c)
 /* Counts the allocations among n calls, at most ALLOC_SUMS_MAX_CALLS, whose stacks have numbers.
  * There is room for all of their stacks. */
 #define ALLOC_SUMS_MAX_CALLS 256u
-void alloc_sums_add_calls(struct alloc_sums *s, const struct event_plain *call, size_t n);
+void alloc_sums_add_calls(struct alloc_sums *s, const struct event_compact *call, size_t n);
 
 #endif

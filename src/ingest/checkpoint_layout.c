@@ -15,11 +15,11 @@
 	X(S, data) X(S, len) X(S, pos) X(S, failed)
 #define EVENT_DECODER(X, S) \
 	X(S, in) X(S, ticks) X(S, addr) X(S, code) X(S, stack) X(S, next_stack) \
-	X(S, generation) X(S, lane) X(S, is_in_place) X(S, in_place_bytes) X(S, place)
+	X(S, generation) X(S, lane) X(S, is_in_place) X(S, in_place_bytes) X(S, recent)
 #define EVENT(X, S) \
 	X(S, kind) X(S, ticks) X(S, addr) X(S, size_bytes) X(S, stack) X(S, parent) \
 	X(S, usable_extra_bytes) X(S, alignment) X(S, field)
-#define EVENT_PLAIN(X, S) \
+#define EVENT_COMPACT(X, S) \
 	X(S, at_ns) X(S, addr) X(S, size_bytes) X(S, stack) X(S, lane) X(S, extra_bytes) \
 	X(S, kind) X(S, flags)
 #define STREAM_COUNTS(X, S) \
@@ -87,7 +87,7 @@
 CHECK(struct cursor, CURSOR, 7);
 CHECK(struct event_decoder, EVENT_DECODER, 7);
 CHECK(struct event, EVENT, 7);
-CHECK(struct event_plain, EVENT_PLAIN, 0);
+CHECK(struct event_compact, EVENT_COMPACT, 0);
 CHECK(struct stream_counts, STREAM_COUNTS, 0);
 CHECK(struct stack_node, STACK_NODE, 1);
 CHECK(struct live_block, LIVE_BLOCK, 3);
@@ -111,7 +111,7 @@ static const struct checkpoint_layout_field fields[] = {
 	CURSOR(FIELD, struct cursor)
 	EVENT_DECODER(FIELD, struct event_decoder)
 	EVENT(FIELD, struct event)
-	EVENT_PLAIN(FIELD, struct event_plain)
+	EVENT_COMPACT(FIELD, struct event_compact)
 	STREAM_COUNTS(FIELD, struct stream_counts)
 	STACK_NODE(FIELD, struct stack_node)
 	LIVE_BLOCK(FIELD, struct live_block)

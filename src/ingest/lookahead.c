@@ -14,7 +14,7 @@ void lookahead_begin(struct lookahead *a, const struct stream_batch *now,
 	a->first_chained = SIZE_MAX;
 }
 
-static const struct event_plain *call_at(const struct lookahead *a, size_t number)
+static const struct event_compact *call_at(const struct lookahead *a, size_t number)
 {
 	return number < a->n_now ? &a->now->call[number] : &a->then->call[number - a->n_now];
 }
@@ -64,12 +64,12 @@ static void chain(struct lookahead *a, size_t i, uint64_t window_ns)
 
 enum lookahead_next lookahead_find(struct lookahead *a, size_t i, uint64_t window_ns)
 {
-	const struct event_plain *asked = &a->now->call[i];
+	const struct event_compact *asked = &a->now->call[i];
 
 	if (i < a->first_chained)
 		chain(a, i, window_ns);
 	for (size_t k = a->next[i]; k > 0; k = a->next[k - 1]) {
-		const struct event_plain *c = call_at(a, k - 1);
+		const struct event_compact *c = call_at(a, k - 1);
 
 		if (c->at_ns - asked->at_ns > window_ns)
 			break;

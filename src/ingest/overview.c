@@ -89,7 +89,8 @@ static void set_times(struct overview *o, const struct recording *r)
 	o->peak_at_ns = o->totals.peak_bytes ? o->totals.peak_ns : 0;
 	if (r->has_status)
 		o->longest_heartbeat_ns = timebase_ns(
-			&r->time, r->time.start_ticks + r->status.field[STATUS_LONGEST_HEARTBEAT_TICKS]);
+			&r->time,
+			r->time.start_ticks + r->status.field[STATUS_LONGEST_HEARTBEAT_TICKS]);
 }
 
 static void set_end(struct overview *o, const struct recording *r)

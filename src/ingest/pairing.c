@@ -427,7 +427,7 @@ int pairing_alloc(struct pairing *p, size_t i, const struct live_block *block, s
 
 int pairing_free(struct pairing *p, size_t i, const struct replay_release *release, struct err *err)
 {
-	const struct event_plain *c = &p->lookahead->now->call[i];
+	const struct event_compact *c = &p->lookahead->now->call[i];
 	uint64_t addr = c->addr;
 	struct live_block block;
 	struct pairing_op op;

@@ -155,7 +155,7 @@ static ALWAYS_INLINE size_t pairing_run_find(struct pairing *p, struct pairing_r
 static ALWAYS_INLINE bool pairing_run_has_realloc(const struct pairing_run *r,
 						  const struct stream_batch *b, size_t i)
 {
-	const struct event_plain *begin = &b->call[i], *end = begin + 1;
+	const struct event_compact *begin = &b->call[i], *end = begin + 1;
 	size_t slot;
 
 	if (end->kind != EVENT_REALLOC_END || end->lane != begin->lane || end->flags ||
@@ -171,7 +171,7 @@ static ALWAYS_INLINE bool pairing_run_has_realloc(const struct pairing_run *r,
 /* Takes a realloc for which pairing_run_has_realloc() is true: copies the old block to *old, counts
  * its release, and returns the block of the END in the table, to be filled in. */
 static ALWAYS_INLINE struct live_block *pairing_run_realloc(struct pairing_run *r,
-							    const struct event_plain *begin,
+							    const struct event_compact *begin,
 							    const struct replay_release *release,
 							    struct live_block *old)
 {

@@ -63,7 +63,7 @@ static void set_large_size(struct live_block *ret, const struct event *ev)
 static ALWAYS_INLINE void make_block(struct replay *p, const struct stream_batch *b, size_t i,
 				     struct live_block *ret)
 {
-	const struct event_plain *c = &b->call[i];
+	const struct event_compact *c = &b->call[i];
 	const struct replay_lane *lane = &p->lane[c->lane];
 
 	ret->addr = c->addr;
@@ -88,7 +88,7 @@ static ALWAYS_INLINE void report_arrival(struct replay *p, struct live_block *bl
 		block->tag = p->callbacks.on_arrival(p->callbacks.user, block);
 }
 
-static ALWAYS_INLINE void make_release(struct replay *p, const struct event_plain *c,
+static ALWAYS_INLINE void make_release(struct replay *p, const struct event_compact *c,
 				       struct replay_release *ret)
 {
 	const struct replay_lane *lane = &p->lane[c->lane];
@@ -104,7 +104,7 @@ static ALWAYS_INLINE void make_release(struct replay *p, const struct event_plai
 }
 
 /* Before a call that pairing_fast.h may not take. */
-static int arrive(struct replay *p, const struct event_plain *c, struct err *err)
+static int arrive(struct replay *p, const struct event_compact *c, struct err *err)
 {
 	if (c->flags & STREAM_AFTER_GAP)
 		pairing_gap(&p->pairing, c->lane);
@@ -113,7 +113,7 @@ static int arrive(struct replay *p, const struct event_plain *c, struct err *err
 
 /* An allocation at address 0, which only a damaged recording has, makes no block. It counts in the
  * ordinals of its thread. */
-static int skip_block(struct replay *p, const struct event_plain *c)
+static int skip_block(struct replay *p, const struct event_compact *c)
 {
 	p->lane[c->lane].thread->n_allocs++;
 	return 0;
@@ -123,7 +123,7 @@ static int skip_block(struct replay *p, const struct event_plain *c)
 
 static int on_alloc(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
-	const struct event_plain *c = &b->call[i];
+	const struct event_compact *c = &b->call[i];
 	struct live_block block;
 
 	if (unlikely(c->addr == 0))
@@ -154,7 +154,7 @@ static int on_realloc_begin(struct replay *p, const struct stream_batch *b, size
 
 static int on_realloc_end(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
-	const struct event_plain *c = &b->call[i];
+	const struct event_compact *c = &b->call[i];
 	struct live_block block;
 
 	p->n_realloc_ends++;
@@ -167,7 +167,7 @@ static int on_realloc_end(struct replay *p, const struct stream_batch *b, size_t
 }
 
 /* The kinds that end a realloc without a new block. */
-static int on_realloc_other(struct replay *p, const struct event_plain *c, struct err *err)
+static int on_realloc_other(struct replay *p, const struct event_compact *c, struct err *err)
 {
 	switch (c->kind) {
 	case EVENT_REALLOC_CANCEL:
@@ -192,7 +192,7 @@ static void on_switch(struct replay *p, bool is_on)
 	pairing_expect_unknown(&p->pairing, false); /* for good: such blocks may live long */
 }
 
-static void on_rare(struct replay *p, const struct event_plain *c, const struct event *ev)
+static void on_rare(struct replay *p, const struct event_compact *c, const struct event *ev)
 {
 	struct replay_totals *t = &p->totals;
 
@@ -238,7 +238,7 @@ static void on_rare(struct replay *p, const struct event_plain *c, const struct 
 
 static int on_call(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
-	const struct event_plain *c = &b->call[i];
+	const struct event_compact *c = &b->call[i];
 
 	p->pairing.now_ns = c->at_ns;
 	switch (c->kind) {
@@ -286,7 +286,7 @@ static ALWAYS_INLINE bool run_alloc(struct replay *p, struct pairing_run *r,
 static ALWAYS_INLINE bool run_free(struct replay *p, struct pairing_run *r,
 				   const struct stream_batch *b, size_t i)
 {
-	const struct event_plain *c = &b->call[i];
+	const struct event_compact *c = &b->call[i];
 	size_t slot = pairing_run_find(&p->pairing, r, b, i, p->lane[c->lane].thread_number);
 	struct replay_release release;
 	const struct live_block *block;
@@ -307,7 +307,7 @@ static ALWAYS_INLINE bool run_free(struct replay *p, struct pairing_run *r,
 static ALWAYS_INLINE bool run_realloc(struct replay *p, struct pairing_run *r,
 				      const struct stream_batch *b, size_t i)
 {
-	const struct event_plain *c = &b->call[i];
+	const struct event_compact *c = &b->call[i];
 	struct replay_release release;
 	struct live_block block, old, *added;
 
@@ -358,7 +358,7 @@ static size_t run_calls(struct replay *p, const struct stream_batch *b, size_t i
 
 	end = end < b->n ? end : b->n - 1;
 	for (; i < end; i++) {
-		const struct event_plain *c = &b->call[i];
+		const struct event_compact *c = &b->call[i];
 
 		if (!is_small)
 			prefetch_ahead(p, &r.live, b, i);
@@ -390,7 +390,7 @@ _Static_assert(EVENT_MALLOC < EVENT_REALLOC_BEGIN && EVENT_CALLOC < EVENT_REALLO
  * or an error. */
 static int take_calls(struct replay *p, const struct stream_batch *b, size_t i, struct err *err)
 {
-	const struct event_plain *c = &b->call[i];
+	const struct event_compact *c = &b->call[i];
 	size_t n_taken = 0;
 	int n = 0;
 

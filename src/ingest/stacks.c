@@ -459,7 +459,7 @@ static NOINLINE uint32_t use_slow(struct stacks *s, uint32_t lane, uint32_t id)
 	return s->number[node] | odd;
 }
 
-uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n)
+uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_compact *call, size_t n)
 {
 	const struct stacks_lane *l = &s->lane[lane];
 	const struct stacks_run none = {0}, *run = l->n_runs ? &l->run[l->n_runs - 1] : &none;

@@ -76,7 +76,7 @@ uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id);
  * Returns the or of these two bits over all calls. */
 #define STACKS_ODD (1u << 31)
 #define STACKS_NEW (1u << 30)
-uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_plain *call, size_t n);
+uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_compact *call, size_t n);
 
 /* Gives the number of a node, a new one if it has none. Numbers are given in the order of these
  * calls: so they depend on the order of events alone, not on how far ahead lanes are decoded.

@@ -43,7 +43,7 @@ static bool is_simple_time(const struct stream *s, uint64_t min_ticks, uint64_t 
 
 /* Replaces the ticks of calls by times. Time never goes back in a lane, whatever its clock says.
  * Calls beyond the horizon are left out: returns the number of calls before it. */
-static size_t set_times_with_care(struct stream *s, struct lane_cursor *l, struct event_plain *call,
+static size_t set_times_with_care(struct stream *s, struct lane_cursor *l, struct event_compact *call,
 				  size_t n)
 {
 	uint64_t ticks = l->min_ticks;
@@ -64,7 +64,7 @@ static size_t set_times_with_care(struct stream *s, struct lane_cursor *l, struc
 }
 
 /* The same, fast where possible. The ticks of calls that were decoded together never go down. */
-static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_plain *call, size_t n)
+static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_compact *call, size_t n)
 {
 	const struct timebase time = s->rec->time;
 
@@ -84,7 +84,7 @@ static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_pl
 
 /* Replaces the stack ids of calls by numbers. A stack that has no number yet gets it when its call
  * is passed on. */
-static int name_calls(struct stream *s, uint32_t lane, struct event_plain *call, size_t n,
+static int name_calls(struct stream *s, uint32_t lane, struct event_compact *call, size_t n,
 		      struct err *err)
 {
 	int r = stacks_settle(s->stacks, err);
@@ -113,13 +113,13 @@ static int number_stack(struct stream *s, uint32_t *stack, struct err *err)
 }
 
 /* The same for all calls that are passed on and whose stack has no number yet. */
-static NOINLINE int number_calls(struct stream *s, struct event_plain *call, size_t n,
+static NOINLINE int number_calls(struct stream *s, struct event_compact *call, size_t n,
 				 struct err *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		struct event_plain *c = &call[i];
+		struct event_compact *c = &call[i];
 
 		if (!(c->stack & STACKS_NEW))
 			continue;
@@ -131,11 +131,11 @@ static NOINLINE int number_calls(struct stream *s, struct event_plain *call, siz
 }
 
 /* Adds up the allocations whose stack has a number. number_calls() adds up the others. */
-static NOINLINE void sum_some_allocs(struct alloc_sums *sums, const struct event_plain *call,
+static NOINLINE void sum_some_allocs(struct alloc_sums *sums, const struct event_compact *call,
 				     size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct event_plain *c = &call[i];
+		const struct event_compact *c = &call[i];
 
 		if (!(c->stack & STACKS_NEW) && alloc_sums_makes_block(c))
 			alloc_sums_add(sums, c->stack, c->at_ns, c->size_bytes, c->extra_bytes);
@@ -149,7 +149,7 @@ _Static_assert(LANE_CALLS <= ALLOC_SUMS_MAX_CALLS, "decoded calls are added up t
 static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bool is_call,
 		     struct err *err)
 {
-	struct event_plain named = {.ticks = ev->ticks, .stack = ev->stack, .kind = ev->kind};
+	struct event_compact named = {.ticks = ev->ticks, .stack = ev->stack, .kind = ev->kind};
 	struct stream_lane *decoded = &s->lane[lane];
 	int r = 0;
 
@@ -170,7 +170,7 @@ static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bo
 /* The calls of a lane that are being decoded: [0, n) have times, [0, n_named) also numbers of
  * stacks. */
 struct decoding {
-	struct event_plain *call;
+	struct event_compact *call;
 	size_t n, n_named;
 	uint32_t lane;
 };
@@ -178,7 +178,7 @@ struct decoding {
 /* Finds the stacks of the calls that have none yet, and adds up their allocations. */
 static int name_decoded(struct stream *s, struct decoding *d, struct err *err)
 {
-	struct event_plain *call = &d->call[d->n_named];
+	struct event_compact *call = &d->call[d->n_named];
 	size_t n = d->n - d->n_named;
 	int r = name_calls(s, d->lane, call, n, err);
 
@@ -225,7 +225,7 @@ static int take_event(struct stream *s, struct decoding *d, const struct event *
 	case EVENT_REALLOC_BEGIN:
 	case EVENT_REALLOC_END:
 	case EVENT_FREE:
-		if (!event_to_plain(ev, d->lane, &d->call[d->n]))
+		if (!event_to_compact(ev, d->lane, &d->call[d->n]))
 			return take_rare(s, d->lane, ev, true, err);
 		add_decoded(s, d, 1);
 		return 0;
@@ -249,7 +249,7 @@ static int take_stacks(struct stream *s, struct decoding *d, size_t *n, struct e
 
 /* Decodes the next calls of a lane whose decoded calls are all passed on: *n calls to ret, which
  * has room for max. The block may come to its end. */
-static int decode_on(struct stream *s, uint32_t lane, struct event_plain *ret, size_t max,
+static int decode_on(struct stream *s, uint32_t lane, struct event_compact *ret, size_t max,
 		     size_t *n, struct err *err)
 {
 	struct lane_cursor *l = &s->blocks.lane[lane];
@@ -258,7 +258,7 @@ static int decode_on(struct stream *s, uint32_t lane, struct event_plain *ret, s
 	int r = 0;
 
 	while (r == 0 && has_more && d.n + 2 <= max && !s->lane[lane].has_rare) {
-		size_t n_calls = event_decode_plain(&l->decoder, &ret[d.n], max - d.n), n_stacks;
+		size_t n_calls = event_decode_calls(&l->decoder, &ret[d.n], max - d.n), n_stacks;
 		struct event ev;
 
 		if (n_calls > 0)
@@ -290,7 +290,7 @@ static uint64_t last_time(const struct stream *s)
 }
 
 /* Marks the first call of a lane that is passed on after a gap. */
-static void mark_gap(struct stream *s, struct event_plain *call, uint32_t lane)
+static void mark_gap(struct stream *s, struct event_compact *call, uint32_t lane)
 {
 	struct lane_cursor *l = &s->blocks.lane[lane];
 
@@ -304,7 +304,7 @@ static void mark_gap(struct stream *s, struct event_plain *call, uint32_t lane)
 static int decode_into(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
 	struct stream_lane *decoded = &s->lane[lane];
-	struct event_plain *call = &b->call[b->n];
+	struct event_compact *call = &b->call[b->n];
 	size_t room = STREAM_BATCH_CALLS - b->n, n, n_first;
 	uint64_t last_ns = last_time(s);
 	int r = decode_on(s, lane, call, room < LANE_CALLS ? room : LANE_CALLS, &n, err);
@@ -353,7 +353,7 @@ static int pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane, s
 {
 	struct stream_lane *decoded = &s->lane[lane];
 	size_t room = STREAM_BATCH_CALLS - b->n, left = decoded->n - decoded->at, n = 0;
-	const struct event_plain *call = &decoded->call[decoded->at];
+	const struct event_compact *call = &decoded->call[decoded->at];
 	uint64_t last_ns = last_time(s);
 
 	room = left < room ? left : room;
@@ -370,7 +370,7 @@ static int pass_calls(struct stream *s, struct stream_batch *b, uint32_t lane, s
 static int pass_rare(struct stream *s, struct stream_batch *b, uint32_t lane, struct err *err)
 {
 	struct stream_lane *decoded = &s->lane[lane];
-	struct event_plain *call = &b->call[b->n];
+	struct event_compact *call = &b->call[b->n];
 	const struct event *ev = &decoded->rare;
 	int r = vec_reserve(&b->rare, &b->cap_rare, b->n_rare + 1, sizeof(*b->rare), err);
 
@@ -382,7 +382,7 @@ static int pass_rare(struct stream *s, struct stream_batch *b, uint32_t lane, st
 		alloc_sums_add(s->sums, decoded->rare_stack, decoded->rare_ns, ev->size_bytes,
 			       stream_extra_bytes(ev));
 	b->rare[b->n_rare] = *ev;
-	*call = (struct event_plain){
+	*call = (struct event_compact){
 		.at_ns = decoded->rare_ns,
 		.addr = decoded->rare.kind < EVENT_STACK ? decoded->rare.addr : 0,
 		.size_bytes = (uint32_t)b->n_rare++,
@@ -482,7 +482,7 @@ static void key_by_time(struct stream *s)
 
 static int make(struct stream *s, struct err *err)
 {
-	int r = lane_blocks_init(&s->blocks, s->rec, LANE_CALLS * sizeof(struct event_plain), err);
+	int r = lane_blocks_init(&s->blocks, s->rec, LANE_CALLS * sizeof(struct event_compact), err);
 
 	s->lane = calloc(s->rec->n_lanes + 1, sizeof(*s->lane));
 	if (r == 0 && !s->lane)

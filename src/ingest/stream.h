@@ -22,17 +22,17 @@
 
 #define STREAM_BATCH_CALLS 4096u
 
-/* event_plain.flags */
+/* event_compact.flags */
 enum stream_flags {
 	STREAM_AFTER_GAP = 1, /* events of this lane before it are missing */
 	STREAM_WHOLE = 2, /* the whole event is in stream_batch.rare, at the index size_bytes */
 };
 
-/* at_ns of the calls never goes back. event_plain.lane is the index in recording.lane,
- * event_plain.stack the number of the stack. STREAM_WHOLE is set for events other than calls of the
+/* at_ns of the calls never goes back. event_compact.lane is the index in recording.lane,
+ * event_compact.stack the number of the stack. STREAM_WHOLE is set for events other than calls of the
  * malloc family, and for such calls whose sizes do not fit. */
 struct stream_batch {
-	struct event_plain call[STREAM_BATCH_CALLS];
+	struct event_compact call[STREAM_BATCH_CALLS];
 	size_t n;
 	struct event *rare;
 	size_t n_rare, cap_rare;

@@ -85,7 +85,7 @@ static void save_batch(const struct stream_batch *b, struct checkpoint_io_out *o
 }
 
 static bool is_possible_call(const struct stream *s, const struct stream_batch *b,
-			     const struct event_plain *c, size_t n_lanes)
+			     const struct event_compact *c, size_t n_lanes)
 {
 	bool is_whole = c->flags & STREAM_WHOLE;
 

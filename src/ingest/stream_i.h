@@ -12,7 +12,7 @@
 /* Events of a lane that are decoded and not passed on yet. All of them are of one block, which
  * stays loaded until they are passed on. */
 struct stream_lane {
-	struct event_plain *call; /* [at, n) are left; their times and stacks are final */
+	struct event_compact *call; /* [at, n) are left; their times and stacks are final */
 	uint32_t at, n;
 	bool has_rare; /* the event `rare` comes after the calls */
 	bool is_alone; /* its last decoded calls were passed on in one piece */

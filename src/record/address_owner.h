@@ -148,9 +148,9 @@ static ALWAYS_INLINE bool address_owner_is_current(const void *block, uint64_t t
 static ALWAYS_INLINE uint64_t address_owner_find_tag(const struct event_encoder *e,
 						     const void *block)
 {
-	const struct event_encoder_place *place = &e->place[event_place((uintptr_t)block)];
+	const struct event_recent *recent = &e->recent[event_recent_slot((uintptr_t)block)];
 
-	return place->addr == (uintptr_t)block ? place->owner_tag : 0;
+	return recent->addr == (uintptr_t)block ? recent->owner_tag : 0;
 }
 
 /* The allocator gave this block. If the lane owns the address, returns the tag of the allocation;
@@ -185,10 +185,10 @@ static ALWAYS_INLINE uint64_t address_owner_on_release(const struct event_encode
 static ALWAYS_INLINE void address_owner_on_resize_in_place(struct event_encoder *e,
 							   const void *block)
 {
-	struct event_encoder_place *place = &e->place[event_place((uintptr_t)block)];
+	struct event_recent *recent = &e->recent[event_recent_slot((uintptr_t)block)];
 
 	if (address_owner_find_tag(e, block))
-		place->owner_tag |= ADDRESS_OWNER_ALLOC_OWN;
+		recent->owner_tag |= ADDRESS_OWNER_ALLOC_OWN;
 }
 
 #endif

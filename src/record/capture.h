@@ -190,10 +190,10 @@ static ALWAYS_INLINE bool capture_put_fast(struct lane *lane, unsigned kind, con
 
 /* Prefetches the memo of the stack, so that it is in the cache when the real function returns.
  * Never NULL. */
-static ALWAYS_INLINE struct path_memo *capture_prepare_fast(struct lane *lane,
+static ALWAYS_INLINE struct walk_memo *capture_prepare_fast(struct lane *lane,
 							    const struct unwind_start *at)
 {
-	struct path_memo *memo = unwind_path_look_for(lane_unwinder(lane), at);
+	struct walk_memo *memo = walk_memo_slot(lane_unwinder(lane), at);
 
 	if (!memo)
 		__builtin_unreachable();
@@ -203,7 +203,7 @@ static ALWAYS_INLINE struct path_memo *capture_prepare_fast(struct lane *lane,
 
 /* The id of the stack of this call, if the caches of stack.h know it at once; else 0. memo: what
  * capture_prepare_fast() returned, or NULL. */
-static ALWAYS_INLINE uint32_t capture_stack_fast(struct lane *lane, struct path_memo *memo,
+static ALWAYS_INLINE uint32_t capture_stack_fast(struct lane *lane, struct walk_memo *memo,
 						 const struct unwind_start *at)
 {
 	return CONFIG_AUDIT ? 0 : stack_find_fast(lane, memo, at);

@@ -50,7 +50,7 @@ EXPORT void *malloc(size_t size)
 	struct unwind_start at = CAPTURE_CALLER();
 	struct lane *lane = capture_enter_fast();
 	struct capture_moment when;
-	struct path_memo *memo;
+	struct walk_memo *memo;
 	uint32_t stack;
 	void *block;
 
@@ -79,7 +79,7 @@ EXPORT void *calloc(size_t n, size_t size)
 	struct unwind_start at = CAPTURE_CALLER();
 	struct lane *lane = capture_enter_fast();
 	struct capture_moment when;
-	struct path_memo *memo;
+	struct walk_memo *memo;
 	uint32_t stack;
 	void *block;
 

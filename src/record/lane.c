@@ -7,7 +7,7 @@
 #include "record/own_memory.h"
 #include "record/pool.h"
 
-#define FIRST_PATH_CAPACITY 512
+#define FIRST_CACHE_CAPACITY 512
 #define FEW_THREADS 8
 
 /* Cuts the next piece off a mapping. Each piece begins a cache line. */
@@ -21,15 +21,15 @@ static void *cut(uint8_t **rest, size_t bytes)
 
 size_t lane_table_bytes(void)
 {
-	const size_t n = FIRST_PATH_CAPACITY;
+	const size_t n = FIRST_CACHE_CAPACITY;
 
 	return (1 + CONFIG_AUDIT) * unwind_thread_bytes + STACK_ID_CACHE_FIRST_BYTES +
-	       UNWIND_PATH_BYTES(n) + n * 24 + 512;
+	       STACK_CACHE_BYTES(n) + n * 24 + 512;
 }
 
 void lane_init(struct lane *lane, struct thread *t, unsigned number)
 {
-	const size_t n = FIRST_PATH_CAPACITY;
+	const size_t n = FIRST_CACHE_CAPACITY;
 	uint8_t *memory = (uint8_t *)(lane + 1);
 
 	lane->thread = t;
@@ -37,8 +37,8 @@ void lane_init(struct lane *lane, struct thread *t, unsigned number)
 	cut(&memory, unwind_thread_bytes); /* lane_unwinder() */
 	stack_id_cache_init(&lane->stack_ids, cut(&memory, STACK_ID_CACHE_FIRST_BYTES),
 			    &t->rec->stack_id_cache_bytes);
-	lane->path_capacity = n;
-	unwind_path_set_memory(lane_unwinder(lane), cut(&memory, UNWIND_PATH_BYTES(n)), n);
+	lane->cache_capacity = n;
+	stack_cache_set_memory(lane_unwinder(lane), cut(&memory, STACK_CACHE_BYTES(n)), n);
 	lane->other_key = cut(&memory, n * sizeof(uint64_t));
 	lane->frames.addr = cut(&memory, n * sizeof(uintptr_t));
 	lane->other_id = cut(&memory, n * sizeof(uint32_t));
@@ -56,7 +56,7 @@ void lane_reset(struct lane *lane)
 	lane->next_index = 0;
 	lane->n_other = 0;
 	lane->after_leaf = lane->after;
-	unwind_path_forget_ids(lane_unwinder(lane));
+	stack_cache_forget_ids(lane_unwinder(lane));
 	COUNT_RESET(lane->lost_events);
 	stack_id_cache_reset(&lane->stack_ids);
 	unwind_thread_init(lane_unwinder(lane), options_active.USE_SHADOW_STACK);

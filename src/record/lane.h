@@ -28,7 +28,7 @@
 #include "record/estimated_time.h"
 #include "record/record.h"
 #include "record/stack_id_cache.h"
-#include "unwind/path.h"
+#include "unwind/stack_cache.h"
 
 #define LANE_LEAVES 64
 
@@ -48,7 +48,7 @@ struct lane {
 	uint64_t lost_events;
 
 	uint32_t n_walks; /* counts up to LANE_SETTLES */
-	size_t path_capacity; /* frames that the unwinder's path has room for */
+	size_t cache_capacity; /* frames that the unwinder's path has room for */
 
 	/* The last stack that the unwinder's path could not hold, outermost first: keys and ids
 	 * (stack.c). */

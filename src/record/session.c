@@ -357,7 +357,7 @@ static void sum_lane(const struct lane *lane, uint64_t *field)
 	field[STATUS_N_WALKS] += one.n_walks;
 	field[STATUS_N_SLOW_WALKS] += one.n_slow_walks;
 	field[STATUS_N_RULE_MISSES] += one.n_rule_misses;
-	field[STATUS_N_PATH_WALKS] += one.n_path_walks;
+	field[STATUS_N_PATH_WALKS] += one.n_cached_walks;
 	field[STATUS_N_FRESH_FRAMES] += one.n_fresh_frames;
 	field[STATUS_N_KNOWN_STACKS] += one.n_known_stacks;
 	field[STATUS_N_AUDITED] += COUNT_READ(lane->n_audited);

@@ -19,15 +19,15 @@ _Static_assert((int)UNWIND_NO_ROOM == (int)STACK_END_NO_ROOM, "reasons are writt
 /* Deep recursion: takes tables four times as large. The old ones stay mapped: together they are
  * never more than a third of the new ones, and this happens a few times in a thread's life. False:
  * no memory, or the limit is reached. */
-static COLD bool grow_path(struct lane *lane)
+static COLD bool grow_cache(struct lane *lane)
 {
-	size_t n = lane->path_capacity * 4;
-	void *memory = n <= MAX_DEPTH ? own_memory_map(UNWIND_PATH_BYTES(n)) : NULL;
+	size_t n = lane->cache_capacity * 4;
+	void *memory = n <= MAX_DEPTH ? own_memory_map(STACK_CACHE_BYTES(n)) : NULL;
 
 	if (!memory)
 		return false;
-	unwind_path_set_memory(lane_unwinder(lane), memory, n);
-	lane->path_capacity = n;
+	stack_cache_set_memory(lane_unwinder(lane), memory, n);
+	lane->cache_capacity = n;
 	return true;
 }
 
@@ -54,7 +54,7 @@ void stack_forget(struct lane *lane)
 {
 	stack_id_cache_forget(&lane->stack_ids, lane->enc.next_stack);
 	lane->n_other = 0;
-	unwind_path_forget_ids(lane_unwinder(lane));
+	stack_cache_forget_ids(lane_unwinder(lane));
 }
 
 /* Code was loaded or unloaded: ids of the old generation may mean other code now. */
@@ -141,7 +141,7 @@ static uint32_t define(struct lane *lane, uint64_t key, uint32_t parent)
 }
 
 /* Defines the stack that key leads to from parent, and puts it into the cache. 0: no room. */
-static NOINLINE uint32_t new_child_of(struct lane *lane, uint32_t parent, uint32_t context,
+static NOINLINE uint32_t new_child_of(struct lane *lane, uint32_t parent, uint32_t stack_hash,
 				      uint64_t key)
 {
 	uint32_t id = define(lane, key, parent);
@@ -149,108 +149,112 @@ static NOINLINE uint32_t new_child_of(struct lane *lane, uint32_t parent, uint32
 	if (CONFIG_AUDIT)
 		audit_define(lane, id, key, parent);
 	if (id)
-		stack_id_cache_add(&lane->stack_ids, parent, unwind_call(context, key), id);
+		stack_id_cache_add(&lane->stack_ids, parent, stack_hash_edge_key(stack_hash, key),
+				   id);
 	return id;
 }
 
 /* The id of the stack that key leads to from parent; defined if it must. 0: no room. first_new: ids
  * from there on were defined for this very stack. Nothing is called from them yet, so the cache
  * need not be asked. */
-static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint32_t context, uint64_t key,
-				uint32_t first_new)
+static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint32_t stack_hash,
+				uint64_t key, uint32_t first_new)
 {
 	uint32_t id = parent < first_new ? stack_id_cache_find(&lane->stack_ids, parent,
-							       unwind_call(context, key))
+							       stack_hash_edge_key(stack_hash, key))
 					 : 0;
 
-	return likely(id) ? id : new_child_of(lane, parent, context, key);
+	return likely(id) ? id : new_child_of(lane, parent, stack_hash, key);
 }
 
 /* Prefetches the ids of the leaves that are likely to be called from a stack that has just been
  * named. */
-static inline void expect_leaves(const struct lane *lane, uint32_t context)
+static inline void expect_leaves(const struct lane *lane, uint32_t stack_hash)
 {
-	stack_id_cache_prefetch(&lane->stack_ids, unwind_call(context, lane->leaf));
-	stack_id_cache_prefetch(&lane->stack_ids, unwind_call(context, *lane->after_leaf));
+	stack_id_cache_prefetch(&lane->stack_ids, stack_hash_edge_key(stack_hash, lane->leaf));
+	stack_id_cache_prefetch(&lane->stack_ids,
+				stack_hash_edge_key(stack_hash, *lane->after_leaf));
 }
 
 /* Gives ids to the cached frames that have none, then to the frames that are not cached. 0: no
  * room. */
-static uint32_t intern_path(struct lane *lane, const struct unwind_start *at,
-			    const struct unwind_path *path)
+static uint32_t intern_cached(struct lane *lane, const struct unwind_start *at,
+			      const struct stack_cache_stack *stack)
 {
 	struct unwind_thread *ut = lane_unwinder(lane);
-	size_t i = path->n_kept;
+	size_t i = stack->n_kept;
 	uint32_t first_new = lane->enc.next_stack;
-	uint32_t context, id;
+	uint32_t stack_hash, id;
 
-	limit_ids(lane, path->n_kept + path->n_fresh);
-	for (; i && !path->name[i - 1].id; i--)
+	limit_ids(lane, stack->n_kept + stack->n_fresh);
+	for (; i && !stack->stack_id[i - 1].id; i--)
 		stack_id_cache_prefetch(
 			&lane->stack_ids,
-			unwind_call(unwind_path_context(ut, i - 1), path->entry[i - 1].addr));
-	context = unwind_path_context(ut, path->n_kept);
-	if (path->n_fresh)
+			stack_hash_edge_key(stack_cache_hash(ut, i - 1), stack->entry[i - 1].addr));
+	stack_hash = stack_cache_hash(ut, stack->n_kept);
+	if (stack->n_fresh)
 		stack_id_cache_prefetch(
 			&lane->stack_ids,
-			unwind_call(context, unwind_path_fresh(ut, path->n_fresh - 1)));
-	id = i ? path->name[i - 1].id : 0;
-	for (; i < path->n_kept; i++) {
-		id = child_of(lane, id, unwind_path_context(ut, i), path->entry[i].addr, first_new);
+			stack_hash_edge_key(stack_hash,
+					    stack_cache_fresh_addr(ut, stack->n_fresh - 1)));
+	id = i ? stack->stack_id[i - 1].id : 0;
+	for (; i < stack->n_kept; i++) {
+		id = child_of(lane, id, stack_cache_hash(ut, i), stack->entry[i].addr, first_new);
 		if (unlikely(!id))
 			return 0;
-		path->name[i].id = id;
-		expect_leaves(lane, unwind_path_context(ut, i + 1));
+		stack->stack_id[i].id = id;
+		expect_leaves(lane, stack_cache_hash(ut, i + 1));
 	}
-	for (i = path->n_fresh; i-- > 0;) {
-		uintptr_t key = unwind_path_fresh(ut, i);
+	for (i = stack->n_fresh; i-- > 0;) {
+		uintptr_t key = stack_cache_fresh_addr(ut, i);
 
-		id = child_of(lane, id, context, key, first_new);
+		id = child_of(lane, id, stack_hash, key, first_new);
 		if (unlikely(!id))
 			return 0;
-		context = unwind_context(context, key);
+		stack_hash = stack_hash_add(stack_hash, key);
 	}
-	unwind_path_remember(ut, at, id);
+	walk_memo_add(ut, at, id);
 	return id;
 }
 
 /* The id of the stack that the memo's frames make of the stack outer, frame by frame. 0: no
  * room. */
-static NOINLINE uint32_t join_by_frames(struct lane *lane, struct path_memo *memo, uint32_t outer)
+static NOINLINE uint32_t join_by_frames(struct lane *lane, struct walk_memo *memo, uint32_t outer)
 {
 	struct unwind_thread *ut = lane_unwinder(lane);
-	uintptr_t key[PATH_BRANCH_FRAMES];
-	uint32_t context[PATH_BRANCH_FRAMES + 1];
-	unsigned n = unwind_path_branch(memo, key);
+	uintptr_t key[MEMO_SUFFIX_FRAMES];
+	uint32_t stack_hash[MEMO_SUFFIX_FRAMES + 1];
+	unsigned n = memo_suffix_frames(memo, key);
 	uint32_t first_new = lane->enc.next_stack;
 	uint32_t id = are_ids_many(lane) ? 0 : outer;
 
-	context[0] = unwind_path_context(ut, memo->join_n);
+	stack_hash[0] = stack_cache_hash(ut, memo->join_n);
 	for (unsigned i = 0; i < n; i++) {
-		stack_id_cache_prefetch(&lane->stack_ids, unwind_call(context[i], key[i]));
-		context[i + 1] = unwind_context(context[i], key[i]);
+		stack_id_cache_prefetch(&lane->stack_ids,
+					stack_hash_edge_key(stack_hash[i], key[i]));
+		stack_hash[i + 1] = stack_hash_add(stack_hash[i], key[i]);
 	}
 	for (unsigned i = 0; i < n && id; i++)
-		id = child_of(lane, id, context[i], key[i], first_new);
+		id = child_of(lane, id, stack_hash[i], key[i], first_new);
 	if (id)
-		unwind_path_joined(ut, memo, id);
+		join_cache_add(ut, memo, id);
 	return id;
 }
 
-NOINLINE uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp)
+NOINLINE uint32_t stack_join(struct lane *lane, struct walk_memo *memo, uintptr_t fp)
 {
 	uint32_t outer;
-	uint32_t id = unwind_path_join(lane_unwinder(lane), memo, fp, &outer);
+	uint32_t id = join_cache_find(lane_unwinder(lane), memo, fp, &outer);
 
 	return likely(id || !outer) ? id : join_by_frames(lane, memo, outer);
 }
 
-NOINLINE uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t context, uintptr_t pc)
+NOINLINE uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t stack_hash, uintptr_t pc)
 {
-	uint32_t id = are_ids_many(lane) ? 0 : new_child_of(lane, caller, context, pc);
+	uint32_t id = are_ids_many(lane) ? 0 : new_child_of(lane, caller, stack_hash, pc);
 
 	if (id)
-		unwind_path_count_known(lane_unwinder(lane));
+		stack_cache_count_hit(lane_unwinder(lane));
 	return id;
 }
 
@@ -277,25 +281,25 @@ static uint32_t intern_other(struct lane *lane)
 	size_t n = f->n + n_marks_outer + (f->n_certain < f->n);
 	size_t i = 0;
 	uint32_t first_new = lane->enc.next_stack;
-	uint32_t context = 0;
+	uint32_t stack_hash = 0;
 	uint32_t id;
 
 	limit_ids(lane, n);
 	for (; i < n && i < lane->n_other; i++) {
 		if (lane->other_key[i] != other_key(f, i, n_marks_outer))
 			break;
-		context = unwind_context(context, lane->other_key[i]);
+		stack_hash = stack_hash_add(stack_hash, lane->other_key[i]);
 	}
 	id = i ? lane->other_id[i - 1] : 0;
 	for (; i < n; i++) {
 		uint64_t key = other_key(f, i, n_marks_outer);
 
-		id = child_of(lane, id, context, key, first_new);
+		id = child_of(lane, id, stack_hash, key, first_new);
 		if (!id) {
 			lane->n_other = 0;
 			return 0;
 		}
-		context = unwind_context(context, key);
+		stack_hash = stack_hash_add(stack_hash, key);
 		lane->other_key[i] = key;
 		lane->other_id[i] = id;
 	}
@@ -313,11 +317,12 @@ static COLD uint32_t capture_other(struct lane *lane, const struct unwind_start 
 }
 
 /* Frame i of a stack, outermost first. */
-static uintptr_t path_addr(const struct lane *lane, const struct unwind_path *path, size_t i)
+static uintptr_t frame_addr(const struct lane *lane, const struct stack_cache_stack *stack,
+			    size_t i)
 {
-	if (i < path->n_kept)
-		return path->entry[i].addr;
-	return unwind_path_fresh(lane_unwinder(lane), path->n_kept + path->n_fresh - 1 - i);
+	if (i < stack->n_kept)
+		return stack->entry[i].addr;
+	return stack_cache_fresh_addr(lane_unwinder(lane), stack->n_kept + stack->n_fresh - 1 - i);
 }
 
 static void audit_walk(struct lane *lane, const struct unwind_start *at)
@@ -337,14 +342,14 @@ COLD uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at
 
 /* CONFIG_AUDIT: counts the stack if it is not what a walk in full finds. */
 static COLD void audit(struct lane *lane, const struct unwind_start *at,
-		       const struct unwind_path *path)
+		       const struct stack_cache_stack *stack)
 {
 	const struct unwind_frames *f = &lane->frames;
-	size_t n = path->n_kept + path->n_fresh;
+	size_t n = stack->n_kept + stack->n_fresh;
 	size_t i = 0;
 
 	audit_walk(lane, at);
-	while (i < f->n && i < n && f->addr[f->n - 1 - i] == path_addr(lane, path, i))
+	while (i < f->n && i < n && f->addr[f->n - 1 - i] == frame_addr(lane, stack, i))
 		i++;
 	if (i != f->n || i != n || f->end != UNWIND_COMPLETE || f->n_certain != f->n)
 		COUNT_ADD(lane->n_differing, 1);
@@ -354,26 +359,26 @@ static COLD void audit(struct lane *lane, const struct unwind_start *at,
 static NOINLINE uint32_t capture_new(struct lane *lane, const struct unwind_start *at)
 {
 	uint32_t generation = unwind_generation();
-	struct unwind_path path;
-	enum unwind_path_result result;
+	struct stack_cache_stack stack;
+	enum stack_cache_status status;
 
 	if (unlikely(generation != lane->generation || (generation & 1)))
 		change_generation(lane, generation);
 	if (unlikely(lane->n_walks < LANE_SETTLES) && ++lane->n_walks == LANE_SETTLES)
 		lane_touch_tables(lane);
 	do
-		result = unwind_path_walk(lane_unwinder(lane), at, generation, &path);
-	while (unlikely(result == UNWIND_PATH_NO_ROOM) && grow_path(lane));
-	if (unlikely(result != UNWIND_PATH_OK))
+		status = stack_cache_walk(lane_unwinder(lane), at, generation, &stack);
+	while (unlikely(status == STACK_CACHE_NO_ROOM) && grow_cache(lane));
+	if (unlikely(status != STACK_CACHE_OK))
 		return capture_other(lane, at);
 	if (CONFIG_AUDIT)
-		audit(lane, at, &path);
-	return intern_path(lane, at, &path);
+		audit(lane, at, &stack);
+	return intern_cached(lane, at, &stack);
 }
 
 uint32_t stack_capture_slow(struct lane *lane, const struct unwind_start *at)
 {
-	uint32_t id = unwind_path_known(lane_unwinder(lane), at);
+	uint32_t id = stack_cache_find(lane_unwinder(lane), at);
 
 	if (CONFIG_AUDIT && id)
 		return stack_audit_known(lane, at, id);

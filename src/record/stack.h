@@ -17,6 +17,10 @@
 #define RECORD_STACK_H
 
 #include "record/lane.h"
+#include "unwind/caller_hint.h"
+#include "unwind/join_cache.h"
+#include "unwind/stack_hash.h"
+#include "unwind/walk_memo.h"
 
 /* The rest of stack_capture(), for a stack that stack_find_fast() did not find. Walks if it must.
  * 0: as stack_capture(). */
@@ -25,8 +29,8 @@ uint32_t stack_capture_slow(struct lane *lane, const struct unwind_start *at);
 /* Parts of stack_find_fast(), returning an id or 0. stack_join(): the memo of this start joins
  * another stack than the last time. stack_call(): the caller's stack is known, and this call from
  * there is new. */
-uint32_t stack_join(struct lane *lane, struct path_memo *memo, uintptr_t fp);
-uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t context, uintptr_t pc);
+uint32_t stack_join(struct lane *lane, struct walk_memo *memo, uintptr_t fp);
+uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t stack_hash, uintptr_t pc);
 
 /* CONFIG_AUDIT: compares a stack that was found without a walk with a walk in full, and counts it.
  * Returns id. */
@@ -36,40 +40,42 @@ uint32_t stack_audit_known(struct lane *lane, const struct unwind_start *at, uin
  * leaves follow one another below all callers: a string's block, then its node's. So the lane
  * remembers for each leaf which one came after it. The entry to be prefetched is one of tens of
  * thousands, mostly out of the CPU's caches. */
-static ALWAYS_INLINE void stack_expect(struct lane *lane, uint32_t context, uintptr_t leaf)
+static ALWAYS_INLINE void stack_expect(struct lane *lane, uint32_t stack_hash, uintptr_t leaf)
 {
 	*lane->after_leaf = leaf;
 	lane->leaf = leaf;
 	lane->after_leaf =
 		&lane->after[leaf * 0x9e3779b97f4a7c15ull / (UINT64_MAX / LANE_LEAVES + 1)];
-	stack_id_cache_prefetch(&lane->stack_ids, unwind_call(context, *lane->after_leaf));
+	stack_id_cache_prefetch(&lane->stack_ids,
+				stack_hash_edge_key(stack_hash, *lane->after_leaf));
 }
 
 /* The id of the stack, if a memo or the caller's stack shows it without a walk; else 0: then call
  * stack_capture_slow(). memo: the memo's slot for this start if it is known already, or NULL. */
-static ALWAYS_INLINE uint32_t stack_find_fast(struct lane *lane, struct path_memo *memo,
+static ALWAYS_INLINE uint32_t stack_find_fast(struct lane *lane, struct walk_memo *memo,
 					      const struct unwind_start *at)
 {
 	struct unwind_thread *ut = lane_unwinder(lane);
-	uint32_t caller, context, id;
+	uint32_t caller, stack_hash, id;
 
-	if (unwind_path_is_leaf(ut, at)) {
-		caller = unwind_path_caller(ut, at, &context);
+	if (caller_hint_exists(ut, at)) {
+		caller = caller_hint_find(ut, at, &stack_hash);
 		if (!caller)
 			return 0;
-		stack_expect(lane, context, at->pc);
-		id = stack_id_cache_find(&lane->stack_ids, caller, unwind_call(context, at->pc));
+		stack_expect(lane, stack_hash, at->pc);
+		id = stack_id_cache_find(&lane->stack_ids, caller,
+					 stack_hash_edge_key(stack_hash, at->pc));
 		if (unlikely(!id))
-			return stack_call(lane, caller, context, at->pc);
-		unwind_path_count_known(ut);
+			return stack_call(lane, caller, stack_hash, at->pc);
+		stack_cache_count_hit(ut);
 		return id;
 	}
 	if (!memo)
-		memo = unwind_path_look_for(ut, at);
-	if (!unwind_path_is_of(ut, memo, at))
+		memo = walk_memo_slot(ut, at);
+	if (!walk_memo_is_of(ut, memo, at))
 		return 0;
-	return unwind_path_is_as_before(ut, memo) ? unwind_path_id(ut, memo, at)
-						  : stack_join(lane, memo, at->fp);
+	return walk_memo_joins_same(ut, memo) ? walk_memo_stack_id(ut, memo, at)
+					      : stack_join(lane, memo, at->fp);
 }
 
 /* The id of the stack that begins at `at`. Walks the stack if it must, and defines in the lane's

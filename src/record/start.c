@@ -120,8 +120,7 @@ static enum record_mode start_recording(bool is_late)
 	recorded_pid = rec->pid;
 	read_environment(complain);
 	log_refused_features();
-	if (unwind_init() < 0)
-		log_put(LOG_ERROR, "stacks cannot be unwound in this process");
+	unwind_init();
 	if (!writer_start(rec)) {
 		atomic_store(&rec->is_alive, 0);
 		return RECORD_OFF;

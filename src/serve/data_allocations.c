@@ -86,8 +86,8 @@ static int put_allocation(struct request *rq, const struct query_row *row, struc
 	json_u64(j, "size", row->size_bytes);
 	json_u64(j, "backtrace_id", row->stack);
 	r = row->free_ns == UINT64_MAX ? 0
-					: put_deallocation(rq, "deallocation", row->free_ns,
-							   row->free_thread, row->free_stack, err);
+				       : put_deallocation(rq, "deallocation", row->free_ns,
+							  row->free_thread, row->free_stack, err);
 	if (r == 0)
 		r = put_chain(rq, row, err);
 	if (r == 0)

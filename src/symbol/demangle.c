@@ -1,7 +1,7 @@
-/* symbol/demangle.c - readable names of mangled ones, by libiberty. See symbol.h.
+/* symbol/demangle.c - mangled names to readable names, by libiberty. See symbol.h.
  *
- * libiberty's functions with a callback are used, because they need no heap and can be left in the
- * middle: a hostile name of a few hundred bytes can stand for gigabytes of text. */
+ * Uses the functions of libiberty that have a callback: they need no heap, and longjmp() can leave
+ * them in the middle. A hostile name of a few hundred bytes can stand for gigabytes of text. */
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "symbol/symbol.h"
 
 #define MAX_NAME_BYTES (64u << 10) /* of the readable name */
-/* libiberty by itself refuses C++ names from 1 KiB on, which templates exceed. The limit is there
- * for the stack: up to here our threads' stacks are large enough whatever the name. */
+/* By default libiberty refuses C++ names of 1 KiB and more, to protect the stack; templates have
+ * longer names. Up to this limit the stacks of our threads are large enough, whatever the name. */
 #define MAX_MANGLED_BYTES 4096
 #define FLAGS (DMGL_PARAMS | DMGL_ANSI)
 

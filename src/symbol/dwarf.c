@@ -40,11 +40,11 @@ static int read_units(struct dwarf *d, struct err *err)
 		r = dwarf_unit_open(&d->main.unit[i], &d->ranges, (uint32_t)i, err);
 	if (r == 0)
 		r = dwarf_rows_make(&d->ranges, &d->rows, err);
-	d->has_read = true; /* also after a failure: what is there is consistent */
+	d->has_read = true; /* also after a failure: what was read is consistent */
 	return r;
 }
 
-/* Keeps memory bounded. Addresses that come in order do not need what was dropped again. */
+/* Keeps memory bounded. Addresses in ascending order do not need the dropped indexes again. */
 static void drop_indexes(struct dwarf *d)
 {
 	for (size_t i = 0; i < d->main.n_units; i++) {
@@ -80,8 +80,8 @@ static int get_index(struct dwarf *d, struct dwarf_unit *u, struct err *err)
 	return r;
 }
 
-/* Old compilers do not say where the code of a unit with several sections is: its functions do.
- * Costs a walk over all such units, once; units of types only are among them. */
+/* Old compilers do not say where the code of a unit with several sections is; its functions do.
+ * This walks over all such units, once; units that have types only are among them. */
 static int read_missing_ranges(struct dwarf *d, struct err *err)
 {
 	int r = 0;
@@ -113,7 +113,7 @@ static int read_missing_ranges(struct dwarf *d, struct err *err)
 	return r;
 }
 
-/* The unit with the code at addr; *ret stays when there is none. */
+/* The unit with the code at addr; *ret is untouched when there is none. */
 static int find_unit(struct dwarf *d, uint64_t addr, struct dwarf_unit **ret, struct err *err)
 {
 	uint32_t item;
@@ -135,7 +135,7 @@ static void set_name(struct symbol_frame *frame, const struct dwarf_name *name)
 	frame->function = name && name->demangled ? name->demangled : frame->raw_function;
 }
 
-/* Gives the frames from func outwards; frame has the place in the innermost one. */
+/* Gives the frames from func outwards; frame has file and line in the innermost function. */
 static int give_frames(struct dwarf_unit *u, uint32_t func, struct symbol_frame *frame,
 		       uint64_t addr, const struct frame_sink *sink, struct err *err)
 {

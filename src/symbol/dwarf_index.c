@@ -20,7 +20,7 @@ struct walk {
 	uint32_t func_at[MAX_DEPTH]; /* the function around the DIEs at each depth */
 };
 
-/* What is needed of a function's DIE. */
+/* The attributes of a function's DIE that are used. */
 struct func_die {
 	struct dwarf_ranges_attrs pc;
 	struct dwarf_attr origin, sibling;
@@ -103,7 +103,7 @@ static void read_die(struct walk *w, const struct abbrev *ab, bool only_sibling,
 	}
 }
 
-/* Moves behind all children of a DIE that tells where that is. */
+/* Moves behind all children of a DIE that has DW_AT_sibling. */
 static bool skip_children(struct walk *w, const struct dwarf_attr *sibling)
 {
 	uint64_t to;
@@ -116,7 +116,7 @@ static bool skip_children(struct walk *w, const struct dwarf_attr *sibling)
 	return true;
 }
 
-/* Adds a function with the ranges of its code; *ret stays when it has none. */
+/* Adds a function with the ranges of its code; *ret is untouched when it has no code. */
 static int add_func(struct walk *w, uint64_t at, const struct func_die *die, bool is_inline,
 		    uint32_t *ret, struct err *err)
 {
@@ -148,7 +148,7 @@ static int add_func(struct walk *w, uint64_t at, const struct func_die *die, boo
 	return 0;
 }
 
-/* There is no code below these. */
+/* Whether DIEs with this tag have no code in their children. */
 static bool is_without_code(uint16_t tag)
 {
 	return tag == DW_TAG_enumeration_type || tag == DW_TAG_array_type ||
@@ -203,7 +203,7 @@ static int step(struct walk *w, struct err *err)
 	return 0;
 }
 
-/* As many as the unit can really have: every range needs two bytes somewhere. */
+/* The greatest number of ranges that the unit can have: every range takes two bytes somewhere. */
 static size_t max_ranges(const struct dwarf_unit *u)
 {
 	const struct dwarf_unit *other = u->skeleton ? u->skeleton : u;

@@ -1,7 +1,7 @@
 /* symbol/dwarf_lines.c - line tables. See dwarf_i.h.
  *
- * The program of a unit is run once; what stays is one row for each address where the line
- * changes, in order of address. Of rows with the same address the last one counts. */
+ * The line program of a unit is run once and gives one row for each address where the line changes,
+ * in order of address. Of rows with the same address the last one counts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,7 +221,7 @@ static void reset(struct state *s, const struct dwarf_lines *l)
 	*s = (struct state){.file = 1, .line = 1, .first = l->n};
 }
 
-/* Keeps the sequence that has just ended, unless it is of code that the linker left out. */
+/* Keeps the sequence that has just ended, unless the linker left out its code. */
 static int end_sequence(struct dwarf_lines *l, struct sequences *ss, struct state *s,
 			struct err *err)
 {
@@ -331,7 +331,7 @@ static int by_start(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Puts the sequences in order of address. Where they overlap the earlier one stays. */
+/* Puts the sequences in order of address. Where two overlap the earlier one stays. */
 static int sort_rows(struct dwarf_lines *l, struct sequences *ss, struct err *err)
 {
 	struct dwarf_line *line;

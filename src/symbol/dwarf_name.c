@@ -1,8 +1,9 @@
 /* symbol/dwarf_name.c - what a function is called. See dwarf_i.h.
  *
- * A DIE with code often has no name: it refers to an abstract one, and that to a declaration in a
- * class, in this unit, another one, or the file that dwz made. The linkage name is best, because
- * demangled it tells scope and parameters; with it the name needs no parents. */
+ * A DIE with code often has no name: it refers to an abstract DIE, which may refer to a declaration
+ * in a class, in this unit, in another unit, or in the file that dwz made. The linkage name is
+ * best, because its demangled form has scope and parameters; without it the name needs the parents
+ * of the DIE. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ struct name_die {
 	struct dwarf_attr origin;
 };
 
-/* Reads the DIE at *at in *u; on return they tell where to go on. False: nowhere. */
+/* Reads the DIE at *at in *u; then *at and *u are the DIE that it refers to. False: it refers to
+ * none. */
 static bool read_name(struct dwarf_unit **unit, uint64_t *at, struct name_die *die)
 {
 	struct dwarf_unit *u = *unit;

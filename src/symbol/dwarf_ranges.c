@@ -213,7 +213,7 @@ static void put_row(struct dwarf_rows *rows, uint64_t start, uint32_t item)
 		rows->row[rows->n++] = (struct dwarf_row){start, item};
 }
 
-/* Ends the innermost open range; what is around it goes on. */
+/* Ends the innermost open range; the range around it goes on. */
 static size_t close_range(const struct dwarf_range **open, size_t n_open, struct dwarf_rows *rows)
 {
 	uint64_t end = open[n_open - 1]->high;

@@ -17,8 +17,9 @@
 #define OFFSET_BIAS 64 /* struct dwarf_ranges takes no small addresses */
 
 struct scope {
-	const char *name; /* NULL: a function, whose own name tells all that is around it ... */
-	uint64_t die; /* ... here. It may have none itself, but name a declaration elsewhere. */
+	const char *name; /* NULL: a function; its full name has all that is around it ... */
+	uint64_t
+		die; /* ... and is found from this DIE, perhaps by way of a declaration elsewhere */
 	uint32_t parent;
 };
 
@@ -176,13 +177,14 @@ static bool put_before(char *buf, size_t *at, const char *text)
 	return true;
 }
 
-/* The name of a function with all that is around it, or NULL. Good until the next name is made. */
+/* The name of a function with all scopes around it, or NULL. Borrowed until the next name is
+ * made. */
 static int function_name(struct dwarf_unit *u, uint64_t die, const char **ret, struct err *err)
 {
 	const struct dwarf_name *name = NULL;
 	int r = 0;
 
-	/* in a damaged file a function may be inside of what is inside of it */
+	/* in a damaged file a function may be inside of its own children */
 	if (u->file->name_depth < MAX_NAME_DEPTH) {
 		u->file->name_depth++;
 		r = dwarf_name_get(u, die, &name, err);
@@ -222,7 +224,7 @@ int dwarf_scope_name(struct dwarf_unit *u, uint64_t die, const char *name, char 
 				return r;
 			goes_on = !scope;
 		} else if (strcmp(scope, ANONYMOUS) == 0 && strcmp(buf + at, "operator()") == 0) {
-			/* the class of a lambda has no name, and one function that all know */
+			/* the class of a lambda has no name, and one function: operator() */
 			scope = "{lambda}";
 		}
 		if (scope && (!put_before(buf, &at, "::") || !put_before(buf, &at, scope)))

@@ -1,8 +1,8 @@
-/* symbol/dwarf_split.c - units whose DIEs were left in .dwo files or packed into a .dwp.
- * See dwarf_i.h.
+/* symbol/dwarf_split.c - units whose DIEs were left in .dwo files or packed into a .dwp. See
+ * dwarf_i.h.
  *
- * The program has a skeleton: line table, addresses, a path and an id. The rest has the same id in
- * it, which is checked. Parts of a .dwp are handled as if each were a .dwo of its own. */
+ * The program has a skeleton unit: line table, addresses, a path and an id. The other part has the
+ * same id, which is checked. Each unit of a .dwp is handled as if it were a .dwo of its own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ void dwarf_split_close(struct dwarf_unit *u)
 	u->split = NULL;
 }
 
-/* Takes f and keeps it as u's if it has the unit with the right id. */
+/* Takes ownership of f, and keeps f as the split file of u if it has the unit with the right id. */
 static int adopt(struct dwarf_unit *u, struct dwarf_file *f, struct err *err)
 {
 	int r = dwarf_file_read_units(f, err);
@@ -58,7 +58,7 @@ static int adopt(struct dwarf_unit *u, struct dwarf_file *f, struct err *err)
 	return r;
 }
 
-/* Fills in the sections of a .dwo, or the whole ones of a .dwp. */
+/* Fills in the sections of a .dwo, or the sections of a whole .dwp. */
 static struct dwarf_file *create_file(struct elf_file *elf, bool owns_elf)
 {
 	struct dwarf_file *f = calloc(1, sizeof(*f));
@@ -97,7 +97,7 @@ static int try_dwo(struct dwarf_unit *u, const char *path, struct err *err)
 	return f ? adopt(u, f, err) : err_set_memory(err, sizeof(*f));
 }
 
-/* Cuts a section down to what the index says is the unit's; empty when there is nothing. */
+/* Cuts a section down to the part that the index gives to the unit; empty when there is none. */
 static void cut(struct view *v, uint32_t offset, uint32_t len)
 {
 	if (offset >= v->len || len > v->len - offset)
@@ -228,7 +228,7 @@ static int search_dwp(struct split_search *s, struct err *err)
 	return r;
 }
 
-/* What the user named, then where the compiler put it, then beside the module. */
+/* Looks at what the user named, then where the compiler put it, then beside the module. */
 static int search_dwo(struct split_search *s, struct dwarf_unit *u, struct err *err)
 {
 	const char *base = text_basename(u->dwo_name);

@@ -51,7 +51,7 @@ static uint64_t read_offset(struct cursor *c, const struct dwarf_unit *u)
 	return u->offset_bytes == 8 ? cursor_u64(c) : cursor_u32(c);
 }
 
-/* Reads the header at c, which moves to the next one. False: nothing more can be read. */
+/* Reads the header at c and moves c to the next header. False: nothing more can be read. */
 static bool read_header(struct cursor *c, struct dwarf_unit *u)
 {
 	uint64_t len;
@@ -134,7 +134,7 @@ struct dwarf_unit *dwarf_file_find_unit(struct dwarf_file *f, uint64_t die_offse
 	return &f->unit[low];
 }
 
-/* What is needed of the first DIE, before the bases that its texts need are known. */
+/* The attributes of the first DIE that are used, before the bases that its texts need are known. */
 struct first_die {
 	struct dwarf_ranges_attrs pc;
 	struct dwarf_attr comp_dir, dwo_name;
@@ -253,7 +253,7 @@ int dwarf_unit_open(struct dwarf_unit *u, struct dwarf_ranges *ranges, uint32_t 
 		u->low_pc = u->skeleton->low_pc;
 	else
 		dwarf_attr_address(u, &die.pc.low_pc, &u->low_pc);
-	/* version 2 has no way to tell more than one range, and compilers tell only the first */
+	/* version 2 has no form for more than one range, and compilers write only the first */
 	u->has_no_ranges = u->version == 2 || (!die.pc.high_pc.form && !die.pc.ranges.form);
 	return ranges ? dwarf_ranges_read(u, &die.pc, ranges, &like, err) : 0;
 }

@@ -38,7 +38,7 @@ static void release_image(uint8_t *image, size_t len, bool is_heap)
 		munmap(image, len);
 }
 
-/* Finds the build-id in notes, which have alignment 4 or 8. */
+/* Finds the build-id in ELF notes, which have alignment 4 or 8. */
 static void find_build_id(struct elf_file *f, Elf_Data *notes)
 {
 	size_t at = 0, name_at, desc_at;
@@ -56,7 +56,8 @@ static void find_build_id(struct elf_file *f, Elf_Data *notes)
 	}
 }
 
-/* In the program headers, or, in debug files whose segments were emptied, in the sections. */
+/* Finds the build-id in the program headers; in debug files, whose segments are empty, in the
+ * sections. */
 static void read_build_id(struct elf_file *f)
 {
 	size_t n = 0;
@@ -87,7 +88,7 @@ static void read_build_id(struct elf_file *f)
 	}
 }
 
-/* Takes image. */
+/* Takes ownership of image. */
 static int open_image(uint8_t *image, size_t len, bool is_heap, const char *path,
 		      struct elf_file **ret, struct err *err)
 {
@@ -132,7 +133,7 @@ int elf_file_open_fd(int fd, const char *path, struct elf_file **ret, struct err
 
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < EI_NIDENT)
 		return 0;
-	/* Writable because libelf may write into it when it decompresses; it stays our own copy. */
+	/* Writable: libelf may write into it when it decompresses. The mapping is private. */
 	image = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
 		     fd, 0);
 	if (image == MAP_FAILED)
@@ -142,7 +143,7 @@ int elf_file_open_fd(int fd, const char *path, struct elf_file **ret, struct err
 
 int elf_file_open(const char *path, struct elf_file **ret, struct err *err)
 {
-	/* Not blocking: the path comes from a file and may be a fifo. */
+	/* Not blocking: the path comes from a recording and may be a fifo. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	int r;
 
@@ -192,8 +193,8 @@ static Elf_Scn *find_section(struct elf_file *f, const char *name, GElf_Shdr *sh
 	return NULL;
 }
 
-/* The bytes of a section that zstd has compressed; none if it is not such a one, or damaged. They are
- * kept: sections are asked for more than once. */
+/* The bytes of a section that zstd has compressed; empty if the section is not compressed by zstd,
+ * or is damaged. The bytes are kept, because sections are asked for more than once. */
 static struct view unpack_zstd(struct elf_file *f, Elf_Scn *scn)
 {
 	bool is_64 = gelf_getclass(f->elf) == ELFCLASS64;

@@ -1,4 +1,8 @@
-/* symbol/elf_file_i.h - one ELF file in memory: its sections and what it says of itself. */
+/* symbol/elf_file_i.h - one ELF file in memory: its sections, its build-id, and the links to other
+ * files.
+ *
+ * Threads: a file belongs to one thread at a time.
+ */
 #ifndef SYMBOL_ELF_FILE_I_H
 #define SYMBOL_ELF_FILE_I_H
 
@@ -26,13 +30,13 @@ struct elf_file {
 	uint8_t build_id[ELF_MAX_BUILD_ID_BYTES];
 };
 
-/* Maps the file and reads its headers. *ret stays NULL and 0 is returned when it is not a
- * little-endian ELF file or can not be read: to the caller that is a file like any other that does
- * not help. Fails only when memory is out. */
+/* Maps the file and reads its headers. Returns 0 and leaves *ret NULL when the file cannot be read
+ * or is not a little-endian ELF file: such a file does not help, like one that is not there. Fails
+ * only when memory is out. */
 int elf_file_open(const char *path, struct elf_file **ret, struct err *err);
 int elf_file_open_fd(int fd, const char *path, struct elf_file **ret, struct err *err);
 
-/* Same for bytes from malloc(), which become the file's (also on failure). */
+/* The same for bytes from malloc(), which the file owns from now on, also on failure. */
 int elf_file_open_memory(uint8_t *bytes, size_t len, const char *path, struct elf_file **ret,
 			 struct err *err);
 void elf_file_close(struct elf_file *f); /* NULL does nothing */
@@ -40,17 +44,24 @@ void elf_file_close(struct elf_file *f); /* NULL does nothing */
 /* The section's bytes, decompressed. Empty when there is none, or it has no bytes in this file. */
 struct view elf_file_section(struct elf_file *f, const char *name);
 bool elf_file_has_section(struct elf_file *f, const char *name);
-/* It has .debug_info that can be read (its own, not a .dwo's). */
+
+/* Whether it has .debug_info that can be read (its own, not a .dwo's). */
 bool elf_file_has_dwarf(struct elf_file *f);
 
-/* .gnu_debuglink: name of the debug file and its CRC. */
+/* .gnu_debuglink: name of the debug file and its CRC. False: there is none. */
 bool elf_file_debuglink(struct elf_file *f, const char **name, uint32_t *crc);
-/* .gnu_debugaltlink: path of the file with what several debug files share, and its build-id. */
+
+/* .gnu_debugaltlink: path and build-id of the file with what several debug files share. False:
+ * none. */
 bool elf_file_altlink(struct elf_file *f, const char **name, struct view *build_id);
-/* .gnu_debugdata: a small ELF file with more symbols. NULL in *ret: none, or a damaged one. */
+
+/* .gnu_debugdata: a small ELF file with more symbols. NULL in *ret: there is none, or it is
+ * damaged. */
 int elf_file_minidebug(struct elf_file *f, struct elf_file **ret, struct err *err);
 
-uint32_t elf_file_crc(const struct elf_file *f); /* of the whole file, as debuglink wants it */
+uint32_t elf_file_crc(const struct elf_file *f); /* of the whole file, as .gnu_debuglink has it */
+
+/* Whether the file has this build-id. */
 bool elf_file_is(const struct elf_file *f, const uint8_t *build_id, size_t build_id_bytes);
 
 #endif

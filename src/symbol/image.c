@@ -14,7 +14,7 @@ struct symbol_image {
 	struct elf_file *with_dwarf; /* one of files, or NULL */
 	char *path; /* the module's */
 	struct symtab symtab;
-	bool has_symtab; /* it has been read */
+	bool has_symtab; /* symtab has been read */
 	bool has_names;
 	struct dwarf dwarf;
 	char origin[1024];
@@ -25,7 +25,7 @@ static bool has_symbols(struct elf_file *f)
 	return f && (elf_file_has_dwarf(f) || symtab_has_functions(f));
 }
 
-/* In words: what was found. */
+/* Says in words where the symbols come from, or why there are none. */
 static void set_origin(struct symbol_image *image)
 {
 	const struct search *s = &image->files;
@@ -141,18 +141,18 @@ static const struct dwarf_name *find_elf_name(void *user, uint64_t addr)
 	struct symbol_image *image = user;
 
 	if (read_symtab(image, NULL) < 0)
-		return NULL; /* memory is out: what comes next will tell */
+		return NULL; /* memory is out: the next allocation will fail as well */
 	return symtab_find(&image->symtab, addr);
 }
 
-/* Says once that units are missing. */
-static void note_missing_units(struct symbol_image *image)
+/* Adds, once, that units are missing. */
+static void add_missing_units(struct symbol_image *image)
 {
-	static const char note[] = "; some .dwo files were not found";
+	static const char text[] = "; some .dwo files were not found";
 
-	if (image->dwarf.split.n_missing > 0 && !strstr(image->origin, note) &&
-	    strlen(image->origin) + sizeof(note) <= sizeof(image->origin))
-		strcat(image->origin, note);
+	if (image->dwarf.split.n_missing > 0 && !strstr(image->origin, text) &&
+	    strlen(image->origin) + sizeof(text) <= sizeof(image->origin))
+		strcat(image->origin, text);
 }
 
 int symbol_image_resolve(struct symbol_image *image, uint64_t elf_vaddr, symbol_frame_fn fn,
@@ -165,7 +165,7 @@ int symbol_image_resolve(struct symbol_image *image, uint64_t elf_vaddr, symbol_
 
 	if (image->with_dwarf) {
 		n = dwarf_resolve(&image->dwarf, elf_vaddr, &sink, err);
-		note_missing_units(image);
+		add_missing_units(image);
 	}
 	if (n != 0)
 		return n;

@@ -138,7 +138,7 @@ static int read_line(struct reader *rd, struct cursor *c, uint32_t *file, struct
 	return 0;
 }
 
-/* It comes before the code that it describes. */
+/* Reads the lines of a function. They come before the code that they describe. */
 static int read_debug_info(struct reader *rd, struct cursor *c, struct err *err)
 {
 	struct perf_map *m = rd->m;

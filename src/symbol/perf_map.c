@@ -77,7 +77,7 @@ int perf_map_add_code(struct perf_map *m, const struct perf_map_code *code, stru
 	return 0;
 }
 
-/* A number and the blanks behind it; *at moves. */
+/* Reads a number and skips the blanks behind it; *at moves. */
 static bool take_hex(const char *line, size_t len, size_t *at, uint64_t *ret)
 {
 	size_t i = *at, first;
@@ -147,7 +147,8 @@ static int by_start(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* The array is a tree: the middle of a part is its root, with the greatest end of the part. */
+/* The sorted array is a tree: the middle of a part is its root, and has the greatest end of the
+ * part. */
 static uint64_t set_max_end(struct perf_map_code *code, size_t n)
 {
 	size_t mid = n / 2;
@@ -170,8 +171,8 @@ struct question {
 	struct perf_map_code *best;
 };
 
-/* Before the asked time the latest is best; failing that, the earliest after it: the clock of the
- * record may be read after the code has begun to run. */
+/* Of the functions before the asked time the latest is best; failing that, the earliest after it:
+ * the compiler may read its clock after the code has begun to run. */
 static bool is_better(const struct question *q, const struct perf_map_code *c)
 {
 	const struct perf_map_code *best = q->best;
@@ -185,7 +186,7 @@ static bool is_better(const struct question *q, const struct perf_map_code *c)
 	return c->order > best->order;
 }
 
-/* Looks at all that contain the address. Depth is the logarithm of n. */
+/* Looks at all functions that contain the address. The depth is the logarithm of n. */
 static void find(struct perf_map_code *code, size_t n, struct question *q)
 {
 	size_t mid = n / 2;

@@ -16,8 +16,8 @@ struct perf_map_line {
 struct perf_map_code {
 	uint64_t start, end;
 	uint64_t time_ns; /* since when */
-	uint64_t max_end; /* of all in the part of the array whose middle this is (see find()) */
-	uint64_t moved_by; /* since its lines were told; modulo 2^64 */
+	uint64_t max_end; /* of the part of the array whose middle this is: see set_max_end() */
+	uint64_t moved_by; /* since its lines were read; modulo 2^64 */
 	uint64_t order; /* of arrival; a later one wins at the same time */
 	char *demangled; /* NULL: not mangled, or not asked for yet */
 	uint32_t name; /* offset in text */
@@ -39,7 +39,8 @@ struct perf_map {
 /* Copies a text in; *ret is its offset. */
 int perf_map_add_name(struct perf_map *m, const char *name, size_t len, uint32_t *ret,
 		      struct err *err);
-/* Adds code, with order, max_end and demangling still to be set; counts it as bad when empty. */
+/* Adds code; the fields order, max_end and demangled are set here or later. Empty code is counted
+ * as bad. */
 int perf_map_add_code(struct perf_map *m, const struct perf_map_code *code, struct err *err);
 
 #endif

@@ -1,8 +1,9 @@
 /* symbol/search.c - see search_i.h.
  *
- * Order: the binary in the recording, the file of the same path, what the user named. If none has
- * DWARF: the user's debug files, the system's (.build-id, debuglink), the servers.
- * Every candidate is opened and proves by its build-id that it belongs to the module. */
+ * Order: the binary in the recording, the file with the module's path, the files that the user
+ * named. If none has DWARF: the user's debug files, the system's (.build-id, debuglink), the
+ * debuginfod servers. Every candidate is opened and must prove by its build-id that it belongs to
+ * the module. */
 #include "symbol/search_i.h"
 
 #include <dirent.h>
@@ -150,7 +151,7 @@ static int try_build_id(struct search *s, const char *folder, struct err *err)
 	return build_id_path(folder, id, len, path) ? try_file(s, path, &none, err) : 0;
 }
 
-/* Joins and tries it, unless it is too long. */
+/* Tries the file folder/name, unless the path is too long. */
 static int try_in(struct search *s, const char *folder, const char *name, const struct proof *p,
 		  struct err *err)
 {
@@ -219,7 +220,7 @@ static int try_user_folder(struct search *s, const char *folder, struct err *err
 	return r;
 }
 
-/* Whether a file that the user named has the module's name, or that with .debug. */
+/* Whether a file that the user named has the name of the module, or that name with .debug. */
 static bool has_module_name(const struct search *s, const char *path)
 {
 	const char *name = text_basename(path), *module = text_basename(s->module->path);
@@ -318,7 +319,7 @@ static int try_alt_in(struct search *s, const char *folder, const char *name, st
 	return r == 0 ? try_alt(s, path, id, err) : r;
 }
 
-/* The file that dwz made of what several have in common. */
+/* Finds the file that dwz made of what several debug files have in common. */
 static int find_alt(struct search *s, struct err *err)
 {
 	struct elf_file *f = s->debug && elf_file_has_dwarf(s->debug) ? s->debug : s->binary;
@@ -351,7 +352,7 @@ static int find_alt(struct search *s, struct err *err)
 	return r;
 }
 
-/* A debug file in the order in which users and systems mean it. */
+/* Finds a debug file: first what the user named, then the system's, then the servers'. */
 static int find_debug(struct search *s, struct err *err)
 {
 	struct elf_file *kept = NULL; /* has symbols, but no DWARF */

@@ -1,4 +1,4 @@
-/* symbol/search_i.h - which files describe a module. */
+/* symbol/search_i.h - which files describe a module: search.c has the order of the search. */
 #ifndef SYMBOL_SEARCH_I_H
 #define SYMBOL_SEARCH_I_H
 
@@ -19,15 +19,19 @@ struct search {
 	char wrong_path[256]; /* of such a file */
 };
 
-/* Finds them. What is found is the caller's; a failure (memory only) leaves what was found so far. */
+/* Finds the files of s->module. What is found is the caller's: search_fini(), also after a failure
+ * (memory only), which leaves what was found so far. */
 int search_run(struct search *s, struct err *err);
 void search_fini(struct search *s);
 
-/* debuginfod.c: path of the file that the servers have, for the caller to free; NULL: none. */
+/* debuginfod.c */
 enum debuginfod_kind {
 	DEBUGINFOD_DEBUG,
 	DEBUGINFOD_EXECUTABLE,
 };
+
+/* Asks the servers. The path of the downloaded file, for the caller to free; NULL: there is
+ * none. */
 char *debuginfod_find(enum debuginfod_kind kind, const uint8_t *build_id, size_t build_id_bytes);
 
 #endif

@@ -1,17 +1,17 @@
 /* symbol/symbol.h - from addresses in a module to functions, files and lines.
  *
  * A module is one ELF file that the recorded process had mapped. symbol_image_open() looks for the
- * best description of it: the binary that is embedded in the recording, the file on this machine,
- * a separate debug file, debuginfod. symbol_image_resolve() then turns an address into frames.
+ * best description of it: the binary that is embedded in the recording, the file on this machine, a
+ * separate debug file, debuginfod. symbol_image_resolve() then turns an address into frames.
  *
- * What is used must belong to the module: a file with another build-id is never used, whatever its
- * name. A module that was recorded without a build-id is described by its embedded binary, or by
- * what the user names with -d, and by nothing else.
- * Missing symbols are no error. Such an image resolves nothing, and symbol_image_origin() says why.
+ * A file must belong to the module: a file with another build-id is never used, whatever its name.
+ * A module that was recorded without a build-id is described by its embedded binary, or by files
+ * that the user names with -d, and by nothing else. Missing symbols are no error. Such an image
+ * resolves nothing, and symbol_image_origin() says why.
  *
- * The files are not trusted: damaged or hostile ones give fewer or odd names, never a crash.
- * (One exception is the system's: files are mapped, and a file that another program cuts short
- * while we read it is a SIGBUS. Binaries are replaced, hardly ever cut.)
+ * The files are not trusted: damaged or hostile files give fewer or odd names, never a crash. (One
+ * exception: files are mapped, and the kernel sends SIGBUS if another program cuts a file short
+ * while it is read. Binaries are replaced, hardly ever cut.)
  *
  * Cost: opening reads little. The first resolve() of an image with DWARF reads the header of every
  * compilation unit; a unit is indexed in full when the first address in it is asked for. Ask for
@@ -19,8 +19,7 @@
  * limited to SYMBOL_MAX_INDEX_BYTES and dropped all together when they grow beyond.
  *
  * Threads: one image belongs to one thread at a time. Different images, also of one file, may be
- * used by different threads at the same time. symbol_demangle() and symbol_strip_template_args()
- * may be called by any thread.
+ * used by different threads at the same time. symbol_demangle() may be called by any thread.
  */
 #ifndef SYMBOL_SYMBOL_H
 #define SYMBOL_SYMBOL_H
@@ -36,18 +35,17 @@ struct symbol_image; /* opaque: defined in image.c */
 struct symbol_frame {
 	const char *function; /* for people: demangled where it was mangled; NULL: not known */
 	const char *raw_function; /* as in the file: the linkage name where there is one; or NULL */
-	const char *
-		source; /* path as the compiler wrote it, absolute where it told; NULL: not known */
+	const char *source; /* as the compiler wrote it, absolute if it gave the folder; or NULL */
 	uint32_t line; /* 0: not known */
 	uint32_t column; /* 0: not known */
 	bool is_inline; /* its code is part of the frame that follows */
 };
 
-/* What may be used to find symbols. */
+/* Which files may be used to find symbols. */
 struct symbol_options {
 	const char *const *debug_path; /* files and folders that the user named (-d) */
 	size_t n_debug_paths;
-	bool use_debuginfod; /* ask the servers in $DEBUGINFOD_URLS: slow, and they learn of it */
+	bool use_debuginfod; /* ask the servers in $DEBUGINFOD_URLS: slow, and they learn it */
 	bool use_local_files; /* look at this machine's files, besides debug_path */
 };
 
@@ -56,7 +54,7 @@ struct symbol_module {
 	const char *path; /* as the recorded process saw it; never NULL */
 	const uint8_t *build_id;
 	size_t build_id_bytes; /* 0: it has none */
-	int embedded_fd; /* the ELF file out of the recording, or -1; not owned, may be closed after */
+	int embedded_fd; /* the binary out of the recording, or -1; not owned */
 };
 
 /* Finds the symbols of a module. The options and their texts are borrowed until
@@ -70,26 +68,22 @@ void symbol_image_close(struct symbol_image *image); /* NULL does nothing */
  * resolve() learns more (.dwo files). Borrowed until the next call with the same image. */
 const char *symbol_image_origin(const struct symbol_image *image);
 
-bool symbol_image_has_lines(const struct symbol_image *image); /* it has DWARF */
-bool symbol_image_has_names(const struct symbol_image *image); /* it has that, or ELF symbols */
+bool symbol_image_has_lines(const struct symbol_image *image); /* has DWARF */
+bool symbol_image_has_names(const struct symbol_image *image); /* has DWARF or ELF symbols */
 
-/* Gets one frame. Innermost first: inlined functions, then the function that contains the code. */
+/* Receives one frame. Innermost first: inlined functions, then the function that contains the
+ * code. */
 typedef void (*symbol_frame_fn)(void *user, const struct symbol_frame *frame);
 
-/* Finds the frames at an address as the ELF file counts it: run-time address minus load bias. For
- * a return address pass one less, so that it lies in the call. Returns the number of frames given
- * to fn; 0 when nothing is known; negative when memory is out. */
+/* Finds the frames at an address of the ELF file: run-time address minus load bias. For a return
+ * address pass one less, so that the address lies in the call. Returns the number of frames given
+ * to fn; 0 when nothing is known; -ERR_MEMORY when memory is out. */
 int symbol_image_resolve(struct symbol_image *image, uint64_t elf_vaddr, symbol_frame_fn fn,
 			 void *user, struct err *err);
 
-/* The readable form of a mangled C++, Rust (both manglings) or D name, for the caller to free();
- * NULL when raw is none of these (or memory is out): show raw then. Rust names come without their
+/* The readable form of a mangled C++, Rust (both manglings) or D name, for the caller to free().
+ * NULL when raw is no such name, or memory is out: show raw then. Rust names come without their
  * hash ("::h0123456789abcdef"), C++ names with their parameters. */
 char *symbol_demangle(const char *raw);
-
-/* The name with what stands in template or generic arguments replaced by "..": a<b<c>>::d becomes
- * a<..>::d. Operators (operator<, operator->), "<T as Trait>::f" at the start of a path, parameter
- * lists and {lambda(int)#1} keep their meaning. For the caller to free(); NULL: memory is out. */
-char *symbol_strip_template_args(const char *name);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "util/vec.h"
 
-/* Nice names come first: the ones that a program's source would use. */
+/* Names that a program's source would use come first. */
 static uint8_t rank_of(const GElf_Sym *sym, const char *name)
 {
 	uint8_t rank = 0;
@@ -33,7 +33,8 @@ static bool is_function(const GElf_Sym *sym)
 	return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
 }
 
-/* Whether it is a function with a name; its place must be in its section, and that have code. */
+/* Whether the symbol is a function with a name, at an address in its section, which must hold
+ * code. */
 static bool is_usable(struct elf_file *f, const GElf_Sym *sym, const char *name, GElf_Shdr *shdr)
 {
 	Elf_Scn *scn;
@@ -149,6 +150,18 @@ void symtab_seal(struct symtab *t)
 			e->end = e[1].start;
 		e->max_end = i > 0 && e[-1].max_end > e->end ? e[-1].max_end : e->end;
 	}
+	if (CONFIG_CHECKS > 1)
+		symtab_check(t);
+}
+
+void symtab_check(const struct symtab *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct symtab_entry *e = &t->entry[i];
+
+		ASSERT(e->name.raw && e->max_end >= e->end);
+		ASSERT(i == 0 || (e[-1].start < e->start && e[-1].max_end <= e->max_end));
+	}
 }
 
 void symtab_fini(struct symtab *t)
@@ -171,7 +184,7 @@ const struct dwarf_name *symtab_find(struct symtab *t, uint64_t addr)
 		else
 			high = mid;
 	}
-	/* the last one that starts before addr and still contains it */
+	/* the last function that starts at or before addr and still contains it */
 	for (; low > 0 && t->entry[low - 1].max_end > addr; low--) {
 		struct symtab_entry *e = &t->entry[low - 1];
 

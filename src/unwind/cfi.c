@@ -4,7 +4,7 @@
  * are. Only the row in force at the wanted address is built. Arithmetic wraps on purpose: what a
  * damaged table gives is caught by the checks on the result.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/tables_i.h"
 
 #include <string.h>
 
@@ -62,7 +62,7 @@ static int64_t factored(const struct run *r, uint64_t value)
 
 static void set_reg(struct run *r, uint64_t reg, struct cfi_rule rule)
 {
-	if (reg < ARCH_N_REGS) /* vector registers and the like do not matter here */
+	if (reg < ARCH_N_REGS) /* vector registers are not followed */
 		r->m->row.reg[reg] = rule;
 }
 
@@ -141,7 +141,8 @@ static void restore(struct run *r)
 		r->m->row = r->m->saved[--r->m->n_saved];
 }
 
-/* False when the row being built does not reach key: the one before it was the last. */
+/* Moves to the next row. False when that row begins at key or later: the row built so far is in
+ * force. */
 static bool advance(struct run *r, uint64_t delta)
 {
 	r->loc += (uintptr_t)(delta * r->fde->code_align);
@@ -225,7 +226,7 @@ static void run_register(struct run *r, uint8_t op)
 		break;
 	case OP_REGISTER:
 		other = cursor_uleb(&r->c);
-		/* A register that we do not follow is as good as unknown. */
+		/* A register that is not followed is as good as unknown. */
 		if (other < ARCH_N_REGS)
 			set_reg(r, reg,
 				(struct cfi_rule){.how = CFI_REGISTER, .reg = (uint8_t)other});
@@ -287,7 +288,8 @@ static bool run_extended(struct run *r, uint8_t op)
 	}
 }
 
-/* Each instruction takes at least a byte, so this ends. */
+/* Runs instructions until the row in force is built. False when they are malformed. Each
+ * instruction takes at least a byte, so this ends. */
 static bool run_ops(struct run *r, const struct eh_ops *ops)
 {
 	r->c = cursor_make(ops->data, ops->len);

@@ -5,7 +5,7 @@
  * .eh_frame_hdr is a table of (first pc, FDE) in ascending order. The 64-bit form of records is
  * not used in .eh_frame by any compiler, and its readers disagree about it: it counts as bad.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/tables_i.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ enum {
 	PE_INDIRECT = 0x80,
 };
 
-/* --- bytes ----------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 static const uint8_t *bytes_in_segments(const struct eh_reader *r, uintptr_t addr, size_t n)
 {
@@ -97,7 +97,7 @@ static bool get_record(struct eh_reader *r, uintptr_t addr, uint8_t *buf, size_t
 	return p != NULL;
 }
 
-/* --- pointers -------------------------------------------------------------------------------------- */
+/* --- pointers --------------------------------------------------------------------------------- */
 
 static uintptr_t read_form(struct cursor *c, uint8_t form)
 {
@@ -144,7 +144,7 @@ uintptr_t eh_frame_pointer(struct cursor *c, uint8_t encoding, uintptr_t addr, u
 	return 0;
 }
 
-/* --- CIE and FDE ----------------------------------------------------------------------------------- */
+/* --- CIE and FDE ------------------------------------------------------------------------------ */
 
 /* Reads the letters of an augmentation that starts with z, and their data. */
 static void parse_augmentation(struct cursor *c, const uint8_t *letters, struct eh_fde *ret)
@@ -265,7 +265,7 @@ static enum eh_result get_fde_of(struct eh_reader *r, uintptr_t addr, uintptr_t 
 	return pc >= ret->start && pc < ret->end ? EH_FOUND : EH_NONE;
 }
 
-/* --- reading a whole table ------------------------------------------------------------------------- */
+/* --- reading a whole table -------------------------------------------------------------------- */
 
 /* Goes through the FDEs of a table. at == 0: at the end, or is_bad. */
 struct scan {
@@ -304,7 +304,7 @@ static bool scan_next(struct scan *s)
 		p = len >= 4 && len < 0xfffffff0u ? get_bytes(s->r, s->at + 4, n) : NULL;
 		if (!p)
 			return scan_fail(s);
-		memcpy(prefix, p, n); /* the CIE may take its place */
+		memcpy(prefix, p, n); /* get_cie() may overwrite what p points at */
 		s->fde = s->at;
 		s->at += 4 + (uintptr_t)len;
 		c = cursor_make(prefix, n);
@@ -346,7 +346,7 @@ bool eh_frame_extent(struct eh_reader *r, uintptr_t table, struct memory_range *
 	return ret->lo < ret->hi;
 }
 
-/* --- .eh_frame_hdr --------------------------------------------------------------------------------- */
+/* --- .eh_frame_hdr ---------------------------------------------------------------------------- */
 
 struct hdr {
 	uintptr_t addr;

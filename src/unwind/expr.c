@@ -3,7 +3,7 @@
  * A small stack machine. No location descriptions (they describe variables), no calls into other
  * debug information; every access is checked and backward branches run out of steps.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/tables_i.h"
 
 #include "base/cursor.h"
 

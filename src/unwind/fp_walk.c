@@ -2,20 +2,21 @@
  *
  * Here the frame pointer register may point at the pair (caller's frame pointer, return address),
  * or be any other value, or, worst, point at the pair of an outer frame, which would skip a caller
- * and look right. So it is believed only with evidence:
+ * and look right. So the frame pointer is believed only with evidence:
  *
- * The pair's return address must follow a call, and no word between the stack pointer and the pair
- * may be a return address: a frame that did not make the pair has its own there.
+ *   1. The return address of the pair must follow a call.
+ *   2. No word between the stack pointer and the pair may be a return address: a frame that did not
+ *      make the pair has its own return address there.
+ *   3. Code in an ELF image (assembly without CFI): the call must be direct, to a function that
+ *      lies in the same stretch of uncovered code at or before pc and begins by setting up a frame
+ *      pointer.
+ *   4. Code in no image (JIT): its functions are not known, so an indirect call is enough. A direct
+ *      call must lead to JIT code at or before pc, not into an image.
  *
- * Code in an ELF image (assembly without CFI): the call must be direct, to a function that lies in
- * the same stretch of uncovered code at or before pc and begins by setting up a frame pointer.
- *
- * Code in no image (JIT): its functions are not known, so an indirect call will do; a direct call
- * must lead to JIT code at or before pc, not into an image.
- *
- * Either way all frames from here on are announced as uncertain.
+ * All frames outside such a frame are announced as uncertain (n_certain).
  */
-#include "unwind/unwind_i.h"
+#include "unwind/unwind_thread_i.h"
+#include "unwind/walk_i.h"
 
 #include "base/bits.h"
 #include "base/units.h"
@@ -107,7 +108,8 @@ static bool is_convincing_jit(struct unwind_thread *ut, const struct frame *f, c
 	       memory_is_executable(&ut->memory, target);
 }
 
-/* Adds the frame itself, if it is one; returns WALK_ON to look for its caller. */
+/* Adds the frame f to the result, if its key is code. Returns WALK_ON if its caller is to be looked
+ * for, else why the stack ends. */
 static enum unwind_end add_frame(struct unwind_thread *ut, enum lookup what, const struct frame *f,
 				 struct unwind_frames *out)
 {

@@ -1,21 +1,24 @@
 /* unwind/generation.c - which state of the loaded code a cached rule belongs to.
  *
- * Low half: the generation, odd while code is being removed. High half: how many removals are
- * under way. They change together in one word. Every beginning and every end of a removal makes a
- * new generation, also while others are under way: it then stays odd, and grows.
+ * Low half of generation_state: the generation, odd while code is being removed. High half: how
+ * many removals are under way. Both change together in one word. Every beginning and every end of a
+ * removal makes a new generation. While other removals are under way the generation stays odd.
  *
- * Why caches are not used while it is odd, and are empty afterwards: thread 1 unmaps library A in
- * dlclose(), thread 2 maps B at the same place and runs it before thread 1 returns. To have got
- * A's place, thread 2 came after the unmapping, so it sees the odd number or a later one, never
- * the one that A's rules carry. Rules found meanwhile are not kept, since nobody can tell which
- * side of the change they are from.
+ * Why caches are not used while the generation is odd, and are empty afterwards:
+ *   1. Thread 1 unmaps library A in dlclose(). Thread 2 maps library B at the same address and runs
+ *      it before thread 1 returns.
+ *   2. Thread 2 got A's addresses, so it came after the unmapping. So thread 2 sees the odd
+ *      generation or a later one, never the generation that the rules of A carry.
+ *   3. Rules found while the generation is odd are not kept: nobody knows on which side of the
+ *      change they were found.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/generation.h"
+#include "unwind/unwind.h"
 
 #define ONE_CHANGE (1ull << 32)
 
-HOT_DATA _Atomic uint64_t generation_state =
-	2; /* 0 means "never" in caches, so it is no generation */
+/* Begins at 2: in caches 0 means "never". */
+HOT_DATA _Atomic uint64_t generation_state = 2;
 
 static uint64_t make_state(uint64_t n_changes, uint32_t generation)
 {

@@ -1,5 +1,6 @@
 /* unwind/lookup.c - everything that is known about the code at a frame's key. */
-#include "unwind/unwind_i.h"
+#include "unwind/lookup_i.h"
+#include "unwind/unwind_thread_i.h"
 
 #include <string.h>
 
@@ -9,9 +10,9 @@ static void context_entry(void)
 {
 }
 
-/* A function started by makecontext() returns to a stub inside libc which has no symbol and, in
- * the glibc versions in use, no call-frame information that says it is the end. It is the word
- * that makecontext() puts on the new stack, so we let it make a context and look. */
+/* A function started by makecontext() returns to a stub inside libc. The stub has no symbol and, in
+ * the glibc versions in use, no call-frame information that says it is the end. makecontext() puts
+ * its address on the new stack, so we let makecontext() make a context and look there. */
 static void find_context_return(void)
 {
 	static ucontext_t uc;
@@ -84,7 +85,9 @@ bool lookup_any_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t
 	return true;
 }
 
-bool lookup_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret)
+/* Copies n bytes of code at addr, of ut->image by plain loads if possible. False when they cannot be
+ * read. */
+static bool read_code_of_image(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret)
 {
 	const struct image_segment *s = ut->image ? image_segment_at(ut->image, addr) : NULL;
 
@@ -97,9 +100,9 @@ bool lookup_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *re
 
 typedef bool (*read_code)(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t *ret);
 
-/* The bytes in front of key. The first function of a code cache may make its first call right at the
- * beginning of a page, with nothing in front of that. What cannot be read is zeros then, which are
- * no part of any call. */
+/* Reads the ARCH_CALL_MAX_BYTES in front of key. The first function of a JIT compiler's memory may
+ * make its first call right at the beginning of a page, with no page in front. Bytes that cannot be
+ * read then become zeros, which are no part of any call. */
 static bool read_before(struct unwind_thread *ut, uintptr_t key, read_code read, uint8_t *ret)
 {
 	const size_t n = ARCH_CALL_MAX_BYTES;
@@ -124,7 +127,7 @@ bool lookup_is_after_call(struct unwind_thread *ut, uintptr_t key)
 {
 	uint8_t before[ARCH_CALL_MAX_BYTES];
 
-	if (!read_before(ut, key, lookup_code, before))
+	if (!read_before(ut, key, read_code_of_image, before))
 		return key >= sizeof(before) && ut->image; /* code that may be run but not read */
 	return arch_is_after_call(before);
 }

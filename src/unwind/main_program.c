@@ -1,11 +1,12 @@
 /* unwind/main_program.c - the one image that is always there.
  *
- * Its program headers are where the kernel says (AT_PHDR), so nothing has to be found or copied,
- * and no care is needed when something points into it: it can not be unloaded. That also covers
- * programs linked at a fixed address with holes between their segments: _dl_find_object() tells of
- * each segment by itself then, and no ELF header lies at the start of the one that holds the code.
+ * The program headers of the main program are where the kernel says (AT_PHDR), so nothing has to be
+ * found or copied. The main program cannot be unloaded, so no care is needed when something points
+ * into it. That also covers programs linked at a fixed address with holes between their segments
+ * (node): _dl_find_object() names each of their segments as an image of its own, and no ELF header
+ * lies at the start of the segment that holds the code.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/tables_i.h"
 
 #include <elf.h>
 #include <sys/auxv.h>

@@ -1,13 +1,14 @@
 /* unwind/memory.c - reading stacks and tables without ever touching unmapped memory.
  *
- * Nearly every word that a walk wants lies in the thread's own stack, between the stack pointer
- * and a limit that no frame is above: the first stack pointer of the process for the main thread,
- * the thread control block (which libc places at the top of each stack it makes) for the others.
- * That range is asked about once, page by page, and read with plain loads from then on: it lives
- * as long as the thread does. All other addresses (fibers, alternate signal stacks, whatever an
- * expression points at) are copied by the kernel, which answers EFAULT instead of a signal.
+ * Nearly every word that a walk wants lies in the thread's own stack, between the stack pointer and
+ * a limit that no frame is above: the first stack pointer of the process for the main thread, the
+ * thread control block (which libc places at the top of each stack it makes) for the others. The
+ * kernel is asked about that range once, page by page. From then on the range is read with plain
+ * loads: it lives as long as the thread does. All other addresses (fibers, alternate signal stacks,
+ * whatever an expression points at) are copied by the kernel, which answers EFAULT instead of a
+ * signal.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/memory_i.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "arch/arch.h"
 #include "base/bits.h"
 #include "base/units.h"
 
@@ -26,21 +28,14 @@
 
 #define CODE_TICKS (1u << 21) /* how long code is believed: about a millisecond */
 
-#define UNCHECKED __attribute__((noinline, no_sanitize("address", "thread", "undefined")))
-
 extern void *__libc_stack_end __attribute__((weak));
 
 static uintptr_t stack_end; /* the process's first stack pointer */
 static uintptr_t main_thread_pointer;
 static _Atomic bool is_readv_refused; /* by seccomp, or not in this kernel */
 
-UNCHECKED uintptr_t memory_load(uintptr_t addr)
-{
-	return *(const volatile uintptr_t *)addr;
-}
-
 /* A byte loop: sanitizers watch memcpy(), and these are not our objects. */
-UNCHECKED static void load_bytes(uint8_t *dst, uintptr_t addr, size_t n)
+NO_SANITIZE static void load_bytes(uint8_t *dst, uintptr_t addr, size_t n)
 {
 	const volatile uint8_t *src = (const volatile uint8_t *)addr;
 
@@ -49,7 +44,8 @@ UNCHECKED static void load_bytes(uint8_t *dst, uintptr_t addr, size_t n)
 }
 
 /* Without process_vm_readv: rt_sigprocmask() copies the new set before it finds `how` to be
- * nonsense, so it tells by EFAULT or EINVAL whether eight bytes are readable, and does nothing. */
+ * nonsense. So it fails with EFAULT if eight bytes cannot be read, with EINVAL if they can, and
+ * does nothing. */
 static bool is_page_readable(uintptr_t addr)
 {
 	uintptr_t word = align_down(addr, sizeof(uint64_t));
@@ -73,10 +69,10 @@ static size_t copy_page_wise(uint8_t *dst, uintptr_t addr, size_t n)
 	return done;
 }
 
-/* Copies up to n bytes and returns how many could be read. It is this thread's memory that is asked
- * for: the process as a whole has none any more once its first thread has ended. And the id is
- * asked for each time: after a raw clone() a remembered one would name the parent, whose memory
- * looks like ours. */
+/* Copies up to n bytes and returns how many could be read. The kernel is asked for the memory of
+ * this thread, not of the process: a process whose first thread has ended has no memory any more.
+ * The thread's id is asked for each time: after a raw clone() a kept id would name the parent,
+ * whose memory looks like ours. */
 static size_t copy_some(void *dst, uintptr_t addr, size_t n)
 {
 	struct iovec local = {dst, n};
@@ -150,7 +146,7 @@ uintptr_t memory_stack_end(void)
 	return stack_end;
 }
 
-/* Where the stack must end if sp is on the one that this thread was born with. */
+/* Where the stack must end, if sp is on the stack that this thread began on. */
 static uintptr_t stack_limit(uintptr_t sp)
 {
 	uintptr_t tp = arch_thread_pointer();
@@ -187,7 +183,7 @@ COLD void memory_enter(struct memory *m, uintptr_t sp)
 	for (unsigned i = 0; i < MEMORY_N_FOREIGN; i++)
 		if (sp >= m->foreign[i].lo && sp < m->foreign[i].hi)
 			return;
-	/* A stack grows down: below what we know only the new pages are of interest. */
+	/* A stack grows down: only the pages below those that we know are new. */
 	until = has_own ? m->own.lo : stack_limit(sp);
 	if (until <= sp || until - sp > MAX_STACK_BYTES)
 		return;
@@ -200,8 +196,8 @@ COLD void memory_enter(struct memory *m, uintptr_t sp)
 	m->foreign[m->next_foreign++ % MEMORY_N_FOREIGN] = (struct memory_range){page, stop};
 }
 
-/* Fetches the piece around addr: a little below it, because a frame's saved registers are below
- * its return address, and as much as there is above it, where the walk is going. */
+/* Fetches the piece around addr: a little below addr, because the saved registers of a frame lie
+ * below its return address, and as much as there is above addr, where the walk is going. */
 static bool fetch_piece(struct memory *m, uintptr_t addr)
 {
 	uintptr_t lo = addr % PAGE_BYTES > 256 ? addr - 256 : align_down(addr, PAGE_BYTES);
@@ -262,7 +258,7 @@ bool memory_code(struct memory *m, uintptr_t addr, size_t n, uint32_t generation
 	return true;
 }
 
-/* --- /proc/thread-self/maps ---------------------------------------------------------------------------- */
+/* --- /proc/thread-self/maps ------------------------------------------------------------------- */
 
 /* Lines are "start-end perms ...", in hexadecimal and ascending; they are read character by
  * character because they may be cut anywhere by the end of a buffer. */
@@ -291,8 +287,9 @@ static void maps_char(struct maps_line *l, char c)
 	}
 }
 
-/* Reads maps until the line of addr. pread() leaves alone any other file that the program may
- * have put in place of our descriptor. */
+/* Whether addr is in an executable mapping: reads maps until the line of addr. Reads by pread():
+ * should the program have replaced our descriptor by another file, the offset of that file stays as
+ * it is. */
 static bool maps_search(int fd, uint8_t *buf, uintptr_t addr)
 {
 	struct maps_line line = {0};
@@ -349,7 +346,7 @@ bool memory_is_executable(struct memory *m, uintptr_t addr)
 		p->n_uses_left--;
 		return p->is_executable;
 	}
-	m->piece = (struct memory_range){0, 0}; /* its buffer is ours now */
+	m->piece = (struct memory_range){0, 0}; /* ask_maps() overwrites its buffer */
 	*p = (struct memory_page){page, PAGE_USES, ask_maps(m->piece_bytes, addr)};
 	return p->is_executable;
 }

@@ -1,10 +1,10 @@
 /* unwind/modules.c - from an address to the loaded ELF image that holds it.
  *
- * glibc since 2.35 answers this without locks (_dl_find_object). Before that there is only
- * dl_iterate_phdr(), which takes the loader's lock: its answers are kept in a list and the loader
+ * glibc since 2.35 answers this without locks (_dl_find_object). Older versions have only
+ * dl_iterate_phdr(), which takes the loader's lock. Its answers are kept in a list, and the loader
  * is asked again only for addresses that the list does not have, or after code was removed.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/unwind_thread_i.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -26,10 +26,10 @@ extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 #define HAS_FIND_OBJECT 0
 #endif
 
-/* --- without _dl_find_object -------------------------------------------------------------------- */
+/* --- without _dl_find_object ------------------------------------------------------------------ */
 
-/* is_list_taken guards all three. Nobody waits for it: who finds it taken (a signal handler may,
- * by the thread that it interrupted) asks the loader itself. */
+/* is_list_taken guards list, list_n and list_generation. Nobody waits for it: whoever finds it
+ * taken (a signal handler may, by the thread that it interrupted) asks the loader instead. */
 static struct image_map list[LIST_MAX];
 static unsigned list_n;
 static uint32_t list_generation;
@@ -111,7 +111,7 @@ static bool find_by_phdrs(uintptr_t addr, struct image_map *ret)
 	return s.is_found;
 }
 
-/* --- with it ------------------------------------------------------------------------------------- */
+/* --- with it ---------------------------------------------------------------------------------- */
 
 static bool is_find_object_off; /* for tests: as if this were an older glibc */
 
@@ -167,9 +167,10 @@ void modules_use_phdrs(bool on)
 	is_find_object_off = on;
 }
 
-/* --- program headers ----------------------------------------------------------------------------- */
+/* --- program headers -------------------------------------------------------------------------- */
 
-/* The beginning of an image, where its headers are, copied: it may vanish while we look. */
+/* A copy of the beginning of an image, where its headers are: the image may vanish while we
+ * look. */
 struct head {
 	const struct image_map *map;
 	uint8_t *bytes;
@@ -185,7 +186,7 @@ static struct head head_get(const struct image_map *map, uint8_t *buf, size_t bu
 	return (struct head){map, buf, memory_copy(buf, map->start, size) ? size : 0};
 }
 
-/* Copies from the image: from the copy of its beginning, if it has this. */
+/* Copies n bytes of the image, from the copy of its beginning where that has them. */
 static bool head_read(const struct head *h, uintptr_t addr, void *dst, size_t n)
 {
 	uintptr_t at = addr - h->map->start;
@@ -208,8 +209,8 @@ static void each_main_phdr(const struct head *h, phdr_visitor fn, void *arg)
 			return;
 }
 
-/* Calls fn for each program header until it returns true. The ELF header of a library lies at its
- * lowest address in all but hand-made ones; there we know nothing. */
+/* Calls fn for each program header until fn returns true. The ELF header of a library lies at its
+ * lowest address; of a hand-made library where it does not, nothing is known. */
 static void each_phdr(const struct head *h, phdr_visitor fn, void *arg)
 {
 	ElfW(Ehdr) eh;
@@ -255,14 +256,15 @@ const struct image_segment *image_segment_at(const struct image *im, uintptr_t a
 	return NULL;
 }
 
-/* --- build id -------------------------------------------------------------------------------------- */
+/* --- build id --------------------------------------------------------------------------------- */
 
 struct build_id {
 	uintptr_t addr; /* 0 = there is none */
 	size_t n_bytes;
 };
 
-/* Notes: name length, description length, type, then both padded to 4. */
+/* ELF notes: length of the name, length of the description, type, then name and description, each
+ * padded to 4. */
 static bool find_build_id(const struct head *h, const ElfW(Phdr) * ph, void *arg)
 {
 	struct build_id *ret = arg;
@@ -292,7 +294,7 @@ static bool find_build_id(const struct head *h, const ElfW(Phdr) * ph, void *arg
 	return false;
 }
 
-/* --- images ------------------------------------------------------------------------------------------ */
+/* --- images ----------------------------------------------------------------------------------- */
 
 static void read_image(struct image *im, uint8_t *buf, size_t buf_bytes)
 {
@@ -314,8 +316,8 @@ static void read_image(struct image *im, uint8_t *buf, size_t buf_bytes)
 		im->mark_at = id.addr;
 }
 
-/* Whether the image that the loader now names is the one that was read. Its first page is there
- * and holds its headers, so the mark can be read. */
+/* Whether the image that the loader names now is the image that was read. The first page of the
+ * image is mapped and holds its headers, so the mark can be read. */
 static bool is_still(const struct image *im, const struct image_map *now)
 {
 	uint64_t mark = (uintptr_t)now->path;
@@ -328,7 +330,8 @@ static bool is_still(const struct image *im, const struct image_map *now)
 	return mark == im->mark;
 }
 
-/* An image without mark is known only by its place, which says nothing while code changes. */
+/* Whether an image of the cache may be used. An image without mark is known only by its addresses,
+ * which say nothing while code changes. */
 static bool is_usable(const struct unwind_thread *ut, const struct image *im)
 {
 	if (im->is_permanent)
@@ -342,7 +345,7 @@ static struct image *find_cached(struct unwind_thread *ut, const struct image_ma
 				 bool is_careful)
 {
 	if (is_careful && !main_program_is(now))
-		return NULL; /* it takes loads to find out that it is the same */
+		return NULL; /* comparing the mark takes a load that may fault */
 	if (ut->image && is_usable(ut, ut->image) && is_still(ut->image, now))
 		return ut->image; /* neighbouring frames are often of one image */
 	for (unsigned i = 0; i < IMAGE_CACHE; i++)
@@ -365,8 +368,8 @@ struct image *modules_get(struct unwind_thread *ut, uintptr_t addr, bool is_care
 	*im = (struct image){.map = now, .generation = ut->generation};
 	read_image(im, ut->copy.fde, sizeof(ut->copy.fde));
 	if (!(ut->generation & 1) && !im->is_permanent && image_set_add(im, ut->generation)) {
-		/* A library was replaced behind our back (by libc itself, or by one that does not
-		 * see our dlclose): what is cached may be about the one that is gone. */
+		/* A library was replaced past our hooks (by libc itself, or by a library that does
+		 * not see our dlclose): cached rules may be those of the library that is gone. */
 		unwind_code_changing();
 		unwind_code_changed();
 	}
@@ -399,7 +402,7 @@ bool modules_is_loader(uintptr_t pc)
 	return pc - loader.start < loader.end - loader.start;
 }
 
-/* --- for the recorder ---------------------------------------------------------------------------- */
+/* --- for the recorder ------------------------------------------------------------------------- */
 
 bool unwind_find_module(uintptr_t addr, struct unwind_module *ret)
 {

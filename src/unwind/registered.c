@@ -1,10 +1,11 @@
 /* unwind/registered.c - tables that the target announced with __register_frame().
  *
- * Slots are taken and given back by compare-and-swap; a reader that finds a slot's table changed
- * after it looked at the range skips it. Tables are the target's memory and are read by copies
- * only: a target that freed one too early would crash at its next exception, not because of us.
+ * Slots are taken by compare-and-swap and given back by a store; a reader skips a slot without a
+ * table or without a range. Tables are the target's memory and are read through copies of the
+ * kernel only: a target that freed a table too early must not crash because of us.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/tables_i.h"
+#include "unwind/unwind.h"
 
 #include <stdatomic.h>
 
@@ -27,8 +28,8 @@ static bool measure(uintptr_t table, struct memory_range *ret)
 	struct eh_reader r = {.copy = &copy};
 	bool is_ok;
 
-	/* Held for microseconds and never across a call that can block; a signal handler that
-	 * registers frames while we are in here must not wait for itself, so nobody waits. */
+	/* Held for microseconds and never across a call that can block. A signal handler that
+	 * registers frames while this thread is here must not wait for itself, so nobody waits. */
 	if (atomic_exchange(&is_measuring, true)) {
 		*ret = (struct memory_range){1, UINTPTR_MAX}; /* may cover anything */
 		return true;

@@ -1,11 +1,12 @@
 /* unwind/rule.c - packs a row of rules into 64 bits, if it is one of the few shapes that compilers
  * make for nearly every frame.
  *
- * Besides "register plus offset" there is the frame that a function with an aligned stack makes:
- * it keeps the CFA in a slot below the frame pointer, and says so with two expressions,
- * CFA = *(fp + a) and "fp is saved at fp + b".
+ * Most shapes are "register plus offset". The other shape is that of a function with an aligned
+ * stack: it keeps the CFA in a word below the frame pointer, and says so with two expressions, CFA
+ * = *(fp + a) and "fp is saved at fp + b".
  */
-#include "unwind/unwind_i.h"
+#include "unwind/rule_i.h"
+#include "unwind/tables_i.h"
 
 #include "base/cursor.h"
 
@@ -37,7 +38,8 @@ static struct rule with_fp(struct rule r, int64_t offset)
 	return r;
 }
 
-/* "fp + offset", and after it "dereference" if asked for; nothing else. */
+/* Whether the expression is "fp + offset", followed by "dereference" if is_deref, and nothing
+ * else. */
 static bool is_fp_expr(const struct cfi_rule *rule, bool is_deref, int64_t *ret)
 {
 	struct cursor c = cursor_make(rule->expr, rule->expr_bytes);

@@ -1,11 +1,12 @@
 /* unwind/slow_walk.c - the walk with all registers and full CFI.
  *
  * It begins in our own frame, because only there the registers that functions must preserve can
- * be had; our frames up to the hook's caller are stepped over like any others and left out. What
- * a register holds is known or not: those that a call destroys are unknown in the caller, and a
- * rule that needs one ends the stack instead of using a leftover.
+ * be read. Our frames up to the hook's caller are stepped over like any others and left out. A
+ * register's value is known or not: registers that a call destroys are unknown in the caller, and a
+ * rule that needs one of them ends the stack instead of using a leftover.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/unwind_thread_i.h"
+#include "unwind/walk_i.h"
 
 #define MAX_OWN_FRAMES 64 /* of the recorder, between here and the hook's caller */
 #define MAX_SWITCHES 64 /* nested signals on alternate stacks */
@@ -46,7 +47,8 @@ static bool find_cfa(struct unwind_thread *ut, uintptr_t *ret)
 	return true;
 }
 
-/* Registers without a rule: calls preserve some, and the caller's stack pointer is the CFA. */
+/* A register without a rule: calls preserve some registers, and the caller's stack pointer is the
+ * CFA. WALK_ON, or UNWIND_BAD_INFO when its value is not known. */
 static enum unwind_end restore_unspecified(struct unwind_thread *ut, unsigned reg, uintptr_t cfa,
 					   uintptr_t *ret)
 {
@@ -56,7 +58,7 @@ static enum unwind_end restore_unspecified(struct unwind_thread *ut, unsigned re
 	return ARCH_CALLEE_SAVED >> reg & is_known(&ut->slow, reg) & 1 ? WALK_ON : UNWIND_BAD_INFO;
 }
 
-/* The caller's value of a register. WALK_ON, or why it cannot be had. */
+/* The caller's value of a register. WALK_ON, or why the value is not known. */
 static enum unwind_end restore_reg(struct unwind_thread *ut, unsigned reg, uintptr_t cfa,
 				   uintptr_t *ret)
 {
@@ -90,8 +92,9 @@ static enum unwind_end restore_reg(struct unwind_thread *ut, unsigned reg, uintp
 	}
 }
 
-/* A stack grows down, so callers are further up. Down it goes only where a signal came on another
- * stack, or where the rules lead from the thread's own stack to a foreign one or back. */
+/* Whether the caller's stack pointer may be new_sp. A stack grows down, so callers lie further up.
+ * The stack pointer goes down only where a signal was handled on another stack, or where the rules
+ * lead from the thread's own stack to a foreign one or back. */
 static bool is_progress(struct unwind_thread *ut, uintptr_t new_sp)
 {
 	struct slow_walk *s = &ut->slow;
@@ -105,7 +108,8 @@ static bool is_progress(struct unwind_thread *ut, uintptr_t new_sp)
 	return s->n_switches++ < MAX_SWITCHES;
 }
 
-/* From the frame in ut->slow.regs, whose row is in ut->cfi, to its caller. */
+/* Steps from the frame in ut->slow.regs, whose row is in ut->cfi, to its caller. Returns WALK_ON or
+ * why the stack ends. */
 static enum unwind_end step_row(struct unwind_thread *ut)
 {
 	struct slow_walk *s = &ut->slow;
@@ -204,8 +208,9 @@ static enum unwind_end step(struct unwind_thread *ut, struct unwind_frames *out)
 		what = LOOKUP_BAD;
 	if (what != LOOKUP_FDE)
 		return step_without_fde(ut, what, key, out);
-	/* Rules that lead to a return address which follows no call were wrong. Not asked where
-	 * it was not pushed by a call: a signal's return, and the last frame of hand-made stacks. */
+	/* Rules that lead to a return address which follows no call were wrong. Not checked where
+	 * no call pushed the return address: a signal's return, the last frame of hand-made
+	 * stacks. */
 	if (out->n && !s->is_exact && !ut->fde.is_signal &&
 	    ut->cfi.row.reg[ARCH_REG_PC].how != CFI_UNDEFINED && !lookup_is_after_call(ut, key))
 		return UNWIND_BAD_INFO;

@@ -13,7 +13,7 @@
 
 struct unwind_thread;
 
-/* --- modules.c: loaded ELF images ------------------------------------------------------------ */
+/* --- modules.c: loaded ELF images ------------------------------------------------------------- */
 
 #define IMAGE_N_SEGMENTS 8
 #define IMAGE_CACHE 16
@@ -33,22 +33,24 @@ struct image_map {
 	const char *path;
 };
 
-/* An ELF image. Segments are those of its program headers; more than IMAGE_N_SEGMENTS are left
- * out, and a table in one of those is then not found. */
+/* An ELF image. Segments are those of its program headers. Segments beyond IMAGE_N_SEGMENTS are
+ * left out: a table in one of them is not found. */
 struct image {
 	struct image_map map;
-	uint32_t generation; /* in which the rest was read; 0 = not */
+	uint32_t generation; /* in which the fields below were read; 0 = not read */
 	uintptr_t mark_at; /* first bytes of the build id, in the first page; 0 = there is none */
-	uint64_t mark; /* what was there: images of one size at one place differ in it */
+	uint64_t mark; /* what was there: images of one size at one address differ in it */
 	bool is_permanent; /* the main program: it may be read without care at any time */
 	unsigned n_segments;
 	struct image_segment segment[IMAGE_N_SEGMENTS];
 };
 
+/* Once per process, and again in a forked child. */
 void modules_init(void);
 
-/* Finds the image at addr and its segments, through the cache unless the generation is odd.
- * is_careful: the image may vanish while we look at it (the main program will not). */
+/* Finds the image at addr and its segments, through the cache unless the generation is odd. NULL
+ * when addr is in no image. Borrowed from ut until the image is displaced in its cache of
+ * IMAGE_CACHE. is_careful: the image may vanish while we look at it (the main program will not). */
 struct image *modules_get(struct unwind_thread *ut, uintptr_t addr, bool is_careful);
 
 /* Whether addr lies in any image. */
@@ -57,32 +59,38 @@ bool modules_has(uintptr_t addr);
 /* For tests: as if this glibc had no _dl_find_object. */
 void modules_use_phdrs(bool on);
 
-/* Whether an image of this very extent is loaded. True when that cannot be told without locks. */
+/* Whether an image of this very extent is loaded. True when only a lock could answer. */
 bool modules_is_at(uintptr_t start, uintptr_t end);
 
 /* Whether pc is the dynamic linker's. */
 bool modules_is_loader(uintptr_t pc);
 
-/* image_set.c: notes an image; true when another one was noted there in the same generation, so
- * that it went away without our being told. */
-bool image_set_add(const struct image *im, uint32_t generation);
-
-/* True when a noted image is gone. To be asked whenever the dynamic linker calls us. */
-bool image_set_lost(void);
-void image_set_init(void);
-
+/* The segment of an image that holds addr; NULL when there is none. */
 const struct image_segment *image_segment_at(const struct image *im, uintptr_t addr);
 
-/* --- main_program.c: the image that is always there -------------------------------------------- */
+/* --- image_set.c: the images that rules were made of ------------------------------------------ */
+
+/* Once per process, and again in a forked child. */
+void image_set_init(void);
+
+/* Adds an image. True when another image of the same generation lay there: that one was unloaded
+ * past our hooks. */
+bool image_set_add(const struct image *im, uint32_t generation);
+
+/* Whether an image of the set is gone. To be asked whenever the dynamic linker calls us. */
+bool image_set_lost(void);
+
+/* --- main_program.c: the image that is always there ------------------------------------------- */
 
 void main_program_init(void);
 
-/* Whether this is it, or one of its segments. */
+/* Whether map is the main program, or one of its segments. */
 bool main_program_is(const struct image_map *map);
 const ElfW(Phdr) * main_program_phdrs(unsigned *ret_n);
 struct memory_range main_program_extent(void);
 
-/* Whether these bytes are code of it, which may be loaded like any memory of our own. */
+/* Whether these n bytes are code of the main program, which may be loaded like memory of our
+ * own. */
 bool main_program_has_code(uintptr_t addr, size_t n);
 
 /* --- eh_frame.c: from a pc to its FDE --------------------------------------------------------- */
@@ -99,8 +107,8 @@ struct eh_copy {
 	uint8_t cie[EH_COPY_CIE_BYTES];
 };
 
-/* How to get at the bytes of a table. With copy == NULL by plain loads inside the readable ones of
- * these segments; otherwise through copies that the kernel makes, from anywhere. */
+/* How to get at the bytes of a table. copy == NULL: by plain loads, inside the readable ones of
+ * these segments. Otherwise: through copies that the kernel makes, from anywhere. */
 struct eh_reader {
 	const struct image_segment *segment;
 	unsigned n_segments;
@@ -123,7 +131,7 @@ struct eh_fde {
 	uint64_t code_align;
 	int64_t data_align;
 	uint8_t pc_encoding;
-	bool is_signal; /* frame of a signal handler's return: the caller was interrupted, not calling */
+	bool is_signal; /* return of a signal handler: its caller was interrupted, not calling */
 };
 
 enum eh_result {
@@ -132,23 +140,25 @@ enum eh_result {
 	EH_BAD, /* malformed, or of a kind that we do not know */
 };
 
-/* Finds pc by the sorted table of an .eh_frame_hdr, or by reading all when it has none. */
+/* Finds the FDE of pc by the sorted table of an .eh_frame_hdr; where the header has no such table,
+ * by reading the whole .eh_frame. *ret is written only with EH_FOUND. */
 enum eh_result eh_frame_find(struct eh_reader *r, uintptr_t hdr, uintptr_t pc, struct eh_fde *ret);
 
-/* Finds pc by reading a whole .eh_frame, which ends in a zero length. */
+/* Finds the FDE of pc by reading a whole .eh_frame, which ends in a zero length. */
 enum eh_result eh_frame_scan(struct eh_reader *r, uintptr_t table, uintptr_t pc,
 			     struct eh_fde *ret);
 
 /* The lowest and highest address that a table's FDEs cover. False when there is none. */
 bool eh_frame_extent(struct eh_reader *r, uintptr_t table, struct memory_range *ret);
 
-/* For a pc that no FDE covers: the uncovered code around it. Lower end exact, upper end exact or
- * UINTPTR_MAX. False when the header has no sorted table. */
+/* For a pc that no FDE covers: the uncovered code around it. The lower end is exact, the upper end
+ * exact or UINTPTR_MAX. False when the header has no sorted table, or is damaged. */
 bool eh_frame_gap(struct eh_reader *r, uintptr_t hdr, uintptr_t pc, struct memory_range *ret);
 
 struct cursor;
-/* Reads a pointer in DW_EH_PE encoding; addr is where the cursor's bytes begin in memory, datarel
- * the base of DW_EH_PE_datarel (0 = there is none). Encodings not used for code fail the cursor. */
+/* Reads a pointer in DW_EH_PE encoding. addr is where the cursor's bytes begin in memory, datarel
+ * the base of DW_EH_PE_datarel (0 = there is none). Encodings that are not used for code fail the
+ * cursor. */
 uintptr_t eh_frame_pointer(struct cursor *c, uint8_t encoding, uintptr_t addr, uintptr_t datarel);
 
 /* --- cfi.c: from an FDE to the row of rules in force ------------------------------------------ */
@@ -159,13 +169,14 @@ enum cfi_how {
 	CFI_UNSPECIFIED, /* for a callee-saved register: same value */
 	CFI_UNDEFINED,
 	CFI_SAME,
-	CFI_OFFSET, /* at CFA + offset; for the CFA itself: reg + offset */
+	CFI_OFFSET, /* saved at CFA + offset; for the CFA itself: reg + offset */
 	CFI_VAL_OFFSET, /* is CFA + offset */
 	CFI_REGISTER, /* in reg */
-	CFI_EXPR, /* at the address that the expression gives; for the CFA itself: its value */
+	CFI_EXPR, /* saved where the expression says; for the CFA itself: its value */
 	CFI_VAL_EXPR, /* is what the expression gives */
 };
 
+/* How to get one register of the caller, or the CFA. */
 struct cfi_rule {
 	union {
 		int64_t offset;
@@ -176,6 +187,7 @@ struct cfi_rule {
 	uint8_t reg;
 };
 
+/* The rules in force at one code location. */
 struct cfi_row {
 	struct cfi_rule cfa;
 	struct cfi_rule reg[ARCH_N_REGS];
@@ -183,7 +195,7 @@ struct cfi_row {
 
 struct cfi_machine {
 	struct cfi_row row; /* the result */
-	struct cfi_row initial; /* after the CIE's instructions: what restore goes back to */
+	struct cfi_row initial; /* after the CIE's instructions: what DW_CFA_restore goes back to */
 	struct cfi_row saved[CFI_N_SAVED];
 	unsigned n_saved;
 };
@@ -196,6 +208,7 @@ bool cfi_run(struct cfi_machine *m, const struct eh_fde *fde, uintptr_t key);
 #define EXPR_STACK 64
 #define EXPR_MAX_STEPS 1000
 
+/* Reads n bytes (at most 8) as a number. False when they cannot be read. */
 typedef bool (*expr_read)(void *ctx, uintptr_t addr, size_t n, uint64_t *ret);
 
 struct expr_env {
@@ -206,13 +219,15 @@ struct expr_env {
 	uint64_t *stack; /* EXPR_STACK entries of scratch */
 };
 
-/* Evaluates. initial, when not NULL, is on the stack at the beginning. False when the expression
- * is malformed, needs what is not known, or does not come to an end. */
+/* Evaluates an expression; initial, when not NULL, is on the stack at the beginning. False when the
+ * expression is malformed, needs a value that is not known, or does not end within
+ * EXPR_MAX_STEPS. */
 bool expr_eval(const struct expr_env *env, const uint8_t *ops, size_t len, const uintptr_t *initial,
 	       uintptr_t *ret);
 
 /* --- registered.c: tables of __register_frame() ----------------------------------------------- */
 
+/* Once per process, and again in a forked child. */
 void registered_init(void);
 
 /* Whether any table was ever registered. */

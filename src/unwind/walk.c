@@ -1,15 +1,17 @@
 /* unwind/walk.c - the fast walk: pc, stack pointer and frame pointer, by cached rules.
  *
- * It stops at the first frame that needs more and leaves the stack to slow_walk.c, which begins
- * again from the innermost frame: the registers that are missing here can only be had there.
+ * It stops at the first frame that needs more registers and leaves the stack to slow_walk.c, which
+ * begins again from the innermost frame: only there the missing registers can be read.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/generation.h"
+#include "unwind/unwind_thread_i.h"
+#include "unwind/walk_i.h"
 
 #include <string.h>
 
 const size_t unwind_thread_bytes = sizeof(struct unwind_thread);
 
-int unwind_init(void)
+void unwind_init(void)
 {
 	generation_init();
 	memory_init();
@@ -17,16 +19,16 @@ int unwind_init(void)
 	image_set_init();
 	registered_init();
 	lookup_init();
-	return 0;
 }
 
 void unwind_thread_init(struct unwind_thread *ut, bool use_cache)
 {
 	ut->use_cache = use_cache;
 	memory_forget(&ut->memory);
-	ut->path.n = ut->path.n_here = 0; /* its slots lie in a stack that may be unmapped by now */
-	ut->path.own_lo = ut->path.own_hi = 0;
-	ut->path.epoch++;
+	/* The slots lie in a stack that may be unmapped by now. */
+	ut->stack_cache.n = ut->stack_cache.n_here = 0;
+	ut->stack_cache.own_lo = ut->stack_cache.own_hi = 0;
+	ut->stack_cache.epoch++;
 }
 
 void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *ret)
@@ -35,22 +37,23 @@ void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *re
 		.n_walks = COUNT_READ(ut->stats.n_walks),
 		.n_slow_walks = COUNT_READ(ut->stats.n_slow_walks),
 		.n_rule_misses = COUNT_READ(ut->stats.n_rule_misses),
-		.n_path_walks = COUNT_READ(ut->stats.n_path_walks) + COUNT_READ(ut->path.n_known),
-		.n_known_stacks = COUNT_READ(ut->path.n_known),
+		.n_cached_walks =
+			COUNT_READ(ut->stats.n_cached_walks) + COUNT_READ(ut->stack_cache.n_known),
+		.n_known_stacks = COUNT_READ(ut->stack_cache.n_known),
 		.n_fresh_frames = COUNT_READ(ut->stats.n_fresh_frames),
 	};
 }
 
-/* Builds the rule of key and keeps it. RULE_NONE with *ret_what != LOOKUP_FDE: nothing is there.
- * That nothing is there is kept for code in images, which stay for a generation; where there is
- * none, one may come at any time. */
+/* Builds the rule of key and keeps it. RULE_NONE: there is no rule, and *ret_what says why. That
+ * there is none is kept for code in images, which stay for a generation; where there is no image,
+ * one may come at any time. */
 COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum lookup *ret_what)
 {
 	struct rule rule = {0};
 
 	if (key == lookup_context_return()) {
 		rule = rule_make(RULE_START, ut->generation);
-		row_cache_add(&ut->rows, key, rule);
+		rule_cache_add(&ut->rules, key, rule);
 		return rule;
 	}
 	*ret_what = lookup_find(ut, key, ut->is_uncertain);
@@ -58,7 +61,7 @@ COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum
 		return rule;
 	COUNT_ADD(ut->stats.n_rule_misses, 1);
 	if (*ret_what == LOOKUP_NO_FDE)
-		row_cache_add(&ut->rows, key, rule_make(RULE_NO_FDE, ut->generation));
+		rule_cache_add(&ut->rules, key, rule_make(RULE_NO_FDE, ut->generation));
 	if (*ret_what != LOOKUP_FDE)
 		return rule;
 	if (!cfi_run(&ut->cfi, &ut->fde, key)) {
@@ -69,11 +72,11 @@ COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum
 	if (rule_kind(rule) != RULE_END && !ut->fde.is_signal && !lookup_is_after_call(ut, key))
 		return rule_make(RULE_SLOW, ut->generation); /* suspicious; the slow walk judges */
 	if (!modules_is_loader(key)) /* these are never cached: unwind_walk() has to see them */
-		row_cache_add(&ut->rows, key, rule);
+		rule_cache_add(&ut->rules, key, rule);
 	return rule;
 }
 
-/* The frame f by its rule; the result is its caller, with key 0 when three registers do not do. */
+/* The caller of the frame f, by the rule of f. Its key is 0 when three registers are not enough. */
 static ALWAYS_INLINE struct frame step(struct memory *m, struct rule rule, struct frame f)
 {
 	struct frame stuck = {0};
@@ -96,7 +99,7 @@ static ALWAYS_INLINE struct frame step(struct memory *m, struct rule rule, struc
 	return f;
 }
 
-/* It was found before that no FDE covers key. True when that still holds: the image is there as long
+/* Earlier in this generation no FDE covered key. Whether that still holds: the image stays as long
  * as the generation lasts, but the program may have registered a table for its code. */
 COLD static bool has_no_fde(struct unwind_thread *ut, uintptr_t key)
 {
@@ -106,7 +109,8 @@ COLD static bool has_no_fde(struct unwind_thread *ut, uintptr_t key)
 	return ut->image != NULL;
 }
 
-/* Where the quick way ends: *end tells why, or is WALK_ON and the result is the next frame. */
+/* A frame without FDE. *end is WALK_ON and the result is the caller of f, or *end is why the stack
+ * ends. */
 COLD static struct frame step_without_fde(struct unwind_thread *ut, enum lookup what,
 					  struct frame f, struct unwind_frames *out,
 					  enum unwind_end *end)
@@ -115,8 +119,8 @@ COLD static struct frame step_without_fde(struct unwind_thread *ut, enum lookup 
 	return f;
 }
 
-/* WALK_ON: the slow walk must do it. f is passed by value everywhere, so that it stays in
- * registers. */
+/* Walks by rules. Returns why the stack ends, or WALK_ON: the slow walk must walk this stack. f is
+ * passed by value everywhere, so that it stays in registers. */
 static enum unwind_end walk_fast(struct unwind_thread *ut, const struct unwind_start *start,
 				 struct unwind_frames *out)
 {
@@ -126,7 +130,7 @@ static enum unwind_end walk_fast(struct unwind_thread *ut, const struct unwind_s
 	enum unwind_end end;
 
 	for (;;) {
-		struct rule rule = row_cache_find(&ut->rows, f.key, generation);
+		struct rule rule = rule_cache_find(&ut->rules, f.key, generation);
 		enum rule_kind kind = rule_kind(rule);
 
 		if (unlikely(kind == RULE_NO_FDE)) {
@@ -195,7 +199,8 @@ void unwind_walk(struct unwind_thread *ut, const struct unwind_start *start,
 	}
 	out->end = walk(ut, start, out);
 	if (unlikely(unwind_generation() != ut->generation))
-		out->end = walk(ut, start, out); /* it found out that its rules were out of date */
+		out->end =
+			walk(ut, start, out); /* the walk found that its rules were out of date */
 	if (out->n_certain > out->n)
 		out->n_certain = out->n;
 }

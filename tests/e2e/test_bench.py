@@ -27,7 +27,7 @@ class Bench(unittest.TestCase):
     def test_unwinders_agree_before_they_are_measured(self):
         done = run(mp.BUILD / "bench/bench_unwind", "-n", "1")
         self.assertEqual(0, done.returncode, done.stdout)
-        self.assertEqual(4, done.stdout.count("ours, validated path with ids"), done.stdout)
+        self.assertEqual(4, done.stdout.count("ours, stack cache with ids"), done.stdout)
 
     def test_counter_takes_time(self):
         done = run(mp.BUILD / "bench/bench_counter")

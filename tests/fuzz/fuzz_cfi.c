@@ -4,7 +4,8 @@
  * from the function's start, 1 byte length of the CIE's instructions; then those and the FDE's.
  */
 #include "harness/fuzz.h"
-#include "unwind/unwind_i.h"
+#include "unwind/rule_i.h"
+#include "unwind/tables_i.h"
 
 #include "base/bytes.h"
 

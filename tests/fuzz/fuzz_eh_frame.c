@@ -5,7 +5,8 @@
  * every time, and ends at an unreadable page.
  */
 #include "harness/fuzz.h"
-#include "unwind/unwind_i.h"
+#include "unwind/rule_i.h"
+#include "unwind/tables_i.h"
 
 #include <stdlib.h>
 #include <string.h>

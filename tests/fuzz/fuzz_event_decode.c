@@ -15,7 +15,7 @@ static void check(bool ok)
 		abort();
 }
 
-static bool is_same(const struct event_plain *a, const struct event_plain *b)
+static bool is_same(const struct event_compact *a, const struct event_compact *b)
 {
 	return a->ticks == b->ticks && a->addr == b->addr && a->size_bytes == b->size_bytes &&
 	       a->stack == b->stack && a->extra_bytes == b->extra_bytes && a->kind == b->kind &&
@@ -26,7 +26,7 @@ static bool is_same(const struct event_plain *a, const struct event_plain *b)
 static void check_runs(const struct block_header *h, const uint8_t *data, size_t len)
 {
 	struct event_decoder one, runs;
-	struct event_plain call[RUN_CALLS], expected;
+	struct event_compact call[RUN_CALLS], expected;
 	struct event_stack stack[RUN_CALLS];
 	struct event ev, same;
 	int r;
@@ -34,12 +34,12 @@ static void check_runs(const struct block_header *h, const uint8_t *data, size_t
 	event_decoder_init(&one, h, data, len);
 	event_decoder_init(&runs, h, data, len);
 	do {
-		size_t n = event_decode_plain(&runs, call, RUN_CALLS);
+		size_t n = event_decode_calls(&runs, call, RUN_CALLS);
 
 		check(n <= RUN_CALLS);
 		for (size_t i = 0; i < n; i++) {
 			check(event_decode(&one, &ev) == 1 && ev.kind < EVENT_STACK);
-			check(event_to_plain(&ev, 0, &expected));
+			check(event_to_compact(&ev, 0, &expected));
 			check(is_same(&call[i], &expected));
 		}
 		n = event_decode_stacks(&runs, stack, RUN_CALLS);

@@ -3,7 +3,7 @@
  * Input: 1 byte initial value (0 = none), 4 bytes mask of known registers, then the expression.
  */
 #include "harness/fuzz.h"
-#include "unwind/unwind_i.h"
+#include "unwind/tables_i.h"
 
 #include <string.h>
 

@@ -67,7 +67,7 @@ class Layers(Toy):
 
     def test_unit_test_sees_its_folder_and_its_private_header(self):
         self.write("src/unwind/cfi.c", "")
-        text = '#include "unwind/unwind_i.h"\n#include "harness/test.h"\n#include "base/bits.h"\n'
+        text = '#include "unwind/tables_i.h"\n#include "harness/test.h"\n#include "base/bits.h"\n'
         self.assertEqual(self.complaints("tests/unit/test_cfi_rows.c", text), [])
 
     def test_unit_test_of_the_recorder_may_not_see_util(self):

@@ -77,7 +77,7 @@ TEST(address_owner_owns_an_address_that_is_reused)
 
 TEST(address_owner_knows_the_newest_address_of_each_slot)
 {
-	const uintptr_t same_slot = EVENT_N_PLACES * 16;
+	const uintptr_t same_slot = EVENT_N_RECENT * 16;
 
 	forget_all();
 	allocate(lane, block_at(0x1000));

@@ -33,7 +33,7 @@ enum doing {
 struct world {
 	uint64_t stamp;
 	uint64_t now_ticks;
-	struct event_encoder_place tag[MAX_LANES][MAX_ADDRESSES];
+	struct event_recent tag[MAX_LANES][MAX_ADDRESSES];
 	enum doing doing[MAX_LANES];
 	unsigned at[MAX_LANES]; /* index of the address of doing */
 	bool is_free[MAX_ADDRESSES]; /* the allocator has it */
@@ -47,9 +47,9 @@ static int64_t skew_ticks[MAX_LANES]; /* of the clock that a lane reads */
 static unsigned n_lanes, n_addresses;
 static uint64_t n_own, n_foreign, n_steps;
 
-static struct event_encoder_place *slot_of(unsigned lane, unsigned k)
+static struct event_recent *slot_of(unsigned lane, unsigned k)
 {
-	return &encoder[lane].place[event_place((uintptr_t)address[k])];
+	return &encoder[lane].recent[event_recent_slot((uintptr_t)address[k])];
 }
 
 static void load(const struct world *w)
@@ -190,7 +190,7 @@ static void choose_addresses(bool share_encoder_slot)
 	do
 		addr += 16;
 	while (address_owner_stamp_slot((void *)addr) != address_owner_stamp_slot(address[0]) ||
-	       (event_place(addr) == event_place(0x10000)) != share_encoder_slot);
+	       (event_recent_slot(addr) == event_recent_slot(0x10000)) != share_encoder_slot);
 	address[1] = (void *)addr;
 }
 

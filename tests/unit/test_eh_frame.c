@@ -1,5 +1,5 @@
 #include "harness/test.h"
-#include "unwind/unwind_i.h"
+#include "unwind/tables_i.h"
 
 #include <string.h>
 

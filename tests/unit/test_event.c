@@ -189,7 +189,7 @@ TEST(short_form_is_head_time_address_size_stack)
 /* An address that the lane named before is told by its place. */
 TEST(short_form_of_a_known_address_names_its_place)
 {
-	static const uint64_t other_addr = 0x700 + 16 * EVENT_N_PLACES;
+	static const uint64_t other_addr = 0x700 + 16 * EVENT_N_RECENT;
 	struct event_encoder e = encoder();
 	struct event_call c = {.ticks = START_TICKS, .addr = 0x700, .size_bytes = 40, .stack = 3};
 	struct event_decoder d;

@@ -1,7 +1,7 @@
 /* Frames that have no unwind information, or one that lies: what must be found, and what must be
  * an honest end. The functions are in tests/programs/stacks/odd_frames.S. */
 #include "harness/test.h"
-#include "unwind/unwind_i.h"
+#include "unwind/unwind_thread_i.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 #include "harness/test.h"
-#include "unwind/unwind_i.h"
+#include "unwind/generation.h"
+#include "unwind/unwind.h"
 
 TEST(generation_is_odd_while_code_changes_and_grows_after)
 {

@@ -1,5 +1,5 @@
 #include "harness/test.h"
-#include "unwind/unwind_i.h"
+#include "unwind/unwind_thread_i.h"
 
 #include <sys/mman.h>
 

@@ -1,7 +1,8 @@
 /* Linked at a fixed address and with holes between its segments (see meson.build), like node and
  * other large programs: _dl_find_object() then tells of each segment as if it were an image. */
 #include "harness/test.h"
-#include "unwind/unwind_i.h"
+#include "unwind/lookup_i.h"
+#include "unwind/unwind_thread_i.h"
 #include "unwind_walker.h"
 
 #include <dlfcn.h>

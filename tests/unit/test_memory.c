@@ -1,5 +1,6 @@
+#include "arch/arch.h"
 #include "harness/test.h"
-#include "unwind/unwind_i.h"
+#include "unwind/memory_i.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,5 +1,6 @@
 #include "harness/test.h"
-#include "unwind/unwind_i.h"
+#include "unwind/tables_i.h"
+#include "unwind/unwind.h"
 
 #include <pthread.h>
 #include <string.h>

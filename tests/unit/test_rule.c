@@ -1,5 +1,6 @@
 #include "harness/test.h"
-#include "unwind/unwind_i.h"
+#include "unwind/rule_i.h"
+#include "unwind/tables_i.h"
 
 #include <string.h>
 

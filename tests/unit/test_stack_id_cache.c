@@ -1,7 +1,7 @@
 /* What the cache finds is right, whatever it has lost; it keeps everything while it may grow; the
  * tables of all lanes together stay within their budget. */
 #include "record/stack_id_cache.h"
-#include "unwind/path.h"
+#include "unwind/stack_hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static uint64_t edge_key_of(uint32_t id)
 {
 	uintptr_t addr = 0x7f0000000000ull + (id % 3 + id % 1000) * 16;
 
-	return unwind_call(unwind_context(0, parent_of(id) * 16), addr);
+	return stack_hash_edge_key(stack_hash_add(0, parent_of(id) * 16), addr);
 }
 
 static void add(struct stack_id_cache *c, uint32_t id)

@@ -50,7 +50,7 @@ static uint32_t define_mark(struct stacks *s, uint32_t id, unsigned kind, uint64
 /* The number of the stack of a call that names id. */
 static uint32_t use(struct stacks *s, uint32_t lane, uint32_t id)
 {
-	struct event_plain call = {.stack = id};
+	struct event_compact call = {.stack = id};
 	struct err err = {0};
 
 	uint32_t bits = stacks_use(s, lane, &call, 1), number = 0;

@@ -1,4 +1,4 @@
-/* arch/x86_64/cpu.h - what this CPU is called. */
+/* arch/x86_64/cpu.h - the names of this CPU. */
 #ifndef ARCH_X86_64_CPU_H
 #define ARCH_X86_64_CPU_H
 

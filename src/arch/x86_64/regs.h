@@ -21,7 +21,7 @@
 /* The stack pointer is a multiple of this at every call. */
 #define ARCH_STACK_ALIGN 8
 
-/* The longest bytes that the two functions below look at. */
+/* So many bytes arch_is_after_call() and arch_is_fp_prologue() look at. */
 #define ARCH_CALL_MAX_BYTES 7
 #define ARCH_PROLOGUE_MAX_BYTES 8
 
@@ -29,7 +29,7 @@ struct arch_regs {
 	uintptr_t r[ARCH_N_REGS];
 };
 
-/* The thread's control block. libc puts it at the upper end of the stacks that it makes. */
+/* The thread control block. libc puts it at the upper end of the stacks that it makes. */
 static inline uintptr_t arch_thread_pointer(void)
 {
 	uintptr_t tp;
@@ -58,7 +58,8 @@ static inline bool arch_is_after_call(const uint8_t *before)
 	return end[-7] == 0xff && (end[-6] == 0x94 || end[-6] == 0x14); /* disp32 with index */
 }
 
-/* For a direct call before this return address: where it went. Same bytes as above. */
+/* The target of a direct call that ends before the return address ra; before as above. False: the
+ * call is not direct. */
 static inline bool arch_call_target(const uint8_t *before, uintptr_t ra, uintptr_t *ret)
 {
 	const uint8_t *end = before + ARCH_CALL_MAX_BYTES;
@@ -69,8 +70,8 @@ static inline bool arch_call_target(const uint8_t *before, uintptr_t ra, uintptr
 	return true;
 }
 
-/* code[0 .. ARCH_PROLOGUE_MAX_BYTES) begin a function: does it set up a frame pointer at once?
- * [endbr64] push %rbp; mov %rsp,%rbp */
+/* Whether a function that begins with code[0 .. ARCH_PROLOGUE_MAX_BYTES) sets up a frame pointer at
+ * once: [endbr64] push %rbp; mov %rsp,%rbp */
 static inline bool arch_is_fp_prologue(const uint8_t *code)
 {
 	if (load_le32(code) == 0xfa1e0ff3u)

@@ -6,14 +6,14 @@
 
 #include "base/compiler.h"
 
-/* Unfenced: it may be read before what comes before it in the program is done. Behind a slow exchange
- * with another CPU that was seen to be 10 us. */
+/* Unfenced: the CPU may read the counter before earlier instructions are done. After a slow
+ * exchange of a cache line with another CPU the reading was seen to be 10 us early. */
 static inline uint64_t arch_ticks(void)
 {
 	return __builtin_ia32_rdtsc();
 }
 
-/* What comes before it in the program is done before what comes after it begins. Costs 10 ns. */
+/* Instructions before the fence are done before instructions after it begin. Costs 10 ns. */
 static inline void arch_ticks_fence(void)
 {
 	__builtin_ia32_lfence();

@@ -1,7 +1,8 @@
-/* arch/x86_64/valgrind.h - is this process run by valgrind?
+/* arch/x86_64/valgrind.h - does valgrind run this process?
  *
- * Valgrind translates the program's code and knows this sequence, which changes nothing on a CPU: rdi is
- * rotated by 128 bits, rbx exchanged with itself. It then answers the request that rax points to in rdx.
+ * Valgrind translates the program's code and knows the sequence below, which changes nothing on a
+ * CPU: rdi is rotated by 128 bits in all, rbx is exchanged with itself. Valgrind then answers the
+ * request that rax points to, in rdx.
  */
 #ifndef ARCH_X86_64_VALGRIND_H
 #define ARCH_X86_64_VALGRIND_H

@@ -1,10 +1,10 @@
-/* unwind/row_cache.c - the second level of the rule cache, shared by all threads.
+/* unwind/rule_cache.c - the second level of the rule cache, shared by all threads.
  *
  * Lock-free: an entry is two words, the rule and (key xor a hash of the rule). A reader that meets
- * two halves of different entries computes a key that is not its own and takes it as a miss. The
- * hash keeps rules that differ in few bits from matching keys that do.
+ * halves of two entries computes a key that is not its own: a miss. The hash is there because rules
+ * and keys often differ in few bits: without it, two such differences could cancel out.
  */
-#include "unwind/unwind_i.h"
+#include "unwind/rule_cache_i.h"
 
 #include <stdatomic.h>
 
@@ -24,16 +24,16 @@ static struct shared_entry *shared_at(uintptr_t key)
 	return &shared[(key * 0x9e3779b97f4a7c15ull >> 20) % SHARED_ENTRIES];
 }
 
-static void add_private(struct row_cache *c, uintptr_t key, struct rule rule)
+static void add_private(struct rule_cache *c, uintptr_t key, struct rule rule)
 {
-	struct row_cache_entry *set = c->set[row_cache_hash(key) % ROW_CACHE_SETS];
+	struct rule_cache_entry *set = c->set[rule_cache_hash(key) % RULE_CACHE_SETS];
 
 	if (set[0].key != key)
 		set[1] = set[0]; /* the newest is looked at first */
-	set[0] = (struct row_cache_entry){key, rule};
+	set[0] = (struct rule_cache_entry){key, rule};
 }
 
-struct rule row_cache_find_shared(struct row_cache *c, uintptr_t key, uint32_t generation)
+struct rule rule_cache_find_shared(struct rule_cache *c, uintptr_t key, uint32_t generation)
 {
 	struct shared_entry *e = shared_at(key);
 	struct rule rule = {atomic_load_explicit(&e->rule, memory_order_relaxed)};
@@ -45,7 +45,7 @@ struct rule row_cache_find_shared(struct row_cache *c, uintptr_t key, uint32_t g
 	return rule;
 }
 
-void row_cache_add(struct row_cache *c, uintptr_t key, struct rule rule)
+void rule_cache_add(struct rule_cache *c, uintptr_t key, struct rule rule)
 {
 	struct shared_entry *e = shared_at(key);
 

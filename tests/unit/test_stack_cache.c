@@ -1,6 +1,6 @@
-/* The validated path against a walk in full: programs whose stacks change in every way that could
+/* The stack cache against full walks: programs whose stacks change in every way that could
  * make an old entry look right. */
-#include "path_world.h"
+#include "stack_cache_world.h"
 
 #include <alloca.h>
 #include <setjmp.h>
@@ -47,7 +47,7 @@ NOINLINE static void aligned(unsigned depth)
 	_Alignas(64) volatile char buf[64];
 
 	buf[next_random(64)] = 1;
-	path_world_hook();
+	stack_cache_world_hook();
 	wander(depth);
 	__asm__ volatile("" : : "r"(buf));
 }
@@ -55,7 +55,7 @@ NOINLINE static void aligned(unsigned depth)
 NOINLINE static void jumps_back(unsigned depth)
 {
 	if (n_escapes == ARRAY_LEN(escape)) {
-		path_world_hook();
+		stack_cache_world_hook();
 		return;
 	}
 	if (setjmp(escape[n_escapes]) == 0) {
@@ -63,13 +63,13 @@ NOINLINE static void jumps_back(unsigned depth)
 		wander(depth);
 		n_escapes--;
 	}
-	path_world_hook();
+	stack_cache_world_hook();
 }
 
 NOINLINE static void leaf(unsigned n)
 {
 	for (volatile unsigned i = 0; i < n; i++)
-		path_world_hook();
+		stack_cache_world_hook();
 }
 
 NOINLINE static void wander(unsigned depth)
@@ -98,7 +98,7 @@ NOINLINE static void wander(unsigned depth)
 			jumps_back(depth - 1);
 			break;
 		default:
-			path_world_hook();
+			stack_cache_world_hook();
 			if (n_escapes && next_random(16) == 0) {
 				n_escapes = next_random(n_escapes);
 				longjmp(escape[n_escapes], 1);
@@ -107,15 +107,15 @@ NOINLINE static void wander(unsigned depth)
 	}
 }
 
-TEST(path_gives_what_a_walk_in_full_gives)
+TEST(stack_cache_gives_what_a_walk_in_full_gives)
 {
-	path_world_start();
+	stack_cache_world_start();
 	for (unsigned i = 0; world.n_checked < 100000; i++) {
 		n_escapes = 0;
 		wander(i % 24);
 	}
 	CHECK(world.n_known > world.n_checked / 10); /* else it was not tried */
-	CHECK(world.n_leaves > world.n_checked / 100);
+	CHECK(world.n_hints > world.n_checked / 100);
 	CHECK(world.n_joined > 0);
 	CHECK(world.n_other < world.n_checked / 10);
 }
@@ -126,15 +126,15 @@ NOINLINE static void take_apart(unsigned depth);
 NOINLINE static void take_left(unsigned depth)
 {
 	take_apart(depth);
-	path_world_hook();
+	stack_cache_world_hook();
 	STAY("take_left");
 }
 
 NOINLINE static void take_right(unsigned depth)
 {
-	path_world_hook();
+	stack_cache_world_hook();
 	take_apart(depth);
-	path_world_hook();
+	stack_cache_world_hook();
 	STAY("take_right");
 }
 
@@ -146,11 +146,11 @@ NOINLINE static void take_apart(unsigned depth)
 		else
 			take_right(depth - 1);
 	}
-	path_world_hook();
-	path_world_hook();
-	path_world_hook();
-	path_world_hook();
-	path_world_hook();
+	stack_cache_world_hook();
+	stack_cache_world_hook();
+	stack_cache_world_hook();
+	stack_cache_world_hook();
+	stack_cache_world_hook();
 	__asm__ volatile("");
 }
 
@@ -160,23 +160,23 @@ static void take_many_apart(uint64_t n)
 		take_apart(10);
 }
 
-TEST(path_finds_the_callers_of_many_stacks_with_few_starts)
+TEST(stack_cache_finds_the_callers_of_many_stacks_with_few_starts)
 {
 	uint64_t n_before = 0;
 
-	path_world_start();
+	stack_cache_world_start();
 	for (volatile unsigned round = 0; round < 3; round++) {
-		n_before = world.n_leaves;
+		n_before = world.n_hints;
 		if (round == 2)
 			unwind_code_changing();
 		take_many_apart(100000);
 		if (round == 1)
-			CHECK(world.n_leaves - n_before > 50000);
+			CHECK(world.n_hints - n_before > 50000);
 	}
-	CHECK_EQ(world.n_leaves - n_before, 0u);
+	CHECK_EQ(world.n_hints - n_before, 0u);
 	unwind_code_changed();
-	path_world_hook();
-	CHECK_EQ(world.ut->path.n_leaves, 0u); /* their rules may be others */
+	stack_cache_world_hook();
+	CHECK_EQ(world.ut->stack_cache.n_hints, 0u); /* their rules may be others */
 }
 
 /* To and fro between two branches: what was left out comes back, or something else does. */
@@ -191,12 +191,12 @@ NOINLINE static void branch(unsigned depth, unsigned turn)
 	__asm__ volatile("");
 }
 
-TEST(path_entries_that_were_left_out_are_compared_when_they_come_back)
+TEST(stack_cache_entries_that_were_left_out_are_compared_when_they_come_back)
 {
-	path_world_start();
+	stack_cache_world_start();
 	for (unsigned turn = 0; turn < 4096; turn++) {
 		branch(10, turn);
-		path_world_hook(); /* far up: everything below is gone */
+		stack_cache_world_hook(); /* far up: everything below is gone */
 		branch(10, turn % 16);
 	}
 	CHECK(world.n_known > world.n_checked / 2);
@@ -204,7 +204,7 @@ TEST(path_entries_that_were_left_out_are_compared_when_they_come_back)
 
 NOINLINE static void same_start(void)
 {
-	path_world_hook();
+	stack_cache_world_hook();
 	__asm__ volatile("");
 }
 
@@ -239,11 +239,11 @@ NOINLINE static void caller_d(bool is_first)
 }
 
 /* Four stacks with one start in turn: once they were walked often, each has a memo of its own. */
-TEST(path_remembers_several_stacks_with_the_same_start)
+TEST(stack_cache_remembers_several_stacks_with_the_same_start)
 {
 	uint64_t n_first = 0;
 
-	path_world_start();
+	stack_cache_world_start();
 	for (volatile unsigned turn = 0; turn < 8192; turn++) {
 		if (turn == 4096)
 			n_first = world.n_known;
@@ -256,20 +256,20 @@ TEST(path_remembers_several_stacks_with_the_same_start)
 }
 
 /* The same before anything was learnt about what tells them apart. */
-TEST(path_remembers_two_stacks_with_the_same_start_at_once)
+TEST(stack_cache_remembers_two_stacks_with_the_same_start_at_once)
 {
-	path_world_start();
-	world.ut->path.has_forks = false;
+	stack_cache_world_start();
+	world.ut->stack_cache.uses_selectors = false;
 	for (volatile unsigned turn = 0; turn < 64; turn++)
 		caller_c(turn & 1);
 	CHECK(world.n_known > 56);
 }
 
-/* Two branches of seven frames, by turns. */
+/* Two suffixes of seven frames, by turns. */
 NOINLINE static void branch_a(unsigned depth)
 {
 	if (depth == 0)
-		path_world_hook();
+		stack_cache_world_hook();
 	else
 		branch_a(depth - 1);
 	STAY("branch_a");
@@ -278,17 +278,17 @@ NOINLINE static void branch_a(unsigned depth)
 NOINLINE static void branch_b(unsigned depth)
 {
 	if (depth == 0)
-		path_world_hook();
+		stack_cache_world_hook();
 	else
 		branch_b(depth - 1);
 	STAY("branch_b");
 }
 
-TEST(path_remembers_branches_of_seven_frames)
+TEST(stack_cache_remembers_suffixes_of_seven_frames)
 {
 	uint64_t n_first = 0;
 
-	path_world_start();
+	stack_cache_world_start();
 	for (volatile unsigned turn = 0; turn < 65536; turn++) {
 		if (turn == 61440)
 			n_first = world.n_known;
@@ -297,7 +297,7 @@ TEST(path_remembers_branches_of_seven_frames)
 		else
 			branch_b(6);
 	}
-	if (!world.ut->path.fresh[0]
+	if (!world.ut->stack_cache.fresh[0]
 		     .uses_fp) /* a memo has no room for so many with frame pointers */
 		CHECK(world.n_known - n_first > 3800);
 }
@@ -307,19 +307,19 @@ NOINLINE static void deeper(unsigned depth)
 {
 	if (depth == 0)
 		for (volatile unsigned turn = 0; turn < 64; turn++)
-			path_world_hook();
+			stack_cache_world_hook();
 	else
 		deeper(depth - 1);
 	__asm__ volatile("");
 }
 
-TEST(path_needs_no_more_than_a_look_at_a_stack_that_comes_again)
+TEST(stack_cache_needs_no_more_than_a_look_at_a_stack_that_comes_again)
 {
 	for (unsigned depth = 0; depth < 12; depth++) {
-		path_world_start();
-		world.ut->path.has_forks = false;
+		stack_cache_world_start();
+		world.ut->stack_cache.uses_selectors = false;
 		deeper(depth);
-		CHECK(world.n_quick > 56);
+		CHECK(world.n_fast > 56);
 	}
 }
 
@@ -329,14 +329,14 @@ NOINLINE static void hook_below(size_t bytes)
 
 	pad[0] = 0;
 	for (volatile unsigned turn = 0; turn < 4; turn++)
-		path_world_hook();
+		stack_cache_world_hook();
 }
 
 /* Its own return address is the lowest word of a stack, and may be the only one in its page. */
-TEST(path_takes_stacks_that_begin_anywhere_in_a_page)
+TEST(stack_cache_takes_stacks_that_begin_anywhere_in_a_page)
 {
-	path_world_start();
-	world.ut->path.has_forks = false;
+	stack_cache_world_start();
+	world.ut->stack_cache.uses_selectors = false;
 	for (size_t bytes = 16; bytes <= PAGE_BYTES; bytes += 16) {
 		uint64_t n_before = world.n_known;
 
@@ -346,7 +346,7 @@ TEST(path_takes_stacks_that_begin_anywhere_in_a_page)
 	}
 }
 
-/* The same stack again and again: first its rules are read, then the path learns it, then it is
+/* The same stack again and again: first its rules are read, then the cache learns it, then it is
  * known. Before the round of this number something happens; returns whether it is known then. */
 NOINLINE static bool is_known_after(void (*happens)(void))
 {
@@ -356,7 +356,7 @@ NOINLINE static bool is_known_after(void (*happens)(void))
 		before = world.n_known;
 		if (round == 3)
 			happens();
-		path_world_hook();
+		stack_cache_world_hook();
 		CHECK_EQ(world.n_known - before,
 			 round == 2 || (round == 3 && world.n_known > before));
 	}
@@ -375,7 +375,7 @@ static void code_changes(void)
 
 static void ids_are_forgotten(void)
 {
-	unwind_path_forget_ids(world.ut);
+	stack_cache_forget_ids(world.ut);
 }
 
 static void code_begins_to_change(void)
@@ -383,9 +383,9 @@ static void code_begins_to_change(void)
 	unwind_code_changing();
 }
 
-TEST(path_knows_a_stack_until_its_code_or_its_ids_change)
+TEST(stack_cache_knows_a_stack_until_its_code_or_its_ids_change)
 {
-	path_world_start();
+	stack_cache_world_start();
 	CHECK(is_known_after(nothing));
 	unwind_code_changing();
 	unwind_code_changed();
@@ -399,15 +399,15 @@ TEST(path_knows_a_stack_until_its_code_or_its_ids_change)
 	unwind_code_changed();
 }
 
-/* Stacks that have the same return addresses in the same places, but for a frame more in the middle:
- * only a frame pointer, saved or in its register, tells them apart.
+/* Stacks that have the same return addresses in the same slots, except for one more frame in the
+ * middle: they differ only in a frame pointer, saved or in its register.
  *
- *	0:  by_pointer ->                     variable(n0) -> fixed -> ... -> path_world_hook
- *	1:  by_pointer -> between ->          variable(n1) -> fixed -> ... -> path_world_hook
- *	2:  by_pointer -> between -> extra -> variable(n2) -> fixed -> ... -> path_world_hook
+ *   0:  by_pointer ->                     variable(n0) -> fixed -> ... -> hook
+ *   1:  by_pointer -> between ->          variable(n1) -> fixed -> ... -> hook
+ *   2:  by_pointer -> between -> extra -> variable(n2) -> fixed -> ... -> hook
  *
- * variable() finds its caller by the frame pointer. It takes as much stack as to let what it calls
- * begin at the same place each time. */
+ * variable() finds its caller by the frame pointer. It takes so much stack that what it calls
+ * begins at the same address each time. */
 #define PLAIN_STACK __attribute__((noinline, no_sanitize("address")))
 #define N_SHAPES 3
 
@@ -416,7 +416,7 @@ static struct {
 	uintptr_t variable, fixed; /* frame addresses */
 	unsigned n_inside; /* frames inside of fixed() */
 	bool calls_fixed; /* else the frame pointer is still in its register */
-	bool is_saved; /* but for this: saved by a leaf, which has another in it */
+	bool is_saved; /* but for this: the innermost function saved it and uses another */
 	bool is_measured; /* else nothing is walked yet */
 } shape;
 
@@ -425,7 +425,7 @@ PLAIN_STACK static void inside(unsigned n)
 	if (n > 0)
 		inside(n - 1);
 	else
-		path_world_hook();
+		stack_cache_world_hook();
 	__asm__ volatile("");
 }
 
@@ -461,7 +461,7 @@ PLAIN_STACK static void fixed(size_t n)
 	if (shape.is_measured && shape.n_inside)
 		inside(shape.n_inside - 1);
 	else if (shape.is_measured)
-		path_world_hook();
+		stack_cache_world_hook();
 	__asm__ volatile("" : : "r"(p));
 }
 
@@ -475,11 +475,11 @@ PLAIN_STACK static void variable(size_t n)
 	if (shape.calls_fixed)
 		fixed(n_fixed);
 	else if (shape.is_saved)
-		saves_fp(path_world_hook);
+		saves_fp(stack_cache_world_hook);
 	else if (shape.n_inside)
 		inside(shape.n_inside - 1);
 	else
-		path_world_hook();
+		stack_cache_world_hook();
 	__asm__ volatile("" : : "r"(p));
 }
 
@@ -528,8 +528,8 @@ static void measure(size_t n[N_SHAPES])
 	shape.is_measured = true;
 }
 
-/* forgets: memos are made void again and again, so that walks go on and leaves are learnt. */
-static void tell_apart(unsigned n_inside, bool calls_fixed, bool forgets)
+/* forgets: memos are made void again and again, so that walks go on and hints are learnt. */
+static void distinguish(unsigned n_inside, bool calls_fixed, bool forgets)
 {
 	uint64_t before = world.n_known;
 	size_t n[N_SHAPES];
@@ -539,32 +539,34 @@ static void tell_apart(unsigned n_inside, bool calls_fixed, bool forgets)
 	shape.calls_fixed = calls_fixed;
 	for (unsigned turn = 0; turn < (forgets ? 1024 : 64); turn++) {
 		if (forgets && turn % 4)
-			unwind_path_forget_ids(world.ut);
+			stack_cache_forget_ids(world.ut);
 		for (unsigned again = 0; again < 6; again++)
-			take_shape(turn % N_SHAPES, n); /* path_world_hook() compares */
+			take_shape(turn % N_SHAPES, n); /* stack_cache_world_hook() compares */
 	}
 	CHECK(world.n_known > before + 64); /* what is never known is never taken for another */
 }
 
-TEST(path_tells_stacks_apart_that_differ_by_a_frame_pointer)
+TEST(stack_cache_distinguishes_stacks_that_differ_by_a_frame_pointer)
 {
-	path_world_start();
-	tell_apart(24, true, false); /* on the path */
-	tell_apart(0, true, false); /* the first on the path, the others remembered in memos */
-	tell_apart(0, false, false);
-	world.ut->path.has_forks = true;
-	world.n_leaves = 0;
-	tell_apart(0, false, true); /* leaves by their frame pointer */
-	CHECK(world.n_leaves > 0);
-	world.n_leaves = 0;
-	tell_apart(1, true,
-		   true); /* leaves whose caller needs a frame pointer: a word of the path */
-	CHECK(world.n_leaves > 0);
-	world.n_leaves = 0;
-	tell_apart(1, false, true); /* one that the leaf has */
-	CHECK(world.n_leaves > 0);
-	world.n_leaves = 0;
+	stack_cache_world_start();
+	distinguish(24, true, false); /* on the cached stack */
+	distinguish(0, true,
+		    false); /* the first on the cached stack, the others remembered in memos */
+	distinguish(0, false, false);
+	world.ut->stack_cache.uses_selectors = true;
+	world.n_hints = 0;
+	distinguish(0, false, true); /* hints by the frame pointer */
+	CHECK(world.n_hints > 0);
+	world.n_hints = 0;
+	distinguish(
+		1, true,
+		true); /* hints whose caller needs a frame pointer: a word of the cached stack */
+	CHECK(world.n_hints > 0);
+	world.n_hints = 0;
+	distinguish(1, false, true); /* a frame pointer that the start has */
+	CHECK(world.n_hints > 0);
+	world.n_hints = 0;
 	shape.is_saved = true;
-	tell_apart(1, false, true); /* one that the leaf has saved */
-	CHECK(world.n_leaves > 0);
+	distinguish(1, false, true); /* a frame pointer that the start has saved */
+	CHECK(world.n_hints > 0);
 }

@@ -1,8 +1,13 @@
-/* See path_world.h. */
-#include "path_world.h"
+/* See stack_cache_world.h. */
+#include "stack_cache_world.h"
 
 #include <string.h>
 #include <sys/mman.h>
+
+#include "unwind/caller_hint.h"
+#include "unwind/join_cache.h"
+#include "unwind/stack_hash.h"
+#include "unwind/walk_memo.h"
 
 #define MAX_FRAMES 512
 #define MAX_NODES (1u << 20)
@@ -16,7 +21,7 @@ static struct node {
 static uint32_t *chains;
 static uint32_t n_nodes;
 
-struct path_world world;
+struct stack_cache_world world;
 
 static void *map(size_t bytes)
 {
@@ -26,23 +31,23 @@ static void *map(size_t bytes)
 	return p;
 }
 
-void path_world_start(void)
+void stack_cache_world_start(void)
 {
 	if (!world.ut) {
 		nodes = map(MAX_NODES * sizeof(*nodes));
 		chains = map(MAX_NODES * sizeof(*chains));
 		n_nodes = 1;
-		CHECK_EQ(unwind_init(), 0);
+		unwind_init();
 		world.ut = map(unwind_thread_bytes);
 		unwind_thread_init(world.ut, true);
-		unwind_path_set_memory(world.ut, map(UNWIND_PATH_BYTES(MAX_FRAMES)), MAX_FRAMES);
+		stack_cache_set_memory(world.ut, map(STACK_CACHE_BYTES(MAX_FRAMES)), MAX_FRAMES);
 	}
-	world = (struct path_world){.ut = world.ut};
+	world = (struct stack_cache_world){.ut = world.ut};
 }
 
-void path_world_forget_ids(uint32_t n_left_out)
+void stack_cache_world_forget_ids(uint32_t n_left_out)
 {
-	unwind_path_forget_ids(world.ut);
+	stack_cache_forget_ids(world.ut);
 	memset(chains, 0, MAX_NODES * sizeof(*chains));
 	n_nodes = 1 + n_left_out;
 }
@@ -60,21 +65,21 @@ static uint32_t child_of(uint32_t parent, uintptr_t addr)
 	return *chain = n_nodes++;
 }
 
-static uint32_t intern(const struct unwind_start *at, const struct unwind_path *path)
+static uint32_t intern(const struct unwind_start *at, const struct stack_cache_stack *stack)
 {
-	uint32_t context = 0;
+	uint32_t stack_hash = 0;
 	uint32_t id = 0;
 
-	for (size_t i = 0; i < path->n_kept; i++) {
-		CHECK_EQ(unwind_path_context(world.ut, i), context);
-		context = unwind_context(context, path->entry[i].addr);
-		id = child_of(id, path->entry[i].addr);
-		CHECK(!path->name[i].id || path->name[i].id == id);
-		path->name[i].id = id;
+	for (size_t i = 0; i < stack->n_kept; i++) {
+		CHECK_EQ(stack_cache_hash(world.ut, i), stack_hash);
+		stack_hash = stack_hash_add(stack_hash, stack->entry[i].addr);
+		id = child_of(id, stack->entry[i].addr);
+		CHECK(!stack->stack_id[i].id || stack->stack_id[i].id == id);
+		stack->stack_id[i].id = id;
 	}
-	for (size_t i = path->n_fresh; i-- > 0;)
-		id = child_of(id, unwind_path_fresh(world.ut, i));
-	unwind_path_remember(world.ut, at, id);
+	for (size_t i = stack->n_fresh; i-- > 0;)
+		id = child_of(id, stack_cache_fresh_addr(world.ut, i));
+	walk_memo_add(world.ut, at, id);
 	return id;
 }
 
@@ -88,12 +93,12 @@ static void check_id(uint32_t id, const struct unwind_frames *f)
 }
 
 /* A memo that holds, whatever it joins. */
-static uint32_t join(struct path_memo *memo, const struct unwind_start *at)
+static uint32_t join(struct walk_memo *memo, const struct unwind_start *at)
 {
-	uintptr_t addr[PATH_BRANCH_FRAMES];
+	uintptr_t addr[MEMO_SUFFIX_FRAMES];
 	uint32_t outer;
-	uint32_t id = unwind_path_join(world.ut, memo, at->fp, &outer);
-	unsigned n = unwind_path_branch(memo, addr);
+	uint32_t id = join_cache_find(world.ut, memo, at->fp, &outer);
+	unsigned n = memo_suffix_frames(memo, addr);
 
 	world.n_joined += outer != 0;
 	world.n_rejoined += id != 0;
@@ -102,33 +107,32 @@ static uint32_t join(struct path_memo *memo, const struct unwind_start *at)
 	id = outer;
 	for (unsigned i = 0; i < n; i++)
 		id = child_of(id, addr[i]);
-	unwind_path_joined(world.ut, memo, id);
+	join_cache_add(world.ut, memo, id);
 	return id;
 }
 
 /* The stack that is known without a walk, or 0. */
 static uint32_t known(const struct unwind_start *at)
 {
-	struct path_memo *memo = unwind_path_look_for(world.ut, at);
-	uint32_t caller = 0, context = 0, id = 0;
+	struct walk_memo *memo = walk_memo_slot(world.ut, at);
+	uint32_t caller = 0, stack_hash = 0, id = 0;
 
-	if (unwind_path_is_leaf(world.ut, at)) {
-		caller = unwind_path_caller(world.ut, at, &context);
-		world.n_leaves += caller != 0;
-	} else if (unwind_path_is_of(world.ut, memo, at) &&
-		   unwind_path_is_as_before(world.ut, memo)) {
-		id = unwind_path_id(world.ut, memo, at);
-		world.n_quick += id != 0;
-	} else if (unwind_path_is_of(world.ut, memo, at)) {
+	if (caller_hint_exists(world.ut, at)) {
+		caller = caller_hint_find(world.ut, at, &stack_hash);
+		world.n_hints += caller != 0;
+	} else if (walk_memo_is_of(world.ut, memo, at) && walk_memo_joins_same(world.ut, memo)) {
+		id = walk_memo_stack_id(world.ut, memo, at);
+		world.n_fast += id != 0;
+	} else if (walk_memo_is_of(world.ut, memo, at)) {
 		id = join(memo, at);
 	}
 	if (caller)
 		return child_of(caller, at->pc);
-	return id ? id : unwind_path_known(world.ut, at);
+	return id ? id : stack_cache_find(world.ut, at);
 }
 
-/* What a path_world_hook does, and the whole truth beside it. */
-NOINLINE void path_world_hook(void)
+/* What a stack_cache_world_hook does, and the whole truth beside it. */
+NOINLINE void stack_cache_world_hook(void)
 {
 	uintptr_t *frame = __builtin_frame_address(0);
 	struct unwind_start at = {(uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
@@ -136,17 +140,18 @@ NOINLINE void path_world_hook(void)
 	uintptr_t addr[MAX_FRAMES];
 	struct unwind_frames f = {.addr = addr, .capacity = MAX_FRAMES};
 	uint32_t id = known(&at);
-	struct unwind_path path;
+	struct stack_cache_stack stack;
 
 	world.n_checked++;
 	world.n_known += id != 0;
 	if (!id) {
-		if (unwind_path_walk(world.ut, &at, unwind_generation(), &path) != UNWIND_PATH_OK) {
+		if (stack_cache_walk(world.ut, &at, unwind_generation(), &stack) !=
+		    STACK_CACHE_OK) {
 			world.n_other++;
 			unwind_walk(world.ut, &at, &f); /* teaches it the extent of the stack */
 			return;
 		}
-		id = intern(&at, &path);
+		id = intern(&at, &stack);
 	}
 	unwind_walk(world.ut, &at, &f);
 	CHECK_EQ(f.end, UNWIND_COMPLETE);

@@ -1,0 +1,174 @@
+/* unwind/walk_memo.h - a walk that was seen before, and whether it would be the same now.
+ *
+ * A memo holds the start of a walk, the entry of the cached stack that the walk joined, and every
+ * word that it read on its way there. stack_cache_tables.h has an example. If the start and these
+ * words are the same, and the cached stack holds up to an entry with the slot that the walk joined,
+ * the walk would be the same up to there: the stack is the one that ends with that entry, and the
+ * memo's frames inside it. Mostly that is also the stack that the memo found last, so its id is at
+ * hand; otherwise join_cache.h may know the id.
+ *
+ * Where a memo lies follows from its start. Two memos lie side by side, the newer first. When walks
+ * become frequent (stack_cache::uses_selectors), too many stacks have one start: then the words in
+ * which these stacks were seen to differ (struct memo_selector) choose the slot too, and there is
+ * one memo per slot. A slot is only a guess where to look: a memo is compared with everything that
+ * it stands for.
+ *
+ * How an event uses these functions:
+ *
+ *   m = walk_memo_slot(ut, start);
+ *   if (walk_memo_is_of(ut, m, start))
+ *           id = walk_memo_joins_same(ut, m) ? walk_memo_stack_id(ut, m, start)
+ *                                            : join_cache_find(ut, m, start->fp, &outer);
+ */
+#ifndef UNWIND_WALK_MEMO_H
+#define UNWIND_WALK_MEMO_H
+
+#include <string.h>
+
+#include "arch/arch.h"
+#include "unwind/generation.h"
+#include "unwind/stack_cache_tables.h"
+
+/* i-th word of a memo, and its offset. */
+static ALWAYS_INLINE uintptr_t *walk_memo_word(struct walk_memo *m, unsigned i)
+{
+	return i < WALK_MEMO_NEAR ? &m->near[i] : &m->far[i - WALK_MEMO_NEAR];
+}
+
+static ALWAYS_INLINE uint16_t *walk_memo_word_at(struct walk_memo *m, unsigned i)
+{
+	return i < WALK_MEMO_NEAR_AT ? &m->near_at[i] : &m->far_at[i - WALK_MEMO_NEAR_AT];
+}
+
+/* The address of the word at this offset, for a start with this stack pointer. */
+static ALWAYS_INLINE uintptr_t walk_memo_word_addr(uintptr_t sp, uint32_t at)
+{
+	return sp + (uintptr_t)ARCH_RA_OFFSET + at * sizeof(uintptr_t);
+}
+
+static ALWAYS_INLINE uint64_t walk_memo_hash(const struct unwind_start *start)
+{
+	return (start->pc ^ start->sp << 16) * 0x9e3779b97f4a7c15ull;
+}
+
+static ALWAYS_INLINE struct memo_selector *memo_selector_of(struct stack_cache *c,
+							    const struct unwind_start *start)
+{
+	return &c->selector[walk_memo_hash(start) >> (64 - MEMO_SELECTOR_BITS)];
+}
+
+/* The word at an offset of a selector, or 0 if it lies outside the stack: another start may have
+ * left the offset. */
+static ALWAYS_INLINE uintptr_t memo_selector_word(const struct stack_cache *c, uintptr_t sp,
+						  uint16_t at)
+{
+	uintptr_t addr = walk_memo_word_addr(sp, at) & -sizeof(uintptr_t);
+
+	return addr - c->own_lo < c->own_hi - c->own_lo ? stack_word_load(addr) : 0;
+}
+
+static ALWAYS_INLINE uint64_t memo_selector_hash(struct stack_cache *c,
+						 const struct unwind_start *start)
+{
+	const struct memo_selector *selector = memo_selector_of(c, start);
+
+	return (memo_selector_word(c, start->sp, selector->at[0]) * 0xc4ceb9fe1a85ec53ull) ^
+	       (memo_selector_word(c, start->sp, selector->at[1]) * 0x94d049bb133111ebull);
+}
+
+/* Where the memo of this start lies, if there is one. */
+static ALWAYS_INLINE struct walk_memo *walk_memo_slot(struct unwind_thread *ut,
+						      const struct unwind_start *start)
+{
+	struct stack_cache *c = stack_cache_of(ut);
+	uint64_t hash = walk_memo_hash(start);
+	struct walk_memo *m;
+
+	if (unlikely(c->uses_selectors))
+		hash += memo_selector_hash(c, start);
+	m = &c->memo[hash >> (64 - WALK_MEMO_BITS)];
+	FORGET_ORIGIN(m); /* one register to keep, not what it was made of */
+	return m;
+}
+
+/* The second memo of a start, while selectors are not in use. */
+static ALWAYS_INLINE struct walk_memo *walk_memo_beside(struct stack_cache *c,
+							const struct walk_memo *m)
+{
+	return &c->memo[(size_t)(m - c->memo) ^ 1];
+}
+
+/* Whether the memo is of this start, and of the code and the ids of now. That the start lies in the
+ * thread's own stack need not be asked: the start of the memo did. */
+static ALWAYS_INLINE bool walk_memo_is_of(struct unwind_thread *ut, const struct walk_memo *m,
+					  const struct unwind_start *start)
+{
+	const struct stack_cache *c = stack_cache_of(ut);
+
+	return likely(c->generation == generation_now() && m->pc == start->pc &&
+		      m->sp == start->sp && m->epoch == c->epoch);
+}
+
+/* The id of the entry that a memo of the cache's epoch joins. */
+static ALWAYS_INLINE struct stack_cache_id *walk_memo_join(const struct stack_cache *c,
+							   const struct walk_memo *m)
+{
+	return &c->stack_id[(size_t)m->join_n - 1];
+}
+
+/* Whether a memo of the cache's epoch joins the stack that it joined before. If not,
+ * join_cache_find() must be asked. */
+static ALWAYS_INLINE bool walk_memo_joins_same(struct unwind_thread *ut, const struct walk_memo *m)
+{
+	const struct stack_cache_id *join = walk_memo_join(stack_cache_of(ut), m);
+
+	return likely(!memcmp(join, &m->join, sizeof(*join)));
+}
+
+/* 0 if all words of the memo still hold, for a start with this stack pointer. */
+static ALWAYS_INLINE uintptr_t walk_memo_differs(struct walk_memo *m, uintptr_t sp)
+{
+	uintptr_t differ = 0;
+
+	for (unsigned i = 0; i < WALK_MEMO_NEAR; i++)
+		differ |= stack_word_load(walk_memo_word_addr(sp, m->near_at[i])) ^ m->near[i];
+	for (unsigned i = WALK_MEMO_NEAR; i < m->n_words; i++)
+		differ |= stack_word_load(walk_memo_word_addr(sp, *walk_memo_word_at(m, i))) ^
+			  *walk_memo_word(m, i);
+	return differ;
+}
+
+/* Whether the frame pointers and the extras that a memo depends on hold; fp is that of the
+ * start. */
+bool walk_memo_rest_holds(const struct stack_cache *c, struct walk_memo *m, uintptr_t fp);
+
+/* The id of the stack, if the walk would be the memo's and the cached stack holds up to the join;
+ * else 0. Only after walk_memo_is_of() and walk_memo_joins_same() were true. */
+static ALWAYS_INLINE uint32_t walk_memo_stack_id(struct unwind_thread *ut, struct walk_memo *m,
+						 const struct unwind_start *start)
+{
+	struct stack_cache *c = stack_cache_of(ut);
+
+	if (unlikely(walk_memo_differs(m, start->sp) |
+		     stack_cache_any_differs(c->entry, m->join_n)) ||
+	    (unlikely(m->has_rest) && !walk_memo_rest_holds(c, m, start->fp)))
+		return 0;
+	COUNT_ADD(c->n_known, 1);
+	if (!m->id)
+		__builtin_unreachable();
+	return m->id;
+}
+
+/* Whether the walk would be the memo's, given that the first n_valid entries of the cache hold. */
+bool walk_memo_holds(struct unwind_thread *ut, struct walk_memo *m,
+		     const struct unwind_start *start);
+
+/* Keeps the last walk as a memo, with the id that the caller gave to its stack. The ids of
+ * entry[0 .. n_kept) must have been filled in. Does nothing if the walk has no room in a memo. */
+void walk_memo_add(struct unwind_thread *ut, const struct unwind_start *start, uint32_t id);
+
+/* The memo in c->memo_slot is not that of this stack. If the two stacks differ in a word of the
+ * memo, that word becomes a selector, and c->memo_slot changes accordingly. */
+void memo_selector_learn(struct stack_cache *c, const struct unwind_start *start);
+
+#endif
