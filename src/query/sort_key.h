@@ -1,4 +1,5 @@
-/* query/sort_key.h - the order of sorted rows, and the key of each row of a block. Private to query/. */
+/* query/sort_key.h - private to query/: the order of sorted rows, and the key of each row of a
+ * block. */
 #ifndef QUERY_SORT_KEY_H
 #define QUERY_SORT_KEY_H
 
