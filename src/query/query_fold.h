@@ -14,7 +14,7 @@
  * Example, fold RUNTIME:
  *	frames	main | tokio::runtime::blocking::pool::run, tokio::task::poll | handler |
  *		Vec::push, __rust_alloc, malloc
- *	nodes	main, "tokio blocking pool", handler, Vec::push
+ *	nodes	main, "tokio blocking thread", handler, Vec::push
  *
  * A name number stands for one row of a tree as the user sees it: the number of an identity
  * (query_names.h), or after these the number of a title. 0 is no name.
