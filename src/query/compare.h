@@ -1,16 +1,20 @@
-/* query/compare.h - two recordings side by side: the answers of two queries merged by names.
+/* query/compare.h - two recordings side by side: the answers of two queries, matched by names.
  *
- * Addresses and numbers of functions, stacks and modules mean something in one recording only. Rows are
- * therefore matched by text: the function, the base name of the source file and the base name of the
- * module (two builds seldom lie in the same folder). Code without a function name is matched by the base name
- * of its module and the offset in the module, so it matches when both recordings ran the same binary; code
- * that has no module either is one row, "[no image]". Texts themselves are compared, hashes only find them.
+ * Addresses and the numbers of functions, stacks and modules are valid in one recording only. So
+ * rows are matched by text:
+ *  - Code with a function name: by the function, the base name of the source file and the base
+ *    name of the module (two builds seldom lie in the same folder).
+ *  - Code without a function name: by the base name of the module and the offset in the module.
+ *    Such code matches when both recordings ran the same binary.
+ *  - Code without a module: one row, "[no image]".
+ * The texts themselves are compared; hashes only help to find them.
  *
- * `before` is the base, `after` the other recording. Rows that only one recording has are there, with zeros
- * on the other side. Several rows of one recording that have the same text are added up.
+ * `before` is the base, `after` the other recording. A row that only one recording has is there,
+ * with zeros on the other side. Several rows of one recording with the same text are added up.
  *
- * Memory: the rows of both answers, and each distinct text once. Calls look at the cancel flag of the
- * queries. Threads: as query.h.
+ * Memory: the rows of both answers, and each distinct text once.
+ *
+ * Calls look at the cancel flag of the queries. Threads: as query.h.
  */
 #ifndef QUERY_COMPARE_H
 #define QUERY_COMPARE_H
@@ -24,24 +28,25 @@ enum compare_side {
 	COMPARE_N_SIDES,
 };
 
-/* by BLAME, PACKAGE, FUNCTION, LINE, MODULE and THREAD (its name); others have nothing in common. */
+/* Can groups of this kind be matched? True for BLAME, PACKAGE, FUNCTION, LINE, MODULE and THREAD
+ * (by the thread's name). The keys of other kinds have no meaning in another recording. */
 bool compare_knows(enum query_group_by by);
 
 struct compare_row {
 	uint64_t key; /* of the text: below 2^53, the same in every comparison */
-	const char *name; /* NULL: what has no name; good until compare_rows_fini() */
-	const struct frame *frame; /* of functions and by BLAME: one that has the name, or NULL */
-	enum compare_side frame_side; /* whose frame that is: AFTER where possible */
-	struct query_group cost[COMPARE_N_SIDES]; /* without rows: zeros */
-	uint64_t self[COMPARE_N_SIDES][QUERY_N_MAIN_COSTS]; /* of functions and lines */
-	const char *source; /* of lines; the path as the recording has it, AFTER where possible */
-	const char *function; /* of lines: one that the line is of; NULL: not known */
+	const char *name; /* NULL: all that has no name; valid until compare_rows_fini() */
+	const struct frame *frame; /* functions and BLAME: a frame with the name, or NULL */
+	enum compare_side frame_side; /* the recording of the frame: AFTER where possible */
+	struct query_group cost[COMPARE_N_SIDES]; /* zeros where a recording has no such row */
+	uint64_t self[COMPARE_N_SIDES][QUERY_N_MAIN_COSTS]; /* functions and lines only */
+	const char *source; /* lines: the path as recorded, AFTER where possible */
+	const char *function; /* lines: one function that contains the line; NULL: not known */
 	uint32_t line;
 };
 
 struct text_set;
 struct compare_rows {
-	struct compare_row *row; /* owned; in the order in which they were met, AFTER first */
+	struct compare_row *row; /* owned; in the order of appearance, those of AFTER first */
 	size_t n, capacity;
 	struct text_set *texts; /* owned */
 	uint32_t *row_of_text; /* 1 + index; 0: none */
@@ -49,7 +54,7 @@ struct compare_rows {
 };
 void compare_rows_fini(struct compare_rows *c); /* a zeroed struct is empty */
 
-/* q[side]: the two queries, with the same conditions. query_want() and query_represent_by() apply. */
+/* q[side]: two queries with the same conditions. query_want() and query_represent_by() apply. */
 int compare_groups(struct query *const q[COMPARE_N_SIDES], enum query_group_by by,
 		   struct compare_rows *ret, struct err *err);
 int compare_functions(struct query *const q[COMPARE_N_SIDES], const struct query_function_match *m,
@@ -60,7 +65,7 @@ struct compare_callers {
 	struct compare_rows callers, callees, lines;
 };
 
-/* ERR_USAGE when neither recording has the function. */
+/* ERR_USAGE: neither recording has the function. */
 int compare_callers(struct query *const q[COMPARE_N_SIDES], const char *function,
 		    struct compare_callers *ret, struct err *err);
 void compare_callers_fini(struct compare_callers *c);
@@ -68,45 +73,49 @@ void compare_callers_fini(struct compare_callers *c);
 /* ---- trees ---- */
 
 struct compare_name {
-	const struct frame *frame; /* as in struct query_tree_name ... */
+	const struct frame *frame; /* these three as in struct query_tree_name of `side` */
 	const char *title;
-	uint64_t key; /* ... of the side below */
-	enum compare_side side; /* AFTER where that has the name */
+	uint64_t key;
+	enum compare_side side; /* AFTER if that recording has the name */
 };
 
-/* Nodes are in pre-order: parents before their children, a subtree without gaps, among siblings the one
- * with most bytes of both recordings first. */
+/* Nodes are in pre-order: a parent comes before its children, a subtree has no gaps. Among
+ * siblings the one with most bytes in both recordings together comes first. */
 struct compare_node {
 	uint32_t parent;
 	uint32_t name; /* index; QUERY_NO_NAME for the root */
 	uint32_t n_folded;
-	uint32_t n_left_out; /* children that min_share or max_depth left out */
+	uint32_t n_left_out; /* children that min_share_ppm or max_depth left out */
 	uint64_t cost[COMPARE_N_SIDES][QUERY_N_MAIN_COSTS];
 	uint64_t self[COMPARE_N_SIDES][QUERY_N_MAIN_COSTS];
 };
 
 struct compare_tree {
-	struct compare_node *node; /* owned, and name, too; at least one */
+	struct compare_node *node; /* owned; at least one */
 	size_t n;
-	struct compare_name *name; /* texts: as long as the queries and their frames */
+	struct compare_name *name; /* owned; the texts live as long as the queries and their
+				    * frames */
 	size_t n_names;
 	struct query_group total[COMPARE_N_SIDES];
-	uint64_t n_stacks[COMPARE_N_SIDES]; /* behind node 0 */
+	uint64_t n_stacks[COMPARE_N_SIDES]; /* stacks below node 0 */
 };
 
-/* Options mean what they mean for query_tree_with(), except: a node is left out when it has less than
- * min_share_ppm of what both recordings together have of every cost; max_nodes bounds the tree of each
- * recording as it is before anything is left out by min_share; keys of `under` may be of either recording. */
+/* The options mean the same as in query_tree_with(), with three exceptions:
+ *  - A node is left out when it has less than min_share_ppm of every cost of both recordings
+ *    together.
+ *  - max_nodes bounds the tree of each recording before min_share_ppm leaves out nodes.
+ *  - A key of `under` may be of either recording. */
 int compare_trees(struct query *const q[COMPARE_N_SIDES], const struct query_tree_options *o,
 		  struct compare_tree *ret, struct err *err);
 void compare_tree_fini(struct compare_tree *t);
 
-/* ---- what both files share ---- */
+/* ---- shared by compare.c and compare_tree.c ---- */
 
 #define COMPARE_CANCEL_STEPS 4096u
 
-/* The name of code as both recordings have it: the function; without one "libx.so.1+0x1234"; without a module,
- * too, "[no image]". *made: to be freed, NULL when the text is the frame's. NULL: no memory. */
+/* The name of code that means the same in both recordings: the function; without one
+ * "libx.so.1+0x1234"; without a module "[no image]". *made: the caller frees it; NULL when the
+ * text is the frame's. Returns NULL: no memory. */
 const char *compare_code_name(const struct frame *f, char **made);
 
 /* A key for a text: below 2^53, so that JavaScript can hold it. */

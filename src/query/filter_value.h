@@ -1,23 +1,23 @@
-/* query/filter_value.h - the texts of filter values: times, intervals, sizes, shares.
+/* query/filter_value.h - parses the texts of filter values: times, intervals, sizes, shares.
  *
- * docs/REST.md has the grammars. Each function takes the whole text, with spaces anywhere between its parts. It
- * returns false for any other text, for the empty text and for a number that does not fit; *ret then
- * keeps its value.
+ * docs/REST.md has the grammars. Each function takes the whole text; spaces may stand anywhere
+ * between the parts. Each function returns false for any other text, for the empty text and for a
+ * number that does not fit. *ret then keeps its value.
  */
 #ifndef QUERY_FILTER_VALUE_H
 #define QUERY_FILTER_VALUE_H
 
 #include "base/compiler.h"
 
-/* A moment: absolute (nanoseconds since 1970, or since the start), or a share of the run.
+/* A moment: nanoseconds since 1970, nanoseconds since the start, or a share of the run.
  *
  * As text:
  *	50%		a share of the time from the start to the end of the recording
  *	1600000000	UNIX time in seconds, fractions allowed; 1e11 and more are milliseconds (the
- *			2021 API had seconds, the 2023 one milliseconds; both work)
- *	+90, +1m30s, 1.5s, 250ms	from the start: a plus sign or a unit says so
- * A UNIX time as an upper bound means the end of its last digit: to=1600000000 includes all of that
- * second. A moment before the start comes before every allocation.
+ *			2021 API used seconds, the 2023 API milliseconds; both work)
+ *	+90, +1m30s, 1.5s, 250ms	time since the start: a plus sign or a unit marks it
+ * A UNIX time as an upper bound means the end of its last digit: to=1600000000 includes all of
+ * that second. A moment before the start lies before every allocation.
  */
 enum filter_time_kind {
 	FILTER_TIME_NONE,

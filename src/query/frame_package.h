@@ -1,11 +1,11 @@
 /* query/frame_package.h - the package that a frame's code belongs to.
  *
- * The package answers "which library allocates": a unit that somebody maintains, larger than a function
- * and the same wherever the program is installed.
- *	Rust		the crate: the first part of the path of the function, of "<demo::T as core::X>::f" demo
- *	others		the file name of the module without ".so" and what follows: "libc", "librocksdb", "demo"
- * A Rust function without a crate in its name (main, __rust_alloc) goes by its module. The package of
- * code without a module (made at run time) is called "[no image]"; the text is never empty.
+ * The package answers "which library allocates". A package is a unit that somebody maintains,
+ * larger than a function, and has the same name wherever the program is installed.
+ *	Rust	the crate: the first part of the function's path; "<demo::T as core::X>::f": demo
+ *	others	the module's file name without ".so" and what follows: "libc", "librocksdb", "demo"
+ * A Rust function without a crate in its name (main, __rust_alloc) uses its module. Code without a
+ * module (made at run time) has the package "[no image]". The text is never empty.
  *
  * Threads: any number of callers.
  */

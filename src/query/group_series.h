@@ -1,11 +1,13 @@
-/* query/group_series.h - groups over time: what each of them has in each bucket.
+/* query/group_series.h - groups over time: the value of each group in each bucket.
  *
- * Values are exact. A pass over the matching rows adds up changes per bucket and group in every
- * thread; sums over buckets then give what is alive. Memory: 8 bytes for each bucket of each group
- * that a pass looks at, at most GROUP_SERIES_CELLS of them, and as much for each thread.
+ * Values are exact. In a pass over the matching rows each thread adds up the changes per bucket
+ * and group. The running sum over the buckets then gives what is alive.
  *
- * Buckets are those of query_timeline(): query_timeline_width() wide, from from_ns on. Calls can be
- * cancelled as others of query.h.
+ * Memory: 8 bytes for each bucket of each group that a pass counts, at most GROUP_SERIES_CELLS of
+ * them, for each thread.
+ *
+ * The buckets are those of query_timeline(): query_timeline_width() wide, from from_ns on. Calls
+ * can be cancelled, as all calls of query.h.
  */
 #ifndef QUERY_GROUP_SERIES_H
 #define QUERY_GROUP_SERIES_H
@@ -29,12 +31,13 @@ struct group_series {
 
 #define GROUP_SERIES_CELLS ((size_t)1 << 21)
 
-/* The values of all matching rows together; ret has room for n_buckets. by is not looked at. */
+/* The values of all matching rows together. ret has room for n_buckets. The member `by` is not
+ * used. */
 int group_series_total(struct query *q, const struct group_series *s, uint64_t *ret,
 		       struct err *err);
 
-/* The values of some groups, keys as those of query_groups(): ret[i * n_buckets + bucket] is that of
- * key[i]. ERR_LIMIT: more than GROUP_SERIES_CELLS. */
+/* The values of some groups, with keys as in query_groups(): ret[i * n_buckets + bucket] is the
+ * value of key[i]. ERR_LIMIT: n_keys * n_buckets is more than GROUP_SERIES_CELLS. */
 int group_series_of(struct query *q, const struct group_series *s, const uint64_t *key,
 		    size_t n_keys, uint64_t *ret, struct err *err);
 
@@ -42,15 +45,16 @@ int group_series_of(struct query *q, const struct group_series *s, const uint64_
 struct group_series_top {
 	struct group_series_group {
 		uint64_t key;
-		uint32_t stack; /* by CODE to PACKAGE: query_represent_by(), by the series' kind */
+		uint32_t stack; /* by CODE to PACKAGE: the stack with most of the series' cost */
 		uint64_t *value; /* n_buckets, owned */
-	} * group; /* owned; greatest value first, of equal ones the smaller key; all have one > 0 */
+	} * group; /* owned; greatest value first, then smaller key; each has a value above 0 */
 	size_t n;
-	uint64_t *other; /* n_buckets, owned: what all other matching rows have */
+	uint64_t *other; /* n_buckets, owned: the values of all other matching rows */
 };
 
-/* The n groups whose value in any one bucket is greatest. One pass over the rows, unless there are more
- * groups than fit into GROUP_SERIES_CELLS and those that fit do not rule out the others. */
+/* The n groups with the greatest value in any one bucket. One pass over the rows. More passes only
+ * if there are more groups than fit into GROUP_SERIES_CELLS and the first groups do not rule out
+ * the others. */
 int group_series_top(struct query *q, const struct group_series *s, size_t n,
 		     struct group_series_top *ret, struct err *err);
 void group_series_top_fini(struct group_series_top *t); /* a zeroed struct is empty */

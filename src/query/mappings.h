@@ -1,18 +1,20 @@
-/* query/mappings.h - the mappings of the process: those that the recorder saw, and those that the program made
- * and removed by calls.
+/* query/mappings.h - the mappings of the process: those in the recorded memory map, and those that
+ * recorded calls made and removed.
  *
- * Two sources. The recorder looks at the memory map (/proc/self/maps) at the start, when code is loaded, and at
- * the end; the last look is kept (STORE_REGIONS, store_facts.maps_ns). A look tells names and rights, not
- * when a mapping was made. Calls of mmap, munmap, mremap and brk (calls.h) tell when, by whom and until when,
- * where they were recorded; calls that libc makes inside itself never are.
+ * There are two sources:
+ *  - The memory map. The recorder reads /proc/self/maps at the start, when code is loaded, and at
+ *    the end. The store keeps the last reading (STORE_REGIONS, store_facts.maps_ns). A reading has
+ *    names and rights, but not the time at which a mapping was made.
+ *  - The calls of mmap, munmap, mremap and brk (calls.h), where they were recorded. A call has the
+ *    time and the stack. Calls that libc makes inside itself are never recorded.
  *
- * Calls are replayed in the order of time, and the look is taken in when its time comes. A mapping is a range of
- * pages with one origin: the last call that put something there, or the look. So a line of the memory
- * map that several calls made is several mappings (the kernel joins neighbours with equal rights), and a
- * mapping that was removed in part is several, too. Ranges are whole pages.
+ * The calls are replayed in the order of time, and the reading is merged in at its time. A mapping
+ * is a range of whole pages with one origin: the last call that mapped this range, or the reading.
+ * So one line of the memory map that several calls made is several mappings (the kernel joins
+ * neighbours with equal rights). A mapping that was removed in part is several mappings, too.
  *
- * Not recorded and so not known: how much of a mapping is resident, changes of rights (mprotect) between
- * calls and the look, and when a mapping went that nobody was seen to remove.
+ * Not recorded, so not known: how much of a mapping is resident; changes of rights (mprotect)
+ * between the calls and the reading; when a mapping disappeared if no recorded call removed it.
  */
 #ifndef QUERY_MAPPINGS_H
 #define QUERY_MAPPINGS_H
@@ -25,19 +27,20 @@
 struct mapping {
 	uint64_t start, end;
 	uint64_t made_ns; /* MAPPINGS_UNKNOWN: no recorded call made it */
-	uint64_t removed_ns; /* MAPPINGS_UNKNOWN: not removed, or it is not known when */
+	uint64_t removed_ns; /* not removed, or the time is not known */
 	bool is_removed; /* by the end of the recording */
-	bool is_seen; /* it is in the memory map that the recorder saw last */
-	bool has_rights; /* prot and is_shared are known: of the look, else what mmap was asked for */
+	bool is_seen; /* the last recorded memory map has it */
+	bool has_rights; /* prot and is_shared are known: from the memory map, else from the
+			  * arguments of mmap */
 	bool is_shared;
 	uint32_t prot; /* PROT_* */
-	uint32_t name; /* string; 0 also for what is not seen */
-	uint32_t stack; /* that called; MAPPINGS_NO_STACK */
+	uint32_t name; /* string; 0: no name, or not in the memory map */
+	uint32_t stack; /* stack of the call; MAPPINGS_NO_STACK: no call */
 };
 
-/* Calls fn for all mappings until it returns a negative number, which is the result then: those that were
- * removed in the order of their removal, then the others by address. Memory: the mappings that are
- * there at one time. Conditions of the query do not matter. */
+/* Calls fn for all mappings: first the removed ones in the order of removal, then the others by
+ * address. If fn returns a negative number, the walk ends and returns that number. The conditions
+ * of the query do not count. Memory: the mappings that exist at one time. */
 int mappings_each(struct query *q, int (*fn)(void *user, const struct mapping *m, struct err *err),
 		  void *user, struct err *err);
 

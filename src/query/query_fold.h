@@ -1,16 +1,23 @@
 /* query/query_fold.h - which frames a tree leaves out, and which ones it folds into one node.
  *
- * The frames of a stack are looked at from the outside to the inside:
- *  1. Frames that hide_regex matches go away.
- *  2. Neighbours that are to be folded (run-times, allocators and executors where the fold is RUNTIME;
- *     what fold_regex matches) form a run, which becomes one node. The node has the title of the most
- *     telling frame ("tokio worker"), or the name of the outermost one: the function that was called.
- *  3. Of the run at the inner end, where the fold is RUNTIME, the outermost frame of an allocator
- *     and what lies inside of it go away.
- *  4. A sequence of nodes that repeats the one right before it goes away, where recursion collapses.
+ * The frames of a stack are processed from the outermost to the innermost:
+ *  1. Frames that hide_regex matches are removed.
+ *  2. Neighbours that are to be folded form a run, and a run becomes one node. Folded are
+ *     run-times, allocators and executors if the fold is RUNTIME, and what fold_regex matches. The
+ *     node has the most informative title of its frames ("tokio worker"), or else the name of its
+ *     outermost frame: the function that was called.
+ *  3. If the fold is RUNTIME, the innermost run loses its outermost allocator frame and all frames
+ *     inside of it.
+ *  4. If recursion collapses, a sequence of nodes that repeats the sequence right before it is
+ *     removed.
  *
- * A name number is what the user takes for one row of a tree: an identity of query_names.h, or behind
- * these the number of a title. 0 is none.
+ * Example, fold RUNTIME:
+ *	frames	main | tokio::runtime::blocking::pool::run, tokio::task::poll | handler |
+ *		Vec::push, __rust_alloc, malloc
+ *	nodes	main, "tokio blocking thread", handler, Vec::push
+ *
+ * A name number stands for one row of a tree as the user sees it: the number of an identity
+ * (query_names.h), or after these the number of a title. 0 is no name.
  */
 #ifndef QUERY_QUERY_FOLD_H
 #define QUERY_QUERY_FOLD_H
@@ -21,33 +28,33 @@ enum query_fold_action {
 	QUERY_FOLD_KEEP,
 	QUERY_FOLD_HIDE,
 	QUERY_FOLD_RUN, /* part of a run */
-	QUERY_FOLD_ALLOCATOR, /* the same, and the inner end of a stack begins with it */
+	QUERY_FOLD_ALLOCATOR, /* part of a run; cuts off the innermost run */
 };
 
 struct query_fold {
 	uint8_t *action; /* enum query_fold_action by identity; NULL: all are kept */
-	uint8_t *title; /* number of a title by identity, 0: none; NULL as action */
+	uint8_t *title; /* number of a title by identity, 0: none; NULL if action is */
 	bool collapses_recursion;
 };
 
-/* What the options want; names are made where they are needed. ERR_USAGE for a bad expression: the text
- * begins with the name of the parameter. */
+/* Applies the options. Calls query_need_names() where names are needed. ERR_USAGE: a regex is not
+ * valid; the text begins with the name of the parameter. */
 int query_fold_init(struct query_fold *f, struct query *q, const struct query_tree_options *o,
 		    struct err *err);
 void query_fold_fini(struct query_fold *f);
 
-/* Titles are numbered from 1, the most telling first. */
+/* Titles are numbered from 1; the most informative title is 1. */
 #define QUERY_FOLD_MAX_TITLES 32u
 
-/* The text of a name number that is a title; NULL: it is an identity. */
+/* The text of a name number that is a title. NULL: the name is an identity. */
 const char *query_fold_name_title(const struct query_names *names, uint32_t name);
 
-/* A number for a name that stays the same for a recording, whatever is asked: less than 2^53, so that
- * JavaScript can hold it. It comes from the texts; two names with the same one are possible, but
- * hardly ever met. */
+/* A key for a name: the same in every query of a recording, and below 2^53, so that JavaScript can
+ * hold it. The key is a hash of the texts. Two names with one key are possible, but very
+ * unlikely. */
 uint64_t query_fold_key(const struct query_names *names, uint32_t name);
 
-/* The names of n keys. ERR_USAGE: a key that no name has, or that two have. */
+/* The names of n keys. ERR_USAGE: no name has the key, or two names have it. */
 int query_fold_find_keys(const struct query_names *names, const uint64_t *key, size_t n,
 			 uint32_t *ret, struct err *err);
 

@@ -1,8 +1,7 @@
-/* query/query_growth.h - what grew: the groups alive at two moments.
+/* query/query_growth.h - what grew: the groups that are alive at two moments.
  *
- * One pass over the matching rows. What is alive "at" a moment is what is alive after everything that
- * happened in that nanosecond (query.h). Memory: 40 bytes per stack (or thread) and thread of the
- * query, and as much per group.
+ * One pass over the matching rows. query.h defines "alive at". Memory: 40 bytes per stack (or per
+ * thread, by THREAD) for each thread of the query, and as much per group.
  */
 #ifndef QUERY_QUERY_GROWTH_H
 #define QUERY_QUERY_GROWTH_H
@@ -10,14 +9,15 @@
 #include "query/query.h"
 
 struct query_growth {
-	uint64_t key; /* as those of query_groups() */
+	uint64_t key; /* as in query_groups() */
 	uint64_t from_bytes, from_count; /* alive at the first moment */
 	uint64_t to_bytes, to_count; /* alive at the second */
-	uint32_t stack; /* the one that changed most, in bytes; 0 by THREAD */
+	uint32_t stack; /* the stack that changed most, in bytes; 0 by THREAD */
 };
 
 struct query_growths {
-	struct query_growth *group; /* owned; ascending by key; only those alive at either moment */
+	struct query_growth *group; /* owned; ascending by key; each is alive at one moment at
+				     * least */
 	size_t n;
 	struct query_growth total; /* key and stack: not used */
 };
@@ -27,7 +27,7 @@ int query_growth(struct query *q, enum query_group_by by, uint64_t from_ns, uint
 		 struct query_growths *ret, struct err *err);
 void query_growths_fini(struct query_growths *g); /* a zeroed struct is empty */
 
-/* to_bytes - from_bytes: fits, because sizes of blocks in memory do not come near 2^63. */
+/* to_bytes - from_bytes. The result fits: the sizes of blocks in memory do not come near 2^63. */
 static inline int64_t query_growth_bytes(const struct query_growth *g)
 {
 	return (int64_t)(g->to_bytes - g->from_bytes);

@@ -1,12 +1,18 @@
-/* query/query_i.h - what the files of query/ share: the plan of a query and the scan over blocks.
+/* query/query_i.h - private to query/: the plan of a query, and the scan over blocks of rows.
  *
- * A filter is compiled into a plan: a range of rows (births are sorted, so every condition on the
- * birth ends there) and steps, each of which looks at one or two columns. A block is decided by
- * the minima and maxima of its columns where that is possible; else the columns that a step needs
- * are unpacked and the selection, a list of row numbers in the block, is made shorter. What is
- * left goes to the sink, which unpacks what it needs itself.
+ * query_create() compiles a filter into a plan. A plan has
+ *  - a range of rows. Rows are sorted by the time of their allocation, so each condition on that
+ *    time only narrows the range;
+ *  - steps. A step is one condition on one or two columns.
  *
- * Column values come from a file: every one that is used as an index is checked where it is used.
+ * A scan runs the plan over the blocks of the range, for each block:
+ *  1. The minima and maxima of the columns decide the whole block where they can.
+ *  2. Otherwise each step unpacks its columns and shortens the selection, a list of row numbers in
+ *     the block.
+ *  3. The rows that are left go to the sink. The sink unpacks the columns that it needs.
+ *
+ * Column values come from a file, so they may be wrong: every value that serves as an index is
+ * checked where it is used.
  */
 #ifndef QUERY_QUERY_I_H
 #define QUERY_QUERY_I_H
@@ -33,21 +39,21 @@ static inline void set_remove(uint64_t *set, uint64_t i)
 	set[i / 64] &= ~(1ull << (i % 64));
 }
 
-/* An empty set for numbers below n; never of size 0. NULL: out of memory. */
+/* An empty set for the numbers below n. Owned: free(). NULL: no memory. Never of size 0. */
 uint64_t *set_create(uint64_t n);
 
 /* ---- plan ---- */
 
 enum plan_kind {
 	PLAN_RANGE, /* column within [min, max] */
-	PLAN_NOT_RANGE, /* column not within */
+	PLAN_NOT_RANGE, /* column not within [min, max] */
 	PLAN_MASK, /* column & mask == min */
 	PLAN_SET, /* column's value is in the set */
-	PLAN_DEATH, /* release within [min, max]; never is UINT64_MAX */
+	PLAN_DEATH, /* time of the release within [min, max]; UINT64_MAX: never released */
 	PLAN_NOT_DEATH,
-	PLAN_LIFETIME, /* nanoseconds of life within [min, max]; never released: until the end */
-	PLAN_USABLE, /* size and extra within [min, max] */
-	PLAN_CHAIN, /* see struct plan_chain */
+	PLAN_LIFETIME, /* lifetime within [min, max]; never released: until end_ns */
+	PLAN_USABLE, /* size + extra within [min, max] */
+	PLAN_CHAIN, /* struct plan_chain */
 };
 
 struct plan_step {
@@ -56,89 +62,92 @@ struct plan_step {
 	uint64_t min, max;
 	uint64_t mask;
 	const uint64_t *set; /* borrowed from the query */
-	uint64_t n_set; /* values from there on are in no set */
+	uint64_t n_set; /* the set holds values below n_set only */
 };
 
-/* All inclusive; a row without a chain is a chain of its own. */
+/* Conditions on realloc chains. Ranges include both ends. A row without a chain is a chain of
+ * one. */
 struct plan_range {
 	uint64_t min, max;
 };
 struct plan_chain {
 	struct plan_range first_size, last_size, length, lifetime_ns;
-	bool is_leaked; /* the last one must never have been released */
+	bool is_leaked; /* the last allocation of the chain was never released */
 };
 
 #define PLAN_MAX_STEPS 24u
 
 struct plan {
-	uint64_t first_row, end_row; /* births */
+	uint64_t first_row, end_row; /* the range of rows, from the conditions on allocation time */
 	struct plan_step step[PLAN_MAX_STEPS];
 	unsigned n_steps;
 	struct plan_chain chain;
-	/* What the table of stacks can answer: no step but these. */
-	bool is_table; /* conditions on stacks, and at most one of the next two */
+	/* Can the table of stacks answer without a pass over rows? True if the plan has conditions
+	 * on stacks only, and at most one of the next two. */
+	bool is_table;
 	bool is_leaked;
 	bool is_released;
 };
 
-/* A moment of the recording that may lie before its start. */
+/* A moment of the recording. is_before: the moment lies before the start. */
 struct plan_moment {
 	uint64_t ns;
 	bool is_before;
 };
 struct plan_moment plan_moment(const struct store *s, const struct filter_time *t);
 
-/* A share in millionths of a whole, rounded down. */
+/* A share (in millionths) of a whole, rounded down. */
 uint64_t plan_share(uint64_t whole, uint64_t ppm);
 
 struct query {
-	struct query_context c; /* with rules */
-	struct frame_rules rules; /* where the context has none */
+	struct query_context c; /* rules is never NULL here */
+	struct frame_rules rules; /* used where the caller's context has none */
 	const struct filter *filter;
-	const struct store_stack *stack; /* the tables */
+	const struct store_stack *stack; /* table of the store, as chain */
 	const struct store_chain *chain;
 	size_t n_stacks, n_threads, n_chains;
-	uint64_t end_ns; /* last moment: of the recording, or of the last birth */
+	uint64_t end_ns; /* the end of the recording, or the last allocation if that is later */
 	uint64_t *stack_set; /* stacks that match; NULL: all */
-	uint64_t *thread_set;
+	uint64_t *thread_set; /* threads that match, as long as n_threads */
 	uint64_t *free_stack_set;
 	struct plan plan;
 	unsigned wants; /* QUERY_WANT_* */
 	enum query_cost site_cost; /* query_represent_by() */
-	struct query_names *names; /* NULL: not asked for yet */
-	struct owners *owners; /* as names */
+	struct query_names *names; /* NULL until query_need_names() */
+	struct owners *owners; /* NULL until sites_need() by BLAME or PACKAGE */
 	struct query_peak peak;
 	bool has_peak;
-	char *made_name; /* text of the last query_group_name() that had to be put together */
+	char *made_name; /* owned: the text that query_group_name() composed last */
 };
 
-/* Makes the plan of q->filter; sets are kept in q. */
+/* Makes the plan of q->filter. q owns the sets of the plan. */
 int plan_create(struct query *q, struct err *err);
 
-/* ERR_REFUSED when the store was made without rows. */
+/* ERR_REFUSED: the store was made without rows. */
 int plan_need_rows(const struct query *q, struct err *err);
 
-/* The stacks that fulfil every condition on stacks: *ret is NULL when there is none. */
+/* The set of stacks that fulfil all conditions on stacks. *ret becomes NULL if there is no such
+ * condition. */
 int plan_stacks(struct query *q, uint64_t **ret, struct err *err);
 
-/* The plan of a query, and alive at a moment (less than UINT64_MAX - 1): rows that were allocated at
- * at_ns or before and freed later, or never. */
+/* The plan of q with one more condition: alive at at_ns, which is below UINT64_MAX - 1. Such rows
+ * were allocated at at_ns or before and released later, or never. */
 void plan_alive(const struct query *q, uint64_t at_ns, struct plan *ret);
 
-/* First row whose birth is at ns or later. */
+/* The first row that was allocated at ns or later. */
 uint64_t plan_first_row(const struct store *s, uint64_t ns);
 
-/* The query's plan without rows that are allocated at end_ns or later. Rows that are freed before
- * from_ns are left out as well where that is possible: the sink must not count on it. */
+/* The plan of q without the rows that were allocated at end_ns or later. Where possible the plan
+ * also leaves out rows that were released before from_ns, but a sink must not rely on that. */
 void plan_narrow(const struct query *q, uint64_t from_ns, uint64_t end_ns, struct plan *ret);
 
-/* The frames of all codes, looked up once per query. */
+/* Looks up the frames of all codes: q->names. Later calls do nothing. */
 int query_need_names(struct query *q, struct err *err);
 
-/* Adds the figures of one group to those of another; key stays. */
+/* Adds the figures of a group to a sum. The key of the sum stays. */
 void group_add(struct query_group *sum, const struct query_group *g);
 
-/* Adds its main costs to sums. */
+/* Adds the main costs of a group to sums. */
 static inline void query_main_add(uint64_t sum[QUERY_N_MAIN_COSTS], const struct query_group *g)
 {
 	sum[QUERY_MAIN_BYTES] += g->n_bytes;
@@ -148,7 +157,7 @@ static inline void query_main_add(uint64_t sum[QUERY_N_MAIN_COSTS], const struct
 	sum[QUERY_MAIN_TEMPORARY] += g->n_temporary;
 }
 
-/* For qsort() and bsearch() of struct query_group. */
+/* Orders struct query_group by key, for qsort() and bsearch(). */
 int query_compare_keys(const void *a, const void *b);
 
 /* ---- groups by a frame of the stack: query_sites.c ---- */
@@ -158,10 +167,10 @@ static inline bool sites_are_by_frame(enum query_group_by by)
 	return by >= QUERY_BY_CODE;
 }
 
-/* Makes the names that sites_key() needs; nothing for groups that do not go by a frame. */
+/* Makes the names that sites_key() needs. Does nothing for groups that do not use a frame. */
 int sites_need(struct query *q, enum query_group_by by, struct err *err);
 
-/* The key of a stack, by CODE to PACKAGE. sites_need() came before; stack is below n_stacks. */
+/* The key of a stack, by CODE to PACKAGE. Call sites_need() before. stack is below n_stacks. */
 uint64_t sites_key(const struct query *q, enum query_group_by by, uint32_t stack);
 
 /* ---- scan ---- */
@@ -170,20 +179,21 @@ struct scanner {
 	const struct query *q;
 	const struct plan *plan;
 	uint64_t block;
-	uint32_t n_rows; /* of the block */
-	uint32_t loaded; /* bit of each column that is unpacked */
+	uint32_t n_rows; /* rows in the block */
+	uint32_t loaded; /* one bit for each column that is unpacked */
 	uint32_t n_selected;
 	uint16_t selected[STORE_BLOCK_ROWS]; /* ascending */
 	uint64_t column[STORE_N_COLUMNS][STORE_BLOCK_ROWS];
 };
 
-/* The values of a column of the current block. */
+/* The values of a column of the current block. Valid until the scanner moves to another block. */
 const uint64_t *scanner_column(struct scanner *s, enum store_column c);
 
-/* Selects the matching rows of a block. */
+/* Moves to a block and selects its matching rows. */
 void scanner_select(struct scanner *s, uint64_t block);
 
-/* How many rows of the block match, without unpacking if possible. */
+/* The number of matching rows of a block. Unpacks columns only where minima and maxima do not
+ * do. */
 uint32_t scanner_count(struct scanner *s, uint64_t block);
 
 static inline uint64_t row_free_ns(uint64_t alloc_ns, uint64_t lifetime)
@@ -191,7 +201,7 @@ static inline uint64_t row_free_ns(uint64_t alloc_ns, uint64_t lifetime)
 	return lifetime ? alloc_ns + (lifetime - 1) : UINT64_MAX;
 }
 
-/* What a row adds to a group. The columns are those of the scanner's current block. */
+/* The columns of the scanner's current block that make the figures of a group. */
 struct group_columns {
 	const uint64_t *allocated_ns, *life, *size, *extra, *flags;
 	uint64_t duration_ns; /* of the recording */
@@ -240,37 +250,38 @@ static inline void group_add_peak(struct query_group *g, const struct group_colu
 	}
 }
 
-/* A pass over blocks with several threads. */
+/* A pass over blocks, with several threads. */
 struct scan {
 	struct query *q;
 	const struct plan *plan;
 	uint64_t first_block, end_block;
-	/* Called for each block with at least one selected row, in any order, by several threads;
-	 * states[] has one state for each. 0 or -ERR_x, which ends the pass. Must not depend on
-	 * the order of blocks, so that results are the same whoever did what. */
+	/* Called for each block with at least one selected row, in any order, from several
+	 * threads. Each thread has one state of states[]. Returns 0 or -ERR_x, which ends the
+	 * pass. The sink must not depend on the order of blocks: the result is the same for any
+	 * number of threads. */
 	int (*sink)(void *state, struct scanner *s, struct err *err);
 	void **states;
-	unsigned n_states; /* threads */
+	unsigned n_states; /* number of threads */
 };
 
-/* first_block and end_block of a plan's rows. */
+/* Sets first_block and end_block to the blocks of the plan's rows. The caller sets the sink. */
 void scan_init(struct scan *scan, struct query *q, const struct plan *plan);
 
 #define SCAN_MAX_THREADS 32u
 
-/* How many threads a pass may use: each needs state_bytes. */
+/* How many threads a pass over n_blocks may use if each thread needs state_bytes of memory. */
 unsigned scan_n_threads(const struct query *q, uint64_t n_blocks, size_t state_bytes);
 
 int scan_run(struct scan *scan, struct err *err);
 
-/* Runs fn(user, i) for i below n, each in a thread of its own, and waits. */
+/* Runs fn(user, i) for each i below n, each in its own thread, and waits for all. */
 int scan_in_threads(unsigned n, int (*fn)(void *user, unsigned i, struct err *err), void *user,
 		    struct err *err);
 
-/* -ERR_CANCELLED when the caller asked for it. */
+/* -ERR_CANCELLED: the caller set *cancel. Else 0. */
 int query_check_cancel(const struct query *q, struct err *err);
 
-/* All columns of a selected row. */
+/* Fills in all columns of a selected row. */
 void scanner_row(struct scanner *s, uint32_t row_in_block, struct query_row *ret);
 
 #endif

@@ -1,8 +1,9 @@
-/* query/query_names.h - the frames of all codes of a store, with numbers in place of texts.
+/* query/query_names.h - the frames of all codes of a store, with numbers instead of texts.
  *
- * Equal texts have equal numbers, so frames are compared without looking at texts, and a regular
- * expression runs once for each text. Number 0 means "not known".
- * Threads: one while it is made; after that any number.
+ * Equal texts have equal numbers. So frames are compared without reading texts, and a regex runs
+ * once per text. Number 0 means "not known".
+ *
+ * Threads: one during query_names_create(); any number after that.
  */
 #ifndef QUERY_QUERY_NAMES_H
 #define QUERY_QUERY_NAMES_H
@@ -10,10 +11,11 @@
 #include "store/frames.h"
 #include "util/map.h"
 
-/* Frames are one for the user when function, source and module are equal: that is an identity. */
+/* A frame. The user sees frames with equal function, source and module as one; such frames share
+ * an identity. */
 struct query_name_frame {
 	uint32_t identity;
-	uint32_t line; /* number of the pair of source and line; 0: not known */
+	uint32_t line; /* number of the pair (source, line); 0: not known */
 	const struct frame *frame; /* borrowed from frames */
 };
 
@@ -21,8 +23,8 @@ struct query_name_identity {
 	uint32_t function; /* numbers of texts */
 	uint32_t source;
 	uint32_t module;
-	uint8_t class; /* enum frame_class; once query_names_classify() was called */
-	const struct frame *frame; /* the first one that had it */
+	uint8_t class; /* enum frame_class; set by query_names_classify() */
+	const struct frame *frame; /* the first frame with this identity */
 };
 
 struct query_name_line {
@@ -32,7 +34,8 @@ struct query_name_line {
 
 struct query_names {
 	bool is_classified;
-	/* frames of code c: frame[first[c]] up to frame[first[c + 1]], innermost first */
+	/* The frames of code c are frame[first[c]] up to frame[first[c + 1] - 1], innermost
+	 * first. */
 	uint32_t *first;
 	struct query_name_frame *frame;
 	struct query_name_identity *identity; /* 0 is not used */
@@ -40,11 +43,12 @@ struct query_names {
 	const char **text; /* by number; 0 is NULL; borrowed from frames */
 	size_t n_codes, n_frames, n_identities, n_lines, n_texts;
 	size_t cap_frames, cap_identities, cap_lines, cap_texts;
-	struct map text_of_pointer; /* while it is made: frames often share texts */
+	struct map text_of_pointer; /* used during creation only: frames often share texts */
 	struct map text_of_hash;
-	uint32_t *text_next; /* texts with the same hash */
+	uint32_t *text_next; /* next text with the same hash */
 	size_t cap_text_next;
-	struct map identity_of; /* hash of the triple -> first with it */
+	struct map identity_of; /* hash of (function, source, module) -> first identity with this
+				 * hash */
 	uint32_t *identity_next;
 	size_t cap_identity_next;
 	struct map line_of;
@@ -54,12 +58,12 @@ int query_names_create(const struct store *store, struct frames *frames, struct 
 		       struct err *err);
 void query_names_destroy(struct query_names *n); /* NULL does nothing */
 
-/* Finds out whose frames they are: frame_class.h. Once is enough. Fails only by an expression of the
- * rules that costs too much. */
+/* Sets the class of every identity (frame_class.h). Later calls do nothing. Fails only if a regex
+ * of the rules costs too much. */
 struct frame_rules;
 int query_names_classify(struct query_names *n, struct frame_rules *rules, struct err *err);
 
-/* The number of a text, 0 if no frame has it. */
+/* The number of a text. 0: no frame has this text. */
 uint32_t query_names_find(const struct query_names *n, const char *text);
 
 #endif

@@ -1,8 +1,9 @@
 /* query/query_regex.h - a regular expression, compiled once and matched against many names.
  *
- * PCRE2 with its just-in-time compiler where there is one, and with limits on what a single match
- * may cost: an expression that runs into them does not hang a server, it gives an error. Texts and
- * expressions are UTF-8; bytes of a text that are not match nothing.
+ * PCRE2, with its just-in-time compiler where there is one. A single match has a cost limit: an
+ * expression that exceeds the limit gives an error and does not hang a server. Texts and
+ * expressions are UTF-8; bytes of a text that are not UTF-8 match nothing.
+ *
  * Threads: one at a time.
  */
 #ifndef QUERY_QUERY_REGEX_H
@@ -12,15 +13,16 @@
 
 struct query_regex; /* opaque: defined in query_regex.c */
 
-/* parameter: for the error, which names it, the place and what is wrong there (ERR_USAGE). Borrowed. */
+/* parameter: the name for the error text, borrowed. ERR_USAGE: the pattern is not valid; the text
+ * names the parameter, the offset and the fault. */
 int query_regex_create(const char *parameter, const char *pattern, struct query_regex **ret,
 		       struct err *err);
-/* The same for a text that is found as it stands, in upper or lower case. */
+/* The same for a literal text, found in upper or lower case. */
 int query_regex_create_text(const char *parameter, const char *text, struct query_regex **ret,
 			    struct err *err);
 void query_regex_destroy(struct query_regex *x); /* NULL does nothing */
 
-/* 1: found somewhere in the text. 0: not. -ERR_LIMIT: it costs too much to find out. */
+/* Returns 1: found somewhere in the text. 0: not found. -ERR_LIMIT: the match costs too much. */
 int query_regex_match(struct query_regex *x, const char *text, struct err *err);
 
 #endif

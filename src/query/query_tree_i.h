@@ -11,29 +11,30 @@ struct query_tree_builder {
 	const struct query_tree_options *o;
 	struct query_groups groups; /* by stack */
 	struct query_paths paths;
-	uint32_t *under; /* names from the root to node 0 */
+	uint32_t *under; /* name numbers from the root to node 0 */
 	struct query_tree tree;
 	size_t capacity; /* of nodes */
-	uint32_t *number_of_name; /* name -> 1 + index in tree.name; 0: not used yet */
+	uint32_t *number_of_name; /* name number -> 1 + index in tree.name; 0: not used yet */
 	size_t cap_names;
-	uint64_t least[QUERY_N_MAIN_COSTS]; /* what a node must have of some cost */
+	uint64_t least[QUERY_N_MAIN_COSTS]; /* a node is kept if some cost reaches this */
 };
 
-/* Makes a node for one of the paths: the first is node 0, parents come before their children. ERR_LIMIT:
- * there are more than the options allow. */
+/* Makes a node for a node of the paths. The first call makes node 0; parents come before their
+ * children. ERR_LIMIT: more nodes than the options allow. */
 int query_tree_add_node(struct query_tree_builder *b, uint32_t parent, uint32_t path, uint32_t *ret,
 			struct err *err);
 
-/* Adds the cost of a stack to the last node that is kept of it; is_self: the stack ends there. Sums of
- * children are added to their parents in the end. */
+/* Adds the cost of a stack to the innermost kept node of the stack. is_self: the stack ends there.
+ * The sums of children are added to their parents at the end. */
 void query_tree_add_cost(struct query_tree_builder *b, uint32_t node, const struct query_group *g,
 			 bool is_self);
 
-/* What decides whether a node is kept. */
+/* Sets `least` from the costs of node 0. query_tree_is_kept(): does some cost of `sum` reach
+ * it? */
 void query_tree_set_least(struct query_tree_builder *b, const uint64_t all[QUERY_N_MAIN_COSTS]);
 bool query_tree_is_kept(const struct query_tree_builder *b, const uint64_t sum[QUERY_N_MAIN_COSTS]);
 
-/* query_tree_up.c: makes all nodes of a tree bottom-up. None: `under` leads nowhere. */
+/* query_tree_up.c: makes all nodes of a bottom-up tree. Makes no node if `under` leads nowhere. */
 int query_tree_build_up(struct query_tree_builder *b, struct err *err);
 
 #endif

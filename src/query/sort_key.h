@@ -1,13 +1,14 @@
-/* query/sort_key.h - the order of sorted rows, and the key of each row of a block. Private to query/. */
+/* query/sort_key.h - private to query/: the order of sorted rows, and the key of each row of a
+ * block. */
 #ifndef QUERY_SORT_KEY_H
 #define QUERY_SORT_KEY_H
 
 #include "query/query_i.h"
 
 struct sorted_row {
-	uint64_t key; /* what enum query_sort says; all bits inverted when descending */
-	uint64_t row; /* number of the row; all bits inverted when descending */
-	uint64_t usable_bytes; /* these only when has_payload was asked for */
+	uint64_t key; /* the value that enum query_sort names; all bits inverted if descending */
+	uint64_t row; /* number of the row; all bits inverted if descending */
+	uint64_t usable_bytes; /* set only with has_payload, as the rest */
 	uint64_t requested_bytes;
 	uint32_t stack;
 	uint32_t flags; /* columns.h */
@@ -20,14 +21,14 @@ struct sort_order {
 	bool has_payload;
 };
 
-/* The columns that a key is made of; the second one only where one is not enough. */
+/* The columns of a key. `second` is set only where one column is not enough. */
 struct key_columns {
 	const struct query *q;
 	enum query_sort sort;
 	const uint64_t *first, *second;
 };
 
-/* Of the scanner's block; good until the scanner goes to another one. */
+/* The key columns of the scanner's block. Valid until the scanner moves to another block. */
 static inline struct key_columns key_columns(struct scanner *s, enum query_sort sort)
 {
 	static const struct {
@@ -54,7 +55,7 @@ static inline struct key_columns key_columns(struct scanner *s, enum query_sort 
 	};
 }
 
-/* Of row i of the block. */
+/* The key of row i of the block. */
 static inline uint64_t sort_key(const struct key_columns *c, uint32_t i)
 {
 	uint64_t value = c->first[i];

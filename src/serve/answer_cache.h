@@ -1,7 +1,8 @@
 /* serve/answer_cache.h - the last answers, ready to be sent again.
  *
- * Bounded in bytes; the one that was not asked for longest goes first. The key says everything
- * that the answer depends on (recording with its identity, path, parameters, encoding).
+ * The cache is bounded in bytes; the least recently used answer goes first. A key holds everything
+ * that the answer depends on: the recording with its identity, path, parameters, encoding.
+ *
  * Threads: any.
  */
 #ifndef SERVE_ANSWER_CACHE_H
@@ -11,7 +12,7 @@
 
 struct answer_cache; /* opaque: defined in answer_cache.c */
 
-/* An answer that is kept; shared and never changed. */
+/* A kept answer; shared and never changed. */
 struct cached {
 	uint8_t *body;
 	size_t len;
@@ -20,12 +21,13 @@ struct cached {
 };
 
 int answer_cache_create(size_t max_bytes, struct answer_cache **ret, struct err *err);
-void answer_cache_destroy(struct answer_cache *c); /* NULL does nothing; all must be released */
+void answer_cache_destroy(struct answer_cache *c); /* NULL does nothing; all answers must have been
+						    * released */
 
-/* Takes body over, also when it is not kept. */
+/* Takes ownership of what->body, also if the answer is too large to be kept. */
 void answer_cache_add(struct answer_cache *c, const char *key, const struct cached *what);
 
-/* NULL: not there. The caller releases what it gets. */
+/* NULL: not in the cache. The caller passes the result to answer_cache_release(). */
 const struct cached *answer_cache_find(struct answer_cache *c, const char *key);
 void answer_cache_release(struct answer_cache *c, const struct cached *what);
 

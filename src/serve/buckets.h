@@ -1,7 +1,7 @@
-/* serve/buckets.h - usage over time of the whole recording, from the table that the store has of it.
+/* serve/buckets.h - memory over time of the whole recording, from the table in the store.
  *
- * A store keeps up to STORE_MAX_BUCKETS buckets of the whole recording, so the chart that is asked
- * for first needs no pass over the rows. Joined buckets are as exact as the single ones.
+ * A store keeps up to STORE_MAX_BUCKETS buckets of the whole recording. So the first chart that a
+ * user sees needs no pass over the rows. Joined buckets are as exact as the single ones.
  */
 #ifndef SERVE_BUCKETS_H
 #define SERVE_BUCKETS_H
@@ -14,12 +14,12 @@ struct buckets {
 	uint64_t width_ns;
 };
 
-/* As many as possible, but at most max. */
+/* Joins the store's buckets to as many as possible, but at most max. */
 int buckets_join(const struct store *s, size_t max, struct buckets *ret, struct err *err);
 void buckets_fini(struct buckets *b);
 
-/* Does the request ask for everything, with no condition and no window? Parameters in the list
- * "a|b" do not count. */
+/* Does the request ask for the whole recording, without a condition and without a window?
+ * Parameters in the list `besides` ("a|b") do not count as conditions. */
 bool buckets_fit(const struct request *rq, const char *besides);
 
 #endif

@@ -1,5 +1,6 @@
-/* serve/handlers.h - the functions behind the table of routes. Each is a route_handler; the file of a
- * function has the name of its first part: data_* answers the paths below /data, the old API; v1_* those below /api/v1. */
+/* serve/handlers.h - the functions of the table of routes. Each is a route_handler. A function
+ * lies in the file with its prefix: data_* answers the paths below /data (the old API), v1_* the
+ * paths below /api/v1. */
 #ifndef SERVE_HANDLERS_H
 #define SERVE_HANDLERS_H
 
@@ -63,14 +64,14 @@ int gui_page_answer(struct request *rq, struct err *err);
 const char *data_state_name(enum registry_state s); /* "loading", "ready", "failed" */
 const char *data_mallopt_name(int64_t parameter); /* "M_ARENA_MAX"; NULL: not known */
 
-/* What a route and its comparison (comparison.h) share. by: an index of V1_GROUPS_BY. */
+/* Shared by a route and its comparison (comparison.h). by: an index of V1_GROUPS_BY. */
 enum query_group_by v1_groups_kind(unsigned by);
 void v1_groups_put_by(struct json *j, unsigned by);
 struct query_function_match v1_functions_match(const struct request *rq);
-/* Says which text an ERR_USAGE of the query is about. Returns r. */
+/* Names the parameter that an ERR_USAGE of the query is about. Returns r. */
 int v1_functions_refuse(struct request *rq, int r, const struct err *err);
 
-/* What sort_by and by may be, as in "a|b|c". */
+/* The values of sort_by and by, as "a|b|c". */
 #define REST_GROUPS_SORT                                                                           \
 	"only_matched.min_timestamp|only_matched.max_timestamp|only_matched.interval|"             \
 	"only_matched.allocated_count|only_matched.leaked_count|only_matched.size|"                \

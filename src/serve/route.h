@@ -1,8 +1,8 @@
 /* serve/route.h - what can be asked: paths, their parameters and answers.
  *
- * One table (routes.c) decides which function answers, which parameters it knows, and what the
+ * One table (routes.c) says which function answers a path, which parameters it takes, and what the
  * OpenAPI document says. A path is a pattern: "{id}" stands for one segment, "[/{file}]" at the
- * end may be there or not.
+ * end is optional.
  */
 #ifndef SERVE_ROUTE_H
 #define SERVE_ROUTE_H
@@ -11,19 +11,19 @@
 #include "serve/url.h"
 
 struct request;
-/* Writes the answer. Failing before much has been written gives an error status (request.h). */
+/* Writes the answer. A failure before much has been written gives an error status (request.h). */
 typedef int (*route_handler)(struct request *rq, struct err *err);
 
 #define ROUTE_FILTER 1u /* takes the parameters of filter_parameters() */
 #define ROUTE_PAGE 2u /* skip, count, order */
 #define ROUTE_EXPORT 4u /* export_parameters() */
-#define ROUTE_VOLATILE 8u /* the answer may be another next time: no ETag, not kept */
-#define ROUTE_LARGE 16u /* never worth keeping */
-#define ROUTE_OPEN 32u /* needs no token: holds nothing of a recording */
-#define ROUTE_GUI 128u /* a file of the GUI, whose scripts may ask the API */
-#define ROUTE_WAITS 64u /* waits for a recording that is loading, as old scripts expect */
+#define ROUTE_VOLATILE 8u /* the answer may change: no ETag, not cached */
+#define ROUTE_LARGE 16u /* too large for the cache */
+#define ROUTE_OPEN 32u /* needs no token: shows nothing of a recording */
+#define ROUTE_GUI 128u /* a file of the GUI; its scripts may use the API */
+#define ROUTE_WAITS 64u /* waits for a loading recording, as old scripts expect */
 
-#define ROUTE_OWN 256u /* shows frames with their class and has no filter: takes own_regex */
+#define ROUTE_OWN 256u /* shows frames with their class but takes no filter: takes own_regex */
 
 #define ROUTE_BASE 512u /* compares two recordings: takes base */
 
@@ -34,28 +34,29 @@ struct route {
 	route_handler handler;
 	unsigned flags;
 	const char *content_type; /* NULL: the handler decides */
-	const char *schema; /* of JSON: a type of schema.h; NULL: none */
+	const char *schema; /* JSON only: a type of schema.h; NULL: none */
 	const char *summary;
-	const struct filter_parameter *parameter; /* of its own */
+	const struct filter_parameter *parameter; /* the route's own parameters */
 	size_t n_parameters;
 };
 
 const struct route *route_table(size_t *n);
 
-/* NULL: none. value: what stands in the place of {...}, in order; NULL for what is not there. */
+/* Finds the route of a URL. NULL: none. value: the segments that match {...}, in order; NULL for
+ * an optional segment that is absent. */
 const struct route *route_find(const struct url *u, const char *value[ROUTE_MAX_VALUES]);
 
-/* Whose code a frame is can be said where frames are shown, and where a filter may ask for it. */
+/* own_regex: taken where frames are shown, and where a filter may use frame classes. */
 #define ROUTE_OWN_PARAMETER "own_regex"
 static inline bool route_takes_own(const struct route *r)
 {
 	return r->flags & (ROUTE_OWN | ROUTE_FILTER);
 }
 
-/* The id of the recording that the one of the path is compared with: comparison.h. */
+/* The id of the recording to compare with: comparison.h. */
 #define ROUTE_BASE_PARAMETER "base"
 
-/* Calls fn for each parameter that a route knows. */
+/* Calls fn for each parameter that a route takes. */
 void route_each_parameter(const struct route *r,
 			  void (*fn)(void *user, const struct filter_parameter *p), void *user);
 

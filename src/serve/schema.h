@@ -1,11 +1,11 @@
 /* serve/schema.h - the types of the answers, for the OpenAPI document.
  *
- * A type is written as its fields, "name:type name?:type ...":
- *	u64 int num str bool any	what JSON has
+ * A type is a text with its fields, "name:type name?:type ...":
+ *	u64 int num str bool any	the types of JSON
  *	Name				another type of the table
- *	[T] {T}				array of T; object whose values are T, under any name
+ *	[T] {T}				array of T; object with values of type T, under any name
  *	T~				T or null
- *	name?				may be absent
+ *	name?				the field may be absent
  * The end-to-end test checks every answer against its type.
  */
 #ifndef SERVE_SCHEMA_H

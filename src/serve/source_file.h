@@ -1,15 +1,21 @@
-/* serve/source_file.h - the text of a source file, where this machine has it.
+/* serve/source_file.h - the text of a source file, if this machine has it.
  *
- * Recordings name sources as the compiler wrote them, often of another machine. Rules say where they are:
- *	FROM=TO		a path that begins with FROM (whole parts of it) has TO instead
- *	DIR		the path lies below DIR, without as many of its first parts as it takes:
+ * A recording names sources as the compiler wrote them, often on another machine. Rules say where
+ * the files are:
+ *	FROM=TO		TO replaces FROM at the start of a path (whole parts only)
+ *	DIR		the path lies below DIR, without some of its first parts:
  *			/build/app/src/x.c is DIR/build/app/src/x.c, DIR/app/src/x.c, DIR/src/x.c
- * Tried in this order: each FROM=TO, each DIR, the path as it is if it is absolute, and at last each DIR with the
- * name of the file alone. The first regular file counts.
+ * The candidates are tried in this order; the first regular file counts:
+ *  1. each FROM=TO
+ *  2. each DIR
+ *  3. the path as it is, if it is absolute
+ *  4. each DIR with the name of the file alone
  *
- * A recording may come from anybody, and the server from someone who may read more than its clients: without a rule
- * a file is read only if it has the name of a source (x.c, .../include/vector), and whatever the rule, parts such
- * as ".." never lead out of DIR or TO. The caller makes sure that the recording names the file at all.
+ * Security: a recording may come from anybody, and the server may have more rights than its
+ * clients.
+ *  - Without a rule, a file is read only if it has the name of a source (x.c, .../include/vector).
+ *  - With any rule, parts such as ".." never lead out of DIR or TO.
+ *  - The caller checks that the recording names the file at all.
  *
  * Threads: any number.
  */
@@ -27,19 +33,20 @@ struct source_rules {
 };
 
 struct source_file {
-	char path[SOURCE_FILE_PATH_BYTES]; /* where it was found */
+	char path[SOURCE_FILE_PATH_BYTES]; /* path of the file that was read */
 	char *text; /* owned; NULL: not found */
 	size_t len;
 	uint64_t changed_ns; /* since 1970 */
-	char reason[160]; /* why there is no text; "" when there is */
+	char reason[160]; /* why there is no text; "" if there is one */
 };
 
-/* Finds and reads it. Not being there is no error: reason says so. Only ERR_MEMORY. */
+/* Finds and reads a source. A missing file is no error: `reason` says why. The only error is
+ * ERR_MEMORY. */
 int source_file_read(const struct source_rules *r, const char *source, struct source_file *ret,
 		     struct err *err);
 void source_file_fini(struct source_file *f);
 
-/* Is this a rule: does the folder exist? ERR_USAGE. */
+/* Checks a rule. ERR_USAGE: its folder does not exist. */
 int source_file_check_rule(const char *rule, struct err *err);
 
 #endif

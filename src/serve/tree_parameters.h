@@ -1,5 +1,5 @@
-/* serve/tree_parameters.h - the parameters that say which tree is meant, for the tree itself and for
- * tables that name a row of it.
+/* serve/tree_parameters.h - the parameters that select a tree, for the tree itself and for tables
+ * that name a node of it.
  */
 #ifndef SERVE_TREE_PARAMETERS_H
 #define SERVE_TREE_PARAMETERS_H
@@ -7,7 +7,8 @@
 #include "serve/request.h"
 
 struct tree_parameters {
-	struct query_tree_options options; /* max_depth: all; texts are borrowed from the request */
+	struct query_tree_options options; /* max_depth is "all"; texts are borrowed from the
+					    * request */
 	uint64_t *under; /* owned */
 };
 
@@ -15,10 +16,10 @@ struct tree_parameters {
 int tree_parameters_init(struct tree_parameters *p, struct request *rq, struct err *err);
 void tree_parameters_fini(struct tree_parameters *p);
 
-/* Says which of them an ERR_USAGE of the query is about. Returns r. */
+/* Names the parameter that an ERR_USAGE of the query is about. Returns r. */
 int tree_parameters_refuse(struct request *rq, int r, const struct err *err);
 
-/* For tables of routes. */
+/* The parameters, for the table of routes. */
 #define TREE_PARAMETERS                                                                            \
 	{"direction", "choice", "top_down|bottom_up",                                              \
 	 "root: the outermost or the innermost frame"},                                            \

@@ -1,41 +1,41 @@
-/* serve/v1_json.h - pieces of answers of /api/v1, in the shapes of schema.c.
+/* serve/v1_json.h - parts of the answers of /api/v1, in the shapes of schema.c.
  *
- * Numbers from a store's columns (stacks, threads) may be wrong in a damaged store: these functions
- * check them.
+ * Numbers from a store's columns (stacks, threads) may be wrong in a damaged store. These
+ * functions check the numbers.
  */
 #ifndef SERVE_V1_JSON_H
 #define SERVE_V1_JSON_H
 
 #include "serve/request.h"
 
-/* "FrameText" of schema.c: what a person needs to recognise a frame. */
+/* An object of type "FrameText" (schema.c): what a person needs to recognise a frame. */
 void v1_json_frame_text(struct request *rq, const char *name, const struct frame *f);
 
-/* The same of a run of folded frames; f: one of them, for image and package, or NULL. */
+/* The same for a run of folded frames. f: one of the frames, for module and package, or NULL. */
 void v1_json_run_text(struct request *rq, const char *name, const struct frame *f,
 		      const char *title);
 
-/* frame_class_blame(). NULL also for a wrong number. */
+/* The frame to blame, as frame_class_blame(). NULL also if there is no such stack. */
 const struct frame *v1_json_blame(struct request *rq, uint32_t stack, struct err *err);
 
-/* The fields "blame" and "callers" of a call site: the frame to blame and what called it, at most
- * V1_JSON_MAX_CALLERS frames. A stack without a frame has none of the two. */
+/* The fields "blame" and "callers" of a call site: the frame to blame and its callers, at most
+ * V1_JSON_MAX_CALLERS frames. A stack without a frame has neither field. */
 #define V1_JSON_MAX_CALLERS 8u
 int v1_json_site(struct request *rq, uint32_t stack, struct err *err);
 
-/* The name of a group as query_group_name(), and of a thread; NULL: none. */
+/* The name of a group: query_group_name(), or the name of a thread. NULL: none. */
 const char *v1_json_group_name(struct request *rq, enum query_group_by by, uint64_t key);
 
 /* An array of numbers. */
 void v1_json_numbers(struct json *j, const char *name, const uint64_t *value, size_t n);
 
-/* "Cost" of schema.c. */
+/* An object of type "Cost" (schema.c). */
 void v1_json_cost(struct json *j, const char *name, const struct query_group *g);
 
-/* The costs without callees, as fields of the object that is open: self_bytes and so on. */
+/* The costs without callees, as fields of the open object: self_bytes and so on. */
 void v1_json_self(struct json *j, const uint64_t self[QUERY_N_MAIN_COSTS]);
 
-/* An array of "LineCost"; has_source: of several files. */
+/* An array of "LineCost". has_source: the lines are of several files. */
 void v1_json_lines(struct json *j, const char *name, const struct query_lines *l, bool has_source);
 
 #endif
