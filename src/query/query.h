@@ -146,7 +146,9 @@ struct query_group {
 	uint64_t min_size_bytes;
 	uint64_t max_size_bytes;
 	uint64_t lifetime_sum_ns; /* of those released */
-	uint64_t leaked_early_bytes; /* of leaked_bytes, as in struct store_stack */
+	/* Of leaked_bytes: allocated early and late in query_span(), as store_is_early() and
+	 * store_is_late() count them. */
+	uint64_t leaked_early_bytes;
 	uint64_t leaked_late_bytes;
 };
 
@@ -202,6 +204,13 @@ struct query_peak {
 int query_peak(struct query *q, struct query_peak *ret, struct err *err);
 
 /* ---- over time ---- */
+
+/* The time in which matching rows may be allocated: [from_ns, from_ns + span_ns), from the conditions
+ * from and to, at most the whole recording. A span of 0: no moment fulfils both. */
+struct query_span {
+	uint64_t from_ns, span_ns;
+};
+struct query_span query_span(const struct query *q);
 
 /* Buckets of equal width from from_ns on, as struct store_bucket, for matching rows. The width is
  * query_timeline_width(): the smallest whole number of nanoseconds with which they cover

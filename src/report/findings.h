@@ -6,6 +6,9 @@
  * A function here is the one to blame for a call site: the innermost of the program's own code
  * (frame_class.h). All call sites of one function are added up.
  *
+ * Of a report with a time range (conditions from, to) everything is about the range: what was allocated
+ * in it, rates per second of it, its last quarter.
+ *
  * A sound program has no finding. For it there are remarks: where most of its memory goes, in one
  * sentence each. They come behind the findings, and only where no finding says more about the same cost.
  */
@@ -44,8 +47,9 @@ struct finding {
 	} condition[FINDING_MAX_CONDITIONS];
 	size_t n_conditions;
 	const char *page; /* of the GUI, where to look next: "flame", "bottomup", "map", "chains" */
-	/* Bytes of the function that are alive at the end of each of n_points equal parts of the run,
-	 * and those of them that were never freed; NULL when they were not asked for. */
+	/* Bytes of the function that are alive at the end of each of n_points equal parts of the
+	 * report's time (query_span()), and those of them that were never freed; NULL when they were
+	 * not asked for. */
 	uint64_t *timeline;
 	uint64_t *leaked_timeline;
 	size_t n_points;
