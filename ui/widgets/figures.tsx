@@ -4,7 +4,8 @@ import { change, exact, figure, share, type Figure, type Unit } from '../model/f
 
 /* Number and unit. `flow`: the unit takes only the room it needs (in text). */
 export function Num({ value, flow, title }: { value: Figure; flow?: boolean; title?: string }) {
-  const kind = flow ? ' flow' : value[1].length < 2 ? ' n' : '';
+  /* B, KiB and MiB line up in one slot; so do counts with and without k or M */
+  const kind = flow ? ' flow' : value[1].endsWith('B') ? '' : ' n';
   return (
     <span class={'num' + kind} title={title}>
       <b>{value[0]}</b>
