@@ -178,6 +178,7 @@ const struct frame *wire_blame(struct request *rq, uint32_t stack, struct err *e
 struct callers {
 	struct request *rq;
 	const struct frame *blame;
+	const struct frame *called; /* what the blame frame called; NULL: it is the innermost */
 	bool is_outside; /* the blame frame has been passed */
 	unsigned n;
 };
@@ -190,7 +191,10 @@ static bool put_caller(void *user, const struct frame *f)
 		wire_frame_text(c->rq, NULL, f);
 		c->n++;
 	}
-	c->is_outside |= f == c->blame;
+	if (f == c->blame)
+		c->is_outside = true;
+	else if (!c->is_outside)
+		c->called = f;
 	return c->n < WIRE_MAX_CALLERS;
 }
 
@@ -205,6 +209,8 @@ int wire_site(struct request *rq, uint32_t stack, struct err *err)
 	json_array(&rq->json, "callers");
 	r = frames_each(rq->frames, stack, put_caller, &c, err);
 	json_end_array(&rq->json);
+	if (c.called)
+		wire_frame_text(rq, "called", c.called);
 	return r;
 }
 

@@ -44,8 +44,9 @@ void wire_run_text(struct request *rq, const char *name, const struct frame *f, 
 /* frame_class_blame(). NULL also for a wrong number. */
 const struct frame *wire_blame(struct request *rq, uint32_t stack, struct err *err);
 
-/* The fields "blame" and "callers" of a call site: the frame to blame and what called it, at most
- * WIRE_MAX_CALLERS frames. A stack without a frame has none of the two. */
+/* The fields "blame", "callers" and "called" of a call site: the frame to blame, what called it, at most
+ * WIRE_MAX_CALLERS frames, and what it called itself, unless it is the innermost. A stack without a frame
+ * has none of them. */
 #define WIRE_MAX_CALLERS 8u
 int wire_site(struct request *rq, uint32_t stack, struct err *err);
 

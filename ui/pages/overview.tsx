@@ -393,7 +393,9 @@ function MemoryCard({ summary: s }: { summary: Summary | null }) {
       <header>
         <h2>
           Memory over time, by package
-          {rangeOf(a.params) && <span class="dim">all that is alive, also from before the range</span>}
+          {rangeOf(a.params) && (
+            <span class="dim">all that is alive, also from before the range</span>
+          )}
         </h2>
         <span class="links">
           <GrewLink text="What grew between two moments" />

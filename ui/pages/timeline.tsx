@@ -170,7 +170,9 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
     <section class="card tl-card">
       <header>
         <h2>{kind.title}</h2>
-        {data && <Legend kind={kind} data={data} series={series} by={by} base={baseLine} hasRss={!!rss} />}
+        {data && (
+          <Legend kind={kind} data={data} series={series} by={by} base={baseLine} hasRss={!!rss} />
+        )}
       </header>
       <Waiting asked={asked} what={`Counting ${kind.title.toLowerCase()}`} />
       <div class={'chartbox' + (asked.isStale ? ' stale' : '')}>
@@ -243,10 +245,7 @@ function Legend(p: LegendProps) {
   const at = useSignal(crosshairNs);
   const n = p.data.max_bytes.length;
   const i = at === null ? -1 : Math.floor((at - p.data.from_ns) / p.data.bucket_ns);
-  if (i < 0 || i >= n)
-    return (
-      <span class="tl-legend dim">{pointWords(p)}</span>
-    );
+  if (i < 0 || i >= n) return <span class="tl-legend dim">{pointWords(p)}</span>;
   const write = (v: number) => join(p.kind.unit === 'bytes' ? bytes(v) : count(v));
   return (
     <span class="tl-legend">

@@ -70,8 +70,7 @@ function useCounts(recording: Recording | null): Partial<Record<PageId, number>>
   /* the same question as that of the chips: answered once */
   const some = useQuery<GroupRows>('groups', { by: 'stack', count: 0 }, { isReady: isFiltered });
   if (!data || !recording) return {};
-  if (!isFiltered)
-    return { sites: data.call_sites, allocations: data.rows, threads: data.threads };
+  if (!isFiltered) return { sites: data.call_sites, allocations: data.rows, threads: data.threads };
   if (!some.data || some.isStale || some.error || params['base']) return {};
   return { sites: some.data.total_count, allocations: some.data.total.allocations };
 }
