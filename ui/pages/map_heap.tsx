@@ -168,9 +168,11 @@ function HeapFoot(p: {
   if (!c || !r)
     return (
       <p class="heap-foot dim">
-        <span class="free cellmark" /> free <span class="full cellmark" /> in use. A gap lies
-        between address ranges. Sizes are usable bytes: what programs ask for, rounded up by the
-        allocator.
+        <span class="free cellmark" /> free <span class="full cellmark" /> in use
+        <span class="wide">
+          A gap lies between address ranges. Sizes are usable bytes: what the program asked for,
+          rounded up by the allocator.
+        </span>
       </p>
     );
   const range = cellAddresses(r, c.index);

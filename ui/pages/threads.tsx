@@ -9,6 +9,7 @@ import { costKind, costOf, type CostId } from '../model/costs';
 import { hasFilter } from '../model/filters';
 import { group, plural, share } from '../model/format';
 import { sortRows, threadRows, type ThreadRow, type ThreadSort } from '../model/thread_rows';
+import { useRowHeight } from '../state/density';
 import { overlay } from '../state/overlay';
 import { useQuery } from '../state/query';
 import { hrefPage, set, setQuietly, useAddress } from '../state/router';
@@ -23,6 +24,7 @@ import type { Measure } from '../model/thread_matrix';
 import type { Address } from '../model/address';
 
 const ROW_PX = 26;
+const HEAD_PX = 30;
 const MAX_THREADS = 5000; // that the table loads; the foot says so when there are more
 
 export const COLUMN_COSTS = ['allocs', 'bytes', 'peak', 'leaked', 'temp'] as const;
@@ -126,6 +128,7 @@ function ThreadTable({ rows, data, names, isStale }: TableProps) {
     () => sortRows(rows, by, isAscending, names.name),
     [rows, by, isAscending, names.name],
   );
+  const rowPx = useRowHeight(ROW_PX);
   const chosen = Number(a.params['row'] ?? -1);
   const only = (r: ThreadRow | undefined) => {
     const tid = r && names.tid(r.index);
@@ -135,7 +138,7 @@ function ThreadTable({ rows, data, names, isStale }: TableProps) {
     <Grid
       label="Threads"
       class="threads"
-      style={{ 'max-height': `${(sorted.length + 1) * ROW_PX + 16}px` }}
+      style={{ 'max-height': `${HEAD_PX + sorted.length * rowPx + 12}px` }}
       columns={COLUMNS}
       rows={sorted.length}
       rowHeight={ROW_PX}
