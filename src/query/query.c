@@ -25,6 +25,25 @@ void query_represent_by(struct query *q, enum query_cost c)
 	q->site_cost = c;
 }
 
+static struct query_span span_of(const struct store *s, const struct filter *f)
+{
+	uint64_t duration_ns = store_facts(s)->duration_ns, from_ns = 0, end_ns = duration_ns;
+
+	if (f->from.kind != FILTER_TIME_NONE)
+		from_ns = plan_moment(s, &f->from).ns;
+	if (f->to.kind != FILTER_TIME_NONE) {
+		struct plan_moment to = plan_moment(s, &f->to);
+
+		end_ns = to.is_before ? 0 : to.ns < duration_ns ? to.ns + 1 : duration_ns;
+	}
+	return (struct query_span){from_ns, end_ns > from_ns ? end_ns - from_ns : 0};
+}
+
+struct query_span query_span(const struct query *q)
+{
+	return q->span;
+}
+
 int query_create(const struct query_context *c, const struct filter *f, struct query **ret,
 		 struct err *err)
 {
@@ -39,6 +58,7 @@ int query_create(const struct query_context *c, const struct filter *f, struct q
 	if (!q->c.rules)
 		q->c.rules = &q->rules;
 	q->filter = f;
+	q->span = span_of(c->store, f);
 	q->wants = QUERY_WANT_ALL;
 	q->stack = store_table(c->store, STORE_STACKS, &q->n_stacks);
 	q->chain = store_table(c->store, STORE_CHAINS, &q->n_chains);

@@ -167,7 +167,9 @@ struct query_group {
 	uint64_t min_size_bytes;
 	uint64_t max_size_bytes;
 	uint64_t lifetime_sum_ns; /* of the released allocations */
-	uint64_t leaked_early_bytes; /* part of leaked_bytes, as in struct store_stack */
+	/* Parts of leaked_bytes: allocated early and late in query_span(), as store_is_early() and
+	 * store_is_late() count. */
+	uint64_t leaked_early_bytes;
 	uint64_t leaked_late_bytes;
 };
 
@@ -225,6 +227,13 @@ struct query_peak {
 int query_peak(struct query *q, struct query_peak *ret, struct err *err);
 
 /* ---- over time ---- */
+
+/* The time in which matching rows may be allocated: [from_ns, from_ns + span_ns). The conditions from
+ * and to limit this time, and so does the recording. span_ns 0: no moment fulfils both conditions. */
+struct query_span {
+	uint64_t from_ns, span_ns;
+};
+struct query_span query_span(const struct query *q);
 
 /* Memory over time: n_buckets buckets of equal width from from_ns on, for the matching rows.
  * The width is the smallest whole number of nanoseconds with which the buckets cover

@@ -119,7 +119,7 @@ struct group_columns group_columns(struct scanner *s)
 		.size = scanner_column(s, STORE_SIZE_BYTES),
 		.extra = scanner_column(s, STORE_EXTRA_BYTES),
 		.flags = scanner_column(s, STORE_FLAGS),
-		.duration_ns = store_facts(s->q->c.store)->duration_ns,
+		.span = s->q->span,
 	};
 }
 

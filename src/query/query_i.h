@@ -106,6 +106,7 @@ struct query {
 	const struct store_stack *stack; /* table of the store, as chain */
 	const struct store_chain *chain;
 	size_t n_stacks, n_threads, n_chains;
+	struct query_span span; /* query_span() */
 	uint64_t end_ns; /* the end of the recording, or the last allocation if that is later */
 	uint64_t *stack_set; /* stacks that match; NULL: all */
 	uint64_t *thread_set; /* threads that match, as long as n_threads */
@@ -204,7 +205,7 @@ static inline uint64_t row_free_ns(uint64_t alloc_ns, uint64_t lifetime)
 /* The columns of the scanner's current block that make the figures of a group. */
 struct group_columns {
 	const uint64_t *allocated_ns, *life, *size, *extra, *flags;
-	uint64_t duration_ns; /* of the recording */
+	struct query_span span;
 };
 struct group_columns group_columns(struct scanner *s);
 
@@ -224,8 +225,10 @@ static inline void group_add_row(struct query_group *g, const struct group_colum
 	if (is_leaked) {
 		g->n_leaked++;
 		g->leaked_bytes += n_bytes;
-		g->leaked_early_bytes += store_is_early(c->duration_ns, at_ns) ? n_bytes : 0;
-		g->leaked_late_bytes += store_is_late(c->duration_ns, at_ns) ? n_bytes : 0;
+		g->leaked_early_bytes +=
+			store_is_early(c->span.span_ns, at_ns - c->span.from_ns) ? n_bytes : 0;
+		g->leaked_late_bytes +=
+			store_is_late(c->span.span_ns, at_ns - c->span.from_ns) ? n_bytes : 0;
 	}
 	g->n_temporary += is_temporary;
 	g->temporary_bytes += is_temporary ? n_bytes : 0;

@@ -151,7 +151,7 @@ char *rules_rate(const struct rules *rules, uint64_t n_bytes, uint64_t ns,
 	size_t i = 0;
 	char a[HUMAN_BYTES];
 
-	while (i + 1 < ARRAY_LEN(unit) && rules->r->facts->duration_ns < unit[i].ns)
+	while (i + 1 < ARRAY_LEN(unit) && rules->span.span_ns < unit[i].ns)
 		i++;
 	human_size((uint64_t)((double)n_bytes * (double)unit[i].ns / (double)(ns ? ns : 1)), a);
 	snprintf(buf, RULES_RATE_BYTES, "%s per %s", a, unit[i].name);
@@ -180,6 +180,11 @@ struct rules_top rules_find_top(const struct query_groups *groups, enum report_k
 	}
 	top.n = top.n_all < max ? top.n_all : max;
 	return top;
+}
+
+const char *rules_of_range(const struct rules *rules)
+{
+	return rules->is_range ? " of the range" : "";
 }
 
 static bool is_same_function(const struct frame *a, const struct frame *b)
@@ -252,7 +257,8 @@ static int add_functions_timelines(struct rules *rules, size_t n_points, struct 
 	struct group_series s = {
 		.by = QUERY_BY_BLAME,
 		.kind = GROUP_SERIES_BYTES,
-		.to_ns = rules->r->facts->duration_ns + 1,
+		.from_ns = rules->span.from_ns,
+		.to_ns = rules->span.from_ns + rules->span.span_ns + 1,
 		.n_buckets = n_points,
 	};
 	uint64_t key[FINDINGS_MAX], *value;
@@ -292,7 +298,8 @@ static int add_timeline(struct rules *rules, struct finding *f, size_t n_points,
 {
 	struct report *r = rules->r;
 	struct group_series s = {.kind = GROUP_SERIES_BYTES,
-				 .to_ns = r->facts->duration_ns + 1,
+				 .from_ns = rules->span.from_ns,
+				 .to_ns = rules->span.from_ns + rules->span.span_ns + 1,
 				 .n_buckets = n_points};
 	struct filter narrow = *r->filter; /* borrows what r->filter owns */
 	struct query *q = NULL;
@@ -358,7 +365,7 @@ static int apply_rules(struct rules *rules, struct err *err)
 	};
 	int n;
 
-	if (rules->r->facts->duration_ns == 0)
+	if (rules->span.span_ns == 0)
 		return 0; /* without a duration there is no early, late or often */
 	n = query_groups(rules->r->query, QUERY_BY_BLAME, &rules->blame, err);
 	for (size_t i = 0; i < ARRAY_LEN(rule) && n == 0; i++) {
@@ -373,8 +380,16 @@ static int apply_rules(struct rules *rules, struct err *err)
 int findings_make(struct report *r, size_t n_points, struct findings *ret, struct err *err)
 {
 	struct findings f = {.is_without_rows = !store_has_rows(r->context.store)};
-	struct rules rules = {.r = r, .to = &f, .has_rows = !f.is_without_rows};
-	int n = apply_rules(&rules, err);
+	struct rules rules = {
+		.r = r,
+		.to = &f,
+		.has_rows = !f.is_without_rows,
+		.span = query_span(r->query),
+	};
+	int n;
+
+	rules.is_range = rules.span.span_ns < r->facts->duration_ns;
+	n = apply_rules(&rules, err);
 
 	if (n == 0)
 		put_in_order(&rules);

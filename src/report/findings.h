@@ -6,6 +6,9 @@
  * Most findings are about a function to blame: for each call site, the innermost function of the
  * program's own code (frame_class.h). All call sites of one function are added up.
  *
+ * A report with a time range (conditions from, to) is about the range: allocations made in the
+ * range, rates per second of the range, its last quarter.
+ *
  * A sound program has no finding. Remarks say where most of its memory goes, in one sentence each.
  * They follow the findings, and only costs without a finding get a remark.
  */
@@ -45,7 +48,8 @@ struct finding {
 	size_t n_conditions;
 	const char *page; /* of the GUI that shows more: "flame", "bottomup", "map", "chains" */
 	/* Bytes of the function that are alive at the end of each of n_points equal parts of the
-	 * run, and how many of them were never freed. NULL: the finding has no timeline. */
+	 * report's time (query_span()), and how many of them were never freed. NULL: the finding
+	 * has no timeline. */
 	uint64_t *timeline;
 	uint64_t *leaked_timeline;
 	size_t n_points;

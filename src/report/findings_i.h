@@ -29,6 +29,8 @@ struct rules {
 	struct report *r;
 	struct query_groups blame; /* by function to blame */
 	bool has_rows; /* memory over time can be looked at */
+	struct query_span span; /* the time that the report is about */
+	bool is_range; /* ... which is not the whole recording */
 	struct findings *to;
 	uint64_t key[FINDINGS_MAX]; /* of each finding: QUERY_BY_BLAME; 0: of no such function */
 };
@@ -50,10 +52,13 @@ const char *rules_name(const struct frame *f, char buf[RULES_NAME_BYTES]);
 char *rules_moment(const struct rules *rules, uint64_t at_ns, char buf[HUMAN_BYTES]);
 
 /* "426 MiB per hour": the rate of n_bytes in ns, per a unit of time that suits the length of the
- * run. */
+ * report. */
 #define RULES_RATE_BYTES (HUMAN_BYTES + 16)
 char *rules_rate(const struct rules *rules, uint64_t n_bytes, uint64_t ns,
 		 char buf[RULES_RATE_BYTES]);
+
+/* " of the range" where the report is about a part of the recording, else "". */
+const char *rules_of_range(const struct rules *rules);
 
 /* The groups with most of a cost, greatest first. */
 #define RULES_TOP_MAX 16u

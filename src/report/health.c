@@ -205,10 +205,12 @@ static void add_recorder(struct health *h, const struct store *s)
 	if (f->writer_cpu_ns == 0)
 		return;
 	if (cpu_ns > f->writer_cpu_ns)
-		l = health_add(h, HEALTH_RECORDER, HEALTH_OK, "Recorder's writer: %s of CPU time",
+		l = health_add(h, HEALTH_RECORDER, HEALTH_OK,
+			       "Recorder's own thread: %s of CPU time",
 			       human_share(f->writer_cpu_ns, cpu_ns, a));
 	else
-		l = health_add(h, HEALTH_RECORDER, HEALTH_OK, "Recorder's writer: %s of CPU time",
+		l = health_add(h, HEALTH_RECORDER, HEALTH_OK,
+			       "Recorder's own thread: %s of CPU time",
 			       human_duration(f->writer_cpu_ns, a));
 	if (cpu_ns > f->writer_cpu_ns)
 		health_detail(l, "%s of %s", human_duration(f->writer_cpu_ns, a),

@@ -56,9 +56,10 @@ static int add_leak(struct rules *rules, const struct query_group *g, struct err
 				      human_size(f.value, a));
 	if (n == 0)
 		n = finding_set_text(
-			&f, err, "%s of all leaked, +%s in the last quarter",
+			&f, err, "%s of all leaked, +%s in the last quarter%s",
 			human_share(g->leaked_bytes, r->groups.total.leaked_bytes, a),
-			rules_rate(rules, g->leaked_late_bytes, r->facts->duration_ns / 4, rate));
+			rules_rate(rules, g->leaked_late_bytes, rules->span.span_ns / 4, rate),
+			rules_of_range(rules));
 	if (n == 0)
 		rules_take(rules, &f, g->key);
 	else
@@ -99,12 +100,16 @@ static uint64_t median_of(const uint64_t *value, uint64_t sorted[PEAK_POINTS])
 }
 
 /* How long, around the peak, the function had at least `level` bytes: "for about 21 m", "up to the
- * end", "for less than 2 ms". */
+ * end", "up to the end of the range", "for less than 2 ms". */
 static char *rise_text(const struct rules *rules, const uint64_t *value, uint64_t level,
 		       char buf[2 * HUMAN_BYTES])
 {
-	uint64_t width_ns = query_timeline_width(0, rules->r->facts->duration_ns + 1, PEAK_POINTS);
-	size_t peak = (size_t)(rules->r->peak.at_ns / width_ns), first, end;
+	const struct query_span *span = &rules->span;
+	uint64_t width_ns =
+		query_timeline_width(span->from_ns, span->from_ns + span->span_ns + 1, PEAK_POINTS);
+	uint64_t at_ns = rules->r->peak.at_ns;
+	size_t peak = at_ns > span->from_ns ? (size_t)((at_ns - span->from_ns) / width_ns) : 0;
+	size_t first, end;
 	char a[HUMAN_BYTES];
 
 	if (peak >= PEAK_POINTS)
@@ -114,7 +119,7 @@ static char *rise_text(const struct rules *rules, const uint64_t *value, uint64_
 	for (end = peak; end < PEAK_POINTS && value[end] >= level;)
 		end++;
 	if (end == PEAK_POINTS)
-		snprintf(buf, 2 * HUMAN_BYTES, "up to the end");
+		snprintf(buf, 2 * HUMAN_BYTES, "up to the end%s", rules_of_range(rules));
 	else if (end - first < 2)
 		snprintf(buf, 2 * HUMAN_BYTES, "for less than %s", human_duration(2 * width_ns, a));
 	else
@@ -171,7 +176,8 @@ int rules_find_peaks(struct rules *rules, struct err *err)
 	const struct group_series s = {
 		.by = QUERY_BY_BLAME,
 		.kind = GROUP_SERIES_BYTES,
-		.to_ns = r->facts->duration_ns + 1,
+		.from_ns = rules->span.from_ns,
+		.to_ns = rules->span.from_ns + rules->span.span_ns + 1,
 		.n_buckets = PEAK_POINTS,
 	};
 	struct rules_top top = find_functions(rules, REPORT_PEAK, PEAK_CANDIDATES);
@@ -233,7 +239,7 @@ static int add_churn(struct rules *rules, const struct query_group *g, struct er
 {
 	const struct report *r = rules->r;
 	char name[RULES_NAME_BYTES], a[HUMAN_BYTES], b[HUMAN_BYTES], c[HUMAN_BYTES];
-	double per_s = (double)g->n_temporary * (double)NS_PER_S / (double)r->facts->duration_ns;
+	double per_s = (double)g->n_temporary * (double)NS_PER_S / (double)rules->span.span_ns;
 	uint64_t median_ns = 0;
 	struct finding f;
 	int n = rules_begin(rules, FINDING_CHURN, REPORT_TEMPORARY, g, &f, err);
@@ -263,7 +269,7 @@ int rules_find_churn(struct rules *rules, struct err *err)
 {
 	const struct report *r = rules->r;
 	const struct rules_top top = find_functions(rules, REPORT_TEMPORARY, CHURNS_MAX);
-	double seconds = (double)r->facts->duration_ns / (double)NS_PER_S;
+	double seconds = (double)rules->span.span_ns / (double)NS_PER_S;
 	int n = 0;
 
 	for (size_t i = 0; i < top.n && n == 0 && seconds > 0; i++) {

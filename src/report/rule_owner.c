@@ -241,10 +241,11 @@ static int try_candidate(struct owner_search *s, const struct candidate *c, stru
 			      rules_name(c->frame, name));
 	if (n == 0)
 		n = finding_set_text(&f, err,
-				     "%s, allocated in %zu functions, +%s in the last quarter",
+				     "%s, allocated in %zu functions, +%s in the last quarter%s",
 				     human_size(f.value, a), n_functions,
 				     rules_rate(s->rules, c->function.cost.leaked_late_bytes,
-						r->facts->duration_ns / 4, rate));
+						s->rules->span.span_ns / 4, rate),
+				     rules_of_range(s->rules));
 	if (n < 0) {
 		finding_fini(&f);
 		return n;

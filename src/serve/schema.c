@@ -117,7 +117,8 @@ static const struct schema table[] = {
 	 "key:u64 name:str~ cost:Change before?:Cost after?:Cost first_ns:u64 last_ns:u64 "
 	 "min_size:u64 max_size:u64 "
 	 "mean_lifetime_ns:u64~ all?:Cost max_bytes?:u64 max_at_ns?:u64 blame?:FrameText "
-	 "callers?:[FrameText] timeline?:[u64] leaked_timeline?:[u64] facts?:SiteFacts"},
+	 "callers?:[FrameText] called?:FrameText timeline?:[u64] leaked_timeline?:[u64] "
+	 "facts?:SiteFacts"},
 	{"SiteFacts", "threads:u64 busiest_thread:u64 min_marker:u64 max_marker:u64 "
 		      "median_lifetime_min_ns:u64~ median_lifetime_max_ns:u64~"},
 	{"GroupRows", "by:str groups:[GroupRow] total_count:u64 total:Change "
@@ -159,9 +160,9 @@ static const struct schema table[] = {
 	 "allocations:[u64] releases:[u64] allocated_bytes:[u64] released_bytes:[u64] "
 	 "leaked_bytes:[u64] leaked_count:[u64] temporary:[u64]"},
 	{"Series", "name:str key:u64~ blame:FrameText~ values:[u64]"},
-	{"GrowthRow",
-	 "key:u64 name:str~ blame:FrameText~ callers:[FrameText] from_bytes:u64 to_bytes:u64 "
-	 "change_bytes:int from_count:u64 to_count:u64 timeline:[u64]"},
+	{"GrowthRow", "key:u64 name:str~ blame:FrameText~ callers:[FrameText] called?:FrameText "
+		      "from_bytes:u64 to_bytes:u64 "
+		      "change_bytes:int from_count:u64 to_count:u64 timeline:[u64]"},
 	{"Growth", "from_ns:u64 to_ns:u64 from_bytes:u64 to_bytes:u64 from_count:u64 to_count:u64 "
 		   "rows:[GrowthRow] total_count:u64"},
 	{"Peak", "at_ns:u64 bytes:u64 count:u64"},
@@ -190,7 +191,8 @@ static const struct schema table[] = {
 	{"Lifetimes", "buckets:[LifetimeBucket] freed_count:u64 freed_bytes:u64 never_count:u64 "
 		      "never_bytes:u64 median_ns:u64~"},
 	{"ChainSite",
-	 "stack:u64 blame:FrameText~ callers:[FrameText] chains:u64 reallocations:u64 longest:u64 "
+	 "stack:u64 blame:FrameText~ callers:[FrameText] called?:FrameText chains:u64 "
+	 "reallocations:u64 longest:u64 "
 	 "first_bytes:u64 last_bytes:u64 max_last_bytes:u64 copied_bytes:u64 moved:u64 "
 	 "remapped:u64 reserve_bytes:u64 saved_bytes:u64 saved_share:num"},
 	{"Chains", "rows:[ChainSite] total_count:u64 total_chains:u64 total_reallocations:u64 "

@@ -28,6 +28,7 @@ struct growth {
 	uint64_t *graph; /* n_rows * n_points */
 };
 
+/* By change; of equal changes the one that has more at the end; then always in the same order. */
 static int compare(const void *a, const void *b)
 {
 	const struct query_growth *x = a, *y = b;
@@ -35,6 +36,8 @@ static int compare(const void *a, const void *b)
 
 	if (x_bytes != y_bytes)
 		return x_bytes < y_bytes ? -1 : 1;
+	if (x->to_bytes != y->to_bytes)
+		return x->to_bytes < y->to_bytes ? -1 : 1;
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 

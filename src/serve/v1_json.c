@@ -27,6 +27,7 @@ const struct frame *v1_json_blame(struct request *rq, uint32_t stack, struct err
 struct callers {
 	struct request *rq;
 	const struct frame *blame;
+	const struct frame *called; /* by the blame frame; NULL: the blame frame is the innermost */
 	bool is_outside; /* the blame frame has been passed */
 	unsigned n;
 };
@@ -39,7 +40,10 @@ static bool put_caller(void *user, const struct frame *f)
 		v1_json_frame_text(c->rq, NULL, f);
 		c->n++;
 	}
-	c->is_outside |= f == c->blame;
+	if (f == c->blame)
+		c->is_outside = true;
+	else if (!c->is_outside)
+		c->called = f;
 	return c->n < V1_JSON_MAX_CALLERS;
 }
 
@@ -54,6 +58,8 @@ int v1_json_site(struct request *rq, uint32_t stack, struct err *err)
 	json_array(&rq->json, "callers");
 	r = frames_each(rq->frames, stack, put_caller, &c, err);
 	json_end_array(&rq->json);
+	if (c.called)
+		v1_json_frame_text(rq, "called", c.called);
 	return r;
 }
 

@@ -18,8 +18,9 @@ void v1_json_run_text(struct request *rq, const char *name, const struct frame *
 /* The frame to blame, as frame_class_blame(). NULL also if there is no such stack. */
 const struct frame *v1_json_blame(struct request *rq, uint32_t stack, struct err *err);
 
-/* The fields "blame" and "callers" of a call site: the frame to blame and its callers, at most
- * V1_JSON_MAX_CALLERS frames. A stack without a frame has neither field. */
+/* The fields "blame", "callers" and "called" of a call site: the frame to blame, its callers (at
+ * most V1_JSON_MAX_CALLERS frames), and the frame that the blame frame called, unless the blame frame
+ * is the innermost. A stack without a frame has none of these fields. */
 #define V1_JSON_MAX_CALLERS 8u
 int v1_json_site(struct request *rq, uint32_t stack, struct err *err);
 

@@ -181,7 +181,7 @@ class Health(Case):
         events = self.v1("quiet", "summary")["events"]
         self.assertEqual(f"{events} events read", lines["No event lost"]["detail"])
         self.assertIn("All stacks complete", lines)
-        self.assertTrue([t for t in lines if re.match(r"Recorder's writer: .+ of CPU time", t)], lines)
+        self.assertTrue([t for t in lines if re.match(r"Recorder's own thread: .+ of CPU time", t)], lines)
         facts = {f["name"]: f["value"] for f in found["facts"]}
         self.assertEqual(f"{mp.program('stands_out')} quiet", facts["Command"])
         self.assertRegex(facts["Process"], r"^pid \d+, \w+, 1 thread, glibc")

@@ -586,6 +586,63 @@ TEST(recording_without_allocations_has_nothing)
 	end();
 }
 
+static void set_range(const char *from, const char *to)
+{
+	struct err err = {0};
+
+	CHECK_EQ(filter_set(&filter, "from", from, &err), 1);
+	CHECK_EQ(filter_set(&filter, "to", to, &err), 1);
+}
+
+/* What the range says is of the range: its last quarter, its seconds, its time. */
+TEST(findings_of_a_range_are_about_the_range)
+{
+	const struct finding *f;
+
+	begin();
+	keep_evenly(STACK(&synth, "remember", "main"), 1000, 40 * KIB, 0, RUN_NS);
+	set_range("+200s", "+400s");
+	ask(10);
+	f = find(FINDING_LEAK, 0);
+	CHECK_NOT_NULL(f);
+	CHECK_EQ(f->value, 201 * 40 * KIB);
+	CHECK_STR_EQ(f->text,
+		     "100 % of all leaked, +2.34 MiB per minute in the last quarter of the range");
+	CHECK(f->timeline[0] > 0 && f->timeline[0] <= 25 * 40 * KIB);
+	CHECK_EQ(f->timeline[9], f->value);
+	end();
+	begin(); /* it stopped growing in the middle of the range */
+	keep_evenly(STACK(&synth, "remember", "main"), 100, 40 * KIB, 200 * NS_PER_S,
+		    300 * NS_PER_S);
+	set_range("+200s", "+400s");
+	ask(0);
+	CHECK_NULL(find(FINDING_LEAK, 0));
+	end();
+}
+
+TEST(churn_of_a_range_is_per_second_of_the_range)
+{
+	begin();
+	synth.facts.duration_ns = 100 * NS_PER_S;
+	add_temporary(STACK(&synth, "decode", "main"), 30000, 400);
+	set_range("+10s", "+19999999999ns"); /* both ends belong to it */
+	ask(0);
+	CHECK_NOT_NULL(find(FINDING_CHURN, 0));
+	CHECK_STR_EQ(find(FINDING_CHURN, 0)->text,
+		     "100 % of all temporary, 300 per second, each lives 400 ns (median)");
+	end();
+}
+
+TEST(empty_range_has_no_finding)
+{
+	begin();
+	keep_evenly(STACK(&synth, "remember", "main"), 100, 40 * KIB, 0, RUN_NS);
+	set_range("+400s", "+200s");
+	ask(10);
+	CHECK_NULL(find(FINDING_LEAK, 0));
+	end();
+}
+
 TEST(findings_go_by_the_filter)
 {
 	struct err err = {0};

@@ -223,14 +223,14 @@ TEST(cost_of_the_recorder_is_shown_where_it_is_known)
 	synth.sample = &sample;
 	synth.n_samples = 1;
 	ask();
-	CHECK_STR_EQ(line(HEALTH_RECORDER, 0)->title, "Recorder's writer: 2.5 % of CPU time");
+	CHECK_STR_EQ(line(HEALTH_RECORDER, 0)->title, "Recorder's own thread: 2.5 % of CPU time");
 	CHECK(says(line(HEALTH_RECORDER, 0), "100 ms of 4.00 s"));
 	CHECK(says(line(HEALTH_RECORDER, 0), "5.00 MiB reserved"));
 	end();
 	begin();
 	synth.facts.writer_cpu_ns = NS_PER_S / 10; /* of how much is not known */
 	ask();
-	CHECK_STR_EQ(line(HEALTH_RECORDER, 0)->title, "Recorder's writer: 100 ms of CPU time");
+	CHECK_STR_EQ(line(HEALTH_RECORDER, 0)->title, "Recorder's own thread: 100 ms of CPU time");
 	end();
 }
 

@@ -22,6 +22,7 @@ static struct store *store;
 static struct frames *frames;
 static bool *chosen; /* rows that match, as the naive evaluation says */
 static size_t n_chosen;
+static const struct naive *current; /* the filter; shown when a check fails */
 
 static void open_world(uint64_t seed, size_t n_rows)
 {
@@ -135,8 +136,23 @@ static void check_rows(struct query *q, const struct query_page *page)
 
 /* ---- groups ---- */
 
+/* The time that the filter leaves for allocations, its end outside; never longer than the run. */
+static void naive_span(long long *from, long long *end)
+{
+	const struct naive_condition *c = current ? naive_find(current, "from") : NULL;
+
+	*from = c && c->number > 0 ? c->number : 0;
+	*end = (long long)world.duration;
+	c = current ? naive_find(current, "to") : NULL;
+	if (c && c->number < *end)
+		*end = c->number + 1;
+}
+
 static void add_row(struct query_group *g, const struct world_row *r, uint64_t peak_ns)
 {
+	long long from, end;
+
+	naive_span(&from, &end);
 	if (g->n_allocs++ == 0) {
 		g->first_ns = g->last_ns = r->birth;
 		g->min_size_bytes = g->max_size_bytes = r->size;
@@ -146,9 +162,9 @@ static void add_row(struct query_group *g, const struct world_row *r, uint64_t p
 	if (r->death == WORLD_NEVER) {
 		g->n_leaked++;
 		g->leaked_bytes += r->size;
-		if (r->birth < world.duration / 20)
+		if ((long long)r->birth < from + (end - from) / 20)
 			g->leaked_early_bytes += r->size;
-		if (r->birth >= world.duration - world.duration / 4)
+		if ((long long)r->birth >= end - (end - from) / 4)
 			g->leaked_late_bytes += r->size;
 	} else {
 		g->lifetime_sum_ns += r->death - r->birth;
@@ -359,8 +375,6 @@ static void show(const struct naive *n)
 			n->condition[i].text);
 	fputc('\n', stderr);
 }
-
-static const struct naive *current; /* shown when a check fails */
 
 static void show_current(void)
 {

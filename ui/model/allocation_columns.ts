@@ -85,7 +85,7 @@ const ALLOCATION_COLUMNS: readonly AllocationColumn[] = [
     class: 'r',
     isExtra: true,
   },
-  { id: 'thread', title: 'Thread', width: [78], goes: 3, class: 'pad', sort: 'thread' },
+  { id: 'thread', title: 'Thread', width: [112, 96, 78], goes: 3, class: 'pad', sort: 'thread' },
   {
     id: 'kind',
     title: 'Kind',

@@ -68,4 +68,10 @@ export function costKind(id: CostId): CostKind {
   return kind;
 }
 
+/* What a cost is, in words; under a filter the peak is another moment. */
+export const costHint = (kind: CostKind, isFiltered: boolean): string =>
+  isFiltered && kind.id === 'peak'
+    ? 'Alive at the first moment what matches the filters was largest'
+    : kind.hint;
+
 export const costOf = (cost: CostValues, id: CostId): number => cost[costKind(id).field];

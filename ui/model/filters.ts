@@ -6,7 +6,8 @@
  * four things.
  */
 import { bytes, clock, clockDigits, duration, join, type ClockText } from './format';
-import { boxOfRegex } from './regex_box';
+import { splitName } from './names';
+import { boxOfRegex, exactTexts } from './regex_box';
 import type { Params } from './address';
 
 export type FieldKind =
@@ -47,7 +48,7 @@ export const FILTER_GROUPS: readonly FilterGroup[] = [
         label: 'Window',
         kind: 'moment',
         placeholder: ['start', 'end'],
-        hint: 'A second range, for the two questions below',
+        hint: 'A second time range, for “Allocated” and “Freed” below',
       },
       {
         keys: ['allocated'],
@@ -150,17 +151,16 @@ export const FILTER_GROUPS: readonly FilterGroup[] = [
       { keys: ['negative_function_regex'], label: 'Has no function', kind: 'regex' },
       {
         keys: ['blame_regex'],
-        label: 'To blame',
+        label: 'Allocated by',
         kind: 'regex',
-        hint: 'The innermost function of your own code',
+        hint: 'The innermost function of your own code on the stack',
       },
       { keys: ['source_regex'], label: 'Has file', kind: 'regex', placeholder: 'seen\\.rs' },
       { keys: ['negative_source_regex'], label: 'Has no file', kind: 'regex' },
       {
         keys: ['frame_regex'],
-        label: 'Has either',
+        label: 'Has function or file',
         kind: 'regex',
-        hint: 'A function or a file',
       },
       { keys: ['module_regex'], label: 'Has module', kind: 'regex', placeholder: 'librocksdb' },
       { keys: ['negative_module_regex'], label: 'Has no module', kind: 'regex' },
@@ -344,6 +344,15 @@ export function chartWindow(params: Params, runNs: number): Record<string, strin
   return { from: ns(r?.fromNs ?? 0), to: ns(r?.toNs ?? runNs) };
 }
 
+/* The length of the time in which what is asked for was allocated: for rates. What is alive at the end of a
+ * range may be as old as the run. */
+export function askedSpanNs(params: Params, runNs: number): number {
+  const r = rangeOf(params);
+  if (!r) return runNs;
+  const end = Math.min(r.toNs, runNs);
+  return Math.max(1, r.meaning === 'end' ? end : end - r.fromNs);
+}
+
 export const hasFilter = (params: Params): boolean =>
   rangeOf(params) !== null || FILTER_KEYS.some((key) => params[key]);
 
@@ -360,6 +369,7 @@ export interface Chip {
   keys: readonly string[]; // parameters of the address that removing the chip removes
   label: string;
   text: string;
+  full?: string; // where text is short for it
 }
 
 /* `write` writes moments: since the start unless the reader wants the wall clock. */
@@ -374,10 +384,20 @@ export function chipsOf(params: Params, runNs: number, write: ClockText = clock)
   }
   for (const field of FILTER_FIELDS) {
     const text = fieldText(field, params, write);
-    if (text) chips.push({ keys: field.keys, label: field.label, text });
+    const full = exactTexts(field.kind === 'regex' ? (params[field.keys[0]] ?? '') : '');
+    if (full) {
+      const short = full.map((name) => shortOf(field, name)).join(' or ');
+      chips.push({ keys: field.keys, label: field.label, text: short, full: full.join('\n') });
+    } else if (text) {
+      chips.push({ keys: field.keys, label: field.label, text });
+    }
   }
   return chips;
 }
+
+/* Names of functions as lists show them; files and modules as they are. */
+const shortOf = (field: FilterField, name: string): string =>
+  /function|blame/.test(field.keys[0]) ? splitName(name)[1] : name;
 
 function fieldText(field: FilterField, params: Params, write: ClockText): string {
   const valueText = (f: FilterField, value: string) => textOf(f, value, write);

@@ -33,6 +33,21 @@ function literalOf(regex: string): string | null {
   return out;
 }
 
+/* The texts that an expression matches as a whole and nothing else: "^a$", "^\\Qa(b)\\E$", "^a$|^b$". null:
+ * the expression can do more. */
+export function exactTexts(regex: string): string[] | null {
+  if (!regex.startsWith('^') || !regex.endsWith('$')) return null;
+  const texts = regex
+    .slice(1, -1)
+    .split('$|^')
+    .map((part) => {
+      const quoted = /^\\Q(.*)\\E$/s.exec(part)?.[1];
+      if (quoted === undefined) return literalOf(part);
+      return quoted.includes('\\E') ? null : quoted;
+    });
+  return texts.every((text) => text !== null && text !== '') ? (texts as string[]) : null;
+}
+
 export function boxOfRegex(regex: string): string {
   if (!regex.startsWith(NO_CASE)) return regex ? `/${regex}/` : '';
   const rest = regex.slice(NO_CASE.length);

@@ -77,7 +77,7 @@ export const SITE_COLUMNS: readonly SiteColumn[] = [
   {
     id: 'graph',
     title: 'Alive over time',
-    hint: 'Bytes alive; what is never freed in the colour of leaked',
+    hint: 'Bytes alive at the end of each of 120 intervals; leaked ones in their colour',
     width: [148, 148, 120],
     goes: 3,
     class: 'pad',
@@ -90,8 +90,8 @@ export const SITE_COLUMNS: readonly SiteColumn[] = [
   ),
   cost(
     'peak',
-    'At the peak',
-    'Bytes alive at the first moment the heap was largest',
+    'Peak',
+    'Bytes alive at the first moment the heap was largest; with a filter: when what matches was largest',
     [104, 104, 92],
   ),
   cost('allocs', 'Allocations', 'Calls that asked for memory', [96, 96, 88]),
@@ -140,7 +140,7 @@ export const SITE_COLUMNS: readonly SiteColumn[] = [
     ...figure(
       'largest',
       'Largest at',
-      'When most bytes of the whole call site were alive',
+      'When most bytes of the call site were alive, in the whole recording, whatever the filters are',
       'max_at_ns',
     ),
     width: [78],

@@ -46,8 +46,8 @@ export function sizesText(min: number, max: number, sum: number, allocations: nu
 export function threadsText(names: readonly string[], allThreads: number): string {
   const [most] = names;
   if (most === undefined) return '';
-  if (names.length === 1) return allThreads === 1 ? most : `${most} alone, of ${allThreads}`;
-  return `${names.length} of ${allThreads}, ${most} most`;
+  if (names.length === 1) return allThreads === 1 ? most : `only ${most}, of ${allThreads} threads`;
+  return `${names.length} of ${allThreads} threads, most by ${most}`;
 }
 
 /* ---- growth ---- */
@@ -98,6 +98,19 @@ export function callersText(callers: readonly FrameName[]): string {
   const names = callers.filter((f) => f.function && ownerOf(f.class) !== 'run').map(frameTitle);
   return names.slice(0, 2).join(' ← ');
 }
+
+/* "via vector<…>::push_back, from main": what the blamed line called tells call sites of one line apart. */
+export function viaText(called: FrameName | undefined, callers: readonly FrameName[]): string {
+  const name = called?.function ? frameTitle(called) : '';
+  const from = callersText(callers);
+  const via = name && !PLAIN_CALLS.test(name) ? `via ${name}` : '';
+  if (!via) return from;
+  return from ? `${via}, from ${from}` : via;
+}
+
+/* Every call site calls one of these. */
+const PLAIN_CALLS =
+  /^(operator new(\[\])?|malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|pvalloc|valloc|_rjem_\w+|mmap)\b/;
 
 /* A stack as text, innermost frame first, for the clipboard. */
 export function stackText(frames: readonly FrameName[]): string {

@@ -28,6 +28,8 @@ export function threadRows(
   });
 }
 
+const bytesOf = (r: ThreadRow): number => r.cost?.bytes ?? 0;
+
 export function sortRows(
   rows: readonly ThreadRow[],
   by: ThreadSort,
@@ -41,5 +43,7 @@ export function sortRows(
   const compare = (a: ThreadRow, b: ThreadRow): number =>
     by === 'name' ? name(b.index).localeCompare(name(a.index)) : value(b) - value(a);
   const sign = isAscending ? -1 : 1;
-  return [...rows].sort((a, b) => sign * compare(a, b) || a.index - b.index);
+  return [...rows].sort(
+    (a, b) => sign * compare(a, b) || bytesOf(b) - bytesOf(a) || a.index - b.index,
+  );
 }

@@ -54,7 +54,8 @@ export function timeTicks(
   return { at, stepNs };
 }
 
-/* 04:30 for steps of a minute and more, 04:30:10 for seconds, 10.2 ms within a second. With the origin
+/* 04:30 for steps of a minute and more, 04:30:10 for seconds, 1.5 s in runs of less than two minutes,
+ * 10.2 ms within a second. With the origin
  * of a wall clock always a time of day. */
 export function timeLabel(
   ns: number,
@@ -72,7 +73,7 @@ export function timeLabel(
     const [unit, size] = stepNs >= 1e6 ? ['ms', 1e6] : stepNs >= 1e3 ? ['µs', 1e3] : ['ns', 1];
     return `${Number((ns / (size as number)).toFixed(3))}\u00a0${unit}`;
   }
-  if (stepNs < 1e9) return `${Number((ns / 1e9).toFixed(3))}\u00a0s`;
+  if (stepNs < 1e9 || runNs < 120e9) return `${Number((ns / 1e9).toFixed(3))}\u00a0s`;
   const text = clock(ns);
   return stepNs >= 60e9 ? text.slice(0, -3) : runNs < 3600e9 ? text.slice(3) : text;
 }

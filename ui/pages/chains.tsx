@@ -73,7 +73,7 @@ export function Chains() {
             {join(bytes(total.total_copied_bytes))} copied
           </span>
         )}
-        <span class="push dim hint wide">Conditions count for a chain’s first allocation</span>
+        <span class="push dim hint wide">Filters look at the first allocation of a chain</span>
       </div>
       {rows.error && (
         <div class="pad-note">

@@ -9,7 +9,7 @@ import { isExported } from '../api/client';
 import type { Buckets, Calls, FrameText, GroupRows, LineCost, Source, Stack } from '../api/types';
 import type { Params } from '../model/address';
 import { costKind, costOf, type CostId } from '../model/costs';
-import { apiFilter } from '../model/filters';
+import { apiFilter, askedSpanNs, rangeOf } from '../model/filters';
 import { momentKey } from '../model/flame_query';
 import { change, bytes, exact, figure, group, join } from '../model/format';
 import {
@@ -25,16 +25,18 @@ import { excerpt, unindent } from '../model/source_excerpt';
 import { runningSum } from '../model/strip';
 import { select } from '../state/details';
 import { useQuery, type Asked } from '../state/query';
+import { useRecording } from '../state/recordings';
 import { hrefPage, set, useAddress, useCost } from '../state/router';
 import { editorLink } from '../state/settings';
 import { Block } from '../widgets/details';
 import { CostBars } from '../widgets/figures';
+import { CopyPath } from '../widgets/copy_path';
 import { Icon } from '../widgets/icons';
 import { StackList } from '../widgets/names';
 import { ErrorNote, Note } from '../widgets/notes';
 import { Sparkline } from '../widgets/sparkline';
-
-const POINTS = 120;
+import { GraphWords } from './graph_words';
+import { GRAPH_POINTS } from './site_parts';
 
 /* Stacks with this function. */
 const ONE_FRAME = ['source_regex', 'module_regex'];
@@ -166,15 +168,26 @@ function Actions({ name }: { name: string }) {
 
 /* ---- alive over time ---- */
 
-/* Over the whole run, whatever the time range is. */
+/* For this question from and to are the time that is shown, so the range is asked for as the window in
+ * which blocks were allocated. A window of the reader's own stays. */
+function timeOf(params: Params): Record<string, string | null> {
+  const range = rangeOf(params);
+  if (!range || range.meaning === 'end') return { from: null, to: null };
+  if (params['window_from'] || params['window_to']) return {};
+  const { from = null, to = null } = apiFilter(params);
+  return { from, to, window_from: from, window_to: to, born: 'inside' };
+}
+
 function AliveOverTime({ name }: { name: string }) {
   const a = useAddress();
-  const query = { ...onlyIt(a.params, name), from: null, to: null, buckets: POINTS, base: null };
+  const run = useRecording()?.duration_ns ?? 1;
+  const time = timeOf(a.params);
+  const query = { ...onlyIt(a.params, name), ...time, buckets: GRAPH_POINTS, base: null };
   const { data, isStale } = useQuery<Buckets>('timeline', query);
   const most = data ? Math.max(0, ...data.max_bytes) : 0;
   return (
     <Block
-      title="Alive over time"
+      title={time['from'] ? 'Alive in the range' : 'Alive over time'}
       right={data && <span title={exact(most, 'bytes')}>{join(bytes(most))} at most</span>}
     >
       <a
@@ -183,8 +196,20 @@ function AliveOverTime({ name }: { name: string }) {
         title="Show on the Timeline"
         aria-label={`Memory of this function over time, ${join(bytes(most))} at most`}
       >
-        {data && <Sparkline alive={data.max_bytes} leaked={runningSum(data.leaked_bytes)} />}
+        {data ? (
+          <Sparkline alive={data.last_bytes} leaked={runningSum(data.leaked_bytes)} />
+        ) : (
+          <span class="skel" />
+        )}
       </a>
+      {data && (
+        <GraphWords
+          of={time['from'] ? 'Of blocks allocated in it, at' : 'At'}
+          spanNs={time['from'] ? askedSpanNs(a.params, run) : run}
+          shown={Math.max(0, ...data.last_bytes)}
+          most={most}
+        />
+      )}
     </Block>
   );
 }
@@ -211,14 +236,7 @@ function SourceBlock({ frame, lines }: { frame: FrameText; lines: readonly LineC
   const href = (line: number) => hrefPage(a, 'source', { file, line: String(line) });
   const write = a.params['base'] ? change : figure;
   return (
-    <Block
-      title={`Source, ${kind.name.toLowerCase()} per line`}
-      right={
-        <a class="link" href={editorLink(source?.path ?? file, heaviest.line)}>
-          Open in editor
-        </a>
-      }
-    >
+    <Block title={`Source, ${kind.name.toLowerCase()} per line`}>
       {shown.length > 0 ? (
         <div class={`source c-${cost}`}>
           {shown.map((l, i) => (
@@ -226,6 +244,7 @@ function SourceBlock({ frame, lines }: { frame: FrameText; lines: readonly LineC
               key={l.line}
               class={(l.value ? 'hot' : '') + (l.isAfterGap ? ' gap' : '')}
               href={href(l.line)}
+              title={`${texts[i] ?? ''}\nClick to show the file`}
             >
               <span>{l.line}</span>
               <span>{texts[i] ?? ''}</span>
@@ -238,6 +257,15 @@ function SourceBlock({ frame, lines }: { frame: FrameText; lines: readonly LineC
       ) : (
         <p class="dim where">No line of it has this cost.</p>
       )}
+      <p class="where links">
+        <a class="link" href={href(heaviest.line)}>
+          Show file
+        </a>
+        <CopyPath path={source?.path ?? file} line={heaviest.line} />
+        <a class="link" href={editorLink(source?.path ?? file, heaviest.line)}>
+          Open in editor
+        </a>
+      </p>
       {source && !source.found && (
         <p class="dim where">
           {baseName(file)} is not on this machine.{' '}

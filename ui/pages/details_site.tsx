@@ -1,5 +1,6 @@
 /* The details panel of a call site: whose line, its five costs, its graph, facts and stack. */
 import type { GroupRows } from '../api/types';
+import { askedSpanNs, hasFilter, rangeOf } from '../model/filters';
 import { bytes, clockDigits, join } from '../model/format';
 import {
   frameFull,
@@ -14,18 +15,20 @@ import { useClock } from '../state/clock';
 import { useQuery } from '../state/query';
 import { useRecording } from '../state/recordings';
 import { editorLink } from '../state/settings';
-import { useCost } from '../state/router';
+import { useAddress, useCost } from '../state/router';
 import { Block } from '../widgets/details';
 import { CostBars } from '../widgets/figures';
 import { openMenu } from '../widgets/floating';
 import { Icon } from '../widgets/icons';
 import { ErrorNote, Note } from '../widgets/notes';
 import { Sparkline } from '../widgets/sparkline';
+import { GraphWords } from './graph_words';
 import { SiteActions, SiteFacts, siteItems, SiteStack, useSite } from './site_parts';
 
 export function SiteDetails({ value }: { value: string }) {
   const stack = Number(value);
   const cost = useCost();
+  const { params } = useAddress();
   const recording = useRecording();
   const clock = useClock();
   const site = useSite(stack);
@@ -64,7 +67,10 @@ export function SiteDetails({ value }: { value: string }) {
         {total && <CostBars cost={row.cost} total={total} />}
       </Block>
       {row.timeline && (
-        <Block title="Alive over time" right={`${join(bytes(most))} at most`}>
+        <Block
+          title="Alive over time"
+          right={`${join(bytes(most))} at most${hasFilter(params) ? ', whole recording' : ''}`}
+        >
           <div class="panel-graph">
             <Sparkline
               alive={row.timeline}
@@ -72,6 +78,11 @@ export function SiteDetails({ value }: { value: string }) {
               label={`Bytes alive over time: most ${join(bytes(most))} at ${clock(row.max_at_ns ?? 0, clockDigits(runNs))}, ${join(bytes(row.cost.leaked_bytes))} never freed`}
             />
           </div>
+          <GraphWords
+            spanNs={rangeOf(params) ? askedSpanNs({ ...params, tm: 'in' }, runNs) : runNs}
+            shown={Math.max(0, ...row.timeline)}
+            most={hasFilter(params) ? 0 : most}
+          />
         </Block>
       )}
       <Block title="Facts">

@@ -39,7 +39,9 @@ export function HeapCard({ at, words }: { at: number | null; words: string }) {
         {data && (
           <span class="dim">
             {at === null ? `${clock(data.at_ns, digits)}, ` : ''}
-            {join(bytes(used))} in use
+            <span title="Usable bytes of blocks, as the allocator rounds them up; elsewhere sizes are the bytes asked for">
+              {join(bytes(used))} in use with rounding
+            </span>
             {cell ? `, a cell is ${join(bytes(cell)).replace(/\.0+(?=\D)/, '')}` : ''}
           </span>
         )}
@@ -166,8 +168,11 @@ function HeapFoot(p: {
   if (!c || !r)
     return (
       <p class="heap-foot dim">
-        <span class="free cellmark" /> free <span class="full cellmark" /> in use; a gap parts
-        ranges of addresses
+        <span class="free cellmark" /> free <span class="full cellmark" /> in use
+        <span class="wide">
+          A gap lies between address ranges. Sizes are usable bytes: what the program asked for,
+          rounded up by the allocator.
+        </span>
       </p>
     );
   const range = cellAddresses(r, c.index);

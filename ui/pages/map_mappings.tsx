@@ -35,6 +35,26 @@ const COLUMNS: readonly Column[] = [
   { id: 'removed', title: 'Removed at', class: 'r m2', sort: 'removed', hint: CALLS_HINT },
   { id: 'name', title: 'Name', class: 'gap', sort: 'name' },
 ];
+/* Which columns the recording can fill; the head says why others are missing. */
+interface Known {
+  hasRss: boolean;
+  hasTimes: boolean; // when mappings were made and removed
+}
+
+const knownOf = (m: Mappings | null): Known => ({
+  hasRss: !!m?.maps.some((x) => x.rss_bytes !== null || x.peak_rss_bytes !== null),
+  hasTimes: hasCalls(m) || !!m?.maps.some((x) => x.removed),
+});
+
+const isShown = (id: string, known: Known): boolean =>
+  id === 'rss' || id === 'peak'
+    ? known.hasRss
+    : id === 'made' || id === 'removed'
+      ? known.hasTimes
+      : true;
+
+const hasCalls = (m: Mappings | null): boolean => !!m?.source.includes('calls');
+
 const SORTS: readonly string[] = COLUMNS.flatMap((c) => (c.sort ? [c.sort] : []));
 const SHAPE = {
   rows: (a: Mappings): Mapping[] => a.maps,
@@ -74,23 +94,29 @@ export function MappingsTable({ part }: MapTableProps) {
         </Note>
       </div>
     );
-  return <Table rows={rows} sort={sort} />;
+  return <Table rows={rows} sort={sort} known={knownOf(answer)} />;
 }
 
 function sourceWords(m: Mappings): string {
-  if (m.source.includes('calls')) return 'RSS of single mappings is not recorded';
-  return 'When they were made is not recorded: set MEMORY_PROFILER_GATHER_MMAP_CALLS=1';
+  const rss = m.maps.some((x) => x.rss_bytes !== null)
+    ? ''
+    : 'The RSS of single mappings is not recorded. ';
+  return hasCalls(m)
+    ? rss
+    : `${rss}When they were made and removed is not recorded: set MEMORY_PROFILER_GATHER_MMAP_CALLS=1`;
 }
 
 interface TableProps {
   rows: Paged<Mapping>;
   sort: { by: string; isAscending: boolean };
+  known: Known;
 }
 
-function Table({ rows, sort }: TableProps) {
+function Table({ rows, sort, known }: TableProps) {
+  const recording = useRecording();
   const { params } = useAddress();
   const clock = useClock();
-  const digits = clockDigits(useRecording()?.duration_ns ?? 1);
+  const digits = clockDigits(recording?.duration_ns ?? 1);
   const at = (ns: number) => clock(ns, digits);
   const chosen = selectionOf(params);
   const n = rows.count ?? 12;
@@ -103,8 +129,8 @@ function Table({ rows, sort }: TableProps) {
     <>
       <Grid
         label="Mappings"
-        class="maps"
-        columns={COLUMNS}
+        class={`maps${known.hasRss ? '' : ' no-rss'}${known.hasTimes ? '' : ' no-times'}`}
+        columns={COLUMNS.filter((c) => isShown(c.id, known))}
         rows={n}
         rowHeight={ROW_PX}
         isStale={rows.isStale}
@@ -118,18 +144,22 @@ function Table({ rows, sort }: TableProps) {
         }}
         cells={(i) => {
           const m = rows.row(i);
-          return m ? mappingCells(m, at) : null;
+          return m ? mappingCells(m, at, known, recording?.file ?? '') : null;
         }}
       />
       <Foot
         left={rows.count === null ? '' : `${group(rows.count)} mappings`}
-        right="As the recorder last saw them, and as recorded calls tell"
+        right="As the recorder saw them last; with recorded calls also those that were removed"
       />
     </>
   );
 }
 
-function mappingCells(m: Mapping, at: (ns: number) => string) {
+/* The recorder's library and the file it writes are no memory of the program. */
+const isRecorders = (m: Mapping, file: string): boolean =>
+  (file !== '' && baseName(m.name) === file) || baseName(m.name).startsWith('libmemory_profiler');
+
+function mappingCells(m: Mapping, at: (ns: number) => string, known: Known, file: string) {
   const moment = (ns: number | null, other: string, hint: string) => (
     <span role="gridcell" class="r m2" title={ns === null ? hint : undefined}>
       {ns === null ? <span class="dim">{other}</span> : at(ns)}
@@ -151,16 +181,18 @@ function mappingCells(m: Mapping, at: (ns: number) => string) {
       <span role="gridcell" class="r">
         <Value value={m.size} unit="bytes" />
       </span>
-      {rss(m.rss_bytes)}
-      {rss(m.peak_rss_bytes)}
-      {moment(m.made_ns, '', CALLS_HINT)}
-      {moment(
-        m.removed_ns,
-        m.removed ? 'before the end' : '',
-        m.removed ? 'Gone at the last look' : CALLS_HINT,
-      )}
+      {known.hasRss && rss(m.rss_bytes)}
+      {known.hasRss && rss(m.peak_rss_bytes)}
+      {known.hasTimes && moment(m.made_ns, '', CALLS_HINT)}
+      {known.hasTimes &&
+        moment(
+          m.removed_ns,
+          m.removed ? 'before the end' : '',
+          m.removed ? 'Gone at the last look' : CALLS_HINT,
+        )}
       <span role="gridcell" class="gap" title={m.name}>
         {m.name ? baseName(m.name) : <span class="dim">anonymous</span>}
+        {isRecorders(m, file) && <span class="dim"> the recorder’s own</span>}
         {m.name.includes('/') && <span class="dim path"> {m.name}</span>}
       </span>
     </>

@@ -84,7 +84,11 @@ export function FilterPanel({ recording, field }: { recording: Recording; field?
       close={closeOverlay}
       focus={`[data-key="${field ?? 't0'}"]`}
     >
-      <DialogHead title="Filter" hint="all must hold" close={closeOverlay} />
+      <DialogHead
+        title="Filter"
+        hint="An allocation must fulfil all conditions"
+        close={closeOverlay}
+      />
       <form
         class="sheet-form"
         noValidate

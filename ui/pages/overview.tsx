@@ -21,12 +21,14 @@ import {
   share,
   type Figure,
 } from '../model/format';
-import { chartWindow, hasFilter, untimedFilter } from '../model/filters';
+import { askedSpanNs, chartWindow, hasFilter, rangeOf, untimedFilter } from '../model/filters';
 import { frameLocation, frameTitle } from '../model/names';
 import type { PageId } from '../model/address';
 import { useBaseBuckets } from '../state/base_line';
 import { useClock } from '../state/clock';
 import { useQuery } from '../state/query';
+import { useRecording } from '../state/recordings';
+import { isDetailsOpen } from '../state/details';
 import { hrefPage, set, useAddress } from '../state/router';
 import { CostCell, Num } from '../widgets/figures';
 import { ErrorNote, Note, Waiting } from '../widgets/notes';
@@ -59,8 +61,8 @@ export function Overview() {
         <HealthCard />
       </section>
       <section class="ov-top">
-        <TopList title="Never freed" cost="leaked" summary={summary.data} />
-        <TopList title="Alive at the peak" cost="peak" summary={summary.data} />
+        <TopList title="Leaked" cost="leaked" summary={summary.data} />
+        <TopList title="Peak" cost="peak" summary={summary.data} />
         <Busiest summary={summary.data} />
       </section>
     </div>
@@ -79,26 +81,48 @@ const KIND_WORDS: Record<string, string> = {
 };
 const N_CARDS = 3;
 
+/* What the cards and figures are about when it is not the whole recording. */
+function useWhat(): string {
+  const { params } = useAddress();
+  const range = rangeOf(params);
+  if (!range) return hasFilter(params) ? 'of what matches' : '';
+  return RANGE_WORDS[range.meaning];
+}
+
+const RANGE_WORDS = {
+  in: 'of blocks allocated in the range',
+  kept: 'of blocks allocated in the range and kept',
+  end: 'of blocks alive at its end',
+  grew: 'of blocks allocated in the range and kept',
+};
+
 function FindingCards() {
   const { data } = useQuery<Findings>('findings');
+  const what = useWhat();
   if (!data) return <section class="findings" aria-label="What stands out" aria-busy="true" />;
   const cards = data.findings.slice(0, N_CARDS);
   if (!cards.length)
     return (
       <section class="findings none" aria-label="What stands out">
-        <Note title="Nothing stands out.">Memory is flat and little is left at the end.</Note>
+        {what ? (
+          <Note title={`Nothing stands out, ${what}.`} />
+        ) : (
+          <Note title="Nothing stands out.">Memory is flat and little is left at the end.</Note>
+        )}
       </section>
     );
   return (
     <section class="findings" aria-label="What stands out">
+      {what && <p class="about dim">What stands out, {what}</p>}
       {cards.map((f, i) => (
-        <FindingCard key={i} finding={f} />
+        <FindingCard key={i} finding={f} n={cards.length} />
       ))}
     </section>
   );
 }
 
-function FindingCard({ finding: f }: { finding: Finding }) {
+/* `n`: how many cards share the line. */
+function FindingCard({ finding: f, n }: { finding: Finding; n: number }) {
   const a = useAddress();
   const selection = f.blame?.function ? `fn:${f.blame.function}` : null;
   const href = hrefPage(a, f.page as PageId, {
@@ -107,15 +131,23 @@ function FindingCard({ finding: f }: { finding: Finding }) {
     sel: selection,
   });
   return (
-    <a class="finding" href={href}>
+    <div class={`finding of-${n}`}>
       <span class={`kind c-${f.cost}`}>
         <span class="tick" />
         {KIND_WORDS[f.kind] ?? f.kind}
         {f.blame && <span class="dim">{frameLocation(f.blame)}</span>}
       </span>
-      <b title={f.title}>{shortTitle(f)}</b>
-      <span class="dim" title={f.text}>
+      <a class="whole" href={href} title={f.title} onClick={() => isDetailsOpen.set(true)}>
+        <b>{shortTitle(f)}</b>
+      </a>
+      <span class="dim">
         {f.text}
+        {f.kind === 'leak' && (
+          <>
+            {'. '}
+            <GrewLink text="What grew" />
+          </>
+        )}
       </span>
       <span class="mini">
         {f.kind === 'churn' ? (
@@ -124,6 +156,25 @@ function FindingCard({ finding: f }: { finding: Finding }) {
           <Sparkline alive={f.timeline} leaked={f.leaked_timeline} />
         )}
       </span>
+    </div>
+  );
+}
+
+/* The proof of a leak: what grew between two moments. Without a range: the middle half of the run,
+ * behind the start and before the end. */
+function GrewLink({ text }: { text: string }) {
+  const a = useAddress();
+  const run = useRecording()?.duration_ns ?? 0;
+  const range: Record<string, string> = rangeOf(a.params)
+    ? {}
+    : { t0: String(Math.round(run / 4)), t1: String(Math.round((run / 4) * 3)) };
+  return (
+    <a
+      class="link"
+      title="What grew between two moments: the table below the charts of the Timeline"
+      href={hrefPage(a, 'timeline', { ...range, tm: 'grew' })}
+    >
+      {text}
     </a>
   );
 }
@@ -164,13 +215,14 @@ interface TileProps {
   value: Figure;
   sub: string;
   hint: string;
+  isOff?: boolean; // not of what was asked for
 }
 
 function Tile(p: TileProps) {
   const a = useAddress();
   const href = hrefPage(a, p.page, p.cost === 'rss' ? {} : { cost: p.cost });
   return (
-    <a class={`tile c-${p.cost}`} href={href}>
+    <a class={`tile c-${p.cost}${p.isOff ? ' off' : ''}`} href={href}>
       <span class="lab">
         <span class="tick" />
         {p.label}
@@ -210,7 +262,7 @@ function ChangeTiles({ s }: { s: Summary }) {
   return (
     <section class="tiles" aria-label="Changes of key figures">
       {tile('flame', 'peak', 'Peak heap', 'Most alive at one moment')}
-      {tile('flame', 'leaked', 'Leaked', 'Not freed at the end')}
+      {tile('flame', 'leaked', 'Leaked', 'Never freed')}
       {tile('map', 'rss', 'Peak RSS', 'Of whole recordings')}
       {tile('callers', 'allocs', 'Allocations', 'Calls that asked for memory')}
       {tile('bottomup', 'temp', 'Temporary', 'Freed before the next one')}
@@ -224,7 +276,8 @@ function OwnTiles({ s }: { s: Summary }) {
   const clock = useClock();
   const isFiltered = hasFilter(a.params) && s.matched !== undefined;
   const cost = isFiltered && s.matched ? s.matched : summaryCost(s);
-  const seconds = s.duration_ns / 1e9 || 1;
+  const what = useWhat();
+  const seconds = askedSpanNs(a.params, s.duration_ns) / 1e9 || 1;
   const digits = clockDigits(s.duration_ns);
   const temporary = cost.allocations ? (100 * cost.temporary_count) / cost.allocations : 0;
   return (
@@ -234,7 +287,7 @@ function OwnTiles({ s }: { s: Summary }) {
         cost="peak"
         label="Peak heap"
         value={bytes(cost.peak_bytes)}
-        sub={isFiltered ? 'of what matches' : 'at ' + clock(s.peak_ns, digits)}
+        sub={isFiltered ? what : 'at ' + clock(s.peak_ns, digits)}
         hint="Most alive at one moment"
       />
       <Tile
@@ -243,15 +296,16 @@ function OwnTiles({ s }: { s: Summary }) {
         label="Leaked"
         value={bytes(cost.leaked_bytes)}
         sub={(share(cost.leaked_bytes, cost.peak_bytes) || 'nothing') + ' of the peak'}
-        hint="Not freed at the end"
+        hint="Never freed"
       />
       <Tile
         page="map"
         cost="rss"
         label="Peak RSS"
         value={bytes(s.rss_peak_bytes)}
-        sub={rssText(s)}
+        sub={isFiltered ? 'of the whole recording' : rssText(s)}
         hint="As the kernel counts it"
+        isOff={isFiltered}
       />
       <Tile
         page="sites"
@@ -338,10 +392,18 @@ function MemoryCard({ summary: s }: { summary: Summary | null }) {
   return (
     <section class="card">
       <header>
-        <h2>Memory over time, by package</h2>
-        <a class="link" href={hrefPage(a, 'timeline')}>
-          Timeline
-        </a>
+        <h2>
+          Memory over time, by package
+          {rangeOf(a.params) && (
+            <span class="dim">all that is alive, also from before the range</span>
+          )}
+        </h2>
+        <span class="links">
+          <GrewLink text="What grew between two moments" />
+          <a class="link" href={hrefPage(a, 'timeline')}>
+            Timeline
+          </a>
+        </span>
       </header>
       <div class={'chartbox' + (asked.isStale ? ' stale' : '')}>
         {data && s && (
@@ -454,7 +516,7 @@ function ListRow({ row, cost, total, isChange }: RowProps) {
   const name = row.blame?.function ?? row.name;
   const href = hrefPage(a, 'flame', { cost, sel: name ? `fn:${name}` : null });
   return (
-    <a class="tr" href={href}>
+    <a class="tr" href={href} onClick={() => isDetailsOpen.set(true)}>
       {row.blame ? (
         <Sym frame={row.blame} hasPath={false} />
       ) : (

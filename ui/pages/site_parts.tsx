@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { FrameText, GroupRow, GroupRows, Lifetimes } from '../api/types';
 import type { Address } from '../model/address';
 import type { CostId } from '../model/costs';
+import { hasFilter, rangeOf } from '../model/filters';
 import { clockDigits, duration, join, plural, share, bytes } from '../model/format';
 import { frameTitle } from '../model/names';
 import {
@@ -156,13 +157,18 @@ const StackSkeleton = () => (
 
 /* ---- facts ---- */
 
-/* The row of a call site with its graph; with the filters of the address. */
+export const GRAPH_POINTS = 120;
+
+/* The row of a call site with its graph; with the filters of the address, over their time range. */
 export function useSite(stack: number) {
+  const range = rangeOf(useAddress().params);
   const asked = useQuery<GroupRows>('groups', {
     by: 'stack',
     backtraces: stack,
     base: null,
-    graph: 120,
+    graph: GRAPH_POINTS,
+    graph_from: range ? `+${range.fromNs}ns` : null,
+    graph_to: range ? `+${range.toNs}ns` : null,
     count: 1,
   });
   return { ...asked, row: asked.data?.groups.find((g) => g.key === stack) ?? null };
@@ -205,6 +211,7 @@ export function SiteFacts({ stack, row }: { stack: number; row: GroupRow }) {
             >
               {clock(row.max_at_ns, digits)}
             </a>
+            {hasFilter(a.params) && ', of the whole recording'}
           </dd>
         </>
       )}
@@ -282,7 +289,7 @@ function FreedAtFact({ stack, freed }: { stack: number; freed: number }) {
             >
               {most.blame ? frameTitle(most.blame) : `stack ${most.key}`}
             </button>
-            {`, ${share(most.cost.allocations, freed)}`}
+            {`, ${share(most.cost.allocations, freed)} of what is freed`}
             {others > 1 && `, and ${plural(others - 1, 'other stack')}`}
           </>
         )}

@@ -15,8 +15,8 @@ import {
   SPACE,
   type ClockText,
 } from '../model/format';
-import { baseName } from '../model/names';
-import { callersText } from '../model/site_facts';
+import { baseName, frameFull } from '../model/names';
+import { viaText } from '../model/site_facts';
 import type { SiteColumn } from '../model/site_columns';
 import { hrefPage } from '../state/router';
 import { Num } from '../widgets/figures';
@@ -93,15 +93,22 @@ function Cell({ c, column, row, index, isOpen }: CellProps) {
     case 'last':
       return moment(row.last_ns);
     case 'largest':
-      return moment(row.max_at_ns);
+      return c.isFiltered ? (
+        <span class={`two-l ${cls}`} role="gridcell" title={c.clockTitle(row.max_at_ns ?? 0)}>
+          <span>{c.clock(row.max_at_ns ?? 0, c.digits)}</span>
+          <span class="dim">whole run</span>
+        </span>
+      ) : (
+        moment(row.max_at_ns)
+      );
     default:
       return <MenuButton class={cls} onMenu={(button) => c.onMenu(index, button)} />;
   }
 }
 
 function SiteName(p: { row: GroupRow; isOpen: boolean; onToggle: () => void }) {
-  const { blame, callers, key } = p.row;
-  const via = callersText(callers ?? []) || (blame?.module ? baseName(blame.module) : '');
+  const { blame, callers, called, key } = p.row;
+  const via = viaText(called, callers ?? []) || (blame?.module ? baseName(blame.module) : '');
   return (
     <span class="treecell" role="gridcell">
       <button
@@ -119,7 +126,9 @@ function SiteName(p: { row: GroupRow; isOpen: boolean; onToggle: () => void }) {
       </button>
       <span class="two-l">
         {blame ? <Sym frame={blame} /> : <span class="dim">no stack ({key})</span>}
-        <span class="dim via">{via}</span>
+        <span class="dim via" title={called ? frameFull(called) : undefined}>
+          {via}
+        </span>
       </span>
     </span>
   );

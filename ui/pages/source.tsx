@@ -26,6 +26,7 @@ import { editorLink } from '../state/settings';
 import { CostSwitch, Foot } from '../widgets/controls';
 import { CostCell } from '../widgets/figures';
 import { Grid, type Column } from '../widgets/grid';
+import { CopyPath } from '../widgets/copy_path';
 import { Icon } from '../widgets/icons';
 import { Banner, ErrorNote, Note, Waiting } from '../widgets/notes';
 import { FileList } from './source_files';
@@ -109,9 +110,12 @@ function FileBar(p: { file: string; source: Source | null; line: number }) {
         {baseName(p.file)} <small class="dim">{folder}</small>
       </h1>
       {p.source?.found && (
-        <a class="link wide" href={editorLink(p.source.path ?? p.file, p.line)}>
-          Open in editor
-        </a>
+        <>
+          <a class="link wide" href={editorLink(p.source.path ?? p.file, p.line)}>
+            Open in editor
+          </a>
+          <CopyPath path={p.source.path ?? p.file} line={p.line} />
+        </>
       )}
       <span class="push">
         <CostSwitch />
@@ -184,23 +188,25 @@ function CodeTable(p: TableProps) {
     if (!row) return null;
     const value = lineValue(row, p.cost);
     const warmth = heat(row, p.cost, p.most);
+    const warm = { '--warmth': `${(100 * warmth).toFixed(1)}%` };
     return (
       <>
         {warmth > 0 && <i class={`heat c-${p.cost}`} style={{ opacity: warmth.toFixed(3) }} />}
-        <span class="ln r" role="gridcell">
+        <span class={`fixed ln r c-${p.cost}`} style={warm} role="gridcell">
           {row.line}
         </span>
-        {row.known ? (
-          <CostCell
-            class={value ? '' : 'none'}
-            cost={p.cost}
-            value={value}
-            total={p.total ? costOf(p.total, p.cost) : 0}
-            hasShare
-          />
-        ) : (
-          <span class="cost" role="gridcell" />
-        )}
+        <span class={`fixed c-${p.cost}`} style={warm} role="gridcell">
+          {row.known && (
+            <CostCell
+              class={value ? '' : 'none'}
+              cost={p.cost}
+              value={value}
+              total={p.total ? costOf(p.total, p.cost) : 0}
+              hasShare
+              isBare
+            />
+          )}
+        </span>
         {row.text === null ? (
           <span class="text dim" role="gridcell">
             {row.known?.function ?? ''}
@@ -278,7 +284,7 @@ function CodeFoot(p: {
           {step(after[0], 'Next line with a cost', 'right')}
         </span>
       }
-      right="Shares are of all that matches; a line counts all that is called from it"
+      right="A line has the cost of everything that it calls; shares are of all that matches"
     />
   );
 }

@@ -24,7 +24,7 @@ export function LineDetails() {
   const hasOther = selectionOf(params) !== null;
   return (
     <>
-      <Block>
+      <Block title={hasOther ? 'The chosen line' : undefined}>
         {!hasOther && known?.function && (
           <div class="block-title" title={known.function}>
             <small>{splitName(known.function)[0]}</small>

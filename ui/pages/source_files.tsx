@@ -48,7 +48,7 @@ export function FileList() {
       <div class="toolbar">
         <h1>Source</h1>
         <FindField label="Find a file" value={q} onChange={(text) => setQuietly({ q: text })} />
-        <span class="push dim m2 hint">What passes through each file</span>
+        <span class="push dim m2 hint">Cost of all stacks with a line of the file</span>
       </div>
       <Waiting asked={asked} what="Adding up files" />
       {asked.error ? (

@@ -7,8 +7,9 @@ import { useMemo } from 'preact/hooks';
 import type { GroupRows, ThreadMatrix, Threads as ThreadsAnswer } from '../api/types';
 import { costKind, costOf, type CostId } from '../model/costs';
 import { hasFilter } from '../model/filters';
-import { group, plural } from '../model/format';
+import { group, plural, share } from '../model/format';
 import { sortRows, threadRows, type ThreadRow, type ThreadSort } from '../model/thread_rows';
+import { useRowHeight } from '../state/density';
 import { overlay } from '../state/overlay';
 import { useQuery } from '../state/query';
 import { hrefPage, set, setQuietly, useAddress } from '../state/router';
@@ -23,6 +24,7 @@ import type { Measure } from '../model/thread_matrix';
 import type { Address } from '../model/address';
 
 const ROW_PX = 26;
+const HEAD_PX = 30;
 const MAX_THREADS = 5000; // that the table loads; the foot says so when there are more
 
 export const COLUMN_COSTS = ['allocs', 'bytes', 'peak', 'leaked', 'temp'] as const;
@@ -31,7 +33,7 @@ const COLUMNS: readonly Column[] = [
   { id: 'thread', title: 'Thread', sort: 'name' },
   ...COLUMN_COSTS.map((id) => ({
     id,
-    title: id === 'peak' ? 'Alive at the peak' : costKind(id).name,
+    title: costKind(id).name,
     class: `r ${{ allocs: 'm3', bytes: 'm2', peak: 'm3', leaked: 'm3', temp: 'm2' }[id]}`,
     sort: id as ThreadSort,
     hint: costKind(id).hint,
@@ -104,6 +106,7 @@ export function Threads() {
             </div>
             <Matrix pairs={pairs} measure={measure} names={names} isStale={matrix.isStale} />
           </section>
+          <ThreadsFoot rows={rows} data={groups.data} />
         </div>
       )}
     </>
@@ -125,47 +128,52 @@ function ThreadTable({ rows, data, names, isStale }: TableProps) {
     () => sortRows(rows, by, isAscending, names.name),
     [rows, by, isAscending, names.name],
   );
+  const rowPx = useRowHeight(ROW_PX);
   const chosen = Number(a.params['row'] ?? -1);
   const only = (r: ThreadRow | undefined) => {
     const tid = r && names.tid(r.index);
     if (tid) set({ thread: String(tid), row: null });
   };
+  return (
+    <Grid
+      isMain
+      label="Threads"
+      class="threads"
+      style={{ 'max-height': `${HEAD_PX + sorted.length * rowPx + 12}px` }}
+      columns={COLUMNS}
+      rows={sorted.length}
+      rowHeight={ROW_PX}
+      isStale={isStale}
+      sort={{ by, isAscending }}
+      onSort={(s) =>
+        set({ sort: s.by === 'others' ? null : s.by, order: s.isAscending ? 'asc' : null })
+      }
+      selected={chosen}
+      onSelect={(i) => setQuietly({ row: String(i) })}
+      onOpen={(i) => only(sorted[i])}
+      onKey={(i, e) => {
+        if (e.key !== 'o') return false;
+        only(sorted[i]);
+        return true;
+      }}
+      cells={(i) => {
+        const r = sorted[i];
+        return r ? threadCells(r, data, names, a, () => only(r)) : null;
+      }}
+    />
+  );
+}
+
+function ThreadsFoot({ rows, data }: { rows: readonly ThreadRow[]; data: GroupRows }) {
   const left = data.total_count - data.groups.length;
   return (
-    <>
-      <Grid
-        isMain
-        label="Threads"
-        class="threads"
-        columns={COLUMNS}
-        rows={sorted.length}
-        rowHeight={ROW_PX}
-        isStale={isStale}
-        sort={{ by, isAscending }}
-        onSort={(s) =>
-          set({ sort: s.by === 'others' ? null : s.by, order: s.isAscending ? 'asc' : null })
-        }
-        selected={chosen}
-        onSelect={(i) => setQuietly({ row: String(i) })}
-        onOpen={(i) => only(sorted[i])}
-        onKey={(i, e) => {
-          if (e.key !== 'o') return false;
-          only(sorted[i]);
-          return true;
-        }}
-        cells={(i) => {
-          const r = sorted[i];
-          return r ? threadCells(r, data, names, a, () => only(r)) : null;
-        }}
-      />
-      <Foot
-        left={
-          plural(rows.length, 'thread') +
-          (left > 0 ? `; ${group(left)} more with fewer bytes are not shown` : '')
-        }
-        right="Enter or O: only this thread"
-      />
-    </>
+    <Foot
+      left={
+        plural(rows.length, 'thread') +
+        (left > 0 ? `; ${group(left)} more with fewer bytes are not shown` : '')
+      }
+      right="Enter or O: only this thread"
+    />
   );
 }
 
@@ -208,7 +216,7 @@ function threadCells(
         >
           {name}
         </button>
-        {tid !== null && name !== String(tid) && <span class="dim tid">{tid}</span>}
+        {tid !== null && !name.startsWith(String(tid)) && <span class="dim tid">{tid}</span>}
       </span>
       {COLUMN_COSTS.map((id) => (
         <FigureLink
@@ -222,7 +230,7 @@ function threadCells(
       <span role="gridcell" class="r">
         <span class={`cost c-allocs in${r.others.count ? '' : ' zero'}`} style={{ '--p': r.share }}>
           <Value value={r.others.count} unit="count" />
-          <span class="pc">{r.others.count ? `${r.share.toFixed(1)} %` : ''}</span>
+          <span class="pc">{share(r.share, 100)}</span>
         </span>
       </span>
     </>

@@ -29,7 +29,8 @@ export function Matrix({ pairs, measure, names, isStale }: Props) {
     >
       <table class={`matrix c-${measure === 'bytes' ? 'bytes' : 'allocs'}`}>
         <caption class="dim">
-          Lines: the thread that allocated. Columns: the thread that freed. Framed: its own.
+          Row: the thread that allocated. Column: the thread that freed. With a frame: the same
+          thread.
         </caption>
         <thead>
           <tr>

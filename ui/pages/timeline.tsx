@@ -3,11 +3,21 @@
 import { useMemo } from 'preact/hooks';
 import type { Buckets, Growth, GrowthRow, Samples, Summary } from '../api/types';
 import { chartWindow, rangeOf, untimedFilter } from '../model/filters';
-import { bytes, change, clockDigits, count, group, join, type Unit } from '../model/format';
+import {
+  bytes,
+  change,
+  clockDigits,
+  count,
+  duration,
+  group,
+  join,
+  type Unit,
+} from '../model/format';
 import { frameTitle } from '../model/names';
 import { valueAt } from '../model/strip';
 import { useBaseBuckets } from '../state/base_line';
 import { useClock } from '../state/clock';
+import { select } from '../state/details';
 import { useQuery } from '../state/query';
 import { hrefPage, set, useAddress } from '../state/router';
 import { useSignal } from '../state/signal';
@@ -42,7 +52,7 @@ interface ChartKind {
 const CHARTS: readonly ChartKind[] = [
   {
     id: 'bytes',
-    title: 'Consumed',
+    title: 'Heap',
     unit: 'bytes',
     isRate: false,
     fill: '--f-peak',
@@ -79,6 +89,7 @@ const CHARTS: readonly ChartKind[] = [
 ];
 
 const POINTS = 400;
+const RATE_POINTS = 100; // a rate over too short a time is a needle
 const TOP = 7; // and "other"
 
 export function Timeline() {
@@ -126,7 +137,7 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
     {
       ...untimedFilter(params),
       ...chartWindow(params, summary.duration_ns),
-      buckets: POINTS,
+      buckets: kind.isRate ? RATE_POINTS : POINTS,
       round: params['base'] ? null : true, // a base is drawn with the same points
       ...(by === 'none' ? {} : { by, series: kind.id, top: TOP }),
     },
@@ -142,7 +153,7 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
   const base = useBaseBuckets({
     ...untimedFilter(params),
     ...chartWindow(params, summary.duration_ns),
-    buckets: POINTS,
+    buckets: kind.isRate ? RATE_POINTS : POINTS,
   });
   const baseLine = useMemo(
     () =>
@@ -160,7 +171,9 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
     <section class="card tl-card">
       <header>
         <h2>{kind.title}</h2>
-        {data && <Legend kind={kind} data={data} series={series} by={by} base={baseLine} />}
+        {data && (
+          <Legend kind={kind} data={data} series={series} by={by} base={baseLine} hasRss={!!rss} />
+        )}
       </header>
       <Waiting asked={asked} what={`Counting ${kind.title.toLowerCase()}`} />
       <div class={'chartbox' + (asked.isStale ? ' stale' : '')}>
@@ -212,30 +225,36 @@ interface LegendProps {
   series: ChartSeries[];
   by: By;
   base: ChartLine | null;
+  hasRss: boolean;
+}
+
+/* What the points are. Without groups they are the largest value at any moment; the sum of the largest
+ * values of groups would be no value at any moment. */
+function pointWords(p: LegendProps): string {
+  const span = duration(p.data.bucket_ns);
+  const what = p.kind.isRate
+    ? `mean of each ${span}`
+    : p.by === 'none'
+      ? `largest in each ${span}`
+      : `at the end of each ${span}`;
+  return [what, p.base ? 'dashed: the base' : p.hasRss ? 'dashed: RSS' : '']
+    .filter(Boolean)
+    .join('; ');
 }
 
 function Legend(p: LegendProps) {
   const at = useSignal(crosshairNs);
   const n = p.data.max_bytes.length;
   const i = at === null ? -1 : Math.floor((at - p.data.from_ns) / p.data.bucket_ns);
-  if (i < 0 || i >= n)
-    return (
-      <span class="tl-legend dim">
-        {[p.kind.isRate ? 'mean per interval' : '', p.base ? 'dashed: the base' : '']
-          .filter(Boolean)
-          .join(', ')}
-      </span>
-    );
+  if (i < 0 || i >= n) return <span class="tl-legend dim">{pointWords(p)}</span>;
   const write = (v: number) => join(p.kind.unit === 'bytes' ? bytes(v) : count(v));
   return (
     <span class="tl-legend">
-      {p.series.map((s) => (
-        <span key={s.name}>
-          {p.by !== 'none' && <span class="cat" style={{ background: `var(${s.fill})` }} />}
-          {p.by !== 'none' && <span class="dim">{s.name} </span>}
-          {write(s.values[i] ?? 0)}
-        </span>
-      ))}
+      {/* of groups: the names at the right edge carry the values */}
+      <span>
+        {p.by !== 'none' && <span class="dim">all </span>}
+        {write(p.series.reduce((sum, s) => sum + (s.values[i] ?? 0), 0))}
+      </span>
       {p.base && i < p.base.at.length && (
         <span class="dim">base {write(p.base.values[i] ?? 0)}</span>
       )}
@@ -319,7 +338,7 @@ function GrowthTable({ runNs }: { runNs: number }) {
           }}
           onSelect={(i) => {
             const name = row(i)?.blame?.function;
-            if (name) set({ sel: `fn:${name}` });
+            if (name) select({ kind: 'fn', key: name });
           }}
           selected={data.rows.findIndex((r) => a.params['sel'] === `fn:${r.blame?.function}`)}
           cells={(i) => growthCells(row(i))}

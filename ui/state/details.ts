@@ -24,6 +24,14 @@ export function selectionOf(params: Readonly<Record<string, string>>): Selection
 
 export const isDetailsOpen = new Signal(true);
 
+/* Somebody who follows a link to another selection wants to see it, even after closing the panel. */
+let shown = address.value.params['sel'];
+address.subscribe(() => {
+  const next = address.value.params['sel'];
+  if (next && next !== shown) isDetailsOpen.set(true);
+  shown = next;
+});
+
 export const selectionText = (s: Selection): string => `${s.kind}:${s.key}`;
 
 /* Shows something in the panel. */

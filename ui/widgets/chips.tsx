@@ -52,7 +52,7 @@ function EditChip({ chip }: { chip: Chip }) {
   return (
     <button
       type="button"
-      title="Change"
+      title={chip.full ? `${chip.full}\nClick to change` : 'Change'}
       onClick={() => overlay.set({ kind: 'filter', field: chip.keys[0] ?? '' })}
     >
       <em>{chip.label}</em>

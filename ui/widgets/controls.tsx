@@ -1,9 +1,9 @@
 /* Small controls that pages share: the cost switch, segments, a find field, a foot. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { COSTS, type CostId } from '../model/costs';
+import { costHint, COSTS, type CostId } from '../model/costs';
 import { clockDigits } from '../model/format';
-import { momentOf } from '../model/filters';
+import { hasFilter, momentOf } from '../model/filters';
 import { useClock } from '../state/clock';
 import { set, useAddress, useCost } from '../state/router';
 import { useKeys } from '../state/keys';
@@ -69,7 +69,7 @@ export function CostSwitch({
   const options = kinds.map((c) => ({
     id: c.id as string,
     class: `c-${c.id}`,
-    hint: c.hint,
+    hint: costHint(c, hasFilter(params)),
     name: (
       <>
         <span class="tick" />

@@ -1,7 +1,8 @@
 /* A dialog above the page: takes the focus, keeps it, gives it back; Escape and a click beside it close.
  *
  * `isModal` false leaves the rest of the window usable (the filter panel beside the timeline): then Tab
- * may leave the dialog. What the dialog looks like belongs to its class.
+ * may leave the dialog, and a click beside it closes it and does what it does without the dialog, except
+ * in the top bar and the strip, which are used while the dialog is open. What the dialog looks like belongs to its class.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
@@ -18,6 +19,9 @@ interface DialogProps {
 
 const FOCUSABLE =
   'input:not([disabled]), select, textarea, button:not([disabled]), a[href], [tabindex="0"]';
+
+/* Where a click does not close a dialog that is not modal. */
+const STAYS_OPEN = '.topbar, .strip, .menu, .message';
 
 export function Dialog({ isModal = true, ...p }: DialogProps) {
   const root = useRef<HTMLDivElement>(null);
@@ -40,6 +44,15 @@ export function Dialog({ isModal = true, ...p }: DialogProps) {
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   });
+  useEffect(() => {
+    if (isModal) return undefined;
+    const onDown = (e: PointerEvent) => {
+      const at = e.target instanceof Element ? e.target : null;
+      if (at && !root.current?.contains(at) && !at.closest(STAYS_OPEN)) p.close();
+    };
+    addEventListener('pointerdown', onDown, true);
+    return () => removeEventListener('pointerdown', onDown, true);
+  });
   const onKeyDown = (e: KeyboardEvent) => {
     if (e.key !== 'Tab' || !isModal) return;
     const all = [...(root.current?.querySelectorAll<HTMLElement>(FOCUSABLE) ?? [])];
@@ -51,7 +64,7 @@ export function Dialog({ isModal = true, ...p }: DialogProps) {
   };
   return (
     <>
-      <div class={isModal ? 'scrim' : 'scrim clear'} onClick={p.close} />
+      {isModal && <div class="scrim" onClick={p.close} />}
       <div
         class={p.class}
         role="dialog"

@@ -1,10 +1,13 @@
 /* Figures on screen: a number with its quiet unit, a cost with share and bar, the five costs. */
-import { COSTS, costKind, costOf, type CostId, type CostValues } from '../model/costs';
+import { costHint, COSTS, costKind, costOf, type CostId, type CostValues } from '../model/costs';
+import { hasFilter } from '../model/filters';
 import { change, exact, figure, share, type Figure, type Unit } from '../model/format';
+import { useAddress } from '../state/router';
 
 /* Number and unit. `flow`: the unit takes only the room it needs (in text). */
 export function Num({ value, flow, title }: { value: Figure; flow?: boolean; title?: string }) {
-  const kind = flow ? ' flow' : value[1].length < 2 ? ' n' : '';
+  /* B, KiB and MiB line up in one slot; so do counts with and without k or M */
+  const kind = flow ? ' flow' : value[1].endsWith('B') ? '' : ' n';
   return (
     <span class={'num' + kind} title={title}>
       <b>{value[0]}</b>
@@ -49,26 +52,30 @@ export function CostCell(p: CostCellProps) {
 /* The five costs of one thing as bars, for the details panel and tooltips. */
 export function CostBars(p: { cost: CostValues; total: CostValues; isChange?: boolean }) {
   const { cost, total } = p;
+  const isFiltered = hasFilter(useAddress().params);
   return (
-    <div class="costs">
-      {COSTS.map((kind) => {
-        const value = costOf(cost, kind.id);
-        const whole = costOf(total, kind.id);
-        const width = whole ? Math.min(100, Math.abs((100 * value) / whole)) : 0;
-        return [
-          <span key={kind.id} title={kind.hint}>
-            {kind.name}
-          </span>,
-          <span class={`bar c-${kind.id}`}>
-            <i style={{ width: width.toFixed(1) + '%' }} />
-          </span>,
-          <Num
-            value={(p.isChange ? change : figure)(value, kind.unit)}
-            title={exact(value, kind.unit)}
-          />,
-          <span class="pc">{p.isChange ? '' : share(value, whole)}</span>,
-        ];
-      })}
-    </div>
+    <>
+      <div class="costs">
+        {COSTS.map((kind) => {
+          const value = costOf(cost, kind.id);
+          const whole = costOf(total, kind.id);
+          const width = whole ? Math.min(100, Math.abs((100 * value) / whole)) : 0;
+          return [
+            <span key={kind.id} title={costHint(kind, isFiltered)}>
+              {kind.name}
+            </span>,
+            <span class={`bar c-${kind.id}`}>
+              <i style={{ width: width.toFixed(1) + '%' }} />
+            </span>,
+            <Num
+              value={(p.isChange ? change : figure)(value, kind.unit)}
+              title={exact(value, kind.unit)}
+            />,
+            <span class="pc">{p.isChange ? '' : share(value, whole)}</span>,
+          ];
+        })}
+      </div>
+      {isFiltered && <p class="dim where">Peak: when what matches the filters was largest.</p>}
+    </>
   );
 }

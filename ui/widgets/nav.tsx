@@ -1,8 +1,9 @@
 /* Navigation: the pages at the left, or at the bottom of a narrow window. */
-import type { Recording, Summary } from '../api/types';
+import type { GroupRows, Recording, Summary } from '../api/types';
 import { isExported } from '../api/client';
 import type { PageId } from '../model/address';
 import { EXPORTED_PAGES } from '../model/exported_questions';
+import { hasFilter } from '../model/filters';
 import { count, join } from '../model/format';
 import { hrefPage, useAddress } from '../state/router';
 import { overlay } from '../state/overlay';
@@ -60,14 +61,24 @@ export const NAV_ENTRIES: readonly Entry[] = NAV_GROUPS.flatMap(([, entries]) =>
 
 const shortCount = (n: number): string => join(count(n)).replace(/\.\d+/, (d) => d.slice(0, 2));
 
+/* What the entries lead to: of what matches the filters. Threads that match would cost a question of
+ * their own: under a filter the entry has no number. */
+function useCounts(recording: Recording | null): Partial<Record<PageId, number>> {
+  const { params } = useAddress();
+  const isFiltered = hasFilter(params);
+  const { data } = useQuery<Summary>('summary', {}, { isFiltered: false });
+  /* the same question as that of the chips: answered once */
+  const some = useQuery<GroupRows>('groups', { by: 'stack', count: 0 }, { isReady: isFiltered });
+  if (!data || !recording) return {};
+  if (!isFiltered) return { sites: data.call_sites, allocations: data.rows, threads: data.threads };
+  if (!some.data || some.isStale || some.error || params['base']) return {};
+  return { sites: some.data.total_count, allocations: some.data.total.allocations };
+}
+
 export function Nav({ recording }: { recording: Recording | null }) {
   const a = useAddress();
   const list = useSignal(recordings);
-  const { data } = useQuery<Summary>('summary', {}, { isFiltered: false });
-  const counts: Partial<Record<PageId, number>> =
-    data && recording
-      ? { sites: data.call_sites, allocations: data.rows, threads: data.threads }
-      : {};
+  const counts = useCounts(recording);
   const link = (page: PageId, name: string, icon: IconName, n?: number) => (
     <a
       key={page}

@@ -173,7 +173,7 @@ function Legend(p: { data: StripData | null; hoverNs: number | null; range: Span
       <span>Heap</span>
       <Num value={bytes(heap)} />
       <span class="tick c-leaked" />
-      <span>Never freed</span>
+      <span>Leaked</span>
       <Num value={bytes(data.neverFreed[i] ?? 0)} />
       <span class="tick c-rss" />
       <span>RSS</span>

@@ -232,11 +232,22 @@ function drawPeak(
   g.beginPath();
   g.arc(px, py, 3, 0, 7);
   g.fill();
-  const value = join((p.unit === 'bytes' ? bytes : count)(p.peak.value));
   const isLeft = px > a.right - 110;
   g.textAlign = isLeft ? 'right' : 'left';
   g.font = font(11, 600);
-  halo(g, `peak ${value}`, px + (isLeft ? -8 : 8), py + 1);
+  /* above the curve, which is nowhere higher, and below the upper edge */
+  halo(g, `peak ${written(p, p.peak.value)}`, px + (isLeft ? -8 : 8), Math.max(py - 8, 8));
+}
+
+const written = (p: TimeChartProps, v: number): string =>
+  join((p.unit === 'bytes' ? bytes : count)(v));
+
+/* Index of the values under the crosshair; -1: it is somewhere else. */
+function underCrosshair(p: TimeChartProps): number {
+  const at = p.crosshair.value;
+  const n = p.series[0]?.values.length ?? 0;
+  const i = at === null ? -1 : Math.floor((at - p.fromNs) / p.bucketNs);
+  return i < n ? i : -1;
 }
 
 function halo(g: CanvasRenderingContext2D, text: string, x: number, y: number): void {
@@ -247,15 +258,18 @@ function halo(g: CanvasRenderingContext2D, text: string, x: number, y: number): 
   g.fillText(text, x, y);
 }
 
-/* Names beside the right ends of the areas, pushed apart where they would overlap. */
+/* Names beside the right ends of the areas, pushed apart where they would overlap; with the values under
+ * the crosshair before them. */
 function drawLabels(g: CanvasRenderingContext2D, p: TimeChartProps, y: Scale, a: Area): void {
   const last = Math.max(0, (p.series[0]?.values.length ?? 1) - 3);
   let labels: { name: string; y: number; fill: string; isLine: boolean; weight: number }[] = [];
   let sum = 0;
+  const under = underCrosshair(p);
   for (const s of p.series) {
     const value = s.values[last] ?? 0;
     const weight = Math.max(...s.values);
-    labels.push({ name: s.name, y: y(sum + value / 2), fill: s.fill, isLine: false, weight });
+    const name = under < 0 ? s.name : `${written(p, s.values[under] ?? 0)} ${s.name}`;
+    labels.push({ name, y: y(sum + value / 2), fill: s.fill, isLine: false, weight });
     sum += value;
   }
   const rss = p.line?.values[p.line.values.length - 1];

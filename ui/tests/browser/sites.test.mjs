@@ -70,7 +70,7 @@ test('rows are those of the API, the leaks first', async (t) => {
 test('every head sorts as the API does, both ways', async (t) => {
   const page = await openPage(t, 'open=none');
   const keys = {
-    'At the peak': 'peak_bytes',
+    Peak: 'peak_bytes',
     Allocations: 'allocations',
     'Mean size': 'mean_size',
     First: 'first_ns',
@@ -126,7 +126,7 @@ test('the first row is open: stack and facts; a click closes it', async (t) => {
   const { threads } = await api('threads');
   const [most] = (await api(`groups?by=thread&backtraces=${leak.key}`)).groups;
   const thread = threads.find((x) => x.index === most.key); // short runs may have no names
-  const text = `${thread.name || thread.tid} alone, of ${threads.length}`;
+  const text = `only ${thread.name || thread.tid}, of ${threads.length} threads`;
   await page.waitForSelector(`.site-open .kv:has-text("${text}")`);
   await page.waitForSelector('.site-open .kv:has-text("straight line")');
   /* folded runtime frames open */
@@ -375,7 +375,7 @@ test('figures lead to the allocations that make them', async (t) => {
   const { at_ns } = await api('peak');
   const wanted = {
     Leaked: ['lifetime=only_leaked', first.cost.leaked_count],
-    'At the peak': [`alive_at=%2B${at_ns}ns`, first.cost.peak_count],
+    Peak: [`alive_at=%2B${at_ns}ns`, first.cost.peak_count],
     Allocations: ['', first.cost.allocations],
   };
   for (const [title, [filter, count]] of Object.entries(wanted)) {

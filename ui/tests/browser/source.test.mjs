@@ -90,6 +90,45 @@ test('a line that is selected is explained in the panel, with the callers of its
   assert.equal(link, `vscode://file/${encodeURI(answer.path)}:${best.line}`);
 });
 
+test('line and cost stay while the text scrolls sideways, and the last character is whole', async (t) => {
+  const view = await open(t, { file, cost: 'leaked' }, { width: 900 });
+  const lefts = () =>
+    view.$$eval('.code-rows .grid-room .tr:first-child > .fixed', (cells) =>
+      cells.map((c) => Math.round(c.getBoundingClientRect().left)),
+    );
+  const before = await lefts();
+  const room = await view.$eval('.code-rows .grid-body', (body) => {
+    body.scrollLeft = body.scrollWidth;
+    const text = [...body.querySelectorAll('.text')].sort(
+      (a, b) => b.textContent.length - a.textContent.length,
+    )[0];
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const end = text.getBoundingClientRect().left + parseFloat(getComputedStyle(text).paddingLeft);
+    return {
+      moved: body.scrollLeft,
+      isWhole: end + range.getBoundingClientRect().width <= body.getBoundingClientRect().right,
+    };
+  });
+  assert.ok(room.moved > 50, `the text scrolled by ${room.moved} pixels`);
+  assert.ok(room.isWhole, 'the end of the longest line is cut');
+  assert.deepEqual(await lefts(), before);
+});
+
+test('another line replaces what the panel shows', async (t) => {
+  const answer = await source(file);
+  const best = hottest(answer, 'leaked_bytes');
+  const view = await open(t, { file, cost: 'leaked', line: best.line, sel: `fn:${best.function}` });
+  await view.waitForSelector('.details h3:has-text("The chosen line")');
+  await view.keyboard.press('Escape');
+  const other = answer.lines.find((l) => Math.abs(l.line - best.line) === 1) ?? {
+    line: best.line + 1,
+  };
+  await view.click(`.code-rows .tr:has(.ln:text-is("${other.line}")) .ln`);
+  await view.waitForSelector(`.details .where:has-text(":${other.line}")`);
+  assert.equal(await view.$('.details h3:has-text("Heaviest stack")'), null);
+});
+
 test('a link shows the line', async (t) => {
   const answer = await source(file);
   const view = await open(t, { file, line: 12 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { costOfAddress, formatAddress, onPage, parseAddress } from '../../model/address';
-import { apiFilter, chipsOf } from '../../model/filters';
+import { apiFilter, askedSpanNs, chipsOf } from '../../model/filters';
 
 test('an address survives the way to text and back', () => {
   const text = '#/abc/flame?t0=5&t1=9&cost=leaked&function_regex=a%2Bb%26c&zoom=1,2';
@@ -54,4 +54,25 @@ test('chips say what filters mean', () => {
     'Freed never',
     'Bytes asked for at least 64 B',
   ]);
+});
+
+test('a chip shows the short name of a function that is meant exactly', () => {
+  const name = 'Audit::record(std::shared_ptr<Order> const&)';
+  const [chip] = chipsOf({ blame_regex: `^\\Q${name}\\E$` }, 1e9);
+  assert.deepEqual(chip, {
+    keys: ['blame_regex'],
+    label: 'Allocated by',
+    text: 'Audit::record',
+    full: name,
+  });
+  assert.equal(chipsOf({ blame_regex: '^a.*' }, 1e9)[0]?.text, '/^a.*/');
+});
+
+test('rates go by the time in which what is asked for was allocated', () => {
+  const range = { t0: '100', t1: '300' };
+  assert.equal(askedSpanNs({}, 1000), 1000);
+  assert.equal(askedSpanNs(range, 1000), 200);
+  assert.equal(askedSpanNs({ ...range, tm: 'kept' }, 1000), 200);
+  assert.equal(askedSpanNs({ ...range, tm: 'end' }, 1000), 300);
+  assert.equal(askedSpanNs(range, 250), 150);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { boxOfRegex, regexOfBox } from '../../model/regex_box';
+import { boxOfRegex, exactTexts, regexOfBox } from '../../model/regex_box';
 
 test('a text is looked for as it is, without regard to case', () => {
   assert.equal(regexOfBox('Seen'), '(?i)Seen');
@@ -23,4 +23,12 @@ test('a box shows what the address holds', () => {
   assert.equal(boxOfRegex('(?i)\\d+'), '/\\d+/i');
   /* the same thing in fewer characters */
   assert.equal(boxOfRegex(regexOfBox('/abc/i')), 'abc');
+});
+
+test('expressions that match whole texts', () => {
+  assert.deepEqual(exactTexts('^main$'), ['main']);
+  assert.deepEqual(exactTexts('^\\Qf(int*)\\E$'), ['f(int*)']);
+  assert.deepEqual(exactTexts('^f\\(int\\)$|^g$'), ['f(int)', 'g']);
+  for (const more of ['', 'main', '^a|b$', '^a.*$', '^$', '(?i)^a$', '^\\Qa\\E.\\Qb\\E$'])
+    assert.equal(exactTexts(more), null, more);
 });

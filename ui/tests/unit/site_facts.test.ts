@@ -10,6 +10,7 @@ import {
   sizesText,
   stackText,
   threadsText,
+  viaText,
 } from '../../model/site_facts';
 import { findRegex, parseAddressText } from '../../model/find';
 
@@ -41,8 +42,8 @@ test('sizes', () => {
 });
 
 test('threads', () => {
-  assert.equal(threadsText(['worker-03', 'main'], 34), '2 of 34, worker-03 most');
-  assert.equal(threadsText(['main'], 34), 'main alone, of 34');
+  assert.equal(threadsText(['worker-03', 'main'], 34), '2 of 34 threads, most by worker-03');
+  assert.equal(threadsText(['main'], 34), 'only main, of 34 threads');
   assert.equal(threadsText(['main'], 1), 'main');
 });
 
@@ -98,4 +99,22 @@ test('find: text in any case, or an expression', () => {
   assert.equal(parseAddressText('0x10'), '0x10');
   assert.equal(parseAddressText('seen.rs'), null);
   assert.equal(parseAddressText('11112222333344445'), null);
+});
+
+test('what the blamed line called tells call sites of one line apart', () => {
+  const frame = (name: string, kind = 'own') => ({
+    function: name,
+    source: null,
+    line: null,
+    module: null,
+    address: '0x1',
+    class: kind,
+  });
+  const main = frame('main');
+  const push = frame('std::vector<Line, std::allocator<Line> >::push_back(Line&&)', 'runtime');
+  assert.equal(viaText(push, [main]), 'via vector<…>::push_back, from main');
+  assert.equal(viaText(push, []), 'via vector<…>::push_back');
+  assert.equal(viaText(frame('malloc', 'allocator'), [main]), 'main');
+  assert.equal(viaText(frame('operator new(unsigned long)', 'allocator'), [main]), 'main');
+  assert.equal(viaText(undefined, [main]), 'main');
 });
