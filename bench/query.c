@@ -17,9 +17,9 @@
 
 #include "base/hash.h"
 #include "base/units.h"
+#include "query/by_function.h"
 #include "query/fragmentation.h"
 #include "query/group_series.h"
-#include "query/query.h"
 #include "query/query_growth.h"
 #include "store/store_write.h"
 
@@ -40,13 +40,13 @@ static void die(const char *what)
 /* ---- making a store ---- */
 
 struct row {
-	uint64_t birth, life, size, extra, addr, stack, thread, flags, free_stack;
+	uint64_t alloc_ns, life, size, extra, addr, stack, thread, flags, free_stack;
 };
 
 static struct row make_row(uint64_t i, uint64_t n_rows)
 {
 	uint64_t h = hash_mix64(i + 1), g = hash_mix64(h), skewed = h % N_STACKS;
-	struct row r = {.birth = i * NS_PER_ROW + g % NS_PER_ROW};
+	struct row r = {.alloc_ns = i * NS_PER_ROW + g % NS_PER_ROW};
 
 	/* a hundred stacks make half of the allocations */
 	r.stack = 1 + (g >> 20 & 1 ? skewed % 100 : skewed % (N_STACKS - 1));
@@ -72,10 +72,10 @@ static struct row make_row(uint64_t i, uint64_t n_rows)
 static void count_row(struct store_stack *s, const struct row *r)
 {
 	if (s->n_allocs++ == 0) {
-		s->first_ns = r->birth;
+		s->first_ns = r->alloc_ns;
 		s->min_size_bytes = r->size;
 	}
-	s->last_ns = r->birth;
+	s->last_ns = r->alloc_ns;
 	s->n_bytes += r->size;
 	s->max_bytes = s->n_bytes;
 	s->extra_bytes += r->extra;
@@ -105,9 +105,9 @@ static void put_rows(struct store_writer *w, uint64_t n_rows, struct store_stack
 		for (uint32_t i = 0; i < n; i++) {
 			struct row r = make_row(first + i, n_rows);
 
-			if (r.life && r.birth + r.life - 1 > n_rows * NS_PER_ROW)
+			if (r.life && r.alloc_ns + r.life - 1 > n_rows * NS_PER_ROW)
 				r.life = r.free_stack = 0;
-			column[STORE_ALLOC_NS][i] = r.birth;
+			column[STORE_ALLOC_NS][i] = r.alloc_ns;
 			column[STORE_LIFETIME_NS][i] = r.life;
 			column[STORE_SIZE_BYTES][i] = r.size;
 			column[STORE_EXTRA_BYTES][i] = r.extra;

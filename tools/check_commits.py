@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails when a commit message does not follow CONTRIBUTING.md.
 
-usage: check_commits.py [ROOT]            the commits after the one that added this file
+usage: check_commits.py [ROOT]            the descendants of the commit that added this file
        check_commits.py --message FILE    one message, as the commit-msg hook gets it (`make hooks`)
 
 The subject reads `area: imperative summary`: one or two areas ("query, store:"), each a folder of
@@ -133,7 +133,7 @@ def first_commit(root):
 def check(root):
     """Complaints about the commits of ROOT, each with the commit it is about."""
     first = first_commit(root)
-    log = git(root, "log", "--no-merges", "--reverse", "--numstat", "--no-renames",
+    log = git(root, "log", "--no-merges", "--ancestry-path", "--reverse", "--numstat", "--no-renames",
               "--format=%x01%h%x02%B%x02", f"{first}..HEAD")
     commits = [entry.split("\2") for entry in log.split("\1")[1:]]
     # A folder that a later commit renames or removes was an area when the message was written.

@@ -12,7 +12,8 @@ check() {
 	fi
 }
 
-check tools/check_layers.py
+check tools/check_layers.py --cycles
+check tools/check_words.py
 check tools/check_limits.py
 check tools/check_format.py
 check tools/check_docs.py

@@ -43,8 +43,8 @@ static bool is_simple_time(const struct stream *s, uint64_t min_ticks, uint64_t 
 
 /* Replaces the ticks of calls by times. Time never goes back in a lane, whatever its clock says.
  * Calls beyond the horizon are left out: returns the number of calls before it. */
-static size_t set_times_with_care(struct stream *s, struct lane_cursor *l, struct event_compact *call,
-				  size_t n)
+static size_t set_times_with_care(struct stream *s, struct lane_cursor *l,
+				  struct event_compact *call, size_t n)
 {
 	uint64_t ticks = l->min_ticks;
 	size_t i;
@@ -64,7 +64,8 @@ static size_t set_times_with_care(struct stream *s, struct lane_cursor *l, struc
 }
 
 /* The same, fast where possible. The ticks of calls that were decoded together never go down. */
-static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_compact *call, size_t n)
+static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_compact *call,
+			size_t n)
 {
 	const struct timebase time = s->rec->time;
 
@@ -482,7 +483,8 @@ static void key_by_time(struct stream *s)
 
 static int make(struct stream *s, struct err *err)
 {
-	int r = lane_blocks_init(&s->blocks, s->rec, LANE_CALLS * sizeof(struct event_compact), err);
+	int r = lane_blocks_init(&s->blocks, s->rec, LANE_CALLS * sizeof(struct event_compact),
+				 err);
 
 	s->lane = calloc(s->rec->n_lanes + 1, sizeof(*s->lane));
 	if (r == 0 && !s->lane)

@@ -19,7 +19,7 @@
 #ifndef QUERY_COMPARE_H
 #define QUERY_COMPARE_H
 
-#include "query/query.h"
+#include "query/by_function.h"
 
 /* Both sides of a comparison. */
 enum compare_side {

@@ -81,10 +81,10 @@ static inline size_t slice_of(const struct exact_peak *sw, uint64_t since_ns)
 
 /* ---- first pass ---- */
 
-static void sum_births(struct sum_state *st, struct scanner *s)
+static void sum_allocated(struct sum_state *st, struct scanner *s)
 {
 	const struct exact_peak *sw = st->sw;
-	const uint64_t *birth = scanner_column(s, STORE_ALLOC_NS);
+	const uint64_t *alloc = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
 	uint64_t from = sw->span->from_ns, span_ns = sw->span_ns;
@@ -92,13 +92,13 @@ static void sum_births(struct sum_state *st, struct scanner *s)
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
 
-		if (birth[i] < from) {
-			bool is_alive = row_free_ns(birth[i], life[i]) >= from;
+		if (alloc[i] < from) {
+			bool is_alive = row_free_ns(alloc[i], life[i]) >= from;
 
 			st->base.n_bytes += is_alive ? size[i] : 0;
 			st->base.count += is_alive;
-		} else if (birth[i] - from < span_ns) {
-			size_t at = slice_of(sw, birth[i] - from);
+		} else if (alloc[i] - from < span_ns) {
+			size_t at = slice_of(sw, alloc[i] - from);
 
 			st->slice[at].allocated_bytes += size[i];
 			st->slice[at].n_allocated++;
@@ -115,7 +115,7 @@ static void sum_births(struct sum_state *st, struct scanner *s)
 static void sum_deaths(struct sum_state *st, struct scanner *s)
 {
 	const struct exact_peak *sw = st->sw;
-	const uint64_t *birth = scanner_column(s, STORE_ALLOC_NS);
+	const uint64_t *alloc = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
 	uint64_t from = sw->span->from_ns, span_ns = sw->span_ns;
@@ -123,12 +123,12 @@ static void sum_deaths(struct sum_state *st, struct scanner *s)
 
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
-		uint64_t death = row_free_ns(birth[i], life[i]);
+		uint64_t freed = row_free_ns(alloc[i], life[i]);
 		size_t at;
 
-		if (death < from || death - from >= span_ns)
+		if (freed < from || freed - from >= span_ns)
 			continue;
-		at = slice_of(sw, death - from);
+		at = slice_of(sw, freed - from);
 		__builtin_prefetch(&st->slice[at], 1);
 		st->at[n] = (uint32_t)at;
 		st->at_bytes[n++] = size[i];
@@ -142,7 +142,7 @@ static void sum_deaths(struct sum_state *st, struct scanner *s)
 static int sum_sink(void *state, struct scanner *s, struct err *err)
 {
 	(void)err;
-	sum_births(state, s);
+	sum_allocated(state, s);
 	sum_deaths(state, s);
 	return 0;
 }
@@ -390,7 +390,7 @@ static void put_event(struct exact_peak *sw, uint64_t since_ns, bool is_release,
 static int event_sink(void *state, struct scanner *s, struct err *err)
 {
 	struct exact_peak *sw = state;
-	const uint64_t *birth = scanner_column(s, STORE_ALLOC_NS);
+	const uint64_t *alloc = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
 	uint64_t from = sw->span->from_ns, span_ns = sw->span_ns;
@@ -398,12 +398,12 @@ static int event_sink(void *state, struct scanner *s, struct err *err)
 	(void)err;
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
-		uint64_t death = row_free_ns(birth[i], life[i]);
+		uint64_t freed = row_free_ns(alloc[i], life[i]);
 
-		if (birth[i] >= from && birth[i] - from < span_ns)
-			put_event(sw, birth[i] - from, false, size[i]);
-		if (death >= from && death - from < span_ns)
-			put_event(sw, death - from, true, size[i]);
+		if (alloc[i] >= from && alloc[i] - from < span_ns)
+			put_event(sw, alloc[i] - from, false, size[i]);
+		if (freed >= from && freed - from < span_ns)
+			put_event(sw, freed - from, true, size[i]);
 	}
 	return 0;
 }

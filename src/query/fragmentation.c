@@ -84,9 +84,9 @@ static void share_page(struct walk *w, uint64_t unused_bytes)
 			w->page_stamp[w->holder[i].stack] = w->stamp;
 			s->n_sparse_pages++;
 		}
-		/* Rows are in the order of birth: the least row is the oldest. Turned into its
-		 * birth at the end. */
-		s->oldest_birth_ns = row < s->oldest_birth_ns ? row : s->oldest_birth_ns;
+		/* Rows are in the order of allocation: the least row is the oldest. Turned into its
+		 * time of allocation at the end. */
+		s->oldest_alloc_ns = row < s->oldest_alloc_ns ? row : s->oldest_alloc_ns;
 	}
 }
 
@@ -144,7 +144,7 @@ static void count_block(struct walk *w, const struct sorted_row *row)
 	uint64_t end = block_end(row);
 
 	if (s->n_blocks++ == 0)
-		s->oldest_birth_ns = UINT64_MAX;
+		s->oldest_alloc_ns = UINT64_MAX;
 	s->requested_bytes += row->requested_bytes;
 	s->usable_bytes += row->usable_bytes;
 	if (f->n_blocks++ == 0)
@@ -207,9 +207,9 @@ static void take_sites(struct walk *w)
 			continue;
 		w->site[n] = w->site[i];
 		w->site[n].stack = (uint32_t)i;
-		if (w->site[n].oldest_birth_ns != UINT64_MAX)
-			w->site[n].oldest_birth_ns = store_value(w->q->c.store, STORE_ALLOC_NS,
-								 w->site[n].oldest_birth_ns);
+		if (w->site[n].oldest_alloc_ns != UINT64_MAX)
+			w->site[n].oldest_alloc_ns = store_value(w->q->c.store, STORE_ALLOC_NS,
+								 w->site[n].oldest_alloc_ns);
 		n++;
 	}
 	if (n)

@@ -25,7 +25,7 @@ struct fragmentation_site {
 	uint64_t usable_bytes; /* the allocator's rounding wastes usable - requested */
 	uint64_t n_sparse_pages; /* sparse pages with a block of this stack */
 	uint64_t held_bytes; /* this stack's share of sparse_held_bytes */
-	uint64_t oldest_birth_ns; /* first allocation of its blocks in sparse pages; UINT64_MAX: no
+	uint64_t oldest_alloc_ns; /* first allocation of its blocks in sparse pages; UINT64_MAX: no
 				   * such block */
 };
 

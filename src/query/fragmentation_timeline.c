@@ -52,7 +52,7 @@ static void add_run(struct moments *m, size_t first, size_t end, struct extreme 
 static int moments_sink(void *state, struct scanner *s, struct err *err)
 {
 	struct moments *m = state;
-	const uint64_t *birth = scanner_column(s, STORE_ALLOC_NS);
+	const uint64_t *alloc = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
 	const uint64_t *extra = scanner_column(s, STORE_EXTRA_BYTES);
@@ -61,8 +61,8 @@ static int moments_sink(void *state, struct scanner *s, struct err *err)
 	(void)err;
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
-		size_t first = moment_from(m, birth[i]);
-		size_t end = moment_from(m, row_free_ns(birth[i], life[i]));
+		size_t first = moment_from(m, alloc[i]);
+		size_t end = moment_from(m, row_free_ns(alloc[i], life[i]));
 		uint64_t usable = size[i] + extra[i];
 
 		if (first >= end)

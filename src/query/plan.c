@@ -43,7 +43,7 @@ uint64_t plan_first_row(const struct store *s, uint64_t ns)
 {
 	uint64_t low = 0, high = store_n_blocks(s), row, end;
 
-	/* The first block whose last birth is at ns or later. */
+	/* The first block whose last allocation is at ns or later. */
 	while (low < high) {
 		uint64_t mid = low + (high - low) / 2;
 
@@ -148,7 +148,7 @@ static void add_alive_at(struct query *q, const struct filter_time *t)
 	add_death(&q->plan, PLAN_DEATH, m.ns + 1, UINT64_MAX);
 }
 
-static void add_births(struct query *q)
+static void add_allocated(struct query *q)
 {
 	const struct filter *f = q->filter;
 	struct plan_moment from = plan_moment(q->c.store, &f->from);
@@ -400,7 +400,7 @@ int plan_create(struct query *q, struct err *err)
 	int r;
 
 	*p = (struct plan){.end_row = store_facts(q->c.store)->n_rows, .is_table = true};
-	add_births(q);
+	add_allocated(q);
 	add_lifetime_kind(q);
 	add_range(p, PLAN_RANGE, STORE_SIZE_BYTES, &f->size);
 	add_range(p, PLAN_RANGE, STORE_ADDR, &f->address);

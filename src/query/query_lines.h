@@ -2,6 +2,7 @@
 #ifndef QUERY_QUERY_LINES_H
 #define QUERY_QUERY_LINES_H
 
+#include "query/by_function.h"
 #include "query/query_tally.h"
 
 /* Most bytes first. The keys of the tally are indices of query_names.line. */

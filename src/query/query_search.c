@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/by_function.h"
 #include "query/query_regex.h"
 #include "query/query_tally.h"
 

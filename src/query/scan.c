@@ -69,15 +69,15 @@ static enum verdict judge_set(const struct plan_step *step, uint64_t low, uint64
 /* The earliest and the last release that can be in the block. */
 static enum verdict judge_death(const struct store *st, uint64_t block, uint64_t min, uint64_t max)
 {
-	uint64_t birth_low = store_block_min(st, STORE_ALLOC_NS, block);
-	uint64_t birth_high = store_block_max(st, STORE_ALLOC_NS, block);
+	uint64_t alloc_low = store_block_min(st, STORE_ALLOC_NS, block);
+	uint64_t alloc_high = store_block_max(st, STORE_ALLOC_NS, block);
 	uint64_t life_low = store_block_min(st, STORE_LIFETIME_NS, block);
 	uint64_t life_high = store_block_max(st, STORE_LIFETIME_NS, block);
-	uint64_t low = birth_low + (life_low ? life_low - 1 : 0), high;
+	uint64_t low = alloc_low + (life_low ? life_low - 1 : 0), high;
 
 	if (life_high == 0) /* nothing was released */
 		return max == UINT64_MAX ? ALL : NONE;
-	if (low < birth_low || __builtin_add_overflow(birth_high, life_high - 1, &high))
+	if (low < alloc_low || __builtin_add_overflow(alloc_high, life_high - 1, &high))
 		return SOME;
 	if (life_low > 0)
 		return judge_range(low, high, min, max);
@@ -163,26 +163,26 @@ static void select_set(struct scanner *s, const struct plan_step *step)
 
 static void select_death(struct scanner *s, const struct plan_step *step, bool want)
 {
-	const uint64_t *birth = scanner_column(s, STORE_ALLOC_NS);
+	const uint64_t *alloc = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	uint64_t min = step->min, width = step->max - step->min;
 
 	if (step->min > step->max)
 		SELECT(s, !want);
 	else
-		SELECT(s, (row_free_ns(birth[i], life[i]) - min <= width) == want);
+		SELECT(s, (row_free_ns(alloc[i], life[i]) - min <= width) == want);
 }
 
 static void select_lifetime(struct scanner *s, const struct plan_step *step)
 {
-	const uint64_t *birth = scanner_column(s, STORE_ALLOC_NS);
+	const uint64_t *alloc = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	uint64_t end = s->q->end_ns, min = step->min, width = step->max - step->min;
 
 	if (step->min > step->max)
 		s->n_selected = 0;
 	else
-		SELECT(s, (life[i] ? life[i] - 1 : end - birth[i]) - min <= width);
+		SELECT(s, (life[i] ? life[i] - 1 : end - alloc[i]) - min <= width);
 }
 
 static void select_usable(struct scanner *s, const struct plan_step *step)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/by_function.h"
 #include "query/frame_class.h"
 #include "report/findings_i.h"
 #include "util/map.h"

@@ -178,7 +178,7 @@ static const struct schema table[] = {
 	{"Notes", "notes:[Note] lost_events:u64 damaged_bytes:u64 truncated_stacks:u64"},
 	{"Holder",
 	 "backtrace_id:u64 blocks:u64 requested_bytes:u64 usable_bytes:u64 sparse_pages:u64 "
-	 "held_bytes:u64 oldest_birth_ns:u64~ blame?:FrameText"},
+	 "held_bytes:u64 oldest_alloc_ns:u64~ blame?:FrameText"},
 	{"Fragmentation",
 	 "at_ns:u64 page_bytes:u64 blocks:u64 requested_bytes:u64 usable_bytes:u64 "
 	 "heap_span_bytes:u64 heap_usable_bytes:u64 pages:u64 sparse_pages:u64 "

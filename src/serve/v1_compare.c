@@ -1,4 +1,5 @@
 /* serve/v1_compare.c - /api/v1: groups, functions and callers of two recordings. */
+#include "query/by_function.h"
 #include "serve/comparison.h"
 #include "serve/handlers.h"
 

@@ -20,10 +20,10 @@ static void put_site(struct request *rq, const struct fragmentation_site *s, str
 	json_u64(j, "usable_bytes", s->usable_bytes);
 	json_u64(j, "sparse_pages", s->n_sparse_pages);
 	json_u64(j, "held_bytes", s->held_bytes);
-	if (s->oldest_birth_ns == UINT64_MAX)
-		json_null(j, "oldest_birth_ns");
+	if (s->oldest_alloc_ns == UINT64_MAX)
+		json_null(j, "oldest_alloc_ns");
 	else
-		json_u64(j, "oldest_birth_ns", s->oldest_birth_ns);
+		json_u64(j, "oldest_alloc_ns", s->oldest_alloc_ns);
 	if (blame)
 		v1_json_frame_text(rq, "blame", blame);
 	json_end_object(j);

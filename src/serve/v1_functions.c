@@ -1,4 +1,5 @@
 /* serve/v1_functions.c - /api/v1: costs of functions, who calls whom, and names by a part of them. */
+#include "query/by_function.h"
 #include "serve/comparison.h"
 #include "serve/handlers.h"
 #include "serve/v1_json.h"

@@ -1,5 +1,6 @@
 /* serve/v1_json.c - see v1_json.h. */
 #include "serve/v1_json.h"
+#include "query/by_function.h"
 
 #include "query/frame_class.h"
 #include "query/frame_name.h"

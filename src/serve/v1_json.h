@@ -6,6 +6,7 @@
 #ifndef SERVE_V1_JSON_H
 #define SERVE_V1_JSON_H
 
+#include "query/by_function.h"
 #include "serve/request.h"
 
 /* An object of type "FrameText" (schema.c): what a person needs to recognise a frame. */

@@ -1,4 +1,5 @@
 /* serve/v1_source.c - /api/v1: a source file with what its lines cost. */
+#include "query/by_function.h"
 #include "serve/handlers.h"
 #include "serve/source_file.h"
 #include "serve/v1_json.h"

@@ -99,7 +99,7 @@ class Death(mp.TestCase):
                 if i % 3 == 0:  # by itself
                     child = self.start(folder, threads, "kill", int(delay_s * 1e6))
                     code = self.wait(child)
-                else:  # from outside, counted from its birth or from its first word
+                else:  # from outside, counted from its start or from its first word
                     child = self.start(folder, threads, "wait")
                     if i % 3 == 1:
                         child.stdout.readline()

@@ -115,7 +115,7 @@ class FlameGraph(Shown):
         title = page.evaluate("document.querySelector('.mpf-f title').textContent")
         self.assertRegex(title, r"^main\n.* of all\).*\n\S*known_figures\.c\n\[known_figures\]$")
 
-    def test_every_cost_and_the_still_picture(self):
+    def test_every_cost_and_the_still_image(self):
         recorded = self.recorded("known_figures")
         totals = self.groups(recorded)["total"]
         for cost, key in (("bytes", "bytes"), ("leaked", "leaked_bytes"), ("peak", "peak_bytes"),

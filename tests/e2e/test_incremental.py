@@ -47,7 +47,7 @@ class Follow(mp.TestCase):
         kept, anew = self.read("report", "--json", "--limit", "all")
         self.assertEqual(kept, anew)
 
-    def picture(self, *formats):
+    def compare(self, *formats):
         """Stands still, so that all who read it now see the same. Was the store appended to?"""
         os.kill(self.child.pid, signal.SIGSTOP)
         mp.wait_for(lambda: all(
@@ -67,7 +67,7 @@ class Follow(mp.TestCase):
             # what is gone on from below was kept while the program ran
             subprocess.run([mp.CLI, "export", "-f", "csv", self.recording], check=True, timeout=120,
                            stdout=subprocess.DEVNULL, env=mp.clean_environment())
-            n_appended += self.picture("csv", FORMATS[k % len(FORMATS)])
+            n_appended += self.compare("csv", FORMATS[k % len(FORMATS)])
         self.assertGreater(n_appended, 2, "it was read anew nearly each time")
         self.end()
         self.assert_same()
@@ -79,7 +79,7 @@ class Follow(mp.TestCase):
         self.start("2", "5000")
         for _ in range(3):
             time.sleep(1)
-            self.picture()
+            self.compare()
         self.end(signal.SIGKILL)
         self.assert_same()
 
@@ -87,21 +87,21 @@ class Follow(mp.TestCase):
         """Whatever moment the reader is killed at: what was kept is good, or made anew."""
         self.start("2", "2000")
         time.sleep(2.5)
-        self.picture()
+        self.compare()
         for k in range(12):
             reader = subprocess.Popen([mp.CLI, "export", "-f", "csv", self.recording],
                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(0.01 * k)
             reader.send_signal(signal.SIGKILL if k % 2 else signal.SIGINT)
             reader.wait(60)
-        self.picture()
+        self.compare()
         self.assertEqual([], [p.name for p in self.recording.parent.iterdir()
                               if p.suffix == ".tmp" or ".tmp." in p.name])
 
     def test_two_read_at_the_same_time(self):
         self.start("2", "5000")
         time.sleep(2.5)
-        self.picture()
+        self.compare()
         os.kill(self.child.pid, signal.SIGSTOP)
         both = [subprocess.Popen([mp.CLI, "export", "-f", "csv", self.recording],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]

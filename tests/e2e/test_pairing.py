@@ -57,7 +57,7 @@ class Pairing(mp.TestCase):
 
     def test_addresses_that_the_allocator_gives_to_others(self):
         # An address that this thread released, that another one got and released and that is this
-        # thread's again, was in other hands: were its birth taken for one of this thread's own, it
+        # thread's again, was in other hands: were its allocation taken for one of this thread's own, it
         # could be earlier than the other thread's release.
         recording, logs = self.record_stress(
             N_BLOCKS // 10, 4, "own",

@@ -20,14 +20,14 @@ N_RANDOM_FILTERS = 150
 
 
 def naive_rows(path):
-    """The allocations of a recording, paired here from its events: dicts in order of birth."""
+    """The allocations of a recording, paired here from its events: dicts in order of alloc."""
     rows, live = [], {}
     last = 0
 
     def end(addr, event):
         row = live.pop(addr, None)
         if row is not None:
-            row["death"] = event["t"]
+            row["free"] = event["t"]
         return row
 
     for e in mp.events(path):
@@ -37,7 +37,7 @@ def naive_rows(path):
         elif e["e"] == "realloc":
             end(e["old"], e)
         if e["e"] in ("alloc", "realloc"):
-            row = {"birth": e["t"], "death": None, "size": e["size"], "addr": e["addr"],
+            row = {"alloc": e["t"], "free": None, "size": e["size"], "addr": e["addr"],
                    "tid": e["tid"], "depth": len(e["stack"])}
             rows.append(row)
             live[e["addr"]] = row
@@ -219,7 +219,7 @@ class Numbers(ServerCase):
             expected = naive_rows(self.dir / file)
             seen = self.data(file, "allocations")
             self.assertEqual(len(expected), seen["total_count"])
-            events = sorted((r["size"], number(r["addr"]), r["tid"], r["death"] is not None)
+            events = sorted((r["size"], number(r["addr"]), r["tid"], r["free"] is not None)
                             for r in expected)
             rows = sorted((a["size"], a["address"], a["thread"], "deallocation" in a)
                           for a in seen["allocations"])
@@ -303,8 +303,8 @@ class Numbers(ServerCase):
             elif name == "lifetime":
                 kind = rng.choice(["only_leaked", "only_temporary", "all"])
                 parameters[name] = kind
-                tests.append({"only_leaked": lambda r: r["death"] is None,
-                              "only_temporary": lambda r: r["death"] is not None,
+                tests.append({"only_leaked": lambda r: r["free"] is None,
+                              "only_temporary": lambda r: r["free"] is not None,
                               "all": lambda r: True}[kind])
             elif name == "thread":
                 n = rng.choice(rows)["tid"]
@@ -321,7 +321,7 @@ class Numbers(ServerCase):
         for file in self.FILES:
             # The rows were compared with the events above; the stacks' numbers are the server's.
             rows = [{"size": a["size"], "addr": a["address"], "tid": a["thread"],
-                     "death": a.get("deallocation"), "stack": a["backtrace_id"]}
+                     "free": a.get("deallocation"), "stack": a["backtrace_id"]}
                     for a in self.data(file, "allocations")["allocations"]]
             for _ in range(N_RANDOM_FILTERS // len(self.FILES)):
                 parameters, tests = self.random_filter(rng, rows)
@@ -332,7 +332,7 @@ class Numbers(ServerCase):
                     groups = self.data(file, "allocation_groups", **parameters)["allocations"]
                     self.assertEqual(sum(r["size"] for r in good),
                                      sum(g["only_matched"]["size"] for g in groups))
-                    self.assertEqual(sum(r["death"] is None for r in good),
+                    self.assertEqual(sum(r["free"] is None for r in good),
                                      sum(g["only_matched"]["leaked_count"] for g in groups))
                     cost = self.v1(file, "summary", **parameters)["matched"]
                     self.assertEqual(len(good), cost["allocations"])
@@ -604,11 +604,11 @@ class Numbers(ServerCase):
         half = [self.data("demo.dat", "allocations", count=0, **p)["total_count"]
                 for p in ({"to": "50%"}, {"from": "50%"})]
         # Which half they fall into is up to the scheduler: what counts is that it is the right one.
-        births = [a["timestamp_relative"]["secs"] * 10**9 + a["timestamp_relative"]["fract_nsecs"]
+        allocated = [a["timestamp_relative"]["secs"] * 10**9 + a["timestamp_relative"]["fract_nsecs"]
                   for a in self.data("demo.dat", "allocations")["allocations"]]
         runtime = entry["runtime"]["secs"] * 10**9 + entry["runtime"]["fract_nsecs"]
-        self.assertEqual(half, [sum(b <= runtime // 2 for b in births),
-                                sum(b >= runtime // 2 for b in births)])
+        self.assertEqual(half, [sum(b <= runtime // 2 for b in allocated),
+                                sum(b >= runtime // 2 for b in allocated)])
 
     def test_v1_timeline_covers_what_is_asked_for(self):
         whole = self.v1("work.dat", "timeline", buckets=64)

@@ -169,7 +169,7 @@ class Repack(Base):
         chunks = json.loads(cli("analyze-size", "--json", self.out)[0])["chunks"]
         self.assertNotIn("AREA", chunks)
 
-    def test_growing_recording_gives_a_picture_of_one_moment(self):
+    def test_growing_recording_gives_a_snapshot_of_one_moment(self):
         folder = self.new_folder()
         child = self.start_growing(folder)
         try:

@@ -22,7 +22,7 @@ class Messages(unittest.TestCase):
 
     def test_subject_and_body_pass(self):
         self.assertEqual(self.problems("query: stop at the first match" + BODY), [])
-        self.assertEqual(self.problems("query, store: rename births to alloc_sums" + BODY), [])
+        self.assertEqual(self.problems("query, store: rename counts to alloc_sums" + BODY), [])
 
     def test_subject_of_60_columns_passes_and_61_not(self):
         subject = "query: add " + "x" * 49
@@ -139,8 +139,8 @@ class Repository(Toy):
 
     def test_folder_that_was_removed_later_is_an_area(self):
         self.begin()
-        self.commit("births: add sums" + BODY, "src/births/a.c")
-        (self.root / "src/births/a.c").unlink()
+        self.commit("sums: add sums" + BODY, "src/sums/a.c")
+        (self.root / "src/sums/a.c").unlink()
         self.commit("query: take the sums over" + BODY)
         self.assertEqual(self.check(), (0, ""))
 

@@ -60,12 +60,12 @@ void fixture_rows(const struct world_row *row, size_t n, bool is_chain)
 	world.duration = 1000;
 	for (size_t i = 0; i < n; i++) {
 		world.row[i] = row[i];
-		world.row[i].birth = row[i].birth ? row[i].birth : 10 + i;
-		world.row[i].death = row[i].death ? row[i].death : WORLD_NEVER;
+		world.row[i].alloc_ns = row[i].alloc_ns ? row[i].alloc_ns : 10 + i;
+		world.row[i].free_ns = row[i].free_ns ? row[i].free_ns : WORLD_NEVER;
 		world.row[i].chain = is_chain ? 0 : WORLD_NEVER;
 		world.row[i].position = is_chain ? i : 0;
-		if (world.row[i].death != WORLD_NEVER && world.row[i].death > world.duration)
-			world.duration = world.row[i].death;
+		if (world.row[i].free_ns != WORLD_NEVER && world.row[i].free_ns > world.duration)
+			world.duration = world.row[i].free_ns;
 	}
 	fixture_open();
 	fixture_ask(&(struct naive){.n = 0});

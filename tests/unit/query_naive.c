@@ -159,8 +159,8 @@ static bool naive_lifetime_kind(const struct world *w, const struct naive *f,
 {
 	const struct naive_condition *c = naive_find(f, "lifetime");
 	const struct naive_condition *to = naive_find(f, "to");
-	bool never = r->death == WORLD_NEVER;
-	bool in_range = !never && (!to || (long long)r->death <= to->number);
+	bool never = r->free_ns == WORLD_NEVER;
+	bool in_range = !never && (!to || (long long)r->free_ns <= to->number);
 
 	if (!c || naive_is(c, "all"))
 		return true;
@@ -171,7 +171,7 @@ static bool naive_lifetime_kind(const struct world *w, const struct naive *f,
 	if (naive_is(c, "only_chain_leaked"))
 		return r->chain == WORLD_NEVER
 			       ? never
-			       : w->row[w->chain[r->chain].last].death == WORLD_NEVER;
+			       : w->row[w->chain[r->chain].last].free_ns == WORLD_NEVER;
 	if (naive_is(c, "only_whole_group_leaked"))
 		return w->figures[r->stack].n_leaked == w->figures[r->stack].n_allocs;
 	return naive_is(c, "only_deallocated_in_current_range") == in_range;
@@ -181,25 +181,25 @@ static bool naive_times_fit(const struct naive *f, const struct world_row *r)
 {
 	const struct naive_condition *c, *from = naive_find(f, "window_from");
 	const struct naive_condition *to = naive_find(f, "window_to");
-	long long birth = (long long)r->birth;
-	long long death = r->death == WORLD_NEVER ? INT64_MAX : (long long)r->death;
+	long long alloc_ns = (long long)r->alloc_ns;
+	long long free_ns = r->free_ns == WORLD_NEVER ? INT64_MAX : (long long)r->free_ns;
 	bool allocated, freed;
 
 	c = naive_find(f, "from");
-	if (c && birth < c->number)
+	if (c && alloc_ns < c->number)
 		return false;
 	c = naive_find(f, "to");
-	if (c && birth > c->number)
+	if (c && alloc_ns > c->number)
 		return false;
 	c = naive_find(f, "alive_at");
-	if (c && !(birth <= c->number && c->number < death))
+	if (c && !(alloc_ns <= c->number && c->number < free_ns))
 		return false;
 	c = naive_find(f, "alive_at_2");
-	if (c && !(birth <= c->number && c->number < death))
+	if (c && !(alloc_ns <= c->number && c->number < free_ns))
 		return false;
-	allocated = (!from || birth >= from->number) && (!to || birth <= to->number);
-	freed = death != INT64_MAX && (!from || death >= from->number) &&
-		(!to || death <= to->number);
+	allocated = (!from || alloc_ns >= from->number) && (!to || alloc_ns <= to->number);
+	freed = free_ns != INT64_MAX && (!from || free_ns >= from->number) &&
+		(!to || free_ns <= to->number);
 	c = naive_find(f, "allocated");
 	if (c && naive_is(c, "inside") != allocated)
 		return false;
@@ -229,7 +229,8 @@ static bool naive_chain_fits(const struct world *w, const struct naive *f,
 	       naive_range(f, "last_size", last->size) && naive_range(f, "chain_length", length) &&
 	       naive_range(f, "position_in_chain", r->position) &&
 	       naive_range(f, "chain_lifetime",
-			   (last->death == WORLD_NEVER ? w->duration : last->death) - first->birth);
+			   (last->free_ns == WORLD_NEVER ? w->duration : last->free_ns) -
+				   first->alloc_ns);
 }
 
 static bool naive_ids_fit(const struct naive *f, const char *name, uint32_t id)
@@ -268,13 +269,13 @@ bool naive_matches(const struct world *w, const struct naive *f, size_t row)
 	if (naive_find(f, "negative_backtraces") &&
 	    naive_ids_fit(f, "negative_backtraces", r->stack))
 		return false;
-	if (naive_find(f, "deallocation_backtraces") && r->death == WORLD_NEVER)
+	if (naive_find(f, "deallocation_backtraces") && r->free_ns == WORLD_NEVER)
 		return false;
 	return naive_times_fit(f, r) && naive_lifetime_kind(w, f, r) &&
 	       naive_range(f, "size", r->size) && naive_range(f, "address", r->addr) &&
 	       naive_range(f, "usable_size", r->size + r->extra) &&
 	       naive_range(f, "lifetime",
-			   (r->death == WORLD_NEVER ? w->duration : r->death) - r->birth) &&
+			   (r->free_ns == WORLD_NEVER ? w->duration : r->free_ns) - r->alloc_ns) &&
 	       naive_flag_fits(f, "mmaped", "yes", r->flags & STORE_FLAG_MMAPED) &&
 	       naive_flag_fits(f, "arena", "main", r->flags & STORE_FLAG_MAIN_ARENA) &&
 	       naive_flag_fits(f, "temporary", "yes", r->flags & STORE_FLAG_TEMPORARY) &&
@@ -321,7 +322,7 @@ static void naive_time(struct world *w, struct naive_condition *c, bool is_upper
 		break;
 	default:
 		/* a moment at which something happened */
-		ns = w->row[world_below(w, w->n_rows)].birth;
+		ns = w->row[world_below(w, w->n_rows)].alloc_ns;
 		snprintf(c->text, sizeof(c->text), "%lluns", (unsigned long long)ns);
 	}
 	c->number = (long long)ns;

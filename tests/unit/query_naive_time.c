@@ -180,14 +180,15 @@ static bool counts(const struct naive_series *n, const struct world_row *r, size
 		   uint64_t *value)
 {
 	uint64_t start = n->s.from_ns + bucket * n->width, end = start + n->width;
-	bool is_new = r->birth >= start && r->birth < end, is_alive = world_is_alive(r, end - 1);
+	bool is_new = r->alloc_ns >= start && r->alloc_ns < end,
+	     is_alive = world_is_alive(r, end - 1);
 
 	*value = r->size;
 	switch (n->s.kind) {
 	case GROUP_SERIES_BYTES:
 		return is_alive;
 	case GROUP_SERIES_LEAKED_BYTES:
-		return is_alive && r->death == WORLD_NEVER;
+		return is_alive && r->free_ns == WORLD_NEVER;
 	case GROUP_SERIES_COUNT:
 		*value = 1;
 		return is_alive;

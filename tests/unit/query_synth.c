@@ -105,7 +105,7 @@ static void world_link(struct world *w, uint64_t from, uint64_t to)
 		a->chain = w->n_chains;
 		w->chain[w->n_chains++] = (struct world_chain){from, from, 1};
 	}
-	a->death = b->birth;
+	a->free_ns = b->alloc_ns;
 	a->flags |= STORE_FLAG_MOVED;
 	b->chain = a->chain;
 	b->position = a->position + 1;
@@ -120,8 +120,8 @@ static void world_make_row(struct world *w, uint64_t i, uint64_t now)
 	uint64_t stack = world_below(w, 3) ? world_below(w, 12) : world_below(w, w->n_stacks - 10);
 
 	*r = (struct world_row){
-		.birth = now,
-		.death = WORLD_NEVER,
+		.alloc_ns = now,
+		.free_ns = WORLD_NEVER,
 		.size = world_size(w),
 		.extra = world_below(w, 3) * 8,
 		.addr = world_below(w, 50) ? 0x10000000 + 16 * world_below(w, 4 * w->n_rows)
@@ -136,7 +136,7 @@ static void world_make_row(struct world *w, uint64_t i, uint64_t now)
 	if (i > 4 && world_below(w, 6) == 0) {
 		uint64_t from = i - 1 - world_below(w, i > 200 ? 200 : i - 1);
 
-		if (w->row[from].death == WORLD_NEVER)
+		if (w->row[from].free_ns == WORLD_NEVER)
 			world_link(w, from, i);
 	}
 }
@@ -147,16 +147,16 @@ static void world_kill(struct world *w)
 	for (uint64_t i = 0; i < w->n_rows; i++) {
 		struct world_row *r = &w->row[i];
 
-		if (r->death == WORLD_NEVER && (world_below(w, 8) && r->stack != 5)) {
+		if (r->free_ns == WORLD_NEVER && (world_below(w, 8) && r->stack != 5)) {
 			uint64_t most = world_below(w, 3) ? 5000 : w->duration / 2;
 
-			r->death = r->birth + world_below(w, most + 1);
-			if (r->death > w->duration)
-				r->death = WORLD_NEVER;
+			r->free_ns = r->alloc_ns + world_below(w, most + 1);
+			if (r->free_ns > w->duration)
+				r->free_ns = WORLD_NEVER;
 			else if (world_below(w, 3) == 0)
 				r->flags |= STORE_FLAG_TEMPORARY;
 		}
-		if (r->death != WORLD_NEVER) {
+		if (r->free_ns != WORLD_NEVER) {
 			r->free_stack = (uint32_t)world_below(w, w->n_stacks);
 			r->free_thread = (uint32_t)world_below(w, w->n_threads);
 		}
@@ -185,9 +185,9 @@ void world_peak(const struct world *w, const bool *chosen, uint64_t *at, uint64_
 
 		if (!chosen[i])
 			continue;
-		e[n++] = (struct world_event){r->birth, r->size, false};
-		if (r->death != WORLD_NEVER)
-			e[n++] = (struct world_event){r->death, r->size, true};
+		e[n++] = (struct world_event){r->alloc_ns, r->size, false};
+		if (r->free_ns != WORLD_NEVER)
+			e[n++] = (struct world_event){r->free_ns, r->size, true};
 	}
 	qsort(e, n, sizeof(*e), world_compare_events);
 	for (size_t i = 0; i < n; i++) {
@@ -216,30 +216,30 @@ static void world_count_stack(struct world *w, uint32_t stack, bool *chosen)
 		const struct world_row *r = &w->row[i];
 
 		chosen[i] = r->stack == stack;
-		s->n_releases += r->death != WORLD_NEVER && r->free_stack == stack;
+		s->n_releases += r->free_ns != WORLD_NEVER && r->free_stack == stack;
 		if (!chosen[i])
 			continue;
 		if (s->n_allocs++ == 0) {
-			s->first_ns = r->birth;
+			s->first_ns = r->alloc_ns;
 			s->min_size_bytes = r->size;
 		}
-		s->last_ns = r->birth;
+		s->last_ns = r->alloc_ns;
 		s->n_bytes += r->size;
 		s->extra_bytes += r->extra;
 		if (r->size < s->min_size_bytes)
 			s->min_size_bytes = r->size;
 		if (r->size > s->max_size_bytes)
 			s->max_size_bytes = r->size;
-		if (r->death == WORLD_NEVER) {
+		if (r->free_ns == WORLD_NEVER) {
 			s->n_leaked++;
 			s->leaked_bytes += r->size;
 			s->leaked_extra_bytes += r->extra;
-			if (r->birth < w->duration / 20)
+			if (r->alloc_ns < w->duration / 20)
 				s->leaked_early_bytes += r->size;
-			if (r->birth >= w->duration - w->duration / 4)
+			if (r->alloc_ns >= w->duration - w->duration / 4)
 				s->leaked_late_bytes += r->size;
 		} else {
-			s->lifetime_sum_ns += r->death - r->birth;
+			s->lifetime_sum_ns += r->free_ns - r->alloc_ns;
 		}
 		if (r->flags & STORE_FLAG_TEMPORARY) {
 			s->n_temporary++;
@@ -345,9 +345,9 @@ static uint64_t world_value(const struct world_row *r, unsigned c)
 {
 	switch (c) {
 	case STORE_ALLOC_NS:
-		return r->birth;
+		return r->alloc_ns;
 	case STORE_LIFETIME_NS:
-		return r->death == WORLD_NEVER ? 0 : 1 + r->death - r->birth;
+		return r->free_ns == WORLD_NEVER ? 0 : 1 + r->free_ns - r->alloc_ns;
 	case STORE_SIZE_BYTES:
 		return r->size;
 	case STORE_ADDR:
@@ -456,9 +456,10 @@ static int world_put_chains(const struct world *w, struct store_writer *sw, stru
 			.last_row = w->chain[i].last,
 			.first_size_bytes = first->size,
 			.last_size_bytes = last->size,
-			.alloc_ns = first->birth,
-			.lifetime_ns =
-				last->death == WORLD_NEVER ? 0 : 1 + last->death - first->birth,
+			.alloc_ns = first->alloc_ns,
+			.lifetime_ns = last->free_ns == WORLD_NEVER
+					       ? 0
+					       : 1 + last->free_ns - first->alloc_ns,
 			.length = w->chain[i].length,
 		};
 	}
@@ -478,13 +479,13 @@ static int world_put_buckets(const struct world *w, uint64_t width, struct store
 
 	for (size_t i = 0; i < w->n_rows; i++) {
 		const struct world_row *row = &w->row[i];
-		struct store_bucket *b = &bucket[row->birth / width % N_BUCKETS];
+		struct store_bucket *b = &bucket[row->alloc_ns / width % N_BUCKETS];
 
-		e[n++] = (struct world_event){row->birth, row->size, false};
-		if (row->death != WORLD_NEVER)
-			e[n++] = (struct world_event){row->death, row->size, true};
-		b->n_leaked += row->death == WORLD_NEVER;
-		b->leaked_bytes += row->death == WORLD_NEVER ? row->size : 0;
+		e[n++] = (struct world_event){row->alloc_ns, row->size, false};
+		if (row->free_ns != WORLD_NEVER)
+			e[n++] = (struct world_event){row->free_ns, row->size, true};
+		b->n_leaked += row->free_ns == WORLD_NEVER;
+		b->leaked_bytes += row->free_ns == WORLD_NEVER ? row->size : 0;
 	}
 	qsort(e, n, sizeof(*e), world_compare_events);
 	for (size_t i = 0; i < N_BUCKETS; i++) {
@@ -620,8 +621,8 @@ static void load_rows(struct world *w, const struct store *store)
 			store_read_block(store, c, i / STORE_BLOCK_ROWS, v[c]);
 		life = v[STORE_LIFETIME_NS][at];
 		w->row[i] = (struct world_row){
-			.birth = v[STORE_ALLOC_NS][at],
-			.death = life ? v[STORE_ALLOC_NS][at] + life - 1 : WORLD_NEVER,
+			.alloc_ns = v[STORE_ALLOC_NS][at],
+			.free_ns = life ? v[STORE_ALLOC_NS][at] + life - 1 : WORLD_NEVER,
 			.size = v[STORE_SIZE_BYTES][at],
 			.extra = v[STORE_EXTRA_BYTES][at],
 			.addr = v[STORE_ADDR][at],

@@ -18,7 +18,7 @@ struct world_frame {
 };
 
 struct world_row {
-	uint64_t birth, death, size, extra, addr, flags, marker;
+	uint64_t alloc_ns, free_ns, size, extra, addr, flags, marker;
 	uint64_t chain; /* WORLD_NEVER: none */
 	uint64_t position;
 	uint32_t stack, thread, free_stack, free_thread;
@@ -70,7 +70,7 @@ struct world_event {
 
 static inline bool world_is_alive(const struct world_row *r, uint64_t at)
 {
-	return r->birth <= at && at < r->death;
+	return r->alloc_ns <= at && at < r->free_ns;
 }
 
 /* A made-up one. */

@@ -239,7 +239,7 @@ TEST(a_chain_table_that_contradicts_the_rows_is_refused)
 	world_make(&world, 5, 2);
 	memcpy(world.row, row, sizeof(row));
 	for (unsigned i = 0; i < 2; i++) {
-		world.row[i].death = WORLD_NEVER;
+		world.row[i].free_ns = WORLD_NEVER;
 		world.row[i].chain = 0;
 	}
 	world.n_chains = 1;

@@ -115,7 +115,7 @@ static void add_row(uint64_t to[QUERY_N_MAIN_COSTS], const struct world_row *r, 
 {
 	to[QUERY_MAIN_BYTES] += r->size;
 	to[QUERY_MAIN_ALLOCS]++;
-	to[QUERY_MAIN_LEAKED] += r->death == WORLD_NEVER ? r->size : 0;
+	to[QUERY_MAIN_LEAKED] += r->free_ns == WORLD_NEVER ? r->size : 0;
 	to[QUERY_MAIN_PEAK] += world_is_alive(r, peak_ns) ? r->size : 0;
 	to[QUERY_MAIN_TEMPORARY] += !!(r->flags & STORE_FLAG_TEMPORARY);
 }

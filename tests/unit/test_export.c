@@ -209,7 +209,7 @@ TEST(heaptrack_lines_are_the_rows)
 	}
 	CHECK_EQ(n_allocated, world.n_rows);
 	for (size_t i = 0; i < world.n_rows; i++)
-		n_freed -= world.row[i].death != WORLD_NEVER;
+		n_freed -= world.row[i].free_ns != WORLD_NEVER;
 	CHECK_EQ(n_freed, 0);
 	free(text);
 	close_world();

@@ -42,8 +42,8 @@ static void make_rows(const struct world_row *row, size_t n)
 	world_make(&world, 5, n);
 	for (size_t i = 0; i < n; i++) {
 		world.row[i] = row[i];
-		world.row[i].birth = 10 + i;
-		world.row[i].death = row[i].death ? row[i].death : WORLD_NEVER;
+		world.row[i].alloc_ns = 10 + i;
+		world.row[i].free_ns = row[i].free_ns ? row[i].free_ns : WORLD_NEVER;
 		world.row[i].chain = WORLD_NEVER;
 	}
 	world.n_chains = 0;
@@ -58,7 +58,7 @@ TEST(pages_are_counted_by_what_is_used_of_them)
 		{.addr = 17 * PAGE, .size = 2000, .stack = 2}, /* half of its page */
 		{.addr = 18 * PAGE + 4000, .size = 96 + 2 * PAGE + 50, .stack = 3}, /* 18 to 21 */
 		{.addr = 18 * PAGE, .size = 20, .stack = 1}, /* 18: 116 used, two holders */
-		{.addr = 21 * PAGE + 100, .size = 10, .stack = 4, .death = 500}, /* released */
+		{.addr = 21 * PAGE + 100, .size = 10, .stack = 4, .free_ns = 500}, /* released */
 	};
 	struct fragmentation f;
 	struct err err = {0};
@@ -81,13 +81,13 @@ TEST(pages_are_counted_by_what_is_used_of_them)
 	CHECK_EQ(f.site[0].stack, 3); /* half of page 18 and all of 21 */
 	CHECK_EQ(f.site[0].held_bytes, (PAGE - 116) / 2 + PAGE - 50);
 	CHECK_EQ(f.site[0].n_sparse_pages, 2);
-	CHECK_EQ(f.site[0].oldest_birth_ns, 12);
+	CHECK_EQ(f.site[0].oldest_alloc_ns, 12);
 	CHECK_EQ(f.site[1].stack, 1);
 	CHECK_EQ(f.site[1].held_bytes, (PAGE - 116) / 2 + PAGE - 104);
 	CHECK_EQ(f.site[1].usable_bytes - f.site[1].requested_bytes, 4);
-	CHECK_EQ(f.site[1].oldest_birth_ns, 10);
+	CHECK_EQ(f.site[1].oldest_alloc_ns, 10);
 	CHECK_EQ(f.site[2].held_bytes, 0);
-	CHECK_EQ(f.site[2].oldest_birth_ns, UINT64_MAX);
+	CHECK_EQ(f.site[2].oldest_alloc_ns, UINT64_MAX);
 	fragmentation_fini(&f);
 	CHECK_OK(fragmentation_at(q, 5, &f, &err)); /* before the first */
 	CHECK_EQ(f.n_blocks + f.n_pages + f.n_sites, 0);

@@ -307,9 +307,9 @@ TEST(times_that_make_no_sense_do_no_harm)
 		struct world_row *r = &world.row[i];
 
 		if (world_below(&world, 3) == 0)
-			r->birth = world_random(&world) >> world_below(&world, 64);
+			r->alloc_ns = world_random(&world) >> world_below(&world, 64);
 		if (world_below(&world, 3) == 0)
-			r->death = world_random(&world) >> world_below(&world, 64);
+			r->free_ns = world_random(&world) >> world_below(&world, 64);
 	}
 	open_world();
 	for (unsigned kind = 0; kind <= GROUP_SERIES_LEAKED_BYTES; kind++) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/query.h"
+#include "query/by_function.h"
 #include "query_naive.h"
 
 static struct world world;

@@ -36,9 +36,9 @@ static uint64_t naive_cost(const struct world_row *r, enum query_cost cost)
 	case QUERY_COST_PEAK_BYTES:
 		return row_is_at_peak(r) ? r->size : 0;
 	case QUERY_COST_LEAKED_BYTES:
-		return r->death == WORLD_NEVER ? r->size : 0;
+		return r->free_ns == WORLD_NEVER ? r->size : 0;
 	case QUERY_COST_LEAKED_COUNT:
-		return r->death == WORLD_NEVER;
+		return r->free_ns == WORLD_NEVER;
 	case QUERY_COST_ALLOCATIONS:
 		return 1;
 	case QUERY_COST_TEMPORARY:
@@ -158,12 +158,12 @@ static void check_lifetimes(void)
 
 		if (!chosen[i])
 			continue;
-		if (r->death == WORLD_NEVER) {
+		if (r->free_ns == WORLD_NEVER) {
 			never++;
 			never_bytes += r->size;
 			continue;
 		}
-		life[n++] = r->death - r->birth;
+		life[n++] = r->free_ns - r->alloc_ns;
 		n_bytes += r->size;
 	}
 	qsort(life, n, sizeof(*life), compare_u64);
@@ -269,7 +269,7 @@ static size_t naive_ranges(uint64_t at)
 
 static void check_occupancy(void)
 {
-	uint64_t at = world.row[below(world.n_rows)].birth, n_blocks = 0, n_alive = 0;
+	uint64_t at = world.row[below(world.n_rows)].alloc_ns, n_blocks = 0, n_alive = 0;
 	size_t max_cells = 1 + below(below(2) || world.n_rows > 20000 ? 40 : 2000);
 	struct occupancy o;
 	struct err err = {0};
@@ -378,8 +378,9 @@ TEST(the_median_of_lifetimes_is_exact_however_long_they_are)
 	for (unsigned shift = 0; shift < 61; shift += 4) {
 		/* nine lifetimes next to each other, in no order */
 		for (uint64_t i = 0; i < 9; i++)
-			row[i] = (struct world_row){
-				.birth = 1 + i, .death = 1 + i + (11ull << shift) / 8 + i * 5 % 9};
+			row[i] = (struct world_row){.alloc_ns = 1 + i,
+						    .free_ns = 1 + i + (11ull << shift) / 8 +
+							       i * 5 % 9};
 		fixture_rows(row, 9, false);
 		CHECK_OK(lifetimes_count(q, &l, &err));
 		CHECK_EQ(l.median_ns, (11ull << shift) / 8 + 4);
@@ -396,7 +397,7 @@ TEST(blocks_far_apart_are_ranges_of_their_own)
 		{.addr = 0x102800, .size = 0x800}, /* half of the third page */
 		{.addr = 0x40000000, .size = 0}, /* one byte */
 		{.addr = 0x40200010, .size = 3 * PAGE}, /* over the ends of four pages */
-		{.addr = 0x50000000, .size = 10, .death = 50}, /* freed before */
+		{.addr = 0x50000000, .size = 10, .free_ns = 50}, /* freed before */
 	};
 	struct occupancy o;
 	struct err err = {0};

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "query/query.h"
+#include "query/by_function.h"
 #include "query_naive.h"
 
 static struct world world;

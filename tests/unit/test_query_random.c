@@ -56,11 +56,11 @@ static uint64_t sort_key(const struct world_row *r)
 	case QUERY_BY_SIZE:
 		return r->size;
 	case QUERY_BY_LIFETIME:
-		return (r->death == WORLD_NEVER ? world.duration : r->death) - r->birth;
+		return (r->free_ns == WORLD_NEVER ? world.duration : r->free_ns) - r->alloc_ns;
 	case QUERY_BY_USABLE_SIZE:
 		return r->size + r->extra;
 	case QUERY_BY_FREE_TIME:
-		return r->death;
+		return r->free_ns;
 	case QUERY_BY_KIND:
 		return r->flags & STORE_KIND_MASK;
 	case QUERY_BY_CHAIN_LENGTH:
@@ -70,7 +70,7 @@ static uint64_t sort_key(const struct world_row *r)
 	case QUERY_BY_STACK_NUMBER:
 		return r->stack;
 	default:
-		return r->birth;
+		return r->alloc_ns;
 	}
 }
 
@@ -98,7 +98,7 @@ static bool check_row(void *user, const struct query_row *row)
 		return false;
 	}
 	w = &world.row[e->row[e->at++]];
-	e->n_wrong += row->alloc_ns != w->birth || row->free_ns != w->death ||
+	e->n_wrong += row->alloc_ns != w->alloc_ns || row->free_ns != w->free_ns ||
 		      row->size_bytes != w->size || row->extra_bytes != w->extra ||
 		      row->addr != w->addr || row->marker != w->marker || row->chain != w->chain ||
 		      row->chain_position != w->position || row->stack != w->stack ||
@@ -154,20 +154,20 @@ static void add_row(struct query_group *g, const struct world_row *r, uint64_t p
 
 	naive_span(&from, &end);
 	if (g->n_allocs++ == 0) {
-		g->first_ns = g->last_ns = r->birth;
+		g->first_ns = g->last_ns = r->alloc_ns;
 		g->min_size_bytes = g->max_size_bytes = r->size;
 	}
 	g->n_bytes += r->size;
 	g->extra_bytes += r->extra;
-	if (r->death == WORLD_NEVER) {
+	if (r->free_ns == WORLD_NEVER) {
 		g->n_leaked++;
 		g->leaked_bytes += r->size;
-		if ((long long)r->birth < from + (end - from) / 20)
+		if ((long long)r->alloc_ns < from + (end - from) / 20)
 			g->leaked_early_bytes += r->size;
-		if ((long long)r->birth >= end - (end - from) / 4)
+		if ((long long)r->alloc_ns >= end - (end - from) / 4)
 			g->leaked_late_bytes += r->size;
 	} else {
-		g->lifetime_sum_ns += r->death - r->birth;
+		g->lifetime_sum_ns += r->free_ns - r->alloc_ns;
 	}
 	if (r->flags & STORE_FLAG_TEMPORARY) {
 		g->n_temporary++;
@@ -177,8 +177,8 @@ static void add_row(struct query_group *g, const struct world_row *r, uint64_t p
 		g->peak_bytes += r->size;
 		g->peak_count++;
 	}
-	g->first_ns = r->birth < g->first_ns ? r->birth : g->first_ns;
-	g->last_ns = r->birth > g->last_ns ? r->birth : g->last_ns;
+	g->first_ns = r->alloc_ns < g->first_ns ? r->alloc_ns : g->first_ns;
+	g->last_ns = r->alloc_ns > g->last_ns ? r->alloc_ns : g->last_ns;
 	g->min_size_bytes = r->size < g->min_size_bytes ? r->size : g->min_size_bytes;
 	g->max_size_bytes = r->size > g->max_size_bytes ? r->size : g->max_size_bytes;
 }
@@ -295,9 +295,9 @@ static size_t make_events(struct world_event *e)
 
 		if (!chosen[i])
 			continue;
-		e[n++] = (struct world_event){r->birth, r->size, false};
-		if (r->death != WORLD_NEVER)
-			e[n++] = (struct world_event){r->death, r->size, true};
+		e[n++] = (struct world_event){r->alloc_ns, r->size, false};
+		if (r->free_ns != WORLD_NEVER)
+			e[n++] = (struct world_event){r->free_ns, r->size, true};
 	}
 	qsort(e, n, sizeof(*e), world_compare_events);
 	return n;
@@ -348,8 +348,8 @@ static void check_timeline(struct query *q, uint64_t from, uint64_t to, size_t n
 		for (size_t k = 0; k < world.n_rows; k++) {
 			const struct world_row *r = &world.row[k];
 
-			if (chosen[k] && r->birth >= start && r->birth < end &&
-			    r->death == WORLD_NEVER) {
+			if (chosen[k] && r->alloc_ns >= start && r->alloc_ns < end &&
+			    r->free_ns == WORLD_NEVER) {
 				b.n_leaked++;
 				b.leaked_bytes += r->size;
 			}

@@ -113,7 +113,8 @@ static void check_pairs(size_t n)
 	for (size_t i = 0; i < world.n_rows; i++) {
 		const struct world_row *r = &world.row[i];
 
-		if (!chosen[i] || r->death == WORLD_NEVER || r->thread >= n || r->free_thread >= n)
+		if (!chosen[i] || r->free_ns == WORLD_NEVER || r->thread >= n ||
+		    r->free_thread >= n)
 			continue;
 		right[r->thread * n + r->free_thread].count++;
 		right[r->thread * n + r->free_thread].n_bytes += r->size;

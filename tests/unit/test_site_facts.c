@@ -53,8 +53,8 @@ static void check_site(uint32_t stack, const struct site_facts *f)
 			continue;
 		min_marker = r->marker < min_marker ? r->marker : min_marker;
 		max_marker = r->marker > max_marker ? r->marker : max_marker;
-		if (r->death != WORLD_NEVER)
-			life[n_freed++] = r->death - r->birth;
+		if (r->free_ns != WORLD_NEVER)
+			life[n_freed++] = r->free_ns - r->alloc_ns;
 	}
 	CHECK_EQ(f->min_marker, min_marker == UINT64_MAX ? 0 : min_marker);
 	CHECK_EQ(f->max_marker, max_marker);

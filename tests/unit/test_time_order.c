@@ -69,14 +69,14 @@ static void check_order(const struct world *w, const struct seen *seen)
 
 	CHECK_NOT_NULL(state);
 	for (size_t i = 0; i < w->n_rows; i++)
-		n_expected += w->row[i].death != WORLD_NEVER;
+		n_expected += w->row[i].free_ns != WORLD_NEVER;
 	CHECK_EQ(seen->n, n_expected);
 	for (size_t i = 0; i < seen->n; i++) {
 		const struct step *s = &seen->step[i];
 		const struct world_row *row = &w->row[s->row];
 
 		CHECK(i == 0 || s->at_ns >= s[-1].at_ns);
-		CHECK_EQ(s->at_ns, s->is_free ? row->death : row->birth);
+		CHECK_EQ(s->at_ns, s->is_free ? row->free_ns : row->alloc_ns);
 		CHECK_EQ(state[s->row], s->is_free);
 		state[s->row]++;
 		/* at equal times frees come before allocations */

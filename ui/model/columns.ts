@@ -14,7 +14,7 @@ export interface TableColumn {
   hint?: string; // the word explained
   /* CSS pixels at each step; of a short list the last one counts on. null: takes what is left */
   width: readonly (number | null)[];
-  minWidth?: readonly number[]; // likewise, of a column that takes what is left
+  minWidth?: readonly number[]; // minimum widths of a column that takes what is left
   goes?: number; // first step at which it is not shown; default: stays
   class?: string; // "r" right-aligned, "pad"
   sort?: string; // the API's name for sorting by it

@@ -76,7 +76,7 @@ export function topForRow(t: Table, top: number, row: number): number {
   return lower > top + t.viewHeight ? clampTop(t, lower - t.viewHeight) : top;
 }
 
-/* Likewise, but a row that is not visible comes into the upper third: one sees what is around it. */
+/* As above, but a row that is not visible comes into the upper third: one sees what is around it. */
 export function topAround(t: Table, top: number, row: number): number {
   if (topForRow(t, top, row) === top) return top;
   return clampTop(t, rowTop(t, row) - t.viewHeight / 3);

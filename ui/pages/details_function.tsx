@@ -175,7 +175,7 @@ function timeOf(params: Params): Record<string, string | null> {
   if (!range || range.meaning === 'end') return { from: null, to: null };
   if (params['window_from'] || params['window_to']) return {};
   const { from = null, to = null } = apiFilter(params);
-  return { from, to, window_from: from, window_to: to, born: 'inside' };
+  return { from, to, window_from: from, window_to: to, allocated: 'inside' };
 }
 
 function AliveOverTime({ name }: { name: string }) {

@@ -150,7 +150,7 @@ function holderCells(h: Holder, f: Fragmentation, at: (ns: number) => string) {
         <Value value={h.usable_bytes} unit="bytes" />
       </span>
       <span role="gridcell" class="r m3">
-        {h.oldest_birth_ns !== null && at(h.oldest_birth_ns)}
+        {h.oldest_alloc_ns !== null && at(h.oldest_alloc_ns)}
       </span>
     </>
   );

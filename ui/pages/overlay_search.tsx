@@ -1,7 +1,7 @@
 /* Search and commands (Ctrl K): one box for functions, files, modules, addresses, times, pages, commands.
  *
  * The input keeps the focus; arrows move through the answers. Enter shows the chosen one, Ctrl Enter filters
- * by it, Alt Enter excludes it. Until somebody chose an answer, the latter two are about the typed text.
+ * by it, Alt Enter excludes it. Until somebody chose an answer, filter and exclude are about the typed text.
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { readQuestion } from '../model/search';

@@ -16,7 +16,7 @@ function points(values: readonly number[], max: number): string {
 interface SparklineProps {
   alive: readonly number[];
   leaked?: readonly number[] | null;
-  label?: string; // for readers of the screen; without one the picture is decoration
+  label?: string; // for readers of the screen; without one the graph is decoration
 }
 
 export function Sparkline({ alive, leaked, label }: SparklineProps) {

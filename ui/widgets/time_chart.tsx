@@ -164,7 +164,7 @@ function yAxis(latest: Latest): uPlot.Axis {
   };
 }
 
-/* Drawn over uPlot's own picture, in device pixels. */
+/* Drawn over uPlot's own drawing, in device pixels. */
 function drawMarks(u: uPlot, p: TimeChartProps): void {
   const ratio = devicePixelRatio;
   const g = u.ctx;
