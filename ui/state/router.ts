@@ -20,7 +20,17 @@ function read(hash: string): Address {
 
 export const address = new Signal<Address>(read(location.hash));
 
-addEventListener('hashchange', () => address.set(read(location.hash)));
+/* The hash that `address` was read from. The browser reports a new hash some time after the change, and
+ * a key that is pressed in between must act on the new address: so each change sets `address` at once,
+ * and the report counts only if it brings a hash that is not known yet (back, a link, the address bar). */
+let knownHash = location.hash;
+
+function show(): void {
+  if (location.hash === knownHash) return;
+  knownHash = location.hash;
+  address.set(read(knownHash));
+}
+addEventListener('hashchange', show);
 
 export const useAddress = (): Address => useSignal(address);
 export const useCost = (): CostId => costOfAddress(useAddress());
@@ -30,7 +40,9 @@ type Changes = Record<string, string | null>;
 /* A step that "back" undoes. */
 export function go(next: Address): void {
   const hash = formatAddress(next);
-  if (hash !== location.hash) location.hash = hash;
+  if (hash === location.hash) return;
+  location.hash = hash;
+  show();
 }
 
 /* The same place, described anew: while somebody types or drags. */
@@ -38,7 +50,7 @@ export function replace(next: Address): void {
   const hash = formatAddress(next);
   if (hash === location.hash) return;
   history.replaceState(history.state, '', hash);
-  address.set(read(hash));
+  show();
 }
 
 /* Changes parameters on this page. null or '' removes one. */

@@ -280,6 +280,19 @@ test('the cost switch and its keys', async (t) => {
   await page.waitForFunction(() => location.hash.includes('cost=temp'));
 });
 
+test('a key acts on the address that the key before it made', async (t) => {
+  const page = await open(t, 'q=node&cost=bytes');
+  /* both in one task: the browser cannot report the first change before the second key */
+  const after = await page.evaluate(() => {
+    for (const key of ['2', 'b', 'Escape'])
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+    return location.hash;
+  });
+  assert.match(after, /cost=leaked/);
+  assert.match(after, /dir=up/);
+  assert.doesNotMatch(after, /q=node/);
+});
+
 test('a pinned moment is a sixth cost', async (t) => {
   const { duration_ns } = await server.json('/api/v1/last/summary');
   const at = Math.round(duration_ns / 2);
