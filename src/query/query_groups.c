@@ -57,6 +57,9 @@ static bool table_knows(const struct query *q)
 
 	if (!p->is_table)
 		return false;
+	/* A range can hold all rows and be shorter than the run: early and late are other rows. */
+	if (q->span.from_ns > 0 || q->span.span_ns != store_facts(q->c.store)->duration_ns)
+		return false;
 	if (p->is_leaked || p->is_released)
 		return !(q->wants & (QUERY_WANT_PEAK | QUERY_WANT_SPAN));
 	return !q->stack_set || !(q->wants & QUERY_WANT_PEAK);

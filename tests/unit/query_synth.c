@@ -264,6 +264,12 @@ static void world_count(struct world *w)
 	free(chosen);
 }
 
+void world_pause(struct world *w, uint64_t pause_ns)
+{
+	w->duration += pause_ns;
+	world_count(w);
+}
+
 static void world_reserve(struct world *w, uint32_t n_codes, uint32_t n_nodes, uint32_t n_stacks)
 {
 	w->n_codes = n_codes;

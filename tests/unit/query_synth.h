@@ -75,6 +75,7 @@ static inline bool world_is_alive(const struct world_row *r, uint64_t at)
 
 /* A made-up one. */
 void world_make(struct world *w, uint64_t seed, size_t n_rows);
+void world_pause(struct world *w, uint64_t pause_ns); /* the run goes on so long without events */
 void world_free(struct world *w);
 /* Writes, opens and removes the file: the store lives on while it is open. */
 int world_open(struct world *w, struct store **store, struct frames **frames, struct err *err);
