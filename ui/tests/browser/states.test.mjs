@@ -19,6 +19,7 @@ const AWAY = [
   /ERR_CONNECTION_REFUSED/,
   /ERR_CONNECTION_RESET/,
   /ERR_EMPTY_RESPONSE/,
+  /ERR_INCOMPLETE_CHUNKED_ENCODING/, // the server went away while it answered
   /Failed to load/,
 ];
 
