@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "query/query_i.h"
+#include "query/shared_results.h"
 
 int query_need_names(struct query *q, struct err *err)
 {
@@ -17,7 +18,11 @@ struct frame_rules *query_rules(struct query *q)
 
 void query_want(struct query *q, unsigned wants)
 {
+	if (q->wants == wants)
+		return;
 	q->wants = wants;
+	shared_result_release(q->sums);
+	q->sums = NULL;
 }
 
 void query_represent_by(struct query *q, enum query_cost c)
@@ -79,6 +84,7 @@ void query_destroy(struct query *q)
 {
 	if (!q)
 		return;
+	shared_result_release(q->sums);
 	owners_destroy(q->owners);
 	query_names_destroy(q->names);
 	free(q->made_name);
