@@ -186,7 +186,7 @@ TEST(short_form_is_head_time_address_size_stack)
 	CHECK(REFUSED(0x08, 9, 0x70, 0x00, 0x00, 0x80, 40, 0xff));
 }
 
-/* An address that the lane named before is told by its place. */
+/* An address that the lane named before is encoded by its slot. */
 TEST(short_form_of_a_known_address_names_its_place)
 {
 	static const uint64_t other_addr = 0x700 + 16 * EVENT_N_RECENT;
