@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "query/query_i.h"
-#include "query/shared_results.h"
 
 int query_need_names(struct query *q, struct err *err)
 {
@@ -21,8 +20,7 @@ void query_want(struct query *q, unsigned wants)
 	if (q->wants == wants)
 		return;
 	q->wants = wants;
-	shared_result_release(q->sums);
-	q->sums = NULL;
+	query_forget_sums(q);
 }
 
 void query_represent_by(struct query *q, enum query_cost c)
@@ -84,7 +82,7 @@ void query_destroy(struct query *q)
 {
 	if (!q)
 		return;
-	shared_result_release(q->sums);
+	query_forget_sums(q);
 	owners_destroy(q->owners);
 	query_names_destroy(q->names);
 	free(q->made_name);

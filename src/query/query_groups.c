@@ -231,7 +231,8 @@ static void finish(struct group_state *st, struct query_groups *ret)
 	if (st->is_sparse && n)
 		qsort(st->group, n, sizeof(*st->group), query_compare_keys);
 	ret->n = n;
-	ret->group = realloc(st->group, (n + 1) * sizeof(*st->group)); /* most stay below capacity */
+	/* Most of the capacity is unused, and a shared result keeps the array for long. */
+	ret->group = realloc(st->group, (n + 1) * sizeof(*st->group));
 	if (!ret->group)
 		ret->group = st->group;
 	st->group = NULL;
@@ -378,6 +379,12 @@ int query_stack_sums(struct query *q, const struct query_groups **ret, struct er
 	if (r == 0)
 		*ret = q->sums->data;
 	return r;
+}
+
+void query_forget_sums(struct query *q)
+{
+	shared_result_release(q->sums);
+	q->sums = NULL;
 }
 
 /* The caller gets groups of its own: the shared ones if no other query has them, else a copy.

@@ -157,6 +157,7 @@ int query_need_names(struct query *q, struct err *err);
  * query_want(), query_groups() by STACK, or query_destroy(). Other queries may share them: never
  * change them. */
 int query_stack_sums(struct query *q, const struct query_groups **ret, struct err *err);
+void query_forget_sums(struct query *q);
 
 /* What queries share. A kind of groups is SHARED_GROUPS + 2 * query_group_by + wants the peak. */
 enum shared_kind {

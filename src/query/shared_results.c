@@ -256,11 +256,18 @@ static int entry_wait(struct shared_results *c, const struct query *q, const str
 
 /* ---- computing ---- */
 
-static int compute(struct query *q, unsigned kind, shared_results_make make,
-		   struct shared_result **ret, struct err *err)
+/* What make() is called with. */
+struct request {
+	struct query *q;
+	unsigned kind;
+	shared_results_make make;
+};
+
+static int compute(const struct request *req, struct shared_result **ret, struct err *err)
 {
 	struct shared_result *result = calloc(1, sizeof(*result));
-	int r = result ? make(q, kind, result, err) : err_set_memory(err, sizeof(*result));
+	int r = result ? req->make(req->q, req->kind, result, err)
+		       : err_set_memory(err, sizeof(*result));
 
 	if (r < 0) {
 		free(result);
@@ -272,14 +279,15 @@ static int compute(struct query *q, unsigned kind, shared_results_make make,
 }
 
 /* Computes the result of a pending entry and passes it to those who wait. */
-static int compute_entry(struct shared_results *c, struct entry *e, struct query *q, unsigned kind,
-			 shared_results_make make, struct shared_result **ret, struct err *err)
+static int compute_entry(struct shared_results *c, struct entry *e, const struct request *req,
+			 struct shared_result **ret, struct err *err)
 {
+	struct query *q = req->q;
 	const struct query_audience audience = {&e->n_waiting, q->audience};
 	int r;
 
 	q->audience = &audience;
-	r = compute(q, kind, make, ret, err);
+	r = compute(req, ret, err);
 	q->audience = audience.outer;
 	pthread_mutex_lock(&c->lock);
 	if (r < 0)
@@ -299,13 +307,14 @@ static int compute_entry(struct shared_results *c, struct entry *e, struct query
 int shared_results_get(struct shared_results *c, struct query *q, unsigned kind,
 		       shared_results_make make, struct shared_result **ret, struct err *err)
 {
+	const struct request req = {q, kind, make};
 	struct shared_result *found = NULL;
 	struct entry *mine = NULL;
 	struct key k;
 	int r;
 
 	if (!c || q->c.store != c->store || !key_make(q, kind, &k))
-		return compute(q, kind, make, ret, err);
+		return compute(&req, ret, err);
 	pthread_mutex_lock(&c->lock);
 	r = entry_wait(c, q, &k, &found, err);
 	if (r == 0 && !found)
@@ -315,9 +324,9 @@ int shared_results_get(struct shared_results *c, struct query *q, unsigned kind,
 	if (r < 0)
 		return r;
 	if (mine)
-		return compute_entry(c, mine, q, kind, make, ret, err);
+		return compute_entry(c, mine, &req, ret, err);
 	if (!found)
-		return compute(q, kind, make, ret, err);
+		return compute(&req, ret, err);
 	*ret = found;
 	return 0;
 }
