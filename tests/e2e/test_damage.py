@@ -68,7 +68,7 @@ class Damage(mp.TestCase):
         self.assertEqual(1000, counts["n_opened"] + counts["n_refused"])
         self.assertGreater(counts["n_opened"], 200)
 
-    def test_damage_is_told(self):
+    def test_damage_is_reported(self):
         small = self.small_recording()
         data = bytearray(small.read_bytes())
         at = data.index(struct.pack("<IH", 0x4b43504d, 3))  # the first EVENTS chunk

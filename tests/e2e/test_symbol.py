@@ -541,7 +541,7 @@ class Debuginfod(Symbols):
         for address in addresses:
             self.assertTrue(same_names(found[address], theirs[address]), found[address])
 
-    def test_commands_ask_when_told_to(self):
+    def test_commands_ask_only_with_the_option(self):
         program = self.folder / "known_names"
         tool("objcopy", "-S", mp.program("known_names"), program)
         where = self.folder / "buildid" / build_id(program)

@@ -94,7 +94,7 @@ TEST(every_frequent_kind_has_its_number)
 	CHECK_EQ(DECODE(0x06, 0x00).ticks, START_TICKS);
 }
 
-TEST(usable_bytes_are_glibcs_unless_told)
+TEST(usable_bytes_are_glibcs_unless_recorded)
 {
 	CHECK_EQ(DECODE(0x01, 0x08, 1).usable_extra_bytes, 23);
 	CHECK_EQ(DECODE(0x01, 0x08, 24).usable_extra_bytes, 0);
@@ -511,7 +511,7 @@ TEST(calls_survive_encoding_and_decoding)
 	}
 }
 
-TEST(calls_of_the_program_are_told_from_the_rest)
+TEST(only_calls_of_the_program_are_calls)
 {
 	CHECK(event_is_call(EVENT_MALLOC) && event_is_call(EVENT_FREE) &&
 	      event_is_call(EVENT_MMAP));
