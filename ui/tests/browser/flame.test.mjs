@@ -237,6 +237,8 @@ test('a deep link restores zoom, cost, direction and search', async (t) => {
   await first.waitForFunction(() =>
     /^Flame graph\. Leaked/.test(document.querySelector('canvas.flame')?.ariaLabel ?? ''),
   );
+  // The keys must reach the frames of the new tree, not those of the tree before.
+  await first.waitForSelector('main .stale', { state: 'detached' });
   await first.focus('canvas.flame');
   await first.keyboard.press('ArrowRight');
   await first.keyboard.press('ArrowRight');
