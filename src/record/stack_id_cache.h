@@ -88,7 +88,8 @@ void stack_id_cache_init(struct stack_id_cache *c, struct stack_id_cache_line *f
 void stack_id_cache_reset(struct stack_id_cache *c);
 
 /* Makes all entries void. Only ids from min_id on will be added. For the moments in which the
- * recording gives up all ids: code was unloaded, or there are too many ids. */
+ * recording gives up all ids: code was unloaded, an event block with definitions was lost, or
+ * there are too many ids (stack_forget()). */
 void stack_id_cache_forget(struct stack_id_cache *c, uint32_t min_id);
 
 /* Adds an edge. id: greater than all that were added before. May change the size of the table, or

@@ -25,7 +25,7 @@
  * push+12 found push and parse before it met entry[1]. The memo of that walk holds
  *
  *   pc = push+12, sp          the start; a hash of both gives the index in memo[]
- *   word at +5 = parse+90     every word that the walk read, except the join's return address
+ *   word at +5 = parse+90     every word that decided the walk, except the join's return address
  *   join_n = 2                the walk met entry[join_n - 1]
  *   join = {id 2, low half of the slot of entry[1]}    the stack that the walk met
  *   id = 9                    the stack that the walk found
@@ -101,9 +101,11 @@ struct stack_cache_fresh {
 #define MEMO_SUFFIX_ID_BITS 24
 #define MEMO_SUFFIX_MAX_ID ((1u << MEMO_SUFFIX_ID_BITS) - 1)
 
-/* A walk that was seen before: see the example above. Valid while epoch is the epoch of the cache.
- * Word i has its value in near[i] or far[i - 2], and its offset in near_at[i] or far_at[i - 4]. The
- * second cache line is read only when there are more than two words or has_rest is set. */
+/* A walk that was seen before: see the example above. Valid while epoch is the epoch of the cache
+ * and the generation of the cache is unwind_generation(): a new generation raises epoch only at the
+ * next walk. Word i has its value in near[i] or far[i - 2], and its offset in near_at[i] or
+ * far_at[i - 4]. The second cache line is read only when there are more than two words or has_rest
+ * is set. */
 struct walk_memo {
 	_Alignas(64) uintptr_t pc; /* of the start */
 	uintptr_t sp; /* of the start */
