@@ -1,15 +1,19 @@
 /* ingest/lookahead.h - which call comes next at an address.
  *
- * An event may be out of order (pairing.h). The calls that follow show whether it can be: if none
- * of them has the same address within the window, no counterpart will come.
+ * A call that does not fit, such as an allocation of an address that is live, may wait for a call
+ * of another lane at the same address that makes it fit (pairing.h). This file looks at the calls
+ * that follow. If no call at the address follows within the window, there is nothing to wait for.
  *
- * The calls of a batch and of the batch after it are chained by a hash of their address:
+ * Calls are the entries of stream_batch.call. The calls of the current batch (now) and of the batch
+ * after it (then) are numbered through and chained by a hash of their address, in order of time:
  *
- *   head[hash] -> call 17 -> call 90 -> call 4100 (of the batch after it)
+ *   head[hash] -> call 17 -> call 90 -> call 4100 (with 4096 calls in now: call 4 of then)
  *
- * The chains are made when the first question of a batch comes, and begin at the call that is asked
- * about: a batch without questions costs nothing. They reach to the end of the batch after the
- * current one, so at least STREAM_BATCH_CALLS calls ahead, except at the end of the recording.
+ * Addresses may share a chain, so a search compares addresses.
+ *
+ * The chains are made at the first question about a batch: a batch without questions costs nothing.
+ * The chains begin at the call of this question. They end one window after the last call of now, or
+ * with the last call of then; calls after then are not seen.
  * Threads: one.
  */
 #ifndef INGEST_LOOKAHEAD_H
@@ -20,7 +24,7 @@
 #define LOOKAHEAD_N_CHAINS 4096u
 
 enum lookahead_next {
-	LOOKAHEAD_NOTHING, /* no call of the address within the window */
+	LOOKAHEAD_NOTHING, /* no call at the address within the window, as far as then reaches */
 	LOOKAHEAD_RELEASE,
 	LOOKAHEAD_ALLOC,
 };
@@ -28,17 +32,22 @@ enum lookahead_next {
 struct lookahead {
 	const struct stream_batch *now, *then; /* borrowed; then: NULL after the last batch */
 	size_t n_now; /* calls of now; calls of then have the numbers from n_now on */
-	size_t first_chained; /* calls with this number and higher are in the chains */
+	size_t first_chained; /* calls before this number are not chained; SIZE_MAX: none is */
 	uint16_t head[LOOKAHEAD_N_CHAINS]; /* number + 1 of the first call; 0: none */
 	uint16_t next[2 * STREAM_BATCH_CALLS]; /* by call: number + 1 of the next one; 0: none */
 };
 
-/* The questions from here on are about calls of now; then: the batch after it, or NULL. */
+/* The questions from here on are about calls of now; then: the batch after it, or NULL. Both stay
+ * unchanged until the next lookahead_begin(). The struct may be uninitialized before. */
 void lookahead_begin(struct lookahead *a, const struct stream_batch *now,
 		     const struct stream_batch *then);
 
-/* What comes next at the address of call i of now, at most window_ns later? Inside a batch, i never
- * goes back and window_ns never grows. */
+/* What comes after call i of now at the address of call i, at most window_ns later? Rules for the
+ * questions about one batch:
+ *   - Ask in the order of the calls. A question about a call before first_chained makes all chains
+ *     again: slow, but right.
+ *   - window_ns must not grow. The chains end with the window of the question that made them; a
+ *     longer window would miss calls. */
 enum lookahead_next lookahead_find(struct lookahead *a, size_t i, uint64_t window_ns);
 
 #endif

@@ -2,10 +2,10 @@
  *
  * The problem. Events come in order of their times (stream.h). Inside a lane this is the order of
  * the program. Between lanes it may not be: the clocks of two CPUs differ, and a thread may read
- * its clock some time before the call takes effect. The recorder sees to it that a release is not
- * stamped before the allocation of its block (record/clock.h). An allocation may be stamped before
- * the release of the block that had the address before; in recordings of early builds a release may
- * be stamped too early as well.
+ * its clock some time before the call takes effect:
+ *   - An allocation may be stamped before the release of the block that had the address before.
+ *   - In recordings of early builds a release may be stamped before the allocation of its block.
+ *     Later recorders prevent this (record/clock.h).
  *
  * The idea. At one address, allocations and releases alternate. An event fits if it is an
  * allocation of an address that is not live, or a release of one that is. An event that does not
@@ -19,13 +19,6 @@
  *      it looks like. An allocation is a duplicate and ends the block that was there
  *      (REPLAY_REPLACED); a release is of an unknown block, and is counted only.
  *
- * Undecided releases. Thread 2 frees a block that thread 1 made. If thread 1 itself releases the
- * address as well and gets it again within the window, the free of thread 2 may be for the next
- * block. So a release by another thread than the maker is held back as well if the next call of the
- * address in the window is a release. It happens when an allocation that waits needs it, or when
- * the window passes. If that allocation waits behind a release of its own lane, that release ended
- * the block, and the undecided one is for the next block.
- *
  * Example: a late free. Thread 1 frees 0x1000, malloc() gives 0x1000 to thread 2, whose clock is 40
  * ns behind:
  *
@@ -34,16 +27,35 @@
  *   500   thread 2: malloc = 0x1000  A     does not fit: held back until 500 + window
  *   520   thread 1: free(0x1000)     A     ends A at 520; now the malloc of 500 fits: block B
  *
- * A and B both count as live from 500 to 520: sums over time use the times as they are.
+ * A and B both count as live from 500 to 520: the times of the events stay as they are. Only a
+ * release that is not later than the allocation of its block is moved to 1 ns after the allocation.
  * totals.repaired is 1.
+ *
+ * Undecided releases. A free fits, but another thread made the block, and the next call of the
+ * address within the window is a release too. Then the free may belong to the next block, and be
+ * stamped before the allocation of that block. So the free is held back. Later events of the
+ * address wait as well, until an allocation decides or the window passes:
+ *
+ *   time  event as it arrives        live  what happens
+ *   100   thread 1: malloc = 0x1000  -     block A is live
+ *   500   thread 2: free(0x1000)     A     undecided: of A, or of the next block? Held back
+ *   510   thread 1: free(0x1000)     A     held back
+ *   520   thread 1: malloc = 0x1000  A     thread 1 freed A before it got the address again. So the
+ *                                          free of 510 ends A, and block B is live
+ *   later: the window of 500 passes  B     the free of thread 2 ends B, at 521
+ *
+ * If thread 3 makes the malloc of 520, no free of thread 3 waits before the malloc: then the first
+ * free that waits, that of thread 2, ends A. A release that came before its allocation is undecided
+ * as well if another thread made the block.
  *
  * The window is much longer than disorder usually lasts (tens of nanoseconds; of ten million one
  * took more than 1 us, the longest seen took 10 us). Where blocks are released that were never seen
  * (late start, pause, lost events), a long window would pair the free of such a block with the next
- * block at its address; there the window is PAIRING_SHORT_WINDOW_NS.
+ * block at its address. So from the first such place on the window is PAIRING_SHORT_WINDOW_NS.
  *
- * Steps. What is live over time is counted apart from pairing, in strict order of time: a step
- * waits in a queue until no event that is held back can lead to an earlier one.
+ * Steps. A step adds a block to what is live, or takes a block away (replay_step). Steps are
+ * counted in order of time: a step waits in a queue until no event that is held back can lead to an
+ * earlier step.
  *
  * Private to replay.c. pairing_fast.h takes nearly all events without any of this. Errors:
  * ERR_MEMORY, ERR_IO and ERR_LIMIT of the table of live blocks. Threads: one.
@@ -59,7 +71,7 @@
 #define PAIRING_SHORT_WINDOW_NS (1 * NS_PER_US)
 #define PAIRING_MAX_PENDING 1024 /* held back at a time; one more settles the oldest early */
 #define PAIRING_N_BUCKETS 256
-#define PAIRING_MAX_QUEUED 8192u /* steps that wait for earlier ones */
+#define PAIRING_MAX_QUEUED 8192u /* steps in the queue; one more counts the first one early */
 #define PAIRING_N_STEPS 256u /* that are passed on together */
 
 /* An event that is held back. */
@@ -74,7 +86,7 @@ struct pairing_op {
 	bool has_old; /* a REALLOC_END whose old block is known */
 	bool is_begin; /* a REALLOC_BEGIN */
 	bool is_waiting; /* an earlier call held it back; false: it arrived just now */
-	bool is_foreign; /* a free that fitted, undecided because another thread made the block */
+	bool is_foreign; /* a free that fitted when it arrived, held back because it is undecided */
 };
 
 enum pairing_open_state {
@@ -92,7 +104,7 @@ struct pairing_open {
 };
 
 struct pairing_lane {
-	struct pairing_open *open; /* last begun last */
+	struct pairing_open *open; /* reallocs under way; the one begun last is the last */
 	size_t n_open, cap_open;
 };
 
@@ -101,12 +113,14 @@ struct pairing {
 	struct pairing_op *pending; /* at most PAIRING_MAX_PENDING, in order of arrival */
 	struct pairing_op *pending_memory; /* room for twice as many, in which pending moves up */
 	size_t n_pending;
-	uint64_t next_deadline; /* of the oldest; UINT64_MAX when there is none */
+	/* Of pending[0]; UINT64_MAX: nothing is held back. When the window has become short, a
+	 * younger event may have an earlier deadline: it still waits for pending[0]. */
+	uint64_t next_deadline;
 	struct lookahead *lookahead; /* the calls that follow */
 	uint64_t window_ns;
 	uint64_t now_ns; /* time of the event at hand */
 	uint16_t bucket[PAIRING_N_BUCKETS]; /* number of events held back, by hash of the address */
-	bool is_unknown_expected; /* see pairing_expect_unknown() */
+	bool is_unknown_expected; /* pairing_expect_unknown(p, false) was called once */
 	struct replay_step *queue; /* a ring: steps that are not counted yet, in order of time */
 	uint64_t first_queued, end_queued; /* step number n lies at n % PAIRING_MAX_QUEUED */
 	struct replay_step *step; /* counted, not passed on yet */
@@ -122,8 +136,10 @@ int pairing_init(struct pairing *p, size_t n_lanes, struct replay_totals *totals
 		 const struct replay_callbacks *callbacks, struct err *err);
 void pairing_fini(struct pairing *p);
 
-/* From here on blocks may be released that were never seen. is_lost: because events are missing,
- * which should not be; such releases are counted as unknown, else as untracked. */
+/* From here on blocks may be released that were never seen: the window is short to the end of the
+ * recording. is_lost false (late start, pause): such releases count as totals.untracked_frees from
+ * now on. is_lost true (events are missing, which should not be): nothing changes in the counting.
+ * Before the first call with false, such releases count as totals.unknown_frees. */
 void pairing_expect_unknown(struct pairing *p, bool is_lost);
 
 /* Moves time to at_ns: settles events whose window has passed, counts steps that nothing can come
@@ -143,21 +159,24 @@ int pairing_realloc_begin(struct pairing *p, size_t i, const struct replay_relea
 			  struct err *err);
 
 /* Takes call i, the END of the realloc that the lane began last: releases the old block and
- * allocates the new one. */
+ * allocates the new one. If the lane has no realloc under way, or if its old block is not known or
+ * its release is held back, the new block is a plain allocation. */
 int pairing_realloc_end(struct pairing *p, size_t i, const struct live_block *block,
 			struct err *err);
 
-/* The realloc that the lane began last released its old block and made none that was recorded.
- * False: the lane has no realloc under way. */
+/* The realloc that the lane began last released its old block and made none that was recorded. The
+ * old block ends at the time of the BEGIN. False: the lane has no realloc under way. */
 bool pairing_realloc_release_old(struct pairing *p, uint32_t lane, enum replay_end how);
 
-/* The realloc that the lane began last failed: its old block is live again. */
+/* The realloc that the lane began last failed: its old block is live again. If another block has
+ * got the address meanwhile, the old block ends as REPLAY_REPLACED. */
 int pairing_realloc_cancel(struct pairing *p, uint32_t lane, struct err *err);
 
-/* Events of the lane are missing here: how its reallocs under way ended is not known. */
+/* Events of the lane are missing here: how its reallocs under way ended is not known. Their old
+ * blocks end as REPLAY_REALLOC_UNTRACKED. */
 void pairing_gap(struct pairing *p, uint32_t lane);
 
-/* Passes the counted steps on to the user. */
+/* Passes the counted steps to callbacks.on_steps(). After each batch. */
 void pairing_pass_steps(struct pairing *p);
 
 /* The recording is over: settles everything. */
@@ -165,11 +184,11 @@ int pairing_finish(struct pairing *p, struct err *err);
 
 /* ---- checkpoints (incremental.h), in pairing_checkpoint.c ---- */
 
-/* What the numbers in a checkpoint must be less than. */
+/* The limits of the numbers in a checkpoint. */
 struct pairing_limits {
-	uint32_t n_stacks;
-	uint64_t n_rows; /* tags of blocks; 0: tags are not used */
-	uint64_t n_chains; /* a chain may be equal to it */
+	uint32_t n_stacks; /* numbers of stacks are less */
+	uint64_t n_rows; /* live_block.tag, the row of the block, is less; 0: tags are not used */
+	uint64_t n_chains; /* live_block.chain is not more: chains count from 1, 0 is no chain */
 };
 
 /* Writes the state. Between batches. */

@@ -1,6 +1,7 @@
 /* ingest/stacks.h - the call stacks of a recording, each kept once.
  *
- * Four kinds of numbers name a stack:
+ * A call is an event that names a stack: malloc, free, mmap ... Three kinds of numbers name a
+ * stack:
  *
  *   id       what a lane calls it. Each lane defines stacks under ids of its own, and often defines
  *            the same stack many times.
@@ -8,12 +9,13 @@
  *            parent is the frame of the caller. Equal stacks are one node. Two frames are equal if
  *            address and module are: code that was loaded later at the same address makes new
  *            stacks, code that stayed does not.
- *   number   dense from 1, given to the nodes that calls name, in the order of their first use (0:
- *            the empty stack). What is kept per stack is kept by number, and a store holds numbers.
- *   index    in a store: the number.
+ *   number   Most nodes are only parents. A node gets a number when the first call names it: 1, 2,
+ *            3 ... Number 0 is the empty stack, from the start. What is kept per stack is kept by
+ *            number. In a store the index of a stack is its number.
  *
- * Node 0 is the empty stack. Node 1 stands for stacks whose definition was in a block that is lost.
- * Nodes are never removed. Limits: 2^30 nodes. Threads: one at a time.
+ * Node 0 is the empty stack. Node 1 (STACK_NODE_END, STACK_END_LOST) stands for all stacks whose
+ * definition is missing, because a block of the recording is lost or damaged. Nodes are never
+ * removed. Limits: 2^30 nodes. Threads: one at a time.
  */
 #ifndef INGEST_STACKS_H
 #define INGEST_STACKS_H
@@ -28,18 +30,24 @@
 enum stack_node_kind {
 	STACK_NODE_ROOT, /* node 0 */
 	STACK_NODE_FRAME,
-	STACK_NODE_END, /* no frame: the stack could not be followed further out */
-	STACK_NODE_GUESS, /* no frame: the frames outside were found by the frame pointer alone */
+	/* No frame. The outermost node of a stack that could not be followed further out; its
+	 * parent is node 0. One node for each reason. */
+	STACK_NODE_END,
+	/* No frame. All frames from here outwards were found by the frame pointer alone, so they
+	 * may be wrong. */
+	STACK_NODE_GUESS,
 };
 
 struct stack_node {
-	uint64_t addr; /* STACK_NODE_FRAME: return address. STACK_NODE_END: where the walk ended */
+	/* STACK_NODE_FRAME: return address. STACK_NODE_END: where the first walk ended that ended
+	 * for this reason. */
+	uint64_t addr;
 	uint32_t parent;
 	uint32_t module; /* index in metadata.module, or MODULE_MAP_NONE */
-	uint32_t generation; /* of loaded code when the node was first defined */
+	uint32_t generation; /* state of the loaded code (module_map.h) at the first definition */
 	uint32_t n_frames; /* from here outwards */
 	uint8_t kind; /* enum stack_node_kind */
-	uint8_t end; /* enum format_stack_end of the whole stack */
+	uint8_t end; /* enum format_stack_end: of the STACK_NODE_END outwards; none: complete */
 	bool has_guess; /* somewhere from here outwards */
 	uint32_t tag; /* half of its hash; private to stacks.c */
 };
@@ -53,13 +61,14 @@ int stacks_create(const struct metadata *metadata, size_t n_lanes, struct stacks
 		  struct err *err);
 void stacks_destroy(struct stacks *s); /* NULL does nothing */
 
-/* Takes a definition: EVENT_STACK, EVENT_STACK_END or EVENT_STACK_GUESS. ERR_MEMORY or
- * ERR_LIMIT. */
+/* Takes a definition: EVENT_STACK, EVENT_STACK_END or EVENT_STACK_GUESS. The newest definition of
+ * an id counts. ERR_MEMORY or ERR_LIMIT. */
 int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint32_t generation,
 		  struct err *err);
 
-/* Takes an EVENT_STACK that counts only after stacks_settle(): to look many up together is three
- * times as fast as one by one. No other function may be called until stacks_settle(). */
+/* Takes an EVENT_STACK, and copies it; stacks_settle() then adds all copied ones to the tree. To
+ * look many up together is three times as fast as one by one. The parent of one may be another one
+ * that is not settled yet. Until stacks_settle() no other function may be called. */
 int stacks_define_pending(struct stacks *s, uint32_t lane, const struct event_stack *def,
 			  uint32_t generation, struct err *err);
 int stacks_settle(struct stacks *s, struct err *err);
@@ -67,13 +76,14 @@ int stacks_settle(struct stacks *s, struct err *err);
 /* No call to come names ids of the lane below first_id (EVENT_FORGET). */
 void stacks_forget(struct stacks *s, uint32_t lane, uint64_t first_id);
 
-/* The node of a lane's id; STACKS_LOST when its definition is missing. */
+/* The node of a lane's id. Id 0 is the empty stack. STACKS_LOST: the definition is missing. */
 uint32_t stacks_find(const struct stacks *s, uint32_t lane, uint32_t id);
 
 /* Replaces the id in call[].stack by the number of the stack. STACKS_ODD is set where the stack is
  * not complete or has guessed frames. STACKS_NEW is set where the stack has no number yet; then the
- * node is there instead of the number, to be given to stacks_number() when the call is passed on.
- * Returns the or of these two bits over all calls. */
+ * node is there instead of the number. The caller gives the node, without the bits, to
+ * stacks_number() when the call's turn in the order of events comes. Returns the or of these two
+ * bits over all calls: 0 means that all is done. */
 #define STACKS_ODD (1u << 31)
 #define STACKS_NEW (1u << 30)
 uint32_t stacks_use(struct stacks *s, uint32_t lane, struct event_compact *call, size_t n);

@@ -1,27 +1,32 @@
 /* record/address_owner.h - which addresses only this lane has used lately.
  *
- * Reading the clock costs more than the rest of an event. In a program with several threads an
- * event needs a clock reading of its own only if another lane may have used the same address since
- * this lane's last event there. Otherwise the order within the lane already says which release ends
- * which allocation, and the time of the event may be estimated (estimated_time.h). So each lane
- * remembers the addresses that it used last, beside the addresses in its encoder, and must never be
- * wrong about them. A needless reading does no harm.
+ * Reading the clock costs more than the rest of an event. An event needs a clock reading of its own
+ * only if another lane may have used the same address since this lane's last event there. Otherwise
+ * the order within the lane already says which release ends which allocation, and the time of the
+ * event may be estimated (estimated_time.h). So each lane remembers which of the addresses that it
+ * used last are its own. A needless clock reading does no harm. But a lane must never take an
+ * address for its own wrongly.
  *
- * Words. An event at an address is an allocation there (its event follows the return of malloc) or
- * a release (a free, or the realloc that replaces the block; its event comes before the call of the
- * real function). A lane owns an address if no other lane has had an event there since this lane's
- * last event there.
+ * Words. A lane is one stream of events: of a thread, or of a signal handler that interrupted a
+ * hook (lane.h). In a program with one lane nothing here is needed, and all tags are 0. An event at
+ * an address is an allocation there (its event follows the return of malloc) or a release (a free,
+ * or the realloc that replaces the block; its event comes before the call of the real function). A
+ * lane owns an address if no other lane has had an event there since this lane's last event there.
+ * Times are ticks (clock.h).
  *
  * Shared table. address_owner_free_stamps[hash(address)] holds a stamp that only grows. A lane
- * publishes a release, before it gives the block back, by raising the stamp to max(time of the
- * release, stamp + 1). A lane publishes a release if
- *   (a) the lane does not take the address for its own, or
- *   (b) the lane did not take the address for its own when the lane allocated the block.
+ * publishes a release, before it gives the block back, by raising the stamp. A lane publishes a
+ * release in two cases:
+ *   (a) The lane does not take the address for its own. The lane reads the clock, and the stamp
+ *       becomes max(time of the release, stamp + 1).
+ *   (b) The lane takes the address for its own now, but did not when the lane allocated the block.
+ *       The lane need not read the clock, and the stamp becomes stamp + 1.
  * Two addresses that share a stamp cost a needless clock reading, never a wrong answer.
  *
  * Rule. With each event the lane stores an owner tag: a state, and a stamp that every later
- * publication about this address exceeds. A lane without a tag of the address does not take the
- * address for its own. With a tag it does if
+ * publication about this address exceeds. The tag lies beside the address in the encoder's table of
+ * recent addresses (struct event_recent). A lane without a tag of the address does not take the
+ * address for its own. A lane with a tag does if
  *   1. the stamp in the table is not higher than the stamp in the tag, and
  *   2. the lane's last event there is the counterpart: a release before an allocation, an
  *      allocation before a release.
@@ -33,7 +38,8 @@
  *   - after any other event: the stamp of the tag before, because nothing was published.
  *
  * Example. Two lanes, one address. The stamp begins with 0, the margin is 64 ticks. Tags: F is
- * alloc foreign, O alloc own, R released (enum address_owner_state).
+ * alloc foreign, O alloc own, R released (enum address_owner_state). An empty field: the tag is as
+ * in the line above.
  *
  *	event               stamp   tag of 1   tag of 2   what the lane does
  *	1 allocates @1000       0   F 935                 has no tag: reads the clock
@@ -67,9 +73,9 @@
  *   5. What was published in step 2 or 3 raised the stamp above the stamp in L's tag:
  *      - The stamp in a tag "released" or "alloc own" was once in the table: L wrote it there.
  *        Stamps grow, and the publication came after e0, so it wrote more.
- *      - The tag "alloc foreign" belongs to step 3. The publication wrote at least the time of e1.
- *        That time was read behind a fence after e0 (clock_fence()), so it is at most the margin
- *        earlier than the time of e0, and above the stamp in the tag.
+ *      - The tag "alloc foreign" belongs to step 3. The publication, by (a), wrote at least the
+ *        time of e1. That time was read behind a fence after e0 (clock_fence()), so it is at most
+ *        the margin earlier than the time of e0, and above the stamp in the tag.
  *   6. L sees the raised stamp: the lane published it before it gave the block back; the allocator
  *      gave the address away after that, to L or to a lane that handed the block to L; and L reads
  *      the table after that. Each of these steps happens before the next, so relaxed accesses are
@@ -77,13 +83,17 @@
  *   7. By steps 5 and 6 the stamp is higher than the stamp in L's tag, so L does not take A for its
  *      own. This contradicts step 1.
  *
- * Outside of the proof: events that no lane recorded, which the recording counts as lost. A lane
- * that gets a new block for its events forgets all tags with its encoder's addresses, so a lane
- * that lost events knows nothing. tests/unit/test_address_owner_model.c runs the rule through all
- * interleavings of a few lanes and addresses.
+ * Outside of the proof:
+ *   - Events that no lane recorded, which the recording counts as lost. A lane that finds no room
+ *     for an event in the recording has forgotten all tags by then (lane_finish_block()).
+ *   - A realloc that failed. The tag stays "released" although the block lives on. So by part 2 of
+ *     the rule the lane does not own the address when it releases the block.
+ * tests/unit/test_address_owner_model.c runs the rule through all interleavings of a few lanes and
+ * addresses.
  *
- * Speed. A lane reads the table only for addresses that its own tag gives to it. Of addresses that
- * go from lane to lane the cache lines of the table stay with the lanes that release them.
+ * Speed. A lane checks part 2 of the rule first, and reads the table only if part 2 holds. Say lane
+ * 1 allocates and lane 2 releases, again and again. Lane 1 never has a tag "released", so lane 1
+ * does not read the stamp, and the stamp's cache line stays with the CPU of lane 2.
  *
  * Threads: an encoder belongs to one lane; the table belongs to all.
  */
@@ -116,8 +126,12 @@ static ALWAYS_INLINE _Atomic uint64_t *address_owner_stamp_slot(const void *bloc
 	return &address_owner_free_stamps[h / (uint32_t)(0x100000000ull / ADDRESS_OWNER_N_STAMPS)];
 }
 
-/* Publishes a release. ticks: its time; 0 if only this lane's tag can hold the time of the
- * allocation. Returns the tag of the release. */
+/* Publishes a release. ticks: the time of the release in case (a); 0 in case (b). Returns the tag
+ * of the release.
+ *
+ * Why 0 is enough in case (b): the stamp must become higher than the stamp in every lane's tag of
+ * this address. Only the tag "alloc foreign" can be higher than the table, and only until the block
+ * is released. Here the lane itself has this tag, and replaces it now. */
 static ALWAYS_INLINE uint64_t address_owner_publish_free(const void *block, uint64_t ticks)
 {
 	_Atomic uint64_t *slot = address_owner_stamp_slot(block);
@@ -130,8 +144,8 @@ static ALWAYS_INLINE uint64_t address_owner_publish_free(const void *block, uint
 	return next * 4 | ADDRESS_OWNER_RELEASED;
 }
 
-/* The tag of an allocation at an address that the lane did not own. ticks: its time, which was
- * read. */
+/* The tag of an allocation at an address that the lane did not own. ticks: the time of the
+ * allocation, which was read from the clock, not estimated. */
 static ALWAYS_INLINE uint64_t address_owner_alloc_tag(uint64_t ticks)
 {
 	return (ticks - ADDRESS_OWNER_MARGIN_TICKS - 1) * 4 | ADDRESS_OWNER_ALLOC_FOREIGN;
@@ -154,7 +168,8 @@ static ALWAYS_INLINE uint64_t address_owner_find_tag(const struct event_encoder 
 }
 
 /* The allocator gave this block. If the lane owns the address, returns the tag of the allocation;
- * else 0: the caller reads the clock and takes address_owner_alloc_tag(). */
+ * else 0: the caller reads the clock and takes address_owner_alloc_tag(). The caller puts the tag
+ * into the event (event_call.owner_tag), and the encoder stores the tag. */
 static ALWAYS_INLINE uint64_t address_owner_on_alloc(const struct event_encoder *e,
 						     const void *block)
 {
@@ -167,7 +182,7 @@ static ALWAYS_INLINE uint64_t address_owner_on_alloc(const struct event_encoder 
 
 /* This block is about to be released. If the lane owns the address, publishes the release where (b)
  * demands it and returns the tag of the release; else 0: the caller fences, reads the clock and
- * calls address_owner_publish_free(). */
+ * calls address_owner_publish_free() for the tag. */
 static ALWAYS_INLINE uint64_t address_owner_on_release(const struct event_encoder *e,
 						       const void *block)
 {
@@ -181,7 +196,8 @@ static ALWAYS_INLINE uint64_t address_owner_on_release(const struct event_encode
 }
 
 /* The release of this block was the lane's last event, and realloc kept the block where it is: the
- * lane has allocated the address again, and nobody else can have used it in between. */
+ * lane has allocated the address again, and nobody else can have used it in between. The tag is 0
+ * if the program had one lane when the release was put; then the tag stays 0. */
 static ALWAYS_INLINE void address_owner_on_resize_in_place(struct event_encoder *e,
 							   const void *block)
 {

@@ -8,18 +8,27 @@
  *	capture_alloc(lane, &at, ...);
  *	capture_leave(lane);
  *
- * Between enter and leave the thread's depth is raised. So a hook that the real function reaches
- * (an allocator that calls mmap, a calloc made of malloc) knows that it is part of a call that is
- * being recorded already.
+ * Words. A lane is one stream of events: of a thread, or of a signal handler that interrupted a
+ * hook (lane.h). A block is memory of the program. An event block is the part of the recording that
+ * a lane fills with events. An event has a short form of a few bytes, or a long form that has room
+ * for everything (format/event_encode.h).
+ *
+ * Between enter and leave the thread's depth is above 0. A hook that finds depth above 0 walks its
+ * stack (capture_enter_slow()):
+ *   - The real function called the hook (an allocator that calls mmap, a calloc made of malloc):
+ *     the call is part of a call that is being recorded already, and is not recorded.
+ *   - A signal handler interrupted a hook, and called this one: the handler's lane gets the event.
  *
  * Order at one address. An allocation is recorded after the real function returned the block. A
- * release is recorded, and published to other lanes, before the real function gets the block back.
- * So whatever other threads do, the events at one address alternate.
+ * release is recorded, and published to other lanes (address_owner.h), before the real function
+ * gets the block back. So whatever other threads do, allocations and releases at one address
+ * alternate. Their times may differ from this order: see clock_fence().
  *
  * Two sets of functions. The functions with _fast in their name are inline in the hooks of malloc,
  * calloc, realloc and free, and handle nearly all calls of nearly all programs. The others handle
- * everything. A _fast function that cannot handle its call returns 0, NULL or false before it has
- * changed anything; then the hook calls the other.
+ * everything. A _fast function that cannot handle its call returns 0, NULL or false, and has not
+ * put the event. Then the hook calls the other function, and passes on what is known: the id of the
+ * stack, or 0, and the moment of a release. A release is published once only.
  *
  * Threads: a lane is used by its own thread only. Nothing here changes errno. An event that finds
  * no room is counted in lane->lost_events.
@@ -63,17 +72,19 @@ static ALWAYS_INLINE struct lane *capture_enter(const struct unwind_start *at)
 	return &t->first;
 }
 
-/* The end of what capture_enter() began. */
+/* The end of what capture_enter() or capture_enter_fast() began. Depth becomes what it was before:
+ * depth is n when lane n is entered, and n + 1 inside. */
 static ALWAYS_INLINE void capture_leave(struct lane *lane)
 {
 	atomic_store_explicit(&lane->thread->depth, lane->number, memory_order_release);
 }
 
-/* The fast path. It is for threads that record in the usual way, which one comparison of fast_epoch
- * shows: recording is on, times come from the CPU's counter, and blocks are chunks of glibc
- * (thread_refresh()). Hardly a function is called, so all values stay in registers. */
+/* The fast path. A thread uses the fast path while its fast_epoch equals record_epoch. So one
+ * comparison shows that recording is on, times come from the CPU's counter, blocks are chunks of
+ * glibc, and malloc need not give zeroed memory (thread_refresh()). The fast path calls hardly any
+ * function, so all values stay in registers. */
 
-/* The lane for this call, or NULL: capture_enter() must be used. */
+/* The thread's own lane, or NULL: capture_enter() must be used. */
 static ALWAYS_INLINE struct lane *capture_enter_fast(void)
 {
 	struct thread *t = thread_self;
@@ -86,14 +97,14 @@ static ALWAYS_INLINE struct lane *capture_enter_fast(void)
 	return &t->first;
 }
 
-/* The end of what capture_enter_fast() began. */
+/* The same as capture_leave(), for what capture_enter_fast() began only. */
 static ALWAYS_INLINE void capture_leave_fast(struct lane *lane)
 {
 	atomic_store_explicit(&lane_thread_of_first(lane)->depth, 0, memory_order_release);
 }
 
 /* Does the block have as many usable bytes as glibc usually gives for this size? glibc keeps the
- * size of a chunk, with three flags, in the word before the block. True: that word is as expected
+ * size of a chunk, with three flags, in the word before the block. True: the word is as expected
  * and the block is no mapping of its own, so malloc_usable_size() would return
  * event_usual_usable(). False: ask malloc_usable_size(). */
 static ALWAYS_INLINE bool capture_is_usual_chunk(const void *block, size_t size_bytes)
@@ -127,8 +138,9 @@ struct capture_moment {
 	uint64_t owner_tag; /* 0 in a program with one lane */
 };
 
-/* The moment of an allocation that has just returned this block: later than what other lanes did at
- * the address. */
+/* The moment of an allocation that has just returned this block, or NULL. If another lane may have
+ * used the address, the time is read; otherwise the time may be estimated. The time is read without
+ * a fence, so it may be earlier than the release before it (clock_fence()). */
 static ALWAYS_INLINE struct capture_moment capture_alloc_moment_fast(struct lane *lane,
 								     const void *block)
 {
@@ -168,9 +180,9 @@ bool capture_put_long(struct lane *lane, unsigned kind, const void *block, size_
 void capture_put_unusual(struct lane *lane, unsigned kind, const void *block, size_t size_bytes,
 			 uint32_t stack, struct capture_moment when);
 
-/* Puts the event of a call. False: there is no room in the lane's block, or the begin of a realloc
- * does not fit the short form; nothing was put. Other events that do not fit are put in the long
- * form. */
+/* Puts the event of a call. False: nothing was put, because the lane's event block has no room, or
+ * because the begin of a realloc does not fit the short form. Other events that do not fit the
+ * short form are put in the long form. */
 static ALWAYS_INLINE bool capture_put_fast(struct lane *lane, unsigned kind, const void *block,
 					   size_t size_bytes, uint32_t stack,
 					   struct capture_moment when)
@@ -188,8 +200,8 @@ static ALWAYS_INLINE bool capture_put_fast(struct lane *lane, unsigned kind, con
 	return true;
 }
 
-/* Prefetches the memo of the stack, so that it is in the cache when the real function returns.
- * Never NULL. */
+/* Prefetches the memo of the stack (a walk that was seen before: unwind/walk_memo.h), so that the
+ * memo is in the cache when the real function returns. Never NULL. */
 static ALWAYS_INLINE struct walk_memo *capture_prepare_fast(struct lane *lane,
 							    const struct unwind_start *at)
 {
@@ -202,7 +214,8 @@ static ALWAYS_INLINE struct walk_memo *capture_prepare_fast(struct lane *lane,
 }
 
 /* The id of the stack of this call, if the caches of stack.h know it at once; else 0. memo: what
- * capture_prepare_fast() returned, or NULL. */
+ * capture_prepare_fast() returned, or NULL. Always 0 with CONFIG_AUDIT, a build that compares each
+ * stack with a walk in full. */
 static ALWAYS_INLINE uint32_t capture_stack_fast(struct lane *lane, struct walk_memo *memo,
 						 const struct unwind_start *at)
 {
@@ -221,8 +234,8 @@ static ALWAYS_INLINE bool capture_chunk_fast(struct lane *lane, unsigned kind, c
 	return true;
 }
 
-/* The same of malloc and calloc. block may be NULL, and stack 0: then false. when: what
- * capture_alloc_moment_fast() returned. */
+/* Puts the allocation of a block that malloc or calloc returned. False: block is NULL, or stack is
+ * 0, or as capture_put_fast(). when: what capture_alloc_moment_fast() returned. */
 static ALWAYS_INLINE bool capture_alloc_fast(struct lane *lane, unsigned kind, const void *block,
 					     size_t size_bytes, uint32_t stack,
 					     struct capture_moment when)
@@ -231,10 +244,10 @@ static ALWAYS_INLINE bool capture_alloc_fast(struct lane *lane, unsigned kind, c
 	       capture_chunk_fast(lane, kind, block, size_bytes, stack, when);
 }
 
-/* The moment of a release. The first thing that a hook does when a block is about to be released:
- * if other lanes may have used the address, the release gets a time that is not earlier than the
- * block's allocation, and is published to other lanes. Otherwise ticks stays 0, and the time may be
- * estimated. */
+/* The moment of a release. A hook that is about to release a block calls this first, once. If
+ * another lane may have used the address, the time is read behind a fence, so that it is not
+ * earlier than the block's allocation, and the release is published to other lanes. Otherwise ticks
+ * stays 0, and the time may be estimated; address_owner.h decides about publishing. */
 static ALWAYS_INLINE struct capture_moment capture_publish_release(struct lane *lane,
 								   const void *block)
 {
@@ -252,9 +265,9 @@ static ALWAYS_INLINE struct capture_moment capture_publish_release(struct lane *
 	return when;
 }
 
-/* Puts the free of a block. when: what capture_publish_release() returned. *stack: 0; becomes the
- * id of the stack if that is found. False: the stack is not known at once, or as
- * capture_put_fast(). */
+/* Puts the free of a block. when: what capture_publish_release() returned. *stack must be 0 and
+ * becomes the id of the stack if the id is found, also if the result is false. False: the stack is
+ * not known at once, or as capture_put_fast(). */
 static ALWAYS_INLINE bool capture_free_fast(struct lane *lane, const struct unwind_start *at,
 					    const void *block, struct capture_moment when,
 					    uint32_t *stack)
@@ -273,10 +286,10 @@ static ALWAYS_INLINE bool capture_free_fast(struct lane *lane, const struct unwi
  * the new one. */
 struct capture_realloc {
 	const void *block; /* the old one */
-	uint8_t *
-		record; /* the event of the begin, in the short form; NULL: it is in the long form */
+	uint8_t *record; /* the event of the begin, in the short form; NULL: in the long form */
 	uint32_t stack; /* of both events */
-	bool is_recorded; /* the event of the begin was put */
+	bool is_recorded; /* the event of the begin was put. A hook that begins by
+			   * capture_realloc_begin_fast() sets it to true. */
 };
 
 /* Puts the begin of a realloc: r->block is about to be released. Sets r->stack and r->record. when:
@@ -296,12 +309,12 @@ static ALWAYS_INLINE bool capture_realloc_begin_fast(struct lane *lane,
 	return capture_put_fast(lane, EVENT_REALLOC_BEGIN, r->block, size_bytes, r->stack, when);
 }
 
-/* A realloc has one time, the time of its begin, unless it matters that its end is later: other
- * threads or signal handlers may have made events meanwhile, or more than CAPTURE_SMALL_BYTES were
- * copied. */
+/* The end of a realloc has the time of its begin if the program has one lane and the new block has
+ * at most CAPTURE_SMALL_BYTES. Else the end may be much later (other lanes made events meanwhile,
+ * or the copying took long), and the time is read. */
 #define CAPTURE_SMALL_BYTES (16 * KIB)
 
-/* The moment of the end of a realloc that gave another block. */
+/* The moment of the end of a realloc that needs an event of its own. */
 static ALWAYS_INLINE struct capture_moment capture_end_fast(struct lane *lane, size_t size_bytes)
 {
 	struct capture_moment when = {.ticks = lane->enc.ticks, .owner_tag = 0};
@@ -314,8 +327,9 @@ static ALWAYS_INLINE struct capture_moment capture_end_fast(struct lane *lane, s
 	return when;
 }
 
-/* The block stayed where it was: the event of the begin, the last one and in the short form,
- * becomes both events. */
+/* The block stayed where it was. The event of the begin now stands for both events. It must be the
+ * lane's last event, in the short form. It was published already: one byte changes, so a reader
+ * sees the begin alone or both. */
 static ALWAYS_INLINE void capture_keep_in_place(struct lane *lane, const struct capture_realloc *r)
 {
 	event_make_in_place(r->record);
@@ -337,12 +351,12 @@ static ALWAYS_INLINE bool capture_realloc_end_fast(struct lane *lane,
 	return true;
 }
 
-/* Puts an allocation by malloc, calloc or realloc(NULL). kind: EVENT_MALLOC or EVENT_CALLOC. stack:
- * its id if it is known already, or 0. */
+/* Puts an allocation by malloc, calloc or realloc(NULL), and always reads its time. kind:
+ * EVENT_MALLOC or EVENT_CALLOC. block: not NULL. stack: its id if it is known already, or 0. */
 void capture_alloc(struct lane *lane, const struct unwind_start *at, unsigned kind,
 		   const void *block, size_t size_bytes, uint32_t stack);
 
-/* Puts an allocation by a function that takes an alignment. */
+/* Puts an allocation by a function that takes an alignment. block: not NULL. */
 void capture_aligned(struct lane *lane, const struct unwind_start *at, const void *block,
 		     size_t size_bytes, size_t alignment);
 
@@ -351,9 +365,9 @@ void capture_aligned(struct lane *lane, const struct unwind_start *at, const voi
 void capture_free(struct lane *lane, const struct unwind_start *at, const void *block,
 		  uint32_t stack, struct capture_moment when);
 
-/* Puts the begin of a realloc that is about to be made. r->block is set; r->stack is its id if it
- * is known already, or
- * 0. Sets the rest of r. when: what capture_publish_release() returned. */
+/* Puts the begin of a realloc that is about to be made. The caller sets r->block, and r->stack: the
+ * stack's id if known already, or zero. Sets the rest of r. when: what capture_publish_release()
+ * returned. */
 void capture_realloc_begin(struct lane *lane, const struct unwind_start *at,
 			   struct capture_realloc *r, size_t size_bytes,
 			   struct capture_moment when);

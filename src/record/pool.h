@@ -6,44 +6,52 @@
  *	  |                  pool_give_free()                v
  *	  +--------------------------------------- the writer copies it
  *
- * Lock-free: an area has a bit for each free block and a bit for each full block. The number of
- * blocks is bounded. When all blocks are in use, a thread waits for the writer, which waits for
- * nobody; so nothing is dropped while the writer works. Should the writer not come back for
- * POOL_PATIENCE_NS (30 s), threads stop waiting until the writer gives a block again: the program
- * loses events, which are counted, but no more time.
+ * A session is one recording file. Its blocks lie in areas of the file; a slot is the index of a
+ * block in its area. An area has a bit for each free block and a bit for each full block, so no
+ * lock is needed. A block with neither bit belongs to one lane of a thread, or to the writer.
+ *
+ * When no block is free, a thread waits for the writer. The writer adds areas up to a bound, and
+ * never waits for a thread; so nothing is dropped while the writer works. If one thread has waited
+ * 30 s for a block, no thread waits any more until the next pool_give_free(): the program loses
+ * events, which are counted, but no more time.
  */
 #ifndef RECORD_POOL_H
 #define RECORD_POOL_H
 
 #include "record/record.h"
 
-/* Thread: takes a free block, and waits for the writer when there is none. False: the writer did
- * not come back in time (see above), the session has no blocks, or the recorder has given up. */
+/* Thread: takes a free block, and waits for the writer when there is none. False, and *area and
+ * *slot are unchanged: threads do not wait any more (see above), the session has no area, or the
+ * recorder has given up (recorder.why_given_up). */
 bool pool_take(struct recorder *rec, struct session *session, struct area **area, uint32_t *slot);
 
-/* Takes a free block if there is one. Does not wait. */
+/* Thread or writer: takes a free block if there is one. Does not wait. The writer gives the block
+ * back at once: it only wants to know whether a block is free. */
 bool pool_try_take(struct session *session, struct area **area, uint32_t *slot);
 
-/* The writer is woken when an area has this many full blocks, or no more free blocks than this. The
- * writer also looks by itself after a while. */
+/* pool_give_full() wakes the writer if the area then has at least this many full blocks, or at most
+ * this many free blocks. The writer also looks by itself after a while, and a thread that must wait
+ * wakes the writer. */
 #define POOL_WAKE_BLOCKS 4
 
-/* Thread: hands a block to the writer, full or not. */
+/* Thread, or the writer for a thread that is gone: hands a block over as full, even if the block
+ * has room left. */
 void pool_give_full(struct recorder *rec, struct area *area, uint32_t slot);
 
-/* Writer: takes the full blocks of an area, as bits. They are the writer's until
- * pool_give_free(). */
+/* Writer: takes all full blocks of an area. Bit n of the result is slot n. The blocks are the
+ * writer's until pool_give_free(). */
 uint64_t pool_take_full(struct area *area);
 
-/* Full blocks of all areas; threads may add some meanwhile. */
+/* Writer: the number of full blocks in all areas; threads may add some meanwhile. */
 unsigned pool_count_full(const struct session *session);
 
 /* Writer: the block's contents are safe elsewhere (or lost and counted); any thread may take the
  * block. */
 void pool_give_free(struct recorder *rec, struct area *area, uint32_t slot);
 
-/* Thread: the current session. Waits for a session that was asked for, ten seconds at most. NULL:
- * there is none, because the writer could not create its file. */
+/* Thread: the current session. If a newer session is wanted (recorder.want_session), first waits
+ * until the writer has made it or could not, ten seconds at most. Without the newer session the
+ * result is the older one. NULL: there is no session at all. */
 struct session *pool_wait_session(struct recorder *rec);
 
 #endif

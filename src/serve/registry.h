@@ -1,14 +1,17 @@
 /* serve/registry.h - the recordings of the server: loading, ready, or failed.
  *
- * Each recording is loaded by its own thread, few at a time. The server answers questions about
- * the others meanwhile. No recording is removed before registry_destroy().
+ * Each recording has a thread that loads it; at most two threads load at a time. The server answers
+ * questions about the other recordings meanwhile. No recording is removed before
+ * registry_destroy().
  *
- * A recording that is still being written is opened again when a request asks for it. A short
- * pause follows each opening, and opening takes only a small share of the time. A request takes
- * the newest snapshot (registry_take()) and keeps it to its end, so all parts of an answer are of
- * one moment.
+ * A recording that is still being written is opened again when a request asks for it
+ * (registry_freshen()) and the recording has grown. After each look at the recording a pause
+ * follows: 2 s, or five times as long as the look took, if this is longer. During a look the
+ * recording stays ready, with the older snapshot; also if opening fails. A request takes the newest
+ * snapshot (registry_take()) and gives it back at its end, so all parts of an answer are of one
+ * moment.
  *
- * Threads: any.
+ * Threads: any. registry_destroy(): when all snapshots were given back and nobody else calls.
  */
 #ifndef SERVE_REGISTRY_H
 #define SERVE_REGISTRY_H
@@ -36,8 +39,10 @@ struct registry_opened {
 	bool is_growing; /* still being written: opened again when has_grown() */
 };
 
-/* How to open recordings. The caller that starts the server gives these functions. They may run in
- * several threads at once, for different paths. */
+/* How to open recordings. The caller that starts the server gives these functions.
+ * registry_create() calls identify(). The thread of a recording calls open() and has_grown(). The
+ * thread that gives a snapshot back last calls close(), perhaps while open() runs for the same
+ * path. */
 struct registry_source {
 	/* Reads the 16 bytes that identify a recording from its first page, without loading it.
 	 * Negative: the file is no recording. May be NULL. */
@@ -55,7 +60,8 @@ struct registry_entry; /* opaque: defined in registry.c */
 struct registry_snapshot; /* a recording at one moment; opaque: defined in registry.c */
 struct registry; /* opaque: defined in registry.c */
 
-/* Starts to load all paths. source is borrowed. */
+/* Starts to load all paths. source and the array path are copied; the texts of the paths and
+ * source->user are borrowed until registry_destroy(). */
 int registry_create(const struct registry_source *source, const char *const *path, size_t n_paths,
 		    struct registry **ret, struct err *err);
 void registry_destroy(struct registry *s); /* stops all loading; NULL does nothing */
@@ -63,7 +69,8 @@ void registry_destroy(struct registry *s); /* stops all loading; NULL does nothi
 size_t registry_n_entries(const struct registry *s);
 struct registry_entry *registry_entry(const struct registry *s, size_t index);
 
-/* Finds a recording by its id. "last": the last path that has not failed. NULL: none. */
+/* Finds a recording by its id. "last": of the paths that have not failed (ready or loading), the
+ * last one in the order of registry_create(). NULL: none. */
 struct registry_entry *registry_find(const struct registry *s, const char *id);
 
 enum registry_state registry_state(struct registry_entry *i);
@@ -72,14 +79,18 @@ double registry_percent(struct registry_entry *i); /* 0 to 100 */
 /* While the recording is loading: estimates in how many seconds it is ready, at the speed so far.
  * False: too early for an estimate. */
 bool registry_eta_s(struct registry_entry *i, double *ret);
+
+/* 32 digits from registry_create() on, different for all entries. If identify() gave none: a hash
+ * of the path. */
 const char *registry_id(const struct registry_entry *i);
 const char *registry_path(const struct registry_entry *i);
 
-/* Why loading failed. */
+/* Why loading failed; only in the state REGISTRY_FAILED. Borrowed until registry_destroy(). */
 const char *registry_error(struct registry_entry *i);
 
-/* The newest snapshot of a recording that is ready, else NULL. The caller gives it back with
- * registry_give(), which accepts NULL. */
+/* The newest snapshot of a recording that is ready, else NULL. The caller gives the snapshot back
+ * with registry_give(), which accepts NULL. What the functions below return is borrowed until
+ * then. */
 struct registry_snapshot *registry_take(struct registry_entry *i);
 void registry_give(struct registry_snapshot *p);
 
@@ -87,19 +98,20 @@ const struct store *registry_store(const struct registry_snapshot *p);
 bool registry_is_growing(const struct registry_snapshot *p); /* was it still being written? */
 struct frames *registry_frames(const struct registry_snapshot *p);
 
-/* By code: the number of allocations whose stack has this code. Counted at the first call. NULL:
- * no memory. */
+/* An array with a number for each code (index in STORE_CODES): how many allocations have the code
+ * in their stack. The first call counts, which takes time. NULL: no memory. */
 const uint64_t *registry_code_counts(struct registry_snapshot *p);
 
-/* What queries share (query/shared_results.h). May be NULL. */
+/* Results that the queries of a snapshot share (query/shared_results.h). NULL: no memory. */
 struct shared_results *registry_shared(const struct registry_snapshot *p);
 
-/* Checks whether a recording has grown, if it is time to. If so, starts to open it again and waits
- * at most max_ms for the new snapshot. */
+/* For a growing recording: lets its thread look whether the recording has grown, and open it again
+ * if so, unless the pause since the last look is not over. Waits at most max_ms for the end of a
+ * look, also of a look that another request began. Then use registry_take(). */
 void registry_freshen(struct registry_entry *i, unsigned max_ms);
 
-/* Waits until the recording is no longer loading, max_ms have passed, or gone(user) returns
- * true. */
+/* Waits until the recording is no longer loading, max_ms have passed, or gone(user) returns true
+ * (the client has hung up). The calling thread calls gone() every 50 ms. */
 void registry_wait(struct registry_entry *i, unsigned max_ms, bool (*gone)(void *user), void *user);
 
 #endif

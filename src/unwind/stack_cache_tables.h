@@ -24,18 +24,20 @@
  * A memo, by example. At the first event entry[0] and entry[1] were cached, and the walk from
  * push+12 found push and parse before it met entry[1]. The memo of that walk holds
  *
- *   pc = push+12, sp          the start; a hash of both gives the slot of the memo
- *   word at +5 = parse+90     every word that the walk read, except the join's return address
+ *   pc = push+12, sp          the start; a hash of both gives the index in memo[]
+ *   word at +5 = parse+90     every word that decided the walk, except the join's return address
  *   join_n = 2                the walk met entry[join_n - 1]
  *   join = {id 2, low half of the slot of entry[1]}    the stack that the walk met
  *   id = 9                    the stack that the walk found
  *   suffix_id                 names the frames {parse+90, push+12} once they are needed
  *
  * A later event with the same pc and sp has stack 9 if word 5 still is parse+90, if entry[0] and
- * entry[1] still hold, and if stack_id[1] still equals join. No rule is looked up. If main has
- * called serve instead of run since then, and serve's return address lies in the same slot,
- * stack_id[1] has another id than join: then join[] of (suffix_id, id of serve's stack) may know
- * which stack parse and push make of that (join_cache.h).
+ * entry[1] still hold, and if stack_id[1] still equals join. No rule is looked up.
+ *
+ * Another later event: main has called serve instead of run, and serve has called parse. A walk has
+ * put serve onto the cached stack: entry[1] has the same slot as before, addr=serve+30 and the id
+ * 4. The memo still holds up to its join, but join has the id 2. Then join[] is asked for
+ * (suffix_id, 4): it may know the id of the stack main, serve, parse, push (join_cache.h).
  *
  *   start --hash--> memo[] --join_n--> entry[] / stack_id[]
  *             ^       \--suffix_id, id of the outer stack--> join[] --> id
@@ -43,9 +45,13 @@
  *         selector[]        suffix[]: frames --> suffix_id
  *   start.pc --> hint[] --slot of the caller--> index_of[] --> entry[]
  *
+ * selector[]: while uses_selectors is set, the index in memo[] is a hash of the start and of the
+ * words that selector[] names.
+ *
  * Offsets of words are counted in words from the word that holds the start's own return address.
  * Threads: a cache belongs to one thread at a time, like the struct unwind_thread that it is part
- * of.
+ * of. Memory: entry, stack_id, cold, extra and fresh lie in memory of the recorder
+ * (stack_cache_set_memory()), all other tables in the struct.
  */
 #ifndef UNWIND_STACK_CACHE_TABLES_H
 #define UNWIND_STACK_CACHE_TABLES_H
@@ -54,15 +60,15 @@
 #include "unwind/unwind.h"
 
 struct stack_cache_entry {
-	uintptr_t slot; /* where the return address lies: just below the frame's stack pointer */
+	uintptr_t slot; /* where the return address lies: the frame's sp + ARCH_RA_OFFSET */
 	uintptr_t addr; /* the return address, as in unwind_frames */
 };
 
-/* The caller of the cache names stacks by ids of its own, which the cache keeps: id is that of the
- * stack that ends with the entry, 0 while the stack has none. Only the cache uses slot. */
+/* The recorder names stacks by ids, which the cache keeps. */
 struct stack_cache_id {
-	_Alignas(8) uint32_t id;
-	uint32_t slot; /* low half of the entry's slot; differs between all entries of a stack */
+	_Alignas(8) uint32_t id; /* of the stack that ends with the entry; 0 = none yet */
+	uint32_t slot; /* low half of the entry's slot. Only the cache uses it. A cached stack
+			  has less than 4 GiB, so no two entries have the same low half. */
 };
 
 /* What the walk outwards from a frame needs besides the return address. */
@@ -90,13 +96,16 @@ struct stack_cache_fresh {
 
 #define WALK_MEMO_BITS 12
 #define WALK_MEMO_WORDS 8
-#define WALK_MEMO_NEAR 2 /* of the words, in the first cache line ... */
-#define WALK_MEMO_NEAR_AT 4 /* ... and of their offsets */
+#define WALK_MEMO_NEAR 2 /* values of words that lie in the first cache line of a memo */
+#define WALK_MEMO_NEAR_AT 4 /* offsets of words that lie there */
 #define MEMO_SUFFIX_ID_BITS 24
 #define MEMO_SUFFIX_MAX_ID ((1u << MEMO_SUFFIX_ID_BITS) - 1)
 
-/* A walk that was seen before: see the example above. Valid while epoch is the epoch of the cache.
- * The second cache line is read only when there are more than two words or has_rest is set. */
+/* A walk that was seen before: see the example above. Valid while epoch is the epoch of the cache
+ * and the generation of the cache is unwind_generation(): a new generation raises epoch only at the
+ * next walk. Word i has its value in near[i] or far[i - 2], and its offset in near_at[i] or
+ * far_at[i - 4]. The second cache line is read only when there are more than two words or has_rest
+ * is set. */
 struct walk_memo {
 	_Alignas(64) uintptr_t pc; /* of the start */
 	uintptr_t sp; /* of the start */
@@ -104,12 +113,14 @@ struct walk_memo {
 	uint32_t id; /* of the stack that the walk found, when it joins the stack join.id */
 	struct stack_cache_id join;
 	uint16_t join_n; /* the walk joins entry[join_n - 1] */
-	uint8_t n_words; /* near words beyond these are copies of one that is compared anyway */
+	uint8_t n_words; /* an unused word of near[] is the start's return address, at offset 0,
+			    which always compares equal */
 	bool has_rest : 1; /* a frame pointer or extras must be compared as well */
 	bool uses_fp : 1; /* the frame pointer of the start must be the same */
-	bool join_uses_fp : 1; /* so the words include all that determine the frame pointer there */
-	uint8_t join_fp_from : 4; /* word that is the frame pointer at the join;
-				     WALK_MEMO_WORDS = the start's fp is */
+	bool join_uses_fp : 1; /* the joined stack needed fp: the memo knows fp at the join, and
+				  compares fp with the join's cold[].fp */
+	uint8_t join_fp_from : 4; /* index of the word that is fp at the join;
+				     WALK_MEMO_WORDS = fp at the join is the start's fp */
 	uint32_t suffix_id : MEMO_SUFFIX_ID_BITS; /* an id, not a count; 0 = none yet */
 	uint32_t return_words : WALK_MEMO_WORDS; /* bit i: word i is a return address */
 	uint16_t near_at[WALK_MEMO_NEAR_AT];
@@ -132,7 +143,9 @@ struct memo_suffix {
 	uintptr_t addr[MEMO_SUFFIX_FRAMES]; /* unused ones are 0 */
 };
 
-/* The frames of the suffix suffix_id, called from the stack outer, make the stack id. */
+/* The frames of the suffix suffix_id, called from the stack outer, make the stack id. Entries need
+ * no epoch: a new epoch gives new suffix ids, and when all suffix ids are used up join[] is
+ * emptied. */
 #define JOIN_CACHE_BITS 11
 
 struct join_cache_entry {
@@ -167,7 +180,8 @@ struct caller_hint {
 
 #define STACK_CACHE_INDEXES 512u
 
-/* Walks after which the cache looks how many of the events needed one. */
+/* After each so many walks the cache looks how many events there were. If more than one of eight
+ * events needed a walk, uses_selectors becomes true for good. */
 #define STACK_CACHE_WINDOW 1024u
 
 /* In front of entry[0] lie so many entries that always compare equal: see
@@ -179,19 +193,20 @@ struct caller_hint {
  * come first, in one cache line. */
 struct stack_cache {
 	struct stack_cache_entry *entry;
-	struct stack_cache_id *stack_id; /* all 0 from n on, as far as this epoch had entries */
+	struct stack_cache_id *stack_id; /* 0 from n on up to the largest n of this epoch, then
+					    anything */
 	uint32_t n;
-	uint32_t epoch; /* of ids and memos; grows when all of them become void */
-	uint32_t generation; /* even; 0 = never */
+	uint32_t epoch; /* of memos and suffixes; grows when all of them become void */
+	uint32_t generation; /* of entries, memos and hints: even; 0 = nothing was walked yet */
 	bool uses_selectors; /* walks became frequent: selectors and caller hints are in use */
 	uint16_t n_hints; /* hints whose score is not below 0 */
 	uint64_t n_known; /* stacks found without a walk: a count for unwind_stats */
 	uintptr_t own_lo; /* the thread's own stack, as far as it is known to be readable */
 	uintptr_t own_hi;
 	uint32_t n_here; /* entries not below the stack pointer when last looked */
-	uint32_t n_valid; /* of these, entries that hold what they held */
-	uint32_t n_kept; /* entries that the last walk kept ... */
-	uint32_t n_fresh; /* ... and frames that it found and that are not on the cached stack */
+	uint32_t n_valid; /* valid entries, from stack_cache_find() to the end of the walk */
+	uint32_t n_kept; /* entries of the last walk's stack ... */
+	uint32_t n_fresh; /* ... and its innermost frames that did not become entries */
 	uint32_t memo_join_n; /* the memo of the last walk joins entry[memo_join_n - 1] ... */
 	uint32_t memo_n_fresh; /* ... and has so many of the fresh frames inside the join */
 	uint32_t n_walks;
@@ -200,7 +215,7 @@ struct stack_cache {
 	struct stack_cache_cold *cold;
 	struct stack_cache_extra *extra; /* two per frame at most; outermost entry's first */
 	struct stack_cache_fresh *fresh;
-	struct walk_memo *memo_slot; /* for the memo of this stack; NULL = not looked for yet */
+	struct walk_memo *memo_slot; /* where the memo of this stack goes; NULL = not known yet */
 	uint32_t last_suffix_id; /* the last one that was given */
 	struct caller_hint hint[1u << CALLER_HINT_BITS];
 	uint16_t index_of[STACK_CACHE_INDEXES]; /* see stack_cache_index_of() */
@@ -244,7 +259,8 @@ bool stack_cache_extras_hold(const struct stack_cache *c, size_t n);
 /* How many of the first n entries (n > 0) hold, as far as their extras say. */
 size_t stack_cache_count_extras_hold(const struct stack_cache *c, size_t n);
 
-/* The number, from 1, of the entry that was added last among those whose slots hash alike. */
+/* k + 1, if entry[k] was added last among the entries whose slots hash alike; 0 = there was none.
+ * Only a guess: entry[k] may be gone, and k + 1 is cut to 16 bits. So compare entry[k].slot. */
 static ALWAYS_INLINE uint16_t *stack_cache_index_of(struct stack_cache *c, uintptr_t slot)
 {
 	return &c->index_of[(slot >> 4) % STACK_CACHE_INDEXES];

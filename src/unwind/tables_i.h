@@ -1,7 +1,18 @@
 /* unwind/tables_i.h - from a pc to the rules that its unwind tables hold.
  *
  * modules.c and registered.c know where tables are, eh_frame.c finds the entry (FDE) for a pc,
- * cfi.c runs it and gives a row of rules, expr.c evaluates the expressions that rules may be.
+ * cfi.c runs the FDE and gives a row of rules, expr.c evaluates the expressions that rules may be.
+ * This header is internal to unwind/.
+ *
+ * An image may be unloaded while we look at it. Two things help:
+ *   1. A generation (unwind.h) is odd while code is being removed. What was read in one even
+ *      generation holds until the generation changes.
+ *   2. A careful lookup reads through copies that the kernel makes; a plain load may fault.
+ *      An image with a certain frame on the stack cannot be unloaded, so its lookup need not be
+ *      careful. A frame that only the frame pointer suggests needs a careful lookup.
+ *
+ * Threads: struct unwind_thread and other arguments belong to the calling thread. Tables that
+ * threads share are guarded by atomic flags; whoever finds a flag taken does not wait.
  */
 #ifndef UNWIND_TABLES_I_H
 #define UNWIND_TABLES_I_H
@@ -39,18 +50,25 @@ struct image {
 	struct image_map map;
 	uint32_t generation; /* in which the fields below were read; 0 = not read */
 	uintptr_t mark_at; /* first bytes of the build id, in the first page; 0 = there is none */
-	uint64_t mark; /* what was there: images of one size at one address differ in it */
+	uint64_t mark; /* the bytes at mark_at, or map.path if there is no build id: two images of
+			  one size at one address differ in mark */
 	bool is_permanent; /* the main program: it may be read without care at any time */
 	unsigned n_segments;
 	struct image_segment segment[IMAGE_N_SEGMENTS];
 };
 
-/* Once per process, and again in a forked child. */
+/* Once per process, and again in a forked child. Calls main_program_init(). */
 void modules_init(void);
 
-/* Finds the image at addr and its segments, through the cache unless the generation is odd. NULL
- * when addr is in no image. Borrowed from ut until the image is displaced in its cache of
- * IMAGE_CACHE. is_careful: the image may vanish while we look at it (the main program will not). */
+/* Finds the image at addr and its segments. NULL when addr is in no image. The loader is always
+ * asked which image lies at addr; ut's cache of IMAGE_CACHE images may save reading the image's
+ * headers. While the generation is odd the cache is used only for the main program and for images
+ * with a build id, which is compared.
+ *
+ * Borrowed from ut until IMAGE_CACHE other images have been read. is_careful: the image may vanish
+ * while we look at it. Then no plain load reads the image and the cache is not used, except for the
+ * main program, which cannot vanish. If the image replaced another one unnoticed (image_set_add()),
+ * a new generation begins. */
 struct image *modules_get(struct unwind_thread *ut, uintptr_t addr, bool is_careful);
 
 /* Whether addr lies in any image. */
@@ -59,7 +77,8 @@ bool modules_has(uintptr_t addr);
 /* For tests: as if this glibc had no _dl_find_object. */
 void modules_use_phdrs(bool on);
 
-/* Whether an image of this very extent is loaded. True when only a lock could answer. */
+/* Whether an image of this very extent is loaded. Also true without _dl_find_object(): there only
+ * the loader's lock could tell, and we do not take it. */
 bool modules_is_at(uintptr_t start, uintptr_t end);
 
 /* Whether pc is the dynamic linker's. */
@@ -68,23 +87,27 @@ bool modules_is_loader(uintptr_t pc);
 /* The segment of an image that holds addr; NULL when there is none. */
 const struct image_segment *image_segment_at(const struct image *im, uintptr_t addr);
 
-/* --- image_set.c: the images that rules were made of ------------------------------------------ */
+/* --- image_set.c: the images whose rules may be in a cache ------------------------------------ */
 
 /* Once per process, and again in a forked child. */
 void image_set_init(void);
 
-/* Adds an image. True when another image of the same generation lay there: that one was unloaded
- * past our hooks. */
+/* Adds an image. True when the set has another image of the same generation at these addresses:
+ * that one was unloaded without a call of our dlclose() hook (libc unloads its own libraries so).
+ * Then the caller must begin a new generation. */
 bool image_set_add(const struct image *im, uint32_t generation);
 
-/* Whether an image of the set is gone. To be asked whenever the dynamic linker calls us. */
+/* Whether an image of the set is gone. To be asked whenever the dynamic linker calls a hook: it
+ * frees what it knew about an image after it has unmapped the image. */
 bool image_set_lost(void);
 
 /* --- main_program.c: the image that is always there ------------------------------------------- */
 
+/* Called by modules_init(). */
 void main_program_init(void);
 
-/* Whether map is the main program, or one of its segments. */
+/* Whether map is the main program, or one of its segments: if there are holes between the segments,
+ * _dl_find_object() gives each segment as an image of its own. */
 bool main_program_is(const struct image_map *map);
 const ElfW(Phdr) * main_program_phdrs(unsigned *ret_n);
 struct memory_range main_program_extent(void);
@@ -99,9 +122,10 @@ bool main_program_has_code(uintptr_t addr, size_t n);
 #define EH_COPY_CIE_BYTES 256
 #define EH_COPY_SEARCH_BYTES 1024
 
-/* Room for copies of tables that may vanish. An FDE or CIE that does not fit is not understood. */
+/* Room for copies of tables that may vanish. An FDE or CIE that does not fit is EH_BAD. */
 struct eh_copy {
-	struct memory_range search;
+	struct memory_range search; /* what search_bytes is a copy of. The caller empties this
+				       range before each lookup: the table may have changed */
 	uint8_t search_bytes[EH_COPY_SEARCH_BYTES];
 	uint8_t fde[EH_COPY_FDE_BYTES];
 	uint8_t cie[EH_COPY_CIE_BYTES];
@@ -122,7 +146,9 @@ struct eh_ops {
 	uintptr_t addr;
 };
 
-/* A parsed FDE with what its CIE says. Bytes are borrowed from the table or from eh_copy. */
+/* A parsed FDE with what its CIE says. Bytes are borrowed from the table, or from eh_copy until the
+ * next lookup with this eh_copy. The return address is always in column ARCH_REG_PC: an FDE with
+ * another column is EH_BAD. */
 struct eh_fde {
 	uintptr_t start; /* code that it covers: [start, end) */
 	uintptr_t end;
@@ -131,7 +157,8 @@ struct eh_fde {
 	uint64_t code_align;
 	int64_t data_align;
 	uint8_t pc_encoding;
-	bool is_signal; /* return of a signal handler: its caller was interrupted, not calling */
+	bool is_signal; /* letter S: code that a signal handler returns to. The frame outside it
+			   was interrupted; it made no call */
 };
 
 enum eh_result {
@@ -141,7 +168,7 @@ enum eh_result {
 };
 
 /* Finds the FDE of pc by the sorted table of an .eh_frame_hdr; where the header has no such table,
- * by reading the whole .eh_frame. *ret is written only with EH_FOUND. */
+ * by reading the whole .eh_frame. *ret means something only with EH_FOUND. */
 enum eh_result eh_frame_find(struct eh_reader *r, uintptr_t hdr, uintptr_t pc, struct eh_fde *ret);
 
 /* Finds the FDE of pc by reading a whole .eh_frame, which ends in a zero length. */
@@ -152,7 +179,8 @@ enum eh_result eh_frame_scan(struct eh_reader *r, uintptr_t table, uintptr_t pc,
 bool eh_frame_extent(struct eh_reader *r, uintptr_t table, struct memory_range *ret);
 
 /* For a pc that no FDE covers: the uncovered code around it. The lower end is exact, the upper end
- * exact or UINTPTR_MAX. False when the header has no sorted table, or is damaged. */
+ * exact or UINTPTR_MAX. False when the header has no sorted table or is damaged, or when an FDE
+ * covers pc. */
 bool eh_frame_gap(struct eh_reader *r, uintptr_t hdr, uintptr_t pc, struct memory_range *ret);
 
 struct cursor;
@@ -166,7 +194,7 @@ uintptr_t eh_frame_pointer(struct cursor *c, uint8_t encoding, uintptr_t addr, u
 #define CFI_N_SAVED 8 /* depth of remember_state; compilers use 1 or 2 */
 
 enum cfi_how {
-	CFI_UNSPECIFIED, /* for a callee-saved register: same value */
+	CFI_UNSPECIFIED, /* no rule. Callee-saved register: same value; sp: the CFA; else unknown */
 	CFI_UNDEFINED,
 	CFI_SAME,
 	CFI_OFFSET, /* saved at CFA + offset; for the CFA itself: reg + offset */
@@ -176,7 +204,7 @@ enum cfi_how {
 	CFI_VAL_EXPR, /* is what the expression gives */
 };
 
-/* How to get one register of the caller, or the CFA. */
+/* How to get one register of the caller, or the CFA. expr points into the bytes of the eh_fde. */
 struct cfi_rule {
 	union {
 		int64_t offset;
@@ -200,7 +228,8 @@ struct cfi_machine {
 	unsigned n_saved;
 };
 
-/* Computes the row in force at key - 1. False when the instructions are malformed. */
+/* Computes the row in force at key - 1. key is a return address, or an interrupted pc plus one: so
+ * key - 1 lies in the instruction that was executing. False when the instructions are malformed. */
 bool cfi_run(struct cfi_machine *m, const struct eh_fde *fde, uintptr_t key);
 
 /* --- expr.c: DWARF expressions ---------------------------------------------------------------- */

@@ -2,20 +2,27 @@
  *
  * Runs inside the target process, in hooks and in signal handlers: no allocation, no lock that
  * can block, no libc call that may do either, no write to errno, no read of memory that may not
- * be mapped. Return addresses are never patched. All state is in memory that the caller provides.
+ * be mapped. One exception: before glibc 2.35 only dl_iterate_phdr() knows the loaded images, and
+ * it takes the loader's lock. There a walk calls it when its list of images lacks an address.
+ * Return addresses are never patched. The state of a thread is in memory that the caller provides.
  *
  * Two walks lead to one result. The fast walk carries pc, sp and fp only and takes compact rules
  * from a cache keyed by pc. Where a frame needs more (a signal frame, a CFA in another register,
- * an expression), the slow walk starts again from our own frame with all registers and full CFI.
+ * an expression), the slow walk begins anew with all registers and full CFI. It begins in the
+ * unwinder's own function, where all registers can be read, and leaves out the frames up to start.
+ * If these frames do not lead to start, it begins at start, with pc, sp and fp only.
  * When neither knows the way, the stack ends there and says why: enum unwind_end. A frame is
  * never invented: a frame that only the frame pointer suggests is accepted after the checks in
  * fp_walk.c, and n_certain announces it.
  *
- * Most events need no walk at all: stack_cache.h keeps the last stack and compares it.
+ * Most events need no walk at all: the recorder asks the stack cache first (stack_cache.h), and
+ * calls unwind_walk() only for stacks that the stack cache cannot hold. unwind_walk() does not use
+ * the stack cache.
  *
- * Code that comes and goes: unwind_code_changing()/unwind_code_changed() bracket whatever removes
- * code (dlclose, __deregister_frame). While a change is under way nothing is taken from a cache;
- * afterwards unwind_generation() has grown and every cache is empty.
+ * Code that comes and goes: a call that removes code (dlclose) stands between
+ * unwind_code_changing() and unwind_code_changed(). In between no rule is taken from a cache;
+ * afterwards unwind_generation() has grown and every cached rule and stack is void. New code needs
+ * no such calls.
  *
  * docs/internals/unwinder.md explains how it works and what was tried.
  */
@@ -66,12 +73,13 @@ extern const size_t unwind_thread_bytes;
 
 /* Once per process, before anything else, and again in a forked child. Finds the end of the main
  * stack, the main program and the dynamic linker. Cannot fail: what is not found makes walks slower
- * (words are read through the kernel), or end earlier with a reason. */
+ * (words are read by process_vm_readv()), or end earlier with a reason. */
 void unwind_init(void);
 
 /* Makes a zeroed area of unwind_thread_bytes usable, or hands the unwinder of a thread that has
- * ended to another thread (cached rules stay). use_cache false: walk every frame through full CFI
- * (MEMORY_PROFILER_USE_SHADOW_STACK=0). */
+ * ended to another thread (cached rules and counters stay). use_cache false: every walk is the slow
+ * walk, and the stack cache is not used. The option MEMORY_PROFILER_USE_SHADOW_STACK=0 asks for
+ * this; there is no shadow stack. */
 void unwind_thread_init(struct unwind_thread *ut, bool use_cache);
 
 /* Walks from start to the outermost frame. The caller sets out->addr and out->capacity, the walk
@@ -79,32 +87,35 @@ void unwind_thread_init(struct unwind_thread *ut, bool use_cache);
 void unwind_walk(struct unwind_thread *ut, const struct unwind_start *start,
 		 struct unwind_frames *out);
 
-/* Counters of this thread since unwind_thread_init(). */
+/* Counters of an unwinder since its memory was zeroed. */
 struct unwind_stats {
-	uint64_t n_walks;
-	uint64_t n_slow_walks; /* walks that needed all registers */
-	uint64_t n_rule_misses; /* rules built from .eh_frame */
-	uint64_t n_cached_walks; /* stacks that the stack cache answered */
-	uint64_t n_known_stacks; /* of these, stacks that were known as a whole */
-	uint64_t n_fresh_frames; /* frames walked in the others; the rest was compared */
+	uint64_t n_walks; /* calls of unwind_walk() */
+	uint64_t n_slow_walks; /* of n_walks: the slow walk was needed */
+	uint64_t n_rule_misses; /* lookups of .eh_frame for a rule that was not cached */
+	uint64_t n_cached_walks; /* stacks that the stack cache answered: not in n_walks */
+	uint64_t n_known_stacks; /* of n_cached_walks: without any walk */
+	uint64_t n_fresh_frames; /* frames that stack_cache_walk() walked for the other
+				    n_cached_walks - n_known_stacks */
 };
 
 /* May be called by another thread than the unwinder's: each counter is read atomically. */
 void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *ret);
 
-/* Brackets for code that is about to go away. Brackets nest and may run in several threads at
+/* To be called before and after code goes away. Pairs nest, and several threads may call them at
  * once. */
 void unwind_code_changing(void);
 void unwind_code_changed(void);
 
-/* Even while nothing changes, odd while a change is under way, and larger after each change. One
- * load. */
+/* Odd while at least one pair is open, else even. Each call of unwind_code_changing() and of
+ * unwind_code_changed() raises the generation, nested calls too. One load. */
 uint32_t unwind_generation(void);
 
 /* Frames that the target registered with __register_frame(): table is in .eh_frame format, ends
  * with a zero length, and stays the target's. False when the table holds no FDE or cannot be read,
  * or when too many tables are registered (4096): code in this table then ends stacks with
- * UNWIND_NO_INFO. */
+ * UNWIND_NO_INFO. Registering begins no new generation: once a table was registered, code without
+ * a rule is looked up again at each walk. Deregistering calls unwind_code_changing() and
+ * unwind_code_changed() itself. */
 bool unwind_register_frames(const void *table);
 void unwind_deregister_frames(const void *table);
 
@@ -120,8 +131,8 @@ struct unwind_module {
 };
 
 /* Finds the image that holds this address (a return address minus one). False when the address is
- * in no image (JIT code, a vdso without a link map). Takes no lock where libc has _dl_find_object()
- * (glibc 2.35 and later); elsewhere it may call dl_iterate_phdr(), which takes the loader's. */
+ * in no image (JIT code, a vdso without a link map). Takes no lock from glibc 2.35 on; before, it
+ * may call dl_iterate_phdr(), as a walk does. */
 bool unwind_find_module(uintptr_t addr, struct unwind_module *ret);
 
 #endif
