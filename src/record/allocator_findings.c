@@ -31,6 +31,10 @@ void allocator_findings_end(enum log_level level)
 {
 	unsigned i = atomic_load(&n_findings);
 
+	for (unsigned k = 0; k < i; k++) {
+		if (!strcmp(findings[k].text, findings[i].text))
+			return; /* a library that was loaded again */
+	}
 	findings[i].level = level;
 	atomic_store_explicit(&n_findings, i + 1, memory_order_release);
 }

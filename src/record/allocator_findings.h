@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "record/options.h"
 
-/* Begins a text, which allocator_findings_end() ends. False: there are too many. */
+/* Begins a text, which allocator_findings_end() ends; a text that is there already is dropped.
+ * False: there are too many. */
 bool allocator_findings_begin(struct text *ret);
 void allocator_findings_end(enum log_level level);
 

@@ -288,6 +288,8 @@ static bool prepare(struct module *m, struct found *f, struct redirect_area *are
 		.usable = usable_of(m, f->group),
 		.library_start = m->is_library ? m->start : 0,
 		.library_bytes = m->is_library ? m->end - m->start : 0,
+		.may_throw =
+			!strncmp(f->function->name, "_Zn", 3) || strstr(f->function->name, "new"),
 		.function = *f->function,
 	};
 	return true;

@@ -5,13 +5,16 @@
  */
 #include "record/hooks_allocator.h"
 
+#include "base/units.h"
 #include "record/capture.h"
 
 typedef uintptr_t (*original_fn)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
 
-/* The thread is inside an original that a hook called with this stack pointer; 0: it is not. */
+/* The thread is inside an original. These are the stack pointer of the hook's caller, 0: it is not, and
+ * the hook's return address, which lies right below. */
 static _Thread_local struct {
 	uintptr_t sp;
+	uintptr_t pc;
 	uint32_t n_nested; /* calls of hooks since */
 } inside;
 
@@ -19,11 +22,13 @@ static _Thread_local struct {
  * which capture_enter() does when a hook is under way: the hook may also have been interrupted by a
  * signal, or left by an exception or longjmp(). Three cases are so common that they are believed
  * without a walk:
- *	- the thread is inside an original. An original calls few others, so this is believed of the
- *	  first BELIEVED_NESTED_CALLS only;
+ *	- the thread is inside an original that throws no exception, and the return address of the
+ *	  hook that called the original is still on the stack. An original calls few others, so
+ *	  this is believed of the first BELIEVED_NESTED_CALLS only;
  *	- a hook of hooks_malloc.c makes the call: the next malloc() is one of ours;
  *	- a hook is under way, and the library that holds the allocator makes the call itself. */
 #define BELIEVED_NESTED_CALLS 4u
+#define BELIEVED_STACK_BYTES (64 * KIB) /* of the original and what it has called */
 
 struct call {
 	struct unwind_start at;
@@ -43,7 +48,9 @@ static ALWAYS_INLINE bool is_nested(const struct call *c)
 
 	if (likely(!t || !atomic_load_explicit(&t->depth, memory_order_relaxed)))
 		return false;
-	if (inside.sp && c->at.sp <= inside.sp && inside.n_nested++ < BELIEVED_NESTED_CALLS)
+	if (inside.sp && inside.sp - c->at.sp - 1 < BELIEVED_STACK_BYTES &&
+	    ((const uintptr_t *)inside.sp)[-1] == inside.pc &&
+	    inside.n_nested++ < BELIEVED_NESTED_CALLS)
 		return true;
 	return c->at.pc - c->hook->library_start < c->hook->library_bytes ||
 	       capture_is_own_code(c->at.pc);
@@ -62,7 +69,8 @@ static ALWAYS_INLINE uintptr_t call_original(const struct call *c)
 	uintptr_t result;
 
 	inside.n_nested = 0;
-	inside.sp = c->at.sp;
+	inside.pc = c->at.pc;
+	inside.sp = c->hook->may_throw ? 0 : c->at.sp;
 	result = call_directly(c);
 	inside.sp = 0;
 	return result;
