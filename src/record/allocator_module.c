@@ -19,6 +19,7 @@ struct found {
 	struct redirect redirect;
 	unsigned group; /* lowest family that shares a function with this one's family */
 	bool is_jump; /* a mere jump to another function of the table */
+	bool is_changed; /* somebody has changed its code, or the code is not mapped as expected */
 	bool is_applied;
 };
 
@@ -38,6 +39,7 @@ struct module {
 	size_t n_segments;
 	bool is_library; /* not the program itself */
 	bool is_left_alone;
+	bool is_overfull; /* there are more functions or parts than found and part can hold */
 	unsigned n_found, n_parts;
 	unsigned group_of[ALLOCATOR_MAX_FAMILIES]; /* families that are one have the same number */
 	uint32_t has_any, has_malloc, has_free; /* bit for each family */
@@ -100,12 +102,11 @@ static void add_function(struct module *m, const ElfW(Sym) * symbol, const char 
 {
 	const ElfW(Phdr) *s = find_code(m, symbol->st_value);
 	uint8_t *code = (uint8_t *)(m->base + symbol->st_value);
+	bool is_changed = !s || !is_same_in_file(m, s, symbol->st_value, symbol->st_size);
 	struct found *f;
 
-	if (!s || !is_same_in_file(m, s, symbol->st_value, symbol->st_size))
-		return;
 	if (function->event == ALLOCATOR_USABLE) {
-		if (!m->usable[family])
+		if (!m->usable[family] && !is_changed)
 			m->usable[family] = (size_t(*)(const void *, int))(uintptr_t)code;
 		return;
 	}
@@ -118,15 +119,19 @@ static void add_function(struct module *m, const ElfW(Sym) * symbol, const char 
 		join(m, f->group, family);
 		return;
 	}
-	if (m->n_found == MAX_FUNCTIONS)
+	if (m->n_found == MAX_FUNCTIONS) {
+		m->is_overfull = true;
 		return;
+	}
 	m->found[m->n_found++] = (struct found){
 		.name = name,
 		.function = function,
 		.group = family,
+		.is_changed = is_changed,
 		.redirect = {.function = code,
 			     .n_bytes = symbol->st_size,
-			     .n_readable = s->p_vaddr + s->p_filesz - symbol->st_value},
+			     .n_readable =
+				     is_changed ? 0 : s->p_vaddr + s->p_filesz - symbol->st_value},
 	};
 }
 
@@ -153,8 +158,10 @@ static void add_part(struct module *m, const ElfW(Sym) * symbol)
 	const ElfW(Phdr) *s = find_code(m, symbol->st_value);
 
 	if (!s || m->n_parts == MAX_PARTS ||
-	    !is_same_in_file(m, s, symbol->st_value, symbol->st_size))
+	    !is_same_in_file(m, s, symbol->st_value, symbol->st_size)) {
+		m->is_overfull = true;
 		return;
+	}
 	m->part[m->n_parts++] = (struct part){.code = (const uint8_t *)(m->base + symbol->st_value),
 					      .n_bytes = symbol->st_size};
 }
@@ -220,8 +227,9 @@ static void relate(struct module *m)
 {
 	for (unsigned i = 0; i < m->n_found; i++) {
 		struct found *f = &m->found[i], *target;
-		const uint8_t *to =
-			arch_detour_jump_target(f->redirect.function, f->redirect.n_bytes);
+		const uint8_t *to = f->is_changed ? NULL
+						  : arch_detour_jump_target(f->redirect.function,
+									    f->redirect.n_bytes);
 
 		target = to ? find_at(m, to) : NULL;
 		if (target && target != f) {
@@ -259,8 +267,13 @@ static bool is_allocator(const struct module *m, unsigned group)
 
 static const char *check(struct module *m, struct found *f)
 {
-	const char *why = redirect_check(&f->redirect);
+	const char *why;
 
+	if (m->is_overfull)
+		return "the module has too many functions, or parts of them that cannot be read";
+	if (f->is_changed)
+		return "its code in memory is not the code in the file";
+	why = redirect_check(&f->redirect);
 	for (unsigned i = 0; !why && i < m->n_parts; i++)
 		why = arch_detour_check_part(m->part[i].code, m->part[i].n_bytes,
 					     f->redirect.function, &f->redirect.detour);

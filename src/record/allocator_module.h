@@ -22,8 +22,8 @@ struct allocator_verdict {
 	char function[64]; /* that could not be redirected, or "" */
 };
 
-/* Looks for allocators in the module, whose file is at path, and hooks them. Stubs go to *area, which must live as long as the module; it stays empty if there is nothing
- * to hook. Returns the number of verdicts, at most ALLOCATOR_MODULE_VERDICTS.
+/* Looks for allocators in the module, whose file is at path, and hooks them. Stubs go to *area,
+ * which must live as long as the module; the area stays empty if there is nothing to hook. Returns the number of verdicts, at most ALLOCATOR_MODULE_VERDICTS.
  * No thread may execute the module meanwhile. */
 unsigned allocator_module_hook(const char *path, const struct link_map *map,
 			       struct redirect_area *area,

@@ -81,8 +81,8 @@ static const char *path_of(const struct link_map *m, char *buffer, size_t n_byte
 	if (m->l_name[0])
 		return m->l_name;
 	n = arch_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buffer, n_bytes - 1);
-	if (n <= 0)
-		return "/proc/self/exe";
+	if (n <= 0 || (size_t)n >= n_bytes - 1)
+		return "/proc/self/exe"; /* opens the file, only its folder is not known */
 	buffer[n] = 0;
 	return buffer;
 }
@@ -90,7 +90,7 @@ static const char *path_of(const struct link_map *m, char *buffer, size_t n_byte
 static COLD NOINLINE void look_at(const struct link_map *m, struct known_module *slot)
 {
 	struct allocator_verdict verdict[ALLOCATOR_MODULE_VERDICTS];
-	char buffer[512];
+	char buffer[384];
 	const char *path = path_of(m, buffer, sizeof(buffer));
 	unsigned n = allocator_module_hook(path, m, &slot->area, verdict);
 

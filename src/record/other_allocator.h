@@ -14,7 +14,7 @@
 #include "record/describe.h"
 
 struct other_allocator {
-	const struct session *session; /* has the NOTE chunk about front or name, if there was one */
+	const struct session *session; /* has the NOTE about front or name, if there is one */
 	const struct session *findings_session;
 	unsigned n_findings; /* how many of allocator_findings.h have a NOTE in findings_session */
 	const char *name; /* of the allocator found in the program, or NULL */

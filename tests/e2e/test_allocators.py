@@ -183,6 +183,41 @@ class Allocators(mp.TestCase):
         notes = " ".join(mp.info(seen.recording)["notes"])
         self.assertRegex(notes, "not recorded: jemalloc .* _rjem_malloc: a jump leads to")
 
+    def test_changed_code_is_left_alone(self):
+        """Somebody else has patched one function already: the family is refused, and a note says so."""
+        source, patcher = self.here / "patched.c", self.here / "patcher.c"
+        source.write_text(r"""
+            #include <stdlib.h>
+            __attribute__((noinline)) void *_rjem_malloc(size_t n) {
+                __asm__ volatile(".byte 0x66, 0x90, 0x66, 0x90, 0x66, 0x90, 0x66, 0x90");
+                return malloc(n);
+            }
+            __attribute__((noinline)) void _rjem_free(void *p) { free(p); }
+            int main(void) { for (int i = 0; i < 50; i++) _rjem_free(_rjem_malloc(100)); return 9; }
+        """)
+        patcher.write_text(r"""
+            #include <stdint.h>
+            #include <sys/mman.h>
+            extern char _rjem_malloc[] __attribute__((weak));
+            __attribute__((constructor)) static void change(void) {
+                unsigned char *at = (unsigned char *)_rjem_malloc;
+                if (!at) return;
+                for (; at[0] != 0x66 || at[1] != 0x90; at++) ;
+                void *page = (void *)((uintptr_t)at & ~4095ul);
+                mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
+                at[0] = 0x90;
+                mprotect(page, 8192, PROT_READ | PROT_EXEC);
+            }
+        """)
+        program = self.build("patched", "gcc", "-O2", "-g", "-rdynamic", "-fno-builtin", source)
+        changer = self.build("patcher.so", "gcc", "-O2", "-shared", "-fPIC", patcher)
+        seen = self.record([program], env={"LD_PRELOAD": f"{self.library} {changer}"})
+        self.assertEqual(9, seen.code)
+        facts = mp.info(seen.recording)
+        self.assertRegex(" ".join(facts["notes"]), "not recorded: jemalloc .* _rjem_malloc: its code in "
+                                                   "memory is not the code in the file")
+        self.assertGreaterEqual(facts["allocations"], 50)  # by the C library's malloc
+
     def test_compilers_and_options(self):
         """An allocator compiled in many ways; its functions call each other."""
         source = SOURCES / "own_allocator.c"
