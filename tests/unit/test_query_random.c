@@ -514,8 +514,7 @@ TEST(a_range_that_ends_after_the_last_allocation_is_not_the_run)
 	atexit(show_current);
 	open_world_with_pause(24, 500, pause_ns);
 	n.condition[0].number = (long long)(world.duration - pause_ns);
-	snprintf(n.condition[0].text, sizeof(n.condition[0].text), "%lldns",
-		 n.condition[0].number);
+	snprintf(n.condition[0].text, sizeof(n.condition[0].text), "%lldns", n.condition[0].number);
 	for (unsigned i = 0; i < 20; i++) /* each time other groups */
 		check_filter(&n);
 	CHECK_EQ(n_chosen, world.n_rows);
