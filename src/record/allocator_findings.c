@@ -6,13 +6,13 @@
 
 #include "record/allocator_table.h"
 
-#define MAX_FINDINGS 32u
-#define FINDING_BYTES 240u
+#define FINDING_BYTES 512u
+#define PATH_BYTES 256u /* of a path in a finding, at most */
 
 static struct {
 	char text[FINDING_BYTES];
 	enum log_level level;
-} findings[MAX_FINDINGS];
+} findings[ALLOCATOR_FINDINGS_MAX];
 static _Atomic unsigned n_findings;
 static _Atomic bool is_complete;
 static _Atomic uint32_t recorded_families; /* bit for each family */
@@ -21,10 +21,21 @@ bool allocator_findings_begin(struct text *ret)
 {
 	unsigned i = atomic_load(&n_findings);
 
-	if (i == MAX_FINDINGS)
+	if (i == ALLOCATOR_FINDINGS_MAX)
 		return false;
 	*ret = text_make(findings[i].text, FINDING_BYTES);
 	return true;
+}
+
+void allocator_findings_put_path(struct text *text, const char *path)
+{
+	size_t n = strlen(path);
+
+	if (n > PATH_BYTES) {
+		text_put(text, "...");
+		path += n - PATH_BYTES;
+	}
+	text_put(text, path);
 }
 
 void allocator_findings_end(enum log_level level)
@@ -34,6 +45,13 @@ void allocator_findings_end(enum log_level level)
 	for (unsigned k = 0; k < i; k++) {
 		if (!strcmp(findings[k].text, findings[i].text))
 			return; /* a library that was loaded again */
+	}
+	if (i == ALLOCATOR_FINDINGS_MAX - 1) {
+		struct text text = text_make(findings[i].text, FINDING_BYTES);
+
+		text_put(&text, "there is more to say about allocators than fits; the rest is left "
+				"out");
+		level = LOG_WARN;
 	}
 	findings[i].level = level;
 	atomic_store_explicit(&n_findings, i + 1, memory_order_release);

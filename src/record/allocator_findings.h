@@ -9,10 +9,15 @@
 #include "base/text.h"
 #include "record/options.h"
 
+#define ALLOCATOR_FINDINGS_MAX 32u
+
 /* Begins a text, which allocator_findings_end() ends; a text that is there already is dropped.
- * False: there are too many. */
+ * False: there are too many; the last text says so. */
 bool allocator_findings_begin(struct text *ret);
 void allocator_findings_end(enum log_level level);
+
+/* Puts a path; of a long path only the end. */
+void allocator_findings_put_path(struct text *text, const char *path);
 
 /* The families with these bits (allocator_table.h) are recorded. */
 void allocator_findings_add_families(uint32_t families);

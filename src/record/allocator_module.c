@@ -202,16 +202,20 @@ static void gather(struct module *m, const struct module_file *file, unsigned ty
 	}
 }
 
+/* Opens the module's file. NULL, or why the file is of no use. */
+static const char *open_file(struct module *m)
+{
+	if (!module_file_open(m->path, &m->file))
+		return "its file cannot be read";
+	m->segment = module_file_segments(&m->file, &m->n_segments);
+	return m->segment ? NULL : "its file makes no sense";
+}
+
 /* Finds all functions of the table. False: there is nothing to do. */
 static bool gather_all(struct module *m)
 {
 	struct module_symbols symbols;
 
-	if (!module_file_open(m->path, &m->file))
-		return false;
-	m->segment = module_file_segments(&m->file, &m->n_segments);
-	if (!m->segment)
-		return false;
 	for (unsigned i = 0; i < ALLOCATOR_MAX_FAMILIES; i++)
 		m->group_of[i] = i;
 	gather(m, &m->file, SHT_DYNSYM);
@@ -415,7 +419,7 @@ static unsigned hook_groups(struct module *m, struct redirect_area *area,
 	for (unsigned group = 0; group < ALLOCATOR_MAX_FAMILIES; group++) {
 		struct allocator_verdict *v = &verdict[n];
 
-		if (n == ALLOCATOR_MODULE_VERDICTS || !is_allocator(m, group))
+		if (!is_allocator(m, group))
 			continue;
 		*v = (struct allocator_verdict){.family = group};
 		name_group(m, v);
@@ -438,25 +442,27 @@ static unsigned hook_groups(struct module *m, struct redirect_area *area,
 	return n;
 }
 
-unsigned allocator_module_hook(const char *path, const struct link_map *map,
-			       struct redirect_area *area,
-			       struct allocator_verdict verdict[ALLOCATOR_MODULE_VERDICTS])
+const char *allocator_module_hook(const char *path, const struct link_map *map,
+				  struct redirect_area *area, unsigned *ret_n,
+				  struct allocator_verdict verdict[ALLOCATOR_MODULE_VERDICTS])
 {
 	struct module *m = sys_map_anonymous(sizeof(*m));
-	unsigned n = 0;
+	const char *why;
 
+	*ret_n = 0;
 	if (!m)
-		return 0;
+		return "there is no memory";
 	m->base = map->l_addr;
 	m->is_library = map->l_name[0] != 0;
 	m->path = path;
-	if (gather_all(m)) {
+	why = open_file(m);
+	if (!why && gather_all(m)) {
 		find_range(m);
 		relate(m);
-		n = hook_groups(m, area, verdict);
+		*ret_n = hook_groups(m, area, verdict);
 	}
 	module_file_close(&m->debug);
 	module_file_close(&m->file);
 	sys_unmap(m, sizeof(*m));
-	return n;
+	return why;
 }

@@ -7,9 +7,10 @@
 
 #include <link.h>
 
+#include "record/allocator_table.h"
 #include "record/redirect.h"
 
-#define ALLOCATOR_MODULE_VERDICTS 4u
+#define ALLOCATOR_MODULE_VERDICTS ALLOCATOR_MAX_FAMILIES
 
 /* What became of a family, or of several families that are one. */
 struct allocator_verdict {
@@ -23,10 +24,11 @@ struct allocator_verdict {
 };
 
 /* Looks for allocators in the module, whose file is at path, and hooks them. Stubs go to *area,
- * which must live as long as the module; the area stays empty if there is nothing to hook. Returns the number of verdicts, at most ALLOCATOR_MODULE_VERDICTS.
- * No thread may execute the module meanwhile. */
-unsigned allocator_module_hook(const char *path, const struct link_map *map,
-			       struct redirect_area *area,
-			       struct allocator_verdict verdict[ALLOCATOR_MODULE_VERDICTS]);
+ * which must live as long as the module; the area stays empty if there is nothing to hook. Writes
+ * the number of verdicts to *ret_n. NULL: the module was looked at; otherwise why not, and *ret_n is
+ * 0. No thread may execute the module meanwhile. */
+const char *allocator_module_hook(const char *path, const struct link_map *map,
+				  struct redirect_area *area, unsigned *ret_n,
+				  struct allocator_verdict verdict[ALLOCATOR_MODULE_VERDICTS]);
 
 #endif

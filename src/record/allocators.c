@@ -3,11 +3,11 @@
 
 #include <elf.h>
 #include <link.h>
+#include <string.h>
 
 #include "record/allocator_findings.h"
 #include "record/allocator_module.h"
 #include "record/allocator_table.h"
-#include "record/log.h"
 #include "record/options.h"
 #include "record/record.h"
 #include "record/redirect.h"
@@ -33,7 +33,21 @@ static void put_name(struct text *text, const struct allocator_verdict *v, const
 		text_put(text, "*)");
 	}
 	text_put(text, " in ");
-	text_put(text, path);
+	allocator_findings_put_path(text, path);
+}
+
+/* Allocators of what are not recorded, and why. */
+static void warn(const char *what, const char *path, const char *why)
+{
+	struct text text;
+
+	if (!allocator_findings_begin(&text))
+		return;
+	text_put(&text, what);
+	allocator_findings_put_path(&text, path);
+	text_put(&text, ": ");
+	text_put(&text, why);
+	allocator_findings_end(LOG_WARN);
 }
 
 static void report(const struct allocator_verdict *v, const char *path)
@@ -84,18 +98,22 @@ static const char *path_of(const struct link_map *m, char *buffer, size_t n_byte
 	if (n <= 0 || (size_t)n >= n_bytes - 1)
 		return "/proc/self/exe"; /* opens the file, only its folder is not known */
 	buffer[n] = 0;
-	return buffer;
+	return strstr(buffer, " (deleted)") ? "/proc/self/exe" : buffer;
 }
 
 static COLD NOINLINE void look_at(const struct link_map *m, struct known_module *slot)
 {
-	struct allocator_verdict verdict[ALLOCATOR_MODULE_VERDICTS];
+	static struct allocator_verdict verdict[ALLOCATOR_MODULE_VERDICTS]; /* guarded as known */
 	char buffer[384];
 	const char *path = path_of(m, buffer, sizeof(buffer));
-	unsigned n = allocator_module_hook(path, m, &slot->area, verdict);
+	const char *name = m->l_name[0] ? path : "the program";
+	unsigned n;
+	const char *why = allocator_module_hook(path, m, &slot->area, &n, verdict);
 
+	if (why)
+		warn("allocators are not looked for in ", name, why);
 	for (unsigned i = 0; i < n; i++)
-		report(&verdict[i], m->l_name[0] ? path : "the program");
+		report(&verdict[i], name);
 }
 
 static struct known_module *find_known(const struct link_map *m)
@@ -111,9 +129,11 @@ static struct known_module *find_known(const struct link_map *m)
 	return slot;
 }
 
+/* The recorder, the dynamic linker, and the kernel's own module, whose name is no path. */
 static bool is_left_alone(const struct link_map *m)
 {
-	return m->l_ld == _DYNAMIC || m->l_addr == _r_debug.r_ldbase;
+	return m->l_ld == _DYNAMIC || m->l_addr == _r_debug.r_ldbase ||
+	       (m->l_name[0] && !strchr(m->l_name, '/'));
 }
 
 /* Looks at modules that are new and forgets those that are gone. */
@@ -122,6 +142,9 @@ static void look_at_all(void)
 	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
 		struct known_module *slot = m->l_ld ? find_known(m) : NULL;
 
+		if (!slot && m->l_ld)
+			warn("allocators are not looked for in some modules", "",
+			     "more than 1024 are loaded");
 		if (!slot)
 			continue;
 		slot->is_loaded = true;
@@ -171,10 +194,8 @@ static void watch_loading(void)
 		      redirect_area_seal(&area) && redirect_apply(&r)))
 		why = "the kernel refuses";
 	if (why)
-		log_put_text(LOG_WARN,
-			     "allocators in libraries that are loaded later are not recorded: "
-			     "_dl_debug_state",
-			     why);
+		warn("allocators in libraries that are loaded later are not recorded: ",
+		     "_dl_debug_state", why);
 }
 
 static void hook_all(void)
@@ -183,10 +204,10 @@ static void hook_all(void)
 
 	bad = allocator_table_init(options_active.HOOK_SYMBOLS);
 	if (bad)
-		log_put_text(LOG_WARN, "MEMORY_PROFILER_HOOK_SYMBOLS: makes no sense", bad);
+		warn("MEMORY_PROFILER_HOOK_SYMBOLS: makes no sense, or is too much", "", bad);
 	if (has_other_threads()) {
-		log_put(LOG_WARN, "allocators inside the program are not looked for: it has "
-				  "threads already");
+		warn("allocators inside the program are not looked for", "",
+		     "the program had threads before the recorder was loaded");
 		return;
 	}
 	look_at_all();

@@ -219,6 +219,65 @@ class Allocators(mp.TestCase):
                                                    "memory is not the code in the file")
         self.assertGreaterEqual(facts["allocations"], 50)  # by the C library's malloc
 
+    def preloaded(self, name, text, *argv, **env):
+        """Records a program on jemalloc with one more library, whose constructor runs first."""
+        source = self.here / f"{name}.c"
+        source.write_text(text)
+        other = self.build(f"{name}.so", "gcc", "-O2", "-shared", "-fPIC", source, "-lpthread")
+        program = self.c_program("c_preloaded", "-O2", "-DPREFIX=_rjem_", self.prefixed_jemalloc())
+        seen = self.record([program, "10", *argv], env={
+            "LD_PRELOAD": f"{self.library} {other}", "REMOVE": str(other), **env})
+        self.assertEqual(9, seen.code)
+        return "\n".join(mp.info(seen.recording)["notes"])
+
+    def test_program_with_threads_at_the_start(self):
+        notes = self.preloaded("early_thread", r"""
+            #include <pthread.h>
+            #include <unistd.h>
+            static void *wait_for_ever(void *x) { for (;;) pause(); return x; }
+            __attribute__((constructor)) static void begin(void) {
+                pthread_t t;
+                pthread_create(&t, 0, wait_for_ever, 0);
+            }
+        """)
+        self.assertIn("allocators inside the program are not looked for: the program had threads "
+                      "before the recorder was loaded", notes)
+
+    def test_module_whose_file_is_gone(self):
+        notes = self.preloaded("remover", r"""
+            #include <stdlib.h>
+            #include <unistd.h>
+            __attribute__((constructor)) static void begin(void) { unlink(getenv("REMOVE")); }
+        """)
+        self.assertRegex(notes, "allocators are not looked for in .*/remover.so: its file cannot be read")
+        self.assertRegex(notes, "recorded: jemalloc")
+        self.assertNotIn("vdso", notes)
+
+    def test_names_that_make_no_sense(self):
+        seen = self.record(["true"], options={"HOOK_SYMBOLS": "good_* bad,other=nothing"})
+        notes = "\n".join(mp.info(seen.recording)["notes"])
+        self.assertIn("MEMORY_PROFILER_HOOK_SYMBOLS: makes no sense, or is too much: "
+                      "bad,other=nothing", notes)
+
+    def test_module_with_six_families(self):
+        source = self.here / "six.c"
+        source.write_text("#include <stdlib.h>\n" + "".join(f"""
+            __attribute__((noinline)) void *{p}malloc(size_t n) {{
+                __asm__ volatile("nop; nop; nop; nop; nop; nop");
+                return malloc(n + {i});
+            }}
+            __attribute__((noinline)) void {p}free(void *p) {{
+                __asm__ volatile("nop; nop; nop; nop; nop; nop");
+                free(p); __asm__ volatile("");
+            }}""" for i, p in enumerate("stuvwx")) + "int main(void) { int n = 0;" + "".join(
+                f"n += {p}malloc(10) != 0;" for p in "stuvwx") + "return n + 3; }")
+        program = self.build("six", "gcc", "-O1", "-fno-builtin", source)
+        seen = self.record([program], options={"HOOK_SYMBOLS": " ".join(f"{p}*" for p in "stuvwx")})
+        self.assertEqual(9, seen.code)
+        notes = "\n".join(mp.info(seen.recording)["notes"])
+        self.assertEqual(list("stuvwx"), re.findall(r"^recorded: .* \((\w)\*\) in the program", notes,
+                                                    re.M))
+
     def test_compilers_and_options(self):
         """An allocator compiled in many ways; its functions call each other."""
         source = SOURCES / "own_allocator.c"
