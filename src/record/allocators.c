@@ -133,7 +133,7 @@ static struct known_module *find_known(const struct link_map *m)
 static bool is_left_alone(const struct link_map *m)
 {
 	return m->l_ld == _DYNAMIC || m->l_addr == _r_debug.r_ldbase ||
-	       (m->l_name[0] && !strchr(m->l_name, '/'));
+	       (m->l_name[0] && text_basename(m->l_name) == m->l_name);
 }
 
 /* Looks at modules that are new and forgets those that are gone. */
