@@ -54,16 +54,18 @@ test: deps-test ## everything: lint, all tests, ASan+UBSan and TSan runs (under 
 	$(SETUP_RELEASE)
 	@meson configure $(RELEASE) -Dwerror=true
 	@$(MAKE) --no-print-directory DEPS=skip all
-	$(HEADING) 'lint: symbols of the recorder'
+	$(HEADING) 'lint: symbols of the recorder, unused functions'
 	@tools/check_symbols.py $(RELEASE)/libmemory_profiler.so
+	@tools/check_unused.py $(RELEASE)
 	$(SETUP_ASAN)
 	$(SETUP_TSAN)
 	@tools/run_tests.py all
 
-lint: deps-test ## layers, limits, format, documents, commit messages, symbols
+lint: deps-test ## layers, limits, format, documents, commit messages, symbols, unused functions
 	@tools/lint.sh
 	@$(MAKE) --no-print-directory DEPS=skip all
 	@tools/check_symbols.py $(RELEASE)/libmemory_profiler.so
+	@tools/check_unused.py $(RELEASE)
 
 hooks: ## let git check the message of each commit (.git/hooks/commit-msg)
 	@tools/install-hooks.sh

@@ -2,10 +2,10 @@
 """Fails when a function of src/ that other files could call is called by none.
 
 usage: check_unused.py BUILD_FOLDER
-It reads the object files of a build. A function passes when another file of src/ refers to it, when
-its own file calls it and a test does too, when the recorder exports it, or when tools/unused.allow
-gives a reason. A function that only its own file calls should be static; one that only tests call
-is dead code.
+It reads the object files of a build. A function passes when another file of src/ refers to it (also
+in code that this build leaves out, such as `if (CONFIG_AUDIT)`), when its own file calls it and a
+test does too, when the recorder exports it, or when tools/unused.allow gives a reason. A function
+that only its own file calls should be static; one that only tests call is dead code.
 """
 import pathlib
 import re
@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
+BODY_LINE = re.compile(r"^[ \t].+$", re.M)  # prototypes and definitions begin in the first column
 ENTRY_POINTS = {"main"}
 
 
@@ -39,6 +40,12 @@ def allowed(path):
     return dict(line.split(": ", 1) for line in lines if line and not line.startswith("#"))
 
 
+def bodies(root):
+    """{file of src/: its lines that are inside functions}."""
+    return {p: "\n".join(BODY_LINE.findall(COMMENT.sub("", p.read_text())))
+            for p in (root / "src").rglob("*") if p.suffix in (".c", ".h", ".S", ".def")}
+
+
 def calls(text, name):
     return len(re.findall(rf"\b{name}\b", text))
 
@@ -51,6 +58,7 @@ def check(root, build):
     exported += "".join(p.read_text() for p in (root / "src/record").rglob("*.def"))
     tests = "".join(COMMENT.sub("", p.read_text()) for top in ("tests", "bench")
                     for p in (root / top).rglob("*.[ch]"))
+    body = bodies(root)
     reasons = allowed(root / "tools/unused.allow")
     found = []
     for name, source in sorted(defined.items()):
@@ -59,6 +67,8 @@ def check(root, build):
         if calls(exported, name):
             continue
         path = sources[source]
+        if any(name in text and calls(text, name) for p, text in body.items() if p != path):
+            continue
         in_file = calls(COMMENT.sub("", path.read_text()), name) - 1
         in_tests = calls(tests, name)
         if in_file and in_tests or reasons.pop(name, None):

@@ -14,7 +14,8 @@
 
 #define KEY_BITS 53u /* what a double holds */
 
-uint64_t compare_key(const char *text)
+/* A key for a text: below 2^53, so that JavaScript can hold it. */
+static uint64_t compare_key(const char *text)
 {
 	return hash_bytes(text, strlen(text)) >> (64 - KEY_BITS);
 }

@@ -118,7 +118,4 @@ void compare_tree_fini(struct compare_tree *t);
  * text is the frame's. Returns NULL: no memory. */
 const char *compare_code_name(const struct frame *f, char **made);
 
-/* A key for a text: below 2^53, so that JavaScript can hold it. */
-uint64_t compare_key(const char *text);
-
 #endif

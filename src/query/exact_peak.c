@@ -535,10 +535,25 @@ static int refine(struct exact_peak *sw, struct err *err)
 
 /* ---- all of it ---- */
 
+/* At most so many rows match: the rows of the plan, or of the stacks that match. */
+static uint64_t count_rows(const struct exact_peak *sw)
+{
+	const struct query *q = sw->q;
+	uint64_t n_rows = sw->plan.end_row - sw->plan.first_row, n_of_stacks = 0;
+
+	if (!q->stack_set)
+		return n_rows;
+	for (size_t i = 0; i < q->n_stacks; i++)
+		if (set_has(q->stack_set, i))
+			n_of_stacks += q->stack[i].n_allocs;
+	return n_of_stacks < n_rows ? n_of_stacks : n_rows;
+}
+
+/* The slices cost memory that must be cleared, so their number follows the rows that can match. */
 static void cut_slices(struct exact_peak *sw)
 {
 	const struct exact_peak_span *span = sw->span;
-	uint64_t n_rows = sw->plan.end_row - sw->plan.first_row, want = n_rows / ROWS_PER_SLICE;
+	uint64_t want = count_rows(sw) / ROWS_PER_SLICE;
 	uint64_t most = span->n_buckets == 1 ? MAX_SLICES_OF_ONE : MAX_SLICES;
 
 	if (want > most)

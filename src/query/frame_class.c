@@ -400,7 +400,7 @@ static enum frame_class find_by_tables(const struct frame *f, const char *execut
 	return class == FRAME_CLASS_LIBRARY && is_native(f) ? FRAME_CLASS_NATIVE : class;
 }
 
-/* 1, 0; less than 0: it cannot be told, which is noted. */
+/* 1, 0; less than 0: it is not known, which is noted. */
 static int matches_own(struct frame_rules *r, const char *text)
 {
 	struct err err = {0};

@@ -17,7 +17,10 @@ struct frame_rules *query_rules(struct query *q)
 
 void query_want(struct query *q, unsigned wants)
 {
+	if (q->wants == wants)
+		return;
 	q->wants = wants;
+	query_forget_sums(q);
 }
 
 void query_represent_by(struct query *q, enum query_cost c)
@@ -79,6 +82,7 @@ void query_destroy(struct query *q)
 {
 	if (!q)
 		return;
+	query_forget_sums(q);
 	owners_destroy(q->owners);
 	query_names_destroy(q->names);
 	free(q->made_name);

@@ -32,7 +32,7 @@
 #include "query/frame_class.h"
 #include "store/frames.h"
 
-struct peak_cache;
+struct shared_results;
 struct query_context {
 	const struct store *store;
 	struct frames *frames;
@@ -41,7 +41,7 @@ struct query_context {
 	const char *progress_label; /* shown on the terminal during a pass over rows; or NULL */
 	struct frame_rules
 		*rules; /* whose code a frame is; NULL: the store's rules, without own_regex */
-	struct peak_cache *peaks; /* query/peak_cache.h, for the same store; may be NULL */
+	struct shared_results *shared; /* query/shared_results.h, for the same store; or NULL */
 };
 
 struct query; /* opaque: defined in query.c */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "query/query_i.h"
+#include "query/shared_results.h"
 #include "util/map.h"
 #include "util/vec.h"
 
@@ -229,8 +230,11 @@ static void finish(struct group_state *st, struct query_groups *ret)
 	}
 	if (st->is_sparse && n)
 		qsort(st->group, n, sizeof(*st->group), query_compare_keys);
-	ret->group = st->group;
 	ret->n = n;
+	/* Most of the capacity is unused, and a shared result keeps the array for long. */
+	ret->group = realloc(st->group, (n + 1) * sizeof(*st->group));
+	if (!ret->group)
+		ret->group = st->group;
 	st->group = NULL;
 }
 
@@ -305,13 +309,11 @@ static int groups_by_rows(struct query *q, enum query_group_by by, struct query_
 	return r;
 }
 
-static int groups_by_stack(struct query *q, struct query_groups *ret, struct err *err)
+static int groups_by_table(struct query *q, struct query_groups *ret, struct err *err)
 {
 	struct query_group *group;
 	size_t n = 0;
 
-	if (!table_knows(q))
-		return groups_by_rows(q, QUERY_BY_STACK, ret, err);
 	group = malloc((q->n_stacks + 1) * sizeof(*group));
 	if (!group)
 		return err_set_memory(err, q->n_stacks * sizeof(*group));
@@ -324,6 +326,87 @@ static int groups_by_stack(struct query *q, struct query_groups *ret, struct err
 	ret->group = group;
 	ret->n = n;
 	return 0;
+}
+
+/* ---- shared with other queries ---- */
+
+static void destroy_groups(void *data)
+{
+	query_groups_fini(data);
+	free(data);
+}
+
+static int make_groups(struct query *q, unsigned kind, struct shared_result *ret, struct err *err)
+{
+	enum query_group_by by = (kind - SHARED_GROUPS) / 2;
+	struct query_groups *g = calloc(1, sizeof(*g));
+	int r;
+
+	if (!g)
+		return err_set_memory(err, sizeof(*g));
+	if (by == QUERY_BY_STACK && table_knows(q))
+		r = groups_by_table(q, g, err);
+	else
+		r = groups_by_rows(q, by, g, err);
+	if (r < 0) {
+		free(g);
+		return r;
+	}
+	for (size_t i = 0; i < g->n; i++)
+		group_add(&g->total, &g->group[i]);
+	ret->data = g;
+	ret->n_bytes = sizeof(*g) + g->n * sizeof(*g->group);
+	ret->destroy = destroy_groups;
+	return 0;
+}
+
+/* By STACK to SIZE_CLASS. Figures from the table are made faster than they are compared. */
+static int share_groups(struct query *q, enum query_group_by by, struct shared_result **ret,
+			struct err *err)
+{
+	bool is_table = by == QUERY_BY_STACK && table_knows(q);
+	unsigned kind = SHARED_GROUPS + 2 * by + !!(q->wants & QUERY_WANT_PEAK);
+
+	return shared_results_get(is_table ? NULL : q->c.shared, q, kind, make_groups, ret, err);
+}
+
+int query_stack_sums(struct query *q, const struct query_groups **ret, struct err *err)
+{
+	int r = query_check_cancel(q, err);
+
+	if (r == 0 && !q->sums)
+		r = share_groups(q, QUERY_BY_STACK, &q->sums, err);
+	if (r == 0)
+		*ret = q->sums->data;
+	return r;
+}
+
+void query_forget_sums(struct query *q)
+{
+	shared_result_release(q->sums);
+	q->sums = NULL;
+}
+
+/* The caller gets groups of its own: the shared ones if no other query has them, else a copy.
+ * Takes over the reference. */
+static int own_groups(struct shared_result *from, struct query_groups *ret, struct err *err)
+{
+	struct query_groups *g = from->data;
+	size_t n_bytes = (g->n + 1) * sizeof(*g->group);
+	int r = 0;
+
+	*ret = *g;
+	if (atomic_load(&from->n_refs) == 1) {
+		*g = (struct query_groups){0};
+	} else {
+		ret->group = malloc(n_bytes);
+		if (ret->group)
+			memcpy(ret->group, g->group, g->n * sizeof(*g->group));
+		else
+			r = err_set_memory(err, n_bytes);
+	}
+	shared_result_release(from);
+	return r;
 }
 
 /* ---- by site ---- */
@@ -388,13 +471,13 @@ static int groups_by_site(struct query *q, enum query_group_by by, struct query_
 			  struct err *err)
 {
 	struct group_state sites = {.is_sparse = true};
-	struct query_groups stacks = {0};
+	const struct query_groups *stacks = NULL;
 	int r = sites_need(q, by, err);
 
 	if (r >= 0)
-		r = groups_by_stack(q, &stacks, err);
-	for (size_t i = 0; i < stacks.n && r >= 0; i++) {
-		const struct query_group *from = &stacks.group[i];
+		r = query_stack_sums(q, &stacks, err);
+	for (size_t i = 0; r >= 0 && i < stacks->n; i++) {
+		const struct query_group *from = &stacks->group[i];
 		struct query_group *g =
 			find_group(&sites, sites_key(q, by, (uint32_t)from->key), err);
 
@@ -403,47 +486,38 @@ static int groups_by_site(struct query *q, enum query_group_by by, struct query_
 		else
 			r = err ? -(int)err->code : -ERR_MEMORY;
 	}
-	if (r >= 0)
+	if (r >= 0) {
 		finish(&sites, ret);
-	if (r >= 0)
-		r = choose_stacks(q, by, &stacks, ret, err);
+		ret->total = stacks->total;
+		r = choose_stacks(q, by, stacks, ret, err);
+	}
 	free(sites.group);
 	map_fini(&sites.number_of);
-	query_groups_fini(&stacks);
 	return r;
 }
 
 int query_groups(struct query *q, enum query_group_by by, struct query_groups *ret, struct err *err)
 {
+	struct shared_result *shared = NULL;
 	struct query_groups g = {0};
 	int r = query_check_cancel(q, err);
 
 	if (r < 0)
 		return r;
-	switch (by) {
-	case QUERY_BY_STACK:
-		r = groups_by_stack(q, &g, err);
-		break;
-	case QUERY_BY_FREE_STACK:
-	case QUERY_BY_THREAD:
-	case QUERY_BY_SIZE_CLASS:
-		r = groups_by_rows(q, by, &g, err);
-		break;
-	case QUERY_BY_CODE:
-	case QUERY_BY_MODULE:
-	case QUERY_BY_FUNCTION:
-	case QUERY_BY_LINE:
-	case QUERY_BY_BLAME:
-	case QUERY_BY_PACKAGE:
+	if (sites_are_by_frame(by)) {
 		r = groups_by_site(q, by, &g, err);
-		break;
+	} else if (by == QUERY_BY_STACK && q->sums) {
+		shared = q->sums;
+		q->sums = NULL;
+	} else {
+		r = share_groups(q, by, &shared, err);
 	}
+	if (shared)
+		r = own_groups(shared, &g, err);
 	if (r < 0) {
 		query_groups_fini(&g);
 		return r;
 	}
-	for (size_t i = 0; i < g.n; i++)
-		group_add(&g.total, &g.group[i]);
 	*ret = g;
 	return 0;
 }
@@ -471,12 +545,11 @@ void query_groups_fini(struct query_groups *g)
 
 int query_total(struct query *q, struct query_group *ret, struct err *err)
 {
-	struct query_groups g;
-	int r = query_groups(q, QUERY_BY_STACK, &g, err);
+	const struct query_groups *g;
+	int r = query_stack_sums(q, &g, err);
 
 	if (r < 0)
 		return r;
-	*ret = g.total;
-	query_groups_fini(&g);
+	*ret = g->total;
 	return 0;
 }

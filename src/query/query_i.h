@@ -99,6 +99,12 @@ struct plan_moment plan_moment(const struct store *s, const struct filter_time *
 /* A share (in millionths) of a whole, rounded down. */
 uint64_t plan_share(uint64_t whole, uint64_t ppm);
 
+/* The other queries that wait for what a query computes now (shared_results.h). */
+struct query_audience {
+	const atomic_uint *n_waiting;
+	const struct query_audience *outer; /* of the result that needs this one; or NULL */
+};
+
 struct query {
 	struct query_context c; /* rules is never NULL here */
 	struct frame_rules rules; /* used where the caller's context has none */
@@ -118,6 +124,8 @@ struct query {
 	struct owners *owners; /* NULL until sites_need() by BLAME or PACKAGE */
 	struct query_peak peak;
 	bool has_peak;
+	struct shared_result *sums; /* query_stack_sums(); NULL: not computed yet */
+	const struct query_audience *audience; /* while it computes a shared result; or NULL */
 	char *made_name; /* owned: the text that query_group_name() composed last */
 };
 
@@ -144,6 +152,18 @@ void plan_narrow(const struct query *q, uint64_t from_ns, uint64_t end_ns, struc
 
 /* Looks up the frames of all codes: q->names. Later calls do nothing. */
 int query_need_names(struct query *q, struct err *err);
+
+/* The groups by STACK, as query_groups() gives them. Computed at the first call. Borrowed until
+ * query_want(), query_groups() by STACK, or query_destroy(). Other queries may share them: never
+ * change them. */
+int query_stack_sums(struct query *q, const struct query_groups **ret, struct err *err);
+void query_forget_sums(struct query *q);
+
+/* What queries share. A kind of groups is SHARED_GROUPS + 2 * query_group_by + wants the peak. */
+enum shared_kind {
+	SHARED_PEAK,
+	SHARED_GROUPS,
+};
 
 /* Adds the figures of a group to a sum. The key of the sum stays. */
 void group_add(struct query_group *sum, const struct query_group *g);
@@ -281,7 +301,7 @@ int scan_run(struct scan *scan, struct err *err);
 int scan_in_threads(unsigned n, int (*fn)(void *user, unsigned i, struct err *err), void *user,
 		    struct err *err);
 
-/* -ERR_CANCELLED: the caller set *cancel. Else 0. */
+/* -ERR_CANCELLED: the caller set *cancel, and no other query waits for the result. Else 0. */
 int query_check_cancel(const struct query *q, struct err *err);
 
 /* Fills in all columns of a selected row. */

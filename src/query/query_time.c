@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "query/exact_peak.h"
-#include "query/peak_cache.h"
 #include "query/query_i.h"
+#include "query/shared_results.h"
 
 /* Every row matches: the store itself has figures. */
 static bool is_everything(const struct query *q)
@@ -24,19 +24,37 @@ static int peak_by_rows(struct query *q, struct query_peak *ret, struct err *err
 	return 0;
 }
 
+static int make_peak(struct query *q, unsigned kind, struct shared_result *ret, struct err *err)
+{
+	struct query_peak *peak = malloc(sizeof(*peak));
+	int r = peak ? peak_by_rows(q, peak, err) : err_set_memory(err, sizeof(*peak));
+
+	(void)kind;
+	if (r < 0) {
+		free(peak);
+		return r;
+	}
+	ret->data = peak;
+	ret->n_bytes = sizeof(*peak);
+	ret->destroy = free;
+	return 0;
+}
+
 int query_peak(struct query *q, struct query_peak *ret, struct err *err)
 {
 	const struct store_facts *facts = store_facts(q->c.store);
-	int r = 0;
+	struct shared_result *shared;
+	int r;
 
-	if (!q->has_peak && is_everything(q))
+	if (!q->has_peak && is_everything(q)) {
 		q->peak = (struct query_peak){facts->peak_ns, facts->peak_bytes, facts->peak_count};
-	else if (!q->has_peak && q->c.peaks)
-		r = peak_cache_get(q->c.peaks, q, peak_by_rows, &q->peak, err);
-	else if (!q->has_peak)
-		r = peak_by_rows(q, &q->peak, err);
-	if (r < 0)
-		return r;
+	} else if (!q->has_peak) {
+		r = shared_results_get(q->c.shared, q, SHARED_PEAK, make_peak, &shared, err);
+		if (r < 0)
+			return r;
+		q->peak = *(const struct query_peak *)shared->data;
+		shared_result_release(shared);
+	}
 	q->has_peak = true;
 	*ret = q->peak;
 	return 0;

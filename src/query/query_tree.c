@@ -278,12 +278,15 @@ int query_tree_with(struct query *q, const struct query_tree_options *o, struct 
 		    struct err *err)
 {
 	struct query_tree_builder b = {.q = q, .o = o};
+	const struct query_groups *sums;
 	int r = query_need_names(q, err);
 
 	if (r >= 0)
-		r = query_groups(q, QUERY_BY_STACK, &b.groups, err);
-	if (r >= 0)
-		r = prepare(&b, err);
+		r = query_stack_sums(q, &sums, err);
+	if (r < 0)
+		return r;
+	b.groups = *sums;
+	r = prepare(&b, err);
 	if (r < 0)
 		goto out;
 	b.number_of_name =
@@ -305,7 +308,6 @@ int query_tree_with(struct query *q, const struct query_tree_options *o, struct 
 out:
 	query_tree_fini(&b.tree);
 	query_paths_fini(&b.paths);
-	query_groups_fini(&b.groups);
 	free(b.number_of_name);
 	free(b.under);
 	return r;

@@ -9,7 +9,7 @@
 struct query_tree_builder {
 	struct query *q;
 	const struct query_tree_options *o;
-	struct query_groups groups; /* by stack */
+	struct query_groups groups; /* by stack; borrowed */
 	struct query_paths paths;
 	uint32_t *under; /* name numbers from the root to node 0 */
 	struct query_tree tree;

@@ -43,14 +43,14 @@ int query_walk(struct query *q,
 	       int (*fn)(void *user, const struct query_walk_stack *s, struct err *err), void *user,
 	       struct err *err)
 {
-	struct query_groups g = {0};
+	const struct query_groups *g = NULL;
 	struct path p = {0};
-	int r = query_groups(q, QUERY_BY_STACK, &g, err);
+	int r = query_stack_sums(q, &g, err);
 
-	for (size_t i = 0; i < g.n && r >= 0; i++) {
-		struct query_walk_stack s = {.number = (uint32_t)i + 1, .cost = &g.group[i]};
+	for (size_t i = 0; r >= 0 && i < g->n; i++) {
+		struct query_walk_stack s = {.number = (uint32_t)i + 1, .cost = &g->group[i]};
 
-		r = list_frames(q, (uint32_t)g.group[i].key, &p, err);
+		r = list_frames(q, (uint32_t)g->group[i].key, &p, err);
 		s.frame = p.frame;
 		s.function = p.function;
 		s.n = p.n;
@@ -59,7 +59,6 @@ int query_walk(struct query *q,
 		if (r >= 0 && i % CANCEL_STEPS == 0)
 			r = query_check_cancel(q, err);
 	}
-	query_groups_fini(&g);
 	free(p.frame);
 	free(p.function);
 	return r;

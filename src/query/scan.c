@@ -370,9 +370,13 @@ void scanner_row(struct scanner *s, uint32_t i, struct query_row *ret)
 
 int query_check_cancel(const struct query *q, struct err *err)
 {
-	if (q->c.cancel && atomic_load_explicit(q->c.cancel, memory_order_relaxed))
-		return err_set(err, ERR_CANCELLED, "cancelled");
-	return 0;
+	if (!q->c.cancel || !atomic_load_explicit(q->c.cancel, memory_order_relaxed))
+		return 0;
+	for (const struct query_audience *a = q->audience; a; a = a->outer) {
+		if (atomic_load_explicit(a->n_waiting, memory_order_relaxed))
+			return 0;
+	}
+	return err_set(err, ERR_CANCELLED, "cancelled");
 }
 
 unsigned scan_n_threads(const struct query *q, uint64_t n_blocks, size_t state_bytes)

@@ -48,6 +48,7 @@ int comparison_find(struct request *rq, unsigned max_ms, struct err *err)
 	b->context = rq->context;
 	b->context.store = registry_store(b->snapshot);
 	b->context.frames = registry_frames(b->snapshot);
+	b->context.shared = registry_shared(b->snapshot);
 	return 0;
 }
 

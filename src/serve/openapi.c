@@ -94,7 +94,7 @@ static void put_parameters(struct json *j, const struct route *r, const char *pa
 
 	if (r->flags & ROUTE_FILTER)
 		without_filter.flags ^=
-			ROUTE_FILTER | ROUTE_OWN; /* filters are told once for all */
+			ROUTE_FILTER | ROUTE_OWN; /* filters are described once for all */
 	json_array(j, "parameters");
 	put_path_parameters(j, path);
 	route_each_parameter(&without_filter, put_parameter, j);

@@ -9,13 +9,14 @@
 
 #include "base/hash.h"
 #include "base/units.h"
-#include "query/peak_cache.h"
+#include "query/shared_results.h"
 #include "util/monotonic.h"
 
 #define MAX_LOADING 2u /* at the same time: each uses all CPUs by itself */
 #define LOOK_NS 50000000
 #define FOLLOW_NS (2 * NS_PER_S) /* between looks at a recording that grows, at least ... */
 #define FOLLOW_SHARE 5u /* ... and so many times what the last one took */
+#define SHARED_BYTES ((size_t)48 << 20) /* of results that the queries of a snapshot share */
 #define N_CODES_AT_ONCE 128u
 #define ETA_PERCENT 2.0 /* so much must be read before the rest can be estimated */
 
@@ -50,7 +51,7 @@ struct registry_snapshot {
 	pthread_mutex_t counts_lock; /* guards the two below */
 	uint64_t *code_count;
 	bool has_counts;
-	struct peak_cache *peaks; /* NULL: there was no memory */
+	struct shared_results *shared; /* NULL: there was no memory */
 };
 
 struct registry {
@@ -132,7 +133,7 @@ static struct registry_snapshot *make_snapshot(struct registry *s,
 	p->opened = *opened;
 	p->n_users = 1;
 	pthread_mutex_init(&p->counts_lock, NULL);
-	p->peaks = peak_cache_create(p->opened.store);
+	p->shared = shared_results_create(p->opened.store, SHARED_BYTES);
 	return p;
 }
 
@@ -162,7 +163,7 @@ void registry_give(struct registry_snapshot *p)
 	p->registry->source.close(p->registry->source.user, &p->opened);
 	pthread_mutex_destroy(&p->counts_lock);
 	free(p->code_count);
-	peak_cache_destroy(p->peaks);
+	shared_results_destroy(p->shared);
 	free(p);
 }
 
@@ -462,9 +463,9 @@ struct frames *registry_frames(const struct registry_snapshot *p)
 	return p->opened.frames;
 }
 
-struct peak_cache *registry_peaks(const struct registry_snapshot *p)
+struct shared_results *registry_shared(const struct registry_snapshot *p)
 {
-	return p->peaks;
+	return p->shared;
 }
 
 /* ---- counts per code ---- */

@@ -91,8 +91,8 @@ struct frames *registry_frames(const struct registry_snapshot *p);
  * no memory. */
 const uint64_t *registry_code_counts(struct registry_snapshot *p);
 
-/* The cache of peaks (query/peak_cache.h). May be NULL. */
-struct peak_cache *registry_peaks(const struct registry_snapshot *p);
+/* What queries share (query/shared_results.h). May be NULL. */
+struct shared_results *registry_shared(const struct registry_snapshot *p);
 
 /* Checks whether a recording has grown, if it is time to. If so, starts to open it again and waits
  * at most max_ms for the new snapshot. */

@@ -215,7 +215,7 @@ static const struct route table[] = {
 	 "whatever the conditions",
 	 NULL, 0},
 	{"/api/v1/{id}/allocations", v1_allocations, ROUTE_FILTER, JSON, "AllocationRows",
-	 "a page of allocations; stacks by number, each told once", PARAMETERS(v1_rows)},
+	 "a page of allocations; stacks by number, each given once", PARAMETERS(v1_rows)},
 	{"/api/v1/{id}/thread_matrix", v1_thread_matrix, ROUTE_FILTER, JSON, "ThreadMatrix",
 	 "which thread released whose blocks; threads by index", NULL, 0},
 	{"/api/v1/{id}/groups", v1_groups, ROUTE_FILTER | ROUTE_BASE, JSON, "GroupRows",

@@ -510,7 +510,7 @@ static enum MHD_Result find_item(struct exchange *x, struct request *rq, bool *i
 	rq->snapshot = registry_take(i);
 	rq->store = rq->context.store = registry_store(rq->snapshot);
 	rq->frames = rq->context.frames = registry_frames(rq->snapshot);
-	rq->context.peaks = registry_peaks(rq->snapshot);
+	rq->context.shared = registry_shared(rq->snapshot);
 	return MHD_YES;
 }
 

@@ -1,7 +1,7 @@
 /* serve/v1_allocations.c - /api/v1: a page of allocations for a table, the allocations of one realloc
  * chain, and who frees whose blocks.
  *
- * Rows name their stacks by number; each stack of the page is told once, by the frame to blame. The
+ * Rows name their stacks by number; each stack of the page is described once, by the frame to blame. The
  * full backtraces are at /data/{id}/backtrace/{n}.
  */
 #include "serve/handlers.h"

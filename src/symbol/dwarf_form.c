@@ -174,7 +174,8 @@ void dwarf_attrs_skip(const struct dwarf_unit *u, struct cursor *c, const struct
 	}
 }
 
-const char *dwarf_text_at(struct view v, uint64_t offset)
+/* The text at an offset of a section; NULL: the offset or the end of the text lies outside. */
+static const char *text_at(struct view v, uint64_t offset)
 {
 	if (offset >= v.len || !memchr(v.data + offset, 0, v.len - offset))
 		return NULL;
@@ -203,12 +204,12 @@ const char *dwarf_attr_text(const struct dwarf_unit *u, const struct dwarf_attr 
 	case DW_FORM_string:
 		return a->text;
 	case DW_FORM_strp:
-		return dwarf_text_at(sect[SECT_STR], a->value);
+		return text_at(sect[SECT_STR], a->value);
 	case DW_FORM_line_strp:
-		return dwarf_text_at(sect[SECT_LINE_STR], a->value);
+		return text_at(sect[SECT_LINE_STR], a->value);
 	case DW_FORM_strp_sup:
 	case DW_FORM_GNU_strp_alt:
-		return u->file->alt ? dwarf_text_at(u->file->alt->sect[SECT_STR], a->value) : NULL;
+		return u->file->alt ? text_at(u->file->alt->sect[SECT_STR], a->value) : NULL;
 	case DW_FORM_strx:
 	case DW_FORM_strx1:
 	case DW_FORM_strx2:
@@ -218,7 +219,7 @@ const char *dwarf_attr_text(const struct dwarf_unit *u, const struct dwarf_attr 
 		if (!table_entry(sect[SECT_STR_OFFSETS], u->str_offsets_base, a->value,
 				 u->offset_bytes, &offset))
 			return NULL;
-		return dwarf_text_at(sect[SECT_STR], offset);
+		return text_at(sect[SECT_STR], offset);
 	default:
 		return NULL;
 	}

@@ -208,7 +208,6 @@ bool dwarf_attr_address(const struct dwarf_unit *u, const struct dwarf_attr *a, 
 bool dwarf_attr_ref(const struct dwarf_unit *u, const struct dwarf_attr *a, uint64_t *ret,
 		    bool *in_alt);
 bool dwarf_addrx(const struct dwarf_unit *u, uint64_t index, uint64_t *ret);
-const char *dwarf_text_at(struct view section, uint64_t offset); /* or NULL */
 
 /* --- dwarf_unit.c: the units of a file -------------------------------------------------------- */
 

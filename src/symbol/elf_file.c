@@ -154,12 +154,6 @@ int elf_file_open(const char *path, struct elf_file **ret, struct err *err)
 	return r;
 }
 
-int elf_file_open_memory(uint8_t *bytes, size_t len, const char *path, struct elf_file **ret,
-			 struct err *err)
-{
-	return open_image(bytes, len, true, path, ret, err);
-}
-
 void elf_file_close(struct elf_file *f)
 {
 	if (!f)
@@ -341,7 +335,7 @@ int elf_file_minidebug(struct elf_file *f, struct elf_file **ret, struct err *er
 	bytes = unpack_xz(v, &len);
 	if (!bytes)
 		return 0;
-	return elf_file_open_memory(bytes, len, ".gnu_debugdata", ret, err);
+	return open_image(bytes, len, true, ".gnu_debugdata", ret, err);
 }
 
 uint32_t elf_file_crc(const struct elf_file *f)

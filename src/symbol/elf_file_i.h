@@ -35,10 +35,6 @@ struct elf_file {
  * only when memory is out. */
 int elf_file_open(const char *path, struct elf_file **ret, struct err *err);
 int elf_file_open_fd(int fd, const char *path, struct elf_file **ret, struct err *err);
-
-/* The same for bytes from malloc(), which the file owns from now on, also on failure. */
-int elf_file_open_memory(uint8_t *bytes, size_t len, const char *path, struct elf_file **ret,
-			 struct err *err);
 void elf_file_close(struct elf_file *f); /* NULL does nothing */
 
 /* The section's bytes, decompressed. Empty when there is none, or it has no bytes in this file. */

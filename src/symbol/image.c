@@ -112,16 +112,6 @@ const char *symbol_image_origin(const struct symbol_image *image)
 	return image->origin;
 }
 
-bool symbol_image_has_lines(const struct symbol_image *image)
-{
-	return image->with_dwarf;
-}
-
-bool symbol_image_has_names(const struct symbol_image *image)
-{
-	return image->has_names;
-}
-
 static int read_symtab(struct symbol_image *image, struct err *err)
 {
 	struct elf_file *file[3] = {image->files.binary, image->files.debug, image->mini};

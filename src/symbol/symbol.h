@@ -68,9 +68,6 @@ void symbol_image_close(struct symbol_image *image); /* NULL does nothing */
  * resolve() learns more (.dwo files). Borrowed until the next call with the same image. */
 const char *symbol_image_origin(const struct symbol_image *image);
 
-bool symbol_image_has_lines(const struct symbol_image *image); /* has DWARF */
-bool symbol_image_has_names(const struct symbol_image *image); /* has DWARF or ELF symbols */
-
 /* Receives one frame. Innermost first: inlined functions, then the function that contains the
  * code. */
 typedef void (*symbol_frame_fn)(void *user, const struct symbol_frame *frame);

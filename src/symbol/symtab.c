@@ -131,6 +131,17 @@ static int by_start(const void *a, const void *b)
 	return strcmp(x->name.raw, y->name.raw); /* the same result whatever the order was */
 }
 
+/* Asserts what a sealed table promises. */
+static void symtab_check(const struct symtab *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct symtab_entry *e = &t->entry[i];
+
+		ASSERT(e->name.raw && e->max_end >= e->end);
+		ASSERT(i == 0 || (e[-1].start < e->start && e[-1].max_end <= e->max_end));
+	}
+}
+
 void symtab_seal(struct symtab *t)
 {
 	size_t n = 0;
@@ -152,16 +163,6 @@ void symtab_seal(struct symtab *t)
 	}
 	if (CONFIG_CHECKS > 1)
 		symtab_check(t);
-}
-
-void symtab_check(const struct symtab *t)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		const struct symtab_entry *e = &t->entry[i];
-
-		ASSERT(e->name.raw && e->max_end >= e->end);
-		ASSERT(i == 0 || (e[-1].start < e->start && e[-1].max_end <= e->max_end));
-	}
 }
 
 void symtab_fini(struct symtab *t)

@@ -32,9 +32,6 @@ bool symtab_has_functions(struct elf_file *f);
 
 /* Sorts, and keeps the best name of each start. Nothing may be added afterwards. */
 void symtab_seal(struct symtab *t);
-
-/* Asserts what a sealed table promises. Run by symtab_seal() with -Dchecks=full. */
-void symtab_check(const struct symtab *t);
 void symtab_fini(struct symtab *t);
 
 /* The function that contains addr, or NULL. Borrowed until symtab_fini(). Demangles on first

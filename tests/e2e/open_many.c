@@ -5,7 +5,7 @@
  * For each variant the whole way of `report` is gone: build the store, ask, print as text and as
  * JSON (to nowhere). A variant may be refused with a text, or opened; then what it says must be sound
  * in itself. Prints counts as JSON. A crash or an unsound result ends it with a status that is not 0;
- * the variant is told on stderr.
+ * stderr names the variant.
  */
 #include <fcntl.h>
 #include <inttypes.h>

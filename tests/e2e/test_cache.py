@@ -79,7 +79,7 @@ class Cache(mp.TestCase):
         self.assertFalse(store.exists())
         self.assertTrue(self.beside.is_dir())
 
-    def test_damaged_and_old_stores_are_told_apart(self):
+    def test_damaged_and_old_stores_differ(self):
         self.beside.mkdir()
         store = self.make_store()
         data = store.read_bytes()

@@ -388,7 +388,7 @@ class Run(mp.TestCase):
             self.assertRegex(child.stdout.read(), r"^True ")
             self.assertEqual(0, child.wait(30))
 
-    # What a program counts until it is told to stop: signals in the order of their arrival. Those that
+    # What a program counts until a signal stops it: signals in the order of their arrival. Those that
     # the system queues wait to be taken: python would call a handler once for several of them.
     COUNTING = (
         "import os, signal, sys, time\n"

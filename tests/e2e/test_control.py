@@ -151,15 +151,15 @@ class CApi(SwitchCase):
 
     def test_markers(self):
         path = self.use("markers").recording
-        told = [e.get("value") or e.get("size") for e in mp.events(path)
+        reported = [e.get("value") or e.get("size") for e in mp.events(path)
                 if e["e"] == "marker" or 40000 < e.get("size", 0) < 40010]
-        self.assertEqual([1000003, 40001, 2000006, 40002, 3000009, 40003, 4294967295], told)
+        self.assertEqual([1000003, 40001, 2000006, 40002, 3000009, 40003, 4294967295], reported)
 
     def test_override_of_a_time_stamp(self):
         path = self.use("timestamp").recording
-        told = [e.get("us") or e.get("size") for e in mp.events(path)
+        reported = [e.get("us") or e.get("size") for e in mp.events(path)
                 if e["e"] == "timestamp_override" or 45000 < e.get("size", 0) < 45010]
-        self.assertEqual([45001, 1234567890123, 45002, 45003], told)
+        self.assertEqual([45001, 1234567890123, 45002, 45003], reported)
 
     def test_counter_in_the_name_gives_a_new_file_each_time(self):
         folder = self.new_folder()

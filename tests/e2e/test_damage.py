@@ -57,18 +57,18 @@ class Damage(mp.TestCase):
     def test_cut_at_every_byte(self):
         small = self.small_recording()
         size = small.stat().st_size
-        told = self.drive("cut", small)
-        self.assertEqual(size, told["n_opened"] + told["n_refused"])
-        self.assertGreater(told["n_opened"], 1000)
-        self.assertGreater(told["n_different"], 3, "parts of it were seen")
+        counts = self.drive("cut", small)
+        self.assertEqual(size, counts["n_opened"] + counts["n_refused"])
+        self.assertGreater(counts["n_opened"], 1000)
+        self.assertGreater(counts["n_different"], 3, "parts of it were seen")
 
     def test_random_bits_flipped(self):
         small = self.small_recording()
-        told = self.drive("flip", small, "1000", str(random.Random(4).randrange(1 << 31)))
-        self.assertEqual(1000, told["n_opened"] + told["n_refused"])
-        self.assertGreater(told["n_opened"], 200)
+        counts = self.drive("flip", small, "1000", str(random.Random(4).randrange(1 << 31)))
+        self.assertEqual(1000, counts["n_opened"] + counts["n_refused"])
+        self.assertGreater(counts["n_opened"], 200)
 
-    def test_damage_is_told(self):
+    def test_damage_is_reported(self):
         small = self.small_recording()
         data = bytearray(small.read_bytes())
         at = data.index(struct.pack("<IH", 0x4b43504d, 3))  # the first EVENTS chunk

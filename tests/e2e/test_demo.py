@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`make demo` without the building: records, reports, serves until it is told to end."""
+"""`make demo` without the building: records, reports, serves until a signal ends it."""
 import json
 import os
 import pathlib

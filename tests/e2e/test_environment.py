@@ -159,7 +159,7 @@ class Log(EnvironmentCase):
         self.assertRegex(names[0], rf"^log\.known_blocks\.{pid}\.\d{{9,}}\.%n\.%$")
 
     def test_bad_level(self):
-        # The default is silence, so nobody can be told; but nothing else may happen either.
+        # The default is silence, so no message can appear; but nothing else may happen either.
         seen = self.record_known(LOG="loud")
         self.assertEqual(b"", seen.stderr)
         self.assertEqual(300, self.size_counts(seen.recording))

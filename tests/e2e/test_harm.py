@@ -33,7 +33,7 @@ class Storage(mp.TestCase):
         self.assert_same_behaviour(seen, expected)
         return seen
 
-    def check_loss_is_told(self, seen, recordings, n_events):
+    def check_loss_is_reported(self, seen, recordings, n_events):
         """A loss is in the log, and in the recording if there is one, to the last event."""
         facts = [f for f in map(self.info_or_none, recordings) if f]
         lost = not facts
@@ -76,7 +76,7 @@ class Storage(mp.TestCase):
                     "OUTPUT": f"{folder}/%p.dat",
                     "LOGFILE": f"{folder_of_log}/log.%p"}, folder=folder_of_log)
                 recordings = sorted(pathlib.Path(folder).glob("*.dat"))
-                lost = self.check_loss_is_told(seen, recordings, n_events)
+                lost = self.check_loss_is_reported(seen, recordings, n_events)
                 n_lost += lost
                 n_partial += lost and any(map(self.info_or_none, recordings))
         self.assertGreater(n_lost, 3, "the file systems were not small enough to show anything")
@@ -110,7 +110,7 @@ class Storage(mp.TestCase):
                 seen = self.record_and_compare(setup=setup)
                 self.assertEqual(b"", seen.stderr)
                 if size >= 64 * KIB:
-                    n_lost += self.check_loss_is_told(seen, seen.recordings, n_events)
+                    n_lost += self.check_loss_is_reported(seen, seen.recordings, n_events)
         self.assertGreater(n_lost, 0, "no limit was small enough to show anything")
 
     def test_folder_that_does_not_exist(self):

@@ -85,7 +85,7 @@ class Pairing(mp.TestCase):
             n_repaired += facts["repaired_inversions"]
             seen.recording.unlink()
         # Without the fence before the stamp of a release there are 140 to 700, and more than one at
-        # a time cannot always be told apart.
+        # a time cannot always be distinguished.
         self.assertLess(n_repaired, 20, "releases are stamped before their blocks were handed over")
 
 

@@ -233,11 +233,11 @@ class Names(mp.TestCase):
                     run = []
         self.assertGreater(len(groups), 5)
         for offset, frames in groups.items():
-            told = subprocess.run(
+            answer = subprocess.run(
                 ["addr2line", "-i", "-f", "-e", str(program), hex(int(offset, 16) - 1)],
                 capture_output=True, text=True, check=True).stdout.splitlines()
             expected = []
-            for function, place in zip(told[::2], told[1::2]):
+            for function, place in zip(answer[::2], answer[1::2]):
                 file, _, line = place.split(" ")[0].rpartition(":")
                 expected.append((function, os.path.realpath(file) if file != "??" else None,
                                  int(line) if line.isdigit() and line != "0" else None))

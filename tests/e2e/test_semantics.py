@@ -39,10 +39,10 @@ class Semantics(mp.TestCase):
         facts = mp.info(seen.recording)
         self.assertEqual(0, facts["allocations"])
         self.assertRegex(" ".join(facts["notes"]), "the program has a malloc.. of its own")
-        told = mp.run([mp.CLI, "run", "-o", self.dir / "own.dat", mp.program("own_allocator")],
-                      {**mp.clean_environment(), "MEMORY_PROFILER_HOOK_STATIC": "0"})
-        self.assertEqual((7, expected.stdout), (told.code, told.stdout))
-        self.assertRegex(told.stderr.decode(), "0 allocations.*\n.*the program has a malloc")
+        result = mp.run([mp.CLI, "run", "-o", self.dir / "own.dat", mp.program("own_allocator")],
+                        {**mp.clean_environment(), "MEMORY_PROFILER_HOOK_STATIC": "0"})
+        self.assertEqual((7, expected.stdout), (result.code, result.stdout))
+        self.assertRegex(result.stderr.decode(), "0 allocations.*\n.*the program has a malloc")
 
     def test_allocator_of_the_program_under_another_name(self):
         expected = self.bare([mp.program("own_allocator_named")])

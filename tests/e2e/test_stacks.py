@@ -50,10 +50,10 @@ class Names:
             offsets = sorted(offsets)
             # addr - 1 lies inside the instruction that was executing
             asked = "".join(f"{offset - 1:#x}\n" for offset in offsets)
-            told = subprocess.run(["addr2line", "-a", "-i", "-f", "-C", "-e", module], text=True,
+            answer = subprocess.run(["addr2line", "-a", "-i", "-f", "-C", "-e", module], text=True,
                                   input=asked, capture_output=True, check=True).stdout
             # Per address: itself, then name and line of each inlined function, then of the real one.
-            for offset, lines in zip(offsets, re.split(r"^0x[0-9a-f]+\n", told, flags=re.M)[1:]):
+            for offset, lines in zip(offsets, re.split(r"^0x[0-9a-f]+\n", answer, flags=re.M)[1:]):
                 self.known[module, offset] = bare_name(lines.splitlines()[-2])
 
     def get(self, module, offset):

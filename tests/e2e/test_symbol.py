@@ -74,9 +74,9 @@ def resolve(path, addresses, *options, env=None):
 def addr2line(path, addresses):
     """{address: [(function, source, line)]}; unknown is None, None, 0"""
     asked = "".join(f"{a:#x}\n" for a in addresses)
-    told = tool("addr2line", "-a", "-i", "-f", "-C", "-e", path, text=asked)
+    answer = tool("addr2line", "-a", "-i", "-f", "-C", "-e", path, text=asked)
     found = {}
-    for address, lines in zip(addresses, re.split(r"^0x[0-9a-f]+\n", told, flags=re.M)[1:]):
+    for address, lines in zip(addresses, re.split(r"^0x[0-9a-f]+\n", answer, flags=re.M)[1:]):
         lines = lines.splitlines()
         frames = []
         for function, place in zip(lines[::2], lines[1::2]):
@@ -95,10 +95,10 @@ def own_functions(path, sources):
         if len(parts) == 4 and parts[2] in "tTwW":
             start, size = int(parts[0], 16), int(parts[1], 16)
             addresses.append((start, size))
-    told = addr2line(path, [start for start, _ in addresses])
+    answer = addr2line(path, [start for start, _ in addresses])
     result = set()
     for start, size in addresses:
-        if any(place and pathlib.Path(place).name in sources for _, place, _ in told[start]):
+        if any(place and pathlib.Path(place).name in sources for _, place, _ in answer[start]):
             result.update(range(start, start + size))
     return sorted(result)
 
@@ -541,7 +541,7 @@ class Debuginfod(Symbols):
         for address in addresses:
             self.assertTrue(same_names(found[address], theirs[address]), found[address])
 
-    def test_commands_ask_when_told_to(self):
+    def test_commands_ask_only_with_the_option(self):
         program = self.folder / "known_names"
         tool("objcopy", "-S", mp.program("known_names"), program)
         where = self.folder / "buildid" / build_id(program)

@@ -502,7 +502,7 @@ class Robust(Base):
                 bad.write_bytes(changed)
                 self.run_all(bad, f"{source.name} flip {i}")
 
-    def test_damage_is_told_and_kept_in_mind(self):
+    def test_damage_is_reported_and_kept(self):
         recording = self.record_python()
         data = bytearray(recording.read_bytes())
         # the payload of an EVENTS chunk: behind its header and the header of the block

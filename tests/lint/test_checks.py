@@ -2,6 +2,7 @@
 import contextlib
 import io
 import os
+import pathlib
 import shutil
 import subprocess
 import unittest
@@ -153,6 +154,17 @@ class Unused(Toy):
     def test_called_by_its_own_file_only_fails(self):
         text = "int inner(void)\n{\n\treturn 2;\n}\nint used(void)\n{\n\treturn inner();\n}\n"
         self.assertIn("make it static", self.complaints(a=text, main=self.MAIN)[0])
+
+    def test_called_in_code_that_the_build_leaves_out_passes(self):
+        self.write("src/base/a.h", "int slow(void);\nstatic inline int f(void)\n{\n"
+                                   "\treturn CONFIG_SLOW ? slow() : 0;\n}\n")
+        text = self.USED + "int slow(void)\n{\n\treturn 2;\n}\n"
+        self.assertEqual(self.complaints(a=text, main=self.MAIN), [])
+        self.write("src/base/a.h", "int slow(void);\n")
+        self.assertIn("slow(): nothing calls it", self.complaints(a=text, main=self.MAIN)[0])
+
+    def test_this_tree_passes(self):
+        self.assertEqual(check_unused.check(ROOT, pathlib.Path(os.environ["MP_BUILD"])), [])
 
     def test_exception_with_a_reason_passes_while_it_is_needed(self):
         allow = self.write("tools/unused.allow", "# why\nidle: called by a debugger\n")

@@ -10,7 +10,7 @@
  *   frees          free of a block, and realloc(p, 0) that freed it
  *   bytes          requested bytes of the first two
  *
- * Only the first program image that finds the file missing counts: forked children are told apart
+ * Only the first program image that finds the file missing counts: forked children are distinguished
  * by their pid, executed programs find the file there. Like the recorder, the library takes its own
  * entry out of LD_PRELOAD, so that programs which look at their environment do the same in both.
  */

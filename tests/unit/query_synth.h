@@ -2,7 +2,7 @@
  * threads and chains in plain arrays, and the store that holds the same.
  *
  * Or a store that ingest made of a real recording, read into such arrays.
- * What is true is told by the arrays, in the simplest way; the tests compare what queries say.
+ * The arrays say what is true, in the simplest way; the tests compare what queries say.
  */
 #ifndef QUERY_SYNTH_H
 #define QUERY_SYNTH_H

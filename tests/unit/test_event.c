@@ -94,7 +94,7 @@ TEST(every_frequent_kind_has_its_number)
 	CHECK_EQ(DECODE(0x06, 0x00).ticks, START_TICKS);
 }
 
-TEST(usable_bytes_are_glibcs_unless_told)
+TEST(usable_bytes_are_glibcs_unless_recorded)
 {
 	CHECK_EQ(DECODE(0x01, 0x08, 1).usable_extra_bytes, 23);
 	CHECK_EQ(DECODE(0x01, 0x08, 24).usable_extra_bytes, 0);
@@ -186,7 +186,7 @@ TEST(short_form_is_head_time_address_size_stack)
 	CHECK(REFUSED(0x08, 9, 0x70, 0x00, 0x00, 0x80, 40, 0xff));
 }
 
-/* An address that the lane named before is told by its place. */
+/* An address that the lane named before is encoded by its slot. */
 TEST(short_form_of_a_known_address_names_its_place)
 {
 	static const uint64_t other_addr = 0x700 + 16 * EVENT_N_RECENT;
@@ -511,7 +511,7 @@ TEST(calls_survive_encoding_and_decoding)
 	}
 }
 
-TEST(calls_of_the_program_are_told_from_the_rest)
+TEST(only_calls_of_the_program_are_calls)
 {
 	CHECK(event_is_call(EVENT_MALLOC) && event_is_call(EVENT_FREE) &&
 	      event_is_call(EVENT_MMAP));

@@ -85,7 +85,7 @@ TEST(every_cut_and_every_flipped_byte_gives_the_right_reason)
 	}
 }
 
-TEST(other_versions_and_unknown_required_features_are_told)
+TEST(other_versions_and_unknown_required_features_are_errors)
 {
 	uint8_t page[FILE_HEADER_FIXED_BYTES];
 	struct file_header h = sample, back;

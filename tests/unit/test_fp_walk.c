@@ -159,7 +159,7 @@ TEST(fp_walk_stack_switch_is_followed_where_cfi_says_so)
 	}
 	other_stack_end = (void *)(((uintptr_t)on_stack + sizeof(on_stack)) & ~(uintptr_t)15);
 	run(on_other_stack);
-	/* Inside the own stack, above our frame: it cannot be told from a wrong rule. */
+	/* Inside the own stack, above our frame: it looks the same as a wrong rule. */
 	for (unsigned w = 0; w < N_WAYS; w++)
 		CHECK_EQ(seen[w].f.end, UNWIND_NO_PROGRESS);
 	munmap(mapped, 65536);

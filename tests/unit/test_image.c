@@ -106,7 +106,6 @@ TEST(frames_come_innermost_first)
 
 	close(fd); /* may be closed after opening */
 	around();
-	CHECK(symbol_image_has_lines(image) && symbol_image_has_names(image));
 	CHECK_EQ(symbol_image_resolve(image, to_elf(inlined_at) - 1, take_frame, &fs, &err), 2);
 	CHECK_EQ(fs.n, 2);
 	CHECK_STR_EQ(fs.frame[0].function, "inlined");
@@ -149,7 +148,6 @@ TEST(a_missing_module_is_no_error)
 	CHECK_OK(symbol_image_open(&module, &options, &image, &err));
 	CHECK_EQ(symbol_image_resolve(image, 0x1234, take_frame, &fs, &err), 0);
 	CHECK(strstr(symbol_image_origin(image), "no symbols"));
-	CHECK(!symbol_image_has_names(image));
 	symbol_image_close(image);
 	symbol_image_close(NULL);
 }

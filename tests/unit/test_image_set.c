@@ -67,6 +67,6 @@ TEST(image_set_misses_an_image_that_is_gone)
 	CHECK(!image_set_lost());
 	image_set_add(&gone, 2);
 	CHECK(image_set_lost());
-	CHECK(!image_set_lost()); /* told once */
+	CHECK(!image_set_lost()); /* reported once */
 	munmap(ut, unwind_thread_bytes);
 }

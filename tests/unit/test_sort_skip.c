@@ -83,7 +83,7 @@ TEST(start_is_near_in_every_order)
 }
 
 /* All rows have one size: only their numbers tell them apart, 0 among them. */
-TEST(equal_keys_are_told_apart_by_number)
+TEST(equal_keys_are_ordered_by_number)
 {
 	static struct world_row row[1000];
 

@@ -138,7 +138,7 @@ export function frameLocation(f: FrameName): string {
   return f.module ? baseName(f.module) : '';
 }
 
-/* The same for all frames of one function. Frames without a name are told apart by their address. */
+/* The same for all frames of one function. Frames without a name are distinguished by their address. */
 export const frameKey = (f: FrameName): string => f.function ?? `${f.module ?? ''} ${f.address}`;
 
 /* Everything, for tooltips. */

@@ -34,7 +34,7 @@ interface CellContent {
   title?: string;
 }
 
-const LONG_NS = 10e9; // a free later than this is told in tenths of a second
+const LONG_NS = 10e9; // a free later than this is shown in tenths of a second
 
 const size = (value: number, cls?: string): CellContent => ({
   content: <Num value={bytes(value)} />,

@@ -328,7 +328,7 @@ test('nothing matches: why, and how to get out', async (t) => {
   await page.waitForSelector('.sites .grid-room .tr .sym');
 });
 
-test('a server error is told, and asked again', async (t) => {
+test('a server error is shown, and asked again', async (t) => {
   const page = await s.open(t, 'about:blank', { allowed: [/status of 500/] });
   let fails = true;
   await page.route(/groups\?.*sort_by/, (route) =>

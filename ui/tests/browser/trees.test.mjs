@@ -291,6 +291,7 @@ test('the stacks behind a row, one after the other', async (t) => {
   };
   const drawnFrames = () =>
     view.$$eval('.details .stack', (lists) => {
+      if (!lists.length) return 0; // the answer with the frames is not there yet
       const items = [...lists[lists.length - 1].querySelectorAll('li')];
       const last = items[items.length - 1];
       const n = Number(

@@ -1,4 +1,4 @@
-/* Keeps what the colours of tokens.css were chosen for: contrast (WCAG 2) and being told apart under
+/* Keeps what the colours of tokens.css were chosen for: contrast (WCAG 2) and being distinct under
  * simulated colour blindness (Machado et al. 2009, distance in OKLab times 100; 2 is just visible). */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
