@@ -43,7 +43,10 @@ packages() {
 	test heaptrack heaptrack heaptrack_print
 	test redis-server redis-server redis-cli
 	test valgrind valgrind ms_print
-	test libjemalloc-dev jeprof
+	test libjemalloc-dev jeprof lib:libjemalloc.a
+	test libgoogle-perftools-dev lib:libtcmalloc_minimal.a
+	test libmimalloc-dev lib:libmimalloc.so
+	test libcapstone-dev lib:libcapstone.so
 	test golang-go go
 	test python3-jsonschema jsonschema
 	test chromium chromium

@@ -23,6 +23,10 @@
  * valgrind.h arch_is_in_valgrind(): does valgrind run this process?
  * syscall_tail.S  syscall passed on by a jump (record/hooks_sandbox.c has the C part).
  *
+ * instruction.h  arch_instruction_decode(): the length and the control flow of an instruction.
+ * detour.h   the machine code that leads calls of a function elsewhere (record/redirect.h). A CPU
+ *            that cannot do so says so in arch_detour_check(), and nothing is redirected.
+ *
  * Nothing outside arch/ names a CPU.
  */
 #ifndef ARCH_ARCH_H
@@ -33,6 +37,8 @@
 #if defined(__x86_64__)
 #include "arch/x86_64/caller.h"
 #include "arch/x86_64/cpu.h"
+#include "arch/x86_64/detour.h"
+#include "arch/x86_64/instruction.h"
 #include "arch/x86_64/regs.h"
 #include "arch/x86_64/syscall.h"
 #include "arch/x86_64/ticks.h"

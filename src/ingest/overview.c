@@ -214,7 +214,8 @@ static int add_notes(struct overview *o, const struct recording *r, struct err *
 	if (n == 0)
 		n = add_damage_notes(o, r, err);
 	for (size_t i = 0; n == 0 && i < f->n_notes && i < NOTES_MAX; i++)
-		n = add_note(o, err, "recorder: %s", f->note[i].text.bytes ?: "(empty note)");
+		n = add_note(o, err, f->note[i].level == 3 ? "%s" : "recorder: %s",
+			     f->note[i].text.bytes ?: "(empty note)");
 	if (n == 0 && f->n_notes > NOTES_MAX)
 		n = add_note(o, err, "%zu more notes of the recorder", f->n_notes - NOTES_MAX);
 	return n;

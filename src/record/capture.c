@@ -13,13 +13,17 @@ static _Thread_local bool is_busy;
 extern const char own_code_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 extern const char own_code_end[] __asm__("etext") __attribute__((visibility("hidden")));
 
+bool capture_is_own_code(uintptr_t addr)
+{
+	return addr >= (uintptr_t)own_code_start && addr <= (uintptr_t)own_code_end;
+}
+
 /* Index of the first frame in our own code, or n when there is none. */
 static size_t find_own_frame(const struct unwind_frames *f)
 {
 	size_t i = 0;
 
-	while (i < f->n &&
-	       (f->addr[i] < (uintptr_t)own_code_start || f->addr[i] > (uintptr_t)own_code_end))
+	while (i < f->n && !capture_is_own_code(f->addr[i]))
 		i++;
 	return i;
 }
@@ -259,6 +263,33 @@ void capture_aligned(struct lane *lane, const struct unwind_start *at, const voi
 	call.extras = EVENT_EXTRA_ALIGNMENT;
 	add_usable(block, &call);
 	put_call(lane, EVENT_ALIGNED, &call);
+}
+
+void capture_put_block(struct lane *lane, const struct unwind_start *at, unsigned kind,
+		       const struct capture_block *b, uint32_t stack)
+{
+	struct capture_moment when;
+	struct event_call call;
+
+	if (unlikely(lane->thread->mode != RECORD_ON)) {
+		if (kind == EVENT_REALLOC_END)
+			capture_rare(lane, EVENT_REALLOC_UNTRACKED, NULL, 0);
+		return;
+	}
+	if (!stack)
+		stack = stack_capture(lane, at);
+	when = alloc_moment();
+	if (!b->alignment && b->usable_bytes == event_usual_usable(b->size_bytes) &&
+	    put_short(lane, kind, b->block, b->size_bytes, stack, &when))
+		return;
+	call = capture_call(b->block, b->size_bytes, stack, when);
+	call.alignment = b->alignment;
+	call.extras = b->alignment ? EVENT_EXTRA_ALIGNMENT : 0;
+	if (b->usable_bytes >= b->size_bytes) {
+		call.extras |= EVENT_EXTRA_USABLE;
+		call.usable_extra_bytes = b->usable_bytes - b->size_bytes;
+	}
+	put_call(lane, kind, &call);
 }
 
 void capture_free(struct lane *lane, const struct unwind_start *at, const void *block,

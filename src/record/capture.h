@@ -53,6 +53,9 @@
 /* A copy of at, for functions that are called rarely: the original can then stay in registers. */
 #define CAPTURE_COPY(at) (&(struct unwind_start){(at).pc, (at).sp, (at).fp})
 
+/* Is the address in the code of the recorder? */
+bool capture_is_own_code(uintptr_t addr);
+
 /* The rest of capture_enter(): the first event of a process or of a thread, a change of mode, a
  * nested call. */
 COLD struct lane *capture_enter_slow(const struct unwind_start *at);
@@ -359,6 +362,19 @@ void capture_alloc(struct lane *lane, const struct unwind_start *at, unsigned ki
 /* Puts an allocation by a function that takes an alignment. block: not NULL. */
 void capture_aligned(struct lane *lane, const struct unwind_start *at, const void *block,
 		     size_t size_bytes, size_t alignment);
+
+/* A block of an allocator that is not glibc's: nothing around the block may be read. */
+struct capture_block {
+	const void *block;
+	size_t size_bytes; /* wanted */
+	size_t usable_bytes;
+	size_t alignment; /* wanted; 0: none */
+};
+
+/* Puts an allocation by another allocator than the C library's. kind: EVENT_MALLOC, EVENT_CALLOC,
+ * EVENT_ALIGNED or EVENT_REALLOC_END. stack: its id if it is known already, or 0. */
+void capture_put_block(struct lane *lane, const struct unwind_start *at, unsigned kind,
+		       const struct capture_block *b, uint32_t stack);
 
 /* Puts the free of a block that is about to be given back. stack: its id if it is known already, or
  * 0. when: what capture_publish_release() returned. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "memory_profiler.h"
+#include "record/allocators.h"
 #include "record/capture.h"
 #include "record/ending.h"
 #include "record/log.h"
@@ -111,6 +112,7 @@ static __attribute__((constructor)) void on_load(int argc, char **argv, char **e
 	start_check_fork();
 	if (atomic_load(&record_mode) == RECORD_UNSET)
 		start_recorder();
+	allocators_init();
 	if (options_active.REGISTER_SIGUSR1)
 		register_signal(SIGUSR1, &previous[0]);
 	if (options_active.REGISTER_SIGUSR2)

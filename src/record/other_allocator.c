@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "record/allocator_findings.h"
 #include "record/real.h"
 #include "record/sys.h"
 
@@ -102,15 +103,46 @@ static void look_on(struct other_allocator *a, struct describer *f)
 	a->at += (uint64_t)n - NAME_BYTES;
 }
 
+/* Is the allocator with this malloc function recorded? */
+static bool is_hooked(const char *malloc_name)
+{
+	char prefix[NAME_BYTES];
+	struct text text = text_make(prefix, sizeof(prefix));
+	size_t n = strlen(malloc_name);
+
+	text_put_bytes(&text, malloc_name, n < 6 ? n : n - 6);
+	return allocator_findings_has_prefix(prefix);
+}
+
+/* Notes of what allocators.h found since the last time. */
+static void put_findings(struct other_allocator *a, struct describer *f, struct session *s)
+{
+	enum log_level level;
+	const char *text;
+
+	if (a->findings_session != s)
+		a->n_findings = 0;
+	a->findings_session = s;
+	while ((text = allocator_findings_get(a->n_findings, &level))) {
+		session_put_note(s, f->buffers, level, text);
+		a->n_findings++;
+	}
+}
+
 bool other_allocator_step(struct other_allocator *a, struct describer *f, struct session *s)
 {
+	if (!allocator_findings_are_complete())
+		return false;
+	put_findings(a, f, s);
 	if (!a->has_begun) {
 		a->has_begun = true;
-		a->front = real_hidden_by("malloc");
+		a->front = allocator_findings_has_prefix("") ? NULL : real_hidden_by("malloc");
 		a->is_looking = !a->front;
 	}
 	if (a->is_looking) {
 		look_on(a, f);
+		if (a->name && is_hooked(a->name))
+			a->name = NULL;
 		return true;
 	}
 	if (a->session != s && (a->front || a->name))

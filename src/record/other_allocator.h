@@ -1,11 +1,12 @@
-/* record/other_allocator.h - finds out whether the program has an allocator that the hooks do not
- * see.
+/* record/other_allocator.h - notes in the recording about allocators that are not the C library's.
  *
- * Such a program would seem to allocate nothing; so a NOTE chunk of the recording says why. Two
- * cases: a file in front of the recorder in the search order has a malloc() (real_hidden_by()); or
- * an allocator under another name is linked into the program. Its name is then in the program's
- * table of symbols, if there is one, which is read piece by piece. Writer thread only. Zeroed
- * memory: the search has not begun.
+ * allocators.h records the allocators inside the program that it knows and can redirect; a NOTE
+ * chunk of the recording says which, and which not (allocator_findings.h). A program with an
+ * allocator that is not recorded would seem to allocate nothing; so two cases are also noted where
+ * allocators.h found nothing, because it is switched off or does not know the allocator:
+ *	- a file in front of the recorder in the search order has a malloc() (real_hidden_by());
+ *	- the program's table of symbols, which is read piece by piece, has the name of an allocator.
+ * Writer thread only. Zeroed memory: the search has not begun.
  */
 #ifndef RECORD_OTHER_ALLOCATOR_H
 #define RECORD_OTHER_ALLOCATOR_H
@@ -13,9 +14,11 @@
 #include "record/describe.h"
 
 struct other_allocator {
-	const struct session *session; /* has the NOTE chunk, if there was one to write */
+	const struct session *session; /* has the NOTE about front or name, if there is one */
+	const struct session *findings_session;
+	unsigned n_findings; /* how many of allocator_findings.h have a NOTE in findings_session */
 	const char *name; /* of the allocator found in the program, or NULL */
-	bool has_begun;
+	bool has_begun; /* allocators.h has finished its work at the start by then */
 	const char *front; /* the file in front: see real_hidden_by(); or NULL */
 	bool is_looking; /* through the program's symbols */
 	uint64_t at, end; /* offsets in the program's file: names that are not looked at yet */

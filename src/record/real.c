@@ -149,6 +149,15 @@ void *real_find(const char *name)
 	return find_next(own_map(), name);
 }
 
+void real_replace(const void *function, const void *original)
+{
+#define HOOK(name, type)                                                                           \
+	if ((const void *)real.name == function)                                                   \
+		real.name = (__typeof__(real.name))(uintptr_t)original;
+#include "record/hooks.def"
+#undef HOOK
+}
+
 void real_init(void)
 {
 	const struct link_map *own = own_map();

@@ -36,6 +36,10 @@ static inline int real_is_ready(void)
  * NULL. */
 void *real_find(const char *name);
 
+/* Makes the recorder call original where it would call function: function is redirected to a hook,
+ * and a call that a hook makes must not reach a hook again. Only before the program has threads. */
+void real_replace(const void *function, const void *original);
+
 /* The file in front of our library in the search order that also defines name, so that calls go
  * there and not to our hook: its path, "" for the program itself; NULL: none. Such files are never
  * unloaded. */

@@ -32,10 +32,15 @@ class Semantics(mp.TestCase):
         seen = self.record([mp.program("own_allocator")])
         self.assert_same_behaviour(seen, expected)
         facts = mp.info(seen.recording)
+        self.assertEqual(98, facts["reallocations"])
+        self.assertRegex(" ".join(facts["notes"]), "^recorded: malloc in the program")
+        seen = self.record([mp.program("own_allocator")], options={"HOOK_STATIC": 0})
+        self.assert_same_behaviour(seen, expected)
+        facts = mp.info(seen.recording)
         self.assertEqual(0, facts["allocations"])
         self.assertRegex(" ".join(facts["notes"]), "the program has a malloc.. of its own")
         result = mp.run([mp.CLI, "run", "-o", self.dir / "own.dat", mp.program("own_allocator")],
-                      mp.clean_environment())
+                        {**mp.clean_environment(), "MEMORY_PROFILER_HOOK_STATIC": "0"})
         self.assertEqual((7, expected.stdout), (result.code, result.stdout))
         self.assertRegex(result.stderr.decode(), "0 allocations.*\n.*the program has a malloc")
 
@@ -60,6 +65,12 @@ class Semantics(mp.TestCase):
                 expected = self.bare(argv, env={"LD_PRELOAD": jemalloc})
                 self.assertEqual(0, expected.code)
                 seen = self.record(argv, env={"LD_PRELOAD": f"{jemalloc} {self.library}"})
+                self.assert_same_behaviour(seen, expected)
+                facts = mp.info(seen.recording)
+                self.assertRegex(" ".join(facts["notes"]), f"recorded: jemalloc in .*{jemalloc}")
+                self.assertGreater(facts["allocations"], 10)
+                seen = self.record(argv, env={"LD_PRELOAD": f"{jemalloc} {self.library}"},
+                                   options={"HOOK_STATIC": 0})
                 self.assert_same_behaviour(seen, expected)
                 facts = mp.info(seen.recording)
                 self.assertRegex(" ".join(facts["notes"]), f"{jemalloc} has a malloc.. of its own"

@@ -1,0 +1,261 @@
+/* record/hooks_allocator.c - see hooks_allocator.h.
+ *
+ * As in hooks_malloc.c the original decides everything that the program can see: result, errno,
+ * exceptions.
+ */
+#include "record/hooks_allocator.h"
+
+#include "base/units.h"
+#include "record/capture.h"
+
+typedef uintptr_t (*original_fn)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+
+/* The thread is inside an original. These are the stack pointer of the hook's caller, 0: it is not, and
+ * the hook's return address, which lies right below. */
+static _Thread_local struct {
+	uintptr_t sp;
+	uintptr_t pc;
+	uint32_t n_nested; /* calls of hooks since */
+} inside;
+
+/* Is this call part of a call that is being recorded already? In the end a walk of the stack decides,
+ * which capture_enter() does when a hook is under way: the hook may also have been interrupted by a
+ * signal, or left by an exception or longjmp(). Three cases are so common that they are believed
+ * without a walk:
+ *	- the thread is inside an original that throws no exception, and the return address of the
+ *	  hook that called the original is still on the stack. An original calls few others, so
+ *	  this is believed of the first BELIEVED_NESTED_CALLS only;
+ *	- a hook of hooks_malloc.c makes the call: the next malloc() is one of ours;
+ *	- a hook is under way, and the library that holds the allocator makes the call itself. */
+#define BELIEVED_NESTED_CALLS 4u
+#define BELIEVED_STACK_BYTES (64 * KIB) /* of the original and what it has called */
+
+struct call {
+	struct unwind_start at;
+	const struct allocator_hook *hook;
+	uintptr_t argument[ALLOCATOR_HOOK_ARGUMENTS];
+};
+
+/* Argument number n, from 1; 0 if there is no such argument. */
+static ALWAYS_INLINE uintptr_t argument(const struct call *c, unsigned n)
+{
+	return n ? c->argument[n - 1] : 0;
+}
+
+static ALWAYS_INLINE bool is_nested(const struct call *c)
+{
+	const struct thread *t = thread_self;
+
+	if (likely(!t || !atomic_load_explicit(&t->depth, memory_order_relaxed)))
+		return false;
+	if (inside.sp && inside.sp - c->at.sp - 1 < BELIEVED_STACK_BYTES &&
+	    ((const uintptr_t *)inside.sp)[-1] == inside.pc &&
+	    inside.n_nested++ < BELIEVED_NESTED_CALLS)
+		return true;
+	return c->at.pc - c->hook->library_start < c->hook->library_bytes ||
+	       capture_is_own_code(c->at.pc);
+}
+
+static ALWAYS_INLINE uintptr_t call_directly(const struct call *c)
+{
+	original_fn original = (original_fn)(uintptr_t)c->hook->original;
+
+	return original(c->argument[0], c->argument[1], c->argument[2], c->argument[3],
+			c->argument[4]);
+}
+
+static ALWAYS_INLINE uintptr_t call_original(const struct call *c)
+{
+	uintptr_t result;
+
+	inside.n_nested = 0;
+	inside.pc = c->at.pc;
+	inside.sp = c->hook->may_throw ? 0 : c->at.sp;
+	result = call_directly(c);
+	inside.sp = 0;
+	return result;
+}
+
+static size_t wanted_alignment(const struct call *c)
+{
+	const struct allocator_function *f = &c->hook->function;
+	unsigned log2 = argument(c, f->flags) & 63;
+
+	if (f->event == ALLOCATOR_PAGES)
+		return 4096;
+	return f->flags ? (size_t)(log2 != 0) << log2 : argument(c, f->alignment);
+}
+
+static struct capture_block describe(const struct call *c, uintptr_t result)
+{
+	const struct allocator_function *f = &c->hook->function;
+	struct capture_block b = {
+		.block = (const void *)result,
+		.size_bytes = argument(c, f->size) * (f->count ? argument(c, f->count) : 1),
+		.alignment = wanted_alignment(c),
+	};
+
+	b.usable_bytes = c->hook->usable ? c->hook->usable(b.block, 0) : b.size_bytes;
+	if (!f->size)
+		b.size_bytes = b.usable_bytes;
+	return b;
+}
+
+static bool is_zeroed(const struct call *c)
+{
+	const struct allocator_function *f = &c->hook->function;
+
+	return f->event == ALLOCATOR_ZERO || (argument(c, f->flags) & 64);
+}
+
+static void record_alloc(struct lane *lane, const struct call *c, uintptr_t result)
+{
+	struct capture_block b = describe(c, result);
+	unsigned kind = b.alignment ? EVENT_ALIGNED : is_zeroed(c) ? EVENT_CALLOC : EVENT_MALLOC;
+
+	capture_put_block(lane, &c->at, kind, &b, 0);
+}
+
+static uintptr_t allocate(const struct call *c)
+{
+	struct lane *lane = is_nested(c) ? NULL : capture_enter(&c->at);
+	uintptr_t result;
+
+	if (!lane)
+		return call_directly(c);
+	result = call_original(c);
+	if (result)
+		record_alloc(lane, c, result);
+	capture_leave(lane);
+	return result;
+}
+
+#define HOOK_PARAMETERS                                                                            \
+	uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e,                           \
+		const struct allocator_hook *hook
+#define HOOK_CALL()                                                                                \
+	((struct call){.at = CAPTURE_CALLER(), .hook = hook, .argument = {a, b, c, d, e}})
+
+static NOINLINE uintptr_t hook_alloc(HOOK_PARAMETERS)
+{
+	struct call call = HOOK_CALL();
+
+	return allocate(&call);
+}
+
+static NOINLINE uintptr_t hook_free(HOOK_PARAMETERS)
+{
+	struct call call = HOOK_CALL();
+	const void *block = (const void *)argument(&call, hook->function.block);
+	struct lane *lane = !block || is_nested(&call) ? NULL : capture_enter(&call.at);
+	uintptr_t result;
+
+	if (!lane)
+		return call_directly(&call);
+	capture_free(lane, &call.at, block, 0, capture_publish_release(lane, block));
+	result = call_original(&call);
+	capture_leave(lane);
+	return result;
+}
+
+static void end_realloc(struct lane *lane, const struct call *c, const struct capture_realloc *r,
+			uintptr_t result)
+{
+	const struct allocator_function *f = &c->hook->function;
+	struct capture_block b;
+
+	if (!r->is_recorded) {
+		COUNT_ADD(lane->lost_events, result ? 1 : 0);
+	} else if (result) {
+		b = describe(c, result);
+		capture_put_block(lane, &c->at, EVENT_REALLOC_END, &b, r->stack);
+	} else if (argument(c, f->size) == 0 || f->event == ALLOCATOR_REALLOCF) {
+		capture_rare(lane, EVENT_REALLOC_FREED, NULL, 0);
+	} else {
+		capture_rare(lane, EVENT_REALLOC_CANCEL, NULL, 0);
+	}
+}
+
+static NOINLINE uintptr_t hook_realloc(HOOK_PARAMETERS)
+{
+	struct call call = HOOK_CALL();
+	struct capture_realloc r = {
+		.block = (const void *)argument(&call, hook->function.block),
+	};
+	struct lane *lane;
+	uintptr_t result;
+
+	if (!r.block)
+		return allocate(&call);
+	lane = is_nested(&call) ? NULL : capture_enter(&call.at);
+	if (!lane)
+		return call_directly(&call);
+	capture_realloc_begin(lane, &call.at, &r, argument(&call, hook->function.size),
+			      capture_publish_release(lane, r.block));
+	result = call_original(&call);
+	end_realloc(lane, &call, &r, result);
+	capture_leave(lane);
+	return result;
+}
+
+static NOINLINE uintptr_t hook_memalign(HOOK_PARAMETERS)
+{
+	struct call call = HOOK_CALL();
+	struct lane *lane = is_nested(&call) ? NULL : capture_enter(&call.at);
+	uintptr_t error, block;
+
+	if (!lane)
+		return call_directly(&call);
+	error = call_original(&call);
+	if ((int)error == 0) {
+		block = *(const uintptr_t *)argument(&call, hook->function.block);
+		if (block)
+			record_alloc(lane, &call, block);
+	}
+	capture_leave(lane);
+	return error;
+}
+
+/* The block stays where it is and nobody else can get it, so both events may come afterwards. */
+static NOINLINE uintptr_t hook_resize(HOOK_PARAMETERS)
+{
+	struct call call = HOOK_CALL();
+	struct capture_realloc r = {
+		.block = (const void *)argument(&call, hook->function.block),
+	};
+	size_t wanted = argument(&call, hook->function.size);
+	struct lane *lane = is_nested(&call) ? NULL : capture_enter(&call.at);
+	uintptr_t usable;
+
+	if (!lane)
+		return call_directly(&call);
+	usable = call_original(&call);
+	if (usable >= wanted) {
+		capture_realloc_begin(lane, &call.at, &r, wanted,
+				      capture_publish_release(lane, r.block));
+		end_realloc(lane, &call, &r, (uintptr_t)r.block);
+	}
+	capture_leave(lane);
+	return usable;
+}
+
+const void *allocator_hook_entry(enum allocator_event event)
+{
+	switch (event) {
+	case ALLOCATOR_ALLOC:
+	case ALLOCATOR_ZERO:
+	case ALLOCATOR_PAGES:
+		return (const void *)hook_alloc;
+	case ALLOCATOR_FREE:
+		return (const void *)hook_free;
+	case ALLOCATOR_REALLOC:
+	case ALLOCATOR_REALLOCF:
+		return (const void *)hook_realloc;
+	case ALLOCATOR_MEMALIGN:
+		return (const void *)hook_memalign;
+	case ALLOCATOR_RESIZE:
+		return (const void *)hook_resize;
+	default:
+		return NULL;
+	}
+}

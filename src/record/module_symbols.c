@@ -1,0 +1,208 @@
+/* record/module_symbols.c - see module_symbols.h. */
+#include "record/module_symbols.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/text.h"
+#include "record/sys.h"
+
+#define PATH_BYTES 768u
+#define DEBUG_DIRECTORY "/usr/lib/debug"
+
+/* The n_bytes at offset, or NULL where the file does not have them or they are not aligned. */
+static const void *bytes_at(const struct module_file *f, uint64_t offset, uint64_t n_bytes,
+			    size_t alignment)
+{
+	if (offset > f->n_bytes || n_bytes > f->n_bytes - offset || offset % alignment)
+		return NULL;
+	return f->data + offset;
+}
+
+static const ElfW(Ehdr) * header_of(const struct module_file *f)
+{
+	return (const ElfW(Ehdr) *)(const void *)f->data;
+}
+
+bool module_file_open(const char *path, struct module_file *ret)
+{
+	long fd = sys_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
+	struct module_file f = {0};
+	const ElfW(Ehdr) * header;
+	struct stat st;
+
+	if (fd < 0)
+		return false;
+	if (!sys_failed(arch_syscall2(SYS_fstat, fd, &st)) && S_ISREG(st.st_mode) &&
+	    (size_t)st.st_size >= sizeof(*header)) {
+		f.n_bytes = (size_t)st.st_size;
+		f.data = sys_map(f.n_bytes, PROT_READ, MAP_PRIVATE | MAP_NORESERVE, (int)fd, 0);
+	}
+	sys_close((int)fd);
+	if (!f.data)
+		return false;
+	header = header_of(&f);
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_machine != ARCH_ELF_MACHINE ||
+	    header->e_ident[EI_CLASS] != ELFCLASS64) {
+		module_file_close(&f);
+		return false;
+	}
+	*ret = f;
+	return true;
+}
+
+void module_file_close(struct module_file *f)
+{
+	if (f->data)
+		sys_unmap((void *)(uintptr_t)f->data, f->n_bytes);
+	*f = (struct module_file){0};
+}
+
+const ElfW(Phdr) * module_file_segments(const struct module_file *f, size_t *ret_n)
+{
+	const ElfW(Ehdr) *header = header_of(f);
+
+	*ret_n = header->e_phnum;
+	if (header->e_phentsize != sizeof(ElfW(Phdr)))
+		return NULL;
+	return bytes_at(f, header->e_phoff, header->e_phnum * sizeof(ElfW(Phdr)), 8);
+}
+
+static const ElfW(Shdr) * sections_of(const struct module_file *f, size_t *ret_n)
+{
+	const ElfW(Ehdr) *header = header_of(f);
+
+	*ret_n = header->e_shnum;
+	if (header->e_shentsize != sizeof(ElfW(Shdr)))
+		return NULL;
+	return bytes_at(f, header->e_shoff, header->e_shnum * sizeof(ElfW(Shdr)), 8);
+}
+
+bool module_file_symbols(const struct module_file *f, unsigned type, struct module_symbols *ret)
+{
+	size_t n;
+	const ElfW(Shdr) *section = sections_of(f, &n);
+
+	for (size_t i = 0; section && i < n; i++) {
+		const ElfW(Shdr) *s = &section[i], *names;
+
+		if (s->sh_type != type || s->sh_link >= n)
+			continue;
+		names = &section[s->sh_link];
+		ret->symbol = bytes_at(f, s->sh_offset, s->sh_size, 8);
+		ret->n = s->sh_size / sizeof(ElfW(Sym));
+		ret->names = bytes_at(f, names->sh_offset, names->sh_size, 1);
+		ret->names_bytes = names->sh_size;
+		return ret->symbol && ret->names && ret->names_bytes &&
+		       !ret->names[ret->names_bytes - 1];
+	}
+	return false;
+}
+
+const char *module_symbols_name(const struct module_symbols *s, const ElfW(Sym) * symbol)
+{
+	return s->names + (symbol->st_name < s->names_bytes ? symbol->st_name : s->names_bytes - 1);
+}
+
+/* The section of this name, or NULL. Its bytes are in the file. */
+static const ElfW(Shdr) * find_section(const struct module_file *f, const char *name)
+{
+	size_t n, len = strlen(name) + 1;
+	const ElfW(Shdr) *section = sections_of(f, &n), *names;
+
+	if (!section || header_of(f)->e_shstrndx >= n)
+		return NULL;
+	names = &section[header_of(f)->e_shstrndx];
+	for (size_t i = 0; i < n; i++) {
+		const char *here = bytes_at(f, names->sh_offset + section[i].sh_name, len, 1);
+
+		if (here && !memcmp(here, name, len) &&
+		    bytes_at(f, section[i].sh_offset, section[i].sh_size, 1))
+			return &section[i];
+	}
+	return NULL;
+}
+
+/* The build id: behind a note header of 12 bytes and the name "GNU". NULL: none. */
+static const uint8_t *find_build_id(const struct module_file *f, size_t *ret_n)
+{
+	const ElfW(Shdr) *section = find_section(f, ".note.gnu.build-id");
+
+	if (!section || section->sh_type == SHT_NOBITS || section->sh_size < 20)
+		return NULL;
+	*ret_n = section->sh_size - 16;
+	return f->data + section->sh_offset + 16;
+}
+
+/* Opens path if that is a file with symbols and with the same build id. */
+static bool open_matching(const struct module_file *stripped, const char *path,
+			  struct module_file *ret)
+{
+	struct module_symbols symbols;
+	const uint8_t *id, *other;
+	size_t n = 0, n_other = 0;
+
+	if (!module_file_open(path, ret))
+		return false;
+	id = find_build_id(stripped, &n);
+	other = find_build_id(ret, &n_other);
+	if (id && other && n == n_other && !memcmp(id, other, n) &&
+	    module_file_symbols(ret, SHT_SYMTAB, &symbols))
+		return true;
+	module_file_close(ret);
+	return false;
+}
+
+static bool open_by_build_id(const struct module_file *stripped, struct module_file *ret)
+{
+	char path[PATH_BYTES];
+	struct text text = text_make(path, sizeof(path));
+	const uint8_t *id;
+	size_t n = 0;
+
+	id = find_build_id(stripped, &n);
+	if (!id || n > 64)
+		return false;
+	text_put(&text, DEBUG_DIRECTORY "/.build-id/");
+	for (size_t i = 0; i < n; i++) {
+		if (i == 1)
+			text_put_char(&text, '/');
+		text_put_hex(&text, id[i], 2);
+	}
+	text_put(&text, ".debug");
+	return open_matching(stripped, path, ret);
+}
+
+static bool open_by_link(const struct module_file *stripped, const char *path,
+			 struct module_file *ret)
+{
+	static const char *const form[][2] = {{"", "/"}, {"", "/.debug/"}, {DEBUG_DIRECTORY, "/"}};
+	const ElfW(Shdr) *link = find_section(stripped, ".gnu_debuglink");
+	size_t n_directory = (size_t)(text_basename(path) - path);
+	char candidate[PATH_BYTES];
+	const char *name;
+
+	if (!link || !n_directory)
+		return false;
+	name = (const char *)stripped->data + link->sh_offset;
+	if (!memchr(name, 0, link->sh_size))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(form); i++) {
+		struct text text = text_make(candidate, sizeof(candidate));
+
+		text_put(&text, form[i][0]);
+		text_put_bytes(&text, path, n_directory - 1);
+		text_put(&text, form[i][1]);
+		text_put(&text, name);
+		if (!text.was_cut && open_matching(stripped, candidate, ret))
+			return true;
+	}
+	return false;
+}
+
+bool module_file_open_debug(const struct module_file *stripped, const char *path,
+			    struct module_file *ret)
+{
+	return open_by_build_id(stripped, ret) || open_by_link(stripped, path, ret);
+}

@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+"""Allocators that are linked into a program: what is recorded equals what the program counts.
+
+Every program runs twice, with no rounds and with many: the difference is what the rounds did, so
+that allocations of the C library and of the language's run time cancel out.
+"""
+import collections
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import mp
+
+SOURCES = pathlib.Path(mp.SRC) / "tests/programs"
+ROUNDS = 5000
+COUNTS = ("allocations", "reallocations", "frees", "bytes_allocated")
+
+
+def library(name):
+    """The path of a static library of the compiler's."""
+    path = subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True,
+                          check=True).stdout.strip()
+    mp.require(name, "/" in path)
+    return path
+
+
+class Allocators(mp.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="mp-allocators-")
+        cls.here = pathlib.Path(cls.folder.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def build(self, name, *argv):
+        """Runs a compiler; the result is in the folder of the class."""
+        target = self.here / name
+        done = subprocess.run([*map(str, argv), "-o", str(target)], capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(0, done.returncode, done.stderr)
+        return target
+
+    def prefixed_jemalloc(self, prefix="_rjem_"):
+        """Debian's static jemalloc with a prefix before all of its names, as Rust crates have it."""
+        target = self.here / f"lib{prefix}jemalloc.a"
+        if target.exists():
+            return target
+        archive = library("libjemalloc.a")
+        names = subprocess.run(["nm", "--defined-only", "-g", archive], capture_output=True, text=True,
+                               check=True).stdout
+        defined = sorted({line.split()[2] for line in names.splitlines() if len(line.split()) == 3})
+        renamed = self.here / "renamed"
+        renamed.write_text("".join(f"{name} {prefix}{name}\n" for name in defined))
+        subprocess.run(["objcopy", f"--redefine-syms={renamed}", archive, target], check=True)
+        return target
+
+    def counted_by_program(self, program, rounds):
+        expected = self.bare([program, str(rounds)])
+        self.assertEqual(9, expected.code)
+        return expected, dict(zip(COUNTS, map(int, expected.stdout.split())))
+
+    def recorded(self, program, rounds, options):
+        expected, counts = self.counted_by_program(program, rounds)
+        seen = self.record([program, str(rounds)], options=options)
+        self.assert_same_behaviour(seen, expected)
+        facts = mp.info(seen.recording)
+        self.assert_nothing_lost(facts)
+        return facts, counts, seen
+
+    def assert_counts_equal(self, program, note, options=None, rounds=ROUNDS):
+        """The recording has what the program counts, and says which allocator it is."""
+        none, none_counts, _ = self.recorded(program, 0, options)
+        many, many_counts, seen = self.recorded(program, rounds, options)
+        self.assertRegex("\n".join(many["notes"]), note)
+        self.assertGreater(many_counts["allocations"], rounds)
+        self.assertEqual({k: many_counts[k] - none_counts[k] for k in COUNTS},
+                         {k: many[k] - none[k] for k in COUNTS})
+        return seen
+
+    def c_program(self, name, *argv):
+        return self.build(name, "gcc", "-g", "-fno-builtin", SOURCES / "linked_allocator.c", *argv,
+                          "-lpthread", "-lstdc++", "-lm", "-ldl")
+
+    def test_prefixed_jemalloc_in_c(self):
+        for prefix in ("_rjem_", "je_", "jemalloc_"):
+            with self.subTest(prefix=prefix):
+                program = self.c_program(f"c{prefix}", "-O2", f"-DPREFIX={prefix}", "-DHAS_X=1",
+                                         self.prefixed_jemalloc(prefix))
+                self.assert_counts_equal(program,
+                                         rf"recorded: jemalloc \({prefix}\*\) in the program")
+
+    def test_jemalloc_as_malloc_in_c(self):
+        program = self.c_program("c_jemalloc", "-O2", "-DHAS_X=1", library("libjemalloc.a"))
+        self.assert_counts_equal(program, "recorded: jemalloc in the program")
+
+    def test_program_at_a_fixed_address(self):
+        program = self.c_program("c_fixed", "-O2", "-DPREFIX=_rjem_", "-no-pie",
+                                 self.prefixed_jemalloc())
+        self.assert_counts_equal(program, "recorded: jemalloc")
+
+    def test_tcmalloc_in_c(self):
+        program = self.c_program("c_tcmalloc", "-O2", library("libtcmalloc_minimal.a"))
+        self.assert_counts_equal(program, "recorded: tcmalloc in the program")
+        program = self.c_program("c_tc", "-O2", "-DPREFIX=tc_", library("libtcmalloc_minimal.a"))
+        self.assert_counts_equal(program, "recorded: tcmalloc in the program")
+
+    def test_c_plus_plus_operators(self):
+        for name, what in (("jemalloc", library("libjemalloc.a")),
+                           ("tcmalloc", library("libtcmalloc_minimal.a")),
+                           ("tcmalloc", "-ltcmalloc_minimal"), ("mimalloc", "-lmimalloc"),
+                           ("jemalloc", "-ljemalloc")):
+            with self.subTest(what=what):
+                program = self.build("cpp", "g++", "-O2", "-g", "-std=c++17", "-fno-builtin",
+                                     SOURCES / "linked_allocator_cpp.cpp", what, "-lpthread", "-ldl")
+                self.assert_counts_equal(program, f"recorded: {name} in ")
+
+    def test_exception_leaves_operator_new(self):
+        """What comes after the exception is recorded all the same."""
+        program = self.build("cpp_throws", "g++", "-O2", "-g", "-std=c++17", "-fno-builtin",
+                             SOURCES / "linked_allocator_cpp.cpp", library("libjemalloc.a"),
+                             "-lpthread", "-ldl")
+        facts = [mp.info(self.record([program, "5000", *more]).recording) for more in ([], ["fail"])]
+        for key in ("allocations", "lost_events"):
+            self.assertEqual(facts[0][key], facts[1][key], key)
+        # operator new itself allocated the exception
+        self.assertEqual([0, 1], [f["unknown_frees"] for f in facts])
+
+    def test_mimalloc_by_its_own_names(self):
+        program = self.c_program("c_mi", "-O2", "-DPREFIX=mi_", "-lmimalloc")
+        self.assert_counts_equal(program, "recorded: mimalloc in .*libmimalloc")
+
+    @mp.needs_tool("rustc")
+    def test_rust_with_prefixed_jemalloc(self):
+        program = self.build("rs", "rustc", "-O", "-g", SOURCES / "linked_allocator_rs.rs",
+                             "-C", f"link-arg={self.prefixed_jemalloc()}", "-C", "link-arg=-lstdc++")
+        seen = self.assert_counts_equal(program, r"recorded: jemalloc \(_rjem_\*\) in the program")
+        self.assertIn("linked_allocator_rs::work", self.report(seen))
+
+    def report(self, seen):
+        return subprocess.run([mp.CLI, "report", seen.recording], capture_output=True, text=True,
+                              check=True).stdout
+
+    def test_stripped_program_with_a_debug_file(self):
+        program = self.c_program("c_debug", "-O2", "-DPREFIX=_rjem_", self.prefixed_jemalloc())
+        debug = self.here / "c_debug.debug"
+        subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
+        subprocess.run(["strip", program], check=True)
+        subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", program], check=True)
+        self.assert_counts_equal(program, "recorded: jemalloc")
+        debug.unlink()
+        seen = self.record([program, "100"])
+        self.assertLess(mp.info(seen.recording)["allocations"], 100)
+
+    def test_switched_off(self):
+        program = self.c_program("c_off", "-O2", "-DPREFIX=_rjem_", self.prefixed_jemalloc())
+        facts, counts, _ = self.recorded(program, 1000, {"HOOK_STATIC": 0})
+        self.assertLess(facts["allocations"], counts["allocations"] / 10)
+        self.assertRegex(" ".join(facts["notes"]), "allocator of its own ._rjem_malloc., whose")
+
+    def test_names_that_the_user_gives(self):
+        program = self.c_program("c_user", "-O2", "-DPREFIX=engine_", "-DHAS_X=1",
+                                 self.prefixed_jemalloc("engine_"))
+        self.assert_counts_equal(program, r"recorded: .* \(engine_\*\) in the program",
+                                 {"HOOK_SYMBOLS": "engine_*"})
+        plain = self.recorded(program, 1000, {})
+        self.assertLess(plain[0]["allocations"], plain[1]["allocations"] / 10)
+
+    def test_family_that_cannot_be_redirected_is_left_alone(self):
+        source = self.here / "odd.c"
+        source.write_text(r"""
+            #include <stdlib.h>
+            __asm__(".text\n.globl _rjem_malloc\n.type _rjem_malloc, @function\n_rjem_malloc:\n"
+                    "1: dec %rdi\n jns 1b\n xor %eax, %eax\n ret\n.size _rjem_malloc, .-_rjem_malloc\n");
+            void *_rjem_malloc(size_t);
+            __attribute__((noinline)) void _rjem_free(void *p) { __asm__ volatile("" ::"r"(p) : "memory"); }
+            int main(void) { _rjem_free(_rjem_malloc(100)); return 9; }
+        """)
+        program = self.build("odd", "gcc", "-O2", source)
+        seen = self.record([program])
+        self.assertEqual(9, seen.code)
+        notes = " ".join(mp.info(seen.recording)["notes"])
+        self.assertRegex(notes, "not recorded: jemalloc .* _rjem_malloc: a jump leads to")
+
+    def test_changed_code_is_left_alone(self):
+        """Somebody else has patched one function already: the family is refused, and a note says so."""
+        source, patcher = self.here / "patched.c", self.here / "patcher.c"
+        source.write_text(r"""
+            #include <stdlib.h>
+            __attribute__((noinline)) void *_rjem_malloc(size_t n) {
+                __asm__ volatile(".byte 0x66, 0x90, 0x66, 0x90, 0x66, 0x90, 0x66, 0x90");
+                return malloc(n);
+            }
+            __attribute__((noinline)) void _rjem_free(void *p) { free(p); }
+            int main(void) { for (int i = 0; i < 50; i++) _rjem_free(_rjem_malloc(100)); return 9; }
+        """)
+        patcher.write_text(r"""
+            #include <stdint.h>
+            #include <sys/mman.h>
+            extern char _rjem_malloc[] __attribute__((weak));
+            __attribute__((constructor)) static void change(void) {
+                unsigned char *at = (unsigned char *)_rjem_malloc;
+                if (!at) return;
+                for (; at[0] != 0x66 || at[1] != 0x90; at++) ;
+                void *page = (void *)((uintptr_t)at & ~4095ul);
+                mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
+                at[0] = 0x90;
+                mprotect(page, 8192, PROT_READ | PROT_EXEC);
+            }
+        """)
+        program = self.build("patched", "gcc", "-O2", "-g", "-rdynamic", "-fno-builtin", source)
+        changer = self.build("patcher.so", "gcc", "-O2", "-shared", "-fPIC", patcher)
+        seen = self.record([program], env={"LD_PRELOAD": f"{self.library} {changer}"})
+        self.assertEqual(9, seen.code)
+        facts = mp.info(seen.recording)
+        self.assertRegex(" ".join(facts["notes"]), "not recorded: jemalloc .* _rjem_malloc: its code in "
+                                                   "memory is not the code in the file")
+        self.assertGreaterEqual(facts["allocations"], 50)  # by the C library's malloc
+
+    def preloaded(self, name, text, *argv, **env):
+        """Records a program on jemalloc with one more library, whose constructor runs first."""
+        source = self.here / f"{name}.c"
+        source.write_text(text)
+        other = self.build(f"{name}.so", "gcc", "-O2", "-shared", "-fPIC", source, "-lpthread")
+        program = self.c_program("c_preloaded", "-O2", "-DPREFIX=_rjem_", self.prefixed_jemalloc())
+        seen = self.record([program, "10", *argv], env={
+            "LD_PRELOAD": f"{self.library} {other}", "REMOVE": str(other), **env})
+        self.assertEqual(9, seen.code)
+        return "\n".join(mp.info(seen.recording)["notes"])
+
+    def test_program_with_threads_at_the_start(self):
+        notes = self.preloaded("early_thread", r"""
+            #include <pthread.h>
+            #include <unistd.h>
+            static void *wait_for_ever(void *x) { for (;;) pause(); return x; }
+            __attribute__((constructor)) static void begin(void) {
+                pthread_t t;
+                pthread_create(&t, 0, wait_for_ever, 0);
+            }
+        """)
+        self.assertIn("allocators inside the program are not looked for: the program had threads "
+                      "before the recorder was loaded", notes)
+
+    def test_module_whose_file_is_gone(self):
+        notes = self.preloaded("remover", r"""
+            #include <stdlib.h>
+            #include <unistd.h>
+            __attribute__((constructor)) static void begin(void) { unlink(getenv("REMOVE")); }
+        """)
+        self.assertRegex(notes, "allocators are not looked for in .*/remover.so: its file cannot be read")
+        self.assertRegex(notes, "recorded: jemalloc")
+        self.assertNotIn("vdso", notes)
+
+    def test_names_that_make_no_sense(self):
+        seen = self.record(["true"], options={"HOOK_SYMBOLS": "good_* bad,other=nothing"})
+        notes = "\n".join(mp.info(seen.recording)["notes"])
+        self.assertIn("MEMORY_PROFILER_HOOK_SYMBOLS: makes no sense, or is too much: "
+                      "bad,other=nothing", notes)
+
+    def test_module_with_six_families(self):
+        source = self.here / "six.c"
+        source.write_text("#include <stdlib.h>\n" + "".join(f"""
+            __attribute__((noinline)) void *{p}malloc(size_t n) {{
+                __asm__ volatile("nop; nop; nop; nop; nop; nop");
+                return malloc(n + {i});
+            }}
+            __attribute__((noinline)) void {p}free(void *p) {{
+                __asm__ volatile("nop; nop; nop; nop; nop; nop");
+                free(p); __asm__ volatile("");
+            }}""" for i, p in enumerate("stuvwx")) + "int main(void) { int n = 0;" + "".join(
+                f"n += {p}malloc(10) != 0;" for p in "stuvwx") + "return n + 3; }")
+        program = self.build("six", "gcc", "-O1", "-fno-builtin", source)
+        seen = self.record([program], options={"HOOK_SYMBOLS": " ".join(f"{p}*" for p in "stuvwx")})
+        self.assertEqual(9, seen.code)
+        notes = "\n".join(mp.info(seen.recording)["notes"])
+        self.assertEqual(list("stuvwx"), re.findall(r"^recorded: .* \((\w)\*\) in the program", notes,
+                                                    re.M))
+
+    def test_compilers_and_options(self):
+        """An allocator compiled in many ways; its functions call each other."""
+        source = SOURCES / "own_allocator.c"
+        for compiler in ("gcc", "clang"):
+            mp.require(compiler, mp.find_tool(compiler))
+            for option in ("-O0", "-O2", "-Os"):
+                for protection in ("none", "full"):
+                    with self.subTest(compiler=compiler, option=option, protection=protection):
+                        program = self.build("own", compiler, option, "-g", "-fno-builtin",
+                                             f"-fcf-protection={protection}", source)
+                        expected = self.bare([program])
+                        seen = self.record([program])
+                        self.assert_same_behaviour(seen, expected)
+                        facts = mp.info(seen.recording)
+                        notes = " ".join(facts["notes"])
+                        self.assertRegex(notes, "recorded: malloc in the program, 4 functions")
+                        self.assertEqual(98, facts["reallocations"])
+
+    def test_libraries_that_come_and_go(self):
+        """A library with an allocator is loaded and unloaded while eight threads allocate from another
+        allocator that is hooked."""
+        plugin, host = self.here / "pool.c", self.here / "host.c"
+        plugin.write_text(r"""
+            #include <stddef.h>
+            static _Alignas(16) char heap[1 << 16];
+            static size_t used;
+            __attribute__((noinline)) void *pool_get(size_t n) { void *p = heap + used; used += (n + 15) & ~15ul; return p; }
+            __attribute__((noinline)) void pool_put(void *p) { *(volatile char *)p = 0; }
+            void plugin(void) { used = 0; for (int i = 0; i < 100; i++) pool_put(pool_get(333)); }
+        """)
+        host.write_text(r"""
+            #include <dlfcn.h>
+            #include <pthread.h>
+            #include <stdlib.h>
+            #include <unistd.h>
+            #include <stdio.h>
+            void *_rjem_malloc(size_t), _rjem_free(void *);
+            static volatile int stop;
+            static _Atomic long n;
+            static void *spin(void *x) {
+                while (!stop) { for (int i = 0; i < 20; i++, n++) _rjem_free(_rjem_malloc(77)); usleep(50); }
+                return x;
+            }
+            int main(int argc, char **argv) {
+                pthread_t t[8];
+                for (int i = 0; i < 8; i++) pthread_create(&t[i], 0, spin, 0);
+                for (int i = 0; i < 100; i++) {
+                    void *h = dlopen(argv[1], RTLD_NOW);
+                    ((void (*)(void))dlsym(h, "plugin"))();
+                    dlclose(h);
+                }
+                stop = 1;
+                for (int i = 0; i < 8; i++) pthread_join(t[i], 0);
+                printf("%ld\n", n);
+                return argc + 7;
+            }
+        """)
+        library_path = self.build("pool.so", "gcc", "-O2", "-g", "-shared", "-fPIC", plugin)
+        program = self.build("host", "gcc", "-O2", "-g", "-fno-builtin", host,
+                             self.prefixed_jemalloc(), "-lpthread", "-lstdc++", "-lm", "-ldl")
+        seen = self.record([program, library_path],
+                           options={"HOOK_SYMBOLS": "pool_get=malloc pool_put=free"})
+        self.assertEqual(9, seen.code)
+        notes = [n for n in mp.info(seen.recording)["notes"] if re.search("recorded: .*pool.so", n)]
+        self.assertEqual(1, len(notes))
+        sizes = collections.Counter(e["size"] for e in mp.allocations(seen.recording))
+        self.assertEqual((10000, int(seen.stdout)), (sizes[333], sizes[77]))
+
+
+if __name__ == "__main__":
+    mp.main()
