@@ -8,7 +8,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-#include "record/capture.h"
+#include "record/capture_fast.h"
 #include "record/real.h"
 
 /* C23, not declared by this libc. */

@@ -1,6 +1,6 @@
 /* The times of calls: when they are read, and when they are estimated. */
 #include "harness/test.h"
-#include "record/capture.h"
+#include "record/capture_fast.h"
 
 #define BEGAN 12345 /* earlier than any clock reading */
 
