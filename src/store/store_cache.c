@@ -99,7 +99,7 @@ static char *real_path(const char *recording)
 	return real ? real : strdup(recording);
 }
 
-static uint64_t walk_memo_hash(const char *real)
+static uint64_t path_hash(const char *real)
 {
 	return checksum64_of(real, strlen(real));
 }
@@ -117,7 +117,7 @@ static int paths_in_cache(const char *real, const uint8_t recording_id[ID_BYTES]
 		goto out;
 	for (unsigned i = 0; i < ID_BYTES; i++)
 		snprintf(id + 2 * (size_t)i, 3, "%02x", recording_id[i]);
-	if (asprintf(&stem, "%s/%s-%016" PRIx64, folder, id, walk_memo_hash(real)) < 0) {
+	if (asprintf(&stem, "%s/%s-%016" PRIx64, folder, id, path_hash(real)) < 0) {
 		stem = NULL;
 		r = err_set_memory(err, PATH_MAX);
 		goto out;
@@ -356,8 +356,7 @@ static int visit_folder(const char *recording, store_cache_visit visit, void *us
 		return recording ? 0 : -ERR_IO;
 	if (recording) {
 		real = real_path(recording);
-		snprintf(hash, sizeof(hash), "%016" PRIx64,
-			 walk_memo_hash(real ? real : recording));
+		snprintf(hash, sizeof(hash), "%016" PRIx64, path_hash(real ? real : recording));
 	}
 	r = read_stems(folder, recording ? hash : NULL, &stems, err);
 	for (size_t i = 0; r == 0 && i < stems.n; i++) {
