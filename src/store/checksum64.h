@@ -10,7 +10,7 @@
 #include "base/compiler.h"
 
 struct checksum64 {
-	uint64_t lane[4];
+	uint64_t stripe[4];
 	uint64_t n_bytes;
 };
 

@@ -1,6 +1,6 @@
 /* store/pack.c - see pack.h.
  *
- * Loops over lanes have a fixed count and no branches: gcc and clang vectorise them at -O2.
+ * Loops over stripes have a fixed count and no branches: gcc and clang vectorise them at -O2.
  */
 #include "store/pack.h"
 
@@ -11,9 +11,9 @@
 _Static_assert(sizeof(struct pack_head) == 24, "lies in the file");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "blocks are used as they lie in the file");
-_Static_assert(PACK_TILE == PACK_LANES * 64, "a row of a tile is one word of each lane");
+_Static_assert(PACK_TILE == PACK_STRIPES * 64, "a row of a tile is one word of each stripe");
 
-#define TILE_ROWS (PACK_TILE / PACK_LANES)
+#define TILE_ROWS (PACK_TILE / PACK_STRIPES)
 #define N_WIDTHS 65
 #define POSITION_BITS 16
 #define EXCEPTIONS_FIXED_BITS (2 * 64) /* rounding, when there are any */
@@ -165,18 +165,18 @@ static void take_exceptions(uint64_t *reduced, uint32_t n, const struct pack_hea
 
 static void pack_tile(const uint64_t *restrict in, unsigned width, uint64_t *restrict out)
 {
-	memset(out, 0, (size_t)width * PACK_LANES * sizeof(*out));
+	memset(out, 0, (size_t)width * PACK_STRIPES * sizeof(*out));
 	for (unsigned row = 0; row < TILE_ROWS; row++) {
 		unsigned bit = row * width, at = bit & 63;
-		const uint64_t *v = in + (size_t)row * PACK_LANES;
-		uint64_t *word = out + (size_t)(bit >> 6) * PACK_LANES;
+		const uint64_t *v = in + (size_t)row * PACK_STRIPES;
+		uint64_t *word = out + (size_t)(bit >> 6) * PACK_STRIPES;
 
-		for (unsigned l = 0; l < PACK_LANES; l++)
+		for (unsigned l = 0; l < PACK_STRIPES; l++)
 			word[l] |= v[l] << at;
 		if (at + width <= 64)
 			continue;
-		for (unsigned l = 0; l < PACK_LANES; l++)
-			word[l + PACK_LANES] |= v[l] >> (64 - at);
+		for (unsigned l = 0; l < PACK_STRIPES; l++)
+			word[l + PACK_STRIPES] |= v[l] >> (64 - at);
 	}
 }
 
@@ -245,24 +245,24 @@ static uint64_t unpack_tile(const uint64_t *restrict in, const struct scale *sca
 {
 	const uint64_t mask = width_mask(scale->width), base = scale->base, range = scale->range;
 	const unsigned width = scale->width, shift = scale->shift;
-	uint64_t beyond[PACK_LANES] = {0}, any = 0;
+	uint64_t beyond[PACK_STRIPES] = {0}, any = 0;
 
 	for (unsigned row = 0; row < TILE_ROWS; row++) {
 		unsigned bit = row * width, at = bit & 63;
-		const uint64_t *word = in + (size_t)(bit >> 6) * PACK_LANES;
-		uint64_t *v = out + (size_t)row * PACK_LANES;
+		const uint64_t *word = in + (size_t)(bit >> 6) * PACK_STRIPES;
+		uint64_t *v = out + (size_t)row * PACK_STRIPES;
 
 		if (at + width <= 64) {
-			for (unsigned l = 0; l < PACK_LANES; l++) {
+			for (unsigned l = 0; l < PACK_STRIPES; l++) {
 				uint64_t x = ((word[l] >> at) & mask) << shift;
 
 				beyond[l] |= range - x;
 				v[l] = base + x;
 			}
 		} else {
-			for (unsigned l = 0; l < PACK_LANES; l++) {
-				uint64_t x =
-					(word[l] >> at | word[l + PACK_LANES] << (64 - at)) & mask;
+			for (unsigned l = 0; l < PACK_STRIPES; l++) {
+				uint64_t x = (word[l] >> at | word[l + PACK_STRIPES] << (64 - at)) &
+					     mask;
 
 				x <<= shift;
 				beyond[l] |= range - x;
@@ -270,7 +270,7 @@ static uint64_t unpack_tile(const uint64_t *restrict in, const struct scale *sca
 			}
 		}
 	}
-	for (unsigned l = 0; l < PACK_LANES; l++)
+	for (unsigned l = 0; l < PACK_STRIPES; l++)
 		any |= beyond[l];
 	return any;
 }

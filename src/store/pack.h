@@ -10,9 +10,9 @@
  * A block of equal values takes no bytes at all. Example: 1000, 1008, 1000, 9000, 1016 become 0, 8,
  * 0, 8000, 16; shift 3 leaves 0, 1, 0, 1000, 2; with width 2 only 1000 is an exception.
  *
- * Bits: values lie in tiles of PACK_TILE. A tile of width w is w rows of PACK_LANES words of 64
- * bits. Value i of a tile belongs to lane i % PACK_LANES and takes the next w bits of that lane,
- * from the lowest bit up. So one shift moves a whole row of lanes, and compilers make vector code
+ * Bits: values lie in tiles of PACK_TILE. A tile of width w is w rows of PACK_STRIPES words of 64
+ * bits. Value i of a tile belongs to stripe i % PACK_STRIPES and takes the next w bits of that
+ * stripe, from the lowest bit up. So one shift moves a whole row of stripes, and compilers make vector code
  * of the loop.
  *
  *	tiles | positions of the exceptions, 16 bits each | values of the exceptions | zeroes
@@ -26,7 +26,7 @@
 
 #define PACK_MAX_VALUES 4096u
 #define PACK_TILE 1024u
-#define PACK_LANES 16u
+#define PACK_STRIPES 16u
 
 /* The longest block that pack_encode() makes; a multiple of 8. */
 #define PACK_MAX_BYTES (PACK_MAX_VALUES * 8 + 64)

@@ -7,7 +7,9 @@
  * checksum of its path, both in hexadecimal.
  *
  * A store is good for a recording when their identities are equal: same id, same size, same time of
- * change. A store with another identity or version, or a damaged one, is made anew.
+ * change. A store with another identity or version, or a damaged one, is made anew. The store of a
+ * recording that was still growing is no exception: it is found no more once the file has grown, but
+ * ingest/incremental.h reads on from it.
  * Threads: any number of callers.
  */
 #ifndef STORE_STORE_CACHE_H
