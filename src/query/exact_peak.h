@@ -11,6 +11,8 @@
  *     first. Their maxima usually rule out the rest. A slice with more events than fit is cut into
  *     slices itself.
  *
+ * All events of one nanosecond count together: the level of a moment is the level after them all.
+ *
  * Example, one bucket of three slices: levels at the start 0, 50, 20; allocated 60, 5, 10. The
  * upper bounds are 60, 55, 30. Slice 1 is looked at first; if its maximum is 56, no other slice
  * can be higher.

@@ -9,7 +9,7 @@
  *	+-----------------+--------------------+---------+------------------+--------------+--------
  *	| epoch, depth .. | struct lane first  | its     | first table of   | the          | other
  *	| lane[0] ---------->                  | unwinder| its stack_ids    | unwinder's   | stacks
- *	| lane[1] ----+   | block --> block in |         |                  | path         |
+ *	| lane[1] ----+   | block --> block in |         |                  | stack cache  |
  *	+-------------|---+  the file (MAP_SHARED) ------+------------------+--------------+--------
  *	              +--> struct lane, its unwinder and tables: a mapping of its own, made when needed
  *
@@ -48,9 +48,9 @@ struct lane {
 	uint64_t lost_events;
 
 	uint32_t n_walks; /* counts up to LANE_SETTLES */
-	size_t cache_capacity; /* frames that the unwinder's path has room for */
+	size_t cache_capacity; /* frames that the unwinder's stack cache has room for */
 
-	/* The last stack that the unwinder's path could not hold, outermost first: keys and ids
+	/* The last stack that the stack cache could not hold, outermost first: keys and ids
 	 * (stack.c). */
 	uint64_t *other_key;
 	uint32_t *other_id;

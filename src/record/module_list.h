@@ -56,7 +56,7 @@ bool module_list_add_slow(struct module_list *m, struct module_list_range *range
 			  uint32_t generation);
 
 /* Makes sure that the image of this frame address is listed for this generation. True: that needed
- * a new entry. range: the MODULE_LIST_N_RANGES ranges of the lane. */
+ * a new entry, and the image is listed or counted in n_dropped. range: the MODULE_LIST_N_RANGES ranges of the lane. */
 static inline bool module_list_add(struct module_list *m, struct module_list_range *range,
 				   uintptr_t addr, uint32_t generation)
 {

@@ -24,8 +24,10 @@
  * Modes and sessions change rarely. Each change raises record_epoch; a thread compares it with its
  * own epoch on every event and looks closer when they differ.
  *
- * Locks: none. Waiting: a thread waits for the writer only when all blocks are full; the writer
- * waits for nobody.
+ * Locks: none. Waiting: a hook waits for the writer when the recorder starts, when a new session is
+ * wanted, and when all blocks are full; each of these waits has a limit. The end of the program, an
+ * exec, memory_profiler_sync() and calls that the writer must not live through (writer_stop.h) wait
+ * for the writer, too. The writer waits for nobody.
  *
  * This header holds state, and the few functions that everybody needs. README.md says which file
  * does what.

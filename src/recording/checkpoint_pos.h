@@ -30,8 +30,8 @@ struct checkpoint_pos {
 	struct checkpoint_pos_lane *lane; /* by index in recording.lane; owned */
 };
 
-/* Can the recording have a checkpoint position? It must be growing, undamaged and long enough.
- * Cheap. */
+/* Can the recording have a checkpoint position? It must be growing, undamaged and long enough, and
+ * the length of its tick must be settled (timebase_is_steady()). Cheap. */
 bool checkpoint_pos_is_possible(const struct recording *r);
 
 /* Finds the latest position that is not before min_ns. 1: *ret is the position, to be freed with

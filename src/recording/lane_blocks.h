@@ -1,7 +1,8 @@
 /* recording/lane_blocks.h - reads the blocks of each lane in turn, ready to decode.
  *
- * Only a lane in the middle of a block holds memory, for that block. Damaged blocks are skipped and
- * reported in recording.damage. Errors: ERR_IO and ERR_MEMORY. Threads: one.
+ * Only a lane in the middle of a block needs memory, for that block; its buffer goes to the next
+ * lane. Damaged blocks are skipped and reported in recording.damage. Errors: ERR_IO and ERR_MEMORY.
+ * Threads: one.
  */
 #ifndef RECORDING_LANE_BLOCKS_H
 #define RECORDING_LANE_BLOCKS_H
@@ -27,7 +28,7 @@ struct lane_cursor {
 
 struct lane_blocks {
 	struct recording *rec;
-	struct lane_cursor *lane; /* by number of the lane */
+	struct lane_cursor *lane; /* by index in recording.lane */
 	struct lane_heap heap; /* lanes that have more, by min_ticks at first */
 	uint64_t n_blocks_read;
 	size_t extra_bytes;

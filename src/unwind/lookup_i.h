@@ -30,7 +30,9 @@ bool lookup_any_code(struct unwind_thread *ut, uintptr_t addr, size_t n, uint8_t
  * ARCH_CALL_MAX_BYTES bytes in front of key. */
 bool lookup_any_call(struct unwind_thread *ut, uintptr_t key, uint8_t *ret);
 
-/* False when the bytes before key are readable and no call: then key is no return address. */
+/* False when the bytes before key are readable and no call: then key is no return address. Bytes that
+ * cannot be read are given the benefit of the doubt inside an image only. After lookup_find() of
+ * the same key. */
 bool lookup_is_after_call(struct unwind_thread *ut, uintptr_t key);
 
 /* The address that makecontext() makes its functions return to; no frame lies outside it. 0 =

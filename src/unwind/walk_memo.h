@@ -164,11 +164,15 @@ bool walk_memo_holds(struct unwind_thread *ut, struct walk_memo *m,
 		     const struct unwind_start *start);
 
 /* Keeps the last walk as a memo, with the id that the caller gave to its stack. The ids of
- * entry[0 .. n_kept) must have been filled in. Does nothing if the walk has no room in a memo. */
+ * entry[0 .. n_kept) must have been filled in. Keeps nothing of a walk that joined no entry, or
+ * that a caller hint will answer the next time. A walk that read too many words for a memo leaves
+ * the slot empty: the memo that was there moves beside it, or is lost while selectors are used. */
 void walk_memo_add(struct unwind_thread *ut, const struct unwind_start *start, uint32_t id);
 
-/* The memo in c->memo_slot is not that of this stack. If the two stacks differ in a word of the
- * memo, that word becomes a selector, and c->memo_slot changes accordingly. */
+/* The memo in c->memo_slot is not that of this stack. If it has the same start, and the two stacks
+ * differ in a word of the memo, that word becomes a selector and c->memo_slot changes accordingly.
+ * Once both selectors of a start are set, they are replaced rarely, and forgotten when the memos of
+ * other starts keep lying in the slot. */
 void memo_selector_learn(struct stack_cache *c, const struct unwind_start *start);
 
 #endif
