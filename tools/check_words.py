@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Fails when a header, a source, a test or a document uses a word that docs/GLOSSARY.md retired.
+"""Fails when a header, a source, a test or a document uses a word that docs/GLOSSARY.md retired,
+when a word has two entries in the glossary, or when an entry names a file that does not exist.
 
 usage: check_words.py [root]
 The glossary's section "Retired words" has one line for each: `- birth, born: say allocation`. A
-retired word is found as a part of an identifier too (birth_ns). There is no list of exceptions.
+retired word is found as a part of an identifier too (birth_ns). There is no list of exceptions. An
+entry of the section "Words" begins with its words in bold: `- **stack id** (`record/stack.h`): ...`.
 """
 import pathlib
 import re
@@ -13,7 +15,9 @@ import sys
 WHERE = ("src", "include", "tests", "bench", "docs", "tools", "README.md", "ui")
 SUFFIXES = (".c", ".h", ".S", ".def", ".md", ".py", ".sh", ".ts", ".tsx", ".mjs", ".1", ".5", ".7", ".build")
 SKIPPED = ("docs/GLOSSARY.md", "tools/check_words.py")
-ENTRY = re.compile(r"^- ([a-z, ]+): (.+)$")
+ENTRY = re.compile(r"^- ([a-z_, ]+): (.+)$")
+WORDS = re.compile(r"^- \*\*(.+?)\*\*")
+FILE = re.compile(r"`((?:\w+/)+[\w.-]+\.(?:c|h|def|md|py))`")
 
 
 def retired(glossary):
@@ -37,11 +41,27 @@ def files(root):
             if n.endswith(SUFFIXES) and n not in SKIPPED and "node_modules" not in n and (root / n).is_file()]
 
 
+def entries(glossary):
+    """One complaint for each word with two entries, and for each file that does not exist."""
+    found, seen = [], {}
+    root = glossary.parents[1]
+    text = glossary.read_text().partition("\n## Retired words")[0]
+    for no, line in enumerate(text.splitlines(), 1):
+        m = WORDS.match(line)
+        for word in re.sub(r"\(.*?\)", "", m[1]).split(",") if m else ():
+            first = seen.setdefault(word.strip().lower(), no)
+            if first != no:
+                found.append(f"docs/GLOSSARY.md:{no}: \"{word.strip()}\" has an entry in line {first}")
+        found += [f"docs/GLOSSARY.md:{no}: no such file: {name}" for name in FILE.findall(line)
+                  if not any((root / top / name).is_file() for top in ("src", ""))]
+    return found
+
+
 def check(root):
     words = retired(root / "docs/GLOSSARY.md")
     pattern = re.compile(r"(?<![A-Za-z])(" + "|".join(sorted(words, key=len, reverse=True)).replace(" ", r"\s+")
                          + r")(?![a-z])", re.I)
-    found = []
+    found = entries(root / "docs/GLOSSARY.md")
     for path in files(root):
         for no, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
             for m in pattern.finditer(line):

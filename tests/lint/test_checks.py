@@ -14,6 +14,7 @@ import check_layers  # noqa: E402
 import check_limits  # noqa: E402
 import check_symbols  # noqa: E402
 import check_unused  # noqa: E402
+import check_words  # noqa: E402
 import gen_env_docs  # noqa: E402
 import run_tests  # noqa: E402
 
@@ -121,6 +122,48 @@ class Circles(Toy):
         plain = subprocess.run(command, check=False, capture_output=True)
         cycles = subprocess.run([*command, "--cycles"], check=False, capture_output=True)
         self.assertEqual((plain.returncode, cycles.returncode), (0, 1))
+
+
+class Words(Toy):
+    GLOSSARY = ("# Glossary\n\n## Words\n\n- **lane** (`record/lane.h`): a stream.\n"
+                "- **stack id, number** (`docs/a.md`): a number.\n\n"
+                "## Retired words\n\n- grub, own_grass: say allocation\n")
+
+    def setUp(self):
+        super().setUp()
+        self.glossary = self.write("docs/GLOSSARY.md", self.GLOSSARY)
+        self.write("src/record/lane.h", "/* a lane */\n")
+        self.write("docs/a.md", "an allocation\n")
+
+    def test_right_tree_passes(self):
+        self.assertEqual(check_words.check(self.root), [])
+
+    def test_retired_word_fails_in_a_comment_and_in_a_name(self):
+        self.write("src/record/lane.h", "/* its grub */\nint grub_ns;\nint own_grass_at;\n")
+        self.assertEqual([f.rpartition(":")[0] for f in check_words.check(self.root)],
+                         ['src/record/lane.h:1: "grub"', 'src/record/lane.h:2: "grub"',
+                          'src/record/lane.h:3: "own_grass"'])
+
+    def test_retired_word_fails_in_a_document(self):
+        self.write("docs/a.md", "the grubs of a day: grub\n")
+        self.assertEqual(len(check_words.check(self.root)), 1)
+
+    def test_part_of_another_word_passes(self):
+        self.write("docs/a.md", "regrub, grubby\n")
+        self.assertEqual(check_words.check(self.root), [])
+
+    def test_word_with_two_entries_fails(self):
+        self.glossary.write_text(self.GLOSSARY.replace("- **lane**", "- **number**: n.\n- **lane**"))
+        self.assertEqual(check_words.check(self.root),
+                         ['docs/GLOSSARY.md:7: "number" has an entry in line 5'])
+
+    def test_entry_that_names_no_file_fails(self):
+        self.write("src/record/lane.h", "").unlink()
+        self.assertEqual(check_words.check(self.root),
+                         ["docs/GLOSSARY.md:5: no such file: record/lane.h"])
+
+    def test_this_tree_passes(self):
+        self.assertEqual(check_words.check(ROOT), [])
 
 
 class Unused(Toy):
