@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "format/field.h"
 #include "recording/chunk_unpack.h"
@@ -91,11 +92,7 @@ static int add_name(struct name_list *l, const char *text, const char **ret, str
 /* Gives the name that replaces a text. */
 static int find_name(struct name_list *l, const char *text, const char **ret, struct err *err)
 {
-	uint64_t key = 0xcbf29ce484222325ull;
-
-	for (const char *p = text; *p; p++)
-		key = (key ^ (uint8_t)*p) * 0x100000001b3ull;
-	for (;; key++) {
+	for (uint64_t key = hash_bytes(text, strlen(text));; key++) {
 		uint64_t *at;
 		bool is_new;
 		int r = map_add(&l->at, key, &at, &is_new, err);
