@@ -112,9 +112,9 @@ bool log_take(struct log_ring *ring, struct text *out, bool with_prefix)
 		return false;
 	if (with_prefix)
 		text_put(out, "memory-profiler: ");
-	text_put_hex(out, sys_getpid(), 4);
+	text_put_u64(out, sys_getpid());
 	text_put_char(out, ' ');
-	text_put_hex(out, oldest->tid, 4);
+	text_put_u64(out, oldest->tid);
 	text_put_char(out, ' ');
 	text_put(out, names[oldest->level]);
 	text_put_char(out, ' ');

@@ -46,12 +46,33 @@ static void expand_path(struct recorder *rec, uint32_t number, char *path, size_
 	options_expand(options_active.OUTPUT, &names, &text);
 }
 
-/* The name is taken: renames a finished recording to NAME.old. 0: the name is free now. -errno: the
- * file is left alone; -EAGAIN: somebody still writes it; -EINVAL: it is no regular file. */
+/* Finds a name for an earlier recording, NAME.old or NAME.old.1 and so on, and takes it with an empty
+ * file. 0 or -errno. */
+static long take_old_name(const char *path, char *old, size_t capacity)
+{
+	for (uint64_t n = 0; n < MAX_NAME_TRIES; n++) {
+		struct text text = text_make(old, capacity);
+		long fd;
+
+		text_put(&text, path);
+		text_put(&text, n > 0 ? ".old." : ".old");
+		if (n > 0)
+			text_put_u64(&text, n);
+		fd = sys_open(old, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, 0600);
+		if (fd >= 0)
+			sys_close((int)fd);
+		if (fd != SYS_EEXIST)
+			return fd < 0 ? fd : 0;
+	}
+	return SYS_EEXIST;
+}
+
+/* The name is taken: renames a finished recording (see take_old_name()). 0: the name is free now.
+ * -errno: the file is left alone; -EAGAIN: somebody still writes it; -EINVAL: it is no regular
+ * file. */
 static long move_aside(const char *path)
 {
-	char old[RECORD_PATH_BYTES + 8];
-	struct text text = text_make(old, sizeof(old));
+	char old[RECORD_PATH_BYTES + 24];
 	struct stat st;
 	long fd, ret;
 
@@ -66,8 +87,9 @@ static long move_aside(const char *path)
 	sys_close((int)fd);
 	if (ret < 0)
 		return ret;
-	text_put(&text, path);
-	text_put(&text, ".old");
+	ret = take_old_name(path, old, sizeof(old));
+	if (ret < 0)
+		return ret;
 	return arch_syscall4(SYS_renameat, AT_FDCWD, path, AT_FDCWD, old);
 }
 

@@ -99,7 +99,8 @@ class Output(EnvironmentCase):
         self.assertEqual(b"what was here before", (folder / "fixed.dat.old").read_bytes())
         first = mp.info(target)["pid"]
         self.record(KNOWN, folder=folder, options={"OUTPUT": target})
-        self.assertEqual(first, mp.info(folder / "fixed.dat.old")["pid"])
+        self.assertEqual(b"what was here before", (folder / "fixed.dat.old").read_bytes())
+        self.assertEqual(first, mp.info(folder / "fixed.dat.old.1")["pid"])
         self.assertNotEqual(first, mp.info(target)["pid"])
 
     def test_file_that_another_process_is_writing_is_left_alone(self):
@@ -136,6 +137,11 @@ class Log(EnvironmentCase):
         seen = self.record_known(LOG="warn", LOGFILE=None, ENABLE_SERVER="1")
         self.assertEqual(b"", seen.stdout)
         self.assertIn(b"MEMORY_PROFILER_ENABLE_SERVER", seen.stderr)
+
+    def test_lines_begin_with_process_and_thread_as_ps_shows_them(self):
+        seen = self.record_known(LOG="info")
+        pid = mp.info(seen.recording)["pid"]
+        self.assertRegex(seen.log or seen.stderr.decode(), rf"(?m)^(memory-profiler: )?{pid} \d+ INF ")
 
     def test_levels_include_one_another(self):
         n_lines = []
