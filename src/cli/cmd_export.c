@@ -14,6 +14,7 @@
 #include "cli/open_args.h"
 #include "export/export.h"
 #include "serve/offline.h"
+#include "util/file.h"
 
 struct export_command {
 	const char *format;
@@ -124,6 +125,9 @@ static int export_recording(struct export_command *c, const char *path, struct e
 
 	if (r == 0)
 		r = export_file_check(c->output, f, err); /* before the recording is read */
+	if (r == 0 && c->output && file_is_same(path, c->output))
+		r = err_set(err, ERR_USAGE,
+			    "the output is the recording itself; give another name after -o");
 	if (r < 0)
 		return r;
 	open_args_finish(&c->open);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,80 +11,20 @@
 #include "base/units.h"
 #include "cli/args.h"
 #include "cli/cli.h"
-#include "cli/output_name.h"
 #include "cli/recorder_lib.h"
 #include "cli/run_child.h"
 #include "cli/run_files.h"
+#include "cli/run_output.h"
 #include "cli/target.h"
+#include "cli/wrapper.h"
 #include "format/default_output.h"
 #include "ingest/overview.h"
 #include "util/human.h"
 
-#define OUTPUT_VARIABLE "MEMORY_PROFILER_OUTPUT"
-#define PATTERN_BYTES (2 * PATH_MAX)
+#define CHILDREN_VARIABLE "MEMORY_PROFILER_TRACK_CHILD_PROCESSES"
+#define LOG_VARIABLE "MEMORY_PROFILER_LOG"
 #define MAX_LISTED 10 /* recordings */
 #define MAX_LOOKED_INTO_BYTES (64 * MIB) /* of a recording whose events are counted */
-
-/* Refuses a folder that does not exist or is not writable, so that the program does not run without
- * a recording. A folder with placeholders is not checked. */
-static int check_folder(const char *pattern, struct err *err)
-{
-	const char *slash = strrchr(pattern, '/');
-	char dir[PATTERN_BYTES];
-	struct stat st;
-
-	snprintf(dir, sizeof(dir), "%.*s", (int)(slash - pattern), pattern);
-	if (output_name_has_placeholder(dir))
-		return 0;
-	for (char *p = dir; (p = strstr(p, "%%")); p++)
-		memmove(p, p + 1, strlen(p));
-	if (access(dir[0] ? dir : "/", W_OK | X_OK) < 0)
-		return err_set_errno(err, errno,
-				     "recordings cannot be written to %s (-o or " OUTPUT_VARIABLE
-				     ")",
-				     dir[0] ? dir : "/");
-	if (!output_name_has_placeholder(pattern) && stat(pattern, &st) == 0 && S_ISDIR(st.st_mode))
-		return err_set(err, ERR_REFUSED, "%s is a directory; add a file name", pattern);
-	return 0;
-}
-
-/* Makes the absolute pattern of the recordings' names and puts it into the environment for the
- * recorder. */
-static int set_output(const char *wanted, char pattern[PATTERN_BYTES], struct err *err)
-{
-	char cwd[PATH_MAX], quoted[PATTERN_BYTES];
-	int n;
-
-	if (!wanted)
-		wanted = getenv(OUTPUT_VARIABLE);
-	if (!wanted)
-		wanted = DEFAULT_OUTPUT;
-	if (!*wanted)
-		return err_set(err, ERR_REFUSED,
-			       "the name of the recording is empty (-o or " OUTPUT_VARIABLE
-			       "): nothing would be recorded; give a name");
-	if (wanted[0] == '/') {
-		n = snprintf(pattern, PATTERN_BYTES, "%s", wanted);
-	} else {
-		if (!getcwd(cwd, sizeof(cwd)))
-			return err_set_errno(
-				err, errno,
-				"the current directory cannot be found; change to another one");
-		if (!output_name_quote(cwd, quoted, sizeof(quoted)))
-			return err_set(err, ERR_REFUSED,
-				       "the name of the current directory is too long; use -o with "
-				       "an absolute path");
-		n = snprintf(pattern, PATTERN_BYTES, "%s/%s", strcmp(quoted, "/") ? quoted : "",
-			     wanted);
-	}
-	if (n >= PATTERN_BYTES)
-		return err_set(err, ERR_REFUSED,
-			       "the name of the recording is too long (-o or " OUTPUT_VARIABLE
-			       "); use a shorter one");
-	if (setenv(OUTPUT_VARIABLE, pattern, 1) < 0)
-		return err_set_memory(err, strlen(pattern));
-	return check_folder(pattern, err);
-}
 
 /* The path relative to the current directory, if it is below it and does not begin with a dash. */
 static const char *short_path(const char *path)
@@ -143,15 +82,15 @@ static bool print_rest(const struct run_file *f)
 	return is_exec;
 }
 
-/* Prints a line per recording. Returns the process that went on as another program (exec) without
- * being recorded, or 0. */
-static uint32_t print_files(const struct run_files *f)
+/* Prints a line per recording, of those from the number first on around to it. Returns the process
+ * that went on as another program (exec) without being recorded, or 0. */
+static uint32_t print_files(const struct run_files *f, size_t first)
 {
 	uint32_t exec_pid = 0;
 	char size[HUMAN_BYTES];
 
 	for (size_t i = 0; i < f->n_ours && i < MAX_LISTED; i++) {
-		const struct run_file *file = &f->file[i];
+		const struct run_file *file = &f->file[i == 0 ? first : i <= first ? i - 1 : i];
 		const char *path = short_path(file->path);
 
 		fputs("  ", stderr);
@@ -167,39 +106,89 @@ static uint32_t print_files(const struct run_files *f)
 	return exec_pid;
 }
 
-static void report_files(const struct run_files *f)
+/* What a run is to do, and what it has found out. */
+struct run {
+	const char *output; /* -o; NULL: not given */
+	const char *log;
+	bool has_children, has_report, is_culled;
+	struct target target;
+	struct run_output to;
+	struct run_child child;
+	uint64_t since_ns;
+};
+
+static bool is_exec_of(const struct run_files *f, uint32_t pid)
 {
+	for (size_t i = 0, n = 0; i < f->n_ours; i++) {
+		n += f->file[i].pid == pid;
+		if (n > 1)
+			return true;
+	}
+	return false;
+}
+
+/* Lists the recordings, the one to look at first in front, and gives that one the name that was asked
+ * for. Returns its path, which belongs to f. */
+static const char *report_files(struct run *run, struct run_files *f)
+{
+	size_t first = run_files_main(f, (uint32_t)run->child.pid, run->target.is_wrapper);
+	const char *path = run_output_name(&run->to, f->file[first].path);
+	char *copy = path != f->file[first].path ? strdup(path) : NULL;
 	uint32_t exec_pid;
 
+	if (copy) {
+		free(f->file[first].path);
+		f->file[first].path = copy;
+	}
 	fputs(PROGRAM ": recorded:\n", stderr);
-	exec_pid = print_files(f);
-	if (exec_pid)
+	exec_pid = print_files(f, first);
+	if (exec_pid && !is_exec_of(f, exec_pid))
 		fprintf(stderr,
-			"Process %u went on as another program (exec), which was not recorded; set "
-			"MEMORY_PROFILER_TRACK_CHILD_PROCESSES=1 to record that, too.\n",
+			"Process %u went on as another program (exec), which was not recorded; add "
+			"--children to record that, too.\n",
 			exec_pid);
 	fputs("Next: " PROGRAM " report ", stderr);
-	print_word(stderr, short_path(f->file[0].path));
+	print_word(stderr, short_path(f->file[first].path));
 	putc('\n', stderr);
+	return f->file[first].path;
+}
+
+/* Prints the report of a recording where the messages of `run` go: stdout is the program's. */
+static void print_report(const char *path)
+{
+	char name[] = "report", *copy = strdup(path);
+	char *argv[] = {name, copy, NULL};
+
+	fflush(stdout);
+	fputc('\n', stderr);
+	if (copy && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+		cmd_report(2, argv);
+	fflush(stdout);
+	free(copy);
 }
 
 /* Prints what was recorded and which command to use next. */
-static void report(const char *pattern, const struct run_child *child, uint64_t since_ns)
+static void report(struct run *run)
 {
 	struct run_files files = {0};
 	struct err err = {0};
+	int status = run->child.status;
 
-	if (WIFSIGNALED(child->status))
-		args_complain("the program was ended by signal %d (%s)", WTERMSIG(child->status),
-			      strsignal(WTERMSIG(child->status)));
-	if (run_files_find(pattern, (uint32_t)child->pid, since_ns, &files, &err) < 0)
-		args_complain("the recordings are %s (not listed: %s)", pattern, err.text);
-	else if (files.n_ours == 0)
-		args_complain(
-			"no recording was written; run again with MEMORY_PROFILER_LOG=warn to see "
-			"why (a program that never allocates leaves none)");
-	else
-		report_files(&files);
+	if (WIFSIGNALED(status))
+		args_complain("the program was ended by signal %d (%s)", WTERMSIG(status),
+			      strsignal(WTERMSIG(status)));
+	if (run_files_find(run->to.pattern, (uint32_t)run->child.pid, run->since_ns, &files, &err) <
+	    0) {
+		args_complain("the recordings are %s (not listed: %s)", run->to.pattern, err.text);
+	} else if (files.n_ours == 0) {
+		args_complain("no recording was written; run again with --log info to see why (a "
+			      "program that never allocates leaves none)");
+	} else {
+		const char *path = report_files(run, &files);
+
+		if (run->has_report)
+			print_report(path);
+	}
 	run_files_fini(&files);
 }
 
@@ -211,52 +200,148 @@ static uint64_t wall_clock_ns(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-static int run(char **argv, const char *output)
+/* Puts a setting of the recorder into the environment. An option beats a variable, and says so. */
+static int set_variable(const char *option, const char *name, const char *value, struct err *err)
 {
-	char pattern[PATTERN_BYTES];
-	struct run_child child = {0};
+	const char *old = getenv(name);
+
+	if (old && strcmp(old, value) != 0)
+		args_complain("run: %s is given, so %s=%s is ignored", option, name, old);
+	return setenv(name, value, 1) < 0 ? err_set_memory(err, strlen(value)) : 0;
+}
+
+/* Puts the options into the environment, where the recorder reads them. Warnings of the recorder are
+ * shown unless somebody has said what the log is to be. A wrapper is followed unless somebody has
+ * said which processes are to be recorded. */
+static int set_environment(struct run *run, struct err *err)
+{
+	const char *children = getenv(CHILDREN_VARIABLE);
+	int r = 0;
+
+	if (run->has_children)
+		r = set_variable("--children", CHILDREN_VARIABLE, "1", err);
+	else if (run->target.is_wrapper && !children)
+		r = setenv(CHILDREN_VARIABLE, "1", 1) < 0 ? err_set_memory(err, 1) : 0;
+	run->has_children = run->has_children || (run->target.is_wrapper && !children);
+	if (r == 0 && run->log)
+		r = set_variable("--log", LOG_VARIABLE, run->log, err);
+	else if (r == 0 && !getenv(LOG_VARIABLE) && !getenv(LOG_VARIABLE "FILE"))
+		r = setenv(LOG_VARIABLE, "warn", 1) < 0 ? err_set_memory(err, 1) : 0;
+	if (r == 0 && run->is_culled)
+		r = set_variable("--cull", "MEMORY_PROFILER_CULL_TEMPORARY_ALLOCATIONS", "1", err);
+	if (r == 0 && run->output && getenv(RUN_OUTPUT_VARIABLE) &&
+	    strcmp(getenv(RUN_OUTPUT_VARIABLE), run->output) != 0)
+		args_complain("run: -o is given, so " RUN_OUTPUT_VARIABLE "=%s is ignored",
+			      getenv(RUN_OUTPUT_VARIABLE));
+	return r;
+}
+
+/* Checks what a command that clears the environment starts, and makes it pass our variables on. */
+static int prepare_cleared(struct run *run, char ***argv, struct err *err)
+{
+	size_t program = wrapper_find_program(*argv);
+	struct target target;
+	char user[24];
+	int r;
+
+	if (!program)
+		return err_set(err, ERR_REFUSED, "%s starts no program here; name one", **argv);
+	r = target_check((*argv)[program], &target, err);
+	run->target.exit_status = target.exit_status;
+	if (r < 0)
+		return r;
+	snprintf(user, sizeof(user), "%u", getuid());
+	if (geteuid() != 0 && setenv("MEMORY_PROFILER_CHOWN_OUTPUT_TO", user, 0) < 0)
+		return err_set_memory(err, sizeof(user));
+	return wrapper_add_environment(*argv, program, argv, err);
+}
+
+static void announce(const struct run *run)
+{
+	const char *to = run->to.name[0] ? run->to.name : run->to.pattern;
+
+	args_complain("recording to %s%s", short_path(to),
+		      run->target.is_wrapper && run->has_children
+			      ? ", and the programs that it starts beside it"
+			      : "");
+}
+
+static int run_program(struct run *run, char **argv)
+{
 	struct err err = {0};
-	int status = CLI_FAILED;
-	uint64_t since_ns;
-	int r = target_check(argv[0], &status, &err);
+	char **given = argv;
+	int r = target_check(argv[0], &run->target, &err);
 
 	if (r == 0)
 		r = recorder_lib_preload(&err);
 	if (r == 0)
-		r = set_output(output, pattern, &err);
-	since_ns = wall_clock_ns();
+		r = set_environment(run, &err);
 	if (r == 0)
-		r = run_child(argv, &child, &err);
-	if (r < 0) {
+		r = run_output_set(run->output, run->has_children, &run->to, &err);
+	if (r == 0 && wrapper_clears_environment(argv[0]))
+		r = prepare_cleared(run, &argv, &err);
+	run->since_ns = wall_clock_ns();
+	if (r == 0) {
+		announce(run);
+		r = run_child(argv, &run->child, &err);
+	}
+	if (r < 0)
 		args_complain("run: %s", err.text);
+	if (argv != given)
+		free(argv);
+	return r < 0 ? run->target.exit_status : -1;
+}
+
+static int run(struct run *run, char **argv)
+{
+	int status = run_program(run, argv);
+	int error = run->child.exec_errno;
+
+	if (status >= 0)
 		return status;
+	if (error) {
+		args_complain("run: %s: %s", argv[0], strerror(error));
+		return error == ENOENT ? TARGET_NOT_FOUND : TARGET_NOT_EXECUTABLE;
 	}
-	if (child.exec_errno) {
-		args_complain("run: %s: %s", argv[0], strerror(child.exec_errno));
-		return child.exec_errno == ENOENT ? TARGET_NOT_FOUND : TARGET_NOT_EXECUTABLE;
-	}
-	report(pattern, &child, since_ns);
-	run_child_end_like(&child);
+	report(run);
+	run_child_end_like(&run->child);
 }
 
 int cmd_run(int argc, char **argv)
 {
-	const char *output = NULL;
+	struct run what = {.target = {.exit_status = CLI_FAILED}};
 	const struct args_option option[] = {
 		{.letter = 'o',
 		 .name = "output",
 		 .value = "FILE",
 		 .help = "name of the recording; may contain %p %t %e %n %%",
-		 .text = &output},
+		 .text = &what.output},
+		{.letter = 'r',
+		 .name = "report",
+		 .help = "print the report at the end (on stderr)",
+		 .flag = &what.has_report},
+		{.name = "children",
+		 .help = "record the processes that COMMAND starts, too",
+		 .flag = &what.has_children},
+		{.name = "cull",
+		 .help = "leave out allocations that are freed soon",
+		 .flag = &what.is_culled},
+		{.name = "log",
+		 .value = "LEVEL",
+		 .help = "messages of the recorder: error, warn, info, debug, trace",
+		 .text = &what.log},
 	};
 	const struct args_command command = {
 		.name = "run",
 		.operands = "[--] COMMAND [ARGUMENT]...",
 		.help = "Starts COMMAND with the recorder loaded into it and lists the recordings "
 			"at the end.\n"
-			"Signals and the exit status of COMMAND are passed on. The default name of "
-			"the\n"
-			"recording is " DEFAULT_OUTPUT " in the current directory\n"
+			"Signals and the exit status of COMMAND are passed on. If COMMAND is a "
+			"shell, a script\n"
+			"of one, or a command such as env, nice or sudo, the programs that it "
+			"starts are\n"
+			"recorded, too. The default name of the recording is\n" DEFAULT_OUTPUT
+			" in the current directory\n"
 			"(%e executable, %t seconds since 1970, %p process id, %n counter, %% "
 			"percent sign).\n"
 			"docs/ENVIRONMENT.md lists the variables MEMORY_PROFILER_* that control "
@@ -273,5 +358,5 @@ int cmd_run(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	argv[end] = NULL; /* end <= argc, and argv[argc] is NULL already */
-	return run(argv + first, output);
+	return run(&what, argv + first);
 }

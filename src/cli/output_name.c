@@ -8,16 +8,19 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Is text a suffix that the recorder may add: nothing, .old, .<number> or .<number>.old? */
+/* Is text a suffix that the recorder may add: nothing or .<number>, then nothing, .old or
+ * .old.<number>? */
 static bool is_suffix(const char *text)
 {
-	if (*text == 0 || strcmp(text, ".old") == 0)
-		return true;
-	if (*text != '.' || !text[1])
-		return false;
-	for (text++; is_digit(*text); text++)
-		;
-	return *text == 0 || strcmp(text, ".old") == 0;
+	for (unsigned part = 0; part < 2; part++) {
+		if (part == 1 && strncmp(text, ".old", 4) == 0)
+			text += 4;
+		if (text[0] == '.' && is_digit(text[1])) {
+			for (text++; is_digit(*text); text++)
+				;
+		}
+	}
+	return *text == 0;
 }
 
 /* Length of the placeholder at p, or 0. *wild is 'd' if it stands for digits, 'a' for any text. */
@@ -51,17 +54,28 @@ bool output_name_matches(const char *pattern, const char *name)
 	return is_suffix(name);
 }
 
-bool output_name_has_placeholder(const char *pattern)
+/* Has the pattern a placeholder; wanted: of this letter, or 0? */
+static bool has_placeholder(const char *pattern, char wanted)
 {
 	char wild;
 
 	for (; *pattern; pattern++) {
-		if (placeholder(pattern, &wild))
+		if (placeholder(pattern, &wild) && (!wanted || pattern[1] == wanted))
 			return true;
 		if (pattern[0] == '%' && pattern[1] == '%')
 			pattern++;
 	}
 	return false;
+}
+
+bool output_name_has_placeholder(const char *pattern)
+{
+	return has_placeholder(pattern, 0);
+}
+
+bool output_name_has_process(const char *pattern)
+{
+	return has_placeholder(pattern, 'p');
 }
 
 bool output_name_quote(const char *text, char *out, size_t capacity)
@@ -77,4 +91,10 @@ bool output_name_quote(const char *text, char *out, size_t capacity)
 	}
 	out[n] = 0;
 	return true;
+}
+
+void output_name_unquote(char *text)
+{
+	for (char *p = text; (p = strstr(p, "%%")); p++)
+		memmove(p, p + 1, strlen(p));
 }

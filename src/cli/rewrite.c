@@ -25,6 +25,11 @@ int rewrite_parse(const struct args_command *c, int argc, char **argv, const cha
 			      c->name, c->name);
 		return CLI_USAGE;
 	}
+	if (file_is_same(argv[1], *output)) {
+		args_complain("%s: the output is the recording itself; give another name after -o",
+			      c->name);
+		return CLI_USAGE;
+	}
 	if (*is_quiet)
 		progress_disable();
 	return -1;

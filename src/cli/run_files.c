@@ -10,7 +10,10 @@
 
 #include "cli/output_name.h"
 #include "recording/peek.h"
+#include "recording/recording.h"
 #include "util/vec.h"
+
+#define MAX_MEASURED 1000 /* recordings that are opened to see how much is in them */
 
 void run_files_fini(struct run_files *f)
 {
@@ -78,6 +81,37 @@ static void mark_ours(struct run_files *f, uint32_t pid)
 	}
 	for (size_t i = 0; i < f->n; i++)
 		f->n_ours += f->file[i].is_ours;
+	for (size_t i = 0; f->n_ours == 0 && i < f->n; i++)
+		f->file[i].is_ours = true;
+	if (f->n_ours == 0)
+		f->n_ours = f->n;
+}
+
+static void measure(struct run_files *f)
+{
+	for (size_t i = 0; i < f->n_ours && i < MAX_MEASURED; i++) {
+		struct recording *r = NULL;
+
+		if (recording_open(f->file[i].path, &r, NULL) == 0)
+			f->file[i].event_bytes = r->event_bytes;
+		recording_close(r);
+	}
+}
+
+size_t run_files_main(const struct run_files *f, uint32_t pid, bool is_wrapper)
+{
+	uint64_t most = 0;
+	size_t ret = 0;
+
+	for (size_t i = 0; i < f->n_ours; i++) {
+		const struct run_file *file = &f->file[i];
+
+		if ((is_wrapper || file->pid == pid) && file->event_bytes > most) {
+			most = file->event_bytes;
+			ret = i;
+		}
+	}
+	return ret;
 }
 
 int run_files_find(const char *pattern, uint32_t pid, uint64_t since_ns, struct run_files *ret,
@@ -95,8 +129,7 @@ int run_files_find(const char *pattern, uint32_t pid, uint64_t since_ns, struct 
 		 slash ? pattern : ".");
 	if (output_name_has_placeholder(dir))
 		return err_set(err, ERR_REFUSED, "the folder has placeholders");
-	for (char *p = dir; (p = strstr(p, "%%")); p++)
-		memmove(p, p + 1, strlen(p));
+	output_name_unquote(dir);
 	d = opendir(dir[0] ? dir : "/");
 	if (!d)
 		return err_set_errno(err, errno, "%s", dir);
@@ -114,6 +147,7 @@ int run_files_find(const char *pattern, uint32_t pid, uint64_t since_ns, struct 
 	mark_ours(&f, pid);
 	if (f.n)
 		qsort(f.file, f.n, sizeof(*f.file), compare_files);
+	measure(&f);
 	*ret = f;
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/args.h"
+#include "cli/wrapper.h"
 #include "util/file.h"
 
 #define MAX_SCRIPTS 5 /* the kernel's limit: an interpreter may be a script again */
@@ -148,17 +149,20 @@ static bool read_own_elf(ElfW(Ehdr) * head, struct elf_facts *facts)
 	return ok;
 }
 
-static int check_elf(const char *path, const struct file *f, struct err *err)
+/* *is_elf false: execvp() gives the file to a shell. */
+static int check_elf(const char *path, const struct file *f, bool *is_elf, struct err *err)
 {
 	struct elf_facts own, facts;
 	ElfW(Ehdr) own_head;
 	int r;
 
+	*is_elf = true;
 	if (!read_own_elf(&own_head, &own))
 		return 0; /* nothing to compare with: try it */
 	r = read_elf(f, &own_head, &facts, err);
+	*is_elf = r < 0 || facts.is_elf;
 	if (r < 0 || !facts.is_elf)
-		return r; /* not ELF: execvp() decides */
+		return r;
 	if (!facts.is_same_machine)
 		return err_set(
 			err, ERR_REFUSED,
@@ -195,24 +199,27 @@ static bool read_script(const struct file *f, char interpreter[SCRIPT_LINE_BYTES
 	return interpreter[0] != 0;
 }
 
-int target_check(const char *command, int *exit_status, struct err *err)
+int target_check(const char *command, struct target *ret, struct err *err)
 {
 	char path[PATH_MAX], interpreter[SCRIPT_LINE_BYTES];
-	int r = find_command(command, path, exit_status, err);
+	int r = find_command(command, path, &ret->exit_status, err);
 
+	ret->is_wrapper = false;
 	if (r < 0)
 		return r;
-	*exit_status = CLI_FAILED;
+	ret->exit_status = CLI_FAILED;
 	for (int depth = 0; depth <= MAX_SCRIPTS; depth++) {
 		struct file f = FILE_NONE;
-		bool is_script;
+		bool is_script, is_elf = true;
 
+		ret->is_wrapper = ret->is_wrapper || wrapper_is_one(path);
 		if (file_open(path, &f, NULL) < 0)
 			return check_privileges(path, err); /* executable but not readable */
 		is_script = read_script(&f, interpreter);
-		r = is_script ? 0 : check_privileges(path, err);
+		r = is_script || wrapper_clears_environment(path) ? 0 : check_privileges(path, err);
 		if (r == 0 && !is_script)
-			r = check_elf(path, &f, err);
+			r = check_elf(path, &f, &is_elf, err);
+		ret->is_wrapper = ret->is_wrapper || !is_elf;
 		file_close(&f);
 		if (!is_script) {
 			if (r < 0 && depth > 0)
@@ -220,7 +227,7 @@ int target_check(const char *command, int *exit_status, struct err *err)
 			return r;
 		}
 		if (!is_executable_file(interpreter)) {
-			*exit_status = TARGET_NOT_EXECUTABLE;
+			ret->exit_status = TARGET_NOT_EXECUTABLE;
 			return err_set(
 				err, ERR_REFUSED,
 				"%s: its interpreter %s cannot be executed; correct the first "

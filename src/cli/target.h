@@ -8,9 +8,13 @@
 #define TARGET_NOT_EXECUTABLE 126 /* exit status, as shells use it */
 #define TARGET_NOT_FOUND 127
 
+struct target {
+	int exit_status; /* for the command, if the target is refused */
+	bool is_wrapper; /* it starts the program that is meant: a shell, env, nice ... (wrapper.h) */
+};
+
 /* Searches the command as execvp() does, follows a script to its interpreter, and refuses a program
- * that the recorder cannot be loaded into. Returns 0, or -ERR_x with the exit status for the
- * command in *exit_status. */
-int target_check(const char *command, int *exit_status, struct err *err);
+ * that the recorder cannot be loaded into. Returns 0, or -ERR_x with ret->exit_status. */
+int target_check(const char *command, struct target *ret, struct err *err);
 
 #endif

@@ -106,3 +106,11 @@ char *file_folder(const char *path)
 		return strdup(".");
 	return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
+
+bool file_is_same(const char *path, const char *other)
+{
+	struct stat a, b;
+
+	return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}

@@ -32,6 +32,9 @@ int file_read(const struct file *f, uint64_t offset, void *buf, size_t len, size
 /* Reads exactly len bytes; ERR_FORMAT when the file ends before. */
 int file_read_all(const struct file *f, uint64_t offset, void *buf, size_t len, struct err *err);
 
+/* Do both paths lead to one file that exists? */
+bool file_is_same(const char *path, const char *other);
+
 /* The folder of a path, to free(): "/a" of "/a/b", "." of "b". NULL: no memory. */
 char *file_folder(const char *path);
 

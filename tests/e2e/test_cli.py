@@ -147,6 +147,21 @@ class BadFiles(mp.TestCase):
         self.assertEqual(2, done.stderr.count(b"\n"))
 
 
+class SameFile(mp.TestCase):
+    def test_the_output_may_not_be_the_recording(self):
+        recording = self.record([mp.program("demo")]).recording
+        before = recording.read_bytes()
+        other = self.dir / "link.dat"
+        other.symlink_to(recording)
+        for command in ("squeeze", "strip", "repack", "postprocess", "export"):
+            for output in (recording, other):
+                extra = ["-f", "json"] if command == "export" else []
+                done = cli(command, *extra, "-o", output, recording)
+                self.assertEqual(2, done.returncode, command)
+                self.assertIn(b"the output is the recording itself", done.stderr, command)
+        self.assertEqual(before, recording.read_bytes())
+
+
 class Info(mp.TestCase):
     def test_json_has_every_field(self):
         seen = self.record([mp.program("demo"), "two words", "\udcff\x1b[2J"])
@@ -353,8 +368,10 @@ class Run(mp.TestCase):
         self.assertGreaterEqual(done.stderr.count(b"process "), 2, done.stderr)
 
     def test_a_program_that_becomes_another_is_noticed(self):
-        done = self.run_cli("-o", "e_%p.dat", "env", "ls")
-        self.assertIn(b"MEMORY_PROFILER_TRACK_CHILD_PROCESSES=1", done.stderr)
+        env = {**mp.clean_environment(), "MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "0"}
+        done = self.run_cli("-o", "e_%p.dat", "env", "ls", env=env)
+        self.assertIn(b"went on as another program", done.stderr)
+        self.assertIn(b"--children", done.stderr)
         env = {**mp.clean_environment(), "MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "1"}
         done = self.run_cli("-o", "e_%p_%n.dat", "env", "ls", env=env)
         self.assertNotIn(b"went on as", done.stderr)
@@ -604,9 +621,9 @@ class Refused(mp.TestCase):
         self.assertEqual(0, cli("run", path, cwd=self.dir).returncode)  # it changes nothing
 
     def test_nowhere_to_write(self):
-        done = cli("run", "-o", self.dir / "no/such/x.dat", "true")
+        done = cli("run", "-o", "/proc/no/such/x.dat", "true")
         self.assertEqual(1, done.returncode)
-        self.assertIn(b"cannot be written to", done.stderr)
+        self.assertIn(b"cannot be made", done.stderr)
         done = cli("run", "-o", self.dir, "true")
         self.assertEqual(1, done.returncode)
         self.assertIn(b"is a directory", done.stderr)

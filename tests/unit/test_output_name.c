@@ -10,6 +10,10 @@ TEST(plain_names_match_themselves_and_their_kept_copies)
 	CHECK(output_name_matches("app.dat", "app.dat.old"));
 	CHECK(output_name_matches("app.dat", "app.dat.1"));
 	CHECK(output_name_matches("app.dat", "app.dat.12.old"));
+	CHECK(output_name_matches("app.dat", "app.dat.old.3"));
+	CHECK(output_name_matches("app.dat", "app.dat.1.old.20"));
+	CHECK(!output_name_matches("app.dat", "app.dat.old."));
+	CHECK(!output_name_matches("app.dat", "app.dat.older"));
 	CHECK(!output_name_matches("app.dat", "app.dat.x"));
 	CHECK(!output_name_matches("app.dat", "app.da"));
 	CHECK(!output_name_matches("app.dat", "xapp.dat"));
@@ -41,4 +45,14 @@ TEST(percent_signs_are_doubled_and_others_stay)
 	CHECK(!output_name_quote("0123456789abcdef", out, sizeof(out)));
 	CHECK(output_name_has_placeholder("a%%%p"));
 	CHECK(!output_name_has_placeholder("a%%p%x"));
+	CHECK(output_name_has_process("a%%%p"));
+	CHECK(!output_name_has_process("a%e%%p"));
+}
+
+TEST(doubled_percent_signs_become_single_ones)
+{
+	char text[] = "/100%%/a%%%%b%";
+
+	output_name_unquote(text);
+	CHECK_STR_EQ(text, "/100%/a%%b%");
 }
