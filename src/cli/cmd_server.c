@@ -1,11 +1,13 @@
 /* cli/cmd_server.c - `memory-profiler-cli server`: recordings over HTTP. */
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/open_args.h"
@@ -22,6 +24,8 @@ struct server_command {
 	struct args_list host, origin, source;
 	const char *interface, *port, *token;
 	bool wants_openapi;
+	pthread_mutex_t lock; /* guards loaded */
+	FILE *loaded; /* where to say that a recording is loaded; NULL: nowhere */
 };
 
 /* ---- recordings: the callbacks of serve_source ---- */
@@ -77,6 +81,33 @@ static void close_recording(void *user, struct registry_opened *opened)
 	(void)user;
 	open_recording_close(opened->handle);
 	free(opened->handle);
+}
+
+/* The words are those of koute's server, which scripts wait for. Scripts also read the address from
+ * the first line, so what is loaded before the address is known is reported after it. */
+static void report_loaded(void *user, const char *path, uint64_t elapsed_ns)
+{
+	struct server_command *c = user;
+
+	pthread_mutex_lock(&c->lock);
+	if (c->loaded) {
+		fprintf(c->loaded, "%s: Loaded data in %llus %03llu\n", path,
+			(unsigned long long)(elapsed_ns / NS_PER_S),
+			(unsigned long long)(elapsed_ns % NS_PER_S / NS_PER_MS));
+		fflush(c->loaded);
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* From now on report_loaded() writes to stdout. */
+static void release_reports(struct server_command *c, FILE *early, char **text)
+{
+	pthread_mutex_lock(&c->lock);
+	c->loaded = stdout;
+	if (early && fclose(early) == 0)
+		fputs(*text, stdout);
+	fflush(stdout);
+	pthread_mutex_unlock(&c->lock);
 }
 
 static bool has_grown(void *user, const char *path, const struct registry_opened *opened)
@@ -190,8 +221,11 @@ static void keep_memory_small(void)
 	mallopt(M_ARENA_MAX, 4);
 }
 
-static int run(const struct serve_options *o)
+static int run(struct server_command *c, const struct serve_options *o)
 {
+	char *text = NULL;
+	size_t len;
+	FILE *early = open_memstream(&text, &len);
 	struct server *server = NULL;
 	struct err err = {0};
 	sigset_t ends;
@@ -205,14 +239,20 @@ static int run(const struct serve_options *o)
 	sigaddset(&ends, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &ends, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	c->loaded = early;
 	if (serve_start(o, &server, &err) < 0) {
 		args_complain("%s", err.text);
+		if (early)
+			fclose(early);
+		free(text);
 		return CLI_FAILED;
 	}
 	announce(server, o);
+	release_reports(c, early, &text);
 	sigwait(&ends, &signal_number);
 	pthread_sigmask(SIG_UNBLOCK, &ends, NULL); /* a second signal ends the process at once */
 	serve_stop(server);
+	free(text);
 	return CLI_OK;
 }
 
@@ -270,12 +310,13 @@ static int parse(struct server_command *c, int argc, char **argv, int *first, in
 
 int cmd_server(int argc, char **argv)
 {
-	struct server_command c = {.interface = "127.0.0.1"};
+	struct server_command c = {.interface = "127.0.0.1", .lock = PTHREAD_MUTEX_INITIALIZER};
 	struct serve_options o = {
 		.port = DEFAULT_PORT,
 		.source = {.identify = identify,
 			   .open = open_recording,
 			   .close = close_recording,
+			   .loaded = report_loaded,
 			   .has_grown = has_grown,
 			   .user = &c},
 	};
@@ -302,5 +343,5 @@ int cmd_server(int argc, char **argv)
 	o.n_source_rules = c.source.n;
 	o.path = (const char *const *)&argv[first];
 	o.n_paths = (size_t)(end - first);
-	return can_be_read(&argv[first], o.n_paths) ? run(&o) : CLI_FAILED;
+	return can_be_read(&argv[first], o.n_paths) ? run(&c, &o) : CLI_FAILED;
 }

@@ -32,7 +32,8 @@ struct answer {
 	size_t copy_len, copy_cap;
 	answer_done done;
 	void *done_user;
-	const char *content_type, *file_name;
+	const char *content_type;
+	char file_name[ANSWER_FILE_NAME_BYTES]; /* "": none */
 	enum encoding wanted, encoding;
 	atomic_bool cancel;
 
@@ -284,7 +285,7 @@ void answer_set_type(struct answer *a, const char *content_type, const char *fil
 {
 	ASSERT(!a->has_started);
 	a->content_type = content_type;
-	a->file_name = file_name;
+	snprintf(a->file_name, sizeof(a->file_name), "%s", file_name ? file_name : "");
 }
 
 void answer_set_done(struct answer *a, answer_done done, void *user)
@@ -388,7 +389,7 @@ const char *answer_type(const struct answer *a)
 
 const char *answer_file_name(const struct answer *a)
 {
-	return a->file_name;
+	return a->file_name[0] ? a->file_name : NULL;
 }
 
 enum encoding answer_encoding(const struct answer *a)

@@ -23,6 +23,7 @@
 #include "serve/encoder.h"
 
 #define ANSWER_QUEUE_BYTES (256u << 10)
+#define ANSWER_FILE_NAME_BYTES 128
 #define ANSWER_COPY_BYTES (4u << 20) /* a larger answer is not kept for the cache */
 
 /* Bounds how many handlers compute at the same time. An answer holds one slot while it is
@@ -46,8 +47,8 @@ bool answer_begin(struct answer *a);
 FILE *answer_file(struct answer *a);
 const atomic_bool *answer_cancel_flag(const struct answer *a);
 
-/* Call before the first byte is written. The texts must live as long as the answer. file_name may
- * be NULL. */
+/* Call before the first byte is written. content_type must live as long as the answer. file_name is
+ * copied, without quotes and backslashes in it; NULL: the answer is not to be saved as a file. */
 void answer_set_type(struct answer *a, const char *content_type, const char *file_name);
 
 /* Discards what was written. False: a part of it was already sent to the encoder. */

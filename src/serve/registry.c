@@ -281,6 +281,9 @@ static void *load(void *user)
 	int r = load_snapshot(i, &i->err);
 
 	set_state(i, r < 0 ? REGISTRY_FAILED : REGISTRY_READY);
+	if (r == 0 && i->registry->source.loaded)
+		i->registry->source.loaded(i->registry->source.user, i->path,
+					   monotonic_ns() - atomic_load(&i->loading.start_ns));
 	if (r == 0)
 		prepare_names(i);
 	while (r == 0 && i->is_followed && wait_for_wish(i)) /* only this thread changes it */

@@ -51,6 +51,9 @@ struct registry_source {
 	int (*open)(void *user, const char *path, struct registry_loading *l,
 		    struct registry_opened *ret, struct err *err);
 	void (*close)(void *user, struct registry_opened *o);
+	/* A recording is ready for the first time, elapsed_ns after its loading began. NULL: not
+	 * called. */
+	void (*loaded)(void *user, const char *path, uint64_t elapsed_ns);
 	/* Has a growing recording new data? Takes microseconds. NULL: never. */
 	bool (*has_grown)(void *user, const char *path, const struct registry_opened *o);
 	void *user;

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -18,11 +19,14 @@
 #include "serve/access.h"
 #include "serve/answer_cache.h"
 #include "serve/comparison.h"
+#include "serve/connections.h"
 #include "serve/listen.h"
 #include "serve/request.h"
 
 #define MAX_CONNECTIONS 256u
 #define MAX_CONNECTIONS_PER_ADDRESS 192u
+#define MAX_MHD_CONNECTIONS 1024u /* more than ours: connections.h decides which one must go */
+#define REQUEST_S 20u /* a request must arrive within so long */
 #define MAX_HEADER_BYTES (32u << 10) /* of a request, and MHD's buffer for a connection */
 #define SILENCE_S 60u /* a connection on which nothing moves is closed */
 #define CACHE_BYTES (48u << 20)
@@ -37,6 +41,7 @@ struct server {
 	struct registry *registry;
 	struct compute_slots *slots;
 	struct answer_cache *cache;
+	struct connections *connections;
 	struct access_rules rules;
 	struct source_rules sources;
 	struct listening listening;
@@ -50,6 +55,7 @@ struct server {
 struct exchange {
 	struct server *server;
 	struct MHD_Connection *connection;
+	struct connection *client; /* NULL: no memory for it */
 	char *target; /* path and query as sent; NULL: no memory */
 	bool was_seen; /* MHD calls twice: headers, then end of the body */
 	int fd;
@@ -144,14 +150,21 @@ static enum MHD_Result send_error(struct exchange *x, unsigned status, const cha
 	return send_refusal(x, status, text, NULL, name, value);
 }
 
+/* Waiting for our own computing is not the client's silence: the time of silence begins anew. MHD
+ * starts the time again only if there was no limit before. */
+static void forget_silence(struct exchange *x)
+{
+	MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+	MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, SILENCE_S);
+}
+
 static ssize_t take(void *user, uint64_t at, char *buf, size_t max)
 {
 	struct exchange *x = user;
 	ssize_t n = answer_take(x->answer, x->fd, buf, max);
 
 	(void)at;
-	/* Waiting for our own computing is not the client's silence. */
-	MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, SILENCE_S);
+	forget_silence(x);
 	return n > 0    ? n
 	       : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM
 			: MHD_CONTENT_READER_END_WITH_ERROR;
@@ -190,14 +203,14 @@ static enum MHD_Result send_answer(struct exchange *x)
 
 	if (!answer_wait(a, x->fd))
 		return MHD_NO;
-	MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, SILENCE_S);
+	forget_silence(x);
 	r = response_of_answer(x);
 	if (!r)
 		return MHD_NO;
 	add_common_headers(x, r, answer_type(a));
 	add_header(r, "Content-Encoding", encoding_name(answer_encoding(a)));
 	if (answer_file_name(a)) {
-		snprintf(disposition, sizeof(disposition), "inline; filename=\"%s\"",
+		snprintf(disposition, sizeof(disposition), "attachment; filename=\"%s\"",
 			 answer_file_name(a));
 		add_header(r, "Content-Disposition", disposition);
 	}
@@ -605,6 +618,43 @@ static enum MHD_Result answer_url(struct exchange *x, const char *method, struct
 	void *user, struct MHD_Connection *connection, const char *path, const char *method,       \
 		const char *version, const char *upload, size_t *upload_len, void **context
 
+static enum MHD_Result count_host(void *user, enum MHD_ValueKind kind, const char *name,
+				  const char *value)
+{
+	(void)kind, (void)value;
+	*(unsigned *)user += strcasecmp(name, "Host") == 0;
+	return MHD_YES;
+}
+
+static bool has_body(const struct exchange *x)
+{
+	const char *length = header(x, "Content-Length");
+
+	return header(x, "Transfer-Encoding") || (length && length[strspn(length, "0")]);
+}
+
+/* What the headers alone decide. is_answered: requests with this method are answered. MHD_YES and
+ * *is_over: answered. */
+static enum MHD_Result judge_headers(struct exchange *x, bool is_answered, bool *is_over)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+	unsigned n_hosts = 0;
+
+	*is_over = true;
+	if (info && info->header_size > MAX_HEADER_BYTES)
+		return send_error(x, 431, "the headers of the request are longer than 32 KiB", NULL,
+				  NULL);
+	/* Which of two Host headers counts is a matter of taste, and so a way around the rules. */
+	MHD_get_connection_values(x->connection, MHD_HEADER_KIND, count_host, &n_hosts);
+	if (n_hosts > 1)
+		return send_error(x, 400, "the request has more than one Host header", NULL, NULL);
+	if (is_answered && has_body(x))
+		return send_error(x, 413, "the request has a body; send it without", NULL, NULL);
+	*is_over = false;
+	return MHD_YES;
+}
+
 static enum MHD_Result handle(HANDLE_PARAMETERS)
 {
 	struct exchange *x = *context;
@@ -612,20 +662,25 @@ static enum MHD_Result handle(HANDLE_PARAMETERS)
 	struct url u = URL_NONE;
 	enum MHD_Result ok;
 	struct err err;
+	bool is_over;
 	int r;
 
 	(void)user, (void)path, (void)version, (void)upload, (void)upload_len;
 	if (!x || !x->target)
 		return MHD_NO;
-	if (!x->was_seen && (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)) {
+	if (!x->was_seen) {
+		bool is_answered = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+
 		x->was_seen = true;
-		return MHD_YES;
+		ok = judge_headers(x, is_answered, &is_over);
+		if (is_over || is_answered)
+			return ok;
 	}
 	if (*upload_len) { /* a body, which nobody asked for */
 		*upload_len = 0;
 		return MHD_YES;
 	}
-	x->connection = connection;
+	connections_set_busy(x->server->connections, x->client, true);
 	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	x->fd = info ? info->connect_fd : -1;
 	r = url_parse(x->target, &u, &err);
@@ -642,12 +697,15 @@ static enum MHD_Result handle(HANDLE_PARAMETERS)
 
 static void *begin_exchange(void *user, const char *target, struct MHD_Connection *connection)
 {
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	struct exchange *x = calloc(1, sizeof(*x));
 
 	if (!x)
 		return NULL;
 	x->server = user;
 	x->connection = connection;
+	x->client = info ? info->socket_context : NULL;
 	x->target = strdup(target);
 	return x;
 }
@@ -664,10 +722,30 @@ static void end_exchange(void *user, struct MHD_Connection *connection, void **c
 		answer_cancel(x->answer); /* of no effect when it is finished */
 		answer_unref(x->answer);
 	}
+	connections_set_busy(x->server->connections, x->client, false);
 	free(x->target);
 	free(x->key);
 	free(x);
 	*context = NULL;
+}
+
+/* A connection begins or ends. */
+static void note_connection(void *user, struct MHD_Connection *connection, void **socket_context,
+			    enum MHD_ConnectionNotificationCode what)
+{
+	struct server *s = user;
+	const union MHD_ConnectionInfo *fd, *from;
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		connections_remove(s->connections, *socket_context);
+		*socket_context = NULL;
+		return;
+	}
+	fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	from = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	*socket_context = fd ? connections_add(s->connections, fd->connect_fd,
+					       from ? from->client_addr : NULL)
+			     : NULL;
 }
 
 /* MHD decodes paths and parameters in place; ours are decoded by url.c from the raw target. */
@@ -703,8 +781,8 @@ static int start_daemon(struct server *s, struct err *err)
 		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
 			MHD_USE_ITC,
 		0, NULL, NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, s->listening.fd,
-		MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-		MAX_CONNECTIONS_PER_ADDRESS, MHD_OPTION_CONNECTION_TIMEOUT, SILENCE_S,
+		MHD_OPTION_CONNECTION_LIMIT, MAX_MHD_CONNECTIONS, MHD_OPTION_NOTIFY_CONNECTION,
+		note_connection, s, MHD_OPTION_CONNECTION_TIMEOUT, SILENCE_S,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MAX_HEADER_BYTES + BLOCK_BYTES,
 		MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, s, MHD_OPTION_NOTIFY_COMPLETED,
 		end_exchange, s, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, s, MHD_OPTION_END);
@@ -716,6 +794,10 @@ static int start_daemon(struct server *s, struct err *err)
 
 int serve_start(const struct serve_options *o, struct server **ret, struct err *err)
 {
+	static const struct connection_limits limits = {.n_max = MAX_CONNECTIONS,
+							.n_max_of_address =
+								MAX_CONNECTIONS_PER_ADDRESS,
+							.request_s = REQUEST_S};
 	struct server *s = calloc(1, sizeof(*s));
 	int r;
 
@@ -729,6 +811,8 @@ int serve_start(const struct serve_options *o, struct server **ret, struct err *
 		r = compute_slots_create(n_compute_slots(), &s->slots, err);
 	if (r == 0)
 		r = answer_cache_create(CACHE_BYTES, &s->cache, err);
+	if (r == 0)
+		r = connections_create(&limits, &s->connections, err);
 	if (r == 0)
 		r = registry_create(&o->source, o->path, o->n_paths, &s->registry, err);
 	if (r < 0)
@@ -769,6 +853,7 @@ void serve_stop(struct server *s)
 	pthread_mutex_unlock(&s->lock);
 	registry_destroy(s->registry);
 	answer_cache_destroy(s->cache);
+	connections_destroy(s->connections);
 	compute_slots_destroy(s->slots);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
