@@ -160,6 +160,12 @@ static void end_event(struct dump *d)
 	json_line(&d->json);
 }
 
+static void put_allocator(struct dump *d, const struct event *ev)
+{
+	if (ev->allocator)
+		json_u64(&d->json, "allocator", ev->allocator);
+}
+
 static void put_block(struct dump *d, const struct event *ev)
 {
 	json_hex(&d->json, "addr", ev->addr);
@@ -167,6 +173,7 @@ static void put_block(struct dump *d, const struct event *ev)
 	json_u64(&d->json, "usable", ev->size_bytes + ev->usable_extra_bytes);
 	if (ev->alignment)
 		json_u64(&d->json, "alignment", ev->alignment);
+	put_allocator(d, ev);
 }
 
 static int put_alloc(struct dump *d, const struct merge_event *m, const char *how, struct err *err)
@@ -194,6 +201,7 @@ static int put_free(struct dump *d, const struct merge_event *m, const struct ev
 		return r;
 	begin_event(d, name, m);
 	json_hex(&d->json, "addr", ev->addr);
+	put_allocator(d, ev);
 	json_u64(&d->json, "stack", node);
 	end_event(d);
 	return 0;
@@ -259,6 +267,7 @@ static const struct {
 	{EVENT_EXEC_FAILED, "exec_failed", {"errno"}},
 	{EVENT_FORK, "fork", {"pid"}},
 	{EVENT_FORGET, "forget", {"stack_id"}},
+	{EVENT_ALLOCATOR, "allocator", {"number"}},
 };
 
 static void put_field(struct dump *d, const char *name, uint64_t value)

@@ -41,6 +41,7 @@ static void json_totals(struct json *j, const struct overview *o)
 	json_u64(j, "untracked_reallocations", t->untracked_reallocations);
 	json_u64(j, "failed_reallocations", t->failed_reallocations);
 	json_u64(j, "duplicate_allocations", t->duplicate_allocations);
+	json_u64(j, "crossed_blocks", t->crossed);
 	json_u64(j, "repaired_inversions", t->repaired);
 	json_u64(j, "mmaps", t->mmaps);
 	json_u64(j, "munmaps", t->munmaps);
@@ -57,6 +58,23 @@ static void json_totals(struct json *j, const struct overview *o)
 	}
 	json_end_object(j);
 	json_u64(j, "guessed_stacks", t->guessed);
+}
+
+static void json_allocators(struct json *j, const struct metadata *f)
+{
+	json_array(j, "allocators");
+	for (size_t i = 0; i < f->n_allocators; i++) {
+		const struct metadata_allocator *a = &f->allocator[i];
+
+		json_object(j, NULL);
+		json_u64(j, "number", a->number);
+		json_text(j, "name", a->name.bytes);
+		json_text(j, "prefix", a->prefix.bytes);
+		json_text(j, "module", a->module.bytes);
+		json_u64(j, "functions", a->n_functions);
+		json_end_object(j);
+	}
+	json_end_array(j);
 }
 
 static void json_dropped(struct json *j, const struct metadata_dropped *d)
@@ -87,6 +105,7 @@ static void json_file(struct json *j, const struct recording *r, const struct ov
 	json_u64(j, "embedded_files", o->n_embedded);
 	json_u64(j, "samples", r->metadata.n_samples);
 	json_bool(j, "has_symbols", r->metadata.n_symbols > 0);
+	json_allocators(j, &r->metadata);
 	json_dropped(j, &r->metadata.dropped);
 	json_u64(j, "file_bytes", r->file.size_bytes);
 	json_u64(j, "events", o->totals.events);

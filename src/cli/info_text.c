@@ -153,6 +153,8 @@ static void print_allocations(const struct overview *o)
 	putchar('\n');
 	print_odd_count("Unknown frees", t->unknown_frees, "of blocks that were never seen");
 	print_odd_count("Duplicates", t->duplicate_allocations, "allocations of a live address");
+	print_odd_count("Crossed blocks", t->crossed,
+			"went back to another allocator than the one that gave them");
 	if (t->untracked_frees) {
 		print_label("Untracked frees");
 		printf("%s of blocks from before or beside the recording\n",
@@ -202,6 +204,29 @@ static void print_dropped(const struct metadata_dropped *d)
 		puts("all that were freed");
 }
 
+static void print_allocators(const struct metadata *f)
+{
+	char a[HUMAN_BYTES];
+
+	for (size_t i = 0; i < f->n_allocators; i++) {
+		const struct metadata_allocator *from = &f->allocator[i];
+
+		print_label(i ? "" : "Allocators");
+		human_print_text(stdout, from->name.bytes ? from->name.bytes : "", from->name.len);
+		if (from->prefix.len) {
+			fputs(" (", stdout);
+			human_print_text(stdout, from->prefix.bytes, from->prefix.len);
+			fputs("*)", stdout);
+		}
+		fputs(" in ", stdout);
+		if (from->module.len)
+			human_print_text(stdout, from->module.bytes, from->module.len);
+		else
+			fputs("the program", stdout);
+		printf(", %s functions hooked\n", human_count(from->n_functions, a));
+	}
+}
+
 static void print_recording(const struct recording *r, const struct overview *o)
 {
 	char a[HUMAN_BYTES];
@@ -214,6 +239,7 @@ static void print_recording(const struct recording *r, const struct overview *o)
 	putchar('\n');
 	print_label("Modules");
 	printf("%" PRIu64 ", %" PRIu64 " files embedded\n", o->n_modules, o->n_embedded);
+	print_allocators(&r->metadata);
 	print_dropped(&r->metadata.dropped);
 }
 

@@ -45,7 +45,12 @@ enum event_kind {
 	EVENT_MMAP = 0x95,
 	EVENT_LOST = 0x96,
 	EVENT_FORGET = 0x97,
+	EVENT_ALLOCATOR = 0x99,
 };
+
+/* Allocators have numbers. 0 is the C library's, or whichever allocator the program calls by the names
+ * of the C library. The others are inside the program: docs/FORMAT.md 5.6. */
+#define EVENT_N_ALLOCATORS 32u
 
 /* Bits of the extras byte of a call in the long form. */
 #define EVENT_EXTRA_UNALIGNED 1u
@@ -76,6 +81,7 @@ static inline unsigned event_recent_slot(uint64_t addr)
 
 struct event {
 	uint8_t kind; /* enum event_kind, or a rare kind that this version does not know */
+	uint8_t allocator; /* of calls: its number */
 	uint64_t ticks;
 	uint64_t addr; /* block, or return address of EVENT_STACK */
 	uint64_t size_bytes;
@@ -95,6 +101,7 @@ struct event_decoder {
 	uint32_t next_stack; /* the id that the next definition gets */
 	uint32_t generation; /* of the code that stacks are defined in: unwind/unwind.h */
 	uint32_t lane; /* for the user to set: copied into each struct event_compact */
+	uint8_t allocator; /* of the calls that follow */
 	bool is_in_place; /* the second event of a realloc in place comes next ... */
 	uint32_t in_place_bytes; /* ... with this size */
 	uint64_t recent[EVENT_N_RECENT]; /* addresses by event_recent_slot(); 0: none yet */
@@ -108,6 +115,9 @@ void event_decoder_init(struct event_decoder *d, const struct block_header *h, c
 /* Decodes the next event. 1: *ret is the event. 0: end of the block. -1: malformed at d->in.pos,
  * and *ret is untouched. */
 int event_decode(struct event_decoder *d, struct event *ret);
+
+/* Where event_compact.flags holds the number of the allocator. */
+#define EVENT_ALLOCATOR_SHIFT 3
 
 /* A call of the malloc family in 32 bytes. The reader of a recording (ingest/stream.h) does not
  * copy it: it replaces fields of the decoder by its own, in the same memory. */
@@ -125,7 +135,7 @@ struct event_compact {
 	uint32_t lane; /* event_decoder.lane */
 	uint16_t extra_bytes; /* usable beyond size_bytes */
 	uint8_t kind; /* decoder: EVENT_MALLOC to EVENT_FREE; reader: any kind */
-	uint8_t flags; /* decoder: 0; reader: its own bits */
+	uint8_t flags; /* decoder: the allocator << EVENT_ALLOCATOR_SHIFT; reader: its bits below */
 };
 
 _Static_assert(sizeof(struct event_compact) == 32, "two to a cache line");
@@ -146,6 +156,14 @@ struct event_stack {
  * d->ticks. */
 size_t event_decode_stacks(struct event_decoder *d, struct event_stack *ret, size_t max);
 
+/* The number of the allocator that the call is about. */
+static inline uint8_t event_compact_allocator(const struct event_compact *c)
+{
+	return c->flags >> EVENT_ALLOCATOR_SHIFT;
+}
+
+_Static_assert(EVENT_N_ALLOCATORS << EVENT_ALLOCATOR_SHIFT == 256, "the numbers fill the flags");
+
 /* Converts a call (EVENT_MALLOC to EVENT_FREE) that event_decode() gave. False: its size does not
  * fit. */
 static inline bool event_to_compact(const struct event *ev, uint32_t lane,
@@ -161,6 +179,7 @@ static inline bool event_to_compact(const struct event *ev, uint32_t lane,
 		.lane = lane,
 		.extra_bytes = (uint16_t)ev->usable_extra_bytes,
 		.kind = ev->kind,
+		.flags = (uint8_t)(ev->allocator << EVENT_ALLOCATOR_SHIFT),
 	};
 	return true;
 }

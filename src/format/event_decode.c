@@ -78,6 +78,7 @@ static void finish_call(struct event_decoder *d, struct event *ev, uint64_t addr
 	ev->ticks = d->ticks;
 	ev->addr = addr;
 	ev->stack = *stack;
+	ev->allocator = d->allocator;
 }
 
 static void decode_short(struct event_decoder *d, struct event *ev, unsigned head)
@@ -115,6 +116,7 @@ static void decode_second_half(struct event_decoder *d, struct event *ev)
 		.size_bytes = d->in_place_bytes,
 		.usable_extra_bytes = event_usual_usable(d->in_place_bytes) - d->in_place_bytes,
 		.stack = d->stack[1],
+		.allocator = d->allocator,
 	};
 	d->is_in_place = false;
 }
@@ -160,6 +162,11 @@ static void fix_rare_fields(struct event_decoder *d, struct event *ev)
 		return;
 	case EVENT_STACK_GUESS:
 		define_stack(d, ev, ev->field[0]);
+		return;
+	case EVENT_ALLOCATOR:
+		if (ev->field[0] >= EVENT_N_ALLOCATORS)
+			d->in.failed = true;
+		d->allocator = (uint8_t)ev->field[0];
 		return;
 	case EVENT_GENERATION:
 		d->generation = (uint32_t)ev->field[0];
@@ -373,6 +380,7 @@ static ALWAYS_INLINE bool decode_fast(struct event_decoder *d, struct event *ret
 	ret->parent = 0;
 	ret->usable_extra_bytes = event_usual_usable(ret->size_bytes) - ret->size_bytes;
 	ret->alignment = 0;
+	ret->allocator = d->allocator;
 	return true;
 }
 
@@ -385,6 +393,7 @@ struct run {
 	uint64_t addr[2], stack[2];
 	uint64_t *recent;
 	uint32_t lane;
+	uint8_t flags; /* of every call: its allocator */
 };
 
 /* Appends a call to the run; a release has no size. False: its stack or its address is not
@@ -409,7 +418,7 @@ static ALWAYS_INLINE bool put_call(struct run *r, const struct fast_call *call, 
 	to->lane = r->lane;
 	to->extra_bytes = usual_extra(size_bytes);
 	to->kind = (uint8_t)call->kind;
-	to->flags = 0;
+	to->flags = r->flags;
 	r->to++;
 	return true;
 }
@@ -469,6 +478,7 @@ size_t event_decode_calls(struct event_decoder *d, struct event_compact *ret, si
 		.stack = {d->stack[0], d->stack[1]},
 		.recent = d->recent,
 		.lane = d->lane,
+		.flags = (uint8_t)(d->allocator << EVENT_ALLOCATOR_SHIFT),
 	};
 
 	if (d->is_in_place || d->in.failed)

@@ -21,6 +21,7 @@ struct event_encoder {
 	uint64_t code; /* return address of the last definition */
 	uint32_t stack[2]; /* of the last call that allocated, of the last that released */
 	uint32_t next_stack;
+	uint32_t allocator; /* of the calls that follow: event_put_allocator() */
 	struct event_recent {
 		uint64_t addr;
 		uint64_t owner_tag; /* event_call.owner_tag of the last call about it */
@@ -68,6 +69,14 @@ static inline void event_put_rare(struct event_encoder *e, unsigned kind, uint64
 	memcpy(p, payload, len);
 	e->pos = p + len;
 	e->ticks = ticks;
+}
+
+/* The calls that follow are about blocks of this allocator. Each block of events begins with
+ * allocator 0. */
+static inline void event_put_allocator(struct event_encoder *e, uint32_t allocator)
+{
+	event_put_rare(e, EVENT_ALLOCATOR, e->ticks, (uint64_t[]){allocator}, 1);
+	e->allocator = allocator;
 }
 
 struct event_call {

@@ -5,7 +5,7 @@
 #include "base/units.h"
 
 #define FORMAT_VERSION_MAJOR 4
-#define FORMAT_VERSION_MINOR 0
+#define FORMAT_VERSION_MINOR 1
 #define FORMAT_FEATURES_KNOWN 0ull /* features_required bits this code understands */
 
 #define FORMAT_HEADER_BYTES 4096
@@ -42,6 +42,8 @@ enum format_chunk_type {
 	CHUNK_END = 12,
 	CHUNK_DROPPED = 13,
 	CHUNK_SYMBOLS = 14,
+	CHUNK_ALLOCATOR = 15,
+	CHUNK_ALLOCATOR_SAMPLE = 16,
 };
 
 #define CHUNK_FLAG_LZ4 1u
@@ -110,6 +112,14 @@ enum format_note_tag {
 	NOTE_TICKS = 1,
 	NOTE_LEVEL,
 	NOTE_TEXT,
+};
+
+enum format_allocator_tag {
+	ALLOCATOR_NUMBER = 1,
+	ALLOCATOR_NAME,
+	ALLOCATOR_PREFIX,
+	ALLOCATOR_MODULE,
+	ALLOCATOR_N_FUNCTIONS,
 };
 
 enum format_end_tag {

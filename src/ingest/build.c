@@ -93,6 +93,8 @@ static uint32_t arena_flags(const struct build *b, const struct live_block *a)
 {
 	uint64_t usable_bytes = a->size_bytes + a->extra_bytes;
 
+	if (a->allocator)
+		return 0;
 	if (usable_bytes % 16 == 0 && (a->addr & PAGE_OFFSET_MASK) == 16)
 		return STORE_FLAG_MMAPED;
 	if (a->addr >= b->heap_start && a->addr < b->heap_end)
@@ -114,6 +116,12 @@ static uint32_t kind_of(unsigned event_kind)
 	}
 }
 
+static uint32_t begin_flags(const struct build *b, const struct live_block *a)
+{
+	return kind_of(a->kind) | arena_flags(b, a) |
+	       (uint32_t)a->allocator << STORE_ALLOCATOR_SHIFT;
+}
+
 /* ---- events ---- */
 
 static uint64_t on_arrival(void *user, const struct live_block *a)
@@ -122,7 +130,7 @@ static uint64_t on_arrival(void *user, const struct live_block *a)
 	struct row_alloc *alloc = NULL;
 
 	if (likely(b->result == 0))
-		alloc = rows_add(b->rows, kind_of(a->kind) | arena_flags(b, a), &b->err);
+		alloc = rows_add(b->rows, begin_flags(b, a), &b->err);
 	if (unlikely(!alloc)) {
 		b->result = b->result < 0 ? b->result : -(int)b->err.code;
 		return b->n_rows;
@@ -183,6 +191,7 @@ static uint32_t end_flags(const struct live_block *a, const struct replay_releas
 	if (how->how == REPLAY_REPLACED)
 		return STORE_FLAG_REPLACED;
 	return (how->how == REPLAY_REALLOCATED ? STORE_FLAG_MOVED : 0) |
+	       (replay_is_crossed(a, how) ? STORE_FLAG_CROSSED : 0) |
 	       (replay_is_temporary(a, how) ? STORE_FLAG_TEMPORARY : 0);
 }
 

@@ -332,6 +332,29 @@ static uint64_t put_samples(struct tables *t)
 	return most;
 }
 
+static void put_allocators(struct tables *t)
+{
+	const struct metadata *f = &t->b->rec->metadata;
+	struct store_allocator *a = make_items(t, f->n_allocators, sizeof(*a));
+	size_t n = 0;
+
+	for (size_t i = 0; t->result == 0 && i < f->n_allocators; i++) {
+		const struct metadata_allocator *from = &f->allocator[i];
+
+		if (from->number == 0 || from->number >= STORE_N_ALLOCATORS)
+			continue;
+		a[n++] = (struct store_allocator){
+			.number = (uint32_t)from->number,
+			.name = put_text(t, &from->name),
+			.prefix = put_text(t, &from->prefix),
+			.module = put_text(t, &from->module),
+			.n_functions = from->n_functions,
+		};
+	}
+	put_table(t, STORE_ALLOCATORS, a, n);
+	free(a);
+}
+
 static void put_notes(struct tables *t, const struct overview *o)
 {
 	struct store_note *n = make_items(t, o->n_notes, sizeof(*n));
@@ -401,6 +424,7 @@ static void set_totals(struct store_facts *f, const struct build *b, const struc
 	f->unknown_frees = from->unknown_frees;
 	f->untracked_frees = from->untracked_frees;
 	f->duplicate_allocations = from->duplicate_allocations;
+	f->crossed = from->crossed;
 	f->lost_events = o->lost_events;
 	f->lost_blocks = o->lost_blocks;
 	f->damaged_bytes = b->rec->damage.n_bytes;
@@ -457,6 +481,7 @@ int build_tables_put(struct build *b, const struct stacks *stacks, const struct 
 	put_threads(&t);
 	f.rss_peak_bytes = put_samples(&t);
 	put_notes(&t, o);
+	put_allocators(&t);
 	put_regions(&t);
 	put_spilled(&t, STORE_CHAINS, b->chains, b->n_chains);
 	put_spilled(&t, STORE_CALLS, b->calls, b->n_calls);

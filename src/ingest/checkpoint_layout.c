@@ -15,10 +15,11 @@
 	X(S, data) X(S, len) X(S, pos) X(S, failed)
 #define EVENT_DECODER(X, S) \
 	X(S, in) X(S, ticks) X(S, addr) X(S, code) X(S, stack) X(S, next_stack) \
-	X(S, generation) X(S, lane) X(S, is_in_place) X(S, in_place_bytes) X(S, recent)
+	X(S, generation) X(S, lane) X(S, allocator) X(S, is_in_place) X(S, in_place_bytes) \
+	X(S, recent)
 #define EVENT(X, S) \
 	X(S, kind) X(S, ticks) X(S, addr) X(S, size_bytes) X(S, stack) X(S, parent) \
-	X(S, usable_extra_bytes) X(S, alignment) X(S, field)
+	X(S, usable_extra_bytes) X(S, alignment) X(S, allocator) X(S, field)
 #define EVENT_COMPACT(X, S) \
 	X(S, at_ns) X(S, addr) X(S, size_bytes) X(S, stack) X(S, lane) X(S, extra_bytes) \
 	X(S, kind) X(S, flags)
@@ -29,9 +30,9 @@
 	X(S, end) X(S, has_guess) X(S, tag)
 #define LIVE_BLOCK(X, S) \
 	X(S, addr) X(S, size_bytes) X(S, at_ns) X(S, ordinal) X(S, tag) X(S, chain) \
-	X(S, thread) X(S, stack) X(S, extra_bytes) X(S, kind)
+	X(S, thread) X(S, stack) X(S, extra_bytes) X(S, kind) X(S, allocator)
 #define REPLAY_RELEASE(X, S) \
-	X(S, how) X(S, at_ns) X(S, ordinal) X(S, n_allocs) X(S, thread) X(S, stack)
+	X(S, how) X(S, allocator) X(S, at_ns) X(S, ordinal) X(S, n_allocs) X(S, thread) X(S, stack)
 #define REPLAY_STEP(X, S) \
 	X(S, at_ns) X(S, size_bytes) X(S, lifetime_ns) X(S, stack) X(S, release_stack) \
 	X(S, thread) X(S, release_thread) X(S, flags)
@@ -39,7 +40,7 @@
 	X(S, events) X(S, allocations) X(S, reallocations) X(S, frees) X(S, bytes_allocated) \
 	X(S, live_count) X(S, live_bytes) X(S, peak_bytes) X(S, peak_ns) X(S, unknown_frees) \
 	X(S, untracked_frees) X(S, untracked_reallocations) X(S, duplicate_allocations) \
-	X(S, repaired) X(S, failed_reallocations) X(S, truncated) X(S, guessed) \
+	X(S, crossed) X(S, repaired) X(S, failed_reallocations) X(S, truncated) X(S, guessed) \
 	X(S, lost_events) X(S, mmaps) X(S, munmaps) X(S, mremaps) X(S, brks) X(S, markers) \
 	X(S, forks) X(S, pauses) X(S, last_ticks) X(S, end_how) X(S, end_status) \
 	X(S, stacks) X(S, deepest_stack)
@@ -85,13 +86,13 @@
 	_Static_assert(0 list(SIZE, S) + (padding) == sizeof(S), #S ": list its fields")
 
 CHECK(struct cursor, CURSOR, 7);
-CHECK(struct event_decoder, EVENT_DECODER, 7);
-CHECK(struct event, EVENT, 7);
+CHECK(struct event_decoder, EVENT_DECODER, 6);
+CHECK(struct event, EVENT, 6);
 CHECK(struct event_compact, EVENT_COMPACT, 0);
 CHECK(struct stream_counts, STREAM_COUNTS, 0);
 CHECK(struct stack_node, STACK_NODE, 1);
-CHECK(struct live_block, LIVE_BLOCK, 3);
-CHECK(struct replay_release, REPLAY_RELEASE, 4);
+CHECK(struct live_block, LIVE_BLOCK, 2);
+CHECK(struct replay_release, REPLAY_RELEASE, 0);
 CHECK(struct replay_step, REPLAY_STEP, 4);
 CHECK(struct replay_totals, REPLAY_TOTALS, 4);
 CHECK(struct replay_thread, REPLAY_THREAD, 0);

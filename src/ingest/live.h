@@ -34,6 +34,7 @@ struct live_block {
 	uint32_t stack; /* number in struct stacks */
 	uint32_t extra_bytes; /* usable beyond size_bytes; UINT32_MAX: so many or more */
 	uint8_t kind; /* enum event_kind */
+	uint8_t allocator; /* its number: format/event.h */
 };
 
 _Static_assert(sizeof(struct live_block) == 64, "one cache line");

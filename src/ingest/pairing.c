@@ -148,6 +148,7 @@ static void account_release(struct pairing *p, const struct live_block *block,
 		release->at_ns = block->at_ns + 1;
 	pairing_make_release_step(&step, block, release);
 	add_step(p, &step);
+	p->totals->crossed += replay_is_crossed(block, release);
 	if (p->callbacks->on_free)
 		p->callbacks->on_free(p->callbacks->user, block, release);
 }

@@ -6,7 +6,8 @@
  *
  * - an allocation of an address that is not live, if no release comes in the same nanosecond (such
  *   a release would count first);
- * - a free of a block that is live, later than its allocation, by the thread that made the block;
+ * - a free of a block that is live, later than its allocation, by the thread that made the block and
+ *   to the allocator that gave it;
  * - such a free by another thread, unless the next call of the address within the window is a
  *   release too (lookahead.h);
  * - a realloc whose END directly follows its BEGIN, of a block that is live, to an address that is
@@ -143,7 +144,8 @@ static ALWAYS_INLINE size_t pairing_run_find(struct pairing *p, struct pairing_r
 	size_t slot = live_find_slot(&r->live, b->call[i].addr);
 	const struct live_block *block = live_at(&r->live, slot);
 
-	if (unlikely(r->live.slot[slot].addr == 0 || block->at_ns >= b->call[i].at_ns))
+	if (unlikely(r->live.slot[slot].addr == 0 || block->at_ns >= b->call[i].at_ns ||
+		     block->allocator != event_compact_allocator(&b->call[i])))
 		return SIZE_MAX;
 	if (block->thread != thread && unlikely(!pairing_is_decided(p, i)))
 		return SIZE_MAX;
@@ -158,11 +160,12 @@ static ALWAYS_INLINE bool pairing_run_has_realloc(const struct pairing_run *r,
 	const struct event_compact *begin = &b->call[i], *end = begin + 1;
 	size_t slot;
 
-	if (end->kind != EVENT_REALLOC_END || end->lane != begin->lane || end->flags ||
-	    end->addr == 0 || pairing_has_rival(b, i + 1))
+	if (end->kind != EVENT_REALLOC_END || end->lane != begin->lane ||
+	    end->flags & STREAM_SPECIAL || end->addr == 0 || pairing_has_rival(b, i + 1))
 		return false;
 	slot = live_find_slot(&r->live, begin->addr);
-	if (r->live.slot[slot].addr == 0 || live_at(&r->live, slot)->at_ns >= end->at_ns)
+	if (r->live.slot[slot].addr == 0 || live_at(&r->live, slot)->at_ns >= end->at_ns ||
+	    live_at(&r->live, slot)->allocator != event_compact_allocator(begin))
 		return false;
 	return end->addr == begin->addr ||
 	       r->live.slot[live_find_slot(&r->live, end->addr)].addr == 0;

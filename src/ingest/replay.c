@@ -78,6 +78,7 @@ static ALWAYS_INLINE void make_block(struct replay *p, const struct stream_batch
 	ret->thread = lane->thread_number;
 	ret->stack = c->stack;
 	ret->kind = c->kind;
+	ret->allocator = event_compact_allocator(c);
 }
 
 /* Reports an allocation before it is paired. */
@@ -95,6 +96,7 @@ static ALWAYS_INLINE void make_release(struct replay *p, const struct event_comp
 
 	*ret = (struct replay_release){
 		.how = REPLAY_FREED,
+		.allocator = event_compact_allocator(c),
 		.at_ns = c->at_ns,
 		.ordinal = lane->thread->n_releases++,
 		.n_allocs = lane->thread->n_allocs,
@@ -362,7 +364,7 @@ static size_t run_calls(struct replay *p, const struct stream_batch *b, size_t i
 
 		if (!is_small)
 			prefetch_ahead(p, &r.live, b, i);
-		if (unlikely(c->flags))
+		if (unlikely(c->flags & STREAM_SPECIAL))
 			break;
 		if (c->kind == EVENT_FREE) {
 			if (!run_free(p, &r, b, i))

@@ -27,6 +27,7 @@ enum replay_end {
 /* How an allocation ended. */
 struct replay_release {
 	enum replay_end how;
+	uint32_t allocator; /* that got the block back */
 	uint64_t at_ns;
 	uint64_t ordinal; /* of this thread's releases, from 0 */
 	uint64_t n_allocs; /* allocations and reallocations of this thread before it */
@@ -40,6 +41,13 @@ static inline bool replay_is_temporary(const struct live_block *block,
 {
 	return release->how != REPLAY_REPLACED && release->thread == block->thread &&
 	       release->n_allocs == block->ordinal + 1;
+}
+
+/* Did another allocator get the block back than the one that gave it? */
+static inline bool replay_is_crossed(const struct live_block *block,
+				     const struct replay_release *release)
+{
+	return release->how != REPLAY_REPLACED && release->allocator != block->allocator;
 }
 
 enum replay_step_flags {
@@ -78,6 +86,7 @@ struct replay_totals {
 	uint64_t untracked_frees; /* the same where it is expected: late start, pause, fork */
 	uint64_t untracked_reallocations; /* old block not known, or END while recording was off */
 	uint64_t duplicate_allocations; /* of an address that was live */
+	uint64_t crossed; /* blocks that another allocator got back than the one that gave them */
 	uint64_t repaired; /* events that came in the wrong order and were put in the right one */
 	uint64_t failed_reallocations;
 	uint64_t truncated[STACK_N_ENDS]; /* events, by the reason why their stack ends */

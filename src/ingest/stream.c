@@ -215,6 +215,8 @@ static int take_event(struct stream *s, struct decoding *d, const struct event *
 			return r;
 		return stacks_define(s->stacks, d->lane, ev,
 				     s->blocks.lane[d->lane].decoder.generation, err);
+	case EVENT_ALLOCATOR:
+		return 0; /* the decoder has it */
 	case EVENT_FORGET:
 		r = name_decoded(s, d, err); /* decoded calls may name ids that are forgotten now */
 		if (r == 0)
@@ -390,7 +392,7 @@ static int pass_rare(struct stream *s, struct stream_batch *b, uint32_t lane, st
 		.stack = decoded->rare_stack,
 		.lane = lane,
 		.kind = decoded->rare.kind,
-		.flags = STREAM_WHOLE,
+		.flags = (uint8_t)(STREAM_WHOLE | ev->allocator << EVENT_ALLOCATOR_SHIFT),
 	};
 	mark_gap(s, call, lane);
 	b->n++;

@@ -26,7 +26,10 @@
 enum stream_flags {
 	STREAM_AFTER_GAP = 1, /* events of this lane before it are missing */
 	STREAM_WHOLE = 2, /* the whole event is in stream_batch.rare, at the index size_bytes */
+	STREAM_SPECIAL = 3, /* all of these; the higher bits hold the allocator (format/event.h) */
 };
+
+_Static_assert(STREAM_SPECIAL >> EVENT_ALLOCATOR_SHIFT == 0, "flags and allocator are apart");
 
 /* at_ns of the calls never goes back. event_compact.lane is the index in recording.lane,
  * event_compact.stack the number of the stack. STREAM_WHOLE is set for events other than calls of the

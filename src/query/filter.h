@@ -82,7 +82,8 @@ struct filter {
 	uint64_t thread; /* tid */
 	uint64_t from_map; /* index in the table of regions; the address lies in this region */
 	enum filter_choice mmaped, main_arena, temporary; /* temporary: store/columns.h */
-	enum filter_choice jemalloc; /* the recorder never sees jemalloc: YES matches nothing */
+	enum filter_choice jemalloc, crossed;
+	char *allocator; /* regex, owned: matches store_allocator_name() */
 };
 
 void filter_init(struct filter *f); /* no condition: everything matches */

@@ -1,7 +1,9 @@
 /* query/plan.c - from a filter to a plan: see query_i.h. Conditions on stacks: plan_stacks.c. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "query/query_i.h"
+#include "query/query_regex.h"
 
 uint64_t *set_create(uint64_t n)
 {
@@ -111,6 +113,55 @@ static void add_flag(struct plan *p, enum filter_choice choice, uint64_t flag)
 						.column = STORE_FLAGS,
 						.mask = flag,
 						.min = choice == FILTER_YES ? flag : 0});
+}
+
+/* Which allocators fulfil the conditions: bit for each number. */
+static int find_allocators(const struct query *q, uint32_t *ret, struct err *err)
+{
+	const struct filter *f = q->filter;
+	struct query_regex *regex = NULL;
+	uint32_t matching = 0;
+	int r = f->allocator ? query_regex_create("allocator", f->allocator, &regex, err) : 0;
+
+	for (uint32_t i = 0; r >= 0 && i < STORE_N_ALLOCATORS; i++) {
+		const char *name =
+			store_allocator_name(q->c.store, (uint64_t)i << STORE_ALLOCATOR_SHIFT);
+		bool is_jemalloc = !strcmp(name, "jemalloc");
+
+		r = regex ? query_regex_match(regex, name, err) : 1;
+		if (r > 0 &&
+		    (f->jemalloc == FILTER_ANY || (f->jemalloc == FILTER_YES) == is_jemalloc))
+			matching |= 1u << i;
+	}
+	query_regex_destroy(regex);
+	*ret = matching;
+	return r < 0 ? r : 0;
+}
+
+/* Each combination of flags is a value; the set holds those with an allocator that matches. */
+static int add_allocator(struct query *q, struct err *err)
+{
+	const uint64_t n_values = (uint64_t)STORE_FLAGS_END;
+	uint32_t matching = UINT32_MAX;
+	int r;
+
+	if (q->filter->jemalloc == FILTER_ANY && !q->filter->allocator)
+		return 0;
+	r = find_allocators(q, &matching, err);
+	if (r < 0)
+		return r;
+	q->flags_set = set_create(n_values);
+	if (!q->flags_set)
+		return err_set_memory(err, n_values / 8);
+	for (uint64_t i = 0; i < n_values; i++) {
+		if (matching >> store_allocator_of(i) & 1)
+			q->flags_set[i / 64] |= 1ull << i % 64;
+	}
+	add_step(&q->plan, &(struct plan_step){.kind = PLAN_SET,
+					       .column = STORE_FLAGS,
+					       .set = q->flags_set,
+					       .n_set = n_values});
+	return 0;
 }
 
 static void allocated_from(struct query *q, uint64_t ns)
@@ -428,8 +479,10 @@ int plan_create(struct query *q, struct err *err)
 	add_range(p, PLAN_LIFETIME, STORE_LIFETIME_NS, &f->lifetime_ns);
 	add_range(p, PLAN_USABLE, STORE_SIZE_BYTES, &f->usable_size);
 	add_chain(q);
-	if (f->jemalloc == FILTER_YES)
-		match_nothing(p);
+	add_flag(p, f->crossed, STORE_FLAG_CROSSED);
+	r = add_allocator(q, err);
+	if (r < 0)
+		return r;
 	if (p->first_row >= p->end_row) {
 		match_nothing(p);
 		p->is_table = false;

@@ -89,5 +89,6 @@ void query_destroy(struct query *q)
 	free(q->stack_set);
 	free(q->thread_set);
 	free(q->free_stack_set);
+	free(q->flags_set);
 	free(q);
 }

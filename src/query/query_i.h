@@ -115,6 +115,7 @@ struct query {
 	struct query_span span; /* query_span() */
 	uint64_t end_ns; /* the end of the recording, or the last allocation if that is later */
 	uint64_t *stack_set; /* stacks that match; NULL: all */
+	uint64_t *flags_set; /* values of STORE_FLAGS that match; NULL: all */
 	uint64_t *thread_set; /* threads that match, as long as n_threads */
 	uint64_t *free_stack_set;
 	struct plan plan;

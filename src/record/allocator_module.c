@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "record/allocator_numbers.h"
 #include "record/hooks_allocator.h"
 #include "record/module_symbols.h"
 #include "record/real.h"
@@ -293,7 +294,7 @@ static size_t (*usable_of(const struct module *m, unsigned group))(const void *,
 	return NULL;
 }
 
-static bool prepare(struct module *m, struct found *f, struct redirect_area *area)
+static bool prepare(struct module *m, struct found *f, struct redirect_area *area, uint32_t number)
 {
 	struct allocator_hook *hook = redirect_area_take(area, sizeof(*hook));
 
@@ -305,6 +306,7 @@ static bool prepare(struct module *m, struct found *f, struct redirect_area *are
 		.usable = usable_of(m, f->group),
 		.library_start = m->is_library ? m->start : 0,
 		.library_bytes = m->is_library ? m->end - m->start : 0,
+		.allocator = number,
 		.may_throw =
 			!strncmp(f->function->name, "_Zn", 3) || strstr(f->function->name, "new"),
 		.function = *f->function,
@@ -337,7 +339,7 @@ static bool prepare_group(struct module *m, unsigned group, struct redirect_area
 		if (!is_of(f, group))
 			continue;
 		why = check(m, f);
-		if (!why && !prepare(m, f, area))
+		if (!why && !prepare(m, f, area, v->number))
 			why = "no memory near the code";
 		if (why) {
 			refuse(v, f->name, why);
@@ -367,6 +369,8 @@ static void apply_group(struct module *m, unsigned group, struct allocator_verdi
 		else if (f->is_applied && f->group == group)
 			real_replace(f->redirect.function, f->redirect.original);
 	}
+	if (!v->why)
+		allocator_numbers_publish(v->number, v->n_functions);
 }
 
 static void find_range(struct module *m)
@@ -423,6 +427,8 @@ static unsigned hook_groups(struct module *m, struct redirect_area *area,
 			continue;
 		*v = (struct allocator_verdict){.family = group};
 		name_group(m, v);
+		v->number =
+			allocator_numbers_reserve(v->name, v->prefix, m->is_library ? m->path : "");
 		n++;
 		if (!area->memory && !open_area(m, area))
 			refuse(v, "", "no memory near the code");

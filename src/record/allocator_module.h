@@ -19,6 +19,7 @@ struct allocator_verdict {
 	const char *name; /* of the allocator, for people */
 	const char *prefix;
 	unsigned n_functions; /* of all of them, that were redirected */
+	uint32_t number; /* allocator_numbers.h */
 	const char *why; /* NULL: they are recorded; otherwise why not */
 	char function[64]; /* that could not be redirected, or "" */
 };

@@ -71,6 +71,7 @@ static struct lane *enter_current(struct thread *t, const struct unwind_start *a
 		thread_refresh(t);
 	if (!lane || t->mode == RECORD_OFF)
 		return NULL;
+	lane_set_allocator(lane, 0); /* an exception may have left a hook that set another one */
 	t->depth = lane->number + 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	return lane;
@@ -155,22 +156,32 @@ static NOINLINE void add_usable(const void *block, struct event_call *call)
 	call->usable_extra_bytes = usable - call->size_bytes;
 }
 
-/* Puts any call that was not put in the short form. The time is read here if it is 0, or if the
+/* Puts any call that was not put in the short form, and before it, if need be, which allocator the
+ * call is about. The time is read here if it is 0, or if the
  * lane got a new block since the time was read, because no event may be older than the block that
  * holds it; then the short form may fit after all. False: there was no room; the event is lost and
  * counted. */
 static NOINLINE bool put_call(struct lane *lane, unsigned kind, struct event_call *call)
 {
-	if (!lane_has_room(lane, 2)) {
+	bool may_be_short = false;
+
+	if (!lane_has_room(lane, 3)) {
 		COUNT_ADD(lane->lost_events, 1);
 		return false;
 	}
-	if (call->ticks >= lane->enc.ticks) {
-		event_put_long(&lane->enc, kind, call);
-	} else {
-		call->ticks = clock_ticks();
-		event_put_call(&lane->enc, kind, call);
+	if (lane->allocator != lane->enc.allocator) {
+		event_put_allocator(&lane->enc, lane->allocator);
+		lane_update_fast_path(lane);
+		may_be_short = true;
 	}
+	if (call->ticks < lane->enc.ticks) {
+		call->ticks = clock_ticks();
+		may_be_short = true;
+	}
+	if (may_be_short)
+		event_put_call(&lane->enc, kind, call);
+	else
+		event_put_long(&lane->enc, kind, call);
 	lane_publish(lane);
 	return true;
 }
@@ -191,7 +202,8 @@ static ALWAYS_INLINE bool put_short(struct lane *lane, unsigned kind, const void
 {
 	struct event_call call;
 
-	if (unlikely(!event_encoder_has_room(&lane->enc, 1)))
+	if (unlikely(!event_encoder_has_room(&lane->enc, 1) ||
+		     lane->allocator != lane->enc.allocator))
 		return false;
 	if (!when->ticks)
 		when->ticks = clock_ticks();

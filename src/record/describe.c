@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 
 #include "format/field.h"
+#include "record/allocator_numbers.h"
 #include "record/clock.h"
 #include "record/lane.h"
 #include "record/sys.h"
@@ -177,6 +178,27 @@ uint32_t describe_modules(struct describer *f, struct session *s)
 		n_new++;
 	}
 	return n_new;
+}
+
+void describe_allocators(struct describer *f, struct session *s)
+{
+	const struct allocator_number *a;
+
+	_Static_assert(ALLOCATOR_NUMBERS <= 32, "a bit for each");
+	for (uint32_t i = 1; i < ALLOCATOR_NUMBERS; i++) {
+		struct field_writer w = field_writer_make(f->fields, SESSION_MAX_DATA);
+
+		a = allocator_numbers_get(i);
+		if (!a || s->allocators_described >> i & 1)
+			continue;
+		s->allocators_described |= 1u << i;
+		field_put_u64(&w, ALLOCATOR_NUMBER, i);
+		field_put_text(&w, ALLOCATOR_NAME, a->name);
+		field_put_text(&w, ALLOCATOR_PREFIX, a->prefix);
+		field_put_text(&w, ALLOCATOR_MODULE, a->module);
+		field_put_u64(&w, ALLOCATOR_N_FUNCTIONS, a->n_functions);
+		append_fields(f, s, CHUNK_ALLOCATOR, &w);
+	}
 }
 
 void describe_thread(struct describer *f, struct session *s, const struct thread *t, uint32_t tid,

@@ -32,6 +32,10 @@ void describe_end(struct describer *f, struct session *s, enum format_end_how ho
 /* MODULE chunks of images that this session does not have yet. Returns how many there were. */
 uint32_t describe_modules(struct describer *f, struct session *s);
 
+/* ALLOCATOR chunks of the allocators inside the program (allocator_numbers.h) that this session does
+ * not have yet. */
+void describe_allocators(struct describer *f, struct session *s);
+
 /* THREAD chunk: number, tid, name, start; and the end if ended_ticks is not 0. */
 void describe_thread(struct describer *f, struct session *s, const struct thread *t, uint32_t tid,
 		     uint64_t ended_ticks);

@@ -76,6 +76,22 @@ static ALWAYS_INLINE uintptr_t call_original(const struct call *c)
 	return result;
 }
 
+/* As capture_enter(); also NULL for a call that is part of another one. */
+static ALWAYS_INLINE struct lane *enter(const struct call *c)
+{
+	struct lane *lane = is_nested(c) ? NULL : capture_enter(&c->at);
+
+	if (lane)
+		lane_set_allocator(lane, c->hook->allocator);
+	return lane;
+}
+
+static ALWAYS_INLINE void leave(struct lane *lane)
+{
+	lane_set_allocator(lane, 0);
+	capture_leave(lane);
+}
+
 static size_t wanted_alignment(const struct call *c)
 {
 	const struct allocator_function *f = &c->hook->function;
@@ -118,7 +134,7 @@ static void record_alloc(struct lane *lane, const struct call *c, uintptr_t resu
 
 static uintptr_t allocate(const struct call *c)
 {
-	struct lane *lane = is_nested(c) ? NULL : capture_enter(&c->at);
+	struct lane *lane = enter(c);
 	uintptr_t result;
 
 	if (!lane)
@@ -126,7 +142,7 @@ static uintptr_t allocate(const struct call *c)
 	result = call_original(c);
 	if (result)
 		record_alloc(lane, c, result);
-	capture_leave(lane);
+	leave(lane);
 	return result;
 }
 
@@ -147,14 +163,14 @@ static NOINLINE uintptr_t hook_free(HOOK_PARAMETERS)
 {
 	struct call call = HOOK_CALL();
 	const void *block = (const void *)argument(&call, hook->function.block);
-	struct lane *lane = !block || is_nested(&call) ? NULL : capture_enter(&call.at);
+	struct lane *lane = block ? enter(&call) : NULL;
 	uintptr_t result;
 
 	if (!lane)
 		return call_directly(&call);
 	capture_free(lane, &call.at, block, 0, capture_publish_release(lane, block));
 	result = call_original(&call);
-	capture_leave(lane);
+	leave(lane);
 	return result;
 }
 
@@ -187,21 +203,21 @@ static NOINLINE uintptr_t hook_realloc(HOOK_PARAMETERS)
 
 	if (!r.block)
 		return allocate(&call);
-	lane = is_nested(&call) ? NULL : capture_enter(&call.at);
+	lane = enter(&call);
 	if (!lane)
 		return call_directly(&call);
 	capture_realloc_begin(lane, &call.at, &r, argument(&call, hook->function.size),
 			      capture_publish_release(lane, r.block));
 	result = call_original(&call);
 	end_realloc(lane, &call, &r, result);
-	capture_leave(lane);
+	leave(lane);
 	return result;
 }
 
 static NOINLINE uintptr_t hook_memalign(HOOK_PARAMETERS)
 {
 	struct call call = HOOK_CALL();
-	struct lane *lane = is_nested(&call) ? NULL : capture_enter(&call.at);
+	struct lane *lane = enter(&call);
 	uintptr_t error, block;
 
 	if (!lane)
@@ -212,7 +228,7 @@ static NOINLINE uintptr_t hook_memalign(HOOK_PARAMETERS)
 		if (block)
 			record_alloc(lane, &call, block);
 	}
-	capture_leave(lane);
+	leave(lane);
 	return error;
 }
 
@@ -224,7 +240,7 @@ static NOINLINE uintptr_t hook_resize(HOOK_PARAMETERS)
 		.block = (const void *)argument(&call, hook->function.block),
 	};
 	size_t wanted = argument(&call, hook->function.size);
-	struct lane *lane = is_nested(&call) ? NULL : capture_enter(&call.at);
+	struct lane *lane = enter(&call);
 	uintptr_t usable;
 
 	if (!lane)
@@ -235,7 +251,7 @@ static NOINLINE uintptr_t hook_resize(HOOK_PARAMETERS)
 				      capture_publish_release(lane, r.block));
 		end_realloc(lane, &call, &r, (uintptr_t)r.block);
 	}
-	capture_leave(lane);
+	leave(lane);
 	return usable;
 }
 

@@ -19,6 +19,7 @@ struct allocator_hook {
 	size_t (*usable)(const void *block, int flags); /* NULL: not known */
 	uintptr_t library_start; /* of a library: where it lies in memory; else 0 */
 	size_t library_bytes;
+	uint32_t allocator; /* its number: allocator_numbers.h */
 	bool may_throw; /* an operator new: an exception may leave the original */
 	struct allocator_function function;
 };

@@ -54,6 +54,7 @@ void lane_reset(struct lane *lane)
 	event_encoder_begin(&lane->enc, NULL, NULL, 0);
 	lane->enc.next_stack = 1;
 	lane->next_index = 0;
+	lane->allocator = 0;
 	lane->n_other = 0;
 	lane->after_leaf = lane->after;
 	stack_cache_forget_ids(lane_unwinder(lane));
@@ -109,5 +110,6 @@ bool lane_new_block(struct lane *lane)
 	event_encoder_begin(&lane->enc, block->data, block->data + BLOCK_DATA_BYTES,
 			    block->start_ticks);
 	lane->block = block;
+	lane_update_fast_path(lane);
 	return true;
 }

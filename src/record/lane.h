@@ -46,6 +46,7 @@ struct lane {
 	uint32_t next_index; /* of the lane's next block */
 	uint32_t generation; /* of loaded code, as of the last stack */
 	uint64_t lost_events;
+	uint32_t allocator; /* of the call under way: see lane_set_allocator() */
 
 	uint32_t n_walks; /* counts up to LANE_SETTLES */
 	size_t cache_capacity; /* frames that the unwinder's stack cache has room for */
@@ -79,6 +80,8 @@ struct thread {
 		fast_epoch; /* == record_epoch: as epoch, and the fast path of capture.h may be used */
 	_Atomic uint32_t depth; /* hooks under way. A hook's end stores with release order; the
 				 * writer acquires it when the thread is gone. */
+	uint32_t
+		usual_fast_epoch; /* what fast_epoch is while the first lane is about allocator 0 */
 	uint32_t epoch; /* == record_epoch: mode and session are up to date */
 	uint32_t mode; /* enum record_mode as of epoch */
 	_Atomic uint32_t number; /* in the recording, from 1 */
@@ -103,6 +106,25 @@ _Static_assert(offsetof(struct thread, first) + sizeof(struct lane) == sizeof(st
 static ALWAYS_INLINE struct thread *lane_thread_of_first(struct lane *lane)
 {
 	return (struct thread *)((uint8_t *)lane - offsetof(struct thread, first));
+}
+
+/* The fast path of capture_fast.h is for blocks of allocator 0, and does not ask which allocator the
+ * encoder has. So a thread uses the fast path only while its first lane's encoder has allocator 0.
+ * To be called when that may have changed. */
+static ALWAYS_INLINE void lane_update_fast_path(struct lane *lane)
+{
+	struct thread *t = lane->thread;
+
+	if (lane == &t->first)
+		t->fast_epoch = lane->enc.allocator ? 0 : t->usual_fast_epoch;
+}
+
+/* The call under way is about blocks of this allocator (format/event.h); hooks of allocators inside
+ * the program set the number when they have entered the lane, and set 0 before they leave. The
+ * event of the call brings the encoder up to date (capture.c). */
+static ALWAYS_INLINE void lane_set_allocator(struct lane *lane, uint32_t allocator)
+{
+	lane->allocator = allocator;
 }
 
 /* Bytes that a lane needs right after itself: its unwinder and its tables. Large, and touched

@@ -134,6 +134,7 @@ bool other_allocator_step(struct other_allocator *a, struct describer *f, struct
 	if (!allocator_findings_are_complete())
 		return false;
 	put_findings(a, f, s);
+	describe_allocators(f, s);
 	if (!a->has_begun) {
 		a->has_begun = true;
 		a->front = allocator_findings_has_prefix("") ? NULL : real_hidden_by("malloc");

@@ -83,6 +83,7 @@ struct session {
 	uint64_t lost_reported; /* how many of these a NOTE chunk of the recording reports */
 	uint64_t bytes_embedded;
 	uint32_t n_modules_written;
+	uint32_t allocators_described; /* bit for each number: allocator_numbers.h */
 	uint32_t n_files;
 	int fd; /* in the writer's own descriptor table */
 	bool is_ended;

@@ -155,5 +155,6 @@ void thread_refresh(struct thread *t)
 	t->mode = session ? atomic_load(&record_mode) : RECORD_OFF;
 	t->epoch = t->mode == RECORD_OFF ? 0 : epoch; /* 0: stay on the slow path, which says no */
 	t->has_free_stacks = options_active.GRAB_BACKTRACES_ON_FREE;
-	t->fast_epoch = t->mode == RECORD_ON && has_fast_path() ? epoch : 0;
+	t->usual_fast_epoch = t->mode == RECORD_ON && has_fast_path() ? epoch : 0;
+	lane_update_fast_path(&t->first);
 }

@@ -40,7 +40,7 @@ bool thread_claim_slot(struct thread *t, uint32_t tid);
  * thread itself, or by the writer for a slot that the writer has claimed. */
 static inline void thread_forget_epoch(struct thread *t)
 {
-	t->epoch = t->fast_epoch = 0;
+	t->epoch = t->fast_epoch = t->usual_fast_epoch = 0;
 }
 
 /* Brings the mode (on, paused, off) and the session (a recording file) of the thread up to date

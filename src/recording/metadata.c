@@ -82,6 +82,14 @@ static const struct tag_field note_tags[] = {
 	TEXT(NOTE_TEXT, metadata_note, text),
 };
 
+static const struct tag_field allocator_tags[] = {
+	NUMBER(ALLOCATOR_NUMBER, metadata_allocator, number),
+	TEXT(ALLOCATOR_NAME, metadata_allocator, name),
+	TEXT(ALLOCATOR_PREFIX, metadata_allocator, prefix),
+	TEXT(ALLOCATOR_MODULE, metadata_allocator, module),
+	NUMBER(ALLOCATOR_N_FUNCTIONS, metadata_allocator, n_functions),
+};
+
 static const struct tag_field file_tags[] = {
 	NUMBER(FILE_ID, metadata_file, id),           TEXT(FILE_PATH, metadata_file, path),
 	NUMBER(FILE_SIZE, metadata_file, size_bytes), TEXT(FILE_BUILD_ID, metadata_file, build_id),
@@ -231,6 +239,11 @@ int metadata_add(struct metadata *f, enum format_chunk_type type, const uint8_t 
 	case CHUNK_NOTE:
 		r = append(&f->note, &f->n_notes, &f->cap_notes, sizeof(*f->note), &p, err);
 		return r < 0 ? r : parse_fields(note_tags, ARRAY_LEN(note_tags), &c, p, err);
+	case CHUNK_ALLOCATOR:
+		r = append(&f->allocator, &f->n_allocators, &f->cap_allocators,
+			   sizeof(*f->allocator), &p, err);
+		return r < 0 ? r
+			     : parse_fields(allocator_tags, ARRAY_LEN(allocator_tags), &c, p, err);
 	case CHUNK_FILE:
 		return add_embedded(f, &c, err);
 	default:
@@ -279,6 +292,11 @@ void metadata_fini(struct metadata *f)
 		free_thread(&f->thread[i]);
 	for (size_t i = 0; i < f->n_notes; i++)
 		free(f->note[i].text.bytes);
+	for (size_t i = 0; i < f->n_allocators; i++) {
+		free(f->allocator[i].name.bytes);
+		free(f->allocator[i].prefix.bytes);
+		free(f->allocator[i].module.bytes);
+	}
 	for (size_t i = 0; i < f->n_embedded; i++) {
 		free(f->embedded[i].path.bytes);
 		free(f->embedded[i].build_id.bytes);
@@ -287,6 +305,7 @@ void metadata_fini(struct metadata *f)
 	free(f->thread);
 	free(f->sample);
 	free(f->note);
+	free(f->allocator);
 	free(f->embedded);
 	free(f->maps.bytes);
 	map_fini(&f->thread_at);

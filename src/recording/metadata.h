@@ -73,6 +73,13 @@ struct metadata_note {
 	struct metadata_text text;
 };
 
+/* An allocator inside the program. */
+struct metadata_allocator {
+	uint64_t number;
+	uint64_t n_functions;
+	struct metadata_text name, prefix, module;
+};
+
 struct metadata_file {
 	uint64_t id;
 	uint64_t size_bytes;
@@ -112,6 +119,8 @@ struct metadata {
 	size_t n_samples, cap_samples;
 	struct metadata_note *note;
 	size_t n_notes, cap_notes;
+	struct metadata_allocator *allocator;
+	size_t n_allocators, cap_allocators;
 	struct metadata_file *embedded;
 	size_t n_embedded, cap_embedded;
 	struct map thread_at; /* number -> index in thread */
@@ -125,7 +134,7 @@ struct metadata {
 
 void metadata_fini(struct metadata *f); /* a zeroed struct is empty */
 
-/* Adds the payload of a PROCESS, MODULE, FILE, THREAD, SAMPLE, NOTE or END chunk. ERR_FORMAT when
+/* Adds the payload of a PROCESS, MODULE, FILE, THREAD, SAMPLE, NOTE, ALLOCATOR or END chunk. ERR_FORMAT when
  * it is malformed: the fields before the bad one are kept. ERR_MEMORY. */
 int metadata_add(struct metadata *f, enum format_chunk_type type, const uint8_t *payload,
 		 size_t len, struct err *err);

@@ -43,9 +43,23 @@ static int read_header_page(struct recording *r, struct err *err)
 
 static const char *chunk_name(unsigned type)
 {
-	static const char *const name[] = {"?",      "PAD",  "AREA",      "EVENTS",  "PROCESS",
-					   "MODULE", "FILE", "FILE_DATA", "THREAD",  "SAMPLE",
-					   "MAPS",   "NOTE", "END",       "DROPPED", "SYMBOLS"};
+	static const char *const name[] = {"?",
+					   "PAD",
+					   "AREA",
+					   "EVENTS",
+					   "PROCESS",
+					   "MODULE",
+					   "FILE",
+					   "FILE_DATA",
+					   "THREAD",
+					   "SAMPLE",
+					   "MAPS",
+					   "NOTE",
+					   "END",
+					   "DROPPED",
+					   "SYMBOLS",
+					   "ALLOCATOR",
+					   "ALLOCATOR_SAMPLE"};
 
 	return type < ARRAY_LEN(name) ? name[type] : "unknown";
 }
@@ -150,7 +164,7 @@ static int handle_chunk(struct recording *r, const struct chunk_ref *p, struct e
 		area_read_set_horizon(r); /* appended after areas were read, if they were */
 		return block_index_add_events(r, p, err);
 	default:
-		if (p->header.type > CHUNK_SYMBOLS) {
+		if (p->header.type > CHUNK_ALLOCATOR_SAMPLE) {
 			r->metadata.n_unknown_chunks++;
 			return 0;
 		}

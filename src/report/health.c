@@ -183,6 +183,12 @@ static void add_frees(struct health *h, const struct store_facts *f)
 		health_detail(l, "an address was given out again while its block was still "
 				 "allocated; the older block counts as freed then");
 	}
+	if (f->crossed) {
+		l = health_add(h, HEALTH_FREES, HEALTH_BAD, "%s block%s freed by another allocator",
+			       human_count(f->crossed, a), f->crossed == 1 ? "" : "s");
+		health_detail(l, "an allocator got a block back that it had not given: an error of "
+				 "the program; the filter crossed=yes shows the blocks");
+	}
 	if (f->untracked_frees) {
 		l = health_add(h, HEALTH_FREES, HEALTH_WARN, "%s free%s of earlier blocks",
 			       human_count(f->untracked_frees, a),

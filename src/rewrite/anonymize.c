@@ -210,6 +210,17 @@ static int put_module_field(struct anonymize *a, struct field_writer *w, const s
 	return 0;
 }
 
+static int put_allocator_field(struct anonymize *a, struct field_writer *w, const struct field *f,
+			       struct err *err)
+{
+	if (f->tag == ALLOCATOR_MODULE && f->len)
+		return put_module_name(a, w, f, err);
+	if (f->tag > ALLOCATOR_N_FUNCTIONS)
+		return 0;
+	field_put_bytes(w, (unsigned)f->tag, f->bytes, f->len);
+	return 0;
+}
+
 static int put_thread_field(struct anonymize *a, struct field_writer *w, const struct field *f,
 			    struct err *err)
 {
@@ -425,11 +436,16 @@ int anonymize_chunk(struct anonymize *a, struct recording_writer *w, const struc
 		if (is_open)
 			break;
 		return put_fields(a, w, h, payload, put_note_field, err);
+	case CHUNK_ALLOCATOR:
+		if (is_open)
+			break;
+		return put_fields(a, w, h, payload, put_allocator_field, err);
 	case CHUNK_MAPS:
 		if (is_open)
 			break;
 		return put_maps(a, w, h, payload, err);
 	case CHUNK_SAMPLE:
+	case CHUNK_ALLOCATOR_SAMPLE:
 	case CHUNK_END:
 	case CHUNK_DROPPED:
 		break;

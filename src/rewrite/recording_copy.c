@@ -19,6 +19,8 @@ static bool has_fields(unsigned type)
 	case CHUNK_THREAD:
 	case CHUNK_SAMPLE:
 	case CHUNK_NOTE:
+	case CHUNK_ALLOCATOR:
+	case CHUNK_ALLOCATOR_SAMPLE:
 	case CHUNK_END:
 		return true;
 	default:
@@ -169,6 +171,8 @@ static int copy_event(struct copy *c, uint32_t lane, const struct event *ev,
 	size_t len;
 	int r;
 
+	if (ev->kind == EVENT_ALLOCATOR)
+		return 0; /* the encoder makes its own */
 	c->result.n_events += ev->kind != EVENT_STACK && ev->kind != EVENT_STACK_END &&
 			      ev->kind != EVENT_STACK_GUESS;
 	if (recording_writer_knows(ev->kind))

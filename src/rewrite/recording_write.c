@@ -371,6 +371,8 @@ static void put_call(struct event_encoder *e, const struct event *ev, uint32_t s
 		c.extras |= EVENT_EXTRA_USABLE;
 	if (ev->alignment)
 		c.extras |= EVENT_EXTRA_ALIGNMENT;
+	if (ev->allocator != e->allocator)
+		event_put_allocator(e, ev->allocator);
 	event_put_call(e, ev->kind, &c);
 }
 
@@ -378,7 +380,7 @@ int recording_writer_event(struct recording_writer *w, uint32_t lane, const stru
 			   uint32_t stack, struct err *err)
 {
 	struct event_encoder *e;
-	int r = make_room(w, lane, (size_t)2 * EVENT_MAX_BYTES, &e, err);
+	int r = make_room(w, lane, (size_t)3 * EVENT_MAX_BYTES, &e, err);
 
 	if (r < 0)
 		return r;

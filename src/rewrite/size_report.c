@@ -28,9 +28,23 @@ const char *size_report_lifetime_name(enum size_report_lifetime l)
 
 const char *size_report_type_name(unsigned type)
 {
-	static const char *const name[] = {"unknown", "PAD",  "AREA",      "EVENTS",  "PROCESS",
-					   "MODULE",  "FILE", "FILE_DATA", "THREAD",  "SAMPLE",
-					   "MAPS",    "NOTE", "END",       "DROPPED", "SYMBOLS"};
+	static const char *const name[] = {"unknown",
+					   "PAD",
+					   "AREA",
+					   "EVENTS",
+					   "PROCESS",
+					   "MODULE",
+					   "FILE",
+					   "FILE_DATA",
+					   "THREAD",
+					   "SAMPLE",
+					   "MAPS",
+					   "NOTE",
+					   "END",
+					   "DROPPED",
+					   "SYMBOLS",
+					   "ALLOCATOR",
+					   "ALLOCATOR_SAMPLE"};
 
 	return type < ARRAY_LEN(name) ? name[type] : name[0];
 }
@@ -42,6 +56,7 @@ const char *size_report_kind_name(unsigned kind)
 					       "free",    "stack"};
 	static const char *const rare[] = {
 		[EVENT_TIME & 0x7f] = "time",
+		[EVENT_ALLOCATOR & 0x7f] = "allocator",
 		[EVENT_REALLOC_CANCEL & 0x7f] = "realloc_cancel",
 		[EVENT_REALLOC_FREED & 0x7f] = "realloc_freed",
 		[EVENT_REALLOC_UNTRACKED & 0x7f] = "realloc_untracked",

@@ -275,7 +275,7 @@ static int on_rare(struct strip *s, const struct merge_event *m, struct err *err
 	struct strip_lane *l = &s->lane[m->lane];
 	const struct event *ev = m->event;
 
-	if (ev->kind == EVENT_TIME)
+	if (ev->kind == EVENT_TIME || ev->kind == EVENT_ALLOCATOR)
 		return 0; /* the encoder makes its own */
 	if (ev->kind == EVENT_FORGET) { /* the new recording has ids of its own, and keeps them */
 		stacks_forget(s->stacks, m->lane, ev->field[0]);

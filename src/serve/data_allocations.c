@@ -93,7 +93,8 @@ static int put_allocation(struct request *rq, const struct query_row *row, struc
 	if (r == 0)
 		r = data_json_backtrace(rq, "backtrace", row->stack, err);
 	json_bool(j, "is_mmaped", row->flags & STORE_FLAG_MMAPED);
-	json_bool(j, "is_jemalloc", false);
+	json_bool(j, "is_jemalloc",
+		  !strcmp(store_allocator_name(rq->store, row->flags), "jemalloc"));
 	json_bool(j, "in_main_arena", row->flags & STORE_FLAG_MAIN_ARENA);
 	json_u64(j, "extra_space", row->extra_bytes);
 	json_u64(j, "marker", row->marker);

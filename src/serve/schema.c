@@ -104,12 +104,15 @@ static const struct schema table[] = {
 	 "peak_bytes:u64 peak_count:u64 peak_ns:u64 rss_peak_bytes:u64 call_sites:u64 "
 	 "stacks:u64 deepest_stack:u64 threads:u64 modules:u64 lost_events:u64 lost_blocks:u64 "
 	 "damaged_bytes:u64 unknown_frees:u64 untracked_frees:u64 duplicate_allocations:u64 "
+	 "crossed_blocks:u64 allocators:[Allocator] "
 	 "truncated_stacks:u64 file_bytes:u64 matched?:Change before?:Cost after?:Cost "
 	 "base_id?:str base_file?:str base_duration_ns?:u64 base_rss_peak_bytes?:u64"},
+	{"Allocator", "number:u64 name:str prefix:str module:str functions:u64"},
 	{"AllocationRow",
 	 "id:u64 at_ns:u64 released_ns?:u64 free_thread?:u64 free_stack?:u64 size:u64 usable:u64 "
 	 "address:str thread:u64 stack:u64 kind:str position_in_chain:u64 chain_length:u64 "
-	 "chain_lifetime_ns:u64~ marker:u64 is_temporary:bool is_mmaped:bool in_main_arena:bool"},
+	 "chain_lifetime_ns:u64~ marker:u64 is_temporary:bool is_mmaped:bool in_main_arena:bool "
+	 "allocator:str is_crossed:bool"},
 	{"AllocationRows", "allocations:[AllocationRow] stacks:{FrameText} total_count:u64"},
 	{"Release", "allocated_by:u64 released_by:u64 count:u64 bytes:u64"},
 	{"ThreadMatrix", "releases:[Release]"},

@@ -67,6 +67,8 @@ static void put_row(struct request *rq, const struct query_row *row)
 	json_bool(j, "is_temporary", row->flags & STORE_FLAG_TEMPORARY);
 	json_bool(j, "is_mmaped", row->flags & STORE_FLAG_MMAPED);
 	json_bool(j, "in_main_arena", row->flags & STORE_FLAG_MAIN_ARENA);
+	json_text(j, "allocator", store_allocator_name(rq->store, row->flags));
+	json_bool(j, "is_crossed", row->flags & STORE_FLAG_CROSSED);
 	json_end_object(j);
 }
 

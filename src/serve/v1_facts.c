@@ -155,6 +155,25 @@ static void put_process(struct json *j, const struct store *s)
 	json_u64(j, "end_status", f->end_status);
 }
 
+/* The allocators inside the program, as an array of the object that is open. */
+static void put_allocators(struct json *j, const struct store *s)
+{
+	size_t n;
+	const struct store_allocator *a = store_table(s, STORE_ALLOCATORS, &n);
+
+	json_array(j, "allocators");
+	for (size_t i = 0; i < n; i++) {
+		json_object(j, NULL);
+		json_u64(j, "number", a[i].number);
+		put_string(j, "name", s, a[i].name);
+		put_string(j, "prefix", s, a[i].prefix);
+		put_string(j, "module", s, a[i].module);
+		json_u64(j, "functions", a[i].n_functions);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
 static void put_counts(struct json *j, const struct store *s)
 {
 	const struct store_facts *f = store_facts(s);
@@ -189,6 +208,8 @@ static void put_counts(struct json *j, const struct store *s)
 	json_u64(j, "unknown_frees", f->unknown_frees);
 	json_u64(j, "untracked_frees", f->untracked_frees);
 	json_u64(j, "duplicate_allocations", f->duplicate_allocations);
+	json_u64(j, "crossed_blocks", f->crossed);
+	put_allocators(j, s);
 	json_u64(j, "truncated_stacks", f->truncated_stacks);
 	json_u64(j, "file_bytes", f->recording_bytes);
 }

@@ -26,7 +26,7 @@
 
 #include "base/compiler.h"
 
-#define STORE_VERSION 5
+#define STORE_VERSION 6
 #define STORE_BLOCK_ROWS 4096u
 
 enum store_column {
@@ -59,6 +59,15 @@ enum store_kind {
 #define STORE_FLAG_MAIN_ARENA 32u /* the block lies in the heap that brk() makes */
 #define STORE_FLAG_REPLACED 64u /* its release was not seen: its address was given out again */
 #define STORE_FLAG_MOVED 128u /* released by the realloc that made the next row of its chain */
+#define STORE_ALLOCATOR_SHIFT 8 /* where the number of the allocator that gave the block is */
+#define STORE_N_ALLOCATORS 32u
+#define STORE_FLAG_CROSSED (1u << 13) /* another allocator got the block back */
+#define STORE_FLAGS_END (1u << 14) /* all values are less */
+
+static inline uint32_t store_allocator_of(uint64_t flags)
+{
+	return flags >> STORE_ALLOCATOR_SHIFT & (STORE_N_ALLOCATORS - 1);
+}
 
 /* One realloc chain of two or more rows. */
 struct store_chain {
@@ -166,6 +175,16 @@ struct store_sample {
 	uint64_t cpu_ns;
 };
 
+/* An allocator inside the program whose blocks were recorded. Number 0, which has no item here, is the
+ * one that the program reaches by the names of the C library. */
+struct store_allocator {
+	uint32_t number; /* 1 to STORE_N_ALLOCATORS - 1 */
+	uint32_t name; /* string, such as jemalloc */
+	uint32_t prefix; /* string: of the names of its functions, such as _rjem_ */
+	uint32_t module; /* string: the path of a library; empty: the program itself */
+	uint64_t n_functions; /* that the recorder hooked */
+};
+
 /* A sentence about the recording: the recorder wrote it, or the reader of the recording did. */
 struct store_note {
 	uint64_t at_ns;
@@ -250,6 +269,7 @@ struct store_facts {
 	uint64_t unknown_frees;
 	uint64_t untracked_frees;
 	uint64_t duplicate_allocations;
+	uint64_t crossed; /* rows with STORE_FLAG_CROSSED */
 	uint64_t lost_events;
 	uint64_t lost_blocks;
 	uint64_t damaged_bytes;
@@ -299,6 +319,7 @@ enum store_table {
 	STORE_CALLS,
 	STORE_BUCKETS,
 	STORE_REGIONS,
+	STORE_ALLOCATORS,
 	STORE_UNDO, /* belongs to STORE_STATE */
 	STORE_STATE, /* bytes: where a build of a growing recording resumes (ingest/incremental.h) */
 	STORE_N_TABLES,

@@ -387,6 +387,21 @@ const char *store_end_reason(unsigned end)
 	return end < ARRAY_LEN(reason) ? reason[end] : "not known";
 }
 
+const char *store_allocator_name(const struct store *s, uint64_t flags)
+{
+	uint32_t number = store_allocator_of(flags);
+	size_t n;
+	const struct store_allocator *a = store_table(s, STORE_ALLOCATORS, &n);
+
+	if (number == 0)
+		return "libc";
+	for (size_t i = 0; i < n; i++) {
+		if (a[i].number == number)
+			return store_string(s, a[i].name, NULL);
+	}
+	return "not known";
+}
+
 const char *store_kind_name(uint64_t flags)
 {
 	static const char *const name[STORE_KIND_MASK + 1] = {

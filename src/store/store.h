@@ -84,6 +84,10 @@ const char *store_end_reason(unsigned end);
 /* The kind in a value of STORE_FLAGS: "malloc", "realloc" ... */
 const char *store_kind_name(uint64_t flags);
 
+/* The name of the allocator that gave the block of a row with these STORE_FLAGS: "libc", or the name of
+ * an allocator inside the program. Borrowed from the store. */
+const char *store_allocator_name(const struct store *s, uint64_t flags);
+
 /* Is an entry of the table of threads a thread of the program? The entry of number 0 stands for
  * "thread not known" and counts as one only when events name it. */
 bool store_is_thread(const struct store_thread *t);

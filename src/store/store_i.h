@@ -8,7 +8,7 @@
 #define STORE_MAGIC "MPSTORE" /* with its zero byte: 8 bytes */
 #define STORE_HEADER_BYTES 4096u /* kept for the header; blocks and tables begin after it */
 #define STORE_ALIGN 64u /* of blocks, tables and the directory */
-#define STORE_HEADER_TABLES 16u /* the most tables that the header has room for */
+#define STORE_HEADER_TABLES 32u /* the most tables that the header has room for */
 
 struct store_extent {
 	uint64_t offset; /* in the file */
@@ -42,7 +42,7 @@ struct store_entry {
 };
 
 _Static_assert(sizeof(struct store_identity) == 32, "lies in the file");
-_Static_assert(sizeof(struct store_header) == 32 + 64 + 32 + 32 + 256 + 8, "no holes");
+_Static_assert(sizeof(struct store_header) == 32 + 128 + 32 + 32 + 512 + 8, "no holes");
 _Static_assert(sizeof(struct store_header) <= STORE_HEADER_BYTES, "fits");
 _Static_assert(sizeof(struct store_entry) == 32, "lies in the file");
 _Static_assert(STORE_N_TABLES <= STORE_HEADER_TABLES, "fits");

@@ -22,6 +22,7 @@ const uint32_t store_item_bytes[STORE_HEADER_TABLES] = {
 	[STORE_CALLS] = sizeof(struct store_call),
 	[STORE_BUCKETS] = sizeof(struct store_bucket),
 	[STORE_REGIONS] = sizeof(struct store_region),
+	[STORE_ALLOCATORS] = sizeof(struct store_allocator),
 	[STORE_UNDO] = sizeof(struct store_undo),
 	[STORE_STATE] = 1,
 };
@@ -133,6 +134,7 @@ static int check_rest(const struct store_tables *t, struct err *err)
 	const struct store_note *note = t->item[STORE_NOTES];
 	const struct store_call *call = t->item[STORE_CALLS];
 	const struct store_region *region = t->item[STORE_REGIONS];
+	const struct store_allocator *allocator = t->item[STORE_ALLOCATORS];
 	size_t n_strings = t->n[STORE_STRING_ENDS];
 
 	if (t->n[STORE_THREADS] > UINT32_MAX || t->n[STORE_BUCKETS] > STORE_MAX_BUCKETS)
@@ -148,6 +150,13 @@ static int check_rest(const struct store_tables *t, struct err *err)
 	for (size_t i = 0; i < t->n[STORE_CALLS]; i++) {
 		if (call[i].stack >= t->n[STORE_STACKS] || call[i].thread >= t->n[STORE_THREADS])
 			return bad("call", i, "names a stack or thread that is not there", err);
+	}
+	for (size_t i = 0; i < t->n[STORE_ALLOCATORS]; i++) {
+		if (allocator[i].number == 0 || allocator[i].number >= STORE_N_ALLOCATORS)
+			return bad("allocator", i, "has an impossible number", err);
+		if (allocator[i].name >= n_strings || allocator[i].prefix >= n_strings ||
+		    allocator[i].module >= n_strings)
+			return bad("allocator", i, "names a string that is not there", err);
 	}
 	for (size_t i = 0; i < t->n[STORE_REGIONS]; i++) {
 		if (region[i].name >= n_strings)

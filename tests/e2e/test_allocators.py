@@ -5,6 +5,7 @@ Every program runs twice, with no rounds and with many: the difference is what t
 that allocations of the C library and of the language's run time cancel out.
 """
 import collections
+import json
 import pathlib
 import re
 import subprocess
@@ -295,6 +296,93 @@ class Allocators(mp.TestCase):
                         notes = " ".join(facts["notes"])
                         self.assertRegex(notes, "recorded: malloc in the program, 4 functions")
                         self.assertEqual(98, facts["reallocations"])
+
+    MIXED = r"""
+        #include <stdlib.h>
+        void *_rjem_malloc(size_t), *_rjem_realloc(void *, size_t), _rjem_free(void *);
+        int main(void) {
+            void *block[300];
+            for (int i = 0; i < 300; i++)
+                block[i] = i % 3 ? _rjem_malloc(1000 + i) : malloc(1000 + i);
+            for (int i = 0; i < 300; i += 2)
+                block[i] = i % 3 ? _rjem_realloc(block[i], 2000 + i) : realloc(block[i], 2000 + i);
+            for (int i = 0; i < 240; i++) {
+                if (i % 3) _rjem_free(block[i]); else free(block[i]);
+            }
+            return 9;
+        }
+    """
+
+    def mixed(self):
+        source = self.here / "mixed.c"
+        source.write_text(self.MIXED)
+        program = self.build("mixed", "gcc", "-O1", "-g", "-fno-builtin", source,
+                             self.prefixed_jemalloc(), "-lpthread", "-lstdc++", "-lm", "-ldl")
+        seen = self.record([program])
+        self.assertEqual(9, seen.code)
+        return seen.recording
+
+    def test_each_block_has_its_allocator(self):
+        """Both allocators in turn, call by call; the filters divide the blocks."""
+        recording = self.mixed()
+        calls = collections.Counter((e["e"], e.get("allocator", 0)) for e in mp.events(recording)
+                                    if e["e"] in ("alloc", "free", "realloc"))
+        self.assertEqual({("alloc", 1): 200, ("alloc", 0): 100, ("free", 1): 160, ("free", 0): 80,
+                          ("realloc", 1): 100, ("realloc", 0): 50}, dict(calls))
+        facts = mp.info(recording)
+        self.assertEqual([("jemalloc", "_rjem_", "")],
+                         [(a["name"], a["prefix"], a["module"]) for a in facts["allocators"]])
+        self.assertEqual(0, facts["crossed_blocks"])
+        for options, expected in ((["--allocator=^jemalloc$"], (300, 40)), (["--jemalloc=yes"], (300, 40)),
+                                  (["--allocator=libc"], (150, 20)), (["--jemalloc=no"], (150, 20)),
+                                  (["--allocator=."], (450, 60)), (["--allocator=mimalloc"], (0, 0)),
+                                  (["--crossed=yes"], (0, 0))):
+            with self.subTest(options=options):
+                self.assertEqual(expected, self.rows(recording, *options))
+
+    def rows(self, recording, *options):
+        """Allocations that match, and how many of them were never freed, from the rows themselves."""
+        out = self.here / "rows.json"
+        subprocess.run([mp.CLI, "export", "-f", "json", "-o", out, *options, recording], check=True)
+        rows = json.loads(out.read_text())["allocations"]
+        return len(rows), sum(not r["released"] for r in rows)
+
+    def test_allocators_survive_rewriting(self):
+        recording = self.mixed()
+        for command in (["repack"], ["strip", "-t", "0"], ["postprocess"], ["postprocess", "--anonymize=full"]):
+            with self.subTest(command=command):
+                target = self.here / "copy.dat"
+                target.unlink(missing_ok=True)
+                subprocess.run([mp.CLI, *command, "-o", target, recording], check=True,
+                               capture_output=True)
+                self.assertEqual("jemalloc", mp.info(target)["allocators"][0]["name"])
+                self.assertEqual((300, 40), self.rows(target, "--jemalloc=yes"))
+
+    def test_block_that_another_allocator_gets_back(self):
+        """Two allocators of one kind, so that the wrong one survives the block."""
+        source = self.here / "crossing.c"
+        source.write_text("#include <stdlib.h>\n" + "".join(f"""
+            __attribute__((noinline)) void *{p}malloc(size_t n) {{
+                __asm__ volatile("nop; nop; nop; nop; nop; nop");
+                return malloc(n + {i});
+            }}
+            __attribute__((noinline)) void {p}free(void *p) {{
+                __asm__ volatile("nop; nop; nop; nop; nop; nop");
+                free(p); __asm__ volatile("");
+            }}""" for i, p in enumerate("st")) + """
+            int main(void) {
+                for (int i = 0; i < 10; i++) sfree(smalloc(100));
+                for (int i = 0; i < 10; i++) tfree(tmalloc(100));
+                for (int i = 0; i < 7; i++) tfree(smalloc(4000 + i));
+                for (int i = 0; i < 5; i++) free(smalloc(5000 + i));
+                return 9;
+            }""")
+        program = self.build("crossing", "gcc", "-O1", "-g", "-fno-builtin", source)
+        seen = self.record([program], options={"HOOK_SYMBOLS": "s* t*"})
+        facts = mp.info(seen.recording)
+        self.assertEqual(12, facts["crossed_blocks"])
+        self.assertEqual(12, self.rows(seen.recording, "--crossed=yes")[0])
+        self.assertIn("12 blocks freed by another allocator", self.report(seen))
 
     def test_libraries_that_come_and_go(self):
         """A library with an allocator is loaded and unloaded while eight threads allocate from another

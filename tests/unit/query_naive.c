@@ -249,6 +249,17 @@ static bool naive_ids_fit(const struct naive *f, const char *name, uint32_t id)
 	return false;
 }
 
+static bool naive_allocator_fits(const struct world *w, const struct naive *f,
+				 const struct world_row *r)
+{
+	const struct naive_condition *regex = naive_find(f, "allocator");
+	const char *name = w->allocator[r->flags >> STORE_ALLOCATOR_SHIFT & 31];
+
+	name = name ? name : "not known";
+	return (!regex || naive_regex(regex->text, name)) &&
+	       naive_flag_fits(f, "jemalloc", "yes", strcmp(name, "jemalloc") == 0);
+}
+
 bool naive_matches(const struct world *w, const struct naive *f, size_t row)
 {
 	const struct world_row *r = &w->row[row];
@@ -260,8 +271,7 @@ bool naive_matches(const struct world *w, const struct naive *f, size_t row)
 	c = naive_find(f, "marker");
 	if (c && r->marker != (uint64_t)c->number)
 		return false;
-	c = naive_find(f, "jemalloc");
-	if (c && naive_is(c, "yes"))
+	if (!naive_allocator_fits(w, f, r))
 		return false;
 	c = naive_find(f, "from_map");
 	if (c && (r->addr < w->region_start[c->number] || r->addr >= w->region_end[c->number]))
@@ -278,6 +288,7 @@ bool naive_matches(const struct world *w, const struct naive *f, size_t row)
 			   (r->free_ns == WORLD_NEVER ? w->duration : r->free_ns) - r->alloc_ns) &&
 	       naive_flag_fits(f, "mmaped", "yes", r->flags & STORE_FLAG_MMAPED) &&
 	       naive_flag_fits(f, "arena", "main", r->flags & STORE_FLAG_MAIN_ARENA) &&
+	       naive_flag_fits(f, "crossed", "yes", r->flags & STORE_FLAG_CROSSED) &&
 	       naive_flag_fits(f, "temporary", "yes", r->flags & STORE_FLAG_TEMPORARY) &&
 	       naive_chain_fits(w, f, r) && naive_ids_fit(f, "backtraces", r->stack) &&
 	       naive_ids_fit(f, "deallocation_backtraces", r->free_stack) &&

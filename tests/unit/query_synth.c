@@ -127,7 +127,9 @@ static void world_make_row(struct world *w, uint64_t i, uint64_t now)
 		.addr = world_below(w, 50) ? 0x10000000 + 16 * world_below(w, 4 * w->n_rows)
 					   : 0x7f0000000000 + 4096 * world_below(w, 1000),
 		.flags = world_below(w, 3) | (world_below(w, 4) ? STORE_FLAG_MAIN_ARENA : 0) |
-			 (world_below(w, 9) ? 0 : STORE_FLAG_MMAPED),
+			 (world_below(w, 9) ? 0 : STORE_FLAG_MMAPED) |
+			 (i % 3 ? 0 : i / 3 % 5 << STORE_ALLOCATOR_SHIFT) |
+			 (i % 20 ? 0 : STORE_FLAG_CROSSED),
 		.marker = (i / 97) % 3,
 		.chain = WORLD_NEVER,
 		.stack = (uint32_t)stack,
@@ -310,6 +312,9 @@ void world_make(struct world *w, uint64_t seed, size_t n_rows)
 		w->code_addr[c] = 0x400000 * (module + 1) + 16 * c;
 		w->code_offset[c] = module < 3 ? 16 * c : w->code_addr[c];
 	}
+	w->allocator[0] = "libc";
+	for (unsigned i = 0; i < 3; i++)
+		w->allocator[i + 1] = world_modules[i];
 	world_name_codes(w);
 	world_make_stacks(w);
 	for (unsigned t = 0; t < w->n_threads; t++)
@@ -521,6 +526,7 @@ static int world_put_rest(const struct world *w, struct store_writer *sw, struct
 {
 	struct store_thread thread[N_THREADS] = {0};
 	struct store_region region[N_REGIONS] = {0};
+	struct store_allocator allocator[3] = {0}; /* with the names of the modules */
 	struct store_facts facts = {
 		.n_rows = w->n_rows,
 		.duration_ns = w->duration,
@@ -541,7 +547,13 @@ static int world_put_rest(const struct world *w, struct store_writer *sw, struct
 		region[i].start = w->region_start[i];
 		region[i].end = w->region_end[i];
 	}
+	for (uint32_t i = 0; i < 3; i++) {
+		allocator[i].number = i + 1;
+		allocator[i].name = i + 1;
+	}
 	r = store_writer_put_table(sw, STORE_FACTS, &facts, 1, err);
+	if (r >= 0)
+		r = store_writer_put_table(sw, STORE_ALLOCATORS, allocator, 3, err);
 	if (r >= 0 && w->n_calls)
 		r = store_writer_put_table(sw, STORE_CALLS, w->call, w->n_calls, err);
 	if (r >= 0)
@@ -670,7 +682,8 @@ static void load_code(struct world *w, const struct store *store)
 
 static void load_rest(struct world *w, const struct store *store)
 {
-	size_t n_threads, n_regions;
+	size_t n_threads, n_regions, n_allocators;
+	const struct store_allocator *a = store_table(store, STORE_ALLOCATORS, &n_allocators);
 	const struct store_thread *thread = store_table(store, STORE_THREADS, &n_threads);
 	const struct store_region *region = store_table(store, STORE_REGIONS, &n_regions);
 
@@ -685,6 +698,9 @@ static void load_rest(struct world *w, const struct store *store)
 		w->region_start[i] = region[i].start;
 		w->region_end[i] = region[i].end;
 	}
+	w->allocator[0] = "libc";
+	for (size_t i = 0; i < n_allocators; i++)
+		w->allocator[a[i].number] = store_string(store, a[i].name, NULL);
 	for (size_t i = 0; i < w->n_chains; i++) {
 		const struct store_chain *c = store_chain(store, i);
 

@@ -44,6 +44,7 @@ struct world {
 	const char *executable; /* "": not known */
 	uint32_t *node_parent, *node_code, *stack_node;
 	uint64_t *tid, *region_start, *region_end;
+	const char *allocator[STORE_N_ALLOCATORS]; /* its name; NULL: not known */
 	struct store_stack *figures;
 	uint64_t peak_ns, peak_bytes, peak_count;
 	/* Not made by world_make(), but put into the store when a test sets them. */

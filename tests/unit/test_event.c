@@ -424,6 +424,38 @@ TEST(worked_bytes_of_rare_kinds)
 	CHECK_EQ(DECODE(0x87, 2, 0, 6).field[0], 6); /* GENERATION */
 }
 
+TEST(calls_are_about_the_allocator_that_was_named_last)
+{
+	struct event_encoder e = encoder();
+	struct event_call call = {.ticks = START_TICKS, .addr = 0x1000, .size_bytes = 10};
+	struct event_compact run[4];
+	struct event_decoder d;
+	struct event ev;
+
+	event_put_call(&e, EVENT_MALLOC, &call);
+	event_put_allocator(&e, 31);
+	event_put_call(&e, EVENT_FREE, &call);
+	call.size_bytes = 1 << 20; /* the long form */
+	event_put_call(&e, EVENT_MALLOC, &call);
+	event_put_allocator(&e, 0);
+	event_put_call(&e, EVENT_MALLOC, &call);
+	memset(e.pos, 0, 64); /* room for the fast decoder to look ahead */
+	event_decoder_init(&d, &header, out, (size_t)(e.pos - out) + 64);
+	CHECK_EQ(event_decode_calls(&d, run, ARRAY_LEN(run)), 1u);
+	CHECK_EQ(event_compact_allocator(&run[0]), 0u);
+	CHECK_EQ(event_decode(&d, &ev), 1);
+	CHECK_EQ(ev.kind, EVENT_ALLOCATOR);
+	CHECK_EQ(event_decode_calls(&d, run, ARRAY_LEN(run)), 2u);
+	CHECK_EQ(event_compact_allocator(&run[0]), 31u);
+	CHECK_EQ(event_compact_allocator(&run[1]), 31u);
+	CHECK_EQ(event_decode(&d, &ev), 1);
+	CHECK_EQ(event_decode(&d, &ev), 1);
+	CHECK_EQ(ev.allocator, 0u);
+	event_encoder_begin(&e, out, out + sizeof(out), START_TICKS);
+	CHECK_EQ(e.allocator, 0u); /* a block begins anew */
+	CHECK(REFUSED(0x99, 2, 0, 32)); /* there are no more numbers */
+}
+
 TEST(unknown_rare_kinds_are_given_and_skipped_by_their_length)
 {
 	struct event ev = DECODE(0xff, 4, 2, 1, 2, 3);

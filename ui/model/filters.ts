@@ -235,8 +235,24 @@ export const FILTER_GROUPS: readonly FilterGroup[] = [
         ],
       },
       {
+        keys: ['allocator'],
+        label: 'Allocator',
+        kind: 'regex',
+        placeholder: 'jemalloc',
+      },
+      {
         keys: ['jemalloc'],
         label: 'jemalloc',
+        kind: 'choice',
+        choices: [
+          ['', 'Any'],
+          ['yes', 'Yes'],
+          ['no', 'No'],
+        ],
+      },
+      {
+        keys: ['crossed'],
+        label: 'Freed by another allocator',
         kind: 'choice',
         choices: [
           ['', 'Any'],
