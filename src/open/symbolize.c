@@ -3,6 +3,10 @@
  * symbolize_resolve() sorts its codes by module and address. A module with its codes is one piece
  * of work; threads take pieces from a list. Results go to frames_put() under a lock, because
  * frames_put() allows one caller at a time.
+ *
+ * Images stay open between calls: names are asked for in small lots and in any order, and opening an
+ * image (extracting the binary, reading its symbols and debug information) costs much more than a
+ * lot of names. symbol_image_size() bounds what stays open.
  */
 #include "open/symbolize.h"
 
@@ -23,6 +27,15 @@
 
 #define MAX_BUILD_ID_BYTES 64
 #define MAX_INLINED 256 /* frames of one code; more are left out */
+#define MAX_KEPT_IMAGES 64u /* between calls, each with its files open ... */
+#define MAX_KEPT_BYTES ((size_t)128 << 20) /* ... and of all of them together */
+
+/* The image of a module between calls; NULL: not open. Used by the thread that has the module's
+ * piece, else by the thread that called symbolize_resolve(). */
+struct kept_image {
+	struct symbol_image *image;
+	uint64_t last_used; /* the number of the call */
+};
 
 struct symbolize {
 	char *recording_path;
@@ -33,6 +46,10 @@ struct symbolize {
 	struct recording *recording; /* NULL unless it carries names ... */
 	struct symbol_table *table; /* ... which are here */
 	struct perf_map *jit; /* code made at run time; for one thread at a time */
+	struct symbol_options image_options; /* of all images, which borrow it */
+	struct kept_image *kept; /* by number of the module */
+	size_t n_modules;
+	uint64_t n_calls;
 };
 
 /* Codes of one module: [first, first + n) of struct work.code. */
@@ -82,6 +99,9 @@ void symbolize_destroy(struct symbolize *s)
 {
 	if (!s)
 		return;
+	for (size_t i = 0; s->kept && i < s->n_modules; i++)
+		symbol_image_close(s->kept[i].image);
+	free(s->kept);
 	embedded_close(s->embedded);
 	symbol_table_destroy(s->table);
 	recording_close(s->recording);
@@ -137,8 +157,7 @@ static size_t parse_build_id(const char *hex, uint8_t *ret)
 	return n;
 }
 
-static int open_image(struct symbolize *s, const struct store_module *m,
-		      const struct symbol_options *options, struct symbol_image **ret,
+static int open_image(struct symbolize *s, const struct store_module *m, struct symbol_image **ret,
 		      struct err *err)
 {
 	uint8_t build_id[MAX_BUILD_ID_BYTES];
@@ -160,7 +179,7 @@ static int open_image(struct symbolize *s, const struct store_module *m,
 	if (file && embedded_extract(s->embedded, file, s->options.temp_folder, &module.embedded_fd,
 				     &ignored) < 0)
 		module.embedded_fd = -1;
-	n = symbol_image_open(&module, options, ret, err);
+	n = symbol_image_open(&module, &s->image_options, ret, err);
 	if (module.embedded_fd >= 0)
 		close(module.embedded_fd);
 	return n;
@@ -195,38 +214,66 @@ static int resolve_from_table(struct work *w, uint32_t code, struct found *found
 	return n < 0 ? n : 1;
 }
 
+/* The image of a module, which stays open. */
+static int get_image(struct symbolize *s, uint32_t module, struct symbol_image **ret,
+		     struct err *err)
+{
+	struct kept_image *k = &s->kept[module];
+	int n = k->image ? 0 : open_image(s, store_module(s->store, module), &k->image, err);
+
+	k->last_used = s->n_calls;
+	*ret = k->image;
+	return n;
+}
+
 static int resolve_module(struct work *w, const struct piece *p, struct found *found,
 			  struct err *err)
 {
 	struct symbolize *s = w->s;
-	const struct store_module *m = store_module(s->store, p->module);
-	struct symbol_options options = {
-		.debug_path = s->options.debug_path,
-		.n_debug_paths = s->options.n_debug_paths,
-		.use_debuginfod = s->options.use_debuginfod,
-		.use_local_files = !s->options.use_only_recording,
-	};
-	struct symbol_image *image = NULL;
+	uint64_t base = store_module(s->store, p->module)->base;
 	int n = 0;
 
 	for (size_t i = 0; i < p->n && n >= 0; i++) {
 		uint32_t code = w->code[p->first + i];
+		struct symbol_image *image = NULL;
 
 		n = resolve_from_table(w, code, found, err);
 		if (n != 0)
 			continue;
-		if (!image)
-			n = open_image(s, m, &options, &image, err);
+		n = get_image(s, p->module, &image, err);
 		found->n = 0;
 		if (n == 0)
-			n = symbol_image_resolve(image,
-						 store_code(s->store, code)->addr - 1 - m->base,
+			n = symbol_image_resolve(image, store_code(s->store, code)->addr - 1 - base,
 						 keep_frame, found, err);
 		if (n >= 0)
 			n = put(w, code, found, err);
 	}
-	symbol_image_close(image);
 	return n < 0 ? n : 0;
+}
+
+/* Closes the images that were not used for longest, until the others are within the limits. The one
+ * that was used last stays whatever its size. */
+static void close_images(struct symbolize *s)
+{
+	for (;;) {
+		struct kept_image *oldest = NULL;
+		size_t n = 0, n_bytes = 0;
+
+		for (size_t i = 0; i < s->n_modules; i++) {
+			struct kept_image *k = &s->kept[i];
+
+			if (!k->image)
+				continue;
+			n++;
+			n_bytes += symbol_image_size(k->image);
+			if (!oldest || k->last_used < oldest->last_used)
+				oldest = k;
+		}
+		if (n <= 1 || (n <= MAX_KEPT_IMAGES && n_bytes <= MAX_KEPT_BYTES))
+			return;
+		symbol_image_close(oldest->image);
+		oldest->image = NULL;
+	}
 }
 
 /* Resolves codes that are in no module. */
@@ -368,6 +415,16 @@ static int open_sources(struct symbolize *s, struct err *err)
 
 	if (s->is_opened)
 		return 0;
+	store_table(s->store, STORE_MODULES, &s->n_modules);
+	s->kept = calloc(s->n_modules + 1, sizeof(*s->kept));
+	if (!s->kept)
+		return err_set_memory(err, (s->n_modules + 1) * sizeof(*s->kept));
+	s->image_options = (struct symbol_options){
+		.debug_path = s->options.debug_path,
+		.n_debug_paths = s->options.n_debug_paths,
+		.use_debuginfod = s->options.use_debuginfod,
+		.use_local_files = !s->options.use_only_recording,
+	};
 	s->is_opened = true;
 	/* without the recording the files of this machine are left */
 	if (embedded_open(s->recording_path, &s->embedded, NULL) < 0)
@@ -394,6 +451,7 @@ int symbolize_resolve(void *user, struct frames *f, const uint32_t *code, size_t
 		return err_set_memory(err, n * sizeof(*code));
 	memcpy(w.code, code, n * sizeof(*code));
 	qsort_r(w.code, n, sizeof(*w.code), compare_codes, (void *)w.s->store);
+	w.s->n_calls++;
 	result = make_pieces(&w, err);
 	if (result == 0) {
 		if (w.s->options.show_progress)
@@ -404,6 +462,7 @@ int symbolize_resolve(void *user, struct frames *f, const uint32_t *code, size_t
 		if (result < 0 && err)
 			*err = w.err;
 	}
+	close_images(w.s);
 	free(w.piece);
 	free(w.code);
 	return result;

@@ -6,7 +6,8 @@
  *   3. files of this machine with the same build id, and their debug files;
  *   4. for code in no module, the files of just-in-time compilers (jit_files.h).
  *
- * Modules are resolved in parallel, each by one thread, the modules with the most codes first.
+ * Modules are resolved in parallel, each by one thread, the modules with the most codes first. A
+ * module's symbols and debug information stay open for the next names, up to 64 modules and 128 MiB.
  * Everything is opened when the first name is asked for: a report whose names are all cached does
  * not touch the recording. Threads: one caller at a time.
  */

@@ -35,6 +35,7 @@ struct registry_entry {
 		*snapshot; /* the registry's lock guards it; set before the state becomes READY */
 	struct err err; /* set before it becomes FAILED */
 	_Atomic enum registry_state state;
+	_Atomic uint64_t n_codes, n_named; /* of the newest snapshot: names are looked up */
 	pthread_t thread;
 	bool has_thread;
 	/* of one that grows; the registry's lock guards them */
@@ -169,24 +170,45 @@ void registry_give(struct registry_snapshot *p)
 
 /* ---- loading ---- */
 
-/* Looks up names in the background, so that the first question that needs them need not. In small
- * pieces: questions that cannot wait come in between, and the end of the server, too. */
+static int compare_codes(const void *a, const void *b, void *store)
+{
+	const struct store_code *x = store_code(store, *(const uint32_t *)a);
+	const struct store_code *y = store_code(store, *(const uint32_t *)b);
+
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Looks up names in the background, so that the first question that needs them need not. In the
+ * order of modules and addresses, which is how debug information is read once. In small pieces:
+ * questions that cannot wait come in between, and the end of the server, too. */
 static void prepare_names(struct registry_entry *i)
 {
-	uint32_t code[N_CODES_AT_ONCE];
-	const struct registry_opened *o = &i->snapshot->opened; /* only this thread replaces it */
+	struct registry_snapshot *p = i->snapshot; /* only this thread replaces it */
+	const struct registry_opened *o = &p->opened;
 	struct err err;
+	uint32_t *code;
 	size_t n;
 
 	store_table(o->store, STORE_CODES, &n);
-	for (size_t at = 1; at < n && !atomic_load(&i->loading.cancel);) {
-		size_t count = 0;
+	atomic_store(&i->n_codes, n > 1 ? n - 1 : 0);
+	atomic_store(&i->n_named, 0);
+	code = malloc((n + 1) * sizeof(*code));
+	if (!code)
+		return; /* names are then looked up when they are asked for */
+	for (size_t k = 1; k < n; k++)
+		code[k - 1] = (uint32_t)k;
+	n = n ? n - 1 : 0;
+	qsort_r(code, n, sizeof(*code), compare_codes, (void *)(uintptr_t)o->store);
+	for (size_t at = 0; at < n && !atomic_load(&i->loading.cancel); at += N_CODES_AT_ONCE) {
+		size_t count = n - at < N_CODES_AT_ONCE ? n - at : N_CODES_AT_ONCE;
 
-		while (count < N_CODES_AT_ONCE && at < n)
-			code[count++] = (uint32_t)at++;
-		if (frames_need(o->frames, code, count, &err) < 0)
-			return; /* who asks for a name will hear why */
+		if (frames_need(o->frames, code + at, count, &err) < 0)
+			break; /* who asks for a name will hear why */
+		atomic_store(&i->n_named, at + count);
 	}
+	free(code);
 }
 
 /* Opens the recording, now or again, and puts the snapshot in the place of what was there. Not while too
@@ -423,6 +445,15 @@ double registry_percent(struct registry_entry *i)
 	if (atomic_load(&i->state) == REGISTRY_READY)
 		return 100;
 	return n_all == 0 ? 0 : n_done >= n_all ? 100 : 100.0 * (double)n_done / (double)n_all;
+}
+
+double registry_names_percent(struct registry_entry *i)
+{
+	uint64_t n = atomic_load(&i->n_codes), n_named = atomic_load(&i->n_named);
+
+	if (atomic_load(&i->state) != REGISTRY_READY)
+		return 0;
+	return n_named >= n ? 100 : 100.0 * (double)n_named / (double)n;
 }
 
 bool registry_eta_s(struct registry_entry *i, double *ret)

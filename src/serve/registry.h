@@ -79,6 +79,10 @@ struct registry_entry *registry_find(const struct registry *s, const char *id);
 enum registry_state registry_state(struct registry_entry *i);
 double registry_percent(struct registry_entry *i); /* 0 to 100 */
 
+/* Of the names of functions, which are looked up in the background when a recording is ready: 0 to
+ * 100. */
+double registry_names_percent(struct registry_entry *i);
+
 /* While the recording is loading: estimates in how many seconds it is ready, at the speed so far.
  * False: too early for an estimate. */
 bool registry_eta_s(struct registry_entry *i, double *ret);

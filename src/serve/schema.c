@@ -84,7 +84,8 @@ static const struct schema table[] = {
 		   "temporary_count:int temporary_bytes:int extra_bytes:int peak_count:int "
 		   "peak_bytes:int"},
 	{"Recording",
-	 "id:str file:str state:str percent:num error?:str executable?:str cmdline?:[str] "
+	 "id:str file:str state:str percent:num names_percent:num error?:str executable?:str "
+	 "cmdline?:[str] "
 	 "host?:str architecture?:str pid?:u64 started_at?:str start_ns?:u64 duration_ns?:u64 "
 	 "allocations?:u64 peak_bytes?:u64 leaked_bytes?:u64 file_bytes?:u64 complete?:bool "
 	 "ended?:str growing:bool imported:str~ timeline?:[u64] threads?:u64 eta_s:num~"},

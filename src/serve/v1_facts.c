@@ -76,6 +76,7 @@ static void put_recording(struct json *j, struct registry_entry *i)
 	json_text(j, "file", text_basename(registry_path(i)));
 	json_text(j, "state", data_state_name(state));
 	json_double(j, "percent", registry_percent(i), 1);
+	json_double(j, "names_percent", registry_names_percent(i), 1);
 	if (state == REGISTRY_FAILED)
 		json_text(j, "error", registry_error(i));
 	if (state == REGISTRY_READY) {
@@ -106,6 +107,7 @@ static void put_exported(struct request *rq)
 	json_text(j, "file", rq->file_name);
 	json_text(j, "state", data_state_name(REGISTRY_READY));
 	json_double(j, "percent", 100, 1);
+	json_double(j, "names_percent", 100, 1);
 	put_ready(j, rq->store);
 	json_bool(j, "growing", false);
 	json_null(j, "imported");

@@ -108,6 +108,7 @@ static int open_image(uint8_t *image, size_t len, bool is_heap, const char *path
 	f->image = image;
 	f->image_bytes = len;
 	f->is_heap = is_heap;
+	f->heap_bytes = is_heap ? len : 0;
 	f->path = strdup(path);
 	if (!f->path) {
 		elf_file_close(f);
@@ -219,6 +220,7 @@ static struct view unpack_zstd(struct elf_file *f, Elf_Scn *scn)
 	u->len = len;
 	u->next = f->unpacked;
 	f->unpacked = u;
+	f->heap_bytes += len;
 	return (struct view){u->data, u->len};
 }
 
@@ -246,6 +248,8 @@ struct view elf_file_section(struct elf_file *f, const char *name)
 	data = elf_rawdata(scn, NULL);
 	if (!data || !data->d_buf || !data->d_size)
 		return none;
+	if (is_gnu || (shdr.sh_flags & SHF_COMPRESSED)) /* until now: libelf has just unpacked it */
+		f->heap_bytes += data->d_size;
 	return (struct view){.data = data->d_buf, .len = data->d_size};
 }
 

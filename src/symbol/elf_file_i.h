@@ -23,6 +23,7 @@ struct elf_file {
 	uint8_t *image; /* the whole file, mapped privately and writable: libelf wants it */
 	size_t image_bytes;
 	bool is_heap; /* image is from malloc(), not mmap() */
+	size_t heap_bytes; /* the image, if it is from malloc(), and sections that were unpacked */
 	Elf *elf;
 	size_t shstrndx;
 	struct elf_unpacked *unpacked; /* sections that libelf could not decompress */

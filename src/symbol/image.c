@@ -107,6 +107,20 @@ void symbol_image_close(struct symbol_image *image)
 	free(image);
 }
 
+size_t symbol_image_size(const struct symbol_image *image)
+{
+	const struct dwarf *d = &image->dwarf; /* zeroed without DWARF */
+	const struct elf_file *file[] = {image->files.binary, image->files.debug, image->files.alt,
+					 image->mini};
+	size_t n_bytes = sizeof(*image) + image->symtab.cap * sizeof(*image->symtab.entry) +
+			 d->index_bytes + d->main.name_bytes + d->main.abbrev_bytes +
+			 d->alt.abbrev_bytes;
+
+	for (size_t i = 0; i < ARRAY_LEN(file); i++)
+		n_bytes += file[i] ? file[i]->heap_bytes : 0;
+	return n_bytes;
+}
+
 const char *symbol_image_origin(const struct symbol_image *image)
 {
 	return image->origin;

@@ -63,6 +63,10 @@ int symbol_image_open(const struct symbol_module *module, const struct symbol_op
 		      struct symbol_image **ret, struct err *err);
 void symbol_image_close(struct symbol_image *image); /* NULL does nothing */
 
+/* How much memory the image needs, about: its indexes and names, not the mapped files. Grows with
+ * the questions. */
+size_t symbol_image_size(const struct symbol_image *image);
+
 /* Where the symbols come from ("embedded in the recording; lines from /usr/lib/debug/..."), or why
  * there are none ("no symbols: /usr/lib/libx.so has another build-id"). Grows when a later
  * resolve() learns more (.dwo files). Borrowed until the next call with the same image. */
