@@ -37,7 +37,7 @@ const ALLOCATION_COLUMNS: readonly AllocationColumn[] = [
     id: 'lifetime',
     title: 'Lifetime',
     hint: 'From allocation to free. T: temporary, freed before the same thread allocated again',
-    width: [92, 92, 92, 84],
+    width: [92, 92, 92, 96],
     class: 'r',
     sort: 'lifetime',
   },

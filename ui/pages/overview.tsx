@@ -184,7 +184,8 @@ function shortTitle(f: Finding): string {
   const name = f.blame ? frameTitle(f.blame) : '';
   const at = name ? f.title.indexOf(name) : -1;
   const before = at > 0 ? f.title.slice(0, at) : '';
-  return /^[\w:<>~ {}]*::$/.test(before) ? f.title.slice(at) : f.title;
+  const title = /^[\w:<>~ {}]*::$/.test(before) ? f.title.slice(at) : f.title;
+  return title.replace(/(\d) (?=([KMGT]i)?B\b)/g, '$1\u00a0'); // a figure keeps its unit
 }
 
 /* The share of temporary allocations as squares. */
@@ -441,7 +442,7 @@ function HealthCard() {
         <dl class="kv facts">
           {data.facts.map((fact) => [
             <dt key={fact.name}>{fact.name}</dt>,
-            <dd class={fact.name === 'Command' ? 'code one' : undefined} title={fact.value}>
+            <dd class={fact.name === 'Command' ? 'code' : undefined} title={fact.value}>
               {fact.value}
             </dd>,
           ])}

@@ -119,6 +119,7 @@ export function BottomNav() {
   const a = useAddress();
   const shown = BOTTOM.filter(([page]) => !isExported || EXPORTED_PAGES.includes(page));
   const others = NAV_ENTRIES.filter((e) => !BOTTOM.some(([page]) => page === e.page));
+  const isOther = !BOTTOM.some(([page]) => page === a.page);
   return (
     <nav class="bottom-nav" aria-label="Main pages">
       {shown.map(([page, name, icon]) => (
@@ -130,7 +131,7 @@ export function BottomNav() {
       {!isExported && (
         <Menu
           label="More pages"
-          class="more"
+          class={isOther ? 'more current' : 'more'}
           button={
             <>
               <Icon name="dots" />

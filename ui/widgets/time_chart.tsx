@@ -42,6 +42,7 @@ export interface TimeChartProps {
 
 const LEFT = 56;
 const LABELS = 128;
+const HEADROOM = 1.16; // above the highest value: room for the word at the peak
 const SMALL = 520; // pixels below which labels go
 
 export function TimeChart(props: TimeChartProps) {
@@ -123,8 +124,8 @@ function options(latest: Latest, size: { width: number; height: number }): uPlot
 
 function yRange(p: TimeChartProps, max: number): uPlot.Range.MinMax {
   const top = Math.max(max || 0, ...(p.line?.values ?? []), 1);
-  const ticks = valueTicks(top, p.unit, 3);
-  return [0, ticks[ticks.length - 1] ?? top];
+  const ticks = valueTicks(top, p.unit, 2);
+  return [0, Math.min(ticks[ticks.length - 1] ?? top, top * HEADROOM)];
 }
 
 const gridLine = () => token('--line');
@@ -133,7 +134,7 @@ const axisText = () => token('--text-3');
 function xAxis(latest: Latest): uPlot.Axis {
   const ticks = (u: uPlot) => {
     const { min = 0, max = 1 } = u.scales['x'] ?? {};
-    const want = Math.max(2, u.bbox.width / devicePixelRatio / 96);
+    const want = Math.max(3, u.bbox.width / devicePixelRatio / 80);
     return timeTicks(min, max, want, latest.current.originNs ?? 0);
   };
   return {
@@ -159,7 +160,10 @@ function yAxis(latest: Latest): uPlot.Axis {
     stroke: axisText,
     grid: { stroke: gridLine, width: 1 },
     ticks: { show: false },
-    splits: (_u, _axis, _min, max) => valueTicks(max * 0.999, latest.current.unit, 3),
+    splits: (u, _axis, _min, max) => {
+      const want = Math.max(2, Math.min(6, u.bbox.height / devicePixelRatio / 40));
+      return valueTicks(max * 0.999, latest.current.unit, want).filter((v) => v <= max);
+    },
     values: (_u, splits) => splits.map((v) => valueLabel(v, latest.current.unit)),
   };
 }
