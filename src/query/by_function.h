@@ -11,8 +11,8 @@
 
 /* The cost of all stacks that pass through a function. A stack counts once, also in recursion. */
 struct query_function {
-	uint64_t key; /* as QUERY_BY_FUNCTION; 0: all frames without a name */
-	const char *name; /* NULL for key 0; lives as long as frames */
+	uint64_t key; /* as QUERY_BY_FUNCTION; code without a function name has keys of its own */
+	const char *name; /* the function, or "libx.so.1+0x1234"; lives as long as the query */
 	const struct frame *frame; /* one frame with this name */
 	struct query_group cost; /* inclusive */
 	uint64_t self[QUERY_N_MAIN_COSTS]; /* of stacks whose innermost frame it is */
@@ -24,7 +24,7 @@ struct query_functions {
 };
 
 /* Selects functions: one frame of the function must contain all three texts, ignoring case. NULL
- * or "" matches all. A frame without a name, source or module has no such text. The selection does
+ * or "" matches all. A frame without source or module has no such text. The selection does
  * not change the costs. */
 struct query_function_match {
 	const char *name;

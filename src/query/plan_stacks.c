@@ -89,7 +89,7 @@ static int matches(struct judge *j, size_t regex, uint32_t text, struct err *err
 /* HAS_* of one frame. */
 static int judge_frame(struct judge *j, const struct query_name_identity *frame, struct err *err)
 {
-	const uint32_t text[3] = {frame->function, frame->source, frame->module};
+	const uint32_t text[3] = {frame->name, frame->source, frame->module};
 	bool has_positive = false, is_positive = true;
 	int found = 0, r;
 

@@ -107,7 +107,7 @@ static void matcher_fini(struct matcher *m)
 static int matcher_fits(struct matcher *m, const struct query_names *names,
 			const struct query_name_identity *identity, struct err *err)
 {
-	const uint32_t text[N_TEXTS] = {identity->function, identity->module, identity->source};
+	const uint32_t text[N_TEXTS] = {identity->name, identity->module, identity->source};
 
 	for (unsigned i = 0; i < N_TEXTS; i++) {
 		signed char *verdict = m->regex[i] ? &m->verdict[i][text[i]] : NULL;
@@ -138,7 +138,7 @@ static int choose(struct query *q, const struct query_function_match *match, uin
 		       : err_set_memory(err, names->n_texts * sizeof(*chosen));
 
 	for (size_t i = 1; i < names->n_identities && r >= 0; i++) {
-		uint32_t *slot = &chosen[names->identity[i].function];
+		uint32_t *slot = &chosen[names->identity[i].name];
 
 		if (!*slot)
 			r = matcher_fits(&m, names, &names->identity[i], err);
@@ -279,7 +279,7 @@ int query_callers(struct query *q, const char *function, struct query_callers *r
 	a.names = q->names;
 	a.wanted = query_names_find(q->names, function);
 	for (a.identity = 1; a.identity < q->names->n_identities; a.identity++) {
-		if (a.wanted && q->names->identity[a.identity].function == a.wanted)
+		if (a.wanted && q->names->identity[a.identity].name == a.wanted)
 			break;
 	}
 	if (a.identity == q->names->n_identities) /* it may be a source's or an image's */

@@ -43,8 +43,9 @@ void query_json_frame(struct json *j, const char *name, const struct frame *f,
 	if (in_full) {
 		json_text(j, "raw_function", f->raw_function);
 		put_known(j, "column", f->column);
-		json_hex(j, "module_offset", f->module_offset);
 	}
+	if (in_full || (!f->function && f->module))
+		json_hex(j, "module_offset", f->module_offset);
 	json_end_object(j);
 }
 

@@ -1,10 +1,13 @@
 /* query/query_names.c - see query_names.h. */
 #include "query/query_names.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "query/frame_class.h"
 #include "util/vec.h"
 
@@ -89,6 +92,34 @@ static int text_number(struct query_names *n, const char *text, uint32_t *ret, s
 
 /* ---- frames ---- */
 
+/* "libfoo.so.1+0x1234", "0x7f0012345678" */
+static int make_name(const struct frame *f, char **ret, struct err *err)
+{
+	int n = f->module
+			? asprintf(ret, "%s+0x%" PRIx64, text_basename(f->module), f->module_offset)
+			: asprintf(ret, "0x%" PRIx64, f->addr);
+
+	return n < 0 ? err_set_memory(err, 64) : 0;
+}
+
+static int name_identity(struct query_names *n, struct query_name_identity *identity,
+			 struct err *err)
+{
+	char *name;
+	int r;
+
+	identity->name = identity->function;
+	if (identity->name)
+		return 0;
+	r = vec_reserve(&n->made, &n->cap_made, n->n_made + 1, sizeof(*n->made), err);
+	if (r >= 0)
+		r = make_name(identity->frame, &name, err);
+	if (r < 0)
+		return r;
+	n->made[n->n_made++] = name;
+	return add_text(n, name, &identity->name, err);
+}
+
 static int identity_number(struct query_names *n, const struct query_name_identity *want,
 			   uint32_t *ret, struct err *err)
 {
@@ -115,8 +146,12 @@ static int identity_number(struct query_names *n, const struct query_name_identi
 					n->n_identities + 1, sizeof(*n->identity_next), err);
 		if (r < 0)
 			return r;
-		number = (uint32_t)n->n_identities++;
+		number = (uint32_t)n->n_identities;
 		n->identity[number] = *want;
+		r = name_identity(n, &n->identity[number], err);
+		if (r < 0)
+			return r;
+		n->n_identities++;
 		n->identity_next[number] = (uint32_t)*slot;
 		*slot = number;
 	}
@@ -266,6 +301,9 @@ void query_names_destroy(struct query_names *n)
 	map_fini(&n->line_of);
 	free(n->text);
 	free(n->text_next);
+	for (size_t i = 0; i < n->n_made; i++)
+		free(n->made[i]);
+	free(n->made);
 	free(n->identity);
 	free(n->identity_next);
 	free(n->line);

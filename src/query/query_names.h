@@ -23,6 +23,8 @@ struct query_name_identity {
 	uint32_t function; /* numbers of texts */
 	uint32_t source;
 	uint32_t module;
+	uint32_t name; /* the function; of code without a function name a text such as
+			* "libx.so.1+0x1234", or "0x7f0012345678" outside of all images */
 	uint8_t class; /* enum frame_class; set by query_names_classify() */
 	const struct frame *frame; /* the first frame with this identity */
 };
@@ -40,7 +42,9 @@ struct query_names {
 	struct query_name_frame *frame;
 	struct query_name_identity *identity; /* 0 is not used */
 	struct query_name_line *line; /* 0 is not used */
-	const char **text; /* by number; 0 is NULL; borrowed from frames */
+	const char **text; /* by number; 0 is NULL; borrowed from frames, or one of made */
+	char **made; /* owned: the names of code without a function name */
+	size_t n_made, cap_made;
 	size_t n_codes, n_frames, n_identities, n_lines, n_texts;
 	size_t cap_frames, cap_identities, cap_lines, cap_texts;
 	struct map text_of_pointer; /* used during creation only: frames often share texts */

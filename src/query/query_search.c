@@ -30,7 +30,7 @@ static int find_texts(struct searcher *s, const char *text, struct err *err)
 	for (size_t i = 1; i < names->n_identities && r >= 0; i++) {
 		const struct query_name_identity *n = &names->identity[i];
 
-		if (set_has(s->matches, n->function) || set_has(s->matches, n->source) ||
+		if (set_has(s->matches, n->name) || set_has(s->matches, n->source) ||
 		    set_has(s->matches, n->module))
 			set_add(s->is_wanted, i);
 	}
@@ -50,8 +50,8 @@ static int count_stack(void *user, const struct query_walk_stack *stack, struct 
 
 		if (!set_has(s->is_wanted, identity))
 			continue;
-		if (set_has(s->matches, n->function))
-			r = query_tally_add(&s->functions, n->function, stack, frame, err);
+		if (set_has(s->matches, n->name))
+			r = query_tally_add(&s->functions, n->name, stack, frame, err);
 		if (r >= 0 && set_has(s->matches, n->source))
 			r = query_tally_add(&s->files, n->source, stack, frame, err);
 		if (r >= 0 && set_has(s->matches, n->module))

@@ -3,12 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/text.h"
 #include "query/query_i.h"
-
-/* A frame to blame that has no name is a function of its own: this and its identity make the key.
- * Numbers of texts are below. */
-#define NAMELESS_KEY (1ull << 32)
 
 int sites_need(struct query *q, enum query_group_by by, struct err *err)
 {
@@ -51,13 +46,9 @@ static const struct query_name_frame *site_of_stack(const struct query *q, uint3
 
 static uint64_t blame_key(const struct query *q, uint32_t stack)
 {
-	uint32_t identity, function;
+	uint32_t frame = q->owners->frame[stack];
 
-	if (q->owners->frame[stack] == OWNERS_NONE)
-		return 0;
-	identity = q->names->frame[q->owners->frame[stack]].identity;
-	function = q->names->identity[identity].function;
-	return function ? function : NAMELESS_KEY + identity;
+	return frame == OWNERS_NONE ? 0 : q->names->identity[q->names->frame[frame].identity].name;
 }
 
 uint64_t sites_key(const struct query *q, enum query_group_by by, uint32_t stack)
@@ -108,32 +99,12 @@ static const char *line_name(struct query *q, uint64_t key)
 	return keep_name(q, name);
 }
 
-/* "libfoo.so.1+0x1234", "0x7f0012345678" */
-static const char *nameless_name(struct query *q, uint64_t identity)
-{
-	const struct frame *f;
-	char *name = NULL;
-	int n;
-
-	if (identity == 0 || identity >= q->names->n_identities)
-		return NULL;
-	f = q->names->identity[identity].frame;
-	if (f->module)
-		n = asprintf(&name, "%s+0x%" PRIx64, text_basename(f->module), f->module_offset);
-	else
-		n = asprintf(&name, "0x%" PRIx64, f->addr);
-	return keep_name(q, n < 0 ? NULL : name);
-}
-
 const char *query_group_name(struct query *q, enum query_group_by by, uint64_t key)
 {
 	if (!q->names || key == 0)
 		return NULL;
 	switch (by) {
 	case QUERY_BY_BLAME:
-		if (key >= NAMELESS_KEY)
-			return nameless_name(q, key - NAMELESS_KEY);
-		return key < q->names->n_texts ? q->names->text[key] : NULL;
 	case QUERY_BY_MODULE:
 	case QUERY_BY_FUNCTION:
 		return key < q->names->n_texts ? q->names->text[key] : NULL;

@@ -32,7 +32,7 @@ static int list_frames(struct query *q, uint32_t stack, struct path *p, struct e
 			return r;
 		for (uint32_t i = first; i < end; i++) {
 			p->frame[p->n] = i;
-			p->function[p->n++] = names->identity[names->frame[i].identity].function;
+			p->function[p->n++] = names->identity[names->frame[i].identity].name;
 		}
 		at = n->parent;
 	}

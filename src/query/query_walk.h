@@ -6,7 +6,7 @@
 
 struct query_walk_stack {
 	const uint32_t *frame; /* indices in query_names.frame, innermost first */
-	const uint32_t *function; /* the numbers of the frames' functions */
+	const uint32_t *function; /* the numbers of the frames' names */
 	size_t n;
 	uint32_t number; /* from 1, different for each stack of the walk */
 	const struct query_group *cost; /* of all its matching rows */

@@ -128,9 +128,9 @@ static const struct schema table[] = {
 	{"GroupRows", "by:str groups:[GroupRow] total_count:u64 total:Change "
 		      "total_before?:Cost total_after?:Cost"},
 	{"FrameText", "function:str~ source:str~ line:u64~ module:str~ address:str is_inline:bool "
-		      "class:str package:str"},
+		      "class:str package:str module_offset?:str"},
 	{"Stack", "stack:u64 frames:[FrameText] blame:u64~ truncated:str~ is_guessed:bool"},
-	{"FunctionRow", "key:u64 function:str~ frame:FrameText cost:Change before?:Cost "
+	{"FunctionRow", "key:u64 function:str frame:FrameText cost:Change before?:Cost "
 			"after?:Cost self_bytes:int self_allocations:int self_leaked_bytes:int "
 			"self_peak_bytes:int self_temporary_count:int"},
 	{"LineCost", "source?:str line:u64 function:str~ cost:Change before?:Cost after?:Cost "

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/test.h"
 #include "query/frame_class.h"
 
 const struct naive_condition *naive_find(const struct naive *f, const char *name)
@@ -52,6 +53,49 @@ unsigned naive_frames(const struct world *w, uint32_t stack, const struct world_
 	return n;
 }
 
+const char *naive_name(const struct world *w, const struct world_frame *f, uint32_t code,
+		       char buf[NAIVE_NAME_BYTES])
+{
+	const char *module = w->code_module[code];
+
+	if (f->function)
+		return f->function;
+	snprintf(buf, NAIVE_NAME_BYTES, "%s%s0x%" PRIx64, module ? basename(module) : "",
+		 module ? "+" : "", w->code_offset[code]);
+	return buf;
+}
+
+/* A copy of the frame that has a name. All copies are kept until the end. */
+static const struct world_frame *named_frame(const struct world_frame *f, const char *name)
+{
+	static struct world_frame *kept[10000];
+	static size_t n_kept;
+
+	for (size_t i = 0; i < n_kept; i++) {
+		if (strcmp(kept[i]->function, name) == 0 && kept[i]->source == f->source &&
+		    kept[i]->module == f->module && kept[i]->line == f->line)
+			return kept[i];
+	}
+	CHECK(n_kept < ARRAY_LEN(kept));
+	kept[n_kept] = malloc(sizeof(*f));
+	*kept[n_kept] = *f;
+	kept[n_kept]->function = strdup(name);
+	return kept[n_kept++];
+}
+
+unsigned naive_named_frames(const struct world *w, uint32_t stack, const struct world_frame **ret)
+{
+	uint32_t code[1000];
+	char buf[NAIVE_NAME_BYTES];
+	unsigned n = naive_frames(w, stack, ret, code);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (!ret[i]->function)
+			ret[i] = named_frame(ret[i], naive_name(w, ret[i], code[i], buf));
+	}
+	return n;
+}
+
 /* Some frame matches all positive expressions, no frame a negative one. */
 static bool naive_frames_fit(const struct world *w, const struct naive *f, uint32_t stack)
 {
@@ -63,18 +107,22 @@ static bool naive_frames_fit(const struct world *w, const struct naive *f, uint3
 	const struct naive_condition *no_mod = naive_find(f, "negative_module_regex");
 	const struct naive_condition *any = naive_find(f, "frame_regex");
 	const struct world_frame *frame[1000];
-	unsigned n = naive_frames(w, stack, frame, NULL);
+	uint32_t code[1000];
+	unsigned n = naive_frames(w, stack, frame, code);
 	bool found = !fn && !src && !mod, found_any = !any;
 
 	for (unsigned i = 0; i < n; i++) {
-		if ((!fn || naive_regex(fn->text, frame[i]->function)) &&
+		char buf[NAIVE_NAME_BYTES];
+		const char *name = naive_name(w, frame[i], code[i], buf);
+
+		if ((!fn || naive_regex(fn->text, name)) &&
 		    (!src || naive_regex(src->text, frame[i]->source)) &&
 		    (!mod || naive_regex(mod->text, frame[i]->module)))
 			found = true;
-		if (any && (naive_regex(any->text, frame[i]->function) ||
-			    naive_regex(any->text, frame[i]->source)))
+		if (any &&
+		    (naive_regex(any->text, name) || naive_regex(any->text, frame[i]->source)))
 			found_any = true;
-		if ((no_fn && naive_regex(no_fn->text, frame[i]->function)) ||
+		if ((no_fn && naive_regex(no_fn->text, name)) ||
 		    (no_src && naive_regex(no_src->text, frame[i]->source)) ||
 		    (no_mod && naive_regex(no_mod->text, frame[i]->module)))
 			return false;
@@ -90,7 +138,7 @@ static bool naive_blame_fits(const struct world *w, const struct naive *f, uint3
 	enum frame_class best_class = FRAME_N_CLASSES;
 	uint32_t code[1000], best_code = 0;
 	unsigned n = naive_frames(w, stack, frame, code);
-	char label[600];
+	char buf[NAIVE_NAME_BYTES];
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct frame real = {.function = frame[i]->function,
@@ -108,12 +156,7 @@ static bool naive_blame_fits(const struct world *w, const struct naive *f, uint3
 	}
 	if (!c || !best)
 		return !c;
-	if (best->function)
-		return naive_regex(c->text, best->function);
-	snprintf(label, sizeof(label), "%s%s0x%" PRIx64,
-		 w->code_module[best_code] ? basename(w->code_module[best_code]) : "",
-		 w->code_module[best_code] ? "+" : "", w->code_offset[best_code]);
-	return naive_regex(c->text, label);
+	return naive_regex(c->text, naive_name(w, best, best_code, buf));
 }
 
 /* value >= or <= number, for the pair name_min and name_max */

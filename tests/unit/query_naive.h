@@ -32,6 +32,14 @@ const struct naive_condition *naive_find(const struct naive *f, const char *name
 unsigned naive_frames(const struct world *w, uint32_t stack, const struct world_frame **ret,
 		      uint32_t *code);
 
+/* The function of a frame of the code, or what code without one is called: "libx.so+0x1234". */
+#define NAIVE_NAME_BYTES 600
+const char *naive_name(const struct world *w, const struct world_frame *f, uint32_t code,
+		       char buf[NAIVE_NAME_BYTES]);
+
+/* As naive_frames(); code without a function has its name as function. */
+unsigned naive_named_frames(const struct world *w, uint32_t stack, const struct world_frame **ret);
+
 /* Conditions on the frames of a stack, and all the others. */
 bool naive_stack_matches(const struct world *w, const struct naive *f, uint32_t stack);
 bool naive_matches(const struct world *w, const struct naive *f, size_t row);

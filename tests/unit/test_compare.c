@@ -158,11 +158,12 @@ static void count_rows(unsigned side, bool is_bottom_up, bool is_by_function)
 		for (unsigned k = 0; k < n; k++) {
 			unsigned i = is_bottom_up || is_by_function ? k : n - 1 - k;
 			struct sum *to;
-			char name[256];
+			char name[256], buf[NAIVE_NAME_BYTES];
 
 			code_name(w, f[i], code[i], name, sizeof(name));
 			if (is_by_function)
-				snprintf(path, sizeof(path), "%s", f[i]->function ? name : "");
+				snprintf(path, sizeof(path), "%s",
+					 naive_name(w, f[i], code[i], buf));
 			else
 				len += (size_t)snprintf(path + len, sizeof(path) - len, "|%s/%s/%s",
 							name, last_part(f[i]->source),

@@ -207,7 +207,7 @@ TEST(tree_of_nothing_is_a_root)
 
 static bool is_named(const struct world_frame *f, const char *name)
 {
-	return name ? f->function && strcmp(f->function, name) == 0 : !f->function;
+	return strcmp(f->function, name) == 0;
 }
 
 static void check_function(const struct query_function *f)
@@ -216,7 +216,7 @@ static void check_function(const struct query_function *f)
 
 	for (uint32_t s = 0; s < world.n_stacks; s++) {
 		const struct world_frame *frame[1000];
-		unsigned n = naive_frames(&world, s, frame, NULL), i = 0;
+		unsigned n = naive_named_frames(&world, s, frame), i = 0;
 
 		while (i < n && !is_named(frame[i], f->name))
 			i++;
@@ -257,7 +257,7 @@ static uint64_t n_calls(const char *caller, const char *callee)
 
 	for (uint32_t s = 0; s < world.n_stacks; s++) {
 		const struct world_frame *frame[1000];
-		unsigned n_frames = naive_frames(&world, s, frame, NULL);
+		unsigned n_frames = naive_named_frames(&world, s, frame);
 		bool found = false;
 
 		for (unsigned i = 0; i + 1 < n_frames; i++)

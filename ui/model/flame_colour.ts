@@ -3,7 +3,7 @@
  * A colour is an index into a palette. By owner and by package it belongs to the function, in a
  * comparison to the node.
  */
-import { ownerOf, type FrameName } from './names';
+import { codeName, type FrameName, ownerOf } from './names';
 import type { FlameTree } from './flame_tree';
 
 export type Colouring = 'owner' | 'package' | 'change';
@@ -55,7 +55,7 @@ const CHANGE_PALETTE: readonly Colour[] = [
 ];
 
 const ownerColour = (f: FrameName): number =>
-  OWNERS.indexOf(ownerOf(f.class)) * STEPS + (hash(f.function ?? f.address) % STEPS);
+  OWNERS.indexOf(ownerOf(f.class)) * STEPS + (hash(codeName(f)) % STEPS);
 
 function byName(t: FlameTree, palette: readonly Colour[], of: (f: FrameName) => number): Colours {
   const names = t.names.map(of);

@@ -2,7 +2,7 @@
  *
  * The whole path where it fits, else the last two parts, else these cut, else nothing.
  */
-import { baseName, splitName, type FrameName } from './names';
+import { codeName, splitName, type FrameName } from './names';
 
 const ELLIPSIS = '…';
 const MIN_CHARS = 2; // fewer letters say nothing
@@ -15,9 +15,7 @@ export interface Label {
 
 /* folded: how many frames the box stands for. */
 export function labelOf(f: FrameName, folded: number): Label {
-  const [path, last] = f.function
-    ? splitName(f.function)
-    : ['', f.module ? `${baseName(f.module)} ${f.address}` : f.address];
+  const [path, last] = f.function ? splitName(f.function) : ['', codeName(f)];
   if (!folded) return { whole: path + last, short: last };
   const many = ` · ${folded} frame${folded > 1 ? 's' : ''}`;
   return { whole: path + last + many, short: last + many };

@@ -4,7 +4,7 @@
  * stacks that have at least one matching frame.
  */
 import type { FlameTree } from './flame_tree';
-import { cleanName, escapeRegex, type FrameName } from './names';
+import { cleanName, codeName, escapeRegex, type FrameName } from './names';
 
 export const HIT = 1; // the frame itself matches
 export const INSIDE = 2; // something that calls it matches
@@ -30,7 +30,7 @@ export function searchPattern(text: string): RegExp {
 
 /* Function, package and source file are looked at. */
 export const isMatch = (f: FrameName, pattern: RegExp): boolean =>
-  pattern.test(f.function ? cleanName(f.function) : f.address) ||
+  pattern.test(f.function ? cleanName(f.function) : codeName(f)) ||
   (f.package !== undefined && pattern.test(f.package)) ||
   (f.source !== null && pattern.test(f.source));
 

@@ -11,7 +11,7 @@
  * In a comparison `cost` holds changes (this recording minus its base) and `base` the base's values.
  */
 import { COSTS, type CostId, type CostValues } from './costs';
-import type { FrameName } from './names';
+import { codeName, type FrameName } from './names';
 
 /* The fields of the API's Tree that the flame graph needs. */
 export interface TreeAnswer {
@@ -180,7 +180,7 @@ export const frameOf = (t: FlameTree, node: number): FrameName | null =>
 
 /* The node of a function that costs most; -1: the function is not in this tree. */
 export function heaviestOf(t: FlameTree, functionName: string, width: Float64Array): number {
-  const isIt = t.names.map((f) => f.function === functionName);
+  const isIt = t.names.map((f) => codeName(f) === functionName);
   let best = -1;
   for (let i = 1; i < t.n; i++)
     if (isIt[t.name[i] ?? -1] && (best < 0 || (width[i] ?? 0) > (width[best] ?? 0))) best = i;

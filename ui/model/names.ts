@@ -13,6 +13,7 @@ export interface FrameName {
   address: string;
   class: string;
   package?: string;
+  module_offset?: string; // of code without a function name
 }
 
 /* The owners that the GUI tells apart, and what the API's classes become. */
@@ -122,11 +123,16 @@ export function splitName(name: string): [path: string, last: string] {
 
 export const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/* Name of a frame for a list: the function, or its address in its module. */
-export function frameTitle(f: FrameName): string {
-  if (f.function) return splitName(f.function)[1];
-  return f.module ? `${baseName(f.module)} ${f.address}` : f.address;
+/* What the API calls the code of a frame: the function; of code without one its place in its module,
+ * "libx.so.1+0x1234", which is the same in every run. */
+export function codeName(f: FrameName): string {
+  if (f.function) return f.function;
+  return f.module && f.module_offset ? `${baseName(f.module)}+${f.module_offset}` : f.address;
 }
+
+/* Name of a frame for a list. */
+export const frameTitle = (f: FrameName): string =>
+  f.function ? splitName(f.function)[1] : codeName(f);
 
 /* Where the name lives: "basalt_net::gossip". */
 export const framePath = (f: FrameName): string =>
@@ -138,13 +144,13 @@ export function frameLocation(f: FrameName): string {
   return f.module ? baseName(f.module) : '';
 }
 
-/* The same for all frames of one function. Frames without a name are distinguished by their address. */
+/* The same for all frames of one function. */
 export const frameKey = (f: FrameName): string => f.function ?? `${f.module ?? ''} ${f.address}`;
 
 /* Everything, for tooltips. */
 export function frameFull(f: FrameName): string {
   const where = f.source ? f.source + (f.line ? ':' + f.line : '') : (f.module ?? '');
-  return [f.function ?? f.address, where].filter(Boolean).join('\n');
+  return [codeName(f), where].filter(Boolean).join('\n');
 }
 
 /* For regular expressions of the API (PCRE2): matches exactly this text. */

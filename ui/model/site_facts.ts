@@ -1,7 +1,7 @@
 /* A call site in sentences: what became of its blocks, how often, how large, who, and how it grows.
  * Pure. */
 import { bytes, count, duration, join, share } from './format';
-import { frameTitle, ownerOf, type FrameName } from './names';
+import { codeName, type FrameName, frameTitle, ownerOf } from './names';
 
 /* "none of 10.2 M", "all of 936", "98.2 % of 2.71 M" */
 export function freedText(allocations: number, leaked: number): string {
@@ -93,10 +93,11 @@ export function growthText(leakedBytes: number, spanNs: number, points: readonly
 /* ---- callers ---- */
 
 /* "Validator::accept ← GossipEngine::on_message": the next two that are not runtime, the nearest
- * first. */
+ * first. Where no caller has a name, their places in the module. */
 export function callersText(callers: readonly FrameName[]): string {
-  const names = callers.filter((f) => f.function && ownerOf(f.class) !== 'run').map(frameTitle);
-  return names.slice(0, 2).join(' ← ');
+  const ours = callers.filter((f) => ownerOf(f.class) !== 'run');
+  const named = ours.filter((f) => f.function);
+  return (named.length ? named : ours).slice(0, 2).map(frameTitle).join(' ← ');
 }
 
 /* "via vector<…>::push_back, from main": what the blamed line called tells call sites of one line apart. */
@@ -117,7 +118,7 @@ export function stackText(frames: readonly FrameName[]): string {
   return frames
     .map((f, i) => {
       const where = f.source ? `${f.source}${f.line ? ':' + f.line : ''}` : (f.module ?? '');
-      return `${i} ${f.function ?? f.address}${where ? `  (${where})` : ''}`;
+      return `${i} ${codeName(f)}${where ? `  (${where})` : ''}`;
     })
     .join('\n');
 }

@@ -72,12 +72,10 @@ export function CallersPage() {
   );
 }
 
-/* Shown until somebody selects a function: the first one of the user's own code, or the first one with a
- * name. Code without names is one row, which has no callers of its own. */
+/* Shown until somebody selects a function: the first one of the user's own code, or the first one. */
 function firstToShow(pages: Paged<FunctionRow>): FunctionRow | null {
   const rows = Array.from({ length: FIRST_ROWS }, (_, i) => pages.row(i));
-  const named = rows.filter((r): r is FunctionRow => !!r?.function);
-  return named.find((r) => r.frame.class === 'own') ?? named[0] ?? null;
+  return rows.find((r) => r?.frame.class === 'own') ?? rows[0] ?? null;
 }
 const FIRST_ROWS = 100;
 
@@ -175,8 +173,7 @@ function FunctionsTable(p: TableProps) {
     const name = pages.row(i)?.function;
     if (name === undefined) return;
     setAt(i);
-    if (name === null) say('Code without names has no callers of its own.');
-    else change({ sel: selectionText({ kind: 'fn', key: name }) });
+    change({ sel: selectionText({ kind: 'fn', key: name }) });
   };
   return (
     <Grid

@@ -18,7 +18,6 @@ import { Sym } from '../widgets/names';
 import { ErrorNote, Note, Waiting } from '../widgets/notes';
 
 export function FunctionName({ row }: { row: FunctionRow }) {
-  if (row.function === null) return <span class="dim">Code without names</span>;
   return <Sym frame={row.frame} />;
 }
 

@@ -14,10 +14,11 @@ import { momentKey } from '../model/flame_query';
 import { change, bytes, exact, figure, group, join } from '../model/format';
 import {
   baseName,
+  codeName,
   exactRegex,
   frameLocation,
-  ownerOf,
   OWNER_WORDS,
+  ownerOf,
   splitName,
 } from '../model/names';
 import { notFunction, onlyFunction } from '../model/only_this';
@@ -344,10 +345,10 @@ function HeaviestStack({ name }: { name: string }) {
       <div class={isStale || stack.isStale ? 'stale' : undefined}>
         <StackList
           frames={frames}
-          blame={frames.find((f) => f.function === name) ?? null}
+          blame={frames.find((f) => codeName(f) === name) ?? null}
           cost={cost}
           hasPath={false}
-          onFrame={(f) => f.function && select({ kind: 'fn', key: f.function })}
+          onFrame={(f) => select({ kind: 'fn', key: codeName(f) })}
         />
         {row && stack.data?.truncated && (
           <p class="dim where">The stack ends here: {stack.data.truncated}</p>

@@ -13,6 +13,7 @@ import { momentKey } from '../model/flame_query';
 import { viewOf, viewText, type View } from '../model/flame_layout';
 import { basename } from '../model/recording';
 import { join, plural } from '../model/format';
+import { codeName } from '../model/names';
 import { isDetailsOpen, selectionText } from '../state/details';
 import { useFlameTree } from '../state/flame';
 import { useKeys } from '../state/keys';
@@ -32,12 +33,12 @@ import { useShown, zoomChanges, type Shown } from './flame_scene';
 const isNarrow = matchMedia('(max-width: 720px)');
 const SELECT_MS = 200; // after the last arrow key, the details panel follows
 
-/* The selection of a node in the address; frames without a name have no details, and neither has an
- * exported page. */
+/* The selection of a node in the address; an exported page has no details. */
 const selectionChange = (t: FlameTree, node: number): Record<string, string | null> => {
-  const name = frameOf(t, node)?.function;
+  const frame = frameOf(t, node);
   const isRun = (t.folded[node] ?? 0) > 0;
-  return { sel: name && !isRun && !isExported ? selectionText({ kind: 'fn', key: name }) : null };
+  const key = frame && node > 0 && !isRun && !isExported ? codeName(frame) : null;
+  return { sel: key === null ? null : selectionText({ kind: 'fn', key }) };
 };
 
 export function FlamePage() {
@@ -201,7 +202,8 @@ function useTouchedUntil(shown: Shown | null, sel: string | undefined, forget: (
 /* Keys of this page; arrows and Enter belong to the canvas. */
 function useFlameKeys(shown: Shown | null, goTo: (node: number) => void): void {
   const node = shown?.selected ?? -1;
-  const name = shown && node > 0 ? (frameOf(shown.scene.tree, node)?.function ?? null) : null;
+  const frame = shown && node > 0 ? frameOf(shown.scene.tree, node) : null;
+  const name = frame ? codeName(frame) : null;
   /* J and K are arrow keys that work wherever the focus is */
   const step = (key: string) => () => {
     const canvas = document.querySelector<HTMLCanvasElement>('canvas.flame');

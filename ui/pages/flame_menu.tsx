@@ -4,7 +4,14 @@ import { costKind } from '../model/costs';
 import { costLines } from '../model/copy_text';
 import { exact, join } from '../model/format';
 import { costsOf, frameOf, pathOf, type FlameTree } from '../model/flame_tree';
-import { exactRegex, frameFull, frameLocation, baseName, type FrameName } from '../model/names';
+import {
+  codeName,
+  exactRegex,
+  frameFull,
+  frameLocation,
+  baseName,
+  type FrameName,
+} from '../model/names';
 import { notFunction, onlyFunction } from '../model/only_this';
 import { copyText } from '../state/overlay';
 import { address, goPage, hrefPage, set } from '../state/router';
@@ -33,12 +40,12 @@ const stackText = (t: FlameTree, node: number): string =>
     .slice(1)
     .reverse()
     .map((at) => frameOf(t, at))
-    .map((f) => (f ? `${f.function ?? f.address}  ${frameLocation(f)}` : ''))
+    .map((f) => (f ? `${codeName(f)}  ${frameLocation(f)}` : ''))
     .join('\n');
 
-/* Actions that need a name: frames without one cannot be filtered by it. */
-function namedActions(frame: FrameName, name: string): MenuItem[] {
+function codeActions(frame: FrameName): MenuItem[] {
   const a = address.value;
+  const name = codeName(frame);
   return [
     { label: 'Only this', hint: 'O', act: () => onlyThis(name) },
     { label: 'Not this', hint: 'X', act: () => notThis(name) },
@@ -48,14 +55,18 @@ function namedActions(frame: FrameName, name: string): MenuItem[] {
       label: 'Callers and callees',
       act: () => goPage('callers', { sel: `fn:${name}` }),
     },
-    {
-      label: 'Fold frames of this function',
-      act: () => set({ fold: orElse(a.params['fold'], name) }),
-    },
-    {
-      label: 'Hide frames of this function',
-      act: () => set({ hide: orElse(a.params['hide'], name) }),
-    },
+    ...(frame.function
+      ? [
+          {
+            label: 'Fold frames of this function',
+            act: () => set({ fold: orElse(a.params['fold'], name) }),
+          },
+          {
+            label: 'Hide frames of this function',
+            act: () => set({ hide: orElse(a.params['hide'], name) }),
+          },
+        ]
+      : []),
     ...(frame.module
       ? [
           {
@@ -75,7 +86,7 @@ export function frameActions(shown: Shown, node: number): MenuItem[] {
   return [
     { label: 'Zoom', hint: 'Enter', act: () => set(zoomChanges(tree, node)) },
     ...(isRun ? [{ label: 'Show the folded frames', hint: 'M', act: unfold }] : []),
-    ...(frame.function && !isRun && !isExported ? namedActions(frame, frame.function) : []),
+    ...(!isRun && !isExported ? codeActions(frame) : []),
     { label: 'Copy', isHeading: true },
     { label: 'Name, location and costs', hint: 'Y', act: () => copyFrame(shown, node) },
     { label: 'Path to this frame', act: () => void copyText(stackText(tree, node), 'Path') },

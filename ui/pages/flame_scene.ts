@@ -27,6 +27,7 @@ import {
   type ClockText,
   type Figure,
 } from '../model/format';
+import { codeName } from '../model/names';
 import { useClock } from '../state/clock';
 import { selectionOf } from '../state/details';
 import type { FlameScene } from '../widgets/flame_draw';
@@ -154,7 +155,10 @@ function selectedNode(
   const selection = selectionOf(params);
   const name = selection?.kind === 'fn' ? selection.key : null;
   const last = touched === null ? 0 : findNode(tree, touched);
-  const functionOf = (node: number) => frameOf(tree, node)?.function ?? null;
+  const functionOf = (node: number) => {
+    const frame = frameOf(tree, node);
+    return frame ? codeName(frame) : null;
+  };
   if (last > 0) return last;
   if (name === null) return -1;
   if (zoomed > 0 && functionOf(zoomed) === name) return zoomed;

@@ -6,6 +6,7 @@ import { hasFilter } from '../model/filters';
 import { bytes, clockDigits, count, group, join } from '../model/format';
 import {
   baseName,
+  codeName,
   escapeRegex,
   exactRegex,
   frameLocation,
@@ -177,7 +178,7 @@ const matches = (name: string, text: string): boolean =>
   name.toLowerCase().includes(text.toLowerCase());
 
 function functionAnswer(frame: FrameText, end: string, text: string): Answer {
-  const name = frame.function ?? '';
+  const name = codeName(frame);
   const title = frameTitle(frame);
   const rest = [frameLocation(frame), framePath(frame)].filter(Boolean).join('\u2002');
   return {

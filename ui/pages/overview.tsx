@@ -22,7 +22,7 @@ import {
   type Figure,
 } from '../model/format';
 import { askedSpanNs, chartWindow, hasFilter, rangeOf, untimedFilter } from '../model/filters';
-import { frameLocation, frameTitle } from '../model/names';
+import { codeName, frameLocation, frameTitle } from '../model/names';
 import type { PageId } from '../model/address';
 import { useBaseBuckets } from '../state/base_line';
 import { useClock } from '../state/clock';
@@ -124,7 +124,7 @@ function FindingCards() {
 /* `n`: how many cards share the line. */
 function FindingCard({ finding: f, n }: { finding: Finding; n: number }) {
   const a = useAddress();
-  const selection = f.blame?.function ? `fn:${f.blame.function}` : null;
+  const selection = f.blame ? `fn:${codeName(f.blame)}` : null;
   const href = hrefPage(a, f.page as PageId, {
     ...(f.filter as Record<string, string>),
     cost: f.cost,
@@ -514,7 +514,7 @@ interface RowProps {
 
 function ListRow({ row, cost, total, isChange }: RowProps) {
   const a = useAddress();
-  const name = row.blame?.function ?? row.name;
+  const name = row.blame ? codeName(row.blame) : row.name;
   const href = hrefPage(a, 'flame', { cost, sel: name ? `fn:${name}` : null });
   return (
     <a class="tr" href={href} onClick={() => isDetailsOpen.set(true)}>

@@ -5,7 +5,7 @@ import type { Address } from '../model/address';
 import type { CostId } from '../model/costs';
 import { hasFilter, rangeOf } from '../model/filters';
 import { clockDigits, duration, join, plural, share, bytes } from '../model/format';
-import { frameTitle } from '../model/names';
+import { codeName, frameTitle } from '../model/names';
 import {
   freedText,
   growthText,
@@ -91,7 +91,7 @@ export function SiteActions({ stack }: { stack: number }) {
 
 /* Selecting a frame shows its function in the panel. */
 export const showFunction = (f: FrameText): void => {
-  if (f.function) select({ kind: 'fn', key: f.function });
+  select({ kind: 'fn', key: codeName(f) });
 };
 
 interface SiteStackProps {

@@ -103,7 +103,6 @@ function CallersOf({ name }: { name: string }) {
 
 function CallerLink({ row }: { row: FunctionRow }) {
   const a = useAddress();
-  if (row.function === null) return <span class="dim">Code without names</span>;
   const { source, line } = row.frame;
   const href = source
     ? hrefPage(a, 'source', { file: source, line: String(line ?? 1), sel: null })

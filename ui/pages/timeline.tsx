@@ -13,7 +13,7 @@ import {
   join,
   type Unit,
 } from '../model/format';
-import { frameTitle } from '../model/names';
+import { codeName, frameTitle } from '../model/names';
 import { valueAt } from '../model/strip';
 import { useBaseBuckets } from '../state/base_line';
 import { useClock } from '../state/clock';
@@ -270,6 +270,8 @@ function RssAt({ at }: { at: number }) {
   return <span class="dim">RSS {join(bytes(rss))}</span>;
 }
 
+const nameOf = (r: GrowthRow | undefined): string | null => (r?.blame ? codeName(r.blame) : null);
+
 /* ---- what grew ---- */
 
 const GROWTH_COLUMNS: readonly Column[] = [
@@ -333,14 +335,14 @@ function GrowthTable({ runNs }: { runNs: number }) {
           sort={{ by: 'change', isAscending }}
           onSort={(s) => set({ order: s.isAscending ? 'asc' : null })}
           onOpen={(i) => {
-            const name = row(i)?.blame?.function;
+            const name = nameOf(row(i));
             if (name) location.hash = hrefPage(a, 'flame', { sel: `fn:${name}` });
           }}
           onSelect={(i) => {
-            const name = row(i)?.blame?.function;
+            const name = nameOf(row(i));
             if (name) select({ kind: 'fn', key: name });
           }}
-          selected={data.rows.findIndex((r) => a.params['sel'] === `fn:${r.blame?.function}`)}
+          selected={data.rows.findIndex((r) => a.params['sel'] === `fn:${nameOf(r)}`)}
           cells={(i) => growthCells(row(i))}
         />
       )}

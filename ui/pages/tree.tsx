@@ -25,6 +25,7 @@ import {
   type TreeRow,
 } from '../model/tree_rows';
 import type { Params } from '../model/address';
+import { codeName } from '../model/names';
 import { useClock } from '../state/clock';
 import { isDetailsOpen, selectionOf, selectionText } from '../state/details';
 import { useKeys } from '../state/keys';
@@ -297,7 +298,7 @@ function rowClick(
 
 /* A run of frames has a title, not the name of one function. */
 const functionOf = (node: Node): string | null =>
-  node.folded > 0 ? null : (node.frame?.function ?? null);
+  node.folded > 0 || !node.frame ? null : codeName(node.frame);
 
 function selectionOfNode(node: Node): string | null {
   const name = functionOf(node);

@@ -4,7 +4,7 @@ import type { GroupRows, Stack, Tree } from '../api/types';
 import type { Params } from '../model/address';
 import { costKind, costOf } from '../model/costs';
 import { count, join, plural, share } from '../model/format';
-import { frameFull, frameTitle } from '../model/names';
+import { codeName, frameFull, frameTitle } from '../model/names';
 import { MORE_KEY, lastKey, underOf } from '../model/tree_open';
 import type { Direction } from '../model/tree_rows';
 import { selectionOf } from '../state/details';
@@ -80,7 +80,7 @@ function StacksOf({ direction, path, params }: StacksProps) {
           {stack.data && (
             <StackList
               frames={stack.data.frames}
-              blame={stack.data.frames.find((f) => name !== null && f.function === name)}
+              blame={stack.data.frames.find((f) => name !== null && codeName(f) === name)}
               cost={cost}
               hasPath={false}
             />

@@ -19,7 +19,6 @@ const functions = (query) => server.json(`/api/v1/last/functions?${query}`);
 const callers = (name, query = '') =>
   server.json(`/api/v1/last/callers?function=${encodeURIComponent(name)}&${query}`);
 
-const NAMELESS = 'Code without names';
 const values = (cost) => COST_FIELDS.map((f) => cost[f]);
 const selfValues = (row) => COST_FIELDS.map((f) => row[`self_${f}`]);
 const shown = (rows) => rows.map(({ name, values: v }) => ({ name, values: v }));
@@ -36,7 +35,7 @@ const open = async (t, parameters, options) => {
 function pane(rows, field) {
   return [...rows]
     .sort((a, b) => b.cost[field] - a.cost[field] || b.cost.bytes - a.cost.bytes)
-    .map((r) => ({ name: r.function ?? NAMELESS, values: [r.cost[field]] }));
+    .map((r) => ({ name: r.function, values: [r.cost[field]] }));
 }
 
 test('all functions with what they call, and alone', async (t) => {
@@ -44,7 +43,7 @@ test('all functions with what they call, and alone', async (t) => {
   const N = 12;
   const rows = async (query, of) =>
     (await functions(`${query}&count=${N}`)).functions.map((f) => ({
-      name: f.function ?? NAMELESS,
+      name: f.function,
       values: of(f),
     }));
   const withCallees = await rows('sort_by=peak_bytes', (f) => values(f.cost));
@@ -111,9 +110,7 @@ test('boxes choose rows and change no figure', async (t) => {
   const view = await open(t, {});
   const check = async (query, what) => {
     const { functions: list } = await functions(`sort_by=peak_bytes&${query}`);
-    const expected = list
-      .slice(0, 10)
-      .map((f) => ({ name: f.function ?? NAMELESS, values: values(f.cost) }));
+    const expected = list.slice(0, 10).map((f) => ({ name: f.function, values: values(f.cost) }));
     await eventually(() => upper(view, 10), expected, what);
   };
   await view.fill('.toolbar input[aria-label=File]', 'DEMO_NODE.cpp');
@@ -133,7 +130,7 @@ test('the time range filters both halves', async (t) => {
   const { functions: list } = await functions(`sort_by=peak_bytes&count=8&${api}`);
   await eventually(
     () => upper(all, 8),
-    list.map((f) => ({ name: f.function ?? NAMELESS, values: values(f.cost) })),
+    list.map((f) => ({ name: f.function, values: values(f.cost) })),
     'above',
   );
   const view = await open(t, { ...address, sel: `fn:${remember}` });

@@ -1,7 +1,17 @@
 /* Overview and what it leads to: figures of a time range, cards, chips, badges, the filter panel. */
 import assert from 'node:assert/strict';
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { addressOf, checkAccessible, plain, program, suite, waitForText } from './harness.mjs';
+import {
+  addressOf,
+  checkAccessible,
+  plain,
+  program,
+  shell,
+  suite,
+  waitForText,
+} from './harness.mjs';
 
 const s = suite();
 let server;
@@ -151,4 +161,35 @@ test('400 pixels: one card per line, nothing wider than the window', async (t) =
   );
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 400);
   await checkAccessible(page, 'Overview at 400 pixels');
+});
+
+test('code without names has one name everywhere: its place in the module', async (t) => {
+  const bare = join(s.folder, 'bare_node');
+  copyFileSync(program('demo_node'), bare);
+  assert.equal(shell('strip -s bare_node', s.folder).status, 0);
+  const server = await s.serve([s.record('bare.dat', [bare])]);
+  await server.ready();
+  const { findings } = await server.json('/api/v1/last/findings');
+  const leak = findings.find((f) => f.kind === 'leak');
+  const name = `bare_node+${leak.blame.module_offset}`;
+  assert.equal(leak.blame.function, null);
+  assert.ok(leak.title.startsWith(name), leak.title);
+
+  const page = await s.open(t, `${server.url}#/last/overview`);
+  await page.locator('.finding .whole', { hasText: name }).first().click();
+  await waitForText(page, '.details .block-title', new RegExp(name.replace('+', '\\+')));
+  assert.equal((await addressOf(page)).sel, `fn:${name}`);
+  await waitForText(page, '.details', /Cost with everything it calls/);
+
+  const { functions } = await server.json('/api/v1/last/functions?count=1000');
+  assert.ok(functions.every((f) => f.function));
+  await page.goto(`${server.url}#/last/callers?sel=fn:${encodeURIComponent(name)}`);
+  await waitForText(page, '.calls-head', new RegExp(name.replace('+', '\\+')));
+  await page.goto(`${server.url}#/last/sites?function_regex=^\\Q${encodeURIComponent(name)}\\E$`);
+  await waitForText(page, '.chips', /allocations/);
+  const sites = await server.json(
+    `/api/v1/last/groups?by=stack&count=0&function_regex=${encodeURIComponent(`^\\Q${name}\\E$`)}`,
+  );
+  assert.ok(sites.total_count > 0);
+  await waitForText(page, '.foot', new RegExp(`^${sites.total_count} call site`));
 });

@@ -15,6 +15,10 @@ before(async () => {
 
 /* ---- what the API says ---- */
 
+/* Code without a function is named by its place in its module. */
+const nameOf = (f) =>
+  f.function ?? (f.module ? `${f.module.replace(/.*\//, '')}+${f.module_offset}` : f.address);
+
 const tree = (query) => server.json(`/api/v1/last/tree?${query}`);
 const UP = 'direction=bottom_up&fold=runtime';
 const DOWN = 'direction=top_down&fold=runtime';
@@ -26,7 +30,7 @@ function children(t, parent, field) {
     .filter(({ p, i }) => i > 0 && p === parent)
     .map(({ i }) => ({
       i,
-      name: t.names[t.name[i]].function ?? t.names[t.name[i]].address,
+      name: nameOf(t.names[t.name[i]]),
       key: t.key[t.name[i]],
       values: COST_FIELDS.map((f) => t[f][i]),
     }));

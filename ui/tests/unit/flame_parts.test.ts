@@ -59,7 +59,11 @@ test('labels lose the path, then their end, then everything', () => {
 test('folded frames say how many they are, nameless ones where they are', () => {
   assert.equal(labelOf(frame('tokio worker'), 8).whole, 'tokio worker · 8 frames');
   assert.equal(labelOf(frame('f'), 1).short, 'f · 1 frame');
-  assert.equal(labelOf(frame(null, { module: '/lib/libc.so.6' }), 0).whole, 'libc.so.6 0x10');
+  assert.equal(
+    labelOf(frame(null, { module: '/lib/libc.so.6', module_offset: '0x8' }), 0).whole,
+    'libc.so.6+0x8',
+  );
+  assert.equal(labelOf(frame(null, {}), 0).whole, '0x10');
 });
 
 test('a letter is measured once', () => {

@@ -87,6 +87,8 @@ test('callers: two that are not runtime, the nearest first', () => {
     frame('e', 'own'),
   ];
   assert.equal(callersText(frames), 'B::c ← d');
+  const nameless = { ...frame(null, 'own'), module_offset: '0x20' };
+  assert.equal(callersText([nameless]), 'a+0x20');
   assert.equal(stackText(frames.slice(0, 1)), '0 a::B::c(int)  (/src/a.cpp:3)');
 });
 
