@@ -159,9 +159,7 @@ static int build_kept(struct opening *op, struct open_recording *ret, struct err
 	if (n < 0)
 		return n;
 	if (!op->paths.is_beside)
-		add_note(ret,
-			 "the folder of the recording cannot be written; what was read is kept "
-			 "in %s",
+		add_note(ret, "%s; what was read is kept in %s", op->paths.why_not_beside,
 			 op->paths.store);
 	return 0;
 }

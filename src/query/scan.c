@@ -370,6 +370,8 @@ void scanner_row(struct scanner *s, uint32_t i, struct query_row *ret)
 
 int query_check_cancel(const struct query *q, struct err *err)
 {
+	if (store_is_cut(q->c.store))
+		return err_set(err, ERR_FORMAT, "%s", STORE_CUT_TEXT);
 	if (!q->c.cancel || !atomic_load_explicit(q->c.cancel, memory_order_relaxed))
 		return 0;
 	for (const struct query_audience *a = q->audience; a; a = a->outer) {

@@ -108,6 +108,10 @@ int request_handle(struct request *rq, struct err *err)
 		r = rq->route->handler(rq, err);
 	if (!failure->code)
 		failure = &rq->base.rules.failure;
+	if (rq->store && store_is_cut(rq->store)) { /* so any other error may be nonsense */
+		r = err_set(err, ERR_FORMAT, "%s", STORE_CUT_TEXT);
+		rq->refusal = (struct refusal){0};
+	}
 	/* A class that could not be found out was shown as another. */
 	if (r == 0 && failure->code) {
 		r = err_set(err, failure->code, "%s", failure->text);

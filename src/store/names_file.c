@@ -9,6 +9,7 @@
 #include "store/checksum64.h"
 #include "util/atomic_file.h"
 #include "util/file.h"
+#include "util/map_guard.h"
 #include "util/text_set.h"
 
 #define NAMES_MAGIC "MPNAMES" /* with its zero byte: 8 bytes */
@@ -53,6 +54,7 @@ _Static_assert(sizeof(struct names_name) == 24, "lies in the file");
 struct names_file {
 	uint8_t *map;
 	size_t map_bytes;
+	struct map_guard guard;
 	const struct names_code *code;
 	size_t n_codes;
 	const struct names_name *name;
@@ -157,6 +159,10 @@ static int load(struct names_file *f, const struct file *file, const struct stor
 	size_t n_codes;
 	int r;
 
+	if (!file_is_trusted(file))
+		return err_set(
+			err, ERR_REFUSED,
+			"is not used: it belongs to another user, or others may write to it");
 	if (file->size_bytes < sizeof(*h) || file->size_bytes > PTRDIFF_MAX)
 		return err_set(err, ERR_FORMAT, "is not a file of names");
 	f->map = mmap(NULL, file->size_bytes, PROT_READ, MAP_SHARED, file->fd, 0);
@@ -165,6 +171,7 @@ static int load(struct names_file *f, const struct file *file, const struct stor
 		return err_set_errno(err, errno, "cannot be mapped");
 	}
 	f->map_bytes = file->size_bytes;
+	f->guard = map_guard_add(f->map, f->map_bytes);
 	h = (const struct names_header *)(const void *)f->map;
 	r = check_header(h, store, f->map_bytes, err);
 	if (r < 0)
@@ -206,6 +213,7 @@ void names_file_close(struct names_file *f)
 {
 	if (!f)
 		return;
+	map_guard_remove(&f->guard);
 	if (f->map)
 		munmap(f->map, f->map_bytes);
 	free(f);

@@ -22,6 +22,7 @@
 #include "store/checksum64.h"
 #include "store/store_i.h"
 #include "util/file.h"
+#include "util/map_guard.h"
 
 #define DROP_EVERY_BYTES (32u * 1024 * 1024)
 #define DROP_ABOVE_BYTES (128u * 1024 * 1024) /* pages of smaller files stay in memory */
@@ -31,12 +32,14 @@
 struct part {
 	void *map; /* NULL: not mapped by itself */
 	size_t map_bytes;
+	struct map_guard guard;
 };
 
 struct store {
 	struct file file;
 	struct store_header header;
 	uint8_t *map; /* the whole file, or NULL */
+	struct map_guard guard; /* of map */
 	struct part part[STORE_N_TABLES + 1]; /* if map is NULL: tables, then the directory */
 	struct store_tables table;
 	const struct store_entry *directory;
@@ -98,7 +101,8 @@ static int map_part(struct store *s, uint64_t offset, uint64_t len, struct part 
 	map = mmap(NULL, len + (offset - from), PROT_READ, MAP_SHARED, s->file.fd, (off_t)from);
 	if (map == MAP_FAILED)
 		return err_set_errno(err, errno, "cannot be mapped");
-	*part = (struct part){map, len + (offset - from)};
+	*part = (struct part){.map = map, .map_bytes = len + (offset - from)};
+	part->guard = map_guard_add(map, part->map_bytes);
 	*ret = (const uint8_t *)map + (offset - from);
 	return 0;
 }
@@ -110,8 +114,10 @@ static int map_all(struct store *s, struct err *err)
 	void *map = mmap(NULL, h->file_bytes, PROT_READ, MAP_SHARED, s->file.fd, 0);
 	int r;
 
-	if (map != MAP_FAILED)
+	if (map != MAP_FAILED) {
 		s->map = map;
+		s->guard = map_guard_add(map, h->file_bytes);
+	}
 	for (unsigned t = 0; t < STORE_N_TABLES; t++) {
 		const struct store_extent *at = &h->table[t];
 
@@ -233,6 +239,10 @@ static int load(struct store *s, const char *path, struct err *err)
 
 	if (r < 0)
 		return r;
+	if (!file_is_trusted(&s->file))
+		return err_set(
+			err, ERR_REFUSED,
+			"is not used: it belongs to another user, or others may write to it");
 	if (s->file.size_bytes < STORE_HEADER_BYTES || s->file.size_bytes > PTRDIFF_MAX)
 		return err_set(err, ERR_FORMAT, "is not a finished store");
 	r = file_read_all(&s->file, 0, &s->header, sizeof(s->header), err);
@@ -272,15 +282,26 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
+	map_guard_remove(&s->guard);
 	if (s->map)
 		munmap(s->map, s->header.file_bytes);
 	for (unsigned i = 0; i < ARRAY_LEN(s->part); i++) {
+		map_guard_remove(&s->part[i].guard);
 		if (s->part[i].map)
 			munmap(s->part[i].map, s->part[i].map_bytes);
 	}
 	file_close(&s->file);
 	free(s->n_read);
 	free(s);
+}
+
+bool store_is_cut(const struct store *s)
+{
+	bool is = map_guard_is_cut(s->guard);
+
+	for (unsigned i = 0; !is && !s->map && i < ARRAY_LEN(s->part); i++)
+		is = map_guard_is_cut(s->part[i].guard);
+	return is;
 }
 
 /* ---- tables ---- */
@@ -359,6 +380,11 @@ const char *store_string(const struct store *s, uint32_t string, size_t *len)
 	uint64_t start = string ? end[string - 1] + 1 : 0;
 
 	ASSERT(string < s->table.n[STORE_STRING_ENDS]);
+	if (unlikely(end[string] < start)) { /* zeros: store_is_cut() */
+		if (len)
+			*len = 0;
+		return "";
+	}
 	if (len)
 		*len = end[string] - start;
 	return (const char *)s->table.item[STORE_STRING_BYTES] + start;

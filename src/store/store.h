@@ -57,6 +57,13 @@ const struct store_identity *store_identity(const struct store *s);
  * Only for mapped files. A hint: it cannot fail. */
 void store_drop_pages(const void *from, size_t len);
 
+/* Did another program cut the file short while it was open? Zeros are read then where the file
+ * ends, so what was computed meanwhile may be wrong. */
+bool store_is_cut(const struct store *s);
+#define STORE_CUT_TEXT                                                                             \
+	"another program cut the recording's store short while it was in use; open the recording " \
+	"again"
+
 uint64_t store_state_offset(const struct store *s); /* of STORE_STATE in the file */
 
 /* The items of a table, borrowed until store_close(). */

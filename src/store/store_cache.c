@@ -131,25 +131,30 @@ out:
 
 /* ---- finding ---- */
 
-static bool begins_with(const char *path, const char magic[8])
+/* Opens the file if it is none of somebody else's and begins with magic. */
+static bool is_own_file(const char *path, const char magic[8])
 {
 	struct file f = FILE_NONE;
 	char bytes[8];
 	bool is = false;
 
 	if (file_open(path, &f, NULL) == 0)
-		is = file_read_all(&f, 0, bytes, sizeof(bytes), NULL) == 0 &&
+		is = file_is_trusted(&f) && file_read_all(&f, 0, bytes, sizeof(bytes), NULL) == 0 &&
 		     memcmp(bytes, magic, sizeof(bytes)) == 0;
 	file_close(&f);
 	return is;
 }
 
-/* Is the name free, or that of a file of ours? Then the file may be replaced or removed. */
+/* Is the name free, or that of a file of ours? Then the file may be used, replaced or removed. A
+ * symbolic link is not ours: to replace it is not what its maker wanted, and to follow it is what
+ * an attacker may want. */
 static bool is_ours(const char *path, const char magic[8])
 {
 	struct stat st;
 
-	return (lstat(path, &st) < 0 && errno == ENOENT) || begins_with(path, magic);
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT;
+	return S_ISREG(st.st_mode) && is_own_file(path, magic);
 }
 
 static bool are_ours(const struct store_paths *p)
@@ -157,13 +162,30 @@ static bool are_ours(const struct store_paths *p)
 	return is_ours(p->store, "MPSTORE") && is_ours(p->names, "MPNAMES");
 }
 
-static bool folder_is_writable(const char *real)
+/* NULL: the files may lie beside the recording. Else why they may not. */
+static const char *why_not_beside(const char *real, const struct store_paths *p)
 {
 	char *folder = file_folder(real);
-	bool is = folder && access(folder, W_OK | X_OK) == 0;
+	bool is_writable = folder && access(folder, W_OK | X_OK) == 0;
+	const char *const path[] = {p->store, p->names};
 
 	free(folder);
-	return is;
+	if (!is_writable)
+		return "the folder of the recording cannot be written";
+	for (size_t i = 0; i < ARRAY_LEN(path); i++) {
+		struct stat st;
+
+		if (is_ours(path[i], i == 0 ? "MPSTORE" : "MPNAMES"))
+			continue;
+		if (lstat(path[i], &st) == 0 && S_ISLNK(st.st_mode))
+			return "a symbolic link has the name of the store beside the recording";
+		if (lstat(path[i], &st) == 0 && ((st.st_uid != geteuid() && st.st_uid != 0) ||
+						 (st.st_mode & (S_IWGRP | S_IWOTH))))
+			return "the store beside the recording belongs to another user, or others "
+			       "may write to it";
+		return "another kind of file has the name of the store beside the recording";
+	}
+	return NULL;
 }
 
 int store_cache_paths(const char *recording, const uint8_t recording_id[16],
@@ -171,14 +193,17 @@ int store_cache_paths(const char *recording, const uint8_t recording_id[16],
 {
 	struct store_paths p = {0};
 	char *real = real_path(recording);
+	const char *why;
 	int r;
 
 	if (!real)
 		return err_set_memory(err, PATH_MAX);
 	r = make_paths(real, true, &p, err);
-	if (r == 0 && (!folder_is_writable(real) || !are_ours(&p))) {
+	why = r == 0 ? why_not_beside(real, &p) : NULL;
+	if (why) {
 		store_paths_fini(&p);
 		r = paths_in_cache(real, recording_id, true, &p, err);
+		p.why_not_beside = why;
 	}
 	free(real);
 	if (r == 0)
@@ -193,7 +218,7 @@ static struct store *open_if_same(const struct store_paths *p,
 {
 	struct store *s = NULL;
 
-	if (!is_ours(p->names, "MPNAMES") || store_open(p->store, &s, NULL) < 0)
+	if (!are_ours(p) || store_open(p->store, &s, NULL) < 0)
 		return NULL;
 	if (memcmp(store_identity(s), identity, sizeof(*identity)) != 0) {
 		store_close(s);

@@ -1,8 +1,9 @@
 /* store/store_cache.h - where the files of stores are, and which stores are up to date.
  *
  * The store of app.dat is app.dat.store, and the names of its functions are in app.dat.symbols, in
- * the folder of the recording. If that folder is not writable, or a file of another kind has one of
- * these names, both files are in the cache folder instead: $XDG_CACHE_HOME/memory-profiler or
+ * the folder of the recording. If that folder is not writable, or one of these names is taken by a
+ * symbolic link, by a file of another kind or by a file that is not trusted (file_is_trusted()),
+ * both files are in the cache folder instead: $XDG_CACHE_HOME/memory-profiler or
  * ~/.cache/memory-profiler, as ID-PATH.store and ID-PATH.symbols, with the recording's id and a
  * checksum of its path, both in hexadecimal.
  *
@@ -21,7 +22,8 @@
 struct store_paths {
 	char *store; /* for store_open() and store_writer_create() */
 	char *names; /* for frames_open() */
-	bool is_beside; /* in the folder of the recording, not in the cache folder */
+	bool is_beside; /* in the folder of the recording, not in the cache folder ... */
+	const char *why_not_beside; /* ... for people; from store_cache_paths() only, a constant */
 };
 
 void store_paths_fini(struct store_paths *p); /* a zeroed struct is empty */

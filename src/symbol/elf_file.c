@@ -109,6 +109,8 @@ static int open_image(uint8_t *image, size_t len, bool is_heap, const char *path
 	f->image_bytes = len;
 	f->is_heap = is_heap;
 	f->heap_bytes = is_heap ? len : 0;
+	if (!is_heap)
+		f->guard = map_guard_add(image, len);
 	f->path = strdup(path);
 	if (!f->path) {
 		elf_file_close(f);
@@ -167,6 +169,7 @@ void elf_file_close(struct elf_file *f)
 	}
 	if (f->elf)
 		elf_end(f->elf);
+	map_guard_remove(&f->guard);
 	release_image(f->image, f->image_bytes, f->is_heap);
 	free(f->path);
 	free(f);

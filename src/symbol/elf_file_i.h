@@ -9,6 +9,7 @@
 #include <gelf.h>
 
 #include "util/err.h"
+#include "util/map_guard.h"
 
 #define ELF_MAX_BUILD_ID_BYTES 64
 
@@ -22,6 +23,7 @@ struct elf_file {
 	char *path; /* where it was found, for people */
 	uint8_t *image; /* the whole file, mapped privately and writable: libelf wants it */
 	size_t image_bytes;
+	struct map_guard guard; /* of the image, if it is mapped */
 	bool is_heap; /* image is from malloc(), not mmap() */
 	size_t heap_bytes; /* the image, if it is from malloc(), and sections that were unpacked */
 	Elf *elf;

@@ -9,9 +9,8 @@
  * that the user names with -d, and by nothing else. Missing symbols are no error. Such an image
  * resolves nothing, and symbol_image_origin() says why.
  *
- * The files are not trusted: damaged or hostile files give fewer or odd names, never a crash. (One
- * exception: files are mapped, and the kernel sends SIGBUS if another program cuts a file short
- * while it is read. Binaries are replaced, hardly ever cut.)
+ * The files are not trusted: damaged or hostile files give fewer or odd names, never a crash, also
+ * if another program cuts a file short while it is read (util/map_guard.h).
  *
  * Cost: opening reads little. The first resolve() of an image with DWARF reads the header of every
  * compilation unit; a unit is indexed in full when the first address in it is asked for. Ask for

@@ -98,6 +98,14 @@ int file_read_all(const struct file *f, uint64_t offset, void *buf, size_t len, 
 	return 0;
 }
 
+bool file_is_trusted(const struct file *f)
+{
+	struct stat st;
+
+	return fstat(f->fd, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) &&
+	       !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 char *file_folder(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -35,6 +35,10 @@ int file_read_all(const struct file *f, uint64_t offset, void *buf, size_t len, 
 /* Do both paths lead to one file that exists? */
 bool file_is_same(const char *path, const char *other);
 
+/* May the file be believed? It belongs to the user of this process or to root, and only its owner
+ * may write to it. Somebody else could have put anything into other files. */
+bool file_is_trusted(const struct file *f);
+
 /* The folder of a path, to free(): "/a" of "/a/b", "." of "b". NULL: no memory. */
 char *file_folder(const char *path);
 

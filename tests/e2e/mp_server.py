@@ -71,8 +71,9 @@ class Server:
     def connect(self, timeout=120):
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
 
-    def get(self, path, headers=None, method="GET"):
-        """One request on a connection of its own; path is sent as it is."""
+    def get(self, path, headers=None, method="GET", may_be_cut=False):
+        """One request on a connection of its own; path is sent as it is. may_be_cut: an answer that
+        is cut off visibly has the status None."""
         connection = self.connect()
         try:
             connection.putrequest(method, path, skip_host="Host" in (headers or {}),
@@ -83,6 +84,10 @@ class Server:
             connection.endheaders()
             answer = connection.getresponse()
             return Answer(answer.status, answer.headers, answer.read())
+        except http.client.IncompleteRead:
+            if not may_be_cut:
+                raise
+            return Answer(None, {}, b"")
         finally:
             connection.close()
 

@@ -312,6 +312,38 @@ class Damaged(SafetyCase):
         statuses = self.ask_everything(copies)
         self.assertEqual({200}, set(statuses))
 
+    def test_a_store_that_is_cut_short_gives_errors(self):
+        """Another program cuts the store or the names short while the server has them mapped."""
+        demo = self.demo()
+        self.ask_everything([demo])  # leaves a store and the names beside it
+        rng = random.Random(5)
+        n_errors = 0
+        for n in range(8):
+            copy = self.dir / f"cut{n}.dat"
+            shutil.copy2(demo, copy)
+            for ending in ("store", "symbols"):
+                shutil.copy2(f"{demo}.{ending}", f"{copy}.{ending}")
+            with Server(copy) as server:
+                self.assertEqual(200, server.get("/data/last/timeline").status)
+                for ending in ("store", "symbols"):
+                    path = pathlib.Path(f"{copy}.{ending}")
+                    os.truncate(path, 0 if n == 0 else rng.randrange(path.stat().st_size))
+                for path in ("timeline", "allocations?count=1000", "allocation_groups", "tree",
+                             "maps", "regions", "export/heaptrack", "export/csv", "backtraces"):
+                    answer = server.get(f"/data/last/{path}", may_be_cut=True)
+                    self.assertIn(answer.status, (200, 500, None), path)
+                    if answer.status == 500:
+                        self.assertIn("cut", answer.json()["error"])
+                        n_errors += 1
+                for path in ("summary", "groups?by=function", "functions", "tree?min_share=0",
+                             "threads", "modules", "notes", "fragmentation", "thread_matrix",
+                             "allocations?function_regex=a"):
+                    answer = server.get(f"/api/v1/last/{path}", may_be_cut=True)
+                    self.assertIn(answer.status, (200, 500, None), path)
+                    n_errors += answer.status == 500
+                self.assertEqual(200, server.get("/list").status)
+        self.assertGreater(n_errors, 8)
+
     def ask_everything(self, files):
         statuses = collections.Counter()
         with Server(*files) as server:

@@ -165,6 +165,56 @@ TEST(a_foreign_file_of_that_name_stays_and_the_cache_folder_is_used)
 	}
 }
 
+/* Spoils the store or the names beside the recording. False: this user cannot do that. */
+static bool spoil(const char *path, unsigned how)
+{
+	char elsewhere[400];
+
+	switch (how) {
+	case 0:
+		return chmod(path, 0620) == 0; /* the group may write */
+	case 1:
+		return chmod(path, 0602) == 0; /* everybody may write */
+	case 2:
+		return chown(path, 4242, 4242) == 0; /* as root only */
+	default:
+		snprintf(elsewhere, sizeof(elsewhere), "%s.moved", path);
+		return rename(path, elsewhere) == 0 && symlink(elsewhere, path) == 0;
+	}
+}
+
+/* In a folder that others may write to, they can put a store beside a recording. */
+TEST(a_store_that_others_could_have_written_is_not_used)
+{
+	for (unsigned i = 0; i < 8; i++) {
+		struct store_identity identity;
+		struct store_paths p;
+		char names[300];
+		bool is_spoiled;
+
+		begin();
+		identity = identity_now();
+		p = make_store(&identity);
+		snprintf(names, sizeof(names), "%s.symbols", recording);
+		put_file(names, "MPNAMES");
+		CHECK_EQ(truncate(names, 8), 0); /* with the 0 that is part of it */
+		CHECK(is_found(&identity, true));
+		CHECK_NULL(p.why_not_beside);
+		is_spoiled = spoil(i % 2 ? names : p.store, i / 2);
+		store_paths_fini(&p);
+		if (is_spoiled) {
+			CHECK(!is_found(&identity, true));
+			p = make_store(&identity);
+			CHECK(!p.is_beside);
+			CHECK_NOT_NULL(strstr(p.why_not_beside,
+					      i / 2 == 3 ? "symbolic link" : "another user"));
+			CHECK(is_found(&identity, false));
+			store_paths_fini(&p);
+		}
+		end();
+	}
+}
+
 TEST(a_store_of_an_older_version_is_replaced)
 {
 	struct store_identity identity;
