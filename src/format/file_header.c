@@ -31,6 +31,8 @@ void file_header_encode(const struct file_header *h, uint8_t *page)
 	store_le32(page + 84, h->pid);
 	store_le32(page + 88, h->block_bytes);
 	store_le32(page + 92, h->flags);
+	memcpy(page + 96, h->run_id, sizeof(h->run_id));
+	store_le32(page + 112, h->piece);
 	store_le32(page + 124, checksum_bytes(page, 124));
 }
 
@@ -60,6 +62,8 @@ enum file_header_result file_header_decode(const uint8_t *data, size_t len, stru
 	h.pid = load_le32(data + 84);
 	h.block_bytes = load_le32(data + 88);
 	h.flags = load_le32(data + 92);
+	memcpy(h.run_id, data + 96, sizeof(h.run_id));
+	h.piece = load_le32(data + 112);
 	*ret = h;
 	if (h.version_major < FORMAT_VERSION_MAJOR)
 		return FILE_HEADER_OLDER;
@@ -67,6 +71,11 @@ enum file_header_result file_header_decode(const uint8_t *data, size_t len, stru
 	    (h.features_required & ~FORMAT_FEATURES_KNOWN) || h.block_bytes != FORMAT_BLOCK_BYTES)
 		return FILE_HEADER_NEWER;
 	return FILE_HEADER_OK;
+}
+
+bool file_header_is_same_run(const struct file_header *a, const struct file_header *b)
+{
+	return a->piece && b->piece && memcmp(a->run_id, b->run_id, sizeof(a->run_id)) == 0;
 }
 
 void file_status_encode(const struct file_status *s, uint8_t *page)

@@ -31,7 +31,14 @@ struct file_header {
 	uint32_t block_bytes;
 	uint32_t flags;
 	uint32_t header_bytes;
+	/* A run of the recorder may write several files, its pieces: these have the same run_id,
+	 * and numbers from 1 on. Zeros: a recording of version 4.0, which is no piece. */
+	uint8_t run_id[16];
+	uint32_t piece;
 };
+
+/* Are both pieces of one run? */
+bool file_header_is_same_run(const struct file_header *a, const struct file_header *b);
 
 struct file_status {
 	uint64_t field[STATUS_N_FIELDS];

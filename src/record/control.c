@@ -27,7 +27,7 @@ static void switch_recording(bool on)
 	if (on && mode == RECORD_PAUSED) {
 		struct recorder *rec = record_get();
 
-		if (rec && options_has_placeholder(options_active.OUTPUT, 'n'))
+		if (rec) /* each time in a new file */
 			atomic_fetch_add(&rec->want_session, 1);
 		atomic_store(&record_mode, RECORD_ON);
 		atomic_fetch_add(&record_epoch, 1);

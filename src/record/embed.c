@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "format/field.h"
+#include "record/rotation.h"
 #include "record/sys.h"
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
@@ -169,13 +170,23 @@ static void put_extra_files(struct embed *e, struct describer *f)
 	sys_close((int)fd);
 }
 
+/* The recording goes on in a new file. A file that is half embedded begins again there. */
+static void move_to(struct embed *e, struct session *s)
+{
+	if (e->file_id) {
+		sys_close(e->fd);
+		e->file_id = 0;
+		e->next_module--;
+	}
+	if (rotation_embeds_again(s->piece))
+		*e = (struct embed){0};
+	e->session = s;
+}
+
 bool embed_step(struct embed *e, struct describer *f, struct session *s)
 {
-	if (e->session != s) {
-		if (e->file_id)
-			sys_close(e->fd);
-		*e = (struct embed){.session = s};
-	}
+	if (e->session != s)
+		move_to(e, s);
 	if (!e->extra_done) {
 		e->extra_done = true;
 		if (options_active.INCLUDE_FILE[0]) {

@@ -18,13 +18,36 @@ static bool parse_bool(const char *value, bool *ret)
 	return true;
 }
 
+/* A number, which K, M or G may follow: 1024, 1024^2, 1024^3. */
+static bool parse_size(const char *value, uint64_t *ret)
+{
+	static const char units[] = "KMG";
+	size_t len = strlen(value);
+	unsigned unit = 0;
+	char number[24];
+	uint64_t n;
+
+	while (len && units[unit] && units[unit] != value[len - 1])
+		unit++;
+	if (!len || !units[unit])
+		return text_parse_u64(value, ret);
+	if (len > sizeof(number))
+		return false;
+	memcpy(number, value, len - 1);
+	number[len - 1] = 0;
+	if (!text_parse_u64(number, &n) || __builtin_mul_overflow(n, 1ull << 10 * (unit + 1), &n))
+		return false;
+	*ret = n;
+	return true;
+}
+
 static bool parse_u64_option(const char *value, uint64_t *ret)
 {
 	if (!*value) {
 		*ret = OPTIONS_U64_UNSET;
 		return true;
 	}
-	return text_parse_u64(value, ret);
+	return parse_size(value, ret);
 }
 
 static bool parse_level(const char *value, enum log_level *ret)

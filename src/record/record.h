@@ -85,7 +85,9 @@ struct session {
 	uint32_t n_modules_written;
 	uint32_t allocators_described; /* bit for each number: allocator_numbers.h */
 	uint32_t n_files;
-	int fd; /* in the writer's own descriptor table */
+	uint64_t base[STATUS_N_FIELDS]; /* counters of the recorder when this piece began */
+	uint32_t piece; /* number of the file in this run of the recorder, from 1 */
+	int fd; /* in the writer's own descriptor table; less than 0: closed, see rotation.h */
 	bool is_ended;
 	char path[RECORD_PATH_BYTES];
 };
@@ -111,7 +113,9 @@ struct recorder {
 	_Atomic uint32_t n_waiting; /* threads that wait for a free block */
 	_Atomic uint32_t
 		is_writer_missed; /* a thread waited in vain, and no block became free since */
-	_Atomic uint32_t want_session; /* number of the session that is wanted (%n) */
+	uint8_t run_id[16]; /* of all recordings of this process: the id of the first one */
+	uint32_t n_pieces; /* recordings begun */
+	_Atomic uint32_t want_session; /* number of the session that is wanted */
 	_Atomic uint32_t have_session; /* futex: number of the current one, or of a failed one */
 	_Atomic uint32_t sync_wanted; /* tickets of memory_profiler_sync() and of the exit */
 	_Atomic uint32_t sync_done; /* futex */

@@ -1,6 +1,7 @@
 /* record/session.c - see session.h. */
 #include "record/session.h"
 
+#include <linux/falloc.h>
 #include <linux/fs.h>
 #include <string.h>
 #include <sys/file.h>
@@ -13,114 +14,11 @@
 #include "record/clock.h"
 #include "record/lane.h"
 #include "record/log.h"
+#include "record/output_file.h"
 #include "record/own_memory.h"
 #include "record/sys.h"
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
-
-#define MAX_NAME_TRIES 1000
-
-static void name_of_executable(char *name, size_t capacity)
-{
-	char path[512];
-	long n = arch_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path) - 1);
-	struct text text = text_make(name, capacity);
-
-	path[n > 0 ? n : 0] = 0;
-	text_put(&text, n > 0 ? text_basename(path) : "unknown");
-}
-
-static void expand_path(struct recorder *rec, uint32_t number, char *path, size_t capacity)
-{
-	char executable[256];
-	struct options_names names = {
-		.pid = rec->pid,
-		.unix_seconds = sys_clock_ns(CLOCK_REALTIME) / NS_PER_S,
-		.executable = executable,
-		.counter = number - 1,
-		.with_counter = true,
-	};
-	struct text text = text_make(path, capacity);
-
-	name_of_executable(executable, sizeof(executable));
-	options_expand(options_active.OUTPUT, &names, &text);
-}
-
-/* Finds a name for an earlier recording, NAME.old or NAME.old.1 and so on, and takes it with an empty
- * file. 0 or -errno. */
-static long take_old_name(const char *path, char *old, size_t capacity)
-{
-	for (uint64_t n = 0; n < MAX_NAME_TRIES; n++) {
-		struct text text = text_make(old, capacity);
-		long fd;
-
-		text_put(&text, path);
-		text_put(&text, n > 0 ? ".old." : ".old");
-		if (n > 0)
-			text_put_u64(&text, n);
-		fd = sys_open(old, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, 0600);
-		if (fd >= 0)
-			sys_close((int)fd);
-		if (fd != SYS_EEXIST)
-			return fd < 0 ? fd : 0;
-	}
-	return SYS_EEXIST;
-}
-
-/* The name is taken: renames a finished recording (see take_old_name()). 0: the name is free now.
- * -errno: the file is left alone; -EAGAIN: somebody still writes it; -EINVAL: it is no regular
- * file. */
-static long move_aside(const char *path)
-{
-	char old[RECORD_PATH_BYTES + 24];
-	struct stat st;
-	long fd, ret;
-
-	fd = sys_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
-	if (fd < 0)
-		return fd;
-	ret = arch_syscall2(SYS_fstat, fd, &st);
-	if (ret == 0 && !S_ISREG(st.st_mode))
-		ret = SYS_EINVAL;
-	if (ret == 0)
-		ret = arch_syscall2(SYS_flock, fd, LOCK_EX | LOCK_NB);
-	sys_close((int)fd);
-	if (ret < 0)
-		return ret;
-	ret = take_old_name(path, old, sizeof(old));
-	if (ret < 0)
-		return ret;
-	return arch_syscall4(SYS_renameat, AT_FDCWD, path, AT_FDCWD, old);
-}
-
-/* Creates the file under its name, or under NAME.1, NAME.2 ... while others are writing these. A
- * descriptor or -errno. */
-static long create_file(struct session *s)
-{
-	size_t base_len = strlen(s->path);
-
-	for (uint64_t n = 0; n < MAX_NAME_TRIES; n++) {
-		struct text text = {s->path, base_len, sizeof(s->path), false};
-		long fd, moved;
-
-		s->path[base_len] = 0;
-		if (n > 0) {
-			text_put_char(&text, '.');
-			text_put_u64(&text, n);
-		}
-		fd = sys_open(s->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, 0600);
-		if (fd != SYS_EEXIST)
-			return fd;
-		moved = move_aside(s->path);
-		if (moved == 0)
-			fd = sys_open(s->path, O_RDWR | O_CREAT | O_EXCL | O_NOCTTY, 0600);
-		else if (moved != SYS_EAGAIN)
-			return moved;
-		if (moved == 0 && fd != SYS_EEXIST)
-			return fd;
-	}
-	return SYS_EEXIST;
-}
 
 /* Asks a copy-on-write file system to write in place: otherwise each block that is filled again
  * needs new space. */
@@ -198,6 +96,10 @@ static long begin_file(struct recorder *rec, struct session *s, bool is_late)
 	long ret;
 
 	arch_syscall3(SYS_getrandom, h.recording_id, sizeof(h.recording_id), 0);
+	if (s->piece == 1)
+		memcpy(rec->run_id, h.recording_id, sizeof(h.recording_id));
+	memcpy(h.run_id, rec->run_id, sizeof(h.run_id));
+	h.piece = s->piece;
 	h.start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
 	h.start_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	h.start_ticks = clock_is_cpu ? clock_ticks() : h.start_monotonic_ns;
@@ -217,7 +119,7 @@ static long begin_file(struct recorder *rec, struct session *s, bool is_late)
 /* Creates the file, locks it, and writes its header. 0 or -errno. */
 static long open_output(struct recorder *rec, struct session *s, bool is_late)
 {
-	long fd = create_file(s);
+	long fd = output_file_create(rec, s->piece, s->path);
 
 	if (fd < 0)
 		return fd;
@@ -229,7 +131,22 @@ static long open_output(struct recorder *rec, struct session *s, bool is_late)
 	return begin_file(rec, s, is_late);
 }
 
-struct session *session_create(struct recorder *rec, uint32_t number, struct session_buffers *b)
+void session_destroy(struct session *s)
+{
+	for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++) {
+		size_t len = (size_t)s->area[i].n_blocks * FORMAT_BLOCK_BYTES;
+
+		sys_unmap(s->area[i].blocks, len);
+		atomic_fetch_sub(&own_memory_bytes, len);
+	}
+	if (s->page) {
+		sys_unmap(s->page, FORMAT_HEADER_BYTES);
+		atomic_fetch_sub(&own_memory_bytes, FORMAT_HEADER_BYTES);
+	}
+	own_memory_unmap(s, sizeof(*s));
+}
+
+struct session *session_create(struct recorder *rec, struct session_buffers *b)
 {
 	struct session *s = own_memory_map(sizeof(*s));
 	uint32_t n_blocks = RECORD_AREA_BLOCKS;
@@ -238,25 +155,31 @@ struct session *session_create(struct recorder *rec, uint32_t number, struct ses
 	if (!s)
 		return NULL;
 	s->fd = -1;
-	expand_path(rec, number, s->path, sizeof(s->path) - 8);
-	if (!s->path[0]) {
+	s->piece = rec->n_pieces + 1;
+	if (!options_active.OUTPUT[0]) {
 		log_put(LOG_INFO, "MEMORY_PROFILER_OUTPUT is empty: nothing is recorded");
+		own_memory_unmap(s, sizeof(*s));
 		return NULL;
 	}
-	ret = open_output(rec, s, rec->is_late || number > 1);
+	ret = open_output(rec, s, rec->is_late || s->piece > 1);
 	while (ret == 0 && !session_add_area(s, b, n_blocks)) {
 		n_blocks /= 2;
 		if (n_blocks < 2)
 			ret = -(long)s->status.field[STATUS_FIRST_ERROR];
 	}
 	if (ret < 0) {
-		log_put_error(LOG_ERROR, "nothing is recorded, cannot write", s->path, -ret);
+		log_put_error(LOG_ERROR,
+			      s->piece > 1 ? "the earlier file goes on, cannot write"
+					   : "nothing is recorded, cannot write",
+			      s->path, -ret);
 		if (s->fd >= 0) { /* made a moment ago, and without a single event */
 			arch_syscall3(SYS_unlinkat, AT_FDCWD, s->path, 0);
 			sys_close(s->fd);
 		}
+		session_destroy(s);
 		return NULL;
 	}
+	rec->n_pieces++;
 	log_put_text(LOG_INFO, "recording to", s->path);
 	return s;
 }
@@ -387,13 +310,14 @@ static void sum_lane(const struct lane *lane, uint64_t *field)
 	field[STATUS_N_ESTIMATED_TIMES] += COUNT_READ(lane->time.n_estimated);
 }
 
-static void sum_threads(struct recorder *rec, struct session *s)
+/* The counters of the recorder since its start, which go on from piece to piece. */
+static void sum_counters(struct recorder *rec, uint64_t *field)
 {
-	uint64_t *field = s->status.field;
-
 	for (unsigned i = STATUS_N_WALKS; i <= STATUS_N_ESTIMATED_TIMES; i++)
 		field[i] = 0;
-	field[STATUS_LOST_EVENTS] = atomic_load(&rec->lost_events) + s->lost_in_blocks;
+	field[STATUS_WRITER_CPU_NS] = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	field[STATUS_N_WAITS] = atomic_load(&rec->n_waits);
+	field[STATUS_LOST_EVENTS] = atomic_load(&rec->lost_events);
 	for (struct thread *t = atomic_load(&rec->threads); t; t = t->next) {
 		for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
 			if (t->lane[i])
@@ -402,24 +326,61 @@ static void sum_threads(struct recorder *rec, struct session *s)
 	}
 }
 
+void session_begin_counters(struct recorder *rec, struct session *s)
+{
+	sum_counters(rec, s->base);
+}
+
+/* Puts the counters since the piece began. A counter of a thread that is gone may be missing in the
+ * sum. */
+static void put_counters(struct recorder *rec, struct session *s)
+{
+	uint64_t *field = s->status.field;
+
+	sum_counters(rec, field);
+	for (unsigned i = STATUS_LOST_EVENTS; i <= STATUS_N_ESTIMATED_TIMES; i++)
+		field[i] -= s->base[i] < field[i] ? s->base[i] : field[i];
+	field[STATUS_LOST_EVENTS] += s->lost_in_blocks;
+}
+
 void session_put_status(struct recorder *rec, struct session *s, enum format_state state)
 {
 	uint64_t *field = s->status.field;
 
-	sum_threads(rec, s);
+	put_counters(rec, s);
 	field[STATUS_REALTIME_NS] = sys_clock_ns(CLOCK_REALTIME);
 	field[STATUS_MONOTONIC_NS] = sys_clock_ns(CLOCK_MONOTONIC);
 	field[STATUS_TICKS] = clock_is_cpu ? clock_ticks() : field[STATUS_MONOTONIC_NS];
 	field[STATUS_STATE] = state;
 	field[STATUS_END_OF_CHUNKS] = s->end_offset;
-	field[STATUS_WRITER_CPU_NS] = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	field[STATUS_RECORDER_BYTES] = atomic_load(&own_memory_bytes);
-	field[STATUS_N_WAITS] = atomic_load(&rec->n_waits);
 	field[STATUS_N_THREADS] = atomic_load(&rec->n_threads);
 	field[STATUS_BYTES_EMBEDDED] = s->bytes_embedded;
 	field[STATUS_LONGEST_HEARTBEAT_TICKS] = clock_longest_heartbeat_ticks;
 	s->status.sequence++;
 	file_status_encode(&s->status, s->page);
+}
+
+void session_close_file(struct session *s)
+{
+	s->status.field[STATUS_END_OF_CHUNKS] = s->end_offset;
+	s->status.sequence++;
+	file_status_encode(&s->status, s->page);
+	sys_close(s->fd);
+	s->fd = -1;
+}
+
+void session_retire(struct session *s)
+{
+	if (s->fd >= 0) {
+		for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++)
+			arch_syscall4(SYS_fallocate, s->fd,
+				      FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				      s->area[i].file_offset,
+				      (uint64_t)s->area[i].n_blocks * FORMAT_BLOCK_BYTES);
+		session_close_file(s);
+	}
+	session_destroy(s);
 }
 
 void session_put_note(struct session *s, struct session_buffers *b, enum log_level level,

@@ -1,8 +1,7 @@
 /* record/session.h - one recording file, from the writer's side.
  *
  * struct session is in record.h: threads use its areas. Every function here is for the writer
- * thread only, because descriptors are numbers in the writer's own table. A session is never
- * destroyed: the writer closes the file of an old one and keeps the struct.
+ * thread only, because descriptors are numbers in the writer's own table.
  */
 #ifndef RECORD_SESSION_H
 #define RECORD_SESSION_H
@@ -32,9 +31,23 @@ struct session_buffers {
 #define SESSION_CHUNK_CAPACITY (512 * KIB)
 #define SESSION_MAX_DATA (256 * KIB)
 
-/* Creates the file of this session number, and its first area. NULL: it could not, or
+/* Creates the file of the next piece (output_file.h), and its first area. NULL: it could not, or
  * MEMORY_PROFILER_OUTPUT is empty; the log says why. */
-struct session *session_create(struct recorder *rec, uint32_t number, struct session_buffers *b);
+struct session *session_create(struct recorder *rec, struct session_buffers *b);
+
+/* Unmaps a session that no thread uses. */
+void session_destroy(struct session *s);
+
+/* The same for an old session: all its blocks are written or (if its file is closed) lie where
+ * threads left them. Gives back the disk space of the blocks and closes the file. */
+void session_retire(struct session *s);
+
+/* Closes the file of an old session whose full blocks are written. Its blocks stay mapped; what
+ * threads write into them is in the file, but no chunk is appended any more. fd becomes -1. */
+void session_close_file(struct session *s);
+
+/* The counters of the recorder so far belong to earlier pieces. */
+void session_begin_counters(struct recorder *rec, struct session *s);
 
 /* Appends a chunk. 0, or -errno: nothing was appended. The caller counts what was lost
  * (session_count_lost()). */

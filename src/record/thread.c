@@ -118,13 +118,25 @@ void thread_finish_blocks(struct thread *t)
 	}
 }
 
+/* The recording goes on in a new file, which must define each stack that it names. */
+static void continue_lanes(struct thread *t)
+{
+	for (unsigned i = 0; i < BLOCK_N_LANES; i++) {
+		if (t->lane[i])
+			stack_forget(t->lane[i]);
+	}
+}
+
 /* The lanes take blocks from this session from now on. */
 static void move_to(struct thread *t, struct session *session)
 {
 	if (session == t->session)
 		return;
 	thread_finish_blocks(t);
-	begin_lanes(t);
+	if (t->session && session)
+		continue_lanes(t);
+	else
+		begin_lanes(t);
 	atomic_store(&t->session, session);
 }
 

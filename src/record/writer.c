@@ -17,6 +17,7 @@
 #include "record/other_allocator.h"
 #include "record/own_memory.h"
 #include "record/pool.h"
+#include "record/rotation.h"
 #include "record/session.h"
 #include "record/sys.h"
 #include "record/thread.h"
@@ -47,6 +48,7 @@ struct writer {
 	uint64_t next_housekeeping_ns;
 	uint64_t exit_began_ns;
 	struct writer_effort effort;
+	struct rotation rotation;
 	unsigned n_full; /* full blocks left to write in this round */
 };
 
@@ -105,6 +107,8 @@ static unsigned drain_session(struct writer *w, struct session *s)
 	uint32_t n_areas = atomic_load(&s->n_areas);
 	unsigned n = 0;
 
+	if (s->fd < 0)
+		return 0;
 	w->n_full = pool_count_full(s);
 	for (uint32_t i = 0; i < n_areas; i++) {
 		uint64_t bits = pool_take_full(&s->area[i]);
@@ -148,7 +152,7 @@ static void reap(struct writer *w, struct thread *t, uint32_t tid)
 		COUNT_RESET(t->lane[i]->lost_events);
 		stack_id_cache_reset(&t->lane[i]->stack_ids); /* its memory is for others now */
 	}
-	if (t->session && t->session == w->session)
+	if (t->session)
 		describe_thread(&w->describer, w->session, t, tid, clock_ticks());
 	t->session = NULL;
 	thread_forget_epoch(t);
@@ -250,8 +254,50 @@ static void keep_house(struct writer *w)
 		describe_maps(&w->describer, w->session);
 }
 
-/* Creates the session that is wanted, if there is none. An old session stays readable; the writer
- * takes its remaining blocks when their threads move on or end. */
+/* The current session is over: its last blocks come when their threads move on. */
+static void end_piece(struct writer *w)
+{
+	describe_modules(&w->describer, w->session);
+	describe_end(&w->describer, w->session, END_BY_SWITCH);
+	session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
+}
+
+/* Closes the files of the oldest sessions, should many be in use (rotation.h). */
+static void close_old_files(struct writer *w)
+{
+	unsigned n = 0;
+
+	for (struct session *s = w->session->older; s; s = s->older) {
+		if (s->fd < 0 || ++n <= ROTATION_MAX_OPEN)
+			continue;
+		drain_session(w, s);
+		session_close_file(s);
+	}
+}
+
+/* The recording goes on in this session. An old session stays readable; the writer takes its
+ * remaining blocks when their threads move on or end. Whoever opens the new file alone finds
+ * everything in it that its events refer to. */
+static void begin_piece(struct writer *w, struct session *fresh)
+{
+	if (w->session)
+		end_piece(w);
+	session_begin_counters(w->rec, fresh);
+	fresh->older = w->session;
+	w->session = fresh;
+	close_old_files(w);
+	session_put_status(w->rec, fresh, FORMAT_STATE_RECORDING);
+	describe_process(&w->describer, fresh);
+	describe_maps(&w->describer, fresh); /* before any module, should we be killed */
+	describe_modules(&w->describer, fresh);
+	for (struct thread *t = atomic_load(&w->rec->threads); t; t = t->next)
+		t->n_announced = 0;
+	w->next_sample_ns = w->next_housekeeping_ns = 0;
+	rotation_on_piece(&w->rotation, w->rec, fresh, sys_clock_ns(CLOCK_MONOTONIC));
+	atomic_store(&w->rec->session, fresh);
+}
+
+/* Creates the session that is wanted, if there is none. */
 static void switch_session(struct writer *w)
 {
 	uint32_t want = atomic_load(&w->rec->want_session);
@@ -259,22 +305,28 @@ static void switch_session(struct writer *w)
 
 	if (want == atomic_load(&w->rec->have_session))
 		return;
-	fresh = session_create(w->rec, want, &w->buffers);
-	if (fresh) {
-		if (w->session) {
-			describe_modules(&w->describer, w->session);
-			describe_end(&w->describer, w->session, END_BY_SWITCH);
-			session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
-		}
-		fresh->older = w->session;
-		w->session = fresh;
-		session_put_status(w->rec, fresh, FORMAT_STATE_RECORDING);
-		describe_process(&w->describer, fresh);
-		describe_maps(&w->describer, fresh); /* before any module, should we be killed */
-		atomic_store(&w->rec->session, fresh);
-	}
+	fresh = session_create(w->rec, &w->buffers);
+	if (fresh)
+		begin_piece(w, fresh);
+	else
+		rotation_on_failure(&w->rotation, sys_clock_ns(CLOCK_MONOTONIC));
 	atomic_store(&w->rec->have_session, want);
 	sys_futex_wake_all(&w->rec->have_session);
+}
+
+/* Begins a new piece when one is due by size or time. Threads move to it with their next event. */
+static void rotate(struct writer *w)
+{
+	struct session *before = w->session;
+
+	if (atomic_load(&w->rec->ending) || before->is_ended ||
+	    atomic_load(&record_mode) != RECORD_ON ||
+	    !rotation_is_due(&w->rotation, before, sys_clock_ns(CLOCK_MONOTONIC)))
+		return;
+	atomic_fetch_add(&w->rec->want_session, 1);
+	switch_session(w);
+	if (w->session != before)
+		atomic_fetch_add(&record_epoch, 1);
 }
 
 /* Does anybody use this old session? A thread names the session that it takes blocks from before it
@@ -291,14 +343,19 @@ static bool is_in_use(struct writer *w, const struct session *s)
 	for (uint32_t i = 0; i < n_areas; i++) {
 		uint64_t all = (1ull << s->area[i].n_blocks) - 1;
 
-		if (atomic_load(&s->area[i].free_bits) != all)
+		uint64_t idle = atomic_load(&s->area[i].free_bits);
+
+		if (s->fd < 0) /* full blocks stay where they are */
+			idle |= atomic_load(&s->area[i].full_bits);
+		if (idle != all)
 			return true;
 	}
 	return false;
 }
 
-/* Closes old sessions that nobody uses. The structs stay, so that no new session can have the
- * address of an old one. */
+/* Closes old sessions that nobody uses. A new session may get the address of such a struct: no thread
+ * names the old one any more, and a thread that read the address before it names the session sees
+ * afterwards that this is the current one. */
 static void retire_sessions(struct writer *w)
 {
 	struct session **link = &w->session->older;
@@ -310,11 +367,8 @@ static void retire_sessions(struct writer *w)
 			link = &s->older;
 			continue;
 		}
-		for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++)
-			sys_unmap(s->area[i].blocks, s->area[i].n_blocks * FORMAT_BLOCK_BYTES);
-		sys_unmap(s->page, FORMAT_HEADER_BYTES);
-		sys_close(s->fd);
 		*link = s->older;
+		session_retire(s);
 	}
 }
 
@@ -375,6 +429,7 @@ static bool turn(struct writer *w)
 	bool busy, embedding;
 
 	switch_session(w);
+	rotate(w);
 	busy = drain(w) > 0;
 	help_waiting(w);
 	retire_sessions(w);
@@ -457,8 +512,10 @@ static bool must_step_aside(struct writer *w)
 	fd_handover_add(h, &w->log.fd);
 	if (w->embed.file_id)
 		fd_handover_add(h, &w->embed.fd);
-	for (struct session *s = w->session; s; s = s->older)
-		fd_handover_add(h, &s->fd);
+	for (struct session *s = w->session; s; s = s->older) {
+		if (s->fd >= 0)
+			fd_handover_add(h, &s->fd);
+	}
 	return fd_handover_offer(h);
 }
 
@@ -498,8 +555,10 @@ static int writer_main_again(void *arg)
 
 	arch_syscall5(SYS_prctl, PR_SET_NAME, "mem-prof", 0, 0, 0);
 	fd_handover_adopt(&w->rec->handover);
-	for (struct session *s = w->session; s; s = s->older)
-		arch_syscall2(SYS_flock, s->fd, LOCK_EX | LOCK_NB);
+	for (struct session *s = w->session; s; s = s->older) {
+		if (s->fd >= 0)
+			arch_syscall2(SYS_flock, s->fd, LOCK_EX | LOCK_NB);
+	}
 	return work(w);
 }
 
