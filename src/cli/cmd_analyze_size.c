@@ -27,7 +27,7 @@ static void print_head(const char *title, const char *count)
 
 static void print_text(const char *path, const struct recording *r, const struct size_report *s)
 {
-	uint64_t file_bytes = r->file.size_bytes, allocated = s->totals.bytes_allocated;
+	uint64_t file_bytes = r->file_bytes, allocated = s->totals.bytes_allocated;
 
 	human_print_text(stdout, path, strlen(path));
 	putchar('\n');
@@ -68,7 +68,7 @@ static void print_json(const char *path, const struct recording *r, const struct
 	json_init(&j, stdout);
 	json_object(&j, NULL);
 	json_text(&j, "file", path);
-	json_u64(&j, "file_bytes", r->file.size_bytes);
+	json_u64(&j, "file_bytes", r->file_bytes);
 	json_u64(&j, "unused_bytes", s->unused_bytes);
 	json_object(&j, "chunks");
 	for (unsigned i = 0; i < SIZE_REPORT_N_TYPES; i++) {

@@ -350,13 +350,14 @@ static void put_damage(struct dump *d)
 	}
 }
 
-static int dump_run(const char *path, struct err *err)
+static int dump_run(const char *const *paths, size_t n_paths, struct err *err)
 {
+	const char *path = paths[0];
 	char label[PROGRESS_LABEL_BYTES];
 	struct progress progress = {0};
 	struct dump d = {0};
 	struct merge_event m;
-	int n = recording_open(path, &d.rec, err);
+	int n = recording_open_pieces(paths, n_paths, &d.rec, err);
 
 	if (n < 0)
 		return n; /* err names the path */
@@ -397,11 +398,12 @@ int cmd_dump(int argc, char **argv)
 {
 	const struct args_command command = {
 		.name = "dump",
-		.operands = "FILE",
+		.operands = "FILE...",
 		.help = "Prints the events of a recording in order of time, one JSON object per "
 			"line: the\n"
-			"modules first, each stack before its first use. For debugging and "
-			"tests.\n",
+			"modules first, each stack before its first use. Several FILEs are the "
+			"pieces of one\n"
+			"run. For debugging and tests.\n",
 		.min_operands = 1,
 	};
 	struct err err = {0};
@@ -410,12 +412,7 @@ int cmd_dump(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (end - first > 1) {
-		args_complain("dump: more than one recording is given; see '" PROGRAM
-			      " dump --help'");
-		return CLI_USAGE;
-	}
-	if (dump_run(argv[first], &err) == 0)
+	if (dump_run((const char *const *)argv + first, (size_t)(end - first), &err) == 0)
 		return CLI_OK;
 	args_complain("%s", err.text);
 	return CLI_FAILED;

@@ -117,8 +117,9 @@ static int write_file(struct export_command *c, const struct export_format *f, c
 	return r;
 }
 
-static int export_recording(struct export_command *c, const char *path, struct err *err)
+static int export_recording(struct export_command *c, char **paths, size_t n_paths, struct err *err)
 {
+	const char *path = paths[0];
 	const struct export_format *f;
 	struct open_recording opened = {0};
 	int r = find_format(c->format, &f, err);
@@ -131,6 +132,8 @@ static int export_recording(struct export_command *c, const char *path, struct e
 	if (r < 0)
 		return r;
 	open_args_finish(&c->open);
+	c->open.options.piece = (const char *const *)paths + 1;
+	c->open.options.n_pieces = n_paths - 1;
 	r = open_recording_open(path, &c->open.options, &opened, err);
 	if (r < 0)
 		return r;
@@ -154,11 +157,7 @@ static int run_command(struct export_command *c, const struct args_command *comm
 
 	if (status >= 0)
 		return status;
-	if (end - first > 1)
-		r = err_set(&err, ERR_USAGE, "more than one recording is given: '%s'",
-			    argv[first + 1]);
-	else
-		r = export_recording(c, argv[first], &err);
+	r = export_recording(c, argv + first, (size_t)(end - first), &err);
 	if (r == 0)
 		return CLI_OK;
 	args_complain("%s%s%s", r == -ERR_USAGE ? command->name : "", r == -ERR_USAGE ? ": " : "",
@@ -195,7 +194,7 @@ int cmd_export(int argc, char **argv)
 	};
 	const struct args_command command = {
 		.name = "export",
-		.operands = "FILE",
+		.operands = "FILE...",
 		.help = "Writes the allocations of a recording in the format of another tool, to a "
 			"file or\n"
 			"to the standard output. Conditions select the allocations.\n",
@@ -220,7 +219,7 @@ static int export_as(const char *name, const char *format, int argc, char **argv
 		.set = set_more, .print_help = print_filter_help, .user = &c};
 	const struct args_command command = {
 		.name = name,
-		.operands = "FILE",
+		.operands = "FILE...",
 		.help = "Short for 'export --format' with this format.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),

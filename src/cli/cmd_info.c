@@ -107,7 +107,7 @@ static void json_file(struct json *j, const struct recording *r, const struct ov
 	json_bool(j, "has_symbols", r->metadata.n_symbols > 0);
 	json_allocators(j, &r->metadata);
 	json_dropped(j, &r->metadata.dropped);
-	json_u64(j, "file_bytes", r->file.size_bytes);
+	json_u64(j, "file_bytes", r->file_bytes);
 	json_u64(j, "events", o->totals.events);
 	json_u64(j, "event_bytes", r->event_bytes);
 	json_double(j, "bytes_per_event", o->bytes_per_event, 3);
@@ -146,6 +146,11 @@ static void print_json(const char *path, const struct recording *r, const struct
 	json_object(&j, NULL);
 	json_text(&j, "file", path);
 	json_text(&j, "version", version);
+	if (r->piece[0].header.piece)
+		json_u64(&j, "piece", r->piece[0].header.piece);
+	else
+		json_null(&j, "piece");
+	json_u64(&j, "pieces", r->n_pieces);
 	json_bool(&j, "complete", o->is_complete);
 	json_text(&j, "ended", o->ended);
 	json_process(&j, r);
@@ -159,13 +164,15 @@ static void print_json(const char *path, const struct recording *r, const struct
 	json_line(&j);
 }
 
-static int show(const char *path, bool as_json, struct err *err)
+/* n_paths: the pieces of one recording, or one file. */
+static int show(char *const *paths, size_t n_paths, bool as_json, struct err *err)
 {
+	const char *path = paths[0];
 	struct recording *r = NULL;
 	struct progress progress;
 	char label[PROGRESS_LABEL_BYTES];
 	struct overview o = {0};
-	int n = recording_open(path, &r, err);
+	int n = recording_open_pieces((const char *const *)paths, n_paths, &r, err);
 
 	if (n < 0)
 		return n;
@@ -188,8 +195,11 @@ static int show(const char *path, bool as_json, struct err *err)
 
 int cmd_info(int argc, char **argv)
 {
-	bool as_json = false;
+	bool as_json = false, together = false;
 	const struct args_option option[] = {
+		{.name = "together",
+		 .help = "the files are pieces of one run: show them as one recording",
+		 .flag = &together},
 		{.name = "json",
 		 .help = "print one JSON object per file and line",
 		 .flag = &as_json},
@@ -205,18 +215,19 @@ int cmd_info(int argc, char **argv)
 		.n_options = ARRAY_LEN(option),
 		.min_operands = 1,
 	};
-	int first, end;
+	int first, end, n_each;
 	int status = args_parse(&command, argc, argv, &first, &end);
 
 	if (status >= 0)
 		return status;
+	n_each = together ? end - first : 1;
 	status = CLI_OK;
-	for (int i = first; i < end; i++) {
+	for (int i = first; i < end; i += n_each) {
 		struct err err = {0};
 
 		if (!as_json && i > first)
 			putchar('\n');
-		if (show(argv[i], as_json, &err) < 0) {
+		if (show(argv + i, (size_t)n_each, as_json, &err) < 0) {
 			args_complain("%s", err.text);
 			status = CLI_FAILED;
 		}

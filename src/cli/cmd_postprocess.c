@@ -51,7 +51,7 @@ static int postprocess(const char *in_path, const char *out_path,
 
 	options->scratch_folder = rewrite_folder(out_path, folder, sizeof(folder));
 	if (r == 0) {
-		in_bytes = w.rec->file.size_bytes;
+		in_bytes = w.rec->file_bytes;
 		r = postprocess_run(w.rec, in_path, options, out_path, &result, &err);
 	}
 	status = rewrite_end(&w, r, &err);

@@ -55,17 +55,18 @@ int cmd_repack(int argc, char **argv)
 	};
 	const struct args_command command = {
 		.name = "repack",
-		.operands = "-o FILE RECORDING",
+		.operands = "-o FILE RECORDING...",
 		.help = "Rewrites a recording: the same events in full blocks, without unused "
 			"space "
 			"and\n"
 			"damaged data. An existing FILE is replaced when the new one is "
-			"complete.\n",
+			"complete. The pieces of one run become one recording.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.min_operands = 1,
 	};
-	int status = rewrite_parse(&command, argc, argv, &output, &is_quiet);
+	size_t n_paths = 0;
+	int status = rewrite_parse_pieces(&command, argc, argv, &output, &is_quiet, &n_paths);
 	char a[HUMAN_BYTES], b[HUMAN_BYTES];
 	struct rewrite w = {0};
 	uint64_t in_bytes = 0, out_bytes = 0;
@@ -74,9 +75,9 @@ int cmd_repack(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	r = rewrite_begin(&w, argv[1], "repacking", 1, &err);
+	r = rewrite_begin_pieces(&w, (const char *const *)&argv[1], n_paths, "repacking", 1, &err);
 	if (r == 0) {
-		in_bytes = w.rec->file.size_bytes;
+		in_bytes = w.rec->file_bytes;
 		r = repack(w.rec, output, is_uncompressed, &out_bytes, &err);
 	}
 	status = rewrite_end(&w, r, &err);

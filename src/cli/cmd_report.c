@@ -114,14 +114,14 @@ static int run(struct report_command *c, char **path, int n_paths, struct err *e
 	struct open_options *how = &c->open.options;
 	int r;
 
-	if (n_paths > 1)
-		return err_set(err, ERR_USAGE, "more than one recording is given: '%s'", path[1]);
 	r = parse_words(&c->words, &c->options, &c->filter, err);
 	if (r < 0)
 		return r;
 	open_args_finish(&c->open);
 	how->without_rows = c->filter.n == 0 && !c->options.is_json; /* JSON has realloc chains */
 	how->small_bytes = SMALL_BYTES;
+	how->piece = (const char *const *)path + 1;
+	how->n_pieces = (size_t)n_paths - 1;
 	return show(path[0], how, &c->options, err);
 }
 
@@ -154,13 +154,15 @@ static int parse(struct report_command *c, int argc, char **argv, int *first, in
 	};
 	const struct args_command command = {
 		.name = "report",
-		.operands = "FILE",
+		.operands = "FILE...",
 		.help = "Shows where the memory went: figures of the whole run, what stands out, "
 			"and "
 			"the\n"
 			"call sites with the most bytes at the peak, leaked bytes, allocations, "
 			"temporary\n"
-			"allocations and bytes allocated.\n",
+			"allocations and bytes allocated. Several FILEs are the pieces of one run, "
+			"and\n"
+			"count as one recording.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.more = &c->filter.more,

@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/open_args.h"
 #include "recording/header_page.h"
+#include "recording/pieces.h"
 #include "serve/serve.h"
 #include "serve/source_file.h"
 
@@ -22,6 +23,8 @@
 struct server_command {
 	struct open_args open; /* for every recording */
 	struct args_list host, origin, source;
+	struct pieces_group *group; /* of recordings; several paths: the pieces of one */
+	size_t n_groups;
 	const char *interface, *port, *token;
 	bool wants_openapi;
 	pthread_mutex_t lock; /* guards loaded */
@@ -50,10 +53,21 @@ static int report_progress(void *user, uint64_t n_done, uint64_t n_total)
 	return registry_progress(user, n_done, n_total) ? 0 : -1;
 }
 
+/* The pieces of the recording whose first piece has this path. */
+static const struct pieces_group *find_group(const struct server_command *c, const char *path)
+{
+	size_t i = 0;
+
+	while (i < c->n_groups && c->group[i].path[0] != path)
+		i++;
+	return i < c->n_groups ? &c->group[i] : NULL;
+}
+
 static int open_recording(void *user, const char *path, struct registry_loading *l,
 			  struct registry_opened *ret, struct err *err)
 {
 	const struct server_command *c = user;
+	const struct pieces_group *group = find_group(c, path);
 	struct open_options options = c->open.options;
 	struct open_recording *o = calloc(1, sizeof(*o));
 	int r;
@@ -62,6 +76,10 @@ static int open_recording(void *user, const char *path, struct registry_loading 
 		return err_set_memory(err, sizeof(*o));
 	options.on_progress = report_progress;
 	options.user = l;
+	if (group) {
+		options.piece = group->path + 1;
+		options.n_pieces = group->n - 1;
+	}
 	r = open_recording_open(path, &options, o, err);
 	if (r < 0) {
 		free(o);
@@ -113,7 +131,8 @@ static void release_reports(struct server_command *c, FILE *early, char **text)
 static bool has_grown(void *user, const char *path, const struct registry_opened *opened)
 {
 	(void)user;
-	return open_recording_has_grown(opened->handle, path);
+	(void)path;
+	return open_recording_has_grown(opened->handle);
 }
 
 /* ---- options ---- */
@@ -256,6 +275,29 @@ static int run(struct server_command *c, const struct serve_options *o)
 	return CLI_OK;
 }
 
+/* Serves the recordings; the pieces of a run are one recording. */
+static int run_groups(struct server_command *c, struct serve_options *o, const char *const *path,
+		      size_t n_paths)
+{
+	const char **first = calloc(n_paths + 1, sizeof(*first));
+	struct err err = {0};
+	int status = CLI_FAILED;
+	int r = first ? pieces_group(path, n_paths, &c->group, &c->n_groups, &err)
+		      : err_set_memory(&err, n_paths * sizeof(*first));
+
+	for (size_t i = 0; i < c->n_groups; i++)
+		first[i] = c->group[i].path[0];
+	o->path = first;
+	o->n_paths = c->n_groups;
+	if (r == 0)
+		status = run(c, o);
+	else
+		args_complain("%s", err.text);
+	free(c->group);
+	free(first);
+	return status;
+}
+
 /* ---- the command ---- */
 
 static int parse(struct server_command *c, int argc, char **argv, int *first, int *end)
@@ -298,9 +340,9 @@ static int parse(struct server_command *c, int argc, char **argv, int *first, in
 		.operands = "[FILE]...",
 		.help = "Serves recordings over HTTP: the web GUI and the REST API "
 			"(docs/REST.md). Each\n"
-			"recording can be queried as soon as it is loaded. Prints the address and "
-			"runs until\n"
-			"SIGINT or SIGTERM.\n",
+			"recording can be queried as soon as it is loaded; files that are pieces "
+			"of one run\n"
+			"are one recording. Prints the address and runs until SIGINT or SIGTERM.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 	};
@@ -341,7 +383,7 @@ int cmd_server(int argc, char **argv)
 	o.n_allow_origins = c.origin.n;
 	o.source_rule = c.source.item;
 	o.n_source_rules = c.source.n;
-	o.path = (const char *const *)&argv[first];
-	o.n_paths = (size_t)(end - first);
-	return can_be_read(&argv[first], o.n_paths) ? run(&c, &o) : CLI_FAILED;
+	if (!can_be_read(&argv[first], (size_t)(end - first)))
+		return CLI_FAILED;
+	return run_groups(&c, &o, (const char *const *)&argv[first], (size_t)(end - first));
 }

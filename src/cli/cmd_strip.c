@@ -36,7 +36,7 @@ static int strip(const char *in_path, const char *out_path, struct strip_rule *r
 	if (!rule->scratch_folder)
 		rule->scratch_folder = rewrite_folder(out_path, folder, sizeof(folder));
 	if (r == 0) {
-		in_bytes = w.rec->file.size_bytes;
+		in_bytes = w.rec->file_bytes;
 		r = strip_run(w.rec, rule, out_path, &result, &err);
 	}
 	status = rewrite_end(&w, r, &err);

@@ -232,7 +232,7 @@ static void print_recording(const struct recording *r, const struct overview *o)
 	char a[HUMAN_BYTES];
 
 	print_label("Recording");
-	print_size(r->file.size_bytes);
+	print_size(r->file_bytes);
 	printf(", %s events", human_count(o->totals.events, a));
 	if (o->totals.events)
 		printf(" of %.2f bytes", o->bytes_per_event);

@@ -8,18 +8,25 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Is text a suffix that the recorder may add: nothing or .<number>, then nothing, .old or
- * .old.<number>? */
+/* The text behind a dot and digits, or text if there are none. */
+static const char *skip_number(const char *text)
+{
+	const char *end = text + 1;
+
+	if (*text != '.' || !is_digit(*end))
+		return text;
+	while (is_digit(*end))
+		end++;
+	return end;
+}
+
+/* Is text a suffix that the recorder may add: nothing, .old or .old.<number>, and a number before
+ * it if the name has no ending? */
 static bool is_suffix(const char *text)
 {
-	for (unsigned part = 0; part < 2; part++) {
-		if (part == 1 && strncmp(text, ".old", 4) == 0)
-			text += 4;
-		if (text[0] == '.' && is_digit(text[1])) {
-			for (text++; is_digit(*text); text++)
-				;
-		}
-	}
+	text = skip_number(text);
+	if (strncmp(text, ".old", 4) == 0)
+		text = skip_number(text + 4);
 	return *text == 0;
 }
 
@@ -32,7 +39,8 @@ static size_t placeholder(const char *p, char *wild)
 	return 2;
 }
 
-bool output_name_matches(const char *pattern, const char *name)
+/* Does name match the pattern, where is_numbered tells whether it has got a number already? */
+static bool matches(const char *pattern, const char *name, bool is_numbered)
 {
 	char wild;
 
@@ -41,17 +49,25 @@ bool output_name_matches(const char *pattern, const char *name)
 
 		if (len) {
 			for (; *name && (wild == 'a' || is_digit(*name)); name++) {
-				if (output_name_matches(pattern + len, name + 1))
+				if (matches(pattern + len, name + 1, is_numbered))
 					return true;
 			}
 			return false;
 		}
+		if (*pattern == '.' && !is_numbered && !strchr(pattern + 1, '.') &&
+		    skip_number(name) != name && matches(pattern, skip_number(name), true))
+			return true; /* the number is in front of the ending */
 		if (*pattern != *name)
 			return false;
 		if (pattern[0] == '%' && pattern[1] == '%')
 			pattern++; /* two in the pattern are one in the name */
 	}
 	return is_suffix(name);
+}
+
+bool output_name_matches(const char *pattern, const char *name)
+{
+	return matches(pattern, name, false);
 }
 
 /* Has the pattern a placeholder; wanted: of this letter, or 0? */

@@ -8,8 +8,9 @@
 
 #include "base/compiler.h"
 
-/* Could the recorder have made this name from the pattern? Also true for NAME.old and
- * NAME.old.<number> (earlier recordings that were kept) and NAME.<number> (the name was in use). */
+/* Could the recorder have made this name from the pattern (record/output_file.h)? Also true for
+ * NAME.old and NAME.old.<number> (earlier recordings that were kept), and for names with a number
+ * in front of the ending (further pieces, or the name was in use). */
 bool output_name_matches(const char *pattern, const char *name);
 
 /* Has the pattern a placeholder other than %%? */

@@ -7,19 +7,15 @@
 
 #include "cli/args.h"
 
-int rewrite_parse(const struct args_command *c, int argc, char **argv, const char *const *output,
-		  const bool *is_quiet)
+int rewrite_parse_pieces(const struct args_command *c, int argc, char **argv,
+			 const char *const *output, const bool *is_quiet, size_t *n)
 {
 	int first, end;
 	int status = args_parse(c, argc, argv, &first, &end);
 
 	if (status >= 0)
 		return status;
-	if (end - first > 1) {
-		args_complain("%s: more than one recording is given; see '" PROGRAM " %s --help'",
-			      c->name, c->name);
-		return CLI_USAGE;
-	}
+	*n = (size_t)(end - first);
 	if (!*output) {
 		args_complain("%s: the output is missing: add -o NAME; see '" PROGRAM " %s --help'",
 			      c->name, c->name);
@@ -35,20 +31,39 @@ int rewrite_parse(const struct args_command *c, int argc, char **argv, const cha
 	return -1;
 }
 
-int rewrite_begin(struct rewrite *w, const char *in_path, const char *verb, unsigned n_passes,
-		  struct err *err)
+int rewrite_parse(const struct args_command *c, int argc, char **argv, const char *const *output,
+		  const bool *is_quiet)
+{
+	size_t n = 0;
+	int status = rewrite_parse_pieces(c, argc, argv, output, is_quiet, &n);
+
+	if (status >= 0 || n == 1)
+		return status;
+	args_complain("%s: more than one recording is given; see '" PROGRAM " %s --help'", c->name,
+		      c->name);
+	return CLI_USAGE;
+}
+
+int rewrite_begin_pieces(struct rewrite *w, const char *const *in_path, size_t n_paths,
+			 const char *verb, unsigned n_passes, struct err *err)
 {
 	char label[PROGRESS_LABEL_BYTES];
 	int r;
 
-	w->in_path = in_path;
-	r = recording_open(in_path, &w->rec, err);
+	w->in_path = in_path[0];
+	r = recording_open_pieces(in_path, n_paths, &w->rec, err);
 	if (r < 0)
 		return r;
-	snprintf(label, sizeof(label), "%s %s", verb, in_path);
+	snprintf(label, sizeof(label), "%s %s", verb, in_path[0]);
 	progress_start(&w->progress, label, n_passes * w->rec->event_bytes, PROGRESS_BYTES);
 	w->rec->progress = &w->progress;
 	return 0;
+}
+
+int rewrite_begin(struct rewrite *w, const char *in_path, const char *verb, unsigned n_passes,
+		  struct err *err)
+{
+	return rewrite_begin_pieces(w, &in_path, 1, verb, n_passes, err);
 }
 
 static void report_damage(const struct rewrite *w)

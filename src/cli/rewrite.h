@@ -24,6 +24,10 @@ struct args_command;
 int rewrite_parse(const struct args_command *c, int argc, char **argv, const char *const *output,
 		  const bool *is_quiet);
 
+/* The same for a command that takes several pieces of one recording: *n of them, from argv[1] on. */
+int rewrite_parse_pieces(const struct args_command *c, int argc, char **argv,
+			 const char *const *output, const bool *is_quiet, size_t *n);
+
 struct rewrite {
 	struct recording *rec;
 	struct progress progress;
@@ -34,6 +38,8 @@ struct rewrite {
  * times. Returns 0 or -ERR_x; call rewrite_end() in both cases. */
 int rewrite_begin(struct rewrite *w, const char *in_path, const char *verb, unsigned n_passes,
 		  struct err *err);
+int rewrite_begin_pieces(struct rewrite *w, const char *const *in_path, size_t n_paths,
+			 const char *verb, unsigned n_passes, struct err *err);
 
 /* Ends the progress, reports damage of the input and closes it. r and err are the result of the
  * work; an error is printed. Returns the exit status. */

@@ -436,11 +436,17 @@ static int make_identity(struct recording *r, bool is_growing, struct store_iden
 	struct timespec now;
 	struct stat st;
 
-	*ret = (struct store_identity){.size_bytes = r->file.size_bytes};
+	*ret = (struct store_identity){.size_bytes = r->file_bytes};
 	memcpy(ret->recording_id, r->header.recording_id, sizeof(ret->recording_id));
-	if (fstat(r->file.fd, &st) < 0)
-		return err_set(err, ERR_IO, "cannot be examined");
-	ret->changed_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+	for (size_t i = 0; i < r->n_pieces; i++) {
+		uint64_t changed_ns;
+
+		if (fstat(r->piece[i].file.fd, &st) < 0)
+			return err_set(err, ERR_IO, "cannot be examined");
+		changed_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+		if (changed_ns > ret->changed_ns)
+			ret->changed_ns = changed_ns;
+	}
 	if (is_growing) { /* it may grow without a change of size and time */
 		clock_gettime(CLOCK_REALTIME, &now);
 		ret->changed_ns = STORE_GROWING_NS |

@@ -432,7 +432,7 @@ static void set_totals(struct store_facts *f, const struct build *b, const struc
 		f->truncated_stacks += from->truncated[i];
 	f->n_stacks = from->stacks;
 	f->deepest_stack = from->deepest_stack;
-	f->recording_bytes = b->rec->file.size_bytes;
+	f->recording_bytes = b->rec->file_bytes;
 	f->end_status = from->end_status;
 	f->is_complete = o->is_complete;
 	if (b->rec->has_status) {

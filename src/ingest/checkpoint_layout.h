@@ -14,7 +14,7 @@
 
 #include "base/compiler.h"
 
-#define CHECKPOINT_LAYOUT_VERSION 2u
+#define CHECKPOINT_LAYOUT_VERSION 3u
 
 struct checkpoint_layout_field {
 	const char *name;

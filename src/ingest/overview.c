@@ -161,6 +161,25 @@ static int add_status_notes(struct overview *o, const struct recording *r, struc
 	return n;
 }
 
+static int add_piece_notes(struct overview *o, const struct recording *r, struct err *err)
+{
+	uint32_t first = r->piece[0].header.piece;
+	int n = 0;
+
+	if (r->n_pieces > 1)
+		n = add_note(o, err, "pieces %" PRIu32 " to %" PRIu32 " of a run", first,
+			     r->piece[r->n_pieces - 1].header.piece);
+	else if (first > 1)
+		n = add_note(o, err,
+			     "piece %" PRIu32 " of a run: blocks of earlier pieces are not known "
+			     "here; open all pieces together to see them",
+			     first);
+	if (n == 0 && r->n_missing_pieces)
+		n = add_note(o, err, "%" PRIu64 " pieces between these are missing",
+			     r->n_missing_pieces);
+	return n;
+}
+
 static int add_loss_notes(struct overview *o, const struct recording *r, struct err *err)
 {
 	const struct replay_totals *t = &o->totals;
@@ -170,10 +189,12 @@ static int add_loss_notes(struct overview *o, const struct recording *r, struct 
 		n = add_note(o, err,
 			     "%" PRIu64 " blocks are missing: an unknown number of events was lost",
 			     r->n_missing_blocks);
+	if (n == 0)
+		n = add_piece_notes(o, r, err);
 	if (n == 0 && t->pauses)
 		n = add_note(o, err, "recording was paused %" PRIu64 " time%s", t->pauses,
 			     t->pauses == 1 ? "" : "s");
-	if (n == 0 && r->header.flags & FORMAT_LATE_START)
+	if (n == 0 && r->header.flags & FORMAT_LATE_START && r->piece[0].header.piece <= 1)
 		n = add_note(o, err, "recording began after the program had already allocated");
 	if (n == 0 && r->metadata.process.parent_pid)
 		n = add_note(o, err, "forked child of process %" PRIu64 ", which was recorded, too",

@@ -38,7 +38,8 @@ static int replay_init(struct replay *p, struct recording *r, const struct repla
 		p->lane[i].thread_number = r->lane[i].thread;
 	}
 	p->pairing.live.folder = p->callbacks.temp_folder;
-	if (r->header.flags & FORMAT_LATE_START || r->metadata.process.parent_pid != 0)
+	if (r->header.flags & FORMAT_LATE_START || r->metadata.process.parent_pid != 0 ||
+	    r->n_missing_pieces > 0)
 		pairing_expect_unknown(&p->pairing, false);
 	return stream_create(r, p->callbacks.alloc_sums, &p->stream, err);
 }
@@ -427,11 +428,12 @@ static void finish_totals(struct replay *p)
 	const struct stream_counts *counts = stream_counts(p->stream);
 
 	for (size_t i = 0; i < r->n_lanes; i++) {
-		const struct block_ref *last =
-			&r->block[r->lane[i].first_block + r->lane[i].n_blocks - 1];
+		const struct block_ref *first = &r->block[r->lane[i].first_block];
+		uint64_t n_lost = first[r->lane[i].n_blocks - 1].lost_before;
 
-		p->totals.lost_events +=
-			last->lost_before > p->n_lost[i] ? last->lost_before : p->n_lost[i];
+		if (r->piece[first->piece].header.piece > 1) /* the rest was lost in other pieces */
+			n_lost -= n_lost > first->lost_before ? first->lost_before : n_lost;
+		p->totals.lost_events += n_lost > p->n_lost[i] ? n_lost : p->n_lost[i];
 	}
 	p->totals.events = counts->calls - p->n_realloc_ends;
 	p->totals.guessed = counts->guessed;

@@ -14,7 +14,6 @@ static void save_lane(const struct stream *s, size_t lane, struct checkpoint_io_
 	checkpoint_io_put_u64(out, ref->sequence);
 	checkpoint_io_put_u64(out, ref->lane_index);
 	checkpoint_io_put_u64(out, l->min_ticks);
-	checkpoint_io_put_u64(out, l->next_index);
 	checkpoint_io_put_u64(out, l->is_after_gap);
 	checkpoint_io_put(out, &l->at_checkpoint, sizeof(l->at_checkpoint));
 }
@@ -34,7 +33,6 @@ static int load_lane(struct stream *s, struct checkpoint_io_in *in, uint32_t lan
 	sequence = checkpoint_io_get_u64(in);
 	lane_index = checkpoint_io_get_u64(in);
 	l->min_ticks = checkpoint_io_get_u64(in);
-	l->next_index = (uint32_t)checkpoint_io_get_u64(in);
 	l->is_after_gap = checkpoint_io_get_u64(in) != 0;
 	checkpoint_io_get(in, &l->at_checkpoint, sizeof(l->at_checkpoint));
 	if (in->result == 0 && (!checkpoint_io_is_flag(&l->at_checkpoint.is_in_place) ||

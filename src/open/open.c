@@ -23,12 +23,16 @@
 #include "recording/being_written.h"
 #include "recording/checkpoint_pos.h"
 #include "recording/header_page.h"
+#include "recording/pieces.h"
 #include "store/store_cache.h"
 #include "util/progress.h"
 #include "util/temp_file.h"
 
 struct opening {
-	const char *path;
+	const char **path; /* of the pieces, in order; often only one */
+	size_t n_paths;
+	size_t n_looked_at;
+	char *kept_as; /* the path that the store is named after */
 	const struct open_options *options;
 	struct store_identity identity;
 	bool is_kept; /* a store from the cache may be used as it is */
@@ -51,31 +55,54 @@ PRINTF_LIKE(2, 3) static void add_note(struct open_recording *o, const char *fmt
 	va_end(ap);
 }
 
-/* Reads only the first page: may a store be kept, and what identity must it have? Errors of the
- * file are ignored here: recording_open() reports them. */
-static void look_at_recording(struct opening *op)
+/* Adds what the first page of a piece says. */
+static void look_at_piece(struct opening *op, const char *path, struct file_header *header)
 {
 	struct file f = FILE_NONE;
 	struct header_page page;
 	struct stat st;
 
-	if (file_open(op->path, &f, NULL) < 0)
+	if (file_open(path, &f, NULL) < 0)
 		return;
 	if (fstat(f.fd, &st) == 0 && header_page_read(&f, &page, NULL) == 0) {
+		uint64_t changed_ns =
+			(uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
 		bool has_ended = page.has_status &&
 				 page.status.field[STATUS_STATE] != FORMAT_STATE_RECORDING;
 
-		op->is_growing = !has_ended && being_written(f.fd);
-		op->is_kept = !op->options->no_cache && !op->is_growing;
-		op->size_bytes = f.size_bytes;
+		*header = page.header;
+		op->is_growing = !has_ended && being_written(f.fd); /* the last piece decides */
+		op->size_bytes += f.size_bytes;
 		op->status_sequence = page.has_status ? page.status.sequence : 0;
-		op->identity.size_bytes = (uint64_t)st.st_size;
-		op->identity.changed_ns =
-			(uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
-		memcpy(op->identity.recording_id, page.header.recording_id,
-		       sizeof(op->identity.recording_id));
+		op->identity.size_bytes += (uint64_t)st.st_size;
+		if (changed_ns > op->identity.changed_ns)
+			op->identity.changed_ns = changed_ns;
+		op->n_looked_at++;
 	}
 	file_close(&f);
+}
+
+/* Reads only the first page of each piece: may a store be kept, and what identity must it have?
+ * Errors of the files are ignored here: recording_open_pieces() reports them. */
+static int look_at_recording(struct opening *op, struct err *err)
+{
+	struct file_header *header = calloc(op->n_paths, sizeof(*header));
+	const struct file_header **at = calloc(op->n_paths, sizeof(struct file_header *));
+	int n = header && at ? pieces_sort(op->path, op->n_paths, err)
+			     : err_set_memory(err, op->n_paths * sizeof(*header));
+
+	for (size_t i = 0; n == 0 && i < op->n_paths; i++) {
+		at[i] = &header[i];
+		look_at_piece(op, op->path[i], &header[i]);
+	}
+	if (n == 0 && op->n_looked_at == op->n_paths) {
+		/* a growing recording of several pieces is read anew each time */
+		op->is_kept = !op->options->no_cache && !op->is_growing;
+		recording_id_of(at, op->n_paths, op->identity.recording_id);
+	}
+	free(header);
+	free(at);
+	return n;
 }
 
 static int on_progress(void *user, uint64_t n_done, uint64_t n_total)
@@ -102,7 +129,7 @@ static int build_at(struct opening *op, enum build_how how, const char *store_pa
 	};
 	char label[PROGRESS_LABEL_BYTES];
 	struct recording *r = NULL;
-	int n = recording_open(op->path, &r, err);
+	int n = recording_open_pieces(op->path, op->n_paths, &r, err);
 
 	if (n < 0)
 		return n;
@@ -112,8 +139,8 @@ static int build_at(struct opening *op, enum build_how how, const char *store_pa
 	}
 	if (how != BUILD_RESUME && r->event_bytes <= op->options->small_bytes)
 		o.without_rows = false;
-	op->size_bytes = r->file.size_bytes;
-	snprintf(label, sizeof(label), "reading %s", text_basename(op->path));
+	op->size_bytes = r->file_bytes;
+	snprintf(label, sizeof(label), "reading %s", text_basename(op->path[0]));
 	progress_start(&op->progress, label, op->size_bytes, PROGRESS_BYTES);
 	n = build_store(r, store_path, &o, err);
 	progress_end(&op->progress);
@@ -147,7 +174,7 @@ static int resume(struct opening *op, struct err *err)
 /* Makes the store in the cache, or resumes the one that is there. */
 static int build_kept(struct opening *op, struct open_recording *ret, struct err *err)
 {
-	int n = store_cache_paths(op->path, op->identity.recording_id, &op->paths, err);
+	int n = store_cache_paths(op->kept_as, op->identity.recording_id, &op->paths, err);
 
 	if (n == 0)
 		n = resume(op, err);
@@ -189,7 +216,7 @@ static int build_temporary(struct opening *op, struct open_recording *ret, struc
 static bool find_kept(struct opening *op, struct open_recording *ret)
 {
 	if (!op->is_kept ||
-	    store_cache_find(op->path, &op->identity, &ret->store, &op->paths, NULL) < 0 ||
+	    store_cache_find(op->kept_as, &op->identity, &ret->store, &op->paths, NULL) < 0 ||
 	    !ret->store)
 		return false;
 	/* the store has no rows, and now they are needed */
@@ -212,7 +239,7 @@ static int get_store(struct opening *op, struct open_recording *ret, struct err 
 
 	if (find_kept(op, ret))
 		return 0;
-	if (op->options->no_cache)
+	if (op->options->no_cache || (op->n_paths > 1 && op->is_growing))
 		return build_temporary(op, ret, err);
 	n = build_kept(op, ret, err);
 	if (n != -ERR_IO && (n != -ERR_REFUSED || !op->is_growing))
@@ -239,6 +266,8 @@ static int get_frames(struct opening *op, struct open_recording *ret, struct err
 		.use_debuginfod = o->use_debuginfod,
 		.n_threads = o->n_threads,
 		.show_progress = true,
+		.piece = (const char *const *)op->path + 1,
+		.n_pieces = op->n_paths - 1,
 	};
 	int n = frames_open(ret->store, op->paths.names, &ret->frames, err);
 
@@ -246,9 +275,40 @@ static int get_frames(struct opening *op, struct open_recording *ret, struct err
 		return n;
 	if (o->n_debug_paths > 0 || o->use_debuginfod)
 		frames_forget(ret->frames); /* with other debug files there may be better names */
-	n = symbolize_create(op->path, ret->store, &symbols, &ret->symbolize, err);
+	n = symbolize_create(op->path[0], ret->store, &symbols, &ret->symbolize, err);
 	if (n == 0)
 		frames_set_resolver(ret->frames, symbolize_resolve, ret->symbolize);
+	return n;
+}
+
+/* The store of a single file is named after the file; that of several pieces after the first of
+ * them, so that both can be there. */
+static int name_store(struct opening *op, struct err *err)
+{
+	if (asprintf(&op->kept_as, "%s%s", op->path[0], op->n_paths > 1 ? ".pieces" : "") < 0) {
+		op->kept_as = NULL;
+		return err_set_memory(err, strlen(op->path[0]));
+	}
+	return 0;
+}
+
+/* ret has the paths: they must live as long as names are looked up. */
+static int open_all(struct opening *op, struct open_recording *ret, struct err *err)
+{
+	int n = look_at_recording(op, err);
+
+	if (n == 0)
+		n = name_store(op, err);
+	if (n < 0)
+		return n;
+	ret->is_growing = op->is_growing;
+	ret->status_sequence = op->status_sequence;
+	ret->growing_path = op->path[op->n_paths - 1];
+	n = get_store(op, ret, err);
+	if (n == 0)
+		n = get_frames(op, ret, err);
+	store_paths_fini(&op->paths);
+	free(op->kept_as);
 	return n;
 }
 
@@ -257,35 +317,36 @@ int open_recording_open(const char *path, const struct open_options *o, struct o
 {
 	static const struct open_options none;
 	struct opening op = {
-		.path = path,
 		.options = o ? o : &none,
+		.n_paths = 1 + (o ? o->n_pieces : 0),
 		.without_rows = o && o->without_rows,
 	};
 	int n;
 
 	*ret = (struct open_recording){0};
-	look_at_recording(&op);
-	ret->is_growing = op.is_growing;
-	ret->status_sequence = op.status_sequence;
-	n = get_store(&op, ret, err);
-	if (n == 0)
-		n = get_frames(&op, ret, err);
-	store_paths_fini(&op.paths);
+	op.path = calloc(op.n_paths, sizeof(*op.path));
+	if (!op.path)
+		return err_set_memory(err, op.n_paths * sizeof(*op.path));
+	ret->path = op.path;
+	op.path[0] = path;
+	for (size_t i = 1; i < op.n_paths; i++)
+		op.path[i] = o->piece[i - 1];
+	n = open_all(&op, ret, err);
 	if (n < 0) {
-		if (err && !strstr(err->text, path))
+		if (err && op.n_paths == 1 && !strstr(err->text, path))
 			err_prefix(err, "%s", path);
 		open_recording_close(ret);
 	}
 	return n;
 }
 
-bool open_recording_has_grown(const struct open_recording *o, const char *path)
+bool open_recording_has_grown(const struct open_recording *o)
 {
 	struct file f = FILE_NONE;
 	struct header_page page;
 	bool has = false;
 
-	if (!o->is_growing || file_open(path, &f, NULL) < 0)
+	if (!o->is_growing || file_open(o->growing_path, &f, NULL) < 0)
 		return false;
 	/* the writer of a recording updates the status ten times a second, until it ends */
 	if (header_page_read(&f, &page, NULL) == 0)
@@ -300,5 +361,6 @@ void open_recording_close(struct open_recording *o)
 	frames_close(o->frames);
 	symbolize_destroy(o->symbolize);
 	store_close(o->store);
+	free(o->path);
 	*o = (struct open_recording){0};
 }

@@ -14,6 +14,10 @@
 
 struct open_options {
 	bool no_cache; /* read the recording again and keep nothing */
+	/* Further pieces of the recording (recording/pieces.h); borrowed until
+	 * open_recording_close(). */
+	const char *const *piece;
+	size_t n_pieces;
 	bool without_rows; /* only figures of the whole recording will be asked for: faster */
 	/* With without_rows: a recording whose events take at most so many bytes gets rows all the
 	 * same. */
@@ -37,6 +41,8 @@ struct open_recording {
 	struct frames *frames;
 	bool is_from_cache;
 	bool is_growing; /* the recording was being written: opened again there may be more */
+	const char **path; /* of all pieces, in order; the texts are borrowed */
+	const char *growing_path; /* the recording, or its last piece */
 	uint64_t status_sequence; /* of the recording when it was opened */
 	char note[OPEN_MAX_NOTES][OPEN_NOTE_BYTES]; /* for people: where the cache is ... */
 	size_t n_notes;
@@ -44,14 +50,14 @@ struct open_recording {
 	struct symbolize *symbolize;
 };
 
-/* Opens the recording at path. o may be NULL. A recording that is damaged or still being written is
+/* Opens the recording at path, with the further pieces of it in o. o may be NULL. A recording that is damaged or still being written is
  * no error: store_facts() say so. Errors name the path and what to do; *ret is zeroed then. */
 int open_recording_open(const char *path, const struct open_options *o, struct open_recording *ret,
 			struct err *err);
 
 /* Has a recording that was growing more events now, or has it ended? Cheap: reads its first page
  * only. */
-bool open_recording_has_grown(const struct open_recording *o, const char *path);
+bool open_recording_has_grown(const struct open_recording *o);
 void open_recording_close(struct open_recording *o); /* a zeroed struct is closed */
 
 #endif

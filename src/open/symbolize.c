@@ -19,6 +19,7 @@
 #include "open/jit_files.h"
 #include "open/symbol_table.h"
 #include "recording/embedded.h"
+#include "recording/pieces.h"
 #include "recording/recording.h"
 #include "symbol/symbol.h"
 #include "util/progress.h"
@@ -395,12 +396,50 @@ static void run_threads(struct work *w)
 		pthread_join(thread[--n], NULL);
 }
 
+/* Opens what the recording embeds. A piece of a run may lack what other pieces have. */
+static int open_embedded(struct symbolize *s, struct err *err)
+{
+	char **beside = NULL;
+	size_t n_beside = 0;
+	int n = s->options.n_pieces ? 0 : pieces_beside(s->recording_path, &beside, &n_beside, err);
+	size_t n_paths = 1 + s->options.n_pieces + n_beside;
+	const char **path = n == 0 ? calloc(n_paths, sizeof(*path)) : NULL;
+
+	if (!path) {
+		pieces_free(beside, n_beside);
+		return n < 0 ? n : err_set_memory(err, n_paths * sizeof(*path));
+	}
+	path[0] = s->recording_path;
+	for (size_t i = 0; i < s->options.n_pieces; i++)
+		path[1 + i] = s->options.piece[i];
+	for (size_t i = 0; i < n_beside; i++)
+		path[1 + s->options.n_pieces + i] = beside[i];
+	/* without the recording the files of this machine are left */
+	if (embedded_open_pieces(path, n_paths, &s->embedded, NULL) < 0)
+		s->embedded = NULL;
+	free(path);
+	pieces_free(beside, n_beside);
+	return 0;
+}
+
 /* Loads the names that a postprocessed recording carries. */
 static int load_table(struct symbolize *s, struct err *err)
 {
+	size_t n_paths = 1 + s->options.n_pieces;
+	const char **path;
+	int n;
+
 	if (!s->embedded || !embedded_has_symbols(s->embedded))
 		return 0;
-	if (recording_open(s->recording_path, &s->recording, NULL) < 0) {
+	path = calloc(n_paths, sizeof(*path));
+	if (!path)
+		return err_set_memory(err, n_paths * sizeof(*path));
+	path[0] = s->recording_path;
+	for (size_t i = 1; i < n_paths; i++)
+		path[i] = s->options.piece[i - 1];
+	n = recording_open_pieces(path, n_paths, &s->recording, NULL);
+	free(path);
+	if (n < 0) {
 		s->recording = NULL;
 		return 0;
 	}
@@ -426,10 +465,9 @@ static int open_sources(struct symbolize *s, struct err *err)
 		.use_local_files = !s->options.use_only_recording,
 	};
 	s->is_opened = true;
-	/* without the recording the files of this machine are left */
-	if (embedded_open(s->recording_path, &s->embedded, NULL) < 0)
-		s->embedded = NULL;
-	n = load_table(s, err);
+	n = open_embedded(s, err);
+	if (n == 0)
+		n = load_table(s, err);
 	if (n == 0)
 		n = perf_map_create(&s->jit, err);
 	jit.embedded = s->embedded;

@@ -23,6 +23,8 @@ struct symbolize_options {
 	bool use_only_recording; /* and debug_path, nothing else of this machine */
 	unsigned n_threads; /* 0: as many as there are CPUs, at most SYMBOLIZE_MAX_THREADS */
 	bool show_progress; /* on a terminal, when resolving takes long */
+	const char *const *piece; /* the other pieces of the recording; borrowed */
+	size_t n_pieces; /* 0: they are looked for in the folder of the recording */
 	const char *temp_folder; /* for embedded binaries; NULL: temp_file_folder() */
 };
 

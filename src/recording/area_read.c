@@ -63,7 +63,7 @@ static int read_head(struct recording *r, uint64_t offset, struct block_header *
 		     enum area_result *result, struct err *err)
 {
 	static const uint8_t zeros[BLOCK_HEADER_BYTES];
-	int n = recording_read_scratch(r, offset, BLOCK_HEADER_BYTES, err);
+	int n = recording_read_scratch(r, r->at_piece, offset, BLOCK_HEADER_BYTES, err);
 
 	*result = AREA_EMPTY;
 	if (n <= 0 || memcmp(r->scratch, zeros, sizeof(zeros)) == 0)
@@ -86,10 +86,10 @@ static int try_block(struct recording *r, uint64_t offset, struct block_header *
 
 	if (n <= 0 || *result != AREA_TAKEN)
 		return n;
-	n = recording_read_scratch(r, offset, BLOCK_HEADER_BYTES + h.used_bytes, err);
+	n = recording_read_scratch(r, r->at_piece, offset, BLOCK_HEADER_BYTES + h.used_bytes, err);
 	if (n <= 0)
 		return n;
-	n = file_read_all(&r->file, offset, head, sizeof(head), err);
+	n = file_read_all(&r->piece[r->at_piece].file, offset, head, sizeof(head), err);
 	if (n < 0)
 		return n;
 	if (!block_decode(head, &again) || again.sequence != h.sequence ||
@@ -220,6 +220,7 @@ static int each_block(struct recording *r, const struct area_range *area, struct
 int area_read(struct recording *r, struct err *err)
 {
 	struct glimpses g = {.has_changed = r->n_areas_read > 0};
+	const struct recording_piece *p = &r->piece[r->at_piece];
 	size_t first = r->n_areas_read;
 	int n = 0;
 
@@ -230,8 +231,8 @@ int area_read(struct recording *r, struct err *err)
 	for (size_t i = first; n == 0 && i < r->n_areas; i++)
 		n = each_block(r, &r->area[i], &g, copy_block, err);
 	r->n_areas_read = r->n_areas;
-	if (r->has_status && r->status.field[STATUS_TICKS] > g.newest_ticks)
-		g.newest_ticks = r->status.field[STATUS_TICKS];
+	if (p->has_status && p->status.field[STATUS_TICKS] > g.newest_ticks)
+		g.newest_ticks = p->status.field[STATUS_TICKS];
 	g.newest_ticks -= g.newest_ticks < CLOCK_MARGIN_TICKS ? 0 : CLOCK_MARGIN_TICKS;
 	if (first == 0)
 		r->glimpsed_ticks = g.newest_ticks; /* later areas are newer than the copies */

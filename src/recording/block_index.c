@@ -17,6 +17,7 @@ int block_index_add(struct recording *r, const struct block_header *h, struct bl
 	*ret = &r->block[r->n_blocks++];
 	**ret = (struct block_ref){
 		.sequence = h->sequence,
+		.piece = (uint16_t)r->at_piece,
 		.start_ticks = h->start_ticks,
 		.lost_before = h->lost_before,
 		.thread = h->thread,
@@ -39,7 +40,7 @@ int block_index_add_events(struct recording *r, const struct chunk_ref *p, struc
 
 	n = p->header.stored_bytes < BLOCK_HEADER_BYTES
 		    ? 0
-		    : recording_read_scratch(r, payload, BLOCK_HEADER_BYTES, err);
+		    : recording_read_scratch(r, r->at_piece, payload, BLOCK_HEADER_BYTES, err);
 	if (n < 0)
 		return n;
 	if (n == 0 || !block_decode(r->scratch, &h) || p->header.raw_bytes > BLOCK_DATA_BYTES ||
@@ -68,6 +69,8 @@ static int compare_refs(const void *x, const void *y)
 		return a->thread < b->thread ? -1 : 1;
 	if (a->lane != b->lane)
 		return a->lane < b->lane ? -1 : 1;
+	if (a->piece != b->piece)
+		return a->piece < b->piece ? -1 : 1;
 	if (a->lane_index != b->lane_index)
 		return a->lane_index < b->lane_index ? -1 : 1;
 	if (a->sequence != b->sequence)
@@ -84,7 +87,7 @@ static int is_intact(struct recording *r, const struct block_ref *b, struct err 
 
 	if (b->copy)
 		return 1;
-	n = recording_read_scratch(r, b->offset, b->stored_bytes, err);
+	n = recording_read_scratch(r, b->piece, b->offset, b->stored_bytes, err);
 	if (n <= 0)
 		return n;
 	return !b->is_checked || checksum_bytes(r->scratch, b->stored_bytes) == b->payload_checksum;
@@ -100,8 +103,9 @@ static int drop_duplicates(struct recording *r, struct err *err)
 		struct block_ref *b = &r->block[i];
 		struct block_ref *last = n_kept ? &r->block[n_kept - 1] : NULL;
 
-		if (!last || last->sequence != b->sequence || last->lane_index != b->lane_index ||
-		    last->thread != b->thread || last->lane != b->lane) {
+		if (!last || last->sequence != b->sequence || last->piece != b->piece ||
+		    last->lane_index != b->lane_index || last->thread != b->thread ||
+		    last->lane != b->lane) {
 			r->block[n_kept++] = *b;
 			if (b != &r->block[n_kept - 1])
 				b->copy = NULL;
@@ -125,21 +129,40 @@ static int drop_duplicates(struct recording *r, struct err *err)
 	return 0;
 }
 
+/* How many blocks of the lane are missing before b, which comes after last (NULL: none)? What a
+ * missing piece held is not known. A tool that rewrites a piece numbers its blocks from 0. */
+static uint64_t count_missing(const struct recording *r, const struct block_ref *last,
+			      const struct block_ref *b)
+{
+	uint64_t expected = last ? (uint64_t)last->lane_index + 1 : 0;
+	uint32_t piece = r->piece[b->piece].header.piece;
+	uint32_t last_piece = last ? r->piece[last->piece].header.piece : 0;
+
+	if (!last && piece > 1 && r->piece[0].header.piece > 1)
+		return 0; /* the lane may have begun in a piece that is not there */
+	if (last && last->piece != b->piece && (b->lane_index == 0 || r->n_missing_pieces > 0) &&
+	    last_piece != piece)
+		return 0;
+	return b->lane_index > expected ? b->lane_index - expected : 0;
+}
+
 static int add_lane(struct recording *r, size_t first, size_t end, struct err *err)
 {
 	const struct block_ref *b = &r->block[first];
-	uint64_t expected = 0;
 	size_t i;
 	int n;
 
 	for (i = first; i < end; i++) {
+		struct block_ref *at = &r->block[i];
+		uint64_t n_missing;
+
 		/* after the horizon, blocks may be missing that had not left their area yet */
-		if (r->block[i].start_ticks > r->horizon_ticks)
+		if (at->start_ticks > r->horizon_ticks)
 			break;
-		if (r->block[i].lane_index > expected)
-			r->n_missing_blocks += r->block[i].lane_index - expected;
-		expected = (uint64_t)r->block[i].lane_index + 1;
-		r->event_bytes += r->block[i].stored_bytes;
+		n_missing = count_missing(r, i > first ? at - 1 : NULL, at);
+		at->is_after_gap = n_missing > 0;
+		r->n_missing_blocks += n_missing;
+		r->event_bytes += at->stored_bytes;
 	}
 	if (i == first)
 		return 0;

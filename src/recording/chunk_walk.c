@@ -12,16 +12,17 @@ static bool is_described(unsigned type)
 	return type != CHUNK_PAD && type != CHUNK_AREA && type != CHUNK_EVENTS;
 }
 
-int chunk_walk(const struct recording *r, chunk_walk_fn on_chunk, void *user, struct err *err)
+static int walk_piece(const struct recording_piece *piece, chunk_walk_fn on_chunk, void *user,
+		      struct err *err)
 {
 	struct damage ignored = {0}; /* opening has reported it already */
-	struct file file = r->file; /* a copy, with the end at the time of opening */
+	struct file file = piece->file; /* a copy, with the end at the time of opening */
 	struct chunk_reader walk;
 	struct chunk_ref p;
 	uint8_t *payload = NULL;
 	size_t cap_payload = 0;
 	int n = chunk_reader_init(&walk, &file, &ignored,
-				  align_up(r->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
+				  align_up(piece->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
 
 	while (n == 0 && (n = chunk_reader_next(&walk, &p, err)) > 0) {
 		size_t n_read = 0;
@@ -39,5 +40,14 @@ int chunk_walk(const struct recording *r, chunk_walk_fn on_chunk, void *user, st
 	}
 	free(payload);
 	chunk_reader_fini(&walk);
+	return n;
+}
+
+int chunk_walk(const struct recording *r, chunk_walk_fn on_chunk, void *user, struct err *err)
+{
+	int n = 0;
+
+	for (size_t i = 0; n == 0 && i < r->n_pieces; i++)
+		n = walk_piece(&r->piece[i], on_chunk, user, err);
 	return n;
 }

@@ -19,12 +19,14 @@
 struct piece {
 	uint64_t file_id;
 	uint64_t file_offset;
+	size_t in_file; /* index in embedded.file: the recording that holds it */
 	uint64_t chunk_offset; /* of the payload */
 	struct chunk_header header;
 };
 
 struct embedded {
-	struct file file;
+	struct file *file; /* pieces of the recording */
+	size_t n_files; /* the last one is being read, or all are open */
 	struct metadata metadata; /* only its embedded files are filled */
 	struct piece *piece; /* in the order of the recording */
 	size_t n_pieces, cap_pieces;
@@ -32,6 +34,11 @@ struct embedded {
 	size_t n_complete, cap_complete;
 	bool has_symbols; /* there are SYMBOLS chunks */
 };
+
+static struct file *current_file(const struct embedded *e)
+{
+	return &e->file[e->n_files - 1];
+}
 
 static int take_file(struct embedded *e, const struct chunk_ref *p, struct err *err)
 {
@@ -41,7 +48,7 @@ static int take_file(struct embedded *e, const struct chunk_ref *p, struct err *
 
 	if (!payload)
 		return err_set_memory(err, len + 1);
-	n = file_read_all(&e->file, p->offset + CHUNK_HEADER_BYTES, payload, len, err);
+	n = file_read_all(current_file(e), p->offset + CHUNK_HEADER_BYTES, payload, len, err);
 	if (n == 0 && chunk_payload_ok(&p->header, payload))
 		n = metadata_add(&e->metadata, CHUNK_FILE, payload, len, err);
 	free(payload);
@@ -57,7 +64,7 @@ static int take_piece(struct embedded *e, const struct chunk_ref *p, struct err 
 
 	if (h->stored_bytes < HEAD_BYTES)
 		return 0;
-	n = file_read_all(&e->file, p->offset + CHUNK_HEADER_BYTES, head, sizeof(head), err);
+	n = file_read_all(current_file(e), p->offset + CHUNK_HEADER_BYTES, head, sizeof(head), err);
 	if (n < 0)
 		return n == -ERR_FORMAT ? 0 : n;
 	n = vec_reserve(&e->piece, &e->cap_pieces, e->n_pieces + 1, sizeof(*piece), err);
@@ -67,6 +74,7 @@ static int take_piece(struct embedded *e, const struct chunk_ref *p, struct err 
 	*piece = (struct piece){
 		.file_id = load_le32(head),
 		.file_offset = load_le64(head + 8),
+		.in_file = e->n_files - 1,
 		.chunk_offset = p->offset + CHUNK_HEADER_BYTES,
 		.header = *h,
 	};
@@ -85,7 +93,7 @@ static int walk(struct embedded *e, uint64_t start, struct err *err)
 
 	if (!damage)
 		return err_set_memory(err, sizeof(*damage));
-	n = chunk_reader_init(&reader, &e->file, damage, start, err);
+	n = chunk_reader_init(&reader, current_file(e), damage, start, err);
 	if (n < 0) {
 		free(damage);
 		return n;
@@ -122,24 +130,45 @@ static int list_complete(struct embedded *e, struct err *err)
 	return 0;
 }
 
-int embedded_open(const char *path, struct embedded **ret, struct err *err)
+/* Reads one piece of the recording. On failure it is left out. */
+static int add_recording(struct embedded *e, const char *path, struct err *err)
 {
-	struct embedded *e = calloc(1, sizeof(*e));
 	struct header_page page;
 	int n;
 
-	if (!e)
-		return err_set_memory(err, sizeof(*e));
-	e->file = FILE_NONE;
-	n = file_open(path, &e->file, err);
+	e->n_files++;
+	*current_file(e) = FILE_NONE;
+	n = file_open(path, current_file(e), err);
 	if (n == 0)
-		n = header_page_read(&e->file, &page, err);
+		n = header_page_read(current_file(e), &page, err);
 	if (n == 0)
 		n = walk(e, align_up(page.header.header_bytes, FORMAT_CHUNK_ALIGN), err);
-	if (n == 0)
+	if (n < 0)
+		err_prefix(err, "%s", path);
+	return n;
+}
+
+int embedded_open_pieces(const char *const *path, size_t n_paths, struct embedded **ret,
+			 struct err *err)
+{
+	struct embedded *e = calloc(1, sizeof(*e));
+	size_t n_read = 0;
+	int n = 0;
+
+	if (!e)
+		return err_set_memory(err, sizeof(*e));
+	e->file = calloc(n_paths, sizeof(*e->file));
+	if (!e->file) {
+		free(e);
+		return err_set_memory(err, n_paths * sizeof(*e->file));
+	}
+	for (size_t i = 0; i < n_paths && n != -ERR_MEMORY; i++) {
+		n = add_recording(e, path[i], err);
+		n_read += n == 0;
+	}
+	if (n_read > 0 && n != -ERR_MEMORY)
 		n = list_complete(e, err);
 	if (n < 0) {
-		err_prefix(err, "%s", path);
 		embedded_close(e);
 		return n;
 	}
@@ -147,11 +176,18 @@ int embedded_open(const char *path, struct embedded **ret, struct err *err)
 	return 0;
 }
 
+int embedded_open(const char *path, struct embedded **ret, struct err *err)
+{
+	return embedded_open_pieces(&path, 1, ret, err);
+}
+
 void embedded_close(struct embedded *e)
 {
 	if (!e)
 		return;
-	file_close(&e->file);
+	for (size_t i = 0; i < e->n_files; i++)
+		file_close(&e->file[i]);
+	free(e->file);
 	metadata_fini(&e->metadata);
 	free(e->piece);
 	free(e->complete);
@@ -200,7 +236,7 @@ static int put_piece(const struct embedded *e, const struct piece *p, uint8_t *s
 	const struct chunk_header *h = &p->header;
 	const uint8_t *bytes = stored + HEAD_BYTES;
 	size_t len = h->stored_bytes - HEAD_BYTES;
-	int n = file_read_all(&e->file, p->chunk_offset, stored, h->stored_bytes, err);
+	int n = file_read_all(&e->file[p->in_file], p->chunk_offset, stored, h->stored_bytes, err);
 
 	if (n < 0)
 		return n;

@@ -14,6 +14,11 @@ struct embedded; /* opaque: defined in embedded.c */
 /* Opens a recording for its files only. Files in damaged ranges are missing; that is no error.
  * Errors name the path. */
 int embedded_open(const char *path, struct embedded **ret, struct err *err);
+
+/* The same with several pieces of one recording. Pieces that cannot be read are left out; an error
+ * if that is all of them. */
+int embedded_open_pieces(const char *const *path, size_t n_paths, struct embedded **ret,
+			 struct err *err);
 void embedded_close(struct embedded *e); /* NULL does nothing */
 
 /* Does the recording carry names of functions (open/symbol_table.h)? */

@@ -120,9 +120,8 @@ int lane_blocks_load(struct lane_blocks *b, struct lane_cursor *l, struct err *e
 	n = recording_load_block(b->rec, ref, l->buf, &len, err);
 	if (n < 0)
 		return n;
-	if (ref->lane_index != l->next_index && !l->is_at_checkpoint)
+	if (ref->is_after_gap && !l->is_at_checkpoint)
 		l->is_after_gap = true;
-	l->next_index = ref->lane_index + 1;
 	if (l->block + 1 == l->end_block && len > l->last_bytes)
 		len = l->last_bytes;
 	if (n == 0) {

@@ -18,7 +18,6 @@ struct lane_cursor {
 	uint8_t *buf; /* event bytes of the block; NULL between blocks */
 	size_t block; /* index in recording.block: the current one, or the one to load next */
 	size_t end_block; /* index after the last one */
-	uint32_t next_index; /* expected lane_index */
 	bool is_loaded;
 	bool is_after_gap; /* events are missing here; the user clears it when that was reported */
 	bool is_at_checkpoint; /* the block before .block was read up to a checkpoint only */

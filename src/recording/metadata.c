@@ -10,6 +10,8 @@
 #include "recording/dropped_chunk.h"
 #include "util/vec.h"
 
+#define MAX_NOTES_COMPARED 200
+
 /* Where the value of a tag goes. */
 struct tag_field {
 	uint8_t tag;
@@ -249,6 +251,73 @@ int metadata_add(struct metadata *f, enum format_chunk_type type, const uint8_t 
 	default:
 		return 0;
 	}
+}
+
+/* Does an earlier module have the id of the last one? */
+static bool is_module_repeated(const struct metadata *f)
+{
+	size_t last = f->n_modules - 1;
+
+	for (size_t i = last; i-- > 0;) {
+		if (f->module[i].id == f->module[last].id)
+			return true;
+	}
+	return false;
+}
+
+static void drop_last_module(struct metadata *f)
+{
+	struct metadata_module *m = &f->module[--f->n_modules];
+
+	free(m->path.bytes);
+	free(m->build_id.bytes);
+}
+
+/* The last allocator, if an earlier one has its number. */
+static void drop_repeated_allocator(struct metadata *f)
+{
+	const struct metadata_allocator *last = &f->allocator[f->n_allocators - 1];
+	size_t i = 0;
+
+	while (f->allocator[i].number != last->number)
+		i++;
+	if (&f->allocator[i] == last)
+		return;
+	free(last->name.bytes);
+	free(last->prefix.bytes);
+	free(last->module.bytes);
+	f->n_allocators--;
+}
+
+static bool is_note_repeated(const struct metadata *f)
+{
+	const struct metadata_note *last = &f->note[f->n_notes - 1];
+
+	for (size_t i = 0; i + 1 < f->n_notes && i < MAX_NOTES_COMPARED; i++) {
+		if (f->note[i].text.len == last->text.len &&
+		    (!last->text.len ||
+		     memcmp(f->note[i].text.bytes, last->text.bytes, last->text.len) == 0))
+			return true;
+	}
+	return false;
+}
+
+int metadata_add_again(struct metadata *f, enum format_chunk_type type, const uint8_t *payload,
+		       size_t len, struct err *err)
+{
+	size_t n_modules = f->n_modules, n_notes = f->n_notes, n_allocators = f->n_allocators;
+	int r;
+
+	if (type == CHUNK_PROCESS && f->process.is_known)
+		return 0;
+	r = metadata_add(f, type, payload, len, err);
+	if (f->n_modules > n_modules && is_module_repeated(f))
+		drop_last_module(f);
+	if (f->n_allocators > n_allocators)
+		drop_repeated_allocator(f);
+	if (f->n_notes > n_notes && is_note_repeated(f))
+		free(f->note[--f->n_notes].text.bytes);
+	return r;
 }
 
 void metadata_add_file_data(struct metadata *f, const uint8_t *head, uint64_t n_bytes)

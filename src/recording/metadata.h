@@ -139,6 +139,11 @@ void metadata_fini(struct metadata *f); /* a zeroed struct is empty */
 int metadata_add(struct metadata *f, enum format_chunk_type type, const uint8_t *payload,
 		 size_t len, struct err *err);
 
+/* The same for a chunk of a later piece of the recording: what an earlier piece said already is left
+ * out. */
+int metadata_add_again(struct metadata *f, enum format_chunk_type type, const uint8_t *payload,
+		       size_t len, struct err *err);
+
 /* Adds the head (16 bytes) of a FILE_DATA chunk whose content is n_bytes long. */
 void metadata_add_file_data(struct metadata *f, const uint8_t *head, uint64_t n_bytes);
 

@@ -11,34 +11,20 @@
 #include "format/compress.h"
 #include "recording/chunk_unpack.h"
 #include "recording/header_page.h"
+#include "recording/pieces.h"
 #include "recording/recording_i.h"
 #include "util/vec.h"
 
-int recording_read_scratch(struct recording *r, uint64_t offset, size_t len, struct err *err)
+int recording_read_scratch(struct recording *r, size_t piece, uint64_t offset, size_t len,
+			   struct err *err)
 {
 	size_t n_read = 0;
 	int n = vec_reserve(&r->scratch, &r->cap_scratch, len + 1, 1, err); /* never NULL */
 
 	if (n < 0)
 		return n;
-	n = file_read(&r->file, offset, r->scratch, len, &n_read, err);
+	n = file_read(&r->piece[piece].file, offset, r->scratch, len, &n_read, err);
 	return n < 0 ? n : n_read == len;
-}
-
-static int read_header_page(struct recording *r, struct err *err)
-{
-	struct header_page page;
-	int n = header_page_read(&r->file, &page, err);
-
-	if (n < 0)
-		return n;
-	r->header = page.header;
-	r->status = page.status;
-	r->has_status = page.has_status;
-	if (!r->has_status && page.n_bytes == FORMAT_HEADER_BYTES)
-		damage_add(&r->damage, FILE_STATUS_OFFSET, 2 * FILE_STATUS_BYTES,
-			   "no valid status in the header");
-	return 0;
 }
 
 static const char *chunk_name(unsigned type)
@@ -107,7 +93,7 @@ static int take_chunk(struct recording *r, const struct chunk_ref *p, struct err
 {
 	const struct chunk_header *h = &p->header;
 	uint64_t payload = p->offset + CHUNK_HEADER_BYTES;
-	int n = recording_read_scratch(r, payload, h->stored_bytes, err);
+	int n = recording_read_scratch(r, r->at_piece, payload, h->stored_bytes, err);
 
 	if (n < 0)
 		return n;
@@ -133,7 +119,10 @@ static int take_chunk(struct recording *r, const struct chunk_ref *p, struct err
 								 CHUNK_UNPACK_FILE_DATA_HEAD);
 		return 0;
 	}
-	n = metadata_add(&r->metadata, h->type, r->scratch, h->stored_bytes, err);
+	if (r->at_piece > 0)
+		n = metadata_add_again(&r->metadata, h->type, r->scratch, h->stored_bytes, err);
+	else
+		n = metadata_add(&r->metadata, h->type, r->scratch, h->stored_bytes, err);
 	if (n == -ERR_FORMAT) {
 		damage_add(&r->damage, p->offset, chunk_total_bytes(h),
 			   "%s chunk: malformed fields", chunk_name(h->type));
@@ -197,16 +186,19 @@ static int walk_to_end(struct recording *r, struct chunk_reader *walk, struct er
  * meanwhile (and new areas among them). */
 static int walk_chunks(struct recording *r, struct err *err)
 {
+	struct recording_piece *p = &r->piece[r->at_piece];
 	struct chunk_reader walk;
-	int n = chunk_reader_init(&walk, &r->file, &r->damage,
-				  align_up(r->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
+	int n = chunk_reader_init(&walk, &p->file, &r->damage,
+				  align_up(p->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
 
 	if (n < 0)
 		return n;
 	walk.on_stray = on_stray;
 	walk.user = r;
-	if (r->has_status)
-		walk.complete_to = r->status.field[STATUS_END_OF_CHUNKS];
+	if (p->has_status)
+		walk.complete_to = p->status.field[STATUS_END_OF_CHUNKS];
+	r->n_areas = r->n_areas_read = 0;
+	r->horizon_ticks = UINT64_MAX; /* only the last piece can have one */
 	do {
 		n = chunk_reader_extend(&walk, err);
 		if (n == 0)
@@ -214,9 +206,9 @@ static int walk_chunks(struct recording *r, struct err *err)
 		if (n == 0)
 			n = area_read(r, err);
 	} while (n > 0);
-	r->unfinished_bytes = walk.unfinished_bytes;
-	if (n == 0 && r->has_status && walk.complete_to > r->file.size_bytes)
-		damage_add(&r->damage, r->file.size_bytes, walk.complete_to - r->file.size_bytes,
+	r->unfinished_bytes += walk.unfinished_bytes;
+	if (n == 0 && p->has_status && walk.complete_to > p->file.size_bytes)
+		damage_add(&r->damage, p->file.size_bytes, walk.complete_to - p->file.size_bytes,
 			   "missing: the file was cut here");
 	chunk_reader_fini(&walk);
 	return n;
@@ -243,7 +235,7 @@ static void set_time(struct recording *r)
 			     r->metadata.sample[i].monotonic_ns);
 }
 
-/* Reads everything but the events, and shows progress. */
+/* Reads everything of a piece but the events, and shows progress. */
 static int read_chunks(struct recording *r, const char *path, struct err *err)
 {
 	struct progress progress;
@@ -251,38 +243,149 @@ static int read_chunks(struct recording *r, const char *path, struct err *err)
 	int n;
 
 	snprintf(label, sizeof(label), "opening %s", path);
-	progress_start(&progress, label, r->file.size_bytes, PROGRESS_BYTES);
+	progress_start(&progress, label, r->piece[r->at_piece].file.size_bytes, PROGRESS_BYTES);
 	r->progress = &progress;
 	n = walk_chunks(r, err);
 	r->progress = NULL;
 	progress_end(&progress);
+	if (n < 0)
+		err_prefix(err, "%s", path);
 	return n;
+}
+
+/* ---- opening ---- */
+
+void recording_id_of(const struct file_header **piece, size_t n, uint8_t ret[16])
+{
+	memcpy(ret, piece[0]->recording_id, 16);
+	for (size_t i = 1; i < n; i++) {
+		uint8_t both[32];
+
+		memcpy(both, ret, 16);
+		memcpy(both + 16, piece[i]->recording_id, 16);
+		for (unsigned k = 0; k < 16; k += 4) {
+			both[31] ^= (uint8_t)(k + 1);
+			store_le32(ret + k, checksum_bytes(both, sizeof(both)));
+		}
+	}
+}
+
+static int open_piece(struct recording_piece *p, const char *path, struct err *err)
+{
+	struct header_page page;
+	int n;
+
+	p->file = FILE_NONE;
+	n = file_open(path, &p->file, err);
+	if (n == 0)
+		n = header_page_read(&p->file, &page, err);
+	if (n < 0) {
+		err_prefix(err, "%s", path);
+		return n;
+	}
+	p->header = page.header;
+	p->status = page.status;
+	p->has_status = page.has_status;
+	return 0;
+}
+
+/* Puts the status of all pieces together. */
+static void join_status(struct recording *r)
+{
+	const struct recording_piece *last = &r->piece[r->n_pieces - 1];
+
+	r->status = last->status;
+	r->has_status = last->has_status;
+	for (size_t i = 0; i + 1 < r->n_pieces; i++) {
+		const uint64_t *f = r->piece[i].status.field;
+		uint64_t *sum = r->status.field;
+
+		if (!r->piece[i].has_status)
+			continue;
+		for (unsigned k = STATUS_LOST_EVENTS; k <= STATUS_N_ESTIMATED_TIMES; k++) {
+			if (k == STATUS_FIRST_ERROR)
+				sum[k] = f[k] ? f[k] : sum[k];
+			else if (k == STATUS_RECORDER_BYTES || k == STATUS_N_THREADS)
+				sum[k] = f[k] > sum[k] ? f[k] : sum[k];
+			else
+				sum[k] += f[k];
+		}
+	}
+}
+
+/* Puts the headers of all pieces together. */
+static void join_headers(struct recording *r)
+{
+	const struct file_header **header = calloc(r->n_pieces, sizeof(struct file_header *));
+	size_t n = header ? r->n_pieces : 0;
+
+	r->header = r->piece[0].header;
+	for (size_t i = 0; i < n; i++)
+		header[i] = &r->piece[i].header;
+	if (n > 1) {
+		recording_id_of(header, n, r->header.recording_id);
+		r->header.piece = 0;
+	}
+	free(header);
+	for (size_t i = 0; i < r->n_pieces; i++) {
+		r->file_bytes += r->piece[i].file.size_bytes;
+		if (!r->piece[i].has_status && r->piece[i].file.size_bytes >= FORMAT_HEADER_BYTES)
+			damage_add(&r->damage, FILE_STATUS_OFFSET, 2 * FILE_STATUS_BYTES,
+				   "no valid status in the header");
+		if (i > 0)
+			r->n_missing_pieces +=
+				r->piece[i].header.piece - r->piece[i - 1].header.piece - 1;
+	}
+}
+
+static int open_pieces(struct recording *r, const char **path, size_t n_paths, struct err *err)
+{
+	int n = pieces_sort(path, n_paths, err);
+
+	r->piece = n == 0 ? calloc(n_paths, sizeof(*r->piece)) : NULL;
+	if (n == 0 && !r->piece)
+		n = err_set_memory(err, n_paths * sizeof(*r->piece));
+	while (n == 0 && r->n_pieces < n_paths) {
+		r->n_pieces++;
+		n = open_piece(&r->piece[r->n_pieces - 1], path[r->n_pieces - 1], err);
+	}
+	if (n == 0)
+		join_headers(r);
+	for (; n == 0 && r->at_piece < r->n_pieces; r->at_piece++)
+		n = read_chunks(r, path[r->at_piece], err);
+	if (n == 0)
+		n = block_index_finish(r, err);
+	return n;
+}
+
+int recording_open_pieces(const char *const *path, size_t n_paths, struct recording **ret,
+			  struct err *err)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+	const char **sorted = calloc(n_paths, sizeof(*sorted));
+	int n;
+
+	ASSERT(n_paths > 0);
+	if (r && sorted) {
+		memcpy(sorted, path, n_paths * sizeof(*sorted));
+		n = open_pieces(r, sorted, n_paths, err);
+	} else {
+		n = err_set_memory(err, sizeof(*r));
+	}
+	free(sorted);
+	if (n < 0) {
+		recording_close(r);
+		return n;
+	}
+	join_status(r);
+	set_time(r);
+	*ret = r;
+	return 0;
 }
 
 int recording_open(const char *path, struct recording **ret, struct err *err)
 {
-	struct recording *r = calloc(1, sizeof(*r));
-	int n;
-
-	if (!r)
-		return err_set_memory(err, sizeof(*r));
-	r->file = FILE_NONE;
-	r->horizon_ticks = UINT64_MAX;
-	n = file_open(path, &r->file, err);
-	if (n == 0)
-		n = read_header_page(r, err);
-	if (n == 0)
-		n = read_chunks(r, path, err);
-	if (n == 0)
-		n = block_index_finish(r, err);
-	if (n < 0) {
-		err_prefix(err, "%s", path);
-		recording_close(r);
-		return n;
-	}
-	set_time(r);
-	*ret = r;
-	return 0;
+	return recording_open_pieces(&path, 1, ret, err);
 }
 
 void recording_close(struct recording *r)
@@ -296,7 +399,9 @@ void recording_close(struct recording *r)
 	free(r->area);
 	free(r->scratch);
 	metadata_fini(&r->metadata);
-	file_close(&r->file);
+	for (size_t i = 0; i < r->n_pieces; i++)
+		file_close(&r->piece[i].file);
+	free(r->piece);
 	free(r);
 }
 
@@ -313,7 +418,7 @@ int recording_load_block(struct recording *r, const struct block_ref *b, uint8_t
 		memcpy(out, b->copy, b->raw_bytes);
 		return 1;
 	}
-	n = recording_read_scratch(r, b->offset, b->stored_bytes, err);
+	n = recording_read_scratch(r, b->piece, b->offset, b->stored_bytes, err);
 	if (n < 0)
 		return n;
 	if (n == 0)

@@ -6,6 +6,9 @@
  * number of events. A recording that is still being written gives a consistent snapshot of the
  * moment when it was opened.
  *
+ * The recorder may have cut the recording of a run into pieces (docs/FORMAT.md 1.4). Some or all of
+ * them open together as one recording; each also opens alone.
+ *
  * Damage is not an error: what can be read is read, the rest is reported in recording.damage.
  * Threads: one at a time per struct recording.
  */
@@ -34,8 +37,10 @@ struct block_ref {
 	uint32_t stored_bytes; /* of the payload with the block header; AREA: event bytes */
 	uint32_t raw_bytes; /* event bytes after decompression */
 	uint32_t payload_checksum;
+	uint16_t piece; /* index in recording.piece */
 	uint8_t lane;
 	bool is_lz4;
+	bool is_after_gap; /* blocks of its lane directly before it are missing */
 	bool is_checked; /* payload_checksum is set, and must be right */
 };
 
@@ -53,11 +58,25 @@ struct lane_ref {
 	size_t n_blocks;
 };
 
-struct recording {
+/* A file of the recording. */
+struct recording_piece {
 	struct file file;
 	struct file_header header;
-	bool has_status;
 	struct file_status status;
+	bool has_status;
+};
+
+struct recording {
+	struct recording_piece *piece; /* in order; often only one */
+	size_t n_pieces;
+	size_t at_piece; /* while opening: the piece that is being read */
+	uint64_t n_missing_pieces; /* between those that there are */
+	uint64_t file_bytes; /* of all pieces */
+	/* Of the first piece; of several pieces recording_id is made of all their ids, and
+	 * header.piece is 0. */
+	struct file_header header;
+	bool has_status;
+	struct file_status status; /* of the last piece; counters are sums over all pieces */
 	struct timebase time;
 	struct metadata metadata;
 	struct damage damage;
@@ -89,6 +108,14 @@ struct recording {
 /* Opens a recording; free it with recording_close(). Errors name the path and what to do: those of
  * header_page_read(), ERR_IO, ERR_MEMORY. */
 int recording_open(const char *path, struct recording **ret, struct err *err);
+
+/* The same with several pieces of one run, in any order. ERR_USAGE: they are not of one run, or one
+ * is there twice. */
+int recording_open_pieces(const char *const *path, size_t n_paths, struct recording **ret,
+			  struct err *err);
+
+/* The id of a recording that consists of these pieces: that of the piece, if it is one. */
+void recording_id_of(const struct file_header **piece, size_t n, uint8_t ret[16]);
 void recording_close(struct recording *r); /* NULL does nothing */
 
 /* Writes the event bytes of a block to out, which has BLOCK_DATA_BYTES. 1: *len bytes are there. 0:

@@ -28,7 +28,8 @@ int area_read(struct recording *r, struct err *err);
  * horizon. Does nothing when no areas were read. */
 void area_read_set_horizon(struct recording *r);
 
-/* Reads len bytes at offset into r->scratch. 1: done. 0: the file ends before. Less: an error. */
-int recording_read_scratch(struct recording *r, uint64_t offset, size_t len, struct err *err);
+/* Reads len bytes of a piece at offset into r->scratch. 1: done. 0: the file ends before. Less: an error. */
+int recording_read_scratch(struct recording *r, size_t piece, uint64_t offset, size_t len,
+			   struct err *err);
 
 #endif

@@ -86,15 +86,16 @@ const char *size_report_kind_name(unsigned kind)
 	return name ? name : "unknown";
 }
 
-static int count_chunks(const struct recording *r, struct size_report *s, struct err *err)
+static int count_chunks_of(const struct recording_piece *piece, struct size_report *s,
+			   struct err *err)
 {
-	struct file file = r->file;
+	struct file file = piece->file;
 	struct damage ignored = {0};
 	struct chunk_reader walk;
 	struct chunk_ref p;
 	uint64_t sum = 0;
 	int n = chunk_reader_init(&walk, &file, &ignored,
-				  align_up(r->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
+				  align_up(piece->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
 
 	if (n < 0)
 		return n;
@@ -108,8 +109,17 @@ static int count_chunks(const struct recording *r, struct size_report *s, struct
 		s->type[type].n_bytes += n_bytes;
 		sum += n_bytes;
 	}
-	s->unused_bytes = file.size_bytes > sum ? file.size_bytes - sum : 0;
+	s->unused_bytes += file.size_bytes > sum ? file.size_bytes - sum : 0;
 	chunk_reader_fini(&walk);
+	return n;
+}
+
+static int count_chunks(const struct recording *r, struct size_report *s, struct err *err)
+{
+	int n = 0;
+
+	for (size_t i = 0; n == 0 && i < r->n_pieces; i++)
+		n = count_chunks_of(&r->piece[i], s, err);
 	return n;
 }
 

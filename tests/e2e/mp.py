@@ -151,15 +151,20 @@ def info(*paths):
     return found[0] if len(paths) == 1 else found
 
 
+def as_list(path):
+    """The arguments of a command: a recording, or the pieces of one."""
+    return [str(p) for p in path] if isinstance(path, (list, tuple)) else [str(path)]
+
+
 def events(path, *kinds):
-    """The events of a recording in order, as `dump` prints them: dicts with the kind in "e".
+    """The events of a recording (or of a list of pieces) in order, as `dump` prints them: dicts with the kind in "e".
 
     Stacks are resolved: "stack" is the list of frames, innermost first. With kinds only these are
     read, without their stacks, which is much faster.
     """
     wanted = re.compile('\\{ *"e": *"(%s)"' % "|".join(kinds or ["[^\"]*"]))
     found, stacks = [], {}
-    with subprocess.Popen([CLI, "dump", str(path)], stdout=subprocess.PIPE, text=True) as dump:
+    with subprocess.Popen([CLI, "dump", *as_list(path)], stdout=subprocess.PIPE, text=True) as dump:
         for line in dump.stdout:
             if not wanted.match(line):
                 continue

@@ -31,7 +31,7 @@ def cli(*args, **how):
 class Usage(mp.TestCase):
     def test_wrong_usage_is_2_and_says_what_to_do(self):
         for args in ([], ["nonsense"], ["--nonsense"], ["info"], ["info", "--jsn", "x"], ["dump"],
-                     ["dump", "a", "b"], ["cache"], ["cache", "x"], ["run"], ["run", "-o"],
+                     ["repack", "a"], ["cache"], ["cache", "x"], ["run"], ["run", "-o"],
                      ["run", "--", ], ["run", "-x", "ls"]):
             done = cli(*args)
             self.assertEqual(2, done.returncode, args)
@@ -175,7 +175,7 @@ class Info(mp.TestCase):
         self.assertGreater(facts["duration_ns"], 0)
         self.assertLessEqual(facts["peak_at_ns"], facts["duration_ns"])
         self.assertEqual(seen.recording.stat().st_size, facts["file_bytes"])
-        self.assertEqual("4.0", facts["version"])
+        self.assertEqual("4.1", facts["version"])
 
     def test_text_shows_the_numbers_and_nothing_that_steers_a_terminal(self):
         seen = self.record([mp.program("demo"), "\x1b]0;title\x07"])

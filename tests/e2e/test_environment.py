@@ -116,7 +116,7 @@ class Output(EnvironmentCase):
         first.stdin.write("4321\n")
         first.stdin.close()
         self.assertEqual(5, first.wait(mp.TIMEOUT_S))
-        names = {mp.info(p)["executable"].rsplit("/", 1)[1]: p for p in folder.glob("shared.dat*")}
+        names = {mp.info(p)["executable"].rsplit("/", 1)[1]: p for p in folder.glob("shared.*")}
         self.assertEqual({"waits_for_input", "known_blocks"}, set(names))
         self.assertEqual(1, self.size_counts(names["waits_for_input"], 4321))
         self.assertEqual(300, self.size_counts(names["known_blocks"]))

@@ -14,10 +14,24 @@ TEST(plain_names_match_themselves_and_their_kept_copies)
 	CHECK(output_name_matches("app.dat", "app.dat.1.old.20"));
 	CHECK(!output_name_matches("app.dat", "app.dat.old."));
 	CHECK(!output_name_matches("app.dat", "app.dat.older"));
+	CHECK(output_name_matches("app.dat", "app.dat.old.12"));
+	CHECK(!output_name_matches("app.dat", "app.dat.old.x"));
 	CHECK(!output_name_matches("app.dat", "app.dat.x"));
 	CHECK(!output_name_matches("app.dat", "app.da"));
 	CHECK(!output_name_matches("app.dat", "xapp.dat"));
 	CHECK(!output_name_matches("app.dat", "app.dat."));
+}
+
+TEST(a_number_may_stand_in_front_of_the_ending)
+{
+	CHECK(output_name_matches("app.dat", "app.1.dat"));
+	CHECK(output_name_matches("app.dat", "app.12.dat.old"));
+	CHECK(output_name_matches("app.v2.dat", "app.v2.3.dat"));
+	CHECK(!output_name_matches("app.v2.dat", "app.3.v2.dat"));
+	CHECK(!output_name_matches("app.dat", "app.1.2.dat"));
+	CHECK(!output_name_matches("app.dat", "app.x.dat"));
+	CHECK(output_name_matches("app", "app.7"));
+	CHECK(output_name_matches("app_%t.dat", "app_1700000000.3.dat"));
 }
 
 TEST(placeholders_stand_for_what_the_recorder_puts_in)
