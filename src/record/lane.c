@@ -24,7 +24,20 @@ size_t lane_table_bytes(void)
 	const size_t n = FIRST_CACHE_CAPACITY;
 
 	return (1 + CONFIG_AUDIT) * unwind_thread_bytes + STACK_ID_CACHE_FIRST_BYTES +
-	       STACK_CACHE_BYTES(n) + n * 24 + 512;
+	       STACK_CACHE_BYTES(n) + LANE_OTHER_BYTES(n) + 512;
+}
+
+void lane_set_other_memory(struct lane *lane, void *memory, size_t n_keys)
+{
+	size_t n_frames = n_keys / 2 - 1; /* a mark for each frame, and one for the end */
+
+	lane->other_key = memory;
+	lane->frames.addr = (uintptr_t *)(lane->other_key + n_keys);
+	lane->frames.guess = (uint64_t *)(lane->frames.addr + n_frames);
+	lane->other_id = (uint32_t *)(lane->frames.guess + UNWIND_GUESS_WORDS(n_frames));
+	lane->other_capacity = n_keys;
+	lane->frames.capacity = n_frames;
+	lane->n_other = 0;
 }
 
 void lane_init(struct lane *lane, struct thread *t, unsigned number)
@@ -39,11 +52,7 @@ void lane_init(struct lane *lane, struct thread *t, unsigned number)
 			    &t->rec->stack_id_cache_bytes);
 	lane->cache_capacity = n;
 	stack_cache_set_memory(lane_unwinder(lane), cut(&memory, STACK_CACHE_BYTES(n)), n);
-	lane->other_key = cut(&memory, n * sizeof(uint64_t));
-	lane->frames.addr = cut(&memory, n * sizeof(uintptr_t));
-	lane->other_id = cut(&memory, n * sizeof(uint32_t));
-	lane->other_capacity = n;
-	lane->frames.capacity = n - 2; /* the keys also hold two marks */
+	lane_set_other_memory(lane, cut(&memory, LANE_OTHER_BYTES(n)), n);
 	if (CONFIG_AUDIT)
 		lane->auditor = cut(&memory, unwind_thread_bytes);
 }

@@ -148,6 +148,12 @@ void lane_finish_block(struct lane *lane);
  * none could be had; the lane has no room, and its next event is lost. */
 bool lane_new_block(struct lane *lane);
 
+/* Bytes that a stack of so many keys needs which the unwinder's path cannot hold. */
+#define LANE_OTHER_BYTES(n_keys) ((n_keys)*20 + 64)
+
+/* Gives the lane memory for such stacks: LANE_OTHER_BYTES(n_keys), aligned to 8. */
+void lane_set_other_memory(struct lane *lane, void *memory, size_t n_keys);
+
 /* After this many stacks that had to be walked, most pages of the lane's tables are going to be
  * used, and lane_touch_tables() touches them all at once. It does nothing where there are many
  * threads: memory is worth more than a millisecond there. */

@@ -35,18 +35,11 @@ static COLD bool grow_cache(struct lane *lane)
 static COLD bool grow_other(struct lane *lane)
 {
 	size_t n = lane->other_capacity * 4;
-	uint8_t *memory = n <= MAX_DEPTH
-				  ? own_memory_map(n * (2 * sizeof(uint64_t) + sizeof(uint32_t)))
-				  : NULL;
+	void *memory = n <= MAX_DEPTH ? own_memory_map(LANE_OTHER_BYTES(n)) : NULL;
 
 	if (!memory)
 		return false;
-	lane->other_key = (uint64_t *)memory;
-	lane->frames.addr = (uintptr_t *)(lane->other_key + n);
-	lane->other_id = (uint32_t *)(lane->frames.addr + n);
-	lane->other_capacity = n;
-	lane->frames.capacity = n - 2;
-	lane->n_other = 0;
+	lane_set_other_memory(lane, memory, n);
 	return true;
 }
 
@@ -109,19 +102,30 @@ static void audit_define(struct lane *lane, uint32_t id, uint64_t key, uint32_t 
 		lane->audit_nodes[id] = (struct audit_node){.key = key, .parent = parent};
 }
 
+/* The node of an id, or NULL. */
+static const struct audit_node *audit_node_of(const struct lane *lane, uint32_t id)
+{
+	return id && lane->audit_nodes && id < AUDIT_MAX_IDS ? &lane->audit_nodes[id] : NULL;
+}
+
 static bool audit_equals(const struct lane *lane, uint32_t id)
 {
 	const struct unwind_frames *f = &lane->frames;
+	const struct audit_node *node = audit_node_of(lane, id);
 
-	if (f->end != UNWIND_COMPLETE || f->n_certain != f->n)
-		return false;
 	for (size_t i = 0; i < f->n; i++) {
-		if (!id || !lane->audit_nodes || id >= AUDIT_MAX_IDS ||
-		    lane->audit_nodes[id].key != f->addr[i])
+		if (!node || node->key != f->addr[i])
 			return false;
-		id = lane->audit_nodes[id].parent;
+		node = audit_node_of(lane, node->parent);
+		if (!unwind_is_guess(f, i))
+			continue;
+		if (!node || node->key != KEY_GUESS)
+			return false;
+		node = audit_node_of(lane, node->parent);
 	}
-	return id == 0;
+	return f->end == UNWIND_COMPLETE
+		       ? !node
+		       : node && node->key == (KEY_MARK | f->end) && !node->parent;
 }
 
 /* Defines the next id in the block. 0: no room. */
@@ -167,6 +171,33 @@ static inline uint32_t child_of(struct lane *lane, uint32_t parent, uint32_t sta
 	return likely(id) ? id : new_child_of(lane, parent, stack_hash, key);
 }
 
+/* The same for a frame whose caller only the frame pointer suggests: a mark stands between. */
+static COLD uint32_t guess_child_of(struct lane *lane, uint32_t parent, uint32_t stack_hash,
+				    uint64_t key, uint32_t first_new)
+{
+	uint32_t id = child_of(lane, parent, stack_hash, KEY_GUESS, first_new);
+
+	return id ? child_of(lane, id, stack_hash, key, first_new) : 0;
+}
+
+static inline uint32_t frame_child_of(struct lane *lane, uint32_t parent, uint32_t stack_hash,
+				      uint64_t key, uint32_t first_new, bool is_guess)
+{
+	return unlikely(is_guess) ? guess_child_of(lane, parent, stack_hash, key, first_new)
+				  : child_of(lane, parent, stack_hash, key, first_new);
+}
+
+/* The mark outside the outermost frame of a stack that is cut off. *ret is 0 if the stack is
+ * complete. False: no room. */
+static inline bool end_mark(struct lane *lane, unsigned end, uint32_t first_new, uint32_t *ret)
+{
+	*ret = 0;
+	if (likely(end == UNWIND_COMPLETE))
+		return true;
+	*ret = child_of(lane, 0, 0, KEY_MARK | end, first_new);
+	return *ret != 0;
+}
+
 /* Prefetches the ids of the leaves that are likely to be called from a stack that has just been
  * named. */
 static inline void expect_leaves(const struct lane *lane, uint32_t stack_hash)
@@ -198,8 +229,11 @@ static uint32_t intern_cached(struct lane *lane, const struct unwind_start *at,
 			stack_hash_edge_key(stack_hash,
 					    stack_cache_fresh_addr(ut, stack->n_fresh - 1)));
 	id = i ? stack->stack_id[i - 1].id : 0;
+	if (!i && !end_mark(lane, stack_cache_end(ut), first_new, &id))
+		return 0;
 	for (; i < stack->n_kept; i++) {
-		id = child_of(lane, id, stack_cache_hash(ut, i), stack->entry[i].addr, first_new);
+		id = frame_child_of(lane, id, stack_cache_hash(ut, i), stack->entry[i].addr,
+				    first_new, stack_cache_is_guess(ut, i + 1));
 		if (unlikely(!id))
 			return 0;
 		stack->stack_id[i].id = id;
@@ -208,7 +242,8 @@ static uint32_t intern_cached(struct lane *lane, const struct unwind_start *at,
 	for (i = stack->n_fresh; i-- > 0;) {
 		uintptr_t key = stack_cache_fresh_addr(ut, i);
 
-		id = child_of(lane, id, stack_hash, key, first_new);
+		id = frame_child_of(lane, id, stack_hash, key, first_new,
+				    stack_cache_is_fresh_guess(ut, i));
 		if (unlikely(!id))
 			return 0;
 		stack_hash = stack_hash_add(stack_hash, key);
@@ -227,6 +262,7 @@ static NOINLINE uint32_t join_by_frames(struct lane *lane, struct walk_memo *mem
 	unsigned n = memo_suffix_frames(memo, key);
 	uint32_t first_new = lane->enc.next_stack;
 	uint32_t id = are_ids_many(lane) ? 0 : outer;
+	unsigned guesses = 0;
 
 	stack_hash[0] = stack_cache_hash(ut, memo->join_n);
 	for (unsigned i = 0; i < n; i++) {
@@ -234,8 +270,10 @@ static NOINLINE uint32_t join_by_frames(struct lane *lane, struct walk_memo *mem
 					stack_hash_edge_key(stack_hash[i], key[i]));
 		stack_hash[i + 1] = stack_hash_add(stack_hash[i], key[i]);
 	}
+	if (unlikely(memo->has_guess) && !memo_suffix_guesses(ut, key, n, &guesses))
+		return 0;
 	for (unsigned i = 0; i < n && id; i++)
-		id = child_of(lane, id, stack_hash[i], key[i], first_new);
+		id = frame_child_of(lane, id, stack_hash[i], key[i], first_new, guesses >> i & 1);
 	if (id)
 		join_cache_add(ut, memo, id);
 	return id;
@@ -258,52 +296,61 @@ NOINLINE uint32_t stack_call(struct lane *lane, uint32_t caller, uint32_t stack_
 	return id;
 }
 
-/* The i-th key, outermost first, of a stack that the unwinder does not cache. */
-static uint64_t other_key(const struct unwind_frames *f, size_t i, size_t n_marks_outer)
-{
-	size_t at;
+/* Goes over the keys of lane->frames, outermost first: why the stack is cut, then each frame, after a
+ * mark if the frame pointer alone led from there outwards. */
+struct key_walk {
+	const struct unwind_frames *f;
+	size_t n_left; /* frames */
+	bool is_marked; /* the mark of the next frame was given */
+};
 
-	if (i < n_marks_outer)
-		return KEY_MARK | f->end;
-	at = i - n_marks_outer; /* 0 is the outermost frame; counts frames and the guess mark */
-	if (likely(f->n_certain == f->n))
-		return f->addr[f->n - 1 - at];
-	if (at == f->n - f->n_certain)
+/* The next key; 0: there are no more. */
+static uint64_t next_key(struct key_walk *w)
+{
+	if (w->n_left > w->f->n) {
+		w->n_left = w->f->n;
+		if (w->f->end != UNWIND_COMPLETE)
+			return KEY_MARK | w->f->end;
+	}
+	if (!w->n_left)
+		return 0;
+	if (unlikely(!w->is_marked && unwind_is_guess(w->f, w->n_left - 1))) {
+		w->is_marked = true;
 		return KEY_GUESS;
-	return f->addr[f->n - 1 - (at > f->n - f->n_certain ? at - 1 : at)];
+	}
+	w->is_marked = false;
+	return w->f->addr[--w->n_left];
 }
 
 /* The id of lane->frames: a stack that the unwinder does not cache. 0: it is empty, or no room. */
 static uint32_t intern_other(struct lane *lane)
 {
-	const struct unwind_frames *f = &lane->frames;
-	size_t n_marks_outer = f->end != UNWIND_COMPLETE;
-	size_t n = f->n + n_marks_outer + (f->n_certain < f->n);
-	size_t i = 0;
+	struct key_walk w = {.f = &lane->frames, .n_left = SIZE_MAX};
+	uint64_t key = next_key(&w);
 	uint32_t first_new = lane->enc.next_stack;
 	uint32_t stack_hash = 0;
 	uint32_t id;
+	size_t i;
 
-	limit_ids(lane, n);
-	for (; i < n && i < lane->n_other; i++) {
-		if (lane->other_key[i] != other_key(f, i, n_marks_outer))
-			break;
-		stack_hash = stack_hash_add(stack_hash, lane->other_key[i]);
+	limit_ids(lane, w.f->n);
+	for (i = 0; key && i < lane->n_other && lane->other_key[i] == key; i++) {
+		if (!(key & KEY_MARK))
+			stack_hash = stack_hash_add(stack_hash, key);
+		key = next_key(&w);
 	}
 	id = i ? lane->other_id[i - 1] : 0;
-	for (; i < n; i++) {
-		uint64_t key = other_key(f, i, n_marks_outer);
-
+	for (; key; i++, key = next_key(&w)) {
 		id = child_of(lane, id, stack_hash, key, first_new);
 		if (!id) {
 			lane->n_other = 0;
 			return 0;
 		}
-		stack_hash = stack_hash_add(stack_hash, key);
+		if (!(key & KEY_MARK))
+			stack_hash = stack_hash_add(stack_hash, key);
 		lane->other_key[i] = key;
 		lane->other_id[i] = id;
 	}
-	lane->n_other = n;
+	lane->n_other = i;
 	return id;
 }
 
@@ -351,7 +398,7 @@ static COLD void audit(struct lane *lane, const struct unwind_start *at,
 	audit_walk(lane, at);
 	while (i < f->n && i < n && f->addr[f->n - 1 - i] == frame_addr(lane, stack, i))
 		i++;
-	if (i != f->n || i != n || f->end != UNWIND_COMPLETE || f->n_certain != f->n)
+	if (i != f->n || i != n || f->end != stack_cache_end(lane_unwinder(lane)))
 		COUNT_ADD(lane->n_differing, 1);
 }
 

@@ -42,8 +42,8 @@ static bool hint_from_walk(const struct stack_cache *c, const struct unwind_star
 	uintptr_t caller_at = c->entry[c->n_kept - 1].slot - base;
 	uintptr_t fp_at = f->fp_at ? f->fp_at - base + sizeof(uintptr_t) : 0;
 
-	if (f->cfa_at || caller_at > INT32_MAX || fp_at > caller_at || fp_at % sizeof(uintptr_t) ||
-	    fp_at / sizeof(uintptr_t) > UINT16_MAX)
+	if (f->cfa_at || f->is_guess || caller_at > INT32_MAX || fp_at > caller_at ||
+	    fp_at % sizeof(uintptr_t) || fp_at / sizeof(uintptr_t) > UINT16_MAX)
 		return false;
 	hint.caller_at = caller_at & INT32_MAX;
 	hint.fp_at = (uint16_t)(fp_at / sizeof(uintptr_t));

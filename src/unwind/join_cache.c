@@ -1,6 +1,7 @@
 /* unwind/join_cache.c - see join_cache.h. */
 #include "unwind/join_cache.h"
 
+#include "unwind/unwind_thread_i.h"
 #include "unwind/walk_memo.h"
 
 unsigned memo_suffix_frames(struct walk_memo *m, uintptr_t *ret)
@@ -14,6 +15,19 @@ unsigned memo_suffix_frames(struct walk_memo *m, uintptr_t *ret)
 	if (m->join.slot != (uint32_t)walk_memo_word_addr(m->sp, 0))
 		ret[n++] = m->pc; /* else the memo joins at the start itself */
 	return n;
+}
+
+bool memo_suffix_guesses(struct unwind_thread *ut, const uintptr_t *addr, unsigned n, unsigned *ret)
+{
+	*ret = 0;
+	for (unsigned i = 0; i < n; i++) {
+		struct rule rule = rule_cache_find(&ut->rules, addr[i], ut->stack_cache.generation);
+
+		if (rule_kind(rule) == RULE_NONE)
+			return false;
+		*ret |= (unsigned)(rule_kind(rule) == RULE_GUESS) << i;
+	}
+	return true;
 }
 
 /* All ids of suffixes are used up: memos, suffixes and joins become void. */

@@ -32,6 +32,11 @@ uint32_t join_cache_find(struct unwind_thread *ut, struct walk_memo *m, uintptr_
  * ret[MEMO_SUFFIX_FRAMES]. Returns how many. */
 unsigned memo_suffix_frames(struct walk_memo *m, uintptr_t *ret);
 
+/* Which of these frames are guesses: bit i of *ret for addr[i], of a memo of the cache's epoch. False:
+ * not known, because a rule is not in the cache any more. */
+bool memo_suffix_guesses(struct unwind_thread *ut, const uintptr_t *addr, unsigned n,
+			 unsigned *ret);
+
 /* From now on the memo is that of the stack id, which its frames make of the stack that it joins.
  * Only after join_cache_find() gave 0 and an outer stack. */
 void join_cache_add(struct unwind_thread *ut, struct walk_memo *m, uint32_t id);

@@ -11,16 +11,15 @@
 #include "unwind/memory_i.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "arch/arch.h"
 #include "base/bits.h"
 #include "base/units.h"
+#include "unwind/maps_i.h"
 
 #define MAX_STACK_BYTES (256 * MIB) /* larger ones are read through the kernel */
 #define PROBE_PAGES 16 /* pages asked about in one system call */
@@ -258,81 +257,30 @@ bool memory_code(struct memory *m, uintptr_t addr, size_t n, uint32_t generation
 	return true;
 }
 
-/* --- /proc/thread-self/maps ------------------------------------------------------------------- */
+/* --- what is executable ----------------------------------------------------------------------- */
 
-/* Lines are "start-end perms ...", in hexadecimal and ascending; they are read character by
- * character because they may be cut anywhere by the end of a buffer. */
-struct maps_line {
-	uintptr_t addr[2];
-	unsigned field; /* 0 start, 1 end, 2 permissions, 3 the rest */
-	unsigned n_perms;
+struct maps_search {
+	uintptr_t addr;
 	bool is_executable;
 };
 
-static void maps_char(struct maps_line *l, char c)
+static bool search_line(const struct maps_line *line, void *arg)
 {
-	if (c == '\n') {
-		*l = (struct maps_line){0};
-	} else if (l->field < 2 && (c == '-' || c == ' ')) {
-		l->field++;
-	} else if (l->field < 2) {
-		unsigned digit = c >= 'a' ? (unsigned)(c - 'a') + 10 : (unsigned)(c - '0');
+	struct maps_search *s = arg;
 
-		l->addr[l->field] = l->addr[l->field] << 4 | (digit & 15);
-	} else if (l->field == 2) {
-		if (l->n_perms == 2)
-			l->is_executable = c == 'x';
-		if (++l->n_perms == 4)
-			l->field = 3;
-	}
+	if (s->addr >= line->hi)
+		return true;
+	s->is_executable = s->addr >= line->lo && line->is_executable;
+	return false;
 }
 
-/* Whether addr is in an executable mapping: reads maps until the line of addr. Reads by pread():
- * should the program have replaced our descriptor by another file, the offset of that file stays as
- * it is. */
-static bool maps_search(int fd, uint8_t *buf, uintptr_t addr)
+static bool ask_maps(uint8_t *buf, uintptr_t addr)
 {
-	struct maps_line line = {0};
-	uint64_t offset = 0;
+	struct maps_search s = {.addr = addr};
 
-	for (;;) {
-		long n = arch_syscall4(SYS_pread64, fd, buf, MEMORY_PIECE_BYTES, offset);
-
-		if (n <= 0)
-			return false;
-		offset += (uint64_t)n;
-		for (long i = 0; i < n; i++) {
-			maps_char(&line, (char)buf[i]);
-			if (line.field < 3 || addr >= line.addr[1])
-				continue;
-			return addr >= line.addr[0] && line.is_executable;
-		}
-	}
-}
-
-static uint64_t inode_of(int fd)
-{
-	struct statx st;
-
-	if (arch_syscall5(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &st) < 0)
-		return 0;
-	return st.stx_ino;
-}
-
-NOINLINE static bool ask_maps(uint8_t *buf, uintptr_t addr)
-{
-	int fd = (int)arch_syscall4(SYS_openat, AT_FDCWD, "/proc/thread-self/maps",
-				    O_RDONLY | O_CLOEXEC, 0);
-	uint64_t inode;
-	bool found;
-
-	if (fd < 0)
-		return false;
-	inode = inode_of(fd);
-	found = maps_search(fd, buf, addr);
-	if (inode_of(fd) == inode) /* else some other thread closed it under us */
-		arch_syscall1(SYS_close, fd);
-	return found;
+	_Static_assert(MAPS_BUFFER_BYTES <= MEMORY_PIECE_BYTES, "the piece is the buffer");
+	maps_each(buf, search_line, &s);
+	return s.is_executable;
 }
 
 bool memory_is_executable(struct memory *m, uintptr_t addr)

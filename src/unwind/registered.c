@@ -4,6 +4,7 @@
  * table or without a range. Tables are the target's memory and are read through copies of the
  * kernel only: a target that freed a table too early must not crash because of us.
  */
+#include "unwind/learned_i.h"
 #include "unwind/tables_i.h"
 #include "unwind/unwind.h"
 
@@ -45,11 +46,6 @@ void registered_init(void)
 	atomic_store(&is_measuring, false); /* whoever it was is not in this process */
 }
 
-bool registered_has_any(void)
-{
-	return atomic_load_explicit(&n_slots_used, memory_order_acquire) != 0;
-}
-
 static struct slot *take_slot(uintptr_t table)
 {
 	for (unsigned i = 0; i < MAX_TABLES; i++) {
@@ -77,6 +73,10 @@ bool unwind_register_frames(const void *table)
 		return false;
 	atomic_store(&s->hi, code.hi);
 	atomic_store(&s->lo, code.lo ? code.lo : 1);
+	if (learned_forget(code.lo, code.hi)) {
+		unwind_code_changing();
+		unwind_code_changed();
+	}
 	return true;
 }
 

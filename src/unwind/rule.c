@@ -26,6 +26,11 @@ struct rule rule_make(enum rule_kind kind, uint32_t generation)
 	return (struct rule){kind | rule_generation_bits(generation)};
 }
 
+struct rule rule_make_end(unsigned why, uint32_t generation)
+{
+	return (struct rule){RULE_END | (uint64_t)why << 20 | rule_generation_bits(generation)};
+}
+
 static struct rule with_cfa(struct rule r, int64_t offset)
 {
 	r.v |= ((uint64_t)(offset / 8) & 0xfffff) << 20;

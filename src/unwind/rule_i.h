@@ -21,14 +21,15 @@ enum rule_kind {
 	RULE_SP, /* CFA = sp + cfa_off; fp is unchanged or saved at CFA + fp_off */
 	RULE_FP, /* CFA = fp + cfa_off; fp is unchanged or saved at CFA + fp_off */
 	RULE_FP_DEREF, /* CFA = *(fp + cfa_off); fp is unchanged or saved at fp + fp_off */
-	RULE_END, /* no caller */
+	RULE_END, /* the stack ends here; rule_end() says why */
 	RULE_START, /* no caller; key is makecontext()'s stub itself, which no call precedes */
 	RULE_SLOW, /* needs the row and all registers: slow_walk.c */
-	RULE_NO_FDE, /* code of an image that no FDE covers */
+	RULE_GUESS, /* code without unwind information that was seen to keep a frame pointer: fp
+		       points at the pair (caller's frame pointer, return address). A guess */
 };
 
 /* bits 0-2 kind, 3 fp is saved, 4-19 fp_off / 8, 20-39 cfa_off / 8, 40-63 generation / 2.
- * 0 is no rule. */
+ * 0 is no rule. RULE_END has the reason in the place of cfa_off / 8. */
 struct rule {
 	uint64_t v;
 };
@@ -55,6 +56,16 @@ static inline intptr_t rule_cfa_off(struct rule r)
 	return (intptr_t)((int64_t)(r.v << 24) >> 44) * 8;
 }
 
+/* Why the stack ends at a frame with RULE_END: an enum unwind_end, or RULE_NOT_CALLED. */
+static inline unsigned rule_end(struct rule r)
+{
+	return (unsigned)(r.v >> 20) & 15;
+}
+
+/* No call ends before the key, so no frame can have this key. The stack ends at the frame before,
+ * whose rule led here. */
+#define RULE_NOT_CALLED 15u
+
 static inline uint64_t rule_generation_bits(uint32_t generation)
 {
 	return (uint64_t)(generation >> 1) << RULE_GENERATION_SHIFT;
@@ -71,5 +82,8 @@ struct rule rule_pack(const struct cfi_row *row, bool is_signal, uint32_t genera
 
 /* A rule that has no offsets. */
 struct rule rule_make(enum rule_kind kind, uint32_t generation);
+
+/* RULE_END with a reason. */
+struct rule rule_make_end(unsigned why, uint32_t generation);
 
 #endif

@@ -13,6 +13,7 @@
 #include "unwind/stack_cache.h"
 
 #include "unwind/caller_hint.h"
+#include "unwind/learned_i.h"
 #include "unwind/stack_hash.h"
 #include "unwind/unwind_thread_i.h"
 #include "unwind/walk_i.h"
@@ -62,6 +63,11 @@ void stack_cache_forget_ids(struct unwind_thread *ut)
 uintptr_t stack_cache_fresh_addr(const struct unwind_thread *ut, size_t i)
 {
 	return ut->stack_cache.fresh[i].at.addr;
+}
+
+bool stack_cache_is_fresh_guess(const struct unwind_thread *ut, size_t i)
+{
+	return ut->stack_cache.fresh[i].is_guess;
 }
 
 /* How many of the first n entries hold what they held, before the first that does not. */
@@ -175,6 +181,9 @@ static void push_fresh(struct stack_cache *c, uint32_t n_left)
 		const struct stack_cache_cold *out = k ? &c->cold[k - 1] : NULL;
 		uint32_t n_extra = out ? out->n_extra : 0;
 
+		if (unlikely(f->fp_at && !out)) /* the word that cuts the stack off */
+			c->extra[n_extra++] =
+				(struct stack_cache_extra){f->fp_at, stack_word_load(f->fp_at)};
 		if (f->cfa_at && out)
 			c->extra[n_extra++] = (struct stack_cache_extra){
 				f->cfa_at, c->entry[k - 1].slot - (uintptr_t)ARCH_RA_OFFSET};
@@ -186,6 +195,8 @@ static void push_fresh(struct stack_cache *c, uint32_t n_left)
 		c->cold[k] = (struct stack_cache_cold){
 			.fp = f->fp,
 			.n_extra = n_extra,
+			.end = f->end & 15,
+			.is_guess = f->is_guess,
 			.uses_fp = f->uses_fp || (!f->fp_at && out && out->uses_fp),
 			.stack_hash = stack_hash_add(out ? out->stack_hash : 0, f->at.addr),
 		};
@@ -211,6 +222,8 @@ static ALWAYS_INLINE bool step_simple(const struct memory *m, struct rule rule, 
 	ret->fp_at = 0;
 	ret->cfa_at = 0;
 	ret->uses_fp = kind != RULE_SP;
+	ret->is_guess = false;
+	ret->end = UNWIND_COMPLETE;
 	if (unlikely(kind == RULE_FP_DEREF)) {
 		if (!memory_is_own(m, cfa) || cfa % ARCH_STACK_ALIGN)
 			return false;
@@ -230,6 +243,39 @@ static ALWAYS_INLINE bool step_simple(const struct memory *m, struct rule rule, 
 	f->key = stack_word_load(cfa + (uintptr_t)ARCH_RA_OFFSET);
 	f->sp = cfa;
 	return true;
+}
+
+/* The same by RULE_GUESS, as fp_walk_guess() steps. If the frame pointer points at no pair, the stack
+ * ends here. */
+static bool step_guess(const struct memory *m, struct frame *f, struct stack_cache_fresh *ret)
+{
+	uintptr_t fp = f->fp;
+
+	*ret = (struct stack_cache_fresh){
+		.at = {f->sp + (uintptr_t)ARCH_RA_OFFSET, f->key},
+		.fp = fp,
+		.uses_fp = true,
+	};
+	if (!fp_walk_is_pair(m, f->sp, fp) || !memory_is_own(m, fp + sizeof(uintptr_t))) {
+		ret->end = UNWIND_NO_INFO;
+		return false;
+	}
+	ret->fp_at = fp;
+	ret->is_guess = true;
+	f->fp = stack_word_load(fp);
+	f->key = stack_word_load(fp + sizeof(uintptr_t));
+	f->sp = fp + 2 * sizeof(uintptr_t);
+	return true;
+}
+
+/* The walk has arrived at a key that no call precedes, so the frame before, whose rule led there, is
+ * the last. */
+static void cut_before(const struct frame *f, struct stack_cache_fresh *last)
+{
+	last->end = last->is_guess ? UNWIND_NO_INFO : UNWIND_BAD_INFO;
+	last->is_guess = false;
+	last->cfa_at = 0;
+	last->fp_at = f->sp + (uintptr_t)ARCH_RA_OFFSET;
 }
 
 /* Walks until the walk arrives at one of the first n_valid entries or at the outermost frame. Then
@@ -252,12 +298,27 @@ static enum stack_cache_status walk_fresh(struct unwind_thread *ut,
 			break;
 		rule = rule_cache_find(&ut->rules, f.key, ut->generation);
 		kind = rule_kind(rule);
-		if (unlikely(kind == RULE_NONE || kind > RULE_END))
+		if (unlikely(kind == RULE_NONE || (kind > RULE_END && kind != RULE_GUESS)))
 			return STACK_CACHE_NOT_SIMPLE;
 		if (unlikely(n == c->capacity))
 			return STACK_CACHE_NO_ROOM;
 		if (unlikely(kind == RULE_END)) {
-			c->fresh[n++] = (struct stack_cache_fresh){.at = {slot, f.key}, .fp = f.fp};
+			n_valid = 0;
+			if (rule_end(rule) == RULE_NOT_CALLED) {
+				if (n == 0)
+					return STACK_CACHE_NOT_SIMPLE;
+				cut_before(&f, &c->fresh[n - 1]);
+				break;
+			}
+			c->fresh[n++] = (struct stack_cache_fresh){
+				.at = {slot, f.key}, .fp = f.fp, .end = rule_end(rule) & 15};
+			break;
+		}
+		if (unlikely(kind == RULE_GUESS)) {
+			bool is_cut = !step_guess(&ut->memory, &f, &c->fresh[n++]);
+
+			if (!is_cut)
+				continue;
 			n_valid = 0;
 			break;
 		}
@@ -277,6 +338,7 @@ static inline void count_walk(struct stack_cache *c)
 
 	if (likely(++c->n_walks % STACK_CACHE_WINDOW))
 		return;
+	learned_reconsider();
 	n_events = c->n_known - c->n_known_before + STACK_CACHE_WINDOW;
 	c->uses_selectors |= n_events < MANY_WALKS * (uint64_t)STACK_CACHE_WINDOW;
 	c->n_known_before = c->n_known;

@@ -46,7 +46,9 @@
  * others.
  *
  * Only simple stacks are cached: the whole stack lies on the thread's own stack, and each frame's
- * CFA (the stack pointer of its caller) is sp + n, fp + n or the word at fp + n.
+ * CFA (the stack pointer of its caller) is sp + n, fp + n or the word at fp + n. A frame whose code
+ * was learned to keep a frame pointer is simple, and is marked as a guess. A stack that is cut off
+ * is simple if the verdict is a rule too (learned_i.h); entry[0] says why it is cut.
  * docs/internals/unwinder.md says what each part was measured to bring.
  *
  * Threads: the cache is part of a struct unwind_thread and has the same one user. Nothing here
@@ -82,7 +84,7 @@ struct stack_cache_stack {
 };
 
 enum stack_cache_status {
-	STACK_CACHE_OK, /* *ret is the whole stack, complete and certain */
+	STACK_CACHE_OK, /* *ret is the whole stack, or all that can be found of it */
 	STACK_CACHE_NOT_SIMPLE, /* unwind_walk() must walk this stack, which is not cached */
 	STACK_CACHE_NO_ROOM, /* stack_cache_set_memory() with more, then stack_cache_walk() again */
 };
@@ -96,6 +98,21 @@ enum stack_cache_status stack_cache_walk(struct unwind_thread *ut, const struct 
 
 /* Return address of the i-th fresh frame of the last stack, 0 = innermost. i < n_fresh. */
 uintptr_t stack_cache_fresh_addr(const struct unwind_thread *ut, size_t i);
+
+/* Whether the frame pointer alone led from that frame to its caller. */
+bool stack_cache_is_fresh_guess(const struct unwind_thread *ut, size_t i);
+
+/* The same for entry[n - 1]. */
+static ALWAYS_INLINE bool stack_cache_is_guess(const struct unwind_thread *ut, size_t n)
+{
+	return ((const struct stack_cache *)ut)->cold[n - 1].is_guess;
+}
+
+/* Why the cached stack ends: an enum unwind_end. It has at least one entry. */
+static ALWAYS_INLINE unsigned stack_cache_end(const struct unwind_thread *ut)
+{
+	return ((const struct stack_cache *)ut)->cold[0].end;
+}
 
 /* All ids are void: those of entries, memos and joins. The entries stay. */
 void stack_cache_forget_ids(struct unwind_thread *ut);

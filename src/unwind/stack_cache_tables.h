@@ -74,7 +74,9 @@ struct stack_cache_id {
 /* What the walk outwards from a frame needs besides the return address. */
 struct stack_cache_cold {
 	uintptr_t fp; /* frame pointer register in this frame */
-	uint32_t n_extra : 31; /* extras of this entry and of all entries outside it */
+	uint32_t n_extra : 26; /* extras of this entry and of all entries outside it */
+	uint32_t end : 4; /* of entry[0]: why the stack ends there, an enum unwind_end */
+	uint32_t is_guess : 1; /* the frame pointer alone led from here to the caller */
 	uint32_t uses_fp : 1; /* the walk outwards from here depends on fp */
 	uint32_t stack_hash; /* see stack_hash.h; of the stack that ends with this entry */
 };
@@ -89,9 +91,12 @@ struct stack_cache_extra {
 struct stack_cache_fresh {
 	struct stack_cache_entry at;
 	uintptr_t fp;
-	uintptr_t fp_at; /* where the caller's frame pointer was read, 0 = it is unchanged */
+	uintptr_t fp_at; /* where the caller's frame pointer was read, 0 = it is unchanged. Of a
+			    frame where the stack is cut: a word that says so; 0 = there is none */
 	uintptr_t cfa_at; /* where the CFA was read, 0 = it was computed */
 	bool uses_fp; /* the CFA was computed from fp */
+	bool is_guess; /* the frame pointer alone led to the caller */
+	uint8_t end; /* of the outermost frame: why the stack ends there */
 };
 
 #define WALK_MEMO_BITS 12
@@ -115,6 +120,7 @@ struct walk_memo {
 	uint16_t join_n; /* the walk joins entry[join_n - 1] */
 	uint8_t n_words; /* an unused word of near[] is the start's return address, at offset 0,
 			    which always compares equal */
+	bool has_guess : 1; /* one of the memo's frames inside the join is a guess */
 	bool has_rest : 1; /* a frame pointer or extras must be compared as well */
 	bool uses_fp : 1; /* the frame pointer of the start must be the same */
 	bool join_uses_fp : 1; /* the joined stack needed fp: the memo knows fp at the join, and

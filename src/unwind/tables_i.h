@@ -259,9 +259,6 @@ bool expr_eval(const struct expr_env *env, const uint8_t *ops, size_t len, const
 /* Once per process, and again in a forked child. */
 void registered_init(void);
 
-/* Whether any table was ever registered. */
-bool registered_has_any(void);
-
 /* Finds the FDE of pc in the registered tables. Bytes are copied: the table is not ours. */
 enum eh_result registered_find(struct eh_copy *copy, uintptr_t pc, struct eh_fde *ret);
 

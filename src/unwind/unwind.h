@@ -51,6 +51,8 @@ struct unwind_start {
 	uintptr_t fp;
 };
 
+#define UNWIND_GUESS_WORDS(capacity) (((capacity) + 63) / 64)
+
 /* Result of a walk. addr[0] is the innermost caller. Each entry is such that addr - 1 lies inside
  * the instruction that was executing: a return address as it is, an interrupted pc plus one. */
 struct unwind_frames {
@@ -59,11 +61,21 @@ struct unwind_frames {
 	size_t n; /* entries filled */
 	size_t n_certain; /* entries before the first frame that only the frame pointer suggests;
 			     == n for all stacks but those */
+	uint64_t
+		*guess; /* caller's array, of UNWIND_GUESS_WORDS(capacity), or NULL. Bit i is set if
+			    the frame pointer alone led from frame i to its caller */
+	size_t n_guess_words; /* words of guess that were filled; all others are zero */
 	enum unwind_end end;
 	bool crossed_signal; /* a signal frame lies between this event and the outermost frame */
 	uintptr_t signal_sp; /* stack pointer of the first interrupted frame when crossed_signal */
 	size_t signal_index; /* index in addr of that frame when crossed_signal */
 };
+
+/* Whether the frame pointer alone led from frame i to its caller. */
+static inline bool unwind_is_guess(const struct unwind_frames *f, size_t i)
+{
+	return i / 64 < f->n_guess_words && f->guess[i / 64] >> i % 64 & 1;
+}
 
 /* An unwinder: state and caches of one thread. Lives in zeroed memory of the caller, never moves
  * while in use, and may be used by one thread (or one nesting level of a thread) at a time. Large;
@@ -106,6 +118,11 @@ void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *re
 void unwind_code_changing(void);
 void unwind_code_changed(void);
 
+/* To be called before the mappings from lo to hi go away or are replaced, or (is_kept) before they
+ * become non-executable, which compilers do to write new code there. True: something is known of
+ * code there, and unwind_code_changed() must be called afterwards. Cheap where nothing is known. */
+bool unwind_unmapping(uintptr_t lo, uintptr_t hi, bool is_kept);
+
 /* Odd while at least one pair is open, else even. Each call of unwind_code_changing() and of
  * unwind_code_changed() raises the generation, nested calls too. One load. */
 uint32_t unwind_generation(void);
@@ -113,8 +130,8 @@ uint32_t unwind_generation(void);
 /* Frames that the target registered with __register_frame(): table is in .eh_frame format, ends
  * with a zero length, and stays the target's. False when the table holds no FDE or cannot be read,
  * or when too many tables are registered (4096): code in this table then ends stacks with
- * UNWIND_NO_INFO. Registering begins no new generation: once a table was registered, code without
- * a rule is looked up again at each walk. Deregistering calls unwind_code_changing() and
+ * UNWIND_NO_INFO. Registering begins a new generation if a stack had code of this table before, for
+ * then something was learned about this code. Deregistering calls unwind_code_changing() and
  * unwind_code_changed() itself. */
 bool unwind_register_frames(const void *table);
 void unwind_deregister_frames(const void *table);

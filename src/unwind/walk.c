@@ -4,10 +4,13 @@
  * begins again from the innermost frame: only there the missing registers can be read.
  */
 #include "unwind/generation.h"
+#include "unwind/learned_i.h"
 #include "unwind/unwind_thread_i.h"
 #include "unwind/walk_i.h"
 
 #include <string.h>
+
+#define RECONSIDER_WALKS 256 /* in one of so many walks learned_reconsider() is called */
 
 const size_t unwind_thread_bytes = sizeof(struct unwind_thread);
 
@@ -18,6 +21,7 @@ void unwind_init(void)
 	modules_init();
 	image_set_init();
 	registered_init();
+	code_areas_init();
 	lookup_init();
 }
 
@@ -44,9 +48,7 @@ void unwind_thread_stats(const struct unwind_thread *ut, struct unwind_stats *re
 	};
 }
 
-/* Builds the rule of key and keeps it. RULE_NONE: there is no rule, and *ret_what says why. That
- * there is none is kept for code in images, which stay for a generation; where there is no image,
- * one may come at any time. */
+/* Builds the rule of key and keeps it. RULE_NONE: there is no rule, and *ret_what says why. */
 COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum lookup *ret_what)
 {
 	struct rule rule = {0};
@@ -60,8 +62,6 @@ COLD static struct rule build_rule(struct unwind_thread *ut, uintptr_t key, enum
 	if (*ret_what == LOOKUP_NO_IMAGE)
 		return rule;
 	COUNT_ADD(ut->stats.n_rule_misses, 1);
-	if (*ret_what == LOOKUP_NO_FDE)
-		rule_cache_add(&ut->rules, key, rule_make(RULE_NO_FDE, ut->generation));
 	if (*ret_what != LOOKUP_FDE)
 		return rule;
 	if (!cfi_run(&ut->cfi, &ut->fde, key)) {
@@ -99,23 +99,45 @@ static ALWAYS_INLINE struct frame step(struct memory *m, struct rule rule, struc
 	return f;
 }
 
-/* Earlier in this generation no FDE covered key. Whether that still holds: the image stays as long
- * as the generation lasts, but the program may have registered a table for its code. */
-COLD static bool has_no_fde(struct unwind_thread *ut, uintptr_t key)
+/* Keeps what is known of code without unwind information as a rule, so that the stack cache can walk
+ * over it. */
+COLD static void keep_verdict(struct unwind_thread *ut, enum lookup what, uintptr_t key)
 {
-	if (registered_has_any())
-		return false;
-	ut->image = modules_get(ut, key - 1, ut->is_uncertain);
-	return ut->image != NULL;
+	enum learned learned = learned_find(key, ut->generation);
+	struct rule rule = {0};
+
+	if (what == LOOKUP_BAD)
+		rule = rule_make_end(UNWIND_BAD_INFO, ut->generation);
+	else if (learned == LEARNED_CUT)
+		rule = rule_make_end(UNWIND_NO_INFO, ut->generation);
+	else if (learned != LEARNED_NOTHING)
+		rule = rule_make(RULE_GUESS, ut->generation);
+	if (rule.v && !modules_is_loader(key))
+		rule_cache_add(&ut->rules, key, rule);
 }
 
-/* A frame without FDE. *end is WALK_ON and the result is the caller of f, or *end is why the stack
- * ends. */
-COLD static struct frame step_without_fde(struct unwind_thread *ut, enum lookup what,
-					  struct frame f, struct unwind_frames *out,
-					  enum unwind_end *end)
+/* A frame without a rule. *end is WALK_ON and the result is the caller of f, or *end is why the
+ * stack ends. */
+COLD static struct frame step_without_rule(struct unwind_thread *ut, enum lookup what,
+					   struct frame f, struct unwind_frames *out,
+					   enum unwind_end *end)
 {
+	uintptr_t key = f.key;
+	size_t n = out->n;
+
 	*end = fp_walk_step(ut, what, &f, out);
+	if (out->n > n)
+		keep_verdict(ut, what, key);
+	else if (*end == UNWIND_BAD_INFO)
+		fp_walk_keep_not_called(ut, key);
+	return f;
+}
+
+/* A frame by RULE_GUESS. */
+COLD static struct frame step_by_guess(struct unwind_thread *ut, struct frame f,
+				       struct unwind_frames *out, enum unwind_end *end)
+{
+	*end = walk_add(out, f.key) ? fp_walk_guess(ut, &f, out) : UNWIND_NO_ROOM;
 	return f;
 }
 
@@ -133,18 +155,18 @@ static enum unwind_end walk_fast(struct unwind_thread *ut, const struct unwind_s
 		struct rule rule = rule_cache_find(&ut->rules, f.key, generation);
 		enum rule_kind kind = rule_kind(rule);
 
-		if (unlikely(kind == RULE_NO_FDE)) {
-			kind = RULE_NONE;
-			what = LOOKUP_NO_FDE;
-			if (!has_no_fde(ut, f.key))
-				rule.v = 0;
+		if (unlikely(kind == RULE_END && rule_end(rule) == RULE_NOT_CALLED)) {
+			if (out->n)
+				return UNWIND_BAD_INFO;
+			rule.v = 0;
 		}
 		if (unlikely(!rule.v)) {
 			rule = build_rule(ut, f.key, &what);
 			kind = rule_kind(rule);
 		}
-		if (unlikely(kind == RULE_NONE)) {
-			f = step_without_fde(ut, what, f, out, &end);
+		if (unlikely(kind == RULE_NONE || kind == RULE_GUESS)) {
+			f = kind == RULE_NONE ? step_without_rule(ut, what, f, out, &end)
+					      : step_by_guess(ut, f, out, &end);
 			if (end != WALK_ON)
 				return end;
 			continue;
@@ -154,7 +176,7 @@ static enum unwind_end walk_fast(struct unwind_thread *ut, const struct unwind_s
 		if (unlikely(!walk_add(out, f.key + (kind == RULE_START))))
 			return UNWIND_NO_ROOM;
 		if (unlikely(kind == RULE_END || kind == RULE_START))
-			return UNWIND_COMPLETE;
+			return (enum unwind_end)rule_end(rule);
 		f = step(&ut->memory, rule, f);
 		if (unlikely(!f.key))
 			return WALK_ON;
@@ -166,6 +188,7 @@ static void begin(struct unwind_thread *ut, const struct unwind_start *start,
 {
 	out->n = 0;
 	out->n_certain = SIZE_MAX;
+	out->n_guess_words = 0;
 	out->crossed_signal = false;
 	out->signal_sp = 0;
 	ut->is_uncertain = false;
@@ -192,6 +215,8 @@ static enum unwind_end walk(struct unwind_thread *ut, const struct unwind_start 
 void unwind_walk(struct unwind_thread *ut, const struct unwind_start *start,
 		 struct unwind_frames *out)
 {
+	if (unlikely(ut->stats.n_walks % RECONSIDER_WALKS == RECONSIDER_WALKS - 1))
+		learned_reconsider();
 	COUNT_ADD(ut->stats.n_walks, 1);
 	if (unlikely(modules_is_loader(start->pc)) && image_set_lost()) {
 		unwind_code_changing();

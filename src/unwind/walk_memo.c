@@ -92,6 +92,7 @@ static bool memo_add_words(const struct stack_cache *c, struct walk_memo *m)
 	bool is_join_fp = true; /* out_fp is the one at the join */
 
 	m->n_words = 0;
+	m->has_guess = false;
 	m->return_words = 0;
 	m->join_fp_from = WALK_MEMO_WORDS;
 	for (size_t i = c->memo_n_fresh; i-- > 0;) {
@@ -102,6 +103,7 @@ static bool memo_add_words(const struct stack_cache *c, struct walk_memo *m)
 			if (!memo_add_word(m, out.slot, out.addr))
 				return false;
 		}
+		m->has_guess |= f->is_guess;
 		if (f->cfa_at && !memo_add_word(m, f->cfa_at, out.slot - (uintptr_t)ARCH_RA_OFFSET))
 			return false;
 		if (f->fp_at && uses_fp) {

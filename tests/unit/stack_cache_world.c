@@ -65,20 +65,32 @@ static uint32_t child_of(uint32_t parent, uintptr_t addr)
 	return *chain = n_nodes++;
 }
 
+/* Marks beside the frames, as the recorder puts them: why a stack ends, and a guess. */
+#define GUESS 1
+#define END(why) (uintptr_t)(2 + (why))
+
+static uint32_t frame_child_of(uint32_t parent, uintptr_t addr, bool is_guess)
+{
+	return child_of(is_guess ? child_of(parent, GUESS) : parent, addr);
+}
+
 static uint32_t intern(const struct unwind_start *at, const struct stack_cache_stack *stack)
 {
 	uint32_t stack_hash = 0;
-	uint32_t id = 0;
+	unsigned end = stack_cache_end(world.ut);
+	uint32_t id = end ? child_of(0, END(end)) : 0;
 
 	for (size_t i = 0; i < stack->n_kept; i++) {
 		CHECK_EQ(stack_cache_hash(world.ut, i), stack_hash);
 		stack_hash = stack_hash_add(stack_hash, stack->entry[i].addr);
-		id = child_of(id, stack->entry[i].addr);
+		id = frame_child_of(id, stack->entry[i].addr,
+				    stack_cache_is_guess(world.ut, i + 1));
 		CHECK(!stack->stack_id[i].id || stack->stack_id[i].id == id);
 		stack->stack_id[i].id = id;
 	}
 	for (size_t i = stack->n_fresh; i-- > 0;)
-		id = child_of(id, stack_cache_fresh_addr(world.ut, i));
+		id = frame_child_of(id, stack_cache_fresh_addr(world.ut, i),
+				    stack_cache_is_fresh_guess(world.ut, i));
 	walk_memo_add(world.ut, at, id);
 	return id;
 }
@@ -87,6 +99,14 @@ static void check_id(uint32_t id, const struct unwind_frames *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		CHECK_EQ(nodes[id].addr, f->addr[i]);
+		id = nodes[id].parent;
+		if (!unwind_is_guess(f, i))
+			continue;
+		CHECK_EQ(nodes[id].addr, GUESS);
+		id = nodes[id].parent;
+	}
+	if (f->end != UNWIND_COMPLETE) {
+		CHECK_EQ(nodes[id].addr, END(f->end));
 		id = nodes[id].parent;
 	}
 	CHECK_EQ(id, 0);
@@ -97,6 +117,7 @@ static uint32_t join(struct walk_memo *memo, const struct unwind_start *at)
 {
 	uintptr_t addr[MEMO_SUFFIX_FRAMES];
 	uint32_t outer;
+	unsigned guesses = 0;
 	uint32_t id = join_cache_find(world.ut, memo, at->fp, &outer);
 	unsigned n = memo_suffix_frames(memo, addr);
 
@@ -104,9 +125,11 @@ static uint32_t join(struct walk_memo *memo, const struct unwind_start *at)
 	world.n_rejoined += id != 0;
 	if (id || !outer)
 		return id;
+	if (memo->has_guess && !memo_suffix_guesses(world.ut, addr, n, &guesses))
+		return 0;
 	id = outer;
 	for (unsigned i = 0; i < n; i++)
-		id = child_of(id, addr[i]);
+		id = frame_child_of(id, addr[i], guesses >> i & 1);
 	join_cache_add(world.ut, memo, id);
 	return id;
 }
@@ -137,10 +160,13 @@ NOINLINE void stack_cache_world_hook(void)
 	uintptr_t *frame = __builtin_frame_address(0);
 	struct unwind_start at = {(uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
 				  frame[0]};
-	uintptr_t addr[MAX_FRAMES];
-	struct unwind_frames f = {.addr = addr, .capacity = MAX_FRAMES};
+	static uintptr_t addr[MAX_FRAMES];
+	static uint64_t guess[UNWIND_GUESS_WORDS(MAX_FRAMES)];
+	struct unwind_frames *f = &world.frames;
 	uint32_t id = known(&at);
 	struct stack_cache_stack stack;
+
+	*f = (struct unwind_frames){.addr = addr, .guess = guess, .capacity = MAX_FRAMES};
 
 	world.n_checked++;
 	world.n_known += id != 0;
@@ -148,12 +174,11 @@ NOINLINE void stack_cache_world_hook(void)
 		if (stack_cache_walk(world.ut, &at, unwind_generation(), &stack) !=
 		    STACK_CACHE_OK) {
 			world.n_other++;
-			unwind_walk(world.ut, &at, &f); /* teaches it the extent of the stack */
+			unwind_walk(world.ut, &at, f); /* teaches it the extent of the stack */
 			return;
 		}
 		id = intern(&at, &stack);
 	}
-	unwind_walk(world.ut, &at, &f);
-	CHECK_EQ(f.end, UNWIND_COMPLETE);
-	check_id(id, &f);
+	unwind_walk(world.ut, &at, f);
+	check_id(id, f);
 }

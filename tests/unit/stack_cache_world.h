@@ -16,6 +16,7 @@ extern struct stack_cache_world {
 	uint64_t n_known; /* by whatever, without a walk */
 	uint64_t n_hints; /* by their caller */
 	uint64_t n_other; /* not simple */
+	struct unwind_frames frames; /* of the last hook, by the walk in full */
 } world;
 
 /* At the beginning of each test. The path keeps what it has learnt. */
