@@ -37,7 +37,8 @@ static void switch_recording(bool on)
 		capture_standalone(EVENT_SWITCH, (uint64_t[]){0}, 1);
 		atomic_store(&record_mode, RECORD_PAUSED);
 		atomic_fetch_add(&record_epoch, 1);
-		log_put(LOG_INFO, "recording pauses: frees are still recorded");
+		log_put(LOG_INFO,
+			"recording is switched off: frees of recorded blocks are still recorded");
 	}
 }
 

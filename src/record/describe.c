@@ -9,6 +9,7 @@
 #include "record/allocator_numbers.h"
 #include "record/clock.h"
 #include "record/lane.h"
+#include "record/program_path.h"
 #include "record/sys.h"
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
@@ -50,12 +51,13 @@ void describe_process(struct describer *f, struct session *s)
 	struct field_writer w = field_writer_make(f->fields, SESSION_MAX_DATA);
 	struct utsname uts = {0};
 	struct sysinfo info = {0};
+	char exe[1024];
 
 	field_put_u64(&w, PROCESS_PID, f->rec->pid);
 	field_put_u64(&w, PROCESS_PPID, (uint64_t)arch_syscall0(SYS_getppid));
 	field_put_u64(&w, PROCESS_UID, (uint64_t)arch_syscall0(SYS_getuid));
 	field_put_u64(&w, PROCESS_GID, (uint64_t)arch_syscall0(SYS_getgid));
-	put_link(&w, PROCESS_EXECUTABLE, "/proc/self/exe");
+	field_put_bytes(&w, PROCESS_EXECUTABLE, exe, program_path(exe, sizeof(exe)));
 	put_link(&w, PROCESS_CWD, "/proc/self/cwd");
 	put_file(f, &w, PROCESS_CMDLINE, "/proc/self/cmdline");
 	put_file(f, &w, PROCESS_ENVIRONMENT, "/proc/self/environ");
@@ -149,13 +151,13 @@ static void put_module(struct describer *f, struct session *s, uint32_t id)
 	const struct module_entry *e = &f->rec->modules.entry[id];
 	struct field_writer w = field_writer_make(f->fields, SESSION_MAX_DATA);
 	char exe[1024];
-	long n = 0;
+	size_t n = 0;
 
 	field_put_u64(&w, MODULE_ID, id + 1);
 	if (!e->path[0])
-		n = arch_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", exe, sizeof(exe));
+		n = program_path(exe, sizeof(exe));
 	if (n > 0)
-		field_put_bytes(&w, MODULE_PATH, exe, (size_t)n);
+		field_put_bytes(&w, MODULE_PATH, exe, n);
 	else
 		field_put_text(&w, MODULE_PATH, e->path);
 	field_put_u64(&w, MODULE_BASE, e->base);

@@ -6,6 +6,7 @@
 
 #include "format/file_header.h"
 #include "record/options.h"
+#include "record/program_path.h"
 #include "record/sys.h"
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
@@ -14,11 +15,10 @@
 
 static void name_of_executable(char *name, size_t capacity)
 {
-	char path[512];
-	long n = arch_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path) - 1);
+	char path[1024];
+	size_t n = program_path(path, sizeof(path));
 	struct text text = text_make(name, capacity);
 
-	path[n > 0 ? n : 0] = 0;
 	text_put(&text, n > 0 ? text_basename(path) : "unknown");
 }
 

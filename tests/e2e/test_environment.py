@@ -69,6 +69,17 @@ class Output(EnvironmentCase):
         pid = mp.info(seen.recording)["pid"]
         self.assertRegex(seen.recording.name, rf"^a%b_{pid}_known_blocks_\d{{9,}}_0_%x\.dat$")
 
+    def test_a_program_has_the_name_under_which_it_was_run(self):
+        link = self.dir / "the_name"
+        link.symlink_to(mp.program("known_blocks"))
+        seen = self.record([link], options={"OUTPUT": self.dir / "%e.dat"})
+        facts = mp.info(self.dir / "the_name.dat")
+        self.assertEqual(str(link), facts["executable"])
+        text = subprocess.run([mp.CLI, "report", self.dir / "the_name.dat"], capture_output=True, text=True,
+                              check=True, env=mp.clean_environment()).stdout
+        self.assertIn("known_blocks.c:", text)  # names and lines are found
+        del seen
+
     def test_empty_means_no_recording(self):
         expected = self.bare(KNOWN)
         folder = self.new_folder()
