@@ -76,7 +76,8 @@ static void report_malformed(struct lane_blocks *b, struct lane_cursor *l)
 
 	l->is_after_gap = true;
 	b->rec->n_bad_blocks++;
-	damage_add(&b->rec->damage, ref->offset, ref->raw_bytes - l->decoder.in.pos,
+	damage_add(&b->rec->damage, ref->offset,
+		   block_ref_file_bytes(ref, ref->raw_bytes - l->decoder.in.pos),
 		   "malformed event at byte %zu of block %u of thread %u", l->decoder.in.pos,
 		   ref->lane_index, ref->thread);
 }

@@ -44,6 +44,12 @@ struct block_ref {
 	bool is_checked; /* payload_checksum is set, and must be right */
 };
 
+/* How many bytes of the file n_bytes events of a block take at most: a block may be compressed. */
+static inline uint64_t block_ref_file_bytes(const struct block_ref *b, uint64_t n_bytes)
+{
+	return n_bytes < b->stored_bytes ? n_bytes : b->stored_bytes;
+}
+
 /* A run of blocks that threads write into. */
 struct area_range {
 	uint64_t offset; /* of the first block */

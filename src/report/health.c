@@ -159,10 +159,11 @@ static void add_events(struct health *h, const struct store_facts *f)
 		health_detail(l, "%s events read", human_count(f->n_events, a));
 	}
 	if (f->damaged_bytes) {
-		l = health_add(h, HEALTH_DAMAGE, HEALTH_BAD, "%s bytes of the file are damaged",
+		l = health_add(h, HEALTH_DAMAGE, HEALTH_BAD,
+			       "%s bytes of the file are damaged or missing",
 			       human_count(f->damaged_bytes, a));
-		health_detail(l, "they are changed or cut off, and were skipped; "
-				 "'memory-profiler-cli info' lists where");
+		health_detail(l, "what they held is in no figure; 'memory-profiler-cli info' lists "
+				 "where they are");
 	}
 }
 

@@ -242,7 +242,8 @@ static int copy_block(struct copy *c, const struct block_turn *turn, struct err 
 	l->next_stack = d.next_stack;
 	l->generation = d.generation;
 	if (n < 0) {
-		damage_add(&c->r->damage, b->offset, b->raw_bytes - d.in.pos,
+		damage_add(&c->r->damage, b->offset,
+			   block_ref_file_bytes(b, b->raw_bytes - d.in.pos),
 			   "malformed event at byte %zu of block %u of thread %u", d.in.pos,
 			   b->lane_index, b->thread);
 		l->n_missing++;

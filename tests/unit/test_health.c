@@ -134,7 +134,8 @@ TEST(lost_events_come_with_the_reason)
 	ask();
 	CHECK_STR_EQ(line(HEALTH_EVENTS, 0)->title, "1 block of events missing");
 	CHECK(!says(line(HEALTH_EVENTS, 0), "could not write"));
-	CHECK_STR_EQ(line(HEALTH_DAMAGE, 0)->title, "4 711 bytes of the file are damaged");
+	CHECK_STR_EQ(line(HEALTH_DAMAGE, 0)->title,
+		     "4 711 bytes of the file are damaged or missing");
 	CHECK_EQ(line(HEALTH_DAMAGE, 0)->state, HEALTH_BAD);
 	end();
 }
