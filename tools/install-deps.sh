@@ -32,6 +32,7 @@ packages() {
 	test llvm-14 llvm-dwp-14
 	test libdebuginfod1 lib:libdebuginfod.so.1
 	test dwz dwz
+	test man-db man
 	test sudo sudo
 	test xz-utils xz
 	test git git

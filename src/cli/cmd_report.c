@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/open_args.h"
 #include "cli/paint.h"
+#include "cli/report_charts.h"
 #include "cli/report_json.h"
 #include "cli/report_text.h"
 
@@ -21,6 +22,7 @@ struct words {
 	const char *limit;
 	const char *time;
 	const char *color;
+	const char *view;
 };
 
 static int parse_limit(const char *text, struct report_options *o, struct err *err)
@@ -75,11 +77,12 @@ static int parse_words(const struct words *w, struct report_options *o, struct f
 	o->has_color = paint_wanted(when);
 	o->width = paint_width();
 	o->filter = filter;
+	o->is_brief = !o->is_json && !o->has_sort && !o->has_limit && !o->is_full;
 	return n;
 }
 
 static int show(const char *path, const struct open_options *how, const struct report_options *o,
-		struct err *err)
+		enum report_chart chart, struct err *err)
 {
 	struct open_recording opened = {0};
 	struct report_view v = {.path = path, .options = o};
@@ -91,8 +94,8 @@ static int show(const char *path, const struct open_options *how, const struct r
 		args_complain("note: %s", opened.note[i]);
 	v.store = opened.store;
 	v.frames = opened.frames;
-	n = report_view_make(&v, err);
-	if (n == 0)
+	n = chart ? report_chart_print(chart, &v, err) : report_view_make(&v, err);
+	if (n == 0 && !chart)
 		n = o->is_json ? report_json_print(&v, err) : report_text_print(&v, err);
 	if (n < 0 && n != -ERR_USAGE)
 		err_prefix(err, "%s", path);
@@ -107,6 +110,7 @@ struct report_command {
 	struct open_args open;
 	struct words words;
 	struct filter_args filter;
+	enum report_chart chart;
 };
 
 static int run(struct report_command *c, char **path, int n_paths, struct err *err)
@@ -115,14 +119,22 @@ static int run(struct report_command *c, char **path, int n_paths, struct err *e
 	int r;
 
 	r = parse_words(&c->words, &c->options, &c->filter, err);
+	if (r == 0 && c->words.view && !report_chart_parse(c->words.view, &c->chart))
+		r = err_set(err, ERR_USAGE,
+			    "'--view %s': write timeline, sizes, callers or callees",
+			    c->words.view);
+	if (r == 0 && c->chart && c->options.is_json)
+		r = err_set(err, ERR_USAGE, "--view draws charts; leave out --json or --view");
 	if (r < 0)
 		return r;
 	open_args_finish(&c->open);
-	how->without_rows = c->filter.n == 0 && !c->options.is_json; /* JSON has realloc chains */
+	/* JSON has realloc chains; sizes are counted row by row */
+	how->without_rows =
+		c->filter.n == 0 && !c->options.is_json && c->chart != REPORT_CHART_SIZES;
 	how->small_bytes = SMALL_BYTES;
 	how->piece = (const char *const *)path + 1;
 	how->n_pieces = (size_t)n_paths - 1;
-	return show(path[0], how, &c->options, err);
+	return show(path[0], how, &c->options, c->chart, err);
 }
 
 static int parse(struct report_command *c, int argc, char **argv, int *first, int *end)
@@ -133,11 +145,15 @@ static int parse(struct report_command *c, int argc, char **argv, int *first, in
 		 .flag = &c->options.is_json},
 		{.name = "sort",
 		 .value = "KIND",
-		 .help = "one list only: peak, leaked, allocations, temporary or bytes",
+		 .help = "one list with stacks: peak, leaked, allocations, temporary or bytes",
 		 .text = &c->words.sort},
+		{.name = "view",
+		 .value = "VIEW",
+		 .help = "a chart instead: timeline, sizes, callers or callees",
+		 .text = &c->words.view},
 		{.name = "limit",
 		 .value = "N",
-		 .help = "call sites per list, or 'all'",
+		 .help = "all lists with stacks, N call sites each, or 'all'",
 		 .text = &c->words.limit},
 		{.name = "time",
 		 .value = "FROM..TO",
@@ -155,14 +171,14 @@ static int parse(struct report_command *c, int argc, char **argv, int *first, in
 	const struct args_command command = {
 		.name = "report",
 		.operands = "FILE...",
-		.help = "Shows where the memory went: figures of the whole run, what stands out, "
-			"and "
-			"the\n"
-			"call sites with the most bytes at the peak, leaked bytes, allocations, "
-			"temporary\n"
-			"allocations and bytes allocated. Several FILEs are the pieces of one run, "
-			"and\n"
-			"count as one recording.\n",
+		.help = "Shows where the memory went, on one screen: figures of the whole run, "
+			"what "
+			"stands\n"
+			"out, and the functions with most leaked bytes and most bytes at the peak. "
+			"--sort and\n"
+			"--limit show call sites with their stacks, --view draws charts. Several "
+			"FILEs are the\n"
+			"pieces of one run, and count as one recording.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.more = &c->filter.more,

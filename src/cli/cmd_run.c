@@ -65,7 +65,7 @@ static bool print_rest(const struct run_file *f)
 	if (f->file_bytes <= MAX_LOOKED_INTO_BYTES && recording_open(f->path, &r, NULL) == 0 &&
 	    overview_make(r, &o, NULL) == 0) {
 		fprintf(stderr, ", %s allocations, peak %s",
-			human_count(o.totals.allocations, count),
+			human_count(o.totals.allocations + o.totals.reallocations, count),
 			human_size(o.totals.peak_bytes, size));
 		if (o.lost_events || o.lost_blocks)
 			fputs(", NOT COMPLETE: events were lost", stderr);

@@ -106,7 +106,7 @@ static void print_completeness(const struct recording *r, const struct overview 
 	}
 	print_loss(o->lost_events, "events lost", &separator);
 	print_loss(o->lost_blocks, "blocks of events lost", &separator);
-	print_loss(r->damage.n_bytes, "bytes damaged", &separator);
+	print_loss(r->damage.n_bytes, "bytes damaged or missing", &separator);
 	if (strcmp(separator, ", ") != 0)
 		print_loud(
 			"no: the program was killed or is still running; nothing known to be lost");
@@ -135,10 +135,11 @@ static void print_odd_count(const char *label, uint64_t n, const char *meaning)
 static void print_allocations(const struct overview *o)
 {
 	const struct replay_totals *t = &o->totals;
-	char a[HUMAN_BYTES];
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
 
-	print_count("Allocations", t->allocations);
-	print_count("Reallocations", t->reallocations);
+	print_label("Allocations");
+	printf("%s, %s of them by realloc\n", human_count(t->allocations + t->reallocations, a),
+	       human_count(t->reallocations, b));
 	print_count("Frees", t->frees);
 	print_label("Allocated");
 	print_size(t->bytes_allocated);
@@ -254,10 +255,10 @@ static void print_times(uint64_t n_estimated, const struct overview *o)
 
 	print_label("  Times");
 	if (n_estimated)
-		printf("%s carried on from the event before, never older than %s\n",
-		       human_count(n_estimated, a), human_duration(o->longest_heartbeat_ns, b));
+		printf("%s estimated, wrong by at most %s\n", human_count(n_estimated, a),
+		       human_duration(o->longest_heartbeat_ns, b));
 	else
-		puts("read for each event");
+		puts("the clock was read for each event");
 }
 
 /* Prints what recording itself took. */
@@ -277,7 +278,7 @@ static void print_recorder(const struct recording *r, const struct overview *o)
 	printf("%s of processor time\n", human_duration(f[STATUS_WRITER_CPU_NS], a));
 	print_label("  Memory");
 	print_size(f[STATUS_RECORDER_BYTES]);
-	puts(" mapped, used as far as needed");
+	puts(" reserved; only what is used takes memory");
 	print_label("  Blocks");
 	printf("%s written, waited for %s times\n", human_count(f[STATUS_N_BLOCKS], a),
 	       human_count(f[STATUS_N_WAITS], b));

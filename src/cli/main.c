@@ -1,8 +1,10 @@
 /* cli/main.c - the table of commands, the global options, the exit status. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/args.h"
 #include "cli/cli.h"
@@ -46,6 +48,7 @@ static void print_help(FILE *out)
 	fputs("\n"
 	      "Options:\n"
 	      "  -h, --help     show this help; after a command, the help of that command\n"
+	      "  help COMMAND   show the manual of a command\n"
 	      "  -V, --version  show the version\n"
 	      "\n"
 	      "Exit status: 0 success, 1 failure, 2 wrong usage; 'run' passes on the status of "
@@ -66,6 +69,44 @@ static int flush_output(int status)
 	return status == CLI_OK ? CLI_FAILED : status;
 }
 
+/* Runs `man` on the page of a command, if the page is installed beside this program. Returns only if
+ * there is no page or no `man`. */
+static void show_manual(const char *name)
+{
+	static const char *const suffix[] = {"", ".gz"};
+	char self[PATH_MAX], page[2 * PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n < 0)
+		return;
+	self[n] = 0;
+	*strrchr(self, '/') = 0;
+	if (strncmp(name, "export", 6) == 0)
+		name = "export"; /* one page for all of its names */
+	for (size_t i = 0; i < ARRAY_LEN(suffix); i++) {
+		snprintf(page, sizeof(page), "%s/../share/man/man1/" PROGRAM "-%s.1%s", self, name,
+			 suffix[i]);
+		if (access(page, R_OK) == 0)
+			execlp("man", "man", page, NULL);
+	}
+}
+
+/* Shows the manual of a command, or its short help. */
+static int help_on(const char *name)
+{
+	char help[] = "--help", command[] = "help";
+	char *argv[] = {command, help, NULL};
+
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		if (strcmp(name, commands[i].name) == 0) {
+			show_manual(name);
+			return flush_output(commands[i].run(2, argv));
+		}
+	}
+	args_complain("help: unknown command '%s'; see '" PROGRAM " --help'", name);
+	return CLI_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -74,6 +115,8 @@ int main(int argc, char **argv)
 		print_help(stderr);
 		return CLI_USAGE;
 	}
+	if (strcmp(name, "help") == 0 && argc > 2)
+		return help_on(argv[2]);
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
 		print_help(stdout);
 		return flush_output(CLI_OK);

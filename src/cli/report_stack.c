@@ -265,6 +265,40 @@ static const char *fit_location(const char *location, size_t n)
 	return location;
 }
 
+void report_stack_print_cut(const struct report_view *v, const struct frame *f, size_t n_columns,
+			    const struct paint *paint)
+{
+	char *name = NULL, *location = NULL;
+	size_t len, n_name, room;
+	FILE *name_out = open_memstream(&name, &len),
+	     *location_out = open_memstream(&location, &len);
+
+	if (name_out)
+		print_name(v, f, name_out);
+	if (location_out)
+		print_location(v, f, frame_class_by(query_rules(v->report.query), f), location_out);
+	if (name_out)
+		fclose(name_out);
+	if (location_out)
+		fclose(location_out);
+	if (name && location) {
+		const char *place;
+
+		n_name = columns(name);
+		room = n_columns > n_name + 2 ? n_columns - n_name - 2 : 0;
+		place = fit_location(location, room);
+		paint_start(paint, PAINT_BOLD);
+		print_cut(paint->out, name, n_columns);
+		paint_end(paint, PAINT_BOLD);
+		if (*place && columns(place) <= room) {
+			fputs("  ", paint->out);
+			paint_text(paint, PAINT_DIM, "%s", place);
+		}
+	}
+	free(name);
+	free(location);
+}
+
 /* Prints name and location of a line, padded and cut for the width. */
 static void print_columns(const struct report_view *v, const struct line *l, const char *name,
 			  const char *location, const struct paint *paint)

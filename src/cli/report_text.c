@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "cli/paint.h"
+#include "cli/report_brief.h"
 #include "cli/report_stack.h"
 #include "util/human.h"
 
@@ -145,7 +146,7 @@ static void print_figures(const struct report_view *v)
 
 	print_label("Allocated");
 	print_size(f->n_bytes);
-	printf(" by %s allocations", human_count(f->n_rows, a));
+	printf(" by %s allocation%s", human_count(f->n_rows, a), f->n_rows == 1 ? "" : "s");
 	if (seconds > 0)
 		printf(", %s per second", human_count((uint64_t)((double)f->n_rows / seconds), a));
 	putchar('\n');
@@ -194,30 +195,6 @@ static const char *unit_of(enum report_kind kind, uint64_t n)
 	if (kind == REPORT_PEAK || kind == REPORT_LEAKED)
 		return n == 1 ? "block " : "blocks";
 	return n == 1 ? "allocation " : "allocations";
-}
-
-static void print_heading(const struct report_view *v, enum report_kind kind,
-			  const struct paint *paint)
-{
-	static const char *const title[REPORT_N_KINDS] = {
-		"Most at the peak", "Most leaked", "Most allocations", "Most temporary allocations",
-		"Most bytes allocated"};
-	const struct query_group *t = &v->report.groups.total;
-	char a[HUMAN_BYTES], b[HUMAN_BYTES];
-
-	putchar('\n');
-	paint_text(paint, PAINT_HEADING, "%s", title[kind]);
-	if (kind == REPORT_PEAK) {
-		printf(": %s in %s blocks, ", human_size(v->report.peak.n_bytes, a),
-		       human_count(v->report.peak.n_alive, b));
-		printf("%s after the start\n", human_duration(v->report.peak.at_ns, a));
-	} else if (kind == REPORT_LEAKED) {
-		printf(": %s in %s blocks\n", human_size(t->leaked_bytes, a),
-		       human_count(t->n_leaked, b));
-	} else {
-		printf(": %s, %s in all\n", human_count(report_count(kind, t), b),
-		       human_size(report_bytes(kind, t), a));
-	}
 }
 
 /* Counts the call sites after number i whose text is the same, and adds them up. */
@@ -271,7 +248,7 @@ static int print_list_of(struct report_view *v, enum report_kind kind, const str
 	size_t i = 0, n_printed = 0;
 	int n = 0;
 
-	print_heading(v, kind, paint);
+	report_view_print_heading(v, kind, paint);
 	if (l->n_sites == 0)
 		puts("  nothing");
 	while (i < l->n_sites && n_printed < l->n_shown && n == 0) {
@@ -380,6 +357,8 @@ int report_text_print(struct report_view *v, struct err *err)
 		return 0;
 	}
 	n = print_findings(v, &paint, err);
+	if (v->options->is_brief)
+		return n == 0 ? report_brief_print(v, &paint, err) : n;
 	for (unsigned k = 0; k < REPORT_N_KINDS && n == 0; k++) {
 		if (v->report.is_wanted[k])
 			n = print_list_of(v, k, &paint, err);

@@ -1,6 +1,9 @@
 /* cli/report_view.c - see report_view.h. */
 #include "cli/report_view.h"
 
+#include "cli/paint.h"
+#include "util/human.h"
+
 /* Default numbers of call sites in a list. */
 #define LIMIT_SORTED 20 /* --sort: one list only */
 #define LIMIT_FIRST 10 /* the first of all lists */
@@ -30,7 +33,8 @@ int report_view_make(struct report_view *v, struct err *err)
 	};
 	r->filter = &v->options->filter->filter;
 	for (unsigned k = 0; k < REPORT_N_KINDS; k++) {
-		r->is_wanted[k] = !v->options->has_sort || v->options->sort == k;
+		r->is_wanted[k] =
+			!v->options->is_brief && (!v->options->has_sort || v->options->sort == k);
 		r->limit[k] = limit_of(v->options, k);
 	}
 	n = report_make(r, err);
@@ -46,4 +50,28 @@ void report_view_fini(struct report_view *v)
 	findings_fini(&v->findings);
 	health_fini(&v->health);
 	report_fini(&v->report);
+}
+
+void report_view_print_heading(const struct report_view *v, enum report_kind kind,
+			       const struct paint *paint)
+{
+	static const char *const title[REPORT_N_KINDS] = {
+		"Most at the peak", "Most leaked", "Most allocations", "Most temporary allocations",
+		"Most bytes allocated"};
+	const struct query_group *t = &v->report.groups.total;
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
+
+	putchar('\n');
+	paint_text(paint, PAINT_HEADING, "%s", title[kind]);
+	if (kind == REPORT_PEAK) {
+		printf(": %s in %s blocks, ", human_size(v->report.peak.n_bytes, a),
+		       human_count(v->report.peak.n_alive, b));
+		printf("%s after the start\n", human_duration(v->report.peak.at_ns, a));
+	} else if (kind == REPORT_LEAKED) {
+		printf(": %s in %s blocks\n", human_size(t->leaked_bytes, a),
+		       human_count(t->n_leaked, b));
+	} else {
+		printf(": %s, %s in all\n", human_count(report_count(kind, t), b),
+		       human_size(report_bytes(kind, t), a));
+	}
 }

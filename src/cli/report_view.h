@@ -13,6 +13,7 @@
 struct report_options {
 	bool is_json;
 	bool is_full; /* every frame, names in full */
+	bool is_brief; /* one screen: functions without stacks */
 	bool has_sort;
 	enum report_kind sort; /* the only list to show, if has_sort */
 	bool has_limit;
@@ -31,6 +32,12 @@ struct report_view {
 	struct health health;
 	struct findings findings;
 };
+
+struct paint;
+
+/* Prints the heading of a list: "Most leaked: 1.2 MiB in 3 blocks". */
+void report_view_print_heading(const struct report_view *v, enum report_kind kind,
+			       const struct paint *paint);
 
 /* Makes report, health and findings. The caller sets the four fields before them, which are
  * borrowed. Returns 0 or -ERR_x; call report_view_fini() in both cases. */

@@ -6,6 +6,7 @@ import pathlib
 import pty
 import random
 import re
+import shutil
 import signal
 import stat
 import struct
@@ -45,6 +46,25 @@ class Usage(mp.TestCase):
             self.assertRegex(done.stdout.decode(), rf"(?m)^  {command} ")
             self.assertEqual(0, cli(command, "--help").returncode)
         self.assertRegex(cli("--version").stdout.decode(), r"^memory-profiler-cli \d+\.\d+")
+
+    def test_help_on_a_command(self):
+        self.assertEqual(cli("run", "--help").stdout, cli("help", "run").stdout)  # no manual beside it
+        done = cli("help", "nonsense")
+        self.assertEqual(2, done.returncode)
+        self.assertIn(b"nonsense", done.stderr)
+
+    @mp.needs_tool("man")
+    def test_help_on_a_command_is_its_manual_where_installed(self):
+        (self.dir / "bin").mkdir()
+        (self.dir / "share/man/man1").mkdir(parents=True)
+        program = shutil.copy(mp.CLI, self.dir / "bin")
+        for page in ("run", "export"):
+            shutil.copy(mp.SRC / f"docs/man/memory-profiler-cli-{page}.1", self.dir / "share/man/man1")
+        for command, title in (("run", b"MEMORY-PROFILER-CLI-RUN(1)"), ("export-replay", b"MEMORY-PROFILER-CLI-EXPORT(1)")):
+            done = subprocess.run([program, "help", command], capture_output=True, check=False,
+                                  env=mp.clean_environment(), timeout=60)
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertIn(title, done.stdout)
 
     def test_manual_pages_are_fresh_and_name_every_option(self):
         man = mp.SRC / "docs/man"
@@ -177,6 +197,16 @@ class Info(mp.TestCase):
         self.assertEqual(seen.recording.stat().st_size, facts["file_bytes"])
         self.assertEqual("4.1", facts["version"])
 
+    def test_run_info_and_report_count_the_same_allocations(self):
+        done = cli("run", "-o", "app.dat", mp.program("demo"), cwd=self.dir)
+        facts = mp.info(self.dir / "app.dat")
+        self.assertGreater(facts["reallocations"], 0)
+        n = f"{facts['allocations'] + facts['reallocations']:,}".replace(",", " ")
+        self.assertIn(f", {n} allocations, ", done.stderr.decode())
+        self.assertRegex(cli("info", self.dir / "app.dat").stdout.decode(),
+                         rf"(?m)^  Allocations +{n}, {facts['reallocations']} of them by realloc$")
+        self.assertIn(f" by {n} allocations", cli("report", self.dir / "app.dat").stdout.decode())
+
     def test_text_shows_the_numbers_and_nothing_that_steers_a_terminal(self):
         seen = self.record([mp.program("demo"), "\x1b]0;title\x07"])
         facts = mp.info(seen.recording)
@@ -185,7 +215,7 @@ class Info(mp.TestCase):
         self.assertNotIn(b"\x07", text)
         text = text.decode()
         self.assertRegex(text, r"(?m)^  Complete +yes$")
-        for key in ("allocations", "frees", "peak_bytes"):
+        for key in ("reallocations", "frees", "peak_bytes"):
             self.assertIn(f"{facts[key]:,}".replace(",", " "), text)
 
     def test_the_recorder_tells_of_itself(self):
@@ -298,6 +328,7 @@ class Damage(mp.TestCase):
             if facts:
                 self.assertFalse(facts["complete"])
                 self.assertGreater(facts["damaged_bytes"], 0)
+                self.assertLessEqual(facts["damaged_bytes"], len(self.content))
 
     def test_a_damaged_recording_can_be_dumped(self):
         hurt = bytearray(self.content)

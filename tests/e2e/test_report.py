@@ -419,8 +419,30 @@ class Text(mp.TestCase):
         super().setUp()
         self.recording = self.record([mp.program("known_figures")]).recording
 
-    def test_plain_text_says_what_matters(self):
+    def test_it_fits_on_a_screen(self):
         text = run_report(self.recording).stdout
+        self.assertLessEqual(len(text.splitlines()), 40, text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 100, text)
+        self.assertNotIn("\x1b", text)
+        for part in ("127 KiB (130 480 bytes) in 16 blocks", "What stands out", "Most leaked: ",
+                     "Makes the peak: burst_top holds 97.7 KiB at the peak (", "--sort", "--view"):
+            self.assertIn(part, text)
+        self.assertRegex(text, r"\nMost at the peak: .*\n +76\.6 % +97\.7 KiB +1 block +burst_top  \S*known_figures.c:\d+\n")
+        self.assertRegex(text, r"\n  Most allocations +[\d.]+ % by \w+")
+
+    def test_rows_are_sums_by_function(self):
+        text = run_report(self.recording).stdout
+        found = report(self.recording, "--limit", "all")
+        leaked = {}
+        for site in found["lists"]["leaked"]["sites"]:
+            own = [f for f in site["frames"] if f["class"] == "own"]
+            name = own[0]["function"]
+            leaked[name] = leaked.get(name, 0) + site["leaked"]["count"]
+        rows = re.findall(r"(?m)^ +[<\d.]+ % +\S+ \S+ +(\d+) blocks? +(\w+)  ", text.partition("Most leaked")[2].partition("\n\n")[0])
+        self.assertEqual(leaked, {name: int(n) for n, name in rows})
+
+    def test_plain_text_says_what_matters(self):
+        text = run_report(self.recording, "--limit", "10").stdout
         self.assertNotIn("\x1b", text)
         for part in ("127 KiB (130 480 bytes) in 16 blocks", "Most at the peak", "Most leaked",
                      "Most allocations", "Most temporary", "Most bytes", "> burst_top",
@@ -445,12 +467,12 @@ class Text(mp.TestCase):
         self.assertIn("\x1b[", run_report(self.recording, "--color=always").stdout)
         self.assertNotIn("\x1b[", run_report(self.recording, "--color=never").stdout)
 
-    def on_terminal(self, columns, env):
+    def on_terminal(self, columns, env, *args):
         """The report as a terminal of that width gets it."""
         pid, fd = os.forkpty()
         if pid == 0:
             fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-            os.execve(mp.CLI, ["memory-profiler-cli", "report", str(self.recording)],
+            os.execve(mp.CLI, ["memory-profiler-cli", "report", *args, str(self.recording)],
                       {**mp.clean_environment(), "TERM": "xterm", **env})
         out = b""
         while True:
@@ -473,7 +495,9 @@ class Text(mp.TestCase):
 
     def test_width_of_the_terminal(self):
         for columns in (60, 80, 132):
-            lines = self.on_terminal(columns, {"NO_COLOR": "1"}).splitlines()
+            for line in self.on_terminal(columns, {"NO_COLOR": "1"}).partition("Most leaked")[2].splitlines():
+                self.assertLessEqual(len(line), max(columns, 92), line)
+            lines = self.on_terminal(columns, {"NO_COLOR": "1"}, "--limit", "10").splitlines()
             frames = [line for line in lines if line.startswith("      ")]
             self.assertGreater(len(frames), 20)
             for line in frames:
@@ -505,6 +529,56 @@ class Text(mp.TestCase):
             self.assertEqual("", done.stdout)
         self.assertEqual(2, run_report(self.recording, self.recording).returncode)
         self.assertIn("--negative-function-regex", run_report(self.recording, "--help").stdout)
+
+
+class Views(mp.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.recording = self.record([mp.program("known_figures")]).recording
+        self.facts = report(self.recording)
+
+    def view(self, name, *args):
+        done = run_report(self.recording, "--view", name, *args)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertLessEqual(max(map(len, done.stdout.splitlines()[1:])), 100)
+        return done.stdout
+
+    def test_sizes_add_up(self):
+        text = self.view("sizes")
+        rows = re.findall(r"(?m)^  \S.*?B  +(\d[\d ]*?)  +\S+ \S+  +\S+ \S+  ", text)
+        total = self.facts["matching"]["allocations"]
+        self.assertEqual(total, sum(int(n.replace(" ", "")) for n in rows), text)
+        self.assertIn("█", text)
+        one = self.view("sizes", "--size-min=100000", "--sort", "bytes")
+        self.assertEqual(1, one.count("█" * 24), one)
+        self.assertIn("size_min=100000", one)
+
+    def test_timeline_reaches_the_peak_once_at_its_time(self):
+        text = self.view("timeline")
+        self.assertIn("at most 127 KiB", text)
+        chart = [line[12:] for line in text.splitlines() if re.match(r".{10} [┤│]", line)]
+        self.assertEqual(10, len(chart))
+        self.assertIn("█", chart[0])
+        self.assertTrue(any(cell == " " for cell in chart[0]))
+        freed = re.findall(r"(?m)^  [\d.]+ \S?s .*", text)
+        self.assertEqual(10, len(freed), text)
+
+    def test_callers_begin_at_what_allocates_and_callees_at_the_start(self):
+        callers, callees = self.view("callers"), self.view("callees")
+        names = [re.split(r"  +", line.strip())[3] for line in callers.splitlines() if " % " in line]
+        self.assertEqual("burst_top", names[0])
+        self.assertIn("main", names)
+        first = next(line for line in callees.splitlines() if " % " in line)
+        self.assertIn("start]", first)
+        self.assertRegex(first, r"^ +100 %")
+
+    def test_nothing_matches(self):
+        for name in ("sizes", "timeline", "callers", "callees"):
+            self.assertIn("size_min=1G", self.view(name, "--size-min=1G"))
+
+    def test_wrong_usage(self):
+        for args in (("--view", "pie"), ("--view", "sizes", "--json")):
+            self.assertEqual(2, run_report(self.recording, *args).returncode)
 
 
 class Caches(mp.TestCase):
