@@ -415,11 +415,10 @@ static int open_embedded(struct symbolize *s, struct err *err)
 	for (size_t i = 0; i < n_beside; i++)
 		path[1 + s->options.n_pieces + i] = beside[i];
 	/* without the recording the files of this machine are left */
-	if (embedded_open_pieces(path, n_paths, &s->embedded, NULL) < 0)
-		s->embedded = NULL;
+	n = embedded_open_pieces(path, n_paths, &s->embedded, err);
 	free(path);
 	pieces_free(beside, n_beside);
-	return 0;
+	return n == -ERR_MEMORY ? n : 0;
 }
 
 /* Loads the names that a postprocessed recording carries. */
@@ -437,13 +436,11 @@ static int load_table(struct symbolize *s, struct err *err)
 	path[0] = s->recording_path;
 	for (size_t i = 1; i < n_paths; i++)
 		path[i] = s->options.piece[i - 1];
-	n = recording_open_pieces(path, n_paths, &s->recording, NULL);
+	n = recording_open_pieces(path, n_paths, &s->recording, err);
 	free(path);
-	if (n < 0) {
-		s->recording = NULL;
-		return 0;
-	}
-	return symbol_table_load(s->recording, &s->table, err);
+	if (n == 0)
+		return symbol_table_load(s->recording, &s->table, err);
+	return n == -ERR_MEMORY ? n : 0;
 }
 
 static int open_sources(struct symbolize *s, struct err *err)
