@@ -125,6 +125,10 @@ static int set_more(struct args_state *s, size_t len, const char *attached)
 	}
 	if (r == 0)
 		return complain_usage(s->command, "unknown option", arg);
+	if (r == -ERR_MEMORY) {
+		args_complain("%s: %s", s->command->name, err.text);
+		return CLI_FAILED;
+	}
 	if (r < 0)
 		return complain_usage(s->command, err.text, NULL);
 	if (!attached)

@@ -59,24 +59,26 @@ static int ranking_make(struct report_view *v, enum report_kind kind, struct ran
 }
 
 /* Prints name and place of a function in what is left of the line after n_used columns. */
-static void print_function(struct report_view *v, const struct ranking *r, size_t rank,
-			   size_t n_used, const struct paint *paint)
+static int print_function(struct report_view *v, const struct ranking *r, size_t rank,
+			  size_t n_used, const struct paint *paint, struct err *err)
 {
 	size_t width = v->options->width ? v->options->width : TEXT_COLUMNS;
 	size_t i = (size_t)(r->rank[rank] - r->groups.group);
 	const struct frame *f = query_blame(v->report.query, r->groups.stack[i]);
+	int n = 0;
 
 	if (width < n_used + MIN_FUNCTION_COLUMNS)
 		width = n_used + MIN_FUNCTION_COLUMNS;
 	if (f)
-		report_stack_print_cut(v, f, width - n_used, paint);
+		n = report_stack_print_cut(v, f, width - n_used, paint, err);
 	else
 		fputs("stacks without a frame", paint->out);
 	fputc('\n', paint->out);
+	return n;
 }
 
-static void print_row(struct report_view *v, const struct ranking *r, size_t rank,
-		      const struct paint *paint)
+static int print_row(struct report_view *v, const struct ranking *r, size_t rank,
+		     const struct paint *paint, struct err *err)
 {
 	const struct query_group *f = r->rank[rank];
 	uint64_t count = report_count(r->kind, f);
@@ -88,7 +90,7 @@ static void print_row(struct report_view *v, const struct ranking *r, size_t ran
 			       a));
 	fprintf(paint->out, "  %10s  %10s %-6s   ", human_size(report_bytes(r->kind, f), b),
 		human_rough(count, c), count == 1 ? "block" : "blocks");
-	print_function(v, r, rank, FIGURE_COLUMNS, paint);
+	return print_function(v, r, rank, FIGURE_COLUMNS, paint, err);
 }
 
 static int print_table(struct report_view *v, enum report_kind kind, const struct paint *paint,
@@ -100,8 +102,8 @@ static int print_table(struct report_view *v, enum report_kind kind, const struc
 
 	if (n == 0 && r.n > 0) {
 		report_view_print_heading(v, kind, paint);
-		for (size_t i = 0; i < n_rows; i++)
-			print_row(v, &r, i, paint);
+		for (size_t i = 0; i < n_rows && n == 0; i++)
+			n = print_row(v, &r, i, paint, err);
 		if (r.n > n_rows)
 			paint_text(paint, PAINT_DIM, "  ... and %zu more functions\n",
 				   r.n - n_rows);
@@ -129,7 +131,7 @@ static int print_line(struct report_view *v, enum report_kind kind, const struct
 			   human_share(report_weight(kind, r.rank[0]),
 				       report_weight(kind, &r.groups.total), a));
 		fputs(" by ", paint->out);
-		print_function(v, &r, 0, LABEL_COLUMNS + 8, paint);
+		n = print_function(v, &r, 0, LABEL_COLUMNS + 8, paint, err);
 	}
 	ranking_fini(&r);
 	return n;

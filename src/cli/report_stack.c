@@ -265,28 +265,45 @@ static const char *fit_location(const char *location, size_t n)
 	return location;
 }
 
-void report_stack_print_cut(const struct report_view *v, const struct frame *f, size_t n_columns,
-			    const struct paint *paint)
+/* The location of a frame as a text, to free(). NULL: no memory. */
+static char *location_of(const struct report_view *v, const struct frame *f, enum frame_class class)
 {
-	char *name = NULL, *location = NULL;
-	size_t len, n_name, room;
-	FILE *name_out = open_memstream(&name, &len),
-	     *location_out = open_memstream(&location, &len);
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
 
-	if (name_out)
-		print_name(v, f, name_out);
-	if (location_out)
-		print_location(v, f, frame_class_by(query_rules(v->report.query), f), location_out);
-	if (name_out)
-		fclose(name_out);
-	if (location_out)
-		fclose(location_out);
-	if (name && location) {
-		const char *place;
+	if (!out)
+		return NULL;
+	print_location(v, f, class, out);
+	return fclose(out) == 0 ? text : NULL;
+}
 
-		n_name = columns(name);
-		room = n_columns > n_name + 2 ? n_columns - n_name - 2 : 0;
-		place = fit_location(location, room);
+/* Its name, with "(inlined)" where that is so. */
+static char *name_of(const struct report_view *v, const struct frame *f, bool says_inlined)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return NULL;
+	print_name(v, f, out);
+	fputs(says_inlined && f->is_inline ? " (inlined)" : "", out);
+	return fclose(out) == 0 ? text : NULL;
+}
+
+int report_stack_print_cut(const struct report_view *v, const struct frame *f, size_t n_columns,
+			   const struct paint *paint, struct err *err)
+{
+	enum frame_class class = frame_class_by(query_rules(v->report.query), f);
+	char *name = name_of(v, f, false), *location = location_of(v, f, class);
+	int n = name && location ? 0 : err_set_memory(err, 1);
+
+	if (n == 0) {
+		size_t n_name = columns(name);
+		size_t room = n_columns > n_name + 2 ? n_columns - n_name - 2 : 0;
+		const char *place = fit_location(location, room);
+
 		paint_start(paint, PAINT_BOLD);
 		print_cut(paint->out, name, n_columns);
 		paint_end(paint, PAINT_BOLD);
@@ -297,6 +314,7 @@ void report_stack_print_cut(const struct report_view *v, const struct frame *f, 
 	}
 	free(name);
 	free(location);
+	return n;
 }
 
 /* Prints name and location of a line, padded and cut for the width. */
@@ -335,12 +353,24 @@ static void print_columns(const struct report_view *v, const struct line *l, con
 	paint_end(paint, PAINT_DIM);
 }
 
+/* What stands beside the name of a line: the location, or how many frames are folded. */
+static char *beside_name(const struct report_view *v, const struct line *l)
+{
+	char *text;
+
+	if (l->n_folded == 0)
+		return location_of(v, l->frame, l->class);
+	if (asprintf(&text, "... and %zu %s frame%s inside", l->n_folded, word_of(l->class, false),
+		     l->n_folded == 1 ? "" : "s") < 0)
+		return NULL;
+	return text;
+}
+
 static int print_line(struct report_view *v, const struct line *l, const struct paint *paint,
 		      struct err *err)
 {
-	char *name = NULL, *location = NULL;
-	size_t len;
-	FILE *out;
+	char *name, *location;
+	int n;
 
 	fprintf(paint->out, "%*s%s ", INDENT, "",
 		l->frame && l->class == FRAME_CLASS_OWN ? ">" : " ");
@@ -349,28 +379,16 @@ static int print_line(struct report_view *v, const struct line *l, const struct 
 			   word_of(l->class, l->is_cut), l->n_folded == 1 ? "" : "s");
 		return 0;
 	}
-	out = open_memstream(&name, &len);
-	if (!out)
-		return err_set_memory(err, 1);
-	print_name(v, l->frame, out);
-	fputs(l->frame->is_inline ? " (inlined)" : "", out);
-	fclose(out);
-	out = open_memstream(&location, &len);
-	if (!out) {
-		free(name);
-		return err_set_memory(err, 1);
+	name = name_of(v, l->frame, true);
+	location = beside_name(v, l);
+	n = name && location ? 0 : err_set_memory(err, 1);
+	if (n == 0) {
+		print_columns(v, l, name, location, paint);
+		fputc('\n', paint->out);
 	}
-	if (l->n_folded == 0)
-		print_location(v, l->frame, l->class, out);
-	else
-		fprintf(out, "... and %zu %s frame%s inside", l->n_folded, word_of(l->class, false),
-			l->n_folded == 1 ? "" : "s");
-	fclose(out);
-	print_columns(v, l, name, location, paint);
-	fputc('\n', paint->out);
 	free(name);
 	free(location);
-	return 0;
+	return n;
 }
 
 /* Prints why a stack is cut, and that frames may be wrong. */

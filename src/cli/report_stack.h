@@ -17,9 +17,9 @@ int report_stack_text(struct report_view *v, uint32_t stack, char **ret, struct 
 void report_stack_print_frame(const struct report_view *v, const struct frame *f, FILE *out);
 
 /* Prints name and location of a frame in at most n_columns: the location loses outer folders, then the
- * name is cut. */
-void report_stack_print_cut(const struct report_view *v, const struct frame *f, size_t n_columns,
-			    const struct paint *paint);
+ * name is cut. 0 or -ERR_MEMORY. */
+int report_stack_print_cut(const struct report_view *v, const struct frame *f, size_t n_columns,
+			   const struct paint *paint, struct err *err);
 
 /* Prints the location of a frame: "src/table.c:12". */
 void report_stack_print_location(const struct report_view *v, const struct frame *f, FILE *out);

@@ -155,8 +155,11 @@ static void print_figures(const struct report_view *v)
 	printf(" in %s blocks, %s after the start\n", human_count(f->peak_count, a),
 	       human_duration(f->peak_ns, b));
 	print_label("Peak RSS");
-	if (f->rss_peak_bytes)
+	if (f->rss_peak_bytes >= f->peak_bytes && f->rss_peak_bytes)
 		printf("%s\n", human_size(f->rss_peak_bytes, a));
+	else if (f->rss_peak_bytes)
+		printf("at least %s: it was not sampled at the peak\n",
+		       human_size(f->rss_peak_bytes, a));
 	else
 		puts("not known");
 	print_label("Leaked");

@@ -48,9 +48,8 @@ static unsigned indent_of(const struct query_tree *t, uint32_t node)
 	return n < MAX_INDENT ? n : MAX_INDENT;
 }
 
-/* Prints one node; room: columns for the name. */
-static void print_node(struct report_view *v, const struct query_tree *t, uint32_t node,
-		       enum report_kind kind, const struct paint *paint)
+static int print_node(struct report_view *v, const struct query_tree *t, uint32_t node,
+		      enum report_kind kind, const struct paint *paint, struct err *err)
 {
 	const struct query_tree_node *n = &t->node[node];
 	const struct query_tree_name *name = &t->name[n->name];
@@ -59,6 +58,7 @@ static void print_node(struct report_view *v, const struct query_tree *t, uint32
 	size_t room = width > FIGURE_COLUMNS + indent + MIN_ROOM ? width - FIGURE_COLUMNS - indent
 								 : MIN_ROOM;
 	char a[HUMAN_BYTES], b[HUMAN_BYTES], c[HUMAN_BYTES];
+	int result = 0;
 
 	fputs("  ", stdout);
 	paint_text(paint, PAINT_NUMBER, "%7s",
@@ -68,8 +68,9 @@ static void print_node(struct report_view *v, const struct query_tree *t, uint32
 	if (name->title)
 		paint_text(paint, PAINT_DIM, "[%s]", name->title);
 	else if (name->frame)
-		report_stack_print_cut(v, name->frame, room, paint);
+		result = report_stack_print_cut(v, name->frame, room, paint, err);
 	putchar('\n');
+	return result;
 }
 
 int report_tree_print(struct report_view *v, bool is_callers, struct err *err)
@@ -97,8 +98,8 @@ int report_tree_print(struct report_view *v, bool is_callers, struct err *err)
 				  : "From the start of each thread to what allocates",
 		       export_cost_label(cost_of[kind]));
 		printf("  %7s  %10s  %10s  function\n", "share", "bytes", "blocks");
-		for (uint32_t i = tree_order_next(&t, 0); i; i = tree_order_next(&t, i))
-			print_node(v, &t, i, kind, &paint);
+		for (uint32_t i = tree_order_next(&t, 0); i && r == 0; i = tree_order_next(&t, i))
+			r = print_node(v, &t, i, kind, &paint, err);
 		if (order.n_cut > 0)
 			paint_text(
 				&paint, PAINT_DIM,
