@@ -98,8 +98,17 @@ static void print_loss(uint64_t n, const char *what, const char **separator)
 static void print_completeness(const struct recording *r, const struct overview *o)
 {
 	const char *separator = "NO: ";
+	char text[160];
 
 	print_label("Complete");
+	if (o->is_complete && r->has_status && r->status.field[STATUS_FIRST_ERROR]) {
+		snprintf(text, sizeof(text),
+			 "all events, but not all binaries: the recorder could not write (%s)",
+			 strerror((int)r->status.field[STATUS_FIRST_ERROR]));
+		print_loud(text);
+		putchar('\n');
+		return;
+	}
 	if (o->is_complete) {
 		puts("yes");
 		return;

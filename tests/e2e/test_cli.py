@@ -6,6 +6,7 @@ import pathlib
 import pty
 import random
 import re
+import resource
 import shutil
 import signal
 import stat
@@ -196,6 +197,16 @@ class Info(mp.TestCase):
         self.assertLessEqual(facts["peak_at_ns"], facts["duration_ns"])
         self.assertEqual(seen.recording.stat().st_size, facts["file_bytes"])
         self.assertEqual("4.1", facts["version"])
+
+    def test_binaries_that_could_not_be_written_are_missed(self):
+        limit = 1000 << 10  # the events have room, binaries of 2 MiB have not
+        seen = self.record([mp.program("demo")],
+                           setup=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        facts = mp.info(seen.recording)
+        self.assertEqual(0, facts["lost_events"])
+        self.assertLess(facts["embedded_files"], facts["modules"])
+        self.assertRegex(cli("info", seen.recording).stdout.decode(),
+                         r"(?m)^  Complete +all events, but not all binaries: .*File too large")
 
     def test_run_info_and_report_count_the_same_allocations(self):
         done = cli("run", "-o", "app.dat", mp.program("demo"), cwd=self.dir)
