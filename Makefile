@@ -29,7 +29,7 @@ SETUP_FUZZ = $(call setup,fuzz,-Dgui=disabled -Dfuzz=true -Db_sanitize=address$(
 	-Doptimization=1 -Dchecks=full,CC=clang)
 COMMA := ,
 
-.PHONY: all demo test lint bench audit audit-build soak install clean debug asan tsan fuzz help \
+.PHONY: all demo test lint bench audit audit-build soak install uninstall clean debug asan tsan fuzz help \
 	hooks deps deps-test
 
 all: deps ## build the recorder and the CLI (default)
@@ -86,6 +86,9 @@ soak: deps-test all ## the long tests
 install: all ## install under PREFIX (/usr/local), below DESTDIR if set
 	@meson configure $(RELEASE) --prefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C $(RELEASE)
+
+uninstall: ## remove what the last `make install` of this build installed
+	@ninja -C $(RELEASE) uninstall
 
 debug: deps ## build/debug: assertions, full invariant checks, debug logs
 	$(SETUP_DEBUG)

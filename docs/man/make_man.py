@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Makes the manual pages *.1 from *.1.md beside this script. --check: fails when one is stale.
+--variables ENVIRONMENT.md OUTPUT: makes memory-profiler-variables.7, which the build does.
 
 The Markdown they are written in is small: # title, ## section, paragraphs, **bold**, *italic*,
 ``` blocks, and "term" lines followed by ": definition" lines.
@@ -25,7 +26,8 @@ def convert(source):
         line = lines[i]
         title = re.match(r"# (\S+)\((\d)\)", line)
         if title:
-            out.append(f'.TH {title[1]} {title[2]} "" "memory-profiler" "User Commands"')
+            manual = "User Commands" if title[2] == "1" else "Miscellaneous"
+            out.append(f'.TH {title[1]} {title[2]} "" "memory-profiler" "{manual}"')
         elif line.startswith("## "):
             out.append(f".SH {line[3:]}")
         elif line.startswith("```"):
@@ -55,8 +57,27 @@ def convert(source):
     return f'.\\" Made by make_man.py; change the .md instead.\n{text}\n'
 
 
+def variables(document):
+    """docs/ENVIRONMENT.md in the form that convert() reads."""
+    head, *sections = re.split(r"(?m)^## ", document)
+    intro = re.sub(r"(?s)<!--.*?-->", "", head.partition("\n")[2]).strip()
+    out = ["# MEMORY-PROFILER-VARIABLES(7)", "", "## NAME", "",
+           "memory-profiler-variables - environment variables that control the recorder", "", "## DESCRIPTION", "",
+           intro, "", "## VARIABLES", ""]
+    for section in sections:
+        name, default, *text = [line for line in section.splitlines() if line.strip()]
+        out += [name, f": {default}. " + text[0] if text else f": {default}."]
+        out += ["  " + line.strip() for line in text[1:]] + [""]
+    out += ["## SEE ALSO", "", "**memory-profiler-cli-run**(1)", ""]
+    return re.sub(r"`([^`]+)`", r"**\1**", "\n".join(out))
+
+
 def main(argv):
     stale = 0
+    if argv[1:2] == ["--variables"]:
+        text = variables(pathlib.Path(argv[2]).read_text())
+        pathlib.Path(argv[3]).write_text(convert(text))
+        return 0
     for path in sorted(HERE.glob("*.1.md")):
         target = path.with_suffix("")
         text = convert(path.read_text())

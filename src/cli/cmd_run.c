@@ -344,9 +344,9 @@ int cmd_run(int argc, char **argv)
 			" in the current directory\n"
 			"(%e executable, %t seconds since 1970, %p process id, %n counter, %% "
 			"percent sign).\n"
-			"docs/ENVIRONMENT.md lists the variables MEMORY_PROFILER_* that control "
-			"the "
-			"recorder.\n",
+			"memory-profiler-variables(7) and docs/ENVIRONMENT.md list the variables "
+			"that control\n"
+			"the recorder.\n",
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.stops_at_operand = true,
