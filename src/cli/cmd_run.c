@@ -19,6 +19,7 @@
 #include "cli/wrapper.h"
 #include "format/default_output.h"
 #include "ingest/overview.h"
+#include "recording/pieces.h"
 #include "util/human.h"
 
 #define CHILDREN_VARIABLE "MEMORY_PROFILER_TRACK_CHILD_PROCESSES"
@@ -127,18 +128,67 @@ static bool is_exec_of(const struct run_files *f, uint32_t pid)
 	return false;
 }
 
+/* The recording to look at: one file, or the pieces of a run in their order. */
+struct answer {
+	const char **path; /* owned; the texts belong to others */
+	size_t n;
+	char **beside; /* owned: texts of path */
+	size_t n_beside;
+};
+
+static void answer_fini(struct answer *a)
+{
+	pieces_free(a->beside, a->n_beside);
+	free(a->path);
+}
+
+/* Finds the pieces that belong to a recording. Without memory there is only the recording itself. */
+static void answer_find(const char *path, struct answer *ret)
+{
+	*ret = (struct answer){.n = 1};
+	pieces_beside(path, &ret->beside, &ret->n_beside, NULL);
+	ret->path = calloc(1 + ret->n_beside, sizeof(*ret->path));
+	if (!ret->path) {
+		ret->n = 0;
+		return;
+	}
+	ret->path[0] = path;
+	for (size_t i = 0; i < ret->n_beside; i++)
+		ret->path[ret->n++] = ret->beside[i];
+	if (pieces_sort(ret->path, ret->n, NULL) < 0) {
+		ret->path[0] = path;
+		ret->n = 1;
+	}
+}
+
+/* Prints which command to use next. */
+static void print_next(const struct answer *a)
+{
+	fputs("Next: " PROGRAM " report", stderr);
+	for (size_t i = 0; i < a->n; i++) {
+		putc(' ', stderr);
+		print_word(stderr, short_path(a->path[i]));
+	}
+	putc('\n', stderr);
+}
+
 /* Lists the recordings, the one to look at first in front, and gives that one the name that was asked
- * for. Returns its path, which belongs to f. */
-static const char *report_files(struct run *run, struct run_files *f)
+ * for, unless it has several pieces. */
+static void report_files(struct run *run, struct run_files *f, struct answer *ret)
 {
 	size_t first = run_files_main(f, (uint32_t)run->child.pid, run->target.is_wrapper);
-	const char *path = run_output_name(&run->to, f->file[first].path);
-	char *copy = path != f->file[first].path ? strdup(path) : NULL;
+	struct run_file *file = &f->file[first];
 	uint32_t exec_pid;
 
-	if (copy) {
-		free(f->file[first].path);
-		f->file[first].path = copy;
+	answer_find(file->path, ret);
+	if (ret->n == 1) {
+		const char *path = run_output_name(&run->to, file->path);
+		char *copy = path != file->path ? strdup(path) : NULL;
+
+		if (copy) {
+			free(file->path);
+			ret->path[0] = file->path = copy;
+		}
 	}
 	fputs(PROGRAM ": recorded:\n", stderr);
 	exec_pid = print_files(f, first);
@@ -147,24 +197,26 @@ static const char *report_files(struct run *run, struct run_files *f)
 			"Process %u went on as another program (exec), which was not recorded; add "
 			"--children to record that, too.\n",
 			exec_pid);
-	fputs("Next: " PROGRAM " report ", stderr);
-	print_word(stderr, short_path(f->file[first].path));
-	putc('\n', stderr);
-	return f->file[first].path;
+	print_next(ret);
 }
 
 /* Prints the report of a recording where the messages of `run` go: stdout is the program's. */
-static void print_report(const char *path)
+static void print_report(const struct answer *a)
 {
-	char name[] = "report", *copy = strdup(path);
-	char *argv[] = {name, copy, NULL};
+	char name[] = "report";
+	char **argv = calloc(a->n + 2, sizeof(*argv));
 
+	if (!argv)
+		return;
+	argv[0] = name;
+	for (size_t i = 0; i < a->n; i++)
+		argv[1 + i] = (char *)a->path[i]; /* args_parse() moves texts only */
 	fflush(stdout);
 	fputc('\n', stderr);
-	if (copy && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
-		cmd_report(2, argv);
+	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+		cmd_report((int)a->n + 1, argv);
 	fflush(stdout);
-	free(copy);
+	free(argv);
 }
 
 /* Prints what was recorded and which command to use next. */
@@ -184,10 +236,12 @@ static void report(struct run *run)
 		args_complain("no recording was written; run again with --log info to see why (a "
 			      "program that never allocates leaves none)");
 	} else {
-		const char *path = report_files(run, &files);
+		struct answer answer;
 
+		report_files(run, &files, &answer);
 		if (run->has_report)
-			print_report(path);
+			print_report(&answer);
+		answer_fini(&answer);
 	}
 	run_files_fini(&files);
 }

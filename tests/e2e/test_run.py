@@ -115,6 +115,18 @@ class Follow(mp.TestCase):
         self.assertEqual("app.dat", next_one(done))
 
 
+class Pieces(mp.TestCase):
+    def test_pieces_of_a_run_are_one_recording(self):
+        done = run("-r", "-o", "app.dat", mp.program("demo_node"), cwd=self.dir, env={"MEMORY_PROFILER_ROTATE_SIZE": "2000000"})
+        pieces = next_one(done).split()
+        self.assertGreater(len(pieces), 1, done.said)
+        self.assertEqual(sorted(p.name for p in self.dir.glob("*.dat")), sorted(pieces))
+        report = subprocess.run([mp.CLI, "report", *pieces], cwd=self.dir, capture_output=True, text=True, check=True,
+                                env=mp.clean_environment(), timeout=120).stdout
+        (allocated,) = [line for line in report.splitlines() if line.startswith("  Allocated ")]
+        self.assertIn(allocated, done.said)
+
+
 class Options(mp.TestCase):
     def test_report_at_the_end_leaves_stdout_to_the_program(self):
         bare = subprocess.run([mp.program("demo")], capture_output=True, check=True)
