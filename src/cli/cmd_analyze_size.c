@@ -6,6 +6,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/rewrite.h"
+#include "recording/chunk_reader.h"
 #include "rewrite/size_report.h"
 #include "util/human.h"
 #include "util/json_write.h"
@@ -34,7 +35,7 @@ static void print_text(const char *path, const struct recording *r, const struct
 	print_head("In the file", "chunks");
 	for (unsigned i = 0; i < SIZE_REPORT_N_TYPES; i++) {
 		if (s->type[i].n)
-			print_row(size_report_type_name(i), s->type[i].n,
+			print_row(chunk_reader_type_name(i), s->type[i].n,
 				  (double)s->type[i].n_bytes, file_bytes);
 	}
 	print_row("header and unused", 1, (double)s->unused_bytes, file_bytes);
@@ -73,7 +74,7 @@ static void print_json(const char *path, const struct recording *r, const struct
 	json_object(&j, "chunks");
 	for (unsigned i = 0; i < SIZE_REPORT_N_TYPES; i++) {
 		if (s->type[i].n)
-			json_row(&j, size_report_type_name(i), &s->type[i]);
+			json_row(&j, chunk_reader_type_name(i), &s->type[i]);
 	}
 	json_end_object(&j);
 	json_array(&j, "events");

@@ -199,3 +199,26 @@ int chunk_reader_next(struct chunk_reader *r, struct chunk_ref *ret, struct err 
 	r->offset = s.chunk.offset + chunk_total_bytes(&s.chunk.header);
 	return 1;
 }
+
+const char *chunk_reader_type_name(unsigned type)
+{
+	static const char *const name[] = {"unknown",
+					   "PAD",
+					   "AREA",
+					   "EVENTS",
+					   "PROCESS",
+					   "MODULE",
+					   "FILE",
+					   "FILE_DATA",
+					   "THREAD",
+					   "SAMPLE",
+					   "MAPS",
+					   "NOTE",
+					   "END",
+					   "DROPPED",
+					   "SYMBOLS",
+					   "ALLOCATOR",
+					   "ALLOCATOR_SAMPLE"};
+
+	return type < ARRAY_LEN(name) ? name[type] : name[0];
+}

@@ -46,4 +46,7 @@ int chunk_reader_extend(struct chunk_reader *r, struct err *err);
 /* 1: *ret is the next chunk. 0: there are no more. Less: ERR_IO, or what on_stray() returned. */
 int chunk_reader_next(struct chunk_reader *r, struct chunk_ref *ret, struct err *err);
 
+/* "EVENTS", "MODULE" ...; "unknown" for a type that this version does not know. */
+const char *chunk_reader_type_name(unsigned type);
+
 #endif

@@ -27,29 +27,6 @@ int recording_read_scratch(struct recording *r, size_t piece, uint64_t offset, s
 	return n < 0 ? n : n_read == len;
 }
 
-static const char *chunk_name(unsigned type)
-{
-	static const char *const name[] = {"?",
-					   "PAD",
-					   "AREA",
-					   "EVENTS",
-					   "PROCESS",
-					   "MODULE",
-					   "FILE",
-					   "FILE_DATA",
-					   "THREAD",
-					   "SAMPLE",
-					   "MAPS",
-					   "NOTE",
-					   "END",
-					   "DROPPED",
-					   "SYMBOLS",
-					   "ALLOCATOR",
-					   "ALLOCATOR_SAMPLE"};
-
-	return type < ARRAY_LEN(name) ? name[type] : "unknown";
-}
-
 /* Takes a DROPPED chunk whose payload is in r->scratch. */
 static int take_dropped(struct recording *r, const struct chunk_ref *p, struct err *err)
 {
@@ -99,7 +76,7 @@ static int take_chunk(struct recording *r, const struct chunk_ref *p, struct err
 		return n;
 	if (n == 0 || !chunk_payload_ok(h, r->scratch)) {
 		damage_add(&r->damage, p->offset, chunk_total_bytes(h),
-			   "%s chunk with a bad checksum", chunk_name(h->type));
+			   "%s chunk with a bad checksum", chunk_reader_type_name(h->type));
 		return 0;
 	}
 	if (h->type == CHUNK_DROPPED)
@@ -125,7 +102,7 @@ static int take_chunk(struct recording *r, const struct chunk_ref *p, struct err
 		n = metadata_add(&r->metadata, h->type, r->scratch, h->stored_bytes, err);
 	if (n == -ERR_FORMAT) {
 		damage_add(&r->damage, p->offset, chunk_total_bytes(h),
-			   "%s chunk: malformed fields", chunk_name(h->type));
+			   "%s chunk: malformed fields", chunk_reader_type_name(h->type));
 		return 0;
 	}
 	return n;

@@ -26,29 +26,6 @@ const char *size_report_lifetime_name(enum size_report_lifetime l)
 	return lifetimes[l].name;
 }
 
-const char *size_report_type_name(unsigned type)
-{
-	static const char *const name[] = {"unknown",
-					   "PAD",
-					   "AREA",
-					   "EVENTS",
-					   "PROCESS",
-					   "MODULE",
-					   "FILE",
-					   "FILE_DATA",
-					   "THREAD",
-					   "SAMPLE",
-					   "MAPS",
-					   "NOTE",
-					   "END",
-					   "DROPPED",
-					   "SYMBOLS",
-					   "ALLOCATOR",
-					   "ALLOCATOR_SAMPLE"};
-
-	return type < ARRAY_LEN(name) ? name[type] : name[0];
-}
-
 const char *size_report_kind_name(unsigned kind)
 {
 	static const char *const frequent[] = {NULL,      "malloc",        "calloc",

@@ -38,7 +38,6 @@ struct size_report {
 /* Makes the report. Reads all events twice. Errors: ERR_IO, ERR_MEMORY, ERR_LIMIT. */
 int size_report_make(struct recording *r, struct size_report *ret, struct err *err);
 
-const char *size_report_type_name(unsigned type);
 const char *size_report_kind_name(unsigned kind);
 const char *size_report_lifetime_name(enum size_report_lifetime l); /* "< 1 ms" */
 
