@@ -95,6 +95,23 @@ static void put_process(const struct store *s, FILE *out)
 		fprintf(out, ", forked by process %" PRIu64, f->parent_pid);
 }
 
+/* Whose blocks were recorded besides those of the C library's functions. */
+static void put_allocators(const struct store *s, FILE *out)
+{
+	size_t n;
+	const struct store_allocator *a = store_table(s, STORE_ALLOCATORS, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *prefix = store_string(s, a[i].prefix, NULL);
+		const char *module = store_string(s, a[i].module, NULL);
+
+		fprintf(out, "%s%s", i ? ", " : "", store_string(s, a[i].name, NULL));
+		if (*prefix)
+			fprintf(out, " (%s*)", prefix);
+		fprintf(out, " in %s", *module ? text_basename(module) : "the program");
+	}
+}
+
 /* Finds the soft limit in a line of /proc/PID/limits. False: unlimited, or not known. */
 static bool find_limit(const char *limits, const char *name, uint64_t *ret)
 {
@@ -189,8 +206,9 @@ int health_add_facts(struct health *h, const struct store *store, struct err *er
 		const char *name;
 		void (*put)(const struct store *s, FILE *out);
 	} fact[] = {
-		{"Command", put_command}, {"Process", put_process}, {"Limit", put_limits},
-		{"Cgroup", put_cgroup},   {"Started", put_start},   {"Machine", put_machine},
+		{"Command", put_command}, {"Process", put_process}, {"Allocators", put_allocators},
+		{"Limit", put_limits},    {"Cgroup", put_cgroup},   {"Started", put_start},
+		{"Machine", put_machine},
 	};
 	int r = 0;
 

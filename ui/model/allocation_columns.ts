@@ -13,6 +13,7 @@ export type AllocationColumnId =
   | 'thread'
   | 'kind'
   | 'memory'
+  | 'allocator'
   | 'chain'
   | 'chainlife'
   | 'marker'
@@ -104,6 +105,14 @@ const ALLOCATION_COLUMNS: readonly AllocationColumn[] = [
     isExtra: true,
   },
   {
+    id: 'allocator',
+    title: 'Allocator',
+    hint: 'Who gave the block: the C library’s functions, or an allocator inside the program. !: another one got it back',
+    width: [82],
+    goes: 2,
+    isExtra: true,
+  },
+  {
     id: 'chain',
     title: 'Chain',
     hint: 'Its position in the chain of reallocs, and the length of the chain',
@@ -160,12 +169,15 @@ const ALLOCATION_COLUMNS: readonly AllocationColumn[] = [
 
 const CLOCK_PX = 7; // of a digit
 
-/* The columns for moments with this many decimals. */
-export const allocationColumns = (digits: number): AllocationColumn[] =>
+/* The columns for moments with this many decimals. Which allocator gave a block is shown at once where a
+ * program has several. */
+export const allocationColumns = (digits: number, hasAllocators = false): AllocationColumn[] =>
   ALLOCATION_COLUMNS.map((c) =>
     c.id === 'allocated' || c.id === 'freed'
       ? { ...c, width: c.width.map((w) => (w ?? 0) + (digits - 4) * CLOCK_PX) }
-      : c,
+      : c.id === 'allocator' && hasAllocators
+        ? { ...c, isExtra: false }
+        : c,
   );
 
 /* By time, the earliest first, unless somebody chose otherwise. */

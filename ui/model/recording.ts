@@ -22,6 +22,7 @@ export interface RecordingFacts {
   allocations?: number;
   file_bytes?: number;
   eta_s?: number | null;
+  names_percent?: number; // of a recording that is read: names of functions, found in the background
 }
 
 export type Mark = 'ok' | 'warn' | 'bad' | 'live' | 'busy';
@@ -32,9 +33,14 @@ export interface RecordingState {
   note: string;
 }
 
-/* The program's name, or the file's while the program is not known. */
-export const basename = (r: RecordingFacts): string =>
-  r.executable ? baseName(r.executable) : r.file;
+/* The name under which the program was run (redis-server, where the file on disk has other names, too), or
+ * the file's while the program is not known. A program may have put other words in the place of its name:
+ * then the name of its file. */
+export function basename(r: RecordingFacts): string {
+  const run = baseName(r.cmdline?.[0] ?? '');
+  if (/^[\w.+][\w.+-]*$/.test(run)) return run;
+  return r.executable ? baseName(r.executable) : r.file;
+}
 
 export function stateOf(r: RecordingFacts): RecordingState {
   if (r.state === 'loading') return { mark: 'busy', word: 'Loading', note: '' };
@@ -66,6 +72,12 @@ export function progressText(r: RecordingFacts): string {
   const seconds = Math.ceil(r.eta_s);
   return `${read}, ${seconds < 60 ? `${seconds}\u00a0s` : duration(seconds * 1e9)} left`;
 }
+
+/* "names of functions: 62 % found"; empty when all are. */
+export const namesText = (r: RecordingFacts | null): string =>
+  r?.state === 'ready' && r.names_percent !== undefined && r.names_percent < 100
+    ? `names of functions: ${Math.floor(r.names_percent)}\u00a0% found`
+    : '';
 
 /* What the program was started with; its first word by its last part. */
 export function commandText(r: RecordingFacts): string {

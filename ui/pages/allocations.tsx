@@ -4,7 +4,7 @@
  * cursor). A click on the strip pins a moment and leads there, while rows are sorted by time.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import type { AllocationRows } from '../api/types';
+import type { AllocationRows, Summary } from '../api/types';
 import {
   allocationColumns,
   allocationDigits,
@@ -43,7 +43,9 @@ function useAllocations() {
   const { params } = useAddress();
   const runNs = useRecording()?.duration_ns ?? 1;
   const sort = allocationSort(params);
-  const all = allocationColumns(allocationDigits(runNs));
+  const summary = useQuery<Summary>('summary', {}, { isFiltered: false }).data;
+  const hasAllocators = (summary?.allocators.length ?? 0) > 0;
+  const all = allocationColumns(allocationDigits(runNs), hasAllocators);
   const columns = shownColumns(all, useChosenColumns(TABLE), sort.by);
   const firstRow = useRef(Number(params['row'] ?? 0) || 0).current;
   const rows = usePages<BlamedRow, AllocationRows>(

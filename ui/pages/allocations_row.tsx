@@ -82,6 +82,13 @@ const CELLS: Record<AllocationColumn['id'], CellOf> = {
   },
   kind: (_, r) => ({ class: 'dim', content: r.kind }),
   memory: (_, r) => ({ class: 'dim', content: memoryWord(r) }),
+  allocator: (_, r) => ({
+    class: r.is_crossed ? 'leak' : 'dim',
+    content: r.is_crossed ? `${r.allocator} !` : r.allocator,
+    title: r.is_crossed
+      ? 'Another allocator got the block back: an error of the program'
+      : r.allocator,
+  }),
   chain: (_, r) => ({
     class: 'dim',
     content: r.chain_length > 1 ? `${r.position_in_chain + 1}/${r.chain_length}` : '',

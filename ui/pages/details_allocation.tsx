@@ -104,8 +104,18 @@ function Facts({ row }: { row: BlamedRow }) {
         </dd>
         <dt>Made by</dt>
         <dd>
-          {row.kind}, {memoryText(row)}
+          {row.kind}
+          {row.allocator === 'libc' && `, ${memoryText(row)}`}
         </dd>
+        {row.allocator && (
+          <>
+            <dt>Allocator</dt>
+            <dd class={row.is_crossed ? 'leak' : undefined}>
+              {row.allocator}
+              {row.is_crossed && '; another one got the block back, an error of the program'}
+            </dd>
+          </>
+        )}
         {row.chain_length > 1 && (
           <>
             <dt>Chain</dt>

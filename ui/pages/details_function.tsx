@@ -8,6 +8,7 @@ import { useState } from 'preact/hooks';
 import { isExported } from '../api/client';
 import type { Buckets, Calls, FrameText, GroupRows, LineCost, Source, Stack } from '../api/types';
 import type { Params } from '../model/address';
+import { largestFirst } from '../model/calls';
 import { costKind, costOf, type CostId } from '../model/costs';
 import { apiFilter, askedSpanNs, rangeOf } from '../model/filters';
 import { momentKey } from '../model/flame_query';
@@ -75,9 +76,10 @@ function AskedDetails({ name }: { name: string }) {
   const calls = useQuery<Calls>('callers', { function: name });
   const all = useQuery<GroupRows>('groups', { by: 'stack', count: 0 });
   const frame = calls.data?.function.frame ?? null;
+  const cost = useCost();
   return (
     <div class={calls.isStale ? 'stale' : undefined}>
-      <Title name={name} frame={frame} />
+      <Title name={name} frame={frame && atHeaviestLine(frame, calls.data?.lines ?? [], cost)} />
       <Actions name={name} />
       {calls.error ? (
         <Block>
@@ -109,6 +111,13 @@ function AskedDetails({ name }: { name: string }) {
       )}
     </div>
   );
+}
+
+/* The frame at the line of the function that costs most. */
+function atHeaviestLine(frame: FrameText, lines: readonly LineCost[], cost: CostId): FrameText {
+  const own = lines.filter((l) => (l.source ?? frame.source) === frame.source);
+  const [first] = largestFirst(own, cost);
+  return first && costOf(first.cost, cost) > 0 ? { ...frame, line: first.line } : frame;
 }
 
 function CallsError({ asked }: { asked: Asked<unknown> }) {
@@ -237,7 +246,14 @@ function SourceBlock({ frame, lines }: { frame: FrameText; lines: readonly LineC
   const href = (line: number) => hrefPage(a, 'source', { file, line: String(line) });
   const write = a.params['base'] ? change : figure;
   return (
-    <Block title={`Source, ${kind.name.toLowerCase()} per line`}>
+    <Block
+      title={`Source, ${kind.name.toLowerCase()} per line`}
+      right={
+        <a class="link" href={editorLink(source?.path ?? file, heaviest.line)}>
+          Open in editor
+        </a>
+      }
+    >
       {shown.length > 0 ? (
         <div class={`source c-${cost}`}>
           {shown.map((l, i) => (
@@ -263,9 +279,6 @@ function SourceBlock({ frame, lines }: { frame: FrameText; lines: readonly LineC
           Show file
         </a>
         <CopyPath path={source?.path ?? file} line={heaviest.line} />
-        <a class="link" href={editorLink(source?.path ?? file, heaviest.line)}>
-          Open in editor
-        </a>
       </p>
       {source && !source.found && (
         <p class="dim where">

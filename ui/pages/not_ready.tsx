@@ -87,6 +87,17 @@ function StateOf({ r }: { r: Recording }) {
         {failureText(r)}
       </Note>
     );
+  if (r.complete === false && !r.growing)
+    return (
+      <Note
+        title="The recording holds no allocation that can be read."
+        actions={<ToList>Open another</ToList>}
+      >
+        Its end is missing or damaged: the file was cut off or changed, or the program was killed
+        before it allocated. <span class="code">memory-profiler-cli info {r.file}</span> lists
+        where.
+      </Note>
+    );
   return r.growing ? (
     <Note title="The program has not allocated anything yet.">
       It has been recorded for {duration(r.duration_ns ?? 0)}. This page follows.

@@ -26,7 +26,7 @@ import { codeName, frameLocation, frameTitle } from '../model/names';
 import type { PageId } from '../model/address';
 import { useBaseBuckets } from '../state/base_line';
 import { useClock } from '../state/clock';
-import { useQuery } from '../state/query';
+import { useQuery, type Asked } from '../state/query';
 import { useRecording } from '../state/recordings';
 import { isDetailsOpen } from '../state/details';
 import { hrefPage, set, useAddress } from '../state/router';
@@ -41,7 +41,7 @@ import { HealthList } from '../widgets/health';
 import { NoMatch } from '../widgets/no_match';
 
 export function Overview() {
-  const summary = useQuery<Summary>('summary');
+  const summary = useQuery<Summary>('summary', {}, { isMain: true });
   if (summary.error)
     return (
       <div class="pad-note">
@@ -97,9 +97,16 @@ const RANGE_WORDS = {
 };
 
 function FindingCards() {
-  const { data } = useQuery<Findings>('findings');
+  const asked = useQuery<Findings>('findings');
+  const { data } = asked;
   const what = useWhat();
-  if (!data) return <section class="findings" aria-label="What stands out" aria-busy="true" />;
+  if (!data && asked.error)
+    return (
+      <section class="findings none" aria-label="What stands out">
+        <ErrorNote error={asked.error} again={asked.again} />
+      </section>
+    );
+  if (!data) return <FindingsToCome asked={asked} />;
   const cards = data.findings.slice(0, N_CARDS);
   if (!cards.length)
     return (
@@ -117,6 +124,22 @@ function FindingCards() {
       {cards.map((f, i) => (
         <FindingCard key={i} finding={f} n={cards.length} />
       ))}
+    </section>
+  );
+}
+
+/* The room of the cards, and what is being done, until they are here. */
+function FindingsToCome({ asked }: { asked: Asked<Findings> }) {
+  return (
+    <section class="findings" aria-label="What stands out" aria-busy="true">
+      {Array.from({ length: N_CARDS }, (_, i) => (
+        <div class="finding of-3" key={i}>
+          <span class="skel" />
+          <span class="skel" />
+          <span class="skel" />
+        </div>
+      ))}
+      <Waiting asked={asked} what="Looking for what stands out" />
     </section>
   );
 }
@@ -415,6 +438,7 @@ function MemoryCard({ summary: s }: { summary: Summary | null }) {
             runNs={s.duration_ns}
             series={layers}
             unit="bytes"
+            top={data.max_bytes}
             line={base ? { name: 'Base', at: base.at, values: base.buckets.max_bytes } : rss}
             peak={isFiltered ? null : { ns: s.peak_ns, value: s.peak_bytes }}
             hasLabels

@@ -126,7 +126,7 @@ function Cells({ r, picked }: { r: Recording; picked: readonly string[] }) {
       </span>
       <span class="two-l prog" role="gridcell" title={[r.cmdline?.join(' '), r.file].join('\n')}>
         <span>
-          <b>{basename(r)}</b>
+          <b>{basename(r)}</b> {r.file !== basename(r) && <span class="dim">{r.file}</span>}
         </span>
         <span class={'dim' + (isReady ? ' code' : '')} title={second}>
           {second}

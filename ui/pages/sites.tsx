@@ -86,7 +86,11 @@ function useSites() {
       facts: hasFacts || null,
     },
     SHAPE,
-    { firstRow, isReady: (hasGraphs || hasFacts) && rows.count !== null && !rows.isStale },
+    {
+      firstRow,
+      isReady: (hasGraphs || hasFacts) && rows.count !== null && !rows.isStale,
+      isMain: false,
+    },
   );
   /* the same question as that of the chips: answered once */
   const total = useQuery<GroupRows>('groups', { by: 'stack', count: 0, base: null });

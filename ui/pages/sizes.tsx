@@ -39,7 +39,7 @@ const WIDE_PX = 1100; // below, the panel would cover the table that it belongs 
 export function Sizes() {
   const { params } = useAddress();
   const cost = useCost();
-  const asked = useQuery<SizesAnswer>('sizes', { cost, top: TOP });
+  const asked = useQuery<SizesAnswer>('sizes', { cost, top: TOP }, { isMain: true });
   const { data } = asked;
   const kind = costKind(cost);
   const range = chosenRange(params, data, cost);
@@ -232,7 +232,7 @@ function useRows(range: SizeRange, kind: CostKind) {
     size_min: bounds.min,
     size_max: bounds.max,
   };
-  const rows = usePages<GroupRow, GroupRows>('groups', query, SHAPE);
+  const rows = usePages<GroupRow, GroupRows>('groups', query, SHAPE, { isMain: false });
   const [page, setPage] = useState(0);
   const { show } = rows;
   const onShow = useCallback(

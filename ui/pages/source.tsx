@@ -39,7 +39,7 @@ export function SourcePage() {
 function FilePage({ file }: { file: string }) {
   const { params } = useAddress();
   const cost = useCost();
-  const asked = useQuery<Source>('source', { file });
+  const asked = useQuery<Source>('source', { file }, { isMain: true });
   /* shares are of all that matches, as everywhere */
   const all = useQuery<GroupRows>('groups', { by: 'stack', count: 0 });
   const source = asked.data?.file === file ? asked.data : null;

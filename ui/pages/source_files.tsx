@@ -28,7 +28,7 @@ export function FileList() {
   const cost = useCost();
   const [at, setAt] = useState(-1);
   const q = a.params['q'] ?? '';
-  const asked = useQuery<Found>('search', { q, count: MAX_FILES });
+  const asked = useQuery<Found>('search', { q, count: MAX_FILES }, { isMain: true });
   const all = useQuery<GroupRows>('groups', { by: 'stack', count: 0 });
   const isAscending = a.params['order'] === 'asc';
   const files = largestFirst(asked.data?.files ?? [], cost);

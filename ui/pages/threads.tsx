@@ -52,7 +52,11 @@ const SORTS: readonly string[] = ['name', 'others', ...COLUMN_COSTS];
 export function Threads() {
   const a = useAddress();
   const names = useThreads();
-  const groups = useQuery<GroupRows>('groups', { by: 'thread', count: MAX_THREADS });
+  const groups = useQuery<GroupRows>(
+    'groups',
+    { by: 'thread', count: MAX_THREADS },
+    { isMain: true },
+  );
   const matrix = useQuery<ThreadMatrix>('thread_matrix');
   const all = useQuery<ThreadsAnswer>('threads', {}, { isFiltered: false });
   const pairs = matrix.data?.releases ?? null;

@@ -141,7 +141,7 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
       round: params['base'] ? null : true, // a base is drawn with the same points
       ...(by === 'none' ? {} : { by, series: kind.id, top: TOP }),
     },
-    { isFiltered: false },
+    { isFiltered: false, isMain: kind.id === 'bytes' },
   );
   const samples = useQuery<Samples>(
     'samples',
@@ -187,6 +187,7 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
             series={series}
             unit={kind.unit}
             line={baseLine ?? (rss || null)}
+            top={by !== 'none' && !kind.isRate ? kind.total(data) : null}
             peak={hasPeak ? peakOf(data) : null}
             hasLabels={by !== 'none'}
             crosshair={crosshairNs}
@@ -236,7 +237,7 @@ function pointWords(p: LegendProps): string {
     ? `mean of each ${span}`
     : p.by === 'none'
       ? `largest in each ${span}`
-      : `at the end of each ${span}`;
+      : `at the end of each ${span}; line: the largest`;
   return [what, p.base ? 'dashed: the base' : p.hasRss ? 'dashed: RSS' : '']
     .filter(Boolean)
     .join('; ');

@@ -15,6 +15,7 @@ import {
 } from '../model/tree_rows';
 import type { Params } from '../model/address';
 import { useMany } from '../state/many';
+import { usePageRequest } from '../state/page_request';
 import { useApiUrl, useUrl, type Asked } from '../state/query';
 
 /* In percent. Of the whole: rows that the first answer leaves out are not to be seen in a bar. Of the
@@ -53,6 +54,7 @@ export function useTreeData(direction: Direction, params: Params, cost: CostId):
   const { urlOf, dataKey } = useApiUrl();
   const query = treeQuery(direction, params);
   const baseUrl = urlOf('tree', { ...query, min_share: FIRST_SHARE });
+  usePageRequest(baseUrl);
   const asked = useUrl<Tree>(baseUrl, dataKey);
 
   /* What opens later belongs to the tree that is shown, which may be that of the filter before. */

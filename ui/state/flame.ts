@@ -31,7 +31,7 @@ export function useFlameTree(params: Params): AskedTree {
   const first = useQuery<TreeAnswer>(
     'tree',
     { ...query, min_share: isSmall ? '0' : COARSE_SHARE },
-    { isReady: summary !== null, isLarge: true },
+    { isReady: summary !== null, isLarge: true, isMain: true },
   );
   const answer = first.isStale || first.error ? null : first.data;
   const isCoarse = answer !== null && !isSmall && !isExported && answer.left_out > 0;

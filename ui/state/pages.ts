@@ -9,6 +9,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { apiUrl, ApiError, ask, type Query } from '../api/client';
 import { isCompared } from '../model/compare';
 import { apiFilter } from '../model/filters';
+import { usePageRequest } from './page_request';
 import { connection, dataVersion, findRecording, recordings, reportAway } from './recordings';
 import { address } from './router';
 import { settings } from './settings';
@@ -34,6 +35,7 @@ export interface Paged<T> {
 export interface PagesOptions {
   firstRow?: number; // the row to begin with; default 0
   isReady?: boolean; // false: do not ask (yet)
+  isMain?: boolean; // default true: what the page is about, as in QueryOptions
 }
 
 interface Loaded<T> {
@@ -59,6 +61,9 @@ const empty = <T>(key: string, base = ''): Loaded<T> => ({
   error: null,
 });
 
+const pageUrl = (base: string, page: number): string =>
+  `${base}${base.includes('?') ? '&' : '?'}skip=${page * PAGE_ROWS}&count=${PAGE_ROWS}`;
+
 /* path and query as for useQuery; the server's skip and count are added here. */
 export function usePages<T, A>(
   path: string,
@@ -80,6 +85,8 @@ export function usePages<T, A>(
       })
     : '';
   const key = `${dataVersion(recording)} ${base}`;
+  const isMain = (options.isMain ?? true) && base !== '';
+  usePageRequest(isMain ? pageUrl(base, 0) : null);
   const [loaded, setLoaded] = useState<Loaded<T>>(() => empty(''));
   const [range, setRange] = useState<readonly [number, number]>(() => {
     const page = Math.floor((options.firstRow ?? 0) / PAGE_ROWS);
@@ -109,8 +116,7 @@ export function usePages<T, A>(
       if (pending.current.has(name)) continue;
       const abort = new AbortController();
       pending.current.set(name, abort);
-      const url = `${base}${base.includes('?') ? '&' : '?'}skip=${page * PAGE_ROWS}&count=${PAGE_ROWS}`;
-      void load(url, abort.signal).then((got) => {
+      void load(pageUrl(base, page), abort.signal).then((got) => {
         if (pending.current.get(name) === abort) pending.current.delete(name);
         if (got) setLoaded((old) => merge(old, { key, base }, page, got));
       });

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { apiUrl, ApiError, ask, isExported, type Query } from '../api/client';
 import { isCompared } from '../model/compare';
 import { apiFilter } from '../model/filters';
+import { usePageRequest } from './page_request';
 import { dataVersion, recordings, findRecording, reportAway, connection } from './recordings';
 import { address } from './router';
 import { settings } from './settings';
@@ -136,6 +137,7 @@ export interface QueryOptions {
   isFiltered?: boolean; // default true: the filters of the address come along
   isReady?: boolean; // false: do not ask (yet)
   isLarge?: boolean; // megabytes: few such answers are kept
+  isMain?: boolean; // what the page is about: "Copy as curl" copies it
 }
 
 /* Makes the address of questions about the recording of the address; null: nothing can be asked yet. */
@@ -170,5 +172,7 @@ export function useApiUrl(options: QueryOptions = {}): {
 /* A question about the recording of the address, below /api/v1/{id}/. */
 export function useQuery<T>(path: string, query: Query = {}, options: QueryOptions = {}): Asked<T> {
   const { urlOf, dataKey } = useApiUrl(options);
-  return useUrl<T>(urlOf(path, query), dataKey, options.isLarge);
+  const url = urlOf(path, query);
+  usePageRequest(options.isMain ? url : null);
+  return useUrl<T>(url, dataKey, options.isLarge);
 }

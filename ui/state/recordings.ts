@@ -85,7 +85,8 @@ function setIfChanged(next: Recording[]): void {
   if (JSON.stringify(next) !== JSON.stringify(recordings.value)) recordings.set(next);
 }
 
-const isChanging = (r: Recording): boolean => r.state === 'loading' || isGrowing(r);
+const isChanging = (r: Recording): boolean =>
+  r.state === 'loading' || isGrowing(r) || (r.state === 'ready' && r.names_percent < 100);
 
 export const isGrowing = (r: Recording): boolean => r.state === 'ready' && r.growing === true;
 

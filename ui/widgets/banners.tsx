@@ -134,8 +134,11 @@ const lostTitle = (s: Summary): string =>
     ? `${plural(s.lost_events, 'event')} ${s.lost_events === 1 ? 'was' : 'were'} lost.`
     : `${plural(s.lost_blocks, 'block')} of events ${s.lost_blocks === 1 ? 'was' : 'were'} lost.`;
 
+/* Bytes that the file had before it was cut off count as damaged, too. */
 const damagedTitle = (s: Summary): string =>
-  `${join(bytes(s.damaged_bytes))} of ${join(bytes(s.file_bytes))} are damaged.`;
+  s.damaged_bytes < s.file_bytes
+    ? `${join(bytes(s.damaged_bytes))} of ${join(bytes(s.file_bytes))} are damaged.`
+    : `${join(bytes(s.damaged_bytes))} are missing or damaged.`;
 
 function KilledBanner({ summary, close }: { summary: Summary; close: () => void }) {
   const grew = { tm: 'grew', t0: '0', t1: String(summary.duration_ns) };

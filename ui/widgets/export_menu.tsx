@@ -6,6 +6,7 @@ import { costOfAddress, type Address, type PageId } from '../model/address';
 import { commandLine, SORT_WORDS } from '../model/command_line';
 import { apiFilter, hasFilter } from '../model/filters';
 import { copyText } from '../state/overlay';
+import { pageRequest } from '../state/page_request';
 import { downloadTable, tableCsv } from '../state/table_csv';
 import type { MenuItem } from './floating';
 
@@ -63,7 +64,8 @@ export interface CopyCommand {
 
 export function copyCommands(recording: Recording, a: Address): CopyCommand[] {
   const filter = apiFilter(a.params);
-  const curl = () => curlOf(`/data/${recording.id}/allocation_groups`, filter);
+  const groups = () => curlOf(`/data/${recording.id}/allocation_groups`, filter);
+  const curl = () => (pageRequest.value === null ? groups() : curlOf(pageRequest.value));
   const words = () => commandLine(recording.file, filter, costOfAddress(a), a.page);
   return [
     { label: 'Copy as curl', act: () => void copyText(curl(), 'curl command') },

@@ -6,7 +6,9 @@ import type { Asked } from '../state/query';
 import type { ApiError } from '../api/client';
 import { fieldOf } from '../model/filter_draft';
 import { refusalText } from '../model/filter_input';
+import { namesText } from '../model/recording';
 import { copyText, overlay } from '../state/overlay';
+import { useRecording } from '../state/recordings';
 
 /* In place of what cannot be shown: a title, a sentence, what to do. */
 export function Note(p: {
@@ -156,6 +158,7 @@ type Waited = Pick<Asked<unknown>, 'since' | 'isCancelled' | 'again' | 'cancel'>
 
 export function Waiting({ asked, what }: { asked: Waited; what: string }) {
   const step = useWaiting(asked.since);
+  const names = namesText(useRecording());
   if (asked.isCancelled)
     return (
       <div class="waiting words" role="status">
@@ -172,6 +175,7 @@ export function Waiting({ asked, what }: { asked: Waited; what: string }) {
       {step === 2 && (
         <>
           <b>{what}</b>
+          {names && <span class="dim">{names}</span>}
           <button type="button" class="link" onClick={asked.cancel}>
             Cancel
           </button>

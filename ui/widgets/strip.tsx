@@ -167,7 +167,7 @@ function Legend(p: { data: StripData | null; hoverNs: number | null; range: Span
   return (
     <div class="strip-legend" aria-live="off">
       <span class="moment" title={title(at)}>
-        {when + clock(at, digits)}
+        {when + (digits > 3 ? duration(at) : clock(at, digits))}
       </span>
       <span class="tick c-peak" />
       <span>Heap</span>

@@ -35,6 +35,7 @@ export interface TimeChartProps {
   unit: Unit;
   perSecond?: boolean; // values are rates
   line?: ChartLine | null; // RSS, dashed
+  top?: readonly number[] | null; // the largest total in each bucket: above the areas where it was a peak
   peak?: { ns: number; value: number } | null;
   hasLabels?: boolean; // names at the right edge
   crosshair: Signal<number | null>;
@@ -73,7 +74,7 @@ export function TimeChart(props: TimeChartProps) {
   }, [p.series.length, !!p.line, p.unit, originNs]);
   useEffect(() => plot.current?.setData(data), [data]);
   /* false: the paths stay; a redraw with new paths before the first one would lose the x scale */
-  useEffect(() => plot.current?.redraw(false), [dark, p.peak?.ns, p.peak?.value, hover]);
+  useEffect(() => plot.current?.redraw(false), [dark, p.peak?.ns, p.peak?.value, p.top, hover]);
 
   return <div class="timechart" ref={box} role="img" aria-label={p.label} />;
 }
@@ -115,6 +116,7 @@ function options(latest: Latest, size: { width: number; height: number }): uPlot
       })),
     ],
     hooks: {
+      drawAxes: [(u) => drawTop(u, latest.current)],
       draw: [(u) => drawMarks(u, latest.current)],
       setCursor: [(u) => onCursor(u, latest.current)],
       setSelect: [(u) => onSelect(u)],
@@ -123,7 +125,7 @@ function options(latest: Latest, size: { width: number; height: number }): uPlot
 }
 
 function yRange(p: TimeChartProps, max: number): uPlot.Range.MinMax {
-  const top = Math.max(max || 0, ...(p.line?.values ?? []), 1);
+  const top = Math.max(max || 0, ...(p.line?.values ?? []), ...(p.top ?? []), 1);
   const ticks = valueTicks(top, p.unit, 2);
   return [0, Math.min(ticks[ticks.length - 1] ?? top, top * HEADROOM)];
 }
@@ -161,7 +163,7 @@ function yAxis(latest: Latest): uPlot.Axis {
     grid: { stroke: gridLine, width: 1 },
     ticks: { show: false },
     splits: (u, _axis, _min, max) => {
-      const want = Math.max(2, Math.min(6, u.bbox.height / devicePixelRatio / 40));
+      const want = Math.max(2, Math.min(6, u.bbox.height / devicePixelRatio / 32));
       return valueTicks(max * 0.999, latest.current.unit, want).filter((v) => v <= max);
     },
     values: (_u, splits) => splits.map((v) => valueLabel(v, latest.current.unit)),
@@ -210,6 +212,32 @@ function drawLine(g: CanvasRenderingContext2D, line: ChartLine, x: Scale, y: Sca
   g.setLineDash([4, 3]);
   g.strokeStyle = token('--c-rss');
   g.stroke();
+  g.restore();
+}
+
+/* Areas show the end of each bucket. A peak inside of a bucket stands above them: drawn before them, paler. */
+function drawTop(u: uPlot, p: TimeChartProps): void {
+  if (!p.top) return;
+  const ratio = devicePixelRatio;
+  const g = u.ctx;
+  const { left, top, width, height } = u.bbox;
+  const outline = new Path2D();
+  p.top.forEach((v, i) => {
+    const ns = p.fromNs + (i + 0.5) * p.bucketNs;
+    outline.lineTo(u.valToPos(ns, 'x', true), u.valToPos(v, 'y', true));
+  });
+  const area = new Path2D(outline);
+  area.lineTo(u.valToPos(p.fromNs + (p.top.length - 0.5) * p.bucketNs, 'x', true), top + height);
+  area.lineTo(u.valToPos(p.fromNs + 0.5 * p.bucketNs, 'x', true), top + height);
+  g.save();
+  g.beginPath();
+  g.rect(left, 0, width, top + height);
+  g.clip();
+  g.fillStyle = token('--f-peak');
+  g.fill(area);
+  g.lineWidth = ratio;
+  g.strokeStyle = token('--c-peak');
+  g.stroke(outline);
   g.restore();
 }
 

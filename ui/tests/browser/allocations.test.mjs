@@ -1,7 +1,7 @@
 /* Allocations: rows are the API's, a long table, sorting, keys, the panel with chain and stacks. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { checkAccessible, plain, program, suite } from './harness.mjs';
+import { checkAccessible, plain, program, suite, waitForText } from './harness.mjs';
 
 const s = suite();
 let server;
@@ -418,4 +418,31 @@ test('1280 with the panel, and 400 pixels', async (t) => {
     () => document.querySelector('.allocs .grid-room .tr').offsetHeight,
   );
   assert.equal(height, 36);
+});
+
+test('allocators inside the program: a column, the panel, a filter, a fact', async (t) => {
+  const server2 = await s.serve([s.record('own.dat', [program('own_allocator')])]);
+  await server2.ready();
+  const { allocators } = await server2.json('/api/v1/last/summary');
+  assert.ok(allocators.length > 0, 'the program has an allocator of its own');
+  const { allocations } = await server2.json('/api/v1/last/allocations?count=20');
+  const inside = allocations.findIndex((a) => a.allocator === allocators[0].name);
+  assert.ok(inside >= 0);
+
+  const page = await s.open(t, `${server2.url}#/last/allocations`);
+  await waitForText(page, '.grid .head', /Allocator/);
+  await waitForText(
+    page,
+    `.grid .tr[aria-rowindex="${inside + 2}"]`,
+    new RegExp(allocators[0].name),
+  );
+  await page.click(`.grid .tr[aria-rowindex="${inside + 2}"]`);
+  await waitForText(page, '.details', new RegExp(`Allocator ?${allocators[0].name}`));
+  const { total_count } = await server2.json('/api/v1/last/allocations?count=0&allocator=^libc$');
+  await page.goto(`${server2.url}#/last/allocations?allocator=${encodeURIComponent('^libc$')}`);
+  await (total_count
+    ? waitForText(page, '.foot', new RegExp(`of ${total_count}$|of ${total_count} `))
+    : waitForText(page, '.note', /No allocation matches/));
+  await page.goto(`${server2.url}#/last/overview`);
+  await waitForText(page, '.facts', /Allocators.* in the program/);
 });

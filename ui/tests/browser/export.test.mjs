@@ -86,18 +86,32 @@ for (const [path, words, output] of COMMANDS)
     else assert.match(readFileSync(`${s.folder}/flamegraph.svg`, 'utf8'), /<svg/);
   });
 
-test('Copy as curl runs and answers with the same filter', async (t) => {
-  const page = await open(t, `sites?${QUERY}`);
-  const line = await copy(page, 'Copy as curl');
-  const got = shell(`${line} -sS`, s.folder);
-  assert.equal(got.status, 0, `${line}\n${got.stderr}`);
-  const groups = await server.json(
-    `/api/v1/${id}/groups?by=stack&count=0&from=%2B100000000ns&to=%2B700000000ns&` +
-      'size_min=32&function_regex=o%27r%7Chandle%7C%24x',
-  );
-  assert.equal(JSON.parse(got.stdout).total_count, groups.total_count);
-  assert.ok(groups.total_count > 0);
-});
+/* "Copy as curl" is the request that the page itself made: how many rows it brings, and how many the API
+ * has for the same filter. */
+const API =
+  'from=%2B100000000ns&to=%2B700000000ns&size_min=32&function_regex=o%27r%7Chandle%7C%24x';
+const CURLS = [
+  ['sites', 'groups?by=stack&count=0', (a) => a.total_count],
+  ['allocations', 'allocations?count=0', (a) => a.total_count],
+  ['callers', 'functions?count=0', (a) => a.total_count],
+  ['overview', 'summary', (a) => a.matched.allocations],
+  ['flame', 'tree?min_share=0&fold=runtime', (a) => a.total.allocations],
+  ['bottomup', 'tree?direction=bottom_up', (a) => a.total.allocations],
+  ['chains', 'chains?count=0', (a) => a.total_count],
+  ['threads', 'groups?by=thread&count=0', (a) => a.total_count],
+];
+
+for (const [path, api, figure] of CURLS)
+  test(`Copy as curl copies the request of the page: ${path}`, async (t) => {
+    const page = await open(t, `${path}?${QUERY}`);
+    const line = await copy(page, 'Copy as curl');
+    assert.ok(line.includes(`/api/v1/${id}/${api.replace(/[?].*/, '')}?`), line);
+    const got = shell(`${line} -sS`, s.folder);
+    assert.equal(got.status, 0, `${line}\n${got.stderr}`);
+    const want = await server.json(`/api/v1/${id}/${api}${api.includes('?') ? '&' : '?'}${API}`);
+    assert.equal(figure(JSON.parse(got.stdout)), figure(want), line);
+    assert.ok(figure(want) > 0 || path === 'chains');
+  });
 
 test('a server with a token: curl and downloads carry it', async (t) => {
   const closed = await s.serve([`${s.folder}/it's.dat`], ['--token', 'secret words']);

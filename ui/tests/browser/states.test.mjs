@@ -2,6 +2,7 @@
  * something, and of a server that goes away and comes back. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
@@ -162,6 +163,19 @@ test('events lost: how many and why', async (t) => {
   );
   await page.click('.banner button:has-text("Details")');
   await page.waitForFunction(() => location.hash.includes('/overview'));
+});
+
+test('cut off before its first event: it says that, not that nothing was allocated', async (t) => {
+  const whole = readFileSync(s.record('whole.dat', [program('demo_node'), '1']));
+  const path = join(s.folder, 'cut.dat');
+  writeFileSync(path, whole.subarray(0, 1 << 20));
+  const { server, r } = await serve(path);
+  assert.equal(r.allocations, 0);
+  const page = await s.open(t, `${server.url}#/${r.id}/overview`);
+  await waitForText(page, '.note', /^The recording holds no allocation that can be read\./);
+  const banner = await waitForText(page, '.banner.warn', /damaged\./);
+  const { damaged_bytes, file_bytes } = await server.json(`/api/v1/${r.id}/summary`);
+  assert.equal(/ of /.test(banner.split('damaged.')[0]), damaged_bytes < file_bytes, banner);
 });
 
 test('cannot open, not there, none at all', async (t) => {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  basename,
   commandText,
   describe,
   failureText,
   findRecordings,
+  namesText,
   progressText,
   sortRecordings,
   stateOf,
@@ -39,6 +41,26 @@ test('progress has a number, and the time left when it is known', () => {
   assert.equal(plain(progressText(loading)), '62 % read');
   assert.equal(plain(progressText({ ...loading, eta_s: 40.2 })), '62 % read, 41 s left');
   assert.equal(plain(progressText({ ...loading, eta_s: 100 })), '62 % read, 1 m 40 s left');
+});
+
+test('a program has the name under which it was run', () => {
+  const name = (executable: string, argv0?: string) =>
+    basename(ready('a.dat', { executable, ...(argv0 === undefined ? {} : { cmdline: [argv0] }) }));
+  assert.equal(name('/usr/bin/redis-check-rdb', '/usr/bin/redis-server'), 'redis-server');
+  assert.equal(name('/usr/bin/dash', 'sh'), 'sh');
+  assert.equal(name('/usr/bin/bash', '-bash'), 'bash');
+  assert.equal(name('/usr/lib/postgres', 'postgres: writer process'), 'postgres');
+  assert.equal(name('/bin/a'), 'a');
+  assert.equal(basename(ready('a.dat', {})), 'a.dat');
+});
+
+test('names that are still being found show as a percentage', () => {
+  assert.equal(
+    plain(namesText(ready('a', { names_percent: 62.9 }))),
+    'names of functions: 62 % found',
+  );
+  assert.equal(namesText(ready('a', { names_percent: 100 })), '');
+  assert.equal(namesText(null), '');
 });
 
 test('texts leave out what is said elsewhere', () => {
