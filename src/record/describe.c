@@ -37,6 +37,31 @@ static void put_file(struct describer *f, struct field_writer *w, unsigned tag, 
 		field_put_bytes(w, tag, f->scratch, (size_t)n);
 }
 
+/* Whoever reads the recording must not learn the token: it opens the recordings of other programs
+ * that have the same one. */
+static void hide_token(char *env, size_t len)
+{
+	static const char name[] = "MEMORY_PROFILER_SERVER_TOKEN=";
+	size_t name_len = sizeof(name) - 1;
+
+	for (size_t at = 0; at < len; at += strnlen(env + at, len - at) + 1) {
+		size_t n = strnlen(env + at, len - at);
+
+		if (n > name_len && memcmp(env + at, name, name_len) == 0)
+			memset(env + at + name_len, '*', n - name_len);
+	}
+}
+
+static void put_environment(struct describer *f, struct field_writer *w)
+{
+	long n = sys_read_file("/proc/self/environ", f->scratch, 64 * KIB);
+
+	if (n <= 0)
+		return;
+	hide_token((char *)f->scratch, (size_t)n);
+	field_put_bytes(w, PROCESS_ENVIRONMENT, f->scratch, (size_t)n);
+}
+
 static void put_link(struct field_writer *w, unsigned tag, const char *path)
 {
 	char target[1024];
@@ -60,7 +85,7 @@ void describe_process(struct describer *f, struct session *s)
 	field_put_bytes(&w, PROCESS_EXECUTABLE, exe, program_path(exe, sizeof(exe)));
 	put_link(&w, PROCESS_CWD, "/proc/self/cwd");
 	put_file(f, &w, PROCESS_CMDLINE, "/proc/self/cmdline");
-	put_file(f, &w, PROCESS_ENVIRONMENT, "/proc/self/environ");
+	put_environment(f, &w);
 	put_file(f, &w, PROCESS_CGROUP, "/proc/self/cgroup");
 	put_file(f, &w, PROCESS_LIMITS, "/proc/self/limits");
 	if (arch_syscall1(SYS_uname, &uts) == 0) {

@@ -2,6 +2,7 @@
 #include "record/ending.h"
 
 #include "record/capture.h"
+#include "record/options.h"
 #include "record/start.h"
 #include "record/sys.h"
 #include "record/writer.h"
@@ -16,12 +17,19 @@ void ending_hand_over(void)
 		thread_finish_blocks(thread_self);
 }
 
+/* How long an exit waits for the writer: also until clients of the server have the end. */
+static uint64_t patience_ns(void)
+{
+	return PATIENCE_NS +
+	       (options_active.ENABLE_SERVER ? options_active.SERVER_EXIT_WAIT * NS_PER_MS : 0);
+}
+
 void ending_begin(struct recorder *rec, enum format_end_how how, int status)
 {
 	capture_standalone(EVENT_PROCESS_END, (uint64_t[]){how, (uint32_t)status}, 2);
 	ending_hand_over();
 	atomic_store(&rec->ending, how);
-	writer_sync(rec, PATIENCE_NS);
+	writer_sync(rec, patience_ns());
 }
 
 void ending_take_back(struct recorder *rec)

@@ -1,13 +1,16 @@
 /* record/sandbox.c - see sandbox.h. */
 #include "record/sandbox.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "arch/arch.h"
+#include "record/options.h"
 
 /* A system call of the recorder. Essential: nothing works if it is refused. The others may fail,
  * but must not kill. */
@@ -75,6 +78,20 @@ static const struct call in_writer[] = {
 	{SYS_tgkill, false, {0}},
 	{SYS_uname, false, {0}},
 	{SYS_unlinkat, false, {0}},
+};
+
+/* The same with MEMORY_PROFILER_ENABLE_SERVER. */
+static const struct call in_server[] = {
+	{SYS_accept4, false, {0}},
+	{SYS_bind, false, {0}},
+	{SYS_fcntl, false, {0, F_DUPFD_CLOEXEC}},
+	{SYS_listen, false, {0}},
+	{SYS_recvfrom, false, {0}},
+	{SYS_sendto, false, {0}},
+	{SYS_setsockopt, false, {0}},
+	{SYS_socket, false, {AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK}},
+	{SYS_socket, false, {AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK}},
+	{SYS_socket, false, {AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK}},
 };
 
 /* State of the filter machine. */
@@ -228,12 +245,18 @@ static bool allows(const struct sock_fprog *filter, const struct call *call)
 
 bool sandbox_is_harmless(const struct sock_fprog *filter, bool with_writer)
 {
+	bool with_server = with_writer && options_active.ENABLE_SERVER;
+
 	for (size_t i = 0; i < ARRAY_LEN(in_threads); i++) {
 		if (!allows(filter, &in_threads[i]))
 			return false;
 	}
 	for (size_t i = 0; with_writer && i < ARRAY_LEN(in_writer); i++) {
 		if (!allows(filter, &in_writer[i]))
+			return false;
+	}
+	for (size_t i = 0; with_server && i < ARRAY_LEN(in_server); i++) {
+		if (!allows(filter, &in_server[i]))
 			return false;
 	}
 	return true;

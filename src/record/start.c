@@ -65,11 +65,9 @@ static void log_refused_features(void)
 		log_put(LOG_WARN,
 			"MEMORY_PROFILER_CULL_TEMPORARY_ALLOCATIONS: not in this version; "
 			"every allocation is recorded");
-	if (options_active.ENABLE_SERVER)
-		log_put(LOG_WARN, "MEMORY_PROFILER_ENABLE_SERVER: not in this version; "
-				  "the recording goes to the output file only");
-	if (options_active.ENABLE_BROADCAST)
-		log_put(LOG_WARN, "MEMORY_PROFILER_ENABLE_BROADCAST: not in this version");
+	if (options_active.ENABLE_BROADCAST && !options_active.ENABLE_SERVER)
+		log_put(LOG_WARN, "MEMORY_PROFILER_ENABLE_BROADCAST: announces nothing without "
+				  "MEMORY_PROFILER_ENABLE_SERVER");
 }
 
 /* Does RLIMIT_AS leave room for the recorder? A program close to its limit needs the rest for

@@ -19,6 +19,7 @@
 #include "record/pool.h"
 #include "record/rotation.h"
 #include "record/session.h"
+#include "record/stream_server.h"
 #include "record/sys.h"
 #include "record/thread.h"
 #include "record/writer_effort.h"
@@ -44,6 +45,7 @@ struct writer {
 	struct embed embed;
 	struct other_allocator other_allocator;
 	struct writer_log log;
+	struct stream_server *server; /* NULL: none */
 	uint64_t next_sample_ns;
 	uint64_t next_housekeeping_ns;
 	uint64_t exit_began_ns;
@@ -368,6 +370,7 @@ static void retire_sessions(struct writer *w)
 			continue;
 		}
 		*link = s->older;
+		stream_server_keep(w->server, s);
 		session_retire(s);
 	}
 }
@@ -410,6 +413,14 @@ static bool finish(struct writer *w, bool embedding)
 	return true;
 }
 
+/* Must the exit of the program wait, because a client of the server has not received the end? */
+static bool must_wait_for_clients(const struct writer *w)
+{
+	return stream_server_is_behind(w->server) &&
+	       sys_clock_ns(CLOCK_MONOTONIC) - w->exit_began_ns <
+		       options_active.SERVER_EXIT_WAIT * NS_PER_MS;
+}
+
 /* Answers writer_sync() calls up to this ticket. */
 static void answer_sync(struct writer *w, uint32_t wanted)
 {
@@ -438,17 +449,20 @@ static bool turn(struct writer *w)
 		w->exit_began_ns = 0;
 	}
 	if (w->session->is_ended) {
-		describe_modules(&w->describer, w->session); /* of destructors that still run */
-		put_last_status(w);
+		/* of destructors that still run */
+		if (describe_modules(&w->describer, w->session) || busy)
+			put_last_status(w);
 		embedding = false;
-		answer_sync(w, sync_wanted);
 	} else {
 		keep_house(w);
 		embedding = other_allocator_step(&w->other_allocator, &w->describer, w->session) ||
 			    embed_step(&w->embed, &w->describer, w->session);
-		if (finish(w, embedding))
-			answer_sync(w, sync_wanted);
+		if (!finish(w, embedding))
+			sync_wanted = atomic_load(&w->rec->sync_done);
 	}
+	stream_server_step(w->server, w->session);
+	if (!w->session->is_ended || !must_wait_for_clients(w))
+		answer_sync(w, sync_wanted);
 	writer_log_flush(&w->log, w->rec);
 	return busy || embedding;
 }
@@ -459,6 +473,8 @@ static void sleep_until_work(struct writer *w, uint32_t seen)
 {
 	uint64_t at_most_ns = SAMPLE_NS;
 
+	if (w->server)
+		at_most_ns = stream_server_pause_ns(w->server);
 	if (writer_effort_is_lively(&w->effort) && clock_heartbeat_start())
 		at_most_ns = CLOCK_HEARTBEAT_NS;
 	atomic_store(&w->rec->is_writer_asleep, 1);
@@ -516,6 +532,7 @@ static bool must_step_aside(struct writer *w)
 		if (s->fd >= 0)
 			fd_handover_add(h, &s->fd);
 	}
+	stream_server_suspend(w->server); /* sockets cannot be handed over */
 	return fd_handover_offer(h);
 }
 
@@ -542,6 +559,7 @@ static int writer_main(void *arg)
 	drop_descriptors(log_wants(LOG_ERROR) && !options_active.LOGFILE[0]);
 	if (prepare(w))
 		switch_session(w);
+	w->server = stream_server_create(rec);
 	writer_log_flush(&w->log, rec);
 	atomic_store(&rec->ready, w->session ? 1 : 2);
 	sys_futex_wake_all(&rec->ready);

@@ -22,6 +22,7 @@ VARIABLES = {
     "ENABLE_SERVER": ("1", "TRUE", "0"),
     "BASE_SERVER_PORT": ("9000", "http", "8100"),
     "ENABLE_BROADCAST": ("1", "x", "0"),
+    "SERVER_EXIT_WAIT": ("100", "long", "2000"),
     "PRECISE_TIMESTAMPS": ("1", "very", "0"),
     "WRITE_BINARIES_TO_OUTPUT": ("0", "no", "1"),
     "ZERO_MEMORY": ("1", "11", "0"),
@@ -141,13 +142,13 @@ class Output(EnvironmentCase):
 
 class Log(EnvironmentCase):
     def test_silent_by_default(self):
-        seen = self.record_known(LOG=None, LOGFILE=None, ENABLE_SERVER="1")
+        seen = self.record_known(LOG=None, LOGFILE=None, ZERO_MEMORY="maybe")
         self.assertEqual((b"", b""), (seen.stdout, seen.stderr))
 
     def test_goes_to_stderr_without_a_file(self):
-        seen = self.record_known(LOG="warn", LOGFILE=None, ENABLE_SERVER="1")
+        seen = self.record_known(LOG="warn", LOGFILE=None, ZERO_MEMORY="maybe")
         self.assertEqual(b"", seen.stdout)
-        self.assertIn(b"MEMORY_PROFILER_ENABLE_SERVER", seen.stderr)
+        self.assertIn(b"MEMORY_PROFILER_ZERO_MEMORY", seen.stderr)
 
     def test_lines_begin_with_process_and_thread_as_ps_shows_them(self):
         seen = self.record_known(LOG="info")
@@ -158,10 +159,10 @@ class Log(EnvironmentCase):
         n_lines = []
         for level in ("error", "warn", "info", "debug", "trace"):
             with self.subTest(level=level):
-                seen = self.record_known(LOG=level, ENABLE_SERVER="1")
+                seen = self.record_known(LOG=level, ZERO_MEMORY="maybe")
                 self.assertEqual(b"", seen.stderr)
                 n_lines.append(len(seen.log.splitlines()))
-                self.assertEqual(level != "error", "MEMORY_PROFILER_ENABLE_SERVER" in seen.log)
+                self.assertEqual(level != "error", "MEMORY_PROFILER_ZERO_MEMORY" in seen.log)
         self.assertEqual(sorted(n_lines), n_lines, "a finer level tells at least as much")
         self.assertEqual(0, n_lines[0])
         self.assertGreater(n_lines[2], n_lines[1], "info tells where the recording goes")
@@ -169,7 +170,7 @@ class Log(EnvironmentCase):
     def test_placeholders_of_the_file(self):
         folder = self.new_folder()
         seen = self.record(KNOWN, folder=folder, options={
-            "LOG": "warn", "ENABLE_SERVER": "1", "LOGFILE": f"{folder}/log.%e.%p.%t.%n.%%"})
+            "LOG": "warn", "ZERO_MEMORY": "maybe", "LOGFILE": f"{folder}/log.%e.%p.%t.%n.%%"})
         pid = mp.info(seen.recording)["pid"]
         names = [p.name for p in folder.glob("log.*")]
         self.assertEqual(1, len(names), names)
@@ -216,7 +217,7 @@ class Values(EnvironmentCase):
         self.assertNotIn("invalid value", seen.log)
 
     def test_features_of_a_later_version_are_refused_clearly(self):
-        for name in ("CULL_TEMPORARY_ALLOCATIONS", "ENABLE_SERVER", "ENABLE_BROADCAST"):
+        for name in ("CULL_TEMPORARY_ALLOCATIONS",):
             with self.subTest(variable=name):
                 seen = self.record_known(**{name: 1})
                 lines = [s for s in seen.log.splitlines() if "MEMORY_PROFILER_" + name in s]
@@ -274,7 +275,7 @@ class Meaning(EnvironmentCase):
     def test_log_file_is_rotated(self):
         folder = self.new_folder()
         self.record(KNOWN, folder=folder, options={
-            "LOG": "trace", "LOGFILE": f"{folder}/log", "ENABLE_SERVER": 1,
+            "LOG": "trace", "LOGFILE": f"{folder}/log", "ZERO_MEMORY": "maybe",
             "LOGFILE_ROTATE_WHEN_BIGGER_THAN": 10})
         self.assertTrue((folder / "log.old").exists(), list(folder.iterdir()))
 
