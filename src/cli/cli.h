@@ -9,6 +9,7 @@ int cmd_export(int argc, char **argv);
 int cmd_export_heaptrack(int argc, char **argv);
 int cmd_export_replay(int argc, char **argv);
 int cmd_extract(int argc, char **argv);
+int cmd_gather(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_postprocess(int argc, char **argv);
 int cmd_repack(int argc, char **argv);
