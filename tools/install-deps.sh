@@ -53,6 +53,8 @@ packages() {
 	test python3-jsonschema jsonschema
 	test chromium chromium
 	test zstd zstd
+	test iproute2 ip
+	test util-linux unshare nsenter
 	test libunwind-dev lib:libunwind.so
 	LIST
 }

@@ -1,80 +1,55 @@
 #!/usr/bin/env python3
 """Receiving recordings while they are written: `gather` from the server inside the program."""
-import os
+import select
 import signal
 import socket
+import struct
 import subprocess
+import threading
+import time
 
 import mp
+from mp_stream import TOKEN, Client, StreamCase, dump
 
-GATHER = mp.BUILD / "memory-profiler-gather"
-TOKEN = "a token for tests, of many characters"
-
-
-def free_port():
-    """A port that is free, with the ports behind it most likely free as well."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+MANY_BYTES = 4 << 20
 
 
-def dump(path):
-    done = subprocess.run([mp.CLI, "dump", str(path)], stdout=subprocess.PIPE, check=True,
-                          timeout=300)
-    return done.stdout
+class BreakingProxy:
+    """Passes connections on; the first n_breaks of them are reset after so many bytes."""
 
+    def __init__(self, to_port, n_breaks, after_bytes):
+        self.to_port, self.n_breaks, self.after_bytes = to_port, n_breaks, after_bytes
+        self.n_connections = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
 
-class StreamCase(mp.TestCase):
-    def setUp(self):
-        super().setUp()
-        self.received = self.dir / "received"
-        self.received.mkdir()
-        self.local = self.dir / "local.dat"
-        self.log = self.dir / "log.txt"
-        self.port = free_port()
+    def close(self):
+        self.listener.close()
 
-    def start(self, argv, **options):
-        env = mp.clean_environment()
-        options = {"OUTPUT": self.local, "LOG": "info", "LOGFILE": self.log, "ENABLE_SERVER": 1,
-                   "BASE_SERVER_PORT": self.port, **options}
-        env.update({f"MEMORY_PROFILER_{k}": str(v) for k, v in options.items()})
-        env["LD_PRELOAD"] = str(mp.LIBRARY)
-        p = subprocess.Popen([str(a) for a in argv], env=env, stdin=subprocess.PIPE,
-                             stdout=subprocess.PIPE, start_new_session=True)
-        self.addCleanup(self.end, p)
-        mp.wait_for(lambda: self.log.exists() and "can be received" in self.log.read_text())
-        return p
+    def serve(self):
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            self.n_connections += 1
+            self.forward(client, self.n_connections <= self.n_breaks)
 
-    def end(self, p):
-        if p.poll() is None:
-            os.killpg(p.pid, signal.SIGKILL)
-        p.wait()
-        p.stdin.close()
-        p.stdout.close()
-
-    def gather(self, *args, token=None, command=(GATHER,)):
-        env = mp.clean_environment()
-        if token is not None:
-            env["MEMORY_PROFILER_SERVER_TOKEN"] = token
-        p = subprocess.Popen([*map(str, command), "-o", str(self.received), *map(str, args)],
-                             env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self.addCleanup(self.end_gather, p)
-        return p
-
-    def end_gather(self, p):
-        if p.poll() is None:
-            p.kill()
-        p.stdout.close()
-        p.wait()
-
-    def here(self):
-        return f"127.0.0.1:{self.port}"
-
-    def files(self):
-        return sorted(self.received.glob("*.dat"))
-
-    def assert_same_events(self, local, received):
-        self.assertEqual(dump(local), dump(received), "the received file differs")
+    def forward(self, client, is_to_break):
+        with client, socket.create_connection(("127.0.0.1", self.to_port)) as server:
+            n_bytes = 0
+            while True:
+                for s in select.select([client, server], [], [])[0]:
+                    data = s.recv(65536)
+                    if not data:
+                        return
+                    (client if s is server else server).sendall(data)
+                    n_bytes += len(data)
+                if is_to_break and n_bytes > self.after_bytes:
+                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                      struct.pack("ii", 1, 0))
+                    return
 
 
 class Gather(StreamCase):
@@ -86,10 +61,9 @@ class Gather(StreamCase):
             p.stdin.write(b"x")
             p.stdin.flush()
             p.stdout.readline()
-        p.stdin.close()
-        p.wait(mp.TIMEOUT_S)
+        self.finish(p)
         out = g.communicate(timeout=mp.TIMEOUT_S)[0]
-        self.assertEqual((0, 0), (p.returncode, g.returncode), out)
+        self.assertEqual(0, g.returncode, out)
         [received] = self.files()
         self.assertRegex(received.name,
                          rf"^\d{{8}}_\d{{6}}_{p.pid:05}_grows_on_command\.dat$")
@@ -101,10 +75,112 @@ class Gather(StreamCase):
         p = self.start([mp.program("grows_on_command")])
         g = self.gather(self.here(), command=(mp.CLI, "gather"))
         mp.wait_for(self.files)
-        p.stdin.close()
-        p.wait(mp.TIMEOUT_S)
+        self.finish(p)
         self.assertIn("is complete", g.communicate(timeout=mp.TIMEOUT_S)[0])
         self.assert_same_events(self.local, self.files()[0])
+
+    def test_threads_under_load(self):
+        p = self.start([mp.program("runs_on"), "4"])
+        g = self.gather(self.here())
+        received = self.wait_for_bytes(MANY_BYTES)
+        facts = mp.info(received)
+        self.assertGreater(facts["allocations"], 1000, "the growing file is not readable")
+        self.finish(p)
+        g.communicate(timeout=mp.TIMEOUT_S)
+        self.assertEqual(0, g.returncode)
+        self.assert_same_events(self.local, received)
+        self.assertTrue(mp.info(received)["complete"])
+
+    def test_gather_may_be_killed_and_goes_on_with_its_file(self):
+        p = self.start([mp.program("runs_on"), "2"])
+        for n_bytes in (MANY_BYTES, 2 * MANY_BYTES, 3 * MANY_BYTES):
+            g = self.gather(self.here())
+            received = self.wait_for_bytes(n_bytes)
+            g.kill()
+            g.wait()
+            self.assertGreater(mp.info(received)["allocations"], 1000)
+        self.assertIsNone(p.poll(), "the program must go on")
+        g = self.gather(self.here())
+        mp.wait_for(lambda: self.log.read_text().count("receives the recording") == 4)
+        self.finish(p)
+        g.communicate(timeout=mp.TIMEOUT_S)
+        self.assertEqual((0, 1), (g.returncode, len(self.files())))
+        self.assert_same_events(self.local, received)
+
+    def test_a_connection_that_breaks_is_made_again(self):
+        p = self.start([mp.program("runs_on"), "2", "50"], SERVER_TOKEN=TOKEN)
+        proxy = BreakingProxy(self.port, n_breaks=3, after_bytes=300000)
+        self.addCleanup(proxy.close)
+        g = self.gather(f"127.0.0.1:{proxy.port}", token=TOKEN)
+        mp.wait_for(lambda: proxy.n_connections == 4)
+        self.wait_for_bytes(self.local.stat().st_size)
+        self.finish(p)
+        out = g.communicate(timeout=mp.TIMEOUT_S)[0]
+        self.assertEqual(0, g.returncode, out)
+        self.assertEqual(3, out.count("trying again"), out)
+        self.assertEqual(1, len(self.files()))
+        self.assert_same_events(self.local, self.files()[0])
+
+    def test_a_process_that_is_killed(self):
+        p = self.start([mp.program("runs_on"), "2", "100"])
+        g = self.gather(self.here())
+        received = self.wait_for_bytes(1 << 20)
+        time.sleep(1)
+        p.send_signal(signal.SIGKILL)
+        out = g.communicate(timeout=mp.TIMEOUT_S)[0]
+        self.assertEqual(1, g.returncode)
+        self.assertIn("holds what has arrived", out)
+        whole, part = mp.info(self.local), mp.info(received)
+        self.assertLessEqual(part["allocations"], whole["allocations"])
+        self.assertGreater(part["allocations"], whole["allocations"] // 2)
+        self.assertEqual(0, part["lost_events"])
+        at_most = [line for line in dump(self.local).splitlines() if b'"e":"alloc"' in line]
+        seen = [line for line in dump(received).splitlines() if b'"e":"alloc"' in line]
+        self.assertEqual(len(at_most), whole["allocations"])
+        self.assertEqual(len(seen), part["allocations"])
+
+    def test_the_program_ends_before_anybody_connects(self):
+        g = self.gather(self.here())
+        out = g.communicate(timeout=mp.TIMEOUT_S)[0]
+        self.assertEqual(1, g.returncode)
+        self.assertIn("cannot connect", out)
+
+    def test_a_reader_of_one_byte_per_second_delays_nothing(self):
+        """It reads its share, but neither the program nor another client waits for it."""
+        p = self.start([mp.program("runs_on"), "4"], SERVER_EXIT_WAIT=500)
+        slow = socket.create_connection(("127.0.0.1", self.port))
+        self.addCleanup(slow.close)
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        Client(slow).start()
+        g = self.gather(self.here())
+        received = self.wait_for_bytes(2 * MANY_BYTES)
+        for _ in range(3):
+            before = self.local.stat().st_size
+            self.assertEqual(1, len(slow.recv(1)))
+            time.sleep(1)
+            self.assertGreater(self.local.stat().st_size, before + 100000,
+                               "the program stands still")
+        self.finish(p)
+        g.communicate(timeout=mp.TIMEOUT_S)
+        self.assertEqual(0, g.returncode)
+        self.assert_same_events(self.local, received)
+        self.assertEqual(0, mp.info(self.local)["lost_events"])
+
+    def test_every_piece_of_a_toggled_program_is_received(self):
+        p = self.start([mp.program("runs_on"), "2", "100"], OUTPUT=self.dir / "local_%n.dat")
+        g = self.gather(self.here())
+        for n in (1, 2, 3):
+            mp.wait_for(lambda: len(self.files()) == n)
+            p.send_signal(signal.SIGUSR1)
+            time.sleep(0.3)
+            p.send_signal(signal.SIGUSR1)
+        mp.wait_for(lambda: len(self.files()) == 4)
+        self.finish(p)
+        out = g.communicate(timeout=mp.TIMEOUT_S)[0]
+        self.assertEqual(0, g.returncode, out)
+        local = sorted(self.dir.glob("local_*.dat"))
+        self.assertEqual(4, len(local))
+        self.assertEqual(sorted(map(dump, local)), sorted(map(dump, self.files())))
 
 
 class Token(StreamCase):
@@ -112,13 +188,21 @@ class Token(StreamCase):
         p = self.start([mp.program("grows_on_command")], SERVER_TOKEN=TOKEN)
         g = self.gather(self.here(), token=TOKEN)
         mp.wait_for(self.files)
-        p.stdin.close()
-        p.wait(mp.TIMEOUT_S)
+        self.finish(p)
         out = g.communicate(timeout=mp.TIMEOUT_S)[0]
         self.assertEqual(0, g.returncode, out)
         self.assert_same_events(self.local, self.files()[0])
         for path in (self.local, self.files()[0]):
             self.assertNotIn(TOKEN.encode(), path.read_bytes(), "the recording holds the token")
+
+    def test_a_token_from_a_file(self):
+        p = self.start([mp.program("grows_on_command")], SERVER_TOKEN=TOKEN)
+        (self.dir / "token").write_text(TOKEN + "\n")
+        g = self.gather("--token-file", self.dir / "token", self.here())
+        mp.wait_for(self.files)
+        self.finish(p)
+        g.communicate(timeout=mp.TIMEOUT_S)
+        self.assertEqual(0, g.returncode)
 
     def test_a_wrong_token_and_none_are_refused(self):
         p = self.start([mp.program("grows_on_command")], SERVER_TOKEN=TOKEN)
@@ -130,14 +214,33 @@ class Token(StreamCase):
                 self.assertIn(why, out)
                 self.assertEqual([], self.files())
         mp.wait_for(lambda: "was refused: wrong token" in self.log.read_text())
-        p.stdin.close()
-        self.assertEqual(0, p.wait(mp.TIMEOUT_S))
+        self.finish(p)
 
     def test_a_short_token_starts_no_server(self):
         env = {"OUTPUT": self.local, "LOG": "error", "LOGFILE": self.log, "ENABLE_SERVER": 1,
                "BASE_SERVER_PORT": self.port, "SERVER_TOKEN": "fifteen letters"}
         self.record([mp.program("known_blocks")], options=env)
         self.assertIn("fewer than 16 characters", self.log.read_text())
+
+
+class Ports(StreamCase):
+    def test_the_next_free_port_is_taken(self):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", self.port))
+            s.listen()
+            self.start([mp.program("grows_on_command")])
+        self.assertNotIn(f"on port {self.port} ", self.log.read_text())
+        self.assertRegex(self.log.read_text(), r"can be received on port \d+ of this host only")
+
+    def test_no_descriptor_in_the_program(self):
+        p = self.start([mp.program("grows_on_command")])
+        g = self.gather(self.here())
+        mp.wait_for(self.files)
+        listed = subprocess.run(["ls", "-l", f"/proc/{p.pid}/fd"], capture_output=True, text=True,
+                                check=True).stdout
+        self.assertNotIn("socket", listed)
+        self.finish(p)
+        g.communicate(timeout=mp.TIMEOUT_S)
 
 
 if __name__ == "__main__":
