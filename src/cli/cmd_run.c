@@ -55,8 +55,8 @@ static void print_word(FILE *out, const char *word)
 }
 
 /* Prints the rest of a recording's line: a few figures, unless the file is large, and the notes of the
- * recorder below. True if the process ended by exec. */
-static bool print_rest(const struct run_file *f)
+ * recorder below if they are wanted. True if the process ended by exec. */
+static bool print_rest(const struct run_file *f, bool has_notes)
 {
 	char count[HUMAN_BYTES], size[HUMAN_BYTES];
 	struct recording *r = NULL;
@@ -73,7 +73,7 @@ static bool print_rest(const struct run_file *f)
 		is_exec = o.totals.end_how == END_BY_EXEC;
 	}
 	fputs(")\n", stderr);
-	for (size_t i = 0; i < o.n_notes; i++) {
+	for (size_t i = 0; has_notes && i < o.n_notes; i++) {
 		fputs("    ", stderr);
 		human_print_text(stderr, o.note[i], strlen(o.note[i]));
 		putc('\n', stderr);
@@ -83,9 +83,10 @@ static bool print_rest(const struct run_file *f)
 	return is_exec;
 }
 
-/* Prints a line per recording, of those from the number first on around to it. Returns the process
- * that went on as another program (exec) without being recorded, or 0. */
-static uint32_t print_files(const struct run_files *f, size_t first)
+/* Prints a line per recording, beginning with the number first. Notes are printed for that one only if
+ * the others just surround it. Returns the process that went on as another program (exec) without
+ * being recorded, or 0. */
+static uint32_t print_files(const struct run_files *f, size_t first, bool has_surroundings)
 {
 	uint32_t exec_pid = 0;
 	char size[HUMAN_BYTES];
@@ -97,7 +98,7 @@ static uint32_t print_files(const struct run_files *f, size_t first)
 		fputs("  ", stderr);
 		human_print_text(stderr, path, strlen(path));
 		fprintf(stderr, " (%s, process %u", human_size(file->file_bytes, size), file->pid);
-		if (print_rest(file))
+		if (print_rest(file, i == 0 || !has_surroundings))
 			exec_pid = file->pid;
 		else if (exec_pid == file->pid)
 			exec_pid = 0; /* the other program has a recording of its own */
@@ -191,7 +192,7 @@ static void report_files(struct run *run, struct run_files *f, struct answer *re
 		}
 	}
 	fputs(PROGRAM ": recorded:\n", stderr);
-	exec_pid = print_files(f, first);
+	exec_pid = print_files(f, first, run->target.is_wrapper);
 	if (exec_pid && !is_exec_of(f, exec_pid))
 		fprintf(stderr,
 			"Process %u went on as another program (exec), which was not recorded; add "

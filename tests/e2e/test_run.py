@@ -65,6 +65,11 @@ class Follow(mp.TestCase):
         self.assert_demo_is_next(run("-o", "app.dat", "./script.sh", cwd=self.dir))
         self.assertLess({"ls", "date", "demo"}, set(self.programs().values()))
 
+    def test_notes_are_those_of_the_program_that_was_meant(self):
+        done = run("-o", "app.dat", "sh", "-c", "(true; true); $0; true", mp.program("demo"), cwd=self.dir)
+        self.assert_demo_is_next(done)
+        self.assertNotIn("forked child", done.said)
+
     def test_script_without_a_first_line(self):
         script = self.dir / "script"
         script.write_text(f"{mp.program('demo')}\ntrue\n")
