@@ -13,16 +13,10 @@
 #define HEAD_BYTES 2048u /* less than this is not compressed */
 #define LOOK_NS 100000000 /* how often the socket is looked at while waiting */
 
-struct compute_slots {
-	pthread_mutex_t lock;
-	pthread_cond_t freed;
-	unsigned n_free; /* under lock */
-};
-
 struct answer {
 	struct compute_slots *slots;
 	FILE *file;
-	bool has_turn; /* maker only, like all up to cancel */
+	struct compute_turn turn; /* maker only, like all up to cancel */
 	struct encoder *encoder;
 	uint8_t head[HEAD_BYTES];
 	size_t head_len;
@@ -48,30 +42,6 @@ struct answer {
 	unsigned n_refs;
 };
 
-/* ---- compute slots ---- */
-
-int compute_slots_create(unsigned n, struct compute_slots **ret, struct err *err)
-{
-	struct compute_slots *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		return err_set_memory(err, sizeof(*t));
-	pthread_mutex_init(&t->lock, NULL);
-	pthread_cond_init(&t->freed, NULL);
-	t->n_free = n;
-	*ret = t;
-	return 0;
-}
-
-void compute_slots_destroy(struct compute_slots *t)
-{
-	if (!t)
-		return;
-	pthread_cond_destroy(&t->freed);
-	pthread_mutex_destroy(&t->lock);
-	free(t);
-}
-
 static void wait_a_little(pthread_cond_t *cond, pthread_mutex_t *lock)
 {
 	struct timespec until;
@@ -88,27 +58,12 @@ static void wait_a_little(pthread_cond_t *cond, pthread_mutex_t *lock)
 /* One that is cancelled goes on without a turn: there is little left to do. */
 static void turn_take(struct answer *a)
 {
-	struct compute_slots *t = a->slots;
-
-	pthread_mutex_lock(&t->lock);
-	while (t->n_free == 0 && !atomic_load(&a->cancel))
-		wait_a_little(&t->freed, &t->lock);
-	a->has_turn = t->n_free > 0;
-	t->n_free -= a->has_turn;
-	pthread_mutex_unlock(&t->lock);
+	compute_turn_take(a->slots, &a->turn, &a->cancel);
 }
 
 static void turn_give(struct answer *a)
 {
-	struct compute_slots *t = a->slots;
-
-	if (!a->has_turn)
-		return;
-	pthread_mutex_lock(&t->lock);
-	t->n_free++;
-	pthread_cond_signal(&t->freed);
-	pthread_mutex_unlock(&t->lock);
-	a->has_turn = false;
+	compute_turn_give(a->slots, &a->turn);
 }
 
 /* ---- maker ---- */
@@ -269,6 +224,23 @@ bool answer_begin(struct answer *a)
 {
 	turn_take(a);
 	return !atomic_load(&a->cancel);
+}
+
+void answer_set_turn(struct answer *a, const char *client, bool is_instant, bool is_long)
+{
+	a->turn.is_instant = is_instant;
+	snprintf(a->turn.client, sizeof(a->turn.client), "%s", client);
+	a->turn.is_long = is_long;
+}
+
+void answer_pause(struct answer *a)
+{
+	turn_give(a);
+}
+
+uint64_t answer_spent_ns(const struct answer *a)
+{
+	return a->turn.spent_ns;
 }
 
 FILE *answer_file(struct answer *a)

@@ -20,17 +20,12 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "serve/compute_slots.h"
 #include "serve/encoder.h"
 
 #define ANSWER_QUEUE_BYTES (256u << 10)
 #define ANSWER_FILE_NAME_BYTES 128
 #define ANSWER_COPY_BYTES (4u << 20) /* a larger answer is not kept for the cache */
-
-/* Bounds how many handlers compute at the same time. An answer holds one slot while it is
- * computed. */
-struct compute_slots; /* opaque: defined in answer.c */
-int compute_slots_create(unsigned n, struct compute_slots **ret, struct err *err);
-void compute_slots_destroy(struct compute_slots *t);
 
 struct answer; /* opaque: defined in answer.c */
 
@@ -39,7 +34,16 @@ int answer_create(struct compute_slots *slots, enum encoding encoding, struct an
 		  struct err *err);
 void answer_unref(struct answer *a);
 
+/* Says whose answer it is and how long it may take (compute_slots.h). Before answer_begin(). */
+void answer_set_turn(struct answer *a, const char *client, bool is_instant, bool is_long);
+
 /* ---- for the maker ---- */
+
+/* Gives the compute slot back: what is left to do is little. */
+void answer_pause(struct answer *a);
+
+/* For how long it was computed until answer_pause(), without waiting for a slot or the client. */
+uint64_t answer_spent_ns(const struct answer *a);
 
 /* Waits for a compute slot. False: the answer was cancelled before. */
 bool answer_begin(struct answer *a);

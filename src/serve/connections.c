@@ -210,3 +210,8 @@ void connections_set_busy(struct connections *c, struct connection *n, bool is_b
 	n->since_ns = monotonic_ns();
 	pthread_mutex_unlock(&c->lock);
 }
+
+const char *connection_address(const struct connection *n)
+{
+	return n ? n->address : "unknown";
+}

@@ -45,4 +45,8 @@ void connections_remove(struct connections *c, struct connection *n); /* NULL do
  * waited for. NULL does nothing. */
 void connections_set_busy(struct connections *c, struct connection *n, bool is_busy);
 
+/* The client's address without its port, as text. Borrowed until connections_remove(). n may be
+ * NULL. */
+const char *connection_address(const struct connection *n);
+
 #endif

@@ -14,8 +14,10 @@
 
 #define MAX_LOADING 2u /* at the same time: each uses all CPUs by itself */
 #define LOOK_NS 50000000
-#define FOLLOW_NS (2 * NS_PER_S) /* between looks at a recording that grows, at least ... */
-#define FOLLOW_SHARE 5u /* ... and so many times what the last one took */
+#define FOLLOW_NS (NS_PER_S / 2) /* between looks at a recording that grows, at least ... */
+#define FOLLOW_SHARE                                                                               \
+	4u /* ... and this part of what the last one took. What a look reads grows with */
+/* the time since the look before: a longer pause makes looks longer, until they never catch up. */
 #define SHARED_BYTES ((size_t)48 << 20) /* of results that the queries of a snapshot share */
 #define N_CODES_AT_ONCE 128u
 #define ETA_PERCENT 2.0 /* so much must be read before the rest can be estimated */
@@ -289,7 +291,7 @@ static void look_again(struct registry_entry *i)
 	i->is_wanted = false;
 	i->is_followed = i->snapshot->opened.is_growing;
 	i->next_look_ns = monotonic_ns() +
-			  (took_ns < FOLLOW_NS / FOLLOW_SHARE ? FOLLOW_NS : took_ns * FOLLOW_SHARE);
+			  (took_ns / FOLLOW_SHARE < FOLLOW_NS ? FOLLOW_NS : took_ns / FOLLOW_SHARE);
 	i->n_looks++;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);

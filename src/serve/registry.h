@@ -6,7 +6,7 @@
  *
  * A recording that is still being written is opened again when a request asks for it
  * (registry_freshen()) and the recording has grown. After each look at the recording a pause
- * follows: 2 s, or five times as long as the look took, if this is longer. During a look the
+ * follows: half a second, or a quarter of what the look took, if this is longer. During a look the
  * recording stays ready, with the older snapshot; also if opening fails. A request takes the newest
  * snapshot (registry_take()) and gives it back at its end, so all parts of an answer are of one
  * moment.

@@ -121,10 +121,11 @@ int request_handle(struct request *rq, struct err *err)
 	return r;
 }
 
-void request_run(struct request *rq)
+uint64_t request_run(struct request *rq)
 {
 	struct err err = {0};
 	unsigned status = 200;
+	uint64_t spent_ns;
 
 	rq->out = answer_file(rq->answer);
 	json_init(&rq->json, rq->out);
@@ -132,7 +133,7 @@ void request_run(struct request *rq)
 		answer_set_type(rq->answer, rq->route->content_type, NULL);
 	if (!answer_begin(rq->answer)) {
 		answer_finish(rq->answer, 503);
-		return;
+		return 0;
 	}
 	if (request_handle(rq, &err) < 0) {
 		status = status_of(rq, &err);
@@ -141,7 +142,10 @@ void request_run(struct request *rq)
 			request_write_error(rq->out, err.text, &rq->refusal);
 		}
 	}
+	answer_pause(rq->answer);
+	spent_ns = answer_spent_ns(rq->answer);
 	answer_finish(rq->answer, status);
+	return spent_ns;
 }
 
 /* ---- filter ---- */

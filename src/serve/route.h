@@ -46,6 +46,13 @@ const struct route *route_table(size_t *n);
  * an optional segment that is absent. */
 const struct route *route_find(const struct url *u, const char *value[ROUTE_MAX_VALUES]);
 
+/* Do answers take milliseconds whatever the recording? Tables of the recording do, and files of the
+ * GUI; what takes filters or rows may have to look at every allocation. */
+static inline bool route_is_instant(const struct route *r)
+{
+	return !(r->flags & (ROUTE_FILTER | ROUTE_EXPORT | ROUTE_LARGE | ROUTE_PAGE | ROUTE_BASE));
+}
+
 /* own_regex: taken where frames are shown, and where a filter may use frame classes. */
 #define ROUTE_OWN_PARAMETER "own_regex"
 static inline bool route_takes_own(const struct route *r)

@@ -22,6 +22,7 @@
 #include "serve/connections.h"
 #include "serve/listen.h"
 #include "serve/request.h"
+#include "serve/route_costs.h"
 
 #define MAX_CONNECTIONS 256u
 #define MAX_CONNECTIONS_PER_ADDRESS 192u
@@ -42,6 +43,7 @@ struct server {
 	struct compute_slots *slots;
 	struct answer_cache *cache;
 	struct connections *connections;
+	struct route_costs *costs;
 	struct access_rules rules;
 	struct source_rules sources;
 	struct listening listening;
@@ -333,6 +335,7 @@ struct job {
 	struct server *server;
 	struct request request;
 	char *key; /* NULL: not for the cache */
+	uint64_t kind; /* route_costs.h */
 };
 
 static void keep_answer(void *user, struct answer *a, uint8_t *copy, size_t len)
@@ -366,7 +369,7 @@ static void *run_job(void *user)
 {
 	struct job *job = user;
 
-	request_run(&job->request);
+	route_costs_learn(job->server->costs, job->kind, request_run(&job->request));
 	job_end(job);
 	return NULL;
 }
@@ -388,6 +391,9 @@ static enum MHD_Result start_job(struct exchange *x, struct job *job, enum encod
 		job_end(job);
 		return send_error(x, 503, err.text, "Retry-After", "1");
 	}
+	job->kind = route_costs_kind(rq->route, &rq->url, rq->id);
+	answer_set_turn(x->answer, connection_address(x->client), route_is_instant(rq->route),
+			route_costs_is_long(x->server->costs, job->kind, rq->route));
 	rq->answer = x->answer;
 	rq->context.cancel = answer_cancel_flag(x->answer);
 	if (x->key) {
@@ -810,6 +816,8 @@ int serve_start(const struct serve_options *o, struct server **ret, struct err *
 	if (r == 0)
 		r = compute_slots_create(n_compute_slots(), &s->slots, err);
 	if (r == 0)
+		r = route_costs_create(&s->costs, err);
+	if (r == 0)
 		r = answer_cache_create(CACHE_BYTES, &s->cache, err);
 	if (r == 0)
 		r = connections_create(&limits, &s->connections, err);
@@ -854,6 +862,7 @@ void serve_stop(struct server *s)
 	registry_destroy(s->registry);
 	answer_cache_destroy(s->cache);
 	connections_destroy(s->connections);
+	route_costs_destroy(s->costs);
 	compute_slots_destroy(s->slots);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);

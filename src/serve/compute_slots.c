@@ -1,0 +1,205 @@
+/* serve/compute_slots.c - see compute_slots.h. */
+#include "serve/compute_slots.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "util/monotonic.h"
+
+#define LOOK_NS 50000000 /* so often those that wait look whether something has become long */
+#define LONG_NICE 10
+#define PASSED_SHARE 4u /* on a busy machine time passes without our doing */
+#define MAX_SLOTS 128u
+
+struct compute_slots {
+	pthread_mutex_t lock; /* guards what follows, and the turns in the list */
+	pthread_cond_t changed;
+	unsigned n;
+	struct compute_turn list; /* the ring's head; in the order of arrival */
+};
+
+/* What counts. */
+struct load {
+	unsigned n_short, n_long; /* that compute */
+	bool has_waiting_long;
+	const char *client[2 * MAX_SLOTS]; /* of those that compute */
+};
+
+int compute_slots_create(unsigned n, struct compute_slots **ret, struct err *err)
+{
+	struct compute_slots *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return err_set_memory(err, sizeof(*t));
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->changed, NULL);
+	t->n = n < MAX_SLOTS ? n : MAX_SLOTS;
+	t->list.next = t->list.previous = &t->list;
+	*ret = t;
+	return 0;
+}
+
+void compute_slots_destroy(struct compute_slots *t)
+{
+	if (!t)
+		return;
+	pthread_cond_destroy(&t->changed);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+/* What the turn has cost since it got the slot. The threads that its own thread started are not in
+ * its processor time, so a part of the time that has passed counts if it is more. */
+static uint64_t used_ns(const struct compute_turn *turn)
+{
+	uint64_t passed_ns = (monotonic_ns() - turn->start_ns) / PASSED_SHARE;
+	struct timespec t = {0};
+	uint64_t cpu_ns;
+
+	clock_gettime(turn->clock, &t);
+	cpu_ns = (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec - turn->start_cpu_ns;
+	return cpu_ns > passed_ns ? cpu_ns : passed_ns;
+}
+
+static void start_clocks(struct compute_turn *turn)
+{
+	struct timespec t = {0};
+
+	clock_gettime(turn->clock, &t);
+	turn->start_cpu_ns = (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+	turn->start_ns = monotonic_ns();
+}
+
+/* ---- with the lock ---- */
+
+static void become_long(struct compute_turn *turn)
+{
+	turn->is_long = true;
+	setpriority(PRIO_PROCESS, (id_t)turn->thread, LONG_NICE);
+}
+
+static struct load measure(struct compute_slots *t)
+{
+	struct load l;
+
+	l.n_short = l.n_long = 0;
+	l.has_waiting_long = false;
+
+	for (struct compute_turn *i = t->list.next; i != &t->list; i = i->next) {
+		if (i->has_slot && !i->is_long && i->spent_ns + used_ns(i) > COMPUTE_SHORT_NS)
+			become_long(i);
+		if (i->has_slot)
+			l.client[l.n_short + l.n_long] = i->client;
+		l.n_short += i->has_slot && !i->is_long;
+		l.n_long += i->has_slot && i->is_long;
+		l.has_waiting_long |= !i->has_slot && i->is_long;
+	}
+	return l;
+}
+
+/* Long ones that were taken for short do not count against short ones, but half as many again as
+ * there are slots is the end: each needs memory. */
+static bool is_free_for(const struct compute_slots *t, const struct load *l, bool is_long)
+{
+	unsigned n_kept = l->has_waiting_long && l->n_long == 0 ? 1 : 0;
+
+	if (l->n_short + l->n_long >= t->n + (t->n + 1) / 2)
+		return false;
+	if (is_long)
+		return l->n_long < (t->n + 1) / 2 && l->n_short + l->n_long < t->n;
+	return l->n_short + n_kept < t->n;
+}
+
+static unsigned count_of_client(const struct load *l, const char *client)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < l->n_short + l->n_long; i++)
+		n += strcmp(l->client[i], client) == 0;
+	return n;
+}
+
+/* Of those that wait and for which a slot is free: the one whose turn it is. NULL: none. */
+static const struct compute_turn *choose(struct compute_slots *t)
+{
+	const struct compute_turn *found = NULL;
+	struct load l = measure(t);
+	unsigned n_found = 0;
+
+	for (const struct compute_turn *i = t->list.next; i != &t->list; i = i->next) {
+		unsigned n;
+
+		if (i->has_slot || !is_free_for(t, &l, i->is_long))
+			continue;
+		n = count_of_client(&l, i->client);
+		if (!found || i->is_long < found->is_long ||
+		    (i->is_long == found->is_long && n < n_found)) {
+			found = i;
+			n_found = n;
+		}
+	}
+	return found;
+}
+
+static void wait_a_little(struct compute_slots *t)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += LOOK_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_cond_timedwait(&t->changed, &t->lock, &until);
+}
+
+static void unlink_turn(struct compute_turn *turn)
+{
+	turn->previous->next = turn->next;
+	turn->next->previous = turn->previous;
+}
+
+/* ---- for answers ---- */
+
+bool compute_turn_take(struct compute_slots *t, struct compute_turn *turn,
+		       const atomic_bool *cancel)
+{
+	if (turn->is_instant)
+		return !atomic_load(cancel);
+	turn->thread = (int)gettid();
+	if (pthread_getcpuclockid(pthread_self(), &turn->clock) != 0)
+		turn->clock = CLOCK_MONOTONIC;
+	pthread_mutex_lock(&t->lock);
+	turn->next = &t->list;
+	turn->previous = t->list.previous;
+	turn->previous->next = turn->next->previous = turn;
+	while (!atomic_load(cancel) && choose(t) != turn)
+		wait_a_little(t);
+	turn->has_slot = !atomic_load(cancel);
+	if (!turn->has_slot)
+		unlink_turn(turn);
+	start_clocks(turn);
+	if (turn->has_slot && turn->is_long)
+		become_long(turn);
+	pthread_cond_broadcast(&t->changed); /* the next one may have a slot, too */
+	pthread_mutex_unlock(&t->lock);
+	return turn->has_slot;
+}
+
+void compute_turn_give(struct compute_slots *t, struct compute_turn *turn)
+{
+	pthread_mutex_lock(&t->lock);
+	if (turn->has_slot) {
+		unlink_turn(turn);
+		turn->has_slot = false;
+		turn->spent_ns += used_ns(turn);
+		pthread_cond_broadcast(&t->changed);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
