@@ -30,7 +30,7 @@ SETUP_FUZZ = $(call setup,fuzz,-Dgui=disabled -Dfuzz=true -Db_sanitize=address$(
 COMMA := ,
 
 .PHONY: all demo test lint bench audit audit-build soak install uninstall clean debug asan tsan fuzz help \
-	hooks deps deps-test
+	hooks deps deps-test dist deb dist-build
 
 all: deps ## build the recorder and the CLI (default)
 	$(SETUP_RELEASE)
@@ -56,6 +56,7 @@ test: deps-test ## everything: lint, all tests, ASan+UBSan and TSan runs (under 
 	@$(MAKE) --no-print-directory DEPS=skip all
 	$(HEADING) 'lint: symbols of the recorder, unused functions'
 	@tools/check_symbols.py $(RELEASE)/libmemory_profiler.so
+	@tools/check_glibc.py 2.17 $(RELEASE)/libmemory_profiler.so
 	@tools/check_unused.py $(RELEASE)
 	$(SETUP_ASAN)
 	$(SETUP_TSAN)
@@ -65,6 +66,7 @@ lint: deps-test ## layers, limits, format, documents, commit messages, symbols, 
 	@tools/lint.sh
 	@$(MAKE) --no-print-directory DEPS=skip all
 	@tools/check_symbols.py $(RELEASE)/libmemory_profiler.so
+	@tools/check_glibc.py 2.17 $(RELEASE)/libmemory_profiler.so
 	@tools/check_unused.py $(RELEASE)
 
 hooks: ## let git check the message of each commit (.git/hooks/commit-msg)
@@ -89,6 +91,16 @@ install: all ## install under PREFIX (/usr/local), below DESTDIR if set
 
 uninstall: ## remove what the last `make install` of this build installed
 	@ninja -C $(RELEASE) uninstall
+
+dist: dist-build ## build/memory-profiler-x86_64-unknown-linux-gnu.tgz, for old systems as well
+	@tools/make_dist.sh build/dist tgz build/memory-profiler-$(shell uname -m)-unknown-linux-gnu.tgz
+
+deb: dist-build ## build/memory-profiler.deb: programs, manual pages, completions, documents
+	@tools/make_dist.sh build/dist deb build/memory-profiler.deb
+
+dist-build: deps
+	@test -f build/dist/build.ninja || meson setup build/dist --prefix=/usr -Drelease=true -Dwerror=true
+	@ninja -C build/dist libmemory_profiler.so memory-profiler-cli memory-profiler-gather
 
 debug: deps ## build/debug: assertions, full invariant checks, debug logs
 	$(SETUP_DEBUG)

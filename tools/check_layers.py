@@ -18,7 +18,7 @@ MAY = {  # folder of src/: folders it may include besides itself
     "query": "base util store",
     "gui": "base util", "report": "base util store query",
     "export": "base util store query gui", "serve": "base util store query report export gui",
-    "gather": "base util format",
+    "gather": "base util format", "release": "base",
     "cli": "base util format gather recording ingest open rewrite store query report export serve",
 }
 # folder outside src/: what it may include. "" = no folder of src/: these programs know the

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes the manual pages *.1 from *.1.md beside this script. --check: fails when one is stale.
---variables ENVIRONMENT.md OUTPUT: makes memory-profiler-variables.7, which the build does.
+--variables ENVIRONMENT.md OUTPUT: makes memory-profiler.7, which the build does.
 
 The Markdown they are written in is small: # title, ## section, paragraphs, **bold**, *italic*,
 ``` blocks, and "term" lines followed by ": definition" lines.
@@ -61,8 +61,8 @@ def variables(document):
     """docs/ENVIRONMENT.md in the form that convert() reads."""
     head, *sections = re.split(r"(?m)^## ", document)
     intro = re.sub(r"(?s)<!--.*?-->", "", head.partition("\n")[2]).strip()
-    out = ["# MEMORY-PROFILER-VARIABLES(7)", "", "## NAME", "",
-           "memory-profiler-variables - environment variables that control the recorder", "", "## DESCRIPTION", "",
+    out = ["# MEMORY-PROFILER(7)", "", "## NAME", "",
+           "memory-profiler - environment variables that control the recorder", "", "## DESCRIPTION", "",
            intro, "", "## VARIABLES", ""]
     for section in sections:
         name, default, *text = [line for line in section.splitlines() if line.strip()]

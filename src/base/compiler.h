@@ -20,6 +20,10 @@
 #define CONFIG_AUDIT 0 /* 1: every stack of the stack cache is compared with a full walk */
 #endif
 
+#ifndef CONFIG_LINKS_FIND_OBJECT
+#define CONFIG_LINKS_FIND_OBJECT 0 /* 1: our own process, which may need a new glibc */
+#endif
+
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 

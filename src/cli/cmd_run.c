@@ -399,7 +399,7 @@ int cmd_run(int argc, char **argv)
 			" in the current directory\n"
 			"(%e executable, %t seconds since 1970, %p process id, %n counter, %% "
 			"percent sign).\n"
-			"memory-profiler-variables(7) and docs/ENVIRONMENT.md list the variables "
+			"memory-profiler(7) and docs/ENVIRONMENT.md list the variables "
 			"that control\n"
 			"the recorder.\n",
 		.option = option,

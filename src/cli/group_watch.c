@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,19 @@ static void take_pending(const sigset_t *all, uint32_t count[N_SIGNALS])
 	}
 }
 
+/* By system call: libc has a function for it since 2.34 only, and kernels the call since 5.9. */
+static void close_behind(int fd)
+{
+	long end = sysconf(_SC_OPEN_MAX);
+
+	if (syscall(SYS_close_range, fd + 1, ~0u, 0) == 0)
+		return;
+	if (end < 0 || end > 65536)
+		end = 65536;
+	for (int i = fd + 1; i < end; i++)
+		close(i);
+}
+
 /* The watcher: answers until the other end of the socket is closed. All other descriptors are closed,
  * so that no reader of a pipe waits for this process to end. */
 __attribute__((noreturn)) static void answer(int fd)
@@ -31,8 +45,9 @@ __attribute__((noreturn)) static void answer(int fd)
 	unsigned char byte;
 	sigset_t all;
 
-	if (dup3(fd, 0, 0) < 0 || close_range(1, ~0u, 0) < 0)
+	if (dup3(fd, 0, 0) < 0)
 		_exit(1);
+	close_behind(0);
 	prctl(PR_SET_NAME, "mem-prof-group");
 	sigfillset(&all);
 	while (read(0, &byte, 1) == 1 && byte < N_SIGNALS) {

@@ -7,6 +7,7 @@
 #include "record/clock.h"
 #include "record/log.h"
 #include "record/own_memory.h"
+#include "record/real.h"
 #include "record/record.h"
 #include "record/sys.h"
 #include "record/thread.h"
@@ -118,6 +119,7 @@ static enum record_mode start_recording(bool is_late)
 	recorded_pid = rec->pid;
 	read_environment(complain);
 	log_refused_features();
+	unwind_use_find_object(real_find("_dl_find_object"));
 	unwind_init();
 	if (!writer_start(rec)) {
 		atomic_store(&rec->is_alive, 0);

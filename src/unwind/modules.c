@@ -20,11 +20,25 @@
 #define HEAD_BYTES 832 /* ELF header, thirteen program headers; mostly also the build id */
 
 #ifdef DLFO_EH_SEGMENT_TYPE /* the header of glibc 2.35 or later */
-extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 #define HAS_FIND_OBJECT 1
+/* A library that refers to the function by its name does not load with an older glibc, even if the
+ * reference is weak. So the recorder sets it; only our own programs link it. */
+#if CONFIG_LINKS_FIND_OBJECT
+static __typeof__(_dl_find_object) *find_object = _dl_find_object;
+#else
+static __typeof__(_dl_find_object) *find_object;
+#endif
 #else
 #define HAS_FIND_OBJECT 0
 #endif
+
+void unwind_use_find_object(void *function)
+{
+#if HAS_FIND_OBJECT
+	find_object = (__typeof__(find_object))(uintptr_t)function;
+#endif
+	(void)function;
+}
 
 /* --- without _dl_find_object ------------------------------------------------------------------ */
 
@@ -121,7 +135,7 @@ static bool find_by_object(uintptr_t addr, bool is_careful, struct image_map *re
 	struct dl_find_object o;
 	struct link_map lm;
 
-	if (_dl_find_object((void *)addr, &o) != 0)
+	if (find_object((void *)addr, &o) != 0)
 		return false;
 	if (!is_careful || o.dlfo_link_map == _r_debug.r_map) /* the first one stays */
 		lm = *o.dlfo_link_map;
@@ -141,7 +155,7 @@ static bool find_by_object(uintptr_t addr, bool is_careful, struct image_map *re
 static bool find_map(uintptr_t addr, bool is_careful, struct image_map *ret)
 {
 #if HAS_FIND_OBJECT
-	if (_dl_find_object && !is_find_object_off)
+	if (find_object && !is_find_object_off)
 		return find_by_object(addr, is_careful, ret);
 #endif
 	(void)is_careful;
@@ -388,8 +402,8 @@ bool modules_is_at(uintptr_t start, uintptr_t end)
 #if HAS_FIND_OBJECT
 	struct dl_find_object o;
 
-	if (_dl_find_object && !is_find_object_off)
-		return _dl_find_object((void *)start, &o) == 0 &&
+	if (find_object && !is_find_object_off)
+		return find_object((void *)start, &o) == 0 &&
 		       (uintptr_t)o.dlfo_map_start == start && (uintptr_t)o.dlfo_map_end == end;
 #endif
 	(void)start;

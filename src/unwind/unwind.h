@@ -83,6 +83,10 @@ static inline bool unwind_is_guess(const struct unwind_frames *f, size_t i)
 struct unwind_thread; /* opaque: defined in unwind_thread_i.h */
 extern const size_t unwind_thread_bytes;
 
+/* Before unwind_init(): function is the _dl_find_object() of this process's glibc (2.35 and later),
+ * or NULL. With it modules are found without the loader's lock. */
+void unwind_use_find_object(void *function);
+
 /* Once per process, before anything else, and again in a forked child. Finds the end of the main
  * stack, the main program and the dynamic linker. Cannot fail: what is not found makes walks slower
  * (words are read by process_vm_readv()), or end earlier with a reason. */

@@ -30,10 +30,10 @@ class Install(mp.TestCase):
             self.assertTrue((self.prefix / "share/doc/memory-profiler" / name).exists(), name)
 
     def test_variables_have_a_manual_page(self):
-        page = (self.prefix / "share/man/man7/memory-profiler-variables.7").read_text()
+        page = (self.prefix / "share/man/man7/memory-profiler.7").read_text()
         for name in re.findall(r"(?m)^## `(\w+)`", (mp.SRC / "docs/ENVIRONMENT.md").read_text()):
             self.assertIn(f"\\fB{name}\\fR", page)
-        done = subprocess.run(["man", "--warnings", self.prefix / "share/man/man7/memory-profiler-variables.7"],
+        done = subprocess.run(["man", "--warnings", self.prefix / "share/man/man7/memory-profiler.7"],
                               capture_output=True, text=True, check=False, env=mp.clean_environment())
         self.assertEqual((0, ""), (done.returncode, done.stderr))
         self.assertIn("MEMORY_PROFILER_OUTPUT", done.stdout)
