@@ -38,7 +38,9 @@ static void expand_path(const struct recorder *rec, uint32_t piece, char *path, 
 	options_expand(options_active.OUTPUT, &names, &text);
 }
 
-bool output_file_number(const char *path, uint64_t number, char *ret, size_t capacity)
+/* Puts a number in front of the ending of the file name: app.dat becomes app.7.dat, app becomes
+ * app.7. False: no room in capacity. */
+static bool put_number(const char *path, uint64_t number, char *ret, size_t capacity)
 {
 	const char *base = text_basename(path);
 	const char *ending = strrchr(base, '.');
@@ -154,7 +156,7 @@ long output_file_create(const struct recorder *rec, uint32_t piece, char *path)
 			return fd;
 	}
 	for (uint64_t n = first; n < first + MAX_NAME_TRIES; n++) {
-		if (!output_file_number(name, n, path, RECORD_PATH_BYTES))
+		if (!put_number(name, n, path, RECORD_PATH_BYTES))
 			return SYS_EINVAL;
 		/* an earlier run's piece of this name stays where it is */
 		fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, 0600);

@@ -20,10 +20,6 @@
  * A descriptor or -errno. */
 long output_file_create(const struct recorder *rec, uint32_t piece, char *path);
 
-/* Puts a number in front of the ending of the file name: app.dat becomes app.7.dat, app becomes
- * app.7. False: no room in capacity. */
-bool output_file_number(const char *path, uint64_t number, char *ret, size_t capacity);
-
 /* Removes the file if it is a piece of this run. False: it is not, or it cannot be removed. */
 bool output_file_remove(const struct recorder *rec, const char *path);
 

@@ -131,7 +131,8 @@ static long open_output(struct recorder *rec, struct session *s, bool is_late)
 	return begin_file(rec, s, is_late);
 }
 
-void session_destroy(struct session *s)
+/* Unmaps a session that no thread uses. */
+static void destroy(struct session *s)
 {
 	for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++) {
 		size_t len = (size_t)s->area[i].n_blocks * FORMAT_BLOCK_BYTES;
@@ -176,7 +177,7 @@ struct session *session_create(struct recorder *rec, struct session_buffers *b)
 			arch_syscall3(SYS_unlinkat, AT_FDCWD, s->path, 0);
 			sys_close(s->fd);
 		}
-		session_destroy(s);
+		destroy(s);
 		return NULL;
 	}
 	rec->n_pieces++;
@@ -380,7 +381,7 @@ void session_retire(struct session *s)
 				      (uint64_t)s->area[i].n_blocks * FORMAT_BLOCK_BYTES);
 		session_close_file(s);
 	}
-	session_destroy(s);
+	destroy(s);
 }
 
 void session_put_note(struct session *s, struct session_buffers *b, enum log_level level,

@@ -35,11 +35,8 @@ struct session_buffers {
  * MEMORY_PROFILER_OUTPUT is empty; the log says why. */
 struct session *session_create(struct recorder *rec, struct session_buffers *b);
 
-/* Unmaps a session that no thread uses. */
-void session_destroy(struct session *s);
-
-/* The same for an old session: all its blocks are written or (if its file is closed) lie where
- * threads left them. Gives back the disk space of the blocks and closes the file. */
+/* Gives back the disk space of an old session's blocks, closes its file and unmaps it. All its blocks
+ * are written or (if its file is closed) lie where threads left them. */
 void session_retire(struct session *s);
 
 /* Closes the file of an old session whose full blocks are written. Its blocks stay mapped; what
