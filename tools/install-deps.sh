@@ -54,6 +54,7 @@ packages() {
 	test chromium chromium
 	test zstd zstd
 	test iproute2 ip
+	test tmux tmux
 	test util-linux unshare nsenter
 	test libunwind-dev lib:libunwind.so
 	LIST

@@ -18,5 +18,6 @@ int cmd_run(int argc, char **argv);
 int cmd_server(int argc, char **argv);
 int cmd_squeeze(int argc, char **argv);
 int cmd_strip(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 
 #endif

@@ -11,6 +11,7 @@
 #include "cli/report_charts.h"
 #include "cli/report_json.h"
 #include "cli/report_text.h"
+#include "gather/remote_copy.h"
 
 /* Bytes of events up to which all rows of the store are made: some ten million events, which take a
  * second or two. Rows let the findings see memory over time. */
@@ -111,6 +112,7 @@ struct report_command {
 	struct words words;
 	struct filter_args filter;
 	enum report_chart chart;
+	const char *target; /* --connect; NULL: none */
 };
 
 static int run(struct report_command *c, char **path, int n_paths, struct err *err)
@@ -137,6 +139,22 @@ static int run(struct report_command *c, char **path, int n_paths, struct err *e
 	return show(path[0], how, &c->options, c->chart, err);
 }
 
+static int run_local_or_remote(struct report_command *c, char **path, int n_paths, struct err *err)
+{
+	struct remote_copy copy = {0};
+	int r;
+
+	if ((n_paths == 0) != (c->target != NULL))
+		return err_set(err, ERR_USAGE, "write one or more FILEs, or --connect HOST:PORT");
+	if (!c->target)
+		return run(c, path, n_paths, err);
+	r = remote_copy_open(c->target, &copy, err);
+	if (r == 0)
+		r = run(c, &copy.path, 1, err);
+	remote_copy_close(&copy);
+	return r;
+}
+
 static int parse(struct report_command *c, int argc, char **argv, int *first, int *end)
 {
 	const struct args_option option[] = {
@@ -159,6 +177,10 @@ static int parse(struct report_command *c, int argc, char **argv, int *first, in
 		 .value = "FROM..TO",
 		 .help = "only what was allocated in that time: 1s..2.5s, ..50%",
 		 .text = &c->words.time},
+		{.name = "connect",
+		 .value = "HOST:PORT",
+		 .help = "no FILE, but a program that runs there with a server",
+		 .text = &c->target},
 		OPEN_ARGS(c->open),
 		{.name = "full",
 		 .help = "show all frames, names and paths in full",
@@ -182,7 +204,6 @@ static int parse(struct report_command *c, int argc, char **argv, int *first, in
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 		.more = &c->filter.more,
-		.min_operands = 1,
 	};
 
 	return args_parse(&command, argc, argv, first, end);
@@ -197,7 +218,7 @@ int cmd_report(int argc, char **argv)
 	filter_args_init(&c.filter);
 	status = parse(&c, argc, argv, &first, &end);
 	if (status < 0) {
-		r = run(&c, argv + first, end - first, &err);
+		r = run_local_or_remote(&c, argv + first, end - first, &err);
 		status = r == 0 ? CLI_OK : r == -ERR_USAGE ? CLI_USAGE : CLI_FAILED;
 		if (r < 0)
 			args_complain("%s%s", r == -ERR_USAGE ? "report: " : "", err.text);

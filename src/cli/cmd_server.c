@@ -11,6 +11,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/open_args.h"
+#include "gather/remote_copy.h"
 #include "recording/header_page.h"
 #include "recording/pieces.h"
 #include "serve/serve.h"
@@ -26,6 +27,7 @@ struct server_command {
 	struct pieces_group *group; /* of recordings; several paths: the pieces of one */
 	size_t n_groups;
 	const char *interface, *port, *token;
+	const char *target; /* --connect; NULL: none */
 	bool wants_openapi;
 	pthread_mutex_t lock; /* guards loaded */
 	FILE *loaded; /* where to say that a recording is loaded; NULL: nowhere */
@@ -303,6 +305,10 @@ static int run_groups(struct server_command *c, struct serve_options *o, const c
 static int parse(struct server_command *c, int argc, char **argv, int *first, int *end)
 {
 	const struct args_option option[] = {
+		{.name = "connect",
+		 .value = "HOST:PORT",
+		 .help = "no FILE, but a program that runs there with a server",
+		 .text = &c->target},
 		OPEN_ARGS(c->open),
 		{.letter = 'i',
 		 .name = "interface",
@@ -350,6 +356,25 @@ static int parse(struct server_command *c, int argc, char **argv, int *first, in
 	return args_parse(&command, argc, argv, first, end);
 }
 
+/* Serves a program that runs on another host. */
+static int run_remote(struct server_command *c, struct serve_options *o, int n_files)
+{
+	struct remote_copy copy = {0};
+	struct err err = {0};
+	int status = CLI_FAILED;
+
+	if (n_files > 0) {
+		args_complain("server: write FILEs or --connect HOST:PORT, not both");
+		return CLI_USAGE;
+	}
+	if (remote_copy_open(c->target, &copy, &err) < 0)
+		args_complain("%s", err.text);
+	else
+		status = run_groups(c, o, (const char *const *)&copy.path, 1);
+	remote_copy_close(&copy);
+	return status;
+}
+
 int cmd_server(int argc, char **argv)
 {
 	struct server_command c = {.interface = "127.0.0.1", .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -383,6 +408,8 @@ int cmd_server(int argc, char **argv)
 	o.n_allow_origins = c.origin.n;
 	o.source_rule = c.source.item;
 	o.n_source_rules = c.source.n;
+	if (c.target)
+		return run_remote(&c, &o, end - first);
 	if (!can_be_read(&argv[first], (size_t)(end - first)))
 		return CLI_FAILED;
 	return run_groups(&c, &o, (const char *const *)&argv[first], (size_t)(end - first));

@@ -21,6 +21,7 @@ static const struct {
 	{"run", cmd_run, "start a program and record its allocations"},
 	{"report", cmd_report, "show where the memory went"},
 	{"server", cmd_server, "serve recordings over HTTP: web GUI and REST API"},
+	{"top", cmd_top, "show who holds memory and who allocates now"},
 	{"gather", cmd_gather, "receive recordings over the network"},
 	{"export", cmd_export, "convert a recording for other tools"},
 	{"export-heaptrack", cmd_export_heaptrack, "short for 'export --format heaptrack'"},
