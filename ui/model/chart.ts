@@ -10,6 +10,18 @@ export function stack(series: readonly (readonly number[])[]): Float64Array[] {
   });
 }
 
+const VISIBLE = 0.04; // of the height
+
+/* Whether some of the largest totals stand visibly above the stacked series, which are as of the end of each
+ * point. */
+export function standsAbove(
+  top: readonly number[],
+  series: readonly { values: readonly number[] }[],
+): boolean {
+  const least = Math.max(0, ...top) * VISIBLE;
+  return top.some((v, i) => v - series.reduce((sum, s) => sum + (s.values[i] ?? 0), 0) > least);
+}
+
 export const LABEL_PX = 14;
 
 /* Moves labels apart, vertically, until none overlaps and all are within [top, base]. */

@@ -2,6 +2,7 @@
  * between the two ends of the chosen range. */
 import { useMemo } from 'preact/hooks';
 import type { Buckets, Growth, GrowthRow, Samples, Summary } from '../api/types';
+import { standsAbove } from '../model/chart';
 import { chartWindow, rangeOf, untimedFilter } from '../model/filters';
 import {
   bytes,
@@ -237,8 +238,13 @@ function pointWords(p: LegendProps): string {
     ? `mean of each ${span}`
     : p.by === 'none'
       ? `largest in each ${span}`
-      : `at the end of each ${span}; line: the largest`;
-  return [what, p.base ? 'dashed: the base' : p.hasRss ? 'dashed: RSS' : '']
+      : `at the end of each ${span}`;
+  const hasTop = p.by !== 'none' && !p.kind.isRate && standsAbove(p.kind.total(p.data), p.series);
+  return [
+    what,
+    hasTop ? 'line: the largest' : '',
+    p.base ? 'dashed: the base' : p.hasRss ? 'dashed: RSS' : '',
+  ]
     .filter(Boolean)
     .join('; ');
 }

@@ -5,7 +5,7 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { bytes, count, join, type Unit } from '../model/format';
-import { LABEL_PX, placeLabels, stack } from '../model/chart';
+import { LABEL_PX, placeLabels, stack, standsAbove } from '../model/chart';
 import { timeLabel, timeTicks, valueLabel, valueTicks } from '../model/ticks';
 import { useClockOrigin } from '../state/clock';
 import { set } from '../state/router';
@@ -217,7 +217,7 @@ function drawLine(g: CanvasRenderingContext2D, line: ChartLine, x: Scale, y: Sca
 
 /* Areas show the end of each bucket. A peak inside of a bucket stands above them: drawn before them, paler. */
 function drawTop(u: uPlot, p: TimeChartProps): void {
-  if (!p.top) return;
+  if (!p.top || !standsAbove(p.top, p.series)) return;
   const ratio = devicePixelRatio;
   const g = u.ctx;
   const { left, top, width, height } = u.bbox;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LABEL_PX, placeLabels, stack } from '../../model/chart';
+import { LABEL_PX, placeLabels, stack, standsAbove } from '../../model/chart';
 import { dragged, gripAt, runningSum, valueAt, zoomView } from '../../model/strip';
 import { timeLabel, timeTicks, valueLabel, valueTicks } from '../../model/ticks';
 
@@ -68,4 +68,11 @@ test('sums and samples', () => {
   assert.equal(valueAt([10, 20], [1, 2], 15), 1);
   assert.equal(valueAt([10, 20], [1, 2], 25), 2);
   assert.equal(valueAt([], [], 5), null);
+});
+
+test('a peak between two points stands above the areas, a rounding does not', () => {
+  const series = [{ values: [10, 20, 30] }, { values: [1, 2, 3] }];
+  assert.equal(standsAbove([11, 22, 34], series), false);
+  assert.equal(standsAbove([11, 90, 33], series), true);
+  assert.equal(standsAbove([], []), false);
 });
