@@ -266,6 +266,12 @@ void answer_set_done(struct answer *a, answer_done done, void *user)
 	a->done_user = user;
 }
 
+void answer_set_stream(struct answer *a)
+{
+	ASSERT(!a->has_started && a->head_len == 0);
+	start(a, true);
+}
+
 bool answer_restart(struct answer *a)
 {
 	if (a->has_started)

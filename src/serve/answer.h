@@ -55,6 +55,10 @@ const atomic_bool *answer_cancel_flag(const struct answer *a);
  * copied, without quotes and backslashes in it; NULL: the answer is not to be saved as a file. */
 void answer_set_type(struct answer *a, const char *content_type, const char *file_name);
 
+/* Everything that is written and flushed is sent at once and as it is: the answer is a stream of
+ * events. Before the first byte. */
+void answer_set_stream(struct answer *a);
+
 /* Discards what was written. False: a part of it was already sent to the encoder. */
 bool answer_restart(struct answer *a);
 

@@ -28,6 +28,7 @@ int data_statics_tree(struct request *rq, struct err *err);
 int data_export(struct request *rq, struct err *err);
 int data_ascii_tree(struct request *rq, struct err *err);
 
+int v1_events(struct request *rq, struct err *err);
 int v1_recordings(struct request *rq, struct err *err);
 int v1_summary(struct request *rq, struct err *err);
 int v1_threads(struct request *rq, struct err *err);

@@ -205,6 +205,8 @@ static const struct route table[] = {
 	 "the conditions that a filter can have", NULL, 0},
 	{"/api/v1/recordings", v1_recordings, ROUTE_VOLATILE, JSON, "Recordings",
 	 "the recordings and their state", NULL, 0},
+	{"/api/v1/events", v1_events, ROUTE_VOLATILE, "text/event-stream", NULL,
+	 "server-sent events: recordings that have changed, at first all of them", NULL, 0},
 	{"/api/v1/{id}/summary", v1_summary, ROUTE_FILTER | ROUTE_BASE, JSON, "Summary",
 	 "the process and all totals; with a filter also those of what matches", NULL, 0},
 	{"/api/v1/{id}/findings", v1_findings, ROUTE_FILTER, JSON, "Findings",

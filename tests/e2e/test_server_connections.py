@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Connections that send slowly or nothing, requests that contradict themselves, and downloads."""
+import json
 import socket
+import subprocess
 import threading
 import time
 
@@ -128,6 +130,50 @@ class Crowds(ConnectionCase):
                     self.assertLess(time.monotonic() - start, 20 * PATIENCE, "no deadline")
             self.assertGreater(time.monotonic() - start, 15)
             self.assertEqual(200, server.get("/list").status)
+
+
+class Events(ConnectionCase):
+    def test_a_client_hears_when_a_recording_grows_and_ends(self):
+        growing = self.dir / "growing.dat"
+        target = subprocess.Popen(
+            [mp.program("grows_on_command")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**mp.clean_environment(), "LD_PRELOAD": str(mp.LIBRARY),
+                 "MEMORY_PROFILER_OUTPUT": str(growing)})
+        self.assertEqual("ready\n", target.stdout.readline())
+        target.stdin.write("\n")
+        target.stdin.flush()
+        self.assertEqual("done\n", target.stdout.readline())
+        with Server(growing) as server:
+            self.assertEqual(200, server.get("/data/last/timeline").status)
+            connection = server.connect(timeout=60 * PATIENCE)
+            connection.request("GET", "/api/v1/events")
+            answer = connection.getresponse()
+            self.assertEqual((200, "text/event-stream"),
+                             (answer.status, answer.headers["Content-Type"]))
+            first = self.next_event(answer, lambda e: e["state"] == "ready")
+            self.assertTrue(first["growing"])
+            target.stdin.write("\n")
+            target.stdin.flush()
+            more = self.next_event(answer, lambda e: e["duration_ns"] > first["duration_ns"])
+            self.assertEqual(first["id"], more["id"])
+            target.stdin.close()
+            target.wait(timeout=60)
+            self.next_event(answer, lambda e: not e["growing"])
+            summary = server.json("/api/v1/last/summary")
+            self.assertTrue(summary["complete"])
+            connection.close()
+        target.stdout.close()
+
+    @staticmethod
+    def next_event(answer, is_wanted):
+        while True:
+            line = answer.readline()
+            if not line:
+                raise AssertionError("the events end")
+            if line.startswith(b"data: "):
+                event = json.loads(line[6:])
+                if is_wanted(event):
+                    return event
 
 
 class Downloads(ConnectionCase):
