@@ -1,6 +1,7 @@
 /* open/jit_files.h - finds the files in which just-in-time compilers describe their code.
  *
- * These are perf-PID.map and the jitdump jit-PID.dump. Files that the recording carries are used
+ * These are perf-PID.map, the jitdump jit-PID.dump, and the ELF images that the recorder copied
+ * (record/jit_images.h). Files that the recording carries are used
  * first. Otherwise files of this machine that the recorded process may have written: with its
  * process id, and not older than the recording.
  */

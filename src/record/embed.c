@@ -12,6 +12,8 @@
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
 
 #define PIECE_BYTES SESSION_MAX_DATA
+#define JIT_FILE_ID 0xff00u /* ids of perf maps and jitdumps start here */
+#define MAX_JIT_FILE_BYTES (32 * MIB)
 #define EXTRA_FILE_ID 0x10000u /* ids of MEMORY_PROFILER_INCLUDE_FILE files start here */
 
 enum {
@@ -35,44 +37,26 @@ static bool is_repeated(const struct module_list *list, uint32_t n)
 	return false;
 }
 
-/* Opens a regular file and appends its FILE chunk. False: it cannot be opened or the chunk cannot
- * be written. */
-static bool begin_file(struct embed *e, struct describer *f, const char *path, uint32_t id,
-		       const struct module_entry *module)
+bool embed_put_file(struct session *s, struct describer *f, uint32_t id, const char *path,
+		    uint64_t size_bytes, const struct module_entry *module)
 {
 	struct field_writer w = field_writer_make(f->fields, SESSION_MAX_DATA);
 	struct session_chunk c = {.type = CHUNK_FILE, .data = f->fields};
-	struct stat st;
-	long fd = sys_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 
-	if (fd < 0)
-		return false;
-	if (arch_syscall2(SYS_fstat, fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		sys_close((int)fd);
-		return false;
-	}
 	field_put_u64(&w, FILE_ID, id);
 	field_put_text(&w, FILE_PATH, path);
-	field_put_u64(&w, FILE_SIZE, (uint64_t)st.st_size);
+	field_put_u64(&w, FILE_SIZE, size_bytes);
 	if (module)
 		field_put_bytes(&w, FILE_BUILD_ID, module->build_id, module->build_id_bytes);
 	field_put_u64(&w, FILE_KIND, module ? KIND_IMAGE : KIND_OTHER);
 	c.data_bytes = w.len;
-	if (session_append(e->session, f->buffers, &c) < 0) {
-		sys_close((int)fd);
+	if (session_append(s, f->buffers, &c) < 0)
 		return false;
-	}
-	e->fd = (int)fd;
-	e->file_id = id;
-	e->size_bytes = (uint64_t)st.st_size;
-	e->offset = 0;
-	e->session->n_files++;
+	s->n_files++;
 	return true;
 }
 
-/* Appends the next piece of the open file. An empty piece at the end says that the file is
- * complete. A file that cannot be read or written to its end is left incomplete. */
-static void put_piece(struct embed *e, struct describer *f)
+bool embed_put_data(struct session *s, struct describer *f, uint32_t id, uint64_t offset, size_t n)
 {
 	uint8_t head[16] = {0};
 	struct session_chunk c = {
@@ -80,17 +64,49 @@ static void put_piece(struct embed *e, struct describer *f)
 		.head = head,
 		.head_bytes = sizeof(head),
 		.data = f->scratch,
+		.data_bytes = n,
 		.effort = COMPRESS_WELL,
 	};
-	uint64_t before = e->session->end_offset;
+	uint64_t before = s->end_offset;
+	long result;
+
+	store_le32(head, id);
+	store_le64(head + 8, offset);
+	result = session_append(s, f->buffers, &c);
+	s->bytes_embedded += s->end_offset - before;
+	return result >= 0;
+}
+
+/* Opens a regular file and appends its FILE chunk. False: it cannot be opened or the chunk cannot
+ * be written. */
+static bool begin_file(struct embed *e, struct describer *f, const char *path, uint32_t id,
+		       const struct module_entry *module)
+{
+	struct stat st;
+	long fd = sys_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+
+	if (fd < 0)
+		return false;
+	if (arch_syscall2(SYS_fstat, fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    !embed_put_file(e->session, f, id, path, (uint64_t)st.st_size, module)) {
+		sys_close((int)fd);
+		return false;
+	}
+	e->fd = (int)fd;
+	e->file_id = id;
+	e->size_bytes = (uint64_t)st.st_size;
+	e->offset = 0;
+	return true;
+}
+
+/* Appends the next piece of the open file. An empty piece at the end says that the file is
+ * complete. A file that cannot be read or written to its end is left incomplete. */
+static void put_piece(struct embed *e, struct describer *f)
+{
 	long n = sys_pread(e->fd, f->scratch, PIECE_BYTES, e->offset);
 
-	store_le32(head, e->file_id);
-	store_le64(head + 8, e->offset);
-	c.data_bytes = n > 0 ? (size_t)n : 0;
-	if (n < 0 || session_append(e->session, f->buffers, &c) < 0)
+	if (!embed_put_data(e->session, f, e->file_id, e->offset, n > 0 ? (size_t)n : 0) || n < 0)
 		n = 0;
-	e->session->bytes_embedded += e->session->end_offset - before;
 	e->offset += (uint64_t)n;
 	if (n == 0) {
 		sys_close(e->fd);
@@ -200,4 +216,31 @@ bool embed_step(struct embed *e, struct describer *f, struct session *s)
 		return false;
 	put_piece(e, f);
 	return true;
+}
+
+/* Whether a file was written since the recording began: another process may have left one under our
+ * number. */
+static bool is_ours(const struct session *s, const char *path)
+{
+	struct stat st;
+
+	return arch_syscall4(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0 &&
+	       (uint64_t)st.st_mtime + 1 >= s->start_realtime_ns / NS_PER_S &&
+	       st.st_size <= (off_t)MAX_JIT_FILE_BYTES;
+}
+
+void embed_jit_files(struct embed *e, struct describer *f, struct session *s)
+{
+	char path[64];
+	struct text text = text_make(path, sizeof(path));
+
+	if (!options_active.WRITE_BINARIES_TO_OUTPUT || e->session != s || e->file_id)
+		return;
+	text_put(&text, "/tmp/perf-");
+	text_put_u64(&text, sys_getpid());
+	text_put(&text, ".map");
+	if (!is_ours(s, path) || !begin_file(e, f, path, JIT_FILE_ID, NULL))
+		return;
+	while (e->file_id)
+		put_piece(e, f);
 }

@@ -23,4 +23,17 @@ struct embed {
 /* Embeds the next piece. False: there is nothing left to do. */
 bool embed_step(struct embed *e, struct describer *f, struct session *s);
 
+/* At the end of a session: embeds what a JIT compiler wrote for perf, /tmp/perf-PID.map, unless it
+ * is larger than 32 MiB. */
+void embed_jit_files(struct embed *e, struct describer *f, struct session *s);
+
+/* Appends the FILE chunk of a file of any kind. module: whose image the file is, or NULL. False: it
+ * could not be written. */
+bool embed_put_file(struct session *s, struct describer *f, uint32_t id, const char *path,
+		    uint64_t size_bytes, const struct module_entry *module);
+
+/* Appends the first n (at most SESSION_MAX_DATA) bytes of f->scratch, which lie at this offset of
+ * the file. n == 0 says that the file is complete. False: it could not be written. */
+bool embed_put_data(struct session *s, struct describer *f, uint32_t id, uint64_t offset, size_t n);
+
 #endif

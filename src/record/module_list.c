@@ -92,7 +92,7 @@ bool module_list_add_slow(struct module_list *m, struct module_list_range *range
 			align_down(addr - 1, PAGE_BYTES); /* images consist of whole pages */
 
 		*range = make_range(page, page + PAGE_BYTES, generation);
-		return false;
+		return !atomic_exchange(&m->has_code_outside, 1);
 	}
 	*range = make_range(found.start, found.end, generation);
 	if (e && same_image(e, &found)) {

@@ -38,6 +38,7 @@ struct module_entry {
 struct module_list {
 	_Atomic uint32_t n; /* entries begun */
 	_Atomic uint64_t n_dropped; /* images that found no room */
+	_Atomic uint32_t has_code_outside; /* a stack led through code that is in no image */
 	struct module_entry entry[MODULE_LIST_MAX];
 };
 
@@ -55,8 +56,9 @@ struct module_list_range {
 bool module_list_add_slow(struct module_list *m, struct module_list_range *range, uintptr_t addr,
 			  uint32_t generation);
 
-/* Makes sure that the image of this frame address is listed for this generation. True: that needed
- * a new entry, and the image is listed or counted in n_dropped. range: the MODULE_LIST_N_RANGES ranges of the lane. */
+/* Makes sure that the image of this frame address is listed for this generation. True: that is news
+ * for the writer: a new entry (the image is listed or counted in n_dropped), or the first address
+ * that is in no image. range: the MODULE_LIST_N_RANGES ranges of the lane. */
 static inline bool module_list_add(struct module_list *m, struct module_list_range *range,
 				   uintptr_t addr, uint32_t generation)
 {

@@ -82,6 +82,7 @@ struct session {
 	uint64_t lost_in_blocks; /* events of blocks that could not be written */
 	uint64_t lost_reported; /* how many of these a NOTE chunk of the recording reports */
 	uint64_t bytes_embedded;
+	uint64_t start_realtime_ns;
 	uint32_t n_modules_written;
 	uint32_t allocators_described; /* bit for each number: allocator_numbers.h */
 	uint32_t n_files;

@@ -100,7 +100,7 @@ static long begin_file(struct recorder *rec, struct session *s, bool is_late)
 		memcpy(rec->run_id, h.recording_id, sizeof(h.recording_id));
 	memcpy(h.run_id, rec->run_id, sizeof(h.run_id));
 	h.piece = s->piece;
-	h.start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+	s->start_realtime_ns = h.start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
 	h.start_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	h.start_ticks = clock_is_cpu ? clock_ticks() : h.start_monotonic_ns;
 	file_header_encode(&h, page);

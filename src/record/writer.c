@@ -11,6 +11,7 @@
 #include "record/credentials.h"
 #include "record/describe.h"
 #include "record/embed.h"
+#include "record/jit_images.h"
 #include "record/lane.h"
 #include "record/log.h"
 #include "record/options.h"
@@ -43,6 +44,7 @@ struct writer {
 	struct session_buffers buffers;
 	struct describer describer;
 	struct embed embed;
+	struct jit_images jit_images;
 	struct other_allocator other_allocator;
 	struct writer_log log;
 	struct stream_server *server; /* NULL: none */
@@ -403,6 +405,8 @@ static bool finish(struct writer *w, bool embedding)
 	report_losses(w);
 	describe_sample(&w->describer, w->session);
 	describe_maps(&w->describer, w->session);
+	jit_images_step(&w->jit_images, &w->describer, w->session, true);
+	embed_jit_files(&w->embed, &w->describer, w->session);
 	if (atomic_load(&w->rec->why_given_up))
 		session_put_note(w->session, &w->buffers, LOG_WARN,
 				 atomic_load(&w->rec->why_given_up));
@@ -455,6 +459,7 @@ static bool turn(struct writer *w)
 		embedding = false;
 	} else {
 		keep_house(w);
+		jit_images_step(&w->jit_images, &w->describer, w->session, false);
 		embedding = other_allocator_step(&w->other_allocator, &w->describer, w->session) ||
 			    embed_step(&w->embed, &w->describer, w->session);
 		if (!finish(w, embedding))

@@ -30,6 +30,11 @@ int perf_map_add_text(struct perf_map *m, const char *bytes, size_t len, struct 
  * file, or one of a machine with the other byte order. */
 int perf_map_add_jitdump(struct perf_map *m, const void *bytes, size_t len, struct err *err);
 
+/* Adds the functions of an ELF image that a JIT compiler announced to GDB, as it lay in memory. They
+ * are there from time_ns on. ERR_FOREIGN when the bytes are no such image. */
+int perf_map_add_elf(struct perf_map *m, const void *bytes, size_t len, uint64_t time_ns,
+		     struct err *err);
+
 /* The function at a run-time address (for a return address pass one less), at a time of the clock
  * that the compiler used: CLOCK_MONOTONIC in jitdump files. False when nothing is known. *ret is
  * borrowed until the next call with m. */

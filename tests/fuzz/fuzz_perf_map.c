@@ -1,4 +1,4 @@
-/* Any bytes as a perf map and as a jitdump file. */
+/* Any bytes as a perf map, as a jitdump file and as an ELF image. */
 #include "harness/fuzz.h"
 
 #include <stdlib.h>
@@ -36,6 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 	if (perf_map_create(&m, &err) < 0)
 		return 0;
 	perf_map_add_jitdump(m, data, size_bytes, &err);
+	ask(m, data, size_bytes);
+	perf_map_add_elf(m, data, size_bytes, 0, &err);
 	ask(m, data, size_bytes);
 	perf_map_add_text(m, (const char *)data, size_bytes, &err);
 	ask(m, data, size_bytes);

@@ -1,6 +1,7 @@
 /* Names of JIT code. */
 #include "harness/test.h"
 
+#include <elf.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -273,5 +274,81 @@ TEST(another_file_is_not_a_jitdump)
 
 	CHECK_ERR(add_dump(m, &d, 100), ERR_FOREIGN);
 	CHECK_ERR(add_dump(m, &d, 0), ERR_FOREIGN);
+	perf_map_destroy(m);
+}
+
+/* An image with one section of code at 0x5000 and the function f at offset 16 of it. */
+struct elf_image {
+	Elf64_Ehdr head;
+	Elf64_Shdr section[4];
+	Elf64_Sym symbol[2];
+	char names[8];
+};
+
+static struct elf_image make_image(unsigned type)
+{
+	struct elf_image im = {
+		.head = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB},
+			 .e_type = (Elf64_Half)type,
+			 .e_shoff = offsetof(struct elf_image, section),
+			 .e_shentsize = sizeof(Elf64_Shdr),
+			 .e_shnum = 4},
+		.section = {[1] = {.sh_type = SHT_PROGBITS, .sh_addr = 0x5000},
+			    [2] = {.sh_type = SHT_SYMTAB,
+				   .sh_offset = offsetof(struct elf_image, symbol),
+				   .sh_size = 2 * sizeof(Elf64_Sym),
+				   .sh_link = 3},
+			    [3] = {.sh_type = SHT_STRTAB,
+				   .sh_offset = offsetof(struct elf_image, names),
+				   .sh_size = 8}},
+		.symbol = {[1] = {.st_name = 1,
+				  .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+				  .st_shndx = 1,
+				  .st_value = 16,
+				  .st_size = 32}},
+		.names = "\0inc",
+	};
+
+	return im;
+}
+
+TEST(an_elf_image_names_its_functions_from_its_time_on)
+{
+	struct elf_image rel = make_image(ET_REL), dyn = make_image(ET_DYN);
+	struct perf_map *m = create();
+	struct err err = {0};
+
+	CHECK_OK(perf_map_add_elf(m, &rel, sizeof(rel), 100, &err));
+	CHECK_STR_EQ(name_at(m, 0x5010, 200), "inc");
+	CHECK(!name_at(m, 0x500f, 200));
+	CHECK(!name_at(m, 0x5030, 200));
+	memcpy(rel.names, "\0new", 5);
+	CHECK_OK(perf_map_add_elf(m, &rel, sizeof(rel), 300, &err));
+	CHECK_STR_EQ(name_at(m, 0x5010, 200), "inc");
+	CHECK_STR_EQ(name_at(m, 0x5010, 300), "new");
+	dyn.symbol[1].st_value = 0x7000;
+	CHECK_OK(perf_map_add_elf(m, &dyn, sizeof(dyn), 100, &err));
+	CHECK_STR_EQ(name_at(m, 0x7000, 100), "inc");
+	perf_map_destroy(m);
+}
+
+/* Whatever one byte of it is, and wherever it is cut off. */
+TEST(an_elf_image_that_is_damaged_is_no_crash)
+{
+	struct elf_image good = make_image(ET_REL);
+	struct perf_map *m = create();
+	struct err err = {0};
+
+	CHECK_EQ(perf_map_add_elf(m, "no", 2, 0, &err), -ERR_FOREIGN);
+	for (size_t i = 0; i < sizeof(good); i++) {
+		unsigned char *guarded = guard_buf_create(&good, sizeof(good));
+
+		guarded[i] ^= 0xff;
+		perf_map_add_elf(m, guarded, sizeof(good), 0, &err);
+		guard_buf_destroy(guarded, sizeof(good));
+		guarded = guard_buf_create(&good, i);
+		perf_map_add_elf(m, guarded, i, 0, &err);
+		guard_buf_destroy(guarded, i);
+	}
 	perf_map_destroy(m);
 }
