@@ -29,7 +29,7 @@ SETUP_FUZZ = $(call setup,fuzz,-Dgui=disabled -Dfuzz=true -Db_sanitize=address$(
 	-Doptimization=1 -Dchecks=full,CC=clang)
 COMMA := ,
 
-.PHONY: all demo test lint bench audit audit-build soak install uninstall clean debug asan tsan fuzz help \
+.PHONY: all demo test lint bench audit audit-build soak test-rust install uninstall clean debug asan tsan fuzz help \
 	hooks deps deps-test dist deb dist-build
 
 all: deps ## build the recorder and the CLI (default)
@@ -84,6 +84,9 @@ audit-build:
 
 soak: deps-test all ## the long tests
 	@tools/run_tests.py soak $(SOAK_ARGS)
+
+test-rust: deps-test all ## Rust programs on allocators from the crate registry (needs cargo)
+	@python3 tests/rust/test_crates.py
 
 install: all ## install under PREFIX (/usr/local), below DESTDIR if set
 	@meson configure $(RELEASE) --prefix=$(PREFIX)
