@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/event.h"
 #include "util/human.h"
 
 static void print_label(const char *label)
@@ -237,6 +238,44 @@ static void print_allocators(const struct metadata *f)
 	}
 }
 
+static void print_allocator_name(const struct metadata *f, uint64_t number)
+{
+	for (size_t i = 0; i < f->n_allocators; i++) {
+		const struct metadata_allocator *a = &f->allocator[i];
+
+		if (a->number == number && a->name.bytes) {
+			human_print_text(stdout, a->name.bytes, a->name.len);
+			return;
+		}
+	}
+	fputs("libc", stdout);
+}
+
+/* Prints what each allocator said last of itself. */
+static void print_allocator_stats(const struct metadata *f)
+{
+	const struct metadata_allocator_sample *last[EVENT_N_ALLOCATORS] = {NULL};
+	bool is_first = true;
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
+
+	for (size_t i = 0; i < f->n_allocator_samples; i++) {
+		if (f->allocator_sample[i].number < EVENT_N_ALLOCATORS)
+			last[f->allocator_sample[i].number] = &f->allocator_sample[i];
+	}
+	for (unsigned i = 0; i < EVENT_N_ALLOCATORS; i++) {
+		if (!last[i] || last[i]->mapped_bytes == UINT64_MAX)
+			continue;
+		print_label(is_first ? "Allocators hold" : "");
+		is_first = false;
+		printf("%s from the system", human_size(last[i]->mapped_bytes, a));
+		if (last[i]->allocated_bytes != UINT64_MAX)
+			printf(", %s of it in blocks", human_size(last[i]->allocated_bytes, b));
+		fputs(" (", stdout);
+		print_allocator_name(f, i);
+		fputs(", last sample)\n", stdout);
+	}
+}
+
 static void print_recording(const struct recording *r, const struct overview *o)
 {
 	char a[HUMAN_BYTES];
@@ -250,6 +289,7 @@ static void print_recording(const struct recording *r, const struct overview *o)
 	print_label("Modules");
 	printf("%" PRIu64 ", %" PRIu64 " files embedded\n", o->n_modules, o->n_embedded);
 	print_allocators(&r->metadata);
+	print_allocator_stats(&r->metadata);
 	print_dropped(&r->metadata.dropped);
 }
 

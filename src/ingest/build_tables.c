@@ -341,7 +341,7 @@ static void put_allocators(struct tables *t)
 	for (size_t i = 0; t->result == 0 && i < f->n_allocators; i++) {
 		const struct metadata_allocator *from = &f->allocator[i];
 
-		if (from->number == 0 || from->number >= STORE_N_ALLOCATORS)
+		if (from->number >= STORE_N_ALLOCATORS)
 			continue;
 		a[n++] = (struct store_allocator){
 			.number = (uint32_t)from->number,
@@ -353,6 +353,32 @@ static void put_allocators(struct tables *t)
 	}
 	put_table(t, STORE_ALLOCATORS, a, n);
 	free(a);
+}
+
+static void put_allocator_samples(struct tables *t)
+{
+	const struct metadata *f = &t->b->rec->metadata;
+	struct store_allocator_sample *s = make_items(t, f->n_allocator_samples, sizeof(*s));
+	size_t n = 0;
+
+	for (size_t i = 0; t->result == 0 && i < f->n_allocator_samples; i++) {
+		const struct metadata_allocator_sample *from = &f->allocator_sample[i];
+
+		if (from->number >= STORE_N_ALLOCATORS)
+			continue;
+		s[n++] = (struct store_allocator_sample){
+			.at_ns = ns_of(t, from->ticks),
+			.allocated_bytes = from->allocated_bytes,
+			.active_bytes = from->active_bytes,
+			.metadata_bytes = from->metadata_bytes,
+			.resident_bytes = from->resident_bytes,
+			.mapped_bytes = from->mapped_bytes,
+			.retained_bytes = from->retained_bytes,
+			.number = (uint32_t)from->number,
+		};
+	}
+	put_table(t, STORE_ALLOCATOR_SAMPLES, s, n);
+	free(s);
 }
 
 static void put_notes(struct tables *t, const struct overview *o)
@@ -482,6 +508,7 @@ int build_tables_put(struct build *b, const struct stacks *stacks, const struct 
 	f.rss_peak_bytes = put_samples(&t);
 	put_notes(&t, o);
 	put_allocators(&t);
+	put_allocator_samples(&t);
 	put_regions(&t);
 	put_spilled(&t, STORE_CHAINS, b->chains, b->n_chains);
 	put_spilled(&t, STORE_CALLS, b->calls, b->n_calls);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "record/allocator_numbers.h"
+#include "record/allocator_stats.h"
 #include "record/hooks_allocator.h"
 #include "record/module_symbols.h"
 #include "record/real.h"
@@ -45,6 +46,9 @@ struct module {
 	unsigned group_of[ALLOCATOR_MAX_FAMILIES]; /* families that are one have the same number */
 	uint32_t has_any, has_malloc, has_free; /* bit for each family */
 	bool has_mallocx; /* without a prefix */
+	const void *
+		stats[ALLOCATOR_MAX_FAMILIES]; /* the function that tells about the allocator ... */
+	enum allocator_stats_kind stats_kind[ALLOCATOR_MAX_FAMILIES]; /* ... and which one it is */
 	size_t (*usable[ALLOCATOR_MAX_FAMILIES])(const void *block, int flags); /* by family */
 	struct found found[MAX_FUNCTIONS];
 	struct part part[MAX_PARTS];
@@ -98,6 +102,35 @@ static void join(struct module *m, unsigned a, unsigned b)
 	}
 }
 
+/* A function that tells something and is not redirected. */
+static void add_question(struct module *m, const uint8_t *code, enum allocator_event event,
+			 unsigned family)
+{
+	switch (event) {
+	case ALLOCATOR_USABLE:
+		if (!m->usable[family])
+			m->usable[family] = (size_t(*)(const void *, int))(uintptr_t)code;
+		return;
+	case ALLOCATOR_MALLCTL:
+		m->stats_kind[family] = ALLOCATOR_STATS_MALLCTL;
+		break;
+	case ALLOCATOR_PROCESS_INFO:
+		m->stats_kind[family] = ALLOCATOR_STATS_PROCESS_INFO;
+		break;
+	case ALLOCATOR_PROPERTY:
+		m->stats_kind[family] = ALLOCATOR_STATS_PROPERTY;
+		break;
+	default:
+		return;
+	}
+	m->stats[family] = code;
+}
+
+static bool is_question(enum allocator_event event)
+{
+	return event >= ALLOCATOR_USABLE;
+}
+
 static void add_function(struct module *m, const ElfW(Sym) * symbol, const char *name,
 			 const struct allocator_function *function, unsigned family)
 {
@@ -106,9 +139,9 @@ static void add_function(struct module *m, const ElfW(Sym) * symbol, const char 
 	bool is_changed = !s || !is_same_in_file(m, s, symbol->st_value, symbol->st_size);
 	struct found *f;
 
-	if (function->event == ALLOCATOR_USABLE) {
-		if (!m->usable[family] && !is_changed)
-			m->usable[family] = (size_t(*)(const void *, int))(uintptr_t)code;
+	if (is_question(function->event)) {
+		if (!is_changed)
+			add_question(m, code, function->event, family);
 		return;
 	}
 	m->has_any |= 1u << family;
@@ -369,8 +402,13 @@ static void apply_group(struct module *m, unsigned group, struct allocator_verdi
 		else if (f->is_applied && f->group == group)
 			real_replace(f->redirect.function, f->redirect.original);
 	}
-	if (!v->why)
-		allocator_numbers_publish(v->number, v->n_functions);
+	if (v->why)
+		return;
+	allocator_numbers_publish(v->number, v->n_functions);
+	for (unsigned i = 0; i < ALLOCATOR_MAX_FAMILIES; i++) {
+		if (m->group_of[i] == group && m->stats[i])
+			allocator_stats_add(v->number, m->stats_kind[i], m->stats[i]);
+	}
 }
 
 static void find_range(struct module *m)
@@ -414,6 +452,28 @@ static void name_group(const struct module *m, struct allocator_verdict *v)
 		v->prefix = "";
 }
 
+/* Does our hook of malloc() call a function of this group? Then the group is what the program reaches
+ * by the names of the C library. */
+static bool replaces_libc(const struct module *m, unsigned group)
+{
+	for (unsigned i = 0; i < m->n_found; i++) {
+		if (m->found[i].group == group &&
+		    m->found[i].redirect.function == (const uint8_t *)(uintptr_t)real.malloc)
+			return true;
+	}
+	return false;
+}
+
+static void number_group(const struct module *m, struct allocator_verdict *v)
+{
+	const char *path = m->is_library ? m->path : "";
+
+	if (replaces_libc(m, v->family))
+		allocator_numbers_replace_libc(v->name, v->prefix, path);
+	else
+		v->number = allocator_numbers_reserve(v->name, v->prefix, path);
+}
+
 /* Hooks every group that is an allocator. */
 static unsigned hook_groups(struct module *m, struct redirect_area *area,
 			    struct allocator_verdict *verdict)
@@ -427,8 +487,7 @@ static unsigned hook_groups(struct module *m, struct redirect_area *area,
 			continue;
 		*v = (struct allocator_verdict){.family = group};
 		name_group(m, v);
-		v->number =
-			allocator_numbers_reserve(v->name, v->prefix, m->is_library ? m->path : "");
+		number_group(m, v);
 		n++;
 		if (!area->memory && !open_area(m, area))
 			refuse(v, "", "no memory near the code");

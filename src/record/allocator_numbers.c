@@ -4,16 +4,28 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static struct allocator_number numbers[ALLOCATOR_NUMBERS]; /* numbers[0] is not used */
+static struct allocator_number numbers[ALLOCATOR_NUMBERS];
 static uint32_t n_reserved = 1;
+
+/* The last bytes of a path that is too long. */
+static const char *end_of(const char *module)
+{
+	size_t n = strlen(module);
+
+	return n < ALLOCATOR_MODULE_BYTES ? module : module + n - (ALLOCATOR_MODULE_BYTES - 1);
+}
+
+static void describe(struct allocator_number *a, const char *name, const char *prefix,
+		     const char *module)
+{
+	a->name = name;
+	a->prefix = prefix;
+	memcpy(a->module, module, strlen(module) + 1);
+}
 
 uint32_t allocator_numbers_reserve(const char *name, const char *prefix, const char *module)
 {
-	struct allocator_number *a;
-	size_t n = strlen(module);
-
-	if (n >= ALLOCATOR_MODULE_BYTES)
-		module += n - (ALLOCATOR_MODULE_BYTES - 1);
+	module = end_of(module);
 	for (uint32_t i = 1; i < n_reserved; i++) {
 		if (!strcmp(numbers[i].name, name) && !strcmp(numbers[i].prefix, prefix) &&
 		    !strcmp(numbers[i].module, module))
@@ -21,16 +33,16 @@ uint32_t allocator_numbers_reserve(const char *name, const char *prefix, const c
 	}
 	if (n_reserved == ALLOCATOR_NUMBERS)
 		return ALLOCATOR_NUMBERS - 1;
-	a = &numbers[n_reserved];
-	a->name = name;
-	a->prefix = prefix;
-	memcpy(a->module, module, strlen(module) + 1);
-	if (n_reserved == ALLOCATOR_NUMBERS - 1) {
-		a->name = "other allocators";
-		a->prefix = a->module; /* "" */
-		a->module[0] = 0;
-	}
+	if (n_reserved == ALLOCATOR_NUMBERS - 1)
+		describe(&numbers[n_reserved], "other allocators", "", "");
+	else
+		describe(&numbers[n_reserved], name, prefix, module);
 	return n_reserved++;
+}
+
+void allocator_numbers_replace_libc(const char *name, const char *prefix, const char *module)
+{
+	describe(&numbers[0], name, prefix, end_of(module));
 }
 
 void allocator_numbers_publish(uint32_t number, unsigned n_functions)
@@ -41,7 +53,7 @@ void allocator_numbers_publish(uint32_t number, unsigned n_functions)
 
 const struct allocator_number *allocator_numbers_get(uint32_t number)
 {
-	if (!number || number >= ALLOCATOR_NUMBERS ||
+	if (number >= ALLOCATOR_NUMBERS ||
 	    !atomic_load_explicit(&numbers[number].is_published, memory_order_acquire))
 		return NULL;
 	return &numbers[number];

@@ -19,6 +19,9 @@ enum allocator_event {
 	ALLOCATOR_MEMALIGN,
 	ALLOCATOR_RESIZE,
 	ALLOCATOR_USABLE,
+	ALLOCATOR_MALLCTL,
+	ALLOCATOR_PROCESS_INFO,
+	ALLOCATOR_PROPERTY,
 };
 
 /* A function of an allocator. Numbers of arguments count from 1; 0: there is no such argument. */

@@ -7,8 +7,10 @@
 
 #include "record/allocator_findings.h"
 #include "record/allocator_module.h"
+#include "record/allocator_stats.h"
 #include "record/allocator_table.h"
 #include "record/options.h"
+#include "record/real.h"
 #include "record/record.h"
 #include "record/redirect.h"
 #include "record/sys.h"
@@ -216,6 +218,10 @@ static void hook_all(void)
 
 void allocators_init(void)
 {
+	if (!real_is_ready())
+		real_init();
+	if (real_is_glibc)
+		allocator_stats_add(0, ALLOCATOR_STATS_MALLINFO2, real_find("mallinfo2"));
 	if (options_active.HOOK_STATIC)
 		hook_all();
 	allocator_findings_complete();

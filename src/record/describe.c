@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 
 #include "format/field.h"
-#include "record/allocator_numbers.h"
+#include "record/allocator_stats.h"
 #include "record/clock.h"
 #include "record/lane.h"
 #include "record/program_path.h"
@@ -207,12 +207,33 @@ uint32_t describe_modules(struct describer *f, struct session *s)
 	return n_new;
 }
 
+void describe_allocator_stats(struct describer *f, struct session *s, uint64_t now_ns)
+{
+	struct allocator_stats stats;
+	uint8_t fields[128];
+
+	for (uint32_t i = 0; i < ALLOCATOR_NUMBERS; i++) {
+		struct field_writer w = field_writer_make(fields, sizeof(fields));
+
+		if (!allocator_stats_get(i, now_ns, &stats))
+			continue;
+		field_put_u64(&w, ALLOCATOR_SAMPLE_NUMBER, i);
+		field_put_u64(&w, ALLOCATOR_SAMPLE_TICKS, stats.ticks);
+		field_put_u64(&w, ALLOCATOR_SAMPLE_COST_NS, stats.cost_ns);
+		for (unsigned k = 0; k < ALLOCATOR_N_VALUES; k++) {
+			if (stats.value[k] != UINT64_MAX)
+				field_put_u64(&w, ALLOCATOR_SAMPLE_ALLOCATED + k, stats.value[k]);
+		}
+		append_fields(f, s, CHUNK_ALLOCATOR_SAMPLE, &w);
+	}
+}
+
 void describe_allocators(struct describer *f, struct session *s)
 {
 	const struct allocator_number *a;
 
 	_Static_assert(ALLOCATOR_NUMBERS <= 32, "a bit for each");
-	for (uint32_t i = 1; i < ALLOCATOR_NUMBERS; i++) {
+	for (uint32_t i = 0; i < ALLOCATOR_NUMBERS; i++) {
 		struct field_writer w = field_writer_make(f->fields, SESSION_MAX_DATA);
 
 		a = allocator_numbers_get(i);

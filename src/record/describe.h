@@ -32,6 +32,9 @@ void describe_end(struct describer *f, struct session *s, enum format_end_how ho
 /* MODULE chunks of images that this session does not have yet. Returns how many there were. */
 uint32_t describe_modules(struct describer *f, struct session *s);
 
+/* ALLOCATOR_SAMPLE chunks of the answers that came since the last time (allocator_stats.h). */
+void describe_allocator_stats(struct describer *f, struct session *s, uint64_t now_ns);
+
 /* ALLOCATOR chunks of the allocators inside the program (allocator_numbers.h) that this session does
  * not have yet. */
 void describe_allocators(struct describer *f, struct session *s);

@@ -6,6 +6,7 @@
 #include "record/hooks_allocator.h"
 
 #include "base/units.h"
+#include "record/allocator_stats.h"
 #include "record/capture.h"
 
 typedef uintptr_t (*original_fn)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
@@ -81,8 +82,10 @@ static ALWAYS_INLINE struct lane *enter(const struct call *c)
 {
 	struct lane *lane = is_nested(c) ? NULL : capture_enter(&c->at);
 
-	if (lane)
+	if (lane) {
 		lane_set_allocator(lane, c->hook->allocator);
+		allocator_stats_look(lane, c->hook->allocator);
+	}
 	return lane;
 }
 

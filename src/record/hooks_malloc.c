@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "record/allocator_stats.h"
 #include "record/capture_fast.h"
 #include "record/real.h"
 
@@ -36,10 +37,20 @@ static NOINLINE void *end_slow(struct lane *lane, const struct unwind_start *at,
 	return block;
 }
 
+/* A hook without the fast path begins. */
+static struct lane *enter_slow(const struct unwind_start *at)
+{
+	struct lane *lane = capture_enter(at);
+
+	if (lane)
+		allocator_stats_look(lane, 0);
+	return lane;
+}
+
 /* malloc without the fast path. */
 static NOINLINE void *malloc_at(const struct unwind_start *at, size_t size)
 {
-	struct lane *lane = capture_enter(at);
+	struct lane *lane = enter_slow(at);
 	void *block = options_active.ZERO_MEMORY ? real.calloc(1, size) : real.malloc(size);
 
 	return lane ? end_slow(lane, at, EVENT_MALLOC, block, size, 0) : block;
@@ -68,7 +79,7 @@ EXPORT void *malloc(size_t size)
 
 static NOINLINE void *calloc_at(const struct unwind_start *at, size_t n, size_t size)
 {
-	struct lane *lane = capture_enter(at);
+	struct lane *lane = enter_slow(at);
 	void *block = real.calloc(n, size);
 
 	return lane ? end_slow(lane, at, EVENT_CALLOC, block, n * size, 0) : block;
@@ -101,7 +112,7 @@ static NOINLINE void free_at(const struct unwind_start *at, void *block)
 
 	if (!block)
 		return;
-	lane = capture_enter(at);
+	lane = enter_slow(at);
 	if (unlikely(!lane)) {
 		real.free(block);
 		return;

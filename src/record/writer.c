@@ -7,6 +7,7 @@
 #include <sys/file.h>
 
 #include "format/compress.h"
+#include "record/allocator_stats.h"
 #include "record/clock.h"
 #include "record/credentials.h"
 #include "record/describe.h"
@@ -245,6 +246,9 @@ static void keep_house(struct writer *w)
 	if (now_ns >= w->next_sample_ns) {
 		w->next_sample_ns = now_ns + SAMPLE_NS;
 		describe_sample(&w->describer, w->session);
+		describe_allocator_stats(&w->describer, w->session, now_ns);
+		if (options_active.ALLOCATOR_STATISTICS && allocator_stats_want(now_ns))
+			atomic_fetch_add(&record_epoch, 1); /* leads hooks to the slow path */
 		session_put_status(w->rec, w->session, FORMAT_STATE_RECORDING);
 	}
 	if (now_ns >= w->next_housekeeping_ns) {

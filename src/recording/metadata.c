@@ -92,6 +92,18 @@ static const struct tag_field allocator_tags[] = {
 	NUMBER(ALLOCATOR_N_FUNCTIONS, metadata_allocator, n_functions),
 };
 
+static const struct tag_field allocator_sample_tags[] = {
+	NUMBER(ALLOCATOR_SAMPLE_NUMBER, metadata_allocator_sample, number),
+	NUMBER(ALLOCATOR_SAMPLE_TICKS, metadata_allocator_sample, ticks),
+	NUMBER(ALLOCATOR_SAMPLE_COST_NS, metadata_allocator_sample, cost_ns),
+	NUMBER(ALLOCATOR_SAMPLE_ALLOCATED, metadata_allocator_sample, allocated_bytes),
+	NUMBER(ALLOCATOR_SAMPLE_ACTIVE, metadata_allocator_sample, active_bytes),
+	NUMBER(ALLOCATOR_SAMPLE_METADATA, metadata_allocator_sample, metadata_bytes),
+	NUMBER(ALLOCATOR_SAMPLE_RESIDENT, metadata_allocator_sample, resident_bytes),
+	NUMBER(ALLOCATOR_SAMPLE_MAPPED, metadata_allocator_sample, mapped_bytes),
+	NUMBER(ALLOCATOR_SAMPLE_RETAINED, metadata_allocator_sample, retained_bytes),
+};
+
 static const struct tag_field file_tags[] = {
 	NUMBER(FILE_ID, metadata_file, id),           TEXT(FILE_PATH, metadata_file, path),
 	NUMBER(FILE_SIZE, metadata_file, size_bytes), TEXT(FILE_BUILD_ID, metadata_file, build_id),
@@ -216,6 +228,21 @@ static int add_embedded(struct metadata *f, struct cursor *c, struct err *err)
 	return r_parse;
 }
 
+static int add_allocator_sample(struct metadata *f, struct cursor *c, struct err *err)
+{
+	struct metadata_allocator_sample *s;
+	void *p = NULL;
+	int r = append(&f->allocator_sample, &f->n_allocator_samples, &f->cap_allocator_samples,
+		       sizeof(*f->allocator_sample), &p, err);
+
+	if (r < 0)
+		return r;
+	s = p;
+	s->allocated_bytes = s->active_bytes = s->metadata_bytes = UINT64_MAX;
+	s->resident_bytes = s->mapped_bytes = s->retained_bytes = UINT64_MAX;
+	return parse_fields(allocator_sample_tags, ARRAY_LEN(allocator_sample_tags), c, s, err);
+}
+
 int metadata_add(struct metadata *f, enum format_chunk_type type, const uint8_t *payload,
 		 size_t len, struct err *err)
 {
@@ -246,6 +273,8 @@ int metadata_add(struct metadata *f, enum format_chunk_type type, const uint8_t 
 			   sizeof(*f->allocator), &p, err);
 		return r < 0 ? r
 			     : parse_fields(allocator_tags, ARRAY_LEN(allocator_tags), &c, p, err);
+	case CHUNK_ALLOCATOR_SAMPLE:
+		return add_allocator_sample(f, &c, err);
 	case CHUNK_FILE:
 		return add_embedded(f, &c, err);
 	default:
@@ -375,6 +404,7 @@ void metadata_fini(struct metadata *f)
 	free(f->sample);
 	free(f->note);
 	free(f->allocator);
+	free(f->allocator_sample);
 	free(f->embedded);
 	free(f->maps.bytes);
 	map_fini(&f->thread_at);

@@ -80,6 +80,19 @@ struct metadata_allocator {
 	struct metadata_text name, prefix, module;
 };
 
+/* What an allocator said of itself; UINT64_MAX: it did not say. */
+struct metadata_allocator_sample {
+	uint64_t ticks;
+	uint64_t number;
+	uint64_t cost_ns;
+	uint64_t allocated_bytes;
+	uint64_t active_bytes;
+	uint64_t metadata_bytes;
+	uint64_t resident_bytes;
+	uint64_t mapped_bytes;
+	uint64_t retained_bytes;
+};
+
 struct metadata_file {
 	uint64_t id;
 	uint64_t size_bytes;
@@ -121,6 +134,8 @@ struct metadata {
 	size_t n_notes, cap_notes;
 	struct metadata_allocator *allocator;
 	size_t n_allocators, cap_allocators;
+	struct metadata_allocator_sample *allocator_sample;
+	size_t n_allocator_samples, cap_allocator_samples;
 	struct metadata_file *embedded;
 	size_t n_embedded, cap_embedded;
 	struct map thread_at; /* number -> index in thread */
@@ -134,7 +149,8 @@ struct metadata {
 
 void metadata_fini(struct metadata *f); /* a zeroed struct is empty */
 
-/* Adds the payload of a PROCESS, MODULE, FILE, THREAD, SAMPLE, NOTE, ALLOCATOR or END chunk. ERR_FORMAT when
+/* Adds the payload of a PROCESS, MODULE, FILE, THREAD, SAMPLE, NOTE, ALLOCATOR,
+ * ALLOCATOR_SAMPLE or END chunk. ERR_FORMAT when
  * it is malformed: the fields before the bad one are kept. ERR_MEMORY. */
 int metadata_add(struct metadata *f, enum format_chunk_type type, const uint8_t *payload,
 		 size_t len, struct err *err);

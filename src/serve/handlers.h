@@ -34,6 +34,7 @@ int v1_summary(struct request *rq, struct err *err);
 int v1_threads(struct request *rq, struct err *err);
 int v1_modules(struct request *rq, struct err *err);
 int v1_samples(struct request *rq, struct err *err);
+int v1_allocator_samples(struct request *rq, struct err *err);
 int v1_notes(struct request *rq, struct err *err);
 int v1_findings(struct request *rq, struct err *err);
 int v1_health(struct request *rq, struct err *err);

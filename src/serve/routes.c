@@ -269,6 +269,8 @@ static const struct route table[] = {
 	{"/api/v1/{id}/modules", v1_modules, 0, JSON, "Modules", "the loaded images", NULL, 0},
 	{"/api/v1/{id}/samples", v1_samples, 0, JSON, "Samples",
 	 "resident memory, address space and processor time over time", NULL, 0},
+	{"/api/v1/{id}/allocator_samples", v1_allocator_samples, 0, JSON, "AllocatorSamples",
+	 "What allocators said of the memory that they hold, about once a second", NULL, 0},
 	{"/api/v1/{id}/notes", v1_notes, 0, JSON, "Notes",
 	 "what the recorder noted: losses and such", NULL, 0},
 };

@@ -170,6 +170,10 @@ static const struct schema table[] = {
 	{"Growth", "from_ns:u64 to_ns:u64 from_bytes:u64 to_bytes:u64 from_count:u64 to_count:u64 "
 		   "rows:[GrowthRow] total_count:u64"},
 	{"Peak", "at_ns:u64 bytes:u64 count:u64"},
+	{"AllocatorSample",
+	 "at_ns:u64 number:u64 allocator:str allocated:u64~ active:u64~ metadata:u64~ "
+	 "resident:u64~ mapped:u64~ retained:u64~"},
+	{"AllocatorSamples", "samples:[AllocatorSample]"},
 	{"Samples",
 	 "at_ns:[u64] rss_bytes:[u64] virtual_bytes:[u64] shared_bytes:[u64] cpu_ns:[u64]"},
 	{"Thread", "index:u64 tid:u64 name:str start_ns:u64 end_ns:u64~ allocations:u64 bytes:u64 "

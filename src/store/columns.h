@@ -175,14 +175,27 @@ struct store_sample {
 	uint64_t cpu_ns;
 };
 
-/* An allocator inside the program whose blocks were recorded. Number 0, which has no item here, is the
- * one that the program reaches by the names of the C library. */
+/* An allocator whose blocks were recorded. Number 0 is the one that the program reaches by the names of
+ * the C library; it has an item here only if it is not the C library's own. */
 struct store_allocator {
-	uint32_t number; /* 1 to STORE_N_ALLOCATORS - 1 */
+	uint32_t number; /* 0 to STORE_N_ALLOCATORS - 1 */
 	uint32_t name; /* string, such as jemalloc */
 	uint32_t prefix; /* string: of the names of its functions, such as _rjem_ */
 	uint32_t module; /* string: the path of a library; empty: the program itself */
 	uint64_t n_functions; /* that the recorder hooked */
+};
+
+/* What an allocator said of itself at one moment, in bytes; UINT64_MAX: it did not say. */
+struct store_allocator_sample {
+	uint64_t at_ns;
+	uint64_t allocated_bytes; /* in blocks of the program, with rounding */
+	uint64_t active_bytes; /* in pages that hold such blocks */
+	uint64_t metadata_bytes; /* for the allocator's own tables */
+	uint64_t resident_bytes; /* in memory */
+	uint64_t mapped_bytes; /* taken from the system */
+	uint64_t retained_bytes; /* addresses that are kept without memory */
+	uint32_t number; /* of the allocator: less than STORE_N_ALLOCATORS */
+	uint32_t unused;
 };
 
 /* A sentence about the recording: the recorder wrote it, or the reader of the recording did. */
@@ -320,6 +333,7 @@ enum store_table {
 	STORE_BUCKETS,
 	STORE_REGIONS,
 	STORE_ALLOCATORS,
+	STORE_ALLOCATOR_SAMPLES,
 	STORE_UNDO, /* belongs to STORE_STATE */
 	STORE_STATE, /* bytes: where a build of a growing recording resumes (ingest/incremental.h) */
 	STORE_N_TABLES,

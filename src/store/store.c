@@ -419,13 +419,11 @@ const char *store_allocator_name(const struct store *s, uint64_t flags)
 	size_t n;
 	const struct store_allocator *a = store_table(s, STORE_ALLOCATORS, &n);
 
-	if (number == 0)
-		return "libc";
 	for (size_t i = 0; i < n; i++) {
 		if (a[i].number == number)
 			return store_string(s, a[i].name, NULL);
 	}
-	return "not known";
+	return number ? "not known" : "libc";
 }
 
 const char *store_kind_name(uint64_t flags)

@@ -23,6 +23,7 @@ const uint32_t store_item_bytes[STORE_HEADER_TABLES] = {
 	[STORE_BUCKETS] = sizeof(struct store_bucket),
 	[STORE_REGIONS] = sizeof(struct store_region),
 	[STORE_ALLOCATORS] = sizeof(struct store_allocator),
+	[STORE_ALLOCATOR_SAMPLES] = sizeof(struct store_allocator_sample),
 	[STORE_UNDO] = sizeof(struct store_undo),
 	[STORE_STATE] = 1,
 };
@@ -152,7 +153,7 @@ static int check_rest(const struct store_tables *t, struct err *err)
 			return bad("call", i, "names a stack or thread that is not there", err);
 	}
 	for (size_t i = 0; i < t->n[STORE_ALLOCATORS]; i++) {
-		if (allocator[i].number == 0 || allocator[i].number >= STORE_N_ALLOCATORS)
+		if (allocator[i].number >= STORE_N_ALLOCATORS)
 			return bad("allocator", i, "has an impossible number", err);
 		if (allocator[i].name >= n_strings || allocator[i].prefix >= n_strings ||
 		    allocator[i].module >= n_strings)

@@ -77,6 +77,7 @@ class Allocators(mp.TestCase):
         many, many_counts, seen = self.recorded(program, rounds, options)
         self.assertRegex("\n".join(many["notes"]), note)
         self.assertGreater(many_counts["allocations"], rounds)
+        self.assertEqual([0, 0], [none["crossed_blocks"], many["crossed_blocks"]])
         self.assertEqual({k: many_counts[k] - none_counts[k] for k in COUNTS},
                          {k: many[k] - none[k] for k in COUNTS})
         return seen
@@ -383,6 +384,45 @@ class Allocators(mp.TestCase):
         self.assertEqual(12, facts["crossed_blocks"])
         self.assertEqual(12, self.rows(seen.recording, "--crossed=yes")[0])
         self.assertIn("12 blocks freed by another allocator", self.report(seen))
+
+    def test_allocators_say_what_they_hold(self):
+        """A program that holds 40 MiB of each allocator for some seconds."""
+        source = self.here / "holds.c"
+        source.write_text(r"""
+            #include <errno.h>
+            #include <stdlib.h>
+            #include <time.h>
+            void *_rjem_malloc(size_t), _rjem_free(void *);
+            static double now(void) {
+                struct timespec t;
+                clock_gettime(CLOCK_MONOTONIC, &t);
+                return t.tv_sec + t.tv_nsec * 1e-9;
+            }
+            int main(void) {
+                double end = now() + 3;
+                for (int i = 0; i < 40; i++) {
+                    volatile char *a = malloc(1 << 20), *b = _rjem_malloc(1 << 20);
+                    for (int k = 0; k < 1 << 20; k += 4096) a[k] = b[k] = 1;
+                }
+                errno = 77;
+                while (now() < end) { _rjem_free(_rjem_malloc(50)); free(malloc(50)); }
+                return errno == 77 ? 9 : 1;
+            }
+        """)
+        program = self.build("holds", "gcc", "-O1", "-g", "-fno-builtin", source,
+                             self.prefixed_jemalloc(), "-lpthread", "-lstdc++", "-lm", "-ldl")
+        seen = self.record([program])
+        self.assertEqual(9, seen.code)
+        text = subprocess.run([mp.CLI, "info", seen.recording], capture_output=True, text=True,
+                              check=True).stdout
+        self.assertRegex(text, r"Allocators hold +4\d.\d MiB from the system, 4\d.\d MiB of it in blocks "
+                               r"\(libc, last sample\)")
+        self.assertRegex(text, r"[45]\d.\d MiB from the system, 4\d.\d MiB of it in blocks "
+                               r"\(jemalloc, last sample\)")
+        seen = self.record([program], options={"ALLOCATOR_STATISTICS": 0})
+        self.assertEqual(9, seen.code)
+        self.assertNotIn("Allocators hold", subprocess.run(
+            [mp.CLI, "info", seen.recording], capture_output=True, text=True, check=True).stdout)
 
     def test_libraries_that_come_and_go(self):
         """A library with an allocator is loaded and unloaded while eight threads allocate from another

@@ -18,6 +18,10 @@ TEST(an_allocator_is_known_when_it_is_published)
 	CHECK_STR_EQ(allocator_numbers_get(number)->module, "");
 	CHECK_EQ(allocator_numbers_get(number)->n_functions, 13u);
 	CHECK(!allocator_numbers_get(0));
+	allocator_numbers_replace_libc("jemalloc", "", "/libjemalloc.so");
+	CHECK(!allocator_numbers_get(0));
+	allocator_numbers_publish(0, 30);
+	CHECK_STR_EQ(allocator_numbers_get(0)->module, "/libjemalloc.so");
 	CHECK(!allocator_numbers_get(2));
 	CHECK(!allocator_numbers_get(ALLOCATOR_NUMBERS));
 }
