@@ -56,7 +56,7 @@ class Crates(mp.TestCase):
         facts = mp.info(seen.recording)
         self.assert_nothing_lost(facts)
         self.assertEqual(0, facts["crossed_blocks"])
-        counts, result = seen.stdout.split("\n")[:2]
+        counts, result = seen.stdout.decode().split("\n")[:2]
         n_allocs, n_reallocs, _, n_bytes = map(int, counts.split())
         n_rows, row_bytes = self.rows(seen.recording, name)
         return (n_rows - n_allocs - n_reallocs, row_bytes - n_bytes), int(result), seen
