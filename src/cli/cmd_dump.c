@@ -268,6 +268,12 @@ static const struct {
 	{EVENT_FORK, "fork", {"pid"}},
 	{EVENT_FORGET, "forget", {"stack_id"}},
 	{EVENT_ALLOCATOR, "allocator", {"number"}},
+	{EVENT_CULLED,
+	 "culled",
+	 {"allocations", "bytes", "temporary", "temporary_bytes", "min", "max", "stack"}},
+	{EVENT_CULLED_REALLOCS,
+	 "culled_reallocs",
+	 {"reallocations", "bytes", "temporary", "temporary_bytes", "min", "max", "stack"}},
 };
 
 static void put_field(struct dump *d, const char *name, uint64_t value)

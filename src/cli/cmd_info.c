@@ -32,6 +32,9 @@ static void json_totals(struct json *j, const struct overview *o)
 	json_u64(j, "reallocations", t->reallocations);
 	json_u64(j, "frees", t->frees);
 	json_u64(j, "bytes_allocated", t->bytes_allocated);
+	json_u64(j, "culled_allocations", t->culled_allocations);
+	json_u64(j, "culled_reallocations", t->culled_reallocations);
+	json_u64(j, "culled_bytes", t->culled_bytes);
 	json_u64(j, "live_count", t->live_count);
 	json_u64(j, "live_bytes", t->live_bytes);
 	json_u64(j, "peak_bytes", t->peak_bytes);

@@ -14,6 +14,9 @@
 #define BLOCK_DATA_BYTES (FORMAT_BLOCK_BYTES - BLOCK_HEADER_BYTES)
 #define BLOCK_N_LANES 4
 
+/* Added to lane_index in a block whose events are still to be culled (docs/FORMAT.md 10). */
+#define BLOCK_INDEX_TO_CULL 0x80000000u
+
 enum block_state {
 	BLOCK_FREE = 0, /* no thread has it; in an EVENTS chunk all blocks have this state */
 	BLOCK_OPEN = 1, /* a lane writes events into it */

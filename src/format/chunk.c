@@ -28,7 +28,7 @@ bool chunk_decode(const uint8_t *data, struct chunk_header *ret)
 	h.raw_bytes = load_le32(data + 12);
 	h.sequence = load_le64(data + 16);
 	h.payload_checksum = load_le32(data + 24);
-	if (h.type != CHUNK_AREA && h.type != CHUNK_PAD &&
+	if (h.type != CHUNK_AREA && h.type != CHUNK_PAD && h.type != CHUNK_PENDING &&
 	    (h.stored_bytes > FORMAT_CHUNK_MAX_BYTES || h.raw_bytes > FORMAT_CHUNK_MAX_BYTES))
 		return false;
 	*ret = h;

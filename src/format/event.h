@@ -46,6 +46,8 @@ enum event_kind {
 	EVENT_LOST = 0x96,
 	EVENT_FORGET = 0x97,
 	EVENT_ALLOCATOR = 0x99,
+	EVENT_CULLED = 0x9a,
+	EVENT_CULLED_REALLOCS = 0x9b,
 };
 
 /* Allocators have numbers. 0 is the C library's, or whichever allocator the program calls by the names
@@ -203,6 +205,22 @@ static inline uint64_t event_usual_usable(uint64_t size_bytes)
 static inline bool event_is_release(unsigned kind)
 {
 	return kind == EVENT_FREE || kind == EVENT_REALLOC_BEGIN;
+}
+
+/* Sums of calls that the recorder left out (docs/FORMAT.md 5.7): the fields. */
+enum event_culled_field {
+	CULLED_N,
+	CULLED_BYTES,
+	CULLED_N_TEMPORARY,
+	CULLED_TEMPORARY_BYTES,
+	CULLED_MIN_BYTES,
+	CULLED_MAX_BYTES,
+	CULLED_STACK,
+};
+
+static inline bool event_is_culled(unsigned kind)
+{
+	return kind == EVENT_CULLED || kind == EVENT_CULLED_REALLOCS;
 }
 
 /* Whether a call of the program made the event, not the recorder itself (a definition, a mark). */

@@ -180,6 +180,10 @@ static void fix_rare_fields(struct event_decoder *d, struct event *ev)
 	case EVENT_MALLOC_TRIM:
 		stack_field = 2;
 		break;
+	case EVENT_CULLED:
+	case EVENT_CULLED_REALLOCS:
+		stack_field = CULLED_STACK;
+		break;
 	case EVENT_MREMAP:
 		stack_field = 5;
 		break;

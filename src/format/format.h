@@ -15,6 +15,7 @@
 
 /* File header flags. */
 #define FORMAT_LATE_START 1u
+#define FORMAT_CULLED 2u
 
 enum format_clock {
 	FORMAT_CLOCK_CPU = 1,
@@ -44,6 +45,7 @@ enum format_chunk_type {
 	CHUNK_SYMBOLS = 14,
 	CHUNK_ALLOCATOR = 15,
 	CHUNK_ALLOCATOR_SAMPLE = 16,
+	CHUNK_PENDING = 17,
 };
 
 #define CHUNK_FLAG_LZ4 1u

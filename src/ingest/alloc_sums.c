@@ -42,6 +42,21 @@ void alloc_sums_add(struct alloc_sums *s, uint32_t stack, uint64_t at_ns, uint64
 }
 
 /* First lists the allocations: a branch on whether the next call is one could not be predicted. */
+void alloc_sums_add_culled(struct alloc_sums *s, uint32_t stack, uint64_t at_ns,
+			   const struct event *ev)
+{
+	struct alloc_sum *sum = &s->of[stack];
+	uint64_t n = ev->field[CULLED_N];
+
+	if (n == 0)
+		return;
+	alloc_sums_add(s, stack, at_ns, ev->field[CULLED_MIN_BYTES], 0);
+	sum->n_allocs += n - 1;
+	sum->n_bytes += ev->field[CULLED_BYTES] - ev->field[CULLED_MIN_BYTES];
+	if (ev->field[CULLED_MAX_BYTES] > sum->max_size_bytes)
+		sum->max_size_bytes = ev->field[CULLED_MAX_BYTES];
+}
+
 void alloc_sums_add_calls(struct alloc_sums *s, const struct event_compact *call, size_t n)
 {
 	uint8_t index[ALLOC_SUMS_MAX_CALLS];

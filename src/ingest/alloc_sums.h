@@ -35,6 +35,10 @@ void alloc_sums_fini(struct alloc_sums *s);
 void alloc_sums_add(struct alloc_sums *s, uint32_t stack, uint64_t at_ns, uint64_t size_bytes,
 		    uint64_t extra_bytes);
 
+/* Counts the allocations that an EVENT_CULLED sums up. There is room for the stack. */
+void alloc_sums_add_culled(struct alloc_sums *s, uint32_t stack, uint64_t at_ns,
+			   const struct event *ev);
+
 /* The kinds of calls that make a block, as bits. */
 #define ALLOC_SUMS_KINDS                                                                           \
 	(1u << EVENT_MALLOC | 1u << EVENT_CALLOC | 1u << EVENT_ALIGNED | 1u << EVENT_REALLOC_END)

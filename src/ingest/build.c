@@ -319,6 +319,30 @@ static enum store_call_kind call_kind(unsigned event_kind)
 	}
 }
 
+/* Allocations that the recorder left out count where they are summed up. */
+static void count_culled(struct build *b, const struct event *ev, uint32_t thread, uint32_t stack)
+{
+	uint64_t n = ev->field[CULLED_N], n_bytes = ev->field[CULLED_BYTES];
+	struct store_thread *maker = &b->threads.thread[thread_index(b, thread)];
+	struct store_bucket *bucket =
+		usage_buckets_at(&b->usage, timebase_ns(&b->rec->time, ev->ticks));
+
+	bucket->n_allocs += n;
+	bucket->n_releases += n;
+	bucket->alloc_bytes += n_bytes;
+	bucket->release_bytes += n_bytes;
+	maker->n_allocs += n;
+	maker->n_bytes += n_bytes;
+	maker->n_frees += n;
+	maker->n_temporary += ev->field[CULLED_N_TEMPORARY];
+	if (stack >= b->site_stats.n)
+		b->result = site_stats_add(&b->site_stats, stack, &b->err);
+	if (b->result < 0)
+		return;
+	b->site_stats.site[stack].n_temporary += ev->field[CULLED_N_TEMPORARY];
+	b->site_stats.site[stack].temporary_bytes += ev->field[CULLED_TEMPORARY_BYTES];
+}
+
 static void on_rare(void *user, const struct event *ev, uint32_t thread, uint32_t stack)
 {
 	struct build *b = user;
@@ -326,6 +350,8 @@ static void on_rare(void *user, const struct event *ev, uint32_t thread, uint32_
 
 	if (ev->kind == EVENT_MARKER)
 		b->marker = ev->field[0];
+	if (event_is_culled(ev->kind) && b->result == 0 && ev->field[CULLED_N])
+		count_culled(b, ev, thread, stack);
 	if (!call_kind(ev->kind) || b->result < 0)
 		return;
 	if (stack >= b->site_stats.n)

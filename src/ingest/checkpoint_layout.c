@@ -42,7 +42,8 @@
 	X(S, untracked_frees) X(S, untracked_reallocations) X(S, duplicate_allocations) \
 	X(S, crossed) X(S, repaired) X(S, failed_reallocations) X(S, truncated) X(S, guessed) \
 	X(S, lost_events) X(S, mmaps) X(S, munmaps) X(S, mremaps) X(S, brks) X(S, markers) \
-	X(S, forks) X(S, pauses) X(S, last_ticks) X(S, end_how) X(S, end_status) \
+	X(S, forks) X(S, pauses) X(S, culled_allocations) X(S, culled_reallocations) \
+	X(S, culled_bytes) X(S, last_ticks) X(S, end_how) X(S, end_status) \
 	X(S, stacks) X(S, deepest_stack)
 #define REPLAY_THREAD(X, S) \
 	X(S, n_allocs) X(S, n_releases)

@@ -191,6 +191,12 @@ static int add_loss_notes(struct overview *o, const struct recording *r, struct 
 			     r->n_missing_blocks);
 	if (n == 0)
 		n = add_piece_notes(o, r, err);
+	if (n == 0 && t->culled_allocations)
+		n = add_note(o, err,
+			     "%" PRIu64 " short-lived allocations of %" PRIu64
+			     " bytes were left out while recording (culled): they count in totals "
+			     "and call sites, but not in live memory, times and filters",
+			     t->culled_allocations, t->culled_bytes);
 	if (n == 0 && t->pauses)
 		n = add_note(o, err, "recording was paused %" PRIu64 " time%s", t->pauses,
 			     t->pauses == 1 ? "" : "s");

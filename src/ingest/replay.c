@@ -195,6 +195,26 @@ static void on_switch(struct replay *p, bool is_on)
 	pairing_expect_unknown(&p->pairing, false); /* for good: such blocks may live long */
 }
 
+/* Allocations that the recorder left out, and their frees. */
+static void on_culled(struct replay *p, const struct event_compact *c, const struct event *ev)
+{
+	struct replay_totals *t = &p->totals;
+	uint64_t n = ev->field[CULLED_N];
+
+	/* the next free is not directly behind the allocation of its block */
+	p->lane[c->lane].thread->n_allocs += n ? n : 1;
+	t->bytes_allocated += ev->field[CULLED_BYTES];
+	t->culled_bytes += ev->field[CULLED_BYTES];
+	if (ev->kind == EVENT_CULLED) {
+		t->allocations += n;
+		t->frees += n;
+		t->culled_allocations += n;
+	} else {
+		t->reallocations += n;
+		t->culled_reallocations += n;
+	}
+}
+
 static void on_rare(struct replay *p, const struct event_compact *c, const struct event *ev)
 {
 	struct replay_totals *t = &p->totals;
@@ -219,6 +239,10 @@ static void on_rare(struct replay *p, const struct event_compact *c, const struc
 		break;
 	case EVENT_FORK:
 		t->forks++;
+		break;
+	case EVENT_CULLED:
+	case EVENT_CULLED_REALLOCS:
+		on_culled(p, c, ev);
 		break;
 	case EVENT_LOST:
 		p->n_lost[c->lane] += ev->field[0];

@@ -93,6 +93,8 @@ struct replay_totals {
 	uint64_t guessed; /* events whose stack has guessed frames */
 	uint64_t lost_events; /* as the lanes report */
 	uint64_t mmaps, munmaps, mremaps, brks, markers, forks, pauses;
+	/* Of these, left out by the recorder: it wrote only sums. */
+	uint64_t culled_allocations, culled_reallocations, culled_bytes;
 	uint64_t last_ticks; /* of the last event */
 	uint64_t end_how; /* of PROCESS_END; 0: none, or an exec that failed */
 	uint64_t end_status;

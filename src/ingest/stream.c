@@ -160,7 +160,7 @@ static int take_rare(struct stream *s, uint32_t lane, const struct event *ev, bo
 		r = name_calls(s, lane, &named, 1, err);
 	if (r < 0)
 		return r;
-	s->counts.calls += is_call;
+	s->counts.calls += is_call && !event_is_culled(ev->kind);
 	decoded->rare = *ev;
 	decoded->rare_stack = is_call ? named.stack : 0;
 	decoded->rare_ns = named.at_ns;
@@ -233,7 +233,8 @@ static int take_event(struct stream *s, struct decoding *d, const struct event *
 		add_decoded(s, d, 1);
 		return 0;
 	default:
-		return take_rare(s, d->lane, ev, event_is_call(ev->kind), err);
+		return take_rare(s, d->lane, ev,
+				 event_is_call(ev->kind) || event_is_culled(ev->kind), err);
 	}
 }
 
@@ -384,6 +385,8 @@ static int pass_rare(struct stream *s, struct stream_batch *b, uint32_t lane, st
 	if (s->sums && ev->kind < EVENT_STACK && ALLOC_SUMS_KINDS >> ev->kind & 1 && ev->addr)
 		alloc_sums_add(s->sums, decoded->rare_stack, decoded->rare_ns, ev->size_bytes,
 			       stream_extra_bytes(ev));
+	if (s->sums && event_is_culled(ev->kind))
+		alloc_sums_add_culled(s->sums, decoded->rare_stack, decoded->rare_ns, ev);
 	b->rare[b->n_rare] = *ev;
 	*call = (struct event_compact){
 		.at_ns = decoded->rare_ns,

@@ -109,7 +109,8 @@ bool lane_new_block(struct lane *lane)
 	block->thread = t->number;
 	block->lane = lane->number;
 	block->tid = atomic_load(&t->owner_tid);
-	block->lane_index = lane->next_index++;
+	block->lane_index = lane->next_index++ |
+			    (options_active.CULL_TEMPORARY_ALLOCATIONS ? BLOCK_INDEX_TO_CULL : 0);
 	block->start_ticks = clock_ticks();
 	block->first_stack = lane->enc.next_stack;
 	block->generation = lane->generation;

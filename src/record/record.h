@@ -66,6 +66,8 @@ struct area {
 	_Atomic uint32_t next_slot; /* where the search for a free block begins: see pool.c */
 };
 
+struct cull;
+
 /* One recording file. Threads use area[0..n_areas) and next_block; the rest is the writer's. */
 struct session {
 	_Atomic uint32_t n_areas;
@@ -87,6 +89,8 @@ struct session {
 	uint32_t allocators_described; /* bit for each number: allocator_numbers.h */
 	uint32_t n_files;
 	uint64_t base[STATUS_N_FIELDS]; /* counters of the recorder when this piece began */
+	struct cull *cull; /* NULL: everything is recorded */
+	uint64_t pending_offset, pending_bytes; /* of the PENDING chunk of cull */
 	uint32_t piece; /* number of the file in this run of the recorder, from 1 */
 	int fd; /* in the writer's own descriptor table; less than 0: closed, see rotation.h */
 	bool is_ended;

@@ -91,7 +91,8 @@ static long begin_file(struct recorder *rec, struct session *s, bool is_late)
 		.clock_source = clock_is_cpu ? FORMAT_CLOCK_CPU : FORMAT_CLOCK_MONOTONIC,
 		.pid = rec->pid,
 		.block_bytes = FORMAT_BLOCK_BYTES,
-		.flags = is_late ? FORMAT_LATE_START : 0,
+		.flags = (is_late ? FORMAT_LATE_START : 0) |
+			 (options_active.CULL_TEMPORARY_ALLOCATIONS ? FORMAT_CULLED : 0),
 	};
 	long ret;
 
@@ -134,6 +135,7 @@ static long open_output(struct recorder *rec, struct session *s, bool is_late)
 /* Unmaps a session that no thread uses. */
 static void destroy(struct session *s)
 {
+
 	for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++) {
 		size_t len = (size_t)s->area[i].n_blocks * FORMAT_BLOCK_BYTES;
 
@@ -236,9 +238,10 @@ long session_append(struct session *s, struct session_buffers *b, struct session
 	return 0;
 }
 
-/* Makes the headers of a PAD and of an AREA chunk in b->chunk, so that the blocks begin at a page.
- * Returns the offset of the first block. */
-static uint64_t frame_area(struct session *s, struct session_buffers *b, uint32_t bytes)
+/* Makes the headers of a PAD and of an AREA or PENDING chunk in b->chunk, so that the payload begins
+ * at a page. Returns the offset of the payload. */
+static uint64_t frame_area(struct session *s, struct session_buffers *b, unsigned type,
+			   uint32_t bytes)
 {
 	uint64_t at = s->end_offset;
 	uint64_t first = align_up(at + CHUNK_HEADER_BYTES, PAGE_BYTES);
@@ -255,7 +258,7 @@ static uint64_t frame_area(struct session *s, struct session_buffers *b, uint32_
 		chunk_encode(&h, b->chunk);
 		h.sequence++;
 	}
-	h.type = CHUNK_AREA;
+	h.type = (uint16_t)type;
 	h.stored_bytes = h.raw_bytes = bytes;
 	chunk_encode(&h, b->chunk + gap);
 	s->chunk_sequence = h.sequence + 1;
@@ -272,7 +275,7 @@ bool session_add_area(struct session *s, struct session_buffers *b, uint32_t n_b
 
 	if (n >= RECORD_MAX_AREAS)
 		return false;
-	first = frame_area(s, b, bytes);
+	first = frame_area(s, b, CHUNK_AREA, bytes);
 	ret = reserve(s, first, bytes);
 	if (ret == 0)
 		ret = write_all(s, b->chunk, first - s->end_offset, s->end_offset);
@@ -290,6 +293,28 @@ bool session_add_area(struct session *s, struct session_buffers *b, uint32_t n_b
 	atomic_store(&area->free_bits, n_blocks == 64 ? ~0ull : (1ull << n_blocks) - 1);
 	atomic_store_explicit(&s->n_areas, n + 1, memory_order_release);
 	return true;
+}
+
+struct pending_area *session_add_pending(struct session *s, struct session_buffers *b,
+					 size_t n_bytes)
+{
+	uint64_t sequence = s->chunk_sequence;
+	uint32_t bytes = (uint32_t)align_up(n_bytes, PAGE_BYTES);
+	uint64_t first = frame_area(s, b, CHUNK_PENDING, bytes);
+	struct pending_area *area = NULL;
+
+	if (reserve(s, first, bytes) == 0 &&
+	    write_all(s, b->chunk, first - s->end_offset, s->end_offset) == 0)
+		area = map_shared(s, first, n_bytes);
+	if (!area) {
+		s->chunk_sequence = sequence;
+		arch_syscall2(SYS_ftruncate, s->fd, s->end_offset);
+		return NULL;
+	}
+	s->end_offset = first + bytes;
+	s->pending_offset = first;
+	s->pending_bytes = bytes;
+	return area;
 }
 
 /* Adds the counters of one lane. Its thread may be counting meanwhile, which is exact enough for a
@@ -374,6 +399,10 @@ void session_close_file(struct session *s)
 void session_retire(struct session *s)
 {
 	if (s->fd >= 0) {
+		if (s->pending_bytes)
+			arch_syscall4(SYS_fallocate, s->fd,
+				      FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, s->pending_offset,
+				      s->pending_bytes);
 		for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++)
 			arch_syscall4(SYS_fallocate, s->fd,
 				      FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,

@@ -7,6 +7,7 @@
 #define RECORD_SESSION_H
 
 #include "format/compress.h"
+#include "format/pending.h"
 #include "record/options.h"
 #include "record/record.h"
 
@@ -53,6 +54,10 @@ long session_append(struct session *s, struct session_buffers *b, struct session
 /* Appends an AREA chunk and makes its blocks available. False: no room in the file or in the table
  * of areas. */
 bool session_add_area(struct session *s, struct session_buffers *b, uint32_t n_blocks);
+
+/* Appends a PENDING chunk and maps its payload of so many bytes. NULL: no memory, or no room. */
+struct pending_area *session_add_pending(struct session *s, struct session_buffers *b,
+					 size_t n_bytes);
 
 /* Adds up the counters of all threads and writes the status into the first page. */
 void session_put_status(struct recorder *rec, struct session *s, enum format_state state);

@@ -10,6 +10,7 @@
 #include "record/allocator_stats.h"
 #include "record/clock.h"
 #include "record/credentials.h"
+#include "record/cull.h"
 #include "record/describe.h"
 #include "record/embed.h"
 #include "record/jit_images.h"
@@ -106,6 +107,20 @@ static void write_block(struct writer *w, struct session *s, struct area *area, 
 	pool_give_free(w->rec, area, slot);
 }
 
+static void write_culled(void *user, struct session *s, struct area *area, uint32_t slot)
+{
+	write_block(user, s, area, slot);
+}
+
+/* Culls what threads have published. 0: there was nothing. */
+static unsigned drain_culled(struct writer *w, struct session *s)
+{
+	if (s == w->session)
+		return cull_step(s->cull);
+	cull_flush(s->cull, false);
+	return 0;
+}
+
 /* Writes the full blocks of one session. Returns how many there were. */
 static unsigned drain_session(struct writer *w, struct session *s)
 {
@@ -114,6 +129,8 @@ static unsigned drain_session(struct writer *w, struct session *s)
 
 	if (s->fd < 0)
 		return 0;
+	if (s->cull)
+		return drain_culled(w, s);
 	w->n_full = pool_count_full(s);
 	for (uint32_t i = 0; i < n_areas; i++) {
 		uint64_t bits = pool_take_full(&s->area[i]);
@@ -265,6 +282,10 @@ static void keep_house(struct writer *w)
 /* The current session is over: its last blocks come when their threads move on. */
 static void end_piece(struct writer *w)
 {
+	if (w->session->cull) {
+		cull_close(w->session->cull);
+		cull_flush(w->session->cull, false);
+	}
 	describe_modules(&w->describer, w->session);
 	describe_end(&w->describer, w->session, END_BY_SWITCH);
 	session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
@@ -279,8 +300,27 @@ static void close_old_files(struct writer *w)
 		if (s->fd < 0 || ++n <= ROTATION_MAX_OPEN)
 			continue;
 		drain_session(w, s);
+		if (s->cull)
+			cull_flush(s->cull, true);
 		session_close_file(s);
 	}
+}
+
+/* Culls the new session, if that is wanted, and says so in the recording. */
+static void begin_culling(struct writer *w, struct session *s)
+{
+	char line[160];
+	struct text text = text_make(line, sizeof(line));
+
+	if (!cull_is_wanted())
+		return;
+	s->cull = cull_create(w->rec, s, &w->buffers, write_culled, w);
+	if (!s->cull)
+		return;
+	text_put(&text, "allocations that live less than ");
+	text_put_u64(&text, options_active.TEMPORARY_ALLOCATION_LIFETIME_THRESHOLD);
+	text_put(&text, " ms are left out and only counted, per call stack");
+	session_put_note(s, &w->buffers, LOG_INFO, line);
 }
 
 /* The recording goes on in this session. An old session stays readable; the writer takes its
@@ -300,6 +340,7 @@ static void begin_piece(struct writer *w, struct session *fresh)
 	describe_modules(&w->describer, fresh);
 	for (struct thread *t = atomic_load(&w->rec->threads); t; t = t->next)
 		t->n_announced = 0;
+	begin_culling(w, fresh);
 	w->next_sample_ns = w->next_housekeeping_ns = 0;
 	rotation_on_piece(&w->rotation, w->rec, fresh, sys_clock_ns(CLOCK_MONOTONIC));
 	atomic_store(&w->rec->session, fresh);
@@ -377,6 +418,8 @@ static void retire_sessions(struct writer *w)
 		}
 		*link = s->older;
 		stream_server_keep(w->server, s);
+		if (s->cull)
+			cull_destroy(s->cull);
 		session_retire(s);
 	}
 }
@@ -405,6 +448,8 @@ static bool finish(struct writer *w, bool embedding)
 		return false;
 	look_at_threads(w);
 	drain(w);
+	if (w->session->cull)
+		cull_flush(w->session->cull, false);
 	describe_modules(&w->describer, w->session); /* what these blocks refer to */
 	report_losses(w);
 	describe_sample(&w->describer, w->session);

@@ -138,6 +138,8 @@ static uint64_t count_missing(const struct recording *r, const struct block_ref 
 	uint32_t piece = r->piece[b->piece].header.piece;
 	uint32_t last_piece = last ? r->piece[last->piece].header.piece : 0;
 
+	if (r->piece[b->piece].header.flags & FORMAT_CULLED)
+		return 0; /* lane_index only gives the order */
 	if (!last && piece > 1 && r->piece[0].header.piece > 1)
 		return 0; /* the lane may have begun in a piece that is not there */
 	if (last && last->piece != b->piece && (b->lane_index == 0 || r->n_missing_pieces > 0) &&

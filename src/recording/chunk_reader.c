@@ -218,7 +218,8 @@ const char *chunk_reader_type_name(unsigned type)
 					   "DROPPED",
 					   "SYMBOLS",
 					   "ALLOCATOR",
-					   "ALLOCATOR_SAMPLE"};
+					   "ALLOCATOR_SAMPLE",
+					   "PENDING"};
 
 	return type < ARRAY_LEN(name) ? name[type] : name[0];
 }

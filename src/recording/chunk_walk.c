@@ -9,7 +9,8 @@
 
 static bool is_described(unsigned type)
 {
-	return type != CHUNK_PAD && type != CHUNK_AREA && type != CHUNK_EVENTS;
+	return type != CHUNK_PAD && type != CHUNK_AREA && type != CHUNK_EVENTS &&
+	       type != CHUNK_PENDING;
 }
 
 static int walk_piece(const struct recording_piece *piece, chunk_walk_fn on_chunk, void *user,

@@ -104,6 +104,15 @@ int lane_blocks_end(struct lane_blocks *b, struct lane_cursor *l, bool is_malfor
 	return 0;
 }
 
+/* The recorder has taken these events out of the block already. */
+static void skip_taken(struct lane_cursor *l, uint32_t n)
+{
+	struct event ignored;
+
+	while (n-- > 0 && event_decode(&l->decoder, &ignored) > 0)
+		;
+}
+
 int lane_blocks_load(struct lane_blocks *b, struct lane_cursor *l, struct err *err)
 {
 	const struct block_ref *ref = &b->rec->block[l->block];
@@ -139,6 +148,7 @@ int lane_blocks_load(struct lane_blocks *b, struct lane_cursor *l, struct err *e
 		l->decoder.in = in;
 		l->is_at_checkpoint = false;
 	}
+	skip_taken(l, ref->n_taken);
 	l->decoder.lane = (uint32_t)(l - b->lane);
 	return 0;
 }

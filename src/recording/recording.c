@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "format/block.h"
 #include "format/checksum.h"
@@ -14,6 +15,9 @@
 #include "recording/pieces.h"
 #include "recording/recording_i.h"
 #include "util/vec.h"
+
+#define TORN_TRIES 10u
+#define TORN_PAUSE_NS 7000000
 
 int recording_read_scratch(struct recording *r, size_t piece, uint64_t offset, size_t len,
 			   struct err *err)
@@ -126,11 +130,15 @@ static int handle_chunk(struct recording *r, const struct chunk_ref *p, struct e
 		return 0;
 	case CHUNK_AREA:
 		return handle_area(r, p, err);
+	case CHUNK_PENDING:
+		r->pending_offset = p->offset + CHUNK_HEADER_BYTES;
+		r->pending_bytes = p->present_bytes;
+		return 0;
 	case CHUNK_EVENTS:
 		area_read_set_horizon(r); /* appended after areas were read, if they were */
 		return block_index_add_events(r, p, err);
 	default:
-		if (p->header.type > CHUNK_ALLOCATOR_SAMPLE) {
+		if (p->header.type > CHUNK_PENDING) {
 			r->metadata.n_unknown_chunks++;
 			return 0;
 		}
@@ -165,6 +173,7 @@ static int walk_chunks(struct recording *r, struct err *err)
 {
 	struct recording_piece *p = &r->piece[r->at_piece];
 	struct chunk_reader walk;
+	bool is_begun = false;
 	int n = chunk_reader_init(&walk, &p->file, &r->damage,
 				  align_up(p->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
 
@@ -175,14 +184,20 @@ static int walk_chunks(struct recording *r, struct err *err)
 	if (p->has_status)
 		walk.complete_to = p->status.field[STATUS_END_OF_CHUNKS];
 	r->n_areas = r->n_areas_read = 0;
+	r->pending_bytes = 0;
 	r->horizon_ticks = UINT64_MAX; /* only the last piece can have one */
 	do {
 		n = chunk_reader_extend(&walk, err);
 		if (n == 0)
 			n = walk_to_end(r, &walk, err);
+		if (n == 0 && !is_begun)
+			n = pending_read_begin(r, err);
+		is_begun = true;
 		if (n == 0)
 			n = area_read(r, err);
 	} while (n > 0);
+	if (n == 0)
+		n = pending_read(r, err);
 	r->unfinished_bytes += walk.unfinished_bytes;
 	if (n == 0 && p->has_status && walk.complete_to > p->file.size_bytes)
 		damage_add(&r->damage, p->file.size_bytes, walk.complete_to - p->file.size_bytes,
@@ -335,8 +350,8 @@ static int open_pieces(struct recording *r, const char **path, size_t n_paths, s
 	return n;
 }
 
-int recording_open_pieces(const char *const *path, size_t n_paths, struct recording **ret,
-			  struct err *err)
+static int open_once(const char *const *path, size_t n_paths, struct recording **ret,
+		     struct err *err)
 {
 	struct recording *r = calloc(1, sizeof(*r));
 	const char **sorted = calloc(n_paths, sizeof(*sorted));
@@ -358,6 +373,21 @@ int recording_open_pieces(const char *const *path, size_t n_paths, struct record
 	set_time(r);
 	*ret = r;
 	return 0;
+}
+
+int recording_open_pieces(const char *const *path, size_t n_paths, struct recording **ret,
+			  struct err *err)
+{
+	const struct timespec pause = {.tv_nsec = TORN_PAUSE_NS};
+	int n = open_once(path, n_paths, ret, err);
+
+	/* a recorder that culls moves events ten times a second, or more often */
+	for (unsigned i = 0; n == 0 && (*ret)->is_torn && i < TORN_TRIES; i++) {
+		recording_close(*ret);
+		nanosleep(&pause, NULL);
+		n = open_once(path, n_paths, ret, err);
+	}
+	return n;
 }
 
 int recording_open(const char *path, struct recording **ret, struct err *err)

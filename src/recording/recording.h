@@ -37,6 +37,7 @@ struct block_ref {
 	uint32_t stored_bytes; /* of the payload with the block header; AREA: event bytes */
 	uint32_t raw_bytes; /* event bytes after decompression */
 	uint32_t payload_checksum;
+	uint32_t n_taken; /* so many events of the block are in a PENDING chunk, or left out */
 	uint16_t piece; /* index in recording.piece */
 	uint8_t lane;
 	bool is_lz4;
@@ -99,6 +100,10 @@ struct recording {
 	uint64_t event_bytes; /* stored bytes of EVENTS chunks plus used bytes of AREA blocks */
 	uint64_t unfinished_bytes; /* of a chunk that was being written */
 	uint64_t horizon_ticks; /* later events are left out: see area_read.c; UINT64_MAX: none */
+	uint64_t pending_offset,
+		pending_bytes; /* while opening: of the payload of a PENDING chunk */
+	uint64_t pending_step;
+	bool is_torn; /* the recorder moved events while they were read */
 	uint64_t glimpsed_ticks; /* the horizon, also if the recording is not being written */
 
 	/* Borrowed, or NULL: gets the bytes of each block that is read; one run through all events

@@ -28,6 +28,14 @@ int area_read(struct recording *r, struct err *err);
  * horizon. Does nothing when no areas were read. */
 void area_read_set_horizon(struct recording *r);
 
+/* Reads the number of the last step of a PENDING chunk (format/pending.h), before areas are read. */
+int pending_read_begin(struct recording *r, struct err *err);
+
+/* After the areas of a piece were read: makes blocks of the events in its PENDING chunk, and tells
+ * the blocks of the areas how many of their events were taken. Sets r->is_torn if the recorder moved
+ * events meanwhile. */
+int pending_read(struct recording *r, struct err *err);
+
 /* Reads len bytes of a piece at offset into r->scratch. 1: done. 0: the file ends before. Less: an error. */
 int recording_read_scratch(struct recording *r, size_t piece, uint64_t offset, size_t len,
 			   struct err *err);

@@ -331,6 +331,8 @@ static const struct rare_kind {
 	[EVENT_PROCESS_END & 0x7f] = {2, 0, 7},
 	[EVENT_EXEC_FAILED & 0x7f] = {1, 0, 7},
 	[EVENT_FORK & 0x7f] = {1, 0, 7},
+	[EVENT_CULLED & 0x7f] = {7, 0, CULLED_STACK},
+	[EVENT_CULLED_REALLOCS & 0x7f] = {7, 0, CULLED_STACK},
 };
 
 bool recording_writer_knows(unsigned kind)

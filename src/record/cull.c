@@ -1,0 +1,434 @@
+/* record/cull.c - see cull.h. The slots, and the steps. */
+#include "record/cull_i.h"
+
+#include "record/clock.h"
+#include "record/log.h"
+#include "record/own_memory.h"
+#include "record/pool.h"
+#include "record/sys.h"
+
+#define EXTRA_SLOTS 32768u /* beyond undecided events: frees, sums, events of the current step */
+#define MAX_PENDING 1000000u
+#define SUMS_NS NS_PER_S
+#define MANY_SUMS_NS (10 * NS_PER_S)
+#define MANY_GROUPS 512u
+#define MARGIN_NS (2 * NS_PER_US) /* clocks of CPUs may differ by less */
+#define MEASURE_NS (10 * NS_PER_MS)
+#define IDLE_NS (30 * NS_PER_S) /* then the memory of a lane may serve another one */
+#define STEP_EVENTS 100000u /* then the step counts, so that slots become free */
+
+bool cull_is_wanted(void)
+{
+	return options_active.CULL_TEMPORARY_ALLOCATIONS;
+}
+
+/* ---- slots ---- */
+
+static void free_slot(struct cull *c, uint32_t i)
+{
+	c->slot[i].from_step = 0;
+	c->link[i].next = c->first_free;
+	c->first_free = i;
+	c->n_free++;
+}
+
+uint32_t cull_slot_new(struct cull *c, struct cull_lane *l, unsigned kind, uint64_t ticks,
+		       uint32_t stack)
+{
+	uint32_t i = c->first_free || c->n_touched == c->n_slots ? c->first_free : c->n_touched++;
+	struct pending_slot *s = &c->slot[i];
+	struct cull_link *k = &c->link[i];
+
+	if (!i) {
+		session_count_lost(c->session, 1, 0, -12);
+		return 0;
+	}
+	if (i == c->first_free)
+		c->first_free = k->next;
+	c->n_free--;
+	*s = (struct pending_slot){
+		.from_step = c->step,
+		.thread = l->thread,
+		.number = c->next_number++,
+		.ticks = ticks,
+		.stack = stack,
+		.kind = (uint8_t)kind,
+		.lane = (uint8_t)l->lane,
+	};
+	*k = (struct cull_link){.prev = l->last, .lane = l->index, .state = CULL_KEPT};
+	if (l->last)
+		c->link[l->last].next = i;
+	else
+		l->first = i;
+	l->last = i;
+	return i;
+}
+
+static void unlink_slot(struct cull *c, uint32_t i)
+{
+	struct cull_link *k = &c->link[i];
+	struct cull_lane *l = c->lane[k->lane];
+
+	if (k->prev)
+		c->link[k->prev].next = k->next;
+	else
+		l->first = k->next;
+	if (k->next)
+		c->link[k->next].prev = k->prev;
+	else
+		l->last = k->prev;
+}
+
+void cull_slot_drop(struct cull *c, uint32_t i)
+{
+	unlink_slot(c, i);
+	if (c->slot[i].from_step == c->step) {
+		free_slot(c, i); /* the file still has the event where the thread put it */
+		return;
+	}
+	c->slot[i].gone_step = c->step;
+	c->link[i].next = c->first_gone;
+	c->first_gone = i;
+}
+
+void cull_slot_written(struct cull *c, uint32_t i)
+{
+	unlink_slot(c, i);
+	free_slot(c, i);
+}
+
+/* ---- sums ---- */
+
+static void put_group(struct cull *c, struct cull_group *g)
+{
+	struct cull_lane *l = c->lane[g->lane];
+	uint32_t i = cull_slot_new(c, l, g->kind, l->now, g->stack);
+	uint64_t *value = c->slot[i].value;
+
+	if (!i)
+		return;
+	value[0] = g->n;
+	value[1] = g->bytes;
+	value[2] = g->n_temporary;
+	value[3] = g->temporary_bytes;
+	value[4] = g->min_bytes;
+	value[5] = g->max_bytes;
+}
+
+void cull_put_sums(struct cull *c)
+{
+	for (uint32_t i = 0; c->n_groups && i < CULL_MAX_GROUPS; i++) {
+		if (!c->group[i].kind)
+			continue;
+		put_group(c, &c->group[i]);
+		c->group[i] = (struct cull_group){0};
+		c->n_groups--;
+	}
+}
+
+static void put_sums_when_due(struct cull *c)
+{
+	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+	if (!c->n_groups || now_ns < c->next_sums_ns)
+		return;
+	c->next_sums_ns = now_ns + (c->n_groups > MANY_GROUPS ? MANY_SUMS_NS : SUMS_NS);
+	cull_put_sums(c);
+}
+
+/* ---- steps ---- */
+
+static void put_taken(uint64_t *taken, uint32_t *n, const struct cull_raw *raw)
+{
+	if (*n < PENDING_MAX_BLOCKS - 1)
+		taken[(*n)++] = raw->sequence << PENDING_COUNT_BITS | raw->n_done;
+}
+
+/* From here on the step counts. */
+static void commit(struct cull *c)
+{
+	uint64_t *taken = c->area->taken[c->step & 1];
+	uint32_t n = 0, next;
+
+	for (struct cull_raw *raw = c->finished; raw; raw = raw->next)
+		put_taken(taken, &n, raw);
+	for (uint32_t i = 0; i < c->n_lanes; i++) {
+		if (c->lane[i]->raw)
+			put_taken(taken, &n, c->lane[i]->raw);
+	}
+	taken[n] = 0;
+	atomic_store_explicit(&c->area->committed, c->step, memory_order_release);
+	c->step++;
+	while (c->finished) {
+		struct cull_raw *raw = c->finished;
+
+		c->finished = raw->next;
+		raw->is_known = false;
+		pool_give_free(c->rec, &c->session->area[raw->area], raw->slot);
+	}
+	for (; c->first_gone; c->first_gone = next) {
+		next = c->link[c->first_gone].next;
+		free_slot(c, c->first_gone);
+	}
+}
+
+/* Writes what is decided at the front of the lane's list. is_forced: decides that the first one
+ * stays. False: nothing was written. */
+static bool write_first(struct cull *c, struct cull_lane *l, bool is_forced)
+{
+	bool has_written = false;
+
+	while (l->first) {
+		uint32_t i = l->first;
+		struct cull_link *k = &c->link[i];
+
+		if (c->slot[i].from_step >= c->step)
+			break;
+		if (k->state == CULL_UNDECIDED) {
+			uint64_t began = c->slot[k->root].ticks;
+
+			if (!is_forced && !c->is_closing &&
+			    (c->horizon < began || c->horizon - began < c->threshold_ticks))
+				break;
+			cull_keep_chain(c, i);
+			is_forced = false;
+		}
+		if (!cull_lane_write(c, l, i))
+			session_count_lost(c->session, 1, 0, -28);
+		cull_slot_written(c, i);
+		has_written = true;
+	}
+	return has_written;
+}
+
+static void write_decided(struct cull *c)
+{
+	for (uint32_t i = 0; i < c->n_lanes; i++)
+		write_first(c, c->lane[i], false);
+}
+
+/* The lane with the oldest event that may be written. */
+static struct cull_lane *find_oldest(const struct cull *c)
+{
+	struct cull_lane *oldest = NULL;
+
+	for (uint32_t i = 0; i < c->n_lanes; i++) {
+		struct cull_lane *l = c->lane[i];
+
+		if (l->first && c->slot[l->first].from_step < c->step &&
+		    (!oldest || c->slot[l->first].ticks < c->slot[oldest->first].ticks))
+			oldest = l;
+	}
+	return oldest;
+}
+
+/* Too much is undecided, or slots run out: writes the oldest. */
+static void make_room(struct cull *c)
+{
+	uint32_t max = c->max_undecided - c->max_undecided / 8;
+	struct cull_lane *l;
+
+	commit(c);
+	write_decided(c);
+	while ((c->n_undecided > max || c->n_free < EXTRA_SLOTS / 4) && (l = find_oldest(c)))
+		write_first(c, l, true);
+}
+
+/* The ready lane whose next event is the earliest, and the time up to which it goes on alone. */
+static struct cull_lane *find_next(struct cull *c, uint64_t *until)
+{
+	struct cull_lane *next = NULL;
+	uint64_t best = UINT64_MAX, second = c->horizon;
+
+	for (uint32_t i = 0; i < c->n_lanes; i++) {
+		struct cull_lane *l = c->lane[i];
+		uint64_t ticks;
+
+		if (!l->has_more)
+			continue;
+		ticks = cull_lane_next_ticks(l);
+		if (ticks < best) {
+			second = best < second ? best : second;
+			best = ticks;
+			next = l;
+		} else if (ticks < second) {
+			second = ticks;
+		}
+	}
+	*until = second;
+	return best <= c->horizon ? next : NULL;
+}
+
+/* Takes the lane's events up to a time. */
+static uint32_t take_events(struct cull *c, struct cull_lane *l, uint64_t until)
+{
+	uint32_t n = 0;
+
+	do {
+		l->raw->n_done++;
+		n++;
+		if (l->at < l->n)
+			cull_judge_call(c, l, &l->call[l->at++]);
+		else
+			cull_judge_event(c, l);
+		if (c->n_free < 64 || c->n_undecided >= c->max_undecided)
+			make_room(c);
+		if (l->at == l->n && !l->has_event)
+			l->has_more = cull_lane_refill(c, l);
+	} while (l->has_more && cull_lane_next_ticks(l) <= until);
+	return n;
+}
+
+static uint32_t take_all(struct cull *c)
+{
+	struct cull_lane *l;
+	uint32_t n = 0;
+	uint64_t until;
+
+	for (uint32_t i = 0; i < c->n_lanes; i++) {
+		l = c->lane[i];
+		l->has_more = l->at < l->n || l->has_event || cull_lane_refill(c, l);
+	}
+	while (n < STEP_EVENTS && (l = find_next(c, &until)))
+		n += take_events(c, l, until);
+	return n;
+}
+
+/* Limits in ticks, as soon as the length of a tick is known. */
+static void measure_ticks(struct cull *c, uint64_t now)
+{
+	uint64_t elapsed_ns = sys_clock_ns(CLOCK_MONOTONIC) - c->start_ns;
+	double rate = (double)(now - c->start_ticks) / (double)elapsed_ns;
+
+	if (elapsed_ns < MEASURE_NS && clock_is_cpu)
+		return;
+	if (!clock_is_cpu)
+		rate = 1;
+	c->threshold_ticks = (uint64_t)((double)c->threshold_ns * rate);
+	c->margin_ticks = (uint64_t)((double)MARGIN_NS * rate);
+	c->idle_ticks = (uint64_t)((double)IDLE_NS * rate);
+}
+
+bool cull_step(struct cull *c)
+{
+	uint64_t now = clock_ticks();
+	uint32_t n;
+
+	measure_ticks(c, now);
+
+	c->horizon = now - (now > c->margin_ticks ? c->margin_ticks : now);
+	cull_find_blocks(c);
+	n = take_all(c);
+	commit(c);
+	put_sums_when_due(c);
+	write_decided(c);
+	return n > 0;
+}
+
+void cull_close(struct cull *c)
+{
+	c->is_closing = true;
+}
+
+void cull_flush(struct cull *c, bool is_final)
+{
+	bool was_closing = c->is_closing;
+
+	while (cull_step(c))
+		;
+	cull_put_sums(c);
+	c->is_closing = true;
+	commit(c);
+	write_decided(c);
+	c->is_closing = was_closing;
+	for (uint32_t i = 0; i < c->n_lanes; i++) {
+		if (is_final || (!c->lane[i]->raw && !c->lane[i]->first))
+			cull_lane_finish_out(c, c->lane[i]);
+	}
+}
+
+/* ---- making ---- */
+
+static bool map_tables(struct cull *c)
+{
+	uint32_t n_heads = 1024;
+
+	c->table_shift = 54;
+	while (n_heads < c->max_undecided) {
+		n_heads *= 2;
+		c->table_shift--;
+	}
+	c->link = own_memory_map(c->n_slots * sizeof(*c->link));
+	c->head = own_memory_map(n_heads * sizeof(*c->head));
+	c->lane = own_memory_map(CULL_MAX_LANES * sizeof(struct cull_lane *));
+	c->group = own_memory_map(CULL_MAX_GROUPS * sizeof(*c->group));
+	return c->link && c->head && c->lane && c->group;
+}
+
+struct cull *cull_create(struct recorder *rec, struct session *s, struct session_buffers *b,
+			 cull_write_block write_block, void *user)
+{
+	uint64_t max = options_active.TEMPORARY_ALLOCATION_PENDING_THRESHOLD;
+	uint64_t threshold_ms = options_active.TEMPORARY_ALLOCATION_LIFETIME_THRESHOLD;
+	struct cull *c = own_memory_map(sizeof(*c));
+
+	if (!c)
+		return NULL;
+	if (max > MAX_PENDING)
+		max = MAX_PENDING;
+	if (threshold_ms > UINT64_MAX / NS_PER_MS)
+		threshold_ms = UINT64_MAX / NS_PER_MS;
+	*c = (struct cull){
+		.rec = rec,
+		.session = s,
+		.buffers = b,
+		.write_block = write_block,
+		.user = user,
+		.max_undecided = (uint32_t)max + 1,
+		.n_slots = (uint32_t)max + EXTRA_SLOTS,
+		.threshold_ns = threshold_ms * NS_PER_MS,
+		.threshold_ticks = UINT64_MAX,
+		.margin_ticks = MARGIN_NS, /* long enough, until the length of a tick is known */
+		.idle_ticks = UINT64_MAX,
+		.start_ticks = clock_ticks(),
+		.start_ns = sys_clock_ns(CLOCK_MONOTONIC),
+		.step = 1,
+		.next_number = 1,
+	};
+	c->area_bytes = pending_area_bytes(c->n_slots);
+	if (map_tables(c))
+		c->area = session_add_pending(s, b, c->area_bytes);
+	if (!c->area) {
+		log_put(LOG_ERROR, "nothing is culled: no memory for what is pending");
+		cull_destroy(c);
+		return NULL;
+	}
+	c->area->n_slots = c->n_slots;
+	c->slot = c->area->slot;
+	c->n_touched = 1;
+	c->n_free = c->n_slots - 1;
+	return c;
+}
+
+void cull_destroy(struct cull *c)
+{
+	for (uint32_t i = 0; c->lane && i < c->n_lanes; i++)
+		own_memory_unmap(c->lane[i], sizeof(*c->lane[i]));
+	for (uint32_t i = 0; i < RECORD_MAX_AREAS; i++) {
+		if (c->raw[i])
+			own_memory_unmap(c->raw[i], RECORD_AREA_BLOCKS * sizeof(*c->raw[i]));
+	}
+	if (c->link)
+		own_memory_unmap(c->link, c->n_slots * sizeof(*c->link));
+	if (c->head)
+		own_memory_unmap(c->head, (1ull << (64 - c->table_shift)) * sizeof(*c->head));
+	if (c->lane)
+		own_memory_unmap(c->lane, CULL_MAX_LANES * sizeof(struct cull_lane *));
+	if (c->group)
+		own_memory_unmap(c->group, CULL_MAX_GROUPS * sizeof(*c->group));
+	if (c->area) {
+		sys_unmap(c->area, c->area_bytes);
+		atomic_fetch_sub(&own_memory_bytes, c->area_bytes);
+	}
+	own_memory_unmap(c, sizeof(*c));
+}

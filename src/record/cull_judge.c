@@ -1,0 +1,312 @@
+/* record/cull_judge.c - see cull_i.h. Which events stay.
+ *
+ * The table by address has the blocks of undecided chains that live. What is not in the table is
+ * recorded already, or was made before, and its events stay.
+ */
+#include "record/cull_i.h"
+
+static uint32_t *head_of(struct cull *c, uint64_t addr)
+{
+	return &c->head[addr * 0x9e3779b97f4a7c15ull >> c->table_shift];
+}
+
+static uint32_t find_block(struct cull *c, uint64_t addr)
+{
+	uint32_t i = *head_of(c, addr);
+
+	while (i && c->slot[i].value[0] != addr)
+		i = c->link[i].hash_next;
+	return i;
+}
+
+static void add_block(struct cull *c, uint32_t i)
+{
+	uint32_t *head = head_of(c, c->slot[i].value[0]);
+
+	c->link[i].hash_next = *head;
+	c->link[i].is_in_table = true;
+	*head = i;
+}
+
+static void remove_block(struct cull *c, uint32_t i)
+{
+	uint32_t *at = head_of(c, c->slot[i].value[0]);
+
+	while (*at != i)
+		at = &c->link[*at].hash_next;
+	*at = c->link[i].hash_next;
+	c->link[i].is_in_table = false;
+}
+
+void cull_keep_chain(struct cull *c, uint32_t i)
+{
+	for (i = c->link[i].root; i; i = c->link[i].chain_next) {
+		c->link[i].state = CULL_KEPT;
+		c->n_undecided--;
+		if (c->link[i].is_in_table)
+			remove_block(c, i);
+	}
+}
+
+/* The slot begins a chain, or continues that of another slot. */
+static void join_chain(struct cull *c, uint32_t i, uint32_t with)
+{
+	struct cull_link *k = &c->link[i];
+	struct cull_link *root;
+
+	k->state = CULL_UNDECIDED;
+	k->root = with ? c->link[with].root : i;
+	root = &c->link[k->root];
+	if (with)
+		c->link[root->chain_last].chain_next = i;
+	root->chain_last = i;
+	c->n_undecided++;
+}
+
+/* ---- sums ---- */
+
+static struct cull_group *find_group(struct cull *c, uint32_t lane, uint32_t stack, uint8_t kind)
+{
+	uint64_t hash = ((uint64_t)lane << 32 | stack) * 0x9e3779b97f4a7c15ull + kind;
+	uint32_t i = (uint32_t)(hash >> 40) % CULL_MAX_GROUPS;
+	struct cull_group *g = &c->group[i];
+
+	while (g->kind && (g->lane != lane || g->stack != stack || g->kind != kind)) {
+		i = (i + 1) % CULL_MAX_GROUPS;
+		g = &c->group[i];
+	}
+	if (!g->kind) {
+		*g = (struct cull_group){
+			.lane = lane, .stack = stack, .kind = kind, .min_bytes = UINT64_MAX};
+		c->n_groups++;
+	}
+	return g;
+}
+
+static void count_culled(struct cull *c, uint32_t i)
+{
+	const struct pending_slot *s = &c->slot[i];
+	const struct cull_link *k = &c->link[i];
+	struct cull_lane *l = c->lane[k->lane];
+	uint64_t size_bytes = s->value[1];
+	struct cull_group *g;
+
+	if (event_is_release(s->kind))
+		return;
+	g = find_group(c, k->lane, s->stack,
+		       s->kind == EVENT_REALLOC_END ? EVENT_CULLED_REALLOCS : EVENT_CULLED);
+	g->n++;
+	g->bytes += size_bytes;
+	g->n_temporary += k->is_temporary;
+	g->temporary_bytes += k->is_temporary ? size_bytes : 0;
+	g->min_bytes = size_bytes < g->min_bytes ? size_bytes : g->min_bytes;
+	g->max_bytes = size_bytes > g->max_bytes ? size_bytes : g->max_bytes;
+	if (k->ordinal > l->culled_ordinal)
+		l->culled_ordinal = k->ordinal;
+}
+
+/* Leaves the chain out. */
+static void drop_chain(struct cull *c, uint32_t i)
+{
+	uint32_t next;
+
+	for (i = c->link[i].root; i; i = next) {
+		next = c->link[i].chain_next;
+		c->n_undecided--;
+		if (c->link[i].is_in_table)
+			remove_block(c, i);
+		count_culled(c, i);
+		cull_slot_drop(c, i);
+	}
+	if (c->n_groups > CULL_MAX_GROUPS / 4 * 3)
+		cull_put_sums(c);
+}
+
+/* ---- calls ---- */
+
+/* A call that stays, or begins to. */
+static uint32_t put_call(struct cull *c, struct cull_lane *l, const struct event *ev)
+{
+	uint32_t i = cull_slot_new(c, l, ev->kind, l->now, ev->stack);
+
+	c->slot[i].allocator = ev->allocator;
+	c->slot[i].value[0] = ev->addr;
+	c->slot[i].value[1] = ev->size_bytes;
+	c->slot[i].value[2] = ev->usable_extra_bytes;
+	c->slot[i].value[3] = ev->alignment;
+	return i;
+}
+
+/* An address is allocated that has an undecided block: the order of events is not certain. */
+static bool settle_conflict(struct cull *c, uint64_t addr)
+{
+	uint32_t i = find_block(c, addr);
+
+	if (i)
+		cull_keep_chain(c, i);
+	return i != 0;
+}
+
+static void on_block(struct cull *c, struct cull_lane *l, const struct event *ev, uint32_t begin)
+{
+	bool is_certain = !settle_conflict(c, ev->addr) && ev->addr && !c->is_closing;
+	uint32_t i;
+
+	if (begin && c->link[begin].state == CULL_KEPT)
+		begin = 0; /* the conflict was with its own chain */
+	i = put_call(c, l, ev);
+	l->ordinal++;
+	if (!i)
+		return;
+	c->link[i].ordinal = l->ordinal;
+	if (ev->kind == EVENT_REALLOC_END && !begin)
+		return;
+	if (!is_certain) {
+		if (begin)
+			cull_keep_chain(c, begin);
+		return;
+	}
+	join_chain(c, i, begin);
+	add_block(c, i);
+}
+
+/* The undecided block that a release is about, if it is certain and young; else 0, and the block's
+ * chain stays. */
+static uint32_t find_released(struct cull *c, struct cull_lane *l, const struct event *ev)
+{
+	uint32_t i = find_block(c, ev->addr);
+	const struct cull_lane *maker;
+	uint64_t began, made;
+
+	if (!i)
+		return 0;
+	maker = c->lane[c->link[i].lane];
+	began = c->slot[c->link[i].root].ticks;
+	made = c->slot[i].ticks;
+	if (l->now < began || l->now - began >= c->threshold_ticks ||
+	    (maker->thread != l->thread && (l->now < made || l->now - made < c->margin_ticks))) {
+		cull_keep_chain(c, i);
+		return 0;
+	}
+	c->link[i].is_temporary = maker->thread == l->thread && c->link[i].ordinal == l->ordinal;
+	return i;
+}
+
+/* The lane's latest allocation was left out: a reader must not think that none was made between the
+ * allocation of a block that stays and its free. */
+static void mark_culled(struct cull *c, struct cull_lane *l)
+{
+	if (l->culled_ordinal != l->ordinal || l->marked_ordinal == l->ordinal)
+		return;
+	l->marked_ordinal = l->ordinal;
+	cull_slot_new(c, l, EVENT_CULLED, l->now, 0);
+}
+
+static void on_free(struct cull *c, struct cull_lane *l, const struct event *ev)
+{
+	uint32_t i = find_released(c, l, ev);
+
+	if (i) {
+		drop_chain(c, i);
+		return;
+	}
+	mark_culled(c, l);
+	put_call(c, l, ev);
+}
+
+static void on_realloc_begin(struct cull *c, struct cull_lane *l, const struct event *ev)
+{
+	uint32_t block = l->n_open < CULL_MAX_OPEN ? find_released(c, l, ev) : 0;
+	uint32_t i;
+
+	if (l->n_open == CULL_MAX_OPEN) /* keep what is there; the innermost ones pair as usual */
+		settle_conflict(c, ev->addr);
+	if (!block)
+		mark_culled(c, l);
+	i = put_call(c, l, ev);
+	if (block && i) {
+		remove_block(c, block);
+		join_chain(c, i, block);
+	} else if (block) {
+		cull_keep_chain(c, block);
+	}
+	if (l->n_open < CULL_MAX_OPEN)
+		l->open[l->n_open++] =
+			(struct cull_open){.slot = block ? i : 0, .number = c->slot[i].number};
+}
+
+/* The BEGIN of the realloc that ends now, if its chain is undecided; else 0. */
+static uint32_t take_open(struct cull *c, struct cull_lane *l)
+{
+	const struct cull_open *o;
+
+	if (!l->n_open)
+		return 0;
+	o = &l->open[--l->n_open];
+	return o->slot && c->slot[o->slot].number == o->number && c->slot[o->slot].from_step &&
+			       c->link[o->slot].state == CULL_UNDECIDED
+		       ? o->slot
+		       : 0;
+}
+
+static void judge(struct cull *c, struct cull_lane *l, const struct event *ev)
+{
+	if (ev->ticks > l->now)
+		l->now = ev->ticks;
+	switch (ev->kind) {
+	case EVENT_FREE:
+		on_free(c, l, ev);
+		break;
+	case EVENT_REALLOC_BEGIN:
+		on_realloc_begin(c, l, ev);
+		break;
+	case EVENT_REALLOC_END:
+		on_block(c, l, ev, take_open(c, l));
+		break;
+	default:
+		on_block(c, l, ev, 0);
+		break;
+	}
+}
+
+void cull_judge_call(struct cull *c, struct cull_lane *l, const struct event_compact *call)
+{
+	const struct event ev = {
+		.kind = call->kind,
+		.ticks = call->ticks,
+		.addr = call->addr,
+		.size_bytes = call->size_bytes,
+		.stack = call->stack_id,
+		.usable_extra_bytes = call->extra_bytes,
+		.allocator = event_compact_allocator(call),
+	};
+
+	judge(c, l, &ev);
+}
+
+void cull_judge_event(struct cull *c, struct cull_lane *l)
+{
+	const struct event *ev = &l->event;
+	uint32_t i;
+
+	l->has_event = false;
+	if (!(ev->kind & EVENT_RARE)) {
+		judge(c, l, ev);
+		return;
+	}
+	if (ev->ticks > l->now)
+		l->now = ev->ticks;
+	if (ev->kind == EVENT_REALLOC_CANCEL || ev->kind == EVENT_REALLOC_FREED ||
+	    ev->kind == EVENT_REALLOC_UNTRACKED) {
+		i = take_open(c, l);
+		if (i)
+			cull_keep_chain(c, i);
+	}
+	if (ev->kind == EVENT_FORGET)
+		cull_put_sums(c); /* they name stacks that are forgotten now */
+	i = cull_slot_new(c, l, ev->kind, l->now, ev->stack);
+	if (!i)
+		return;
+	c->slot[i].n_bytes = l->n_fields;
+	memcpy(c->slot[i].value, l->fields, l->n_fields);
+}

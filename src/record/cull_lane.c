@@ -1,0 +1,416 @@
+/* record/cull_lane.c - see cull_i.h. Events out of the blocks of threads, and into output blocks. */
+#include "record/cull_i.h"
+
+#include "record/own_memory.h"
+#include "record/pool.h"
+
+#define LANE_STACKS 32u
+
+/* ---- finding blocks ---- */
+
+static void reset_lane(struct cull_lane *l, const struct block *block)
+{
+	uint32_t index = l->index;
+
+	memset(l, 0, sizeof(*l));
+	l->index = index;
+	l->thread = block->thread;
+	l->lane = block->lane;
+	l->tid = block->tid;
+}
+
+static bool is_idle(const struct cull *c, const struct cull_lane *l)
+{
+	return !l->raw && !l->first && !l->n_open && c->horizon > l->now &&
+	       c->horizon - l->now > c->idle_ticks;
+}
+
+static struct cull_lane *find_lane(struct cull *c, const struct block *block)
+{
+	struct cull_lane *l, *idle = NULL;
+
+	for (uint32_t i = 0; i < c->n_lanes; i++) {
+		l = c->lane[i];
+		if (l->thread == block->thread && l->lane == block->lane)
+			return l;
+		if (!idle && is_idle(c, l))
+			idle = l;
+	}
+	if (idle) {
+		cull_lane_finish_out(c, idle);
+		reset_lane(idle, block);
+		return idle;
+	}
+	l = c->n_lanes < CULL_MAX_LANES ? own_memory_map(sizeof(*l)) : NULL;
+	if (!l)
+		return NULL;
+	l->index = c->n_lanes;
+	reset_lane(l, block);
+	c->lane[c->n_lanes++] = l;
+	return l;
+}
+
+/* Puts a block into the list of its lane, in the order of lane_index. */
+static void add_raw(struct cull *c, struct cull_raw *raw)
+{
+	struct cull_lane *l = find_lane(c, raw->block);
+	struct cull_raw **at;
+
+	if (!l)
+		return; /* no memory: found again in the next step */
+	raw->sequence = raw->block->sequence;
+	raw->n_done = 0;
+	raw->is_known = true;
+	raw->is_full = false;
+	at = &l->raw;
+	while (*at && (*at)->block->lane_index < raw->block->lane_index)
+		at = &(*at)->next;
+	raw->next = *at;
+	*at = raw;
+}
+
+static void find_in_area(struct cull *c, uint32_t n, struct area *area)
+{
+	uint64_t full = pool_take_full(area);
+
+	if (!c->raw[n]) {
+		c->raw[n] = own_memory_map(RECORD_AREA_BLOCKS * sizeof(**c->raw));
+		if (!c->raw[n]) {
+			atomic_fetch_or(&area->full_bits, full);
+			return;
+		}
+	}
+	for (uint32_t slot = 0; slot < area->n_blocks; slot++) {
+		struct cull_raw *raw = &c->raw[n][slot];
+		uint64_t bit = 1ull << slot;
+
+		if (c->own[n] & bit)
+			continue;
+		raw->block = &area->blocks[slot];
+		raw->area = n;
+		raw->slot = slot;
+		if (!raw->is_known &&
+		    atomic_load_explicit(&raw->block->state, memory_order_acquire) != BLOCK_FREE)
+			add_raw(c, raw);
+		if (!(full & bit))
+			continue;
+		if (raw->is_known)
+			raw->is_full = true;
+		else
+			atomic_fetch_or(&area->full_bits, bit);
+	}
+}
+
+void cull_find_blocks(struct cull *c)
+{
+	uint32_t n_areas = atomic_load(&c->session->n_areas);
+
+	for (uint32_t i = 0; i < n_areas; i++)
+		find_in_area(c, i, &c->session->area[i]);
+}
+
+/* ---- taking events ---- */
+
+static void start_decoding(struct cull *c, struct cull_lane *l)
+{
+	struct block_header h;
+	struct block *block = l->raw->block;
+
+	block_decode((const uint8_t *)block, &h);
+	event_decoder_init(&l->decoder, &h, block->data, 0);
+	l->decoder.lane = l->index;
+	l->is_decoding = true;
+	l->lost_before = block->lost_before;
+	if (!l->has_begun) { /* blocks are found in any order, but decoded in theirs */
+		l->has_begun = true;
+		l->now = l->out_ticks = h.start_ticks;
+		l->out_generation = h.generation;
+		l->enc.next_stack = h.first_stack;
+	}
+	if (l->enc.next_stack != h.first_stack) { /* a block was lost */
+		cull_lane_finish_out(c, l);
+		l->enc.next_stack = h.first_stack;
+	}
+	if (h.start_ticks > l->now)
+		l->now = h.start_ticks;
+}
+
+/* All events of the first block are taken: the block is given back when the step counts. */
+static void end_raw(struct cull *c, struct cull_lane *l)
+{
+	struct cull_raw *raw = l->raw;
+
+	l->raw = raw->next;
+	raw->next = c->finished;
+	c->finished = raw;
+	l->is_decoding = false;
+}
+
+static bool reserve_out(struct cull *c, struct cull_lane *l);
+
+/* Puts a definition into the output block. */
+static void define(struct cull *c, struct cull_lane *l, const struct event *ev)
+{
+	l->raw->n_done++;
+	if (!reserve_out(c, l)) {
+		l->enc.next_stack++; /* readers see a gap in the ids */
+		session_count_lost(c->session, 1, 0, -28);
+		return;
+	}
+	switch (ev->kind) {
+	case EVENT_STACK:
+		event_put_stack(&l->enc, ev->addr, ev->parent);
+		break;
+	case EVENT_STACK_END:
+		event_put_stack_end(&l->enc, (unsigned)ev->field[0]);
+		break;
+	case EVENT_STACK_GUESS:
+		event_put_stack_guess(&l->enc, ev->parent);
+		break;
+	default:
+		event_put_rare(&l->enc, EVENT_GENERATION, l->enc.ticks, ev->field, 1);
+		l->out_generation = (uint32_t)ev->field[0];
+		break;
+	}
+	atomic_store_explicit(&l->out->used_bytes, (uint32_t)(l->enc.pos - l->out->data),
+			      memory_order_release);
+}
+
+/* Definitions are put into the output at once: no event that names them comes earlier. */
+static bool take_definitions(struct cull *c, struct cull_lane *l)
+{
+	struct event_stack def[LANE_STACKS];
+	size_t n = event_decode_stacks(&l->decoder, def, LANE_STACKS);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct event ev = {
+			.kind = EVENT_STACK, .addr = def[i].addr, .parent = def[i].parent};
+
+		define(c, l, &ev);
+	}
+	return n > 0;
+}
+
+/* Copies the fields of a rare event, which begins at byte start of the block. False: too long. */
+static bool copy_fields(struct cull_lane *l, size_t start)
+{
+	struct cursor all = cursor_make(l->decoder.in.data + start, l->decoder.in.pos - start);
+	struct cursor fields;
+	uint64_t len;
+
+	cursor_u8(&all);
+	len = cursor_uleb(&all);
+	fields = cursor_make(all.data + all.pos, len);
+	cursor_uleb(&fields); /* the time */
+	l->n_fields = 0;
+	if (cursor_left(&fields) > sizeof(l->fields))
+		return false;
+	l->n_fields = (uint8_t)cursor_left(&fields);
+	memcpy(l->fields, fields.data + fields.pos, l->n_fields);
+	return true;
+}
+
+/* What happens to an event that event_decode() gave. True: it is to be judged. */
+static bool sort_event(struct cull *c, struct cull_lane *l, size_t start)
+{
+	struct event *ev = &l->event;
+
+	switch (ev->kind) {
+	case EVENT_STACK:
+	case EVENT_STACK_END:
+	case EVENT_STACK_GUESS:
+	case EVENT_GENERATION:
+		define(c, l, ev);
+		return false;
+	case EVENT_ALLOCATOR: /* the decoder knows it */
+	case EVENT_TIME:
+		l->raw->n_done++;
+		return false;
+	default:
+		if (ev->kind & EVENT_RARE)
+			copy_fields(l, start);
+		return true;
+	}
+}
+
+/* Decodes one event. 1: it is in l->event. 0: nothing to be judged, go on. -1: no more. The last
+ * event of a block that a thread is filling may still change if it is the begin of a realloc. */
+static int take_one(struct cull *c, struct cull_lane *l)
+{
+	struct event_decoder *d = &l->decoder;
+	size_t start = d->in.pos;
+	uint64_t ticks = d->ticks, addr = d->addr[1];
+	uint32_t stack = d->stack[1];
+	bool was_in_place = d->is_in_place;
+
+	if (event_decode(d, &l->event) <= 0)
+		return -1;
+	if (l->event.kind == EVENT_REALLOC_BEGIN && d->in.pos == d->in.len && !l->raw->is_full) {
+		d->in.pos = start;
+		d->ticks = ticks;
+		d->addr[1] = addr;
+		d->stack[1] = stack;
+		d->is_in_place = was_in_place;
+		return -1;
+	}
+	return sort_event(c, l, start);
+}
+
+bool cull_lane_refill(struct cull *c, struct cull_lane *l)
+{
+	while (l->raw) {
+		struct event_decoder *d = &l->decoder;
+		int n;
+
+		if (!l->is_decoding)
+			start_decoding(c, l);
+		d->in.len = atomic_load_explicit(&l->raw->block->used_bytes, memory_order_acquire);
+		l->at = 0;
+		l->n = l->raw->is_full ? (uint32_t)event_decode_calls(d, l->call, CULL_BATCH) : 0;
+		if (l->n)
+			return true;
+		if (l->raw->is_full && take_definitions(c, l))
+			continue;
+		n = take_one(c, l);
+		if (n > 0) {
+			l->has_event = true;
+			return true;
+		}
+		if (n == 0)
+			continue;
+		if (!l->raw->is_full)
+			return false;
+		if (d->in.failed)
+			session_count_lost(c->session, 1, 0, -22);
+		end_raw(c, l);
+	}
+	return false;
+}
+
+uint64_t cull_lane_next_ticks(const struct cull_lane *l)
+{
+	uint64_t ticks = l->at < l->n ? l->call[l->at].ticks : l->event.ticks;
+
+	return ticks > l->now ? ticks : l->now;
+}
+
+/* ---- writing events ---- */
+
+void cull_lane_finish_out(struct cull *c, struct cull_lane *l)
+{
+	if (!l->out)
+		return;
+	atomic_store_explicit(&l->out->state, BLOCK_FULL, memory_order_release);
+	c->own[l->out_area] &= ~(1ull << l->out_slot);
+	l->out = NULL;
+	event_encoder_begin(&l->enc, NULL, NULL, l->out_ticks);
+	c->write_block(c->user, c->session, &c->session->area[l->out_area], l->out_slot);
+}
+
+/* Takes a free block, if need be of a new area. */
+static bool take_block(struct cull *c, struct area **area, uint32_t *slot)
+{
+	return pool_try_take(c->session, area, slot) ||
+	       (session_add_area(c->session, c->buffers, RECORD_AREA_BLOCKS) &&
+		pool_try_take(c->session, area, slot));
+}
+
+static bool begin_out(struct cull *c, struct cull_lane *l)
+{
+	struct area *area;
+	struct block *block;
+	uint32_t slot;
+
+	if (!take_block(c, &area, &slot))
+		return false;
+	block = &area->blocks[slot];
+	atomic_store_explicit(&block->used_bytes, 0, memory_order_release);
+	block->magic = BLOCK_MAGIC;
+	block->sequence = 1 + atomic_fetch_add(&c->session->next_block, 1);
+	block->thread = l->thread;
+	block->lane = l->lane;
+	block->tid = l->tid;
+	block->lane_index = (uint32_t)block->sequence; /* grows; below those of threads */
+	block->start_ticks = l->out_ticks;
+	block->first_stack = l->enc.next_stack;
+	block->generation = l->out_generation;
+	block->lost_before = l->lost_before;
+	block->checksum = block_checksum((const uint8_t *)block);
+	atomic_store_explicit(&block->state, BLOCK_OPEN, memory_order_release);
+	event_encoder_begin(&l->enc, block->data, block->data + BLOCK_DATA_BYTES, l->out_ticks);
+	l->out = block;
+	l->out_area = (uint32_t)(area - c->session->area);
+	l->out_slot = slot;
+	c->own[l->out_area] |= 1ull << slot;
+	return true;
+}
+
+/* Makes room for three events. */
+static bool reserve_out(struct cull *c, struct cull_lane *l)
+{
+	if (l->out && event_encoder_has_room(&l->enc, 3))
+		return true;
+	cull_lane_finish_out(c, l);
+	return begin_out(c, l);
+}
+
+static void write_rare(struct event_encoder *e, const struct pending_slot *s, uint64_t ticks)
+{
+	uint8_t time[ULEB_MAX_BYTES];
+	size_t n_time = (size_t)(uleb_put(time, zigzag((int64_t)(ticks - e->ticks))) - time);
+
+	*e->pos++ = s->kind;
+	e->pos = uleb_put(e->pos, n_time + s->n_bytes);
+	memcpy(e->pos, time, n_time);
+	memcpy(e->pos + n_time, s->value, s->n_bytes);
+	e->pos += n_time + s->n_bytes;
+	e->ticks = ticks;
+}
+
+static void write_call(struct event_encoder *e, const struct pending_slot *s, uint64_t ticks)
+{
+	struct event_call call = {
+		.ticks = ticks,
+		.addr = s->value[0],
+		.size_bytes = s->value[1],
+		.usable_extra_bytes = s->value[2],
+		.alignment = s->value[3],
+		.stack = s->stack,
+	};
+
+	if (s->allocator != e->allocator)
+		event_put_allocator(e, s->allocator);
+	if (call.alignment)
+		call.extras |= EVENT_EXTRA_ALIGNMENT;
+	if (!event_is_release(s->kind) &&
+	    call.size_bytes + call.usable_extra_bytes != event_usual_usable(call.size_bytes))
+		call.extras |= EVENT_EXTRA_USABLE;
+	event_put_call(e, s->kind, &call);
+}
+
+bool cull_lane_write(struct cull *c, struct cull_lane *l, uint32_t i)
+{
+	struct pending_slot *s = &c->slot[i];
+	uint64_t ticks;
+
+	if (!reserve_out(c, l))
+		return false;
+	ticks = s->ticks > l->enc.ticks ? s->ticks : l->enc.ticks;
+	if (s->kind == EVENT_CULLED || s->kind == EVENT_CULLED_REALLOCS) {
+		uint64_t field[PENDING_N_VALUES + 1];
+
+		memcpy(field, s->value, sizeof(s->value));
+		field[PENDING_N_VALUES] = s->stack;
+		event_put_rare(&l->enc, s->kind, ticks, field, PENDING_N_VALUES + 1);
+	} else if (s->kind & EVENT_RARE) {
+		write_rare(&l->enc, s, ticks);
+	} else {
+		write_call(&l->enc, s, ticks);
+	}
+	l->out_ticks = l->enc.ticks;
+	s->out_bytes = (uint32_t)(l->enc.pos - l->out->data);
+	atomic_store_explicit((_Atomic uint64_t *)&s->out_block, l->out->sequence,
+			      memory_order_release);
+	atomic_store_explicit(&l->out->used_bytes, s->out_bytes, memory_order_release);
+	return true;
+}
