@@ -46,15 +46,15 @@ uint32_t cull_slot_new(struct cull *c, struct cull_lane *l, unsigned kind, uint6
 	if (i == c->first_free)
 		c->first_free = k->next;
 	c->n_free--;
-	*s = (struct pending_slot){
-		.from_step = c->step,
-		.thread = l->thread,
-		.number = c->next_number++,
-		.ticks = ticks,
-		.stack = stack,
-		.kind = (uint8_t)kind,
-		.lane = (uint8_t)l->lane,
-	};
+	s->from_step = c->step;
+	s->gone_step = s->out_block = 0;
+	s->thread = l->thread;
+	s->number = c->next_number++;
+	s->ticks = ticks;
+	s->stack = stack;
+	s->kind = (uint8_t)kind;
+	s->lane = (uint8_t)l->lane;
+	s->allocator = s->n_bytes = 0;
 	*k = (struct cull_link){.prev = l->last, .lane = l->index, .state = CULL_KEPT};
 	if (l->last)
 		c->link[l->last].next = i;
@@ -267,10 +267,14 @@ static uint32_t take_events(struct cull *c, struct cull_lane *l, uint64_t until)
 	do {
 		l->raw->n_done++;
 		n++;
-		if (l->at < l->n)
+		if (l->at + 1 < l->n && cull_judge_pair(c, l, &l->call[l->at])) {
+			l->raw->n_done++;
+			l->at += 2;
+		} else if (l->at < l->n) {
 			cull_judge_call(c, l, &l->call[l->at++]);
-		else
+		} else {
 			cull_judge_event(c, l);
+		}
 		if (c->n_free < 64 || c->n_undecided >= c->max_undecided)
 			make_room(c);
 		if (l->at == l->n && !l->has_event)

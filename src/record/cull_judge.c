@@ -5,6 +5,13 @@
  */
 #include "record/cull_i.h"
 
+/* A call, as both kinds of decoded events say it. */
+struct cull_call {
+	uint64_t ticks, addr, size_bytes, usable_extra_bytes, alignment;
+	uint32_t stack;
+	uint8_t kind, allocator;
+};
+
 static uint32_t *head_of(struct cull *c, uint64_t addr)
 {
 	return &c->head[addr * 0x9e3779b97f4a7c15ull >> c->table_shift];
@@ -83,24 +90,26 @@ static struct cull_group *find_group(struct cull *c, uint32_t lane, uint32_t sta
 	return g;
 }
 
+static void add_to_group(struct cull_group *g, uint64_t size_bytes, bool is_temporary)
+{
+	g->n++;
+	g->bytes += size_bytes;
+	g->n_temporary += is_temporary;
+	g->temporary_bytes += is_temporary ? size_bytes : 0;
+	g->min_bytes = size_bytes < g->min_bytes ? size_bytes : g->min_bytes;
+	g->max_bytes = size_bytes > g->max_bytes ? size_bytes : g->max_bytes;
+}
+
 static void count_culled(struct cull *c, uint32_t i)
 {
 	const struct pending_slot *s = &c->slot[i];
 	const struct cull_link *k = &c->link[i];
 	struct cull_lane *l = c->lane[k->lane];
-	uint64_t size_bytes = s->value[1];
-	struct cull_group *g;
+	unsigned kind = s->kind == EVENT_REALLOC_END ? EVENT_CULLED_REALLOCS : EVENT_CULLED;
 
 	if (event_is_release(s->kind))
 		return;
-	g = find_group(c, k->lane, s->stack,
-		       s->kind == EVENT_REALLOC_END ? EVENT_CULLED_REALLOCS : EVENT_CULLED);
-	g->n++;
-	g->bytes += size_bytes;
-	g->n_temporary += k->is_temporary;
-	g->temporary_bytes += k->is_temporary ? size_bytes : 0;
-	g->min_bytes = size_bytes < g->min_bytes ? size_bytes : g->min_bytes;
-	g->max_bytes = size_bytes > g->max_bytes ? size_bytes : g->max_bytes;
+	add_to_group(find_group(c, k->lane, s->stack, (uint8_t)kind), s->value[1], k->is_temporary);
 	if (k->ordinal > l->culled_ordinal)
 		l->culled_ordinal = k->ordinal;
 }
@@ -125,7 +134,7 @@ static void drop_chain(struct cull *c, uint32_t i)
 /* ---- calls ---- */
 
 /* A call that stays, or begins to. */
-static uint32_t put_call(struct cull *c, struct cull_lane *l, const struct event *ev)
+static uint32_t put_call(struct cull *c, struct cull_lane *l, const struct cull_call *ev)
 {
 	uint32_t i = cull_slot_new(c, l, ev->kind, l->now, ev->stack);
 
@@ -147,7 +156,8 @@ static bool settle_conflict(struct cull *c, uint64_t addr)
 	return i != 0;
 }
 
-static void on_block(struct cull *c, struct cull_lane *l, const struct event *ev, uint32_t begin)
+static void on_block(struct cull *c, struct cull_lane *l, const struct cull_call *ev,
+		     uint32_t begin)
 {
 	bool is_certain = !settle_conflict(c, ev->addr) && ev->addr && !c->is_closing;
 	uint32_t i;
@@ -172,7 +182,7 @@ static void on_block(struct cull *c, struct cull_lane *l, const struct event *ev
 
 /* The undecided block that a release is about, if it is certain and young; else 0, and the block's
  * chain stays. */
-static uint32_t find_released(struct cull *c, struct cull_lane *l, const struct event *ev)
+static uint32_t find_released(struct cull *c, struct cull_lane *l, const struct cull_call *ev)
 {
 	uint32_t i = find_block(c, ev->addr);
 	const struct cull_lane *maker;
@@ -196,13 +206,16 @@ static uint32_t find_released(struct cull *c, struct cull_lane *l, const struct 
  * allocation of a block that stays and its free. */
 static void mark_culled(struct cull *c, struct cull_lane *l)
 {
+	uint32_t i;
+
 	if (l->culled_ordinal != l->ordinal || l->marked_ordinal == l->ordinal)
 		return;
 	l->marked_ordinal = l->ordinal;
-	cull_slot_new(c, l, EVENT_CULLED, l->now, 0);
+	i = cull_slot_new(c, l, EVENT_CULLED, l->now, 0);
+	memset(c->slot[i].value, 0, sizeof(c->slot[i].value));
 }
 
-static void on_free(struct cull *c, struct cull_lane *l, const struct event *ev)
+static void on_free(struct cull *c, struct cull_lane *l, const struct cull_call *ev)
 {
 	uint32_t i = find_released(c, l, ev);
 
@@ -214,7 +227,7 @@ static void on_free(struct cull *c, struct cull_lane *l, const struct event *ev)
 	put_call(c, l, ev);
 }
 
-static void on_realloc_begin(struct cull *c, struct cull_lane *l, const struct event *ev)
+static void on_realloc_begin(struct cull *c, struct cull_lane *l, const struct cull_call *ev)
 {
 	uint32_t block = l->n_open < CULL_MAX_OPEN ? find_released(c, l, ev) : 0;
 	uint32_t i;
@@ -249,7 +262,7 @@ static uint32_t take_open(struct cull *c, struct cull_lane *l)
 		       : 0;
 }
 
-static void judge(struct cull *c, struct cull_lane *l, const struct event *ev)
+static void judge(struct cull *c, struct cull_lane *l, const struct cull_call *ev)
 {
 	if (ev->ticks > l->now)
 		l->now = ev->ticks;
@@ -269,19 +282,36 @@ static void judge(struct cull *c, struct cull_lane *l, const struct event *ev)
 	}
 }
 
+bool cull_judge_pair(struct cull *c, struct cull_lane *l, const struct event_compact *call)
+{
+	if (call[0].kind >= EVENT_REALLOC_BEGIN || call[1].kind != EVENT_FREE ||
+	    call[0].addr != call[1].addr || c->is_closing ||
+	    call[1].ticks - call[0].ticks >= c->threshold_ticks || !call[0].addr ||
+	    find_block(c, call[0].addr))
+		return false;
+	if (call[1].ticks > l->now)
+		l->now = call[1].ticks;
+	l->culled_ordinal = ++l->ordinal;
+	add_to_group(find_group(c, l->index, call[0].stack_id, EVENT_CULLED), call[0].size_bytes,
+		     true);
+	if (c->n_groups > CULL_MAX_GROUPS / 4 * 3)
+		cull_put_sums(c);
+	return true;
+}
+
 void cull_judge_call(struct cull *c, struct cull_lane *l, const struct event_compact *call)
 {
-	const struct event ev = {
-		.kind = call->kind,
-		.ticks = call->ticks,
-		.addr = call->addr,
-		.size_bytes = call->size_bytes,
-		.stack = call->stack_id,
-		.usable_extra_bytes = call->extra_bytes,
-		.allocator = event_compact_allocator(call),
-	};
+	struct cull_call compact;
 
-	judge(c, l, &ev);
+	compact.kind = call->kind;
+	compact.allocator = event_compact_allocator(call);
+	compact.stack = call->stack_id;
+	compact.ticks = call->ticks;
+	compact.addr = call->addr;
+	compact.size_bytes = call->size_bytes;
+	compact.usable_extra_bytes = call->extra_bytes;
+	compact.alignment = 0;
+	judge(c, l, &compact);
 }
 
 void cull_judge_event(struct cull *c, struct cull_lane *l)
@@ -291,7 +321,18 @@ void cull_judge_event(struct cull *c, struct cull_lane *l)
 
 	l->has_event = false;
 	if (!(ev->kind & EVENT_RARE)) {
-		judge(c, l, ev);
+		const struct cull_call call = {
+			.kind = ev->kind,
+			.allocator = ev->allocator,
+			.stack = ev->stack,
+			.ticks = ev->ticks,
+			.addr = ev->addr,
+			.size_bytes = ev->size_bytes,
+			.usable_extra_bytes = ev->usable_extra_bytes,
+			.alignment = ev->alignment,
+		};
+
+		judge(c, l, &call);
 		return;
 	}
 	if (ev->ticks > l->now)
