@@ -54,7 +54,7 @@ class Obeying:
     def new_piece(self):
         """Off and on, as `kill -USR1` from outside does."""
         n = self.log().count("recording to")
-        for wanted in ("recording pauses", "recording goes on"):
+        for wanted in ("recording is switched off", "recording goes on"):
             before = self.log().count(wanted)
             self.process.send_signal(signal.SIGUSR1)
             mp.wait_for(lambda w=wanted, b=before: self.log().count(w) > b)
