@@ -13,6 +13,7 @@
 #define MANY_SUMS_NS (10 * NS_PER_S)
 #define MANY_GROUPS 512u
 #define MARGIN_NS (2 * NS_PER_US) /* clocks of CPUs may differ by less */
+#define PEEK_NS (50 * NS_PER_MS)
 #define MEASURE_NS (10 * NS_PER_MS)
 #define IDLE_NS (30 * NS_PER_S) /* then the memory of a lane may serve another one */
 #define STEP_EVENTS 100000u /* then the step counts, so that slots become free */
@@ -313,6 +314,27 @@ static void measure_ticks(struct cull *c, uint64_t now)
 	c->idle_ticks = (uint64_t)((double)IDLE_NS * rate);
 }
 
+/* Must blocks be read that threads still fill? Events of several threads are taken in the order of
+ * time, which needs what all of them have published. A single busy thread's block is read event by
+ * event, which is slow, and may as well wait until it is full, for a while. */
+static bool must_peek(struct cull *c)
+{
+	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	unsigned n_busy = 0;
+
+	for (uint32_t i = 0; i < c->n_lanes; i++) {
+		const struct cull_lane *l = c->lane[i];
+
+		n_busy += l->raw &&
+			  (l->raw->is_full || !l->is_decoding || l->at < l->n || l->has_event ||
+			   atomic_load(&l->raw->block->used_bytes) != l->decoder.in.pos);
+	}
+	if (n_busy == 1 && !c->is_closing && now_ns < c->next_peek_ns)
+		return false;
+	c->next_peek_ns = now_ns + PEEK_NS;
+	return true;
+}
+
 bool cull_step(struct cull *c)
 {
 	uint64_t now = clock_ticks();
@@ -322,6 +344,7 @@ bool cull_step(struct cull *c)
 
 	c->horizon = now - (now > c->margin_ticks ? c->margin_ticks : now);
 	cull_find_blocks(c);
+	c->is_peeking = must_peek(c);
 	n = take_all(c);
 	commit(c);
 	put_sums_when_due(c);
@@ -338,8 +361,9 @@ void cull_flush(struct cull *c, bool is_final)
 {
 	bool was_closing = c->is_closing;
 
-	while (cull_step(c))
-		;
+	do
+		c->next_peek_ns = 0;
+	while (cull_step(c));
 	cull_put_sums(c);
 	c->is_closing = true;
 	commit(c);

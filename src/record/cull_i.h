@@ -64,6 +64,7 @@ struct cull_lane {
 	uint8_t fields[PENDING_MAX_RARE_BYTES]; /* of a rare event */
 	uint8_t n_fields;
 	uint64_t now; /* greatest time so far */
+	uint32_t last_group; /* index of the group that was used last */
 
 	uint32_t first, last; /* slots, in order */
 	struct cull_open open[CULL_MAX_OPEN];
@@ -105,6 +106,8 @@ struct cull {
 	uint32_t n_undecided, max_undecided;
 	uint64_t threshold_ns, threshold_ticks, margin_ticks, idle_ticks;
 	uint64_t start_ticks, start_ns; /* a reading of both clocks */
+	uint64_t next_peek_ns; /* then blocks that a single busy thread still fills are read */
+	bool is_peeking; /* this step reads blocks that threads still fill */
 	uint64_t step; /* the current one */
 	uint64_t next_number;
 	uint64_t horizon; /* events up to this time are taken in this step */

@@ -74,9 +74,14 @@ static void join_chain(struct cull *c, uint32_t i, uint32_t with)
 
 static struct cull_group *find_group(struct cull *c, uint32_t lane, uint32_t stack, uint8_t kind)
 {
+	uint32_t *last = &c->lane[lane]->last_group;
 	uint64_t hash = ((uint64_t)lane << 32 | stack) * 0x9e3779b97f4a7c15ull + kind;
 	uint32_t i = (uint32_t)(hash >> 40) % CULL_MAX_GROUPS;
-	struct cull_group *g = &c->group[i];
+	struct cull_group *g = &c->group[*last];
+
+	if (g->lane == lane && g->stack == stack && g->kind == kind)
+		return g;
+	g = &c->group[i];
 
 	while (g->kind && (g->lane != lane || g->stack != stack || g->kind != kind)) {
 		i = (i + 1) % CULL_MAX_GROUPS;
@@ -87,6 +92,7 @@ static struct cull_group *find_group(struct cull *c, uint32_t lane, uint32_t sta
 			.lane = lane, .stack = stack, .kind = kind, .min_bytes = UINT64_MAX};
 		c->n_groups++;
 	}
+	*last = i;
 	return g;
 }
 

@@ -262,6 +262,8 @@ bool cull_lane_refill(struct cull *c, struct cull_lane *l)
 		struct event_decoder *d = &l->decoder;
 		int n;
 
+		if (!c->is_peeking && !l->raw->is_full)
+			return false;
 		if (!l->is_decoding)
 			start_decoding(c, l);
 		d->in.len = atomic_load_explicit(&l->raw->block->used_bytes, memory_order_acquire);
