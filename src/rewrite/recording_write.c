@@ -338,7 +338,8 @@ static const struct rare_kind {
 bool recording_writer_knows(unsigned kind)
 {
 	if (kind & EVENT_RARE)
-		return kind >= EVENT_TIME && (kind & 0x7f) < ARRAY_LEN(rare_kinds);
+		return kind >= EVENT_TIME && (kind & 0x7f) < ARRAY_LEN(rare_kinds) &&
+		       rare_kinds[kind & 0x7f].stack_field; /* 0: no entry */
 	return kind >= EVENT_MALLOC && kind <= EVENT_STACK;
 }
 
