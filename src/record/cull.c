@@ -20,7 +20,8 @@
 
 bool cull_is_wanted(void)
 {
-	return options_active.CULL_TEMPORARY_ALLOCATIONS;
+	/* a client of the server would get pending events twice */
+	return options_active.CULL_TEMPORARY_ALLOCATIONS && !options_active.ENABLE_SERVER;
 }
 
 /* ---- slots ---- */
