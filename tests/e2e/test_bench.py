@@ -52,6 +52,13 @@ class Bench(unittest.TestCase):
             table = "sqlite3: " + done.stdout.split("\nsqlite3: ", 1)[1]
             self.assertIn(table.rstrip(), shown.stdout)
 
+    def test_a_shape_is_measured(self):
+        done = run(BENCH / "scale.py", mp.BUILD, "--part", "0.001", "--only", "live", "--no-peer")
+        self.assertEqual(0, done.returncode, done.stdout)
+        self.assertIn("report, cold", done.stdout)
+        self.assertIn("fragmentation?at=50%25", done.stdout)
+        self.assertNotIn("no answer", done.stdout)
+
     def test_unknown_program_is_an_error(self):
         done = run(BENCH / "record.py", mp.BUILD, "--only", "nosuch")
         self.assertEqual(1, done.returncode, done.stdout)
