@@ -12,6 +12,7 @@
 #include "ingest/build_tables.h"
 #include "ingest/incremental.h"
 #include "recording/proc_maps.h"
+#include "util/memory_budget.h"
 #include "util/rss.h"
 #include "util/vec.h"
 
@@ -20,6 +21,8 @@
 #define PAGE_OFFSET_MASK 4095u
 #define PREFETCH_STEPS 8 /* the site of a step is prefetched so many steps before ... */
 #define FEW_SITES 128u /* ... unless there are so few that they are in the cache anyway */
+/* Of a budget of the program, in sixteenths: above it, arrays in files are dropped from memory. */
+#define RESIDENT_SIXTEENTHS 10u
 #define PROGRESS_PER_LOOK 16 /* calls of on_progress() between looks at the size of the process */
 
 /* Appends an item to an array that may lie in a file: returns it, to be filled in. NULL: b->result
@@ -378,7 +381,8 @@ static int on_progress(void *user, uint64_t n_blocks_read, uint32_t n_stacks, st
 		*err = b->err;
 		return b->result;
 	}
-	if (++b->n_progress % PROGRESS_PER_LOOK == 0 && rss_bytes() > LIVE_RESIDENT_BYTES) {
+	if (++b->n_progress % PROGRESS_PER_LOOK == 0 &&
+	    rss_bytes() > memory_budget_share(RESIDENT_SIXTEENTHS)) {
 		spill_trim(b->chains);
 		spill_trim(b->calls);
 		spill_trim(b->undo);
@@ -391,25 +395,26 @@ static int on_progress(void *user, uint64_t n_blocks_read, uint32_t n_stacks, st
 
 /* ---- the end ---- */
 
-/* Counts the blocks that are live at the end: they were leaked, as far as the recording says. */
-static void count_leaks(struct build *b, const struct live *live, uint64_t duration_ns)
-{
-	for (size_t i = 0; i < live->n_slots; i++) {
-		const struct live_block *a = live_at(live, i);
-		struct site_stat *s;
+struct leak_count {
+	struct build *b;
+	uint64_t duration_ns;
+};
 
-		if (!live->slot[i].addr)
-			continue;
-		s = &b->site_stats.site[a->stack];
-		s->n_leaked++;
-		s->leaked_bytes += a->size_bytes;
-		s->leaked_extra_bytes += a->extra_bytes;
-		if (store_is_early(duration_ns, a->at_ns))
-			s->leaked_early_bytes += a->size_bytes;
-		if (store_is_late(duration_ns, a->at_ns))
-			s->leaked_late_bytes += a->size_bytes;
-		usage_buckets_leaked(&b->usage, a->at_ns, a->size_bytes);
-	}
+/* Counts a block that is live at the end: it was leaked, as far as the recording says. */
+static bool count_leak(void *user, const struct live_block *a)
+{
+	const struct leak_count *c = user;
+	struct site_stat *s = &c->b->site_stats.site[a->stack];
+
+	s->n_leaked++;
+	s->leaked_bytes += a->size_bytes;
+	s->leaked_extra_bytes += a->extra_bytes;
+	if (store_is_early(c->duration_ns, a->at_ns))
+		s->leaked_early_bytes += a->size_bytes;
+	if (store_is_late(c->duration_ns, a->at_ns))
+		s->leaked_late_bytes += a->size_bytes;
+	usage_buckets_leaked(&c->b->usage, a->at_ns, a->size_bytes);
+	return true;
 }
 
 static int on_end(void *user, const struct stacks *stacks, const struct live *live,
@@ -429,7 +434,7 @@ static int on_end(void *user, const struct stacks *stacks, const struct live *li
 		if (!b->rows)
 			b->n_rows = totals->allocations + totals->reallocations;
 		usage_buckets_finish(&b->usage, o.duration_ns);
-		count_leaks(b, live, o.duration_ns);
+		live_each(live, count_leak, &(struct leak_count){b, o.duration_ns});
 		if (b->rows)
 			r = rows_finish(b->rows, err);
 	}

@@ -5,39 +5,22 @@
  *
  *   slot[]    | addr, index | empty | addr, index | ...
  *                    |                    |
- *   block[]   [ 0 ][ 1 ][ 2 ][ 3 ] ...  index of a block; it does not change while the block lives
+ *   block[]   [ 0 ][ 1 ][ 2 ][ 3 ] ...  index of a block; it does not change while the block is here
  *
  * Removal moves later slots back, so there are no tombstones. The index of a block that is gone is
- * used again first: its memory is still in the cache. A table that is too large for its budget lies
- * in a temporary file (util/spill.h). Limits: 2^32 - 1 blocks (ERR_LIMIT). Threads: one at a time.
+ * used again first: its memory is still in the cache.
+ *
+ * The table holds a bounded number of blocks. When it is full, live_reserve() moves the oldest three
+ * quarters to live_cold.h. A block is in the table or there, never in both. All functions look at
+ * both, except where the name says "hot". Limits: 2^32 - 1 blocks in the table (ERR_LIMIT).
+ * Threads: one at a time.
  */
 #ifndef INGEST_LIVE_H
 #define INGEST_LIVE_H
 
 #include "ingest/checkpoint_io.h"
-#include "util/spill.h"
-
-/* The memory that slots and blocks may take. What is larger lies in a temporary file, whose pages
- * are dropped from memory whenever the process has more than LIVE_RESIDENT_BYTES there. */
-#define LIVE_BUDGET_BYTES (160u << 20)
-#define LIVE_RESIDENT_BYTES (320u << 20)
-
-/* An allocation: its event, and where it stands in the order of its thread. */
-struct live_block {
-	uint64_t addr; /* never 0 */
-	uint64_t size_bytes; /* requested */
-	uint64_t at_ns; /* of the call, since the start */
-	uint64_t ordinal; /* of this thread's allocations and reallocations, from 0 */
-	uint64_t tag; /* the user's: see replay_callbacks.on_arrival */
-	uint64_t chain; /* the user's: see replay_callbacks.on_alloc; 0 at first */
-	uint32_t thread; /* number in the recording */
-	uint32_t stack; /* number in struct stacks */
-	uint32_t extra_bytes; /* usable beyond size_bytes; UINT32_MAX: so many or more */
-	uint8_t kind; /* enum event_kind */
-	uint8_t allocator; /* its number: format/event.h */
-};
-
-_Static_assert(sizeof(struct live_block) == 64, "one cache line");
+#include "ingest/live_block.h"
+#include "ingest/live_cold.h"
 
 struct live_slot {
 	uint64_t addr; /* 0: empty */
@@ -50,19 +33,17 @@ struct live {
 	struct live_slot *slot;
 	size_t n_slots; /* 0 or a power of two */
 	unsigned shift; /* 64 - log2(n_slots) */
-	size_t n; /* blocks: at most live_limit() */
+	size_t n_hot; /* blocks in the table: at most live_limit() */
 	struct live_block *block; /* by index */
-	uint32_t n_used; /* indexes that were ever used ... */
-	uint32_t cap_blocks; /* ... of so many */
+	size_t cap_blocks;
+	uint32_t n_used; /* indexes that were ever used */
 	uint32_t *free_index; /* indexes to use again, the last one first */
+	size_t cap_free;
 	uint32_t n_free;
-	const char *folder; /* for the temporary file, borrowed; NULL: temp_file_folder() */
-	size_t budget_bytes; /* 0: LIVE_BUDGET_BYTES */
-	struct spill *slot_memory;
-	struct spill *block_memory;
-	struct spill *free_memory;
-	uint32_t n_since_look; /* additions since the size of the process was looked at */
-	bool is_file;
+	struct live_cold *cold; /* NULL: no block is there */
+	const char *folder; /* for temporary files, borrowed; NULL: temp_file_folder() */
+	size_t budget_bytes; /* of all this; 0: a share of memory_budget_bytes() */
+	size_t max_hot; /* blocks in the table: from the budget; 0: not computed yet */
 };
 
 void live_fini(struct live *l);
@@ -70,8 +51,15 @@ void live_fini(struct live *l);
 /* Makes room so that the next live_add() cannot fail. ERR_MEMORY, ERR_IO or ERR_LIMIT. */
 int live_reserve(struct live *l, struct err *err);
 
-/* The block at addr, or NULL. Valid until the block is taken out or room is made. */
-struct live_block *live_find(const struct live *l, uint64_t addr);
+/* The number of blocks. */
+uint64_t live_count(const struct live *l);
+
+/* The block at addr, or NULL. Valid until the next function of l that may change something. */
+const struct live_block *live_find(const struct live *l, uint64_t addr);
+
+/* Visits all blocks. visit() returns false to end that. */
+void live_each(const struct live *l, bool (*visit)(void *user, const struct live_block *block),
+	       void *user);
 
 /* Adds a copy of a block; live_reserve() came before. Returns the block in the table, valid as that
  * of live_find(); NULL when its address is live already. */
@@ -89,7 +77,6 @@ int live_load(struct live *l, struct checkpoint_io_in *in);
 
 #define LIVE_PREFETCH_DISTANCE 16u
 #define LIVE_ROOMY_SLOTS (1u << 20) /* 16 MiB */
-#define LIVE_ADDS_PER_LOOK 8192 /* each may bring in two pages: 64 MiB at most */
 
 /* The number of slots that may be used. A table that is not large is kept rather empty, so that
  * searches end sooner: a report of python3 became a sixth faster than with 5/8 for all sizes. */
@@ -98,19 +85,15 @@ static inline size_t live_limit(const struct live *l)
 	return l->n_slots <= LIVE_ROOMY_SLOTS ? l->n_slots / 8 * 3 : l->n_slots / 8 * 5;
 }
 
-/* The number of blocks that can be added without live_reserve(). The caller adds what it added to
- * n_since_look. */
+/* The number of blocks that can be added without live_reserve(). */
 static inline size_t live_room(const struct live *l)
 {
-	size_t n_slots = live_limit(l) - l->n;
-	size_t n_used = l->n_free + (size_t)(l->cap_blocks - l->n_used);
-	size_t n = n_slots < n_used ? n_slots : n_used;
+	size_t limit = live_limit(l), n_used = l->n_free + (l->cap_blocks - l->n_used), n_slots;
 
-	if (!l->is_file)
-		return n;
-	if (l->n_since_look >= LIVE_ADDS_PER_LOOK)
-		return 0;
-	return n < LIVE_ADDS_PER_LOOK - l->n_since_look ? n : LIVE_ADDS_PER_LOOK - l->n_since_look;
+	if (limit > l->max_hot)
+		limit = l->max_hot;
+	n_slots = limit > l->n_hot ? limit - l->n_hot : 0;
+	return n_slots < n_used ? n_slots : n_used;
 }
 
 /* The slot where the search for addr begins. */
@@ -145,13 +128,30 @@ static inline uint32_t live_new_index(struct live *l)
 	return l->free_index[l->n_free];
 }
 
+/* Is addr perhaps that of a block outside of the table? */
+static inline bool live_is_maybe_cold(const struct live *l, uint64_t addr)
+{
+	return unlikely(l->cold != NULL) && live_cold_may_hold(l->cold, addr);
+}
+
+/* The block at addr if it is in the table, or NULL. */
+static inline struct live_block *live_find_hot(const struct live *l, uint64_t addr)
+{
+	size_t i;
+
+	if (l->n_hot == 0)
+		return NULL;
+	i = live_find_slot(l, addr);
+	return l->slot[i].addr ? live_at(l, i) : NULL;
+}
+
 /* Gives an empty slot to addr, and returns its block, to be filled in. There is room. */
 static inline struct live_block *live_put(struct live *l, size_t slot, uint64_t addr)
 {
 	uint32_t index = live_new_index(l);
 
 	l->slot[slot] = (struct live_slot){.addr = addr, .index = index};
-	l->n++;
+	l->n_hot++;
 	return &l->block[index];
 }
 
@@ -175,7 +175,7 @@ static inline void live_remove_slot(struct live *l, size_t slot)
 {
 	l->free_index[l->n_free++] = l->slot[slot].index;
 	live_close_hole(l, slot);
-	l->n--;
+	l->n_hot--;
 }
 
 /* Prefetch what a call will need, some calls before it: first the slot, then the block. Not `static

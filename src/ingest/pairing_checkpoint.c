@@ -97,13 +97,27 @@ static bool is_possible_lane(const struct pairing_lane *l, const struct pairing_
 	return is;
 }
 
+struct block_check {
+	const struct pairing_limits *limits;
+	bool is_possible;
+};
+
+static bool check_block(void *user, const struct live_block *block)
+{
+	struct block_check *c = user;
+
+	c->is_possible = is_possible_block(block, c->limits);
+	return c->is_possible;
+}
+
 static int check(const struct pairing *p, struct checkpoint_io_in *in,
 		 const struct pairing_limits *limits)
 {
-	bool is = true;
+	struct block_check blocks = {.limits = limits, .is_possible = true};
+	bool is;
 
-	for (size_t i = 0; i < p->live.n_slots && is; i++)
-		is = !p->live.slot[i].addr || is_possible_block(live_at(&p->live, i), limits);
+	live_each(&p->live, check_block, &blocks);
+	is = blocks.is_possible;
 	for (size_t i = 0; i < p->n_lanes && is; i++)
 		is = is_possible_lane(&p->lane[i], limits);
 	for (size_t i = 0; i < p->n_pending && is; i++)

@@ -60,7 +60,6 @@ static ALWAYS_INLINE size_t pairing_run_begin(const struct pairing *p, struct pa
 static ALWAYS_INLINE void pairing_run_end(struct pairing *p, const struct pairing_run *r)
 {
 	p->live = r->live;
-	p->live.n_since_look += (uint32_t)r->n_allocs;
 	p->n_steps = (size_t)(r->step - p->step);
 	p->totals->live_bytes = r->live_bytes;
 	p->totals->peak_bytes = r->peak_bytes;
@@ -97,7 +96,7 @@ static ALWAYS_INLINE struct live_block *pairing_run_add(struct pairing_run *r,
 	if (unlikely(pairing_has_rival(b, i)))
 		return NULL;
 	slot = live_find_slot(&r->live, b->call[i].addr);
-	if (unlikely(r->live.slot[slot].addr != 0))
+	if (unlikely(r->live.slot[slot].addr != 0) || live_is_maybe_cold(&r->live, b->call[i].addr))
 		return NULL;
 	return live_put(&r->live, slot, b->call[i].addr);
 }
@@ -168,7 +167,8 @@ static ALWAYS_INLINE bool pairing_run_has_realloc(const struct pairing_run *r,
 	    live_at(&r->live, slot)->allocator != event_compact_allocator(begin))
 		return false;
 	return end->addr == begin->addr ||
-	       r->live.slot[live_find_slot(&r->live, end->addr)].addr == 0;
+	       (r->live.slot[live_find_slot(&r->live, end->addr)].addr == 0 &&
+		!live_is_maybe_cold(&r->live, end->addr));
 }
 
 /* Takes a realloc for which pairing_run_has_realloc() is true: copies the old block to *old, counts

@@ -369,7 +369,7 @@ static ALWAYS_INLINE void prefetch_ahead(struct replay *p, const struct live *li
 		live_prefetch_block(live, b->call[i + PREFETCH_BLOCK].addr);
 	if (i + PREFETCH_ROW >= b->n || !p->callbacks.on_prefetch)
 		return;
-	block = live_find(live, b->call[i + PREFETCH_ROW].addr);
+	block = live_find_hot(live, b->call[i + PREFETCH_ROW].addr);
 	if (block)
 		p->callbacks.on_prefetch(p->callbacks.user, block);
 }

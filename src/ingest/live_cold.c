@@ -1,0 +1,561 @@
+/* ingest/live_cold.c - see live_cold.h. */
+#include "ingest/live_cold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/varint.h"
+#include "util/big_vec.h"
+#include "util/spill.h"
+#include "util/temp_file.h"
+#include "util/vec.h"
+
+#define FAN_IN 4u /* runs of a level that become one of the next */
+#define MAX_LEVEL 31u
+#define MAX_BLOCK_BYTES 96u /* of a packed block: 9 numbers of at most 10 bytes, and 2 bytes */
+#define STEP_BYTES ((size_t)1 << 20) /* by which a run grows while it is written */
+/* A fault brings in up to so many bytes of a file. After TRIM_BYTES the files are dropped from
+ * memory. */
+#define FAULT_BYTES ((size_t)64 << 10)
+#define TRIM_BYTES ((size_t)48 << 20)
+#define MIN_LINES ((size_t)1 << 9)
+#define KEYS_PER_LINE 32u /* 16 bits per address: one or two wrong answers in a hundred */
+#define REGION_SHIFT                                                                               \
+	10u /* addresses of one KiB share a line, so that neighbours are in the cache */
+#define NO_PAGE SIZE_MAX
+
+struct page_ref {
+	uint64_t first_addr;
+	uint64_t offset; /* in run.bytes */
+};
+
+struct run {
+	struct spill *bytes, *index, *gone; /* pages, struct page_ref per page, bit per block */
+	size_t n_bytes, n_pages;
+	uint64_t n, n_left; /* blocks; those that are not gone */
+	unsigned level;
+	uint64_t first_addr, last_addr;
+	size_t page_number; /* of the page that is unpacked; NO_PAGE: none */
+	size_t fault; /* where it was read, in units of FAULT_BYTES */
+	struct live_block page[LIVE_COLD_PAGE_BLOCKS];
+};
+
+struct filter_line {
+	uint64_t word[8]; /* a cache line */
+};
+
+struct live_cold {
+	const char *folder;
+	size_t run_budget_bytes; /* all runs in memory together */
+	size_t max_lines;
+	struct run **run; /* in order of age */
+	size_t n_runs, cap_runs;
+	uint64_t n; /* blocks in all runs that are not gone */
+	struct filter_line *filter; /* one line per address, four bits of it */
+	size_t n_lines, cap_lines; /* a power of two */
+	uint64_t n_in_filter; /* addresses, including those that are gone */
+	size_t n_read_bytes; /* of files, since the last trim */
+};
+
+int live_cold_create(const char *folder, size_t budget_bytes, struct live_cold **ret,
+		     struct err *err)
+{
+	struct live_cold *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return err_set_memory(err, sizeof(*c));
+	c->folder = folder ? folder : temp_file_folder();
+	c->run_budget_bytes = budget_bytes / 2;
+	c->max_lines = budget_bytes / 2 / sizeof(struct filter_line);
+	*ret = c;
+	return 0;
+}
+
+static void destroy_run(struct run *r)
+{
+	if (!r)
+		return;
+	spill_destroy(r->bytes);
+	spill_destroy(r->index);
+	spill_destroy(r->gone);
+	free(r);
+}
+
+void live_cold_destroy(struct live_cold *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->n_runs; i++)
+		destroy_run(c->run[i]);
+	free(c->run);
+	big_vec_free(c->filter, c->cap_lines, sizeof(*c->filter));
+	free(c);
+}
+
+uint64_t live_cold_count(const struct live_cold *c)
+{
+	return c->n;
+}
+
+/* ---- the filter ---- */
+
+static inline struct filter_line *line_of(const struct live_cold *c, uint64_t addr)
+{
+	uint64_t hash = (addr >> REGION_SHIFT) * 0x9e3779b97f4a7c15ull;
+
+	return &c->filter[hash >> 32 & (c->n_lines - 1)];
+}
+
+/* Four numbers of a bit in a line, nine bits each. */
+static inline uint64_t hash_bits(uint64_t addr)
+{
+	return (addr ^ addr >> 20) * 0xd6e8feb86659fd93ull >> 28;
+}
+
+static inline uint64_t has_bit(const struct filter_line *line, uint64_t number)
+{
+	return line->word[number >> 6 & 7] >> (number & 63);
+}
+
+static inline void set_bit(struct filter_line *line, uint64_t number)
+{
+	line->word[number >> 6 & 7] |= 1ull << (number & 63);
+}
+
+bool live_cold_may_hold(const struct live_cold *c, uint64_t addr)
+{
+	const struct filter_line *line = line_of(c, addr);
+	uint64_t bits = hash_bits(addr);
+
+	return has_bit(line, bits) & has_bit(line, bits >> 9) & has_bit(line, bits >> 18) &
+	       has_bit(line, bits >> 27) & 1;
+}
+
+static void add_to_filter(struct live_cold *c, uint64_t addr)
+{
+	struct filter_line *line = line_of(c, addr);
+	uint64_t bits = hash_bits(addr);
+
+	for (unsigned i = 0; i < 4; i++, bits >>= 9)
+		set_bit(line, bits);
+	c->n_in_filter++;
+}
+
+static bool add_one_to_filter(void *user, const struct live_block *block)
+{
+	add_to_filter(user, block->addr);
+	return true;
+}
+
+/* Makes room in the filter for n addresses that will be added. It is made anew, from the addresses
+ * that are not gone, when it is full. */
+static int reserve_filter(struct live_cold *c, uint64_t n, struct err *err)
+{
+	size_t n_lines = c->n_lines ? c->n_lines : MIN_LINES;
+	int r;
+
+	if (c->n_lines && (c->n_in_filter + n) / KEYS_PER_LINE < c->n_lines)
+		return 0;
+	while (n_lines * KEYS_PER_LINE < 2 * (c->n + n) && n_lines * 2 <= c->max_lines)
+		n_lines *= 2;
+	if (n_lines == c->n_lines && c->n_in_filter < 2 * c->n)
+		return 0; /* as large as it may be, and little in it is gone */
+	r = big_vec_reserve(&c->filter, &c->cap_lines, n_lines, sizeof(*c->filter), err);
+	if (r < 0)
+		return r;
+	memset(c->filter, 0, n_lines * sizeof(*c->filter));
+	c->n_lines = n_lines;
+	c->n_in_filter = 0;
+	live_cold_each(c, add_one_to_filter, c);
+	return 0;
+}
+
+/* ---- pages ---- */
+
+/* The differences of a block to the one before. Each function of a page does the same to all
+ * fields, in the same order. */
+static uint8_t *put_block(uint8_t *p, const struct live_block *b, const struct live_block *before)
+{
+	p = uleb_put(p, b->addr - before->addr);
+	p = uleb_put(p, b->size_bytes);
+	p = uleb_put(p, zigzag((int64_t)(b->at_ns - before->at_ns)));
+	p = uleb_put(p, zigzag((int64_t)(b->ordinal - before->ordinal)));
+	p = uleb_put(p, zigzag((int64_t)(b->tag - before->tag)));
+	p = uleb_put(p, b->chain);
+	p = uleb_put(p, zigzag((int64_t)b->thread - (int64_t)before->thread));
+	p = uleb_put(p, zigzag((int64_t)b->stack - (int64_t)before->stack));
+	p = uleb_put(p, b->extra_bytes);
+	*p++ = b->kind;
+	*p++ = b->allocator;
+	return p;
+}
+
+/* The bytes are those that put_block() wrote: nothing else has access to them. */
+static inline uint64_t get_number(const uint8_t **at)
+{
+	const uint8_t *p = *at;
+	uint64_t value = *p & 0x7f;
+
+	for (unsigned shift = 7; *p++ & 0x80; shift += 7)
+		value |= (uint64_t)(*p & 0x7f) << shift;
+	*at = p;
+	return value;
+}
+
+static inline uint64_t get_difference(const uint8_t **at)
+{
+	return (uint64_t)unzigzag(get_number(at));
+}
+
+static const uint8_t *get_block(const uint8_t *p, const struct live_block *before,
+				struct live_block *ret)
+{
+	ret->addr = before->addr + get_number(&p);
+	ret->size_bytes = get_number(&p);
+	ret->at_ns = before->at_ns + get_difference(&p);
+	ret->ordinal = before->ordinal + get_difference(&p);
+	ret->tag = before->tag + get_difference(&p);
+	ret->chain = get_number(&p);
+	ret->thread = (uint32_t)(before->thread + get_difference(&p));
+	ret->stack = (uint32_t)(before->stack + get_difference(&p));
+	ret->extra_bytes = (uint32_t)get_number(&p);
+	ret->kind = *p++;
+	ret->allocator = *p++;
+	return p;
+}
+
+static const struct page_ref *page_ref(const struct run *r, size_t page)
+{
+	return (const struct page_ref *)spill_data(r->index) + page;
+}
+
+static size_t page_blocks(const struct run *r, size_t page)
+{
+	uint64_t left = r->n - (uint64_t)page * LIVE_COLD_PAGE_BLOCKS;
+
+	return left < LIVE_COLD_PAGE_BLOCKS ? (size_t)left : LIVE_COLD_PAGE_BLOCKS;
+}
+
+static void trim_runs(struct live_cold *c)
+{
+	for (size_t i = 0; i < c->n_runs; i++) {
+		spill_trim(c->run[i]->bytes);
+		spill_trim(c->run[i]->index);
+	}
+	c->n_read_bytes = 0;
+}
+
+static void unpack(struct live_cold *c, struct run *r, size_t page)
+{
+	const struct live_block zero = {0}, *before = &zero;
+	const uint8_t *p = spill_data(r->bytes);
+	size_t n = page_blocks(r, page);
+
+	if (r->page_number == page)
+		return;
+	p += page_ref(r, page)->offset;
+	if (spill_is_file(r->bytes) && page_ref(r, page)->offset / FAULT_BYTES != r->fault) {
+		r->fault = page_ref(r, page)->offset / FAULT_BYTES;
+		c->n_read_bytes += FAULT_BYTES;
+		if (c->n_read_bytes > TRIM_BYTES)
+			trim_runs(c);
+	}
+	for (size_t i = 0; i < n; i++) {
+		p = get_block(p, before, &r->page[i]);
+		before = &r->page[i];
+	}
+	r->page_number = page;
+}
+
+static bool is_gone(const struct run *r, uint64_t block)
+{
+	const uint64_t *gone = spill_data(r->gone);
+
+	return gone[block / 64] >> (block % 64) & 1;
+}
+
+/* ---- writing a run ---- */
+
+static int grow(struct spill *s, size_t n_bytes, struct err *err)
+{
+	if (n_bytes <= spill_size(s))
+		return 0;
+	if (spill_is_file(s) && n_bytes % TRIM_BYTES < STEP_BYTES)
+		spill_trim(s);
+	return spill_resize(s, n_bytes + STEP_BYTES, err);
+}
+
+static int make_run(struct live_cold *c, unsigned level, struct run **ret, struct err *err)
+{
+	size_t left = c->run_budget_bytes;
+	struct run *r = calloc(1, sizeof(*r));
+	int n = r ? 0 : err_set_memory(err, sizeof(*r));
+
+	for (size_t i = 0; i < c->n_runs; i++) {
+		const struct run *other = c->run[i];
+		size_t used = spill_is_file(other->bytes) ? 0 : spill_size(other->bytes);
+
+		left -= used < left ? used : left;
+	}
+	if (n == 0) {
+		r->level = level;
+		r->page_number = NO_PAGE;
+		n = spill_create(c->folder, left, &r->bytes, err);
+	}
+	if (n == 0) /* small beside the pages: a 24th */
+		n = spill_create(c->folder, left / 16, &r->index, err);
+	if (n == 0)
+		n = spill_create(c->folder, left / 16, &r->gone, err);
+	if (n < 0)
+		destroy_run(r);
+	else
+		*ret = r;
+	return n;
+}
+
+/* Adds a block behind the last one, which is before (NULL for the first). */
+static int append(struct run *r, const struct live_block *b, const struct live_block *before,
+		  struct err *err)
+{
+	const struct live_block zero = {0};
+	uint8_t *p;
+	int n = grow(r->bytes, r->n_bytes + MAX_BLOCK_BYTES, err);
+
+	if (n == 0 && r->n % LIVE_COLD_PAGE_BLOCKS == 0) {
+		n = grow(r->index, (r->n_pages + 1) * sizeof(struct page_ref), err);
+		if (n == 0)
+			((struct page_ref *)spill_data(r->index))[r->n_pages++] =
+				(struct page_ref){.first_addr = b->addr, .offset = r->n_bytes};
+		before = &zero;
+	}
+	if (n < 0)
+		return n;
+	if (r->n == 0)
+		r->first_addr = b->addr;
+	r->last_addr = b->addr;
+	p = (uint8_t *)spill_data(r->bytes) + r->n_bytes;
+	r->n_bytes += (size_t)(put_block(p, b, before) - p);
+	r->n++;
+	return 0;
+}
+
+/* The run is complete: gives back what is not used, and adds the run to the others. */
+static int finish_run(struct live_cold *c, struct run *r, struct err *err)
+{
+	int n = spill_resize(r->bytes, r->n_bytes, err);
+
+	if (n == 0)
+		n = spill_resize(r->index, r->n_pages * sizeof(struct page_ref), err);
+	if (n == 0)
+		n = spill_resize(r->gone, (size_t)(r->n / 64 + 1) * sizeof(uint64_t), err);
+	if (n == 0)
+		n = vec_reserve(&c->run, &c->cap_runs, c->n_runs + 1, sizeof(struct run *), err);
+	if (n < 0)
+		return n;
+	spill_trim(r->bytes);
+	r->n_left = r->n;
+	c->run[c->n_runs++] = r;
+	return 0;
+}
+
+/* ---- merging ---- */
+
+/* A walk over the blocks of a run that are not gone. */
+struct walk {
+	struct run *r;
+	uint64_t at;
+};
+
+static const struct live_block *walk_block(struct live_cold *c, struct walk *w)
+{
+	while (w->at < w->r->n && is_gone(w->r, w->at))
+		w->at++;
+	if (w->at == w->r->n)
+		return NULL;
+	unpack(c, w->r, (size_t)(w->at / LIVE_COLD_PAGE_BLOCKS));
+	return &w->r->page[w->at % LIVE_COLD_PAGE_BLOCKS];
+}
+
+static int merge_into(struct live_cold *c, struct walk *walk, size_t n, struct run *to,
+		      struct err *err)
+{
+	struct live_block before = {0};
+	int r = 0;
+
+	while (r == 0) {
+		const struct live_block *first = NULL;
+		size_t which = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			const struct live_block *b = walk_block(c, &walk[i]);
+
+			if (b && (!first || b->addr < first->addr)) {
+				first = b;
+				which = i;
+			}
+		}
+		if (!first)
+			break;
+		r = append(to, first, &before, err);
+		before = *first;
+		walk[which].at++;
+	}
+	return r;
+}
+
+/* Merges the last FAN_IN runs, which have one level. */
+static int merge_last(struct live_cold *c, struct err *err)
+{
+	struct run **last = &c->run[c->n_runs - FAN_IN], *to = NULL;
+	struct walk walk[FAN_IN];
+	int r = make_run(c, last[0]->level + 1, &to, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < FAN_IN; i++)
+		walk[i] = (struct walk){.r = last[i]};
+	r = merge_into(c, walk, FAN_IN, to, err);
+	if (r < 0) {
+		destroy_run(to);
+		return r;
+	}
+	for (size_t i = 0; i < FAN_IN; i++)
+		destroy_run(last[i]);
+	c->n_runs -= FAN_IN;
+	if (to->n == 0) {
+		destroy_run(to);
+		return 0;
+	}
+	r = finish_run(c, to, err);
+	if (r < 0)
+		destroy_run(to);
+	return r;
+}
+
+static bool must_merge(const struct live_cold *c)
+{
+	unsigned level;
+
+	if (c->n_runs < FAN_IN)
+		return false;
+	level = c->run[c->n_runs - 1]->level;
+	return level < MAX_LEVEL && c->run[c->n_runs - FAN_IN]->level == level;
+}
+
+int live_cold_add(struct live_cold *c, size_t n,
+		  const struct live_block *(*block_at)(void *user, size_t i), void *user,
+		  struct err *err)
+{
+	const struct live_block *b, *before = NULL;
+	struct run *r = NULL;
+	int result = reserve_filter(c, n, err);
+
+	if (result == 0)
+		result = make_run(c, 0, &r, err);
+	for (size_t i = 0; i < n && result == 0; i++) {
+		b = block_at(user, i);
+		result = append(r, b, before, err);
+		add_to_filter(c, b->addr);
+		before = b;
+	}
+	if (result == 0)
+		result = finish_run(c, r, err);
+	if (result < 0) {
+		destroy_run(r);
+		return result;
+	}
+	c->n += n;
+	while (result == 0 && must_merge(c))
+		result = merge_last(c, err);
+	return result;
+}
+
+/* ---- searching ---- */
+
+/* The last page whose first address is not after addr. The run begins before addr. */
+static size_t find_page(const struct run *r, uint64_t addr)
+{
+	size_t lo = 0, hi = r->n_pages;
+
+	if (r->page_number != NO_PAGE && page_ref(r, r->page_number)->first_addr <= addr) {
+		lo = r->page_number;
+		if (lo + 1 == hi || page_ref(r, lo + 1)->first_addr > addr)
+			return lo;
+	}
+	while (hi - lo > 1) {
+		size_t middle = lo + (hi - lo) / 2;
+
+		if (page_ref(r, middle)->first_addr <= addr)
+			lo = middle;
+		else
+			hi = middle;
+	}
+	return lo;
+}
+
+/* Finds the block at addr in a run; false: it is not there, or gone. */
+static bool find_in_run(struct live_cold *c, struct run *r, uint64_t addr, uint64_t *ret)
+{
+	size_t page, n;
+
+	if (r->n_left == 0 || addr < r->first_addr || addr > r->last_addr)
+		return false;
+	page = find_page(r, addr);
+	unpack(c, r, page);
+	n = page_blocks(r, page);
+	for (size_t i = 0; i < n; i++) {
+		if (r->page[i].addr != addr)
+			continue;
+		*ret = (uint64_t)page * LIVE_COLD_PAGE_BLOCKS + i;
+		return !is_gone(r, *ret);
+	}
+	return false;
+}
+
+static struct run *find_run(struct live_cold *c, uint64_t addr, uint64_t *ret)
+{
+	if (!live_cold_may_hold(c, addr))
+		return NULL;
+	for (size_t i = c->n_runs; i-- > 0;) {
+		if (find_in_run(c, c->run[i], addr, ret))
+			return c->run[i];
+	}
+	return NULL;
+}
+
+const struct live_block *live_cold_find(struct live_cold *c, uint64_t addr)
+{
+	uint64_t at = 0;
+	struct run *r = find_run(c, addr, &at);
+
+	return r ? &r->page[at % LIVE_COLD_PAGE_BLOCKS] : NULL;
+}
+
+bool live_cold_take(struct live_cold *c, uint64_t addr, struct live_block *ret)
+{
+	uint64_t at = 0;
+	struct run *r = find_run(c, addr, &at);
+
+	if (!r)
+		return false;
+	*ret = r->page[at % LIVE_COLD_PAGE_BLOCKS];
+	((uint64_t *)spill_data(r->gone))[at / 64] |= 1ull << (at % 64);
+	r->n_left--;
+	c->n--;
+	return true;
+}
+
+void live_cold_each(struct live_cold *c, bool (*visit)(void *user, const struct live_block *block),
+		    void *user)
+{
+	for (size_t i = 0; i < c->n_runs; i++) {
+		struct walk w = {.r = c->run[i]};
+		const struct live_block *b;
+
+		for (; (b = walk_block(c, &w)); w.at++) {
+			if (!visit(user, b))
+				return;
+		}
+		spill_trim(c->run[i]->bytes);
+	}
+}
