@@ -31,7 +31,7 @@ HEAPTRACK_INTERPRET = "/usr/lib/heaptrack/libexec/heaptrack_interpret"
 # name -> arguments of programs/shapes.c for the whole size: (shape, N that --part makes smaller, M)
 SHAPES = {
     "live": ("live", 22_000_000, None),
-    "stacks": ("stacks", 1 << 21, None),
+    "stacks": ("stacks", 1 << 20, None),
     "events20": ("events", 20_000_000, None),
     "events": ("events", 200_000_000, None),
     "threads": ("threads", 1000, 1000),

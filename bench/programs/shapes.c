@@ -1,7 +1,7 @@
 /* shapes SHAPE N [M]: programs whose recordings are large in one way each.
  *
  *   live N       allocates N blocks, frees every eleventh again, keeps the others
- *   stacks N     allocates and frees twice from N different stacks
+ *   stacks N     allocates twice from N different stacks, and frees from N others
  *   events N     four threads, N allocations and frees together
  *   threads N M  N threads come and go, at most eight at a time; each allocates M blocks
  *   day N M      24 bursts of N allocations, with a pause of M milliseconds after each
@@ -87,12 +87,17 @@ static void __attribute__((noinline)) go(uint32_t number, unsigned level)
 	__asm__ volatile("");
 }
 
+static void __attribute__((noinline)) go_all(uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+		go((uint32_t)i, LEVELS);
+	__asm__ volatile("");
+}
+
 static void run_stacks(uint64_t n)
 {
-	for (uint64_t round = 0; round < 2; round++) {
-		for (uint64_t i = 0; i < n; i++)
-			go((uint32_t)i, LEVELS);
-	}
+	for (volatile unsigned round = 0; round < 2; round++) /* from one call site */
+		go_all(n);
 }
 
 /* ---- events: sizes, lifetimes and call sites of many kinds, from four threads ---- */

@@ -1,18 +1,20 @@
 /* ingest/alloc_sums.c - see alloc_sums.h. */
 #include "ingest/alloc_sums.h"
 
-#include "util/big_vec.h"
+#include "util/memory_budget.h"
 
+#define BUDGET_SIXTEENTHS 1u
 #define PREFETCH_DISTANCE 6u /* allocations */
 
 int alloc_sums_reserve(struct alloc_sums *s, size_t n, struct err *err)
 {
-	return big_vec_reserve(&s->of, &s->cap, n, sizeof(*s->of), err);
+	s->memory.budget_bytes = memory_budget_share(BUDGET_SIXTEENTHS);
+	return spill_vec_reserve(&s->memory, &s->of, n, sizeof(*s->of), err);
 }
 
 void alloc_sums_fini(struct alloc_sums *s)
 {
-	big_vec_free(s->of, s->cap, sizeof(*s->of));
+	spill_vec_fini(&s->memory);
 	*s = (struct alloc_sums){0};
 }
 

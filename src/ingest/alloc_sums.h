@@ -8,7 +8,7 @@
 #define INGEST_ALLOC_SUMS_H
 
 #include "format/event.h"
-#include "util/err.h"
+#include "util/spill_vec.h"
 
 struct alloc_sum {
 	uint64_t n_allocs; /* 0: the other fields mean nothing */
@@ -21,13 +21,13 @@ struct alloc_sum {
 
 _Static_assert(sizeof(struct alloc_sum) == 64, "a cache line");
 
-/* A zeroed struct is empty. */
+/* A zeroed struct is empty; memory.folder may be set. */
 struct alloc_sums {
 	struct alloc_sum *of; /* by number of the stack */
-	size_t cap; /* entries that are not used yet are zero */
+	struct spill_vec memory; /* of that; entries that are not used yet are zero */
 };
 
-/* Makes room for stack numbers below n. ERR_MEMORY. */
+/* Makes room for stack numbers below n. ERR_MEMORY, ERR_IO. */
 int alloc_sums_reserve(struct alloc_sums *s, size_t n, struct err *err);
 void alloc_sums_fini(struct alloc_sums *s);
 

@@ -386,6 +386,7 @@ static int on_progress(void *user, uint64_t n_blocks_read, uint32_t n_stacks, st
 		spill_trim(b->chains);
 		spill_trim(b->calls);
 		spill_trim(b->undo);
+		spill_vec_trim(&b->site_stats.memory);
 	}
 	if (b->options && b->options->on_progress &&
 	    b->options->on_progress(b->options->user, n_blocks_read, b->rec->n_blocks) < 0)
@@ -519,9 +520,10 @@ static int build_init(struct build *b, const char *store_path, const char *temp_
 	if (r == 0)
 		r = spill_create(temp_folder, CALLS_BUDGET_BYTES, &b->undo, err);
 	if (r == 0)
-		r = site_stats_init(&b->site_stats, err);
+		r = site_stats_init(&b->site_stats, temp_folder, err);
 	if (r < 0)
 		return r;
+	b->alloc_sums.memory.folder = temp_folder;
 	usage_buckets_init(&b->usage);
 	find_heap(b);
 	add_thread(b, 0);

@@ -7,8 +7,11 @@
 
 #include "base/hash.h"
 #include "recording/proc_maps.h"
+#include "util/memory_budget.h"
 #include "util/vec.h"
 
+#define TABLE_SIXTEENTHS 1u /* of the budget: a table while it is made */
+#define ITEMS_PER_TRIM 65536u
 #define MAX_REGIONS 1000000u
 
 /* The strings of the store. Equal strings are kept once, unless another string with the same hash
@@ -191,13 +194,30 @@ static void number_nodes(const struct stacks *stacks, uint32_t node, struct node
 	}
 }
 
+/* An array of items for a table: in a temporary file when it is large. */
+static void *make_spilled(struct tables *t, struct spill_vec *ret, size_t n, size_t item_bytes)
+{
+	void *items = NULL;
+
+	*ret = (struct spill_vec){.folder = t->b->site_stats.memory.folder,
+				  .budget_bytes = memory_budget_share(TABLE_SIXTEENTHS)};
+	if (t->result == 0)
+		t->result = spill_vec_reserve(ret, &items, n, item_bytes, t->err);
+	return items;
+}
+
 static int make_nodes(const struct stacks *stacks, const struct node_numbers *m,
-		      struct code_numbers *codes, struct store_node *node, struct err *err)
+		      struct code_numbers *codes, const struct spill_vec *memory,
+		      struct store_node *node, struct err *err)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		const struct stack_node *from = stacks_get(stacks, m->node[i]);
 		uint32_t code = 0;
 
+		if (i % ITEMS_PER_TRIM == 0) {
+			spill_vec_trim(memory);
+			stacks_trim(stacks);
+		}
 		if (from->kind == STACK_NODE_FRAME) {
 			int r = find_code(codes, from, &code, err);
 
@@ -216,35 +236,52 @@ static int make_nodes(const struct stacks *stacks, const struct node_numbers *m,
 	return 0;
 }
 
+/* Writes the table of stacks. node_of: by node, its number in the store + 1. */
+static void put_sites(struct tables *t, const struct stacks *stacks, const uint32_t *node_of)
+{
+	const struct build *b = t->b;
+	size_t n = b->site_stats.n;
+	struct spill_vec memory = {0};
+	struct store_stack *stack = make_spilled(t, &memory, n, sizeof(*stack));
+
+	for (size_t i = 0; t->result == 0 && i < n; i++) {
+		if (i % ITEMS_PER_TRIM == 0) {
+			spill_vec_trim(&memory);
+			spill_vec_trim(&b->site_stats.memory);
+			spill_vec_trim(&b->alloc_sums.memory);
+		}
+		stack[i] = site_stats_row(&b->site_stats.site[i], &b->alloc_sums.of[i],
+					  node_of[stacks_node(stacks, (uint32_t)i)] - 1);
+	}
+	put_spilled(t, STORE_STACKS, memory.memory, n);
+	spill_vec_fini(&memory);
+}
+
 static void put_stacks(struct tables *t, const struct stacks *stacks)
 {
 	const struct site_stats *sites = &t->b->site_stats;
 	size_t n_nodes = stacks_count(stacks);
 	struct node_numbers m = {.of = make_items(t, n_nodes, sizeof(*m.of)),
 				 .node = make_items(t, n_nodes, sizeof(*m.node))};
+	struct spill_vec node_memory = {0};
 	struct store_node *node = NULL;
-	struct store_stack *stack = make_items(t, sites->n, sizeof(*stack));
 	struct code_numbers codes = {.n = 1};
 
 	for (size_t i = 0; t->result == 0 && i < sites->n; i++)
 		number_nodes(stacks, stacks_node(stacks, (uint32_t)i), &m);
-	node = make_items(t, m.n, sizeof(*node));
+	node = make_spilled(t, &node_memory, m.n, sizeof(*node));
 	if (t->result == 0)
 		t->result = vec_reserve(&codes.code, &codes.cap, 1, sizeof(*codes.code), t->err);
 	if (t->result == 0) {
 		codes.code[0] = (struct store_code){.module = STORE_NO_MODULE};
-		t->result = make_nodes(stacks, &m, &codes, node, t->err);
+		t->result = make_nodes(stacks, &m, &codes, &node_memory, node, t->err);
 	}
-	for (size_t i = 0; t->result == 0 && i < sites->n; i++)
-		stack[i] = site_stats_row(&sites->site[i], &t->b->alloc_sums.of[i],
-					  m.of[stacks_node(stacks, (uint32_t)i)] - 1);
 	put_table(t, STORE_CODES, codes.code, codes.n);
-	put_table(t, STORE_NODES, node, m.n);
-	put_table(t, STORE_STACKS, stack, sites->n);
-	free(m.of);
+	put_spilled(t, STORE_NODES, node_memory.memory, m.n);
+	spill_vec_fini(&node_memory);
 	free(m.node);
-	free(node);
-	free(stack);
+	put_sites(t, stacks, m.of);
+	free(m.of);
 	free(codes.code);
 	free(codes.next);
 	map_fini(&codes.of_hash);
@@ -313,11 +350,14 @@ static uint64_t put_samples(struct tables *t)
 	const struct metadata *f = &t->b->rec->metadata;
 	struct store_sample *s = make_items(t, f->n_samples, sizeof(*s));
 	uint64_t most = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; t->result == 0 && i < f->n_samples; i++) {
 		const struct metadata_sample *from = &f->sample[i];
 
-		s[i] = (struct store_sample){
+		if (!timebase_is_possible(&t->b->rec->time, from->ticks))
+			continue;
+		s[n++] = (struct store_sample){
 			.at_ns = ns_of(t, from->ticks),
 			.rss_bytes = from->rss_bytes,
 			.virtual_bytes = from->virtual_bytes,
@@ -327,7 +367,7 @@ static uint64_t put_samples(struct tables *t)
 		if (from->rss_bytes > most)
 			most = from->rss_bytes;
 	}
-	put_table(t, STORE_SAMPLES, s, f->n_samples);
+	put_table(t, STORE_SAMPLES, s, n);
 	free(s);
 	return most;
 }

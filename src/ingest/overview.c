@@ -74,16 +74,22 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* The later one of two times; ticks that are not possible do not count. */
+static uint64_t later(const struct recording *r, uint64_t last, uint64_t ticks)
+{
+	return timebase_is_possible(&r->time, ticks) ? max_u64(last, ticks) : last;
+}
+
 static void set_times(struct overview *o, const struct recording *r)
 {
 	uint64_t last = o->totals.last_ticks;
 
 	if (r->has_status)
-		last = max_u64(last, r->status.field[STATUS_TICKS]);
+		last = later(r, last, r->status.field[STATUS_TICKS]);
 	if (r->metadata.end.is_known)
-		last = max_u64(last, r->metadata.end.ticks);
+		last = later(r, last, r->metadata.end.ticks);
 	for (size_t i = 0; i < r->metadata.n_samples; i++)
-		last = max_u64(last, r->metadata.sample[i].ticks);
+		last = later(r, last, r->metadata.sample[i].ticks);
 	o->has_duration = timebase_is_known(&r->time);
 	o->duration_ns = timebase_ns(&r->time, last);
 	o->peak_at_ns = o->totals.peak_bytes ? o->totals.peak_ns : 0;

@@ -41,7 +41,7 @@ static int replay_init(struct replay *p, struct recording *r, const struct repla
 	if (r->header.flags & FORMAT_LATE_START || r->metadata.process.parent_pid != 0 ||
 	    r->n_missing_pieces > 0)
 		pairing_expect_unknown(&p->pairing, false);
-	return stream_create(r, p->callbacks.alloc_sums, &p->stream, err);
+	return stream_create(r, p->callbacks.alloc_sums, p->callbacks.temp_folder, &p->stream, err);
 }
 
 static void replay_fini(struct replay *p)

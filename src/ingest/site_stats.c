@@ -3,28 +3,33 @@
 
 #include <stdlib.h>
 
-#include "util/big_vec.h"
+#include "util/memory_budget.h"
 #include "util/vec.h"
 
-int site_stats_init(struct site_stats *s, struct err *err)
+#define BUDGET_SIXTEENTHS 2u
+
+int site_stats_init(struct site_stats *s, const char *folder, struct err *err)
 {
 	*s = (struct site_stats){.n_peaks = 1};
+	s->memory.folder = folder;
+	s->memory.budget_bytes = memory_budget_share(BUDGET_SIXTEENTHS);
 	return site_stats_add(s, 0, err);
 }
 
 void site_stats_fini(struct site_stats *s)
 {
-	big_vec_free(s->site, s->cap, sizeof(*s->site));
+	spill_vec_fini(&s->memory);
 	free(s->changed);
 	*s = (struct site_stats){0};
 }
 
 int site_stats_add(struct site_stats *s, uint32_t stack, struct err *err)
 {
-	int r = big_vec_reserve(&s->site, &s->cap, (size_t)stack + 1, sizeof(*s->site), err);
+	int r = spill_vec_reserve(&s->memory, &s->site, (size_t)stack + 1, sizeof(*s->site), err);
 
 	if (r == 0) /* a site is listed at most once, so there is always room */
-		r = vec_reserve(&s->changed, &s->cap_changed, s->cap, sizeof(*s->changed), err);
+		r = vec_reserve(&s->changed, &s->cap_changed, s->memory.cap, sizeof(*s->changed),
+				err);
 	if (r == 0 && s->n <= stack)
 		s->n = (size_t)stack + 1;
 	return r;

@@ -17,6 +17,7 @@
 #include "ingest/alloc_sums.h"
 #include "ingest/replay_events.h"
 #include "store/columns.h"
+#include "util/spill_vec.h"
 
 /* Two cache lines: every step needs the first, few steps need the second. */
 struct site_stat {
@@ -44,15 +45,17 @@ _Static_assert(sizeof(struct site_stat) == 128, "cache lines");
 
 struct site_stats {
 	struct site_stat *site; /* by number of the stack */
-	size_t n, cap;
+	size_t n;
+	struct spill_vec memory; /* of site */
 	uint32_t *changed; /* the list: sites that changed since the last copy */
 	size_t n_changed, cap_changed;
 	uint32_t n_peaks; /* copies so far, + 1 */
 	bool is_at_peak; /* what is live now is the peak, and not copied yet */
 };
 
-/* Makes stats with the empty stack only. */
-int site_stats_init(struct site_stats *s, struct err *err);
+/* Makes stats with the empty stack only. folder, for a temporary file, is borrowed; NULL:
+ * temp_file_folder(). */
+int site_stats_init(struct site_stats *s, const char *folder, struct err *err);
 void site_stats_fini(struct site_stats *s);
 
 /* Makes room for a stack, and for all with lower numbers. */

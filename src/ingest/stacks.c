@@ -6,9 +6,11 @@
 
 #include "base/hash.h"
 #include "util/huge_pages.h"
+#include "util/memory_budget.h"
 #include "util/vec.h"
 
 #define FIRST_SLOTS 1024
+#define NODES_SIXTEENTHS 2u /* of the budget */
 
 /* The hash of a node is made of the tag of the parent, not of the parent's number. The tag is known
  * before the parent is found, so stacks_settle() can prefetch the slots of many definitions at
@@ -101,7 +103,8 @@ int stacks_reserve_nodes(struct stacks *s, size_t n, struct err *err)
 	while (r == 0 && s->n_nodes + n > s->n_slots / 4 * 3)
 		r = grow_slots(s, err);
 	if (r == 0)
-		r = vec_reserve(&s->node, &s->cap_nodes, s->n_nodes + n, sizeof(*s->node), err);
+		r = spill_vec_reserve(&s->node_memory, &s->node, s->n_nodes + n, sizeof(*s->node),
+				      err);
 	if (r == 0)
 		r = vec_reserve(&s->number, &s->cap_number, s->n_nodes + n, sizeof(*s->number),
 				err);
@@ -166,6 +169,7 @@ int stacks_create(const struct metadata *metadata, size_t n_lanes, struct stacks
 
 	if (!s)
 		return err_set_memory(err, sizeof(*s));
+	s->node_memory.budget_bytes = memory_budget_share(NODES_SIXTEENTHS);
 	s->n_lanes = n_lanes;
 	s->n_modules = metadata->n_modules;
 	s->lane = calloc(n_lanes + 1, sizeof(*s->lane));
@@ -188,6 +192,16 @@ int stacks_create(const struct metadata *metadata, size_t n_lanes, struct stacks
 	return 0;
 }
 
+void stacks_set_folder(struct stacks *s, const char *folder)
+{
+	s->node_memory.folder = folder;
+}
+
+void stacks_trim(const struct stacks *s)
+{
+	spill_vec_trim(&s->node_memory);
+}
+
 static void free_run(struct stacks_run *run)
 {
 	free(run->entry);
@@ -204,7 +218,7 @@ void stacks_destroy(struct stacks *s)
 		free(s->lane[i].run);
 	}
 	free(s->lane);
-	free(s->node);
+	spill_vec_fini(&s->node_memory);
 	free(s->slot);
 	free(s->number);
 	free(s->used);

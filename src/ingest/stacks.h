@@ -61,6 +61,13 @@ int stacks_create(const struct metadata *metadata, size_t n_lanes, struct stacks
 		  struct err *err);
 void stacks_destroy(struct stacks *s); /* NULL does nothing */
 
+/* Where the nodes go when they exceed their share of memory. Borrowed; NULL, the default, is
+ * temp_file_folder(). */
+void stacks_set_folder(struct stacks *s, const char *folder);
+
+/* Removes nodes that lie in a file from memory; they come back when they are used. */
+void stacks_trim(const struct stacks *s);
+
 /* Takes a definition: EVENT_STACK, EVENT_STACK_END or EVENT_STACK_GUESS. The newest definition of
  * an id counts. ERR_MEMORY or ERR_LIMIT. */
 int stacks_define(struct stacks *s, uint32_t lane, const struct event *ev, uint32_t generation,

@@ -14,6 +14,7 @@
 #define INGEST_STACKS_I_H
 
 #include "ingest/stacks.h"
+#include "util/spill_vec.h"
 
 #define STACKS_MAX_PENDING 32u
 #define STACKS_MAX_NODES (1u << 30)
@@ -47,7 +48,8 @@ struct stacks_pending_def {
 struct stacks {
 	struct module_map *modules;
 	struct stack_node *node;
-	size_t n_nodes, cap_nodes;
+	size_t n_nodes;
+	struct spill_vec node_memory;
 	uint32_t *number; /* by node; 0: none yet */
 	size_t cap_number;
 	uint32_t *used; /* by number: the node */

@@ -3,9 +3,13 @@
 #include <string.h>
 
 #include "ingest/stream_i.h"
+#include "util/memory_budget.h"
+#include "util/rss.h"
 #include "util/vec.h"
 
 #define LANE_CALLS 128u /* calls that a lane decodes at a time */
+#define RESIDENT_SIXTEENTHS 10u /* of the budget: beyond it, files leave memory */
+#define BATCHES_PER_LOOK 16u /* at the size of the process */
 #define LANE_STACKS 32u /* definitions of stacks that a lane decodes at a time */
 
 /* ---- the reader thread: one lane ---- */
@@ -38,11 +42,12 @@ static bool is_simple_time(const struct stream *s, uint64_t min_ticks, uint64_t 
 
 	return first_ticks >= min_ticks && first_ticks >= time->start_ticks &&
 	       last_ticks >= first_ticks && last_ticks <= s->rec->horizon_ticks &&
-	       timebase_ns(time, last_ticks) < UINT64_MAX;
+	       timebase_is_possible(time, last_ticks);
 }
 
 /* Replaces the ticks of calls by times. Time never goes back in a lane, whatever its clock says.
- * Calls beyond the horizon are left out: returns the number of calls before it. */
+ * Calls beyond the horizon, and from one at an impossible time on, are left out: returns the number
+ * of calls before. */
 static size_t set_times_with_care(struct stream *s, struct lane_cursor *l,
 				  struct event_compact *call, size_t n)
 {
@@ -52,14 +57,18 @@ static size_t set_times_with_care(struct stream *s, struct lane_cursor *l,
 	for (i = 0; i < n; i++) {
 		uint64_t next = call[i].ticks > ticks ? call[i].ticks : ticks;
 
-		if (unlikely(next > s->rec->horizon_ticks))
+		if (unlikely(next > s->rec->horizon_ticks)) {
+			end_lane(l);
 			break;
+		}
+		if (unlikely(!timebase_is_possible(&s->rec->time, next))) {
+			lane_blocks_cut(l, n - i);
+			break;
+		}
 		ticks = next;
 		call[i].at_ns = timebase_ns(&s->rec->time, ticks);
 	}
 	l->min_ticks = ticks;
-	if (i < n)
-		end_lane(l);
 	return i;
 }
 
@@ -452,16 +461,29 @@ static struct stream_batch *wait_for_free_batch(struct stream *s)
 	return s->is_unwanted ? NULL : s->batch[s->n_filled % STREAM_BATCHES];
 }
 
+/* Arrays that lie in files leave memory when the process has much there. */
+static void trim(const struct stream *s)
+{
+	if (rss_bytes() < memory_budget_share(RESIDENT_SIXTEENTHS))
+		return;
+	stacks_trim(s->stacks);
+	if (s->sums)
+		spill_vec_trim(&s->sums->memory);
+}
+
 static void *run_reader(void *arg)
 {
 	struct stream *s = arg;
 	struct stream_batch *b;
+	uint64_t n = 0;
 	int r = 1;
 
 	pthread_mutex_lock(&s->lock);
 	while (r > 0 && (b = wait_for_free_batch(s)) != NULL) {
 		pthread_mutex_unlock(&s->lock);
 		r = fill(s, b, &s->err);
+		if (++n % BATCHES_PER_LOOK == 0)
+			trim(s);
 		pthread_mutex_lock(&s->lock);
 		s->n_filled += r >= 0;
 		pthread_cond_broadcast(&s->changed);
@@ -486,7 +508,7 @@ static void key_by_time(struct stream *s)
 	lane_heap_make(heap);
 }
 
-static int make(struct stream *s, struct err *err)
+static int make(struct stream *s, const char *folder, struct err *err)
 {
 	int r = lane_blocks_init(&s->blocks, s->rec, LANE_CALLS * sizeof(struct event_compact),
 				 err);
@@ -496,6 +518,8 @@ static int make(struct stream *s, struct err *err)
 		r = err_set_memory(err, (s->rec->n_lanes + 1) * sizeof(*s->lane));
 	if (r == 0)
 		r = stacks_create(&s->rec->metadata, s->rec->n_lanes, &s->stacks, err);
+	if (r == 0)
+		stacks_set_folder(s->stacks, folder);
 	if (r == 0 && s->sums) /* for the empty stack; the others when they get a number */
 		r = alloc_sums_reserve(s->sums, 1, err);
 	for (size_t i = 0; r == 0 && i < STREAM_BATCHES; i++) {
@@ -518,8 +542,8 @@ static int start_reader(struct stream *s, struct err *err)
 	return 0;
 }
 
-int stream_create(struct recording *r, struct alloc_sums *sums, struct stream **ret,
-		  struct err *err)
+int stream_create(struct recording *r, struct alloc_sums *sums, const char *folder,
+		  struct stream **ret, struct err *err)
 {
 	struct stream *s = calloc(1, sizeof(*s));
 	int n;
@@ -530,7 +554,7 @@ int stream_create(struct recording *r, struct alloc_sums *sums, struct stream **
 	s->sums = sums;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
-	n = make(s, err);
+	n = make(s, folder, err);
 	if (n < 0) {
 		stream_destroy(s);
 		return n;

@@ -61,10 +61,10 @@ struct stream_counts {
 struct stream; /* opaque: defined in stream_i.h */
 
 /* Makes a stream; its thread starts at the first stream_next(). sums: NULL, or to be filled with
- * what each stack allocated; it belongs to the reader until stream_next() returned 0.
- * ERR_MEMORY. */
-int stream_create(struct recording *r, struct alloc_sums *sums, struct stream **ret,
-		  struct err *err);
+ * what each stack allocated; it belongs to the reader until stream_next() returned 0. folder, for a
+ * temporary file, is borrowed; NULL: temp_file_folder(). ERR_MEMORY. */
+int stream_create(struct recording *r, struct alloc_sums *sums, const char *folder,
+		  struct stream **ret, struct err *err);
 void stream_destroy(struct stream *s); /* ends the thread; NULL does nothing */
 
 /* 1: *ret is the next batch, *then the batch after it (NULL: *ret is the last); both are valid

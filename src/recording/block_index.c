@@ -148,6 +148,27 @@ static uint64_t count_missing(const struct recording *r, const struct block_ref 
 	return b->lane_index > expected ? b->lane_index - expected : 0;
 }
 
+/* Blocks that begin at an impossible time are damage. */
+static void drop_impossible(struct recording *r)
+{
+	size_t n_kept = 0;
+
+	for (size_t i = 0; i < r->n_blocks; i++) {
+		struct block_ref *b = &r->block[i];
+
+		if (timebase_is_possible(&r->time, b->start_ticks)) {
+			r->block[n_kept++] = *b;
+			continue;
+		}
+		r->n_bad_blocks++;
+		damage_add(&r->damage, b->offset, b->stored_bytes,
+			   "block %u of thread %u begins at an impossible time", b->lane_index,
+			   b->thread);
+		free(b->copy);
+	}
+	r->n_blocks = n_kept;
+}
+
 static int add_lane(struct recording *r, size_t first, size_t end, struct err *err)
 {
 	const struct block_ref *b = &r->block[first];
@@ -185,6 +206,7 @@ int block_index_finish(struct recording *r, struct err *err)
 	size_t first = 0;
 	int n;
 
+	drop_impossible(r);
 	if (r->n_blocks == 0)
 		return 0;
 	qsort(r->block, r->n_blocks, sizeof(*r->block), compare_refs);

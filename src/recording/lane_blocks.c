@@ -1,6 +1,7 @@
 /* recording/lane_blocks.c - see lane_blocks.h. */
 #include "recording/lane_blocks.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "format/block.h"
@@ -82,6 +83,29 @@ static void report_malformed(struct lane_blocks *b, struct lane_cursor *l)
 		   ref->lane_index, ref->thread);
 }
 
+void lane_blocks_cut(struct lane_cursor *l, uint64_t n_decoded)
+{
+	struct event ev;
+
+	l->cut_pos = l->decoder.in.pos;
+	l->n_impossible = n_decoded;
+	while (event_decode(&l->decoder, &ev) > 0)
+		l->n_impossible++;
+	l->decoder.in.pos = l->decoder.in.len;
+}
+
+static void report_impossible(struct lane_blocks *b, struct lane_cursor *l)
+{
+	const struct block_ref *ref = &b->rec->block[l->block];
+
+	l->is_after_gap = true;
+	b->rec->n_bad_blocks++;
+	damage_add(&b->rec->damage, ref->offset, ref->raw_bytes - l->cut_pos,
+		   "%" PRIu64 " events at impossible times, in block %u of thread %u",
+		   l->n_impossible, ref->lane_index, ref->thread);
+	l->n_impossible = 0;
+}
+
 int lane_blocks_end(struct lane_blocks *b, struct lane_cursor *l, bool is_malformed,
 		    struct err *err)
 {
@@ -91,6 +115,8 @@ int lane_blocks_end(struct lane_blocks *b, struct lane_cursor *l, bool is_malfor
 		return n;
 	if (is_malformed)
 		report_malformed(b, l);
+	else if (l->n_impossible)
+		report_impossible(b, l);
 	b->spare[b->n_spare++] = l->buf;
 	l->buf = NULL;
 	l->is_loaded = false;

@@ -53,6 +53,10 @@ static int advance(struct merge *m, uint32_t lane, struct err *err)
 	n = event_decode(&l->decoder, &m->next[lane]);
 	if (n <= 0)
 		return lane_blocks_end(&m->blocks, l, n < 0, err);
+	if (!timebase_is_possible(&m->blocks.rec->time, m->next[lane].ticks)) {
+		lane_blocks_cut(l, 1);
+		return lane_blocks_end(&m->blocks, l, false, err);
+	}
 	if (m->next[lane].ticks > l->min_ticks)
 		l->min_ticks = m->next[lane].ticks;
 	return 0;

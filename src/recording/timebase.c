@@ -28,7 +28,8 @@ static void set_rate(struct timebase *t)
 
 void timebase_add(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns)
 {
-	if (ticks > t->last_ticks && monotonic_ns > t->last_ns) {
+	if (ticks > t->last_ticks && monotonic_ns > t->last_ns &&
+	    monotonic_ns - t->start_ns <= TIMEBASE_MAX_NS) {
 		t->last_ticks = ticks;
 		t->last_ns = monotonic_ns;
 		if (!t->is_ns)

@@ -13,6 +13,10 @@
 #define RECORDING_TIMEBASE_H
 
 #include "base/compiler.h"
+#include "base/units.h"
+
+/* No clock runs that long: later times are damage. */
+#define TIMEBASE_MAX_NS (100 * 365 * 24 * 3600 * NS_PER_S)
 
 struct timebase {
 	uint64_t start_ticks;
@@ -27,7 +31,8 @@ struct timebase {
 
 void timebase_init(struct timebase *t, uint64_t start_ticks, uint64_t start_ns, bool is_ns);
 
-/* Adds a reading. Ignores one that is not later than the latest in both clocks. */
+/* Adds a reading. Ignores one that is not later than the latest in both clocks, and one that is later
+ * than TIMEBASE_MAX_NS. */
 void timebase_add(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns);
 
 /* Adds a reading of a recording that grows: it counts until the recording is twice as long. Ignores
@@ -54,7 +59,13 @@ static inline uint64_t timebase_ns(const struct timebase *t, uint64_t ticks)
 	return whole;
 }
 
-/* The same without checks: the ticks are not before the start, and timebase_ns() of them, or of
+/* Can something have happened at these ticks? */
+static inline bool timebase_is_possible(const struct timebase *t, uint64_t ticks)
+{
+	return timebase_ns(t, ticks) <= TIMEBASE_MAX_NS;
+}
+
+/* As timebase_ns(), without checks: the ticks are not before the start, and timebase_ns() of them, or of
  * later ticks, is less than UINT64_MAX. */
 static inline uint64_t timebase_ns_plain(const struct timebase *t, uint64_t ticks)
 {
