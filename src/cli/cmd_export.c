@@ -131,7 +131,9 @@ static int export_recording(struct export_command *c, char **paths, size_t n_pat
 			    "the output is the recording itself; give another name after -o");
 	if (r < 0)
 		return r;
-	open_args_finish(&c->open);
+	r = open_args_finish(&c->open, err);
+	if (r < 0)
+		return r;
 	c->open.options.piece = (const char *const *)paths + 1;
 	c->open.options.n_pieces = n_paths - 1;
 	r = open_recording_open(path, &c->open.options, &opened, err);

@@ -6,6 +6,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/info_text.h"
+#include "cli/open_args.h"
 #include "ingest/overview.h"
 #include "util/human.h"
 #include "util/json_write.h"
@@ -199,6 +200,8 @@ static int show(char *const *paths, size_t n_paths, bool as_json, struct err *er
 int cmd_info(int argc, char **argv)
 {
 	bool as_json = false, together = false;
+	const char *memory = NULL;
+	struct err err = {0};
 	const struct args_option option[] = {
 		{.name = "together",
 		 .help = "the files are pieces of one run: show them as one recording",
@@ -206,6 +209,7 @@ int cmd_info(int argc, char **argv)
 		{.name = "json",
 		 .help = "print one JSON object per file and line",
 		 .flag = &as_json},
+		MEMORY_ARG(memory),
 	};
 	const struct args_command command = {
 		.name = "info",
@@ -225,9 +229,11 @@ int cmd_info(int argc, char **argv)
 		return status;
 	n_each = together ? end - first : 1;
 	status = CLI_OK;
+	if (open_args_set_memory(memory, &err) < 0) {
+		args_complain("info: %s", err.text);
+		return CLI_USAGE;
+	}
 	for (int i = first; i < end; i += n_each) {
-		struct err err = {0};
-
 		if (!as_json && i > first)
 			putchar('\n');
 		if (show(argv + i, (size_t)n_each, as_json, &err) < 0) {

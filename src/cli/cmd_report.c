@@ -127,9 +127,10 @@ static int run(struct report_command *c, char **path, int n_paths, struct err *e
 			    c->words.view);
 	if (r == 0 && c->chart && c->options.is_json)
 		r = err_set(err, ERR_USAGE, "--view draws charts; leave out --json or --view");
+	if (r == 0)
+		r = open_args_finish(&c->open, err);
 	if (r < 0)
 		return r;
-	open_args_finish(&c->open);
 	/* JSON has realloc chains; sizes are counted row by row */
 	how->without_rows =
 		c->filter.n == 0 && !c->options.is_json && c->chart != REPORT_CHART_SIZES;

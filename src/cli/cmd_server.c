@@ -388,6 +388,7 @@ int cmd_server(int argc, char **argv)
 			   .user = &c},
 	};
 	char token_text[TOKEN_BYTES];
+	struct err err = {0};
 	int first, end;
 	int status = parse(&c, argc, argv, &first, &end);
 
@@ -400,7 +401,10 @@ int cmd_server(int argc, char **argv)
 	if ((c.port && !read_port(c.port, &o.port)) || !read_token(c.token, token_text, &o.token) ||
 	    !are_sources(&c.source))
 		return CLI_USAGE;
-	open_args_finish(&c.open);
+	if (open_args_finish(&c.open, &err) < 0) {
+		args_complain("server: %s", err.text);
+		return CLI_USAGE;
+	}
 	o.interface = c.interface;
 	o.allow_host = c.host.item;
 	o.n_allow_hosts = c.host.n;

@@ -232,6 +232,7 @@ int cmd_top(int argc, char **argv)
 		.option = option,
 		.n_options = ARRAY_LEN(option),
 	};
+	struct err err = {0};
 	int first, end, status = args_parse(&command, argc, argv, &first, &end);
 
 	if (status >= 0)
@@ -252,6 +253,9 @@ int cmd_top(int argc, char **argv)
 	t.interval_s += t.interval_s == 0;
 	t.path = argv[first];
 	t.is_terminal = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
-	open_args_finish(&t.open);
+	if (open_args_finish(&t.open, &err) < 0) {
+		args_complain("top: %s", err.text);
+		return CLI_USAGE;
+	}
 	return run(&t);
 }

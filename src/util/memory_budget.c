@@ -5,7 +5,7 @@ static size_t budget_bytes = MEMORY_BUDGET_DEFAULT;
 
 void memory_budget_set(size_t n_bytes)
 {
-	budget_bytes = n_bytes > MEMORY_BUDGET_MIN ? n_bytes : MEMORY_BUDGET_MIN;
+	budget_bytes = n_bytes;
 }
 
 size_t memory_budget_share(unsigned sixteenths)

@@ -12,7 +12,7 @@
 #define MEMORY_BUDGET_DEFAULT ((size_t)512 << 20)
 #define MEMORY_BUDGET_MIN ((size_t)64 << 20)
 
-/* Threads: none but the caller's yet. */
+/* n_bytes is at least MEMORY_BUDGET_MIN. Threads: none but the caller's yet. */
 void memory_budget_set(size_t n_bytes);
 
 /* sixteenths of the budget. */
