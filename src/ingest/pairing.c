@@ -601,9 +601,21 @@ void pairing_gap(struct pairing *p, uint32_t lane)
 		;
 }
 
-int pairing_finish(struct pairing *p, struct err *err)
+/* The program ended inside reallocs: their old blocks are live, as all totals have them. */
+static int put_open_back(struct pairing *p, struct err *err)
 {
 	int r = 0;
+
+	for (size_t i = 0; i < p->n_lanes && r == 0; i++) {
+		while (p->lane[i].n_open && r == 0)
+			r = pairing_realloc_cancel(p, (uint32_t)i, err);
+	}
+	return r;
+}
+
+int pairing_finish(struct pairing *p, struct err *err)
+{
+	int r = put_open_back(p, err);
 
 	while (r == 0 && p->n_pending > 0)
 		r = give_up_oldest(p, err);

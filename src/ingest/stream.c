@@ -45,6 +45,15 @@ static bool is_simple_time(const struct stream *s, uint64_t min_ticks, uint64_t 
 	       timebase_is_possible(time, last_ticks);
 }
 
+static uint64_t count_calls(const struct event_compact *call, size_t n)
+{
+	uint64_t n_calls = 0;
+
+	for (size_t i = 0; i < n; i++)
+		n_calls += event_is_call(call[i].kind);
+	return n_calls;
+}
+
 /* Replaces the ticks of calls by times. Time never goes back in a lane, whatever its clock says.
  * Calls beyond the horizon, and from one at an impossible time on, are left out: returns the number
  * of calls before. */
@@ -62,7 +71,7 @@ static size_t set_times_with_care(struct stream *s, struct lane_cursor *l,
 			break;
 		}
 		if (unlikely(!timebase_is_possible(&s->rec->time, next))) {
-			lane_blocks_cut(l, n - i);
+			lane_blocks_cut(l, count_calls(&call[i], n - i));
 			break;
 		}
 		ticks = next;

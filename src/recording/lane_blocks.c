@@ -83,14 +83,14 @@ static void report_malformed(struct lane_blocks *b, struct lane_cursor *l)
 		   ref->lane_index, ref->thread);
 }
 
-void lane_blocks_cut(struct lane_cursor *l, uint64_t n_decoded)
+void lane_blocks_cut(struct lane_cursor *l, uint64_t n_calls)
 {
 	struct event ev;
 
 	l->cut_pos = l->decoder.in.pos;
-	l->n_impossible = n_decoded;
+	l->n_impossible = n_calls;
 	while (event_decode(&l->decoder, &ev) > 0)
-		l->n_impossible++;
+		l->n_impossible += event_is_call(ev.kind);
 	l->decoder.in.pos = l->decoder.in.len;
 }
 

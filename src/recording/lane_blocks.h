@@ -20,7 +20,7 @@ struct lane_cursor {
 	size_t end_block; /* index after the last one */
 	bool is_loaded;
 	bool is_after_gap; /* events are missing here; the user clears it when that was reported */
-	uint64_t n_impossible; /* events that lane_blocks_cut() left out of this block ... */
+	uint64_t n_impossible; /* calls that lane_blocks_cut() left out of this block ... */
 	size_t cut_pos; /* ... the rest of which begins here at the latest */
 	bool is_at_checkpoint; /* the block before .block was read up to a checkpoint only */
 	struct event_decoder at_checkpoint; /* the decoder there */
@@ -66,9 +66,9 @@ static inline bool lane_has_more(const struct lane_cursor *l)
 int lane_blocks_load(struct lane_blocks *b, struct lane_cursor *l, struct err *err);
 
 /* The user met an event of the loaded block whose time is not possible (timebase_is_possible()).
- * n_decoded: events from this one on that are decoded already. These and the rest of the block
+ * n_calls: calls from this one on that are decoded already. These and the rest of the block
  * become damage at lane_blocks_end(); the decoder has no more. */
-void lane_blocks_cut(struct lane_cursor *l, uint64_t n_decoded);
+void lane_blocks_cut(struct lane_cursor *l, uint64_t n_calls);
 
 /* The block's events are at an end. is_malformed: because the rest cannot be decoded, which becomes
  * damage. */

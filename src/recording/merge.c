@@ -54,7 +54,7 @@ static int advance(struct merge *m, uint32_t lane, struct err *err)
 	if (n <= 0)
 		return lane_blocks_end(&m->blocks, l, n < 0, err);
 	if (!timebase_is_possible(&m->blocks.rec->time, m->next[lane].ticks)) {
-		lane_blocks_cut(l, 1);
+		lane_blocks_cut(l, event_is_call(m->next[lane].kind));
 		return lane_blocks_end(&m->blocks, l, false, err);
 	}
 	if (m->next[lane].ticks > l->min_ticks)

@@ -345,9 +345,11 @@ static int open_pieces(struct recording *r, const char **path, size_t n_paths, s
 		join_headers(r);
 	for (; n == 0 && r->at_piece < r->n_pieces; r->at_piece++)
 		n = read_chunks(r, path[r->at_piece], err);
-	if (n == 0)
-		n = block_index_finish(r, err);
-	return n;
+	if (n < 0)
+		return n;
+	join_status(r);
+	set_time(r);
+	return block_index_finish(r, err);
 }
 
 static int open_once(const char *const *path, size_t n_paths, struct recording **ret,
@@ -369,8 +371,6 @@ static int open_once(const char *const *path, size_t n_paths, struct recording *
 		recording_close(r);
 		return n;
 	}
-	join_status(r);
-	set_time(r);
 	*ret = r;
 	return 0;
 }

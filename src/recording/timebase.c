@@ -1,8 +1,6 @@
 /* recording/timebase.c - see timebase.h. */
 #include "recording/timebase.h"
 
-#include "base/units.h"
-
 void timebase_init(struct timebase *t, uint64_t start_ticks, uint64_t start_ns, bool is_ns)
 {
 	*t = (struct timebase){

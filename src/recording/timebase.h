@@ -16,7 +16,7 @@
 #include "base/units.h"
 
 /* No clock runs that long: later times are damage. */
-#define TIMEBASE_MAX_NS (100 * 365 * 24 * 3600 * NS_PER_S)
+#define TIMEBASE_MAX_NS (100ull * 365 * 24 * 3600 * NS_PER_S)
 
 struct timebase {
 	uint64_t start_ticks;

@@ -460,6 +460,76 @@ TEST(a_realloc_that_never_ended_keeps_its_block_live)
 	CHECK_EQ(t.live_bytes, 8);
 }
 
+static bool add_live(void *user, const struct live_block *block)
+{
+	uint64_t *n_bytes = user;
+
+	*n_bytes += block->size_bytes;
+	return true;
+}
+
+static int sum_live_at_end(void *user, const struct stacks *stacks, const struct live *live,
+			   const struct replay_totals *totals, struct err *err)
+{
+	(void)stacks;
+	(void)totals;
+	(void)err;
+	live_each(live, add_live, user);
+	return 0;
+}
+
+TEST(a_block_whose_realloc_never_ended_is_among_the_live_ones)
+{
+	uint64_t n_bytes = 0;
+	struct replay_callbacks c = {.user = &n_bytes, .on_end = sum_live_at_end};
+	struct replay_totals t = {0};
+	struct recording *r = NULL;
+	struct err err = {0};
+
+	begin(0);
+	synth_malloc(&a, 10, 0x1000, 8, 0);
+	synth_malloc(&a, 11, 0x2000, 16, 0);
+	synth_call(&a, EVENT_REALLOC_BEGIN, 20, 0x1000, 0, 0);
+	synth_call(&a, EVENT_REALLOC_BEGIN, 30, 0x2000, 0, 0);
+	synth_malloc(&b, 40, 0x2000, 4, 0);
+	synth_flush(&s, &a, true);
+	synth_flush(&s, &b, false);
+	CHECK_OK(recording_open(synth_save(&s), &r, &err));
+	CHECK_OK(replay_run(r, &c, &t, NULL, &err));
+	CHECK_EQ(t.live_bytes, 12);
+	CHECK_EQ(n_bytes, 12);
+	CHECK_EQ(t.live_count, 2);
+	recording_close(r);
+	synth_fini(&s);
+}
+
+TEST(events_at_impossible_times_are_damage_with_place_and_count)
+{
+	struct replay_totals t = {0};
+	struct recording *r = NULL;
+	struct err err = {0};
+
+	begin(0);
+	synth_malloc(&a, 10, 0x1000, 8, 0);
+	synth_malloc(&a, UINT64_MAX / 4, 0x2000, 16, 0);
+	synth_free(&a, UINT64_MAX / 4 + 10, 0x2000);
+	synth_flush(&s, &a, true);
+	synth_malloc(&b, 20, 0x3000, 4, 0);
+	synth_flush(&s, &b, false);
+	synth_end(&s, END_BY_EXIT);
+	CHECK_OK(recording_open(synth_save(&s), &r, &err));
+	CHECK_OK(replay_run(r, NULL, &t, NULL, &err));
+	CHECK_EQ(t.allocations, 2);
+	CHECK_EQ(t.frees, 0);
+	CHECK_EQ(t.live_bytes, 12);
+	CHECK(timebase_is_possible(&r->time, t.last_ticks));
+	CHECK_EQ(r->damage.n_ranges, 1);
+	CHECK(strstr(r->damage.range[0].text, "2 events at impossible times, in block 0") != NULL);
+	CHECK(r->damage.range[0].offset > 0);
+	recording_close(r);
+	synth_fini(&s);
+}
+
 TEST(a_realloc_across_a_lost_block_does_not_pair_with_a_later_one)
 {
 	struct replay_totals t;
