@@ -68,11 +68,4 @@ struct fragmentation_point {
 int fragmentation_timeline(struct query *q, uint64_t from_ns, uint64_t step_ns, size_t n_points,
 			   struct fragmentation_point *ret, struct err *err);
 
-/* Calls fn for the address ranges that matching rows took at any time, ascending, until fn returns
- * false. Ranges that are at most gap_bytes apart become one (glibc puts 8 bytes of its own between
- * blocks). */
-int fragmentation_regions(struct query *q, uint64_t gap_bytes,
-			  bool (*fn)(void *user, uint64_t start, uint64_t end), void *user,
-			  struct err *err);
-
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "query/fragmentation.h"
+#include "query/regions.h"
 
 struct maps_choice {
 	const struct store_region *region;
@@ -224,7 +224,7 @@ int data_regions(struct request *rq, struct err *err)
 	json_object(j, NULL);
 	put_heap(rq);
 	json_array(j, "regions");
-	r = fragmentation_regions(rq->query, gap, put_range, rq, err);
+	r = regions_each(rq->query, gap, put_range, rq, err);
 	json_end_array(j);
 	json_end_object(j);
 	return r;

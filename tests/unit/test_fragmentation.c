@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "query/fragmentation.h"
+#include "query/regions.h"
 #include "query_synth.h"
 
 #define PAGE 4096u
@@ -213,18 +214,40 @@ TEST(regions_join_what_is_near)
 	struct err err = {0};
 
 	make_rows(row, 6);
-	CHECK_OK(fragmentation_regions(q, 0, add_region, &g, &err));
+	CHECK_OK(regions_each(q, 0, add_region, &g, &err));
 	CHECK_EQ(g.n, 4);
 	CHECK(g.start[0] == 1000 && g.end[0] == 1024);
 	CHECK(g.start[1] == 1032 && g.end[1] == 1056);
 	CHECK(g.start[2] == 1100 && g.end[2] == 2008);
 	CHECK(g.start[3] == 5000 && g.end[3] == 5001);
 	g = (struct regions){.max = 16};
-	CHECK_OK(fragmentation_regions(q, 8, add_region, &g, &err));
+	CHECK_OK(regions_each(q, 8, add_region, &g, &err));
 	CHECK_EQ(g.n, 3);
 	CHECK(g.start[0] == 1000 && g.end[0] == 1056);
 	g = (struct regions){.max = 1};
-	CHECK_OK(fragmentation_regions(q, 0, add_region, &g, &err));
+	CHECK_OK(regions_each(q, 0, add_region, &g, &err));
 	CHECK_EQ(g.n, 1);
+	close_world();
+}
+
+TEST(regions_that_do_not_fit_are_found_in_further_passes)
+{
+	struct world_row row[12];
+	struct regions g = {.max = 16};
+	struct err err = {0};
+
+	for (size_t i = 0; i < 12; i++) /* in no order of addresses, each twice */
+		row[i] = (struct world_row){
+			.addr = 1000 + i * 7 % 6 * 100, .size = 50 + i, .stack = 1};
+	make_rows(row, 12);
+	CHECK_OK(regions_each_of(q, 0, 2, add_region, &g, &err));
+	CHECK_EQ(g.n, 6);
+	for (size_t i = 0; i < 6; i++) {
+		CHECK_EQ(g.start[i], 1000 + 100 * i);
+		CHECK_EQ(g.end[i], g.start[i] + 50 + 6 + i * 7 % 6 % 6);
+	}
+	g = (struct regions){.max = 16};
+	CHECK_OK(regions_each_of(q, 44, 2, add_region, &g, &err));
+	CHECK(g.n >= 1 && g.start[0] == 1000);
 	close_world();
 }
