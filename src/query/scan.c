@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "query/query_i.h"
+#include "util/memory_budget.h"
 #include "util/progress.h"
 
 const uint64_t *scanner_column(struct scanner *s, enum store_column c)
@@ -366,7 +367,7 @@ void scanner_row(struct scanner *s, uint32_t i, struct query_row *ret)
 /* ---- threads ---- */
 
 #define BLOCKS_AT_ONCE 8u /* that a thread takes from the heap of work */
-#define MAX_STATE_BYTES ((size_t)256 << 20) /* of all threads together */
+#define STATE_SIXTEENTHS 8u /* of the budget: the states of all threads together */
 
 int query_check_cancel(const struct query *q, struct err *err)
 {
@@ -391,7 +392,7 @@ unsigned scan_n_threads(const struct query *q, uint64_t n_blocks, size_t state_b
 		n = SCAN_MAX_THREADS;
 	if ((uint64_t)n > n_blocks / BLOCKS_AT_ONCE + 1)
 		n = (long)(n_blocks / BLOCKS_AT_ONCE + 1);
-	while (n > 1 && (size_t)n * state_bytes > MAX_STATE_BYTES)
+	while (n > 1 && (size_t)n * state_bytes > memory_budget_share(STATE_SIXTEENTHS))
 		n--;
 	return (unsigned)n;
 }
