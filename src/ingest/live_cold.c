@@ -54,6 +54,7 @@ struct live_cold {
 	struct filter_line *filter; /* one line per address, four bits of it */
 	size_t n_lines, cap_lines; /* a power of two */
 	uint64_t n_in_filter; /* addresses, including those that are gone */
+	size_t n_all_bytes; /* of all runs */
 	size_t n_read_bytes; /* of files, since the last trim */
 };
 
@@ -172,11 +173,11 @@ static int reserve_filter(struct live_cold *c, uint64_t n, struct err *err)
 
 /* ---- pages ---- */
 
-/* The differences of a block to the one before. Each function of a page does the same to all
- * fields, in the same order. */
-static uint8_t *put_block(uint8_t *p, const struct live_block *b, const struct live_block *before)
+/* A page: the differences of the addresses, each to the one before (the index has the first); then
+ * the other fields of each block, most of them as differences, too. A search unpacks the addresses
+ * only. get_fields() reads what put_fields() writes. */
+static uint8_t *put_fields(uint8_t *p, const struct live_block *b, const struct live_block *before)
 {
-	p = uleb_put(p, b->addr - before->addr);
 	p = uleb_put(p, b->size_bytes);
 	p = uleb_put(p, zigzag((int64_t)(b->at_ns - before->at_ns)));
 	p = uleb_put(p, zigzag((int64_t)(b->ordinal - before->ordinal)));
@@ -190,7 +191,7 @@ static uint8_t *put_block(uint8_t *p, const struct live_block *b, const struct l
 	return p;
 }
 
-/* The bytes are those that put_block() wrote: nothing else has access to them. */
+/* The bytes are those that were written here: nothing else has access to them. */
 static inline uint64_t get_number(const uint8_t **at)
 {
 	const uint8_t *p = *at;
@@ -207,10 +208,9 @@ static inline uint64_t get_difference(const uint8_t **at)
 	return (uint64_t)unzigzag(get_number(at));
 }
 
-static const uint8_t *get_block(const uint8_t *p, const struct live_block *before,
-				struct live_block *ret)
+static const uint8_t *get_fields(const uint8_t *p, const struct live_block *before,
+				 struct live_block *ret)
 {
-	ret->addr = before->addr + get_number(&p);
 	ret->size_bytes = get_number(&p);
 	ret->at_ns = before->at_ns + get_difference(&p);
 	ret->ordinal = before->ordinal + get_difference(&p);
@@ -245,26 +245,61 @@ static void trim_runs(struct live_cold *c)
 	c->n_read_bytes = 0;
 }
 
+static const uint8_t *page_bytes(struct live_cold *c, struct run *r, size_t page)
+{
+	size_t offset = page_ref(r, page)->offset;
+
+	if (spill_is_file(r->bytes) && offset / FAULT_BYTES != r->fault) {
+		r->fault = offset / FAULT_BYTES;
+		c->n_read_bytes += FAULT_BYTES;
+		if (c->n_read_bytes > TRIM_BYTES && c->n_all_bytes > TRIM_BYTES)
+			trim_runs(c);
+	}
+	return (const uint8_t *)spill_data(r->bytes) + offset;
+}
+
+/* Unpacks a page to r->page. */
 static void unpack(struct live_cold *c, struct run *r, size_t page)
 {
 	const struct live_block zero = {0}, *before = &zero;
-	const uint8_t *p = spill_data(r->bytes);
 	size_t n = page_blocks(r, page);
+	const uint8_t *p;
 
 	if (r->page_number == page)
 		return;
-	p += page_ref(r, page)->offset;
-	if (spill_is_file(r->bytes) && page_ref(r, page)->offset / FAULT_BYTES != r->fault) {
-		r->fault = page_ref(r, page)->offset / FAULT_BYTES;
-		c->n_read_bytes += FAULT_BYTES;
-		if (c->n_read_bytes > TRIM_BYTES)
-			trim_runs(c);
-	}
+	p = page_bytes(c, r, page);
+	r->page[0].addr = page_ref(r, page)->first_addr;
+	for (size_t i = 1; i < n; i++)
+		r->page[i].addr = r->page[i - 1].addr + get_number(&p);
 	for (size_t i = 0; i < n; i++) {
-		p = get_block(p, before, &r->page[i]);
+		p = get_fields(p, before, &r->page[i]);
 		before = &r->page[i];
 	}
 	r->page_number = page;
+}
+
+/* The number of the block at addr in a page; SIZE_MAX: it is not there. */
+static size_t find_in_page(struct live_cold *c, struct run *r, size_t page, uint64_t addr)
+{
+	size_t n = page_blocks(r, page);
+	uint64_t at = page_ref(r, page)->first_addr;
+	const uint8_t *p;
+
+	if (r->page_number == page) {
+		for (size_t i = 0; i < n; i++) {
+			if (r->page[i].addr == addr)
+				return i;
+		}
+		return SIZE_MAX;
+	}
+	p = page_bytes(c, r, page);
+	for (size_t i = 0; i < n && at <= addr; i++) {
+		if (at == addr)
+			return i;
+		if (i + 1 < n)
+			at += get_number(&p);
+	}
+	return SIZE_MAX;
 }
 
 static bool is_gone(const struct run *r, uint64_t block)
@@ -313,37 +348,48 @@ static int make_run(struct live_cold *c, unsigned level, struct run **ret, struc
 	return n;
 }
 
-/* Adds a block behind the last one, which is before (NULL for the first). */
-static int append(struct run *r, const struct live_block *b, const struct live_block *before,
-		  struct err *err)
+/* Writes the blocks in r->page, the last ones of the run, as a page. */
+static int put_page(struct run *r, struct err *err)
 {
-	const struct live_block zero = {0};
-	uint8_t *p;
-	int n = grow(r->bytes, r->n_bytes + MAX_BLOCK_BYTES, err);
+	const struct live_block zero = {0}, *before = &zero;
+	size_t n = (size_t)(r->n - (uint64_t)r->n_pages * LIVE_COLD_PAGE_BLOCKS);
+	uint8_t *start, *p;
+	int result = grow(r->bytes, r->n_bytes + n * MAX_BLOCK_BYTES, err);
 
-	if (n == 0 && r->n % LIVE_COLD_PAGE_BLOCKS == 0) {
-		n = grow(r->index, (r->n_pages + 1) * sizeof(struct page_ref), err);
-		if (n == 0)
-			((struct page_ref *)spill_data(r->index))[r->n_pages++] =
-				(struct page_ref){.first_addr = b->addr, .offset = r->n_bytes};
-		before = &zero;
+	if (result == 0)
+		result = grow(r->index, (r->n_pages + 1) * sizeof(struct page_ref), err);
+	if (result < 0 || n == 0)
+		return result;
+	((struct page_ref *)spill_data(r->index))[r->n_pages++] =
+		(struct page_ref){.first_addr = r->page[0].addr, .offset = r->n_bytes};
+	start = p = (uint8_t *)spill_data(r->bytes) + r->n_bytes;
+	for (size_t i = 1; i < n; i++)
+		p = uleb_put(p, r->page[i].addr - r->page[i - 1].addr);
+	for (size_t i = 0; i < n; i++) {
+		p = put_fields(p, &r->page[i], before);
+		before = &r->page[i];
 	}
-	if (n < 0)
-		return n;
+	r->n_bytes += (size_t)(p - start);
+	return 0;
+}
+
+/* Adds a block, whose address is behind that of the last one. */
+static int append(struct run *r, const struct live_block *b, struct err *err)
+{
 	if (r->n == 0)
 		r->first_addr = b->addr;
 	r->last_addr = b->addr;
-	p = (uint8_t *)spill_data(r->bytes) + r->n_bytes;
-	r->n_bytes += (size_t)(put_block(p, b, before) - p);
-	r->n++;
-	return 0;
+	r->page[r->n++ % LIVE_COLD_PAGE_BLOCKS] = *b;
+	return r->n % LIVE_COLD_PAGE_BLOCKS ? 0 : put_page(r, err);
 }
 
 /* The run is complete: gives back what is not used, and adds the run to the others. */
 static int finish_run(struct live_cold *c, struct run *r, struct err *err)
 {
-	int n = spill_resize(r->bytes, r->n_bytes, err);
+	int n = r->n % LIVE_COLD_PAGE_BLOCKS ? put_page(r, err) : 0;
 
+	if (n == 0)
+		n = spill_resize(r->bytes, r->n_bytes, err);
 	if (n == 0)
 		n = spill_resize(r->index, r->n_pages * sizeof(struct page_ref), err);
 	if (n == 0)
@@ -354,6 +400,7 @@ static int finish_run(struct live_cold *c, struct run *r, struct err *err)
 		return n;
 	spill_trim(r->bytes);
 	r->n_left = r->n;
+	c->n_all_bytes += r->n_bytes;
 	c->run[c->n_runs++] = r;
 	return 0;
 }
@@ -379,7 +426,6 @@ static const struct live_block *walk_block(struct live_cold *c, struct walk *w)
 static int merge_into(struct live_cold *c, struct walk *walk, size_t n, struct run *to,
 		      struct err *err)
 {
-	struct live_block before = {0};
 	int r = 0;
 
 	while (r == 0) {
@@ -396,8 +442,7 @@ static int merge_into(struct live_cold *c, struct walk *walk, size_t n, struct r
 		}
 		if (!first)
 			break;
-		r = append(to, first, &before, err);
-		before = *first;
+		r = append(to, first, err);
 		walk[which].at++;
 	}
 	return r;
@@ -419,8 +464,10 @@ static int merge_last(struct live_cold *c, struct err *err)
 		destroy_run(to);
 		return r;
 	}
-	for (size_t i = 0; i < FAN_IN; i++)
+	for (size_t i = 0; i < FAN_IN; i++) {
+		c->n_all_bytes -= last[i]->n_bytes;
 		destroy_run(last[i]);
+	}
 	c->n_runs -= FAN_IN;
 	if (to->n == 0) {
 		destroy_run(to);
@@ -446,7 +493,7 @@ int live_cold_add(struct live_cold *c, size_t n,
 		  const struct live_block *(*block_at)(void *user, size_t i), void *user,
 		  struct err *err)
 {
-	const struct live_block *b, *before = NULL;
+	const struct live_block *b;
 	struct run *r = NULL;
 	int result = reserve_filter(c, n, err);
 
@@ -454,9 +501,8 @@ int live_cold_add(struct live_cold *c, size_t n,
 		result = make_run(c, 0, &r, err);
 	for (size_t i = 0; i < n && result == 0; i++) {
 		b = block_at(user, i);
-		result = append(r, b, before, err);
+		result = append(r, b, err);
 		add_to_filter(c, b->addr);
-		before = b;
 	}
 	if (result == 0)
 		result = finish_run(c, r, err);
@@ -496,20 +542,19 @@ static size_t find_page(const struct run *r, uint64_t addr)
 /* Finds the block at addr in a run; false: it is not there, or gone. */
 static bool find_in_run(struct live_cold *c, struct run *r, uint64_t addr, uint64_t *ret)
 {
-	size_t page, n;
+	size_t page, at;
 
 	if (r->n_left == 0 || addr < r->first_addr || addr > r->last_addr)
 		return false;
 	page = find_page(r, addr);
+	at = find_in_page(c, r, page, addr);
+	if (at == SIZE_MAX)
+		return false;
+	*ret = (uint64_t)page * LIVE_COLD_PAGE_BLOCKS + at;
+	if (is_gone(r, *ret))
+		return false;
 	unpack(c, r, page);
-	n = page_blocks(r, page);
-	for (size_t i = 0; i < n; i++) {
-		if (r->page[i].addr != addr)
-			continue;
-		*ret = (uint64_t)page * LIVE_COLD_PAGE_BLOCKS + i;
-		return !is_gone(r, *ret);
-	}
-	return false;
+	return true;
 }
 
 static struct run *find_run(struct live_cold *c, uint64_t addr, uint64_t *ret)
