@@ -162,16 +162,17 @@ static int put_frames(struct dhat *d, size_t n_codes)
 	return 0;
 }
 
-static void put_cmdline(struct json *j, const struct export_options *o)
+static int put_cmdline(struct json *j, const struct export_options *o, struct err *err)
 {
 	char text[4096] = "";
 	FILE *f = fmemopen(text, sizeof(text) - 1, "w");
 
-	if (f) {
-		export_put_cmdline(o, f);
-		fclose(f);
-	}
+	if (!f)
+		return err_set_memory(err, sizeof(text));
+	export_put_cmdline(o, f);
+	fclose(f);
 	json_text(j, "cmd", text);
+	return 0;
 }
 
 static int put_file(struct dhat *d, const struct export_options *o, uint64_t peak_ns,
@@ -180,7 +181,7 @@ static int put_file(struct dhat *d, const struct export_options *o, uint64_t pea
 	const struct query_groups *groups = &d->stacks.groups;
 	struct json *j = &d->json;
 	uint32_t n_frames = 2;
-	int r = 0;
+	int r;
 
 	json_object(j, NULL);
 	json_u64(j, "dhatFileVersion", 2);
@@ -191,7 +192,7 @@ static int put_file(struct dhat *d, const struct export_options *o, uint64_t pea
 	json_text(j, "tu", "\xc2\xb5s");
 	json_text(j, "Mtu", "s");
 	json_u64(j, "tuth", SHORT_LIVED_US);
-	put_cmdline(j, o);
+	r = put_cmdline(j, o, d->err);
 	json_u64(j, "pid", store_facts(d->stacks.store)->pid);
 	json_u64(j, "tg", peak_ns / NS_PER_US);
 	json_u64(j, "te", d->end_ns / NS_PER_US);

@@ -93,7 +93,8 @@ void cull_slot_drop(struct cull *c, uint32_t i)
 	c->first_gone = i;
 }
 
-void cull_slot_written(struct cull *c, uint32_t i)
+/* The event was written. */
+static void cull_slot_written(struct cull *c, uint32_t i)
 {
 	unlink_slot(c, i);
 	free_slot(c, i);

@@ -134,9 +134,6 @@ uint32_t cull_slot_new(struct cull *c, struct cull_lane *l, unsigned kind, uint6
 /* The event is left out. */
 void cull_slot_drop(struct cull *c, uint32_t i);
 
-/* The event was written. */
-void cull_slot_written(struct cull *c, uint32_t i);
-
 /* Puts the sums into slots. */
 void cull_put_sums(struct cull *c);
 
