@@ -154,12 +154,15 @@ static void ask(enum allocator_stats_kind kind, const void *function, uint64_t *
 
 void allocator_stats_take(uint32_t number)
 {
+	const struct recorder *rec = record_get();
 	struct allocator_stats *s = &asked[number].stats;
 	uint32_t wanted = STATE_WANTED;
 	int saved_errno = errno;
 	uint64_t start_ns;
 
 	atomic_fetch_and(&allocator_stats_wanted, ~(1u << number));
+	if (!rec || rec->parent_pid)
+		return; /* a forked child: a lock may be held by a thread that is not there */
 	if (!atomic_compare_exchange_strong(&asked[number].state, &wanted, STATE_TAKING))
 		return;
 	for (unsigned i = 0; i < ALLOCATOR_N_VALUES; i++)

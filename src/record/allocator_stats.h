@@ -15,6 +15,9 @@
  *					TAKING -> DONE		the values are there
  *	DONE -> IDLE			the chunk is written
  *
+ * A forked child never asks: glibc takes the locks of all arenas to answer, and after a clone() without
+ * libc's fork() an arena may be locked by a thread that the child does not have.
+ *
  * The cost is bounded: an answer that took t is asked for again after 1000 t at the earliest. glibc looks
  * at every free chunk to answer, which may take long.
  *

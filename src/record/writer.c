@@ -264,7 +264,8 @@ static void keep_house(struct writer *w)
 		w->next_sample_ns = now_ns + SAMPLE_NS;
 		describe_sample(&w->describer, w->session);
 		describe_allocator_stats(&w->describer, w->session, now_ns);
-		if (options_active.ALLOCATOR_STATISTICS && allocator_stats_want(now_ns))
+		if (options_active.ALLOCATOR_STATISTICS && !w->rec->parent_pid &&
+		    allocator_stats_want(now_ns))
 			atomic_fetch_add(&record_epoch, 1); /* leads hooks to the slow path */
 		session_put_status(w->rec, w->session, FORMAT_STATE_RECORDING);
 	}
