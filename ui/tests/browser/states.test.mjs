@@ -233,6 +233,8 @@ test('away: what is there stays usable, and the page comes back with the server'
   await waitForText(page, '.sum', /Whole recording/);
   const view = () => page.$eval('.view > :not(.banner-slot)', (e) => e.getBoundingClientRect().top);
   const top = await view();
+  const isSettled = () => !document.querySelector('.stale, [aria-busy=true]');
+  await page.waitForFunction(isSettled); // all answers came
   await server.stop();
   /* a new question finds out */
   await page.evaluate(() => (location.hash += '?size_min=64'));
@@ -241,7 +243,7 @@ test('away: what is there stays usable, and the page comes back with the server'
   assert.equal(await view(), top, 'the banner pushes nothing');
   assert.equal(await page.locator('.note:has-text("does not answer")').count(), 0, 'said once');
   await page.goBack(); // what was asked before is still there, and not stale
-  await page.waitForFunction(() => !document.querySelector('.stale, [aria-busy=true]'));
+  await page.waitForFunction(isSettled);
   await checkAccessible(page, 'a page without its server');
   await page.goForward();
   await page.click('.nav a:has-text("Recordings")'); // still works
