@@ -150,6 +150,10 @@ enum format_end_how {
 	END_BY_QUICK_EXIT = 3,
 	END_BY_EXEC = 4,
 	END_BY_SWITCH = 5, /* END chunks only: a new file goes on */
+	/* END chunks only, written by the writer when the process was gone: */
+	END_BY_DEATH = 6, /* killed, or ended past libc */
+	END_BY_SIGNAL = 7, /* END_STATUS is its number */
+	END_BY_EXIT_GROUP = 8, /* the system call; END_STATUS is the exit status */
 };
 
 /* Why a stack does not reach its outermost frame. */

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,57 @@ static const char *end_name(uint64_t how)
 	}
 }
 
+/* Of the signals that end programs every day. */
+static const char *signal_end_name(uint64_t number)
+{
+	switch (number) {
+	case SIGHUP:
+		return "killed by SIGHUP";
+	case SIGINT:
+		return "killed by SIGINT";
+	case SIGQUIT:
+		return "killed by SIGQUIT";
+	case SIGILL:
+		return "killed by SIGILL";
+	case SIGTRAP:
+		return "killed by SIGTRAP";
+	case SIGABRT:
+		return "killed by SIGABRT";
+	case SIGBUS:
+		return "killed by SIGBUS";
+	case SIGFPE:
+		return "killed by SIGFPE";
+	case SIGKILL:
+		return "killed by SIGKILL";
+	case SIGSEGV:
+		return "killed by SIGSEGV";
+	case SIGPIPE:
+		return "killed by SIGPIPE";
+	case SIGTERM:
+		return "killed by SIGTERM";
+	case SIGXCPU:
+		return "killed by SIGXCPU";
+	case SIGSYS:
+		return "killed by SIGSYS";
+	default:
+		return "killed by a signal";
+	}
+}
+
+static const char *chunk_end_name(const struct metadata_end *end)
+{
+	switch (end->how) {
+	case END_BY_DEATH:
+		return "killed, or ended without the C library";
+	case END_BY_SIGNAL:
+		return signal_end_name(end->status);
+	case END_BY_EXIT_GROUP:
+		return end->status ? "exit_group, with an error" : "exit_group";
+	default:
+		return end_name(end->how);
+	}
+}
+
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -108,7 +160,7 @@ static void set_end(struct overview *o, const struct recording *r)
 
 	o->ended = end_name(o->totals.end_how);
 	if (!o->ended && has_end)
-		o->ended = end_name(r->metadata.end.how);
+		o->ended = chunk_end_name(&r->metadata.end);
 	if (!o->ended && state == FORMAT_STATE_GAVE_UP)
 		o->ended = "recording ended before the program";
 	if (!o->ended && (has_end || state == FORMAT_STATE_ENDED))

@@ -11,7 +11,7 @@
 struct overview {
 	struct replay_totals totals;
 	bool is_complete; /* ended in order, nothing lost, nothing damaged */
-	const char *ended; /* "exit", "_exit", "quick_exit", "exec", "killed or still running" */
+	const char *ended; /* "exit", "_exit", "quick_exit", "exec", "killed by SIGKILL" ... */
 	bool has_duration;
 	uint64_t duration_ns;
 	uint64_t peak_at_ns; /* since the start */

@@ -24,6 +24,7 @@
 #include "recording/checkpoint_pos.h"
 #include "recording/header_page.h"
 #include "recording/pieces.h"
+#include "recording/writer_wait.h"
 #include "store/store_cache.h"
 #include "util/progress.h"
 #include "util/temp_file.h"
@@ -64,6 +65,7 @@ static void look_at_piece(struct opening *op, const char *path, struct file_head
 
 	if (file_open(path, &f, NULL) < 0)
 		return;
+	writer_wait(&f);
 	if (fstat(f.fd, &st) == 0 && header_page_read(&f, &page, NULL) == 0) {
 		uint64_t changed_ns =
 			(uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;

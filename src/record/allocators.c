@@ -78,15 +78,13 @@ static void report(const struct allocator_verdict *v, const char *path)
 	allocator_findings_end(LOG_INFO);
 }
 
-/* Threads of the program, without the recorder's own. The directory has a link for each thread. */
+/* The directory has a link for each thread. */
 static bool has_other_threads(void)
 {
-	struct recorder *rec = record_get();
-	uint64_t n_expected = rec && atomic_load(&rec->writer_tid) ? 2 : 1;
 	struct stat st;
 	long ret = arch_syscall4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0);
 
-	return sys_failed(ret) || st.st_nlink > n_expected + 2;
+	return sys_failed(ret) || st.st_nlink > 2 + 1;
 }
 
 /* The path of a module's file; of the program, whose name is empty, by the link in /proc. */

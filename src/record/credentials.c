@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "record/sys.h"
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
@@ -32,13 +33,18 @@ static unsigned read_numbers(const char *status, const char *label, uint32_t *re
 	return n;
 }
 
-void credentials_follow(void)
+void credentials_follow(uint32_t pid)
 {
-	char status[4096];
+	char status[4096], path[64];
 	uint32_t uid[4], gid[4], own_uid[3] = {0}, own_gid[3] = {0}, groups[MAX_GROUPS];
-	long n = sys_read_file("/proc/self/status", status, sizeof(status) - 1);
+	struct text path_text = text_make(path, sizeof(path));
 	unsigned n_groups;
+	long n;
 
+	text_put(&path_text, "/proc/");
+	text_put_u64(&path_text, pid);
+	text_put(&path_text, "/status");
+	n = sys_read_file(path, status, sizeof(status) - 1);
 	if (n <= 0)
 		return;
 	status[n] = 0;

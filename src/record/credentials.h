@@ -1,12 +1,13 @@
 /* record/credentials.h - the writer gives up the privileges that the program gave up.
  *
- * The kernel keeps user and group ids per thread. libc changes them for the threads that it knows,
- * and it does not know the writer. A program that drops root must not keep a thread that has it.
+ * A program that drops root must not leave a process behind that shares its memory and has root.
  */
 #ifndef RECORD_CREDENTIALS_H
 #define RECORD_CREDENTIALS_H
 
-/* Takes on the ids of the main thread if they differ. Writer thread only, once a second. */
-void credentials_follow(void);
+#include <stdint.h>
+
+/* Takes on the ids of the process pid if they differ. Writer only. */
+void credentials_follow(uint32_t pid);
 
 #endif

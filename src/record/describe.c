@@ -79,7 +79,7 @@ void describe_process(struct describer *f, struct session *s)
 	char exe[1024];
 
 	field_put_u64(&w, PROCESS_PID, f->rec->pid);
-	field_put_u64(&w, PROCESS_PPID, (uint64_t)arch_syscall0(SYS_getppid));
+	field_put_u64(&w, PROCESS_PPID, f->rec->ppid);
 	field_put_u64(&w, PROCESS_UID, (uint64_t)arch_syscall0(SYS_getuid));
 	field_put_u64(&w, PROCESS_GID, (uint64_t)arch_syscall0(SYS_getgid));
 	field_put_bytes(&w, PROCESS_EXECUTABLE, exe, program_path(exe, sizeof(exe)));
@@ -115,6 +115,12 @@ static const char *parse_pages(const char *p, uint64_t *ret)
 	return p;
 }
 
+/* The clock of the CPU time of a process, as the kernel numbers it. */
+static int cpu_clock_of(uint32_t pid)
+{
+	return (int)(~pid << 3 | 2);
+}
+
 void describe_sample(struct describer *f, struct session *s)
 {
 	uint8_t fields[128];
@@ -133,7 +139,7 @@ void describe_sample(struct describer *f, struct session *s)
 	field_put_u64(&w, SAMPLE_RSS_BYTES, rss_bytes);
 	field_put_u64(&w, SAMPLE_VIRTUAL_BYTES, virtual_bytes);
 	field_put_u64(&w, SAMPLE_SHARED_BYTES, shared_bytes);
-	field_put_u64(&w, SAMPLE_CPU_NS, sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+	field_put_u64(&w, SAMPLE_CPU_NS, sys_clock_ns(cpu_clock_of(f->rec->pid)));
 	append_fields(f, s, CHUNK_SAMPLE, &w);
 }
 
@@ -161,13 +167,15 @@ void describe_maps(struct describer *f, struct session *s)
 		session_count_lost(s, 0, 0, n);
 }
 
-void describe_end(struct describer *f, struct session *s, enum format_end_how how)
+void describe_end(struct describer *f, struct session *s, enum format_end_how how, int status)
 {
 	uint8_t fields[64];
 	struct field_writer w = field_writer_make(fields, sizeof(fields));
 
 	field_put_u64(&w, END_TICKS, clock_ticks());
 	field_put_u64(&w, END_HOW, how);
+	if (status >= 0)
+		field_put_u64(&w, END_STATUS, (uint64_t)status);
 	append_fields(f, s, CHUNK_END, &w);
 }
 
@@ -263,7 +271,9 @@ void describe_thread(struct describer *f, struct session *s, const struct thread
 	field_put_u64(&w, THREAD_START, t->start_ticks);
 	if (ended_ticks)
 		field_put_u64(&w, THREAD_END, ended_ticks);
-	text_put(&text, "/proc/self/task/");
+	text_put(&text, "/proc/");
+	text_put_u64(&text, f->rec->pid);
+	text_put(&text, "/task/");
 	text_put_u64(&text, tid);
 	text_put(&text, "/comm");
 	n = sys_read_file(path, name, sizeof(name));

@@ -26,8 +26,8 @@ void describe_sample(struct describer *f, struct session *s);
 /* MAPS chunk: /proc/self/maps, unless MEMORY_PROFILER_GATHER_MAPS=0. */
 void describe_maps(struct describer *f, struct session *s);
 
-/* END chunk. */
-void describe_end(struct describer *f, struct session *s, enum format_end_how how);
+/* END chunk. status: less than 0: not known. */
+void describe_end(struct describer *f, struct session *s, enum format_end_how how, int status);
 
 /* MODULE chunks of images that this session does not have yet. Returns how many there were. */
 uint32_t describe_modules(struct describer *f, struct session *s);

@@ -6,7 +6,6 @@
 #include "record/start.h"
 #include "record/sys.h"
 #include "record/writer.h"
-#include "record/writer_stop.h"
 
 #define PATIENCE_NS NS_PER_S
 #define PAUSE_NS 100000
@@ -29,7 +28,11 @@ void ending_begin(struct recorder *rec, enum format_end_how how, int status)
 	capture_standalone(EVENT_PROCESS_END, (uint64_t[]){how, (uint32_t)status}, 2);
 	ending_hand_over();
 	atomic_store(&rec->ending, how);
-	writer_sync(rec, patience_ns());
+	if (rec->is_writer_safe && !options_active.ENABLE_SERVER)
+		record_wake_writer(rec); /* it goes on when we are gone */
+	else
+		writer_sync(rec, patience_ns());
+	writer_ensure(rec);
 }
 
 void ending_take_back(struct recorder *rec)
@@ -66,6 +69,6 @@ void ending_give_up(struct recorder *rec, const char *why)
 	atomic_store(&rec->why_given_up, why);
 	atomic_store(&rec->ending, END_BY_EXIT);
 	writer_sync(rec, PATIENCE_NS);
-	writer_stop_for_good(rec);
+	writer_end(rec);
 	atomic_store(&rec->is_alive, 0);
 }

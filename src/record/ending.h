@@ -11,8 +11,8 @@
 #include "format/format.h"
 #include "record/record.h"
 
-/* The process ends, or becomes another program: records that, and waits for the writer, a second at
- * most. Recording goes on: there may be destructors to run and other threads, or the exec may
+/* The process ends, or becomes another program: records that. Where the writer may be ended together
+ * with the process (a container), waits for the writer, a second at most. Recording goes on: there may be destructors to run and other threads, or the exec may
  * fail. */
 void ending_begin(struct recorder *rec, enum format_end_how how, int status);
 

@@ -16,7 +16,6 @@
 #include "record/fork.h"
 #include "record/real.h"
 #include "record/sys.h"
-#include "record/writer_stop.h"
 
 extern char **environ;
 
@@ -203,42 +202,17 @@ EXPORT int execle(const char *path, const char *arg, ...)
 	return exec_failed(real.execve(path, argv, envp));
 }
 
-/* Was a call refused that a process may make only while it has a single thread? Perhaps because of
- * the writer, which the program knows nothing of. Then the call is made once more without the
- * writer. */
-static bool is_refused_for_threads(void)
-{
-	return errno == EINVAL || errno == EUSERS;
-}
-
+/* To stop sharing its memory is nothing for a process with one thread, but the kernel refuses it
+ * for ours: the writer has the memory as well. */
 EXPORT int unshare(int flags)
 {
-	const int alone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
-	struct recorder *rec = find_recorder();
-	int result, error;
+	int result, error = errno;
 
+	if (!real_is_ready())
+		real_init();
 	result = real.unshare(flags);
-	if (result == 0 || !rec || !(flags & alone) || !is_refused_for_threads() ||
-	    !writer_stop_begin(rec))
+	if (result == 0 || errno != EINVAL || !(flags & CLONE_VM) || !find_recorder())
 		return result;
-	result = real.unshare(flags);
-	error = errno;
-	writer_stop_end(rec);
 	errno = error;
-	return result;
-}
-
-EXPORT int setns(int fd, int type)
-{
-	struct recorder *rec = find_recorder();
-	int result, error;
-
-	result = real.setns(fd, type);
-	if (result == 0 || !rec || !is_refused_for_threads() || !writer_stop_begin(rec))
-		return result;
-	result = real.setns(fd, type);
-	error = errno;
-	writer_stop_end(rec);
-	errno = error;
-	return result;
+	return real.unshare((flags & ~CLONE_VM) | CLONE_SIGHAND);
 }

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -19,7 +18,6 @@ extern long (*hook_real_syscall)(long, ...);
 long hook_syscall(long number, ...);
 int prctl(int option, ...);
 int unshare(int flags);
-int setns(int fd, int type);
 
 long (*hook_real_syscall)(long, ...);
 
@@ -81,8 +79,6 @@ long hook_syscall(long number, ...)
 	switch (number) {
 	case SYS_unshare:
 		return unshare((int)arg[0]);
-	case SYS_setns:
-		return setns((int)arg[0], (int)arg[1]);
 	case SYS_prctl:
 		return prctl((int)arg[0], arg[1], arg[2], arg[3], arg[4]);
 	case SYS_seccomp:

@@ -103,7 +103,7 @@ void log_put_error(enum log_level level, const char *what, const char *path, lon
 	log_put_text(level, what, reason);
 }
 
-bool log_take(struct log_ring *ring, struct text *out, bool with_prefix)
+bool log_take(struct log_ring *ring, uint32_t pid, struct text *out, bool with_prefix)
 {
 	static const char *const names[] = {"OFF", "ERR", "WRN", "INF", "DBG", "TRC"};
 	struct log_ring_slot *oldest = log_ring_find_oldest(ring);
@@ -112,7 +112,7 @@ bool log_take(struct log_ring *ring, struct text *out, bool with_prefix)
 		return false;
 	if (with_prefix)
 		text_put(out, "memory-profiler: ");
-	text_put_u64(out, sys_getpid());
+	text_put_u64(out, pid);
 	text_put_char(out, ' ');
 	text_put_u64(out, oldest->tid);
 	text_put_char(out, ' ');

@@ -40,7 +40,7 @@ void log_directly(const char *line);
 const char *log_errno_name(long error);
 
 /* Writer thread: puts the next line of the ring into out, formatted and ended by a newline, and
- * frees its slot. with_prefix: "memory-profiler: " comes first. False: there is none. */
-bool log_take(struct log_ring *ring, struct text *out, bool with_prefix);
+ * frees its slot. pid: of the target. with_prefix: "memory-profiler: " comes first. False: there is none. */
+bool log_take(struct log_ring *ring, uint32_t pid, struct text *out, bool with_prefix);
 
 #endif

@@ -87,6 +87,18 @@ static long take_old_name(const char *path, char *old, size_t capacity)
 	return SYS_EEXIST;
 }
 
+/* Is the program of this recording gone, or this very process before an exec? Then its writer is
+ * about to finish the file, under whatever name. */
+static bool is_of_the_past(const struct recorder *rec, int fd)
+{
+	uint8_t data[FILE_HEADER_FIXED_BYTES];
+	struct file_header h;
+
+	return sys_pread(fd, data, sizeof(data), 0) == (long)sizeof(data) &&
+	       file_header_decode(data, sizeof(data), &h) == FILE_HEADER_OK &&
+	       (h.pid == rec->pid || arch_syscall2(SYS_kill, h.pid, 0) == SYS_ESRCH);
+}
+
 /* The name is taken: moves a finished recording of an earlier run away. 0: the name is free now.
  * -errno: the file is left alone; -EAGAIN: somebody still writes it, or it is a piece of this run;
  * -EINVAL: it is no regular file. */
@@ -104,6 +116,8 @@ static long move_aside(const struct recorder *rec, const char *path)
 		ret = SYS_EINVAL;
 	if (ret == 0)
 		ret = arch_syscall2(SYS_flock, fd, LOCK_EX | LOCK_NB);
+	if (ret == SYS_EAGAIN && is_of_the_past(rec, (int)fd))
+		ret = 0;
 	if (ret == 0 && is_own_piece(rec, (int)fd))
 		ret = SYS_EAGAIN;
 	sys_close((int)fd);

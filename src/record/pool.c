@@ -50,6 +50,8 @@ bool pool_take(struct recorder *rec, struct session *session, struct area **area
 
 	if (!atomic_load(&session->n_areas))
 		return false;
+	if (!atomic_load(&rec->writer_tid))
+		rec->ensure_writer(rec);
 	while (!pool_try_take(session, area, slot)) {
 		uint32_t seen = atomic_load(&rec->free_word);
 		bool got;
@@ -64,6 +66,7 @@ bool pool_take(struct recorder *rec, struct session *session, struct area **area
 			atomic_store(&rec->is_writer_missed, 1);
 			return false;
 		}
+		rec->ensure_writer(rec);
 		atomic_fetch_add(&rec->n_waiting, 1);
 		record_wake_writer(rec);
 		got = pool_try_take(session, area, slot);
@@ -92,9 +95,35 @@ void pool_give_full(struct recorder *rec, struct area *area, uint32_t slot)
 
 uint64_t pool_take_full(struct area *area)
 {
-	if (!atomic_load_explicit(&area->full_bits, memory_order_relaxed))
+	uint64_t bits = atomic_load_explicit(&area->full_bits, memory_order_acquire);
+
+	if (!bits)
 		return 0;
-	return atomic_exchange_explicit(&area->full_bits, 0, memory_order_acquire);
+	/* First busy, then not full: a writer that is killed in between leaves no block unmarked. */
+	atomic_fetch_or(&area->busy_bits, bits);
+	atomic_fetch_and(&area->full_bits, ~bits);
+	return bits;
+}
+
+void pool_retake(struct area *area)
+{
+	uint64_t bits = atomic_load(&area->busy_bits), written = 0;
+
+	for (uint64_t rest = bits; rest; rest &= rest - 1) {
+		if (atomic_load(&area->blocks[__builtin_ctzll(rest)].state) == BLOCK_FREE)
+			written |= rest & (~rest + 1);
+	}
+	atomic_fetch_or(&area->full_bits, bits & ~written);
+	atomic_fetch_or(&area->free_bits, written);
+	atomic_store(&area->busy_bits, 0);
+}
+
+void pool_give_back(struct recorder *rec, struct area *area, uint32_t slot)
+{
+	atomic_store(&area->blocks[slot].state, BLOCK_FREE);
+	/* Not busy before free: a block that a thread has taken must not be written once more. */
+	atomic_fetch_and(&area->busy_bits, ~(1ull << slot));
+	pool_give_free(rec, area, slot);
 }
 
 unsigned pool_count_full(const struct session *session)

@@ -42,6 +42,14 @@ void pool_give_full(struct recorder *rec, struct area *area, uint32_t slot);
  * writer's until pool_give_free(). */
 uint64_t pool_take_full(struct area *area);
 
+/* Writer: gives back what pool_take_full() took. */
+void pool_give_back(struct recorder *rec, struct area *area, uint32_t slot);
+
+/* A new writer, first of all: what a writer that was killed had taken is full again, unless it is
+ * written. A block that was written and not yet marked appears twice in the recording, under one
+ * sequence number, and counts once. */
+void pool_retake(struct area *area);
+
 /* Writer: the number of full blocks in all areas; threads may add some meanwhile. */
 unsigned pool_count_full(const struct session *session);
 

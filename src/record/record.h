@@ -3,7 +3,7 @@
  * A thread of the target calls a hook. The hook finds its struct thread through one thread-local
  * pointer, takes the stack, and appends the event to its block: 64 KiB that lie in the recording
  * file itself (MAP_SHARED), so what was published survives any end of the process. A full block is
- * marked in its area's full_bits. The writer thread compresses the block, appends it to the file as
+ * marked in its area's full_bits. The writer compresses the block, appends it to the file as
  * a chunk and marks the block free again.
  *
  *	 recorder --> session (one file) --> area[] --> 16 blocks each, mapped from the file
@@ -12,10 +12,11 @@
  *	                    |                  neither: a lane fills it, or the writer copies it
  *	                    +--> lane[] --> the block that it fills
  *
- * The writer is a bare kernel thread: libc does not know it (so a program whose threads all end
- * still ends), it blocks all signals, and it has a descriptor table and a working directory of its
- * own. So the recorder holds no descriptor in the target at all: a program may close every
- * descriptor, use them all up, chroot or chdir.
+ * The writer is a process that has nothing of the target but its memory (writer_process.h): no
+ * thread of the target, its own descriptors, working directory, privileges and limits. So the
+ * recorder holds no descriptor in the target at all: a program may close every descriptor, use them
+ * all up, chroot or chdir. When the target is gone, by whatever means, the writer completes the
+ * file.
  *
  * Everything below a struct recorder lies in mappings that a fork wipes (MADV_WIPEONFORK) or does
  * not copy (the blocks, MADV_DONTFORK). A child finds zeros: no lock is held, epoch 0 matches
@@ -25,9 +26,8 @@
  * own epoch on every event and looks closer when they differ.
  *
  * Locks: none. Waiting: a hook waits for the writer when the recorder starts, when a new session is
- * wanted, and when all blocks are full; each of these waits has a limit. The end of the program, an
- * exec, memory_profiler_sync() and calls that the writer must not live through (writer_stop.h) wait
- * for the writer, too. The writer waits for nobody.
+ * wanted, and when all blocks are full; each of these waits has a limit. memory_profiler_sync() waits
+ * for the writer, too, and in a container the end of the program and an exec. The writer waits for nobody.
  *
  * This header holds state, and the few functions that everybody needs. README.md says which file
  * does what.
@@ -39,7 +39,6 @@
 
 #include "format/block.h"
 #include "format/file_header.h"
-#include "record/fd_handover.h"
 #include "record/log_ring.h"
 #include "record/module_list.h"
 
@@ -63,6 +62,7 @@ struct area {
 	uint32_t n_blocks;
 	_Atomic uint64_t free_bits;
 	_Atomic uint64_t full_bits;
+	_Atomic uint64_t busy_bits; /* the writer copies them; another writer may have to go on */
 	_Atomic uint32_t next_slot; /* where the search for a free block begins: see pool.c */
 };
 
@@ -95,6 +95,7 @@ struct session {
 	int fd; /* in the writer's own descriptor table; less than 0: closed, see rotation.h */
 	bool is_ended;
 	char path[RECORD_PATH_BYTES];
+	char folder[RECORD_PATH_BYTES]; /* that a relative path starts from */
 };
 
 struct thread;
@@ -102,6 +103,7 @@ struct thread;
 struct recorder {
 	_Atomic uint32_t is_alive; /* 0 in a forked child: the memory was wiped */
 	uint32_t pid;
+	uint32_t ppid;
 	uint32_t parent_pid; /* of a tracked child: the recorded parent; else 0 */
 	bool is_late; /* the program may hold blocks that were allocated before the start */
 	_Atomic(struct session *) session; /* current; NULL until the writer has made it */
@@ -125,13 +127,16 @@ struct recorder {
 	_Atomic uint32_t sync_wanted; /* tickets of memory_profiler_sync() and of the exit */
 	_Atomic uint32_t sync_done; /* futex */
 	_Atomic uint32_t ending; /* enum format_end_how: the writer shall write the end; 0: go on */
-	_Atomic uint32_t writer_tid;
+	_Atomic uint32_t writer_tid; /* the kernel stores 0 when the writer is gone */
+	_Atomic uint32_t is_writer_unwanted; /* the writer shall end and not come back */
+	_Atomic uint32_t is_writer_starting; /* a thread starts another writer */
+	uint32_t n_writer_starts;
+	bool is_writer_safe; /* nobody ends it together with the target */
+	void (*ensure_writer)(struct recorder *); /* writer_ensure(), for those below it */
 
 	_Atomic(const char *)
 		why_given_up; /* set before ending: the recorder ends, not the program */
 	void *writer; /* struct writer, private to writer.c */
-	struct fd_handover handover;
-	uint64_t signal_mask; /* of the thread between writer_stop_begin() and _end() */
 
 	struct module_list modules;
 	struct log_ring log;

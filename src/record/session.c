@@ -158,6 +158,7 @@ struct session *session_create(struct recorder *rec, struct session_buffers *b)
 	if (!s)
 		return NULL;
 	s->fd = -1;
+	arch_syscall2(SYS_getcwd, s->folder, sizeof(s->folder));
 	s->piece = rec->n_pieces + 1;
 	if (!options_active.OUTPUT[0]) {
 		log_put(LOG_INFO, "MEMORY_PROFILER_OUTPUT is empty: nothing is recorded");
@@ -185,6 +186,49 @@ struct session *session_create(struct recorder *rec, struct session_buffers *b)
 	rec->n_pieces++;
 	log_put_text(LOG_INFO, "recording to", s->path);
 	return s;
+}
+
+/* Is this the file whose first page is mapped? */
+static bool is_same_file(const struct session *s, int fd)
+{
+	uint8_t start[FILE_HEADER_FIXED_BYTES];
+
+	return sys_pread(fd, start, sizeof(start), 0) == (long)sizeof(start) &&
+	       !memcmp(start, s->page, sizeof(start));
+}
+
+bool session_reopen(struct session *s)
+{
+	long folder = sys_open(s->folder, O_PATH | O_DIRECTORY, 0);
+	long fd = arch_syscall4(SYS_openat, folder < 0 ? AT_FDCWD : folder, s->path,
+				O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0);
+
+	if (folder >= 0)
+		sys_close((int)folder);
+	if (fd < 0)
+		return false;
+	if (!is_same_file(s, (int)fd)) {
+		sys_close((int)fd);
+		return false;
+	}
+	s->fd = (int)fd;
+	arch_syscall2(SYS_flock, fd, LOCK_EX | LOCK_NB);
+	arch_syscall2(SYS_ftruncate, fd, s->end_offset); /* what a killed writer had begun */
+	return true;
+}
+
+void session_finish(struct session *s)
+{
+	for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++) {
+		struct area *area = &s->area[i];
+
+		/* Memory of nobody, should a thread still write there. */
+		arch_syscall6(SYS_mmap, (long)area->blocks,
+			      (long)area->n_blocks * FORMAT_BLOCK_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	}
+	sys_close(s->fd);
+	s->fd = -1;
 }
 
 void session_count_lost(struct session *s, uint64_t n_events, uint64_t n_blocks, long error)

@@ -66,6 +66,13 @@ void session_put_status(struct recorder *rec, struct session *s, enum format_sta
 void session_put_note(struct session *s, struct session_buffers *b, enum log_level level,
 		      const char *text);
 
+/* A new writer process: opens the file again, which the last one had open. False: it cannot, or
+ * there is another file of that name. */
+bool session_reopen(struct session *s);
+
+/* Closes the file. No thread uses the session any more; should one still do, it harms nobody. */
+void session_finish(struct session *s);
+
 /* Counts a loss in the status. error: -errno; the first one goes to the log and stays in the
  * status. n_blocks 0: a chunk that was no block. */
 void session_count_lost(struct session *s, uint64_t n_events, uint64_t n_blocks, long error);

@@ -110,6 +110,7 @@ static enum record_mode start_recording(bool is_late)
 		return RECORD_OFF;
 	}
 	rec->pid = sys_getpid();
+	rec->ppid = (uint32_t)arch_syscall0(SYS_getppid);
 	rec->parent_pid = recorded_pid != rec->pid ? recorded_pid : 0;
 	rec->is_late = is_late || rec->parent_pid;
 	atomic_store(&rec->want_session, 1);

@@ -37,8 +37,8 @@ uint64_t stream_server_pause_ns(const struct stream_server *server);
  * client before it exits, as long as MEMORY_PROFILER_SERVER_EXIT_WAIT allows. */
 bool stream_server_is_behind(const struct stream_server *server);
 
-/* The writer steps aside (writer_stop.h): closes everything. The next step listens again, and the
- * clients come back by themselves. */
+/* The writer is another process, without the sockets: closes everything. The next step listens
+ * again, and the clients come back by themselves. */
 void stream_server_suspend(struct stream_server *server);
 
 #endif

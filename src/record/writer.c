@@ -1,8 +1,6 @@
 /* record/writer.c - see writer.h. */
 #include "record/writer.h"
 
-#include <linux/prctl.h>
-#include <linux/sched.h>
 #include <string.h>
 #include <sys/file.h>
 
@@ -27,21 +25,24 @@
 #include "record/thread.h"
 #include "record/writer_effort.h"
 #include "record/writer_log.h"
+#include "record/writer_process.h"
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
 
-#define STACK_BYTES (64 * KIB)
-#define TLS_BYTES                                                                                  \
-	(8 * KIB) /* in place of thread-local data: nothing should use it; a mistake hits zeros */
 #define SAMPLE_NS (100 * NS_PER_MS)
 #define HOUSEKEEPING_NS NS_PER_S
 #define START_PATIENCE_NS (5 * NS_PER_S)
+#define MAX_STARTS 100 /* of a writer that somebody kills again and again */
 #define SPARE_BLOCKS 128 /* blocks that may exist beyond two per thread */
 #define EXIT_EMBED_NS (30 * NS_PER_MS) /* an exiting program waits this long for its binaries */
+#define DEATH_EMBED_NS                                                                             \
+	(2 * NS_PER_S) /* of a dead program, whose memory stays taken until the writer ends */
+#define EXEC_LOOK_NS NS_PER_MS /* how often to see whether an exec has succeeded ... */
+#define EXEC_SOON_NS (100 * NS_PER_MS) /* ... for so long, then at every sample */
 
 struct writer {
 	struct recorder *rec;
-	uint8_t *stack; /* STACK_BYTES, and 2 * TLS_BYTES after it */
+	struct writer_process process;
 	struct session *session;
 	struct session_buffers buffers;
 	struct describer describer;
@@ -104,7 +105,7 @@ static void write_block(struct writer *w, struct session *s, struct area *area, 
 		s->status.field[STATUS_N_BLOCKS]++;
 		writer_effort_learn(&w->effort, c.effort, c.data_bytes, c.stored_bytes);
 	}
-	pool_give_free(w->rec, area, slot);
+	pool_give_back(w->rec, area, slot);
 }
 
 static void write_culled(void *user, struct session *s, struct area *area, uint32_t slot)
@@ -273,7 +274,7 @@ static void keep_house(struct writer *w)
 		w->next_housekeeping_ns = now_ns + HOUSEKEEPING_NS;
 		look_at_threads(w);
 		report_losses(w);
-		credentials_follow();
+		credentials_follow(w->rec->pid);
 		writer_effort_count_cpus(&w->effort);
 	}
 	if (describe_modules(&w->describer, w->session))
@@ -288,7 +289,7 @@ static void end_piece(struct writer *w)
 		cull_flush(w->session->cull, false);
 	}
 	describe_modules(&w->describer, w->session);
-	describe_end(&w->describer, w->session, END_BY_SWITCH);
+	describe_end(&w->describer, w->session, END_BY_SWITCH, -1);
 	session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
 }
 
@@ -461,7 +462,7 @@ static bool finish(struct writer *w, bool embedding)
 		session_put_note(w->session, &w->buffers, LOG_WARN,
 				 atomic_load(&w->rec->why_given_up));
 	else
-		describe_end(&w->describer, w->session, atomic_load(&w->rec->ending));
+		describe_end(&w->describer, w->session, atomic_load(&w->rec->ending), -1);
 	w->session->is_ended = true;
 	put_last_status(w);
 	return true;
@@ -522,6 +523,12 @@ static bool turn(struct writer *w)
 	return busy || embedding;
 }
 
+/* The end of the recording is written, and the program is about to become another one. */
+static bool is_exec_due(const struct writer *w)
+{
+	return w->session->is_ended && atomic_load(&w->rec->ending) == END_BY_EXEC;
+}
+
 /* Sleeps until somebody raises `work` from the value seen, or the next heartbeat or sample is
  * due. */
 static void sleep_until_work(struct writer *w, uint32_t seen)
@@ -530,27 +537,15 @@ static void sleep_until_work(struct writer *w, uint32_t seen)
 
 	if (w->server)
 		at_most_ns = stream_server_pause_ns(w->server);
-	if (writer_effort_is_lively(&w->effort) && clock_heartbeat_start())
+	if (is_exec_due(w) && sys_clock_ns(CLOCK_MONOTONIC) - w->exit_began_ns < EXEC_SOON_NS)
+		at_most_ns = EXEC_LOOK_NS;
+	else if (writer_effort_is_lively(&w->effort) && clock_heartbeat_start())
 		at_most_ns = CLOCK_HEARTBEAT_NS;
 	atomic_store(&w->rec->is_writer_asleep, 1);
 	if (atomic_load(&w->rec->work) == seen)
 		sys_futex_wait(&w->rec->work, seen, at_most_ns);
 	atomic_store(&w->rec->is_writer_asleep, 0);
 	clock_heartbeat_stop();
-}
-
-/* Closes what was copied from the target's descriptor table into the writer's. */
-static void drop_descriptors(bool keep_stderr)
-{
-	arch_syscall3(SYS_close_range, 0, 1, 0);
-	if (!keep_stderr)
-		arch_syscall1(SYS_close, 2);
-	if (arch_syscall3(SYS_close_range, 3, ~0u, 0) == SYS_ENOSYS) {
-		for (int fd = 0; fd < 65536; fd++) {
-			if (fd != 2)
-				sys_close(fd);
-		}
-	}
 }
 
 /* Maps the buffers and opens the log. False: no memory. */
@@ -572,23 +567,97 @@ static bool prepare(struct writer *w)
 	return true;
 }
 
-/* Does the program want to be without a writer (writer_stop.h)? True: the writer must end now. */
-static bool must_step_aside(struct writer *w)
+/* Writes what is left when no thread of the target can write any more: full blocks, and those that
+ * threads were filling. */
+static void drain_what_is_left(struct writer *w)
 {
-	struct fd_handover *h = &w->rec->handover;
+	for (struct session *s = w->session; s; s = s->older) {
+		uint32_t n_areas = s->fd < 0 ? 0 : atomic_load(&s->n_areas);
 
-	if (atomic_load(&h->state) != FD_HANDOVER_WANTED)
-		return atomic_load(&h->state) == FD_HANDOVER_GO;
-	fd_handover_clear(h);
-	fd_handover_add(h, &w->log.fd);
-	if (w->embed.file_id)
-		fd_handover_add(h, &w->embed.fd);
+		for (uint32_t i = 0; i < n_areas; i++) {
+			struct area *area = &s->area[i];
+
+			for (uint32_t slot = 0; slot < area->n_blocks; slot++) {
+				uint32_t state = atomic_load(&area->blocks[slot].state);
+
+				if (state == BLOCK_OPEN || state == BLOCK_FULL)
+					write_block(w, s, area, slot);
+			}
+		}
+	}
+}
+
+/* All threads are gone, in the middle of a hook perhaps: their lanes are not touched. */
+static void describe_last_threads(struct writer *w)
+{
+	for (struct thread *t = atomic_load(&w->rec->threads); t; t = t->next) {
+		uint32_t tid = atomic_load(&t->owner_tid);
+
+		if (tid && tid != THREAD_SLOT_CLAIMED && t->session == w->session)
+			describe_thread(&w->describer, w->session, t, tid, clock_ticks());
+	}
+}
+
+static void close_sessions(struct writer *w)
+{
 	for (struct session *s = w->session; s; s = s->older) {
 		if (s->fd >= 0)
-			fd_handover_add(h, &s->fd);
+			session_finish(s);
 	}
-	stream_server_suspend(w->server); /* sockets cannot be handed over */
-	return fd_handover_offer(h);
+}
+
+/* The end of a program that did not announce it: _exit() did, in an event. */
+static void describe_death(struct writer *w)
+{
+	int status = writer_process_target_status(&w->process);
+
+	if (status < 0)
+		describe_end(&w->describer, w->session, END_BY_DEATH, -1);
+	else if (status & 0x7f)
+		describe_end(&w->describer, w->session, END_BY_SIGNAL, status & 0x7f);
+	else
+		describe_end(&w->describer, w->session, END_BY_EXIT_GROUP, status >> 8 & 0xff);
+}
+
+/* Clients of the server receive the rest, as long as MEMORY_PROFILER_SERVER_EXIT_WAIT allows. */
+static void serve_to_the_end(struct writer *w)
+{
+	const struct timespec pause = {.tv_nsec = (long)NS_PER_MS};
+	uint64_t began_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+	while (w->server && stream_server_is_behind(w->server) &&
+	       sys_clock_ns(CLOCK_MONOTONIC) - began_ns <
+		       options_active.SERVER_EXIT_WAIT * NS_PER_MS) {
+		stream_server_step(w->server, w->session);
+		arch_syscall2(SYS_nanosleep, &pause, NULL);
+	}
+}
+
+/* The target has ended, by whatever means, or has become another program: completes the file. */
+static void complete(struct writer *w)
+{
+	struct session *s = w->session;
+	uint64_t began_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+	clock_heartbeat_stop();
+	if (!s->is_ended) {
+		describe_sample(&w->describer, s);
+		describe_maps(&w->describer, s);
+	}
+	drain_what_is_left(w);
+	describe_modules(&w->describer, s);
+	describe_last_threads(w);
+	report_losses(w);
+	while (sys_clock_ns(CLOCK_MONOTONIC) - began_ns < DEATH_EMBED_NS &&
+	       (other_allocator_step(&w->other_allocator, &w->describer, s) ||
+		embed_step(&w->embed, &w->describer, s)))
+		;
+	if (!s->is_ended)
+		describe_death(w);
+	put_last_status(w);
+	serve_to_the_end(w);
+	close_sessions(w);
+	writer_log_flush(&w->log, w->rec);
 }
 
 /* The main loop. Returns when the writer must end. */
@@ -597,8 +666,14 @@ static int work(struct writer *w)
 	for (;;) {
 		uint32_t seen = atomic_load(&w->rec->work);
 
-		if (must_step_aside(w))
+		if (writer_process_has_lost_target(&w->process, is_exec_due(w))) {
+			complete(w);
 			return 0;
+		}
+		if (atomic_load(&w->rec->is_writer_unwanted)) {
+			close_sessions(w);
+			return 0;
+		}
 		if (!turn(w))
 			sleep_until_work(w, seen);
 	}
@@ -610,8 +685,8 @@ static int writer_main(void *arg)
 	struct recorder *rec = w->rec;
 
 	clock_heartbeat_reset();
-	arch_syscall5(SYS_prctl, PR_SET_NAME, "mem-prof", 0, 0, 0);
-	drop_descriptors(log_wants(LOG_ERROR) && !options_active.LOGFILE[0]);
+	writer_process_settle(&w->process, log_wants(LOG_ERROR) && !options_active.LOGFILE[0]);
+	rec->is_writer_safe = writer_process_is_safe();
 	if (prepare(w))
 		switch_session(w);
 	w->server = stream_server_create(rec);
@@ -621,66 +696,87 @@ static int writer_main(void *arg)
 	return w->session ? work(w) : 0;
 }
 
-/* Goes on where the last writer was, after writer_stop_end(). */
+/* Goes on where a writer was that somebody killed. Its descriptors are gone. */
 static int writer_main_again(void *arg)
 {
 	struct writer *w = arg;
 
-	arch_syscall5(SYS_prctl, PR_SET_NAME, "mem-prof", 0, 0, 0);
-	fd_handover_adopt(&w->rec->handover);
+	clock_heartbeat_reset();
+	stream_server_suspend(w->server);
+	writer_process_settle(&w->process, w->log.fd == 2);
+	if (w->log.fd != 2)
+		writer_log_open(&w->log, w->rec);
+	w->embed.file_id = 0; /* one of the files stays incomplete */
 	for (struct session *s = w->session; s; s = s->older) {
-		if (s->fd >= 0)
-			arch_syscall2(SYS_flock, s->fd, LOCK_EX | LOCK_NB);
+		if (s->fd < 0)
+			continue;
+		if (!session_reopen(s))
+			return 0;
+		for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++)
+			pool_retake(&s->area[i]);
 	}
+	session_put_note(w->session, &w->buffers, LOG_WARN,
+			 "the process that writes the recording was killed; another one goes on");
 	return work(w);
 }
 
 static bool fail_without_writer(struct recorder *rec, long error)
 {
-	log_put_error(LOG_ERROR, "nothing is recorded, no thread can be started", "clone", error);
+	log_put_error(LOG_ERROR, "nothing is recorded, no process can be started", "clone", error);
 	writer_log_without_writer(rec);
 	return false;
 }
 
-/* A tid or -errno. */
-static long start_thread(struct writer *w, int (*thread_main)(void *))
-{
-	unsigned long flags =
-		CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS;
-	uint8_t *tls = w->stack + STACK_BYTES + TLS_BYTES;
-	uint64_t mask = sys_block_signals();
-	long tid;
-
-	*(void **)tls = tls; /* points to itself; thread-local variables lie below it */
-	tid = arch_clone(flags, w->stack + STACK_BYTES, tls, thread_main, w);
-	sys_restore_signals(mask);
-	if (tid >= 0)
-		atomic_store(&w->rec->writer_tid, (uint32_t)tid);
-	return tid;
-}
-
 bool writer_start(struct recorder *rec)
 {
-	uint8_t *memory = own_memory_map(STACK_BYTES + 2 * TLS_BYTES + sizeof(struct writer));
-	struct writer *w = (struct writer *)(memory + STACK_BYTES + 2 * TLS_BYTES);
-	long tid;
+	uint8_t *memory = own_memory_map(WRITER_PROCESS_STACKS_BYTES + sizeof(struct writer));
+	struct writer *w = (struct writer *)(memory + WRITER_PROCESS_STACKS_BYTES);
+	long ret;
 
 	if (!memory)
 		return fail_without_writer(rec, 12);
 	w->rec = rec;
-	w->stack = memory;
+	w->process =
+		(struct writer_process){.rec = rec, .stack = memory, .main = writer_main, .arg = w};
 	rec->writer = w;
-	tid = start_thread(w, writer_main);
-	if (tid < 0)
-		return fail_without_writer(rec, -tid);
+	rec->ensure_writer = writer_ensure;
+	ret = writer_process_start(&w->process);
+	if (ret < 0)
+		return fail_without_writer(rec, -ret);
 	for (unsigned i = 0; i < 100 && atomic_load(&rec->ready) == 0; i++)
 		sys_futex_wait(&rec->ready, 0, START_PATIENCE_NS / 100);
 	return atomic_load(&rec->ready) == 1;
 }
 
-bool writer_restart(struct recorder *rec)
+void writer_ensure(struct recorder *rec)
 {
-	return start_thread(rec->writer, writer_main_again) >= 0;
+	struct writer *w = rec->writer;
+	uint32_t free = 0;
+
+	if (!writer_process_is_dead(rec) || atomic_load(&rec->is_writer_unwanted) ||
+	    rec->pid != sys_getpid() ||
+	    !atomic_compare_exchange_strong(&rec->is_writer_starting, &free, 1))
+		return;
+	clock_heartbeat_stop();
+	if (writer_process_is_dead(rec) && rec->n_writer_starts < MAX_STARTS) {
+		rec->n_writer_starts++;
+		w->process.main = writer_main_again;
+		if (writer_process_start(&w->process) == 0) {
+			for (unsigned i = 0; i < 100 && writer_process_is_dead(rec); i++)
+				sys_futex_wait(&rec->writer_tid, 0, NS_PER_MS);
+		}
+	}
+	atomic_store(&rec->is_writer_starting, 0);
+}
+
+void writer_end(struct recorder *rec)
+{
+	const struct timespec pause = {.tv_nsec = 20000};
+
+	atomic_store(&rec->is_writer_unwanted, 1);
+	record_wake_writer(rec);
+	for (unsigned i = 0; i < 50000 && atomic_load(&rec->writer_tid); i++)
+		arch_syscall2(SYS_nanosleep, &pause, NULL);
 }
 
 void writer_sync(struct recorder *rec, uint64_t timeout_ns)
@@ -696,6 +792,7 @@ void writer_sync(struct recorder *rec, uint64_t timeout_ns)
 		if ((int32_t)(done - ticket) >= 0 ||
 		    sys_clock_ns(CLOCK_MONOTONIC) - began_ns > timeout_ns)
 			return;
+		writer_ensure(rec);
 		sys_futex_wait(&rec->sync_done, done, 10 * NS_PER_MS);
 	}
 }

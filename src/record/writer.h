@@ -1,10 +1,10 @@
-/* record/writer.h - the writer: a bare thread that moves events to the file and looks after the
- * recording.
+/* record/writer.h - the writer: a process with the memory of the target that moves events to the
+ * file and looks after the recording (writer_process.h).
  *
  * The writer compresses full blocks and appends them, adds areas, samples memory use, describes
  * modules and threads, embeds binaries piece by piece when there is nothing else to do, writes the
  * log, and creates new sessions. It uses raw system calls only (sys.h): libc does not know this
- * thread, so anything that needs thread-local data of libc is forbidden here.
+ * process, so anything that needs thread-local data of libc is forbidden here.
  */
 #ifndef RECORD_WRITER_H
 #define RECORD_WRITER_H
@@ -15,8 +15,13 @@
  * and nothing is recorded; the log says why. */
 bool writer_start(struct recorder *rec);
 
-/* Starts the writer again after writer_stop_begin(). False: there is no writer any more. */
-bool writer_restart(struct recorder *rec);
+/* If the writer was killed, starts another, which goes on where the last one was. Every event is in
+ * the file meanwhile. Where the file cannot be opened again, or no process can be started, the
+ * blocks are not moved any more; what finds no room is counted. */
+void writer_ensure(struct recorder *rec);
+
+/* Ends the writer, which does not come back. Waits a second at most. */
+void writer_end(struct recorder *rec);
 
 /* Waits until the writer has written out everything that was published before the call, and the end
  * of the recording if it is ending; timeout_ns at most. Threads: the program's. */

@@ -62,7 +62,7 @@ void writer_log_flush(struct writer_log *l, struct recorder *rec)
 	for (;;) {
 		struct text text = text_make(line, sizeof(line));
 
-		if (!log_take(&rec->log, &text, l->fd == 2))
+		if (!log_take(&rec->log, rec->pid, &text, l->fd == 2))
 			return;
 		if (l->fd < 0)
 			continue;

@@ -14,6 +14,7 @@
 #include "recording/header_page.h"
 #include "recording/pieces.h"
 #include "recording/recording_i.h"
+#include "recording/writer_wait.h"
 #include "util/vec.h"
 
 #define TORN_TRIES 10u
@@ -269,8 +270,10 @@ static int open_piece(struct recording_piece *p, const char *path, struct err *e
 
 	p->file = FILE_NONE;
 	n = file_open(path, &p->file, err);
-	if (n == 0)
+	if (n == 0) {
+		writer_wait(&p->file);
 		n = header_page_read(&p->file, &page, err);
+	}
 	if (n < 0) {
 		err_prefix(err, "%s", path);
 		return n;

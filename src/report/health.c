@@ -105,7 +105,7 @@ static void add_end(struct health *h, const struct store *s)
 	const char *ended = store_string(s, f->ended, NULL);
 	struct health_line *l;
 
-	if (strncmp(ended, "killed", 6) == 0) {
+	if (strcmp(ended, "killed or still running") == 0) {
 		add_no_end(h, s);
 	} else if (strncmp(ended, "recording ended", 15) == 0) {
 		l = health_add(h, HEALTH_END, HEALTH_BAD, "The recording ended too early");
@@ -116,7 +116,11 @@ static void add_end(struct health *h, const struct store *s)
 	} else {
 		l = health_add(h, HEALTH_END, HEALTH_OK,
 			       f->is_complete ? "Complete" : "Ended in order");
-		if (strcmp(ended, "exit") == 0)
+		if (strncmp(ended, "killed by", 9) == 0)
+			health_detail(l, "the program was %s", ended);
+		else if (strcmp(ended, "exit_group") == 0)
+			health_detail(l, "the program ended by the system call exit_group()");
+		else if (strcmp(ended, "exit") == 0)
 			health_detail(l, "the program ended by exit()");
 		else if (strcmp(ended, "_exit") == 0 || strcmp(ended, "quick_exit") == 0)
 			health_detail(l, "the program ended by %s(), status %llu", ended,

@@ -4,6 +4,7 @@ A test file ends with `mp.main()`. It finds the build in $MP_BUILD and the sourc
 """
 import collections
 import contextlib
+import fcntl
 import functools
 import json
 import os
@@ -125,6 +126,36 @@ def wait_for(look, timeout=TIMEOUT_S):
         if time.monotonic() > end:
             raise AssertionError(f"nothing came within {timeout} s")
         time.sleep(0.05)
+
+
+def is_written(f):
+    """Nobody writes this recording any more, or its program still runs."""
+    try:
+        fcntl.flock(f, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        header = os.pread(f.fileno(), 128, 0)
+        if len(header) < 128:
+            return False
+        (pid,) = struct.unpack_from("<I", header, 84)
+        return os.path.exists(f"/proc/{pid}/exe")
+
+
+def wait_until_written(*paths):
+    """The writer outlives the program a little. It holds a lock on the file until it has finished."""
+    for path in paths:
+        with open(path, "rb") as f:
+            wait_for(lambda f=f: is_written(f))
+
+
+def find_writer(recording):
+    """The process that writes the recording, or None."""
+    for process in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if (process.name.isdigit() and (process / "comm").read_text() == "mem-prof\n" and
+                    any(os.readlink(fd) == str(recording) for fd in (process / "fd").iterdir())):
+                return int(process.name)
+    return None
 
 
 def thread_states(pid):
@@ -306,6 +337,7 @@ class TestCase(unittest.TestCase):
     def collect(self, result, folder):
         result.folder = folder
         result.recordings = sorted(folder.glob("*.dat"))
+        wait_until_written(*result.recordings)
         result.log = "".join(p.read_text(errors="replace") for p in sorted(folder.glob("log.*")))
         return result
 

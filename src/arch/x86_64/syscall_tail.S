@@ -14,8 +14,6 @@ syscall:
 	je	1f
 	cmpq	$272, %rdi		/* SYS_unshare */
 	je	1f
-	cmpq	$308, %rdi		/* SYS_setns */
-	je	1f
 	cmpq	$317, %rdi		/* SYS_seccomp */
 	je	1f
 	movq	hook_real_syscall(%rip), %rax

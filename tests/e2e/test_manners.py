@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""The target does not notice the recorder, and the recorder survives whatever is killed."""
+import ctypes
+import os
+import random
+import re
+import signal
+import shutil
+import subprocess
+import time
+
+import mp
+from test_death import DEATHS, read_counters
+
+N_KILLS = int(os.environ.get("MP_KILLS", 60))
+KEYS = ("allocations", "reallocations", "frees")
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def become_subreaper():
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+class Notices(mp.TestCase):
+    def test_tasks_children_and_waiting(self):
+        for arguments, setup in (([], None), (["subreaper"], become_subreaper)):
+            # The writers of recorded children come back to a subreaper when these are dead.
+            for options in ({}, {"TRACK_CHILD_PROCESSES": 1})[:1 if arguments else 2]:
+                with self.subTest(arguments=arguments, **options):
+                    argv = [mp.program("notices"), *arguments]
+                    expected = self.bare(argv, setup=setup)
+                    self.assertIn(b"Threads:\t1", expected.stdout)
+                    self.assertIn(b"No child processes", expected.stdout)
+                    seen = self.record(argv, options=options, setup=setup)
+                    if arguments:  # the writer is a child that only __WALL and /proc show
+                        expected.stdout = re.sub(rb"\d children", b"", expected.stdout)
+                        seen.stdout = re.sub(rb"\d children", b"", seen.stdout)
+                    self.assert_same_behaviour(seen, expected)
+                    for facts in map(mp.info, seen.recordings):
+                        self.assert_nothing_lost(facts)
+                        self.assertTrue(facts["complete"], facts)
+
+
+class Kills(mp.TestCase):
+    """The target, the writer, both or the whole group are killed at random moments."""
+
+    def start(self, folder, threads):
+        child = subprocess.Popen(
+            [mp.program("death"), folder / "counters", str(threads), "wait"],
+            env=self.recorder_environment(folder), cwd=self.dir, stdout=subprocess.PIPE,
+            stdin=subprocess.DEVNULL, preexec_fn=mp.no_core_dump, start_new_session=True)
+        child.stdout.readline()
+        (recording,) = folder.glob("*.dat")
+        return child, recording, mp.wait_for(lambda: mp.find_writer(recording))
+
+    def check(self, folder, recording, what):
+        mp.wait_until_written(recording)
+        counters = read_counters(folder / "counters")
+        self.assertEqual([], [p.name for p in folder.iterdir()
+                              if p.suffix not in (".dat",) and p.name != "counters"
+                              and not p.name.startswith("log.")], "files are left behind")
+        facts = mp.info(recording)
+        self.assert_nothing_lost(facts)
+        for key in KEYS:
+            counted = sum(c[key] for c in counters.values())
+            self.assertGreaterEqual(facts[key], counted, f"{key} are missing: {what} {facts}")
+            self.assertLessEqual(facts[key], counted + len(counters) + 40, f"{key}: {what}")
+        if what == "target":
+            self.assertIn(facts["ended"], DEATHS)
+        return facts["allocations"]
+
+    def test_random_kills_lose_nothing(self):
+        rng = random.Random(21)
+        n_events = 0
+        for i in range(N_KILLS):
+            what = ("target", "writer", "both", "group", "writer twice")[i % 5]
+            folder = self.new_folder()
+            with self.subTest(run=i, what=what):
+                child, recording, writer = self.start(folder, 1 + i % 4)
+                time.sleep(rng.uniform(0, 0.08))  # this is the random moment
+                if what == "group":
+                    os.killpg(child.pid, signal.SIGKILL)
+                elif what == "both":
+                    os.kill(writer, signal.SIGKILL)
+                    child.kill()
+                elif what == "target":
+                    child.kill()
+                else:
+                    os.kill(writer, signal.SIGKILL)
+                    time.sleep(rng.uniform(0.02, 0.1))
+                    again = mp.find_writer(recording)
+                    if again and what == "writer twice":
+                        os.kill(again, signal.SIGKILL)
+                        time.sleep(rng.uniform(0.02, 0.1))
+                    child.kill()
+                child.wait(mp.TIMEOUT_S)
+                child.stdout.close()
+                n_events += self.check(folder, recording, what)
+                self.assertIsNone(mp.find_writer(recording), "a writer is left behind")
+            shutil.rmtree(folder, ignore_errors=True)
+        self.assertGreater(n_events, N_KILLS * 500)
+
+    def test_a_program_whose_writer_was_killed_ends_in_order(self):
+        folder = self.new_folder()
+        with subprocess.Popen([mp.program("waits_for_input")], env=self.recorder_environment(folder),
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+            child.stdin.write(b"100\n")
+            child.stdin.flush()
+            child.stdout.readline()
+            child.stdout.readline()
+            (recording,) = folder.glob("*.dat")
+            os.kill(mp.wait_for(lambda: mp.find_writer(recording)), signal.SIGKILL)
+            mp.wait_for(lambda: not mp.find_writer(recording))
+            child.stdin.close()
+            self.assertEqual(5, child.wait(mp.TIMEOUT_S))
+        mp.wait_until_written(recording)
+        facts = mp.info(recording)
+        self.assertTrue(facts["complete"], facts)
+        self.assertEqual("exit", facts["ended"])
+        self.assertIn("was killed", " ".join(facts["notes"]))
+        self.assert_nothing_lost(facts)
+
+
+if __name__ == "__main__":
+    mp.main()
