@@ -59,6 +59,27 @@ static void print_size(uint64_t n_bytes)
 		printf(" (%s bytes)", human_count(n_bytes, b));
 }
 
+static bool has_given_up(const struct recording *r)
+{
+	return r->has_status && r->status.field[STATUS_STATE] == FORMAT_STATE_GAVE_UP;
+}
+
+/* What must not be overlooked comes first: the figures are those of a part of the run. */
+static void print_early_end(const struct recording *r)
+{
+	const struct metadata *m = &r->metadata;
+
+	if (!has_given_up(r))
+		return;
+	print_loud("  The recording ended before the program did");
+	if (m->n_notes && m->note[m->n_notes - 1].text.len) {
+		fputs(": ", stdout);
+		human_print_text(stdout, m->note[m->n_notes - 1].text.bytes,
+				 m->note[m->n_notes - 1].text.len);
+	}
+	putchar('\n');
+}
+
 static void print_process(const struct recording *r, const struct overview *o)
 {
 	const struct metadata_process *p = &r->metadata.process;
@@ -118,8 +139,9 @@ static void print_completeness(const struct recording *r, const struct overview 
 	print_loss(o->lost_blocks, "blocks of events lost", &separator);
 	print_loss(r->damage.n_bytes, "bytes damaged or missing", &separator);
 	if (strcmp(separator, ", ") != 0)
-		print_loud(
-			"no: the program was killed or is still running; nothing known to be lost");
+		print_loud(has_given_up(r) ? "no: what the program did afterwards is not recorded"
+					   : "no: the program was killed or is still running; "
+					     "nothing known to be lost");
 	putchar('\n');
 }
 
@@ -351,6 +373,7 @@ void info_text_print(const char *path, const struct recording *r, const struct o
 {
 	human_print_text(stdout, path, strlen(path));
 	putchar('\n');
+	print_early_end(r);
 	print_process(r, o);
 	print_completeness(r, o);
 	putchar('\n');

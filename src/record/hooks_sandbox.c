@@ -33,40 +33,54 @@ static void give_up(const char *why)
 		start_never();
 }
 
-static void before_strict_mode(void)
+/* The program makes a system call that may begin a sandbox; or that only asks, or fails. */
+static void before_strict_mode(long number, const unsigned long arg[5])
 {
-	give_up("the program permits itself no system calls (seccomp)");
+	if (sandbox_would_begin(number, arg))
+		give_up("the program permitted itself no system calls (seccomp)");
 }
 
-/* A filter that the kernel will refuse counts as harmful. */
-static void before_filter(const struct sock_fprog *filter, unsigned long flags)
+static void before_filter(const struct sock_fprog *filter, long number, const unsigned long arg[5])
 {
-	if (filter && filter->filter &&
-	    !sandbox_is_harmless(filter, flags & SECCOMP_FILTER_FLAG_TSYNC))
-		give_up("the program forbids itself system calls that recording needs (seccomp)");
+	if (filter && filter->filter && !sandbox_is_harmless(filter) &&
+	    sandbox_would_begin(number, arg))
+		give_up("the program forbade itself system calls that recording needs (seccomp)");
+}
+
+/* A new writer would have the filter. This must make no system call. */
+static void after_filter(void)
+{
+	struct recorder *rec = record_get();
+
+	if (rec)
+		atomic_store(&rec->is_sandboxed, 1);
 }
 
 EXPORT int prctl(int option, ...)
 {
-	unsigned long arg[4];
+	unsigned long arg[5] = {(unsigned long)option};
 	va_list args;
+	int result;
 
 	va_start(args, option);
-	for (unsigned i = 0; i < ARRAY_LEN(arg); i++)
+	for (unsigned i = 1; i < ARRAY_LEN(arg); i++)
 		arg[i] = va_arg(args, unsigned long);
 	va_end(args);
 	if (!real_is_ready())
 		real_init();
-	if (option == PR_SET_SECCOMP && arg[0] == SECCOMP_MODE_STRICT)
-		before_strict_mode();
-	else if (option == PR_SET_SECCOMP && arg[0] == SECCOMP_MODE_FILTER)
-		before_filter((const void *)arg[1], 0);
-	return real.prctl(option, arg[0], arg[1], arg[2], arg[3]);
+	if (option == PR_SET_SECCOMP && arg[1] == SECCOMP_MODE_STRICT)
+		before_strict_mode(SYS_prctl, arg);
+	else if (option == PR_SET_SECCOMP && arg[1] == SECCOMP_MODE_FILTER)
+		before_filter((const void *)arg[2], SYS_prctl, arg);
+	result = real.prctl(option, arg[1], arg[2], arg[3], arg[4]);
+	if (option == PR_SET_SECCOMP && result == 0)
+		after_filter();
+	return result;
 }
 
 long hook_syscall(long number, ...)
 {
-	long arg[6];
+	long arg[6], result;
 	va_list args;
 
 	va_start(args, number);
@@ -83,12 +97,15 @@ long hook_syscall(long number, ...)
 		return prctl((int)arg[0], arg[1], arg[2], arg[3], arg[4]);
 	case SYS_seccomp:
 		if (arg[0] == SECCOMP_SET_MODE_STRICT)
-			before_strict_mode();
+			before_strict_mode(SYS_seccomp, (unsigned long *)arg);
 		else if (arg[0] == SECCOMP_SET_MODE_FILTER)
-			before_filter((const void *)arg[2], (unsigned long)arg[1]);
+			before_filter((const void *)arg[2], SYS_seccomp, (unsigned long *)arg);
 		break;
 	default:
 		break;
 	}
-	return real.syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+	result = real.syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+	if (number == SYS_seccomp && arg[0] <= SECCOMP_SET_MODE_FILTER && result >= 0)
+		after_filter();
+	return result;
 }

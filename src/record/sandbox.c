@@ -1,16 +1,13 @@
 /* record/sandbox.c - see sandbox.h. */
 #include "record/sandbox.h"
 
-#include <fcntl.h>
-#include <linux/futex.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <linux/wait.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 
-#include "arch/arch.h"
-#include "record/options.h"
+#include "record/own_memory.h"
+#include "record/sys.h"
 
 /* A system call of the recorder. Essential: nothing works if it is refused. The others may fail,
  * but must not kill. */
@@ -37,61 +34,6 @@ static const struct call in_threads[] = {
 	{SYS_pread64, false, {0}},
 	{SYS_statx, false, {0}},
 	{SYS_close, false, {0}},
-};
-
-static const struct call in_writer[] = {
-	{SYS_futex, true, {0, FUTEX_WAIT_PRIVATE}},
-	{SYS_futex, true, {0, FUTEX_WAKE_PRIVATE}},
-	{SYS_clock_gettime, true, {0}},
-	{SYS_pwrite64, true, {0}},
-	{SYS_fallocate, true, {0}},
-	{SYS_mmap, true, {0, 4096, RW, MAP_SHARED}},
-	{SYS_madvise, true, {0, 4096, MADV_DONTFORK}},
-	{SYS_munmap, false, {0}},
-	{SYS_openat, false, {0}},
-	{SYS_read, false, {0}},
-	{SYS_write, false, {0}},
-	{SYS_pread64, false, {0}},
-	{SYS_close, false, {0}},
-	{SYS_close_range, false, {0}},
-	{SYS_exit, false, {0}},
-	{SYS_fchown, false, {0}},
-	{SYS_fcntl, false, {0}},
-	{SYS_flock, false, {0}},
-	{SYS_fstat, false, {0}},
-	{SYS_ftruncate, false, {0}},
-	{SYS_getdents64, false, {0}},
-	{SYS_getgid, false, {0}},
-	{SYS_getppid, false, {0}},
-	{SYS_getrandom, false, {0}},
-	{SYS_getresgid, false, {0}},
-	{SYS_getresuid, false, {0}},
-	{SYS_getuid, false, {0}},
-	{SYS_ioctl, false, {0}},
-	{SYS_readlinkat, false, {0}},
-	{SYS_renameat, false, {0}},
-	{SYS_sched_getaffinity, false, {0}},
-	{SYS_setgroups, false, {0}},
-	{SYS_setresgid, false, {0}},
-	{SYS_setresuid, false, {0}},
-	{SYS_sysinfo, false, {0}},
-	{SYS_tgkill, false, {0}},
-	{SYS_uname, false, {0}},
-	{SYS_unlinkat, false, {0}},
-};
-
-/* The same with MEMORY_PROFILER_ENABLE_SERVER. */
-static const struct call in_server[] = {
-	{SYS_accept4, false, {0}},
-	{SYS_bind, false, {0}},
-	{SYS_fcntl, false, {0, F_DUPFD_CLOEXEC}},
-	{SYS_listen, false, {0}},
-	{SYS_recvfrom, false, {0}},
-	{SYS_sendto, false, {0}},
-	{SYS_setsockopt, false, {0}},
-	{SYS_socket, false, {AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK}},
-	{SYS_socket, false, {AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK}},
-	{SYS_socket, false, {AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK}},
 };
 
 /* State of the filter machine. */
@@ -243,21 +185,61 @@ static bool allows(const struct sock_fprog *filter, const struct call *call)
 	       (action == SECCOMP_RET_ERRNO && !call->is_essential);
 }
 
-bool sandbox_is_harmless(const struct sock_fprog *filter, bool with_writer)
+bool sandbox_is_harmless(const struct sock_fprog *filter)
 {
-	bool with_server = with_writer && options_active.ENABLE_SERVER;
-
 	for (size_t i = 0; i < ARRAY_LEN(in_threads); i++) {
 		if (!allows(filter, &in_threads[i]))
 			return false;
 	}
-	for (size_t i = 0; with_writer && i < ARRAY_LEN(in_writer); i++) {
-		if (!allows(filter, &in_writer[i]))
-			return false;
-	}
-	for (size_t i = 0; with_server && i < ARRAY_LEN(in_server); i++) {
-		if (!allows(filter, &in_server[i]))
-			return false;
-	}
 	return true;
+}
+
+#define TRIAL_STACK_BYTES (16 * KIB)
+#define TRIAL_TLS_BYTES (4 * KIB)
+#define TRIAL_STEP_NS (50 * 1000)
+#define TRIAL_STEPS 20000
+
+struct trial {
+	long number;
+	const unsigned long *arg;
+	long result;
+	_Atomic uint32_t is_done;
+};
+
+/* Afterwards this process may make no system call that it could be killed for: it waits for that. */
+static int try(void *arg)
+{
+	struct trial *t = arg;
+
+	t->result = arch_syscall5(t->number, t->arg[0], t->arg[1], t->arg[2], t->arg[3], t->arg[4]);
+	atomic_store(&t->is_done, 1);
+	for (;;)
+		;
+	return 0;
+}
+
+bool sandbox_would_begin(long number, const unsigned long arg[5])
+{
+	const struct timespec pause = {.tv_nsec = TRIAL_STEP_NS};
+	struct trial t = {.number = number, .arg = arg};
+	uint8_t *memory = own_memory_map(TRIAL_STACK_BYTES + 2 * TRIAL_TLS_BYTES);
+	uint8_t *tls = memory + TRIAL_STACK_BYTES + TRIAL_TLS_BYTES;
+	uint64_t mask = sys_block_signals();
+	long pid = -1;
+
+	if (memory) {
+		*(void **)tls = tls;
+		pid = arch_clone(CLONE_VM | CLONE_FILES | CLONE_SETTLS | CLONE_UNTRACED,
+				 memory + TRIAL_STACK_BYTES, tls, try, &t);
+	}
+	for (unsigned i = 0; pid > 0 && i < TRIAL_STEPS && !atomic_load(&t.is_done); i++)
+		arch_syscall2(SYS_nanosleep, &pause, NULL);
+	if (pid > 0) {
+		arch_syscall2(SYS_kill, pid, SIGKILL);
+		arch_syscall4(SYS_wait4, pid, NULL, __WCLONE, NULL);
+	}
+	sys_restore_signals(mask);
+	if (memory)
+		own_memory_unmap(memory, TRIAL_STACK_BYTES + 2 * TRIAL_TLS_BYTES);
+	return !atomic_load(&t.is_done) || t.result >= 0;
 }

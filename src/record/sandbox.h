@@ -1,8 +1,8 @@
 /* record/sandbox.h - programs that forbid themselves system calls (seccomp).
  *
- * A filter also holds for what the recorder does in the program's threads, and with
- * SECCOMP_FILTER_FLAG_TSYNC for the writer. A filter that kills would end a program that runs
- * without the recorder. So each filter is run beforehand on the calls that the recorder makes.
+ * A filter also holds for what the recorder does in the program's threads. (The writer is a process
+ * of its own, which the filter does not reach.) A filter that kills would end a program that runs
+ * without the recorder. So each filter is run beforehand on the calls that the recorder makes there.
  * Where it would do harm, the recording ends in order first, and says why (hooks_sandbox.c).
  */
 #ifndef RECORD_SANDBOX_H
@@ -12,8 +12,13 @@
 
 #include "base/compiler.h"
 
-/* Would the recorder go on working under this filter? with_writer: the filter also holds for the
- * writer. Reads the program's memory, as the kernel is about to do. */
-bool sandbox_is_harmless(const struct sock_fprog *filter, bool with_writer);
+/* Would the recorder go on working under this filter? Reads the program's memory, as the kernel is
+ * about to do. */
+bool sandbox_is_harmless(const struct sock_fprog *filter);
+
+/* Would the kernel carry out this system call (SYS_seccomp or SYS_prctl), which begins a sandbox?
+ * A process that lives for this moment only tries. True if that is not possible. A library asks with
+ * arguments that must fail what the kernel knows: such a call changes nothing. */
+bool sandbox_would_begin(long number, const unsigned long arg[5]);
 
 #endif

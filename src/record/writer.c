@@ -754,7 +754,7 @@ void writer_ensure(struct recorder *rec)
 	uint32_t free = 0;
 
 	if (!writer_process_is_dead(rec) || atomic_load(&rec->is_writer_unwanted) ||
-	    rec->pid != sys_getpid() ||
+	    atomic_load(&rec->is_sandboxed) || rec->pid != sys_getpid() ||
 	    !atomic_compare_exchange_strong(&rec->is_writer_starting, &free, 1))
 		return;
 	clock_heartbeat_stop();

@@ -370,13 +370,18 @@ class Sandbox(mp.TestCase):
                     self.assertGreaterEqual(facts["allocations"], 60000)
                     self.assertEqual(0, facts["lost_events"])
                     self.assertEqual(0, facts["unknown_frees"])
+                    text = subprocess.run([mp.CLI, "info", seen.recording], capture_output=True,
+                                          text=True, check=True, timeout=60).stdout
+                    self.assertRegex(text.split("\n")[0] + text.split("\n")[1],
+                                     "ended before the program.*system calls")
 
     def test_what_does_no_harm_changes_nothing(self):
-        seen = self.enter("harmless")
-        facts = mp.info(seen.recording)
-        self.assertTrue(facts["complete"])
-        self.assert_nothing_lost(facts)
-        self.assertGreaterEqual(facts["allocations"], 6 * 60000)
+        for how in ("harmless", "asks"):
+            with self.subTest(how=how):
+                facts = mp.info(self.enter(how).recording)
+                self.assertTrue(facts["complete"], facts)
+                self.assert_nothing_lost(facts)
+                self.assertGreaterEqual(facts["allocations"], 6 * 60000)
 
 
 class Forks(mp.TestCase):

@@ -142,20 +142,12 @@ class Toggling(mp.TestCase):
             for i in range(8):
                 program.new_piece()
                 program.do(f"+2 {24010 + i}")
-            fds = os.listdir(f"/proc/{program.process.pid}/task/" +
-                             f"{writer_of(program.process.pid)}/fd")
+            fds = os.listdir(f"/proc/{mp.find_writer(program.pieces()[-1])}/fd")
             self.assertLessEqual(len(fds), 12)
             program.do("t-1", "t+1 24002")
         self.assertEqual([24001] + [24010 + i for i in range(8)] + [24002],
                          sizes_of(program.pieces(), 24000, 24100))
         self.assertEqual(0, together(program.pieces())["unknown_frees"])
-
-
-def writer_of(pid):
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        if (task / "comm").read_text() == "mem-prof\n":
-            return task.name
-    raise AssertionError("no writer")
 
 
 class Names(mp.TestCase):

@@ -3,7 +3,7 @@
  * HOW: strict (prctl, nothing but read, write and exit is left); kill, kill_all (all threads), errno:
  * a filter that permits what a small program needs and kills or refuses otherwise; prctl: the same as
  * kill, the old way; harmless: forbids something that nobody does; threads: as kill_all, while threads
- * allocate. The allocations afterwards fit into what the heap has. Then it asks to be recorded.
+ * allocate; asks: libseccomp's question whether there is seccomp, and calls that fail. The allocations afterwards fit into what the heap has. Then it asks to be recorded.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -87,7 +87,16 @@ static int install(uint32_t otherwise, unsigned flags, int by_prctl)
 static int forbid(const char *how)
 {
 	const unsigned all = SECCOMP_FILTER_FLAG_TSYNC;
+	struct sock_fprog empty = {0, NULL};
 
+	if (!strcmp(how, "asks")) {
+		syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, NULL);
+		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0xffff, NULL);
+		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &empty);
+		install(SECCOMP_RET_KILL_PROCESS, 0x4000, 0); /* no such flag */
+		prctl(PR_SET_SECCOMP, 7, NULL);
+		return 0;
+	}
 	if (!strcmp(how, "strict"))
 		return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
 	if (!strcmp(how, "kill"))
