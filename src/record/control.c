@@ -2,6 +2,7 @@
  * (memory_profiler.h), the loading and unloading of the library.
  */
 #include <errno.h>
+#include <link.h>
 #include <signal.h>
 #include <string.h>
 
@@ -70,6 +71,16 @@ static void register_signal(int signal_number, struct sigaction *before)
 	sigaction(signal_number, &action, before);
 }
 
+/* The base name of this library, whatever it was renamed to. */
+static const char *own_name(void)
+{
+	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+		if (m->l_ld == _DYNAMIC && m->l_name[0])
+			return text_basename(m->l_name);
+	}
+	return "libmemory_profiler.so";
+}
+
 /* Takes our own entry out of LD_PRELOAD, in the environment itself, so that programs which this one
  * executes are not profiled. Without other entries the whole variable goes, as if it had never been
  * there. */
@@ -88,7 +99,7 @@ static void leave_ld_preload(char **envp)
 		char end = from[len];
 
 		from[len] = 0;
-		if (len && strcmp(text_basename(from), "libmemory_profiler.so")) {
+		if (len && strcmp(text_basename(from), own_name())) {
 			memmove(to, from, len);
 			to += len;
 			*to++ = end ? end : ':';

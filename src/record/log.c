@@ -27,9 +27,9 @@ void log_directly(const char *line)
 	struct text text = text_make(buffer, sizeof(buffer));
 	long fd = 2;
 
-	if (!log_wants(LOG_ERROR))
+	if (!log_wants(LOG_MUST))
 		return;
-	if (options_active.LOGFILE[0])
+	if (log_wants(LOG_ERROR) && options_active.LOGFILE[0])
 		fd = sys_open(options_active.LOGFILE, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY,
 			      0600);
 	if (fd < 0)
@@ -105,7 +105,7 @@ void log_put_error(enum log_level level, const char *what, const char *path, lon
 
 bool log_take(struct log_ring *ring, uint32_t pid, struct text *out, bool with_prefix)
 {
-	static const char *const names[] = {"OFF", "ERR", "WRN", "INF", "DBG", "TRC"};
+	static const char *const names[] = {"ERR", "ERR", "WRN", "INF", "DBG", "TRC"};
 	struct log_ring_slot *oldest = log_ring_find_oldest(ring);
 
 	if (!oldest)

@@ -11,7 +11,8 @@
 #define OPTIONS_TEXT_BYTES 1024
 
 enum log_level {
-	LOG_OFF = 0,
+	LOG_OFF = -1, /* MEMORY_PROFILER_LOG=off */
+	LOG_MUST = 0, /* only what the user must know: nothing is recorded, a setting is wrong */
 	LOG_ERROR,
 	LOG_WARN,
 	LOG_INFO,
@@ -44,6 +45,12 @@ typedef void (*options_complain_fn)(const char *name, const char *value, const c
 
 /* Fills *o from an environment: strings "NAME=value", each ended by a 0, len bytes in all. */
 void options_parse(struct options *o, const char *env, size_t len, options_complain_fn complain);
+
+/* Called for a variable that begins as ours do and is none. similar: the one that may be meant, or
+ * NULL. */
+typedef void (*options_unknown_fn)(const char *name, size_t name_len, const char *similar);
+
+void options_find_unknown(const char *env, size_t len, options_unknown_fn unknown);
 
 /* What the placeholders stand for. */
 struct options_names {

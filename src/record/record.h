@@ -45,6 +45,8 @@
 #define RECORD_AREA_BLOCKS 16
 #define RECORD_MAX_AREAS 1024
 #define RECORD_PATH_BYTES 1280
+#define RECORD_N_COMPLAINTS 6
+#define RECORD_COMPLAINT_BYTES 320
 
 enum record_mode {
 	RECORD_UNSET = 0, /* not decided yet: the next hook starts the recorder or refuses */
@@ -139,6 +141,8 @@ struct recorder {
 		why_given_up; /* set before ending: the recorder ends, not the program */
 	void *writer; /* struct writer, private to writer.c */
 
+	char complaint[RECORD_N_COMPLAINTS][RECORD_COMPLAINT_BYTES]; /* about settings */
+	unsigned n_complaints;
 	struct module_list modules;
 	struct log_ring log;
 };

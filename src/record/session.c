@@ -172,10 +172,15 @@ struct session *session_create(struct recorder *rec, struct session_buffers *b)
 			ret = -(long)s->status.field[STATUS_FIRST_ERROR];
 	}
 	if (ret < 0) {
-		log_put_error(LOG_ERROR,
-			      s->piece > 1 ? "the earlier file goes on, cannot write"
-					   : "nothing is recorded, cannot write",
-			      s->path, -ret);
+		if (s->piece > 1)
+			log_put_error(LOG_ERROR, "the earlier file goes on, cannot write", s->path,
+				      -ret);
+		else
+			log_put_error(
+				LOG_MUST,
+				"nothing is recorded; set MEMORY_PROFILER_OUTPUT to a file in "
+				"a folder that exists and may be written; cannot write",
+				s->path, -ret);
 		if (s->fd >= 0) { /* made a moment ago, and without a single event */
 			arch_syscall3(SYS_unlinkat, AT_FDCWD, s->path, 0);
 			sys_close(s->fd);

@@ -20,34 +20,61 @@
 static bool options_are_parsed;
 static uint32_t recorded_pid;
 
-/* Puts a line about an option whose value cannot be used into the log ring, where it stays until
- * the writer runs. */
+/* Lines about settings that cannot be used, until there is a recorder that takes them. */
+static char complaint[RECORD_N_COMPLAINTS][RECORD_COMPLAINT_BYTES];
+static unsigned n_complaints;
+
+static struct text next_complaint(void)
+{
+	unsigned n = n_complaints < RECORD_N_COMPLAINTS ? n_complaints++ : n_complaints - 1;
+
+	return text_make(complaint[n], sizeof(complaint[n]));
+}
+
 static void complain(const char *name, const char *value, const char *default_text)
 {
-	char line[LOG_RING_LINE_BYTES];
-	struct text text = text_make(line, sizeof(line));
+	struct text text = next_complaint();
 
 	text_put(&text, name);
 	text_put(&text, ": invalid value '");
-	text_put_bytes(&text, value, strnlen(value, 200));
+	text_put_bytes(&text, value, strnlen(value, 100));
 	text_put(&text, "', the default '");
 	text_put(&text, default_text);
 	text_put(&text, "' is used");
-	log_put(LOG_WARN, line);
 }
 
-/* The options are parsed twice: first to learn whether to record at all, when there is no ring
- * yet. */
-static void complain_early(const char *name, const char *value, const char *default_text)
+static void complain_unknown(const char *name, size_t name_len, const char *similar)
 {
-	(void)name;
-	(void)value;
-	(void)default_text;
+	struct text text = next_complaint();
+
+	text_put_bytes(&text, name, name_len < 80 ? name_len : 80);
+	text_put(&text, ": there is no such setting");
+	if (similar) {
+		text_put(&text, "; did you mean ");
+		text_put(&text, similar);
+		text_put_char(&text, '?');
+	}
+}
+
+/* Is the parent recorded, too? Then it has reported the same. */
+static bool is_parent_recorded(char *buffer, size_t capacity)
+{
+	char path[64];
+	struct text text = text_make(path, sizeof(path));
+	long n;
+
+	text_put(&text, "/proc/");
+	text_put_u64(&text, (uint64_t)arch_syscall0(SYS_getppid));
+	text_put(&text, "/maps");
+	n = sys_read_file(path, buffer, capacity - 1);
+	buffer[n > 0 ? n : 0] = 0;
+	return strstr(buffer, "libmemory_profiler.so") != NULL;
 }
 
 /* Parses the environment as the kernel gave it: libc's environ is not set up yet at the first
- * malloc. */
-static void read_environment(options_complain_fn complain_fn)
+ * malloc. Once: forked children have the settings in their memory, and the program may overwrite its
+ * environment (many do, to show a title). */
+static void read_environment(void)
 {
 	size_t capacity = 4 * MIB;
 	char *env = sys_map_anonymous(capacity);
@@ -56,8 +83,21 @@ static void read_environment(options_complain_fn complain_fn)
 	if (!env)
 		return;
 	len = sys_read_file("/proc/self/environ", env, capacity - 1);
-	options_parse(&options_active, env, len > 0 ? (size_t)len : 0, complain_fn);
+	options_parse(&options_active, env, len > 0 ? (size_t)len : 0, complain);
+	options_find_unknown(env, len > 0 ? (size_t)len : 0, complain_unknown);
+	if (n_complaints && is_parent_recorded(env, capacity))
+		n_complaints = 0;
 	sys_unmap(env, capacity);
+}
+
+/* Hands the complaints to the recorder: the writer makes notes of them. */
+static void pass_complaints_on(struct recorder *rec)
+{
+	memcpy(rec->complaint, complaint, sizeof(complaint));
+	rec->n_complaints = n_complaints;
+	for (unsigned i = 0; i < n_complaints && !log_wants(LOG_WARN); i++)
+		log_put(LOG_MUST, complaint[i]);
+	n_complaints = 0;
 }
 
 static void log_refused_features(void)
@@ -117,7 +157,7 @@ static enum record_mode start_recording(bool is_late)
 	atomic_store(&rec->is_alive, 1);
 	record_set(rec);
 	recorded_pid = rec->pid;
-	read_environment(complain);
+	pass_complaints_on(rec);
 	log_refused_features();
 	unwind_use_find_object(real_find("_dl_find_object"));
 	unwind_init();
@@ -144,7 +184,7 @@ void start_recorder(void)
 	}
 	if (!options_are_parsed) {
 		clock_init();
-		read_environment(complain_early);
+		read_environment();
 		options_are_parsed = true;
 		was_disabled = options_active.DISABLE_BY_DEFAULT;
 		mode = was_disabled ? RECORD_OFF : start_recording(false);

@@ -685,12 +685,15 @@ static int writer_main(void *arg)
 	struct recorder *rec = w->rec;
 
 	clock_heartbeat_reset();
-	writer_process_settle(&w->process, log_wants(LOG_ERROR) && !options_active.LOGFILE[0]);
+	writer_process_settle(&w->process, log_wants(LOG_MUST));
 	rec->is_writer_safe = writer_process_is_safe();
 	if (prepare(w))
 		switch_session(w);
 	w->server = stream_server_create(rec);
+	for (unsigned i = 0; w->session && i < rec->n_complaints; i++)
+		session_put_note(w->session, &w->buffers, LOG_WARN, rec->complaint[i]);
 	writer_log_flush(&w->log, rec);
+	writer_log_settle(&w->log);
 	atomic_store(&rec->ready, w->session ? 1 : 2);
 	sys_futex_wake_all(&rec->ready);
 	return w->session ? work(w) : 0;
@@ -722,7 +725,7 @@ static int writer_main_again(void *arg)
 
 static bool fail_without_writer(struct recorder *rec, long error)
 {
-	log_put_error(LOG_ERROR, "nothing is recorded, no process can be started", "clone", error);
+	log_put_error(LOG_MUST, "nothing is recorded, no process can be started", "clone", error);
 	writer_log_without_writer(rec);
 	return false;
 }

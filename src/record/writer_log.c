@@ -13,6 +13,8 @@ static void open_file(struct writer_log *l)
 	long fd = sys_open(l->path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0600);
 
 	l->fd = fd < 0 ? -1 : (int)fd;
+	if (fd < 0)
+		log_put_error(LOG_MUST, "the log cannot be written", l->path, -fd);
 	l->written_bytes = 0;
 }
 
@@ -29,6 +31,8 @@ void writer_log_open(struct writer_log *l, struct recorder *rec)
 	struct text name_text = text_make(name, sizeof(name));
 
 	l->fd = -1;
+	/* Descriptor 2 of a forked child may be anything. */
+	l->has_stderr = log_wants(LOG_MUST) && !rec->parent_pid;
 	if (!log_wants(LOG_ERROR))
 		return;
 	if (!options_active.LOGFILE[0]) {
@@ -61,9 +65,13 @@ void writer_log_flush(struct writer_log *l, struct recorder *rec)
 
 	for (;;) {
 		struct text text = text_make(line, sizeof(line));
+		const struct log_ring_slot *next = log_ring_find_oldest(&rec->log);
+		bool is_for_stderr = l->fd < 0 && l->has_stderr && next && next->level == LOG_MUST;
 
-		if (!log_take(&rec->log, rec->pid, &text, l->fd == 2))
+		if (!log_take(&rec->log, rec->pid, &text, l->fd == 2 || is_for_stderr))
 			return;
+		if (is_for_stderr)
+			sys_write(2, line, text.len);
 		if (l->fd < 0)
 			continue;
 		sys_write(l->fd, line, text.len);
@@ -71,6 +79,13 @@ void writer_log_flush(struct writer_log *l, struct recorder *rec)
 		if (l->fd != 2 && l->written_bytes > options_active.LOGFILE_ROTATE_WHEN_BIGGER_THAN)
 			rotate(l);
 	}
+}
+
+void writer_log_settle(struct writer_log *l)
+{
+	if (l->fd != 2)
+		sys_close(2);
+	l->has_stderr = false;
 }
 
 void writer_log_without_writer(struct recorder *rec)

@@ -11,12 +11,16 @@
 
 struct writer_log {
 	int fd; /* 2: stderr; -1: no log is wanted, or its file cannot be opened */
+	bool has_stderr; /* at the start: lines that the user must see go there */
 	uint64_t written_bytes; /* to the current file */
 	char path[RECORD_PATH_BYTES];
 };
 
 /* Opens the log that the options ask for. */
 void writer_log_open(struct writer_log *l, struct recorder *rec);
+
+/* The recording has begun: no line goes to stderr any more unless a log there is wanted. */
+void writer_log_settle(struct writer_log *l);
 
 /* Writes out all lines of the ring. Begins a new file where the options limit its size. */
 void writer_log_flush(struct writer_log *l, struct recorder *rec);

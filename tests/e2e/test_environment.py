@@ -177,10 +177,42 @@ class Log(EnvironmentCase):
         self.assertRegex(names[0], rf"^log\.known_blocks\.{pid}\.\d{{9,}}\.%n\.%$")
 
     def test_bad_level(self):
-        # The default is silence, so no message can appear; but nothing else may happen either.
-        seen = self.record_known(LOG="loud")
-        self.assertEqual(b"", seen.stderr)
+        seen = self.record_known(LOG="loud", LOGFILE=None)
+        self.assertRegex(seen.stderr, rb"^memory-profiler: .*MEMORY_PROFILER_LOG: invalid value 'loud'")
         self.assertEqual(300, self.size_counts(seen.recording))
+
+    def test_level_in_capital_letters(self):
+        seen = self.record_known(LOG="INFO", LOGFILE=None)
+        self.assertIn(b"INF recording to", seen.stderr)
+
+    def one_line(self, seen, *wanted):
+        self.assertEqual(1, len(seen.stderr.splitlines()), seen.stderr)
+        for text in wanted:
+            self.assertIn(text, seen.stderr.decode())
+
+    def test_what_the_user_must_know_is_never_silent(self):
+        unset = {"LOG": None, "LOGFILE": None}
+        self.one_line(self.record(KNOWN, options={"OUTPUT": f"{self.dir}/none/z.dat", **unset}),
+                      "nothing is recorded", f"{self.dir}/none/z.dat", "MEMORY_PROFILER_OUTPUT")
+        seen = self.record(KNOWN, options={"OUTPUT": f"{self.dir}/none/z.dat", "LOG": "off", "LOGFILE": None})
+        self.assertEqual(b"", seen.stderr)
+        seen = self.record_known(OUTPT="x", **unset)
+        self.one_line(seen, "MEMORY_PROFILER_OUTPT: there is no such setting",
+                      "did you mean MEMORY_PROFILER_OUTPUT?")
+        self.assertIn("did you mean", " ".join(mp.info(seen.recording)["notes"]))
+        self.one_line(self.record_known(BASE_SERVER_PORT="99999", **unset),
+                      "MEMORY_PROFILER_BASE_SERVER_PORT: invalid value '99999'")
+        self.one_line(self.record_known(LOG="info", LOGFILE=f"{self.dir}/none/log"),
+                      f"the log cannot be written: {self.dir}/none/log")
+
+    def test_forked_children_keep_the_settings(self):
+        """The program overwrites its environment, as those do that show a title."""
+        seen = self.record([mp.program("overwrites_title")], options={
+            "TRACK_CHILD_PROCESSES": 1, "WRITE_BINARIES_TO_OUTPUT": 0})
+        self.assertEqual(0, seen.code)
+        self.assertEqual(2, len(seen.recordings))
+        for path in seen.recordings:
+            self.assertEqual(0, mp.info(path)["embedded_files"])
 
 
 class Values(EnvironmentCase):

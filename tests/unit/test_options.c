@@ -35,7 +35,7 @@ TEST(options_have_the_documented_defaults)
 	PARSE(&o, "PATH=/bin\0HOME=/root");
 	CHECK_EQ(n_complaints, 0);
 	CHECK_STR_EQ(o.OUTPUT, "memory-profiling_%e_%t_%p.dat");
-	CHECK_EQ(o.LOG, LOG_OFF);
+	CHECK_EQ(o.LOG, LOG_MUST);
 	CHECK(o.REGISTER_SIGUSR1 && o.REGISTER_SIGUSR2 && o.WRITE_BINARIES_TO_OUTPUT);
 	CHECK(o.USE_SHADOW_STACK && o.GRAB_BACKTRACES_ON_FREE && o.GATHER_MAPS);
 	CHECK(!o.DISABLE_BY_DEFAULT && !o.ZERO_MEMORY && !o.GATHER_MMAP_CALLS);
@@ -62,7 +62,7 @@ TEST(options_take_values_from_the_environment)
 TEST(options_name_a_longer_variable_is_not_taken_for_a_shorter_one)
 {
 	PARSE(&o, "MEMORY_PROFILER_LOGFILE=/tmp/log");
-	CHECK_EQ(o.LOG, LOG_OFF);
+	CHECK_EQ(o.LOG, LOG_MUST);
 	CHECK_STR_EQ(o.LOGFILE, "/tmp/log");
 }
 
