@@ -96,6 +96,9 @@ static bool begin_file(struct embed *e, struct describer *f, const char *path, u
 	e->file_id = id;
 	e->size_bytes = (uint64_t)st.st_size;
 	e->offset = 0;
+	e->cut.n = 0;
+	if (module)
+		embed_cut_find(&e->cut, e->fd, f->scratch, PIECE_BYTES);
 	return true;
 }
 
@@ -105,6 +108,7 @@ static void put_piece(struct embed *e, struct describer *f)
 {
 	long n = sys_pread(e->fd, f->scratch, PIECE_BYTES, e->offset);
 
+	embed_cut_apply(&e->cut, e->offset, f->scratch, n > 0 ? (size_t)n : 0);
 	if (!embed_put_data(e->session, f, e->file_id, e->offset, n > 0 ? (size_t)n : 0) || n < 0)
 		n = 0;
 	e->offset += (uint64_t)n;

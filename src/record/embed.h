@@ -9,6 +9,7 @@
 #define RECORD_EMBED_H
 
 #include "record/describe.h"
+#include "record/embed_cut.h"
 
 struct embed {
 	struct session *session; /* that the rest is about; another one begins from the start */
@@ -17,6 +18,7 @@ struct embed {
 	int fd; /* of that file, in the writer's own table */
 	uint64_t size_bytes;
 	uint64_t offset;
+	struct embed_cut cut; /* of the open file: what is not kept */
 	bool extra_done; /* the files of MEMORY_PROFILER_INCLUDE_FILE are embedded */
 };
 

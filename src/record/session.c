@@ -222,20 +222,6 @@ bool session_reopen(struct session *s)
 	return true;
 }
 
-void session_finish(struct session *s)
-{
-	for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++) {
-		struct area *area = &s->area[i];
-
-		/* Memory of nobody, should a thread still write there. */
-		arch_syscall6(SYS_mmap, (long)area->blocks,
-			      (long)area->n_blocks * FORMAT_BLOCK_BYTES, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-	}
-	sys_close(s->fd);
-	s->fd = -1;
-}
-
 void session_count_lost(struct session *s, uint64_t n_events, uint64_t n_blocks, long error)
 {
 	s->lost_in_blocks += n_events;
@@ -476,4 +462,105 @@ void session_put_note(struct session *s, struct session_buffers *b, enum log_lev
 	if (session_append(s, b, &c) < 0)
 		session_count_lost(s, 0, 0, -28);
 	log_put(level, text);
+}
+
+/* Gives the space of the blocks back to the file system; the file has zeros there. */
+static void punch_areas(struct session *s)
+{
+	for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++)
+		arch_syscall4(SYS_fallocate, s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			      s->area[i].file_offset,
+			      (uint64_t)s->area[i].n_blocks * FORMAT_BLOCK_BYTES);
+}
+
+/* Makes a PAD chunk up to the old end of the file. */
+static void encode_pad(struct session *s, uint64_t offset, uint8_t *ret)
+{
+	struct chunk_header h = {
+		.type = CHUNK_PAD,
+		.flags = CHUNK_FLAG_UNCHECKED,
+		.sequence = s->chunk_sequence++,
+		.stored_bytes = (uint32_t)(s->end_offset - offset - CHUNK_HEADER_BYTES),
+	};
+
+	h.raw_bytes = h.stored_bytes;
+	chunk_encode(&h, ret);
+}
+
+/* Copies len bytes of the file from one place to another that does not overlap. */
+static bool copy_in_file(struct session *s, struct session_buffers *b, uint64_t from, uint64_t to,
+			 uint64_t len)
+{
+	for (uint64_t done = 0; done < len;) {
+		uint64_t n = len - done;
+
+		if (n > SESSION_CHUNK_CAPACITY)
+			n = SESSION_CHUNK_CAPACITY;
+		if (sys_pread(s->fd, b->chunk, n, from + done) != (long)n ||
+		    write_all(s, b->chunk, n, to + done) < 0)
+			return false;
+		done += n;
+	}
+	return true;
+}
+
+/* A small recording: moves the chunks behind the only area to where the area begins, and cuts the
+ * file. Whenever the writer is killed, the file is sound: all but the first page is written into
+ * the area, which holds nothing any more, and ends with a PAD chunk up to the end of the file; then
+ * the first page of the area chunk is replaced by one write. */
+static void move_over_area(struct session *s, struct session_buffers *b)
+{
+	const uint64_t to = FORMAT_HEADER_BYTES;
+	uint64_t from = s->area[0].file_offset + (uint64_t)s->area[0].n_blocks * FORMAT_BLOCK_BYTES;
+	uint64_t len = s->end_offset - from;
+	uint64_t first_len = len < PAGE_BYTES ? len : PAGE_BYTES;
+	uint8_t page[PAGE_BYTES] = {0}, pad[CHUNK_HEADER_BYTES];
+
+	encode_pad(s, to + len, pad);
+	if (!copy_in_file(s, b, from + first_len, to + first_len, len - first_len) ||
+	    sys_pread(s->fd, page, first_len, from) != (long)first_len)
+		return;
+	if (len + sizeof(pad) <= PAGE_BYTES)
+		memcpy(page + len, pad, sizeof(pad));
+	else if (write_all(s, pad, sizeof(pad), to + len) < 0)
+		return;
+	if (write_all(s, page, PAGE_BYTES, to) < 0)
+		return;
+	s->end_offset = to + len;
+	s->status.field[STATUS_END_OF_CHUNKS] = s->end_offset;
+	s->status.sequence++;
+	file_status_encode(&s->status, s->page);
+	arch_syscall2(SYS_ftruncate, s->fd, s->end_offset);
+}
+
+/* Can the chunks take the place of the area, and does no part of the PAD chunk cross the page that
+ * is written last? */
+static bool is_small(const struct session *s)
+{
+	const struct area *area = &s->area[0];
+	uint64_t area_bytes = (uint64_t)area->n_blocks * FORMAT_BLOCK_BYTES;
+	uint64_t len = s->end_offset - area->file_offset - area_bytes;
+	bool is_split = len < PAGE_BYTES && len + CHUNK_HEADER_BYTES > PAGE_BYTES;
+
+	return atomic_load(&s->n_areas) == 1 &&
+	       area->file_offset == FORMAT_HEADER_BYTES + PAGE_BYTES && !is_split &&
+	       len + CHUNK_HEADER_BYTES <= area_bytes;
+}
+
+void session_finish(struct session *s, struct session_buffers *b)
+{
+	for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++) {
+		struct area *area = &s->area[i];
+
+		/* Memory of nobody, should a thread still write there. */
+		arch_syscall6(SYS_mmap, (long)area->blocks,
+			      (long)area->n_blocks * FORMAT_BLOCK_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	}
+	if (is_small(s))
+		move_over_area(s, b);
+	else
+		punch_areas(s);
+	sys_close(s->fd);
+	s->fd = -1;
 }

@@ -70,8 +70,9 @@ void session_put_note(struct session *s, struct session_buffers *b, enum log_lev
  * there is another file of that name. */
 bool session_reopen(struct session *s);
 
-/* Closes the file. No thread uses the session any more; should one still do, it harms nobody. */
-void session_finish(struct session *s);
+/* Closes the file, after making it as large as what it holds: the space of the areas goes. No thread
+ * uses the session any more; should one still do, it harms nobody. */
+void session_finish(struct session *s, struct session_buffers *b);
 
 /* Counts a loss in the status. error: -errno; the first one goes to the log and stays in the
  * status. n_blocks 0: a chunk that was no block. */

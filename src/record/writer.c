@@ -602,7 +602,7 @@ static void close_sessions(struct writer *w)
 {
 	for (struct session *s = w->session; s; s = s->older) {
 		if (s->fd >= 0)
-			session_finish(s);
+			session_finish(s, &w->buffers);
 	}
 }
 
@@ -637,7 +637,8 @@ static void serve_to_the_end(struct writer *w)
 static void complete(struct writer *w)
 {
 	struct session *s = w->session;
-	uint64_t began_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	uint64_t began_ns = sys_clock_ns(CLOCK_MONOTONIC), before = s->end_offset;
+	bool had_ended = s->is_ended;
 
 	clock_heartbeat_stop();
 	if (!s->is_ended) {
@@ -646,7 +647,8 @@ static void complete(struct writer *w)
 	}
 	drain_what_is_left(w);
 	describe_modules(&w->describer, s);
-	describe_last_threads(w);
+	if (!had_ended || !w->server)
+		describe_last_threads(w);
 	report_losses(w);
 	while (sys_clock_ns(CLOCK_MONOTONIC) - began_ns < DEATH_EMBED_NS &&
 	       (other_allocator_step(&w->other_allocator, &w->describer, s) ||
@@ -654,7 +656,9 @@ static void complete(struct writer *w)
 		;
 	if (!s->is_ended)
 		describe_death(w);
-	put_last_status(w);
+	/* A client of the server may have all of it already. */
+	if (!had_ended || !w->server || s->end_offset != before)
+		put_last_status(w);
 	serve_to_the_end(w);
 	close_sessions(w);
 	writer_log_flush(&w->log, w->rec);

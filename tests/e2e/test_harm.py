@@ -161,7 +161,12 @@ class Storage(mp.TestCase):
     def test_log_that_cannot_be_written(self):
         for log in ("/dev/full", f"{self.dir}/no/such/folder/log", str(self.dir)):
             with self.subTest(log=log):
-                seen = self.record_and_compare(options={"LOGFILE": log, "LOG": "trace"})
+                seen = self.record(WORK, options={"LOGFILE": log, "LOG": "trace"})
+                self.assertEqual(self.expected.behaviour(), seen.behaviour())
+                lines = seen.stderr.splitlines()
+                self.assertEqual([] if log == "/dev/full" else [lines[0]], lines)
+                for line in lines:
+                    self.assertIn(b"the log cannot be written", line)
                 self.assertEqual(0, mp.info(seen.recording)["lost_events"])
 
 

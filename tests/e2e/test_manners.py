@@ -41,6 +41,33 @@ class Notices(mp.TestCase):
                         self.assertTrue(facts["complete"], facts)
 
 
+class Sizes(mp.TestCase):
+    def test_a_finished_recording_is_as_large_as_its_content(self):
+        for argv in ([mp.program("known_blocks")], [mp.program("death"), self.dir / "c", "2", "kill"],
+                     [mp.program("death"), self.dir / "c", "2", "_exit"], ["/bin/true"]):
+            with self.subTest(argv=argv):
+                seen = self.record(argv, options={"WRITE_BINARIES_TO_OUTPUT": 0})
+                facts = mp.info(seen.recording)
+                self.assert_nothing_lost(facts)
+                self.assertEqual(0, facts["damaged_bytes"])
+                self.assertLess(seen.recording.stat().st_size, 65536 + facts["event_bytes"])
+
+    def test_embedded_images_have_names_and_no_code(self):
+        seen = self.record([mp.program("known_blocks")])
+        facts = mp.info(seen.recording)
+        self.assertGreaterEqual(facts["embedded_files"], 2)
+        out = self.new_folder()
+        subprocess.run([mp.CLI, "extract", "-o", out, seen.recording], check=True, timeout=60,
+                       capture_output=True)
+        copy = next(p for p in out.rglob("*known_blocks") if p.is_file())
+        original = mp.PROGRAMS / "known_blocks"
+        self.assertEqual(original.stat().st_size, copy.stat().st_size)
+        symbols = [subprocess.run(["nm", p], capture_output=True, check=True).stdout
+                   for p in (original, copy)]
+        self.assertEqual(*symbols)
+        self.assertFalse(original.read_bytes() == copy.read_bytes(), "the code is there")
+
+
 class Kills(mp.TestCase):
     """The target, the writer, both or the whole group are killed at random moments."""
 
