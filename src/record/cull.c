@@ -345,6 +345,8 @@ bool cull_step(struct cull *c)
 	measure_ticks(c, now);
 
 	c->horizon = now - (now > c->margin_ticks ? c->margin_ticks : now);
+	if (c->is_over)
+		c->horizon = UINT64_MAX;
 	cull_find_blocks(c);
 	c->is_peeking = must_peek(c);
 	n = take_all(c);
@@ -363,6 +365,7 @@ void cull_flush(struct cull *c, bool is_final)
 {
 	bool was_closing = c->is_closing;
 
+	c->is_over |= is_final;
 	do
 		c->next_peek_ns = 0;
 	while (cull_step(c));

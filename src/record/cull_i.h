@@ -110,6 +110,7 @@ struct cull {
 	bool is_peeking; /* this step reads blocks that threads still fill */
 	uint64_t step; /* the current one */
 	uint64_t next_number;
+	bool is_over; /* no thread makes events any more: all that was published is taken */
 	uint64_t horizon; /* events up to this time are taken in this step */
 	bool is_closing;
 

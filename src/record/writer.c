@@ -574,6 +574,10 @@ static void drain_what_is_left(struct writer *w)
 	for (struct session *s = w->session; s; s = s->older) {
 		uint32_t n_areas = s->fd < 0 ? 0 : atomic_load(&s->n_areas);
 
+		if (s->fd >= 0 && s->cull) {
+			cull_flush(s->cull, true);
+			continue;
+		}
 		for (uint32_t i = 0; i < n_areas; i++) {
 			struct area *area = &s->area[i];
 
@@ -647,6 +651,10 @@ static void complete(struct writer *w)
 	}
 	drain_what_is_left(w);
 	describe_modules(&w->describer, s);
+	if (!had_ended) {
+		jit_images_step(&w->jit_images, &w->describer, s, true);
+		embed_jit_files(&w->embed, &w->describer, s);
+	}
 	if (!had_ended || !w->server)
 		describe_last_threads(w);
 	report_losses(w);

@@ -142,7 +142,15 @@ class Output(EnvironmentCase):
 
 class Log(EnvironmentCase):
     def test_silent_by_default(self):
+        seen = self.record_known(LOG=None, LOGFILE=None)
+        self.assertEqual((b"", b""), (seen.stdout, seen.stderr))
+
+    def test_bad_value_is_named_by_default(self):
         seen = self.record_known(LOG=None, LOGFILE=None, ZERO_MEMORY="maybe")
+        self.assertEqual(b"", seen.stdout)
+        self.assertRegex(seen.stderr, rb"\Amemory-profiler: .*MEMORY_PROFILER_ZERO_MEMORY: invalid value "
+                                      rb"'maybe', the default '0' is used\n\Z")
+        seen = self.record_known(LOG="off", LOGFILE=None, ZERO_MEMORY="maybe")
         self.assertEqual((b"", b""), (seen.stdout, seen.stderr))
 
     def test_goes_to_stderr_without_a_file(self):
@@ -162,9 +170,9 @@ class Log(EnvironmentCase):
                 seen = self.record_known(LOG=level, ZERO_MEMORY="maybe")
                 self.assertEqual(b"", seen.stderr)
                 n_lines.append(len(seen.log.splitlines()))
-                self.assertEqual(level != "error", "MEMORY_PROFILER_ZERO_MEMORY" in seen.log)
+                self.assertIn("MEMORY_PROFILER_ZERO_MEMORY", seen.log)
         self.assertEqual(sorted(n_lines), n_lines, "a finer level tells at least as much")
-        self.assertEqual(0, n_lines[0])
+        self.assertEqual(1, n_lines[0])
         self.assertGreater(n_lines[2], n_lines[1], "info tells where the recording goes")
 
     def test_placeholders_of_the_file(self):
