@@ -15,6 +15,7 @@
 #define MARGIN_NS (2 * NS_PER_US) /* clocks of CPUs may differ by less */
 #define PEEK_NS (50 * NS_PER_MS)
 #define MEASURE_NS (10 * NS_PER_MS)
+#define AT_ONCE_NS NS_PER_US
 #define IDLE_NS (30 * NS_PER_S) /* then the memory of a lane may serve another one */
 #define STEP_EVENTS 100000u /* then the step counts, so that slots become free */
 
@@ -301,12 +302,27 @@ static uint32_t take_all(struct cull *c)
 	return n;
 }
 
-/* Limits in ticks, as soon as the length of a tick is known. */
-static void measure_ticks(struct cull *c, uint64_t now)
+/* Reads both clocks at the same time. False: something came in between, which would make ticks appear
+ * longer or shorter than they are. */
+static bool read_clocks(uint64_t *ticks, uint64_t *ns)
 {
-	uint64_t elapsed_ns = sys_clock_ns(CLOCK_MONOTONIC) - c->start_ns;
-	double rate = (double)(now - c->start_ticks) / (double)elapsed_ns;
+	uint64_t before_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
+	*ticks = clock_ticks();
+	*ns = sys_clock_ns(CLOCK_MONOTONIC);
+	return *ns - before_ns < AT_ONCE_NS;
+}
+
+/* Limits in ticks, as soon as the length of a tick is known. */
+static void measure_ticks(struct cull *c)
+{
+	uint64_t now, now_ns, elapsed_ns;
+	double rate;
+
+	if (!read_clocks(&now, &now_ns))
+		return;
+	elapsed_ns = now_ns - c->start_ns;
+	rate = (double)(now - c->start_ticks) / (double)elapsed_ns;
 	if (elapsed_ns < MEASURE_NS && clock_is_cpu)
 		return;
 	if (!clock_is_cpu)
@@ -342,8 +358,7 @@ bool cull_step(struct cull *c)
 	uint64_t now = clock_ticks();
 	uint32_t n;
 
-	measure_ticks(c, now);
-
+	measure_ticks(c);
 	c->horizon = now - (now > c->margin_ticks ? c->margin_ticks : now);
 	if (c->is_over)
 		c->horizon = UINT64_MAX;
@@ -423,11 +438,11 @@ struct cull *cull_create(struct recorder *rec, struct session *s, struct session
 		.threshold_ticks = UINT64_MAX,
 		.margin_ticks = MARGIN_NS, /* long enough, until the length of a tick is known */
 		.idle_ticks = UINT64_MAX,
-		.start_ticks = clock_ticks(),
-		.start_ns = sys_clock_ns(CLOCK_MONOTONIC),
 		.step = 1,
 		.next_number = 1,
 	};
+	for (unsigned i = 0; i < 100 && !read_clocks(&c->start_ticks, &c->start_ns); i++)
+		;
 	c->area_bytes = pending_area_bytes(c->n_slots);
 	if (map_tables(c))
 		c->area = session_add_pending(s, b, c->area_bytes);
