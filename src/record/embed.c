@@ -233,18 +233,19 @@ static bool is_ours(const struct session *s, const char *path)
 	       st.st_size <= (off_t)MAX_JIT_FILE_BYTES;
 }
 
-void embed_jit_files(struct embed *e, struct describer *f, struct session *s)
+void embed_jit_files(struct describer *f, struct session *s)
 {
+	struct embed map = {.session = s}; /* another file may be half embedded */
 	char path[64];
 	struct text text = text_make(path, sizeof(path));
 
-	if (!options_active.WRITE_BINARIES_TO_OUTPUT || e->session != s || e->file_id)
+	if (!options_active.WRITE_BINARIES_TO_OUTPUT)
 		return;
 	text_put(&text, "/tmp/perf-");
-	text_put_u64(&text, sys_getpid());
+	text_put_u64(&text, f->rec->pid);
 	text_put(&text, ".map");
-	if (!is_ours(s, path) || !begin_file(e, f, path, JIT_FILE_ID, NULL))
+	if (!is_ours(s, path) || !begin_file(&map, f, path, JIT_FILE_ID, NULL))
 		return;
-	while (e->file_id)
-		put_piece(e, f);
+	while (map.file_id)
+		put_piece(&map, f);
 }

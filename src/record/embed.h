@@ -27,7 +27,7 @@ bool embed_step(struct embed *e, struct describer *f, struct session *s);
 
 /* At the end of a session: embeds what a JIT compiler wrote for perf, /tmp/perf-PID.map, unless it
  * is larger than 32 MiB. */
-void embed_jit_files(struct embed *e, struct describer *f, struct session *s);
+void embed_jit_files(struct describer *f, struct session *s);
 
 /* Appends the FILE chunk of a file of any kind. module: whose image the file is, or NULL. False: it
  * could not be written. */

@@ -116,7 +116,7 @@ static void put_image(struct jit_images *j, struct describer *f, struct session 
 	    !read_target(magic, e->image, sizeof(magic)) || memcmp(magic, ELFMAG, SELFMAG))
 		return;
 	text_put(&path, "jit-elf-");
-	text_put_u64(&path, sys_getpid());
+	text_put_u64(&path, f->rec->pid);
 	text_put(&path, "-");
 	text_put_u64(&path, sys_clock_ns(CLOCK_MONOTONIC));
 	text_put(&path, "-");

@@ -96,6 +96,7 @@ struct session {
 	uint32_t piece; /* number of the file in this run of the recorder, from 1 */
 	int fd; /* in the writer's own descriptor table; less than 0: closed, see rotation.h */
 	bool is_ended;
+	bool keeps_areas; /* blocks stay in the areas of the file: there was no room for chunks of them */
 	char path[RECORD_PATH_BYTES];
 	char folder[RECORD_PATH_BYTES]; /* that a relative path starts from */
 };

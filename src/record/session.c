@@ -233,6 +233,13 @@ void session_count_lost(struct session *s, uint64_t n_events, uint64_t n_blocks,
 	}
 }
 
+void session_keep_areas(struct session *s, long error)
+{
+	s->keeps_areas = true;
+	if (!s->status.field[STATUS_FIRST_ERROR])
+		s->status.field[STATUS_FIRST_ERROR] = (uint64_t)-error;
+}
+
 long session_append(struct session *s, struct session_buffers *b, struct session_chunk *c)
 {
 	struct chunk_header h = {
@@ -557,7 +564,9 @@ void session_finish(struct session *s, struct session_buffers *b)
 			      (long)area->n_blocks * FORMAT_BLOCK_BYTES, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 	}
-	if (is_small(s))
+	if (s->keeps_areas) /* and what was begun behind them */
+		arch_syscall2(SYS_ftruncate, s->fd, s->end_offset);
+	else if (is_small(s))
 		move_over_area(s, b);
 	else
 		punch_areas(s);

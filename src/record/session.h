@@ -59,6 +59,9 @@ bool session_add_area(struct session *s, struct session_buffers *b, uint32_t n_b
 struct pending_area *session_add_pending(struct session *s, struct session_buffers *b,
 					 size_t n_bytes);
 
+/* The same without a loss: the block stays readable where it lies. */
+void session_keep_areas(struct session *s, long error);
+
 /* Adds up the counters of all threads and writes the status into the first page. */
 void session_put_status(struct recorder *rec, struct session *s, enum format_state state);
 

@@ -57,6 +57,7 @@ struct writer {
 	struct writer_effort effort;
 	struct rotation rotation;
 	unsigned n_full; /* full blocks left to write in this round */
+	bool is_completing; /* the target is gone: nobody needs another block */
 };
 
 /* The number of calls in a block that could not be written. */
@@ -96,6 +97,10 @@ static void write_block(struct writer *w, struct session *s, struct area *area, 
 	if (c.data_bytes) {
 		clock_heartbeat_start(); /* while it compresses; session_append() stops it */
 		ret = session_append(s, &w->buffers, &c);
+	}
+	if (ret < 0 && w->is_completing && !s->cull) {
+		session_keep_areas(s, ret);
+		return;
 	}
 	if (ret < 0) {
 		session_count_lost(s, count_events(block), 1, ret);
@@ -261,6 +266,8 @@ static void keep_house(struct writer *w)
 {
 	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
+	if (now_ns >= w->next_sample_ns && writer_process_target_is_stopped(&w->process))
+		w->next_sample_ns = w->next_housekeeping_ns = now_ns + SAMPLE_NS;
 	if (now_ns >= w->next_sample_ns) {
 		w->next_sample_ns = now_ns + SAMPLE_NS;
 		describe_sample(&w->describer, w->session);
@@ -457,7 +464,7 @@ static bool finish(struct writer *w, bool embedding)
 	describe_sample(&w->describer, w->session);
 	describe_maps(&w->describer, w->session);
 	jit_images_step(&w->jit_images, &w->describer, w->session, true);
-	embed_jit_files(&w->embed, &w->describer, w->session);
+	embed_jit_files(&w->describer, w->session);
 	if (atomic_load(&w->rec->why_given_up))
 		session_put_note(w->session, &w->buffers, LOG_WARN,
 				 atomic_load(&w->rec->why_given_up));
@@ -645,6 +652,7 @@ static void complete(struct writer *w)
 	bool had_ended = s->is_ended;
 
 	clock_heartbeat_stop();
+	w->is_completing = true;
 	if (!s->is_ended) {
 		describe_sample(&w->describer, s);
 		describe_maps(&w->describer, s);
@@ -653,7 +661,7 @@ static void complete(struct writer *w)
 	describe_modules(&w->describer, s);
 	if (!had_ended) {
 		jit_images_step(&w->jit_images, &w->describer, s, true);
-		embed_jit_files(&w->embed, &w->describer, s);
+		embed_jit_files(&w->describer, s);
 	}
 	if (!had_ended || !w->server)
 		describe_last_threads(w);

@@ -280,6 +280,23 @@ bool writer_process_has_lost_target(struct writer_process *p, bool is_exec_due)
 	return atomic_load(&p->is_target_gone);
 }
 
+bool writer_process_target_is_stopped(const struct writer_process *p)
+{
+	char path[64], content[256] = {0};
+	struct text text = text_make(path, sizeof(path));
+	const char *state;
+
+	text_put(&text, "/proc/");
+	text_put_u64(&text, p->rec->pid);
+	text_put(&text, "/task/"); /* of one thread: the process's own adds up all threads */
+	text_put_u64(&text, p->rec->pid);
+	text_put(&text, "/stat");
+	if (sys_read_file(path, content, sizeof(content) - 1) <= 0)
+		return false;
+	state = strrchr(content, ')');
+	return state && state[1] == ' ' && state[2] == 'T';
+}
+
 /* The last number of /proc/PID/stat, of a process that is dead and not waited for. Less than 0: it
  * is not so, or the kernel does not tell. */
 static int read_exit_code(uint32_t pid)

@@ -58,6 +58,9 @@ bool writer_process_is_safe(void);
 /* Writer: has the target ended, or become another program? is_exec_due: it is about to. */
 bool writer_process_has_lost_target(struct writer_process *p, bool is_exec_due);
 
+/* Writer: is the target stopped (SIGSTOP, Ctrl-Z)? Then nothing happens in it that needs writing. */
+bool writer_process_target_is_stopped(const struct writer_process *p);
+
 /* Writer: how the target ended, as wait() would say; less than 0: not known. */
 int writer_process_target_status(const struct writer_process *p);
 

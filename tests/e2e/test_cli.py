@@ -199,8 +199,8 @@ class Info(mp.TestCase):
         self.assertEqual("4.1", facts["version"])
 
     def test_binaries_that_could_not_be_written_are_missed(self):
-        limit = 1000 << 10  # the events have room, binaries of 2 MiB have not
-        seen = self.record([mp.program("demo")],
+        limit = 560 << 10  # the few events have room (half a MiB), the names of libc have not
+        seen = self.record([mp.program("known_blocks")],
                            setup=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
         facts = mp.info(seen.recording)
         self.assertEqual(0, facts["lost_events"])
@@ -338,7 +338,8 @@ class Damage(mp.TestCase):
             facts = self.judge(self.path)
             if facts:
                 self.assertFalse(facts["complete"])
-                self.assertGreater(facts["damaged_bytes"], 0)
+                if self.path.stat().st_size > 4096:  # of the chunks, not of the first page
+                    self.assertGreater(facts["damaged_bytes"], 0)
                 self.assertLessEqual(facts["damaged_bytes"], len(self.content))
 
     def test_a_damaged_recording_can_be_dumped(self):

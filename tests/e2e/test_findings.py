@@ -2,6 +2,7 @@
 """Findings and health of real programs: what tests/programs/stands_out.c does is found, by `report` and by the
 server alike, and the filter of each finding gives its figure."""
 import json
+import os
 import pathlib
 import re
 import resource
@@ -202,6 +203,7 @@ class Health(Case):
                 line = self.first_line(server)
                 self.assertEqual(("warn", "Still running"), (line["state"], line["title"]))
                 self.assertTrue(server.json("/api/v1/recordings")["recordings"][0]["growing"])
+            os.kill(mp.find_writer(path), signal.SIGKILL)
             child.send_signal(signal.SIGKILL)
         with Server(path) as server:
             line = self.first_line(server)

@@ -693,7 +693,7 @@ class Caches(mp.TestCase):
 class Damage(mp.TestCase):
     """Whatever the file: a correct partial result that says so, or a clear error. Never a crash."""
 
-    def test_killed(self):
+    def killed(self, with_writer):
         folder = self.new_folder()
         child = subprocess.Popen(
             [mp.program("death"), folder / "counters", "2", "wait", "0"],
@@ -701,14 +701,35 @@ class Damage(mp.TestCase):
             stdin=subprocess.DEVNULL)
         child.stdout.readline()
         time.sleep(0.05)
+        recording = next(folder.glob("*.dat"))
+        if with_writer:
+            os.kill(child.pid, signal.SIGSTOP)  # so that it does not start another writer
+            os.kill(mp.find_writer(recording), signal.SIGKILL)
         child.send_signal(signal.SIGKILL)
         child.wait(60)
         child.stdout.close()
-        recording = next(folder.glob("*.dat"))
+        return recording
+
+    def test_killed(self):
+        recording = self.killed(with_writer=False)
+        self.assert_like_info(recording)
         found = report(recording)
-        facts = mp.info(recording)
+        self.assertTrue(found["program"]["complete"])
+        self.assertEqual("killed by SIGKILL", found["program"]["ended"])
+        self.assertIn("killed by SIGKILL", run_report(recording).stdout)
+
+    def test_killed_with_its_writer(self):
+        recording = self.killed(with_writer=True)
+        self.assert_like_info(recording)
+        found = report(recording)
         self.assertFalse(found["program"]["complete"])
         self.assertRegex(found["notices"][0], "the program was killed or crashed")
+        text = run_report(recording).stdout
+        self.assertRegex(text.splitlines()[1], "^Note: The recording has no end")
+
+    def assert_like_info(self, recording):
+        found = report(recording)
+        facts = mp.info(recording)
         for key in ("allocations", "reallocations", "frees"):
             self.assertEqual(facts[key], found["totals"][key])
         self.assertEqual(facts["live_bytes"], found["totals"]["leaked"]["bytes"])
@@ -716,8 +737,6 @@ class Damage(mp.TestCase):
         self.assertEqual(facts["peak_bytes"], sum(
             s["peak"]["bytes"] for s in report(recording, "--limit", "all")
             ["lists"]["peak"]["sites"]))
-        text = run_report(recording).stdout
-        self.assertRegex(text.splitlines()[1], "^Note: The recording has no end")
 
     def test_still_growing(self):
         """Opened five times while the program runs: exactly what it had done, each time."""

@@ -147,8 +147,9 @@ class Options(mp.TestCase):
         done = run("-o", "app.dat", mp.program("demo"), cwd=self.dir, env={"MEMORY_PROFILER_ZERO_MEMORY": "maybe"})
         self.assertIn("MEMORY_PROFILER_ZERO_MEMORY", done.said)
         quiet = run("-o", "app.dat", mp.program("demo"), cwd=self.dir,
-                    env={"MEMORY_PROFILER_ZERO_MEMORY": "maybe", "MEMORY_PROFILER_LOG": "error"})
-        self.assertNotIn("MEMORY_PROFILER_ZERO_MEMORY", quiet.said)
+                    env={"MEMORY_PROFILER_ZERO_MEMORY": "maybe", "MEMORY_PROFILER_LOG": "off"})
+        self.assertNotIn("ERR MEMORY_PROFILER_ZERO_MEMORY", quiet.said)
+        self.assertIn("recorder: MEMORY_PROFILER_ZERO_MEMORY", quiet.said)
 
     def test_log_level(self):
         done = run("--log", "info", "-o", "app.dat", mp.program("demo"), cwd=self.dir)

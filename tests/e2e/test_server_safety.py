@@ -27,6 +27,7 @@ class SafetyCase(mp.TestCase):
         path = self.dir / name
         seen = self.record([mp.program(argv[0]), *argv[1:]], options={"OUTPUT": str(path)})
         self.assertTrue(path.exists(), seen.stderr)
+        mp.wait_until_written(path)
         return path
 
     def demo(self):

@@ -291,8 +291,17 @@ class Extract(Base):
         self.assertIn(f"{len(files)} files", text)
         for path in files:
             original = pathlib.Path("/") / path.relative_to(folder)
-            self.assertEqual(original.read_bytes(), path.read_bytes())
+            self.assert_cut(original.read_bytes(), path.read_bytes())
+            self.assertEqual(*(subprocess.run(["nm", "-D", "--line-numbers", p], check=True, capture_output=True).stdout
+                               for p in (original, path)))
         self.assertIn(folder / mp.program("demo").lstrip("/"), files)
+
+    def assert_cut(self, original, kept):
+        """The same, with zeros in place of code and data."""
+        self.assertEqual(len(original), len(kept))
+        differing = [k for was, k in zip(original, kept) if was != k]
+        self.assertEqual(set(), set(differing) - {0})
+        self.assertGreater(len(differing), len(kept) // 100)
 
     def test_existing_files_stay_without_force(self):
         recording = self.record_demo()
