@@ -33,13 +33,14 @@ export function Banners({ recording }: { recording: Recording | null }) {
 function Past(p: { recording: Recording; summary: Summary | null; hidden: ReadonlySet<string> }) {
   const { recording: r, summary: s } = p;
   if (r.growing) return <LiveBanner recording={r} />;
-  if (r.complete !== false || p.hidden.has(r.id)) return null;
+  const isKilled = stateOf(r).word === 'Killed';
+  if ((r.complete !== false && !isKilled) || p.hidden.has(r.id)) return null;
   /* something is wrong, what it is the summary says: keep the room */
   if (!s) return <div class="banner kept" aria-hidden="true" />;
   const close = () => closed.set(new Set(closed.value).add(r.id));
   const kind = lossKind(s);
   if (kind) return <LossBanner summary={s} kind={kind} close={close} />;
-  if (stateOf(r).word === 'Killed') return <KilledBanner summary={s} close={close} />;
+  if (isKilled) return <KilledBanner recording={r} summary={s} close={close} />;
   return null;
 }
 
@@ -140,13 +141,15 @@ const damagedTitle = (s: Summary): string =>
     ? `${join(bytes(s.damaged_bytes))} of ${join(bytes(s.file_bytes))} are damaged.`
     : `${join(bytes(s.damaged_bytes))} are missing or damaged.`;
 
-function KilledBanner({ summary, close }: { summary: Summary; close: () => void }) {
+function KilledBanner(p: { recording: Recording; summary: Summary; close: () => void }) {
+  const { recording, summary, close } = p;
+  const by = /^killed (by \S+)$/.exec(recording.ended ?? '')?.[1];
   const grew = { tm: 'grew', t0: '0', t1: String(summary.duration_ns) };
   return (
     <Banner
       kind="bad"
       mark="bad"
-      title={`Killed after ${duration(summary.duration_ns)}.`}
+      title={`Killed ${by ? `${by} ` : ''}after ${duration(summary.duration_ns)}.`}
       actions={
         <Actions close={close}>
           <button type="button" class="btn" onClick={() => goPage('timeline', grew)}>

@@ -99,7 +99,7 @@ test('killed: nothing is lost, and growth is one click away', async (t) => {
   await running.ended;
   const { server, r } = await serve(path);
   const page = await s.open(t, `${server.url}#/${r.id}/sites`);
-  const text = await waitForText(page, '.banner.bad', /^Killed after /);
+  const text = await waitForText(page, '.banner.bad', /^Killed by SIGKILL after /);
   assert.match(text, /Nothing is lost: every event up to the kill is here\./);
   await waitForText(page, '.sum', /1 000 allocations/);
   await checkAccessible(page, 'a killed recording');
