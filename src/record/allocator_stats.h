@@ -3,11 +3,12 @@
  * An allocator holds more memory than the program's blocks: rounding, free blocks, pages that it keeps.
  * jemalloc, mimalloc, tcmalloc and glibc have functions that tell (enum allocator_stats_kind).
  *
- * Who may ask. Such a function takes the allocator's locks. The writer may not call it: the thread that
- * holds a lock could be stopped for ever, as in a fork. So a thread of the program asks, in a hook of a
- * function of the same allocator, just before the hook calls the original. There the question is as
- * safe as the call itself: the thread holds no lock of this allocator, because the original is about to
- * take them. Hooks inside other hooks, and in signal handlers that interrupted a hook, do not ask.
+ * Who may ask. Such a function takes the allocator's locks and uses thread-local data of libc. The
+ * writer may not call it: libc does not know the writer, and a thread of the program that holds the
+ * lock may be stopped for ever. So a thread of the program asks, in a hook of a function of the same
+ * allocator, just before the hook calls the original. There the question is as safe as the call
+ * itself: the thread holds no lock of this allocator, because the original is about to take them.
+ * Hooks inside other hooks, and in signal handlers that interrupted a hook, do not ask.
  *
  *	writer				a thread of the program
  *	IDLE -> WANTED
@@ -60,8 +61,9 @@ struct allocator_stats {
 /* The allocator with this number can be asked, by this function. */
 void allocator_stats_add(uint32_t number, enum allocator_stats_kind kind, const void *function);
 
-/* Writer: asks all allocators whose time has come. True: hooks of allocator 0 must take the slow path
- * once. */
+/* Writer: asks all allocators whose time has come. True: allocator 0 is one of them. The fast path of
+ * its hooks does not call allocator_stats_look(): raise record_epoch, and the next call of each thread
+ * takes the slow path. */
 bool allocator_stats_want(uint64_t now_ns);
 
 /* Writer: copies a new answer of this allocator. False: there is none. */
@@ -69,6 +71,7 @@ bool allocator_stats_get(uint32_t number, uint64_t now_ns, struct allocator_stat
 
 extern HIDDEN _Atomic uint32_t allocator_stats_wanted; /* bit for each number */
 
+/* The rest of allocator_stats_look(): calls the function of the allocator. */
 COLD void allocator_stats_take(uint32_t number);
 
 /* In a hook of a function of this allocator, in the lane that the hook has entered, before the original

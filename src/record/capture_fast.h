@@ -3,8 +3,16 @@
  * These functions are inline in the hooks, and handle nearly all calls of nearly all programs. The
  * functions of capture.h, which explains the words, handle every call. A function here that cannot
  * handle its call returns 0, NULL or false, and has not put the event. Then the hook calls the
- * other function, and passes on what is known: the id of the stack, or 0, and the moment of a
- * release. A release is published once only.
+ * function of capture.h, and passes on what is known: the id of the stack, or 0, and the moment of a
+ * release: the release must not be published a second time. A malloc:
+ *
+ *	lane = capture_enter_fast();			NULL: the hook uses capture.h from here
+ *	memo = capture_prepare_fast(lane, &at);
+ *	p = real.malloc(size);
+ *	when = capture_alloc_moment_fast(lane, p);
+ *	stack = capture_stack_fast(lane, memo, &at);	0: capture_alloc_fast() returns false
+ *	capture_alloc_fast(lane, ..., stack, when);	false: capture_alloc() puts the event
+ *	capture_leave_fast(lane);
  *
  * A thread uses the fast path while its fast_epoch equals record_epoch. So one comparison shows
  * that recording is on, times come from the CPU's counter, blocks are chunks of glibc, and malloc

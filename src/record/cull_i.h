@@ -1,7 +1,34 @@
 /* record/cull_i.h - what cull.c, cull_judge.c and cull_lane.c share. See cull.h.
  *
- * cull_lane.c takes events out of the blocks of threads and puts events into blocks of the writer.
- * cull_judge.c decides about events. cull.c has the slots and the steps.
+ *	cull_lane.c	takes events out of the blocks of threads, puts events into output blocks
+ *	cull_judge.c	decides which events stay
+ *	cull.c		has the slots and the steps
+ *
+ * Steps. The process may be killed at any moment, and then each event must be in the recording
+ * exactly once: in the block of its thread, in a slot, or in an output block. So events move in
+ * steps (format/pending.h). cull_step() puts events of threads' blocks into slots, and then commits
+ * the step: it stores the number of the step in the file. Readers ignore the slots of a step without
+ * commit, and take these events from the threads' blocks. Therefore three things wait for the commit:
+ *   - a block of a thread whose events are all taken is given back (cull.finished),
+ *   - a slot whose event is left out becomes free (cull.first_gone),
+ *   - a slot that this step filled may be written to an output block.
+ *
+ * A slot is an element of slot[] (in the file) and of link[] (not in the file) and is in these
+ * lists. The list of a lane has all its events in order. A chain has the events of one allocation
+ * and of all that realloc made of it. The table leads from an address to the slot of the block that
+ * lives there, if its chain is undecided.
+ *
+ *	                         next        next         next
+ *	lane.first --> [malloc p] --> [free x] --> [BEGIN p] --> [END q] <-- lane.last
+ *	                |      ^                    ^       |     ^   ^
+ *	                |      root of all three    |       |     |   head[hash of q]
+ *	                +--------chain_next---------+       +-----+
+ *	                                                 chain_next
+ *
+ * Slot 0 stands for none: cull_slot_new() returns 0 when no slot is free, the event is then counted
+ * as lost, and what its caller writes to slot[0] has no meaning.
+ *
+ * Threads: the writer only.
  */
 #ifndef RECORD_CULL_I_H
 #define RECORD_CULL_I_H
@@ -20,16 +47,16 @@ enum cull_state {
 	CULL_KEPT,
 };
 
-/* What belongs to a slot and need not be in the file. */
+/* What belongs to a slot and need not be in the file. A slot of a free list has only next. */
 struct cull_link {
-	uint32_t prev, next; /* in the lane's list; 0: none */
+	uint32_t prev, next; /* in the lane's list, or in a free list; 0: none */
 	uint32_t root; /* first slot of the chain */
-	uint32_t chain_next, chain_last; /* chain_last: of the root */
-	uint32_t hash_next;
-	uint32_t lane; /* index of the lane */
-	uint32_t ordinal; /* of a block: allocations of its lane so far, with itself */
-	uint8_t state;
-	bool is_in_table; /* its block lives */
+	uint32_t chain_next, chain_last; /* chain_last is set in the root only */
+	uint32_t hash_next; /* the next slot of the same head[] */
+	uint32_t lane; /* index in cull.lane[] */
+	uint32_t ordinal; /* of an allocation: its number in its lane, from 1 */
+	uint8_t state; /* enum cull_state */
+	bool is_in_table; /* its block lives, and its chain is undecided */
 	bool is_temporary; /* its block was released before its thread allocated again */
 };
 
@@ -40,26 +67,27 @@ struct cull_raw {
 	uint64_t sequence;
 	uint32_t area, slot;
 	uint32_t n_done; /* events that were taken */
-	bool is_known;
+	bool is_known; /* in the list of a lane, or in cull.finished */
 	bool is_full; /* the thread has handed it over */
 };
 
-/* A realloc under way. */
+/* A realloc whose END has not come yet. */
 struct cull_open {
 	uint32_t slot; /* of its BEGIN, in an undecided chain; 0: none */
-	uint64_t number; /* of that event: the slot may be another one's by now */
+	uint64_t number; /* of the BEGIN: when the slot has another number, another event uses it */
 };
 
+/* A lane of a thread: the events that come in, and the output block. */
 struct cull_lane {
-	uint32_t index;
+	uint32_t index; /* in cull.lane[] */
 	uint32_t thread, lane, tid;
-	struct cull_raw *raw; /* the first one is being decoded */
+	struct cull_raw *raw; /* the lane's blocks, in order; the first one is being decoded */
 	struct event_decoder decoder;
 	bool is_decoding;
 	bool has_begun; /* a block was decoded */
 	struct event_compact call[CULL_BATCH]; /* [at, n) are to be taken */
 	uint32_t at, n;
-	bool has_event; /* then this one */
+	bool has_event; /* `event` is to be taken, after call[] */
 	struct event event;
 	uint8_t fields[PENDING_MAX_RARE_BYTES]; /* of a rare event */
 	uint8_t n_fields;
@@ -67,22 +95,26 @@ struct cull_lane {
 	uint32_t last_group; /* index of the group that was used last */
 
 	uint32_t first, last; /* slots, in order */
-	struct cull_open open[CULL_MAX_OPEN];
+	struct cull_open open[CULL_MAX_OPEN]; /* reallocs inside reallocs (signal handlers) */
 	uint32_t n_open;
-	uint32_t ordinal; /* allocations */
-	uint32_t culled_ordinal; /* the latest one that was left out */
-	uint32_t marked_ordinal; /* ... and is followed by an event that says so */
 
-	struct block *out; /* NULL: none */
-	uint32_t out_area, out_slot;
-	struct event_encoder enc;
-	uint64_t out_ticks;
-	uint32_t out_generation;
-	uint64_t lost_before;
+	/* Readers call an allocation temporary when its thread allocated nothing before the free.
+	 * So an event EVENT_CULLED must come before a free that stays, if the lane's latest
+	 * allocation was left out and no such event was put since (mark_culled()). */
+	uint32_t ordinal; /* number of allocations */
+	uint32_t culled_ordinal; /* of the latest allocation that was left out */
+	uint32_t marked_ordinal; /* culled_ordinal when such an event was last put */
+
+	struct block *out; /* the output block; NULL: none */
+	uint32_t out_area, out_slot; /* where it is */
+	struct event_encoder enc; /* of the output block */
+	uint64_t out_ticks; /* time of the last event that was written */
+	uint32_t out_generation; /* of loaded code, at that event */
+	uint64_t lost_before; /* events that the thread had lost before the block being decoded */
 	bool has_more; /* events are ready in this step */
 };
 
-/* Sums of what was left out. */
+/* Sums of what was left out of one lane with one stack. */
 struct cull_group {
 	uint64_t n, bytes, n_temporary, temporary_bytes;
 	uint64_t min_bytes, max_bytes;
@@ -102,25 +134,27 @@ struct cull {
 	struct cull_link *link;
 	uint32_t n_slots, n_free, first_free;
 	uint32_t n_touched; /* slots below it were in use: no page is touched before it is needed */
-	uint32_t first_gone; /* slots to free when the step counts */
-	uint32_t n_undecided, max_undecided;
-	uint64_t threshold_ns, threshold_ticks, margin_ticks, idle_ticks;
-	uint64_t start_ticks, start_ns; /* a reading of both clocks */
+	uint32_t first_gone; /* slots that become free with the commit of this step */
+	uint32_t n_undecided, max_undecided; /* beyond the maximum the oldest events stay */
+	uint64_t threshold_ns, threshold_ticks; /* a chain that gets this old stays */
+	uint64_t margin_ticks; /* by which the clocks of two CPUs may differ */
+	uint64_t idle_ticks; /* after them another thread may use the lane's memory */
+	uint64_t start_ticks, start_ns; /* both clocks when culling began: ticks per ns */
 	uint64_t next_peek_ns; /* then blocks that a single busy thread still fills are read */
 	bool is_peeking; /* this step reads blocks that threads still fill */
-	uint64_t step; /* the current one */
-	uint64_t next_number;
+	uint64_t step; /* number of the current one: the steps before it are committed */
+	uint64_t next_number; /* of an event */
 	bool is_over; /* no thread makes events any more: all that was published is taken */
 	uint64_t horizon; /* events up to this time are taken in this step */
-	bool is_closing;
+	bool is_closing; /* the session ends: what is undecided stays */
 
 	uint32_t *head; /* of the table by address */
 	uint32_t table_shift;
 	struct cull_lane **lane; /* CULL_MAX_LANES */
 	uint32_t n_lanes;
 	struct cull_raw *raw[RECORD_MAX_AREAS]; /* RECORD_AREA_BLOCKS each */
-	uint64_t own[RECORD_MAX_AREAS]; /* bits: output blocks */
-	struct cull_raw *finished; /* to give back when the step counts */
+	uint64_t own[RECORD_MAX_AREAS]; /* bits of the area's slots: output blocks */
+	struct cull_raw *finished; /* blocks to give back with the commit of this step */
 	struct cull_group *group; /* CULL_MAX_GROUPS */
 	uint32_t n_groups;
 	uint64_t next_sums_ns;
@@ -128,14 +162,16 @@ struct cull {
 
 /* ---- cull.c ---- */
 
-/* A slot at the end of the lane's list, or 0. */
+/* A slot for an event, at the end of the lane's list; its state is CULL_KEPT. 0: none is free, and
+ * the event is counted as lost. */
 uint32_t cull_slot_new(struct cull *c, struct cull_lane *l, unsigned kind, uint64_t ticks,
 		       uint32_t stack);
 
-/* The event is left out. */
+/* Leaves the event out: takes the slot out of the lane's list. The slot becomes free, at once or
+ * with the commit of this step. */
 void cull_slot_drop(struct cull *c, uint32_t i);
 
-/* Puts the sums into slots. */
+/* Puts the sums of all groups into slots, and empties the groups. */
 void cull_put_sums(struct cull *c);
 
 /* ---- cull_judge.c ---- */
@@ -143,25 +179,29 @@ void cull_put_sums(struct cull *c);
 /* If call[0] is an allocation and call[1] its free: leaves out both, which costs a third of what the
  * two cost otherwise. False: nothing has changed. */
 bool cull_judge_pair(struct cull *c, struct cull_lane *l, const struct event_compact *call);
+
+/* Takes one event of the lane: *call, or l->event. Puts it into a slot, or leaves out its chain. */
 void cull_judge_call(struct cull *c, struct cull_lane *l, const struct event_compact *call);
 void cull_judge_event(struct cull *c, struct cull_lane *l);
-void cull_keep_chain(struct cull *c, uint32_t i); /* the chain that the slot belongs to */
+
+/* Decides that all events of the slot's chain stay. */
+void cull_keep_chain(struct cull *c, uint32_t i);
 
 /* ---- cull_lane.c ---- */
 
-/* Finds new blocks of threads. */
+/* Finds new blocks of threads and puts each into the list of its lane (cull_lane.raw). */
 void cull_find_blocks(struct cull *c);
 
-/* Gets the next events of the lane. False: there are none (yet). */
+/* Decodes the next events of the lane into l->call or l->event. False: there are none (yet). */
 bool cull_lane_refill(struct cull *c, struct cull_lane *l);
 
-/* The time of the next event. */
+/* The time of the next event that cull_lane_refill() decoded. */
 uint64_t cull_lane_next_ticks(const struct cull_lane *l);
 
-/* Writes the event of a slot. False: there is no block for it. */
+/* Writes the event of a slot to the lane's output block. False: there is no free block. */
 bool cull_lane_write(struct cull *c, struct cull_lane *l, uint32_t i);
 
-/* Writes the lane's output block out, if there is one. */
+/* Hands the lane's output block, if there is one, to write_block(). */
 void cull_lane_finish_out(struct cull *c, struct cull_lane *l);
 
 #endif

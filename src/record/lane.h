@@ -35,7 +35,7 @@
 /* What every event needs comes first. */
 struct lane {
 	_Alignas(64) struct event_encoder enc;
-	struct block *block; /* where events go; NULL: none yet, or none to be had */
+	struct block *block; /* where events go; NULL: the lane has none yet, or got none */
 	struct thread *thread;
 	uintptr_t leaf; /* the last caller of a hook: see stack_expect() */
 	uintptr_t *after_leaf; /* the entry of leaf in after[] */
@@ -43,28 +43,28 @@ struct lane {
 	struct area *area; /* of block */
 	uint32_t slot; /* number of block in area */
 	uint32_t number; /* index in thread->lane[] */
-	uint32_t next_index; /* of the lane's next block */
+	uint32_t next_index; /* block.lane_index of the lane's next block */
 	uint32_t generation; /* of loaded code, as of the last stack */
 	uint64_t lost_events;
 	uint32_t allocator; /* of the call under way: see lane_set_allocator() */
 
-	uint32_t n_walks; /* counts up to LANE_SETTLES */
+	uint32_t n_walks; /* stacks that had to be walked, up to LANE_SETTLES */
 	size_t cache_capacity; /* frames that the unwinder's stack cache has room for */
 
-	/* The last stack that the stack cache could not hold, outermost first: keys and ids
-	 * (stack.c). */
+	/* The last stack that was not simple (unwind/stack_cache.h), outermost frame first: keys
+	 * and ids (stack.c). */
 	uint64_t *other_key;
 	uint32_t *other_id;
 	size_t n_other;
 	size_t other_capacity;
 	struct unwind_frames frames;
 	struct unwind_thread *auditor; /* CONFIG_AUDIT: walks in full, without caches */
-	struct audit_node *audit_nodes; /* CONFIG_AUDIT: what ids stand for */
+	struct audit_node *audit_nodes; /* CONFIG_AUDIT: by id, its frame and parent */
 	uint64_t n_audited;
 	uint64_t n_differing;
 	struct stack_id_cache stack_ids;
 	uintptr_t after[LANE_LEAVES]; /* by hash of a leaf: the leaf that came after it */
-	struct module_list_range listed[MODULE_LIST_N_RANGES];
+	struct module_list_range listed[MODULE_LIST_N_RANGES]; /* see module_list_add() */
 };
 
 /* The unwinder of the lane, right after it. */
@@ -80,8 +80,8 @@ struct thread {
 		fast_epoch; /* == record_epoch: as epoch, and the fast path of capture.h may be used */
 	_Atomic uint32_t depth; /* hooks under way. A hook's end stores with release order; the
 				 * writer acquires it when the thread is gone. */
-	uint32_t
-		usual_fast_epoch; /* what fast_epoch is while the first lane is about allocator 0 */
+	uint32_t usual_fast_epoch; /* value of fast_epoch while allocator 0 is the encoder's: see
+				    * lane_update_fast_path() */
 	uint32_t epoch; /* == record_epoch: mode and session are up to date */
 	uint32_t mode; /* enum record_mode as of epoch */
 	_Atomic uint32_t number; /* in the recording, from 1 */
@@ -148,10 +148,9 @@ void lane_finish_block(struct lane *lane);
  * none could be had; the lane has no room, and its next event is lost. */
 bool lane_new_block(struct lane *lane);
 
-/* Bytes that a stack of so many keys needs which the unwinder's path cannot hold. */
+/* Gives the lane memory for a stack of up to n_keys keys that is not simple (lane.other_key):
+ * LANE_OTHER_BYTES(n_keys) bytes, aligned to 8. */
 #define LANE_OTHER_BYTES(n_keys) ((n_keys)*20 + 64)
-
-/* Gives the lane memory for such stacks: LANE_OTHER_BYTES(n_keys), aligned to 8. */
 void lane_set_other_memory(struct lane *lane, void *memory, size_t n_keys);
 
 /* After this many stacks that had to be walked, most pages of the lane's tables are going to be

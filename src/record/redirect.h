@@ -12,8 +12,9 @@
  * step 5 writes through /proc/self/mem, or makes the pages writable instead of executable for a
  * moment.
  *
- * Threads: while step 5 runs, no thread may execute the module. Nothing here locks, allocates from
- * the heap or changes errno.
+ * Threads: while step 5 or redirect_undo() runs, no thread may execute the module. The caller sees
+ * to that: the process has one thread, or the dynamic linker has just mapped the module. Nothing
+ * here locks, allocates from the heap or changes errno.
  */
 #ifndef RECORD_REDIRECT_H
 #define RECORD_REDIRECT_H
@@ -44,7 +45,8 @@ const char *redirect_check(struct redirect *r);
  * there. */
 bool redirect_area_open(struct redirect_area *area, uintptr_t start, uintptr_t end, size_t n_bytes);
 
-/* Unmaps the area. For an area whose module is gone, or none of whose stubs is in use. */
+/* Unmaps the area. Only when its module is unmapped, or when no function jumps to its stubs and no
+ * thread executes one. */
 void redirect_area_close(struct redirect_area *area);
 
 /* Takes n_bytes of the area, zeroed and aligned to 16. NULL: there is no more room. The bytes are

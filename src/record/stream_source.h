@@ -27,18 +27,18 @@ struct stream_area {
 	uint32_t n_blocks;
 };
 
-/* A recording file that clients can have. It outlives its session. */
+/* A piece (a recording file of this process) that clients can have. It outlives its session. */
 struct stream_file {
-	const struct session *session; /* NULL: it is destroyed, and what is below counts */
-	int fd; /* of its own: the session closes its file when it is over. -1: no file */
+	const struct session *session; /* NULL: destroyed; end_offset, n_areas and area count */
+	int fd; /* a duplicate: the session closes its own. -1: no file */
 	uint32_t number; /* struct session.piece */
-	bool is_current;
+	bool is_current; /* the newest piece */
 	uint64_t end_offset;
 	uint32_t n_areas;
-	struct stream_area *area; /* RECORD_MAX_AREAS */
+	struct stream_area *area; /* room for RECORD_MAX_AREAS */
 };
 
-/* The session of this file is about to be destroyed: copies what is needed of it. */
+/* The session of this file is about to be destroyed: copies what clients need of the session. */
 void stream_source_keep(struct stream_file *file);
 
 /* Where the chunks of the file end at present. */
@@ -67,21 +67,24 @@ struct stream_source {
 	uint32_t area, slot; /* the next block of this pass */
 	enum stream_source_phase phase;
 	uint64_t pass_due_ns;
-	struct stream_sent *sent; /* STREAM_SOURCE_MAX_BLOCKS, or NULL */
+	struct stream_sent *sent; /* by block: STREAM_SOURCE_MAX_BLOCKS */
 	uint64_t status_sequence; /* of the status that was sent last */
-	uint32_t n_last_passes; /* passes since the file was over */
+	uint32_t n_last_passes; /* passes since a newer piece began: after two PIECE_END is sent */
 	bool ended_before_pass; /* the recording had ended when this pass began */
-	bool is_end_sent;
+	bool is_end_sent; /* END: once after the end of the recording, once more if an exec failed */
 };
 
 #define STREAM_SOURCE_MAX_BLOCKS (RECORD_MAX_AREAS * RECORD_AREA_BLOCKS)
 
-/* Begins at an offset; the client has everything before it. sent: see above, borrowed. */
+/* Begins to send a file: the chunks from offset on (the client has what lies before), and all
+ * blocks. sent is borrowed, has STREAM_SOURCE_MAX_BLOCKS elements on whole pages, and becomes
+ * zeros. */
 void stream_source_begin(struct stream_source *s, const struct stream_file *file, uint64_t offset,
 			 struct stream_sent *sent);
 
 /* Writes the payload of the next frame at out, which has room for STREAM_MAX_PAYLOAD. Returns the
- * type of the frame (enum stream_frame_type), 0 for nothing now, or -errno. */
+ * type of the frame (enum stream_frame_type); 0: nothing is to be sent now; or -errno: the file
+ * cannot be read, and the client cannot be served. */
 long stream_source_next(struct stream_source *s, uint64_t now_ns, uint8_t *out, size_t *n_bytes);
 
 /* Does the client have all chunks that the file has at present? */
