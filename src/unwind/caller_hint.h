@@ -1,13 +1,20 @@
-/* unwind/caller_hint.h - where the caller of a start lies, if it is mostly on the cached stack.
+/* unwind/caller_hint.h - hints: how far the caller's slot lies from the start's sp or fp, for starts
+ * whose caller mostly is on the cached stack.
  *
- * A program that takes a large structure apart has too many stacks for memos: the destructors of a
- * tree give back thousands of blocks by as many stacks, each of which comes once in a while, and
- * memos of all of them do not fit into the caches of the CPU. But nearly all starts of such a
- * program are called by a frame that is on the cached stack. A hint says where this caller's slot
- * lies, from the rule of the start alone. The stack is then the caller's stack and one frame more.
+ * Some programs have too many stacks for memos. Example: the destructors of a tree free thousands of
+ * blocks from as many stacks, each of which comes back rarely, and memos of all of them do not fit
+ * into the caches of the CPU. But nearly all starts of such a program are called by a frame that is
+ * on the cached stack:
+ *
+ *	cached stack   main, drop_tree, drop_node, drop_node    entry[3] has the slot base + caller_at
+ *	start          drop_leaf, called by entry[3]; base = sp (or fp) of the start
+ *	stack          that of entry[3], whose id is known, and one frame more: drop_leaf
+ *
+ * caller_at follows from the rule of the start alone, so each start (pc) has one hint.
  *
  * Hints are used where walks are frequent (stack_cache::uses_selectors). A hint is learnt when a
  * walk finds the caller on the cached stack, and given up when the caller is missing too often.
+ * Threads: that of the cache.
  */
 #ifndef UNWIND_CALLER_HINT_H
 #define UNWIND_CALLER_HINT_H
@@ -26,7 +33,7 @@ static ALWAYS_INLINE uintptr_t caller_hint_base(const struct caller_hint *hint,
 	return hint->is_by_fp ? start->fp : start->sp;
 }
 
-/* Whether there is a hint for this start: then caller_hint_find() is to be asked, and no memo. */
+/* Whether there is a hint for this start. If so, call caller_hint_find() and look at no memo. */
 static ALWAYS_INLINE bool caller_hint_exists(struct unwind_thread *ut,
 					     const struct unwind_start *start)
 {
@@ -44,12 +51,13 @@ bool caller_hint_rest_holds(const struct stack_cache *c, const struct caller_hin
 /* The caller was not where the hint says: lowers the score, or gives the hint up. */
 void caller_hint_missed(struct stack_cache *c, struct caller_hint *hint);
 
-/* The id of the stack of the start's caller, and the hash of that stack; 0 when it is not known:
- * then stack_cache_find() must be asked. Only after caller_hint_exists() was true.
+/* The id of the stack of the start's caller, and the hash of that stack: the stack of the event has
+ * one frame more, start->pc. 0: the caller is not where the hint says; call stack_cache_find(). Only
+ * after caller_hint_exists() was true.
  *
  * Exact: a walk would begin with the rule that the hint was made of and would arrive at this entry,
- * and what is outside the entry still holds. (A stray frame pointer may lead below the stack
- * pointer, where words may hold that mean nothing: such a slot is refused.) */
+ * and what is outside the entry still holds. (If the frame pointer points below the stack pointer,
+ * an old entry there may compare equal; the test of slot against sp refuses it.) */
 static ALWAYS_INLINE uint32_t caller_hint_find(struct unwind_thread *ut,
 					       const struct unwind_start *start, uint32_t *ret_hash)
 {
@@ -72,11 +80,11 @@ static ALWAYS_INLINE uint32_t caller_hint_find(struct unwind_thread *ut,
 	return c->stack_id[n - 1].id;
 }
 
-/* After a walk, before its frames go onto the cached stack: makes a hint for the start, if the walk
- * found its caller right there and the hint's slot is free or of less use. */
+/* After a walk, before its frames become entries: makes a hint for the start if the walk found the
+ * start's caller on the cached stack, and if the hint's place in hint[] is free or little used. */
 void caller_hint_learn(struct stack_cache *c, const struct unwind_start *start);
 
-/* The rules have changed. */
+/* Empties all hints: the generation of loaded code, and so the rules, have changed. */
 void caller_hint_forget_all(struct stack_cache *c);
 
 #endif

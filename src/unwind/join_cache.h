@@ -1,19 +1,26 @@
-/* unwind/join_cache.h - memos that hold, but join another stack than the last time.
+/* unwind/join_cache.h - finds the id of a stack from two parts: the outer stack, and the frames of a
+ * memo inside it (the suffix).
  *
- * In a recursive program a memo that holds often joins another stack than before, and the stack
- * that results would have to be found frame by frame. But the same few suffixes (the frames of a
- * memo inside its join) join the same stacks again and again. So a suffix gets an id, by the
- * addresses of its frames, and the join cache holds which stack a suffix made of which outer stack.
+ * In a recursive program the words of a memo often are the same while the stack that the memo joins
+ * (the outer stack) is another one than the last time. Example: the memo has the frames parse, push.
  *
- * Exact: an id of a suffix stands for the same addresses as long as it is in use, and an id of a
- * stack stands for the same stack within an epoch. A suffix gets a new id in a new epoch, and no id
- * is given twice; when all ids are used up, everything that has one is forgotten. A table may lose
- * its entries: then the frames are looked up one by one, and their suffix gets another id.
+ *	last time    main, run    + parse, push    the memo has the id of this whole stack
+ *	now          main, serve  + parse, push    join cache: (suffix of parse, push; id of main, serve)
  *
- * Most memos never join another stack, so a memo gets the id of its suffix when it first does.
+ * The same few suffixes join the same outer stacks again and again. So a suffix gets an id, by the
+ * addresses of its frames, and the join cache leads from (id of the suffix, id of the outer stack) to
+ * the id of the whole stack.
+ *
+ * Why the answer is exact: within an epoch of the cache, a suffix id stands for one list of addresses
+ * and a stack id for one stack. No suffix id is given twice; when all are used up, the memos, the
+ * suffixes and the joins are forgotten together. The table of suffixes may lose an entry: then the
+ * same frames get another suffix id, and the recorder looks the frames up one by one.
+ *
+ * Most memos never join another stack, so a memo gets a suffix id when that happens for the first
+ * time.
  *
  *   id = join_cache_find(ut, m, start->fp, &outer);
- *   if (!id && outer)      // look up or define the frames below outer
+ *   if (!id && outer)      // find or define the stack outer + frames, frame by frame
  *           n = memo_suffix_frames(m, addr), id = ..., join_cache_add(ut, m, id);
  *   if (!id)               // the memo does not hold: ask stack_cache_find()
  */
@@ -22,9 +29,9 @@
 
 #include "unwind/stack_cache_tables.h"
 
-/* The id of the stack that a memo of this start makes of the stack that it joins now, if that is
- * known. Else 0, and *ret_outer is the id of the stack that the memo joins; if *ret_outer is 0 too,
- * the memo does not hold. Only after walk_memo_is_of() was true. */
+/* The id of the whole stack: the memo's frames inside the stack that the memo joins now. *ret_outer
+ * becomes the id of the joined stack. Returns 0 if the id is not known; if *ret_outer is 0 too, the
+ * memo does not hold. fp is that of the start. Only after walk_memo_is_of() was true. */
 uint32_t join_cache_find(struct unwind_thread *ut, struct walk_memo *m, uintptr_t fp,
 			 uint32_t *ret_outer);
 
@@ -32,13 +39,13 @@ uint32_t join_cache_find(struct unwind_thread *ut, struct walk_memo *m, uintptr_
  * ret[MEMO_SUFFIX_FRAMES]. Returns how many. */
 unsigned memo_suffix_frames(struct walk_memo *m, uintptr_t *ret);
 
-/* Which of these frames are guesses: bit i of *ret for addr[i], of a memo of the cache's epoch. False:
- * not known, because a rule is not in the cache any more. */
+/* Which of the frames that memo_suffix_frames() gave are guesses: bit i of *ret for addr[i]. False: not
+ * known, because the rule of a frame is no longer in the rule cache. */
 bool memo_suffix_guesses(struct unwind_thread *ut, const uintptr_t *addr, unsigned n,
 			 unsigned *ret);
 
-/* From now on the memo is that of the stack id, which its frames make of the stack that it joins.
- * Only after join_cache_find() gave 0 and an outer stack. */
+/* Stores that the memo's frames inside the stack that the memo joins now have the id `id`: in the
+ * join cache and in the memo. Only after join_cache_find() gave 0 and an outer stack. */
 void join_cache_add(struct unwind_thread *ut, struct walk_memo *m, uint32_t id);
 
 #endif

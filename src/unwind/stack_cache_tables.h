@@ -45,8 +45,9 @@
  *         selector[]        suffix[]: frames --> suffix_id
  *   start.pc --> hint[] --slot of the caller--> index_of[] --> entry[]
  *
- * selector[]: while uses_selectors is set, the index in memo[] is a hash of the start and of the
- * words that selector[] names.
+ * Read: a hash of the start is the index in memo[]; join_n of the memo is the index of the joined
+ * entry; the suffix id of the memo and the id of the joined stack are looked up in join[]. While
+ * uses_selectors is set, the words that selector[] names are part of the hash.
  *
  * Offsets of words are counted in words from the word that holds the start's own return address.
  * Threads: a cache belongs to one thread at a time, like the struct unwind_thread that it is part
@@ -91,8 +92,9 @@ struct stack_cache_extra {
 struct stack_cache_fresh {
 	struct stack_cache_entry at;
 	uintptr_t fp;
-	uintptr_t fp_at; /* where the caller's frame pointer was read, 0 = it is unchanged. Of a
-			    frame where the stack is cut: a word that says so; 0 = there is none */
+	uintptr_t fp_at; /* where the caller's frame pointer was read, 0 = fp is unchanged. Of the
+			    outermost frame of a stack that is cut: the word that made the walk
+			    cut it there; 0 = none */
 	uintptr_t cfa_at; /* where the CFA was read, 0 = it was computed */
 	bool uses_fp; /* the CFA was computed from fp */
 	bool is_guess; /* the frame pointer alone led to the caller */
@@ -186,11 +188,11 @@ struct caller_hint {
 
 #define STACK_CACHE_INDEXES 512u
 
-/* After each so many walks the cache looks how many events there were. If more than one of eight
- * events needed a walk, uses_selectors becomes true for good. */
+/* Every STACK_CACHE_WINDOW walks the cache looks how many events there were. If more than one of
+ * eight events needed a walk, uses_selectors becomes true for good. */
 #define STACK_CACHE_WINDOW 1024u
 
-/* In front of entry[0] lie so many entries that always compare equal: see
+/* The number of entries in front of entry[0] that always compare equal: see
  * stack_cache_any_differs(). */
 #define STACK_CACHE_SENTINELS 4
 

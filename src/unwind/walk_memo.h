@@ -1,17 +1,19 @@
-/* unwind/walk_memo.h - a walk that was seen before, and whether it would be the same now.
+/* unwind/walk_memo.h - memos: a memo keeps a walk and its result, so that an event with the same
+ * stack needs no walk.
  *
  * A memo holds the start of a walk, the entry of the cached stack that the walk joined, and every
- * word that it read on its way there. stack_cache_tables.h has an example. If the start and these
- * words are the same, and the cached stack holds up to an entry with the slot that the walk joined,
- * the walk would be the same up to there: the stack is the one that ends with that entry, and the
- * memo's frames inside it. Mostly that is also the stack that the memo found last, so its id is at
- * hand; otherwise join_cache.h may know the id.
+ * word that the walk read before the join. stack_cache_tables.h has an example. A new walk would do
+ * the same if the start and these words are the same, and if the cached stack is unchanged up to the
+ * slot of the join. Then the stack of the event is the stack that ends with the entry of the join,
+ * plus the memo's frames inside it. If the stack at the join is also the one that the memo found
+ * last, the memo has the id of the whole stack; otherwise join_cache.h may know the id.
  *
- * Where a memo lies follows from its start. Two memos lie side by side, the newer first. When walks
- * become frequent (stack_cache::uses_selectors), too many stacks have one start: then the words in
- * which these stacks were seen to differ (struct memo_selector) choose the slot too, and there is
- * one memo per slot. A slot is only a guess where to look: a memo is compared with everything that
- * it stands for.
+ * A hash of the start leads to the memo. A start has two memos side by side, the newer first:
+ * walk_memo_slot() gives the first, and stack_cache_find() also looks at the second. When walks
+ * become frequent (stack_cache::uses_selectors), many stacks have one start: then the words in which
+ * these stacks were seen to differ (struct memo_selector) are part of the hash, and a start has one
+ * memo for each value of these words. The hash only says where to look: a memo is used after
+ * everything that it holds was compared.
  *
  * How an event uses these functions:
  *
@@ -57,8 +59,8 @@ static ALWAYS_INLINE struct memo_selector *memo_selector_of(struct stack_cache *
 	return &c->selector[walk_memo_hash(start) >> (64 - MEMO_SELECTOR_BITS)];
 }
 
-/* The word at an offset of a selector, or 0 if it lies outside the stack: another start may have
- * left the offset. */
+/* The word at an offset of a selector, or 0 if the word lies outside the stack: the offset may come
+ * from another start with the same hash. */
 static ALWAYS_INLINE uintptr_t memo_selector_word(const struct stack_cache *c, uintptr_t sp,
 						  uint16_t at)
 {
@@ -76,7 +78,7 @@ static ALWAYS_INLINE uint64_t memo_selector_hash(struct stack_cache *c,
 	       (memo_selector_word(c, start->sp, selector->at[1]) * 0x94d049bb133111ebull);
 }
 
-/* Where the memo of this start lies, if there is one. */
+/* Where the (newer) memo of this start lies, if there is one. Never NULL. */
 static ALWAYS_INLINE struct walk_memo *walk_memo_slot(struct unwind_thread *ut,
 						      const struct unwind_start *start)
 {
@@ -87,7 +89,7 @@ static ALWAYS_INLINE struct walk_memo *walk_memo_slot(struct unwind_thread *ut,
 	if (unlikely(c->uses_selectors))
 		hash += memo_selector_hash(c, start);
 	m = &c->memo[hash >> (64 - WALK_MEMO_BITS)];
-	FORGET_ORIGIN(m); /* one register to keep, not what it was made of */
+	FORGET_ORIGIN(m); /* keep m in one register, not the values that m was computed from */
 	return m;
 }
 
@@ -98,8 +100,8 @@ static ALWAYS_INLINE struct walk_memo *walk_memo_beside(struct stack_cache *c,
 	return &c->memo[(size_t)(m - c->memo) ^ 1];
 }
 
-/* Whether the memo is of this start, and of the code and the ids of now. That the start lies in the
- * thread's own stack need not be asked: the start of the memo did. */
+/* Whether the memo is of this start, of the present generation of code and of the present epoch of
+ * ids. True also says that the start lies in the thread's own stack: only such starts get memos. */
 static ALWAYS_INLINE bool walk_memo_is_of(struct unwind_thread *ut, const struct walk_memo *m,
 					  const struct unwind_start *start)
 {
@@ -159,7 +161,8 @@ static ALWAYS_INLINE uint32_t walk_memo_stack_id(struct unwind_thread *ut, struc
 	return m->id;
 }
 
-/* Whether the walk would be the memo's, given that the first n_valid entries of the cache hold. */
+/* For stack_cache_find(), which has compared the entries: whether the walk would be the memo's, if the
+ * first n_valid entries of the cache hold. */
 bool walk_memo_holds(struct unwind_thread *ut, struct walk_memo *m,
 		     const struct unwind_start *start);
 
@@ -171,8 +174,8 @@ void walk_memo_add(struct unwind_thread *ut, const struct unwind_start *start, u
 
 /* The memo in c->memo_slot is not that of this stack. If it has the same start, and the two stacks
  * differ in a word of the memo, that word becomes a selector and c->memo_slot changes accordingly.
- * Once both selectors of a start are set, they are replaced rarely, and forgotten when the memos of
- * other starts keep lying in the slot. */
+ * Once both selectors of a start are set, a new one replaces an old one in 1 of 64 walks only. If the
+ * memo has another start, 1 of 512 walks empties the selectors of this start: they do not help. */
 void memo_selector_learn(struct stack_cache *c, const struct unwind_start *start);
 
 #endif
