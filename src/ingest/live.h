@@ -7,12 +7,13 @@
  *                    |                    |
  *   block[]   [ 0 ][ 1 ][ 2 ][ 3 ] ...  index of a block; it does not change while the block is here
  *
- * Removal moves later slots back, so there are no tombstones. The index of a block that is gone is
- * used again first: its memory is still in the cache.
+ * Removal moves later slots back, so there are no tombstones. The index that was freed last is used
+ * again first: its block is still in the CPU's caches.
  *
  * The table holds a bounded number of blocks. When it is full, live_reserve() moves the oldest three
- * quarters to live_cold.h. A block is in the table or there, never in both. All functions look at
- * both, except where the name says "hot". Limits: 2^32 - 1 blocks in the table (ERR_LIMIT).
+ * quarters out: live_cold.h packs them, and writes what is beyond the budget to temporary files. A
+ * block is in the table or moved out, never both. All functions look at both, except where the name
+ * says "hot". Limits: 2^32 - 1 blocks in the table (ERR_LIMIT).
  * Threads: one at a time.
  */
 #ifndef INGEST_LIVE_H
@@ -40,7 +41,7 @@ struct live {
 	uint32_t *free_index; /* indexes to use again, the last one first */
 	size_t cap_free;
 	uint32_t n_free;
-	struct live_cold *cold; /* NULL: no block is there */
+	struct live_cold *cold; /* blocks that were moved out; NULL: none */
 	const char *folder; /* for temporary files, borrowed; NULL: temp_file_folder() */
 	size_t budget_bytes; /* of all this; 0: a share of memory_budget_bytes() */
 	size_t max_hot; /* blocks in the table: from the budget; 0: not computed yet */
@@ -57,12 +58,12 @@ uint64_t live_count(const struct live *l);
 /* The block at addr, or NULL. Valid until the next function of l that may change something. */
 const struct live_block *live_find(const struct live *l, uint64_t addr);
 
-/* Visits all blocks. visit() returns false to end that. */
+/* Visits all blocks. visit() returns false to stop. */
 void live_each(const struct live *l, bool (*visit)(void *user, const struct live_block *block),
 	       void *user);
 
-/* Adds a copy of a block; live_reserve() came before. Returns the block in the table, valid as that
- * of live_find(); NULL when its address is live already. */
+/* Adds a copy of a block; live_reserve() came before. Returns the copy in the table, valid as that of
+ * live_find(). NULL, and nothing is added: there is a block at this address. */
 struct live_block *live_add(struct live *l, const struct live_block *block);
 
 /* Moves the block at addr out to *ret. False when there is none. */
@@ -88,12 +89,12 @@ static inline size_t live_limit(const struct live *l)
 /* The number of blocks that can be added without live_reserve(). */
 static inline size_t live_room(const struct live *l)
 {
-	size_t limit = live_limit(l), n_used = l->n_free + (l->cap_blocks - l->n_used), n_slots;
+	size_t limit = live_limit(l), n_indexes = l->n_free + (l->cap_blocks - l->n_used), n_slots;
 
 	if (limit > l->max_hot)
 		limit = l->max_hot;
 	n_slots = limit > l->n_hot ? limit - l->n_hot : 0;
-	return n_slots < n_used ? n_slots : n_used;
+	return n_slots < n_indexes ? n_slots : n_indexes;
 }
 
 /* The slot where the search for addr begins. */
@@ -128,7 +129,7 @@ static inline uint32_t live_new_index(struct live *l)
 	return l->free_index[l->n_free];
 }
 
-/* Is addr perhaps that of a block outside of the table? */
+/* May a block at addr have been moved out? False is certain. */
 static inline bool live_is_maybe_cold(const struct live *l, uint64_t addr)
 {
 	return unlikely(l->cold != NULL) && live_cold_may_hold(l->cold, addr);

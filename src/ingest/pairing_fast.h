@@ -1,8 +1,8 @@
 /* ingest/pairing_fast.h - pairing for events about which there is no doubt: nearly all.
  *
  * pairing.h holds back events that may be in the wrong order, and lets steps wait in a queue until
- * nothing can come before them. While nothing is held back and no step waits, these events need
- * neither, and give exactly what pairing.c would give:
+ * nothing can come before them. While nothing is held back and no step waits, the following events
+ * are paired and reported at once, exactly as pairing.c would:
  *
  * - an allocation of an address that is not live, if no release comes in the same nanosecond (such
  *   a release would count first);
@@ -14,9 +14,18 @@
  *   not.
  *
  * Such events come in runs. During a run, all that the events change is in struct pairing_run, a
- * local variable of one function into which all of this is inlined. The compiler keeps it in
- * registers, and need not store, load and check it for each event: that was half of the work. For
- * this reason the functions are inline and some are longer than 10 lines.
+ * local variable of one function of replay.c into which these functions are inlined. The compiler
+ * keeps the struct in registers, and need not store, load and check its members for each event: that
+ * was half of the work. For this reason the functions are inline and some are longer than 10 lines.
+ *
+ *	n = pairing_run_begin(p, &r);			the pairing is quiet
+ *	for at most n calls of the batch:
+ *		malloc	pairing_run_add(), fill in the block, pairing_run_count_alloc()
+ *		free	pairing_run_find(), pairing_run_count_release(), live_remove_slot()
+ *		realloc	pairing_run_has_realloc(), pairing_run_realloc(), fill in the block,
+ *			pairing_run_count_alloc()
+ *		a function refuses: leave the loop
+ *	pairing_run_end(p, &r);
  *
  * A function that returns false, NULL or SIZE_MAX has changed nothing: the run must end, and
  * pairing.c takes the event. Private to replay.c. Threads: one.
@@ -69,12 +78,12 @@ static ALWAYS_INLINE void pairing_run_end(struct pairing *p, const struct pairin
 		pairing_pass_steps(p);
 }
 
-/* Events that pairing_has_rival() looks at. With a clock that hardly moves there may be more in one
- * nanosecond; then pairing.c is faster. */
+/* Events that pairing_has_rival() looks at. With a coarse clock many events may have the same time;
+ * then pairing.c is faster. */
 #define PAIRING_MAX_LOOKED_AT 64u
 
-/* Does a release follow call i in the same nanosecond? Also true when that cannot be seen from
- * here. */
+/* Does a release follow call i in the same nanosecond? Also true when the batch ends, or
+ * PAIRING_MAX_LOOKED_AT is reached, before a later time is seen. */
 static inline bool pairing_has_rival(const struct stream_batch *b, size_t i)
 {
 	for (size_t k = i + 1; k < b->n && k - i < PAIRING_MAX_LOOKED_AT; k++) {
@@ -87,7 +96,7 @@ static inline bool pairing_has_rival(const struct stream_batch *b, size_t i)
 }
 
 /* Makes room in the table for the block that call i allocates, at an address that is not 0. The
- * caller fills in the block and then calls pairing_run_count_alloc(). NULL: not in this run. */
+ * caller fills in the block and then calls pairing_run_count_alloc(). NULL: the run must end. */
 static ALWAYS_INLINE struct live_block *pairing_run_add(struct pairing_run *r,
 							const struct stream_batch *b, size_t i)
 {
@@ -135,7 +144,7 @@ static ALWAYS_INLINE void pairing_run_count_release(struct pairing_run *r,
 }
 
 /* Finds the slot of the block that call i of thread frees. The caller counts the release and takes
- * the block out of the table. SIZE_MAX: not in this run. */
+ * the block out of the table. SIZE_MAX: the run must end. */
 static ALWAYS_INLINE size_t pairing_run_find(struct pairing *p, struct pairing_run *r,
 					     const struct stream_batch *b, size_t i,
 					     uint32_t thread)

@@ -21,7 +21,7 @@ enum replay_end {
 	REPLAY_REALLOCATED, /* by a realloc() that made another block of it */
 	REPLAY_REALLOC_FREED, /* by realloc(p, 0) */
 	REPLAY_REALLOC_UNTRACKED, /* by a realloc() that ended while recording was off */
-	REPLAY_REPLACED, /* its address was allocated again, and its release was not seen */
+	REPLAY_REPLACED, /* its address was allocated again, and its release is not recorded */
 };
 
 /* How an allocation ended. */
@@ -91,14 +91,15 @@ struct replay_totals {
 	uint64_t failed_reallocations;
 	uint64_t truncated[STACK_N_ENDS]; /* events, by the reason why their stack ends */
 	uint64_t guessed; /* events whose stack has guessed frames */
-	uint64_t lost_events; /* as the lanes report */
+	uint64_t lost_events; /* that the recorder counted but could not record */
 	uint64_t mmaps, munmaps, mremaps, brks, markers, forks, pauses;
-	/* Of these, left out by the recorder: it wrote only sums. */
+	/* Of the allocations, reallocations and bytes above: those that the recorder left out
+	 * (record/cull.h). It wrote only sums of them. */
 	uint64_t culled_allocations, culled_reallocations, culled_bytes;
 	uint64_t last_ticks; /* of the last event */
 	uint64_t end_how; /* of PROCESS_END; 0: none, or an exec that failed */
 	uint64_t end_status;
-	uint64_t stacks; /* different ones that events name */
+	uint64_t stacks; /* different stacks that events name */
 	uint32_t deepest_stack; /* frames */
 };
 
@@ -111,13 +112,14 @@ struct replay_callbacks {
 	const char *temp_folder; /* for the table of live blocks; NULL: temp_file_folder() */
 	struct alloc_sums *alloc_sums; /* NULL, or to be filled; complete from on_end() on */
 
-	/* An allocation as its lane brings it, before it is paired. All allocations of one thread
-	 * come here in the program's order, and a->at_ns never goes back. The result becomes
-	 * a->tag. */
+	/* Called first for each allocation, before it is paired. All allocations of one thread come
+	 * in the program's order, and a->at_ns never goes back. The result becomes a->tag; on_alloc()
+	 * and on_free() find it there. */
 	uint64_t (*on_arrival)(void *user, const struct live_block *a);
 
-	/* An allocation that counts. old: the block that a realloc() replaced by this one; NULL:
-	 * there was none, or it is not known. The user may set a->chain. */
+	/* An allocation, when pairing has settled that the block is live. old: the block that a
+	 * realloc() replaced by this one; NULL: there was none, or it is not known. The user may set
+	 * a->chain. */
 	void (*on_alloc)(void *user, struct live_block *a, const struct live_block *old);
 
 	/* The end of an allocation. */
@@ -132,11 +134,12 @@ struct replay_callbacks {
 	void (*on_rare)(void *user, const struct event *ev, uint32_t thread, uint32_t stack);
 
 	/* Before each batch of calls (stream.h): n_blocks_read of recording.n_blocks are read. All
-	 * stack numbers until the next call are below n_stacks. A result below 0 ends the replay
-	 * with it. */
+	 * stack numbers in the batch are below n_stacks. A result below 0 ends the replay, and
+	 * becomes its result. */
 	int (*on_progress)(void *user, uint64_t n_blocks_read, uint32_t n_stacks, struct err *err);
 
-	/* After the last event. live: the blocks that were never released. */
+	/* After the last event. live: the blocks that were never released. The result becomes that
+	 * of the replay. */
 	int (*on_end)(void *user, const struct stacks *stacks, const struct live *live,
 		      const struct replay_totals *totals, struct err *err);
 };
