@@ -7,8 +7,8 @@
  * Key: the kind of the result, the compiled plan of the query with its sets, and query_span(). A
  * result must depend on nothing else. Keys are compared byte by byte.
  *
- * Bounds: at most max_entries results of together max_bytes are kept; the least recently used one
- * goes first. A larger result is shared with those who wait for it, and then dropped. A query with
+ * Bounds: at most SHARED_RESULTS_MAX_ENTRIES results of together max_bytes are kept; the least
+ * recently used one is dropped first. A larger result is shared with those who wait for it, and then dropped. A query with
  * a key of more than SHARED_RESULTS_MAX_KEY bytes (a million stacks) shares nothing.
  *
  * Cancelling: a computation runs in the thread of the query that began it. If that query is
