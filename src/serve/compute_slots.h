@@ -1,15 +1,18 @@
 /* serve/compute_slots.h - who computes an answer next.
  *
- * An answer holds one slot while it is computed. Answers are short or long. Short ones come first,
- * but never take all slots while a long one waits, and long ones never take more than half of them.
- * Among equals the client with the fewest slots comes first, then the answer that has waited
- * longest. So neither an export nor a client that asks a hundred questions keeps others waiting.
+ * An answer holds one slot while it is computed. Answers are short or long. Of n slots:
+ *   - Short answers come first. But one slot is kept for a long answer while a long one waits and
+ *     none computes.
+ *   - Long answers take a half of the slots at most (rounded up).
+ *   - Of several short ones, or several long ones, that of the client with the fewest slots comes
+ *     first, then the one that has waited longest.
+ * So neither an export nor a client that asks a hundred questions keeps others waiting.
  *
- * Nobody knows before how long an answer takes. The caller guesses (route_costs.h), and an answer
- * that has used COMPUTE_SHORT_NS of processor time counts as long from then on: its slot no longer
- * keeps short ones waiting. The threads of long answers get a lower priority (nice), as do the
- * threads that they start. So a short answer gets most of the processor at once, whatever the long
- * ones do.
+ * Nobody knows beforehand how long an answer takes. The caller guesses (route_costs.h). A short
+ * answer that has used COMPUTE_SHORT_NS of processor time becomes a long one; its slot is then no
+ * longer counted among those of short answers, and another short answer may begin. So up to one and
+ * a half times n answers may compute at once. The threads of long answers get a lower priority
+ * (nice), and so do the threads that they start: a short answer gets most of the processor.
  *
  * Threads: any. A turn belongs to the thread that computes.
  */
@@ -26,7 +29,11 @@
 #define COMPUTE_CLIENT_BYTES 48
 
 struct compute_slots; /* opaque: defined in compute_slots.c */
+
+/* n: at least 1. ERR_MEMORY. */
 int compute_slots_create(unsigned n, struct compute_slots **ret, struct err *err);
+
+/* When no turn waits or computes. NULL does nothing. */
 void compute_slots_destroy(struct compute_slots *t);
 
 /* A zeroed turn with client, is_long and is_instant set; the other fields belong to compute_slots.c. */
@@ -38,14 +45,17 @@ struct compute_turn {
 	bool has_slot;
 	int thread; /* the kernel's id, while it computes */
 	clockid_t clock; /* of the thread's processor time */
-	uint64_t start_ns, start_cpu_ns; /* when it got the slot; the latter by that clock */
-	uint64_t spent_ns; /* in slots that it gave back */
+	uint64_t start_ns; /* when it got the slot */
+	uint64_t start_cpu_ns; /* the same moment by `clock` */
+	uint64_t spent_ns; /* in slots that it had before: a turn may be taken several times */
 };
 
-/* Waits for a slot; false: *cancel became true before. The turn must stay where it is until
- * compute_turn_give(). */
+/* Waits for a slot, in the thread that computes. False: *cancel became true (looked at every 50 ms),
+ * and there is no slot. The turn must stay at its address until compute_turn_give(). */
 bool compute_turn_take(struct compute_slots *t, struct compute_turn *turn,
 		       const atomic_bool *cancel);
-void compute_turn_give(struct compute_slots *t, struct compute_turn *turn); /* if it has one */
+
+/* Gives the slot back, if the turn has one. */
+void compute_turn_give(struct compute_slots *t, struct compute_turn *turn);
 
 #endif
