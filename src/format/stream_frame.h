@@ -41,12 +41,12 @@ enum stream_frame_type {
 	STREAM_END = 12, /* recorder: the process is ending in order; a little may follow */
 	STREAM_GONE = 13, /* recorder: u32 piece, u32 first piece that is left */
 	STREAM_IDLE = 14, /* recorder: nothing new; the connection works */
-	STREAM_ACK = 15, /* client: u32 piece, u32 zero, u64 offset up to which the client has it */
+	STREAM_ACK = 15, /* client, reserved: u32 piece, u32 zero, u64 offset. Is ignored */
 	STREAM_SEEN_END = 16, /* client: it has written all that came before END */
 };
 
 #define STREAM_NEEDS_TOKEN 1u /* flag in HELLO */
-#define STREAM_WANTS_ACKS 1u /* flag in PIECE: the recorder deletes what the client has */
+#define STREAM_WANTS_ACKS 1u /* flag in PIECE. Reserved: no recorder sets it */
 
 struct stream_frame {
 	unsigned type;

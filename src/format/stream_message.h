@@ -28,11 +28,11 @@ struct stream_piece {
 	uint8_t id[STREAM_ID_BYTES]; /* recording_id of the file */
 	uint64_t start_realtime_ns;
 	uint32_t number; /* from 1 */
-	uint32_t flags; /* STREAM_WANTS_ACKS */
+	uint32_t flags; /* 0; STREAM_WANTS_ACKS is reserved */
 	uint64_t n_bytes; /* of the file at present */
 };
 
-/* The datagram. */
+/* A datagram by which a recorder says where its server is. */
 struct stream_announcement {
 	uint8_t id[STREAM_ID_BYTES]; /* as in struct stream_process */
 	uint32_t pid;

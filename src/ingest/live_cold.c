@@ -448,7 +448,7 @@ static int merge_into(struct live_cold *c, struct walk *walk, size_t n, struct r
 	return r;
 }
 
-/* Merges the last FAN_IN runs, which have one level. */
+/* Merges the last FAN_IN runs, which are of the same level, to one of the next level. */
 static int merge_last(struct live_cold *c, struct err *err)
 {
 	struct run **last = &c->run[c->n_runs - FAN_IN], *to = NULL;
