@@ -3,14 +3,17 @@
  *
  * An area is what one compiler is likely to have made: the anonymous mappings of a JIT compiler
  * that follow one another without a hole, or the code of an image between two FDEs. For each area
- * it is counted how many places were seen to keep a frame pointer (good) and how many were not
- * (bad). An area where hardly any place is bad is trusted: there a frame pointer is believed
- * although a word below the pair looks like a return address.
+ * the number of places is counted that were seen to keep a frame pointer (good), and of those that
+ * were not (bad). An area where hardly any place is bad is trusted.
  *
- * Why this is needed: a frame that lives for long may have a slot that it never writes. If an old
- * return address is left there, the frame can never be proved.
+ * Why areas are needed: a frame pointer points at the pair of the caller's frame pointer and the return
+ * address. A word below the pair that looks like a return address makes the pair doubtful: it may be
+ * the real one. But a frame that lives for long may have a slot that it never writes, and an old
+ * return address in this slot would make the frame doubtful for ever. In a trusted area the frame
+ * pointer is believed nevertheless.
  *
- * Threads: a flag guards the areas. Nobody waits for it: code_areas_enter() says whether it was got.
+ * Threads: a flag guards the areas. Nobody waits for the flag: code_areas_enter() returns false while
+ * another thread has it.
  */
 #ifndef UNWIND_CODE_AREAS_I_H
 #define UNWIND_CODE_AREAS_I_H

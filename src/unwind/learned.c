@@ -222,8 +222,8 @@ bool learned_forget(uintptr_t lo, uintptr_t hi)
 	return each_block(lo, hi, forget_block);
 }
 
-/* The areas belong to a thread for microseconds, unless it is the one that a signal handler, which
- * we are in, has interrupted. */
+/* Another thread has the areas for microseconds. If this is a signal handler and the interrupted thread
+ * has them, they do not become free: then gives up. */
 static bool enter_areas(void)
 {
 	for (unsigned i = 0; i < 1000; i++)

@@ -1,8 +1,8 @@
 /* unwind/maps.c - reads /proc/thread-self/maps.
  *
  * A line is "start-end perms offset device inode path", and a line may be cut anywhere by the end of
- * a buffer, so lines are read character by character. Of the process rather than of the thread
- * nothing could be read once the first thread has ended.
+ * a buffer, so lines are read character by character. Not /proc/self/maps: that file is empty once the
+ * first thread of the process has ended.
  */
 #include "unwind/maps_i.h"
 
