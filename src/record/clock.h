@@ -6,7 +6,7 @@
  * CLOCK_MONOTONIC. Pairs of (ticks, CLOCK_MONOTONIC) in the recording give the length of a tick.
  *
  * A lane is one stream of events: of a thread, or of a signal handler that interrupted a hook
- * (lane.h). The writer is the recorder's own thread, which writes the recording (writer.h).
+ * (lane.h). The writer is the process that writes the recording (writer.h).
  *
  * Heartbeat. While events come fast, the writer stores a new value in clock_heartbeat every
  * millisecond. An event compares clock_heartbeat with the value at its lane's last clock reading.

@@ -2,7 +2,7 @@
  * memory.
  *
  * Each function appends a chunk. A chunk that cannot be written is counted in the session's status.
- * Writer thread only.
+ * The writer only.
  */
 #ifndef RECORD_DESCRIBE_H
 #define RECORD_DESCRIBE_H

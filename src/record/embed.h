@@ -2,8 +2,7 @@
  *
  * A recording can then be read elsewhere, and later, after the binaries were replaced. The writer
  * calls embed_step() when it has nothing else to do. A file that cannot be read or written to its
- * end stays incomplete, which readers see. Writer thread only. Zeroed memory: nothing was embedded
- * yet.
+ * end stays incomplete, which readers see. The writer only. Zeroed memory: nothing was embedded yet.
  */
 #ifndef RECORD_EMBED_H
 #define RECORD_EMBED_H

@@ -4,7 +4,7 @@
  * its data are replaced by zeros, which compress to nothing: the file keeps its size and its
  * offsets, and every reader of ELF files reads it. It cannot be executed.
  *
- * Writer only. Input is a file of anybody: all offsets and sizes are checked.
+ * The writer only. Anybody may have made the file: all offsets and sizes are checked.
  */
 #ifndef RECORD_EMBED_CUT_H
 #define RECORD_EMBED_CUT_H

@@ -11,9 +11,10 @@
 #include "format/format.h"
 #include "record/record.h"
 
-/* The process ends, or becomes another program: records that. Where the writer may be ended together
- * with the process (a container), waits for the writer, a second at most. Recording goes on: there may be destructors to run and other threads, or the exec may
- * fail. */
+/* The process ends, or becomes another program: records that. Waits for the writer, a second at
+ * most, where the writer may be ended together with the process (a container), and longer for clients
+ * of the server (MEMORY_PROFILER_SERVER_EXIT_WAIT). Recording goes on: there may be destructors to
+ * run and other threads, or the exec may fail. */
 void ending_begin(struct recorder *rec, enum format_end_how how, int status);
 
 /* The exec failed: the recording goes on as if ending_begin() had not been called. */

@@ -10,7 +10,7 @@
  * The list and the images are the program's memory and may change while they are read. So they are
  * copied by the kernel, and readers check what they find.
  *
- * Writer thread only. Zeroed memory: nothing was looked at.
+ * The writer only. Zeroed memory: nothing was looked at.
  */
 #ifndef RECORD_JIT_IMAGES_H
 #define RECORD_JIT_IMAGES_H

@@ -1,6 +1,6 @@
 /* record/log.h - the log of the recorder (MEMORY_PROFILER_LOG, MEMORY_PROFILER_LOGFILE).
  *
- * A thread of the target only puts a line into the ring (log_ring.h). The writer thread, which has
+ * A thread of the target only puts a line into the ring (log_ring.h). The writer, which has
  * descriptors of its own, writes the line out (writer_log.h). So logging never blocks the target on
  * a full pipe and never writes to a descriptor that now belongs to the program. A line that finds
  * no room is dropped and counted.
@@ -39,7 +39,7 @@ void log_directly(const char *line);
 /* Name and meaning of an errno value (positive), or "error". A constant. */
 const char *log_errno_name(long error);
 
-/* Writer thread: puts the next line of the ring into out, formatted and ended by a newline, and
+/* Writer: puts the next line of the ring into out, formatted and ended by a newline, and
  * frees its slot. pid: of the target. with_prefix: "memory-profiler: " comes first. False: there is none. */
 bool log_take(struct log_ring *ring, uint32_t pid, struct text *out, bool with_prefix);
 

@@ -31,7 +31,7 @@ struct log_ring {
 /* Copies a line in, cut to LOG_RING_LINE_BYTES. Any thread, also in a signal handler. */
 void log_ring_put(struct log_ring *ring, unsigned level, const char *line);
 
-/* The oldest ready line, or NULL. Writer thread only. The line stays valid until
+/* The oldest ready line, or NULL. The writer only. The line stays valid until
  * log_ring_free_slot(). */
 struct log_ring_slot *log_ring_find_oldest(struct log_ring *ring);
 

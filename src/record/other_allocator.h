@@ -6,7 +6,7 @@
  * allocators.h found nothing, because it is switched off or does not know the allocator:
  *	- a file in front of the recorder in the search order has a malloc() (real_hidden_by());
  *	- the program's table of symbols, which is read piece by piece, has the name of an allocator.
- * Writer thread only. Zeroed memory: the search has not begun.
+ * The writer only. Zeroed memory: the search has not begun.
  */
 #ifndef RECORD_OTHER_ALLOCATOR_H
 #define RECORD_OTHER_ALLOCATOR_H

@@ -25,8 +25,8 @@
  * recorder has given up (recorder.why_given_up). */
 bool pool_take(struct recorder *rec, struct session *session, struct area **area, uint32_t *slot);
 
-/* Thread or writer: takes a free block if there is one. Does not wait. The writer gives the block
- * back at once: it only wants to know whether a block is free. */
+/* Thread or writer: takes a free block if there is one. Does not wait. The writer takes output blocks
+ * of culling (cull.h), and other blocks only to see whether one is free: then it gives them back. */
 bool pool_try_take(struct session *session, struct area **area, uint32_t *slot);
 
 /* pool_give_full() wakes the writer if the area then has at least this many full blocks, or at most

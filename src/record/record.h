@@ -27,7 +27,8 @@
  *
  * Locks: none. Waiting: a hook waits for the writer when the recorder starts, when a new session is
  * wanted, and when all blocks are full; each of these waits has a limit. memory_profiler_sync() waits
- * for the writer, too, and in a container the end of the program and an exec. The writer waits for nobody.
+ * for the writer, too. So do the end of the program and an exec, in a container or with a server
+ * (ending.h). The writer waits for nobody.
  *
  * This header holds state, and the few functions that everybody needs. README.md says which file
  * does what.

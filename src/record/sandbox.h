@@ -17,8 +17,8 @@
 bool sandbox_is_harmless(const struct sock_fprog *filter);
 
 /* Would the kernel carry out this system call (SYS_seccomp or SYS_prctl), which begins a sandbox?
- * A process that lives for this moment only tries. True if that is not possible. A library asks with
- * arguments that must fail what the kernel knows: such a call changes nothing. */
+ * A process that lives for this moment only tries the call. True also if no such process can be made.
+ * Libraries make calls that must fail, to ask what the kernel supports: these begin nothing. */
 bool sandbox_would_begin(long number, const unsigned long arg[5]);
 
 #endif

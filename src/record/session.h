@@ -1,7 +1,7 @@
 /* record/session.h - one recording file, from the writer's side.
  *
- * struct session is in record.h: threads use its areas. Every function here is for the writer
- * thread only, because descriptors are numbers in the writer's own table.
+ * struct session is in record.h: threads use its areas. Every function here is for the
+ * writer only, because descriptors are numbers in the writer's own table.
  */
 #ifndef RECORD_SESSION_H
 #define RECORD_SESSION_H

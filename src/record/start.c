@@ -38,9 +38,13 @@ static void complain(const char *name, const char *value, const char *default_te
 	text_put(&text, name);
 	text_put(&text, ": invalid value '");
 	text_put_bytes(&text, value, strnlen(value, 100));
-	text_put(&text, "', the default '");
-	text_put(&text, default_text);
-	text_put(&text, "' is used");
+	if (default_text[0]) {
+		text_put(&text, "', the default '");
+		text_put(&text, default_text);
+		text_put(&text, "' is used");
+	} else {
+		text_put(&text, "', the variable counts as not set");
+	}
 }
 
 static void complain_unknown(const char *name, size_t name_len, const char *similar)
@@ -134,8 +138,9 @@ static enum record_mode start_recording(bool is_late)
 {
 	struct recorder *rec = record_get_memory();
 
-	if (arch_is_in_valgrind()) { /* it ends a program that starts a thread like the writer */
-		log_directly("nothing is recorded: valgrind cannot run the recorder's own thread");
+	if (arch_is_in_valgrind()) { /* valgrind ends a program that makes such a process */
+		log_directly("nothing is recorded: valgrind cannot run the recorder's "
+			     "writer, a process with the memory of the program");
 		return RECORD_OFF;
 	}
 	if (!has_address_space()) {

@@ -79,8 +79,7 @@ struct stream_server *stream_server_create(struct recorder *rec)
 	return server;
 }
 
-/* The file of a session that is destroyed, and that nobody reads, need not be kept once it was
- * removed from its folder (MEMORY_PROFILER_KEEP): its space is wanted. */
+/* Does a client receive this file? */
 static bool is_read(const struct stream_server *server, const struct stream_file *f)
 {
 	for (unsigned i = 0; i < MAX_CONNECTIONS; i++) {
@@ -90,6 +89,8 @@ static bool is_read(const struct stream_server *server, const struct stream_file
 	return false;
 }
 
+/* Closes files that were removed from their folder (MEMORY_PROFILER_KEEP), so that their space becomes
+ * free; except those that a client receives. */
 static void drop_removed(struct stream_server *server)
 {
 	struct stream_offer *o = &server->offer;
@@ -110,8 +111,8 @@ static void drop_removed(struct stream_server *server)
 	}
 }
 
-/* Makes room for a file: the oldest one goes. Clients hold pointers to its slot; they come back by
- * themselves. */
+/* Makes room for a file: drops the oldest one. All files move, and clients have pointers to them: so
+ * their connections are closed; the clients connect again. */
 static void drop_oldest(struct stream_server *server)
 {
 	struct stream_offer *o = &server->offer;

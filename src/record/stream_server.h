@@ -2,9 +2,9 @@
  * the recording while it is written (MEMORY_PROFILER_ENABLE_SERVER).
  *
  * The server has no thread of its own. The writer calls stream_server_step() in each of its turns,
- * and sleeps no longer than stream_server_pause_ns() says. All sockets are non-blocking. So neither
- * the program nor the writer ever waits for a client: the recording is in its file anyway, and a
- * slow client reads it from there when it can.
+ * and sleeps no longer than stream_server_pause_ns() says. All sockets are non-blocking. So the writer
+ * never waits for a client, and the program only at its exit: the recording is in its file, and the
+ * server reads from the file what a slow client still needs.
  *
  * Without MEMORY_PROFILER_SERVER_TOKEN the server listens on 127.0.0.1 only. With a token it listens
  * everywhere, and a client proves that it knows the token; the token is never sent
@@ -33,8 +33,8 @@ void stream_server_keep(struct stream_server *server, const struct session *sess
 /* How long the writer may sleep. */
 uint64_t stream_server_pause_ns(const struct stream_server *server);
 
-/* Has any client not received all of the recording, which has ended? The program waits for such a
- * client before it exits, as long as MEMORY_PROFILER_SERVER_EXIT_WAIT allows. */
+/* Does any client lack something that can be sent now? When the recording has ended, the exit of the
+ * program waits for such a client, as long as MEMORY_PROFILER_SERVER_EXIT_WAIT allows. */
 bool stream_server_is_behind(const struct stream_server *server);
 
 /* The writer is another process, without the sockets: closes everything. The next step listens

@@ -1,7 +1,7 @@
 /* record/sys.h - the system calls of the recorder, raw.
  *
  * Each returns the kernel's value, or -errno, and leaves errno alone: a hook may run between any
- * two instructions of the target, and the writer thread has no errno of its own. Calls that a
+ * two instructions of the target, and the writer has no errno of its own. Calls that a
  * signal may interrupt are repeated.
  */
 #ifndef RECORD_SYS_H

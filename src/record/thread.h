@@ -6,7 +6,7 @@
  * event block: the part of the recording that a lane fills with events.
  *
  * A thread that ends does not say so: it may still free memory after its last thread-local
- * destructor. Later the writer (the recorder's own thread) asks the kernel whether the tid exists,
+ * destructor. Later the writer (writer_process.h) asks the kernel whether the tid exists,
  * claims the slot of a thread that is gone, hands over its blocks and frees the slot. A new thread
  * may get the same tid before the writer has noticed: thread_attach() then claims the old slot and
  * keeps it. owner_tid decides:

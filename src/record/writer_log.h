@@ -1,7 +1,7 @@
 /* record/writer_log.h - the writer's end of the log: the log file, or the stderr of the program's
  * start.
  *
- * Writer thread only, unless a function says otherwise. What cannot be written is lost silently:
+ * The writer only, unless a function says otherwise. What cannot be written is lost silently:
  * there is nowhere left to say so.
  */
 #ifndef RECORD_WRITER_LOG_H

@@ -243,7 +243,7 @@ class Values(EnvironmentCase):
                 lines = [s for s in seen.log.splitlines() if "MEMORY_PROFILER_" + name + ":" in s]
                 self.assertEqual(1, len(lines), seen.log)
                 self.assertIn(f"'{bad}'", lines[0])
-                self.assertIn(f"'{default}'", lines[0])
+                self.assertIn(f"the default '{default}' is used" if default else "counts as not set", lines[0])
                 # The default is in force.
                 self.assertEqual(300, self.size_counts(seen.recording))
 

@@ -1,5 +1,5 @@
 /* The recorder itself in threads of one process, without hooks: threads record events of blocks
- * that they pass to each other while the real writer thread drains them; the recording is then
+ * that they pass to each other while the real writer drains them; the recording is then
  * read back. Run under TSan, which shows that hand-over, sessions and switching are free of races.
  *
  * The writer is started through pthread_create here, because TSan must know its threads.
