@@ -215,21 +215,15 @@ static void add_recorder(struct health *h, const struct store *s)
 
 	if (f->writer_cpu_ns == 0)
 		return;
+	l = health_add(h, HEALTH_RECORDER, HEALTH_OK, "Recorder's writer: %s of CPU time",
+		       human_duration(f->writer_cpu_ns, a));
 	if (cpu_ns > f->writer_cpu_ns)
-		l = health_add(h, HEALTH_RECORDER, HEALTH_OK,
-			       "Recorder's own thread: %s of CPU time",
-			       human_share(f->writer_cpu_ns, cpu_ns, a));
-	else
-		l = health_add(h, HEALTH_RECORDER, HEALTH_OK,
-			       "Recorder's own thread: %s of CPU time",
-			       human_duration(f->writer_cpu_ns, a));
-	if (cpu_ns > f->writer_cpu_ns)
-		health_detail(l, "%s of %s", human_duration(f->writer_cpu_ns, a),
-			      human_duration(cpu_ns, b));
+		health_detail(l, "%s of what the program used, %s",
+			      human_share(f->writer_cpu_ns, cpu_ns, a), human_duration(cpu_ns, b));
 	if (f->recorder_bytes)
 		health_detail(l, "%s reserved, counted in RSS only",
 			      human_size(f->recorder_bytes, a));
-	health_detail(l, "time in the program's own threads is not measured");
+	health_detail(l, "time of the hooks in the program's threads is not measured");
 }
 
 static void add_notes(struct health *h, const struct store *s)

@@ -182,7 +182,7 @@ class Health(Case):
         events = self.v1("quiet", "summary")["events"]
         self.assertEqual(f"{events} events read", lines["No event lost"]["detail"])
         self.assertIn("All stacks complete", lines)
-        self.assertTrue([t for t in lines if re.match(r"Recorder's own thread: .+ of CPU time", t)], lines)
+        self.assertTrue([t for t in lines if re.match(r"Recorder's writer: .+ of CPU time", t)], lines)
         facts = {f["name"]: f["value"] for f in found["facts"]}
         self.assertEqual(f"{mp.program('stands_out')} quiet", facts["Command"])
         self.assertRegex(facts["Process"], r"^pid \d+, \w+, 1 thread, glibc")
@@ -207,7 +207,8 @@ class Health(Case):
             child.send_signal(signal.SIGKILL)
         with Server(path) as server:
             line = self.first_line(server)
-            self.assertEqual(("warn", "The recording has no end"), (line["state"], line["title"]))
+            self.assertEqual(("ok", "Complete"), (line["state"], line["title"]))
+            self.assertEqual("the program was killed by SIGKILL", line["detail"])
             self.assertFalse(server.json("/api/v1/recordings")["recordings"][0]["growing"])
 
     def first_line(self, server):

@@ -224,14 +224,15 @@ TEST(cost_of_the_recorder_is_shown_where_it_is_known)
 	synth.sample = &sample;
 	synth.n_samples = 1;
 	ask();
-	CHECK_STR_EQ(line(HEALTH_RECORDER, 0)->title, "Recorder's own thread: 2.5 % of CPU time");
-	CHECK(says(line(HEALTH_RECORDER, 0), "100 ms of 4.00 s"));
+	CHECK_STR_EQ(line(HEALTH_RECORDER, 0)->title, "Recorder's writer: 100 ms of CPU time");
+	CHECK(says(line(HEALTH_RECORDER, 0), "2.5 % of what the program used, 4.00 s"));
 	CHECK(says(line(HEALTH_RECORDER, 0), "5.00 MiB reserved"));
 	end();
 	begin();
-	synth.facts.writer_cpu_ns = NS_PER_S / 10; /* of how much is not known */
+	synth.facts.writer_cpu_ns = NS_PER_S / 10; /* the program's is not known */
 	ask();
-	CHECK_STR_EQ(line(HEALTH_RECORDER, 0)->title, "Recorder's own thread: 100 ms of CPU time");
+	CHECK_STR_EQ(line(HEALTH_RECORDER, 0)->title, "Recorder's writer: 100 ms of CPU time");
+	CHECK(!says(line(HEALTH_RECORDER, 0), "what the program used"));
 	end();
 }
 
