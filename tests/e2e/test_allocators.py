@@ -6,6 +6,7 @@ that allocations of the C library and of the language's run time cancel out.
 """
 import collections
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -140,6 +141,59 @@ class Allocators(mp.TestCase):
                              "-C", f"link-arg={self.prefixed_jemalloc()}", "-C", "link-arg=-lstdc++")
         seen = self.assert_counts_equal(program, r"recorded: jemalloc \(_rjem_\*\) in the program")
         self.assertIn("linked_allocator_rs::work", self.report(seen))
+
+    def stacks_of_gdb(self, program, names, *argv):
+        """The stacks of all calls of these functions that no other of them makes: how often each."""
+        out = self.dir / "gdb.out"
+        symbols = subprocess.run(["nm", "-S", program], capture_output=True, text=True, check=True).stdout
+        functions = {at: [int(at, 16), int(size, 16), not re.search("^_Zd|free|dallocx", name)]
+                     for at, size, name in re.findall(r"^(\w+) (\w+) [tTwW] (\S+)$", symbols, re.M)
+                     if re.fullmatch(names, name)}
+        done = self.bare(["gdb", "-nx", "-batch", "-x", pathlib.Path(__file__).parent / "gdb_stacks.py",
+                          "--args", program, *argv],
+                         env={"MP_GDB_FUNCTIONS": json.dumps([*functions.values()]), "MP_GDB_OUT": str(out)},
+                         timeout=300)
+        calls = [json.loads(line) for line in out.read_text().splitlines()]
+        self.assertTrue(calls, done.stderr)
+        return collections.Counter(tuple(map(tuple, places)) for places in calls)
+
+    def assert_stacks_are_those_of_gdb(self, program, names):
+        """Each stack that leads through a function work, as often as gdb sees it."""
+        symbols = subprocess.run(["nm", "-S", program], capture_output=True, text=True, check=True).stdout
+        own = [(int(at, 16), int(size, 16))
+               for at, size in re.findall(r"^(\w+) (\w+) [tT] \S*work\S*$", symbols, re.M)]
+
+        def is_own(places):
+            return any(path == str(program) and start < offset <= start + size
+                       for path, offset in places for start, size in own)
+
+        expected = self.stacks_of_gdb(program, names, "60")
+        seen = self.record([program, "60"])
+        self.assertEqual(9, seen.code)
+        found = collections.Counter()
+        for e in mp.events(seen.recording, "alloc", "realloc", "free", "stack"):
+            if e.get("allocator") == 1:
+                found[tuple((os.path.realpath(f["module"]), int(f["offset"], 16))
+                            for f in e["stack"])] += 1
+        differing = {s: (expected[s], found[s]) for s in {*expected, *found}
+                     if is_own(s) and expected[s] != found[s]}
+        self.assertEqual({}, differing)
+        self.assertGreaterEqual(sum(n for s, n in expected.items() if is_own(s)), 300)
+
+    @mp.needs_tool("gdb")
+    @mp.needs_tool("rustc")
+    def test_stacks_are_those_of_gdb(self):
+        functions = "(malloc|calloc|realloc|free|posix_memalign|memalign|valloc|[mrds]{1,2}allocx)"
+        rust = self.build("rs_gdb", "rustc", "-O", "-g", SOURCES / "linked_allocator_rs.rs", "-C",
+                          f"link-arg={self.prefixed_jemalloc()}", "-C", "link-arg=-lstdc++")
+        self.assert_stacks_are_those_of_gdb(rust, "_rjem_" + functions)
+        program = self.c_program("c_gdb", "-O2", "-DPREFIX=tc_", library("libtcmalloc_minimal.a"))
+        self.assert_stacks_are_those_of_gdb(program, "tc_" + functions)
+        for name in ("jemalloc", "tcmalloc_minimal"):
+            program = self.build("cpp_gdb", "g++", "-O2", "-g", "-std=c++17", "-fno-builtin",
+                                 SOURCES / "linked_allocator_cpp.cpp", library(f"lib{name}.a"),
+                                 "-lpthread", "-ldl")
+            self.assert_stacks_are_those_of_gdb(program, "_Z(nw|na|dl|da)[mP].*|" + functions)
 
     def report(self, seen):
         return subprocess.run([mp.CLI, "report", seen.recording], capture_output=True, text=True,
