@@ -119,6 +119,30 @@ TEST(function_that_cannot_be_led_elsewhere_is_refused)
 	CHECK_REFUSED("\xe2\x02\x48\x89\xf8\xc3", "cannot be moved"); /* loop */
 }
 
+static const char *refusal_of_jump(const char *code, size_t n_bytes)
+{
+	struct arch_detour d;
+
+	return arch_detour_check((const uint8_t *)code, n_bytes, n_bytes, &d);
+}
+
+#define REFUSAL_OF_JUMP(code) refusal_of_jump(code, sizeof(code) - 1)
+
+TEST(call_of_a_pointer_at_the_end_is_no_jump_of_a_switch)
+{
+	/* push %rbp; mov %rsp,%rbp; mov 80(%rdi),%rax; pop %rbp; jmp *%rax */
+	CHECK_NULL(REFUSAL_OF_JUMP("\x55\x48\x89\xe5\x48\x8b\x47\x50\x5d\xff\xe0"));
+	/* the same with r14 */
+	CHECK_NULL(REFUSAL_OF_JUMP("\x41\x56\x48\x89\xe5\x48\x8b\x47\x50\x41\x5e\xff\xe0"));
+	/* pop %rbx is not the end of the frame; nor is pop %r13 that of push %rbp */
+	CHECK_NOT_NULL(REFUSAL_OF_JUMP("\x55\x48\x89\xe5\x48\x8b\x47\x50\x5b\xff\xe0"));
+	CHECK_NOT_NULL(REFUSAL_OF_JUMP("\x55\x48\x89\xe5\x48\x8b\x47\x50\x41\x5d\xff\xe0"));
+	/* pop %rbp; nop; jmp *%rax: not at once */
+	CHECK_NOT_NULL(REFUSAL_OF_JUMP("\x55\x48\x89\xe5\x48\x8b\x47\x50\x5d\x90\xff\xe0"));
+	/* no frame, so no end of one */
+	CHECK_NOT_NULL(REFUSAL_OF_JUMP("\x48\x8b\x47\x50\x48\x89\xf8\x5d\xff\xe0"));
+}
+
 TEST(part_that_is_elsewhere_is_looked_at)
 {
 	/* push %rbp; mov %rsp,%rbp; pop %rbp; ret ... and a part that jumps to its second byte */

@@ -26,9 +26,35 @@ static bool hits(const uint8_t *function, const struct arch_detour *d, const uin
 	return target >= function + d->jump_at && target < function + d->end;
 }
 
+/* The register that the instruction, push or pop, names, and 8 to 15 for r8 to r15; less than 0: the
+ * instruction is another one. opcode: of push or pop rax. */
+static int stack_register(const uint8_t *at, const struct arch_instruction *in, unsigned opcode)
+{
+	bool has_rex_b = in->opcode_at == 1 && at[0] == 0x41;
+
+	if (in->opcode_at > has_rex_b || (at[in->opcode_at] & 0xf8) != opcode)
+		return -1;
+	return (at[in->opcode_at] & 7) + (has_rex_b ? 8 : 0);
+}
+
+/* The register that the function saves before it does anything else; less than 0: none. */
+static int first_saved_register(const uint8_t *function, const struct arch_detour *d)
+{
+	struct arch_instruction in;
+
+	if (!arch_instruction_decode(function + d->jump_at, d->end - d->jump_at, &in))
+		return -1;
+	return stack_register(function + d->jump_at, &in, 0x50);
+}
+
+/* A jump to an address in a register may be that of a switch, with any target in the function. Right
+ * after the register that was saved first has been restored the function has no frame any more: the
+ * jump is a call of another function at the end of this one (allocators that call through a table of
+ * functions, such as that of Chromium). */
 const char *arch_detour_check_part(const uint8_t *part, size_t n_bytes, const uint8_t *function,
 				   const struct arch_detour *d)
 {
+	int saved = first_saved_register(function, d), restored = -1;
 	struct arch_instruction in;
 
 	for (size_t at = 0; at < n_bytes; at += in.n_bytes) {
@@ -36,8 +62,9 @@ const char *arch_detour_check_part(const uint8_t *part, size_t n_bytes, const ui
 			return "it has an instruction that the recorder does not know";
 		if (is_fixed_branch(&in) && hits(function, d, target_of(part + at, &in), &in))
 			return "a jump leads to its first instructions";
-		if (in.flow == ARCH_FLOW_JUMP_REGISTER)
+		if (in.flow == ARCH_FLOW_JUMP_REGISTER && (restored < 0 || restored != saved))
 			return "it has a jump whose target is not known";
+		restored = stack_register(part + at, &in, 0x58);
 	}
 	return NULL;
 }
