@@ -122,7 +122,7 @@ static void put_frame(struct gather_link *l, unsigned type, const void *payload,
 	uint8_t *at = l->out_buf + l->n_out;
 
 	if (l->n_out + STREAM_HEAD_BYTES + len + STREAM_MAC_BYTES > sizeof(l->out_buf))
-		return; /* the recorder has answered nothing for long: it is asked again later */
+		return; /* the recorder reads nothing: SILENCE_NS ends the connection */
 	if (len)
 		memcpy(at + STREAM_HEAD_BYTES, payload, len);
 	l->n_out += stream_frame_seal(&l->out, type, at, len);
@@ -319,7 +319,7 @@ static bool take_frames(struct gather_link *l, uint64_t now_ns)
 		at += used;
 	}
 	if (r == -ERR_FORMAT && l->state >= GATHER_LINK_LISTED) {
-		lose(l, false, now_ns); /* somebody meddles with it: a fresh one may do */
+		lose(l, false, now_ns); /* bytes changed on the way: a new connection may do */
 		return false;
 	}
 	if (r < 0) {

@@ -43,7 +43,7 @@ struct live {
 	uint32_t n_free;
 	struct live_cold *cold; /* blocks that were moved out; NULL: none */
 	const char *folder; /* for temporary files, borrowed; NULL: temp_file_folder() */
-	size_t budget_bytes; /* of all this; 0: a share of memory_budget_bytes() */
+	size_t budget_bytes; /* of all this; 0: a share of the process's: memory_budget.h */
 	size_t max_hot; /* blocks in the table: from the budget; 0: not computed yet */
 };
 

@@ -190,7 +190,8 @@ bool writer_process_is_safe(void)
 	return !strcmp(name, FIRST_PID_NAMESPACE);
 }
 
-/* Reads a number of /proc/PID/statm or, for pid 0, of the own one. False: it cannot be read. */
+/* Reads two numbers of /proc/PID/statm, in pages: all memory and that of code. pid 0: of this process.
+ * False: the file cannot be read. */
 static bool read_statm(uint32_t pid, uint64_t *total, uint64_t *code)
 {
 	char path[64], content[128] = {0};
@@ -232,7 +233,8 @@ static bool has_other_sizes(struct writer_process *p)
 	return p->n_differences >= ENOUGH_DIFFERENCES;
 }
 
-/* The first thread has ended: it has no memory any more, the others may. */
+/* Has the first thread of the target ended? /proc/PID shows no memory then; the other threads may go
+ * on. */
 static bool has_lost_first_thread(const struct writer_process *p)
 {
 	uint64_t total, code;
@@ -249,7 +251,7 @@ static bool has_other_memory(struct writer_process *p)
 	return ret < 0 ? has_other_sizes(p) : true;
 }
 
-/* Without a pidfd. What is dead and not waited for is still to be found. */
+/* Has the target ended? Without a pidfd. A process that is dead and not waited for still has its pid. */
 static bool is_gone(const struct writer_process *p)
 {
 	char path[64];
@@ -297,8 +299,8 @@ bool writer_process_target_is_stopped(const struct writer_process *p)
 	return state && state[1] == ' ' && state[2] == 'T';
 }
 
-/* The last number of /proc/PID/stat, of a process that is dead and not waited for. Less than 0: it
- * is not so, or the kernel does not tell. */
+/* The exit status of a process that is dead and not waited for: the last number of /proc/PID/stat.
+ * Less than 0: the process is in another state, or the kernel does not show the status. */
 static int read_exit_code(uint32_t pid)
 {
 	char path[64], content[1024] = {0};
@@ -317,7 +319,7 @@ static int read_exit_code(uint32_t pid)
 		return -1;
 	for (last++; *last >= '0' && *last <= '9'; last++)
 		code = code * 10 + (*last - '0');
-	return code ? code : -1; /* 0 may mean that we may not know */
+	return code ? code : -1; /* also 0 where we lack the right to see it */
 }
 
 #define PIDFD_INFO_BYTES 64 /* of Linux 6.13 */
@@ -332,7 +334,7 @@ int writer_process_target_status(const struct writer_process *p)
 	uint8_t info[PIDFD_INFO_BYTES];
 	int status = read_exit_code(p->rec->pid);
 
-	/* The kernel tells after somebody has waited for the target. */
+	/* A pidfd has the status once somebody has waited for the target. */
 	for (unsigned i = 0; status < 0 && p->pidfd >= 0 && i < MAX_TRIES; i++) {
 		uint64_t mask = PIDFD_INFO_HAS_EXIT;
 

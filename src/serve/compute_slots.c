@@ -13,7 +13,7 @@
 
 #define LOOK_NS 50000000 /* so often those that wait look whether something has become long */
 #define LONG_NICE 10
-#define PASSED_SHARE 4u /* on a busy machine time passes without our doing */
+#define PASSED_SHARE 4u /* a fourth of the passed time: others use the machine, too */
 #define MAX_SLOTS 128u
 
 struct compute_slots {
@@ -23,7 +23,7 @@ struct compute_slots {
 	struct compute_turn list; /* the ring's head; in the order of arrival */
 };
 
-/* What counts. */
+/* What the answers that compute or wait amount to. */
 struct load {
 	unsigned n_short, n_long; /* that compute */
 	bool has_waiting_long;
@@ -102,8 +102,8 @@ static struct load measure(struct compute_slots *t)
 	return l;
 }
 
-/* Long ones that were taken for short do not count against short ones, but half as many again as
- * there are slots is the end: each needs memory. */
+/* Is a slot free for a short or a long answer? An answer that became long takes no slot from short
+ * ones. But at most one and a half times n answers compute at once: each needs memory. */
 static bool is_free_for(const struct compute_slots *t, const struct load *l, bool is_long)
 {
 	unsigned n_kept = l->has_waiting_long && l->n_long == 0 ? 1 : 0;

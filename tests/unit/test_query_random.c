@@ -542,7 +542,7 @@ TEST(random_filters_on_a_store_of_three_blocks)
 	close_world();
 }
 
-/* tests/e2e/test_query.py gives some: stores that ingest made of recordings. */
+/* tests/e2e/test_query_recordings.py gives some: stores that ingest made of recordings. */
 TEST(random_filters_on_given_stores)
 {
 	const char *given = getenv("QUERY_STORES");
