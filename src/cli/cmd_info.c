@@ -1,6 +1,7 @@
 /* cli/cmd_info.c - `memory-profiler-cli info`: what is in a recording. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/args.h"
@@ -8,6 +9,7 @@
 #include "cli/info_text.h"
 #include "cli/open_args.h"
 #include "ingest/overview.h"
+#include "recording/shared_binary.h"
 #include "util/human.h"
 #include "util/json_write.h"
 
@@ -98,6 +100,26 @@ static void json_dropped(struct json *j, const struct metadata_dropped *d)
 	json_end_object(j);
 }
 
+/* The files that belong to the recording and lie beside it. */
+static void json_beside(struct json *j, const struct metadata *m)
+{
+	json_array(j, "files_beside");
+	for (size_t i = 0; i < m->n_embedded; i++) {
+		const struct metadata_file *f = &m->embedded[i];
+		char *name = f->is_beside ? shared_binary_name(f) : NULL;
+
+		if (!name)
+			continue;
+		json_object(j, NULL);
+		json_text(j, "path", f->path.bytes);
+		json_text(j, "file", name);
+		json_bool(j, "found", f->is_complete);
+		json_end_object(j);
+		free(name);
+	}
+	json_end_array(j);
+}
+
 static void json_file(struct json *j, const struct recording *r, const struct overview *o)
 {
 	const uint64_t *f = r->status.field;
@@ -107,6 +129,7 @@ static void json_file(struct json *j, const struct recording *r, const struct ov
 	json_u64(j, "damaged_bytes", r->damage.n_bytes);
 	json_u64(j, "modules", o->n_modules);
 	json_u64(j, "embedded_files", o->n_embedded);
+	json_beside(j, &r->metadata);
 	json_u64(j, "samples", r->metadata.n_samples);
 	json_bool(j, "has_symbols", r->metadata.n_symbols > 0);
 	json_allocators(j, &r->metadata);

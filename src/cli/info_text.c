@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "format/event.h"
+#include "format/shared_name.h"
+#include "recording/shared_binary.h"
 #include "util/human.h"
 
 static void print_label(const char *label)
@@ -88,8 +90,8 @@ static void print_process(const struct recording *r, const struct overview *o)
 	print_text("Executable", &p->executable);
 	print_list("Command", &p->cmdline);
 	print_label("Process");
-	printf("%" PRIu32 ", %s, %" PRIu64 " threads\n", r->header.pid, overview_arch(r),
-	       o->n_threads);
+	printf("%" PRIu32 ", %s, %" PRIu64 " thread%s\n", r->header.pid, overview_arch(r),
+	       o->n_threads, o->n_threads == 1 ? "" : "s");
 	print_label("Started");
 	printf("%s\n", human_time(r->header.start_realtime_ns, a));
 	print_label("Lasted");
@@ -298,6 +300,41 @@ static void print_allocator_stats(const struct metadata *f)
 	}
 }
 
+static uint64_t count_beside(const struct metadata *m, bool is_found)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < m->n_embedded; i++)
+		n += m->embedded[i].is_beside && m->embedded[i].is_complete == is_found;
+	return n;
+}
+
+/* The files that must be copied together with the recording, and those of them that are missing. */
+static void print_beside(const struct metadata *m)
+{
+	const struct metadata_text *exe = &m->process.executable;
+
+	if (count_beside(m, true) + count_beside(m, false) == 0)
+		return;
+	print_label("Binaries");
+	printf("%" PRIu64 " beside the recording, in " SHARED_NAME_FOLDER "\n",
+	       count_beside(m, true));
+	for (size_t i = 0; i < m->n_embedded; i++) {
+		const struct metadata_file *f = &m->embedded[i];
+		char *name = f->is_beside ? shared_binary_name(f) : NULL;
+		const struct metadata_text *path = &f->path;
+
+		if (!name)
+			continue;
+		if (path->bytes && exe->bytes && strcmp(path->bytes, "/proc/self/exe") == 0)
+			path = exe;
+		print_label(f->is_complete ? "" : "  MISSING");
+		human_print_text(stdout, path->bytes ? path->bytes : "", path->len);
+		printf(": %s\n", name + sizeof(SHARED_NAME_FOLDER));
+		free(name);
+	}
+}
+
 static void print_recording(const struct recording *r, const struct overview *o)
 {
 	char a[HUMAN_BYTES];
@@ -309,7 +346,9 @@ static void print_recording(const struct recording *r, const struct overview *o)
 		printf(" of %.2f bytes", o->bytes_per_event);
 	putchar('\n');
 	print_label("Modules");
-	printf("%" PRIu64 ", %" PRIu64 " files embedded\n", o->n_modules, o->n_embedded);
+	printf("%" PRIu64 ", %" PRIu64 " files embedded\n", o->n_modules,
+	       o->n_embedded - count_beside(&r->metadata, true));
+	print_beside(&r->metadata);
 	print_allocators(&r->metadata);
 	print_allocator_stats(&r->metadata);
 	print_dropped(&r->metadata.dropped);

@@ -91,6 +91,7 @@ enum format_file_tag {
 	FILE_SIZE,
 	FILE_BUILD_ID,
 	FILE_KIND,
+	FILE_IS_BESIDE, /* 1: the contents are in a file of their own (shared_name.h) */
 };
 
 enum format_thread_tag {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/shared_name.h"
 #include "util/vec.h"
 
 #define NOTES_MAX 200 /* of the recorder; a broken recorder must not flood us */
@@ -219,6 +220,20 @@ static int add_status_notes(struct overview *o, const struct recording *r, struc
 	return n;
 }
 
+static int add_beside_notes(struct overview *o, const struct recording *r, struct err *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->metadata.n_embedded; i++)
+		n += r->metadata.embedded[i].is_beside && !r->metadata.embedded[i].is_complete;
+	if (n == 0)
+		return 0;
+	return add_note(o, err,
+			"%zu binar%s not here: copy the folder " SHARED_NAME_FOLDER
+			" together with the recording",
+			n, n == 1 ? "y is" : "ies are");
+}
+
 static int add_piece_notes(struct overview *o, const struct recording *r, struct err *err)
 {
 	uint32_t first = r->piece[0].header.piece;
@@ -249,6 +264,8 @@ static int add_loss_notes(struct overview *o, const struct recording *r, struct 
 			     r->n_missing_blocks);
 	if (n == 0)
 		n = add_piece_notes(o, r, err);
+	if (n == 0)
+		n = add_beside_notes(o, r, err);
 	if (n == 0 && t->culled_allocations)
 		n = add_note(o, err,
 			     "%" PRIu64 " short-lived allocations of %" PRIu64
@@ -323,7 +340,10 @@ int overview_of_totals(const struct recording *r, const struct replay_totals *to
 	o.n_threads = count_threads(r);
 	for (size_t i = 0; i < r->metadata.n_embedded; i++) {
 		o.n_embedded += r->metadata.embedded[i].is_complete;
-		o.embedded_bytes += r->metadata.embedded[i].covered_bytes;
+		if (r->metadata.embedded[i].is_beside)
+			o.n_beside++;
+		else
+			o.embedded_bytes += r->metadata.embedded[i].covered_bytes;
 	}
 	if (o.totals.events)
 		o.bytes_per_event = (double)r->event_bytes / (double)o.totals.events;

@@ -21,6 +21,7 @@ struct overview {
 	uint64_t lost_events; /* known to be lost; missing blocks held more */
 	uint64_t lost_blocks; /* as the recorder counted, or gaps in the lanes: the greater one */
 	uint64_t n_embedded; /* files that are complete */
+	uint64_t n_beside; /* files whose contents are, or should be, beside the recording */
 	uint64_t embedded_bytes;
 	double bytes_per_event; /* 0 when there are no events */
 	char **note; /* owned */

@@ -37,23 +37,41 @@ static bool is_repeated(const struct module_list *list, uint32_t n)
 	return false;
 }
 
-bool embed_put_file(struct session *s, struct describer *f, uint32_t id, const char *path,
-		    uint64_t size_bytes, const struct module_entry *module)
+struct named_file {
+	uint32_t id;
+	const char *path;
+	uint64_t size_bytes;
+	const struct module_entry *module; /* or NULL */
+	bool is_beside; /* the contents are not in this recording */
+};
+
+static bool put_file(struct session *s, struct describer *f, const struct named_file *file)
 {
+	const struct module_entry *module = file->module;
 	struct field_writer w = field_writer_make(f->fields, SESSION_MAX_DATA);
 	struct session_chunk c = {.type = CHUNK_FILE, .data = f->fields};
 
-	field_put_u64(&w, FILE_ID, id);
-	field_put_text(&w, FILE_PATH, path);
-	field_put_u64(&w, FILE_SIZE, size_bytes);
+	field_put_u64(&w, FILE_ID, file->id);
+	field_put_text(&w, FILE_PATH, file->path);
+	field_put_u64(&w, FILE_SIZE, file->size_bytes);
 	if (module)
 		field_put_bytes(&w, FILE_BUILD_ID, module->build_id, module->build_id_bytes);
 	field_put_u64(&w, FILE_KIND, module ? KIND_IMAGE : KIND_OTHER);
+	if (file->is_beside)
+		field_put_u64(&w, FILE_IS_BESIDE, 1);
 	c.data_bytes = w.len;
 	if (session_append(s, f->buffers, &c) < 0)
 		return false;
 	s->n_files++;
 	return true;
+}
+
+bool embed_put_file(struct session *s, struct describer *f, uint32_t id, const char *path,
+		    uint64_t size_bytes, const struct module_entry *module)
+{
+	const struct named_file file = {id, path, size_bytes, module, false};
+
+	return put_file(s, f, &file);
 }
 
 bool embed_put_data(struct session *s, struct describer *f, uint32_t id, uint64_t offset, size_t n)
@@ -77,8 +95,34 @@ bool embed_put_data(struct session *s, struct describer *f, uint32_t id, uint64_
 	return result >= 0;
 }
 
-/* Opens a regular file and appends its FILE chunk. False: it cannot be opened or the chunk cannot
- * be written. */
+/* Where the contents of the open file go. */
+static struct session *goal(const struct embed *e)
+{
+	return e->shared.file ? e->shared.file : e->session;
+}
+
+/* Appends the FILE chunk of an open file where its contents are to go. False: nothing has to follow, or
+ * the chunk cannot be written. */
+static bool put_begin(struct embed *e, struct describer *f, const char *path, uint32_t id,
+		      uint64_t size_bytes, const struct module_entry *module)
+{
+	const struct named_file beside = {id, path, size_bytes, module, true};
+	enum embed_shared_state state = EMBED_SHARED_REFUSED;
+
+	if (module)
+		state = embed_shared_begin(&e->shared, e->session, module, size_bytes);
+	if (state == EMBED_SHARED_EXISTS) {
+		put_file(e->session, f, &beside);
+		return false;
+	}
+	if (embed_put_file(goal(e), f, id, path, size_bytes, module))
+		return true;
+	embed_shared_drop(&e->shared);
+	return false;
+}
+
+/* Opens a regular file and appends its FILE chunk. False: it cannot be opened, the chunk cannot be
+ * written, or that was all. */
 static bool begin_file(struct embed *e, struct describer *f, const char *path, uint32_t id,
 		       const struct module_entry *module)
 {
@@ -88,7 +132,7 @@ static bool begin_file(struct embed *e, struct describer *f, const char *path, u
 	if (fd < 0)
 		return false;
 	if (arch_syscall2(SYS_fstat, fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    !embed_put_file(e->session, f, id, path, (uint64_t)st.st_size, module)) {
+	    !put_begin(e, f, path, id, (uint64_t)st.st_size, module)) {
 		sys_close((int)fd);
 		return false;
 	}
@@ -102,20 +146,43 @@ static bool begin_file(struct embed *e, struct describer *f, const char *path, u
 	return true;
 }
 
+static const char *path_of(const struct module_entry *entry)
+{
+	return entry->path[0] ? entry->path : "/proc/self/exe";
+}
+
+/* The binary of a module is written beside the recording, which refers to it from now on. */
+static void end_shared(struct embed *e, struct describer *f, bool is_whole)
+{
+	const struct module_entry *entry = &f->rec->modules.entry[e->file_id - 1];
+	const struct named_file file = {e->file_id, path_of(entry), e->size_bytes, entry, true};
+
+	if (!is_whole)
+		embed_shared_drop(&e->shared);
+	else if (embed_shared_commit(&e->shared))
+		put_file(e->session, f, &file);
+}
+
 /* Appends the next piece of the open file. An empty piece at the end says that the file is
  * complete. A file that cannot be read or written to its end is left incomplete. */
 static void put_piece(struct embed *e, struct describer *f)
 {
 	long n = sys_pread(e->fd, f->scratch, PIECE_BYTES, e->offset);
 
+	bool is_put;
+
 	embed_cut_apply(&e->cut, e->offset, f->scratch, n > 0 ? (size_t)n : 0);
-	if (!embed_put_data(e->session, f, e->file_id, e->offset, n > 0 ? (size_t)n : 0) || n < 0)
+	is_put = embed_put_data(goal(e), f, e->file_id, e->offset, n > 0 ? (size_t)n : 0);
+
+	if (!is_put || n < 0)
 		n = 0;
 	e->offset += (uint64_t)n;
-	if (n == 0) {
-		sys_close(e->fd);
-		e->file_id = 0;
-	}
+	if (n > 0)
+		return;
+	sys_close(e->fd);
+	if (e->shared.file)
+		end_shared(e, f, is_put && e->offset == e->size_bytes);
+	e->file_id = 0;
 }
 
 /* Opens the file of the next module that has one. False: none is left. */
@@ -126,9 +193,8 @@ static bool next_module(struct embed *e, struct describer *f)
 	while (e->next_module < e->session->n_modules_written) {
 		uint32_t n = e->next_module++;
 		const struct module_entry *entry = &list->entry[n];
-		const char *path = entry->path[0] ? entry->path : "/proc/self/exe";
 
-		if (!is_repeated(list, n) && begin_file(e, f, path, n + 1, entry))
+		if (!is_repeated(list, n) && begin_file(e, f, path_of(entry), n + 1, entry))
 			return true;
 	}
 	return false;
@@ -190,11 +256,20 @@ static void put_extra_files(struct embed *e, struct describer *f)
 	sys_close((int)fd);
 }
 
+void embed_restart(struct embed *e)
+{
+	if (e->shared.file)
+		e->next_module--;
+	embed_shared_forget(&e->shared);
+	e->file_id = 0;
+}
+
 /* The recording goes on in a new file. A file that is half embedded begins again there. */
 static void move_to(struct embed *e, struct session *s)
 {
 	if (e->file_id) {
 		sys_close(e->fd);
+		embed_shared_drop(&e->shared);
 		e->file_id = 0;
 		e->next_module--;
 	}

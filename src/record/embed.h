@@ -9,6 +9,7 @@
 
 #include "record/describe.h"
 #include "record/embed_cut.h"
+#include "record/embed_shared.h"
 
 struct embed {
 	struct session *session; /* that the rest is about; another one begins from the start */
@@ -18,8 +19,12 @@ struct embed {
 	uint64_t size_bytes;
 	uint64_t offset;
 	struct embed_cut cut; /* of the open file: what is not kept */
+	struct embed_shared shared; /* where it goes, if not into the recording */
 	bool extra_done; /* the files of MEMORY_PROFILER_INCLUDE_FILE are embedded */
 };
+
+/* A new writer process begins: the file that the last one had open begins again. */
+void embed_restart(struct embed *e);
 
 /* Embeds the next piece. False: there is nothing left to do. */
 bool embed_step(struct embed *e, struct describer *f, struct session *s);

@@ -21,6 +21,7 @@
 #define PAGE_BYTES 4096u
 
 #define SYS_EINTR (-4)
+#define SYS_ENOENT (-2)
 #define SYS_EEXIST (-17)
 #define SYS_ENOSYS (-38)
 #define SYS_EAGAIN (-11)

@@ -729,7 +729,7 @@ static int writer_main_again(void *arg)
 	writer_process_settle(&w->process, w->log.fd == 2);
 	if (w->log.fd != 2)
 		writer_log_open(&w->log, w->rec);
-	w->embed.file_id = 0; /* one of the files stays incomplete */
+	embed_restart(&w->embed);
 	for (struct session *s = w->session; s; s = s->older) {
 		if (s->fd < 0)
 			continue;

@@ -1,15 +1,18 @@
 /* recording/embedded.c - see embedded.h. */
 #include "recording/embedded.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "format/compress.h"
 #include "recording/chunk_reader.h"
 #include "recording/header_page.h"
+#include "recording/shared_binary.h"
 #include "util/temp_file.h"
 #include "util/vec.h"
 
@@ -26,7 +29,7 @@ struct piece {
 
 struct embedded {
 	struct file *file; /* pieces of the recording */
-	size_t n_files; /* the last one is being read, or all are open */
+	size_t n_files, cap_files; /* the last one is being read, or all are open */
 	struct metadata metadata; /* only its embedded files are filled */
 	struct piece *piece; /* in the order of the recording */
 	size_t n_pieces, cap_pieces;
@@ -55,7 +58,8 @@ static int take_file(struct embedded *e, const struct chunk_ref *p, struct err *
 	return n == -ERR_FORMAT ? 0 : n;
 }
 
-static int take_piece(struct embedded *e, const struct chunk_ref *p, struct err *err)
+/* id: of the file, in place of the one in the chunk; 0: that one. */
+static int take_piece(struct embedded *e, const struct chunk_ref *p, uint32_t id, struct err *err)
 {
 	const struct chunk_header *h = &p->header;
 	uint8_t head[HEAD_BYTES];
@@ -67,6 +71,8 @@ static int take_piece(struct embedded *e, const struct chunk_ref *p, struct err 
 	n = file_read_all(current_file(e), p->offset + CHUNK_HEADER_BYTES, head, sizeof(head), err);
 	if (n < 0)
 		return n == -ERR_FORMAT ? 0 : n;
+	if (id)
+		store_le32(head, id);
 	n = vec_reserve(&e->piece, &e->cap_pieces, e->n_pieces + 1, sizeof(*piece), err);
 	if (n < 0)
 		return n;
@@ -103,7 +109,7 @@ static int walk(struct embedded *e, uint64_t start, struct err *err)
 		if (chunk.header.type == CHUNK_FILE)
 			n = take_file(e, &chunk, err);
 		else if (chunk.header.type == CHUNK_FILE_DATA)
-			n = take_piece(e, &chunk, err);
+			n = take_piece(e, &chunk, 0, err);
 		else if (chunk.header.type == CHUNK_SYMBOLS)
 			e->has_symbols = true;
 		if (n < 0)
@@ -148,6 +154,48 @@ static int add_recording(struct embedded *e, const char *path, struct err *err)
 	return n;
 }
 
+/* Takes the pieces of a file that lies beside the recording. The reader of b and e have the same file
+ * open. */
+static int take_shared(struct embedded *e, struct shared_binary *b, uint32_t id, struct err *err)
+{
+	struct chunk_ref chunk;
+	int n = vec_reserve(&e->file, &e->cap_files, e->n_files + 1, sizeof(*e->file), err);
+
+	if (n < 0)
+		return n;
+	e->n_files++;
+	*current_file(e) = b->file;
+	current_file(e)->fd = fcntl(b->file.fd, F_DUPFD_CLOEXEC, 0);
+	while (n == 0 && (n = shared_binary_next(b, &chunk, err)) > 0)
+		n = take_piece(e, &chunk, id, err);
+	return n;
+}
+
+/* Adds the files that the recording only refers to. Those that are not there, or not believed, are left
+ * out. */
+static int add_shared(struct embedded *e, const char *path, struct err *err)
+{
+	char *folder = file_folder(path);
+	struct stat st = {.st_uid = geteuid()};
+	int n = folder ? 0 : err_set_memory(err, strlen(path));
+
+	stat(path, &st);
+	for (size_t i = 0; n != -ERR_MEMORY && i < e->metadata.n_embedded; i++) {
+		const struct metadata_file *f = &e->metadata.embedded[i];
+		const uint64_t *at = map_find(&e->metadata.embedded_at, f->id);
+		struct shared_binary *b = NULL;
+
+		if (!f->is_beside || f->is_complete || !at || *at != i)
+			continue;
+		n = shared_binary_open(folder, st.st_uid, f, &b, err);
+		if (n == 0)
+			n = take_shared(e, b, (uint32_t)f->id, err);
+		shared_binary_close(b);
+	}
+	free(folder);
+	return n == -ERR_MEMORY ? n : 0;
+}
+
 int embedded_open_pieces(const char *const *path, size_t n_paths, struct embedded **ret,
 			 struct err *err)
 {
@@ -157,15 +205,17 @@ int embedded_open_pieces(const char *const *path, size_t n_paths, struct embedde
 
 	if (!e)
 		return err_set_memory(err, sizeof(*e));
-	e->file = calloc(n_paths, sizeof(*e->file));
-	if (!e->file) {
+	n = vec_reserve(&e->file, &e->cap_files, n_paths, sizeof(*e->file), err);
+	if (n < 0) {
 		free(e);
-		return err_set_memory(err, n_paths * sizeof(*e->file));
+		return n;
 	}
 	for (size_t i = 0; i < n_paths && n != -ERR_MEMORY; i++) {
 		n = add_recording(e, path[i], err);
 		n_read += n == 0;
 	}
+	if (n_read > 0 && n != -ERR_MEMORY)
+		n = add_shared(e, path[0], err);
 	if (n_read > 0 && n != -ERR_MEMORY)
 		n = list_complete(e, err);
 	if (n < 0) {

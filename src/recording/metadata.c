@@ -105,9 +105,12 @@ static const struct tag_field allocator_sample_tags[] = {
 };
 
 static const struct tag_field file_tags[] = {
-	NUMBER(FILE_ID, metadata_file, id),           TEXT(FILE_PATH, metadata_file, path),
-	NUMBER(FILE_SIZE, metadata_file, size_bytes), TEXT(FILE_BUILD_ID, metadata_file, build_id),
+	NUMBER(FILE_ID, metadata_file, id),
+	TEXT(FILE_PATH, metadata_file, path),
+	NUMBER(FILE_SIZE, metadata_file, size_bytes),
+	TEXT(FILE_BUILD_ID, metadata_file, build_id),
 	NUMBER(FILE_KIND, metadata_file, kind),
+	NUMBER(FILE_IS_BESIDE, metadata_file, is_beside),
 };
 
 static const struct tag_field end_tags[] = {

@@ -98,7 +98,8 @@ struct metadata_file {
 	uint64_t size_bytes;
 	uint64_t kind;
 	uint64_t covered_bytes; /* by FILE_DATA chunks in order, from offset 0 on */
-	bool is_complete;
+	uint64_t is_beside; /* the contents are in a file of their own (shared_binary.h) */
+	bool is_complete; /* they are all there */
 	struct metadata_text path;
 	struct metadata_text build_id;
 };

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "format/block.h"
 #include "format/checksum.h"
@@ -14,6 +16,7 @@
 #include "recording/header_page.h"
 #include "recording/pieces.h"
 #include "recording/recording_i.h"
+#include "recording/shared_binary.h"
 #include "recording/writer_wait.h"
 #include "util/vec.h"
 
@@ -333,6 +336,18 @@ static void join_headers(struct recording *r)
 	}
 }
 
+/* Looks for the binaries that lie beside the recording. */
+static int find_shared(struct recording *r, const char *path, struct err *err)
+{
+	struct stat st;
+
+	r->owner = fstat(r->piece[0].file.fd, &st) == 0 ? st.st_uid : geteuid();
+	r->folder = file_folder(path);
+	if (!r->folder)
+		return err_set_memory(err, strlen(path));
+	return shared_binary_mark(r->folder, r->owner, &r->metadata, err);
+}
+
 static int open_pieces(struct recording *r, const char **path, size_t n_paths, struct err *err)
 {
 	int n = pieces_sort(path, n_paths, err);
@@ -348,6 +363,8 @@ static int open_pieces(struct recording *r, const char **path, size_t n_paths, s
 		join_headers(r);
 	for (; n == 0 && r->at_piece < r->n_pieces; r->at_piece++)
 		n = read_chunks(r, path[r->at_piece], err);
+	if (n == 0)
+		n = find_shared(r, path[0], err);
 	if (n < 0)
 		return n;
 	join_status(r);
@@ -409,6 +426,7 @@ void recording_close(struct recording *r)
 	free(r->area);
 	free(r->scratch);
 	metadata_fini(&r->metadata);
+	free(r->folder);
 	for (size_t i = 0; i < r->n_pieces; i++)
 		file_close(&r->piece[i].file);
 	free(r->piece);

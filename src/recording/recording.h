@@ -74,6 +74,8 @@ struct recording_piece {
 };
 
 struct recording {
+	char *folder; /* owned: where the files are that it refers to (shared_binary.h) */
+	uint32_t owner; /* user id of the first piece */
 	struct recording_piece *piece; /* in order; often only one */
 	size_t n_pieces;
 	size_t at_piece; /* while opening: the piece that is being read */
