@@ -247,12 +247,14 @@ static void put_findings(struct json *j, const struct report_view *v)
 	json_array(j, "findings");
 	for (size_t i = 0; i < v->findings.n; i++) {
 		const struct finding *f = &v->findings.finding[i];
+		char name[FRAME_NAME_BYTES];
 
 		if (f->kind == FINDING_REMARK)
 			continue;
 		json_object(j, NULL);
 		json_text(j, "kind", finding_kind_name(f->kind));
 		json_text(j, "title", f->title);
+		json_text(j, "name", finding_name(f, name));
 		json_text(j, "text", f->text);
 		json_text(j, "cost", finding_cost_name(f->cost));
 		json_u64(j, "value", f->value);

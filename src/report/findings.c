@@ -15,8 +15,8 @@
 
 const char *finding_kind_name(enum finding_kind k)
 {
-	static const char *const name[FINDING_N_KINDS] = {"leak",    "owner",   "peak",  "churn",
-							  "outside", "copying", "remark"};
+	static const char *const name[FINDING_N_KINDS] = {"leak",  "owner",   "growth",  "peak",
+							  "churn", "outside", "copying", "remark"};
 
 	return name[k];
 }
@@ -24,8 +24,8 @@ const char *finding_kind_name(enum finding_kind k)
 const char *finding_kind_title(enum finding_kind k)
 {
 	static const char *const title[FINDING_N_KINDS] = {
-		"Likely leak", "Kept by", "Makes the peak", "Churn", "Outside the heap",
-		"Copying",     ""};
+		"Likely leak", "Kept by",          "Grows to the end", "Makes the peak",
+		"Churn",       "Outside the heap", "Copying",          ""};
 
 	return title[k];
 }
@@ -158,6 +158,11 @@ char *rules_rate(const struct rules *rules, uint64_t n_bytes, uint64_t ns,
 	return buf;
 }
 
+const char *finding_name(const struct finding *f, char buf[FRAME_NAME_BYTES])
+{
+	return f->blame ? rules_name(f->blame, buf) : NULL;
+}
+
 struct rules_top rules_find_top(const struct query_groups *groups, enum report_kind cost,
 				size_t max, uint64_t min_key)
 {
@@ -252,25 +257,36 @@ static uint64_t *copy_points(const uint64_t *value, size_t n, struct err *err)
 	return copy;
 }
 
+/* The functions of all findings, each once: two findings may be about one function. Returns their
+ * number; of[i] is the place of the key of finding i. */
+static size_t distinct_keys(const struct rules *rules, uint64_t key[FINDINGS_MAX],
+			    size_t of[FINDINGS_MAX])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rules->to->n; i++) {
+		of[i] = 0;
+		while (of[i] < n && key[of[i]] != rules->key[i])
+			of[i]++;
+		if (rules->key[i] && of[i] == n)
+			key[n++] = rules->key[i];
+	}
+	return n;
+}
+
 static int add_functions_timelines(struct rules *rules, size_t n_points, struct err *err)
 {
 	struct group_series s = {
 		.by = QUERY_BY_BLAME,
 		.kind = GROUP_SERIES_BYTES,
 		.from_ns = rules->span.from_ns,
-		.to_ns = rules->span.from_ns + rules->span.span_ns + 1,
+		.to_ns = rules_end_ns(rules),
 		.n_buckets = n_points,
 	};
 	uint64_t key[FINDINGS_MAX], *value;
-	size_t of[FINDINGS_MAX], n = 0;
+	size_t of[FINDINGS_MAX], n = distinct_keys(rules, key, of);
 	int r;
 
-	for (size_t i = 0; i < rules->to->n; i++) {
-		if (rules->key[i]) {
-			of[n] = i;
-			key[n++] = rules->key[i];
-		}
-	}
 	if (n == 0)
 		return 0;
 	value = calloc(2 * n * n_points, sizeof(*value));
@@ -280,12 +296,14 @@ static int add_functions_timelines(struct rules *rules, size_t n_points, struct 
 	s.kind = GROUP_SERIES_LEAKED_BYTES;
 	if (r == 0)
 		r = group_series_of(rules->r->query, &s, key, n, value + n * n_points, err);
-	for (size_t i = 0; i < n && r == 0; i++) {
-		struct finding *f = &rules->to->finding[of[i]];
+	for (size_t i = 0; i < rules->to->n && r == 0; i++) {
+		struct finding *f = &rules->to->finding[i];
 
+		if (!rules->key[i])
+			continue;
 		f->n_points = n_points;
-		f->timeline = copy_points(value + i * n_points, n_points, err);
-		f->leaked_timeline = copy_points(value + (n + i) * n_points, n_points, err);
+		f->timeline = copy_points(value + of[i] * n_points, n_points, err);
+		f->leaked_timeline = copy_points(value + (n + of[i]) * n_points, n_points, err);
 		if (!f->timeline || !f->leaked_timeline)
 			r = -ERR_MEMORY;
 	}
@@ -293,7 +311,7 @@ static int add_functions_timelines(struct rules *rules, size_t n_points, struct 
 	return r;
 }
 
-/* The timelines of a finding whose condition is function_regex, not a function to blame. */
+/* The timelines of a finding whose first condition is function_regex, not a function to blame. */
 static int add_timeline(struct rules *rules, struct finding *f, size_t n_points, struct err *err)
 {
 	struct report *r = rules->r;
@@ -322,13 +340,32 @@ static int add_timeline(struct rules *rules, struct finding *f, size_t n_points,
 	return n;
 }
 
+/* A peak may be shorter than a part of the timeline: the part shows it all the same. */
+static void show_peak(const struct rules *rules, struct finding *f)
+{
+	const struct query_span *span = &rules->span;
+	uint64_t width_ns, at_ns = rules->r->peak.at_ns;
+	size_t i;
+
+	if (f->cost != REPORT_PEAK || !f->timeline || at_ns < span->from_ns)
+		return;
+	width_ns =
+		query_timeline_width(span->from_ns, span->from_ns + span->span_ns + 1, f->n_points);
+	i = (size_t)((at_ns - span->from_ns) / width_ns);
+	if (i < f->n_points && f->timeline[i] < f->value)
+		f->timeline[i] = f->value;
+}
+
 static int add_timelines(struct rules *rules, size_t n_points, struct err *err)
 {
 	int n = add_functions_timelines(rules, n_points, err);
 
 	for (size_t i = 0; i < rules->to->n && n == 0; i++) {
-		if (rules->to->finding[i].kind == FINDING_OWNER)
-			n = add_timeline(rules, &rules->to->finding[i], n_points, err);
+		struct finding *f = &rules->to->finding[i];
+
+		if (f->n_conditions && strcmp(f->condition[0].name, "function_regex") == 0)
+			n = add_timeline(rules, f, n_points, err);
+		show_peak(rules, f);
 	}
 	return n;
 }
@@ -360,7 +397,7 @@ static void put_in_order(struct rules *rules)
 static int apply_rules(struct rules *rules, struct err *err)
 {
 	static int (*const rule[])(struct rules * rules, struct err * err) = {
-		rules_find_leaks, rules_find_owner,   rules_find_peaks,
+		rules_find_leaks, rules_find_owner,   rules_find_growth,  rules_find_peaks,
 		rules_find_churn, rules_find_outside, rules_find_copying,
 	};
 	int n;

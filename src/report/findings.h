@@ -15,12 +15,14 @@
 #ifndef REPORT_FINDINGS_H
 #define REPORT_FINDINGS_H
 
+#include "query/frame_name.h"
 #include "report/report.h"
 
 /* In the order in which they are shown. */
 enum finding_kind {
 	FINDING_LEAK, /* a function keeps more and more */
 	FINDING_OWNER, /* many functions allocated what leaked; nearly all pass through this one */
+	FINDING_GROWTH, /* memory grew until the program ended, and was freed then */
 	FINDING_PEAK, /* a function has much more at the peak than most of the time */
 	FINDING_CHURN, /* a function allocates for a moment, very often */
 	FINDING_OUTSIDE, /* much of the process's memory is not in the heap */
@@ -48,8 +50,8 @@ struct finding {
 	size_t n_conditions;
 	const char *page; /* of the GUI that shows more: "flame", "bottomup", "map", "chains" */
 	/* Bytes of the function that are alive at the end of each of n_points equal parts of the
-	 * report's time (query_span()), and how many of them were never freed. NULL: the finding
-	 * has no timeline. */
+	 * report's time (query_span()), and how many of them were never freed. Where the cost is
+	 * the peak, the part with the peak has the value. NULL: the finding has no timeline. */
 	uint64_t *timeline;
 	uint64_t *leaked_timeline;
 	size_t n_points;
@@ -66,6 +68,9 @@ struct findings {
  * error of a query; free with findings_fini(). */
 int findings_make(struct report *r, size_t n_points, struct findings *ret, struct err *err);
 void findings_fini(struct findings *f); /* a zeroed struct is empty */
+
+/* The function as the title names it, in buf or borrowed. NULL: the finding is about none. */
+const char *finding_name(const struct finding *f, char buf[FRAME_NAME_BYTES]);
 
 const char *finding_kind_name(enum finding_kind k); /* "leak", "owner" ... as the API has it */
 const char *finding_kind_title(enum finding_kind k); /* "Likely leak" ...; "" for a remark */

@@ -72,14 +72,54 @@ struct rules_top {
 struct rules_top rules_find_top(const struct query_groups *groups, enum report_kind cost,
 				size_t max, uint64_t min_key);
 
-/* Is the memory of the group a likely leak (docs/REPORT.md)? */
+/* Is the memory of the group a likely leak (docs/REPORT.md), as far as its sums tell? */
 bool rules_is_leak(const struct rules *rules, const struct query_group *g);
+
+/* Memory over time, in RULES_POINTS equal parts: a multiple of four. */
+#define RULES_POINTS 48u
+
+/* Does memory still grow at the end? What is alive in the last quarter must be, in the mean, at
+ * least `least` bytes more than in the quarter before. A cache that is full does not pass: what it
+ * holds is new, but it holds no more than before. value: n points, n >= 4. */
+bool rules_grows(const uint64_t *value, size_t n, double least);
+
+/* Does memory rise all the time, and by a tenth of `bytes` in the last quarter? */
+bool rules_rises(const uint64_t *value, size_t n, double bytes);
+
+/* Of a leak: does what is alive still grow? value: RULES_POINTS points. */
+bool rules_leak_grows(const struct query_group *g, const uint64_t *value);
+
+/* Is most of what a group had at the peak freed? Else the rules about leaks find it. */
+bool rules_is_freed(const struct query_group *g);
+
+/* By how much it grew in the last quarter. value: RULES_POINTS points. */
+uint64_t rules_late_growth(const uint64_t *value);
+
+/* The growth of a leak in the last quarter. value: RULES_POINTS points; NULL: not known. */
+uint64_t rules_late_bytes(const struct query_group *g, const uint64_t *value);
+
+/* The end of the time that the report is about, for the functions below. */
+uint64_t rules_end_ns(const struct rules *rules);
+
+/* Bytes alive over time of functions to blame, until to_ns. ret: RULES_POINTS points of each. */
+int rules_count_groups(const struct rules *rules, const uint64_t *key, size_t n_keys,
+		       uint64_t to_ns, uint64_t *ret, struct err *err);
+
+/* Bytes alive over time of what a narrower filter lets pass, until to_ns. ret: RULES_POINTS
+ * points. */
+int rules_count_alive(const struct rules *rules, const struct filter *narrow, uint64_t to_ns,
+		      uint64_t *ret, struct err *err);
+
+/* Looks for the function of own code through which nearly all of a cost passes: REPORT_LEAKED or
+ * REPORT_PEAK. 1: found, and its finding was added; 0: there is none. rule_owner.c */
+int rules_take_owner(struct rules *rules, enum report_kind cost, struct err *err);
 
 /* Each adds the findings of one kind, the greatest first. 0, or the error of a query. */
 int rules_find_leaks(struct rules *rules, struct err *err); /* rule_function.c */
 int rules_find_peaks(struct rules *rules, struct err *err);
 int rules_find_churn(struct rules *rules, struct err *err);
 int rules_find_owner(struct rules *rules, struct err *err); /* rule_owner.c */
+int rules_find_growth(struct rules *rules, struct err *err); /* rule_growth.c */
 int rules_find_outside(struct rules *rules, struct err *err); /* rule_process.c */
 int rules_find_copying(struct rules *rules, struct err *err);
 

@@ -11,7 +11,7 @@
 #define LEAK_OF_PEAK 0.01
 #define LEAK_MIN_BLOCKS 2u /* one block does not grow */
 #define LEAK_EARLY 0.5 /* of it: at most so much allocated in the first twentieth of the run ... */
-#define LEAK_LATE 0.05 /* ... and at least so much in the last quarter: it still grows */
+#define LEAK_LATE 0.05 /* ... and at least so much in the last quarter, by which it grew */
 #define LEAKS_MAX 3u
 
 /* Makes the peak */
@@ -44,7 +44,14 @@ bool rules_is_leak(const struct rules *rules, const struct query_group *g)
 	       (double)g->leaked_late_bytes >= LEAK_LATE * leaked;
 }
 
-static int add_leak(struct rules *rules, const struct query_group *g, struct err *err)
+bool rules_leak_grows(const struct query_group *g, const uint64_t *value)
+{
+	return rules_grows(value, RULES_POINTS, LEAK_LATE * (double)g->leaked_bytes);
+}
+
+/* value: of g over time; NULL: not known. */
+static int add_leak(struct rules *rules, const struct query_group *g, const uint64_t *value,
+		    struct err *err)
 {
 	const struct report *r = rules->r;
 	char name[RULES_NAME_BYTES], a[HUMAN_BYTES], rate[RULES_RATE_BYTES];
@@ -55,11 +62,11 @@ static int add_leak(struct rules *rules, const struct query_group *g, struct err
 		n = finding_set_title(&f, err, "%s keeps %s", rules_name(f.blame, name),
 				      human_size(f.value, a));
 	if (n == 0)
-		n = finding_set_text(
-			&f, err, "%s of all leaked, +%s in the last quarter%s",
-			human_share(g->leaked_bytes, r->groups.total.leaked_bytes, a),
-			rules_rate(rules, g->leaked_late_bytes, rules->span.span_ns / 4, rate),
-			rules_of_range(rules));
+		n = finding_set_text(&f, err, "%s of all leaked, +%s in the last quarter%s",
+				     human_share(g->leaked_bytes, r->groups.total.leaked_bytes, a),
+				     rules_rate(rules, rules_late_bytes(g, value),
+						rules->span.span_ns / 4, rate),
+				     rules_of_range(rules));
 	if (n == 0)
 		rules_take(rules, &f, g->key);
 	else
@@ -69,16 +76,31 @@ static int add_leak(struct rules *rules, const struct query_group *g, struct err
 
 int rules_find_leaks(struct rules *rules, struct err *err)
 {
-	const struct rules_top top = find_functions(rules, REPORT_LEAKED, RULES_TOP_MAX);
-	size_t n_found = 0;
+	struct rules_top top = find_functions(rules, REPORT_LEAKED, RULES_TOP_MAX);
+	uint64_t key[RULES_TOP_MAX], *value = NULL;
+	size_t n_keys = 0, n_found = 0;
 	int n = 0;
 
-	for (size_t i = 0; i < top.n && n_found < LEAKS_MAX && n == 0; i++) {
+	for (size_t i = 0; i < top.n; i++) {
 		if (rules_is_leak(rules, top.group[i])) {
-			n = add_leak(rules, top.group[i], err);
+			top.group[n_keys] = top.group[i];
+			key[n_keys++] = top.group[i]->key;
+		}
+	}
+	if (n_keys > 0 && rules->has_rows) {
+		value = calloc(n_keys * RULES_POINTS, sizeof(*value));
+		n = value ? rules_count_groups(rules, key, n_keys, rules_end_ns(rules), value, err)
+			  : err_set_memory(err, n_keys * RULES_POINTS * sizeof(*value));
+	}
+	for (size_t i = 0; i < n_keys && n_found < LEAKS_MAX && n == 0; i++) {
+		const uint64_t *v = value ? value + i * RULES_POINTS : NULL;
+
+		if (!v || rules_leak_grows(top.group[i], v)) {
+			n = add_leak(rules, top.group[i], v, err);
 			n_found++;
 		}
 	}
+	free(value);
 	return n;
 }
 
@@ -159,13 +181,31 @@ static int add_peak(struct rules *rules, const struct query_group *g, const uint
 	return n;
 }
 
-/* Is the function a leak? A leak is greatest at the end: a finding about its peak says nothing
- * new. */
-static bool is_leak_already(const struct rules *rules, const struct query_group *g)
+/* Is the function a leak, or does it grow up to the end? Both are greatest at the end: a finding
+ * about the peak says nothing new. */
+static bool is_known_already(const struct rules *rules, const struct query_group *g)
 {
 	for (size_t i = 0; i < rules->to->n; i++) {
-		if (rules->key[i] == g->key && rules->to->finding[i].kind == FINDING_LEAK)
+		enum finding_kind kind = rules->to->finding[i].kind;
+
+		if (rules->key[i] == g->key && (kind == FINDING_LEAK || kind == FINDING_GROWTH))
 			return true;
+	}
+	return false;
+}
+
+/* Where the heap grows up to the end: is the function a part of the growth? */
+static bool is_part_of_growth(const struct rules *rules, const struct query_group *g,
+			      const uint64_t *value)
+{
+	uint64_t until_ns = rules->r->peak.at_ns - rules->span.from_ns;
+	uint64_t width_ns = query_timeline_width(
+		rules->span.from_ns, rules->span.from_ns + rules->span.span_ns + 1, PEAK_POINTS);
+	size_t n = (size_t)(until_ns / width_ns) & ~(size_t)3;
+
+	for (size_t i = 0; i < rules->to->n; i++) {
+		if (rules->to->finding[i].kind == FINDING_GROWTH)
+			return n >= 4 && rules_rises(value, n, (double)g->peak_bytes);
 	}
 	return false;
 }
@@ -188,7 +228,7 @@ int rules_find_peaks(struct rules *rules, struct err *err)
 
 	for (size_t i = 0; i < top.n && rules->has_rows; i++) {
 		if ((double)top.group[i]->peak_bytes >= least &&
-		    !is_leak_already(rules, top.group[i])) {
+		    !is_known_already(rules, top.group[i])) {
 			top.group[n_keys] = top.group[i];
 			key[n_keys++] = top.group[i]->key;
 		}
@@ -203,7 +243,8 @@ int rules_find_peaks(struct rules *rules, struct err *err)
 		uint64_t median = median_of(value + i * PEAK_POINTS, sorted);
 
 		if (top.group[i]->peak_bytes > median &&
-		    (double)(top.group[i]->peak_bytes - median) >= least) {
+		    (double)(top.group[i]->peak_bytes - median) >= least &&
+		    !is_part_of_growth(rules, top.group[i], value + i * PEAK_POINTS)) {
 			n = add_peak(rules, top.group[i], value + i * PEAK_POINTS, median, err);
 			n_found++;
 		}

@@ -1,8 +1,9 @@
-/* report/rule_owner.c - the finding about a function through which nearly all leaks pass.
+/* report/rule_owner.c - the findings about a function through which nearly all leaks pass, or all
+ * memory that grows until the end (rule_growth.c).
  *
  * A cache that is never emptied leaks keys, values and nodes, which many functions allocate: none
  * of them is to blame alone. What they have in common is the function that fills the cache. The
- * rule looks for that function among the functions of the program's own code that most leaked bytes
+ * rule looks for that function among the functions of the program's own code that most of the bytes
  * pass through, whichever function allocates them. Functions through which everything passes (main,
  * a loop, the start of a thread) say nothing and are left out. Of the others, the finding names the
  * one nearest to the allocations.
@@ -15,13 +16,13 @@
 #include "report/findings_i.h"
 #include "util/map.h"
 
-#define OWNER_SHARE 0.80 /* of all leaked bytes: so much passes through the owner ... */
+#define OWNER_SHARE 0.80 /* of all bytes: so much passes through the owner ... */
 #define ONE_SHARE 0.80 /* ... and no function allocates so much of them */
-#define OWNER_MIN_FUNCTIONS 3u /* so many functions allocate what leaked */
+#define OWNER_MIN_FUNCTIONS 3u /* so many functions allocate them */
 #define OWNER_ALLOCATIONS 0.90 /* of all allocations: a function with more is a loop, no owner */
 #define OUTERMOST_SHARE 0.50 /* a function that is outermost more often starts a thread */
 #define MAX_CANDIDATES 64u
-#define MAX_STACKS 20000u /* the stacks that leak most are walked to choose a candidate */
+#define MAX_STACKS 20000u /* the stacks with most bytes are walked to choose a candidate */
 #define MAX_TRIES 4u
 
 struct candidate {
@@ -29,18 +30,19 @@ struct candidate {
 	const struct frame *frame; /* a frame of the function */
 	bool is_own;
 	/* sums over the stacks that were walked */
-	double bytes; /* leaked bytes that pass through the function */
+	double bytes; /* that pass through the function */
 	double outermost_bytes; /* ... where no own code calls the function */
 	double distance; /* bytes times the number of frames from the allocation to the function */
 };
 
 struct owner_search {
 	struct rules *rules;
+	enum report_kind cost; /* of which bytes: REPORT_LEAKED or REPORT_PEAK */
 	struct candidate candidate[MAX_CANDIDATES];
 	size_t n;
 	struct map known; /* pointer to a function's name -> packed(); texts are often shared */
 	/* the stack that is being walked */
-	double leaked_bytes;
+	double stack_bytes;
 	uint32_t n_frames;
 	size_t outermost; /* the outermost own frame as a candidate; MAX_CANDIDATES: it is none */
 	uint64_t is_seen; /* a bit for each candidate */
@@ -93,8 +95,8 @@ static bool see_frame(void *user, const struct frame *f)
 	c = &s->candidate[i];
 	if (!(s->is_seen >> i & 1)) {
 		s->is_seen |= 1ull << i;
-		c->bytes += s->leaked_bytes;
-		c->distance += s->leaked_bytes * (double)s->n_frames;
+		c->bytes += s->stack_bytes;
+		c->distance += s->stack_bytes * (double)s->n_frames;
 	}
 	return true;
 }
@@ -105,35 +107,42 @@ static int compare_leaked(const void *a, const void *b)
 			      *(const struct query_group *const *)b);
 }
 
+static int compare_peak(const void *a, const void *b)
+{
+	return report_compare(REPORT_PEAK, *(const struct query_group *const *)a,
+			      *(const struct query_group *const *)b);
+}
+
 static int walk_stacks(struct owner_search *s, struct err *err)
 {
 	const struct query_groups *g = &s->rules->r->groups;
-	const struct query_group **leaking = calloc(g->n + 1, sizeof(*leaking));
-	size_t n_leaking = 0;
+	const struct query_group **site = calloc(g->n + 1, sizeof(*site));
+	size_t n_sites = 0;
 	int n = 0;
 
-	if (!leaking)
-		return err_set_memory(err, g->n * sizeof(*leaking));
+	if (!site)
+		return err_set_memory(err, g->n * sizeof(*site));
 	for (size_t i = 0; i < g->n; i++) {
-		if (g->group[i].leaked_bytes > 0)
-			leaking[n_leaking++] = &g->group[i];
+		if (report_weight(s->cost, &g->group[i]) > 0)
+			site[n_sites++] = &g->group[i];
 	}
-	qsort(leaking, n_leaking, sizeof(*leaking), compare_leaked);
-	for (size_t i = 0; i < n_leaking && i < MAX_STACKS && n == 0; i++) {
-		s->leaked_bytes = (double)leaking[i]->leaked_bytes;
+	qsort(site, n_sites, sizeof(*site),
+	      s->cost == REPORT_LEAKED ? compare_leaked : compare_peak);
+	for (size_t i = 0; i < n_sites && i < MAX_STACKS && n == 0; i++) {
+		s->stack_bytes = (double)report_weight(s->cost, site[i]);
 		s->n_frames = 0;
 		s->outermost = MAX_CANDIDATES;
 		s->is_seen = 0;
-		n = frames_each(s->rules->r->context.frames, (uint32_t)leaking[i]->key, see_frame,
-				s, err);
+		n = frames_each(s->rules->r->context.frames, (uint32_t)site[i]->key, see_frame, s,
+				err);
 		if (s->outermost < MAX_CANDIDATES)
-			s->candidate[s->outermost].outermost_bytes += s->leaked_bytes;
+			s->candidate[s->outermost].outermost_bytes += s->stack_bytes;
 	}
-	free(leaking);
+	free(site);
 	return n;
 }
 
-/* Finds the functions that most leaked bytes pass through, but not most allocations. */
+/* Finds the functions that most bytes pass through, but not most allocations. */
 static int find_candidates(struct owner_search *s, struct err *err)
 {
 	const struct query_group *total = &s->rules->r->groups.total;
@@ -144,9 +153,10 @@ static int find_candidates(struct owner_search *s, struct err *err)
 		const struct query_group *g = &f.function[i].cost;
 
 		if (f.function[i].name &&
-		    (double)g->leaked_bytes >= OWNER_SHARE * (double)total->leaked_bytes &&
+		    (double)report_weight(s->cost, g) >=
+			    OWNER_SHARE * (double)report_weight(s->cost, total) &&
 		    (double)g->n_allocs <= OWNER_ALLOCATIONS * (double)total->n_allocs &&
-		    rules_is_leak(s->rules, g))
+		    (s->cost == REPORT_LEAKED ? rules_is_leak(s->rules, g) : rules_is_freed(g)))
 			s->candidate[s->n++] = (struct candidate){.function = f.function[i]};
 	}
 	query_functions_fini(&f);
@@ -177,107 +187,175 @@ static struct candidate *choose(struct owner_search *s)
 	return best;
 }
 
-/* Counts the functions that allocate what leaked through the candidate; 0: one of them is to blame
- * alone. */
-static int count_allocators(struct owner_search *s, struct finding *f, size_t *ret, struct err *err)
+/* What passes through a candidate. */
+struct passing {
+	size_t n_functions; /* that allocate it; 0: one of them is to blame alone */
+	bool grows;
+	uint64_t late_bytes; /* by which it grew in the last quarter */
+};
+
+/* Which functions allocate what passes the conditions? At the peak all that pass are alive. */
+static int count_allocators(const struct owner_search *s, const struct filter *narrow,
+			    struct passing *ret, struct err *err)
 {
-	const struct report *r = s->rules->r;
-	struct filter narrow = *r->filter; /* borrows what r->filter owns */
 	struct query_groups g = {0};
 	struct query *q = NULL;
 	bool is_one = false;
-	int n;
+	int n = query_create(&s->rules->r->context, narrow, &q, err);
 
-	narrow.function_regex = f->condition[0].value;
-	n = query_create(&r->context, &narrow, &q, err);
 	if (n == 0) {
 		query_want(q, 0);
 		n = query_groups(q, QUERY_BY_BLAME, &g, err);
 	}
-	*ret = 0;
 	for (size_t i = 0; i < g.n; i++) {
-		*ret += g.group[i].leaked_bytes > 0;
-		is_one |=
-			(double)g.group[i].leaked_bytes >= ONE_SHARE * (double)g.total.leaked_bytes;
+		bool is_leak = s->cost == REPORT_LEAKED;
+		uint64_t bytes = is_leak ? g.group[i].leaked_bytes : g.group[i].n_bytes;
+		uint64_t total = is_leak ? g.total.leaked_bytes : g.total.n_bytes;
+
+		ret->n_functions += bytes > 0;
+		is_one |= (double)bytes >= ONE_SHARE * (double)total;
 	}
 	if (is_one)
-		*ret = 0;
+		ret->n_functions = 0;
 	query_groups_fini(&g);
 	query_destroy(q);
 	return n;
 }
 
-/* Drops all leaks but the first: the owner says more than a list of the functions that allocate. */
-static void keep_first_leak(struct rules *rules)
+static int look_at_passing(const struct owner_search *s, const struct candidate *c,
+			   const struct finding *f, struct passing *ret, struct err *err)
 {
-	while (rules->to->n > 1)
-		finding_fini(&rules->to->finding[--rules->to->n]);
+	const struct rules *rules = s->rules;
+	const struct query_group *g = &c->function.cost;
+	struct filter narrow = *rules->r->filter; /* borrows what the filter owns */
+	uint64_t peak_ns = rules->r->peak.at_ns, value[RULES_POINTS];
+	bool is_leak = s->cost == REPORT_LEAKED;
+	int n = 0;
+
+	*ret = (struct passing){.grows = true, .late_bytes = g->leaked_late_bytes};
+	narrow.function_regex = f->condition[0].value;
+	if (rules->has_rows) {
+		n = rules_count_alive(rules, &narrow, is_leak ? rules_end_ns(rules) : peak_ns + 1,
+				      value, err);
+		if (n < 0)
+			return n;
+		ret->grows = is_leak ? rules_leak_grows(g, value)
+				     : rules_rises(value, RULES_POINTS, (double)g->peak_bytes);
+		ret->late_bytes = is_leak ? rules_late_bytes(g, value) : rules_late_growth(value);
+	}
+	for (size_t i = 1; i < f->n_conditions && n >= 0; i++)
+		n = filter_set(&narrow, f->condition[i].name, f->condition[i].value, err);
+	return n < 0 ? n : count_allocators(s, &narrow, ret, err);
+}
+
+/* Drops the leaks but the first: the owner says more than a list of the functions that allocate.
+ * Also the first if it is of the same function. */
+static void keep_first_leak(struct rules *rules, const struct frame *owner)
+{
+	struct findings *to = rules->to;
+
+	while (to->n > 1)
+		finding_fini(&to->finding[--to->n]);
+	if (to->n == 1 && to->finding[0].blame->function &&
+	    strcmp(to->finding[0].blame->function, owner->function) == 0)
+		finding_fini(&to->finding[--to->n]);
+}
+
+static int describe_leak(const struct rules *rules, struct finding *f, const struct passing *p,
+			 struct err *err)
+{
+	char name[RULES_NAME_BYTES], a[HUMAN_BYTES], rate[RULES_RATE_BYTES];
+	int n = finding_set_title(f, err, "%s of what leaked passes through %s",
+				  human_share(f->value, rules->r->groups.total.leaked_bytes, a),
+				  rules_name(f->blame, name));
+
+	if (n < 0)
+		return n;
+	return finding_set_text(f, err, "%s, allocated in %zu functions, +%s in the last quarter%s",
+				human_size(f->value, a), p->n_functions,
+				rules_rate(rules, p->late_bytes, rules->span.span_ns / 4, rate),
+				rules_of_range(rules));
+}
+
+static int describe_growth(const struct rules *rules, struct finding *f, const struct passing *p,
+			   struct err *err)
+{
+	uint64_t rise_ns = rules->r->peak.at_ns - rules->span.from_ns;
+	char name[RULES_NAME_BYTES], a[HUMAN_BYTES], rate[RULES_RATE_BYTES];
+	int n = finding_set_title(f, err, "%s grew to %s", rules_name(f->blame, name),
+				  human_size(f->value, a));
+
+	if (n < 0)
+		return n;
+	return finding_set_text(f, err,
+				"%s of the peak, allocated in %zu functions, +%s in the last "
+				"quarter before it; freed only at the end",
+				human_share(f->value, rules->r->peak.n_bytes, a), p->n_functions,
+				rules_rate(rules, p->late_bytes, rise_ns / 4, rate));
 }
 
 /* 1: the candidate is an owner, and the finding was added. 0: it is none. */
 static int try_candidate(struct owner_search *s, const struct candidate *c, struct err *err)
 {
 	const struct report *r = s->rules->r;
+	bool is_leak = s->cost == REPORT_LEAKED;
 	struct finding f = {
-		.kind = FINDING_OWNER,
-		.cost = REPORT_LEAKED,
-		.value = c->function.cost.leaked_bytes,
-		.share = (double)c->function.cost.leaked_bytes /
-			 (double)r->groups.total.leaked_bytes,
+		.kind = is_leak ? FINDING_OWNER : FINDING_GROWTH,
+		.cost = s->cost,
+		.value = report_weight(s->cost, &c->function.cost),
+		.share = (double)report_weight(s->cost, &c->function.cost) /
+			 (double)report_weight(s->cost, &r->groups.total),
 		.blame = c->frame,
 		.page = "flame",
 	};
-	char name[RULES_NAME_BYTES], a[HUMAN_BYTES], rate[RULES_RATE_BYTES];
-	size_t n_functions = 0;
+	struct passing passing = {0};
 	int n = finding_add_exactly(&f, err, "function_regex", c->function.name);
 
+	if (n == 0 && !is_leak)
+		n = finding_add_condition(&f, err, "alive_at", "%lluns",
+					  (unsigned long long)r->peak.at_ns);
 	if (n == 0)
-		n = count_allocators(s, &f, &n_functions, err);
-	if (n < 0 || n_functions < OWNER_MIN_FUNCTIONS) {
+		n = look_at_passing(s, c, &f, &passing, err);
+	if (n < 0 || passing.n_functions < OWNER_MIN_FUNCTIONS || !passing.grows) {
 		finding_fini(&f);
 		return n;
 	}
-	n = finding_set_title(&f, err, "%s of what leaked passes through %s",
-			      human_share(f.value, r->groups.total.leaked_bytes, a),
-			      rules_name(c->frame, name));
-	if (n == 0)
-		n = finding_set_text(&f, err,
-				     "%s, allocated in %zu functions, +%s in the last quarter%s",
-				     human_size(f.value, a), n_functions,
-				     rules_rate(s->rules, c->function.cost.leaked_late_bytes,
-						s->rules->span.span_ns / 4, rate),
-				     rules_of_range(s->rules));
+	n = is_leak ? describe_leak(s->rules, &f, &passing, err)
+		    : describe_growth(s->rules, &f, &passing, err);
 	if (n < 0) {
 		finding_fini(&f);
 		return n;
 	}
-	keep_first_leak(s->rules);
+	if (is_leak)
+		keep_first_leak(s->rules, c->frame);
 	rules_take(s->rules, &f, 0);
 	return 1;
 }
 
-/* Is one function to blame for most leaked bytes? Then the leak rule has the finding. */
-static bool is_of_one_function(const struct rules *rules)
+/* Is one function to blame for most of the bytes? Then another rule has the finding. */
+static bool is_of_one_function(const struct rules *rules, enum report_kind cost)
 {
+	double total = (double)report_weight(cost, &rules->r->groups.total);
+
 	for (size_t i = 0; i < rules->blame.n; i++) {
-		if ((double)rules->blame.group[i].leaked_bytes >=
-		    ONE_SHARE * (double)rules->r->groups.total.leaked_bytes)
+		if ((double)report_weight(cost, &rules->blame.group[i]) >= ONE_SHARE * total)
 			return true;
 	}
 	return false;
 }
 
-int rules_find_owner(struct rules *rules, struct err *err)
+int rules_take_owner(struct rules *rules, enum report_kind cost, struct err *err)
 {
 	struct owner_search *s;
 	int n;
 
-	if (!rules_is_leak(rules, &rules->r->groups.total) || is_of_one_function(rules))
+	if (is_of_one_function(rules, cost))
 		return 0;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_set_memory(err, sizeof(*s));
 	s->rules = rules;
+	s->cost = cost;
 	n = find_candidates(s, err);
 	if (n == 0 && s->n > 0)
 		n = walk_stacks(s, err);
@@ -291,5 +369,14 @@ int rules_find_owner(struct rules *rules, struct err *err)
 	}
 	map_fini(&s->known);
 	free(s);
+	return n;
+}
+
+int rules_find_owner(struct rules *rules, struct err *err)
+{
+	int n = 0;
+
+	if (rules_is_leak(rules, &rules->r->groups.total))
+		n = rules_take_owner(rules, REPORT_LEAKED, err);
 	return n < 0 ? n : 0;
 }

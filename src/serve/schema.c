@@ -89,8 +89,9 @@ static const struct schema table[] = {
 	 "host?:str architecture?:str pid?:u64 started_at?:str start_ns?:u64 duration_ns?:u64 "
 	 "allocations?:u64 peak_bytes?:u64 leaked_bytes?:u64 file_bytes?:u64 complete?:bool "
 	 "ended?:str growing:bool imported:str~ timeline?:[u64] threads?:u64 eta_s:num~"},
-	{"Finding", "kind:str title:str text:str cost:str value:u64 share:num blame:FrameText~ "
-		    "filter:{str} page:str timeline:[u64] leaked_timeline:[u64]"},
+	{"Finding",
+	 "kind:str title:str name:str~ text:str cost:str value:u64 share:num blame:FrameText~ "
+	 "filter:{str} page:str timeline:[u64] leaked_timeline:[u64]"},
 	{"Findings", "findings:[Finding]"},
 	{"HealthLine", "state:str title:str detail:str"},
 	{"HealthFact", "name:str value:str"},

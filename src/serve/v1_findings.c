@@ -15,11 +15,13 @@ static void put_points(struct json *j, const char *name, const uint64_t *value, 
 
 static void put_finding(struct request *rq, const struct finding *f)
 {
+	char name[FRAME_NAME_BYTES];
 	struct json *j = &rq->json;
 
 	json_object(j, NULL);
 	json_text(j, "kind", finding_kind_name(f->kind));
 	json_text(j, "title", f->title);
+	json_text(j, "name", finding_name(f, name));
 	json_text(j, "text", f->text);
 	json_text(j, "cost", finding_cost_name(f->cost));
 	json_u64(j, "value", f->value);

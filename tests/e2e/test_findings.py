@@ -15,7 +15,7 @@ import unittest
 import mp
 from mp_server import Server
 
-KINDS = ("leak", "owner", "peak", "churn", "outside", "copying", "wrapper", "startup", "quiet")
+KINDS = ("leak", "owner", "growth", "full", "peak", "churn", "outside", "copying", "wrapper", "startup", "quiet")
 COSTS = {"peak": "peak_bytes", "leaked": "leaked_bytes", "allocs": "allocations",
          "temp": "temporary_count", "bytes": "bytes"}
 STEPS = 100
@@ -103,6 +103,20 @@ class Findings(Case):
         self.assertEqual(STEPS * 64 << 10, f["value"])
         self.assertEqual("100 % of what leaked passes through cache_get_or_add", f["title"])
         self.assertIn("allocated in 3 functions", f["text"])
+
+    def test_growth_that_is_freed_at_the_end(self):
+        f = self.one("growth", "growth")
+        self.assertEqual("insert_block", f["blame"]["function"])
+        self.assertEqual(("peak", STEPS * 256 << 10), (f["cost"], f["value"]))
+        self.assertEqual("insert_block grew to 25.0 MiB", f["title"])
+        self.assertRegex(f["text"], r"^75\.8 % of the peak, \+\d+(\.\d)? MiB per second in the last quarter before "
+                                    r"it; freed only at the end$")
+        self.assertEqual(f["value"], max(f["timeline"]))
+        self.assertEqual(0, f["timeline"][-1])
+        self.assertEqual(["growth"], [g["kind"] for g in self.findings("growth")])
+
+    def test_full_cache_is_no_leak(self):
+        self.assertEqual([], [f for f in self.findings("full") if f["kind"] in ("leak", "owner", "growth")])
 
     def test_peak(self):
         f = self.one("peak", "peak")

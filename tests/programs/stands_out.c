@@ -1,6 +1,6 @@
 /* Does one thing with memory that a report must find, and little else.
  *
- * usage: stands_out leak|owner|peak|churn|outside|copying|wrapper|startup|quiet
+ * usage: stands_out leak|owner|growth|full|peak|churn|outside|copying|wrapper|startup|quiet
  * tests/e2e/test_findings.py knows the sums.
  */
 #include <stdlib.h>
@@ -81,6 +81,34 @@ static NOINLINE void serve(void)
 {
 	cache_get_or_add();
 	answer_request();
+	STAY();
+}
+
+/* ---- growth: all that grew is freed before the program ends ---- */
+
+static void *kept[N_STEPS];
+
+static NOINLINE void insert_block(int step)
+{
+	kept[step] = malloc(256 << 10);
+	STAY();
+}
+
+static NOINLINE void free_kept(void)
+{
+	for (int i = 0; i < N_STEPS; i++)
+		free(kept[i]);
+	STAY();
+}
+
+/* ---- full: a cache that replaces its oldest block; what is in it at the end is new ---- */
+
+static NOINLINE void replace_block(int step)
+{
+	static void *cache[10];
+
+	free(cache[step % 10]);
+	cache[step % 10] = malloc(256 << 10);
 	STAY();
 }
 
@@ -167,6 +195,10 @@ static void do_step(const char *what, int step)
 		remember_seen();
 	else if (strcmp(what, "owner") == 0)
 		serve();
+	else if (strcmp(what, "growth") == 0)
+		insert_block(step);
+	else if (strcmp(what, "full") == 0)
+		replace_block(step);
 	else if (strcmp(what, "peak") == 0)
 		import_chunk(step);
 	else if (strcmp(what, "wrapper") == 0)
@@ -194,6 +226,7 @@ int main(int argc, char **argv)
 		do_step(what, step);
 		usleep(STEP_US);
 	}
+	free_kept();
 	free(tables);
 	if (mapped)
 		munmap(mapped, 64 * MEBI);

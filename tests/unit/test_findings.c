@@ -139,6 +139,138 @@ TEST(leak_needs_a_mebibyte_and_a_hundredth_of_the_peak)
 	CHECK(!leaks(128, 8 * KIB, 0, RUN_NS, 100 * MIB));
 }
 
+/* Each block is freed when the cache has room for no more: what is left at the end is new, and leaks as
+ * far as anybody knows, but the cache does not grow. */
+TEST(full_cache_is_no_leak)
+{
+	uint64_t step = RUN_NS / 400;
+	uint32_t stack;
+
+	begin();
+	add_base(20 * MIB);
+	stack = STACK(&synth, "insert", "serve", "main");
+	for (uint64_t i = 0; i < 400; i++) {
+		if (i + 40 < 400)
+			synth_add(&synth, stack, i * step, (i + 40) * step, 100 * KIB);
+		else
+			synth_keep(&synth, stack, i * step, 100 * KIB);
+	}
+	ask(0);
+	CHECK_NULL(find(FINDING_LEAK, 0));
+	CHECK_NULL(find(FINDING_OWNER, 0));
+	end();
+}
+
+/* Growth on top of a full cache is a leak, and its rate is that of the growth. */
+TEST(rate_of_a_leak_is_what_memory_grew_by)
+{
+	uint64_t step = RUN_NS / 400;
+	const struct finding *f;
+	uint32_t stack;
+
+	begin();
+	add_base(20 * MIB);
+	stack = STACK(&synth, "insert", "serve", "main");
+	for (uint64_t i = 0; i < 400; i++) {
+		if (i + 40 < 400)
+			synth_add(&synth, stack, i * step, (i + 40) * step, 100 * KIB);
+		else
+			synth_keep(&synth, stack, i * step, 100 * KIB);
+		synth_keep(&synth, stack, i * step, 10 * KIB);
+	}
+	ask(0);
+	f = find(FINDING_LEAK, 0);
+	CHECK_NOT_NULL(f);
+	/* 100 of 10 KiB in 250 seconds, give or take the step of a point */
+	CHECK_NOT_NULL(strstr(f->text, "+2"));
+	CHECK_NOT_NULL(strstr(f->text, " KiB per minute"));
+	end();
+}
+
+/* ---- grows to the end ---- */
+
+/* n blocks of a size from the start on, all freed near the end of the run. */
+static void keep_until_end(uint32_t stack, uint64_t n, uint64_t size)
+{
+	uint64_t to = RUN_NS / 100 * 95;
+
+	for (uint64_t i = 0; i < n; i++)
+		synth_add(&synth, stack, to / n * i, RUN_NS / 100 * 96, size);
+}
+
+TEST(memory_freed_at_the_end_grew_until_then)
+{
+	const struct finding *f;
+
+	begin();
+	keep_until_end(STACK(&synth, "insert", "serve", "main"), 200, 100 * KIB);
+	synth_add(&synth, STACK(&synth, "other", "main"), 0, RUN_NS - 1, MIB);
+	ask(50);
+	f = find(FINDING_GROWTH, 0);
+	CHECK_NOT_NULL(f);
+	CHECK_STR_EQ(f->title, "insert grew to 19.5 MiB");
+	CHECK_STR_EQ(finding_kind_name(f->kind), "growth");
+	CHECK_STR_EQ(finding_cost_name(f->cost), "peak");
+	CHECK_EQ(f->value, 200 * 100 * KIB);
+	CHECK_EQ(f->value, value_by_conditions(f));
+	CHECK_STR_EQ(f->condition[0].name, "blame_regex");
+	CHECK_EQ(f->timeline[49], 0);
+	CHECK_NULL(find(FINDING_LEAK, 0));
+	CHECK_NULL(find(FINDING_PEAK, 0)); /* it would say the same */
+	end();
+}
+
+TEST(owner_of_growth_is_named)
+{
+	const struct finding *f;
+	uint32_t answer;
+
+	begin();
+	answer = STACK(&synth, "answer", "serve", "main");
+	keep_until_end(STACK(&synth, "make_key", "get_or", "serve", "main"), 200, 30 * KIB);
+	keep_until_end(STACK(&synth, "make_value", "get_or", "serve", "main"), 200, 40 * KIB);
+	keep_until_end(STACK(&synth, "make_node", "get_or", "import", "main"), 200, 30 * KIB);
+	for (uint64_t i = 0; i < 400; i++)
+		synth_add(&synth, answer, RUN_NS / 400 * i, RUN_NS / 400 * i + 1, 100);
+	ask(50);
+	f = find(FINDING_GROWTH, 0);
+	CHECK_NOT_NULL(f);
+	CHECK_STR_EQ(f->title, "get_or grew to 19.5 MiB");
+	CHECK_NOT_NULL(strstr(f->text, "allocated in 3 functions"));
+	CHECK_STR_EQ(f->condition[0].name, "function_regex");
+	CHECK_EQ(f->value, value_by_conditions(f));
+	CHECK_EQ(f->n_points, 50);
+	CHECK_NULL(find(FINDING_GROWTH, 1));
+	end();
+}
+
+TEST(memory_that_is_full_early_does_not_grow)
+{
+	begin();
+	synth_add(&synth, STACK(&synth, "load", "main"), 0, RUN_NS / 100 * 96, 20 * MIB);
+	synth_add(&synth, STACK(&synth, "last", "main"), RUN_NS / 100 * 90, RUN_NS / 100 * 91, KIB);
+	ask(0);
+	CHECK_NULL(find(FINDING_GROWTH, 0));
+	end();
+}
+
+TEST(short_peak_is_in_the_timeline)
+{
+	const struct finding *f;
+
+	begin();
+	add_base(MIB);
+	synth_add(&synth, STACK(&synth, "import", "main"), RUN_NS / 2 + 10, RUN_NS / 2 + 20,
+		  9 * MIB);
+	ask(50);
+	f = find(FINDING_PEAK, 0);
+	CHECK_NOT_NULL(f);
+	CHECK_EQ(f->timeline[24], 9 * MIB);
+	CHECK_EQ(f->timeline[23], 0);
+	CHECK_EQ(f->timeline[25], 0);
+	end();
+}
+
 TEST(what_is_kept_from_the_start_is_no_leak)
 {
 	CHECK(!leaks(128, 64 * KIB, 0, RUN_NS / 21, MIB));
@@ -414,6 +546,26 @@ TEST(many_temporary_allocations_are_churn)
 	f = find(FINDING_CHURN, 1); /* 100 per second */
 	CHECK_NOT_NULL(f);
 	CHECK_EQ(f->value, 1000);
+	end();
+}
+
+TEST(two_findings_about_one_function_have_the_same_timeline)
+{
+	const struct finding *leak, *churn;
+	uint32_t stack;
+
+	begin();
+	synth.facts.duration_ns = 10 * NS_PER_S;
+	stack = STACK(&synth, "both", "main");
+	keep_evenly(stack, 64, 64 * KIB, 0, 10 * NS_PER_S);
+	add_temporary(stack, 3000, 400);
+	ask(50);
+	leak = find(FINDING_LEAK, 0);
+	churn = find(FINDING_CHURN, 0);
+	CHECK_NOT_NULL(leak);
+	CHECK_NOT_NULL(churn);
+	CHECK_EQ(leak->timeline[49], leak->value);
+	CHECK_EQ(churn->timeline[49], leak->value);
 	end();
 }
 
