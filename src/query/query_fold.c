@@ -233,7 +233,10 @@ int query_fold_init(struct query_fold *f, struct query *q, const struct query_tr
 			    (o->hide_regex && *o->hide_regex);
 	int r = query_need_names(q, err);
 
-	*f = (struct query_fold){.collapses_recursion = o->collapses_recursion};
+	*f = (struct query_fold){
+		.collapses_recursion = o->collapses_recursion,
+		.drops_innermost = o->fold == QUERY_FOLD_RUNTIME && o->kind == QUERY_BOTTOM_UP,
+	};
 	if (r < 0 || !wants_action)
 		return r;
 	f->action = calloc(q->names->n_identities, 1);
@@ -245,7 +248,7 @@ int query_fold_init(struct query_fold *f, struct query *q, const struct query_tr
 	if (r >= 0 && o->fold == QUERY_FOLD_RUNTIME)
 		fold_runtime(f, q->names);
 	if (r >= 0)
-		r = match_regex(f, q, "fold_regex", o->fold_regex, QUERY_FOLD_RUN, err);
+		r = match_regex(f, q, "fold_regex", o->fold_regex, QUERY_FOLD_CHOSEN, err);
 	if (r >= 0)
 		r = match_regex(f, q, "hide_regex", o->hide_regex, QUERY_FOLD_HIDE, err);
 	if (r < 0)

@@ -7,7 +7,9 @@
  *     node has the most informative title of its frames ("tokio worker"), or else the name of its
  *     outermost frame: the function that was called.
  *  3. If the fold is RUNTIME, the innermost run loses its outermost allocator frame and all frames
- *     inside of it.
+ *     inside of it. In a tree bottom up, which begins there, the whole run goes: the first level then
+ *     has the functions that asked, not Vec::push. It stays if it has frames that fold_regex chose,
+ *     or if the stack has no other frame.
  *  4. If recursion collapses, a sequence of nodes that repeats the sequence right before it is
  *     removed.
  *
@@ -28,6 +30,7 @@ enum query_fold_action {
 	QUERY_FOLD_KEEP,
 	QUERY_FOLD_HIDE,
 	QUERY_FOLD_RUN, /* part of a run */
+	QUERY_FOLD_CHOSEN, /* part of a run, by fold_regex */
 	QUERY_FOLD_ALLOCATOR, /* part of a run; cuts off the innermost run */
 };
 
@@ -35,6 +38,7 @@ struct query_fold {
 	uint8_t *action; /* enum query_fold_action by identity; NULL: all are kept */
 	uint8_t *title; /* number of a title by identity, 0: none; NULL if action is */
 	bool collapses_recursion;
+	bool drops_innermost; /* run, of the frames that nobody chose */
 };
 
 /* Applies the options. Calls query_need_names() where names are needed. ERR_USAGE: a regex is not

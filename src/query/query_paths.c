@@ -17,6 +17,7 @@ struct run {
 	uint32_t name; /* of the most telling frame */
 	uint32_t frame;
 	uint32_t length; /* 0: there is none */
+	bool is_chosen; /* it has a frame that fold_regex chose */
 };
 
 /* What is known at a node of the store. */
@@ -167,6 +168,10 @@ static int fold_frame(struct builder *b, struct state *s, uint32_t frame, struct
 	case QUERY_FOLD_RUN:
 		extend_run(b, &s->open, identity, frame);
 		return 0;
+	case QUERY_FOLD_CHOSEN:
+		extend_run(b, &s->open, identity, frame);
+		s->open.is_chosen = true;
+		return 0;
 	case QUERY_FOLD_KEEP:
 		break;
 	}
@@ -175,6 +180,7 @@ static int fold_frame(struct builder *b, struct state *s, uint32_t frame, struct
 	if (r >= 0)
 		r = append(b, &s->at, &single, false, err);
 	s->open.length = 0;
+	s->open.is_chosen = false;
 	s->has_allocator = false;
 	return r;
 }
@@ -185,6 +191,8 @@ static int fold_end(struct builder *b, const struct state *s, uint32_t *ret, str
 	const struct run *left = s->has_allocator ? &s->end : &s->open;
 
 	*ret = s->at;
+	if (b->fold->drops_innermost && s->at && !left->is_chosen)
+		return 0;
 	return left->length ? append(b, ret, left, true, err) : 0;
 }
 

@@ -88,7 +88,7 @@ static void close_world(void)
 struct item {
 	uint64_t label; /* hash of what the user takes for one name */
 	uint64_t n_folded;
-	bool is_folded, is_allocator;
+	bool is_folded, is_allocator, is_chosen;
 	unsigned title; /* rank; 0: none */
 };
 
@@ -142,7 +142,7 @@ static void judge(struct item *i, const struct world_frame *f, const struct quer
 		i->title = i->is_folded ? title : 0;
 	}
 	if (is_match(o->fold_regex, f->function)) {
-		i->is_folded = true;
+		i->is_folded = i->is_chosen = true;
 		i->is_allocator = false;
 	}
 }
@@ -167,7 +167,18 @@ static unsigned visible(uint32_t stack, const struct query_tree_options *o, stru
 	return n;
 }
 
-static unsigned fold_runs(struct item *item, unsigned n, struct item *ret)
+/* Does the run at the inner end go, where a tree bottom up begins? */
+static bool is_dropped(const struct item *item, unsigned n, const struct query_tree_options *o)
+{
+	bool is_chosen = false;
+
+	for (unsigned i = 0; i < n; i++)
+		is_chosen |= item[i].is_chosen;
+	return o->fold == QUERY_FOLD_RUNTIME && o->kind == QUERY_BOTTOM_UP && !is_chosen;
+}
+
+static unsigned fold_runs(struct item *item, unsigned n, const struct query_tree_options *o,
+			  struct item *ret)
 {
 	unsigned n_ret = 0;
 
@@ -187,6 +198,8 @@ static unsigned fold_runs(struct item *item, unsigned n, struct item *ret)
 				break;
 			}
 		}
+		if (end == n && n_ret && is_dropped(item + i, length, o))
+			length = 0;
 		for (unsigned k = i; k < i + length; k++) {
 			if (item[k].title && (!best || item[k].title < best))
 				best = item[k].title;
@@ -228,7 +241,7 @@ static unsigned collapse(struct item *item, unsigned n)
 static unsigned names_of(uint32_t stack, const struct query_tree_options *o, struct item *ret)
 {
 	struct item all[MAX_FRAMES];
-	unsigned n = fold_runs(all, visible(stack, o, all), ret);
+	unsigned n = fold_runs(all, visible(stack, o, all), o, ret);
 
 	if (o->collapses_recursion)
 		n = collapse(ret, n);
