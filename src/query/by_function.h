@@ -30,6 +30,7 @@ struct query_function_match {
 	const char *name;
 	const char *module;
 	const char *source;
+	bool own_only; /* and the frame must be the program's own code */
 };
 
 /* m: NULL selects all functions. ERR_USAGE: a text is not UTF-8. */
@@ -83,11 +84,12 @@ struct query_found_list {
 };
 
 /* Functions, source files and modules whose name or path contains the text, ignoring case. "":
- * all. */
+ * all. own_only: and which the program's own code has. */
 struct query_search {
 	struct query_found_list functions, files, modules;
 };
-int query_search(struct query *q, const char *text, struct query_search *ret, struct err *err);
+int query_search(struct query *q, const char *text, bool own_only, struct query_search *ret,
+		 struct err *err);
 void query_search_fini(struct query_search *s);
 
 #endif

@@ -137,9 +137,14 @@ static int choose(struct query *q, const struct query_function_match *match, uin
 	int r = chosen ? matcher_init(&m, match, names->n_texts, err)
 		       : err_set_memory(err, names->n_texts * sizeof(*chosen));
 
+	if (r >= 0 && match->own_only)
+		r = query_names_classify(q->names, q->c.rules, err);
+
 	for (size_t i = 1; i < names->n_identities && r >= 0; i++) {
 		uint32_t *slot = &chosen[names->identity[i].name];
 
+		if (match->own_only && names->identity[i].class != FRAME_CLASS_OWN)
+			continue;
 		if (!*slot)
 			r = matcher_fits(&m, names, &names->identity[i], err);
 		if (r > 0 && !*slot)

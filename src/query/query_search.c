@@ -14,7 +14,7 @@ struct searcher {
 };
 
 /* Which texts match, and which identities have one of them. */
-static int find_texts(struct searcher *s, const char *text, struct err *err)
+static int find_texts(struct searcher *s, const char *text, bool own_only, struct err *err)
 {
 	const struct query_names *names = s->q->names;
 	struct query_regex *x = NULL;
@@ -30,6 +30,8 @@ static int find_texts(struct searcher *s, const char *text, struct err *err)
 	for (size_t i = 1; i < names->n_identities && r >= 0; i++) {
 		const struct query_name_identity *n = &names->identity[i];
 
+		if (own_only && n->class != FRAME_CLASS_OWN)
+			continue;
 		if (set_has(s->matches, n->name) || set_has(s->matches, n->source) ||
 		    set_has(s->matches, n->module))
 			set_add(s->is_wanted, i);
@@ -94,7 +96,8 @@ static int take(const struct query_tally *t, const struct query_names *names,
 	return 0;
 }
 
-static int search(struct searcher *s, const char *text, struct query_search *ret, struct err *err)
+static int search(struct searcher *s, const char *text, bool own_only, struct query_search *ret,
+		  struct err *err)
 {
 	const struct query_names *names = s->q->names;
 	int r = query_tally_init(&s->functions, names->n_texts, err);
@@ -108,7 +111,7 @@ static int search(struct searcher *s, const char *text, struct query_search *ret
 	if (r >= 0 && (!s->matches || !s->is_wanted))
 		r = err_set_memory(err, names->n_texts / 8);
 	if (r >= 0)
-		r = find_texts(s, text, err);
+		r = find_texts(s, text, own_only, err);
 	if (r >= 0)
 		r = query_walk(s->q, count_stack, s, err);
 	if (r >= 0)
@@ -120,14 +123,17 @@ static int search(struct searcher *s, const char *text, struct query_search *ret
 	return r;
 }
 
-int query_search(struct query *q, const char *text, struct query_search *ret, struct err *err)
+int query_search(struct query *q, const char *text, bool own_only, struct query_search *ret,
+		 struct err *err)
 {
 	struct searcher s = {.q = q};
 	struct query_search found = {0};
 	int r = query_need_names(q, err);
 
+	if (r >= 0 && own_only)
+		r = query_names_classify(q->names, q->c.rules, err);
 	if (r >= 0)
-		r = search(&s, text, &found, err);
+		r = search(&s, text, own_only, &found, err);
 	if (r >= 0)
 		*ret = found;
 	else

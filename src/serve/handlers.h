@@ -69,7 +69,8 @@ const char *data_mallopt_name(int64_t parameter); /* "M_ARENA_MAX"; NULL: not kn
 /* Shared by a route and its comparison (comparison.h). by: an index of V1_GROUPS_BY. */
 enum query_group_by v1_groups_kind(unsigned by);
 void v1_groups_put_by(struct json *j, unsigned by);
-struct query_function_match v1_functions_match(const struct request *rq);
+struct query_function_match;
+int v1_functions_match(struct request *rq, struct query_function_match *ret, struct err *err);
 /* Names the parameter that an ERR_USAGE of the query is about. Returns r. */
 int v1_functions_refuse(struct request *rq, int r, const struct err *err);
 

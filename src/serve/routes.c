@@ -89,6 +89,8 @@ static const struct filter_parameter v1_functions_parameters[] = {
 	{"q", "text", NULL, "only functions with this text in their name, upper or lower case"},
 	{"module_q", "text", NULL, "and in the path of their binary"},
 	{"source_q", "text", NULL, "and in the path of their source file"},
+	{"own", "choice", "false|true",
+	 "true: only those of the program's own code; default false"},
 	{"sort_by", "choice", V1_FUNCTIONS_SORT, "default bytes"},
 	{"skip", "count", NULL, "leave out the first ones"},
 	{"count", "count", NULL, "at most this many; default 200"},
@@ -103,6 +105,8 @@ static const struct filter_parameter v1_one_file[] = {
 static const struct filter_parameter v1_search_parameters[] = {
 	{"q", "text", NULL, "a part of a name or path, upper or lower case; default: all"},
 	{"count", "count", NULL, "at most this many of each kind; default 20"},
+	{"own", "choice", "false|true",
+	 "true: only what the program's own code has; default false"},
 };
 static const struct filter_parameter v1_tree_parameters[] = {
 	TREE_PARAMETERS,

@@ -208,10 +208,12 @@ static void put_function(struct request *rq, const char *name, const struct comp
 
 int comparison_functions(struct request *rq, struct err *err)
 {
-	const struct query_function_match match = v1_functions_match(rq);
+	struct query_function_match match;
 	struct table t = {.rq = rq, .value = function_value};
 	int r = read_page(&t, V1_FUNCTIONS_SORT, err);
 
+	if (r == 0)
+		r = v1_functions_match(rq, &match, err);
 	if (r == 0)
 		r = comparison_query(rq, QUERY_WANT_PEAK, t.q, err);
 	if (r == 0)

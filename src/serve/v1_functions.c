@@ -81,18 +81,19 @@ int v1_functions_refuse(struct request *rq, int r, const struct err *err)
 	return r;
 }
 
-struct query_function_match v1_functions_match(const struct request *rq)
+int v1_functions_match(struct request *rq, struct query_function_match *ret, struct err *err)
 {
-	return (struct query_function_match){
+	*ret = (struct query_function_match){
 		.name = url_find(&rq->url, "q"),
 		.module = url_find(&rq->url, "module_q"),
 		.source = url_find(&rq->url, "source_q"),
 	};
+	return request_flag(rq, "own", false, &ret->own_only, err);
 }
 
 int v1_functions(struct request *rq, struct err *err)
 {
-	const struct query_function_match match = v1_functions_match(rq);
+	struct query_function_match match;
 	struct query_functions f = {0};
 	struct query_group total;
 	struct ranking k = {0};
@@ -102,7 +103,9 @@ int v1_functions(struct request *rq, struct err *err)
 
 	if (request_is_comparison(rq))
 		return comparison_functions(rq, err);
-	r = request_u64(rq, "skip", 0, UINT64_MAX, &skip, err);
+	r = v1_functions_match(rq, &match, err);
+	if (r == 0)
+		r = request_u64(rq, "skip", 0, UINT64_MAX, &skip, err);
 	if (r == 0)
 		r = request_u64(rq, "count", N_ROWS, UINT64_MAX, &count, err);
 	if (r == 0)
@@ -189,14 +192,18 @@ int v1_search(struct request *rq, struct err *err)
 	struct query_search s = {0};
 	struct json *j = &rq->json;
 	uint64_t count;
+	bool own_only;
 	int r = request_u64(rq, "count", N_FOUND, UINT64_MAX, &count, err);
+
+	if (r == 0)
+		r = request_flag(rq, "own", false, &own_only, err);
 
 	if (r == 0)
 		r = request_query(rq, err);
 	if (r == 0) {
 		query_want(rq->query, QUERY_WANT_PEAK);
-		r = v1_functions_refuse(rq, query_search(rq->query, text ? text : "", &s, err),
-					err);
+		r = v1_functions_refuse(
+			rq, query_search(rq->query, text ? text : "", own_only, &s, err), err);
 	}
 	if (r < 0)
 		return r;

@@ -187,7 +187,7 @@ TEST(texts_that_are_no_utf8_are_refused)
 	open_world(51);
 	CHECK_ERR(query_functions(q, &m, &f, &err), ERR_USAGE);
 	CHECK(strncmp(err.text, "module_q:", 9) == 0);
-	CHECK_ERR(query_search(q, "\xff", &s, &err), ERR_USAGE);
+	CHECK_ERR(query_search(q, "\xff", false, &s, &err), ERR_USAGE);
 	CHECK(strncmp(err.text, "q:", 2) == 0);
 	close_world();
 }
@@ -395,7 +395,7 @@ TEST(search_finds_functions_files_and_modules)
 
 	open_world(58);
 	for (unsigned i = 0; i < ARRAY_LEN(text); i++) {
-		CHECK_OK(query_search(q, text[i], &s, &err));
+		CHECK_OK(query_search(q, text[i], false, &s, &err));
 		CHECK_EQ(check_found(&s.functions, text[i], has_function), n_expected(text[i], 0));
 		CHECK_EQ(check_found(&s.files, text[i], has_source), n_expected(text[i], 1));
 		CHECK_EQ(check_found(&s.modules, text[i], has_module), n_expected(text[i], 2));
@@ -403,5 +403,33 @@ TEST(search_finds_functions_files_and_modules)
 		query_search_fini(&s);
 	}
 	CHECK(n > 10);
+	close_world();
+}
+
+/* Of a function with frames of several classes an own one is enough. */
+TEST(own_only_leaves_out_other_code)
+{
+	const struct query_function_match own = {.own_only = true};
+	struct query_functions all, ours;
+	struct query_search s;
+	struct err err = {0};
+	size_t n = 0;
+
+	open_world(58);
+	CHECK_OK(query_functions(q, NULL, &all, &err));
+	CHECK_OK(query_functions(q, &own, &ours, &err));
+	CHECK(ours.n > 0 && ours.n < all.n);
+	for (size_t i = 0; i < ours.n; i++) {
+		while (n < all.n && all.function[n].key != ours.function[i].key)
+			n++;
+		CHECK(n < all.n); /* the same order, and the same cost */
+		CHECK_EQ(all.function[n].cost.n_bytes, ours.function[i].cost.n_bytes);
+		CHECK_EQ(frame_class_by(query_rules(q), ours.function[i].frame), FRAME_CLASS_OWN);
+	}
+	CHECK_OK(query_search(q, "", true, &s, &err));
+	CHECK_EQ(s.functions.n, ours.n);
+	query_search_fini(&s);
+	query_functions_fini(&ours);
+	query_functions_fini(&all);
 	close_world();
 }
