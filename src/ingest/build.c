@@ -401,19 +401,12 @@ struct leak_count {
 	uint64_t duration_ns;
 };
 
-/* Counts a block that is live at the end: it was leaked, as far as the recording says. */
+/* Counts a block that is live at the end, by call site and by time. */
 static bool count_leak(void *user, const struct live_block *a)
 {
 	const struct leak_count *c = user;
-	struct site_stat *s = &c->b->site_stats.site[a->stack];
 
-	s->n_leaked++;
-	s->leaked_bytes += a->size_bytes;
-	s->leaked_extra_bytes += a->extra_bytes;
-	if (store_is_early(c->duration_ns, a->at_ns))
-		s->leaked_early_bytes += a->size_bytes;
-	if (store_is_late(c->duration_ns, a->at_ns))
-		s->leaked_late_bytes += a->size_bytes;
+	site_stats_count_leak(&c->b->site_stats, a, c->duration_ns);
 	usage_buckets_leaked(&c->b->usage, a->at_ns, a->size_bytes);
 	return true;
 }

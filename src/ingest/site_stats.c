@@ -48,6 +48,20 @@ void site_stats_keep_peak(struct site_stats *s)
 	s->is_at_peak = false;
 }
 
+void site_stats_count_leak(struct site_stats *s, const struct live_block *block,
+			   uint64_t duration_ns)
+{
+	struct site_stat *site = &s->site[block->stack];
+
+	site->n_leaked++;
+	site->leaked_bytes += block->size_bytes;
+	site->leaked_extra_bytes += block->extra_bytes;
+	if (store_is_early(duration_ns, block->at_ns))
+		site->leaked_early_bytes += block->size_bytes;
+	if (store_is_late(duration_ns, block->at_ns))
+		site->leaked_late_bytes += block->size_bytes;
+}
+
 struct store_stack site_stats_row(const struct site_stat *site, const struct alloc_sum *sums,
 				  uint32_t node)
 {

@@ -64,6 +64,11 @@ int site_stats_add(struct site_stats *s, uint32_t stack, struct err *err);
 /* What is live now is the peak: copies it. */
 void site_stats_keep_peak(struct site_stats *s);
 
+/* Counts a block that is live at the end of the recording, duration_ns after its start: the block was
+ * leaked, as far as the recording says. */
+void site_stats_count_leak(struct site_stats *s, const struct live_block *block,
+			   uint64_t duration_ns);
+
 /* The row of a stack in the table STORE_STACKS; node: the store's node of its innermost frame. */
 struct store_stack site_stats_row(const struct site_stat *site, const struct alloc_sum *sums,
 				  uint32_t node);
