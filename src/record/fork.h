@@ -1,6 +1,7 @@
-/* record/fork.h - what must be done around a fork that we see.
+/* record/fork.h - what the hooks of fork() and the like do around the fork.
  *
- * Most of it happens by itself: the child finds the recorder's memory wiped. One case needs care: a
+ * Little: the child finds the recorder's memory wiped, and its next hook notices that it is a new
+ * process, also after a fork that no hook saw (start_check_fork() in start.h). One case needs care: a
  * fork from a signal handler that interrupted a hook. In the child that hook goes on when the
  * handler returns, with pointers into wiped memory and to blocks that were not copied. For that
  * case the state of the thread is kept across the fork, and the blocks are replaced by scratch

@@ -11,6 +11,8 @@
  * The sender watches the socket while it waits. If the client hangs up, the sender sets the
  * answer's cancel flag. The running query sees the flag, and every further write fails.
  *
+ * serve.c makes the response around the bytes: status, headers, ETag.
+ *
  * Threads: one maker, one sender. Each has one reference.
  */
 #ifndef SERVE_ANSWER_H

@@ -1,7 +1,8 @@
 /* serve/answer_cache.h - the last answers, ready to be sent again.
  *
  * The cache is bounded in bytes; the least recently used answer goes first. A key holds everything
- * that the answer depends on: the recording with its identity, path, parameters, encoding.
+ * that the answer depends on: the recording with its identity, path, parameters, encoding. serve.c
+ * makes the key, and the ETag from the key.
  *
  * Threads: any.
  */
