@@ -57,8 +57,8 @@ static int open_folder(const struct session *s)
 	return -1;
 }
 
-/* Writes the first page: the file is a recording of nothing but a binary. */
-static bool put_header(int fd)
+/* Writes the first page, last of all: the file is a recording of nothing but a binary. */
+static bool put_page(const struct session *file)
 {
 	uint8_t page[FORMAT_HEADER_BYTES] = {0};
 	const struct file_header h = {
@@ -71,9 +71,13 @@ static bool put_header(int fd)
 		.clock_source = FORMAT_CLOCK_MONOTONIC,
 		.block_bytes = FORMAT_BLOCK_BYTES,
 	};
+	struct file_status status = {.sequence = 1};
 
+	status.field[STATUS_STATE] = FORMAT_STATE_ENDED;
+	status.field[STATUS_END_OF_CHUNKS] = file->end_offset;
 	file_header_encode(&h, page);
-	return sys_pwrite(fd, page, sizeof(page), 0) == (long)sizeof(page);
+	file_status_encode(&status, page);
+	return sys_pwrite(file->fd, page, sizeof(page), 0) == (long)sizeof(page);
 }
 
 static bool begin(struct embed_shared *x)
@@ -82,7 +86,7 @@ static bool begin(struct embed_shared *x)
 
 	if (fd < 0)
 		return false;
-	x->file = put_header((int)fd) ? own_memory_map(sizeof(*x->file)) : NULL;
+	x->file = own_memory_map(sizeof(*x->file));
 	if (!x->file) {
 		sys_close((int)fd);
 		return false;
@@ -138,12 +142,14 @@ bool embed_shared_commit(struct embed_shared *x)
 {
 	char path[64];
 	struct text text = text_make(path, sizeof(path));
-	long ret;
+	long ret = SYS_EIO;
 
 	text_put(&text, "/proc/self/fd/");
 	text_put_u64(&text, (uint64_t)x->file->fd);
 	give_to_owner(x->file->fd);
-	ret = arch_syscall5(SYS_linkat, AT_FDCWD, path, x->folder, x->name, AT_SYMLINK_FOLLOW);
+	if (put_page(x->file))
+		ret = arch_syscall5(SYS_linkat, AT_FDCWD, path, x->folder, x->name,
+				    AT_SYMLINK_FOLLOW);
 	embed_shared_drop(x);
 	return ret == 0 || ret == SYS_EEXIST; /* another process of the run was faster */
 }

@@ -12,7 +12,7 @@ import time
 import mp
 from test_death import DEATHS, read_counters
 
-N_KILLS = int(os.environ.get("MP_KILLS", 60))
+N_KILLS = int(os.environ.get("MP_KILLS", 40))
 KEYS = ("allocations", "reallocations", "frees")
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -71,10 +71,10 @@ class Sizes(mp.TestCase):
 class Kills(mp.TestCase):
     """The target, the writer, both or the whole group are killed at random moments."""
 
-    def start(self, folder, threads):
+    def start(self, folder, threads, **options):
         child = subprocess.Popen(
             [mp.program("death"), folder / "counters", str(threads), "wait"],
-            env=self.recorder_environment(folder), cwd=self.dir, stdout=subprocess.PIPE,
+            env=self.recorder_environment(folder, **options), cwd=self.dir, stdout=subprocess.PIPE,
             stdin=subprocess.DEVNULL, preexec_fn=mp.no_core_dump, start_new_session=True)
         child.stdout.readline()
         (recording,) = folder.glob("*.dat")
@@ -83,10 +83,15 @@ class Kills(mp.TestCase):
     def check(self, folder, recording, what):
         mp.wait_until_written(recording)
         counters = read_counters(folder / "counters")
+        beside = folder / "memory-profiling-binaries"
         self.assertEqual([], [p.name for p in folder.iterdir()
-                              if p.suffix not in (".dat",) and p.name != "counters"
+                              if p.suffix not in (".dat",) and p.name != "counters" and p != beside
                               and not p.name.startswith("log.")], "files are left behind")
         facts = mp.info(recording)
+        for path in beside.iterdir() if beside.exists() else ():
+            self.assertRegex(path.name, r"^[0-9a-f]+\.[0-9]+$")
+            self.assertEqual(0, mp.info(path)["damaged_bytes"])
+        self.assertEqual([], [f for f in facts["files_beside"] if not f["found"]])
         self.assert_nothing_lost(facts)
         for key in KEYS:
             counted = sum(c[key] for c in counters.values())
@@ -103,7 +108,7 @@ class Kills(mp.TestCase):
             what = ("target", "writer", "both", "group", "writer twice")[i % 5]
             folder = self.new_folder()
             with self.subTest(run=i, what=what):
-                child, recording, writer = self.start(folder, 1 + i % 4)
+                child, recording, writer = self.start(folder, 1 + i % 4, TRACK_CHILD_PROCESSES=i % 3 % 2)
                 time.sleep(rng.uniform(0, 0.08))  # this is the random moment
                 if what == "group":
                     os.killpg(child.pid, signal.SIGKILL)
