@@ -14,6 +14,7 @@
 #define PIECE_BYTES SESSION_MAX_DATA
 #define JIT_FILE_ID 0xff00u /* ids of perf maps and jitdumps start here */
 #define MAX_JIT_FILE_BYTES (32 * MIB)
+#define PATH_BYTES 768
 #define EXTRA_FILE_ID 0x10000u /* ids of MEMORY_PROFILER_INCLUDE_FILE files start here */
 
 enum {
@@ -308,19 +309,72 @@ static bool is_ours(const struct session *s, const char *path)
 	       st.st_size <= (off_t)MAX_JIT_FILE_BYTES;
 }
 
+static void put_jit_file(struct embed *e, struct describer *f, const char *path, uint32_t id)
+{
+	if (!is_ours(e->session, path) || !begin_file(e, f, path, id, NULL))
+		return;
+	while (e->file_id)
+		put_piece(e, f);
+}
+
+/* Does the line of /proc/self/maps end with this name of a file? Copies the path then. */
+static bool copy_path(const char *line, size_t n, const char *name, struct text *ret)
+{
+	size_t n_name = strnlen(name, n);
+	const char *path = memchr(line, '/', n);
+
+	if (!path || n <= n_name || line[n - n_name - 1] != '/' ||
+	    memcmp(line + n - n_name, name, n_name) != 0)
+		return false;
+	text_put_bytes(ret, path, (size_t)(line + n - path));
+	return !ret->was_cut;
+}
+
+/* A compiler maps the jitdump that it writes, so that perf sees it: finds its path. False: no file of
+ * this name is mapped. */
+static bool find_mapped(struct describer *f, const char *name, struct text *ret)
+{
+	long fd = sys_open("/proc/self/maps", O_RDONLY, 0);
+	const char *text = (const char *)f->scratch, *end;
+	uint64_t offset = 0;
+	size_t n_used;
+	bool found = false;
+	long n;
+
+	if (fd < 0)
+		return false;
+	do {
+		n = sys_pread((int)fd, f->scratch, SESSION_MAX_DATA, offset);
+		n_used = 0;
+		while (n > 0 && !found &&
+		       (end = memchr(text + n_used, '\n', (size_t)n - n_used)) != NULL) {
+			found = copy_path(text + n_used, (size_t)(end - text) - n_used, name, ret);
+			n_used = (size_t)(end - text) + 1;
+		}
+		offset += n_used;
+	} while (n_used && !found);
+	sys_close((int)fd);
+	return found;
+}
+
 void embed_jit_files(struct describer *f, struct session *s)
 {
-	struct embed map = {.session = s}; /* another file may be half embedded */
-	char path[64];
-	struct text text = text_make(path, sizeof(path));
+	struct embed e = {.session = s}; /* of its own: another file may be half embedded */
+	char path[64], name[64], mapped[PATH_BYTES];
+	struct text path_text = text_make(path, sizeof(path));
+	struct text name_text = text_make(name, sizeof(name));
+	struct text mapped_text = text_make(mapped, sizeof(mapped));
 
 	if (!options_active.WRITE_BINARIES_TO_OUTPUT)
 		return;
-	text_put(&text, "/tmp/perf-");
-	text_put_u64(&text, f->rec->pid);
-	text_put(&text, ".map");
-	if (!is_ours(s, path) || !begin_file(&map, f, path, JIT_FILE_ID, NULL))
-		return;
-	while (map.file_id)
-		put_piece(&map, f);
+	text_put(&path_text, "/tmp/perf-");
+	text_put_u64(&path_text, f->rec->pid);
+	text_put(&path_text, ".map");
+	put_jit_file(&e, f, path, JIT_FILE_ID);
+	text_put(&name_text, "jit-");
+	text_put_u64(&name_text, f->rec->pid);
+	text_put(&name_text, ".dump");
+	if (atomic_load(&f->rec->modules.has_code_outside))
+		put_jit_file(&e, f, find_mapped(f, name, &mapped_text) ? mapped : name,
+			     JIT_FILE_ID + 1);
 }

@@ -29,8 +29,8 @@ void embed_restart(struct embed *e);
 /* Embeds the next piece. False: there is nothing left to do. */
 bool embed_step(struct embed *e, struct describer *f, struct session *s);
 
-/* At the end of a session: embeds what a JIT compiler wrote for perf, /tmp/perf-PID.map, unless it
- * is larger than 32 MiB. */
+/* At the end of a session: embeds what a JIT compiler wrote for perf, unless it is larger than 32 MiB:
+ * /tmp/perf-PID.map, and the file jit-PID.dump that is mapped or in the working directory. */
 void embed_jit_files(struct describer *f, struct session *s);
 
 /* Appends the FILE chunk of a file of any kind. module: whose image the file is, or NULL. False: it

@@ -2,8 +2,9 @@
  * perf_map.h.
  *
  * The image is of the same machine and lies as it did in memory. Compilers write the run-time address
- * of each section into its header. A symbol of a relocatable image (LLVM) counts from its section;
- * of any other image (wasmtime) its value is the address. */
+ * of each section into its header. A symbol of a relocatable image (LLVM) counts from its section. Of
+ * any other image its value should be the address, but wasmtime counts from the section here too:
+ * such a value is no address in the section. */
 #include <elf.h>
 #include <string.h>
 
@@ -58,7 +59,8 @@ static int add_function(struct perf_map *m, const struct image *im, const Elf64_
 		m->n_bad++;
 		return 0;
 	}
-	if (im->head.e_type == ET_REL)
+	if (im->head.e_type == ET_REL ||
+	    (code.start < section.sh_size && code.start < section.sh_addr))
 		code.start += section.sh_addr;
 	if (symbol->st_size > UINT64_MAX - code.start) {
 		m->n_bad++;

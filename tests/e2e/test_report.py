@@ -386,6 +386,15 @@ class Names(mp.TestCase):
         self.assertEqual("LazyCompile:~madeAtRunTime script.js:7",
                          self.by_size(result.recording, 4000)[0]["function"])
 
+    def test_jitdump_is_embedded_at_the_end(self):
+        elsewhere = self.dir / "elsewhere"
+        elsewhere.mkdir()
+        for folder in (elsewhere, self.dir):
+            result = self.record([mp.program("known_jit"), "dump", folder])
+            next(folder.glob("jit-*.dump")).unlink()
+            self.assertEqual(("madeByDump12345", "/js/script.js"), tuple(
+                self.by_size(result.recording, 4000)[0][key] for key in ("function", "source")))
+
     def test_map_of_a_jit_compiler_in_the_recording(self):
         folder = self.new_folder()
         env = self.recorder_environment(folder, INCLUDE_FILE="/tmp/perf-*.map")
@@ -403,7 +412,8 @@ class Names(mp.TestCase):
         """Found by the recorded memory map; in the folder of the program; or not at all."""
         elsewhere = self.dir / "elsewhere"
         elsewhere.mkdir()
-        for folder, options in ((elsewhere, {}), (self.dir, {"GATHER_MAPS": 0})):
+        for folder, options in ((elsewhere, {"WRITE_BINARIES_TO_OUTPUT": 0}),
+                                (self.dir, {"GATHER_MAPS": 0, "WRITE_BINARIES_TO_OUTPUT": 0})):
             result = self.record([mp.program("known_jit"), "dump", folder], options=options)
             self.assertEqual(0, result.code)
             frame = self.by_size(result.recording, 4000, "--no-cache")[0]

@@ -293,7 +293,7 @@ static struct elf_image make_image(unsigned type)
 			 .e_shoff = offsetof(struct elf_image, section),
 			 .e_shentsize = sizeof(Elf64_Shdr),
 			 .e_shnum = 4},
-		.section = {[1] = {.sh_type = SHT_PROGBITS, .sh_addr = 0x5000},
+		.section = {[1] = {.sh_type = SHT_PROGBITS, .sh_addr = 0x5000, .sh_size = 64},
 			    [2] = {.sh_type = SHT_SYMTAB,
 				   .sh_offset = offsetof(struct elf_image, symbol),
 				   .sh_size = 2 * sizeof(Elf64_Sym),
@@ -329,6 +329,10 @@ TEST(an_elf_image_names_its_functions_from_its_time_on)
 	dyn.symbol[1].st_value = 0x7000;
 	CHECK_OK(perf_map_add_elf(m, &dyn, sizeof(dyn), 100, &err));
 	CHECK_STR_EQ(name_at(m, 0x7000, 100), "inc");
+	dyn.section[1].sh_addr = 0x9000; /* as wasmtime has it */
+	dyn.symbol[1].st_value = 16;
+	CHECK_OK(perf_map_add_elf(m, &dyn, sizeof(dyn), 100, &err));
+	CHECK_STR_EQ(name_at(m, 0x9010, 100), "inc");
 	perf_map_destroy(m);
 }
 
