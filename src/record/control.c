@@ -1,7 +1,6 @@
 /* record/control.c - what starts, stops and ends recording from outside: signals, the C API
  * (memory_profiler.h), the loading and unloading of the library.
  */
-#include <errno.h>
 #include <link.h>
 #include <signal.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "record/allocators.h"
 #include "record/capture.h"
 #include "record/ending.h"
+#include "record/hooks_signal.h"
 #include "record/log.h"
 #include "record/real.h"
 #include "record/start.h"
@@ -43,32 +43,12 @@ static void switch_recording(bool on)
 	}
 }
 
-static struct sigaction previous[2]; /* of SIGUSR1 and SIGUSR2 */
-
-/* SIGUSR1 and SIGUSR2. Then calls the handler that was there before, as the kernel would have
- * called it. */
-static void on_toggle(int signal_number, siginfo_t *info, void *context)
+/* SIGUSR1 and SIGUSR2. */
+static void toggle(void)
 {
-	const struct sigaction *before = &previous[signal_number == SIGUSR2];
 	uint32_t mode = atomic_load(&record_mode);
-	int error = errno;
 
 	switch_recording(mode == RECORD_OFF || mode == RECORD_PAUSED);
-	errno = error;
-	if (before->sa_flags & SA_SIGINFO) {
-		if (before->sa_sigaction)
-			before->sa_sigaction(signal_number, info, context);
-	} else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
-		before->sa_handler(signal_number);
-	}
-}
-
-static void register_signal(int signal_number, struct sigaction *before)
-{
-	struct sigaction action = {.sa_sigaction = on_toggle, .sa_flags = SA_SIGINFO | SA_RESTART};
-
-	sigemptyset(&action.sa_mask);
-	sigaction(signal_number, &action, before);
 }
 
 /* The base name of this library, whatever it was renamed to. */
@@ -126,9 +106,9 @@ static __attribute__((constructor)) void on_load(int argc, char **argv, char **e
 		start_recorder();
 	allocators_init();
 	if (options_active.REGISTER_SIGUSR1)
-		register_signal(SIGUSR1, &previous[0]);
+		hooks_signal_register(SIGUSR1, toggle);
 	if (options_active.REGISTER_SIGUSR2)
-		register_signal(SIGUSR2, &previous[1]);
+		hooks_signal_register(SIGUSR2, toggle);
 	if (!options_active.TRACK_CHILD_PROCESSES)
 		leave_ld_preload(envp);
 }

@@ -14,6 +14,7 @@
 #include "record/capture.h"
 #include "record/ending.h"
 #include "record/fork.h"
+#include "record/hooks_signal.h"
 #include "record/real.h"
 #include "record/sys.h"
 
@@ -91,6 +92,7 @@ static void before_exec(int folder_fd, const char *path)
 {
 	struct recorder *rec = find_recorder();
 
+	hooks_signal_before_exec();
 	if (!rec)
 		return;
 	if (!path || arch_syscall3(SYS_faccessat, folder_fd, path, X_OK) == 0)
@@ -115,6 +117,7 @@ static int exec_failed(int result)
 		ending_take_back(rec);
 	}
 	errno = error;
+	hooks_signal_after_failed_exec();
 	return result;
 }
 

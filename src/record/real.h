@@ -13,6 +13,8 @@
 
 #include "base/compiler.h"
 
+struct sigaction;
+
 struct real_functions {
 #define HOOK(name, type) __typeof__(type) name;
 #include "record/hooks.def"

@@ -41,6 +41,40 @@ class Notices(mp.TestCase):
                         self.assertTrue(facts["complete"], facts)
 
 
+class Signals(mp.TestCase):
+    SCRIPT = """
+import ctypes, os, signal, sys
+usr = (signal.SIGUSR1, signal.SIGUSR2)
+print([signal.getsignal(s) for s in usr])
+for s in usr:
+    old = signal.signal(s, lambda *a: print("handler", a[0]))
+    print("old", old)
+    os.kill(os.getpid(), s)
+    signal.signal(s, old)
+    print(signal.getsignal(s))
+"""
+    LIBC = """
+import ctypes
+libc = ctypes.CDLL(None)
+libc.signal.restype = libc.sigset.restype = ctypes.c_void_p
+old = (ctypes.c_char * 152)()
+for s in (10, 12):
+    print(libc.sigaction(s, None, old), bytes(old)[:8])
+print(libc.signal(10, None), libc.__sysv_signal(12, None), libc.signal(10, None), libc.signal(99, None))
+"""
+
+    def test_the_program_sees_its_own_dispositions(self):
+        for script in (self.SCRIPT, self.LIBC):
+            argv = ["/usr/bin/python3", "-c", script]
+            self.assert_same_behaviour(self.record(argv), self.bare(argv))
+
+    def test_what_is_ignored_stays_so_for_other_programs(self):
+        ignored = ["sh", "-c", "trap '' USR1; exec sh -c 'kill -USR1 $$; exec sh -c \"kill -USR1 \\$\\$; echo on\"'"]
+        expected = self.bare(ignored)
+        self.assertEqual(b"on\n", expected.stdout)
+        self.assert_same_behaviour(self.record(ignored, options={"TRACK_CHILD_PROCESSES": 1}), expected)
+
+
 class Sizes(mp.TestCase):
     def test_a_finished_recording_is_as_large_as_its_content(self):
         for argv in ([mp.program("known_blocks")], [mp.program("death"), self.dir / "c", "2", "kill"],
