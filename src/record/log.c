@@ -67,6 +67,8 @@ const char *log_errno_name(long error)
 		return "EISDIR: is a directory";
 	case EPERM:
 		return "EPERM: operation not permitted";
+	case EINVAL:
+		return "EINVAL: not a regular file, or too long a name";
 	case ENOTDIR:
 		return "ENOTDIR: not a directory";
 	default:
