@@ -25,6 +25,7 @@
 #define CHILDREN_VARIABLE "MEMORY_PROFILER_TRACK_CHILD_PROCESSES"
 #define LOG_VARIABLE "MEMORY_PROFILER_LOG"
 #define MAX_LISTED 10 /* recordings */
+#define MAX_AROUND 4 /* of a program that was followed through a script: more are only counted */
 #define MAX_LOOKED_INTO_BYTES (64 * MIB) /* of a recording whose events are counted */
 
 /* The path relative to the current directory, if it is below it and does not begin with a dash. */
@@ -88,12 +89,19 @@ static bool print_rest(const struct run_file *f, bool has_notes)
  * being recorded, or 0. */
 static uint32_t print_files(const struct run_files *f, size_t first, bool has_surroundings)
 {
+	size_t max = has_surroundings && f->n_ours > MAX_AROUND ? 1 : MAX_LISTED;
 	uint32_t exec_pid = 0;
+	uint64_t rest_bytes = 0;
 	char size[HUMAN_BYTES];
 
-	for (size_t i = 0; i < f->n_ours && i < MAX_LISTED; i++) {
+	for (size_t i = 0; i < f->n_ours; i++) {
 		const struct run_file *file = &f->file[i == 0 ? first : i <= first ? i - 1 : i];
 		const char *path = short_path(file->path);
+
+		if (i >= max) {
+			rest_bytes += file->file_bytes;
+			continue;
+		}
 
 		fputs("  ", stderr);
 		human_print_text(stderr, path, strlen(path));
@@ -103,8 +111,9 @@ static uint32_t print_files(const struct run_files *f, size_t first, bool has_su
 		else if (exec_pid == file->pid)
 			exec_pid = 0; /* the other program has a recording of its own */
 	}
-	if (f->n_ours > MAX_LISTED)
-		fprintf(stderr, "  and %zu more\n", f->n_ours - MAX_LISTED);
+	if (f->n_ours > max)
+		fprintf(stderr, "  and %zu more of other processes (%s in all)\n", f->n_ours - max,
+			human_size(rest_bytes, size));
 	return exec_pid;
 }
 
@@ -317,7 +326,7 @@ static void announce(const struct run *run)
 
 	args_complain("recording to %s%s", short_path(to),
 		      run->target.is_wrapper && run->has_children
-			      ? ", and the programs that it starts beside it"
+			      ? "; the programs that it starts get recordings of their own"
 			      : "");
 }
 

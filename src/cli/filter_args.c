@@ -148,6 +148,14 @@ static int set_end(struct filter_args *a, const char *name, const char *text, si
 	return set_condition(a, name, *owned, err);
 }
 
+/* Can nothing be between the two? Of a time and a share that is not known yet. */
+static bool is_backwards(const struct filter_time *from, const struct filter_time *to)
+{
+	if (from->kind != to->kind)
+		return false;
+	return from->kind == FILTER_TIME_PERCENT ? from->percent > to->percent : from->ns > to->ns;
+}
+
 int filter_args_set_time(struct filter_args *a, const char *range, struct err *err)
 {
 	const char *dots = strstr(range, "..");
@@ -159,6 +167,8 @@ int filter_args_set_time(struct filter_args *a, const char *range, struct err *e
 	r = set_end(a, "from", range, (size_t)(dots - range), &a->owned[0], err);
 	if (r >= 0)
 		r = set_end(a, "to", dots + 2, strlen(dots + 2), &a->owned[1], err);
+	if (r >= 0 && is_backwards(&a->filter.from, &a->filter.to))
+		r = err_set(err, ERR_USAGE, "ends before it begins; write FROM..TO");
 	if (r < 0)
 		err_prefix(err, "--time %s", range);
 	return r < 0 ? r : 0;

@@ -337,6 +337,7 @@ static void print_beside(const struct metadata *m)
 
 static void print_recording(const struct recording *r, const struct overview *o)
 {
+	uint64_t n_inside;
 	char a[HUMAN_BYTES];
 
 	print_label("Recording");
@@ -346,8 +347,9 @@ static void print_recording(const struct recording *r, const struct overview *o)
 		printf(" of %.2f bytes", o->bytes_per_event);
 	putchar('\n');
 	print_label("Modules");
-	printf("%" PRIu64 ", %" PRIu64 " files embedded\n", o->n_modules,
-	       o->n_embedded - count_beside(&r->metadata, true));
+	n_inside = o->n_embedded - count_beside(&r->metadata, true);
+	printf("%" PRIu64 ", %" PRIu64 " file%s embedded\n", o->n_modules, n_inside,
+	       n_inside == 1 ? "" : "s");
 	print_beside(&r->metadata);
 	print_allocators(&r->metadata);
 	print_allocator_stats(&r->metadata);

@@ -92,8 +92,10 @@ static void measure(struct run_files *f)
 	for (size_t i = 0; i < f->n_ours && i < MAX_MEASURED; i++) {
 		struct recording *r = NULL;
 
-		if (recording_open(f->file[i].path, &r, NULL) == 0)
+		if (recording_open(f->file[i].path, &r, NULL) == 0) {
 			f->file[i].event_bytes = r->event_bytes;
+			f->file[i].file_bytes = r->file_bytes; /* its writer has finished by now */
+		}
 		recording_close(r);
 	}
 }

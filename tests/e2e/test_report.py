@@ -538,6 +538,8 @@ class Text(mp.TestCase):
     def test_wrong_usage(self):
         for args, word in ((("--sort", "best"), "peak, leaked"), (("--limit", "x"), "--limit"),
                            (("--limit", "0"), "--limit"), (("--time", "1s"), "FROM..TO"),
+                           (("--time", "5..1"), "ends before it begins"),
+                           (("--time", "60%..50%"), "ends before it begins"),
                            (("--color", "red"), "always"), (("--size-min=lots",), "size_min"),
                            (("--function-regex=(",), "function_regex"), (("--nonsense",), "nonsense"),
                            (("--time",), "")):

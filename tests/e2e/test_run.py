@@ -90,6 +90,22 @@ class Follow(mp.TestCase):
 
     @mp.needs_root("starts a program as another user")
     @mp.needs_tool("sudo")
+    def test_many_around_the_program_are_one_line(self):
+        script = self.dir / "many.sh"
+        script.write_text("#!/bin/sh\nfor i in 1 2 3 4 5 6; do ls >/dev/null; done\n%s >/dev/null\n" % mp.program("demo"))
+        script.chmod(0o755)
+        done = run("./many.sh", cwd=self.dir)
+        lines = done.said.splitlines()
+        at = next(i for i, line in enumerate(lines) if line.endswith("recorded:"))
+        self.assertRegex(lines[at + 1], r"^  memory-profiling_demo_")
+        self.assertRegex(lines[at + 2], r"^  and 7 more of other processes \([0-9.]+ KiB in all\)$")
+        self.assertRegex(lines[at + 3], r"^Next: memory-profiler-cli report memory-profiling_demo_")
+        self.assertEqual(8, len(list(self.dir.glob("*.dat"))))
+
+    def test_sizes_are_those_of_finished_recordings(self):
+        done = run("-o", "app.dat", mp.program("demo"), cwd=self.dir, env={"MEMORY_PROFILER_WRITE_BINARIES_TO_OUTPUT": "0"})
+        self.assertRegex(done.said, r"app\.dat \([0-9.]+ KiB,")
+
     def test_another_user(self):
         user = pwd.getpwnam("nobody").pw_name
         self.dir.chmod(0o777)
