@@ -38,6 +38,7 @@ JOINED = {
     "tests/truth/pairs_check.c": "base format util recording ingest open",
     "tests/truth/make_store.c": "base format util store recording ingest open",
     "tests/truth/store_check.c": "base format util store recording ingest open",
+    "tests/truth/judge_detours.c": "base arch record",
 }
 PUBLIC = "memory_profiler.h"  # the only header in include/
 # Third-party headers, and the files of src/ that wrap them for all others. Two files share a header

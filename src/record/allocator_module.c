@@ -4,7 +4,9 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "record/allocator_numbers.h"
+#include "record/allocator_references.h"
 #include "record/allocator_stats.h"
 #include "record/hooks_allocator.h"
 #include "record/module_symbols.h"
@@ -13,6 +15,7 @@
 
 #define MAX_FUNCTIONS 512u
 #define MAX_PARTS 128u
+#define MAX_SEARCH_BYTES (512 * MIB) /* of code, for one function that cannot be redirected */
 
 /* A function of an allocator in this module. Another name of the same function has no entry. */
 struct found {
@@ -21,6 +24,8 @@ struct found {
 	struct redirect redirect;
 	unsigned group; /* lowest family that shares a function with this one's family */
 	bool is_jump; /* a mere jump to another function of the table */
+	bool is_exported; /* other modules may call it */
+	bool is_unused; /* it cannot be redirected, and needs no hook: rule 4 of allocators.h */
 	bool is_changed; /* somebody has changed its code, or the code is not mapped as expected */
 	bool is_applied;
 };
@@ -131,8 +136,10 @@ static bool is_question(enum allocator_event event)
 	return event >= ALLOCATOR_USABLE;
 }
 
+/* is_exported: the symbol is in .dynsym. */
 static void add_function(struct module *m, const ElfW(Sym) * symbol, const char *name,
-			 const struct allocator_function *function, unsigned family)
+			 const struct allocator_function *function, unsigned family,
+			 bool is_exported)
 {
 	const ElfW(Phdr) *s = find_code(m, symbol->st_value);
 	uint8_t *code = (uint8_t *)(m->base + symbol->st_value);
@@ -150,6 +157,7 @@ static void add_function(struct module *m, const ElfW(Sym) * symbol, const char 
 	m->has_free |= (uint32_t)!strcmp(function->name, "free") << family;
 	f = find_at(m, code);
 	if (f) {
+		f->is_exported |= is_exported;
 		join(m, f->group, family);
 		return;
 	}
@@ -162,6 +170,7 @@ static void add_function(struct module *m, const ElfW(Sym) * symbol, const char 
 		.function = function,
 		.group = family,
 		.is_changed = is_changed,
+		.is_exported = is_exported,
 		.redirect = {.function = code,
 			     .n_bytes = symbol->st_size,
 			     .n_readable =
@@ -230,7 +239,7 @@ static void gather(struct module *m, const struct module_file *file, unsigned ty
 		m->is_left_alone = is_name_of_others(name);
 		function = allocator_table_find(name, &family);
 		if (function)
-			add_function(m, symbol, name, function, family);
+			add_function(m, symbol, name, function, family, type == SHT_DYNSYM);
 		else if (allocator_table_may_begin(name) && is_part(name))
 			add_part(m, symbol);
 	}
@@ -358,7 +367,48 @@ static void refuse(struct allocator_verdict *v, const char *name, const char *wh
 
 static bool is_of(const struct found *f, unsigned group)
 {
-	return f->group == group && !f->is_jump;
+	return f->group == group && !f->is_jump && !f->is_unused;
+}
+
+struct family_code {
+	const struct module *m;
+	unsigned group;
+};
+
+/* Is the address in a function of the family? */
+static bool is_of_family(const uint8_t *at, const void *arg)
+{
+	const struct family_code *c = arg;
+
+	for (unsigned i = 0; i < c->m->n_found; i++) {
+		const struct found *f = &c->m->found[i];
+
+		if (f->group == c->group && at >= f->redirect.function &&
+		    at - f->redirect.function < (ptrdiff_t)f->redirect.n_bytes)
+			return true;
+	}
+	return false;
+}
+
+/* Does nobody call the function but the functions of its family? Of libraries, which are looked at
+ * before they are relocated, that is not known. */
+static bool is_unused(const struct module *m, const struct found *f)
+{
+	struct family_code code = {.m = m, .group = f->group};
+	struct allocator_references r = {
+		.base = m->base,
+		.segment = m->segment,
+		.n_segments = m->n_segments,
+		.is_harmless = is_of_family,
+		.arg = &code,
+		.n_bytes_left = MAX_SEARCH_BYTES,
+	};
+
+	if (m->is_library || m->is_overfull || f->is_exported || f->is_changed)
+		return false;
+	module_file_symbols(m->debug.data ? &m->debug : &m->file, SHT_SYMTAB, &r.symbols);
+	module_file_symbols(&m->file, SHT_DYNSYM, &r.exported);
+	return !allocator_is_referenced(&r, f->redirect.function);
 }
 
 /* Can all functions of the group be redirected? Writes their stubs. */
@@ -372,6 +422,9 @@ static bool prepare_group(struct module *m, unsigned group, struct redirect_area
 		if (!is_of(f, group))
 			continue;
 		why = check(m, f);
+		f->is_unused = why && is_unused(m, f);
+		if (f->is_unused)
+			continue;
 		if (!why && !prepare(m, f, area, v->number))
 			why = "no memory near the code";
 		if (why) {

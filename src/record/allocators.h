@@ -13,7 +13,8 @@
  *	   of one go to the other.
  *	4. All functions of a family are redirected, or none: a free without its allocation, or the
  *	   other way round, would be a wrong recording. A function that is a mere jump to another
- *	   function of the family needs no hook.
+ *	   function of the family needs no hook; nor does a function that cannot be redirected and that
+ *	   nobody calls but the others of the family (allocator_references.h).
  *	5. The bytes of each function in memory must be those in the file.
  *
  * When: at the start of the recorder, before the program has threads; and whenever the dynamic

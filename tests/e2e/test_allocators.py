@@ -12,6 +12,7 @@ import re
 import subprocess
 import tempfile
 
+import detours
 import mp
 
 SOURCES = pathlib.Path(mp.SRC) / "tests/programs"
@@ -224,7 +225,7 @@ class Allocators(mp.TestCase):
         plain = self.recorded(program, 1000, {})
         self.assertLess(plain[0]["allocations"], plain[1]["allocations"] / 10)
 
-    def test_family_that_cannot_be_redirected_is_left_alone(self):
+    def odd_program(self):
         source = self.here / "odd.c"
         source.write_text(r"""
             #include <stdlib.h>
@@ -234,11 +235,66 @@ class Allocators(mp.TestCase):
             __attribute__((noinline)) void _rjem_free(void *p) { __asm__ volatile("" ::"r"(p) : "memory"); }
             int main(void) { _rjem_free(_rjem_malloc(100)); return 9; }
         """)
-        program = self.build("odd", "gcc", "-O2", source)
+        return source
+
+    def test_family_that_cannot_be_redirected_is_left_alone(self):
+        program = self.build("odd", "gcc", "-O2", self.odd_program())
         seen = self.record([program])
         self.assertEqual(9, seen.code)
         notes = " ".join(mp.info(seen.recording)["notes"])
         self.assertRegex(notes, "not recorded: jemalloc .* _rjem_malloc: a jump leads to")
+
+    def test_function_that_cannot_be_redirected_and_that_nobody_calls(self):
+        """It does no harm: the family is recorded, unless somebody might call the function."""
+        source = self.here / "short.c"
+        source.write_text(r"""
+            #include <stdlib.h>
+            __asm__(".text\n.globl _rjem_valloc\n.type _rjem_valloc, @function\n"
+                    "_rjem_valloc: xor %eax, %eax\n ret\n.size _rjem_valloc, .-_rjem_valloc\n"
+                    "here: jmp here\n");
+            void *_rjem_valloc(size_t);
+            __attribute__((noinline)) void *_rjem_malloc(size_t n) {
+                return n ? malloc(n) : _rjem_valloc(n);
+            }
+            __attribute__((noinline)) void _rjem_free(void *p) { __asm__ volatile("" ::: "memory"); free(p); }
+            __attribute__((noinline)) void *by_the_way(size_t n) { return n ? _rjem_malloc(1) : _rjem_valloc(n); }
+            #if ADDRESS
+            void *(*volatile address)(size_t) = _rjem_valloc;
+            #endif
+            int main(int argc, char **argv) {
+                for (int i = 0; i < 50; i++) _rjem_free(_rjem_malloc(100));
+                if (CALL && argc > 5) by_the_way((size_t)argc);
+            #if ADDRESS
+                if (argc > 5) address(1);
+            #endif
+                return 9;
+            }
+        """)
+        for options, is_recorded in ((["-DCALL=0"], True), (["-DCALL=1"], False),
+                                     (["-DCALL=0", "-rdynamic"], False),
+                                     (["-DCALL=0", "-DADDRESS=1"], False),
+                                     (["-DCALL=0", "-DADDRESS=1", "-no-pie"], False),
+                                     (["-DCALL=0", "-no-pie"], True)):
+            with self.subTest(options=options):
+                program = self.build("short", "gcc", "-O2", "-fno-builtin", "-ffunction-sections",
+                                     "-Wl,--gc-sections", *options, source)
+                facts = mp.info(self.record([program]).recording)
+                self.assertRegex(" ".join(facts["notes"]), r"(?<!not )recorded: jemalloc \(_rjem_\*\) in the"
+                                 " program, 2 functions" if is_recorded else
+                                 r"not recorded: jemalloc .* _rjem_valloc: it is too short")
+
+    def test_objdump_agrees(self):
+        """With what is decided about each function of Debian's allocators."""
+        files = [library(name) for name in ("libjemalloc.so", "libtcmalloc.so", "libmimalloc.so")]
+        files.append(self.c_program("judged", "-O2", "-DHAS_X=1", library("libjemalloc.a")))
+        files.append(self.c_program("judged_tc", "-O2", library("libtcmalloc_minimal.a")))
+        for path in files:
+            with self.subTest(path=path):
+                n_functions, n_refused, differing = detours.compare(path)
+                self.assertEqual((0, []), (n_refused, differing))
+                self.assertGreater(n_functions, 20)
+        program = self.build("odd", "gcc", "-O2", self.odd_program())
+        self.assertEqual((2, 2, []), detours.compare(program))
 
     def test_changed_code_is_left_alone(self):
         """Somebody else has patched one function already: the family is refused, and a note says so."""

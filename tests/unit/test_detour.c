@@ -68,6 +68,24 @@ static void check_same(const char *code, size_t n_bytes)
 	}
 }
 
+/* The code is 10 bytes; behind it come a sum, and at byte 16 the sum's address. */
+static void check_same_through_memory(const char *code, size_t n_bytes)
+{
+	for (uint64_t a = 0; a < 3; a++) {
+		struct world w = make_world(code, n_bytes);
+		const uint8_t *sum = w.memory + n_bytes;
+		uint64_t before, after;
+
+		memcpy(w.memory + n_bytes, "\x48\x8d\x04\x37\xc3", 5);
+		memcpy(w.memory + 16, &sum, sizeof(sum));
+		before = w.function(a, 40);
+		after = call_led(&w, n_bytes, a, 40);
+		CHECK_EQ(after, before + 1000);
+		CHECK_EQ(seen_context, 77);
+		munmap(w.memory, PAGES_BYTES);
+	}
+}
+
 #define CHECK_SAME(code) check_same(code, sizeof(code) - 1)
 
 TEST(function_that_is_led_elsewhere_does_the_same)
@@ -82,6 +100,10 @@ TEST(function_that_is_led_elsewhere_does_the_same)
 	CHECK_SAME("\x48\x8b\x05\x04\x00\x00\x00\x48\x01\xf8\xc3\x2a\x00\x00\x00\x00\x00\x00\x00");
 	/* call 1f; inc %rax; ret; 1: lea (%rdi,%rsi),%rax; ret */
 	CHECK_SAME("\xe8\x04\x00\x00\x00\x48\xff\xc0\xc3\x48\x8d\x04\x37\xc3");
+	/* call *1f(%rip), which holds the address of lea (%rdi,%rsi),%rax; ret */
+	check_same_through_memory("\xff\x15\x0a\x00\x00\x00\x48\xff\xc0\xc3", 10);
+	/* jmp *1f(%rip) */
+	check_same_through_memory("\xff\x25\x0a\x00\x00\x00\x90\x90\x90\x90", 10);
 	/* jmp 1f; 1: mov %rsi,%rax; ret */
 	CHECK_SAME("\xeb\x03\x90\x90\x90\x48\x89\xf0\xc3");
 	/* mov %esi,%eax; ret; padding */

@@ -69,11 +69,13 @@ const char *arch_detour_check_part(const uint8_t *part, size_t n_bytes, const ui
 	return NULL;
 }
 
-/* Can the instruction be executed elsewhere? The loop instructions have no long form. */
+/* Can the instruction be executed elsewhere? The loop instructions have no long form. Of calls that
+ * take their target from memory only those of a fixed address (call *function@GOT) are moved. */
 static bool is_movable(const uint8_t *at, const struct arch_instruction *in)
 {
-	if (in->flow == ARCH_FLOW_CALL_INDIRECT || in->flow == ARCH_FLOW_JUMP_REGISTER ||
-	    in->flow == ARCH_FLOW_JUMP_MEMORY || in->flow == ARCH_FLOW_TRAP)
+	if (in->flow == ARCH_FLOW_CALL_INDIRECT)
+		return in->relative_at && at[0] == 0xff && at[1] == 0x15;
+	if (in->flow == ARCH_FLOW_JUMP_REGISTER || in->flow == ARCH_FLOW_TRAP)
 		return false;
 	if (is_fixed_branch(in))
 		return (at[in->opcode_at] & 0xfc) != 0xe0;
@@ -109,7 +111,8 @@ const char *arch_detour_check(const uint8_t *function, size_t n_bytes, size_t n_
 			return "it begins with an instruction that the recorder does not know";
 		if (!is_movable(function + at, &in))
 			return "it begins with an instruction that cannot be moved";
-		is_last = in.flow == ARCH_FLOW_JUMP || in.flow == ARCH_FLOW_RETURN;
+		is_last = in.flow == ARCH_FLOW_JUMP || in.flow == ARCH_FLOW_JUMP_MEMORY ||
+			  in.flow == ARCH_FLOW_RETURN;
 	}
 	if (at < wanted && (!is_last || n_readable < wanted ||
 			    !is_padding(function + at, wanted - at, n_readable - at)))
@@ -164,8 +167,8 @@ static void put_far_jump(struct writer *w, const void *target)
 
 /* A call that is not where it was: the callee must return to the function, and a walk of the stack
  * must find the function, so the return address is pushed as it would have been:
- * push $low half; movl $high half, 4(%rsp); jmp target. */
-static void put_call(struct writer *w, const uint8_t *back, const uint8_t *target)
+ * push $low half; movl $high half, 4(%rsp); jmp target, or jmp *target if target holds the address. */
+static void put_call(struct writer *w, const uint8_t *back, const uint8_t *target, bool is_indirect)
 {
 	uint32_t half[2] = {(uint32_t)(uintptr_t)back, (uint32_t)((uintptr_t)back >> 32)};
 
@@ -173,7 +176,10 @@ static void put_call(struct writer *w, const uint8_t *back, const uint8_t *targe
 	put(w, &half[0], 4);
 	put(w, (const uint8_t[]){0xc7, 0x44, 0x24, 4}, 4);
 	put(w, &half[1], 4);
-	put(w, (const uint8_t[]){0xe9}, 1);
+	if (is_indirect)
+		put(w, (const uint8_t[]){0xff, 0x25}, 2);
+	else
+		put(w, (const uint8_t[]){0xe9}, 1);
 	put_relative(w, target, 0);
 }
 
@@ -182,8 +188,8 @@ static void put_moved(struct writer *w, const uint8_t *at, const struct arch_ins
 	const uint8_t *target = target_of(at, in);
 	uint8_t opcode = at[in->opcode_at];
 
-	if (in->flow == ARCH_FLOW_CALL) {
-		put_call(w, at + in->n_bytes, target);
+	if (in->flow == ARCH_FLOW_CALL || in->flow == ARCH_FLOW_CALL_INDIRECT) {
+		put_call(w, at + in->n_bytes, target, in->flow == ARCH_FLOW_CALL_INDIRECT);
 	} else if (in->flow == ARCH_FLOW_JUMP) {
 		put(w, (const uint8_t[]){0xe9}, 1);
 		put_relative(w, target, 0);
