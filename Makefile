@@ -85,8 +85,10 @@ audit-build:
 soak: deps-test all ## the long tests
 	@tools/run_tests.py soak $(SOAK_ARGS)
 
-test-rust: deps-test all ## Rust programs on allocators from the crate registry (needs cargo)
+test-rust: deps-test all ## allocators and wasmtime from the crate registry (needs cargo)
 	@python3 tests/rust/test_crates.py
+	@python3 tests/rust/test_patching.py
+	@python3 tests/rust/test_wasm.py
 
 install: all ## install under PREFIX (/usr/local), below DESTDIR if set
 	@meson configure $(RELEASE) --prefix=$(PREFIX)

@@ -75,7 +75,9 @@ class Wasm(mp.TestCase):
                                        if (m := OURS.fullmatch(f["function"] or ""))]
                         self.assertIn("main", frames[-4:][0]["function"] + "".join(
                             f["function"] or "" for f in frames))
-                self.assertEqual(expected, found)
+                differing = [(size, expected.get(size), found.get(size))
+                             for size in {*expected, *found} if expected.get(size) != found.get(size)]
+                self.assertEqual([], differing[:3], len(differing))
 
     def test_a_million_traps(self):
         facts, recording = self.recorded("traps", "none", N_TRAPS)

@@ -83,6 +83,7 @@ fn instantiate(names: &str) -> (Store<Host>, Instance) {
         _ => ProfilingStrategy::None,
     });
     config.debug_info(names == "gdb");
+    config.wasm_backtrace_max_frames(std::num::NonZeroUsize::new(100));
     let engine = Engine::new(&config).unwrap();
     let module = Module::new(&engine, text_of_module()).unwrap();
     let mut linker = Linker::new(&engine);
