@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Recordings that are still being written: reading on gives what reading in full gives."""
+import contextlib
 import os
 import re
 import signal
@@ -47,16 +48,31 @@ class Follow(mp.TestCase):
         kept, anew = self.read("report", "--json", "--limit", "all")
         self.assertEqual(kept, anew)
 
+    def stop(self):
+        """The program and its writer, which notes the time also while the program stands still: so all
+        who read the recording now see the same. Returns the processes."""
+        writer = mp.find_writer(self.recording)
+        stopped = [self.child.pid, *([writer] if writer else [])]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+            mp.wait_for(lambda pid=pid: all(
+                re.search(r"^State:\s+T", text, re.M) for text in mp.thread_states(pid)))
+        return stopped
+
+    @staticmethod
+    def go_on(pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
     def compare(self, *formats):
-        """Stands still, so that all who read it now see the same. Was the store appended to?"""
-        os.kill(self.child.pid, signal.SIGSTOP)
-        mp.wait_for(lambda: all(
-            re.search(r"^State:\s+T", text, re.M) for text in mp.thread_states(self.child.pid)))
+        """Was the store appended to?"""
+        stopped = self.stop()
         was = self.store.stat() if self.store.exists() else None
         self.read("report")
         now = self.store.stat() if self.store.exists() else None
         self.assert_same(*formats)
-        os.kill(self.child.pid, signal.SIGCONT)
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
         return bool(was and now and was.st_ino == now.st_ino and was.st_size < now.st_size)
 
     def test_threads_at_several_moments(self):
@@ -102,7 +118,8 @@ class Follow(mp.TestCase):
         self.start("2", "5000")
         time.sleep(2.5)
         self.compare()
-        os.kill(self.child.pid, signal.SIGSTOP)
+        for pid in self.stop():
+            self.addCleanup(self.go_on, pid)
         both = [subprocess.Popen([mp.CLI, "export", "-f", "csv", self.recording],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
         found = [p.communicate(timeout=120) for p in both]
