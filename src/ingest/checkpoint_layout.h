@@ -14,7 +14,7 @@
 
 #include "base/compiler.h"
 
-#define CHECKPOINT_LAYOUT_VERSION 3u
+#define CHECKPOINT_LAYOUT_VERSION 4u
 
 struct checkpoint_layout_field {
 	const char *name;

@@ -16,16 +16,20 @@
 struct incremental_head {
 	uint64_t layout; /* checkpoint_layout() */
 	uint64_t checkpoint_ns;
-	uint64_t start_ticks, start_ns, last_ticks, last_ns; /* of the time base */
+	uint64_t start_ticks, start_ns; /* of the time base, as the next two */
+	uint64_t n_pieces;
+	struct timebase_piece piece; /* the last of them */
 	uint64_t heap_start, heap_end;
 	uint64_t n_modules;
 	uint64_t has_rows;
 	uint64_t wasted_bytes; /* useless bytes of the file before the state */
 };
 
-_Static_assert(sizeof(struct incremental_head) == 11 * 8, "see above");
+_Static_assert(sizeof(struct incremental_head) == 14 * 8, "see above");
 
-static struct incremental_head make_head(const struct build *b, uint64_t checkpoint_ns)
+/* n_pieces: of the time base, from its start on. */
+static struct incremental_head make_head(const struct build *b, uint64_t n_pieces,
+					 uint64_t checkpoint_ns)
 {
 	const struct timebase *t = &b->rec->time;
 
@@ -34,8 +38,8 @@ static struct incremental_head make_head(const struct build *b, uint64_t checkpo
 		.checkpoint_ns = checkpoint_ns,
 		.start_ticks = t->start_ticks,
 		.start_ns = t->start_ns,
-		.last_ticks = t->last_ticks,
-		.last_ns = t->last_ns,
+		.n_pieces = n_pieces,
+		.piece = t->piece[n_pieces - 1],
 		.heap_start = b->heap_start,
 		.heap_end = b->heap_end,
 		.n_modules = b->rec->metadata.n_modules,
@@ -238,7 +242,7 @@ int incremental_save(struct build *b, struct replay *p, uint64_t checkpoint_ns, 
 		r = rows_sync(b->rows, err);
 	if (r < 0)
 		return r;
-	head = make_head(b, checkpoint_ns);
+	head = make_head(b, b->rec->time.n_pieces, checkpoint_ns);
 	checkpoint_io_out_init(&out, b->writer, err);
 	checkpoint_io_put(&out, &head, sizeof(head));
 	save_figures(b, &out);
@@ -275,8 +279,14 @@ static bool has_new_module(const struct stacks *stacks, const struct metadata *f
 /* Has anything changed that all earlier events depend on? ERR_REFUSED. */
 static int check_head(struct build *b, const struct incremental_head *was, struct err *err)
 {
-	struct incremental_head is = make_head(b, was->checkpoint_ns);
+	const struct timebase *t = &b->rec->time;
+	struct incremental_head is;
 
+	if (was->n_pieces == 0 || was->n_pieces > t->n_pieces)
+		return err_set(err, ERR_REFUSED, "the clock is another one");
+	if (was->n_pieces < t->n_pieces && t->piece[was->n_pieces].at_ns < was->checkpoint_ns)
+		return err_set(err, ERR_REFUSED, "times before the checkpoint have changed");
+	is = make_head(b, was->n_pieces, was->checkpoint_ns);
 	is.wasted_bytes = was->wasted_bytes;
 	is.n_modules = is.n_modules < was->n_modules ? is.n_modules : was->n_modules;
 	if (memcmp(&is, was, sizeof(is)) != 0)

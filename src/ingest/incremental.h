@@ -31,8 +31,8 @@
  *    slept before it wrote the event), and the blocks, lanes and modules of the recording that were
  *    there must still be there;
  * 4. nothing that depends on the whole recording may have changed:
- *    - the length of a clock tick in nanoseconds. It stays the same until the recording is twice as
- *      long (timebase.h) or has ended;
+ *    - the length of a clock tick in nanoseconds, up to the checkpoint. It stays the same until the
+ *      recording has ended (timebase.h);
  *    - the addresses of the brk() heap, which decide a flag of each row;
  *    - the modules of the stacks' frames: no new module covers the address of a frame that was in
  *      no module or in another one.

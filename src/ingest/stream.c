@@ -85,14 +85,21 @@ static size_t set_times_with_care(struct stream *s, struct lane_cursor *l,
 static size_t set_times(struct stream *s, struct lane_cursor *l, struct event_compact *call,
 			size_t n)
 {
-	const struct timebase time = s->rec->time;
+	const struct timebase *time = &s->rec->time;
 
 	if (n == 0)
 		return 0;
 	if (likely(is_simple_time(s, l->min_ticks, call[0].ticks, call[n - 1].ticks))) {
+		const struct timebase_piece piece = *timebase_piece_of(time, call[0].ticks);
+
 		l->min_ticks = call[n - 1].ticks;
-		for (size_t i = 0; i < n; i++)
-			call[i].at_ns = timebase_ns_plain(&time, call[i].ticks);
+		if (likely(timebase_piece_of(time, l->min_ticks)->ticks == piece.ticks)) {
+			for (size_t i = 0; i < n; i++)
+				call[i].at_ns = timebase_ns_plain(&piece, call[i].ticks);
+		} else {
+			for (size_t i = 0; i < n; i++)
+				call[i].at_ns = timebase_ns(time, call[i].ticks);
+		}
 	} else {
 		n = set_times_with_care(s, l, call, n);
 	}

@@ -5,9 +5,16 @@
  * samples.
  *
  * While a recording grows, the latest sample changes all the time, and the length of a tick with
- * it. So not the latest sample counts, but the first one after the last power of two seconds
- * (timebase_add_steadily()). Times of events then stay the same until the recording has become
- * twice as long. Threads: one writer, then any number of readers.
+ * it. Times of events that were read before must stay. So time has pieces, each with a length of a
+ * tick of its own (timebase_add_steadily()). A piece begins with the first sample after each power
+ * of two seconds, where the piece before it ends:
+ *
+ *	start           1 s   2 s      4 s              8 s
+ *	|-- piece 0 ---------- | ------ | -------------- | ---->
+ *	   length from the     2 s's    4 s's            8 s's sample and the start
+ *	   first sample
+ *
+ * Threads: one writer, then any number of readers.
  */
 #ifndef RECORDING_TIMEBASE_H
 #define RECORDING_TIMEBASE_H
@@ -18,14 +25,25 @@
 /* No clock runs that long: later times are damage. */
 #define TIMEBASE_MAX_NS (100ull * 365 * 24 * 3600 * NS_PER_S)
 
+/* One for each power of two seconds below TIMEBASE_MAX_NS, and the first. */
+#define TIMEBASE_MAX_PIECES 34u
+
+struct timebase_piece {
+	uint64_t ticks; /* where it begins ... */
+	uint64_t at_ns; /* ... in nanoseconds since the start */
+	uint64_t ns_per_tick; /* whole nanoseconds (1 while it is not known) ... */
+	uint64_t fraction; /* ... and 1/2^64 of one */
+};
+
 struct timebase {
 	uint64_t start_ticks;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	uint64_t last_ticks; /* the latest reading; == start_ticks while there is none */
 	uint64_t last_ns;
 	bool is_ns; /* a tick is a nanosecond */
-	uint64_t ns_per_tick; /* whole nanoseconds (1 while it is not known) ... */
-	uint64_t fraction; /* ... and 1/2^64 of one */
+	struct timebase_piece
+		piece[TIMEBASE_MAX_PIECES]; /* in order; the first from start_ticks on */
+	uint32_t n_pieces; /* at least 1 */
 	uint64_t next_ns; /* timebase_add_steadily() ignores earlier readings; 0: none yet */
 };
 
@@ -35,26 +53,40 @@ void timebase_init(struct timebase *t, uint64_t start_ticks, uint64_t start_ns, 
  * than TIMEBASE_MAX_NS. */
 void timebase_add(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns);
 
-/* Adds a reading of a recording that grows: it counts until the recording is twice as long. Ignores
- * the first ones, which are too near to the start. Readings come in order. */
+/* Adds a reading of a recording that grows: it counts for later ticks, until the recording is twice
+ * as long. The first one counts for all ticks. Ignores those that are too near to the start.
+ * Readings come in order. */
 void timebase_add_steadily(struct timebase *t, uint64_t ticks, uint64_t monotonic_ns);
 
-/* Will the length of a tick stay the same for some time? True for a clock in nanoseconds, and once a
+/* Will the times of ticks so far stay the same? True for a clock in nanoseconds, and once a
  * reading of timebase_add_steadily() counts. */
 bool timebase_is_steady(const struct timebase *t);
 
 /* Is the length of a tick known? If not, timebase_ns() takes 1 ns. */
 bool timebase_is_known(const struct timebase *t);
 
+/* The piece of ticks that are before the last piece. */
+const struct timebase_piece *timebase_find_piece(const struct timebase *t, uint64_t ticks);
+
+static inline const struct timebase_piece *timebase_piece_of(const struct timebase *t,
+							     uint64_t ticks)
+{
+	const struct timebase_piece *p = &t->piece[t->n_pieces - 1];
+
+	return likely(ticks >= p->ticks) ? p : timebase_find_piece(t, ticks);
+}
+
 /* Nanoseconds since the start; 0 for ticks before it, UINT64_MAX when the result has no room.
  * Inline: for every event. */
 static inline uint64_t timebase_ns(const struct timebase *t, uint64_t ticks)
 {
-	uint64_t since = ticks > t->start_ticks ? ticks - t->start_ticks : 0;
-	uint64_t part = (uint64_t)((unsigned __int128)since * t->fraction >> 64), whole;
+	const struct timebase_piece *p = timebase_piece_of(t, ticks);
+	uint64_t since = ticks > p->ticks ? ticks - p->ticks : 0;
+	uint64_t part = (uint64_t)((unsigned __int128)since * p->fraction >> 64), whole;
 
-	if (unlikely(__builtin_mul_overflow(since, t->ns_per_tick, &whole) ||
-		     __builtin_add_overflow(whole, part, &whole)))
+	if (unlikely(__builtin_mul_overflow(since, p->ns_per_tick, &whole) ||
+		     __builtin_add_overflow(whole, part, &whole) ||
+		     __builtin_add_overflow(whole, p->at_ns, &whole)))
 		return UINT64_MAX;
 	return whole;
 }
@@ -65,13 +97,14 @@ static inline bool timebase_is_possible(const struct timebase *t, uint64_t ticks
 	return timebase_ns(t, ticks) <= TIMEBASE_MAX_NS;
 }
 
-/* As timebase_ns(), without checks: the ticks are not before the start, and timebase_ns() of them, or of
- * later ticks, is less than UINT64_MAX. */
-static inline uint64_t timebase_ns_plain(const struct timebase *t, uint64_t ticks)
+/* As timebase_ns(), without checks: the ticks are not before the piece, not after its end, and
+ * timebase_ns() of them, or of later ticks, is less than UINT64_MAX. */
+static inline uint64_t timebase_ns_plain(const struct timebase_piece *p, uint64_t ticks)
 {
-	uint64_t since = ticks - t->start_ticks;
+	uint64_t since = ticks - p->ticks;
 
-	return since * t->ns_per_tick + (uint64_t)((unsigned __int128)since * t->fraction >> 64);
+	return p->at_ns + since * p->ns_per_tick +
+	       (uint64_t)((unsigned __int128)since * p->fraction >> 64);
 }
 
 #endif
