@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/estimate.h"
 #include "util/vec.h"
 
 /* The thinner, the fewer events have to be looked at, but the more often memory is waited for. One
@@ -541,6 +542,8 @@ static uint64_t count_rows(const struct exact_peak *sw)
 	const struct query *q = sw->q;
 	uint64_t n_rows = sw->plan.end_row - sw->plan.first_row, n_of_stacks = 0;
 
+	if (q->estimate)
+		return q->estimate->n_read * STORE_BLOCK_ROWS;
 	if (!q->stack_set)
 		return n_rows;
 	for (size_t i = 0; i < q->n_stacks; i++)

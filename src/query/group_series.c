@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/estimate.h"
 #include "query/exact_peak.h"
 #include "query/query_i.h"
 
@@ -221,6 +222,7 @@ static void pass_finish(const struct pass *p, struct pass_state *st, unsigned n,
 		for (size_t g = 0; g < p->stride; g++)
 			ret[g * n_buckets + b] = st[0].cell[b * p->stride + g];
 	}
+	estimate_scale_all(p->q, ret, n_cells);
 }
 
 static int pass_run(struct pass *p, uint64_t *ret, struct err *err)

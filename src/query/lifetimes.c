@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/estimate.h"
 #include "query/query_i.h"
 #include "util/log_class.h"
 
@@ -235,6 +236,18 @@ static void take_buckets(const struct lifetimes_state *st, struct lifetimes *ret
 	ret->never_bytes = st->never_bytes;
 }
 
+static void scale(const struct query *q, struct lifetimes *l)
+{
+	for (unsigned i = 0; i < l->n_buckets; i++) {
+		l->bucket[i].count = estimate_scale(q, l->bucket[i].count);
+		l->bucket[i].n_bytes = estimate_scale(q, l->bucket[i].n_bytes);
+	}
+	l->freed_count = estimate_scale(q, l->freed_count);
+	l->freed_bytes = estimate_scale(q, l->freed_bytes);
+	l->never_count = estimate_scale(q, l->never_count);
+	l->never_bytes = estimate_scale(q, l->never_bytes);
+}
+
 int lifetimes_count(struct query *q, struct lifetimes *ret, struct err *err)
 {
 	struct lifetimes result = {0};
@@ -264,8 +277,10 @@ int lifetimes_count(struct query *q, struct lifetimes *ret, struct err *err)
 		if (result.freed_count)
 			r = find_median(q, &st[0], &result, err);
 	}
-	if (r >= 0)
+	if (r >= 0) {
+		scale(q, &result);
 		*ret = result;
+	}
 	free(st);
 	return r;
 }

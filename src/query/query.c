@@ -70,6 +70,8 @@ int query_create(const struct query_context *c, const struct filter *f, struct q
 	if (n_blocks && store_block_max(c->store, STORE_ALLOC_NS, n_blocks - 1) > q->end_ns)
 		q->end_ns = store_block_max(c->store, STORE_ALLOC_NS, n_blocks - 1);
 	r = plan_create(q, err);
+	if (r >= 0)
+		r = estimate_create(q, err);
 	if (r < 0) {
 		query_destroy(q);
 		return r;
@@ -83,6 +85,7 @@ void query_destroy(struct query *q)
 	if (!q)
 		return;
 	query_forget_sums(q);
+	estimate_destroy(q->estimate);
 	owners_destroy(q->owners);
 	query_names_destroy(q->names);
 	free(q->made_name);

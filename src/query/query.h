@@ -33,6 +33,13 @@
 #include "store/frames.h"
 
 struct shared_results;
+
+/* How far the pass over rows has come that a query makes now. Set by the query; anybody may read. */
+struct query_progress {
+	_Atomic uint64_t n_done, n_all; /* blocks of rows */
+	_Atomic unsigned n_passes; /* that the query has begun; 0: none */
+};
+
 struct query_context {
 	const struct store *store;
 	struct frames *frames;
@@ -42,6 +49,11 @@ struct query_context {
 	struct frame_rules
 		*rules; /* whose code a frame is; NULL: the store's rules, without own_regex */
 	struct shared_results *shared; /* query/shared_results.h, for the same store; or NULL */
+	struct query_progress *progress; /* or NULL */
+	/* Not 0: passes over rows read at most so many blocks (STORE_BLOCK_ROWS rows each), evenly
+	 * spread, and figures are multiplied: an estimate. Only for questions that add up rows:
+	 * groups, trees, timelines, series, peaks, growth, sizes, lifetimes, pairs of threads. */
+	uint64_t sample_blocks;
 };
 
 struct query; /* opaque: defined in query.c */
@@ -55,6 +67,10 @@ void query_destroy(struct query *q); /* NULL does nothing */
 
 /* The rules that say whose code a frame is: those of the context, or the query's own. Borrowed. */
 struct frame_rules *query_rules(struct query *q);
+
+/* The share of the blocks with matching rows that the answers so far were made of. Below 1: they are
+ * estimates. 1: they are exact. */
+double query_read_share(const struct query *q);
 
 /* Says which figures of a struct query_group the caller needs. Without this call: all of them. A
  * figure that is not wanted may be 0. Each figure less can save a pass over the rows: with neither

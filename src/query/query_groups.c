@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/estimate.h"
 #include "query/query_i.h"
 #include "query/shared_results.h"
 #include "util/map.h"
@@ -301,6 +302,10 @@ static int groups_by_rows(struct query *q, enum query_group_by by, struct query_
 		r = merge_groups(&st[0], &st[i], err);
 	if (r >= 0)
 		finish(&st[0], ret);
+	for (size_t i = 0; r >= 0 && q->estimate && i < ret->n; i++)
+		estimate_scale_group(q, &ret->group[i]);
+	if (r >= 0 && q->estimate)
+		estimate_bound_groups(q, by == QUERY_BY_STACK, ret);
 	for (unsigned i = 0; i < n; i++) {
 		free(st[i].group);
 		free(st[i].small);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "query/estimate.h"
 #include "query/query_i.h"
 #include "util/vec.h"
 
@@ -75,6 +76,14 @@ static int grow_by_rows(struct query *q, const struct growth_state *want, struct
 	for (unsigned k = 1; k < n && r >= 0; k++) {
 		for (size_t i = 0; i < want->n; i++)
 			growth_add(&st[0].group[i], &st[k].group[i]);
+	}
+	for (size_t i = 0; i < want->n && r >= 0; i++) {
+		struct query_growth *g = &st[0].group[i];
+
+		g->from_bytes = estimate_scale(q, g->from_bytes);
+		g->from_count = estimate_scale(q, g->from_count);
+		g->to_bytes = estimate_scale(q, g->to_bytes);
+		g->to_count = estimate_scale(q, g->to_count);
 	}
 	for (unsigned i = r >= 0; i < n; i++)
 		free(st[i].group);

@@ -126,6 +126,7 @@ struct query {
 	struct query_peak peak;
 	bool has_peak;
 	struct shared_result *sums; /* query_stack_sums(); NULL: not computed yet */
+	struct estimate *estimate; /* estimate.h; NULL: passes read all blocks */
 	const struct query_audience *audience; /* while it computes a shared result; or NULL */
 	char *made_name; /* owned: the text that query_group_name() composed last */
 };
@@ -159,6 +160,11 @@ int query_need_names(struct query *q, struct err *err);
  * change them. */
 int query_stack_sums(struct query *q, const struct query_groups **ret, struct err *err);
 void query_forget_sums(struct query *q);
+
+/* Chooses the blocks that passes read (estimate.h): q->estimate; it stays NULL if all blocks are to
+ * be read. */
+int estimate_create(struct query *q, struct err *err);
+void estimate_destroy(struct estimate *e); /* NULL does nothing */
 
 /* What queries share. A kind of groups is SHARED_GROUPS + 2 * query_group_by + wants the peak. */
 enum shared_kind {
@@ -213,6 +219,9 @@ const uint64_t *scanner_column(struct scanner *s, enum store_column c);
 
 /* Moves to a block and selects its matching rows. */
 void scanner_select(struct scanner *s, uint64_t block);
+
+/* May the block have matching rows, as far as the minima and maxima of its columns tell? */
+bool scanner_can_match(struct scanner *s, uint64_t block);
 
 /* The number of matching rows of a block. Unpacks columns only where minima and maxima do not
  * do. */

@@ -1,6 +1,7 @@
 /* query/query_time.c - peaks and timelines: what was alive over time. */
 #include <stdlib.h>
 
+#include "query/estimate.h"
 #include "query/exact_peak.h"
 #include "query/query_i.h"
 #include "query/shared_results.h"
@@ -9,6 +10,11 @@
 static bool is_everything(const struct query *q)
 {
 	return q->plan.is_table && !q->stack_set && !q->plan.is_leaked && !q->plan.is_released;
+}
+
+static uint64_t at_most(uint64_t value, uint64_t most)
+{
+	return value < most ? value : most;
 }
 
 static int peak_by_rows(struct query *q, struct query_peak *ret, struct err *err)
@@ -21,6 +27,12 @@ static int peak_by_rows(struct query *q, struct query_peak *ret, struct err *err
 	if (r < 0)
 		return r;
 	*ret = (struct query_peak){b.max_at_ns, b.figures.max_bytes, b.max_at_count};
+	if (q->estimate) {
+		const struct estimate_bound most = estimate_bound(q, 0, UINT64_MAX);
+
+		ret->n_bytes = at_most(estimate_scale(q, ret->n_bytes), most.n_bytes);
+		ret->n_alive = at_most(estimate_scale(q, ret->n_alive), most.count);
+	}
 	return 0;
 }
 
@@ -108,6 +120,29 @@ static bool timeline_by_table(const struct query *q, const struct exact_peak_spa
 	return true;
 }
 
+/* The figures of a bucket that begins at from_ns, for all rows. */
+static struct store_bucket scaled_bucket(const struct query *q, const struct store_bucket *b,
+					 uint64_t from_ns, uint64_t width_ns)
+{
+	struct estimate_bound most;
+
+	if (!q->estimate)
+		return *b;
+	most = estimate_bound(q, from_ns, from_ns + width_ns);
+	return (struct store_bucket){
+		.max_bytes = at_most(estimate_scale(q, b->max_bytes), most.n_bytes),
+		.max_count = at_most(estimate_scale(q, b->max_count), most.count),
+		.last_bytes = at_most(estimate_scale(q, b->last_bytes), most.n_bytes),
+		.last_count = at_most(estimate_scale(q, b->last_count), most.count),
+		.n_allocs = estimate_scale(q, b->n_allocs),
+		.n_releases = estimate_scale(q, b->n_releases),
+		.alloc_bytes = estimate_scale(q, b->alloc_bytes),
+		.release_bytes = estimate_scale(q, b->release_bytes),
+		.leaked_bytes = estimate_scale(q, b->leaked_bytes),
+		.n_leaked = estimate_scale(q, b->n_leaked),
+	};
+}
+
 int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_buckets,
 		   struct store_bucket *ret, struct err *err)
 {
@@ -116,7 +151,8 @@ int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_b
 		.width_ns = query_timeline_width(from_ns, to_ns, n_buckets),
 		.n_buckets = n_buckets,
 		.wants_count = true,
-		.is_everything = is_everything(q),
+		/* exact maxima and estimates do not mix */
+		.is_everything = is_everything(q) && !q->estimate,
 	};
 	struct exact_peak_bucket *b;
 	int r = exact_peak_check(&span, err);
@@ -128,7 +164,8 @@ int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_b
 		return err_set_memory(err, n_buckets * sizeof(*b));
 	r = exact_peak_run(q, &span, b, err);
 	for (size_t i = 0; i < n_buckets && r >= 0; i++)
-		ret[i] = b[i].figures;
+		ret[i] =
+			scaled_bucket(q, &b[i].figures, from_ns + i * span.width_ns, span.width_ns);
 	free(b);
 	return r;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "query/estimate.h"
 #include "query/query_i.h"
 #include "util/memory_budget.h"
 #include "util/progress.h"
@@ -319,6 +320,13 @@ void scanner_select(struct scanner *s, uint64_t block)
 		select_open(s, low, high, open);
 }
 
+bool scanner_can_match(struct scanner *s, uint64_t block)
+{
+	uint32_t low, high, open;
+
+	return open_block(s, block, &low, &high, &open) != NONE;
+}
+
 uint32_t scanner_count(struct scanner *s, uint64_t block)
 {
 	uint32_t low, high, open;
@@ -477,7 +485,12 @@ static int scan_thread(void *user, unsigned i, struct err *err)
 		if (i == 0)
 			progress_set(&run->progress,
 				     (block - scan->first_block) * STORE_BLOCK_ROWS);
+		if (scan->q->c.progress)
+			atomic_store_explicit(&scan->q->c.progress->n_done,
+					      block - scan->first_block, memory_order_relaxed);
 		for (; block < end && r >= 0; block++) {
+			if (!estimate_reads(scan->q->estimate, block))
+				continue;
 			scanner_select(s, block);
 			if (s->n_selected)
 				r = scan->sink(scan->states[i], s, err);
@@ -501,6 +514,20 @@ void scan_init(struct scan *scan, struct query *q, const struct plan *plan)
 		scan->end_block = scan->first_block;
 }
 
+/* What others see of the pass from now on. */
+static void announce(const struct scan *scan)
+{
+	struct query_progress *p = scan->q->c.progress;
+
+	if (scan->q->estimate)
+		atomic_store(&scan->q->estimate->was_used, true);
+	if (!p)
+		return;
+	atomic_store(&p->n_done, 0);
+	atomic_store(&p->n_all, scan->end_block - scan->first_block);
+	atomic_fetch_add(&p->n_passes, 1);
+}
+
 int scan_run(struct scan *scan, struct err *err)
 {
 	struct scan_run run = {.scan = scan};
@@ -510,6 +537,7 @@ int scan_run(struct scan *scan, struct err *err)
 		return r;
 	if (scan->first_block >= scan->end_block)
 		return 0;
+	announce(scan);
 	atomic_init(&run.next_block, scan->first_block);
 	atomic_init(&run.has_failed, false);
 	if (scan->q->c.progress_label)

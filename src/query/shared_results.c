@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "query/estimate.h"
 #include "query/query_i.h"
 
 #define LOOK_NS 20000000 /* so often a waiting query checks whether it was cancelled */
@@ -90,6 +91,7 @@ static void put_query(struct key *k, const struct query *q, unsigned kind)
 	const struct plan *p = &q->plan;
 
 	put_u64(k, kind);
+	put_u64(k, q->estimate ? q->estimate->n_read : 0);
 	put_u64(k, q->span.from_ns);
 	put_u64(k, q->span.span_ns);
 	put_u64(k, p->first_row);
@@ -274,6 +276,7 @@ static int compute(const struct request *req, struct shared_result **ret, struct
 		return r;
 	}
 	atomic_init(&result->n_refs, 1);
+	result->is_estimate = query_read_share(req->q) < 1;
 	*ret = result;
 	return 0;
 }
@@ -327,6 +330,8 @@ int shared_results_get(struct shared_results *c, struct query *q, unsigned kind,
 		return compute_entry(c, mine, &req, ret, err);
 	if (!found)
 		return compute(&req, ret, err);
+	if (found->is_estimate && q->estimate)
+		atomic_store(&q->estimate->was_used, true);
 	*ret = found;
 	return 0;
 }

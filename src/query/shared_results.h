@@ -32,6 +32,7 @@ struct shared_result {
 	void *data;
 	size_t n_bytes; /* memory that data takes */
 	void (*destroy)(void *data);
+	bool is_estimate; /* set by shared_results_get(): made of a part of the rows */
 	_Atomic unsigned n_refs;
 };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/estimate.h"
 #include "query/query_i.h"
 
 /* ---- parts ---- */
@@ -148,7 +149,7 @@ static void add_state(struct sizes_state *sum, const struct sizes_state *st)
 	}
 }
 
-static void take_buckets(const struct sizes_state *st, struct sizes *ret)
+static void take_buckets(const struct query *q, const struct sizes_state *st, struct sizes *ret)
 {
 	unsigned first = 0, end = SIZES_MAX_BUCKETS;
 
@@ -163,6 +164,8 @@ static void take_buckets(const struct sizes_state *st, struct sizes *ret)
 		b->max_bytes = bucket_max(i);
 		b->cost = st->bucket[i];
 		memcpy(b->part, st->part[i], sizeof(b->part));
+		estimate_scale_group(q, &b->cost);
+		estimate_scale_all(q, b->part, ARRAY_LEN(b->part));
 	}
 }
 
@@ -189,7 +192,7 @@ static int fill_buckets(struct query *q, const struct sizes_state *from, struct 
 	for (unsigned i = 1; i < scan.n_states && r >= 0; i++)
 		add_state(&st[0], &st[i]);
 	if (r >= 0)
-		take_buckets(&st[0], ret);
+		take_buckets(q, &st[0], ret);
 	free(st);
 	return r;
 }

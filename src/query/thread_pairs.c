@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/estimate.h"
 #include "query/query_i.h"
 
 /* One thread's part of the pass. */
@@ -76,6 +77,10 @@ int thread_pairs_count(struct query *q, size_t n, struct thread_pair *ret, struc
 			ret[c].n_bytes += st->cell[c].n_bytes;
 		}
 		free(states[i]);
+	}
+	for (size_t c = 0; c < n_cells && r >= 0; c++) {
+		ret[c].count = estimate_scale(q, ret[c].count);
+		ret[c].n_bytes = estimate_scale(q, ret[c].n_bytes);
 	}
 	return r;
 }

@@ -79,8 +79,16 @@ void json_array(struct json *j, const char *name)
 	open_level(j, name, '[');
 }
 
+void json_at_end(struct json *j, void (*fn)(void *user), void *user)
+{
+	j->at_end = fn;
+	j->at_end_user = user;
+}
+
 void json_end_object(struct json *j)
 {
+	if (j->at_end && j->depth == 1)
+		j->at_end(j->at_end_user);
 	close_level(j, '}');
 }
 

@@ -17,11 +17,16 @@
 
 struct json {
 	FILE *out;
+	void (*at_end)(void *user); /* json_at_end(); or NULL */
+	void *at_end_user;
 	unsigned depth;
 	bool has_value[JSON_MAX_DEPTH]; /* of the open object or array at each depth */
 };
 
 void json_init(struct json *j, FILE *out);
+
+/* Calls fn before the object at the top ends, so that it can add members. */
+void json_at_end(struct json *j, void (*fn)(void *user), void *user);
 
 /* name is NULL inside arrays and at the top. */
 void json_object(struct json *j, const char *name); /* opens */
