@@ -45,7 +45,7 @@ PUBLIC = "memory_profiler.h"  # the only header in include/
 # where they do different things with the library: compress a file, compress an answer, unpack a page.
 USERS = {
     "lz4": ("src/format/compress.c",), "pcre2": ("src/query/query_regex.c",),
-    "microhttpd": ("src/serve/serve.c",), "libiberty": ("src/symbol/demangle.c",),
+    "microhttpd": ("src/serve/serve.c", "src/serve/serve_i.h"), "libiberty": ("src/symbol/demangle.c",),
     "gelf": ("src/symbol/elf_file_i.h",), "libelf": ("src/symbol/elf_file_i.h",),
     "lzma": ("src/symbol/elf_file.c",), "zstd": ("src/serve/encoder.c", "src/symbol/elf_file.c"),
     "zlib": ("src/export/gzip_out.c", "src/gui/gui_files.c", "src/serve/encoder.c"),

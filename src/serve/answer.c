@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "util/monotonic.h"
+
 #define FILE_BYTES 32768u
 #define HEAD_BYTES 2048u /* less than this is not compressed */
 #define LOOK_NS 100000000 /* how often the socket is looked at while waiting */
@@ -38,21 +40,27 @@ struct answer {
 	bool is_known; /* status and encoding will not change */
 	bool is_finished;
 	bool is_broken;
+	bool has_sender;
+	bool is_stalled; /* the maker waits for room in the queue */
+	unsigned n_sharing;
 	unsigned status;
 	unsigned n_refs;
 };
 
-static void wait_a_little(pthread_cond_t *cond, pthread_mutex_t *lock)
+static void wait_at_most(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t ns)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += LOOK_NS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
+	ns += (uint64_t)until.tv_nsec;
+	until.tv_sec += (time_t)(ns / 1000000000);
+	until.tv_nsec = (long)(ns % 1000000000);
 	pthread_cond_timedwait(cond, lock, &until);
+}
+
+static void wait_a_little(pthread_cond_t *cond, pthread_mutex_t *lock)
+{
+	wait_at_most(cond, lock, LOOK_NS);
 }
 
 /* One that is cancelled goes on without a turn: there is little left to do. */
@@ -68,11 +76,28 @@ static void turn_give(struct answer *a)
 
 /* ---- maker ---- */
 
+/* Waits without a compute slot, and with the lock given back, until the queue has room. */
+static void wait_for_room(struct answer *a)
+{
+	a->is_known = true;
+	a->is_stalled = true;
+	pthread_cond_broadcast(&a->changed);
+	pthread_mutex_unlock(&a->lock);
+	turn_give(a);
+	pthread_mutex_lock(&a->lock);
+	while (a->queue_len == a->queue_cap && !a->is_broken && a->has_sender)
+		pthread_cond_wait(&a->changed, &a->lock);
+	a->is_stalled = false;
+	pthread_mutex_unlock(&a->lock);
+	turn_take(a);
+	pthread_mutex_lock(&a->lock);
+}
+
 /* Puts bytes into the queue; waits while it is full. False: nobody takes them any more. */
 static bool enqueue(struct answer *a, const uint8_t *bytes, size_t len)
 {
 	pthread_mutex_lock(&a->lock);
-	while (len && !a->is_broken) {
+	while (len && !a->is_broken && a->has_sender) {
 		size_t room = a->queue_cap - a->queue_len;
 		size_t end = (a->queue_at + a->queue_len) % a->queue_cap;
 		size_t n = len < room ? len : room;
@@ -86,16 +111,7 @@ static bool enqueue(struct answer *a, const uint8_t *bytes, size_t len)
 			len -= n;
 			continue;
 		}
-		a->is_known = true;
-		pthread_cond_broadcast(&a->changed);
-		pthread_mutex_unlock(&a->lock);
-		turn_give(a);
-		pthread_mutex_lock(&a->lock);
-		while (a->queue_len == a->queue_cap && !a->is_broken)
-			pthread_cond_wait(&a->changed, &a->lock);
-		pthread_mutex_unlock(&a->lock);
-		turn_take(a);
-		pthread_mutex_lock(&a->lock);
+		wait_for_room(a);
 	}
 	a->is_known = true;
 	pthread_cond_broadcast(&a->changed);
@@ -134,8 +150,15 @@ static bool pass_on(void *user, const uint8_t *bytes, size_t len)
 {
 	struct answer *a = user;
 
+	bool ok;
+
 	keep_copy(a, bytes, len);
-	return enqueue(a, bytes, len);
+	ok = enqueue(a, bytes, len);
+	pthread_mutex_lock(&a->lock);
+	if (!a->has_sender && a->copy_len == SIZE_MAX) /* too large for those who share it */
+		ok = false;
+	pthread_mutex_unlock(&a->lock);
+	return ok;
 }
 
 /* The answer is larger than the head, or complete: settles the encoding. */
@@ -196,8 +219,22 @@ int answer_create(struct compute_slots *slots, enum encoding encoding, struct an
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->changed, NULL);
 	a->n_refs = 2;
+	a->has_sender = true;
 	*ret = a;
 	return 0;
+}
+
+void answer_set_unsent(struct answer *a)
+{
+	a->has_sender = false;
+	a->n_sharing = 1;
+}
+
+void answer_ref(struct answer *a)
+{
+	pthread_mutex_lock(&a->lock);
+	a->n_refs++;
+	pthread_mutex_unlock(&a->lock);
 }
 
 void answer_unref(struct answer *a)
@@ -331,10 +368,19 @@ static void cancel_locked(struct answer *a)
 	pthread_cond_broadcast(&a->changed);
 }
 
+/* The sender goes. */
+static void leave_locked(struct answer *a)
+{
+	a->has_sender = false;
+	if (a->n_sharing == 0)
+		cancel_locked(a);
+	pthread_cond_broadcast(&a->changed);
+}
+
 void answer_cancel(struct answer *a)
 {
 	pthread_mutex_lock(&a->lock);
-	cancel_locked(a);
+	leave_locked(a);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -343,16 +389,28 @@ bool answer_wait(struct answer *a, int fd)
 	bool ok;
 
 	pthread_mutex_lock(&a->lock);
-	while (!a->is_known && !a->is_broken) {
+	while (!a->is_known && !a->is_broken && a->has_sender) {
 		wait_a_little(&a->changed, &a->lock);
 		if (!a->is_known && has_gone(fd))
-			cancel_locked(a);
+			leave_locked(a);
 	}
 	if (a->status == 0)
 		a->status = 200;
-	ok = a->is_known;
+	ok = a->is_known && a->has_sender;
 	pthread_mutex_unlock(&a->lock);
 	return ok;
+}
+
+bool answer_is_known(struct answer *a, unsigned max_ms)
+{
+	bool ret;
+
+	pthread_mutex_lock(&a->lock);
+	if (!a->is_known && !a->is_broken)
+		wait_at_most(&a->changed, &a->lock, (uint64_t)max_ms * NS_PER_MS);
+	ret = a->is_known || a->is_broken;
+	pthread_mutex_unlock(&a->lock);
+	return ret;
 }
 
 unsigned answer_status(const struct answer *a)
@@ -391,10 +449,10 @@ ssize_t answer_take(struct answer *a, int fd, void *buf, size_t len)
 	ssize_t ret;
 
 	pthread_mutex_lock(&a->lock);
-	while (a->queue_len == 0 && !a->is_finished && !a->is_broken) {
+	while (a->queue_len == 0 && !a->is_finished && !a->is_broken && a->has_sender) {
 		wait_a_little(&a->changed, &a->lock);
 		if (a->queue_len == 0 && !a->is_finished && has_gone(fd))
-			cancel_locked(a);
+			leave_locked(a);
 	}
 	if (len > a->queue_cap - a->queue_at)
 		len = a->queue_cap - a->queue_at;
@@ -403,8 +461,85 @@ ssize_t answer_take(struct answer *a, int fd, void *buf, size_t len)
 	memcpy(buf, a->queue + a->queue_at, len);
 	a->queue_at = (a->queue_at + len) % a->queue_cap;
 	a->queue_len -= len;
-	ret = len ? (ssize_t)len : a->is_broken ? -1 : 0;
+	ret = len ? (ssize_t)len : a->is_broken || !a->has_sender ? -1 : 0;
 	pthread_cond_broadcast(&a->changed);
+	pthread_mutex_unlock(&a->lock);
+	return ret;
+}
+
+/* ---- those who share ---- */
+
+void answer_share(struct answer *a)
+{
+	pthread_mutex_lock(&a->lock);
+	a->n_sharing++;
+	a->n_refs++;
+	pthread_mutex_unlock(&a->lock);
+}
+
+static bool is_unwanted_locked(const struct answer *a)
+{
+	return !a->has_sender && a->n_sharing == 0 && !a->is_finished;
+}
+
+void answer_unshare(struct answer *a, bool comes_back)
+{
+	pthread_mutex_lock(&a->lock);
+	a->n_sharing--;
+	if (!comes_back && is_unwanted_locked(a))
+		cancel_locked(a);
+	pthread_mutex_unlock(&a->lock);
+	answer_unref(a);
+}
+
+bool answer_is_unwanted(struct answer *a)
+{
+	bool ret;
+
+	pthread_mutex_lock(&a->lock);
+	ret = is_unwanted_locked(a);
+	pthread_mutex_unlock(&a->lock);
+	return ret;
+}
+
+void answer_cancel_unwanted(struct answer *a)
+{
+	pthread_mutex_lock(&a->lock);
+	if (is_unwanted_locked(a))
+		cancel_locked(a);
+	pthread_mutex_unlock(&a->lock);
+}
+
+unsigned answer_n_waiting(struct answer *a)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&a->lock);
+	n = a->n_sharing + a->has_sender;
+	pthread_mutex_unlock(&a->lock);
+	return n;
+}
+
+enum answer_end answer_wait_end(struct answer *a, int fd, unsigned max_ms)
+{
+	uint64_t end_ns = monotonic_ns() + (uint64_t)max_ms * NS_PER_MS;
+	enum answer_end ret = ANSWER_ENDED;
+
+	pthread_mutex_lock(&a->lock);
+	while (!a->is_finished && !a->is_broken && ret == ANSWER_ENDED) {
+		uint64_t now_ns = monotonic_ns(), wait_ns = LOOK_NS;
+
+		if (max_ms && now_ns < end_ns && end_ns - now_ns < wait_ns)
+			wait_ns = end_ns - now_ns;
+		if (a->is_stalled && a->has_sender)
+			ret = ANSWER_STALLED;
+		else if (max_ms && now_ns >= end_ns)
+			ret = ANSWER_LATE;
+		else if (has_gone(fd))
+			ret = ANSWER_LEFT;
+		else
+			wait_at_most(&a->changed, &a->lock, wait_ns);
+	}
 	pthread_mutex_unlock(&a->lock);
 	return ret;
 }

@@ -13,7 +13,12 @@
  *
  * serve.c makes the response around the bytes: status, headers, ETag.
  *
- * Threads: one maker, one sender. Each has one reference.
+ * Others may wait for the end of an answer, to take it from the cache of answers: they share it. If
+ * the sender leaves while others share the answer, the answer goes on without a queue: bytes go to
+ * the copy for the cache only. If nobody is left, the answer is cancelled, unless the last one said
+ * that it comes back (answer_unshare()).
+ *
+ * Threads: one maker, at most one sender, any number that share. Each has one reference.
  */
 #ifndef SERVE_ANSWER_H
 #define SERVE_ANSWER_H
@@ -34,7 +39,12 @@ struct answer; /* opaque: defined in answer.c */
 /* encoding: what the client accepts; small answers are sent without encoding. */
 int answer_create(struct compute_slots *slots, enum encoding encoding, struct answer **ret,
 		  struct err *err);
+void answer_ref(struct answer *a);
 void answer_unref(struct answer *a);
+
+/* Makes an answer without a sender: the sender's reference becomes one that shares. Before the
+ * maker begins. */
+void answer_set_unsent(struct answer *a);
 
 /* Says whose answer it is and how long it may take (compute_slots.h). Before answer_begin(). */
 void answer_set_turn(struct answer *a, const char *client, bool is_instant, bool is_long);
@@ -73,6 +83,9 @@ void answer_finish(struct answer *a, unsigned status);
 /* Waits until the status is known. False: the client at socket fd has gone, and the answer is
  * cancelled. */
 bool answer_wait(struct answer *a, int fd);
+
+/* Is the status known? Waits at most max_ms. */
+bool answer_is_known(struct answer *a, unsigned max_ms);
 unsigned answer_status(const struct answer *a); /* these five only after answer_wait() */
 const char *answer_type(const struct answer *a);
 const char *answer_file_name(const struct answer *a);
@@ -83,7 +96,31 @@ bool answer_is_whole(struct answer *a, size_t *len); /* the whole answer is in t
  * if the answer failed. */
 ssize_t answer_take(struct answer *a, int fd, void *buf, size_t len);
 
+/* The sender leaves: cancels the answer unless others share it. */
 void answer_cancel(struct answer *a);
+
+/* ---- for those who share ---- */
+
+void answer_share(struct answer *a); /* takes a reference */
+
+/* Ends what answer_share() or answer_set_unsent() began, with the reference. comes_back: the answer
+ * goes on even if nobody waits for it now. */
+void answer_unshare(struct answer *a, bool comes_back);
+
+/* Cancels the answer if nobody waits for it. */
+void answer_cancel_unwanted(struct answer *a);
+bool answer_is_unwanted(struct answer *a); /* nobody waits for it */
+unsigned answer_n_waiting(struct answer *a); /* senders and those who share */
+
+enum answer_end {
+	ANSWER_ENDED, /* it is complete, or failed */
+	ANSWER_STALLED, /* its client is slow: it ends when the client has taken it */
+	ANSWER_LATE, /* not yet */
+	ANSWER_LEFT /* the client at socket fd has gone */
+};
+
+/* Waits for the end of a shared answer; at most max_ms, 0: for ever. */
+enum answer_end answer_wait_end(struct answer *a, int fd, unsigned max_ms);
 
 /* Called by the maker's thread when the answer is complete, has status 200 and is not larger than
  * ANSWER_COPY_BYTES. copy is the body as sent; the callee frees it. */

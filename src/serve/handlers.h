@@ -30,6 +30,7 @@ int data_ascii_tree(struct request *rq, struct err *err);
 
 int v1_events(struct request *rq, struct err *err);
 int v1_recordings(struct request *rq, struct err *err);
+int v1_requests(struct request *rq, struct err *err);
 int v1_summary(struct request *rq, struct err *err);
 int v1_threads(struct request *rq, struct err *err);
 int v1_modules(struct request *rq, struct err *err);

@@ -152,6 +152,13 @@ struct registry_snapshot *registry_take(struct registry_entry *i)
 	return p;
 }
 
+void registry_hold(struct registry_snapshot *p)
+{
+	pthread_mutex_lock(&p->registry->lock);
+	p->n_users++;
+	pthread_mutex_unlock(&p->registry->lock);
+}
+
 void registry_give(struct registry_snapshot *p)
 {
 	bool is_last;

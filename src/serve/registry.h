@@ -100,6 +100,7 @@ const char *registry_error(struct registry_entry *i);
  * then. */
 struct registry_snapshot *registry_take(struct registry_entry *i);
 void registry_give(struct registry_snapshot *p);
+void registry_hold(struct registry_snapshot *p); /* once more: a second registry_give() is due */
 
 const struct store *registry_store(const struct registry_snapshot *p);
 bool registry_is_growing(const struct registry_snapshot *p); /* was it still being written? */

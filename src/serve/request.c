@@ -121,6 +121,19 @@ int request_handle(struct request *rq, struct err *err)
 	return r;
 }
 
+/* Marks an estimate, after the passes over rows and before the end of the answer's object. */
+static void put_estimate(void *user)
+{
+	struct request *rq = user;
+	double share = rq->query ? query_read_share(rq->query) : 1;
+
+	if (share >= 1)
+		return;
+	json_object(&rq->json, "estimate");
+	json_double(&rq->json, "read_percent", 100 * share, 3);
+	json_end_object(&rq->json);
+}
+
 uint64_t request_run(struct request *rq)
 {
 	struct err err = {0};
@@ -129,6 +142,8 @@ uint64_t request_run(struct request *rq)
 
 	rq->out = answer_file(rq->answer);
 	json_init(&rq->json, rq->out);
+	if (rq->context.sample_blocks)
+		json_at_end(&rq->json, put_estimate, rq);
 	if (rq->route->content_type)
 		answer_set_type(rq->answer, rq->route->content_type, NULL);
 	if (!answer_begin(rq->answer)) {

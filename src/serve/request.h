@@ -13,6 +13,7 @@
 #include "serve/answer.h"
 #include "serve/registry.h"
 #include "serve/route.h"
+#include "serve/running.h"
 #include "serve/source_file.h"
 #include "util/json_write.h"
 
@@ -49,6 +50,7 @@ struct request {
 	const char *value[ROUTE_MAX_VALUES]; /* the values of {id} and so on */
 	bool is_trusted; /* has the token, or needs none; only open routes run without */
 	struct registry *registry; /* NULL: no server, see offline.h */
+	struct running *running; /* the server's; NULL: no server */
 	const struct source_rules *sources; /* where source files are; NULL: no source file is
 					     * read */
 	struct registry_entry *item; /* NULL: the route has no {id} */

@@ -79,6 +79,11 @@ void route_each_parameter(const struct route *r,
 	static const struct filter_parameter base = {ROUTE_BASE_PARAMETER, "id", NULL,
 						     "compare: the id of the recording before; "
 						     "figures become this recording minus base"};
+	static const struct filter_parameter first = {
+		ROUTE_FIRST_PARAMETER, "count", NULL,
+		"milliseconds after which an estimate from a part of the rows will do, marked by "
+		"`estimate`; the exact answer is computed meanwhile, for the same question without "
+		"first; no meaning with base"};
 	const struct filter_parameter *p;
 	size_t n;
 
@@ -86,6 +91,8 @@ void route_each_parameter(const struct route *r,
 		fn(user, &r->parameter[i]);
 	if (r->flags & ROUTE_BASE)
 		fn(user, &base);
+	if (r->flags & ROUTE_FIRST)
+		fn(user, &first);
 	if (r->flags & ROUTE_PAGE) {
 		p = page_parameters(&n);
 		for (size_t i = 0; i < n; i++)

@@ -27,6 +27,9 @@ typedef int (*route_handler)(struct request *rq, struct err *err);
 
 #define ROUTE_BASE 512u /* compares two recordings: takes base */
 
+/* Adds up rows into one JSON object: takes first, and then may answer with an estimate. */
+#define ROUTE_FIRST 1024u
+
 #define ROUTE_MAX_VALUES 3
 
 struct route {
@@ -62,6 +65,10 @@ static inline bool route_takes_own(const struct route *r)
 
 /* The id of the recording to compare with: comparison.h. */
 #define ROUTE_BASE_PARAMETER "base"
+
+/* The time in ms after which an estimate will do; not together with base. */
+#define ROUTE_FIRST_PARAMETER "first"
+#define ROUTE_MAX_FIRST_MS 60000u
 
 /* Calls fn for each parameter that a route takes. */
 void route_each_parameter(const struct route *r,

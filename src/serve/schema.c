@@ -97,6 +97,10 @@ static const struct schema table[] = {
 	{"HealthFact", "name:str value:str"},
 	{"Health", "lines:[HealthLine] facts:[HealthFact]"},
 	{"Recordings", "recordings:[Recording] version:str"},
+	{"Estimate", "read_percent:num"},
+	{"Running", "number:u64 path:str seconds:num passes:u64 percent:num~ waiting:u64 "
+		    "is_estimate:bool"},
+	{"Requests", "requests:[Running]"},
 	{"Summary",
 	 "id:str file:str executable:str cmdline:[str] cwd:str host:str kernel:str "
 	 "architecture:str recorder:str pid:u64 parent_pid:u64 page_bytes:u64 memory_bytes:u64 "
@@ -108,7 +112,8 @@ static const struct schema table[] = {
 	 "damaged_bytes:u64 unknown_frees:u64 untracked_frees:u64 duplicate_allocations:u64 "
 	 "crossed_blocks:u64 allocators:[Allocator] "
 	 "truncated_stacks:u64 file_bytes:u64 matched?:Change before?:Cost after?:Cost "
-	 "base_id?:str base_file?:str base_duration_ns?:u64 base_rss_peak_bytes?:u64"},
+	 "base_id?:str base_file?:str base_duration_ns?:u64 base_rss_peak_bytes?:u64 "
+	 "estimate?:Estimate"},
 	{"Allocator", "number:u64 name:str prefix:str module:str functions:u64"},
 	{"AllocationRow",
 	 "id:u64 at_ns:u64 released_ns?:u64 free_thread?:u64 free_stack?:u64 size:u64 usable:u64 "
@@ -117,7 +122,7 @@ static const struct schema table[] = {
 	 "allocator:str is_crossed:bool"},
 	{"AllocationRows", "allocations:[AllocationRow] stacks:{FrameText} total_count:u64"},
 	{"Release", "allocated_by:u64 released_by:u64 count:u64 bytes:u64"},
-	{"ThreadMatrix", "releases:[Release]"},
+	{"ThreadMatrix", "releases:[Release] estimate?:Estimate"},
 	{"GroupRow",
 	 "key:u64 name:str~ cost:Change before?:Cost after?:Cost first_ns:u64 last_ns:u64 "
 	 "min_size:u64 max_size:u64 "
@@ -127,7 +132,7 @@ static const struct schema table[] = {
 	{"SiteFacts", "threads:u64 busiest_thread:u64 min_marker:u64 max_marker:u64 "
 		      "median_lifetime_min_ns:u64~ median_lifetime_max_ns:u64~"},
 	{"GroupRows", "by:str groups:[GroupRow] total_count:u64 total:Change "
-		      "total_before?:Cost total_after?:Cost"},
+		      "total_before?:Cost total_after?:Cost estimate?:Estimate"},
 	{"FrameText", "function:str~ source:str~ line:u64~ module:str~ address:str is_inline:bool "
 		      "class:str package:str module_offset?:str"},
 	{"Stack", "stack:u64 frames:[FrameText] blame:u64~ truncated:str~ is_guessed:bool"},
@@ -137,29 +142,31 @@ static const struct schema table[] = {
 	{"LineCost", "source?:str line:u64 function:str~ cost:Change before?:Cost after?:Cost "
 		     "self_bytes:int self_allocations:int self_leaked_bytes:int "
 		     "self_peak_bytes:int self_temporary_count:int"},
-	{"Calls",
-	 "function:FunctionRow callers:[FunctionRow] callees:[FunctionRow] lines:[LineCost]"},
+	{"Calls", "function:FunctionRow callers:[FunctionRow] callees:[FunctionRow] "
+		  "lines:[LineCost] estimate?:Estimate"},
 	{"Source", "file:str found:bool path:str~ reason:str~ first_line:u64 text:[str] "
 		   "lines:[LineCost]"},
 	{"FoundFunction", "frame:FrameText cost:Cost"},
 	{"FoundFile", "source:str cost:Cost"},
 	{"FoundModule", "module:str cost:Cost"},
 	{"Found", "functions:[FoundFunction] files:[FoundFile] modules:[FoundModule] "
-		  "total_functions:u64 total_files:u64 total_modules:u64"},
+		  "total_functions:u64 total_files:u64 total_modules:u64 estimate?:Estimate"},
 	{"Functions", "functions:[FunctionRow] total_count:u64 total:Change total_before?:Cost "
-		      "total_after?:Cost"},
-	{"Tree", "direction:str names:[FrameText] key:[u64] parent:[u64] name:[u64] folded:[u64] "
-		 "children_left_out:[u64] bytes:[int] leaked_bytes:[int] peak_bytes:[int] "
-		 "allocations:[int] temporary_count:[int] self_bytes:[int] self_leaked_bytes:[int] "
-		 "self_peak_bytes:[int] self_allocations:[int] self_temporary_count:[int] "
-		 "base_bytes?:[u64] base_leaked_bytes?:[u64] base_peak_bytes?:[u64] "
-		 "base_allocations?:[u64] base_temporary_count?:[u64] left_out:u64 stacks:u64 "
-		 "base_stacks?:u64 total:Change total_before?:Cost total_after?:Cost"},
+		      "total_after?:Cost estimate?:Estimate"},
+	{"Tree",
+	 "direction:str names:[FrameText] key:[u64] parent:[u64] name:[u64] folded:[u64] "
+	 "children_left_out:[u64] bytes:[int] leaked_bytes:[int] peak_bytes:[int] "
+	 "allocations:[int] temporary_count:[int] self_bytes:[int] self_leaked_bytes:[int] "
+	 "self_peak_bytes:[int] self_allocations:[int] self_temporary_count:[int] "
+	 "base_bytes?:[u64] base_leaked_bytes?:[u64] base_peak_bytes?:[u64] "
+	 "base_allocations?:[u64] base_temporary_count?:[u64] left_out:u64 stacks:u64 "
+	 "base_stacks?:u64 total:Change total_before?:Cost total_after?:Cost estimate?:Estimate"},
 	{"Buckets",
 	 "from_ns:u64 to_ns:u64 bucket_ns:num max_bytes:[int] max_count:[int] "
 	 "last_bytes:[int] last_count:[int] allocations:[int] releases:[int] "
 	 "allocated_bytes:[int] released_bytes:[int] leaked_bytes:[int] leaked_count:[int] "
-	 "temporary:[int] series?:[Series] before?:BucketColumns after?:BucketColumns"},
+	 "temporary:[int] series?:[Series] before?:BucketColumns after?:BucketColumns "
+	 "estimate?:Estimate"},
 	{"BucketColumns",
 	 "duration_ns:u64 max_bytes:[u64] max_count:[u64] last_bytes:[u64] last_count:[u64] "
 	 "allocations:[u64] releases:[u64] allocated_bytes:[u64] released_bytes:[u64] "
@@ -169,8 +176,8 @@ static const struct schema table[] = {
 		      "from_bytes:u64 to_bytes:u64 "
 		      "change_bytes:int from_count:u64 to_count:u64 timeline:[u64]"},
 	{"Growth", "from_ns:u64 to_ns:u64 from_bytes:u64 to_bytes:u64 from_count:u64 to_count:u64 "
-		   "rows:[GrowthRow] total_count:u64"},
-	{"Peak", "at_ns:u64 bytes:u64 count:u64"},
+		   "rows:[GrowthRow] total_count:u64 estimate?:Estimate"},
+	{"Peak", "at_ns:u64 bytes:u64 count:u64 estimate?:Estimate"},
 	{"AllocatorSample",
 	 "at_ns:u64 number:u64 allocator:str allocated:u64~ active:u64~ metadata:u64~ "
 	 "resident:u64~ mapped:u64~ retained:u64~"},
@@ -195,10 +202,10 @@ static const struct schema table[] = {
 	 "total_count:u64"},
 	{"SizeBucket", "min:u64 max:u64 cost:Cost parts:[u64]"},
 	{"SizeSite", "key:u64 blame:FrameText~ value:u64"},
-	{"Sizes", "buckets:[SizeBucket] sites:[SizeSite]"},
+	{"Sizes", "buckets:[SizeBucket] sites:[SizeSite] estimate?:Estimate"},
 	{"LifetimeBucket", "min_ns:u64 max_ns:u64 count:u64 bytes:u64"},
 	{"Lifetimes", "buckets:[LifetimeBucket] freed_count:u64 freed_bytes:u64 never_count:u64 "
-		      "never_bytes:u64 median_ns:u64~"},
+		      "never_bytes:u64 median_ns:u64~ estimate?:Estimate"},
 	{"ChainSite",
 	 "stack:u64 blame:FrameText~ callers:[FrameText] called?:FrameText chains:u64 "
 	 "reallocations:u64 longest:u64 "

@@ -146,6 +146,17 @@ void url_fini(struct url *u)
 	*u = URL_NONE;
 }
 
+void url_remove(struct url *u, const char *name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < u->n_pairs; i++) {
+		if (strcmp(u->pair[i].name, name) != 0)
+			u->pair[n++] = u->pair[i];
+	}
+	u->n_pairs = n;
+}
+
 const char *url_find(const struct url *u, const char *name)
 {
 	for (size_t i = u->n_pairs; i-- > 0;) {

@@ -39,6 +39,9 @@ struct url {
 int url_parse(const char *target, struct url *ret, struct err *err);
 void url_fini(struct url *u); /* accepts URL_NONE */
 
+/* Removes all pairs with a name. */
+void url_remove(struct url *u, const char *name);
+
 /* The last value of a name, or NULL. */
 const char *url_find(const struct url *u, const char *name);
 

@@ -254,3 +254,120 @@ TEST(the_copy_is_what_was_sent_unless_it_is_too_large)
 	}
 	compute_slots_destroy(t);
 }
+
+/* ---- shared answers ---- */
+
+static void begin_kept(struct job *job, struct compute_slots *t, size_t *copied, bool is_sent)
+{
+	struct err err = {0};
+
+	job->status = 200;
+	CHECK_OK(answer_create(t, ENCODING_NONE, &job->answer, &err));
+	if (!is_sent)
+		answer_set_unsent(job->answer);
+	answer_set_done(job->answer, keep, copied);
+}
+
+static void run(struct job *job)
+{
+	CHECK_EQ(pthread_create(&job->thread, NULL, make, job), 0);
+}
+
+TEST(an_answer_without_a_sender_ends_by_itself)
+{
+	struct compute_slots *t = slots(1);
+	struct job job = {.n_bytes = 1000000};
+	size_t copied = 0;
+
+	begin_kept(&job, t, &copied, false);
+	run(&job);
+	CHECK_EQ(answer_wait_end(job.answer, -1, 0), ANSWER_ENDED);
+	CHECK_EQ(copied, job.n_bytes);
+	answer_unshare(job.answer, false);
+	pthread_join(job.thread, NULL);
+	compute_slots_destroy(t);
+}
+
+TEST(the_sender_may_go_if_others_share_the_answer)
+{
+	struct compute_slots *t = slots(1);
+	struct job job = {.n_bytes = 2000000};
+	size_t copied = 0;
+
+	begin_kept(&job, t, &copied, true);
+	answer_share(job.answer);
+	run(&job);
+	/* nobody takes the bytes: the maker waits for its client */
+	while (answer_wait_end(job.answer, -1, 20) != ANSWER_STALLED)
+		;
+	answer_cancel(job.answer);
+	CHECK_EQ(answer_wait_end(job.answer, -1, 0), ANSWER_ENDED);
+	CHECK_EQ(copied, job.n_bytes);
+	CHECK(!job.write_failed);
+	answer_unshare(job.answer, false);
+	end(&job);
+	compute_slots_destroy(t);
+}
+
+TEST(an_answer_that_nobody_waits_for_is_cancelled_unless_somebody_comes_back)
+{
+	struct compute_slots *t = slots(1);
+
+	for (unsigned comes_back = 0; comes_back < 2; comes_back++) {
+		struct job job = {.n_bytes = 1000};
+		size_t copied = 0;
+
+		begin_kept(&job, t, &copied, false);
+		answer_share(job.answer); /* for this test: does not count as comes_back */
+		CHECK_EQ(answer_n_waiting(job.answer), 2);
+		answer_unshare(job.answer, false);
+		CHECK(!answer_is_unwanted(job.answer));
+		answer_ref(job.answer);
+		answer_unshare(job.answer, comes_back);
+		CHECK_EQ(atomic_load(answer_cancel_flag(job.answer)), !comes_back);
+		CHECK(answer_is_unwanted(job.answer));
+		answer_cancel_unwanted(job.answer);
+		CHECK(atomic_load(answer_cancel_flag(job.answer)));
+		run(&job);
+		end(&job);
+		CHECK_EQ(copied, 0);
+	}
+	compute_slots_destroy(t);
+}
+
+TEST(who_shares_an_answer_notices_that_the_client_has_gone_or_that_it_is_late)
+{
+	struct compute_slots *t = slots(1);
+	struct job job = {.n_bytes = 10};
+	size_t copied = 0;
+	int fd[2];
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	begin_kept(&job, t, &copied, false);
+	CHECK_EQ(answer_wait_end(job.answer, fd[0], 10), ANSWER_LATE); /* nobody makes it */
+	close(fd[1]);
+	CHECK_EQ(answer_wait_end(job.answer, fd[0], 0), ANSWER_LEFT);
+	run(&job);
+	CHECK_EQ(answer_wait_end(job.answer, -1, 0), ANSWER_ENDED);
+	answer_unshare(job.answer, false);
+	pthread_join(job.thread, NULL);
+	close(fd[0]);
+	compute_slots_destroy(t);
+}
+
+TEST(the_copy_of_an_answer_without_a_sender_has_a_limit)
+{
+	struct compute_slots *t = slots(1);
+	struct job job = {.n_bytes = 1u << 30};
+	size_t copied = 0;
+
+	begin_kept(&job, t, &copied, false);
+	run(&job);
+	CHECK_EQ(answer_wait_end(job.answer, -1, 0), ANSWER_ENDED);
+	CHECK_EQ(copied, 0);
+	answer_unshare(job.answer, false);
+	pthread_join(job.thread, NULL);
+	CHECK(job.write_failed);
+	CHECK(job.n_written < job.n_bytes);
+	compute_slots_destroy(t);
+}
