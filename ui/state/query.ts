@@ -1,9 +1,11 @@
 /* One request slot per widget: useQuery asks, keeps the old answer while a new one is on its way,
- * and cancels what nobody waits for any more, here and on the server.
+ * and cancels what nobody waits for any more, here and on the server. Of a large recording it asks
+ * for an estimate first (model/estimates.ts), which the exact answer replaces.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { apiUrl, ApiError, ask, isExported, type Query } from '../api/client';
 import { isCompared } from '../model/compare';
+import { firstUrl, readPercent } from '../model/estimates';
 import { apiFilter } from '../model/filters';
 import { usePageRequest } from './page_request';
 import { dataVersion, recordings, findRecording, reportAway, connection } from './recordings';
@@ -19,6 +21,7 @@ export interface Asked<T> {
   again: () => void; // ask once more, after an error or a cancellation
   cancel: () => void;
   isCancelled: boolean;
+  estimate: number | null; // data is an estimate, from so many percent of the rows
 }
 
 /* Answers of this session by URL and version: going back is instant. Large answers (trees of calls)
@@ -44,23 +47,58 @@ interface Shared {
   promise: Promise<unknown>;
   controller: AbortController;
   waiters: number;
+  estimate: unknown; // undefined: none has come
+  onEstimate: Set<(data: unknown) => void>;
 }
 const underWay = new Map<string, Shared>();
 
 function begin(key: string, url: string): Shared {
   const controller = new AbortController();
-  const promise = ask(url, controller.signal);
-  const shared = { promise, controller, waiters: 0 };
+  const shared: Shared = {
+    promise: Promise.resolve(),
+    controller,
+    waiters: 0,
+    estimate: undefined,
+    onEstimate: new Set(),
+  };
+  const promise = askTwice(url, controller.signal, (data) => {
+    shared.estimate = data;
+    shared.onEstimate.forEach((tell) => tell(data));
+  });
+  shared.promise = promise;
   const end = () => underWay.get(key) === shared && underWay.delete(key);
   promise.then(end, end);
   underWay.set(key, shared);
   return shared;
 }
 
-function askShared<T>(key: string, url: string, signal: AbortSignal): Promise<T> {
+/* The exact answer; before it the estimate, where the question has one. */
+async function askTwice(
+  url: string,
+  signal: AbortSignal,
+  onEstimate: (data: unknown) => void,
+): Promise<unknown> {
+  const recording = findRecording(recordings.value, url.split('/')[3] ?? '');
+  const first = isExported ? null : firstUrl(url, recording?.allocations ?? 0);
+  if (first === null) return ask(url, signal);
+  const data = await ask(first, signal);
+  if (readPercent(data) === null) return data;
+  onEstimate(data);
+  return ask(url, signal);
+}
+
+function askShared<T>(
+  key: string,
+  url: string,
+  signal: AbortSignal,
+  onEstimate: (data: T) => void,
+): Promise<T> {
   const shared = underWay.get(key) ?? begin(key, url);
   shared.waiters++;
+  shared.onEstimate.add(onEstimate as (data: unknown) => void);
+  if (shared.estimate !== undefined) onEstimate(shared.estimate as T);
   signal.addEventListener('abort', () => {
+    shared.onEstimate.delete(onEstimate as (data: unknown) => void);
     if (--shared.waiters > 0) return;
     if (underWay.get(key) === shared) underWay.delete(key);
     shared.controller.abort();
@@ -95,7 +133,10 @@ export function useUrl<T>(url: string | null, dataKey = '', isLarge = false): As
     const abort = new AbortController();
     controller.current = abort;
     setSlot((s) => ({ ...s, since: Date.now(), isCancelled: false }));
-    askShared<T>(key, url, abort.signal).then(
+    const show = (data: T) => {
+      if (!abort.signal.aborted) setSlot((s) => ({ ...s, key, data, error: null }));
+    };
+    askShared<T>(key, url, abort.signal, show).then(
       (data) => {
         remember(key, data, isLarge);
         if (!abort.signal.aborted)
@@ -120,6 +161,7 @@ export function useUrl<T>(url: string | null, dataKey = '', isLarge = false): As
     isStale: url !== null && slot.key !== key,
     since: slot.since,
     isCancelled: slot.isCancelled,
+    estimate: readPercent(slot.data),
     again: () => setTurn((n) => n + 1),
     cancel: () => {
       controller.current?.abort();

@@ -6,6 +6,7 @@ import type { Asked } from '../state/query';
 import type { ApiError } from '../api/client';
 import { fieldOf } from '../model/filter_draft';
 import { refusalText } from '../model/filter_input';
+import { estimateText } from '../model/estimates';
 import { namesText } from '../model/recording';
 import { copyText, overlay } from '../state/overlay';
 import { useRecording } from '../state/recordings';
@@ -152,19 +153,32 @@ function useWaiting(since: number): 0 | 1 | 2 {
   return waited < WORDS_AFTER_MS ? 1 : 2;
 }
 
-/* Under a toolbar: a thin line after 300 ms, words and Cancel after a second; "Stopped." when
+/* Under a toolbar: the mark of an estimate until the exact answer is here; else a thin line after 300 ms, words and Cancel after a second; "Stopped." when
  * somebody cancelled. Takes no room. */
-type Waited = Pick<Asked<unknown>, 'since' | 'isCancelled' | 'again' | 'cancel'>;
+type Waited = Pick<Asked<unknown>, 'since' | 'isCancelled' | 'again' | 'cancel'> &
+  Partial<Pick<Asked<unknown>, 'estimate'>>;
 
 export function Waiting({ asked, what }: { asked: Waited; what: string }) {
   const step = useWaiting(asked.since);
   const names = namesText(useRecording());
+  const isEstimate = typeof asked.estimate === 'number';
   if (asked.isCancelled)
     return (
       <div class="waiting words" role="status">
-        <b>Stopped.</b> These figures are of the filter before.
+        <b>Stopped.</b>{' '}
+        {isEstimate ? 'These figures are an estimate.' : 'These figures are of the filter before.'}
         <button type="button" class="link" onClick={asked.again}>
           Count again
+        </button>
+      </div>
+    );
+  if (isEstimate && asked.since)
+    return (
+      <div class="waiting words estimate" role="status">
+        <i />
+        <b>{estimateText(asked.estimate ?? 0)}</b>
+        <button type="button" class="link" onClick={asked.cancel}>
+          Cancel
         </button>
       </div>
     );
