@@ -57,6 +57,8 @@ test: deps-test ## everything: lint, all tests, ASan+UBSan and TSan runs (under 
 	$(HEADING) 'lint: symbols of the recorder, unused functions'
 	@tools/check_symbols.py $(RELEASE)/libmemory_profiler.so
 	@tools/check_glibc.py 2.17 $(RELEASE)/libmemory_profiler.so
+	@tools/check_glibc.py --replaced src/release/old_glibc.c 2.28 $(RELEASE)/memory-profiler-cli \
+		$(RELEASE)/memory-profiler-gather
 	@tools/check_unused.py $(RELEASE)
 	$(SETUP_ASAN)
 	$(SETUP_TSAN)
@@ -67,6 +69,8 @@ lint: deps-test ## layers, limits, format, documents, commit messages, symbols, 
 	@$(MAKE) --no-print-directory DEPS=skip all
 	@tools/check_symbols.py $(RELEASE)/libmemory_profiler.so
 	@tools/check_glibc.py 2.17 $(RELEASE)/libmemory_profiler.so
+	@tools/check_glibc.py --replaced src/release/old_glibc.c 2.28 $(RELEASE)/memory-profiler-cli \
+		$(RELEASE)/memory-profiler-gather
 	@tools/check_unused.py $(RELEASE)
 
 hooks: ## let git check the message of each commit (.git/hooks/commit-msg)
@@ -105,7 +109,7 @@ deb: dist-build ## build/memory-profiler.deb: programs, manual pages, completion
 
 dist-build: deps
 	@test -f build/dist/build.ninja || meson setup build/dist --prefix=/usr -Drelease=true -Dwerror=true
-	@ninja -C build/dist libmemory_profiler.so memory-profiler-cli memory-profiler-gather
+	@ninja -C build/dist libmemory_profiler.so memory-profiler-cli memory-profiler-gather memory-profiler.7
 
 debug: deps ## build/debug: assertions, full invariant checks, debug logs
 	$(SETUP_DEBUG)

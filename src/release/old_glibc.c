@@ -15,6 +15,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 
@@ -34,6 +37,8 @@ int old_setname(pthread_t, const char *);
 int old_setstacksize(pthread_attr_t *, size_t);
 OLD(old_setname, pthread_setname_np, "GLIBC_2.12");
 OLD(old_setstacksize, pthread_attr_setstacksize, "GLIBC_2.2.5");
+int old_getcpuclockid(pthread_t, clockid_t *);
+OLD(old_getcpuclockid, pthread_getcpuclockid, "GLIBC_2.2.5");
 
 HIDDEN int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg)
 {
@@ -50,6 +55,11 @@ HIDDEN int pthread_attr_setstacksize(pthread_attr_t *a, size_t size_bytes)
 	return old_setstacksize(a, size_bytes);
 }
 
+HIDDEN int pthread_getcpuclockid(pthread_t t, clockid_t *clock)
+{
+	return old_getcpuclockid(t, clock);
+}
+
 HIDDEN int pthread_join(pthread_t t, void **result)
 {
 	return old_join(t, result);
@@ -63,6 +73,14 @@ HIDDEN int pthread_once(pthread_once_t *once, void (*f)(void))
 HIDDEN int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
 	return old_sigmask(how, set, old);
+}
+
+/* ---- 2.30 ---- */
+
+HIDDEN pid_t gettid(void);
+HIDDEN pid_t gettid(void)
+{
+	return (pid_t)syscall(SYS_gettid);
 }
 
 /* ---- the dynamic linker: in libdl until 2.34 ---- */
