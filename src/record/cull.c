@@ -8,6 +8,7 @@
 #include "record/sys.h"
 
 #define EXTRA_SLOTS 32768u /* beyond undecided events: frees, sums, events of the current step */
+#define FEW_SLOTS (64u + CULL_BATCH)
 #define MAX_PENDING 1000000u
 #define SUMS_NS NS_PER_S
 #define MANY_SUMS_NS (10 * NS_PER_S)
@@ -16,7 +17,9 @@
 #define PEEK_NS (50 * NS_PER_MS)
 #define MEASURE_NS (10 * NS_PER_MS)
 #define AT_ONCE_NS NS_PER_US
+#define MEASURE_ROUGHLY_NS (100 * NS_PER_US)
 #define IDLE_NS (30 * NS_PER_S) /* then the memory of a lane may serve another one */
+#define BEAT_EVENTS 32768u /* less than CLOCK_HEARTBEAT_NS */
 #define STEP_EVENTS 100000u /* then the step counts, so that slots become free */
 
 bool cull_is_wanted(void)
@@ -130,10 +133,8 @@ void cull_put_sums(struct cull *c)
 	}
 }
 
-static void put_sums_when_due(struct cull *c)
+static void put_sums_when_due(struct cull *c, uint64_t now_ns)
 {
-	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
-
 	if (!c->n_groups || now_ns < c->next_sums_ns)
 		return;
 	c->next_sums_ns = now_ns + (c->n_groups > MANY_GROUPS ? MANY_SUMS_NS : SUMS_NS);
@@ -192,7 +193,8 @@ static bool write_first(struct cull *c, struct cull_lane *l, bool is_forced)
 			uint64_t began = c->slot[k->root].ticks;
 
 			if (!is_forced && !c->is_closing &&
-			    (c->horizon < began || c->horizon - began < c->threshold_ticks))
+			    (c->judged_until < began ||
+			     c->judged_until - began < c->threshold_ticks))
 				break;
 			cull_keep_chain(c, i);
 			is_forced = false;
@@ -271,15 +273,15 @@ static uint32_t take_events(struct cull *c, struct cull_lane *l, uint64_t until)
 	do {
 		l->raw->n_done++;
 		n++;
-		if (l->at + 1 < l->n && cull_judge_pair(c, l, &l->call[l->at])) {
-			l->raw->n_done++;
-			l->at += 2;
-		} else if (l->at < l->n) {
-			cull_judge_call(c, l, &l->call[l->at++]);
+		if (l->at < l->n) {
+			cull_judge_call(c, l, l->at, until);
+			l->at++;
 		} else {
 			cull_judge_event(c, l);
 		}
-		if (c->n_free < 64 || c->n_undecided >= c->max_undecided)
+		/* A step must not count while one half of a pair is taken. */
+		if ((c->n_free < FEW_SLOTS || c->n_undecided >= c->max_undecided) &&
+		    l->at >= l->pairs_end)
 			make_room(c);
 		if (l->at == l->n && !l->has_event)
 			l->has_more = cull_lane_refill(c, l);
@@ -290,15 +292,26 @@ static uint32_t take_events(struct cull *c, struct cull_lane *l, uint64_t until)
 static uint32_t take_all(struct cull *c)
 {
 	struct cull_lane *l;
-	uint32_t n = 0;
+	uint32_t n = 0, beat = 0;
 	uint64_t until;
 
 	for (uint32_t i = 0; i < c->n_lanes; i++) {
 		l = c->lane[i];
 		l->has_more = l->at < l->n || l->has_event || cull_lane_refill(c, l);
 	}
-	while (n < STEP_EVENTS && (l = find_next(c, &until)))
+	while ((l = find_next(c, &until)) && n < STEP_EVENTS) {
+		if (c->is_lively && n >= beat) {
+			beat = n + BEAT_EVENTS;
+			clock_heartbeat_start();
+		}
 		n += take_events(c, l, until);
+	}
+	clock_heartbeat_stop();
+	c->has_more = l != NULL;
+	if (l)
+		c->judged_until = cull_lane_next_ticks(l);
+	else if (c->is_peeking)
+		c->judged_until = c->horizon;
 	return n;
 }
 
@@ -313,33 +326,44 @@ static bool read_clocks(uint64_t *ticks, uint64_t *ns)
 	return *ns - before_ns < AT_ONCE_NS;
 }
 
-/* Limits in ticks, as soon as the length of a tick is known. */
+/* Limits in ticks, as soon as the length of a tick is known; the margin, which is short, when it is
+ * known roughly. */
 static void measure_ticks(struct cull *c)
 {
 	uint64_t now, now_ns, elapsed_ns;
-	double rate;
+	double rate = 1;
 
 	if (!read_clocks(&now, &now_ns))
 		return;
 	elapsed_ns = now_ns - c->start_ns;
-	rate = (double)(now - c->start_ticks) / (double)elapsed_ns;
-	if (elapsed_ns < MEASURE_NS && clock_is_cpu)
+	if (clock_is_cpu && elapsed_ns < MEASURE_ROUGHLY_NS)
 		return;
-	if (!clock_is_cpu)
-		rate = 1;
-	c->threshold_ticks = (uint64_t)((double)c->threshold_ns * rate);
+	if (clock_is_cpu)
+		rate = (double)(now - c->start_ticks) / (double)elapsed_ns;
 	c->margin_ticks = (uint64_t)((double)MARGIN_NS * rate);
+	if (clock_is_cpu && elapsed_ns < MEASURE_NS)
+		return;
+	c->threshold_ticks = (uint64_t)((double)c->threshold_ns * rate);
 	c->idle_ticks = (uint64_t)((double)IDLE_NS * rate);
 }
 
-/* Must blocks be read that threads still fill? Events of several threads are taken in the order of
- * time, which needs what all of them have published. A single busy thread's block is read event by
- * event, which is slow, and may as well wait until it is full, for a while. */
-static bool must_peek(struct cull *c)
+enum step_kind {
+	STEP_NOTHING,
+	STEP_FULL, /* takes full blocks only */
+	STEP_PEEK, /* takes from blocks that threads still fill, too */
+};
+
+/* Events of several threads are taken in the order of time, which needs what all of them have
+ * published. Where a single thread is busy its full blocks are enough. And as long as no block is
+ * full there is time. */
+static enum step_kind choose_step(struct cull *c, uint64_t now_ns)
 {
-	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	unsigned n_busy = 0;
 
+	if (c->is_closing || c->is_over || now_ns >= c->next_peek_ns)
+		return STEP_PEEK;
+	if (!c->is_lively)
+		return STEP_NOTHING;
 	for (uint32_t i = 0; i < c->n_lanes; i++) {
 		const struct cull_lane *l = c->lane[i];
 
@@ -347,28 +371,40 @@ static bool must_peek(struct cull *c)
 			  (l->raw->is_full || !l->is_decoding || l->at < l->n || l->has_event ||
 			   atomic_load(&l->raw->block->used_bytes) != l->decoder.in.pos);
 	}
-	if (n_busy == 1 && !c->is_closing && now_ns < c->next_peek_ns)
-		return false;
-	c->next_peek_ns = now_ns + PEEK_NS;
-	return true;
+	return n_busy == 1 ? STEP_FULL : STEP_PEEK;
 }
 
-bool cull_step(struct cull *c)
+static bool step(struct cull *c)
 {
-	uint64_t now = clock_ticks();
+	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC), now = clock_ticks();
+	enum step_kind kind;
 	uint32_t n;
 
 	measure_ticks(c);
 	c->horizon = now - (now > c->margin_ticks ? c->margin_ticks : now);
 	if (c->is_over)
 		c->horizon = UINT64_MAX;
+	c->is_lively = c->has_more;
 	cull_find_blocks(c);
-	c->is_peeking = must_peek(c);
+	kind = choose_step(c, now_ns);
+	if (kind == STEP_NOTHING)
+		return false;
+	c->is_peeking = kind == STEP_PEEK;
+	if (c->is_peeking)
+		c->next_peek_ns = now_ns + PEEK_NS;
 	n = take_all(c);
 	commit(c);
-	put_sums_when_due(c);
+	put_sums_when_due(c, now_ns);
 	write_decided(c);
 	return n > 0;
+}
+
+bool cull_step(struct cull *c, bool *is_lively)
+{
+	bool has_taken = step(c);
+
+	*is_lively = c->is_lively;
+	return has_taken;
 }
 
 void cull_close(struct cull *c)
@@ -383,7 +419,7 @@ void cull_flush(struct cull *c, bool is_final)
 	c->is_over |= is_final;
 	do
 		c->next_peek_ns = 0;
-	while (cull_step(c));
+	while (step(c));
 	cull_put_sums(c);
 	c->is_closing = true;
 	commit(c);

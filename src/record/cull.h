@@ -43,8 +43,8 @@ struct cull *cull_create(struct recorder *rec, struct session *s, struct session
 /* Unmaps everything; the blocks were written (cull_flush()). */
 void cull_destroy(struct cull *c);
 
-/* Takes what threads have published. False: there was nothing. */
-bool cull_step(struct cull *c);
+/* Takes what threads have published. False: there was nothing. *is_lively: events come fast. */
+bool cull_step(struct cull *c, bool *is_lively);
 
 /* The session ends: from now on nothing is left out, and cull_flush() writes what is pending. */
 void cull_close(struct cull *c);

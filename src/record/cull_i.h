@@ -37,10 +37,16 @@
 #include "format/pending.h"
 #include "record/cull.h"
 
-#define CULL_BATCH 128u
+#define CULL_BATCH 1024u
 #define CULL_MAX_LANES 65536u
 #define CULL_MAX_OPEN 8u
 #define CULL_MAX_GROUPS 8192u /* a power of two */
+#define CULL_N_RECENT 2048u /* a power of two */
+
+/* struct cull_lane.mate: index of the free of this allocation in the same batch; 0: none seen. */
+#define CULL_MATE_MASK 0x3fffu
+#define CULL_MATE_TEMPORARY 0x4000u /* no allocation of the lane in between */
+#define CULL_MATE_LEFT_OUT 0x8000u /* a free that was left out with its allocation */
 
 enum cull_state {
 	CULL_UNDECIDED,
@@ -86,7 +92,9 @@ struct cull_lane {
 	bool is_decoding;
 	bool has_begun; /* a block was decoded */
 	struct event_compact call[CULL_BATCH]; /* [at, n) are to be taken */
+	uint16_t mate[CULL_BATCH]; /* of each call: cull_find_mates() */
 	uint32_t at, n;
+	uint32_t pairs_end; /* calls before it may be frees whose allocations were left out */
 	bool has_event; /* `event` is to be taken, after call[] */
 	struct event event;
 	uint8_t fields[PENDING_MAX_RARE_BYTES]; /* of a rare event */
@@ -140,12 +148,15 @@ struct cull {
 	uint64_t margin_ticks; /* by which the clocks of two CPUs may differ */
 	uint64_t idle_ticks; /* after them another thread may use the lane's memory */
 	uint64_t start_ticks, start_ns; /* both clocks when culling began: ticks per ns */
-	uint64_t next_peek_ns; /* then blocks that a single busy thread still fills are read */
+	uint64_t next_peek_ns; /* then blocks that threads still fill are read at the latest */
 	bool is_peeking; /* this step reads blocks that threads still fill */
+	bool has_more; /* the last step did not take all that it could */
+	bool is_lively; /* this step has found full blocks: events come fast */
 	uint64_t step; /* number of the current one: the steps before it are committed */
 	uint64_t next_number; /* of an event */
 	bool is_over; /* no thread makes events any more: all that was published is taken */
 	uint64_t horizon; /* events up to this time are taken in this step */
+	uint64_t judged_until; /* all events before this time were taken */
 	bool is_closing; /* the session ends: what is undecided stays */
 
 	uint32_t *head; /* of the table by address */
@@ -154,6 +165,8 @@ struct cull {
 	uint32_t n_lanes;
 	struct cull_raw *raw[RECORD_MAX_AREAS]; /* RECORD_AREA_BLOCKS each */
 	uint64_t own[RECORD_MAX_AREAS]; /* bits of the area's slots: output blocks */
+	uint16_t recent[CULL_N_RECENT]; /* by address: 1 + index of an allocation in a batch */
+	uint16_t n_made[CULL_BATCH]; /* of the batch: allocations so far, with this one */
 	struct cull_raw *finished; /* blocks to give back with the commit of this step */
 	struct cull_group *group; /* CULL_MAX_GROUPS */
 	uint32_t n_groups;
@@ -176,12 +189,15 @@ void cull_put_sums(struct cull *c);
 
 /* ---- cull_judge.c ---- */
 
-/* If call[0] is an allocation and call[1] its free: leaves out both, which costs a third of what the
- * two cost otherwise. False: nothing has changed. */
-bool cull_judge_pair(struct cull *c, struct cull_lane *l, const struct event_compact *call);
+/* Finds the allocations in the lane's batch of calls that the same batch frees. */
+void cull_find_mates(struct cull *c, struct cull_lane *l);
 
-/* Takes one event of the lane: *call, or l->event. Puts it into a slot, or leaves out its chain. */
-void cull_judge_call(struct cull *c, struct cull_lane *l, const struct event_compact *call);
+/* Takes call[at] of the lane: puts it into a slot, or leaves out its chain. The calls of the lane up to
+ * the time `until` are taken next, with none of other lanes in between: an allocation that is freed by
+ * then is left out at once with its free, which costs a third of what the two cost otherwise. */
+void cull_judge_call(struct cull *c, struct cull_lane *l, uint32_t at, uint64_t until);
+
+/* Takes l->event of the lane in the same way. */
 void cull_judge_event(struct cull *c, struct cull_lane *l);
 
 /* Decides that all events of the slot's chain stay. */

@@ -288,27 +288,61 @@ static void judge(struct cull *c, struct cull_lane *l, const struct cull_call *e
 	}
 }
 
-bool cull_judge_pair(struct cull *c, struct cull_lane *l, const struct event_compact *call)
+void cull_find_mates(struct cull *c, struct cull_lane *l)
 {
-	if (call[0].kind >= EVENT_REALLOC_BEGIN || call[1].kind != EVENT_FREE ||
-	    call[0].addr != call[1].addr || c->is_closing ||
-	    call[1].ticks - call[0].ticks >= c->threshold_ticks || !call[0].addr ||
-	    find_block(c, call[0].addr))
+	uint16_t n_made = 0;
+
+	memset(c->recent, 0, sizeof(c->recent));
+	memset(l->mate, 0, l->n * sizeof(l->mate[0]));
+	l->pairs_end = 0;
+	for (uint32_t i = 0; i < l->n; i++) {
+		const struct event_compact *call = &l->call[i];
+		uint16_t *recent = &c->recent[call->addr / 16 % CULL_N_RECENT];
+		uint32_t made = *recent;
+
+		if (call->kind == EVENT_FREE && made && l->call[made - 1].addr == call->addr) {
+			l->mate[made - 1] =
+				(uint16_t)(i | (c->n_made[made - 1] == n_made ? CULL_MATE_TEMPORARY
+									      : 0));
+			*recent = 0;
+			continue;
+		}
+		n_made += !event_is_release(call->kind);
+		c->n_made[i] = n_made;
+		*recent = call->kind < EVENT_REALLOC_BEGIN && call->addr ? (uint16_t)(i + 1) : 0;
+	}
+}
+
+/* Leaves out an allocation and its free. False: nothing has changed. */
+static bool leave_out_pair(struct cull *c, struct cull_lane *l, uint32_t at, uint64_t until)
+{
+	uint16_t mate = l->mate[at];
+	uint32_t end = mate & CULL_MATE_MASK;
+	const struct event_compact *call = &l->call[at];
+
+	if (l->call[end].ticks > until || l->now > until || c->is_closing ||
+	    l->call[end].ticks - call->ticks >= c->threshold_ticks || find_block(c, call->addr))
 		return false;
-	if (call[1].ticks > l->now)
-		l->now = call[1].ticks;
+	l->mate[end] = CULL_MATE_LEFT_OUT;
+	if (end >= l->pairs_end)
+		l->pairs_end = end + 1;
 	l->culled_ordinal = ++l->ordinal;
-	add_to_group(find_group(c, l->index, call[0].stack_id, EVENT_CULLED), call[0].size_bytes,
-		     true);
+	add_to_group(find_group(c, l->index, call->stack_id, EVENT_CULLED), call->size_bytes,
+		     mate & CULL_MATE_TEMPORARY);
 	if (c->n_groups > CULL_MAX_GROUPS / 4 * 3)
 		cull_put_sums(c);
 	return true;
 }
 
-void cull_judge_call(struct cull *c, struct cull_lane *l, const struct event_compact *call)
+void cull_judge_call(struct cull *c, struct cull_lane *l, uint32_t at, uint64_t until)
 {
+	const struct event_compact *call = &l->call[at];
 	struct cull_call compact;
 
+	if (call->ticks > l->now)
+		l->now = call->ticks;
+	if (l->mate[at] == CULL_MATE_LEFT_OUT || (l->mate[at] && leave_out_pair(c, l, at, until)))
+		return;
 	compact.kind = call->kind;
 	compact.allocator = event_compact_allocator(call);
 	compact.stack = call->stack_id;

@@ -94,6 +94,7 @@ static void find_in_area(struct cull *c, uint32_t n, struct area *area)
 			add_raw(c, raw);
 		if (!(full & bit))
 			continue;
+		c->is_lively = true;
 		if (raw->is_known)
 			raw->is_full = true;
 		else
@@ -267,11 +268,13 @@ bool cull_lane_refill(struct cull *c, struct cull_lane *l)
 		if (!l->is_decoding)
 			start_decoding(c, l);
 		d->in.len = atomic_load_explicit(&l->raw->block->used_bytes, memory_order_acquire);
-		l->at = 0;
-		l->n = l->raw->is_full ? (uint32_t)event_decode_calls(d, l->call, CULL_BATCH) : 0;
-		if (l->n)
+		l->at = l->pairs_end = 0;
+		l->n = (uint32_t)event_decode_calls(d, l->call, CULL_BATCH);
+		if (l->n) {
+			cull_find_mates(c, l);
 			return true;
-		if (l->raw->is_full && take_definitions(c, l))
+		}
+		if (take_definitions(c, l))
 			continue;
 		n = take_one(c, l);
 		if (n > 0) {

@@ -121,8 +121,14 @@ static void write_culled(void *user, struct session *s, struct area *area, uint3
 /* Culls what threads have published. 0: there was nothing. */
 static unsigned drain_culled(struct writer *w, struct session *s)
 {
-	if (s == w->session)
-		return cull_step(s->cull);
+	bool is_lively, has_taken;
+
+	if (s == w->session) {
+		has_taken = cull_step(s->cull, &is_lively);
+		if (is_lively)
+			writer_effort_note_full(&w->effort);
+		return has_taken;
+	}
 	cull_flush(s->cull, false);
 	return 0;
 }

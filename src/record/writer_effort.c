@@ -21,6 +21,7 @@ static bool are_cpus_busy(struct writer_effort *e, uint32_t thread)
 	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	unsigned n_threads = 0;
 
+	e->last_full_ns = now_ns;
 	e->recent[e->n_recent % WRITER_EFFORT_N_RECENT].time_ns = now_ns;
 	e->recent[e->n_recent++ % WRITER_EFFORT_N_RECENT].thread = thread;
 	for (unsigned i = 0; i < WRITER_EFFORT_N_RECENT; i++) {
@@ -61,10 +62,12 @@ void writer_effort_learn(struct writer_effort *e, enum compress_effort effort, s
 		e->n_hopeless_left = POOR_BLOCKS;
 }
 
+void writer_effort_note_full(struct writer_effort *e)
+{
+	e->last_full_ns = sys_clock_ns(CLOCK_MONOTONIC);
+}
+
 bool writer_effort_is_lively(const struct writer_effort *e)
 {
-	unsigned last = (e->n_recent - 1) % WRITER_EFFORT_N_RECENT;
-	uint64_t last_ns = e->n_recent ? e->recent[last].time_ns : 0;
-
-	return sys_clock_ns(CLOCK_MONOTONIC) - last_ns < LIVELY_NS;
+	return sys_clock_ns(CLOCK_MONOTONIC) - e->last_full_ns < LIVELY_NS;
 }

@@ -20,6 +20,7 @@ struct writer_effort {
 		uint32_t thread;
 	} recent[WRITER_EFFORT_N_RECENT]; /* the last blocks, and the threads that filled them */
 	unsigned n_recent;
+	uint64_t last_full_ns;
 	unsigned n_poor_left; /* blocks for which COMPRESS_WELL is not tried */
 	unsigned n_hopeless_left; /* blocks that are not compressed when there is no time */
 };
@@ -35,6 +36,9 @@ enum compress_effort writer_effort_choose(struct writer_effort *e, uint32_t thre
 /* What the last block showed: its size before and after. */
 void writer_effort_learn(struct writer_effort *e, enum compress_effort effort, size_t raw_bytes,
 			 size_t stored_bytes);
+
+/* A block filled up that is not written as it is (cull.h). */
+void writer_effort_note_full(struct writer_effort *e);
 
 /* Did a block fill up in the last 8 ms? Then events come fast. */
 bool writer_effort_is_lively(const struct writer_effort *e);
