@@ -13,6 +13,7 @@
 #include "record/real.h"
 #include "record/sandbox.h"
 #include "record/start.h"
+#include "record/writer.h"
 
 extern long (*hook_real_syscall)(long, ...);
 long hook_syscall(long number, ...);
@@ -45,6 +46,8 @@ static void before_filter(const struct sock_fprog *filter, long number, const un
 	if (filter && filter->filter && !sandbox_is_harmless(filter) &&
 	    sandbox_would_begin(number, arg))
 		give_up("the program forbade itself system calls that recording needs (seccomp)");
+	else if (record_find_own())
+		writer_stay(record_find_own());
 }
 
 /* A new writer would have the filter. This must make no system call. */

@@ -135,6 +135,7 @@ struct recorder {
 	_Atomic uint32_t is_writer_unwanted; /* the writer shall end and not come back */
 	_Atomic uint32_t is_writer_starting; /* a thread starts another writer */
 	_Atomic uint32_t is_sandboxed; /* a process that starts now has the program's filter */
+	_Atomic uint32_t is_writer_brief; /* it ends when it has nothing to do: see writer.h */
 	uint32_t n_writer_starts;
 	bool is_writer_safe; /* nobody ends it together with the target */
 	void (*ensure_writer)(struct recorder *); /* writer_ensure(), for those below it */

@@ -501,6 +501,12 @@ static void answer_sync(struct writer *w, uint32_t wanted)
 	sys_futex_wake_all(&w->rec->sync_done);
 }
 
+/* Nobody is to see the writer. It stays for the end: an exec leaves the program in its place. */
+static bool is_brief(const struct writer *w)
+{
+	return atomic_load(&w->rec->is_writer_brief) && !atomic_load(&w->rec->ending);
+}
+
 /* Does once all that is due. False: there is nothing to do but wait. */
 static bool turn(struct writer *w)
 {
@@ -524,8 +530,9 @@ static bool turn(struct writer *w)
 	} else {
 		keep_house(w);
 		jit_images_step(&w->jit_images, &w->describer, w->session, false);
-		embedding = other_allocator_step(&w->other_allocator, &w->describer, w->session) ||
-			    embed_step(&w->embed, &w->describer, w->session);
+		embedding = !is_brief(w) &&
+			    (other_allocator_step(&w->other_allocator, &w->describer, w->session) ||
+			     embed_step(&w->embed, &w->describer, w->session));
 		if (!finish(w, embedding))
 			sync_wanted = atomic_load(&w->rec->sync_done);
 	}
@@ -700,8 +707,14 @@ static int work(struct writer *w)
 			close_sessions(w);
 			return 0;
 		}
-		if (!turn(w))
+		if (turn(w))
+			continue;
+		if (!is_brief(w)) {
 			sleep_until_work(w, seen);
+		} else if (atomic_load(&w->rec->work) == seen) {
+			clock_heartbeat_stop();
+			return 0;
+		}
 	}
 }
 
@@ -744,8 +757,10 @@ static int writer_main_again(void *arg)
 		for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++)
 			pool_retake(&s->area[i]);
 	}
-	session_put_note(w->session, &w->buffers, LOG_WARN,
-			 "the process that writes the recording was killed; another one goes on");
+	if (!atomic_load(&w->rec->is_writer_brief))
+		session_put_note(
+			w->session, &w->buffers, LOG_WARN,
+			"the process that writes the recording was killed; another one goes on");
 	return work(w);
 }
 
@@ -769,11 +784,16 @@ bool writer_start(struct recorder *rec)
 		(struct writer_process){.rec = rec, .stack = memory, .main = writer_main, .arg = w};
 	rec->writer = w;
 	rec->ensure_writer = writer_ensure;
+	atomic_store(&rec->is_writer_brief, rec->parent_pid && rec->pid == 1 &&
+						    !options_active.ENABLE_SERVER &&
+						    !options_active.CULL_TEMPORARY_ALLOCATIONS);
 	ret = writer_process_start(&w->process);
 	if (ret < 0)
 		return fail_without_writer(rec, -ret);
 	for (unsigned i = 0; i < 100 && atomic_load(&rec->ready) == 0; i++)
 		sys_futex_wait(&rec->ready, 0, START_PATIENCE_NS / 100);
+	if (atomic_load(&rec->is_writer_brief))
+		writer_process_await_end(&w->process);
 	return atomic_load(&rec->ready) == 1;
 }
 
@@ -788,14 +808,23 @@ void writer_ensure(struct recorder *rec)
 		return;
 	clock_heartbeat_stop();
 	if (writer_process_is_dead(rec) && rec->n_writer_starts < MAX_STARTS) {
-		rec->n_writer_starts++;
+		if (!atomic_load(&rec->is_writer_brief))
+			rec->n_writer_starts++;
 		w->process.main = writer_main_again;
 		if (writer_process_start(&w->process) == 0) {
 			for (unsigned i = 0; i < 100 && writer_process_is_dead(rec); i++)
 				sys_futex_wait(&rec->writer_tid, 0, NS_PER_MS);
 		}
+		if (atomic_load(&rec->is_writer_brief) && !atomic_load(&rec->ending))
+			writer_process_await_end(&w->process);
 	}
 	atomic_store(&rec->is_writer_starting, 0);
+}
+
+void writer_stay(struct recorder *rec)
+{
+	if (atomic_exchange(&rec->is_writer_brief, 0))
+		writer_ensure(rec);
 }
 
 void writer_end(struct recorder *rec)

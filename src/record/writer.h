@@ -5,6 +5,11 @@
  * modules and threads, embeds binaries piece by piece when there is nothing else to do, writes the
  * log, and creates new sessions. It uses raw system calls only (sys.h): libc does not know this
  * process, so anything that needs thread-local data of libc is forbidden here.
+ *
+ * A brief writer. A program that looks after a sandbox (firejail) is process 1 of a pid namespace
+ * and may wait until no other process is left there: its writer would be one for ever. So the
+ * writer of a forked process 1 ends as soon as there is nothing to do, and whoever starts it waits
+ * for its end. It starts again when a thread needs a block, and for the end of the recording.
  */
 #ifndef RECORD_WRITER_H
 #define RECORD_WRITER_H
@@ -19,6 +24,9 @@ bool writer_start(struct recorder *rec);
  * the file meanwhile. Where the file cannot be opened again, or no process can be started, the
  * blocks are not moved any more; what finds no room is counted. */
 void writer_ensure(struct recorder *rec);
+
+/* No new writer can be started from now on: a brief one stays. */
+void writer_stay(struct recorder *rec);
 
 /* Ends the writer, which does not come back. Waits a second at most. */
 void writer_end(struct recorder *rec);

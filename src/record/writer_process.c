@@ -73,8 +73,9 @@ static int run_writer(void *arg)
 
 static long clone_writer(struct writer_process *p)
 {
-	return arch_clone(CLONE_VM | CLONE_SETTLS | CLONE_UNTRACED, top_of_stack(p),
-			  thread_pointer(p), run_writer, p);
+	p->pid = arch_clone(CLONE_VM | CLONE_SETTLS | CLONE_UNTRACED, top_of_stack(p),
+			    thread_pointer(p), run_writer, p);
+	return p->pid;
 }
 
 static int run_between(void *arg)
@@ -126,6 +127,20 @@ long writer_process_start(struct writer_process *p)
 		ret = clone_writer(p);
 	sys_restore_signals(mask);
 	return ret < 0 ? ret : 0;
+}
+
+void writer_process_await_end(struct writer_process *p)
+{
+	uint32_t tid;
+	long ret = SYS_EINTR;
+
+	for (unsigned i = 0; i < 1000 && (tid = atomic_load(&p->rec->writer_tid)); i++)
+		sys_futex_wait(&p->rec->writer_tid, tid, NS_PER_MS);
+	if (p->pid <= 0 || atomic_load(&p->rec->writer_tid))
+		return;
+	while (ret == SYS_EINTR)
+		ret = arch_syscall4(SYS_wait4, p->pid, NULL, __WCLONE, NULL);
+	p->pid = 0;
 }
 
 bool writer_process_is_dead(const struct recorder *rec)

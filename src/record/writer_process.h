@@ -43,6 +43,7 @@ struct writer_process {
 	void *arg;
 	uint8_t *stack; /* WRITER_PROCESS_STACKS_BYTES for the three tasks, zeroed at first */
 	long error; /* -errno of the clone() in the process in between */
+	long pid; /* of the writer last started, as the target sees it */
 	int pidfd; /* of the target, in the writer's table; less than 0: none */
 	_Atomic uint32_t is_target_gone; /* or has called exec */
 	uint64_t next_look_ns; /* when to compare the two memories again */
@@ -54,6 +55,10 @@ struct writer_process {
 /* Starts main(arg) as the writer. Threads: one of the target at a time. 0, or -errno. May return
  * before the writer runs; the writer sets recorder.writer_tid before it calls main(). */
 long writer_process_start(struct writer_process *p);
+
+/* Waits for the end of a writer that is a child of the target, a second at most, and reaps it, so that
+ * nothing of the writer is left in /proc. Threads: one of the target. */
+void writer_process_await_end(struct writer_process *p);
 
 /* Has a writer been ready (recorder.ready), and is it gone now? Threads: any. */
 bool writer_process_is_dead(const struct recorder *rec);

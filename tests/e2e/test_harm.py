@@ -329,6 +329,29 @@ class Identity(mp.TestCase):
                 self.assertTrue(facts["complete"])
                 self.assertGreaterEqual(facts["allocations"], 90000)
 
+    def test_process_1_that_waits_until_it_is_alone(self):
+        """Of its pid namespace, which its writer is in."""
+        for arguments in ([], ["exec"]):
+            with self.subTest(arguments=arguments):
+                argv = [mp.program("waits_until_alone"), *arguments]
+                expected = self.bare(argv)
+                if expected.code == 2:
+                    self.skipTest("pid namespaces are not allowed here")
+                self.assertEqual(2, expected.stdout.count(b"alone"), expected.stdout)
+                self.assertEqual(0, expected.stdout.count(b"not alone"), expected.stdout)
+                folder = self.new_folder()
+                seen = self.record(argv, folder=folder, options={
+                    "TRACK_CHILD_PROCESSES": 1, "OUTPUT": f"{folder}/%e_%p.dat"})
+                self.assert_same_behaviour(seen, expected)
+                facts = [mp.info(p) for p in seen.recordings]
+                self.assertEqual(4 if arguments else 3, len(facts))
+                for f in facts:
+                    self.assert_nothing_lost(f)
+                    self.assertTrue(f["complete"])
+                    self.assertFalse([n for n in f["notes"] if "killed" in n])
+                first = [f for f in facts if f["pid"] == 1]
+                self.assertEqual(1, sum(f["allocations"] >= 120000 for f in first))
+
     def check_identity(self, arguments):
         argv = [mp.program("changes_identity"), *arguments]
         expected = self.bare(argv)
