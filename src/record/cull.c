@@ -19,7 +19,7 @@
 #define AT_ONCE_NS NS_PER_US
 #define MEASURE_ROUGHLY_NS (100 * NS_PER_US)
 #define IDLE_NS (30 * NS_PER_S) /* then the memory of a lane may serve another one */
-#define BEAT_EVENTS 32768u /* less than CLOCK_HEARTBEAT_NS */
+#define HEARTBEAT_EVENTS 32768u /* less than CLOCK_HEARTBEAT_NS */
 #define STEP_EVENTS 100000u /* then the step counts, so that slots become free */
 
 bool cull_is_wanted(void)
@@ -292,7 +292,7 @@ static uint32_t take_events(struct cull *c, struct cull_lane *l, uint64_t until)
 static uint32_t take_all(struct cull *c)
 {
 	struct cull_lane *l;
-	uint32_t n = 0, beat = 0;
+	uint32_t n = 0, next_heartbeat = 0;
 	uint64_t until;
 
 	for (uint32_t i = 0; i < c->n_lanes; i++) {
@@ -300,8 +300,8 @@ static uint32_t take_all(struct cull *c)
 		l->has_more = l->at < l->n || l->has_event || cull_lane_refill(c, l);
 	}
 	while ((l = find_next(c, &until)) && n < STEP_EVENTS) {
-		if (c->is_lively && n >= beat) {
-			beat = n + BEAT_EVENTS;
+		if (c->is_lively && n >= next_heartbeat) {
+			next_heartbeat = n + HEARTBEAT_EVENTS;
 			clock_heartbeat_start();
 		}
 		n += take_events(c, l, until);
