@@ -206,7 +206,8 @@ class Health(Case):
         ours = json.loads(report(self.path["leak"], "--json"))
         self.assertEqual(self.v1("leak", "health")["lines"], ours["health"])
 
-    def test_killed(self):
+    def killed(self, with_writer):
+        """The first line of the health of a program that was killed, and whether it seems to grow."""
         path = self.dir / "killed.dat"
         env = {**mp.clean_environment(), "LD_PRELOAD": str(mp.LIBRARY),
                "MEMORY_PROFILER_OUTPUT": str(path)}
@@ -217,13 +218,19 @@ class Health(Case):
                 line = self.first_line(server)
                 self.assertEqual(("warn", "Still running"), (line["state"], line["title"]))
                 self.assertTrue(server.json("/api/v1/recordings")["recordings"][0]["growing"])
-            os.kill(mp.find_writer(path), signal.SIGKILL)
+            if with_writer:
+                os.kill(mp.find_writer(path), signal.SIGKILL)
             child.send_signal(signal.SIGKILL)
         with Server(path) as server:
             line = self.first_line(server)
-            self.assertEqual(("ok", "Complete"), (line["state"], line["title"]))
-            self.assertEqual("the program was killed by SIGKILL", line["detail"])
             self.assertFalse(server.json("/api/v1/recordings")["recordings"][0]["growing"])
+        return line["state"], line["title"], line["detail"]
+
+    def test_killed(self):
+        self.assertEqual(("ok", "Complete", "the program was killed by SIGKILL"), self.killed(with_writer=False))
+
+    def test_killed_with_its_writer(self):
+        self.assertEqual(("warn", "The recording has no end"), self.killed(with_writer=True)[:2])
 
     def first_line(self, server):
         entry = server.json("/list")[0]
