@@ -57,6 +57,8 @@ const char *log_errno_name(long error)
 		return "ENOENT: no such file or directory";
 	case EROFS:
 		return "EROFS: read-only file system";
+	case EAGAIN:
+		return "EAGAIN: a limit is reached (ulimit -u, pids.max)";
 	case EMFILE:
 		return "EMFILE: too many open files";
 	case ENOMEM:

@@ -144,14 +144,15 @@ static enum record_mode start_recording(bool is_late)
 		return RECORD_OFF;
 	}
 	if (!has_address_space()) {
-		log_directly("nothing is recorded: the address space limit (RLIMIT_AS) leaves less "
-			     "than 24 MiB");
+		log_directly("nothing is recorded: the limit of address space leaves less than "
+			     "24 MiB; raise it (ulimit -v)");
 		return RECORD_OFF;
 	}
 	if (!rec)
 		rec = own_memory_map(sizeof(*rec));
 	if (!rec) {
-		log_directly("nothing is recorded: no memory that a fork wipes (MADV_WIPEONFORK)");
+		log_directly("nothing is recorded: no memory, or a kernel before 4.14 "
+			     "(MADV_WIPEONFORK)");
 		return RECORD_OFF;
 	}
 	rec->pid = sys_getpid();
