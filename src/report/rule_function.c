@@ -190,6 +190,8 @@ static bool is_known_already(const struct rules *rules, const struct query_group
 
 		if (rules->key[i] == g->key && (kind == FINDING_LEAK || kind == FINDING_GROWTH))
 			return true;
+		if (kind == FINDING_OWNER && rules_is_leak(rules, g))
+			return true;
 	}
 	return false;
 }

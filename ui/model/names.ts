@@ -34,13 +34,14 @@ export function ownerOf(frameClass: string): Owner {
 
 const MAX_ARGUMENTS = 24; // characters of template arguments that are shown as they are
 
-/* Removes Rust's hash, shortens closures and long template arguments. */
-export function cleanName(name: string): string {
-  const plain = name
+/* Removes Rust's hash, shortens closures. */
+const withoutHash = (name: string): string =>
+  name
     .replace(/::h[0-9a-f]{16}$/, '')
-    .replace(/\{\{closure\}\}|\{closure#\d+\}/g, '{closure}');
-  return foldArguments(plain);
-}
+    .replace(/\{\{closure\}\}|\{closure#\d+\}|\{async_fn#\d+\}|\{async_block#\d+\}/g, '{closure}');
+
+/* Removes Rust's hash, shortens closures and long template arguments. */
+export const cleanName = (name: string): string => foldArguments(withoutHash(name));
 
 /* "f<…>" for arguments longer than MAX_ARGUMENTS; operators such as operator<< stay. */
 function foldArguments(name: string): string {
@@ -102,23 +103,62 @@ function withoutResult(name: string): string {
   return name.slice(start);
 }
 
-/* "a::b::Type::method" -> ["a::b::", "Type::method"] */
-export function splitName(name: string): [path: string, last: string] {
-  const clean = cleanName(name);
-  const bare = withoutParameters(clean);
-  const plain = bare === clean ? bare : withoutResult(bare);
+/* Where a name has "::" outside of brackets. */
+function partsOf(plain: string): number[] {
   const cuts: number[] = [];
   let depth = 0;
   for (let i = 0; i < plain.length - 1; i++) {
     const c = plain[i];
     if (c === '<' || c === '(' || c === '{') depth++;
-    else if (c === '>' || c === ')' || c === '}') depth--;
+    else if ((c === '>' && plain[i - 1] !== '-') || c === ')' || c === '}') depth--;
     else if (depth === 0 && c === ':' && plain[i + 1] === ':') cuts.push(i++);
   }
+  return cuts;
+}
+
+/* Rust names a method by its type and trait: "<a::Node as b::Decode>::decode" is a::Node::decode. Of a type
+ * that is a parameter only, or a reference, the trait says more: "<T as b::Into<U>>::into" is
+ * b::Into<U>::into. */
+function withoutTrait(name: string): string {
+  const end = name[0] === '<' ? closing(name, 0) : -1;
+  if (end < 0 || !name.startsWith('::', end + 1)) return name;
+  const inside = name.slice(1, end);
+  if (inside.startsWith('impl ')) return name;
+  const as = asOutside(inside);
+  const type = as < 0 ? inside : inside.slice(0, as);
+  const isVague = as >= 0 && (/^[&*]/.test(type) || /^[A-Z]\d?$/.test(type));
+  return (isVague ? inside.slice(as + 4) : type) + name.slice(end + 1);
+}
+
+/* Where " as " is outside of brackets; -1: nowhere. */
+function asOutside(text: string): number {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i];
+    if (c === '<' || c === '(' || c === '[') depth++;
+    else if ((c === '>' && text[i - 1] !== '-') || c === ')' || c === ']') depth--;
+    else if (depth === 0 && text.startsWith(' as ', i)) return i;
+  }
+  return -1;
+}
+
+/* What stands between "f" and its closures: "f::{closure}::{closure}" -> 2. Async functions are closures in
+ * functions, and what they spawn is one more. */
+const CLOSURES = /(?:::\{closure\})+$/;
+
+/* "a::b::Type::method" -> ["a::b::", "Type::method"] */
+export function splitName(name: string): [path: string, last: string] {
+  const clean = foldArguments(withoutTrait(withoutHash(name)));
+  const bare = withoutParameters(clean);
+  const plain = bare === clean ? bare : withoutResult(bare);
   /* a closure is nothing without the function that holds it */
-  const keep = plain.endsWith('{closure}') ? 3 : 2;
-  const cut = cuts.length >= keep ? (cuts[cuts.length - keep] ?? -2) + 2 : 0;
-  return [plain.slice(0, cut), plain.slice(cut)];
+  const closures = CLOSURES.exec(plain)?.[0] ?? '';
+  const holder = closures ? plain.slice(0, -closures.length) : plain;
+  const depth = closures.length / '::{closure}'.length;
+  const end = depth > 1 ? `::{closure ×${depth}}` : closures;
+  const cuts = partsOf(holder);
+  const cut = cuts.length >= 2 ? (cuts[cuts.length - 2] ?? -2) + 2 : 0;
+  return [holder.slice(0, cut), holder.slice(cut) + end];
 }
 
 export const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);

@@ -1,12 +1,12 @@
 /* Caller / callee: all functions above, and of the selected one below its callers, its callees and its
  * source lines.
  *
- * Parameters of the page: fn, mod, file (parts of names, they choose rows and change no figure), alone=1
- * (without what a function calls), order=asc, pane (which table is shown where there is room for one).
+ * Parameters of the page: fn, mod, file (parts of names, they choose rows and change no figure), mine=0
+ * (not only functions of own code), alone=1 (without what a function calls), order=asc, pane (which table is shown where there is room for one).
  * The selected function is that of the details panel; without one it is the first of the table.
  */
 import { useState } from 'preact/hooks';
-import type { FunctionRow, Functions } from '../api/types';
+import type { FunctionRow, Functions, GroupRows } from '../api/types';
 import { COSTS, costOf, type CostId, type CostValues } from '../model/costs';
 import { functionsSort, selfCost } from '../model/calls';
 import { plural } from '../model/format';
@@ -15,6 +15,7 @@ import { isDetailsOpen, selectionOf, selectionText } from '../state/details';
 import { useKeys } from '../state/keys';
 import { copyText, overlay, say } from '../state/overlay';
 import { usePages, type Paged } from '../state/pages';
+import { useQuery } from '../state/query';
 import { address, set, setQuietly, useAddress, useCost } from '../state/router';
 import { costLines } from '../model/copy_text';
 import { notFunction, onlyFunction } from '../model/only_this';
@@ -25,18 +26,22 @@ import { Icon } from '../widgets/icons';
 import { NoMatch } from '../widgets/no_match';
 import { ErrorNote, Note, Waiting } from '../widgets/notes';
 import { CallsOf, FunctionName } from './callers_tables';
+import { MineButton, NoneOfMine, toggleMine } from './mine';
+import { isMine } from './tree_data';
 
 export function CallersPage() {
   const { params } = useAddress();
   const cost = useCost();
   const isAlone = params['alone'] === '1';
   const isAscending = params['order'] === 'asc';
+  const mine = isMine(params);
   const pages = usePages<FunctionRow, Functions>(
     'functions',
     {
       q: params['fn'],
       module_q: params['mod'],
       source_q: params['file'],
+      own: mine || null,
       sort_by: functionsSort(cost, isAlone),
       order: isAscending ? 'asc' : 'dsc',
     },
@@ -63,7 +68,11 @@ export function CallersPage() {
           <FunctionsTable {...{ pages, params, cost, isAlone, isAscending, name }} />
           {name !== null && <CallsOf name={name} params={params} />}
           <Foot
-            left={pages.count === null ? '' : plural(pages.count, 'function')}
+            left={
+              pages.count === null
+                ? ''
+                : plural(pages.count, 'function') + (mine ? ' of your code' : '')
+            }
             right="A click on a caller or a callee leads to its own callers and callees"
           />
         </>
@@ -104,6 +113,10 @@ function CallersBar({ params, isAlone }: { params: Params; isAlone: boolean }) {
         />
       ))}
       <span class="sep" />
+      <MineButton
+        params={params}
+        title="Only functions of your code; callers and callees below are all of them (M)"
+      />
       <Segments
         label="Cost of a function"
         options={[
@@ -120,6 +133,8 @@ function CallersBar({ params, isAlone }: { params: Params; isAlone: boolean }) {
 /* Boxes that match no function, or filters that no allocation passes. */
 function NothingHere({ params }: { params: Params }) {
   const typed = BOXES.filter(([key]) => params[key]);
+  const all = useQuery<GroupRows>('groups', { by: 'stack', count: 0 });
+  if (isMine(params) && all.data?.total.allocations !== 0) return <NoneOfMine what="function" />;
   if (typed.length === 0) return <NoMatch />;
   return (
     <div class="pad-note">
@@ -241,6 +256,7 @@ function useFunctionKeys(
     row?.function ? act(row.function) : say('No function is selected.');
   useKeys({
     ...Object.fromEntries(COSTS.map((c, i) => [String(i + 1), () => sortBy(c.id, false)] as const)),
+    m: () => toggleMine(address.value.params),
     o: withName((name) => set(onlyFunction(name))),
     x: withName((name) => set(notFunction(address.value.params, name))),
     y: withName(() => {

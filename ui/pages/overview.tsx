@@ -23,6 +23,7 @@ import {
 } from '../model/format';
 import { askedSpanNs, chartWindow, hasFilter, rangeOf, untimedFilter } from '../model/filters';
 import { codeName, frameLocation, frameTitle } from '../model/names';
+import { unbroken } from '../model/unbroken';
 import type { PageId } from '../model/address';
 import { useBaseBuckets } from '../state/base_line';
 import { useClock } from '../state/clock';
@@ -74,6 +75,7 @@ export function Overview() {
 const KIND_WORDS: Record<string, string> = {
   leak: 'Likely leak',
   owner: 'Kept by',
+  growth: 'Grows to the end',
   peak: 'Makes the peak',
   churn: 'Churn',
   outside: 'Outside the heap',
@@ -164,8 +166,8 @@ function FindingCard({ finding: f, n }: { finding: Finding; n: number }) {
         <b>{shortTitle(f)}</b>
       </a>
       <span class="dim">
-        {f.text}
-        {f.kind === 'leak' && (
+        {unbroken(f.text)}
+        {['leak', 'owner', 'growth'].includes(f.kind) && (
           <>
             {'. '}
             <GrewLink text="What grew" />
@@ -202,13 +204,10 @@ function GrewLink({ text }: { text: string }) {
   );
 }
 
-/* The title with the function's short name: a card has little room. */
+/* The title with the function's name as all pages have it: a card has little room. */
 function shortTitle(f: Finding): string {
   const name = f.blame ? frameTitle(f.blame) : '';
-  const at = name ? f.title.indexOf(name) : -1;
-  const before = at > 0 ? f.title.slice(0, at) : '';
-  const title = /^[\w:<>~ {}]*::$/.test(before) ? f.title.slice(at) : f.title;
-  return title.replace(/(\d) (?=([KMGT]i)?B\b)/g, '$1\u00a0'); // a figure keeps its unit
+  return unbroken(f.name && name ? f.title.replace(f.name, () => name) : f.title);
 }
 
 /* The share of temporary allocations as squares. */

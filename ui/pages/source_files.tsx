@@ -7,13 +7,15 @@ import { count, join, plural } from '../model/format';
 import { baseName } from '../model/names';
 import { useKeys } from '../state/keys';
 import { useQuery } from '../state/query';
-import { go, hrefWith, set, setQuietly, useAddress, useCost } from '../state/router';
+import { address, go, hrefWith, set, setQuietly, useAddress, useCost } from '../state/router';
 import { parseAddress } from '../model/address';
 import { FindField, Foot } from '../widgets/controls';
 import { CostCell } from '../widgets/figures';
 import { Grid, type Column } from '../widgets/grid';
 import { NoMatch } from '../widgets/no_match';
 import { ErrorNote, Note, Waiting } from '../widgets/notes';
+import { MineButton, NoneOfMine, toggleMine } from './mine';
+import { isMine } from './tree_data';
 
 const ROW_PX = 26;
 const MAX_FILES = 1000; // more are found by their name
@@ -28,7 +30,12 @@ export function FileList() {
   const cost = useCost();
   const [at, setAt] = useState(-1);
   const q = a.params['q'] ?? '';
-  const asked = useQuery<Found>('search', { q, count: MAX_FILES }, { isMain: true });
+  const mine = isMine(a.params);
+  const asked = useQuery<Found>(
+    'search',
+    { q, count: MAX_FILES, own: mine || null },
+    { isMain: true },
+  );
   const all = useQuery<GroupRows>('groups', { by: 'stack', count: 0 });
   const isAscending = a.params['order'] === 'asc';
   const files = largestFirst(asked.data?.files ?? [], cost);
@@ -40,14 +47,16 @@ export function FileList() {
   };
   const sortBy = (by: string, ascending: boolean) =>
     set({ cost: by, order: ascending ? 'asc' : null });
-  useKeys(
-    Object.fromEntries(COSTS.map((c, i) => [String(i + 1), () => sortBy(c.id, false)] as const)),
-  );
+  useKeys({
+    ...Object.fromEntries(COSTS.map((c, i) => [String(i + 1), () => sortBy(c.id, false)] as const)),
+    m: () => toggleMine(address.value.params),
+  });
   return (
     <>
       <div class="toolbar">
         <h1>Source</h1>
         <FindField label="Find a file" value={q} onChange={(text) => setQuietly({ q: text })} />
+        <MineButton params={a.params} title="Only files of your code (M)" />
         <span class="push dim m2 hint">Cost of all stacks with a line of the file</span>
       </div>
       <Waiting asked={asked} what="Adding up files" />
@@ -56,7 +65,7 @@ export function FileList() {
           <ErrorNote error={asked.error} again={asked.again} />
         </div>
       ) : asked.data && files.length === 0 && !asked.isStale ? (
-        <NoFile q={q} />
+        <NoFile q={q} mine={mine} />
       ) : (
         <>
           <Grid
@@ -119,9 +128,10 @@ function fileCells(file: { source: string; cost: CostValues }, total: CostValues
   );
 }
 
-function NoFile({ q }: { q: string }) {
+function NoFile({ q, mine }: { q: string; mine: boolean }) {
   const all = useQuery<GroupRows>('groups', { by: 'stack', count: 0 });
   if (all.data?.total.allocations === 0) return <NoMatch />;
+  if (mine) return <NoneOfMine what="file" />;
   return (
     <div class="pad-note">
       <Note

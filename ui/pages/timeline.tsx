@@ -29,6 +29,7 @@ import { ErrorNote, Note, Waiting } from '../widgets/notes';
 import { Sparkline } from '../widgets/sparkline';
 import { Sym } from '../widgets/names';
 import { crosshairNs } from '../widgets/strip';
+import { SaveChart } from '../widgets/save_chart';
 import { TimeChart, type ChartLine, type ChartSeries } from '../widgets/time_chart';
 
 type By = 'none' | 'function' | 'package' | 'thread';
@@ -167,14 +168,27 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
   );
   const rss = kind.id === 'bytes' &&
     samples.data && { name: 'RSS', at: samples.data.at_ns, values: samples.data.rss_bytes };
+  const frees = useMemo(
+    () => (data && kind.id === 'allocations' && by === 'none' ? freesOf(data) : null),
+    [data, kind, by],
+  );
   const hasPeak = kind.id === 'bytes' && by === 'none';
   return (
     <section class="card tl-card">
       <header>
         <h2>{kind.title}</h2>
         {data && (
-          <Legend kind={kind} data={data} series={series} by={by} base={baseLine} hasRss={!!rss} />
+          <Legend
+            kind={kind}
+            data={data}
+            series={series}
+            by={by}
+            base={baseLine}
+            hasRss={!!rss}
+            frees={frees}
+          />
         )}
+        {data && <SaveChart title={kind.title} />}
       </header>
       <Waiting asked={asked} what={`Counting ${kind.title.toLowerCase()}`} />
       <div class={'chartbox' + (asked.isStale ? ' stale' : '')}>
@@ -187,7 +201,7 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
             runNs={summary.duration_ns}
             series={series}
             unit={kind.unit}
-            line={baseLine ?? (rss || null)}
+            line={baseLine ?? frees ?? (rss || null)}
             top={by !== 'none' && !kind.isRate ? kind.total(data) : null}
             peak={hasPeak ? peakOf(data) : null}
             hasLabels={by !== 'none'}
@@ -197,6 +211,15 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
       </div>
     </section>
   );
+}
+
+/* Frees per second, beside the allocations: where the gap is, memory grows. */
+function freesOf(b: Buckets): ChartLine {
+  return {
+    name: 'Frees',
+    at: b.releases.map((_, i) => b.from_ns + (i + 0.5) * b.bucket_ns),
+    values: b.releases.map((v) => (v * 1e9) / b.bucket_ns),
+  };
 }
 
 /* The highest bucket; its value is exact, its moment is that of the bucket. */
@@ -228,6 +251,7 @@ interface LegendProps {
   by: By;
   base: ChartLine | null;
   hasRss: boolean;
+  frees: ChartLine | null;
 }
 
 /* What the points are. Without groups they are the largest value at any moment; the sum of the largest
@@ -243,7 +267,13 @@ function pointWords(p: LegendProps): string {
   return [
     what,
     hasTop ? 'line: the largest' : '',
-    p.base ? 'dashed: the base' : p.hasRss ? 'dashed: RSS' : '',
+    p.base
+      ? 'dashed: the base'
+      : p.frees
+        ? 'dashed: frees per second'
+        : p.hasRss
+          ? 'dashed: RSS'
+          : '',
   ]
     .filter(Boolean)
     .join('; ');
@@ -265,6 +295,7 @@ function Legend(p: LegendProps) {
       {p.base && i < p.base.at.length && (
         <span class="dim">base {write(p.base.values[i] ?? 0)}</span>
       )}
+      {p.frees && !p.base && <span class="dim">frees {write(p.frees.values[i] ?? 0)}</span>}
       {p.kind.id === 'bytes' && p.by === 'none' && !p.base && <RssAt at={at ?? 0} />}
     </span>
   );

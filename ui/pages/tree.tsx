@@ -100,7 +100,7 @@ function TreeBar(p: { direction: Direction; params: Params; badKey: string | und
   const clock = useClock();
   const hint =
     p.direction === 'bottom_up'
-      ? 'Allocating function first, callers below'
+      ? `${mine ? 'Function that asked' : 'Allocating function'} first, callers below`
       : 'Thread start first, callees below';
   return (
     <div class="toolbar">

@@ -57,6 +57,19 @@ function tableItem(recording: Recording, a: Address): MenuItem[] {
   return file ? [{ label, href: file.href, download: file.file }] : [];
 }
 
+/* Memory that belongs to static initialisers: allocated by constants and by statics of the program. */
+const STATICS = [
+  ['dynamic_constants_ascii_tree', 'What constants allocate (text)', 'constants.txt'],
+  ['dynamic_statics_ascii_tree', 'What statics allocate (text)', 'statics.txt'],
+] as const;
+
+const staticItems = (recording: Recording): MenuItem[] =>
+  STATICS.map(([path, label, file]) => ({
+    label,
+    href: downloadUrl(`/data/${recording.id}/${path}`),
+    download: file,
+  }));
+
 export interface CopyCommand {
   label: string;
   act: () => void;
@@ -81,6 +94,8 @@ export function exportItems(recording: Recording, a: Address): MenuItem[] {
     },
     ...tableItem(recording, a),
     ...exportFiles(recording, a).map((f) => ({ label: f.label, href: f.href, download: f.file })),
+    { label: 'Static initialisers', isHeading: true },
+    ...staticItems(recording),
     { label: 'Copy', isHeading: true },
     ...copyCommands(recording, a),
   ];

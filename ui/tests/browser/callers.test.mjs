@@ -25,8 +25,9 @@ const shown = (rows) => rows.map(({ name, values: v }) => ({ name, values: v }))
 const upper = async (view, n) => shown((await rowsOf(view, '.functions')).slice(0, n));
 const lower = async (view, pane) => shown(await rowsOf(view, `.pane-${pane}`));
 
+/* All functions, where a test does not say otherwise. */
 const open = async (t, parameters, options) => {
-  const view = await s.open(t, pageUrl(server, 'callers', parameters), options);
+  const view = await s.open(t, pageUrl(server, 'callers', { mine: '0', ...parameters }), options);
   await view.waitForSelector('.functions .grid-room .tr .fn');
   return view;
 };
@@ -56,6 +57,26 @@ test('all functions with what they call, and alone', async (t) => {
   await eventually(() => upper(view, N), leaked, 'alone, by leaked');
   const { total_count } = await functions('count=0');
   assert.match(plain(await view.textContent('.foot')), new RegExp(`^${total_count} functions`));
+});
+
+test('just my code: only functions of own code, all of them with M', async (t) => {
+  const view = await open(t, { mine: '' });
+  const own = await functions('sort_by=peak_bytes&own=true&count=12');
+  const all = await functions('sort_by=peak_bytes&count=12');
+  const named = (f) => ({ name: f.function, values: values(f.cost) });
+  assert.ok(own.total_count > 3 && own.total_count < all.total_count);
+  assert.ok(own.functions.every((f) => f.frame.class === 'own'));
+  await eventually(() => upper(view, 12), own.functions.map(named), 'own code');
+  assert.match(
+    plain(await view.textContent('.foot')),
+    new RegExp(`^${own.total_count} functions of your code`),
+  );
+  await view.keyboard.press('m');
+  await eventually(() => upper(view, 12), all.functions.map(named), 'all code');
+  assert.equal((await parametersOf(view)).mine, '0');
+  await view.keyboard.press('m');
+  await view.fill('.toolbar input >> nth=0', 'pthread_create');
+  await view.waitForSelector('.note:has-text("No function of your code is here.")');
 });
 
 test('callers and callees of the selected function, shares of that function', async (t) => {

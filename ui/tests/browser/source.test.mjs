@@ -167,7 +167,7 @@ test('a file that is not here: what is known, and how to say where it is', async
 });
 
 test('the list of files: figures, sorting, finding, opening', async (t) => {
-  const view = await open(t, { cost: 'bytes' });
+  const view = await open(t, { cost: 'bytes', mine: '0' });
   const listed = async () =>
     (await rowsOf(view, '.files')).slice(0, 10).map(({ name, values }) => ({ name, values }));
   const all = await server.json('/api/v1/last/search?count=1000');
@@ -185,6 +185,17 @@ test('the list of files: figures, sorting, finding, opening', async (t) => {
   await view.click('.files .grid-room .tr >> nth=0');
   await view.waitForSelector('.code-rows .grid-room .tr .text');
   assert.equal((await parametersOf(view)).file, file);
+});
+
+test('the list of files has those of own code first', async (t) => {
+  const view = await open(t, {});
+  const names = async () => (await rowsOf(view, '.files')).map((r) => r.name).sort();
+  const own = (await server.json('/api/v1/last/search?count=1000&own=true')).files;
+  assert.ok(own.some((f) => f.source === file));
+  await eventually(names, own.map((f) => f.source).sort(), 'own files');
+  await view.click('.toolbar button:has-text("Just my code")');
+  await view.waitForSelector('.files .tr:has-text("pthread_create.c")');
+  assert.equal((await parametersOf(view)).mine, '0');
 });
 
 test('widths and themes: usable at 400 pixels, accessible', async (t) => {

@@ -305,7 +305,9 @@ test('the stacks behind a row, one after the other', async (t) => {
     });
   await eventually(said, [1, total_count], 'first');
   await eventually(drawnFrames, await frames(0), 'frames of the first stack');
-  await view.click('.details button[aria-label="Next stack"]');
+  await view.click(
+    '.details h3:has-text("Stacks behind this row") button[aria-label="Next stack"]',
+  );
   await eventually(said, [2, total_count], 'second');
   await eventually(drawnFrames, await frames(1), 'frames of the second stack');
 });
