@@ -89,7 +89,8 @@ const PAGES = [
     has: [ROWS, "main .heap-card canvas", CHART],
     steps: ["sort", "range"],
   },
-  { page: "source", has: [ROWS], steps: ["cost", "arrows", "range"] },
+  /* the program's own files: bench/programs/service has one */
+  { page: "source", has: [ROWS], steps: ["cost", "range"] },
 ];
 
 /* Runs in the page before its own scripts: knows which requests are under way, and finds the frame in which

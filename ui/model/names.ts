@@ -120,24 +120,34 @@ function partsOf(plain: string): number[] {
  * that is a parameter only, or a reference, the trait says more: "<T as b::Into<U>>::into" is
  * b::Into<U>::into. */
 function withoutTrait(name: string): string {
+  const impl = /(?:^|::)<impl /.exec(name);
+  if (impl) return withoutImpl(name, impl.index + impl[0].length - '<impl '.length);
   const end = name[0] === '<' ? closing(name, 0) : -1;
   if (end < 0 || !name.startsWith('::', end + 1)) return name;
   const inside = name.slice(1, end);
-  if (inside.startsWith('impl ')) return name;
-  const as = asOutside(inside);
+  const as = wordOutside(inside, ' as ');
   const type = as < 0 ? inside : inside.slice(0, as);
   const isVague = as >= 0 && (/^[&*]/.test(type) || /^[A-Z]\d?$/.test(type));
   return (isVague ? inside.slice(as + 4) : type) + name.slice(end + 1);
 }
 
-/* Where " as " is outside of brackets; -1: nowhere. */
-function asOutside(text: string): number {
+/* "a::b::<impl c::Type>::f" and "<impl d::Trait for c::Type>::f" are c::Type::f. */
+function withoutImpl(name: string, at: number): string {
+  const end = closing(name, at);
+  if (end < 0 || !name.startsWith('::', end + 1)) return name;
+  const inside = name.slice(at + '<impl '.length, end);
+  const of = wordOutside(inside, ' for ');
+  return (of < 0 ? inside : inside.slice(of + ' for '.length)) + name.slice(end + 1);
+}
+
+/* Where a word is outside of brackets; -1: nowhere. */
+function wordOutside(text: string, word: string): number {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const c = text[i];
     if (c === '<' || c === '(' || c === '[') depth++;
     else if ((c === '>' && text[i - 1] !== '-') || c === ')' || c === ']') depth--;
-    else if (depth === 0 && text.startsWith(' as ', i)) return i;
+    else if (depth === 0 && text.startsWith(word, i)) return i;
   }
   return -1;
 }

@@ -46,6 +46,7 @@ import {
   siteItems,
   SiteStack,
 } from './site_parts';
+import { groupingOf, GroupingSwitch, SiteGroups } from './site_groups';
 import { siteCells, type SiteContext } from './sites_row';
 
 const TABLE = 'sites';
@@ -123,6 +124,11 @@ function useOpenRow(s: Sites, isPanelOpen: boolean): number {
 }
 
 export function SitesPage() {
+  const grouping = groupingOf(useAddress().params['group']);
+  return grouping ? <SiteGroups key={grouping} by={grouping} /> : <EachSite />;
+}
+
+function EachSite() {
   const s = useSites();
   const { params } = useAddress();
   const isPanelOpen = useSignal(isDetailsOpen) && selectionOf(params) !== null;
@@ -162,7 +168,7 @@ function Toolbar({ s }: { s: Sites }) {
       : '';
   return (
     <div class="toolbar">
-      <span class="dim wide m2 hint">Sort by</span>
+      <GroupingSwitch value={null} />
       <CostSwitch clears={['sort', 'order', 'row']} />
       <button
         type="button"

@@ -12,6 +12,7 @@ import {
   duration,
   group,
   join,
+  plural,
   type Unit,
 } from '../model/format';
 import { codeName, frameTitle } from '../model/names';
@@ -119,7 +120,7 @@ export function Timeline() {
             <Chart key={kind.id} kind={kind} by={by} summary={s} />
           ))}
         </div>
-        {range && <GrowthTable runNs={s.duration_ns} />}
+        {range && <GrowthTable runNs={s.duration_ns} by={by === 'none' ? 'function' : by} />}
       </div>
     </>
   );
@@ -326,10 +327,17 @@ const GROWTH_COLUMNS: readonly Column[] = [
   { id: 'blocks', title: 'Blocks', class: 'r m2', hint: 'Change of the number of live blocks' },
   { id: 'graph', title: 'Alive in the range', class: 'pad m2' },
 ];
+const GROUP_TITLES: Record<GrowthBy, string> = {
+  function: 'Function',
+  package: 'Package',
+  thread: 'Thread',
+};
 const GROWTH_ROWS = 100;
 const ROW_PX = 26;
 
-function GrowthTable({ runNs }: { runNs: number }) {
+type GrowthBy = Exclude<By, 'none'>;
+
+function GrowthTable({ runNs, by }: { runNs: number; by: GrowthBy }) {
   const a = useAddress();
   const range = rangeOf(a.params);
   const isAscending = a.params['order'] === 'asc';
@@ -338,7 +346,7 @@ function GrowthTable({ runNs }: { runNs: number }) {
     {
       ...untimedFilter(a.params),
       ...chartWindow(a.params, runNs),
-      by: 'function',
+      by,
       count: GROWTH_ROWS,
       order: isAscending ? 'asc' : 'dsc',
     },
@@ -354,8 +362,7 @@ function GrowthTable({ runNs }: { runNs: number }) {
         <h1>What grew</h1>
         <span class="dim hint">
           {join(bytes(data.from_bytes))} to {join(bytes(data.to_bytes))},{' '}
-          {join(change(data.to_bytes - data.from_bytes, 'bytes'))} in {group(data.total_count)}{' '}
-          functions
+          {join(change(data.to_bytes - data.from_bytes, 'bytes'))} in {plural(data.total_count, by)}
         </span>
       </div>
       {data.rows.length === 0 ? (
@@ -366,7 +373,7 @@ function GrowthTable({ runNs }: { runNs: number }) {
         <Grid
           label="What grew between the ends of the range"
           class="growth"
-          columns={GROWTH_COLUMNS}
+          columns={GROWTH_COLUMNS.map((c, i) => (i ? c : { ...c, title: GROUP_TITLES[by] }))}
           rows={data.rows.length}
           rowHeight={ROW_PX}
           isStale={asked.isStale}
@@ -385,7 +392,7 @@ function GrowthTable({ runNs }: { runNs: number }) {
         />
       )}
       <Foot
-        left={`${group(Math.min(GROWTH_ROWS, data.total_count))} of ${group(data.total_count)} functions`}
+        left={`${group(Math.min(GROWTH_ROWS, data.total_count))} of ${plural(data.total_count, by)}`}
         right="Alive at the end of the range minus alive at its start"
       />
     </section>
