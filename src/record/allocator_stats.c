@@ -49,7 +49,7 @@ bool allocator_stats_want(uint64_t now_ns)
 	}
 	if (wanted)
 		atomic_fetch_or(&allocator_stats_wanted, wanted);
-	return wanted & 1;
+	return atomic_load(&allocator_stats_wanted) & 1; /* asked before, and nobody could answer */
 }
 
 bool allocator_stats_get(uint32_t number, uint64_t now_ns, struct allocator_stats *ret)
@@ -152,7 +152,21 @@ static void ask(enum allocator_stats_kind kind, const void *function, uint64_t *
 	}
 }
 
-void allocator_stats_take(uint32_t number)
+static _Thread_local bool is_forking_now;
+
+void allocator_stats_set_forking(bool is_forking)
+{
+	is_forking_now = is_forking;
+}
+
+/* Is the thread in a signal handler? */
+static bool is_interrupted(struct lane *lane, const struct unwind_start *at)
+{
+	unwind_walk(lane_unwinder(lane), at, &lane->frames);
+	return lane->frames.crossed_signal;
+}
+
+void allocator_stats_take(struct lane *lane, const struct unwind_start *at, uint32_t number)
 {
 	const struct recorder *rec = record_get();
 	struct allocator_stats *s = &asked[number].stats;
@@ -160,6 +174,8 @@ void allocator_stats_take(uint32_t number)
 	int saved_errno = errno;
 	uint64_t start_ns;
 
+	if (is_forking_now || is_interrupted(lane, at))
+		return; /* another call will ask */
 	atomic_fetch_and(&allocator_stats_wanted, ~(1u << number));
 	if (!rec || rec->parent_pid)
 		return; /* a forked child: a lock may be held by a thread that is not there */

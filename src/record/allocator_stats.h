@@ -8,7 +8,10 @@
  * lock may be stopped for ever. So a thread of the program asks, in a hook of a function of the same
  * allocator, just before the hook calls the original. There the question is as safe as the call
  * itself: the thread holds no lock of this allocator, because the original is about to take them.
- * Hooks inside other hooks, and in signal handlers that interrupted a hook, do not ask.
+ * That is not true in two cases, in which nobody asks: while the thread is in fork(), where handlers
+ * run that may hold all locks of the allocator; and in a signal handler, which may have interrupted
+ * such a function that the program called. So the thread walks its stack before it asks. Hooks
+ * inside other hooks do not ask either.
  *
  *	writer				a thread of the program
  *	IDLE -> WANTED
@@ -71,17 +74,22 @@ bool allocator_stats_get(uint32_t number, uint64_t now_ns, struct allocator_stat
 
 extern HIDDEN _Atomic uint32_t allocator_stats_wanted; /* bit for each number */
 
-/* The rest of allocator_stats_look(): calls the function of the allocator. */
-COLD void allocator_stats_take(uint32_t number);
+/* The rest of allocator_stats_look(): calls the function of the allocator, unless the stack leads
+ * through a signal handler. */
+COLD void allocator_stats_take(struct lane *lane, const struct unwind_start *at, uint32_t number);
+
+/* The calling thread begins or ends a fork() with its handlers. */
+void allocator_stats_set_forking(bool is_forking);
 
 /* In a hook of a function of this allocator, in the lane that the hook has entered, before the original
- * is called. Keeps errno. */
-static ALWAYS_INLINE void allocator_stats_look(const struct lane *lane, uint32_t number)
+ * is called. at: the hook's caller. Keeps errno. */
+static ALWAYS_INLINE void allocator_stats_look(struct lane *lane, const struct unwind_start *at,
+					       uint32_t number)
 {
 	if (unlikely(atomic_load_explicit(&allocator_stats_wanted, memory_order_relaxed) >> number &
 		     1) &&
 	    lane->number == 0)
-		allocator_stats_take(number);
+		allocator_stats_take(lane, at, number);
 }
 
 #endif

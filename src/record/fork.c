@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "record/allocator_stats.h"
 #include "record/start.h"
 #include "record/sys.h"
 
@@ -19,6 +20,7 @@ void fork_prepare(struct fork_guard *guard)
 {
 	struct thread *t = thread_self;
 
+	allocator_stats_set_forking(true);
 	guard->was_in_hook = false;
 	if (!t || t->depth == 0 || atomic_exchange(&kept.is_used, 1))
 		return;
@@ -32,6 +34,7 @@ void fork_prepare(struct fork_guard *guard)
 
 void fork_in_parent(const struct fork_guard *guard)
 {
+	allocator_stats_set_forking(false);
 	if (guard->was_in_hook)
 		atomic_store(&kept.is_used, 0);
 }
@@ -65,6 +68,7 @@ static void keep_hook_alive(void)
 
 void fork_in_child(const struct fork_guard *guard)
 {
+	allocator_stats_set_forking(false);
 	if (guard->was_in_hook) {
 		keep_hook_alive();
 		return; /* the recording of the child begins with its next event */

@@ -84,7 +84,7 @@ static ALWAYS_INLINE struct lane *enter(const struct call *c)
 
 	if (lane) {
 		lane_set_allocator(lane, c->hook->allocator);
-		allocator_stats_look(lane, c->hook->allocator);
+		allocator_stats_look(lane, &c->at, c->hook->allocator);
 	}
 	return lane;
 }

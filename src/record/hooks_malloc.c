@@ -43,7 +43,7 @@ static struct lane *enter_slow(const struct unwind_start *at)
 	struct lane *lane = capture_enter(at);
 
 	if (lane)
-		allocator_stats_look(lane, 0);
+		allocator_stats_look(lane, at, 0);
 	return lane;
 }
 

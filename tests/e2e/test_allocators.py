@@ -10,56 +10,16 @@ import os
 import pathlib
 import re
 import subprocess
-import tempfile
 
 import detours
 import mp
+from mp_linked import SOURCES, LinkedTestCase, library
 
-SOURCES = pathlib.Path(mp.SRC) / "tests/programs"
 ROUNDS = 5000
 COUNTS = ("allocations", "reallocations", "frees", "bytes_allocated")
 
 
-def library(name):
-    """The path of a static library of the compiler's."""
-    path = subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True,
-                          check=True).stdout.strip()
-    mp.require(name, "/" in path)
-    return path
-
-
-class Allocators(mp.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="mp-allocators-")
-        cls.here = pathlib.Path(cls.folder.name)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    def build(self, name, *argv):
-        """Runs a compiler; the result is in the folder of the class."""
-        target = self.here / name
-        done = subprocess.run([*map(str, argv), "-o", str(target)], capture_output=True, text=True,
-                              check=False)
-        self.assertEqual(0, done.returncode, done.stderr)
-        return target
-
-    def prefixed_jemalloc(self, prefix="_rjem_"):
-        """Debian's static jemalloc with a prefix before all of its names, as Rust crates have it."""
-        target = self.here / f"lib{prefix}jemalloc.a"
-        if target.exists():
-            return target
-        archive = library("libjemalloc.a")
-        names = subprocess.run(["nm", "--defined-only", "-g", archive], capture_output=True, text=True,
-                               check=True).stdout
-        defined = sorted({line.split()[2] for line in names.splitlines() if len(line.split()) == 3})
-        renamed = self.here / "renamed"
-        renamed.write_text("".join(f"{name} {prefix}{name}\n" for name in defined))
-        subprocess.run(["objcopy", f"--redefine-syms={renamed}", archive, target], check=True)
-        return target
-
+class Allocators(LinkedTestCase):
     def counted_by_program(self, program, rounds):
         expected = self.bare([program, str(rounds)])
         self.assertEqual(9, expected.code)
@@ -83,10 +43,6 @@ class Allocators(mp.TestCase):
         self.assertEqual({k: many_counts[k] - none_counts[k] for k in COUNTS},
                          {k: many[k] - none[k] for k in COUNTS})
         return seen
-
-    def c_program(self, name, *argv):
-        return self.build(name, "gcc", "-g", "-fno-builtin", SOURCES / "linked_allocator.c", *argv,
-                          "-lpthread", "-lstdc++", "-lm", "-ldl")
 
     def test_prefixed_jemalloc_in_c(self):
         for prefix in ("_rjem_", "je_", "jemalloc_"):
@@ -494,45 +450,6 @@ class Allocators(mp.TestCase):
         self.assertEqual(12, facts["crossed_blocks"])
         self.assertEqual(12, self.rows(seen.recording, "--crossed=yes")[0])
         self.assertIn("12 blocks freed by another allocator", self.report(seen))
-
-    def test_allocators_say_what_they_hold(self):
-        """A program that holds 40 MiB of each allocator for some seconds."""
-        source = self.here / "holds.c"
-        source.write_text(r"""
-            #include <errno.h>
-            #include <stdlib.h>
-            #include <time.h>
-            void *_rjem_malloc(size_t), _rjem_free(void *);
-            static double now(void) {
-                struct timespec t;
-                clock_gettime(CLOCK_MONOTONIC, &t);
-                return t.tv_sec + t.tv_nsec * 1e-9;
-            }
-            int main(void) {
-                double end = now() + 3;
-                for (int i = 0; i < 40; i++) {
-                    volatile char *a = malloc(1 << 20), *b = _rjem_malloc(1 << 20);
-                    for (int k = 0; k < 1 << 20; k += 4096) a[k] = b[k] = 1;
-                }
-                errno = 77;
-                while (now() < end) { _rjem_free(_rjem_malloc(50)); free(malloc(50)); }
-                return errno == 77 ? 9 : 1;
-            }
-        """)
-        program = self.build("holds", "gcc", "-O1", "-g", "-fno-builtin", source,
-                             self.prefixed_jemalloc(), "-lpthread", "-lstdc++", "-lm", "-ldl")
-        seen = self.record([program])
-        self.assertEqual(9, seen.code)
-        text = subprocess.run([mp.CLI, "info", seen.recording], capture_output=True, text=True,
-                              check=True).stdout
-        self.assertRegex(text, r"Allocators hold +4\d.\d MiB from the system, 4\d.\d MiB of it in blocks "
-                               r"\(libc, last sample\)")
-        self.assertRegex(text, r"[45]\d.\d MiB from the system, 4\d.\d MiB of it in blocks "
-                               r"\(jemalloc, last sample\)")
-        seen = self.record([program], options={"ALLOCATOR_STATISTICS": 0})
-        self.assertEqual(9, seen.code)
-        self.assertNotIn("Allocators hold", subprocess.run(
-            [mp.CLI, "info", seen.recording], capture_output=True, text=True, check=True).stdout)
 
     def test_libraries_that_come_and_go(self):
         """A library with an allocator is loaded and unloaded while eight threads allocate from another
