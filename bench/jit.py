@@ -15,6 +15,7 @@ import tempfile
 import record
 
 SOURCE = record.HERE / "programs/jit"
+WASM = record.HERE.parent / "build/release/rust/wasm/release/wasm"  # make test-rust builds it
 MAX_RATIO = 0.30
 JAVA = {
     "java_interpreter": ["-Xint"],
@@ -47,6 +48,9 @@ def programs(folder):
         program("cgo", "go", [str(folder / "cgo"), "1000000"], 5),
         program("lli", "lli", ["lli", folder / "blocks.bc"]),
     ]
+    wasm = program("wasmtime", str(WASM), [WASM, "work", "none", "1000000"], 2)
+    wasm[0].env["WASM_ALLOCATOR"] = "libc"
+    found.append(wasm)
     for name, options in JAVA.items():
         argv = ["java", "-XX:+UseSerialGC", *options, "-cp", folder, "Deflate", "100000"]
         found.append(program(name, "javac", argv, 12))

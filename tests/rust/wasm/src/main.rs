@@ -7,14 +7,49 @@
 // traps: N calls from wasm into the host that allocate, each followed by a trap that is a signal.
 // work: N such calls without a trap.
 // Prints how many calls were as expected.
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::c_char;
 use std::fmt::Write;
 use std::hint::black_box;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use tikv_jemallocator::Jemalloc;
 use wasmtime::{
     Caller, Config, Engine, Instance, Linker, Module, ProfilingStrategy, Store, Trap, TypedFunc, WasmBacktrace,
 };
 
+// jemalloc, or the C library's with WASM_ALLOCATOR=libc in the environment.
+struct Chosen;
+
 #[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+static ALLOCATOR: Chosen = Chosen;
+static CHOICE: AtomicU8 = AtomicU8::new(0);
+
+extern "C" {
+    fn getenv(name: *const c_char) -> *const c_char;
+}
+
+fn is_libc() -> bool {
+    if CHOICE.load(Relaxed) == 0 {
+        let is_set = unsafe { !getenv(c"WASM_ALLOCATOR".as_ptr()).is_null() };
+        CHOICE.store(1 + is_set as u8, Relaxed);
+    }
+    CHOICE.load(Relaxed) == 2
+}
+
+unsafe impl GlobalAlloc for Chosen {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if is_libc() { System.alloc(layout) } else { Jemalloc.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if is_libc() { System.alloc_zeroed(layout) } else { Jemalloc.alloc_zeroed(layout) }
+    }
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if is_libc() { System.dealloc(block, layout) } else { Jemalloc.dealloc(block, layout) }
+    }
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if is_libc() { System.realloc(block, layout, size) } else { Jemalloc.realloc(block, layout, size) }
+    }
+}
 
 const N_FUNCTIONS: u32 = 24;
 
