@@ -327,3 +327,39 @@ test('no leak: everything was freed, and the peak is one click away', async (t) 
   await page.waitForFunction(() => /cost=peak/.test(location.hash));
   assert.ok(!page.url().includes('lifetime'));
 });
+
+test('estimate: shown with its mark until the exact answer is here', async (t) => {
+  const { server, r } = await serve(s.record('estimate.dat', [program('demo_node'), '1']));
+  const page = await s.open(t, 'about:blank');
+  /* a large recording, whose exact sizes take until the test lets them go */
+  await page.route('**/api/v1/recordings', async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    for (const one of answer.recordings) one.allocations = 2e7;
+    await route.fulfill({ response, json: answer });
+  });
+  let letGo = () => {};
+  const gone = new Promise((resolve) => (letGo = resolve));
+  const asked = [];
+  await page.route(/\/sizes\?/, async (route) => {
+    const url = new URL(route.request().url());
+    const isFirst = url.searchParams.has('first');
+    asked.push(isFirst);
+    if (!isFirst) await gone;
+    const response = await route.fetch();
+    const answer = await response.json();
+    if (isFirst) answer.estimate = { read_percent: 3.1 };
+    await route.fulfill({ response, json: answer });
+  });
+  await page.goto(`${server.url}#/${r.id}/sizes`);
+  await waitForText(
+    page,
+    '.waiting.estimate',
+    /^Estimate from 3\.1 % of the rows; exact in a moment\. ?Cancel$/,
+  );
+  await page.waitForSelector('.hist canvas'); /* its figures are there */
+  await checkAccessible(page, 'an estimate');
+  letGo();
+  await page.waitForSelector('.waiting.estimate', { state: 'detached' });
+  assert.deepEqual(asked.slice(0, 2), [true, false]);
+});
