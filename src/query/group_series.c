@@ -54,37 +54,6 @@ static const uint64_t *group_column(const struct pass *p, struct scanner *s)
 	return p->n_groups ? scanner_column(s, p->column) : NULL;
 }
 
-/* What is alive: up with the allocation, down with the free. What is older than the span belongs to
- * its first bucket. */
-static int level_sink(void *state, struct scanner *s, struct err *err)
-{
-	struct pass_state *st = state;
-	const struct pass *p = st->pass;
-	const uint64_t *value = group_column(p, s);
-	const uint64_t *alloc_ns = scanner_column(s, STORE_ALLOC_NS);
-	const uint64_t *lifetime = scanner_column(s, STORE_LIFETIME_NS);
-	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
-	bool is_count = p->s->kind == GROUP_SERIES_COUNT;
-	bool wants_freed = p->s->kind != GROUP_SERIES_LEAKED_BYTES;
-	uint64_t from = p->span.from_ns, end = from + p->span_ns;
-
-	(void)err;
-	for (uint32_t k = 0; k < s->n_selected; k++) {
-		uint32_t i = s->selected[k];
-		uint64_t free_ns = row_free_ns(alloc_ns[i], lifetime[i]),
-			 weight = is_count ? 1 : size[i];
-		size_t g = group_of(p, value, i);
-
-		if (alloc_ns[i] >= end || free_ns < from || (!wants_freed && lifetime[i]))
-			continue;
-		st->cell[(alloc_ns[i] < from ? 0 : bucket_of(p, alloc_ns[i])) * p->stride + g] +=
-			weight;
-		if (is_in_span(p, free_ns))
-			st->cell[bucket_of(p, free_ns) * p->stride + g] -= weight;
-	}
-	return 0;
-}
-
 /* Allocations of a block that all lie in one bucket need not be looked at one by one. */
 static bool is_in_one_bucket(const struct pass *p, const struct scanner *s, size_t *bucket)
 {
@@ -96,6 +65,64 @@ static bool is_in_one_bucket(const struct pass *p, const struct scanner *s, size
 		return false;
 	*bucket = bucket_of(p, first);
 	return true;
+}
+
+/* Leaves out the rows that are freed in the bucket in which they were allocated: they change no level
+ * at the end of a bucket. In most programs few others are left, and often none of a block. */
+static void drop_short_lived(const struct pass *p, struct scanner *s)
+{
+	uint64_t last_ns;
+	const uint64_t *alloc_ns, *lifetime;
+	uint32_t n = 0;
+	size_t bucket;
+
+	if (!is_in_one_bucket(p, s, &bucket))
+		return;
+	last_ns = p->span.from_ns + (bucket + 1) * p->span.width_ns - 1;
+	alloc_ns = scanner_column(s, STORE_ALLOC_NS);
+	lifetime = scanner_column(s, STORE_LIFETIME_NS);
+	for (uint32_t k = 0; k < s->n_selected; k++) {
+		uint32_t i = s->selected[k];
+
+		/* lifetime is one more than it was, and 0 for what was never freed */
+		s->selected[n] = (uint16_t)i;
+		n += lifetime[i] - 1 > last_ns - alloc_ns[i];
+	}
+	s->n_selected = n;
+}
+
+/* What is alive: up with the allocation, down with the free. What is older than the span belongs to
+ * its first bucket. */
+static int level_sink(void *state, struct scanner *s, struct err *err)
+{
+	struct pass_state *st = state;
+	const struct pass *p = st->pass;
+	const uint64_t *value, *alloc_ns, *lifetime, *size;
+	bool is_count = p->s->kind == GROUP_SERIES_COUNT;
+	uint64_t from = p->span.from_ns, end = from + p->span_ns;
+
+	(void)err;
+	drop_short_lived(p, s);
+	if (s->n_selected == 0)
+		return 0;
+	value = group_column(p, s);
+	alloc_ns = scanner_column(s, STORE_ALLOC_NS);
+	lifetime = scanner_column(s, STORE_LIFETIME_NS);
+	size = scanner_column(s, STORE_SIZE_BYTES);
+	for (uint32_t k = 0; k < s->n_selected; k++) {
+		uint32_t i = s->selected[k];
+		uint64_t free_ns = row_free_ns(alloc_ns[i], lifetime[i]),
+			 weight = is_count ? 1 : size[i];
+		size_t g = group_of(p, value, i);
+
+		if (alloc_ns[i] >= end || free_ns < from)
+			continue;
+		st->cell[(alloc_ns[i] < from ? 0 : bucket_of(p, alloc_ns[i])) * p->stride + g] +=
+			weight;
+		if (is_in_span(p, free_ns))
+			st->cell[bucket_of(p, free_ns) * p->stride + g] -= weight;
+	}
+	return 0;
 }
 
 static int count_sink(void *state, struct scanner *s, struct err *err)
@@ -199,6 +226,11 @@ static void pass_plan(const struct pass *p, struct plan *ret)
 	uint64_t from = p->span.from_ns, row;
 
 	plan_narrow(p->q, is_level(p->s->kind) ? from : 0, from + p->span_ns, ret);
+	if (p->s->kind == GROUP_SERIES_LEAKED_BYTES) {
+		ASSERT(ret->n_steps < PLAN_MAX_STEPS);
+		ret->step[ret->n_steps++] = (struct plan_step){
+			.kind = PLAN_DEATH, .min = UINT64_MAX, .max = UINT64_MAX};
+	}
 	if (is_level(p->s->kind))
 		return;
 	row = plan_first_row(p->q->c.store, from);
