@@ -338,6 +338,8 @@ static void count_culled(struct build *b, const struct event *ev, uint32_t threa
 	maker->n_bytes += n_bytes;
 	maker->n_frees += n;
 	maker->n_temporary += ev->field[CULLED_N_TEMPORARY];
+	b->n_temporary += ev->field[CULLED_N_TEMPORARY];
+	b->temporary_bytes += ev->field[CULLED_TEMPORARY_BYTES];
 	if (stack >= b->site_stats.n)
 		b->result = site_stats_add(&b->site_stats, stack, &b->err);
 	if (b->result < 0)

@@ -102,20 +102,21 @@ static int put_wave(struct page *p, struct err *err)
 /* Figures of the table, when it can tell: false otherwise. */
 static bool count_by_table(const struct query *q, uint64_t *ret)
 {
-	uint64_t n = 0;
+	uint64_t n = 0, n_all = 0;
 
 	if (!q->plan.is_table)
 		return false;
 	for (size_t i = 0; i < q->n_stacks; i++) {
 		const struct store_stack *s = &q->stack[i];
 
+		n_all += s->n_allocs;
 		if (!q->stack_set || set_has(q->stack_set, i))
 			n += q->plan.is_leaked     ? s->n_leaked
 			     : q->plan.is_released ? s->n_allocs - s->n_leaked
 						   : s->n_allocs;
 	}
 	*ret = n;
-	return true;
+	return n_all == store_n_rows(q->c.store); /* the recorder may have left rows out */
 }
 
 static int rows_by_time(struct page *p, uint64_t *n_matching, struct err *err)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every view gives the figures that follow from `dump`, for random filters on recordings of all kinds:
-two real programs, threads, one killed inside realloc, one with events that are lost.
+two real programs, threads, one killed inside realloc, one with events that are lost, one of which the
+recorder left out short-lived allocations (culled).
 
 The evaluation here is plain: a list of rows, and sums over those that match.
 """
@@ -36,8 +37,10 @@ class Row:
 
 
 def rows_of(path):
-    """The rows that follow from the events of a recording, in the order of allocation."""
+    """The rows that follow from the events of a recording, in the order of allocation, and the sums of
+    what was culled, which count for whole call sites only."""
     rows, live, n_allocations = [], {}, collections.Counter()
+    culled = collections.Counter()
 
     def end(address, event, is_replaced=False):
         row = live.pop(address, None)
@@ -63,7 +66,14 @@ def rows_of(path):
             n_allocations[row.thread] += 1
             live[row.address] = row
             rows.append(row)
-    return rows
+        elif kind in ("culled", "culled_reallocs"):
+            # allocations of this thread that were left out: its last one was not the newest
+            n_allocations[event["thread"]] += 1
+            culled["allocations"] += event.get("allocations", event.get("reallocations", 0))
+            for ours, theirs in (("bytes", "bytes"), ("temporary_count", "temporary"),
+                                 ("temporary_bytes", "temporary_bytes")):
+                culled[ours] += event[theirs]
+    return rows, culled
 
 
 # ---- filters: (parameters, does a row match?) ----
@@ -203,20 +213,28 @@ class Views(mp.TestCase):
                 return path
         raise AssertionError("no block of events was hit")
 
-    def compare(self, server, recording, rows, parameters):
+    def record_culled(self):
+        code = ("my %h; for (1 .. 3000) { my @a = (1 .. $_ % 30); $h{$_} = [1 .. $_ % 9] if $_ % 5 == 0 }"
+                "select(undef, undef, undef, 0.3); delete $h{5};")
+        return self.record("culled", ["perl", "-e", code],
+                           MEMORY_PROFILER_CULL_TEMPORARY_ALLOCATIONS="1",
+                           MEMORY_PROFILER_TEMPORARY_ALLOCATION_LIFETIME_THRESHOLD="20")
+
+    def compare(self, server, recording, rows, parameters, culled=None):
         """All views of one filter."""
         def ask(path, **more):
             return server.json(f"/api/v1/{recording}/{path}", **{**parameters, **more})
 
         where = f"{recording} {parameters}"
         total = cost(rows)
+        sites = {k: n + (culled or {}).get(k, 0) for k, n in total.items()}
         summary = ask("summary")
         if parameters:
             self.assertEqual(total, cost_of(summary["matched"]), where)
         else:
             self.assertEqual(total["allocations"], summary["rows"], where)
             for key in ("bytes", "leaked_count", "leaked_bytes", "temporary_count"):
-                self.assertEqual(total[key], summary[key], (where, key))
+                self.assertEqual(sites[key], summary[key], (where, key))
         peak = max(levels(rows), key=lambda x: (x[1], -x[0]), default=(0, 0, 0))
         found = ask("peak")
         self.assertEqual(peak[1], found["bytes"], where)
@@ -225,14 +243,17 @@ class Views(mp.TestCase):
         for key, of_row in (("stack", lambda x: x.stack), ("size", lambda x: x.size),
                             ("thread", lambda x: x.thread)):
             answer = ask("groups", by=key, count=1000000)
-            self.assertEqual(total, cost_of(answer["total"]), (where, key))
+            self.assertEqual(sites if key == "stack" else total, cost_of(answer["total"]),
+                             (where, key))
+            if key == "stack" and culled:
+                continue
             groups = [sorted(cost(g).items()) for g in by(rows, of_row).values()]
             self.assertEqual(sorted(groups),
                              sorted(sorted(cost_of(g["cost"]).items()) for g in answer["groups"]),
                              (where, key))
-        self.assertEqual(total, cost_of(ask("tree", depth=1, min_share=0)["total"]), where)
+        self.assertEqual(sites, cost_of(ask("tree", depth=1, min_share=0)["total"]), where)
         self.assertEqual(
-            (total["bytes"], total["leaked_bytes"], total["allocations"]),
+            (sites["bytes"], sites["leaked_bytes"], sites["allocations"]),
             tuple(ask("flamegraph", min_share=0)[c][0]
                   for c in ("bytes", "leaked_bytes", "allocations")), where)
         for column in ("allocations", "bytes", "leaked_bytes"):
@@ -245,13 +266,14 @@ class Views(mp.TestCase):
         self.assertEqual(sum(x.size for x in rows if not x.is_leaked),
                          sum(p["bytes"] for p in pairs), where)
         page = ask("allocations", count=100000)
+        self.assertEqual(len(rows), page["total_count"], where)
         self.assertEqual(
             sorted((x.at, x.address, x.size) for x in rows),
             sorted((a["at_ns"], int(a["address"], 16), a["size"]) for a in page["allocations"]),
             where)
         if not {"from", "to"} & set(parameters):  # there they are the time shown
             self.compare_time(ask, rows, where)
-        self.compare_exports(server, recording, rows, parameters)
+        self.compare_exports(server, recording, rows, parameters, sites)
 
     def compare_time(self, ask, rows, where):
         answer = ask("timeline", buckets=N_BUCKETS)
@@ -265,7 +287,7 @@ class Views(mp.TestCase):
             self.assertEqual((sum(x.size for x in alive), len(alive)),
                              (growth[f"{key}_bytes"], growth[f"{key}_count"]), where)
 
-    def compare_exports(self, server, recording, rows, parameters):
+    def compare_exports(self, server, recording, rows, parameters, of_sites):
         where = f"{recording} {parameters}"
 
         def export(name):
@@ -277,10 +299,10 @@ class Views(mp.TestCase):
         self.assertEqual(len(rows), len(csv), where)
         self.assertEqual(sum(x.size for x in rows), sum(int(c.split(",")[2]) for c in csv), where)
         collapsed = export("collapsed").splitlines()
-        self.assertEqual(sum(x.size for x in rows),
+        self.assertEqual(of_sites["bytes"],
                          sum(int(line.rsplit(" ", 1)[1]) for line in collapsed), where)
         sites = json.loads(export("dhat"))["pps"]
-        self.assertEqual((sum(x.size for x in rows), len(rows)),
+        self.assertEqual((of_sites["bytes"], of_sites["allocations"]),
                          (sum(p["tb"] for p in sites), sum(p["tbk"] for p in sites)), where)
         # alive at the end, which is the last moment: what was never freed
         self.assertEqual(sum(x.size for x in rows if x.is_leaked),
@@ -306,14 +328,16 @@ class Views(mp.TestCase):
             self.record("threads", [mp.program("known_threads"), "300"]),
             self.record_killed_in_realloc(),
             self.record_with_lost_events(),
+            self.record_culled(),
         ]
         with mp_server.Server(*paths) as server:
             listed = self.wait_until_ready(server)
             for path in paths:
-                rows = rows_of(path)
+                rows, culled = rows_of(path)
+                self.assertEqual(path.stem == "culled", culled["allocations"] > 0, path)
                 recording = listed[path.name]
                 end_ns = server.json(f"/api/v1/{recording}/summary")["duration_ns"]
-                self.compare(server, recording, rows, {})
+                self.compare(server, recording, rows, {}, culled)
                 for _ in range(N_FILTERS):
                     parameters, is_match = random_filter(r, rows, end_ns)
                     self.compare(server, recording, [x for x in rows if is_match(x)], parameters)
