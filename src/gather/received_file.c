@@ -17,7 +17,7 @@
 #include "format/chunk.h"
 
 #define MAX_NAMES 1000
-#define MAX_GAP_BYTES (64 * MIB) /* an AREA between two chunks is smaller by far */
+#define MAX_GAP_BYTES (256 * MIB) /* AREA and PENDING between two chunks are smaller by far */
 
 /* What is not a letter, a digit, '.', '-' or '_' becomes '_': the name comes from another host. */
 static void clean_name(const char *name, char *ret, size_t capacity)

@@ -24,8 +24,7 @@
 
 bool cull_is_wanted(void)
 {
-	/* a client of the server would get pending events twice */
-	return options_active.CULL_TEMPORARY_ALLOCATIONS && !options_active.ENABLE_SERVER;
+	return options_active.CULL_TEMPORARY_ALLOCATIONS;
 }
 
 /* ---- slots ---- */
@@ -177,40 +176,27 @@ static void commit(struct cull *c)
 	}
 }
 
-/* Writes what is decided at the front of the lane's list. is_forced: decides that the first one
- * stays. False: nothing was written. */
+/* Writes the first event of the lane's list if it is decided. is_forced: decides that it stays.
+ * False: nothing was written. */
 static bool write_first(struct cull *c, struct cull_lane *l, bool is_forced)
 {
-	bool has_written = false;
+	uint32_t i = l->first;
+	struct cull_link *k = &c->link[i];
 
-	while (l->first) {
-		uint32_t i = l->first;
-		struct cull_link *k = &c->link[i];
+	if (!i || c->slot[i].from_step >= c->step)
+		return false;
+	if (k->state == CULL_UNDECIDED) {
+		uint64_t began = c->slot[k->root].ticks;
 
-		if (c->slot[i].from_step >= c->step)
-			break;
-		if (k->state == CULL_UNDECIDED) {
-			uint64_t began = c->slot[k->root].ticks;
-
-			if (!is_forced && !c->is_closing &&
-			    (c->judged_until < began ||
-			     c->judged_until - began < c->threshold_ticks))
-				break;
-			cull_keep_chain(c, i);
-			is_forced = false;
-		}
-		if (!cull_lane_write(c, l, i))
-			session_count_lost(c->session, 1, 0, -28);
-		cull_slot_written(c, i);
-		has_written = true;
+		if (!is_forced && !c->is_closing &&
+		    (c->judged_until < began || c->judged_until - began < c->threshold_ticks))
+			return false;
+		cull_keep_chain(c, i);
 	}
-	return has_written;
-}
-
-static void write_decided(struct cull *c)
-{
-	for (uint32_t i = 0; i < c->n_lanes; i++)
-		write_first(c, c->lane[i], false);
+	if (!cull_lane_write(c, l, i))
+		session_count_lost(c->session, 1, 0, -28);
+	cull_slot_written(c, i);
+	return true;
 }
 
 /* The lane with the oldest event that may be written. */
@@ -228,6 +214,21 @@ static struct cull_lane *find_oldest(const struct cull *c)
 	return oldest;
 }
 
+/* Writes what is decided. A client of the server does not see slots (stream_source.h): there the
+ * events of all lanes are written in the order of time, so that it never has a free without its
+ * allocation. */
+static void write_decided(struct cull *c)
+{
+	struct cull_lane *l;
+
+	for (uint32_t i = 0; !c->is_ordered && i < c->n_lanes; i++) {
+		while (write_first(c, c->lane[i], false))
+			;
+	}
+	while (c->is_ordered && (l = find_oldest(c)) && write_first(c, l, false))
+		;
+}
+
 /* Too much is undecided, or slots run out: writes the oldest. */
 static void make_room(struct cull *c)
 {
@@ -236,8 +237,11 @@ static void make_room(struct cull *c)
 
 	commit(c);
 	write_decided(c);
-	while ((c->n_undecided > max || c->n_free < EXTRA_SLOTS / 4) && (l = find_oldest(c)))
+	while ((c->n_undecided > max || c->n_free < EXTRA_SLOTS / 4) && (l = find_oldest(c))) {
 		write_first(c, l, true);
+		while (!c->is_ordered && write_first(c, l, false))
+			;
+	}
 }
 
 /* The ready lane whose next event is the earliest, and the time up to which it goes on alone. */
@@ -474,6 +478,7 @@ struct cull *cull_create(struct recorder *rec, struct session *s, struct session
 		.threshold_ticks = UINT64_MAX,
 		.margin_ticks = MARGIN_NS, /* long enough, until the length of a tick is known */
 		.idle_ticks = UINT64_MAX,
+		.is_ordered = options_active.ENABLE_SERVER,
 		.step = 1,
 		.next_number = 1,
 	};

@@ -158,13 +158,13 @@ struct cull {
 	uint64_t horizon; /* events up to this time are taken in this step */
 	uint64_t judged_until; /* all events before this time were taken */
 	bool is_closing; /* the session ends: what is undecided stays */
+	bool is_ordered; /* events are written in the order of time, whatever the lane */
 
 	uint32_t *head; /* of the table by address */
 	uint32_t table_shift;
 	struct cull_lane **lane; /* CULL_MAX_LANES */
 	uint32_t n_lanes;
 	struct cull_raw *raw[RECORD_MAX_AREAS]; /* RECORD_AREA_BLOCKS each */
-	uint64_t own[RECORD_MAX_AREAS]; /* bits of the area's slots: output blocks */
 	uint16_t recent[CULL_N_RECENT]; /* by address: 1 + index of an allocation in a batch */
 	uint16_t n_made[CULL_BATCH]; /* of the batch: allocations so far, with this one */
 	struct cull_raw *finished; /* blocks to give back with the commit of this step */

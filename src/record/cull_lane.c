@@ -84,7 +84,7 @@ static void find_in_area(struct cull *c, uint32_t n, struct area *area)
 		struct cull_raw *raw = &c->raw[n][slot];
 		uint64_t bit = 1ull << slot;
 
-		if (c->own[n] & bit)
+		if (c->session->writer_blocks[n] & bit)
 			continue;
 		raw->block = &area->blocks[slot];
 		raw->area = n;
@@ -306,7 +306,7 @@ void cull_lane_finish_out(struct cull *c, struct cull_lane *l)
 	if (!l->out)
 		return;
 	atomic_store_explicit(&l->out->state, BLOCK_FULL, memory_order_release);
-	c->own[l->out_area] &= ~(1ull << l->out_slot);
+	c->session->writer_blocks[l->out_area] &= ~(1ull << l->out_slot);
 	l->out = NULL;
 	event_encoder_begin(&l->enc, NULL, NULL, l->out_ticks);
 	c->write_block(c->user, c->session, &c->session->area[l->out_area], l->out_slot);
@@ -346,7 +346,7 @@ static bool begin_out(struct cull *c, struct cull_lane *l)
 	l->out = block;
 	l->out_area = (uint32_t)(area - c->session->area);
 	l->out_slot = slot;
-	c->own[l->out_area] |= 1ull << slot;
+	c->session->writer_blocks[l->out_area] |= 1ull << slot;
 	return true;
 }
 

@@ -28,7 +28,7 @@ void ending_begin(struct recorder *rec, enum format_end_how how, int status)
 	capture_standalone(EVENT_PROCESS_END, (uint64_t[]){how, (uint32_t)status}, 2);
 	ending_hand_over();
 	atomic_store(&rec->ending, how);
-	if (rec->is_writer_safe && !options_active.ENABLE_SERVER)
+	if (rec->is_writer_safe)
 		record_wake_writer(rec); /* it goes on when we are gone */
 	else
 		writer_sync(rec, patience_ns());

@@ -93,6 +93,7 @@ struct session {
 	uint32_t n_files;
 	uint64_t base[STATUS_N_FIELDS]; /* counters of the recorder when this piece began */
 	struct cull *cull; /* NULL: everything is recorded */
+	uint64_t writer_blocks[RECORD_MAX_AREAS]; /* bits: blocks that cull fills, not a thread */
 	uint64_t pending_offset, pending_bytes; /* of the PENDING chunk of cull */
 	uint32_t piece; /* number of the file in this run of the recorder, from 1 */
 	int fd; /* in the writer's own descriptor table; less than 0: closed, see rotation.h */

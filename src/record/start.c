@@ -106,9 +106,6 @@ static void pass_complaints_on(struct recorder *rec)
 
 static void log_refused_features(void)
 {
-	if (options_active.CULL_TEMPORARY_ALLOCATIONS && options_active.ENABLE_SERVER)
-		log_put(LOG_WARN, "MEMORY_PROFILER_CULL_TEMPORARY_ALLOCATIONS: not together with "
-				  "MEMORY_PROFILER_ENABLE_SERVER; every allocation is recorded");
 	if (options_active.ENABLE_BROADCAST && !options_active.ENABLE_SERVER)
 		log_put(LOG_WARN, "MEMORY_PROFILER_ENABLE_BROADCAST: announces nothing without "
 				  "MEMORY_PROFILER_ENABLE_SERVER");

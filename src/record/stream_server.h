@@ -33,8 +33,9 @@ void stream_server_keep(struct stream_server *server, const struct session *sess
 /* How long the writer may sleep. */
 uint64_t stream_server_pause_ns(const struct stream_server *server);
 
-/* Does any client lack something that can be sent now? When the recording has ended, the exit of the
- * program waits for such a client, as long as MEMORY_PROFILER_SERVER_EXIT_WAIT allows. */
+/* Does any client lack something that can be sent now? When the recording has ended, the writer goes on
+ * for such a client, as long as MEMORY_PROFILER_SERVER_EXIT_WAIT allows. The program waits only where
+ * it waits for the writer (ending.h). */
 bool stream_server_is_behind(const struct stream_server *server);
 
 /* The writer is another process, without the sockets: closes everything. The next step listens

@@ -50,12 +50,36 @@ static struct stream_area get_area(const struct stream_file *file, uint32_t i)
 				    file->session->area[i].n_blocks};
 }
 
+/* A part of the file that is not sent as chunks are. */
+struct gap {
+	uint64_t first, behind;
+};
+
+/* Number n_areas is the PENDING chunk. */
+static struct gap get_gap(const struct stream_file *file, uint32_t i)
+{
+	struct stream_area area;
+	uint64_t first = file->pending_offset, bytes = file->pending_bytes;
+
+	if (i < count_areas(file)) {
+		area = get_area(file, i);
+		first = area.file_offset;
+		bytes = (uint64_t)area.n_blocks * FORMAT_BLOCK_BYTES;
+	} else if (file->session) {
+		first = file->session->pending_offset;
+		bytes = file->session->pending_bytes;
+	}
+	return (struct gap){first, first + bytes};
+}
+
 void stream_source_keep(struct stream_file *file)
 {
 	file->end_offset = stream_source_end(file);
 	file->n_areas = count_areas(file);
 	for (uint32_t i = 0; i < file->n_areas; i++)
 		file->area[i] = get_area(file, i);
+	file->pending_offset = file->session->pending_offset;
+	file->pending_bytes = file->session->pending_bytes;
 	file->session = NULL;
 }
 
@@ -68,22 +92,23 @@ static long read_exactly(const struct stream_source *s, uint64_t offset, void *b
 	return (size_t)n == len ? 0 : SYS_EIO;
 }
 
-/* Moves `next` over the blocks of an AREA. Returns where the chunks that begin there end. */
+/* Moves `next` over the blocks of an AREA or over what is pending. Returns where the chunks that
+ * begin there end. */
 static uint64_t end_of_run(struct stream_source *s)
 {
-	uint32_t n_areas = count_areas(s->file);
+	uint32_t n_gaps = count_areas(s->file) + 1;
 	uint64_t end = stream_source_end(s->file);
 
-	for (uint32_t i = 0; i < n_areas; i++) { /* in the order of the file */
-		struct stream_area area = get_area(s->file, i);
-		uint64_t first = area.file_offset;
-		uint64_t behind = first + (uint64_t)area.n_blocks * FORMAT_BLOCK_BYTES;
+	for (uint32_t i = 0; i < n_gaps; i++) {
+		struct gap gap = get_gap(s->file, i);
 
-		if (s->next >= behind)
-			continue;
-		if (s->next < first)
-			return first < end ? first : end;
-		s->next = behind;
+		if (s->next < gap.first) {
+			end = gap.first < end ? gap.first : end;
+		} else if (s->next < gap.behind) {
+			s->next = gap.behind;
+			end = stream_source_end(s->file);
+			i = UINT32_MAX; /* look at all of them again: they are in no order */
+		}
 	}
 	return end;
 }
@@ -145,6 +170,14 @@ static long copy_block(struct stream_source *s, uint64_t offset, struct stream_s
 	return STREAM_BLOCK;
 }
 
+/* Is it certain that what the block holds stays? */
+static bool is_for_clients(const struct stream_source *s, uint32_t area, uint32_t slot)
+{
+	const struct session *session = s->file->session;
+
+	return !session || !session->cull || (session->writer_blocks[area] >> slot & 1);
+}
+
 /* The next block of this pass that has news. 0: the pass is over. */
 static long next_block(struct stream_source *s, uint8_t *out, size_t *n_bytes)
 {
@@ -154,8 +187,10 @@ static long next_block(struct stream_source *s, uint8_t *out, size_t *n_bytes)
 		while (s->slot < area.n_blocks) {
 			uint32_t slot = s->slot++;
 			uint64_t at = area.file_offset + (uint64_t)slot * FORMAT_BLOCK_BYTES;
-			long ret = copy_block(s, at, &s->sent[s->area * RECORD_AREA_BLOCKS + slot],
-					      out, n_bytes);
+			struct stream_sent *sent = &s->sent[s->area * RECORD_AREA_BLOCKS + slot];
+			long ret = is_for_clients(s, s->area, slot)
+					   ? copy_block(s, at, sent, out, n_bytes)
+					   : 0;
 
 			if (ret != 0)
 				return ret;

@@ -11,6 +11,10 @@
  * A block becomes a chunk before its place in the AREA is used again, and the chunks always go
  * first. So at every moment the client's copy has each event that was sent.
  *
+ * Where short-lived allocations are left out (cull.h), the blocks that threads fill and the PENDING
+ * chunk are not sent: what is in them may turn out to be left out. The client gets the blocks that
+ * the writer fills with what stays.
+ *
  * Everything is read with pread() from the file: the page cache has it, unless the client is far
  * behind. Threads: the writer, which is also the one that appends chunks and frees blocks.
  */
@@ -35,6 +39,7 @@ struct stream_file {
 	bool is_current; /* the newest piece */
 	uint64_t end_offset;
 	uint32_t n_areas;
+	uint64_t pending_offset, pending_bytes; /* of a PENDING chunk */
 	struct stream_area *area; /* room for RECORD_MAX_AREAS */
 };
 

@@ -683,8 +683,10 @@ static void complete(struct writer *w)
 	       (other_allocator_step(&w->other_allocator, &w->describer, s) ||
 		embed_step(&w->embed, &w->describer, s)))
 		;
-	if (!s->is_ended)
+	if (!s->is_ended) {
 		describe_death(w);
+		s->is_ended = true; /* clients of the server get the rest, and the end */
+	}
 	/* A client of the server may have all of it already. */
 	if (!had_ended || !w->server || s->end_offset != before)
 		put_last_status(w);

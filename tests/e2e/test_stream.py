@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Receiving recordings while they are written: `gather` from the server inside the program."""
+import os
 import select
 import signal
 import socket
@@ -128,16 +129,81 @@ class Gather(StreamCase):
         time.sleep(1)
         p.send_signal(signal.SIGKILL)
         out = g.communicate(timeout=mp.TIMEOUT_S)[0]
+        self.assertEqual(0, g.returncode, out)
+        self.assertIn("is complete", out)
+        self.assert_same_events(self.local, received)
+        self.assertEqual(0, mp.info(received)["lost_events"])
+
+    def test_program_and_writer_are_killed(self):
+        """As when the host dies: the copy holds what was sent."""
+        p = self.start([mp.program("runs_on"), "2", "100"])
+        g = self.gather(self.here())
+        received = self.wait_for_bytes(1 << 20)
+        time.sleep(1)
+        writer = mp.find_writer(self.local)
+        p.send_signal(signal.SIGSTOP)
+        os.kill(writer, signal.SIGKILL)
+        p.send_signal(signal.SIGKILL)
+        out = g.communicate(timeout=mp.TIMEOUT_S)[0]
         self.assertEqual(1, g.returncode)
         self.assertIn("holds what has arrived", out)
         whole, part = mp.info(self.local), mp.info(received)
         self.assertLessEqual(part["allocations"], whole["allocations"])
         self.assertGreater(part["allocations"], whole["allocations"] // 2)
         self.assertEqual(0, part["lost_events"])
-        at_most = [line for line in dump(self.local).splitlines() if b'"e":"alloc"' in line]
-        seen = [line for line in dump(received).splitlines() if b'"e":"alloc"' in line]
-        self.assertEqual(len(at_most), whole["allocations"])
-        self.assertEqual(len(seen), part["allocations"])
+
+    def test_the_writer_is_killed(self):
+        """Another one takes its place, listens again, and the client goes on with its file."""
+        p = self.start([mp.program("runs_on"), "2", "100"])
+        g = self.gather(self.here())
+        received = self.wait_for_bytes(1 << 20)
+        os.kill(mp.find_writer(self.local), signal.SIGKILL)
+        mp.wait_for(lambda: self.log.read_text().count("receives the recording") == 2)
+        self.finish(p)
+        out = g.communicate(timeout=mp.TIMEOUT_S)[0]
+        self.assertEqual(0, g.returncode, out)
+        self.assertEqual([received], self.files())
+        self.assert_same_events(self.local, received)
+
+    def test_children_neither_hold_nor_disturb_the_connection(self):
+        """Forked children have none of the sockets; the parent's recording arrives."""
+        p = self.start([mp.find_tool("python3"), "-c", """
+import os, sys, time
+for i in range(20):
+    pid = os.fork()
+    if not pid:
+        x = [bytes(1000 + k) for k in range(1000)]
+        os._exit(any('socket' in os.readlink(f'/proc/self/fd/{f}') for f in os.listdir('/proc/self/fd')
+                     if os.path.exists(f'/proc/self/fd/{f}')))
+    if os.waitpid(pid, 0)[1]:
+        sys.exit(3)
+    time.sleep(0.05)
+sys.stdin.read()
+"""])
+        g = self.gather(self.here())
+        self.finish(p)
+        out = g.communicate(timeout=mp.TIMEOUT_S)[0]
+        self.assertEqual(0, g.returncode, out)
+        self.assert_same_events(self.local, self.files()[0])
+
+    def test_the_exit_waits_for_no_client(self):
+        """One that reads nothing, and one that gets everything; the writer is gone in time."""
+        p = self.start([mp.program("runs_on"), "4"], SERVER_EXIT_WAIT=3000)
+        deaf = socket.create_connection(("127.0.0.1", self.port))
+        self.addCleanup(deaf.close)
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        Client(deaf).start()
+        g = self.gather(self.here())
+        received = self.wait_for_bytes(MANY_BYTES)
+        writer = mp.find_writer(self.local)
+        began = time.monotonic()
+        self.finish(p)
+        self.assertLess(time.monotonic() - began, 1.5, "the program waits for a client")
+        g.communicate(timeout=mp.TIMEOUT_S)
+        self.assertEqual(0, g.returncode)
+        self.assert_same_events(self.local, received)
+        mp.wait_for(lambda: not os.path.exists(f"/proc/{writer}/fd"))
+        self.assertLess(time.monotonic() - began, 10, "the writer waits longer than it may")
 
     def test_the_program_ends_before_anybody_connects(self):
         g = self.gather(self.here())
@@ -180,6 +246,78 @@ class Gather(StreamCase):
         self.assertEqual(0, g.returncode, out)
         local = sorted(self.dir.glob("local_*.dat"))
         self.assertEqual(4, len(local))
+        self.assertEqual(sorted(map(dump, local)), sorted(map(dump, self.files())))
+
+
+class Culled(StreamCase):
+    """Short-lived allocations are left out, and clients get what stays."""
+
+    CULL = {"CULL_TEMPORARY_ALLOCATIONS": 1, "TEMPORARY_ALLOCATION_LIFETIME_THRESHOLD": 300}
+
+    def test_the_copy_is_the_recording(self):
+        p = self.start([mp.program("obeys")], **self.CULL)
+        g = self.gather(self.here())
+        commands = ("+1 5001", "+2 5002", "-2", "t+3 5003", "=3 5013", "t-3", "~60 20000", "t+4 5004",
+                    "=1 5011")
+        self.assertEqual(b"ready\n", p.stdout.readline())
+        for command in commands:
+            p.stdin.write(command.encode() + b"\n")
+            p.stdin.flush()
+            self.assertEqual(b"done\n", p.stdout.readline())
+        received = self.wait_for_bytes(8192)
+        mp.wait_for(lambda: 5004 in mp.live_sizes(received))
+        self.finish(p)
+        self.assertEqual(0, g.wait(mp.TIMEOUT_S), g.stdout.read())
+        self.assert_same_events(self.local, received)
+        facts = mp.info(received)
+        self.assertEqual([5004, 5011], [s for s in sorted(mp.live_sizes(received)) if 5000 < s < 5100])
+        self.assertGreaterEqual(facts["culled_allocations"], 20000)
+        self.assertEqual(mp.info(self.local)["culled_allocations"], facts["culled_allocations"])
+
+    def test_no_copy_has_a_free_without_its_allocation(self):
+        """Four threads pass blocks around; the copy is looked at while it grows."""
+        p = self.start([mp.program("toggle_storm"), "0", "6000"], **self.CULL,
+                       TEMPORARY_ALLOCATION_PENDING_THRESHOLD=1000)
+        g = self.gather(self.here())
+        received = self.wait_for_bytes(1 << 16)
+        n_looked = 0
+        while p.poll() is None:
+            facts = mp.info(received)
+            self.assertLess(facts["unknown_frees"], 16, "more than the last moment is torn")
+            n_looked += facts["allocations"] > 1000
+        self.assertEqual(0, g.wait(mp.TIMEOUT_S), g.stdout.read())
+        self.assertGreater(n_looked, 2)
+        self.assert_same_events(self.local, received)
+        self.assertGreater(mp.info(received)["culled_allocations"], 10000)
+
+    def test_a_killed_program_and_a_gather_that_was_killed(self):
+        p = self.start([mp.program("runs_on"), "2", "100"], **self.CULL)
+        g = self.gather(self.here())
+        received = self.wait_for_bytes(1 << 16)
+        time.sleep(1)
+        g.kill()
+        g.wait()
+        time.sleep(1)
+        g = self.gather(self.here())
+        mp.wait_for(lambda: self.log.read_text().count("receives the recording") == 2)
+        time.sleep(1)
+        p.send_signal(signal.SIGKILL)
+        g.wait(mp.TIMEOUT_S)
+        self.assertEqual(1, len(self.files()))
+        self.assert_same_events(self.local, received)
+
+    def test_pieces(self):
+        p = self.start([mp.program("runs_on"), "2", "100"], OUTPUT=self.dir / "local_%n.dat", **self.CULL)
+        g = self.gather(self.here())
+        for n in (1, 2):
+            mp.wait_for(lambda: len(self.files()) == n)
+            p.send_signal(signal.SIGUSR1)
+            time.sleep(0.3)
+            p.send_signal(signal.SIGUSR1)
+        mp.wait_for(lambda: len(self.files()) == 3)
+        self.finish(p)
+        self.assertEqual(0, g.wait(mp.TIMEOUT_S), g.stdout.read())
+        local = sorted(self.dir.glob("local_*.dat"))
         self.assertEqual(sorted(map(dump, local)), sorted(map(dump, self.files())))
 
 
