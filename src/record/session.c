@@ -76,6 +76,20 @@ static long write_all(struct session *s, const uint8_t *data, size_t len, uint64
 	return 0;
 }
 
+/* A reader that comes before the first status of session_put_status() finds this one. */
+static void begin_status(struct session *s, const struct file_header *h, uint8_t *page)
+{
+	uint64_t *field = s->status.field;
+
+	field[STATUS_STATE] = FORMAT_STATE_RECORDING;
+	field[STATUS_END_OF_CHUNKS] = FORMAT_HEADER_BYTES;
+	field[STATUS_REALTIME_NS] = h->start_realtime_ns;
+	field[STATUS_MONOTONIC_NS] = h->start_monotonic_ns;
+	field[STATUS_TICKS] = h->start_ticks;
+	s->status.sequence = 1;
+	file_status_encode(&s->status, page);
+}
+
 /* Writes and maps the first page. Whenever the process is killed, the file is empty or has its
  * header. 0 or -errno. */
 static long begin_file(struct recorder *rec, struct session *s, bool is_late)
@@ -105,6 +119,7 @@ static long begin_file(struct recorder *rec, struct session *s, bool is_late)
 	h.start_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	h.start_ticks = clock_is_cpu ? clock_ticks() : h.start_monotonic_ns;
 	file_header_encode(&h, page);
+	begin_status(s, &h, page);
 	ret = write_all(s, page, sizeof(page), 0);
 	if (ret == 0)
 		ret = reserve(s, 0, sizeof(page));

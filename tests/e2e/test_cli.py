@@ -279,6 +279,21 @@ class Info(mp.TestCase):
                     looks += not facts["complete"]
         self.assertGreater(looks, 0)
 
+    def test_a_recording_has_a_status_from_its_first_page_on(self):
+        env = self.recorder_environment(self.dir, OUTPUT=str(self.dir / "x.dat"), WRITE_BINARIES_TO_OUTPUT=0)
+        looks = 0
+        for _ in range(20):
+            (self.dir / "x.dat").unlink(missing_ok=True)
+            with subprocess.Popen(["/bin/ls", "/"], env=env, stdout=subprocess.DEVNULL) as child:
+                while child.poll() is None:
+                    path = self.dir / "x.dat"
+                    page = path.read_bytes()[:4096] if path.exists() else b""
+                    if len(page) == 4096:
+                        looks += 1
+                        self.assertTrue(any(page[1024:2048]), "no status")
+            mp.wait_until_written(self.dir / "x.dat")
+        self.assertGreater(looks, 20)
+
     def test_dump_and_info_agree(self):
         path = self.record([mp.program("demo")]).recording
         facts, events = mp.info(path), mp.events(path)
