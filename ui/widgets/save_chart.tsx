@@ -1,4 +1,4 @@
-/* The button in a chart's head that saves the chart as a picture, as it is on the screen. */
+/* The button in a chart's head that saves the chart as an image, as it is on the screen. */
 import { download } from '../state/table_csv';
 import { font, token } from './canvas';
 import { Icon } from './icons';
@@ -12,7 +12,7 @@ export function SaveChart({ title }: { title: string }) {
     <button
       type="button"
       class="btn small icon quiet save"
-      aria-label={`Save the chart “${title}” as a picture`}
+      aria-label={`Save the chart “${title}” as an image`}
       title="Save as PNG"
       onClick={(e) => {
         const drawn = e.currentTarget.closest('.card')?.querySelector('canvas');
@@ -26,20 +26,20 @@ export function SaveChart({ title }: { title: string }) {
 
 function save(drawn: HTMLCanvasElement, title: string): void {
   const scale = drawn.width / Math.max(1, drawn.clientWidth);
-  const picture = document.createElement('canvas');
-  picture.width = drawn.width;
-  picture.height = drawn.height + HEAD_PX * scale;
-  const draw = picture.getContext('2d');
+  const image = document.createElement('canvas');
+  image.width = drawn.width;
+  image.height = drawn.height + HEAD_PX * scale;
+  const draw = image.getContext('2d');
   if (!draw) return;
   draw.fillStyle = token('--bg-view');
-  draw.fillRect(0, 0, picture.width, picture.height);
+  draw.fillRect(0, 0, image.width, image.height);
   draw.drawImage(drawn, 0, HEAD_PX * scale);
   draw.scale(scale, scale);
   draw.fillStyle = token('--text');
   draw.font = font(12, 600);
   draw.textBaseline = 'middle';
   draw.fillText(title, LEFT_PX, HEAD_PX / 2);
-  picture.toBlob((blob) => {
+  image.toBlob((blob) => {
     if (!blob) return;
     const url = URL.createObjectURL(blob);
     download(url, `${title.toLowerCase().replace(/\W+/g, '-')}.png`);
