@@ -137,6 +137,8 @@ static long create_named(const struct recorder *rec, const char *path)
 	if (fd != SYS_EEXIST)
 		return fd;
 	moved = move_aside(rec, path);
+	if (moved == SYS_EACCES || moved == SYS_EPERM) /* it is another user's */
+		return SYS_EAGAIN;
 	if (moved < 0)
 		return moved;
 	fd = sys_open(path, flags, 0600);

@@ -20,8 +20,10 @@
 
 #define PAGE_BYTES 4096u
 
+#define SYS_EPERM (-1)
 #define SYS_EINTR (-4)
 #define SYS_ENOENT (-2)
+#define SYS_EACCES (-13)
 #define SYS_EEXIST (-17)
 #define SYS_ENOSYS (-38)
 #define SYS_EAGAIN (-11)

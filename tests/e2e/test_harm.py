@@ -120,6 +120,20 @@ class Storage(mp.TestCase):
         self.assertIn("/no/such/folder/", seen.log)
         self.assertFalse((self.dir / "no").exists())
 
+    @mp.needs_root("a file of another user")
+    def test_name_that_a_file_of_another_user_has(self):
+        """As when a recorded process becomes another user and executes its own program again."""
+        work = self.open_to_all("workload")
+        folder = self.new_folder()
+        os.chmod(folder, 0o1777)
+        taken = folder / "fixed.dat"
+        taken.write_bytes(b"of root")
+        os.chmod(taken, 0o600)
+        self.record_and_compare([work, *WORK[1:]], folder=folder, setup=become_nobody,
+                                options={"OUTPUT": taken})
+        self.assertEqual(b"of root", taken.read_bytes())
+        self.assertTrue(mp.info(folder / "fixed.1.dat")["complete"])
+
     def test_folder_that_is_not_writable(self):
         closed = self.dir / "closed"
         closed.mkdir()
