@@ -7,6 +7,7 @@ FUZZ_SECONDS ?= 60
 SOAK_ARGS ?=
 BENCH_ARGS ?=
 AUDIT_ARGS ?=
+COMPAT_ARGS ?=
 
 DEPS ?= install
 ifeq ($(DEPS),skip)
@@ -29,7 +30,7 @@ SETUP_FUZZ = $(call setup,fuzz,-Dgui=disabled -Dfuzz=true -Db_sanitize=address$(
 	-Doptimization=1 -Dchecks=full,CC=clang)
 COMMA := ,
 
-.PHONY: all demo test lint bench audit audit-build soak test-rust install uninstall clean debug asan tsan fuzz help \
+.PHONY: all demo test lint bench compat audit audit-build soak test-rust install uninstall clean debug asan tsan fuzz help \
 	hooks deps deps-test dist deb dist-build
 
 all: deps ## build the recorder and the CLI (default)
@@ -88,6 +89,11 @@ audit-build:
 
 soak: deps-test all ## the long tests
 	@tools/run_tests.py soak $(SOAK_ARGS)
+
+compat: ## real programs bare and recorded: docs/COMPATIBILITY.md (COMPAT_ARGS="--only redis")
+	$(INSTALL_DEPS) build test compat
+	@$(MAKE) --no-print-directory DEPS=skip all
+	@tests/compat/compat.py $(COMPAT_ARGS)
 
 test-rust: deps-test all ## allocators and wasmtime from the crate registry (needs cargo)
 	@python3 tests/rust/test_crates.py

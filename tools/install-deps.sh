@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the missing Debian packages of the given groups (build, test), and only those.
+# Installs the missing Debian packages of the given groups (build, test, compat), and only those.
 # What is already there counts, wherever it came from: a tool on PATH, a library the compiler finds.
 # As root or through sudo; elsewhere it says what is needed and stops. DEPS=skip make ... avoids it.
 set -eu
@@ -7,6 +7,7 @@ set -eu
 # group package probe...
 #   a word  = this tool is on PATH
 #   lib:F   = the C compiler finds the file F      rt:F = clang finds its run-time library F
+#   /F      = the file exists
 packages() {
 	cat <<-LIST
 	build build-essential gcc g++ make ar
@@ -57,6 +58,31 @@ packages() {
 	test tmux tmux
 	test util-linux unshare nsenter
 	test libunwind-dev lib:libunwind.so
+	compat apache2-bin apache2
+	compat apache2-utils ab
+	compat bubblewrap bwrap
+	compat busybox busybox
+	compat cargo cargo
+	compat chromium-sandbox /usr/lib/chromium/chrome-sandbox
+	compat cron cron
+	compat default-jdk-headless javac
+	compat docker.io docker
+	compat dpkg-dev dpkg-source
+	compat ffmpeg ffmpeg
+	compat firefox-esr firefox-esr
+	compat firejail firejail
+	compat gperf gperf
+	compat imagemagick convert
+	compat libpython3.11-testsuite /usr/lib/python3.11/test/test_os.py
+	compat libreoffice-calc-nogui soffice /usr/lib/libreoffice/program/libsclo.so
+	compat libreoffice-writer-nogui soffice /usr/lib/libreoffice/program/libswlo.so
+	compat nginx-light nginx
+	compat openssh-server /usr/sbin/sshd
+	compat postgresql pg_ctlcluster
+	compat qemu-system-x86 qemu-system-x86_64
+	compat strace strace
+	compat stress-ng stress-ng
+	compat tcl tclsh
 	LIST
 }
 
@@ -64,6 +90,7 @@ present() {
 	for probe in "$@"; do
 		case $probe in
 		lib:*) found=$(cc -print-file-name="${probe#lib:}" 2>/dev/null) || return 1 ;;
+		/*) [ -e "$probe" ] && found=$probe || return 1 ;;
 		rt:*) found=$(clang -print-file-name="${probe#rt:}" 2>/dev/null) || return 1 ;;
 		*) found=$(command -v "$probe") || return 1 ;;
 		esac
@@ -98,6 +125,17 @@ else
 	echo "Not root and no sudo: ask somebody who is to run: apt-get install $want" >&2
 	exit 1
 fi
+# The servers among the packages of compat are run by its scripts only.
+policy=/usr/sbin/policy-rc.d
+case " $groups " in
+*" compat "*)
+	if [ ! -e $policy ]; then
+		printf '#!/bin/sh\nexit 101\n' | $as_root tee $policy >/dev/null
+		$as_root chmod +x $policy
+		trap '$as_root rm -f $policy' EXIT
+	fi
+	;;
+esac
 # shellcheck disable=SC2086 # $want is a list of words
 {
 	$as_root apt-get update -q

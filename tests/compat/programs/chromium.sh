@@ -1,0 +1,13 @@
+# The sandbox is on (user namespaces, seccomp, a zygote that refuses to have threads).
+. "$(dirname "$0")/common.sh"
+echo '<p id=a></p><script>a.textContent = [..."recorded"].map(c => c + 1).join()</script>' >page.html
+chmod 644 page.html
+as_user under /usr/lib/chromium/chromium --headless --disable-gpu --user-data-dir="$WORK/home/c" \
+	--no-first-run --disable-background-networking --dump-dom "file://$WORK/page.html" 2>"$WORK/err"
+echo "exit $?"
+grep -iE 'fatal|crash|signal|zygote|sandbox|GPU process' "$WORK/err"
+as_user under /usr/lib/chromium/chromium --headless --disable-gpu --user-data-dir="$WORK/home/c2" \
+	--no-first-run --disable-background-networking --screenshot="$WORK/home/s.png" --window-size=320,200 \
+	"file://$WORK/page.html" 2>/dev/null
+echo "exit $?"
+cksum <"$WORK/home/s.png"

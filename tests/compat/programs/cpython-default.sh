@@ -1,0 +1,2 @@
+set -- default
+. "$(dirname "$0")/cpython.sh"

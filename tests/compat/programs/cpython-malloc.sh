@@ -1,0 +1,2 @@
+set -- malloc
+. "$(dirname "$0")/cpython.sh"
