@@ -41,17 +41,17 @@ function useDrawn(kind: Kind) {
     { ...untimedFilter(params), ...chartWindow(params, run), buckets: POINTS, round: true },
     { isFiltered: false },
   );
-  const statistics = useQuery<AllocatorSamples>(
+  const reported = useQuery<AllocatorSamples>(
     'allocator_samples',
     {},
     { isFiltered: false, isReady: kind === 'allocator' },
   );
   const drawn = useMemo((): Drawn | null => {
     if (!heap.data || !samples.data) return null;
-    if (kind === 'allocator') return statistics.data && drawAllocator(heap.data, statistics.data);
+    if (kind === 'allocator') return reported.data && drawAllocator(heap.data, reported.data);
     return kind === 'rss' ? drawRss(heap.data, samples.data) : drawSpace(heap.data, samples.data);
-  }, [heap.data, samples.data, statistics.data, kind]);
-  return { drawn, heap, run, asked: [samples, heap, statistics].find((a) => a.error) };
+  }, [heap.data, samples.data, reported.data, kind]);
+  return { drawn, heap, run, asked: [samples, heap, reported].find((a) => a.error) };
 }
 
 const NO_SAMPLES: Drawn['nothing'] = [
@@ -84,8 +84,8 @@ function drawSpace(heap: Buckets, samples: Samples): Drawn {
 }
 
 /* The gap between both lines is memory that the allocator keeps for later, or cannot give back. */
-function drawAllocator(heap: Buckets, statistics: AllocatorSamples): Drawn {
-  const main = mainAllocator(statistics.samples);
+function drawAllocator(heap: Buckets, reported: AllocatorSamples): Drawn {
+  const main = mainAllocator(reported.samples);
   const { from_ns, bucket_ns, max_bytes } = heap;
   const title = 'Held by the allocator';
   if (!main)
@@ -94,7 +94,10 @@ function drawAllocator(heap: Buckets, statistics: AllocatorSamples): Drawn {
       label: title,
       series: [],
       line: null,
-      nothing: ['No figures of an allocator.', 'None of the allocators in the program gave any.'],
+      nothing: [
+        'No figures of an allocator.',
+        'None of the allocators in the program reported any.',
+      ],
     };
   const values = resample(main.at, main.allocated, from_ns, bucket_ns, max_bytes.length);
   const held = main.held[main.held.length - 1] ?? 0;

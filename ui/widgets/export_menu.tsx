@@ -63,10 +63,10 @@ const STATICS = [
   ['dynamic_statics_ascii_tree', 'What statics allocate (text)', 'statics.txt'],
 ] as const;
 
-const staticItems = (recording: Recording): MenuItem[] =>
+const staticItems = (recording: Recording, a: Address): MenuItem[] =>
   STATICS.map(([path, label, file]) => ({
     label,
-    href: downloadUrl(`/data/${recording.id}/${path}`),
+    href: downloadUrl(`/data/${recording.id}/${path}`, apiFilter(a.params)),
     download: file,
   }));
 
@@ -95,7 +95,7 @@ export function exportItems(recording: Recording, a: Address): MenuItem[] {
     ...tableItem(recording, a),
     ...exportFiles(recording, a).map((f) => ({ label: f.label, href: f.href, download: f.file })),
     { label: 'Static initialisers', isHeading: true },
-    ...staticItems(recording),
+    ...staticItems(recording, a),
     { label: 'Copy', isHeading: true },
     ...copyCommands(recording, a),
   ];

@@ -1,4 +1,4 @@
-/* The button in a chart's head that saves the chart as an image, as it is on the screen. */
+/* The button in a chart's head that saves the chart as a image, as it is on the screen. */
 import { download } from '../state/table_csv';
 import { font, token } from './canvas';
 import { Icon } from './icons';
@@ -12,7 +12,7 @@ export function SaveChart({ title }: { title: string }) {
     <button
       type="button"
       class="btn small icon quiet save"
-      aria-label={`Save the chart “${title}” as an image`}
+      aria-label={`Save the chart “${title}” as a image`}
       title="Save as PNG"
       onClick={(e) => {
         const drawn = e.currentTarget.closest('.card')?.querySelector('canvas');

@@ -163,7 +163,7 @@ function yAxis(latest: Latest): uPlot.Axis {
     grid: { stroke: gridLine, width: 1 },
     ticks: { show: false },
     splits: (u, _axis, _min, max) => {
-      const want = Math.max(2, Math.min(6, u.bbox.height / devicePixelRatio / 32));
+      const want = Math.max(2, Math.min(6, u.bbox.height / devicePixelRatio / 22));
       return valueTicks(max * 0.999, latest.current.unit, want).filter((v) => v <= max);
     },
     values: (_u, splits) => splits.map((v) => valueLabel(v, latest.current.unit)),
