@@ -277,12 +277,32 @@ void capture_aligned(struct lane *lane, const struct unwind_start *at, const voi
 	put_call(lane, EVENT_ALIGNED, &call);
 }
 
+/* The call is filled in field by field, and not copied: gcc copies two fields by one wide load, which
+ * then waits until the narrow stores that have just written them leave the processor. */
+void capture_put_known_block(struct lane *lane, unsigned kind, const struct capture_block *b,
+			     uint32_t stack, struct capture_moment when)
+{
+	bool is_known = b->usable_bytes >= b->size_bytes;
+	struct event_call call;
+
+	if (!b->alignment && b->usable_bytes == event_usual_usable(b->size_bytes) &&
+	    put_short(lane, kind, b->block, b->size_bytes, stack, &when))
+		return;
+	call.ticks = when.ticks;
+	call.addr = (uintptr_t)b->block;
+	call.size_bytes = b->size_bytes;
+	call.owner_tag = when.owner_tag;
+	call.stack = stack;
+	call.usable_extra_bytes = is_known ? b->usable_bytes - b->size_bytes : 0;
+	call.alignment = b->alignment;
+	call.extras = (b->alignment ? EVENT_EXTRA_ALIGNMENT : 0) |
+		      (is_known ? EVENT_EXTRA_USABLE : 0);
+	put_call(lane, kind, &call);
+}
+
 void capture_put_block(struct lane *lane, const struct unwind_start *at, unsigned kind,
 		       const struct capture_block *b, uint32_t stack)
 {
-	struct capture_moment when;
-	struct event_call call;
-
 	if (unlikely(lane->thread->mode != RECORD_ON)) {
 		if (kind == EVENT_REALLOC_END)
 			capture_rare(lane, EVENT_REALLOC_UNTRACKED, NULL, 0);
@@ -290,18 +310,7 @@ void capture_put_block(struct lane *lane, const struct unwind_start *at, unsigne
 	}
 	if (!stack)
 		stack = stack_capture(lane, at);
-	when = alloc_moment();
-	if (!b->alignment && b->usable_bytes == event_usual_usable(b->size_bytes) &&
-	    put_short(lane, kind, b->block, b->size_bytes, stack, &when))
-		return;
-	call = capture_call(b->block, b->size_bytes, stack, when);
-	call.alignment = b->alignment;
-	call.extras = b->alignment ? EVENT_EXTRA_ALIGNMENT : 0;
-	if (b->usable_bytes >= b->size_bytes) {
-		call.extras |= EVENT_EXTRA_USABLE;
-		call.usable_extra_bytes = b->usable_bytes - b->size_bytes;
-	}
-	put_call(lane, kind, &call);
+	capture_put_known_block(lane, kind, b, stack, alloc_moment());
 }
 
 void capture_free(struct lane *lane, const struct unwind_start *at, const void *block,

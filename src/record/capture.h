@@ -182,6 +182,10 @@ struct capture_block {
 void capture_put_block(struct lane *lane, const struct unwind_start *at, unsigned kind,
 		       const struct capture_block *b, uint32_t stack);
 
+/* The same while recording is on, if the id of the stack and the moment are known. */
+void capture_put_known_block(struct lane *lane, unsigned kind, const struct capture_block *b,
+			     uint32_t stack, struct capture_moment when);
+
 /* Puts the free of a block that is about to be given back. stack: its id if it is known already, or
  * 0. when: what capture_publish_release() returned. */
 void capture_free(struct lane *lane, const struct unwind_start *at, const void *block,

@@ -1,5 +1,7 @@
 /* record/capture_fast.h - the fast path of the hooks of malloc, calloc, realloc and free.
  *
+ * hooks_allocator.c uses parts of it for the same functions of allocators inside the program.
+ *
  * These functions are inline in the hooks, and handle nearly all calls of nearly all programs. The
  * functions of capture.h, which explains the words, handle every call. A function here that cannot
  * handle its call returns 0, NULL or false, and has not put the event. Then the hook calls the

@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "record/allocator_stats.h"
-#include "record/capture.h"
+#include "record/capture_fast.h"
 
 typedef uintptr_t (*original_fn)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
 
@@ -105,19 +105,17 @@ static size_t wanted_alignment(const struct call *c)
 	return f->flags ? (size_t)(log2 != 0) << log2 : argument(c, f->alignment);
 }
 
-static struct capture_block describe(const struct call *c, uintptr_t result)
+static ALWAYS_INLINE void describe(const struct call *c, uintptr_t result, struct capture_block *ret)
 {
 	const struct allocator_function *f = &c->hook->function;
-	struct capture_block b = {
-		.block = (const void *)result,
-		.size_bytes = argument(c, f->size) * (f->count ? argument(c, f->count) : 1),
-		.alignment = wanted_alignment(c),
-	};
+	const void *block = (const void *)result;
+	size_t size_bytes = argument(c, f->size) * (f->count ? argument(c, f->count) : 1);
+	size_t usable_bytes = c->hook->usable ? c->hook->usable(block, 0) : size_bytes;
 
-	b.usable_bytes = c->hook->usable ? c->hook->usable(b.block, 0) : b.size_bytes;
-	if (!f->size)
-		b.size_bytes = b.usable_bytes;
-	return b;
+	ret->block = block;
+	ret->size_bytes = f->size ? size_bytes : usable_bytes;
+	ret->usable_bytes = usable_bytes;
+	ret->alignment = wanted_alignment(c);
 }
 
 static bool is_zeroed(const struct call *c)
@@ -127,23 +125,54 @@ static bool is_zeroed(const struct call *c)
 	return f->event == ALLOCATOR_ZERO || (argument(c, f->flags) & 64);
 }
 
-static void record_alloc(struct lane *lane, const struct call *c, uintptr_t result)
+static unsigned kind_of(const struct call *c, const struct capture_block *b)
 {
-	struct capture_block b = describe(c, result);
-	unsigned kind = b.alignment ? EVENT_ALIGNED : is_zeroed(c) ? EVENT_CALLOC : EVENT_MALLOC;
-
-	capture_put_block(lane, &c->at, kind, &b, 0);
+	return b->alignment ? EVENT_ALIGNED : is_zeroed(c) ? EVENT_CALLOC : EVENT_MALLOC;
 }
 
-static uintptr_t allocate(const struct call *c)
+static void record_alloc(struct lane *lane, const struct call *c, uintptr_t result)
+{
+	struct capture_block b;
+
+	describe(c, result, &b);
+	capture_put_block(lane, &c->at, kind_of(c, &b), &b, 0);
+}
+
+/* May the functions of capture_fast.h be used? As for malloc() itself, only that the lane's events are
+ * about this allocator, and that its blocks are no chunks of glibc. */
+static ALWAYS_INLINE bool is_fast(const struct lane *lane, const struct call *c)
+{
+	return lane->number == 0 && lane->enc.allocator == c->hook->allocator &&
+	       lane->thread->usual_fast_epoch ==
+		       atomic_load_explicit(&record_epoch, memory_order_relaxed);
+}
+
+/* False: the stack is not known at once. */
+static ALWAYS_INLINE bool record_alloc_fast(struct lane *lane, const struct call *c,
+					    struct walk_memo *memo, uintptr_t result)
+{
+	struct capture_moment when = capture_alloc_moment_fast(lane, (const void *)result);
+	uint32_t stack = capture_stack_fast(lane, memo, &c->at);
+	struct capture_block b;
+
+	if (unlikely(!stack))
+		return false;
+	describe(c, result, &b);
+	capture_put_known_block(lane, kind_of(c, &b), &b, stack, when);
+	return true;
+}
+
+static ALWAYS_INLINE uintptr_t allocate(const struct call *c)
 {
 	struct lane *lane = enter(c);
+	struct walk_memo *memo;
 	uintptr_t result;
 
 	if (!lane)
 		return call_directly(c);
+	memo = is_fast(lane, c) ? capture_prepare_fast(lane, &c->at) : NULL;
 	result = call_original(c);
-	if (result)
+	if (result && (!memo || !record_alloc_fast(lane, c, memo, result)))
 		record_alloc(lane, c, result);
 	leave(lane);
 	return result;
@@ -167,11 +196,15 @@ static NOINLINE uintptr_t hook_free(HOOK_PARAMETERS)
 	struct call call = HOOK_CALL();
 	const void *block = (const void *)argument(&call, hook->function.block);
 	struct lane *lane = block ? enter(&call) : NULL;
+	struct capture_moment when;
+	uint32_t stack = 0;
 	uintptr_t result;
 
 	if (!lane)
 		return call_directly(&call);
-	capture_free(lane, &call.at, block, 0, capture_publish_release(lane, block));
+	when = capture_publish_release(lane, block);
+	if (!is_fast(lane, &call) || !capture_free_fast(lane, &call.at, block, when, &stack))
+		capture_free(lane, &call.at, block, stack, when);
 	result = call_original(&call);
 	leave(lane);
 	return result;
@@ -186,7 +219,7 @@ static void end_realloc(struct lane *lane, const struct call *c, const struct ca
 	if (!r->is_recorded) {
 		COUNT_ADD(lane->lost_events, result ? 1 : 0);
 	} else if (result) {
-		b = describe(c, result);
+		describe(c, result, &b);
 		capture_put_block(lane, &c->at, EVENT_REALLOC_END, &b, r->stack);
 	} else if (argument(c, f->size) == 0 || f->event == ALLOCATOR_REALLOCF) {
 		capture_rare(lane, EVENT_REALLOC_FREED, NULL, 0);
