@@ -31,6 +31,7 @@
 #include "query/filter.h"
 #include "query/frame_class.h"
 #include "store/frames.h"
+#include "util/spill_vec.h"
 
 struct shared_results;
 
@@ -338,6 +339,7 @@ struct query_tree_node {
 
 struct query_tree {
 	struct query_tree_node *node; /* owned */
+	struct spill_vec nodes; /* the memory of node: a file if they are many */
 	size_t n;
 	struct query_tree_name *name; /* owned; the texts live as long as the query, frames */
 	size_t n_names;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "util/vec.h"
+#include "util/memory_budget.h"
 
 #define MAX_PERIOD 16u /* of recursion that collapses: f1 -> f2 -> ... -> f16 -> f1 */
 #define CANCEL_STEPS 4096u
@@ -36,6 +36,7 @@ struct builder {
 	size_t n_nodes;
 	uint64_t *is_needed; /* nodes of the store that lie on a path */
 	uint32_t *at; /* by node of the store; where nothing is folded */
+	struct spill_vec at_memory;
 	struct state *state; /* by rank of the needed node; where something is folded */
 	uint32_t *rank; /* of a needed node of the store */
 };
@@ -54,7 +55,7 @@ uint32_t query_paths_child(const struct query_paths *p, uint32_t parent, uint32_
 static int add_node(struct query_paths *p, struct query_path_node node, uint32_t *ret,
 		    struct err *err)
 {
-	int r = vec_reserve(&p->node, &p->capacity, p->n + 1, sizeof(*p->node), err);
+	int r = spill_vec_reserve(&p->nodes, &p->node, p->n + 1, sizeof(*p->node), err);
 
 	if (r >= 0 && p->n == UINT32_MAX)
 		r = err_set(err, ERR_LIMIT, "the tree has more than %u nodes: narrow the filter",
@@ -263,10 +264,9 @@ static int build_plain(struct builder *b, const struct query_groups *g, struct e
 {
 	int r;
 
-	b->at = calloc(b->n_nodes, sizeof(*b->at));
-	if (!b->at)
-		return err_set_memory(err, b->n_nodes * sizeof(*b->at));
-	r = each_needed(b, add_plain, err);
+	r = spill_vec_reserve(&b->at_memory, &b->at, b->n_nodes, sizeof(*b->at), err);
+	if (r >= 0)
+		r = each_needed(b, add_plain, err);
 	for (size_t i = 0; i < g->n && r >= 0; i++)
 		b->p->end[i] = b->at[b->q->stack[g->group[i].key].node];
 	return r;
@@ -302,6 +302,8 @@ int query_paths_init(struct query_paths *p, struct query *q, const struct query_
 	int r;
 
 	*p = (struct query_paths){0};
+	p->nodes.budget_bytes = b.at_memory.budget_bytes =
+		memory_budget_share(QUERY_PATHS_SIXTEENTHS);
 	b.node = store_table(q->c.store, STORE_NODES, &b.n_nodes);
 	p->end = calloc(g->n + 1, sizeof(*p->end));
 	r = p->end ? add_node(p, (struct query_path_node){0}, &root, err)
@@ -312,7 +314,7 @@ int query_paths_init(struct query_paths *p, struct query *q, const struct query_
 		r = fold->action || fold->collapses_recursion ? build_folded(&b, g, err)
 							      : build_plain(&b, g, err);
 	free(b.is_needed);
-	free(b.at);
+	spill_vec_fini(&b.at_memory);
 	free(b.state);
 	free(b.rank);
 	if (r < 0)
@@ -322,7 +324,7 @@ int query_paths_init(struct query_paths *p, struct query *q, const struct query_
 
 void query_paths_fini(struct query_paths *p)
 {
-	free(p->node);
+	spill_vec_fini(&p->nodes);
 	free(p->end);
 	map_fini(&p->child_of);
 	*p = (struct query_paths){0};

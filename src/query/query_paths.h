@@ -16,6 +16,10 @@
 #define QUERY_QUERY_PATHS_H
 
 #include "query/query_fold.h"
+#include "util/spill_vec.h"
+
+/* Of the memory budget: each array with an item for each node. Larger ones lie in files. */
+#define QUERY_PATHS_SIXTEENTHS 1u
 
 struct query_path_node {
 	uint32_t parent; /* smaller than the number of this node */
@@ -27,7 +31,8 @@ struct query_path_node {
 
 struct query_paths {
 	struct query_path_node *node; /* 0 is the root */
-	size_t n, capacity;
+	size_t n;
+	struct spill_vec nodes; /* the memory of node: a file if they are many */
 	struct map child_of; /* (parent, name) -> node, for all children but first_child */
 	uint32_t *end; /* by index of the group: the node where its stack ends */
 };

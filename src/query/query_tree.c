@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "query/query_tree_i.h"
+#include "util/memory_budget.h"
 #include "util/vec.h"
 
 #define NONE UINT32_MAX
@@ -59,7 +60,7 @@ int query_tree_add_node(struct query_tree_builder *b, uint32_t parent, uint32_t 
 		r = use_name(b, p->name, node.frame, &node.name, err);
 	}
 	if (r >= 0)
-		r = vec_reserve(&t->node, &b->capacity, t->n + 1, sizeof(*t->node), err);
+		r = spill_vec_reserve(&t->nodes, &t->node, t->n + 1, sizeof(*t->node), err);
 	if (r < 0)
 		return r;
 	if (t->n)
@@ -110,15 +111,16 @@ static uint32_t find_under(const struct query_tree_builder *b)
 	return at;
 }
 
-/* The costs of all paths through each node. */
+/* The costs of all paths through each node, in memory that the caller gives back. */
 static int sum_paths(const struct query_tree_builder *b, uint64_t (**ret)[QUERY_N_MAIN_COSTS],
-		     struct err *err)
+		     struct spill_vec *memory, struct err *err)
 {
 	const struct query_paths *p = &b->paths;
-	uint64_t(*sum)[QUERY_N_MAIN_COSTS] = calloc(p->n, sizeof(*sum));
+	uint64_t(*sum)[QUERY_N_MAIN_COSTS] = NULL;
+	int r = spill_vec_reserve(memory, &sum, p->n, sizeof(*sum), err);
 
-	if (!sum)
-		return err_set_memory(err, p->n * sizeof(*sum));
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < b->groups.n; i++)
 		query_main_add(sum[p->end[i]], &b->groups.group[i]);
 	for (size_t i = p->n - 1; i > 0; i--) { /* children have greater numbers */
@@ -135,11 +137,14 @@ static int keep_paths(struct query_tree_builder *b, uint32_t top, uint32_t *of_p
 		      uint64_t *is_end, struct err *err)
 {
 	const struct query_paths *p = &b->paths;
+	struct spill_vec memory = {.budget_bytes = memory_budget_share(QUERY_PATHS_SIXTEENTHS)};
 	uint64_t(*sum)[QUERY_N_MAIN_COSTS] = NULL;
-	int r = sum_paths(b, &sum, err);
+	int r = sum_paths(b, &sum, &memory, err);
 
-	if (r < 0)
+	if (r < 0) {
+		spill_vec_fini(&memory);
 		return r;
+	}
 	query_tree_set_least(b, sum[top]);
 	memset(of_path, 0xff, top * sizeof(*of_path));
 	r = query_tree_add_node(b, 0, top, &of_path[top], err);
@@ -158,7 +163,7 @@ static int keep_paths(struct query_tree_builder *b, uint32_t top, uint32_t *of_p
 		if (r >= 0 && i % QUERY_TREE_CANCEL_STEPS == 0)
 			r = query_check_cancel(b->q, err);
 	}
-	free(sum);
+	spill_vec_fini(&memory);
 	return r;
 }
 
@@ -281,6 +286,7 @@ int query_tree_with(struct query *q, const struct query_tree_options *o, struct 
 	const struct query_groups *sums;
 	int r = query_need_names(q, err);
 
+	b.tree.nodes.budget_bytes = memory_budget_share(QUERY_PATHS_SIXTEENTHS);
 	if (r >= 0)
 		r = query_stack_sums(q, &sums, err);
 	if (r < 0)
@@ -323,7 +329,7 @@ int query_tree(struct query *q, enum query_tree_kind kind, struct query_tree *re
 
 void query_tree_fini(struct query_tree *t)
 {
-	free(t->node);
+	spill_vec_fini(&t->nodes);
 	free(t->name);
 	*t = (struct query_tree){0};
 }

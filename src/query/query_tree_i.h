@@ -13,7 +13,6 @@ struct query_tree_builder {
 	struct query_paths paths;
 	uint32_t *under; /* name numbers from the root to node 0 */
 	struct query_tree tree;
-	size_t capacity; /* of nodes */
 	uint32_t *number_of_name; /* name number -> 1 + index in tree.name; 0: not used yet */
 	size_t cap_names;
 	uint64_t least[QUERY_N_MAIN_COSTS]; /* a node is kept if some cost reaches this */
