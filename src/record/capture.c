@@ -295,8 +295,8 @@ void capture_put_known_block(struct lane *lane, unsigned kind, const struct capt
 	call.stack = stack;
 	call.usable_extra_bytes = is_known ? b->usable_bytes - b->size_bytes : 0;
 	call.alignment = b->alignment;
-	call.extras = (b->alignment ? EVENT_EXTRA_ALIGNMENT : 0) |
-		      (is_known ? EVENT_EXTRA_USABLE : 0);
+	call.extras =
+		(b->alignment ? EVENT_EXTRA_ALIGNMENT : 0) | (is_known ? EVENT_EXTRA_USABLE : 0);
 	put_call(lane, kind, &call);
 }
 

@@ -105,7 +105,8 @@ static size_t wanted_alignment(const struct call *c)
 	return f->flags ? (size_t)(log2 != 0) << log2 : argument(c, f->alignment);
 }
 
-static ALWAYS_INLINE void describe(const struct call *c, uintptr_t result, struct capture_block *ret)
+static ALWAYS_INLINE void describe(const struct call *c, uintptr_t result,
+				   struct capture_block *ret)
 {
 	const struct allocator_function *f = &c->hook->function;
 	const void *block = (const void *)result;
