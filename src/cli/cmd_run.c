@@ -66,9 +66,10 @@ static bool print_rest(const struct run_file *f, bool has_notes)
 
 	if (f->file_bytes <= MAX_LOOKED_INTO_BYTES && recording_open(f->path, &r, NULL) == 0 &&
 	    overview_make(r, &o, NULL) == 0) {
-		fprintf(stderr, ", %s allocations, peak %s",
-			human_count(o.totals.allocations + o.totals.reallocations, count),
-			human_size(o.totals.peak_bytes, size));
+		uint64_t n = o.totals.allocations + o.totals.reallocations;
+
+		fprintf(stderr, ", %s allocation%s, peak %s", human_count(n, count),
+			n == 1 ? "" : "s", human_size(o.totals.peak_bytes, size));
 		if (o.lost_events || o.lost_blocks)
 			fputs(", NOT COMPLETE: events were lost", stderr);
 		is_exec = o.totals.end_how == END_BY_EXEC;

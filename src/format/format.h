@@ -109,6 +109,7 @@ enum format_sample_tag {
 	SAMPLE_VIRTUAL_BYTES,
 	SAMPLE_SHARED_BYTES,
 	SAMPLE_CPU_NS,
+	SAMPLE_PEAK_RSS_BYTES, /* since the start, as the kernel keeps it */
 };
 
 enum format_note_tag {

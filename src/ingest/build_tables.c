@@ -364,8 +364,8 @@ static uint64_t put_samples(struct tables *t)
 			.shared_bytes = from->shared_bytes,
 			.cpu_ns = from->cpu_ns,
 		};
-		if (from->rss_bytes > most)
-			most = from->rss_bytes;
+		most = from->rss_bytes > most ? from->rss_bytes : most;
+		most = from->peak_rss_bytes > most ? from->peak_rss_bytes : most;
 	}
 	put_table(t, STORE_SAMPLES, s, n);
 	free(s);

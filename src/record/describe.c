@@ -115,6 +115,26 @@ static const char *parse_pages(const char *p, uint64_t *ret)
 	return p;
 }
 
+/* The most memory that was resident so far; 0: not known. The kernel keeps it, so that a peak between
+ * two samples counts, too. */
+static uint64_t read_peak_rss(char *buffer, size_t capacity)
+{
+	static const char name[] = "VmHWM:";
+	uint64_t kib = 0;
+	const char *p;
+	long n = sys_read_file("/proc/self/status", buffer, capacity - 1);
+
+	buffer[n > 0 ? n : 0] = 0;
+	p = strstr(buffer, name);
+	if (!p)
+		return 0;
+	for (p += sizeof(name) - 1; *p == ' ' || *p == '\t'; p++)
+		;
+	for (; *p >= '0' && *p <= '9'; p++)
+		kib = kib * 10 + (uint64_t)(*p - '0');
+	return kib * KIB;
+}
+
 /* The clock of the CPU time of a process, as the kernel numbers it. */
 static int cpu_clock_of(uint32_t pid)
 {
@@ -140,6 +160,8 @@ void describe_sample(struct describer *f, struct session *s)
 	field_put_u64(&w, SAMPLE_VIRTUAL_BYTES, virtual_bytes);
 	field_put_u64(&w, SAMPLE_SHARED_BYTES, shared_bytes);
 	field_put_u64(&w, SAMPLE_CPU_NS, sys_clock_ns(cpu_clock_of(f->rec->pid)));
+	field_put_u64(&w, SAMPLE_PEAK_RSS_BYTES,
+		      read_peak_rss((char *)f->scratch, SESSION_MAX_DATA));
 	append_fields(f, s, CHUNK_SAMPLE, &w);
 }
 

@@ -76,6 +76,7 @@ static const struct tag_field sample_tags[] = {
 	NUMBER(SAMPLE_VIRTUAL_BYTES, metadata_sample, virtual_bytes),
 	NUMBER(SAMPLE_SHARED_BYTES, metadata_sample, shared_bytes),
 	NUMBER(SAMPLE_CPU_NS, metadata_sample, cpu_ns),
+	NUMBER(SAMPLE_PEAK_RSS_BYTES, metadata_sample, peak_rss_bytes),
 };
 
 static const struct tag_field note_tags[] = {

@@ -64,6 +64,7 @@ struct metadata_sample {
 	uint64_t virtual_bytes;
 	uint64_t shared_bytes;
 	uint64_t cpu_ns;
+	uint64_t peak_rss_bytes; /* so far; 0: not known */
 };
 
 /* A message of the recorder, or of a tool. */

@@ -30,11 +30,14 @@ static const struct store_sample *sample_at_peak(const struct report *r, uint64_
 	size_t n;
 	const struct store_sample *s = store_table(r->context.store, STORE_SAMPLES, &n);
 	const struct store_sample *best = NULL;
+	uint64_t most = 0; /* the peak itself may lie between two samples */
 
+	for (size_t i = 0; i < n; i++)
+		most = s[i].rss_bytes > most ? s[i].rss_bytes : most;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t now = heap_around(r, s[i].at_ns);
 
-		if ((double)s[i].rss_bytes < RSS_AT_PEAK * (double)r->facts->rss_peak_bytes)
+		if ((double)s[i].rss_bytes < RSS_AT_PEAK * (double)most)
 			continue;
 		if (!best || now > *heap) {
 			best = &s[i];

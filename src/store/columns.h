@@ -291,7 +291,7 @@ struct store_facts {
 	uint64_t deepest_stack; /* frames */
 	uint64_t recording_bytes; /* size of the .dat when it was read */
 	uint64_t end_status;
-	uint64_t rss_peak_bytes; /* greatest sample */
+	uint64_t rss_peak_bytes; /* as the kernel says, or the greatest sample */
 	uint64_t writer_cpu_ns; /* processor time of the recorder's writer; 0: not known */
 	uint64_t recorder_bytes; /* memory that the recorder mapped; 0: not known */
 	uint64_t write_errno; /* first error when the recorder wrote its file; 0: none */

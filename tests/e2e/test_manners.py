@@ -111,7 +111,10 @@ class Kills(mp.TestCase):
             env=self.recorder_environment(folder, **options), cwd=self.dir, stdout=subprocess.PIPE,
             stdin=subprocess.DEVNULL, preexec_fn=mp.no_core_dump, start_new_session=True)
         child.stdout.readline()
-        (recording,) = folder.glob("*.dat")
+        found = list(folder.glob("*.dat"))
+        if len(found) != 1:
+            child.kill()
+        (recording,) = found
         return child, recording, mp.wait_for(lambda: mp.find_writer(recording))
 
     def check(self, folder, recording, what):

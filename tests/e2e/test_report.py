@@ -155,6 +155,13 @@ class Figures(mp.TestCase):
         found = report(self.recording, "--function_regex", "^leak_", "--lifetime=only_leaked")
         self.assertEqual({"count": 9, "bytes": 218}, found["matching"]["leaked"])
 
+    def test_peak_of_rss_between_two_samples_counts(self):
+        script = "import time; time.sleep(0.13); a = b'x' * (150 << 20); del a; time.sleep(0.3)"
+        recording = self.record(["/usr/bin/python3", "-c", script], options={"WRITE_BINARIES_TO_OUTPUT": 0}).recording
+        totals = report(recording)["totals"]
+        self.assertGreater(totals["rss_peak_bytes"], 150 << 20)
+        self.assertNotIn("at least", run_report(recording).stdout)
+
     def test_temporary_is_counted_per_thread(self):
         recording = self.record([mp.program("known_threads")]).recording
         found = report(recording, "--limit", "all")
