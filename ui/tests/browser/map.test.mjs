@@ -1,7 +1,7 @@
 /* Memory map: heap, mappings, calls, nearly empty pages, the pinned moment, widths. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { checkAccessible, plain, program, suite } from './harness.mjs';
+import { checkAccessible, plain, program, suite, waitForText } from './harness.mjs';
 import { eventually, pageUrl, parametersOf, rowsOf } from './tables.mjs';
 
 const s = suite();
@@ -170,4 +170,17 @@ test('400 pixels: heap and chart stack, nothing is wider than the window', async
   );
   assert.ok(chart > heap);
   await checkAccessible(page, 'memory map, narrow');
+});
+
+test('what the allocator holds, and what of it is in use', async (t) => {
+  const { samples } = await node.json('/api/v1/last/allocator_samples');
+  const last = samples.filter((a) => a.allocated !== null && a.mapped !== null).at(-1);
+  const page = await s.open(t, pageUrl(node, 'map', { mem: 'allocator' }));
+  assert.ok(last, 'a program that runs for a second has samples');
+  await waitForText(page, '.card h2', new RegExp(`Held by ${last.allocator}`));
+  const idle = (100 * Math.max(0, last.mapped - last.allocated)) / last.mapped;
+  const text = await waitForText(page, '.chart-note', /At the last sample .* were not in use\.$/);
+  const shown = /([<\d.]+) %/.exec(text)[1];
+  assert.ok(shown.startsWith('<') || Math.abs(Number(shown) - idle) < 0.06, `${text}, not ${idle}`);
+  await checkAccessible(page, 'the allocator');
 });

@@ -1,6 +1,6 @@
 /* Overview and what it leads to: figures of a time range, cards, chips, badges, the filter panel. */
 import assert from 'node:assert/strict';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import {
@@ -192,4 +192,35 @@ test('code without names has one name everywhere: its place in the module', asyn
   );
   assert.ok(sites.total_count > 0);
   await waitForText(page, '.foot', new RegExp(`^${sites.total_count} call site`));
+});
+
+test('the Timeline has frees beside allocations, and saves a chart as an image', async (t) => {
+  const page = await s.open(t, at('timeline'));
+  await waitForText(page, '.tl-card:nth-of-type(3) .tl-legend', /dashed: frees per second$/);
+  await page.waitForSelector('.tl-card:nth-of-type(3) canvas');
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.click('.tl-card:nth-of-type(3) .save'),
+  ]);
+  assert.equal(file.suggestedFilename(), 'allocations-per-second.png');
+  const bytes = readFileSync(await file.path());
+  assert.equal(bytes.subarray(1, 4).toString(), 'PNG');
+  const [width, height] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+  const drawn = await page.$eval('.tl-card:nth-of-type(3) canvas', (c) => [c.width, c.height]);
+  assert.equal(width, drawn[0]);
+  assert.ok(height > drawn[1], 'with a title');
+});
+
+test('what grew goes by what the charts go by', async (t) => {
+  const page = await s.open(t, at('timeline', `by=package&${range.hash}`));
+  const { rows } = await server.json(`/api/v1/last/growth?${range.api}&by=package&order=dsc`);
+  await waitForText(page, '.growth .head', /^Package/);
+  await page.waitForSelector('.growth .grid-room .tr');
+  const names = await page.$$eval('.growth .grid-room .tr > :first-child', (cells) =>
+    cells.map((c) => c.textContent.trim()),
+  );
+  assert.deepEqual(
+    names,
+    rows.map((r) => r.name),
+  );
 });
