@@ -283,6 +283,16 @@ struct frame_name_path frame_class_path(const struct frame *f)
 				      : frame_name_path(f->function);
 }
 
+/* A method of a global allocator of the program's own, which passes the call on. Debug information of
+ * inlined code has the bare name only. */
+static bool is_global_allocator(const char *function)
+{
+	return function &&
+	       (strcmp(function, "alloc") == 0 || strcmp(function, "alloc_zeroed") == 0 ||
+		strcmp(function, "realloc") == 0 || strcmp(function, "dealloc") == 0 ||
+		strstr(function, " as core::alloc::global::GlobalAlloc>::"));
+}
+
 static bool find_by_name(const struct frame *f, enum frame_class *ret)
 {
 	struct frame_name_path p = frame_class_path(f);
@@ -297,7 +307,7 @@ static bool find_by_name(const struct frame *f, enum frame_class *ret)
 		*ret = by_name[i].class;
 		return true;
 	}
-	if (is_wrapper(p.start, p.len)) {
+	if (is_wrapper(p.start, p.len) || (rust && is_global_allocator(f->function))) {
 		*ret = FRAME_CLASS_ALLOCATOR;
 		return true;
 	}

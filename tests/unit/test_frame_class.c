@@ -194,6 +194,10 @@ TEST(rust_names_are_judged_by_type_or_trait)
 		     "allocator");
 	CHECK_STR_EQ(class_of_rust("<alloc::alloc::Global as core::alloc::Allocator>::allocate"),
 		     "allocator");
+	CHECK_STR_EQ(class_of_rust("<app::Counted as core::alloc::global::GlobalAlloc>::alloc"),
+		     "allocator");
+	CHECK_STR_EQ(class_of_rust("alloc_zeroed"), "allocator"); /* the same, inlined */
+	CHECK_STR_EQ(class_of_rust("app::Arena::alloc"), "own");
 	CHECK_STR_EQ(class_of_rust("std::rt::lang_start::{{closure}}"), "runtime");
 	CHECK_STR_EQ(class_of_rust("<"), "own");
 	CHECK_STR_EQ(class_of_rust("<&mut "), "own");
