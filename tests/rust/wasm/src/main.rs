@@ -180,5 +180,5 @@ fn main() {
         std::fs::write(path, &store.data().truth).unwrap();
     }
     println!("{n_good}");
-    std::process::exit(9);
+    std::process::exit(if args[1] == "work" { 0 } else { 9 });
 }
