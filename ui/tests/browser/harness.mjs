@@ -43,13 +43,14 @@ export const shell = (line, folder) =>
 
 /* Starts a program under the recorder and leaves it running: its input and output are pipes, and whoever
  * starts it ends it. say(line) writes a line and waits for the program's answer to it. */
-export async function startRecorded(path, argv) {
+export async function startRecorded(path, argv, environment = {}) {
   const child = spawn(argv[0], argv.slice(1), {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: {
       ...process.env,
       LD_PRELOAD: join(BUILD, 'libmemory_profiler.so'),
       MEMORY_PROFILER_OUTPUT: path,
+      ...environment,
     },
   });
   const ended = new Promise((resolve) => child.on('exit', resolve));

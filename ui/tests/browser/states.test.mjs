@@ -2,7 +2,7 @@
  * something, and of a server that goes away and comes back. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
@@ -68,6 +68,64 @@ test('growing: figures follow by themselves, stand still while paused, and come 
   await running.ended;
   await page.waitForSelector('.banner', { state: 'detached' });
   await waitForText(page, '.rec-switch', /finished/);
+});
+
+/* What a page shows that must move: figures of the overview, the pixels of its chart and of those of
+ * the timeline. */
+const moving = (page) =>
+  page.evaluate(() => [
+    document.querySelector('.tile.c-allocs .big')?.textContent,
+    ...[...document.querySelectorAll('.chartbox canvas')].map((c) => c.toDataURL()),
+  ]);
+
+test('a program on another host: overview and timeline move with it, and pause', async (t) => {
+  const log = join(s.folder, 'live.log');
+  const running = await startRecorded(
+    join(s.folder, 'live.dat'),
+    [program('runs_on'), '2', '2000'],
+    {
+      MEMORY_PROFILER_ENABLE_SERVER: '1',
+      MEMORY_PROFILER_BASE_SERVER_PORT: '8300',
+      MEMORY_PROFILER_LOG: 'info',
+      MEMORY_PROFILER_LOGFILE: log,
+    },
+  );
+  t.after(() => running.child.kill('SIGKILL'));
+  let port;
+  for (let i = 0; i < 600 && !port; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    port = existsSync(log) && /can be received on port (\d+)/.exec(readFileSync(log, 'utf8'))?.[1];
+  }
+  const { server, r } = await serve([], ['--connect', `127.0.0.1:${port}`]);
+  await server.until(async () => (await server.json(`/api/v1/${r.id}/summary`)).rows > 100);
+  for (const [name, nCharts] of [
+    ['overview', 1],
+    ['timeline', 4],
+  ]) {
+    const page = await s.open(t, `${server.url}#/${r.id}/${name}`);
+    await waitForText(page, '.banner', /^Recording now/);
+    await page.waitForFunction(
+      (n) => document.querySelectorAll('.chartbox canvas').length >= n,
+      nCharts,
+    );
+    let before = await moving(page);
+    const hasMoved = async () =>
+      (await moving(page)).every((value, i) => value === undefined || value !== before[i]);
+    await server.until(hasMoved);
+
+    await page.click('.banner button:has-text("Pause")');
+    await waitForText(page, '.banner', /Paused:/);
+    await page.waitForFunction(() => !document.querySelector('.stale'));
+    before = await moving(page);
+    const { rows: seen } = await server.json(`/api/v1/${r.id}/summary`);
+    await server.until(async () => (await server.json(`/api/v1/${r.id}/summary`)).rows > seen);
+    await page.waitForResponse((response) => response.url().endsWith('/api/v1/recordings'));
+    await page.waitForResponse((response) => response.url().endsWith('/api/v1/recordings'));
+    assert.deepEqual(await moving(page), before, `${name} moves while it is paused`);
+
+    await page.click('.banner button:has-text("Go to now")');
+    await server.until(hasMoved);
+  }
 });
 
 test('growing: an open filter panel holds the figures still', async (t) => {
