@@ -2,15 +2,29 @@
 #include "record/writer_log.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "record/log.h"
 #include "record/sys.h"
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
 
+/* A descriptor above 2, which stands for the program's stderr, or -errno. */
+static long open_path(const char *path)
+{
+	long fd = sys_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0600);
+	long copy;
+
+	if (fd < 0 || fd > 2)
+		return fd;
+	copy = arch_syscall3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+	sys_close((int)fd);
+	return copy;
+}
+
 static void open_file(struct writer_log *l)
 {
-	long fd = sys_open(l->path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0600);
+	long fd = open_path(l->path);
 
 	l->fd = fd < 0 ? -1 : (int)fd;
 	if (fd < 0)
@@ -59,6 +73,28 @@ static void rotate(struct writer_log *l)
 	open_file(l);
 }
 
+/* Somebody may have renamed or removed the file (logrotate): goes on in a new one of the name. */
+static void follow_path(struct writer_log *l)
+{
+	struct stat ours, there;
+	long fd;
+
+	if (l->fd < 0 || l->fd == 2 || arch_syscall2(SYS_fstat, l->fd, &ours) < 0)
+		return;
+	if (arch_syscall4(SYS_newfstatat, AT_FDCWD, l->path, &there, 0) == 0 &&
+	    there.st_ino == ours.st_ino && there.st_dev == ours.st_dev) {
+		if (l->written_bytes > (uint64_t)ours.st_size)
+			l->written_bytes = (uint64_t)ours.st_size; /* emptied */
+		return;
+	}
+	fd = open_path(l->path);
+	if (fd < 0)
+		return; /* better there than nowhere */
+	sys_close(l->fd);
+	l->fd = (int)fd;
+	l->written_bytes = 0;
+}
+
 void writer_log_flush(struct writer_log *l, struct recorder *rec)
 {
 	char line[LOG_RING_LINE_BYTES + 64];
@@ -74,6 +110,7 @@ void writer_log_flush(struct writer_log *l, struct recorder *rec)
 			sys_write(2, line, text.len);
 		if (l->fd < 0)
 			continue;
+		follow_path(l);
 		sys_write(l->fd, line, text.len);
 		l->written_bytes += text.len;
 		if (l->fd != 2 && l->written_bytes > options_active.LOGFILE_ROTATE_WHEN_BIGGER_THAN)

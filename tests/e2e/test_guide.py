@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """docs/guide/deployment.md: the unit and the environment file do what the guide says, without systemd
 as process 1: the same environment, the same paths in a root of its own."""
+import os
 import re
+import signal
 import subprocess
+import time
 
 import mp
+from test_pieces import Obeying
 
 GUIDE = mp.SRC / "docs/guide/deployment.md"
 ROOT_OF_GUIDE = "/opt/memory-profiler"
@@ -57,6 +61,36 @@ class Systemd(mp.TestCase):
         for n in (1, 2, 3):
             mp.run([mp.program("known_blocks")], self.environment(), cwd="/")
             self.assertEqual(n, len(list((self.root / "logs").glob("*.dat"))))
+
+
+class LogFile(mp.TestCase):
+    """What logrotate does to the log of a running service."""
+
+    def test_it_may_be_renamed_removed_or_emptied(self):
+        with Obeying(self, "app_%n.dat") as program:
+            [log] = program.folder.glob("log.*")
+            log.rename(program.folder / "kept")
+            program.new_piece()
+            self.assertIn("recording goes on", log.read_text())
+            self.assertNotIn("recording goes on", (program.folder / "kept").read_text())
+            log.unlink()
+            program.new_piece()
+            self.assertEqual(1, log.read_text().count("recording goes on"))
+            os.truncate(log, 0)
+            program.new_piece()
+            text = log.read_text()
+            self.assertEqual(1, text.count("recording goes on"))
+            self.assertNotIn("\0", text)
+
+    def test_it_is_renamed_each_time_it_is_large(self):
+        with Obeying(self, "app_%n.dat", LOGFILE_ROTATE_WHEN_BIGGER_THAN=10) as program:
+            for n in (2, 3, 4):
+                for _ in range(2):
+                    program.process.send_signal(signal.SIGUSR1)
+                    time.sleep(0.3)
+                mp.wait_for(lambda k=n: len(list(program.folder.glob("app_*.dat"))) == k)
+        [old] = program.folder.glob("log.*.old")
+        self.assertEqual(1, len(old.read_text().splitlines()), "it was renamed once only")
 
 
 if __name__ == "__main__":
