@@ -31,7 +31,7 @@ SETUP_FUZZ = $(call setup,fuzz,-Dgui=disabled -Dfuzz=true -Db_sanitize=address$(
 COMMA := ,
 
 .PHONY: all demo test lint bench compat audit audit-build soak test-rust install uninstall clean debug asan tsan fuzz help \
-	hooks deps deps-test dist deb dist-build
+	hooks deps deps-test dist deb dist-build test-roots
 
 all: deps ## build the recorder and the CLI (default)
 	$(SETUP_RELEASE)
@@ -100,6 +100,9 @@ test-rust: deps-test all ## allocators and wasmtime from the crate registry (nee
 	@python3 tests/rust/test_patching.py
 	@python3 tests/rust/test_wasm.py
 
+test-roots: dist ## the archive of `make dist` in roots of Debian bullseye to sid (root, debootstrap, network)
+	@tests/roots/test_roots.py build/memory-profiler-$(shell uname -m)-unknown-linux-gnu.tgz build/roots
+
 install: all ## install under PREFIX (/usr/local), below DESTDIR if set
 	@meson configure $(RELEASE) --prefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C $(RELEASE)
@@ -138,4 +141,4 @@ clean: ## remove everything that was built
 	rm -rf build target
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
