@@ -59,6 +59,13 @@ class Bench(unittest.TestCase):
         self.assertIn("fragmentation?at=50%25", done.stdout)
         self.assertNotIn("no answer", done.stdout)
 
+    def test_culling_is_measured(self):
+        done = run(BENCH / "cull.py", mp.BUILD, "--seconds", "4", "--rate", "200000", "--threads", "2",
+                   "--heaptrack-seconds", "1")
+        self.assertEqual(0, done.returncode, done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^culled +\d")
+        self.assertIn("heaptrack, 1 s", done.stdout)
+
     def test_unknown_program_is_an_error(self):
         done = run(BENCH / "record.py", mp.BUILD, "--only", "nosuch")
         self.assertEqual(1, done.returncode, done.stdout)
