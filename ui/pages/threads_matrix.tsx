@@ -87,7 +87,7 @@ function Line({ m, line, nameOf, names, measure }: LineProps) {
             title={words}
           >
             {value > 0 && only ? (
-              <button type="button" aria-label={`${words}. Show this thread alone`} onClick={only}>
+              <button type="button" title={`${words}. Show this thread alone`} onClick={only}>
                 {text}
               </button>
             ) : (
