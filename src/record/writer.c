@@ -9,23 +9,14 @@
 #include "record/clock.h"
 #include "record/credentials.h"
 #include "record/cull.h"
-#include "record/describe.h"
-#include "record/embed.h"
-#include "record/jit_images.h"
 #include "record/lane.h"
 #include "record/log.h"
 #include "record/options.h"
-#include "record/other_allocator.h"
 #include "record/own_memory.h"
 #include "record/pool.h"
-#include "record/rotation.h"
-#include "record/session.h"
-#include "record/stream_server.h"
 #include "record/sys.h"
 #include "record/thread.h"
-#include "record/writer_effort.h"
-#include "record/writer_log.h"
-#include "record/writer_process.h"
+#include "record/writer_i.h"
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
 
@@ -35,30 +26,8 @@
 #define MAX_STARTS 100 /* of a writer that somebody kills again and again */
 #define SPARE_BLOCKS 128 /* blocks that may exist beyond two per thread */
 #define EXIT_EMBED_NS (30 * NS_PER_MS) /* an exiting program waits this long for its binaries */
-#define DEATH_EMBED_NS                                                                             \
-	(2 * NS_PER_S) /* of a dead program, whose memory stays taken until the writer ends */
 #define EXEC_LOOK_NS NS_PER_MS /* how often to see whether an exec has succeeded ... */
 #define EXEC_SOON_NS (100 * NS_PER_MS) /* ... for so long, then at every sample */
-
-struct writer {
-	struct recorder *rec;
-	struct writer_process process;
-	struct session *session;
-	struct session_buffers buffers;
-	struct describer describer;
-	struct embed embed;
-	struct jit_images jit_images;
-	struct other_allocator other_allocator;
-	struct writer_log log;
-	struct stream_server *server; /* NULL: none */
-	uint64_t next_sample_ns;
-	uint64_t next_housekeeping_ns;
-	uint64_t exit_began_ns;
-	struct writer_effort effort;
-	struct rotation rotation;
-	unsigned n_full; /* full blocks left to write in this round */
-	bool is_completing; /* the target is gone: nobody needs another block */
-};
 
 /* The number of calls in a block that could not be written. */
 static uint64_t count_events(const struct block *block)
@@ -77,7 +46,7 @@ static uint64_t count_events(const struct block *block)
 }
 
 /* Appends a full block as a chunk, or counts its loss, and gives the block back. */
-static void write_block(struct writer *w, struct session *s, struct area *area, uint32_t slot)
+void writer_write_block(struct writer *w, struct session *s, struct area *area, uint32_t slot)
 {
 	struct block *block = &area->blocks[slot];
 	uint8_t head[BLOCK_HEADER_BYTES];
@@ -113,9 +82,9 @@ static void write_block(struct writer *w, struct session *s, struct area *area, 
 	pool_give_back(w->rec, area, slot);
 }
 
-static void write_culled(void *user, struct session *s, struct area *area, uint32_t slot)
+void writer_write_culled(void *user, struct session *s, struct area *area, uint32_t slot)
 {
-	write_block(user, s, area, slot);
+	writer_write_block(user, s, area, slot);
 }
 
 /* Culls what threads have published. 0: there was nothing. */
@@ -134,7 +103,7 @@ static unsigned drain_culled(struct writer *w, struct session *s)
 }
 
 /* Writes the full blocks of one session. Returns how many there were. */
-static unsigned drain_session(struct writer *w, struct session *s)
+unsigned writer_drain_session(struct writer *w, struct session *s)
 {
 	uint32_t n_areas = atomic_load(&s->n_areas);
 	unsigned n = 0;
@@ -148,7 +117,7 @@ static unsigned drain_session(struct writer *w, struct session *s)
 		uint64_t bits = pool_take_full(&s->area[i]);
 
 		for (; bits; bits &= bits - 1, n++) {
-			write_block(w, s, &s->area[i], (uint32_t)__builtin_ctzll(bits));
+			writer_write_block(w, s, &s->area[i], (uint32_t)__builtin_ctzll(bits));
 			w->n_full -= w->n_full > 0;
 		}
 	}
@@ -161,7 +130,7 @@ static unsigned drain(struct writer *w)
 	unsigned n = 0;
 
 	for (struct session *s = w->session; s; s = s->older)
-		n += drain_session(w, s);
+		n += writer_drain_session(w, s);
 	return n;
 }
 
@@ -252,7 +221,7 @@ static void help_waiting(struct writer *w)
 
 /* Appends a NOTE chunk about events that were lost since the last one. The disk may have room
  * again. */
-static void report_losses(struct writer *w)
+void writer_report_losses(struct writer *w)
 {
 	struct session *s = w->session;
 	char line[256];
@@ -286,7 +255,7 @@ static void keep_house(struct writer *w)
 	if (now_ns >= w->next_housekeeping_ns) {
 		w->next_housekeeping_ns = now_ns + HOUSEKEEPING_NS;
 		look_at_threads(w);
-		report_losses(w);
+		writer_report_losses(w);
 		credentials_follow(w->rec->pid);
 		writer_effort_count_cpus(&w->effort);
 	}
@@ -294,153 +263,8 @@ static void keep_house(struct writer *w)
 		describe_maps(&w->describer, w->session);
 }
 
-/* The current session is over: its last blocks come when their threads move on. */
-static void end_piece(struct writer *w)
-{
-	if (w->session->cull) {
-		cull_close(w->session->cull);
-		cull_flush(w->session->cull, false);
-	}
-	describe_modules(&w->describer, w->session);
-	describe_end(&w->describer, w->session, END_BY_SWITCH, -1);
-	session_put_status(w->rec, w->session, FORMAT_STATE_ENDED);
-}
-
-/* Closes the files of the oldest sessions, should many be in use (rotation.h). */
-static void close_old_files(struct writer *w)
-{
-	unsigned n = 0;
-
-	for (struct session *s = w->session->older; s; s = s->older) {
-		if (s->fd < 0 || ++n <= ROTATION_MAX_OPEN)
-			continue;
-		drain_session(w, s);
-		if (s->cull)
-			cull_flush(s->cull, true);
-		session_close_file(s);
-	}
-}
-
-/* Culls the new session, if that is wanted, and says so in the recording. */
-static void begin_culling(struct writer *w, struct session *s)
-{
-	char line[160];
-	struct text text = text_make(line, sizeof(line));
-
-	if (!cull_is_wanted())
-		return;
-	s->cull = cull_create(w->rec, s, &w->buffers, write_culled, w);
-	if (!s->cull)
-		return;
-	text_put(&text, "allocations that live less than ");
-	text_put_u64(&text, options_active.TEMPORARY_ALLOCATION_LIFETIME_THRESHOLD);
-	text_put(&text, " ms are left out and only counted, per call stack");
-	session_put_note(s, &w->buffers, LOG_INFO, line);
-}
-
-/* The recording goes on in this session. An old session stays readable; the writer takes its
- * remaining blocks when their threads move on or end. Whoever opens the new file alone finds
- * everything in it that its events refer to. */
-static void begin_piece(struct writer *w, struct session *fresh)
-{
-	if (w->session)
-		end_piece(w);
-	session_begin_counters(w->rec, fresh);
-	fresh->older = w->session;
-	w->session = fresh;
-	close_old_files(w);
-	session_put_status(w->rec, fresh, FORMAT_STATE_RECORDING);
-	describe_process(&w->describer, fresh);
-	describe_maps(&w->describer, fresh); /* before any module, should we be killed */
-	describe_modules(&w->describer, fresh);
-	for (struct thread *t = atomic_load(&w->rec->threads); t; t = t->next)
-		t->n_announced = 0;
-	begin_culling(w, fresh);
-	w->next_sample_ns = w->next_housekeeping_ns = 0;
-	rotation_on_piece(&w->rotation, w->rec, fresh, sys_clock_ns(CLOCK_MONOTONIC));
-	atomic_store(&w->rec->session, fresh);
-}
-
-/* Creates the session that is wanted, if there is none. */
-static void switch_session(struct writer *w)
-{
-	uint32_t want = atomic_load(&w->rec->want_session);
-	struct session *fresh;
-
-	if (want == atomic_load(&w->rec->have_session))
-		return;
-	fresh = session_create(w->rec, &w->buffers);
-	if (fresh)
-		begin_piece(w, fresh);
-	else
-		rotation_on_failure(&w->rotation, sys_clock_ns(CLOCK_MONOTONIC));
-	atomic_store(&w->rec->have_session, want);
-	sys_futex_wake_all(&w->rec->have_session);
-}
-
-/* Begins a new piece when one is due by size or time. Threads move to it with their next event. */
-static void rotate(struct writer *w)
-{
-	struct session *before = w->session;
-
-	if (atomic_load(&w->rec->ending) || before->is_ended ||
-	    atomic_load(&record_mode) != RECORD_ON ||
-	    !rotation_is_due(&w->rotation, before, sys_clock_ns(CLOCK_MONOTONIC)))
-		return;
-	atomic_fetch_add(&w->rec->want_session, 1);
-	switch_session(w);
-	if (w->session != before)
-		atomic_fetch_add(&record_epoch, 1);
-}
-
-/* Does anybody use this old session? A thread names the session that it takes blocks from before it
- * takes one, and then checks again that this is the current one (thread_refresh()). So when no
- * thread names an old session and all its blocks are free, nobody will touch them again. */
-static bool is_in_use(struct writer *w, const struct session *s)
-{
-	uint32_t n_areas = atomic_load(&s->n_areas);
-
-	for (struct thread *t = atomic_load(&w->rec->threads); t; t = t->next) {
-		if (atomic_load(&t->session) == s)
-			return true;
-	}
-	for (uint32_t i = 0; i < n_areas; i++) {
-		uint64_t all = (1ull << s->area[i].n_blocks) - 1;
-
-		uint64_t idle = atomic_load(&s->area[i].free_bits);
-
-		if (s->fd < 0) /* full blocks stay where they are */
-			idle |= atomic_load(&s->area[i].full_bits);
-		if (idle != all)
-			return true;
-	}
-	return false;
-}
-
-/* Closes old sessions that nobody uses. A new session may get the address of such a struct: no thread
- * names the old one any more, and a thread that read the address before it names the session sees
- * afterwards that this is the current one. */
-static void retire_sessions(struct writer *w)
-{
-	struct session **link = &w->session->older;
-
-	while (*link) {
-		struct session *s = *link;
-
-		if (is_in_use(w, s)) {
-			link = &s->older;
-			continue;
-		}
-		*link = s->older;
-		stream_server_keep(w->server, s);
-		if (s->cull)
-			cull_destroy(s->cull);
-		session_retire(s);
-	}
-}
-
 /* The status of a recording that has ended. */
-static void put_last_status(struct writer *w)
+void writer_put_last_status(struct writer *w)
 {
 	bool is_given_up = atomic_load(&w->rec->why_given_up) != NULL;
 
@@ -466,7 +290,7 @@ static bool finish(struct writer *w, bool embedding)
 	if (w->session->cull)
 		cull_flush(w->session->cull, false);
 	describe_modules(&w->describer, w->session); /* what these blocks refer to */
-	report_losses(w);
+	writer_report_losses(w);
 	describe_sample(&w->describer, w->session);
 	describe_maps(&w->describer, w->session);
 	jit_images_step(&w->jit_images, &w->describer, w->session, true);
@@ -477,7 +301,7 @@ static bool finish(struct writer *w, bool embedding)
 	else
 		describe_end(&w->describer, w->session, atomic_load(&w->rec->ending), -1);
 	w->session->is_ended = true;
-	put_last_status(w);
+	writer_put_last_status(w);
 	return true;
 }
 
@@ -513,11 +337,11 @@ static bool turn(struct writer *w)
 	uint32_t sync_wanted = atomic_load(&w->rec->sync_wanted);
 	bool busy, embedding;
 
-	switch_session(w);
-	rotate(w);
+	writer_switch_session(w);
+	writer_rotate(w);
 	busy = drain(w) > 0;
 	help_waiting(w);
-	retire_sessions(w);
+	writer_retire_sessions(w);
 	if (!atomic_load(&w->rec->ending)) { /* or not any more: an exec failed */
 		w->session->is_ended = false;
 		w->exit_began_ns = 0;
@@ -525,7 +349,7 @@ static bool turn(struct writer *w)
 	if (w->session->is_ended) {
 		/* of destructors that still run */
 		if (describe_modules(&w->describer, w->session) || busy)
-			put_last_status(w);
+			writer_put_last_status(w);
 		embedding = false;
 	} else {
 		keep_house(w);
@@ -587,114 +411,6 @@ static bool prepare(struct writer *w)
 	return true;
 }
 
-/* Writes what is left when no thread of the target can write any more: full blocks, and those that
- * threads were filling. */
-static void drain_what_is_left(struct writer *w)
-{
-	for (struct session *s = w->session; s; s = s->older) {
-		uint32_t n_areas = s->fd < 0 ? 0 : atomic_load(&s->n_areas);
-
-		if (s->fd >= 0 && s->cull) {
-			cull_flush(s->cull, true);
-			continue;
-		}
-		for (uint32_t i = 0; i < n_areas; i++) {
-			struct area *area = &s->area[i];
-
-			for (uint32_t slot = 0; slot < area->n_blocks; slot++) {
-				uint32_t state = atomic_load(&area->blocks[slot].state);
-
-				if (state == BLOCK_OPEN || state == BLOCK_FULL)
-					write_block(w, s, area, slot);
-			}
-		}
-	}
-}
-
-/* All threads are gone, in the middle of a hook perhaps: their lanes are not touched. */
-static void describe_last_threads(struct writer *w)
-{
-	for (struct thread *t = atomic_load(&w->rec->threads); t; t = t->next) {
-		uint32_t tid = atomic_load(&t->owner_tid);
-
-		if (tid && tid != THREAD_SLOT_CLAIMED && t->session == w->session)
-			describe_thread(&w->describer, w->session, t, tid, clock_ticks());
-	}
-}
-
-static void close_sessions(struct writer *w)
-{
-	for (struct session *s = w->session; s; s = s->older) {
-		if (s->fd >= 0)
-			session_finish(s, &w->buffers);
-	}
-}
-
-/* The end of a program that did not announce it: _exit() did, in an event. */
-static void describe_death(struct writer *w)
-{
-	int status = writer_process_target_status(&w->process);
-
-	if (status < 0)
-		describe_end(&w->describer, w->session, END_BY_DEATH, -1);
-	else if (status & 0x7f)
-		describe_end(&w->describer, w->session, END_BY_SIGNAL, status & 0x7f);
-	else
-		describe_end(&w->describer, w->session, END_BY_EXIT_GROUP, status >> 8 & 0xff);
-}
-
-/* Clients of the server receive the rest, as long as MEMORY_PROFILER_SERVER_EXIT_WAIT allows. */
-static void serve_to_the_end(struct writer *w)
-{
-	const struct timespec pause = {.tv_nsec = (long)NS_PER_MS};
-	uint64_t began_ns = sys_clock_ns(CLOCK_MONOTONIC);
-
-	while (w->server && stream_server_is_behind(w->server) &&
-	       sys_clock_ns(CLOCK_MONOTONIC) - began_ns <
-		       options_active.SERVER_EXIT_WAIT * NS_PER_MS) {
-		stream_server_step(w->server, w->session);
-		arch_syscall2(SYS_nanosleep, &pause, NULL);
-	}
-}
-
-/* The target has ended, by whatever means, or has become another program: completes the file. */
-static void complete(struct writer *w)
-{
-	struct session *s = w->session;
-	uint64_t began_ns = sys_clock_ns(CLOCK_MONOTONIC), before = s->end_offset;
-	bool had_ended = s->is_ended;
-
-	clock_heartbeat_stop();
-	w->is_completing = true;
-	if (!s->is_ended) {
-		describe_sample(&w->describer, s);
-		describe_maps(&w->describer, s);
-	}
-	drain_what_is_left(w);
-	describe_modules(&w->describer, s);
-	if (!had_ended) {
-		jit_images_step(&w->jit_images, &w->describer, s, true);
-		embed_jit_files(&w->describer, s);
-	}
-	if (!had_ended || !w->server)
-		describe_last_threads(w);
-	report_losses(w);
-	while (sys_clock_ns(CLOCK_MONOTONIC) - began_ns < DEATH_EMBED_NS &&
-	       (other_allocator_step(&w->other_allocator, &w->describer, s) ||
-		embed_step(&w->embed, &w->describer, s)))
-		;
-	if (!s->is_ended) {
-		describe_death(w);
-		s->is_ended = true; /* clients of the server get the rest, and the end */
-	}
-	/* A client of the server may have all of it already. */
-	if (!had_ended || !w->server || s->end_offset != before)
-		put_last_status(w);
-	serve_to_the_end(w);
-	close_sessions(w);
-	writer_log_flush(&w->log, w->rec);
-}
-
 /* The main loop. Returns when the writer must end. */
 static int work(struct writer *w)
 {
@@ -702,11 +418,11 @@ static int work(struct writer *w)
 		uint32_t seen = atomic_load(&w->rec->work);
 
 		if (writer_process_has_lost_target(&w->process, is_exec_due(w))) {
-			complete(w);
+			writer_complete(w);
 			return 0;
 		}
 		if (atomic_load(&w->rec->is_writer_unwanted)) {
-			close_sessions(w);
+			writer_close_sessions(w);
 			return 0;
 		}
 		if (turn(w))
@@ -729,7 +445,7 @@ static int writer_main(void *arg)
 	writer_process_settle(&w->process, log_wants(LOG_MUST));
 	rec->is_writer_safe = writer_process_is_safe();
 	if (prepare(w))
-		switch_session(w);
+		writer_switch_session(w);
 	w->server = stream_server_create(rec);
 	for (unsigned i = 0; w->session && i < rec->n_complaints; i++)
 		session_put_note(w->session, &w->buffers, LOG_WARN, rec->complaint[i]);
