@@ -9,6 +9,7 @@ import dataclasses
 import difflib
 import os
 import re
+import subprocess
 import sys
 
 import compat_table
@@ -68,12 +69,12 @@ def judge(runner, program, show):
     """What is not the same in one pair of runs may be chance: it has to differ in two pairs."""
     for _ in range(1 + program.second_tries):
         bare = runner.run(program, False)
-        recorded = runner.run(program, True)
-        if show:
-            print(f"--- stdout\n{bare.stdout}\n--- stderr\n{bare.stderr}\n---", flush=True)
         if not re.search(program.expect, bare.stdout):
             raise AssertionError(f"{program.name} does not work bare: no {program.expect!r} in\n"
                                  f"{bare.stdout}\n{bare.stderr}")
+        recorded = runner.run(program, True)
+        if show:
+            print(f"--- stdout\n{bare.stdout}\n--- stderr\n{bare.stderr}\n---", flush=True)
         verdict = compare(bare, recorded)
         if verdict.is_same:
             break
@@ -94,8 +95,15 @@ def chosen(only):
     return [p for p in PROGRAMS if not only or p.name in only]
 
 
+def note(row_by_name):
+    """Writes rows into the table. A program's row is there as soon as the program is done."""
+    order = [p.name for p in PROGRAMS]
+    DOCUMENT.write_text(compat_table.with_rows(DOCUMENT.read_text(), row_by_name, order))
+
+
 def run_all(options):
-    rows = {}
+    """({name: row}, names of programs that could not be judged)"""
+    rows, failed = {}, []
     runner = Runner(SOURCES, options.keep)
     try:
         for program in chosen(options.only):
@@ -103,12 +111,19 @@ def run_all(options):
             if program.needs_root and os.geteuid() != 0:
                 print("  not run: only root can", flush=True)
                 continue
-            for source in program.sources:
-                fetch(source, SOURCES)
-            rows[program.name] = compat_table.row_of(program, judge(runner, program, options.show))
+            try:
+                for source in program.sources:
+                    fetch(source, SOURCES)
+                rows[program.name] = compat_table.row_of(program, judge(runner, program, options.show))
+            except (AssertionError, OSError, subprocess.SubprocessError) as error:
+                print(f"  FAILED: {error}", flush=True)
+                failed.append(program.name)
+                continue
+            if not options.no_table:
+                note({program.name: rows[program.name]})
     finally:
         runner.close()
-    return rows
+    return rows, failed
 
 
 def main():
@@ -122,14 +137,15 @@ def main():
     if options.list:
         print("\n".join(f"{p.name:20} {p.title}" for p in PROGRAMS))
         return 0
-    rows = run_all(options)
-    document = compat_table.with_rows(DOCUMENT.read_text(), rows, [p.name for p in PROGRAMS])
-    if not options.no_table:
-        DOCUMENT.write_text(document)
+    rows, failed = run_all(options)
+    order = [p.name for p in PROGRAMS]
+    document = compat_table.with_rows(DOCUMENT.read_text(), rows, order)
     missing = [n for n in compat_table.unexplained(document) if n in rows]
     for name in missing:
         print(f"{name}: differs, and {DOCUMENT.name} has no heading \"### {name}\" that says why")
-    return 1 if missing else 0
+    for name in failed:
+        print(f"{name}: does not run here")
+    return 1 if missing or failed else 0
 
 
 if __name__ == "__main__":

@@ -177,12 +177,14 @@ class Runner:
     def environment(self, program, is_recorded, mark):
         folder = self.root / program.name
         notes = self.root / f"{program.name}.notes"  # what the bare run leaves for the recorded one
-        notes.touch()
+        if not is_recorded:
+            shutil.rmtree(notes, ignore_errors=True)
+        notes.mkdir(exist_ok=True)
         path = f"{folder}/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin:{os.environ.get('PATH', '')}"
         return {**mp.clean_environment(), "PATH": path,
                 "HOME": str(folder / "work"), "TMPDIR": "/tmp", "WORK": str(folder / "work"),
                 "NOTES": str(notes), "ROOT": str(self.root), "IS_RECORDED": str(int(is_recorded)),
-                "SOURCES": str(self.sources), "MP_SRC": str(mp.SRC), "MP_PROGRAMS": str(mp.PROGRAMS),
+                "SOURCES": str(self.sources),
                 "PORT": "18437", MARK: mark}
 
     def run(self, program, is_recorded):

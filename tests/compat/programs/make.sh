@@ -1,6 +1,6 @@
 # ./configure && make && make check of a program of Debian: a deep tree of short processes.
 . "$(dirname "$0")/common.sh"
-cp -r "$SOURCES/hello/." src && cd src || exit
+cp -a "$SOURCES/hello/." src && cd src || exit
 under ./configure -q --disable-dependency-tracking --disable-nls >../out 2>../err
 echo "configure $?"
 wc -l <../err

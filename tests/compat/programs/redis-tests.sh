@@ -2,7 +2,7 @@
 . "$(dirname "$0")/common.sh"
 [ -x "$SOURCES/redis/src/redis-server" ] ||
 	make -s -j2 -C "$SOURCES/redis" MALLOC=libc OPT=-O1 >build.log 2>&1 || { tail build.log; exit 1; }
-cp -r "$SOURCES/redis/." src && cd src || exit
+cp -a "$SOURCES/redis/." src && cd src || exit
 for name in redis-server redis-cli redis-benchmark; do
 	mv src/$name src/$name.real
 	printf '#!/bin/sh\nexec under "%s" "$@"\n' "$PWD/src/$name.real" >src/$name

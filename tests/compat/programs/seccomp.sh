@@ -1,6 +1,6 @@
 # libseccomp's own tests: filters that allow, refuse, trap and kill.
 . "$(dirname "$0")/common.sh"
-cp -r "$SOURCES/libseccomp/." src && cd src || exit
+cp -a "$SOURCES/libseccomp/." src && cd src || exit
 { ./configure -q && make -s && make -s -C tests check-build; } >../build.log 2>&1 || { tail ../build.log; exit 1; }
 cd tests || exit
 for t in $(ls | grep -E '^[0-9]+-(live|sim|basic)[^.]*$'); do
