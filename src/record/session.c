@@ -164,6 +164,23 @@ static void destroy(struct session *s)
 	own_memory_unmap(s, sizeof(*s));
 }
 
+/* No file could be made. */
+static void complain(const struct session *s, long error)
+{
+	const char *what = "nothing is recorded; set MEMORY_PROFILER_OUTPUT to a file in a folder "
+			   "that exists and may be written; cannot write";
+
+	if (s->piece > 1) {
+		log_put_error(LOG_ERROR, "the earlier file goes on, cannot write", s->path, error);
+		return;
+	}
+	/* Files and folders never give this error. The filter was there before the program. */
+	if (-error == SYS_ENOSYS)
+		what = "nothing is recorded: the program was started under a filter of system "
+		       "calls (seccomp) that lets it create no file; cannot write";
+	log_put_error(LOG_MUST, what, s->path, error);
+}
+
 struct session *session_create(struct recorder *rec, struct session_buffers *b)
 {
 	struct session *s = own_memory_map(sizeof(*s));
@@ -187,15 +204,7 @@ struct session *session_create(struct recorder *rec, struct session_buffers *b)
 			ret = -(long)s->status.field[STATUS_FIRST_ERROR];
 	}
 	if (ret < 0) {
-		if (s->piece > 1)
-			log_put_error(LOG_ERROR, "the earlier file goes on, cannot write", s->path,
-				      -ret);
-		else
-			log_put_error(
-				LOG_MUST,
-				"nothing is recorded; set MEMORY_PROFILER_OUTPUT to a file in "
-				"a folder that exists and may be written; cannot write",
-				s->path, -ret);
+		complain(s, -ret);
 		if (s->fd >= 0) { /* made a moment ago, and without a single event */
 			arch_syscall3(SYS_unlinkat, AT_FDCWD, s->path, 0);
 			sys_close(s->fd);
