@@ -11,6 +11,7 @@ enum {
 	SET_MI = 16,
 	SET_SN = 32,
 	SET_RP = 64,
+	SET_MOZ = 128, /* Firefox's */
 };
 
 #define ALLOCATOR(...)

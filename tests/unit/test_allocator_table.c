@@ -27,6 +27,8 @@ TEST(names_of_known_allocators_are_found)
 	CHECK_STR_EQ(family, "rpmalloc");
 	CHECK_EQ(find("_ZdaPvmSt11align_val_t", &family)->event, ALLOCATOR_FREE);
 	CHECK_STR_EQ(family, "malloc");
+	CHECK_EQ(find("moz_arena_realloc", &family)->size, 3);
+	CHECK_STR_EQ(family, "malloc");
 	CHECK_NULL(find("_rjem_nallocx", &family));
 	CHECK_NULL(find("_rjem_mallocxy", &family));
 	CHECK_NULL(find("_rjem__Znwm", &family));
