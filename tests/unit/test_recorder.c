@@ -55,13 +55,15 @@ long arch_clone(unsigned long flags, void *stack_top, void *tls, int (*fn)(void 
 	struct start *start = malloc(sizeof(*start));
 	pthread_t thread;
 
-	(void)flags;
 	(void)stack_top;
 	(void)tls;
 	*start = (struct start){fn, arg};
 	if (pthread_create(&thread, NULL, run_writer, start))
 		return -11;
-	pthread_detach(thread);
+	if (flags & CLONE_VFORK) /* returns when the process has ended */
+		pthread_join(thread, NULL);
+	else
+		pthread_detach(thread);
 	return 1;
 }
 
