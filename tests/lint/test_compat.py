@@ -125,8 +125,8 @@ class Comparison(unittest.TestCase):
 class Sources(unittest.TestCase):
     def test_a_line_of_sources_list_becomes_an_entry(self):
         entry = compat_sources.entries_of_line_format(
-            "deb http://deb.debian.org/debian bookworm main contrib\n# deb http://x/debian y main\n")
-        self.assertEqual(["Types: deb-src\nURIs: http://deb.debian.org/debian\nSuites: bookworm\n"
+            "deb http://h/debian bookworm main contrib\n# deb http://x/debian y main\n")
+        self.assertEqual(["Types: deb-src\nURIs: http://h/debian\nSuites: bookworm\n"
                           "Components: main contrib"], entry)
         entry = compat_sources.entries_of_line_format("deb [arch=amd64] http://h/debian s main\n")
         self.assertEqual(1, len(entry))
