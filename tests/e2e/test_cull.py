@@ -9,6 +9,7 @@ from test_pieces import Obeying, together
 FIGURES = ("allocations", "reallocations", "frees", "bytes_allocated", "live_count", "live_bytes",
            "unknown_frees", "untracked_frees", "duplicate_allocations", "lost_events", "lost_blocks",
            "threads")
+MAX_BLOCKS = 150  # that may exist with few threads: SPARE_BLOCKS of writer.c and two for each thread
 CULL = {"CULL_TEMPORARY_ALLOCATIONS": 1}
 
 
@@ -202,7 +203,7 @@ class Load(CullCase):
         (size, n, memory), (size2, n2, memory2) = sizes
         self.assertGreater(n2 - n, 10000)
         self.assertLess(size2 - size, 2_200_000 + 2 * (n2 - n), "an area or two may be added")
-        self.assertLess(memory2 - memory, 4_000_000)
+        self.assertLess(memory2 - memory, MAX_BLOCKS * (64 << 10), "blocks are added where threads wait")
 
 
 class Together(CullCase):
