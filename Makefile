@@ -48,7 +48,7 @@ deps-test:
 demo: all ## record a small bundled program, report on it and serve it until Ctrl-C
 	@tools/demo.sh $(RELEASE)
 
-test: deps-test ## everything: lint, all tests, ASan+UBSan and TSan runs (under 15 minutes)
+test: deps-test ## everything: lint, all tests, ASan+UBSan and TSan runs (about 20 minutes)
 	$(HEADING) 'lint: sources and documents'
 	@tools/lint.sh
 	$(HEADING) 'release build, warnings are errors'
