@@ -30,14 +30,17 @@ SETUP_FUZZ = $(call setup,fuzz,-Dgui=disabled -Dfuzz=true -Db_sanitize=address$(
 	-Doptimization=1 -Dchecks=full,CC=clang)
 COMMA := ,
 
-.PHONY: all demo test lint bench compat audit audit-build soak test-rust install uninstall clean debug asan tsan fuzz help \
-	hooks deps deps-test dist deb dist-build test-roots
+.PHONY: all everything demo test lint bench compat audit audit-build soak test-rust install uninstall clean debug \
+	asan tsan fuzz help hooks deps deps-test dist deb dist-build test-roots
 
-all: deps ## build the recorder and the CLI (default)
+all: deps ## build the recorder, the commands and the demo (default)
 	$(SETUP_RELEASE)
-	@ninja -C $(RELEASE)
+	@ninja -C $(RELEASE) product
 	@mkdir -p target/release
 	@ln -sfn ../../$(RELEASE)/libmemory_profiler.so ../../$(RELEASE)/memory-profiler-cli target/release/
+
+everything: all
+	@ninja -C $(RELEASE)
 
 deps:
 	$(INSTALL_DEPS) build
@@ -54,7 +57,7 @@ test: deps-test ## everything: lint, all tests, ASan+UBSan and TSan runs (about 
 	$(HEADING) 'release build, warnings are errors'
 	$(SETUP_RELEASE)
 	@meson configure $(RELEASE) -Dwerror=true
-	@$(MAKE) --no-print-directory DEPS=skip all
+	@$(MAKE) --no-print-directory DEPS=skip everything
 	$(HEADING) 'lint: symbols of the recorder, unused functions'
 	@tools/check_symbols.py $(RELEASE)/libmemory_profiler.so
 	@tools/check_glibc.py 2.17 $(RELEASE)/libmemory_profiler.so
@@ -67,7 +70,7 @@ test: deps-test ## everything: lint, all tests, ASan+UBSan and TSan runs (about 
 
 lint: deps-test ## layers, limits, format, documents, commit messages, symbols, unused functions
 	@tools/lint.sh
-	@$(MAKE) --no-print-directory DEPS=skip all
+	@$(MAKE) --no-print-directory DEPS=skip everything
 	@tools/check_symbols.py $(RELEASE)/libmemory_profiler.so
 	@tools/check_glibc.py 2.17 $(RELEASE)/libmemory_profiler.so
 	@tools/check_glibc.py --replaced src/release/old_glibc.c 2.28 $(RELEASE)/memory-profiler-cli \
@@ -77,7 +80,7 @@ lint: deps-test ## layers, limits, format, documents, commit messages, symbols, 
 hooks: ## let git check the message of each commit (.git/hooks/commit-msg)
 	@tools/install-hooks.sh
 
-bench: deps-test all ## what recording costs, against heaptrack and libunwind (bench/README.md)
+bench: deps-test everything ## what recording costs, against heaptrack and libunwind (bench/README.md)
 	@tools/bench.sh $(RELEASE) $(BENCH_ARGS)
 
 audit: deps-test audit-build ## compare 10 million stacks of each of five programs with full walks
@@ -87,15 +90,15 @@ audit-build:
 	$(SETUP_AUDIT)
 	@ninja -C build/audit libmemory_profiler.so memory-profiler-cli bench/exceptions
 
-soak: deps-test all ## the long tests
+soak: deps-test everything ## the long tests
 	@tools/run_tests.py soak $(SOAK_ARGS)
 
 compat: ## real programs bare and recorded: docs/COMPATIBILITY.md (COMPAT_ARGS="--only redis")
 	$(INSTALL_DEPS) build test compat
-	@$(MAKE) --no-print-directory DEPS=skip all
+	@$(MAKE) --no-print-directory DEPS=skip everything
 	@tests/compat/compat.py $(COMPAT_ARGS)
 
-test-rust: deps-test all ## allocators and wasmtime from the crate registry (needs cargo)
+test-rust: deps-test everything ## allocators and wasmtime from the crate registry (needs cargo)
 	@python3 tests/rust/test_crates.py
 	@python3 tests/rust/test_patching.py
 	@python3 tests/rust/test_wasm.py
@@ -105,7 +108,8 @@ test-roots: dist ## the archive of `make dist` in roots of Debian bullseye to si
 
 install: all ## install under PREFIX (/usr/local), below DESTDIR if set
 	@meson configure $(RELEASE) --prefix=$(PREFIX)
-	@DESTDIR=$(DESTDIR) meson install -C $(RELEASE)
+	@ninja -C $(RELEASE) product
+	@DESTDIR=$(DESTDIR) meson install --no-rebuild -C $(RELEASE)
 
 uninstall: ## remove what the last `make install` of this build installed
 	@ninja -C $(RELEASE) uninstall
