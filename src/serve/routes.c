@@ -53,6 +53,11 @@ static const struct filter_parameter v1_window[] = {
 	{"series", "choice", V1_TIMELINE_SERIES,
 	 "what the values are: alive at the end of the bucket, or allocated in it; default bytes"},
 };
+static const struct filter_parameter v1_matrix[] = {
+	{"top", "count", NULL,
+	 "instead of all pairs: what was freed of each thread's blocks, and matrices of so many "
+	 "threads, those that take part in most; at most 100"},
+};
 static const struct filter_parameter v1_growth_parameters[] = {
 	{"from", "time", NULL,
 	 "the first moment; no condition on allocations here; default: the start"},
@@ -226,7 +231,8 @@ static const struct route table[] = {
 	{"/api/v1/{id}/allocations", v1_allocations, ROUTE_FILTER, JSON, "AllocationRows",
 	 "a page of allocations; stacks by number, each given once", PARAMETERS(v1_rows)},
 	{"/api/v1/{id}/thread_matrix", v1_thread_matrix, ROUTE_FILTER | ROUTE_FIRST, JSON,
-	 "ThreadMatrix", "which thread released whose blocks; threads by index", NULL, 0},
+	 "ThreadMatrix", "which thread released whose blocks; threads by index",
+	 PARAMETERS(v1_matrix)},
 	{"/api/v1/{id}/groups", v1_groups, ROUTE_FILTER | ROUTE_FIRST | ROUTE_BASE, JSON,
 	 "GroupRows", "matches added up by stack, thread, size, function ...",
 	 PARAMETERS(v1_grouping)},

@@ -122,7 +122,11 @@ static const struct schema table[] = {
 	 "allocator:str is_crossed:bool"},
 	{"AllocationRows", "allocations:[AllocationRow] stacks:{FrameText} total_count:u64"},
 	{"Release", "allocated_by:u64 released_by:u64 count:u64 bytes:u64"},
-	{"ThreadMatrix", "releases:[Release] estimate?:Estimate"},
+	{"ThreadFreed", "thread:u64 count:u64 bytes:u64 others_count:u64 others_bytes:u64"},
+	{"ThreadLine", "thread:u64~ cells:[u64] total:u64"},
+	{"ThreadLines", "lines:[ThreadLine] max_own:u64 max_others:u64"},
+	{"ThreadMatrix", "releases?:[Release] freed?:[ThreadFreed] by_count?:ThreadLines "
+			 "by_bytes?:ThreadLines estimate?:Estimate"},
 	{"GroupRow",
 	 "key:u64 name:str~ cost:Change before?:Cost after?:Cost first_ns:u64 last_ns:u64 "
 	 "min_size:u64 max_size:u64 "

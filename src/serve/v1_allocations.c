@@ -1,5 +1,5 @@
-/* serve/v1_allocations.c - /api/v1: a page of allocations for a table, the allocations of one realloc
- * chain, and who frees whose blocks.
+/* serve/v1_allocations.c - /api/v1: a page of allocations for a table, and the allocations of one
+ * realloc chain.
  *
  * Rows name their stacks by number; each stack of the page is described once, by the frame to blame. The
  * full backtraces are at /data/{id}/backtrace/{n}.
@@ -11,12 +11,10 @@
 
 #include "query/chains.h"
 #include "query/filter_value.h"
-#include "query/thread_pairs.h"
 #include "util/map.h"
 
 #define N_ROWS 200u
 #define MAX_ROWS 100000u
-#define MAX_THREADS 1024u
 
 struct row_page {
 	struct request *rq;
@@ -163,42 +161,4 @@ int v1_chain(struct request *rq, struct err *err)
 	r = chains_of_row(rq->query, row, &list, err);
 	end_rows(&p, list.n_rows);
 	return r == 0 ? p.r : r;
-}
-
-/* ---- who frees whose blocks ---- */
-
-int v1_thread_matrix(struct request *rq, struct err *err)
-{
-	struct json *j = &rq->json;
-	struct thread_pair *pair;
-	size_t n;
-	int r = request_query(rq, err);
-
-	if (r < 0)
-		return r;
-	store_table(rq->store, STORE_THREADS, &n);
-	if (n > MAX_THREADS)
-		n = MAX_THREADS; /* the first ones; more cannot be looked at anyway */
-	pair = calloc(n * n + 1, sizeof(*pair));
-	if (!pair)
-		return err_set_memory(err, n * n * sizeof(*pair));
-	r = thread_pairs_count(rq->query, n, pair, err);
-	if (r == 0) {
-		json_object(j, NULL);
-		json_array(j, "releases");
-		for (size_t i = 0; i < n * n; i++) {
-			if (pair[i].count == 0)
-				continue;
-			json_object(j, NULL);
-			json_u64(j, "allocated_by", i / n);
-			json_u64(j, "released_by", i % n);
-			json_u64(j, "count", pair[i].count);
-			json_u64(j, "bytes", pair[i].n_bytes);
-			json_end_object(j);
-		}
-		json_end_array(j);
-		json_end_object(j);
-	}
-	free(pair);
-	return r;
 }

@@ -657,6 +657,30 @@ class Numbers(ServerCase):
         self.assertEqual(facts["bytes_allocated"] - facts["live_bytes"],
                          sum(r["bytes"] for r in releases))
 
+    def test_matrix_of_threads_is_the_pairs(self):
+        pairs = self.v1("work.dat", "thread_matrix")["releases"]
+        for measure in ("count", "bytes"):
+            answer = self.v1("work.dat", "thread_matrix", top=100)
+            lines = answer["by_" + measure]["lines"]
+            self.assertNotIn("releases", answer)
+            for line in lines:
+                self.assertEqual(sum(line["cells"]), line["total"])
+                for other, value in zip(lines, line["cells"]):
+                    self.assertEqual(value, sum(p[measure] for p in pairs
+                                                if (p["allocated_by"], p["released_by"]) ==
+                                                (line["thread"], other["thread"])))
+            others = "others_" + measure
+            for row in answer["freed"]:
+                own = [p for p in pairs if p["allocated_by"] == row["thread"]]
+                self.assertEqual(sum(p[measure] for p in own), row[measure])
+                self.assertEqual(sum(p[measure] for p in own
+                                     if p["released_by"] != row["thread"]), row[others])
+            cut = self.v1("work.dat", "thread_matrix", top=1)["by_" + measure]
+            self.assertEqual(sum(p[measure] for p in pairs),
+                             sum(line["total"] for line in cut["lines"]))
+            self.assertEqual([None] * (len(lines) > 1),
+                             [line["thread"] for line in cut["lines"][1:]])
+
     def test_rows_of_groups_carry_graphs_on_request(self):
         rows = self.v1("demo.dat", "groups", graph=50, sort_by="leaked_bytes")["groups"]
         for row in rows:

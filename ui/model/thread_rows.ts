@@ -1,6 +1,12 @@
 /* The rows of the table of threads: costs of the server's groups, and what others freed. Pure. */
 import { costOf, type CostId, type CostValues } from './costs';
-import { freedByOthers, type Pair } from './thread_matrix';
+
+/* The API's ThreadFreed: what was freed of a thread's blocks. */
+export interface Freed {
+  thread: number;
+  others_count: number;
+  others_bytes: number;
+}
 
 export interface ThreadRow {
   index: number;
@@ -14,17 +20,18 @@ export type ThreadSort = CostId | 'name' | 'others';
 /* Threads that allocated or freed what matches, and those of `also` (all threads, without a filter). */
 export function threadRows(
   groups: readonly { key: number; cost: CostValues }[],
-  pairs: readonly Pair[],
+  freed: readonly Freed[],
   also: readonly number[],
 ): ThreadRow[] {
   const costs = new Map(groups.map((g) => [g.key, g.cost]));
-  const others = freedByOthers(pairs);
-  const indices = new Set([...costs.keys(), ...pairs.map((p) => p.released_by), ...also]);
+  const others = new Map(freed.map((f) => [f.thread, f]));
+  const indices = new Set([...costs.keys(), ...others.keys(), ...also]);
   return [...indices].map((index) => {
     const cost = costs.get(index) ?? null;
-    const freed = others.get(index) ?? { count: 0, bytes: 0 };
-    const share = cost?.allocations ? (100 * freed.count) / cost.allocations : 0;
-    return { index, cost, others: freed, share };
+    const by = others.get(index);
+    const other = { count: by?.others_count ?? 0, bytes: by?.others_bytes ?? 0 };
+    const share = cost?.allocations ? (100 * other.count) / cost.allocations : 0;
+    return { index, cost, others: other, share };
   });
 }
 

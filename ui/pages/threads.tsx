@@ -25,6 +25,7 @@ import type { Address } from '../model/address';
 
 const ROW_PX = 26;
 const HEAD_PX = 30;
+const MATRIX_LINES = 12;
 const MAX_THREADS = 5000; // that the table loads; the foot says so when there are more
 
 export const COLUMN_COSTS = ['allocs', 'bytes', 'peak', 'leaked', 'temp'] as const;
@@ -57,20 +58,21 @@ export function Threads() {
     { by: 'thread', count: MAX_THREADS },
     { isMain: true },
   );
-  const matrix = useQuery<ThreadMatrix>('thread_matrix');
-  const all = useQuery<ThreadsAnswer>('threads', {}, { isFiltered: false });
-  const pairs = matrix.data?.releases ?? null;
   const measure: Measure = a.params['m'] === 'bytes' ? 'bytes' : 'count';
+  const matrix = useQuery<ThreadMatrix>('thread_matrix', { top: MATRIX_LINES });
+  const lines = matrix.data?.[measure === 'bytes' ? 'by_bytes' : 'by_count'];
+  const all = useQuery<ThreadsAnswer>('threads', {}, { isFiltered: false });
+  const freed = matrix.data?.freed ?? null;
   const rows = useMemo(
     () =>
-      groups.data && pairs && all.data
+      groups.data && freed && all.data
         ? threadRows(
             groups.data.groups,
-            pairs,
+            freed,
             hasFilter(a.params) ? [] : all.data.threads.map((t) => t.index),
           )
         : null,
-    [groups.data, pairs, all.data, a.params],
+    [groups.data, freed, all.data, a.params],
   );
   const error = groups.error ?? matrix.error ?? all.error;
   return (
@@ -80,7 +82,7 @@ export function Threads() {
         {rows && <span class="dim hint">{plural(rows.length, 'thread')}</span>}
         <span class="push dim hint wide">A click on a name shows that thread alone</span>
       </div>
-      <Waiting asked={groups} what="Counting threads" />
+      <Waiting asked={groups.since ? groups : matrix} what="Counting threads" />
       {error && (
         <div class="pad-note">
           <ErrorNote
@@ -92,7 +94,7 @@ export function Threads() {
       )}
       {!rows && !error && <div class="pad-note" aria-busy="true" />}
       {rows && !error && rows.length === 0 && <NoMatch />}
-      {rows && groups.data && pairs && !error && rows.length > 0 && (
+      {rows && groups.data && lines && !error && rows.length > 0 && (
         <div class="threads-page">
           <ThreadTable rows={rows} data={groups.data} names={names} isStale={groups.isStale} />
           <section class="matrix-part" aria-label="Who frees whose">
@@ -108,7 +110,7 @@ export function Threads() {
                 onChange={(id) => set({ m: id === 'bytes' ? id : null })}
               />
             </div>
-            <Matrix pairs={pairs} measure={measure} names={names} isStale={matrix.isStale} />
+            <Matrix data={lines} measure={measure} names={names} isStale={matrix.isStale} />
           </section>
           <ThreadsFoot rows={rows} data={groups.data} />
         </div>

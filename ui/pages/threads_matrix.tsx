@@ -1,25 +1,23 @@
 /* "Who frees whose" as a heat map with numbers: lines allocated, columns freed. */
-import { useMemo } from 'preact/hooks';
+import type { ThreadLine, ThreadLines } from '../api/types';
 import { exact, figure, share } from '../model/format';
-import { heat, matrixOf, OTHERS, type Measure, type Pair } from '../model/thread_matrix';
+import { heat, type Measure } from '../model/thread_matrix';
 import { set } from '../state/router';
 import type { ThreadNames } from '../state/threads';
 import { Num } from '../widgets/figures';
 
-const TOP = 12;
-
 interface Props {
-  pairs: readonly Pair[];
+  data: ThreadLines;
   measure: Measure;
   names: ThreadNames;
   isStale: boolean;
 }
 
-export function Matrix({ pairs, measure, names, isStale }: Props) {
-  const m = useMemo(() => matrixOf(pairs, measure, TOP), [pairs, measure]);
-  if (!m.threads.length)
+export function Matrix({ data, measure, names, isStale }: Props) {
+  const { lines } = data;
+  if (!lines.length)
     return <p class="pad-note dim">Nothing that matches was freed, so there is nobody to name.</p>;
-  const nameOf = (t: number) => (t === OTHERS ? 'all others' : names.name(t));
+  const nameOf = (t: number | null) => (t === null ? 'all others' : names.name(t));
   return (
     <div
       class={'matrix-box' + (isStale ? ' stale' : '')}
@@ -35,16 +33,16 @@ export function Matrix({ pairs, measure, names, isStale }: Props) {
         <thead>
           <tr>
             <td />
-            {m.threads.map((t) => (
-              <th key={t} scope="col" title={`Freed by ${nameOf(t)}`}>
-                <span>{nameOf(t)}</span>
+            {lines.map((l) => (
+              <th key={l.thread} scope="col" title={`Freed by ${nameOf(l.thread)}`}>
+                <span>{nameOf(l.thread)}</span>
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {m.threads.map((t, i) => (
-            <Line key={t} m={m} line={i} nameOf={nameOf} names={names} measure={measure} />
+          {lines.map((l) => (
+            <Line key={l.thread} {...{ data, line: l, nameOf, names, measure }} />
           ))}
         </tbody>
       </table>
@@ -53,28 +51,26 @@ export function Matrix({ pairs, measure, names, isStale }: Props) {
 }
 
 interface LineProps {
-  m: ReturnType<typeof matrixOf>;
-  line: number;
-  nameOf: (thread: number) => string;
+  data: ThreadLines;
+  line: ThreadLine;
+  nameOf: (thread: number | null) => string; // null: all that have no line of their own
   names: ThreadNames;
   measure: Measure;
 }
 
-function Line({ m, line, nameOf, names, measure }: LineProps) {
-  const thread = m.threads[line] ?? OTHERS;
-  const cells = m.cells[line] ?? [];
-  const sum = cells.reduce((s, v) => s + v, 0);
-  const tid = thread === OTHERS ? null : names.tid(thread);
+function Line({ data, line, nameOf, names, measure }: LineProps) {
+  const { thread } = line;
+  const tid = thread === null ? null : names.tid(thread);
   const only = tid ? () => set({ thread: String(tid) }) : undefined;
   return (
     <tr>
       <th scope="row" title={`Allocated by ${nameOf(thread)}`}>
         <span>{nameOf(thread)}</span>
       </th>
-      {cells.map((value, i) => {
-        const by = m.threads[i] ?? OTHERS;
-        const isOwn = by === thread && by !== OTHERS;
-        const part = share(value, sum);
+      {line.cells.map((value, i) => {
+        const by = data.lines[i]?.thread ?? null;
+        const isOwn = by === thread && by !== null;
+        const part = share(value, line.total);
         const words =
           `${nameOf(by)} freed ${exact(value, measure)}${measure === 'count' ? ' blocks' : ''} ` +
           `of ${nameOf(thread)}${part ? `, ${part} of what was freed` : ''}`;
@@ -83,7 +79,7 @@ function Line({ m, line, nameOf, names, measure }: LineProps) {
           <td
             key={by}
             class={isOwn ? 'own' : undefined}
-            style={{ '--heat': `${heat(value, isOwn ? m.maxOwn : m.maxOthers)}%` }}
+            style={{ '--heat': `${heat(value, isOwn ? data.max_own : data.max_others)}%` }}
             title={words}
           >
             {value > 0 && only ? (
