@@ -5,9 +5,38 @@
 
 #include "query/query_i.h"
 
+void query_give_turn(const struct query *q)
+{
+	if (q->c.turn)
+		q->c.turn->give(q->c.turn->user);
+}
+
+void query_take_turn(const struct query *q)
+{
+	if (q->c.turn)
+		q->c.turn->take(q->c.turn->user);
+}
+
+/* Names are looked up by one thread at a time: the others would only wait with their turns. */
+static int need_frames(const struct query *q, struct err *err)
+{
+	int r;
+
+	if (frames_has_all(q->c.frames))
+		return 0;
+	query_give_turn(q);
+	r = frames_need_all(q->c.frames, err);
+	query_take_turn(q);
+	return r;
+}
+
 int query_need_names(struct query *q, struct err *err)
 {
-	return q->names ? 0 : query_names_create(q->c.store, q->c.frames, &q->names, err);
+	int r = q->names ? 0 : need_frames(q, err);
+
+	if (r < 0 || q->names)
+		return r;
+	return query_names_create(q->c.store, q->c.frames, &q->names, err);
 }
 
 struct frame_rules *query_rules(struct query *q)

@@ -41,6 +41,14 @@ struct query_progress {
 	_Atomic unsigned n_passes; /* that the query has begun; 0: none */
 };
 
+/* The right to compute, of which a server gives only so many at once. A query gives its own back while
+ * it waits for what another query computes, and takes it again after that. */
+struct query_turn {
+	void (*give)(void *user);
+	void (*take)(void *user);
+	void *user;
+};
+
 struct query_context {
 	const struct store *store;
 	struct frames *frames;
@@ -51,6 +59,7 @@ struct query_context {
 		*rules; /* whose code a frame is; NULL: the store's rules, without own_regex */
 	struct shared_results *shared; /* query/shared_results.h, for the same store; or NULL */
 	struct query_progress *progress; /* or NULL */
+	const struct query_turn *turn; /* or NULL */
 	/* Not 0: passes over rows read at most so many blocks (STORE_BLOCK_ROWS rows each), evenly
 	 * spread, and figures are multiplied: an estimate. Only for questions that add up rows:
 	 * groups, trees, timelines, series, peaks, growth, sizes, lifetimes, pairs of threads. */

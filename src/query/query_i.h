@@ -155,6 +155,10 @@ void plan_narrow(const struct query *q, uint64_t from_ns, uint64_t end_ns, struc
 /* Looks up the frames of all codes: q->names. Later calls do nothing. */
 int query_need_names(struct query *q, struct err *err);
 
+/* query_turn of the context, if it has one. No lock may be held that a query with a turn waits for. */
+void query_give_turn(const struct query *q);
+void query_take_turn(const struct query *q);
+
 /* The groups by STACK, as query_groups() gives them. Computed at the first call. Borrowed until
  * query_want(), query_groups() by STACK, or query_destroy(). Other queries may share them: never
  * change them. */

@@ -232,14 +232,17 @@ static int wait_a_little(struct shared_results *c, const struct query *q, struct
 	return query_check_cancel(q, err);
 }
 
-/* Waits while another query computes the result. *ret: the result, or NULL: there is none. */
+/* Waits while another query computes the result, without the turn: *has_waited, and the caller takes the
+ * turn again when the lock is free. *ret: the result, or NULL: there is none. */
 static int entry_wait(struct shared_results *c, const struct query *q, const struct key *k,
-		      struct shared_result **ret, struct err *err)
+		      struct shared_result **ret, bool *has_waited, struct err *err)
 {
 	struct entry *e, *waited = NULL;
 	int r = 0;
 
 	while ((e = entry_find(c, k)) && e->is_pending && r == 0) {
+		if (!waited)
+			query_give_turn(q);
 		if (e != waited) {
 			if (waited)
 				atomic_fetch_sub(&waited->n_waiting, 1);
@@ -249,6 +252,7 @@ static int entry_wait(struct shared_results *c, const struct query *q, const str
 		r = wait_a_little(c, q, err);
 	}
 	*ret = r == 0 && e ? entry_use(c, e) : NULL;
+	*has_waited = waited != NULL;
 	if (waited) {
 		atomic_fetch_sub(&waited->n_waiting, 1);
 		trim(c);
@@ -313,17 +317,20 @@ int shared_results_get(struct shared_results *c, struct query *q, unsigned kind,
 	const struct request req = {q, kind, make};
 	struct shared_result *found = NULL;
 	struct entry *mine = NULL;
+	bool has_waited;
 	struct key k;
 	int r;
 
 	if (!c || q->c.store != c->store || !key_make(q, kind, &k))
 		return compute(&req, ret, err);
 	pthread_mutex_lock(&c->lock);
-	r = entry_wait(c, q, &k, &found, err);
+	r = entry_wait(c, q, &k, &found, &has_waited, err);
 	if (r == 0 && !found)
 		mine = entry_begin(c, &k);
 	pthread_mutex_unlock(&c->lock);
 	free(k.bytes);
+	if (has_waited)
+		query_take_turn(q);
 	if (r < 0)
 		return r;
 	if (mine)

@@ -275,9 +275,24 @@ void answer_pause(struct answer *a)
 	turn_give(a);
 }
 
-uint64_t answer_spent_ns(const struct answer *a)
+uint64_t answer_cpu_ns(const struct answer *a)
 {
-	return a->turn.spent_ns;
+	return a->turn.cpu_ns;
+}
+
+static void give_turn(void *user)
+{
+	turn_give(user);
+}
+
+static void take_turn(void *user)
+{
+	turn_take(user);
+}
+
+struct query_turn answer_turn(struct answer *a)
+{
+	return (struct query_turn){.give = give_turn, .take = take_turn, .user = a};
 }
 
 FILE *answer_file(struct answer *a)

@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "query/query.h"
 #include "serve/compute_slots.h"
 #include "serve/encoder.h"
 
@@ -54,8 +55,11 @@ void answer_set_turn(struct answer *a, const char *client, bool is_instant, bool
 /* Gives the compute slot back: what is left to do is little. */
 void answer_pause(struct answer *a);
 
-/* For how long it was computed until answer_pause(), without waiting for a slot or the client. */
-uint64_t answer_spent_ns(const struct answer *a);
+/* The processor time that the maker's thread took until answer_pause(). */
+uint64_t answer_cpu_ns(const struct answer *a);
+
+/* The compute slot, for a query that waits for what another one computes. */
+struct query_turn answer_turn(struct answer *a);
 
 /* Waits for a compute slot. False: the answer was cancelled before. */
 bool answer_begin(struct answer *a);

@@ -53,16 +53,22 @@ void compute_slots_destroy(struct compute_slots *t)
 	free(t);
 }
 
+static uint64_t used_cpu_ns(const struct compute_turn *turn)
+{
+	struct timespec t = {0};
+
+	clock_gettime(turn->clock, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec - turn->start_cpu_ns;
+}
+
 /* What the turn has cost since it got the slot. The threads that its own thread started are not in
- * its processor time, so a part of the time that has passed counts if it is more. */
+ * its processor time, and neither is the time for which it waits for the disk, so a part of the time
+ * that has passed counts if it is more. */
 static uint64_t used_ns(const struct compute_turn *turn)
 {
 	uint64_t passed_ns = (monotonic_ns() - turn->start_ns) / PASSED_SHARE;
-	struct timespec t = {0};
-	uint64_t cpu_ns;
+	uint64_t cpu_ns = used_cpu_ns(turn);
 
-	clock_gettime(turn->clock, &t);
-	cpu_ns = (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec - turn->start_cpu_ns;
 	return cpu_ns > passed_ns ? cpu_ns : passed_ns;
 }
 
@@ -199,6 +205,7 @@ void compute_turn_give(struct compute_slots *t, struct compute_turn *turn)
 		unlink_turn(turn);
 		turn->has_slot = false;
 		turn->spent_ns += used_ns(turn);
+		turn->cpu_ns += used_cpu_ns(turn);
 		pthread_cond_broadcast(&t->changed);
 	}
 	pthread_mutex_unlock(&t->lock);

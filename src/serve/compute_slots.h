@@ -48,6 +48,7 @@ struct compute_turn {
 	uint64_t start_ns; /* when it got the slot */
 	uint64_t start_cpu_ns; /* the same moment by `clock` */
 	uint64_t spent_ns; /* in slots that it had before: a turn may be taken several times */
+	uint64_t cpu_ns; /* the processor time of its thread in these */
 };
 
 /* Waits for a slot, in the thread that computes. False: *cancel became true (looked at every 50 ms),

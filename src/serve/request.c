@@ -138,7 +138,7 @@ uint64_t request_run(struct request *rq)
 {
 	struct err err = {0};
 	unsigned status = 200;
-	uint64_t spent_ns;
+	uint64_t cpu_ns;
 
 	rq->out = answer_file(rq->answer);
 	json_init(&rq->json, rq->out);
@@ -158,9 +158,9 @@ uint64_t request_run(struct request *rq)
 		}
 	}
 	answer_pause(rq->answer);
-	spent_ns = answer_spent_ns(rq->answer);
+	cpu_ns = answer_cpu_ns(rq->answer);
 	answer_finish(rq->answer, status);
-	return spent_ns;
+	return cpu_ns;
 }
 
 /* ---- filter ---- */

@@ -86,8 +86,8 @@ void request_fini(struct request *rq);
 /* Runs the handler, with the frame rules that the parameters ask for. */
 int request_handle(struct request *rq, struct err *err);
 
-/* Runs the handler and finishes the answer. Writes the error if there is one. Returns for how many
- * nanoseconds it computed. */
+/* Runs the handler and finishes the answer. Writes the error if there is one. Returns how many
+ * nanoseconds of processor time its thread took. */
 uint64_t request_run(struct request *rq);
 
 /* request_filter() sets rq->filter from the parameters. request_make_query() makes rq->query from

@@ -10,9 +10,9 @@
 
 #define N_KINDS 1024u
 
-/* elapsed_ns of the last answer of a kind, and 1 more; 0: none yet. */
+/* cpu_ns of the last answer of a kind, and 1 more; 0: none yet. */
 struct route_costs {
-	_Atomic uint64_t elapsed_ns[N_KINDS];
+	_Atomic uint64_t cpu_ns[N_KINDS];
 };
 
 int route_costs_create(struct route_costs **ret, struct err *err)
@@ -47,18 +47,37 @@ uint64_t route_costs_kind(const struct route *r, const struct url *u, const char
 	return h;
 }
 
-bool route_costs_is_long(const struct route_costs *c, uint64_t kind, const struct route *r)
+/* Does the question have a condition on allocations? */
+static bool has_condition(const struct route *r, const struct url *u)
 {
-	uint64_t elapsed_ns =
-		atomic_load_explicit(&c->elapsed_ns[kind % N_KINDS], memory_order_relaxed);
+	size_t n;
+	const struct filter_parameter *p = filter_parameters(&n);
 
-	/* the first of its kind may have to look at every allocation */
-	if (elapsed_ns == 0)
-		return r->flags & (ROUTE_EXPORT | ROUTE_LARGE | ROUTE_FILTER);
-	return elapsed_ns > COMPUTE_SHORT_NS;
+	if (!(r->flags & ROUTE_FILTER))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		bool is_own = false;
+
+		for (size_t k = 0; k < r->n_parameters && !is_own; k++)
+			is_own = strcmp(r->parameter[k].name, p[i].name) == 0;
+		if (!is_own && url_find(u, p[i].name))
+			return true;
+	}
+	return false;
 }
 
-void route_costs_learn(struct route_costs *c, uint64_t kind, uint64_t elapsed_ns)
+bool route_costs_is_long(const struct route_costs *c, uint64_t kind, const struct route *r,
+			 const struct url *u)
 {
-	atomic_store_explicit(&c->elapsed_ns[kind % N_KINDS], elapsed_ns + 1, memory_order_relaxed);
+	uint64_t cpu_ns = atomic_load_explicit(&c->cpu_ns[kind % N_KINDS], memory_order_relaxed);
+
+	/* with a condition, the first of its kind may have to look at every allocation */
+	if (cpu_ns == 0)
+		return (r->flags & (ROUTE_EXPORT | ROUTE_LARGE)) || has_condition(r, u);
+	return cpu_ns > COMPUTE_SHORT_NS;
+}
+
+void route_costs_learn(struct route_costs *c, uint64_t kind, uint64_t cpu_ns)
+{
+	atomic_store_explicit(&c->cpu_ns[kind % N_KINDS], cpu_ns + 1, memory_order_relaxed);
 }

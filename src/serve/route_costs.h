@@ -1,4 +1,4 @@
-/* serve/route_costs.h - how long answers took, as a guess for the next ones.
+/* serve/route_costs.h - what answers cost, as a guess for the next ones.
  *
  * A kind of question is the path of its route, the names of its parameters, and those of their values
  * that have no digits (by=stack). The table has a fixed size; kinds whose hash is equal share an entry.
@@ -16,9 +16,14 @@ void route_costs_destroy(struct route_costs *c);
 /* The kind of a question about a recording. */
 uint64_t route_costs_kind(const struct route *r, const struct url *u, const char *recording);
 
-/* Will the answer take long, to judge by the last one of this kind? Without one: if the route takes
- * filters or is an export. */
-bool route_costs_is_long(const struct route_costs *c, uint64_t kind, const struct route *r);
-void route_costs_learn(struct route_costs *c, uint64_t kind, uint64_t elapsed_ns);
+/* Will the answer take long, to judge by the last one of this kind? Without one: if the question has
+ * a condition on allocations or is an export. A question without conditions is mostly answered from
+ * the store's tables; one that is not becomes long while it is computed (compute_slots.h). */
+bool route_costs_is_long(const struct route_costs *c, uint64_t kind, const struct route *r,
+			 const struct url *u);
+
+/* cpu_ns: processor time of the thread that computed the answer. Not the time that passed: on a busy
+ * machine, or behind another answer that computes the same, every answer takes long. */
+void route_costs_learn(struct route_costs *c, uint64_t kind, uint64_t cpu_ns);
 
 #endif

@@ -65,6 +65,7 @@ struct job {
 	uint64_t kind; /* route_costs.h */
 	unsigned first_ms; /* the client takes an estimate after so long; 0: it does not */
 	struct running_job running;
+	struct query_turn turn; /* of the answer */
 };
 
 /* ---- serve_send.c ---- */

@@ -53,10 +53,10 @@ static void *run_job(void *user)
 {
 	struct job *job = user;
 
-	uint64_t spent_ns = request_run(&job->request);
+	uint64_t cpu_ns = request_run(&job->request);
 
 	if (!job->running.is_estimate)
-		route_costs_learn(job->server->costs, job->kind, spent_ns);
+		route_costs_learn(job->server->costs, job->kind, cpu_ns);
 	running_end(job->server->running, &job->running);
 	answer_unref(job->running.answer);
 	job_end(job);
@@ -101,14 +101,17 @@ static bool start_job(struct exchange *x, struct job *job, enum encoding encodin
 		return false;
 	}
 	job->kind = route_costs_kind(rq->route, &rq->url, rq->id);
-	answer_set_turn(a, connection_address(x->client), route_is_instant(rq->route),
-			!job->running.is_estimate &&
-				route_costs_is_long(x->server->costs, job->kind, rq->route));
+	answer_set_turn(
+		a, connection_address(x->client), route_is_instant(rq->route),
+		!job->running.is_estimate &&
+			route_costs_is_long(x->server->costs, job->kind, rq->route, &rq->url));
 	if (!is_sent)
 		answer_set_unsent(a);
 	rq->answer = a;
 	rq->context.cancel = answer_cancel_flag(a);
 	rq->context.progress = &job->running.progress;
+	job->turn = answer_turn(a);
+	rq->context.turn = &job->turn;
 	if (job->key)
 		answer_set_done(a, keep_answer, job);
 	job->running.key = job->key;

@@ -384,6 +384,15 @@ int frames_need(struct frames *f, const uint32_t *code, size_t n, struct err *er
 	return r;
 }
 
+bool frames_has_all(struct frames *f)
+{
+	for (uint32_t code = 1; code < f->n_codes; code++) {
+		if (!is_settled(f, code))
+			return false;
+	}
+	return true;
+}
+
 int frames_need_all(struct frames *f, struct err *err)
 {
 	uint32_t *list = malloc((f->n_codes + 1) * sizeof(*list));

@@ -63,6 +63,7 @@ int frames_put(struct frames *f, uint32_t code, const struct frame_names *names,
  * -ERR_MEMORY. */
 int frames_need(struct frames *f, const uint32_t *code, size_t n, struct err *err);
 int frames_need_all(struct frames *f, struct err *err);
+bool frames_has_all(struct frames *f); /* nothing is left to be looked up */
 
 /* The frames of a code, which must exist; *n is their number, at least 1. Borrowed until
  * frames_close(). Does not call the resolver: a code that was not asked for has its names only if

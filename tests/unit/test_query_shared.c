@@ -240,6 +240,7 @@ struct asker {
 	struct shared_results *shared;
 	atomic_bool cancel;
 	int result, value;
+	atomic_int n_given, n_taken; /* the turn */
 };
 static atomic_bool gate;
 static atomic_int n_cancelled;
@@ -260,15 +261,27 @@ static int make_slowly(struct query *one, unsigned kind, struct shared_result *r
 	return make_seven(one, kind, ret, err);
 }
 
+static void give(void *user)
+{
+	atomic_fetch_add(&((struct asker *)user)->n_given, 1);
+}
+
+static void take(void *user)
+{
+	atomic_fetch_add(&((struct asker *)user)->n_taken, 1);
+}
+
 static void *ask(void *user)
 {
 	struct asker *a = user;
+	const struct query_turn turn = {.give = give, .take = take, .user = a};
 	struct query_context c = context_with(a->shared);
 	struct shared_result *result = NULL;
 	struct query *one = NULL;
 	struct err err = {0};
 
 	c.cancel = &a->cancel;
+	c.turn = &turn;
 	a->result = query_create(&c, &filter, &one, &err);
 	if (a->result == 0)
 		a->result = shared_results_get(a->shared, one, 0, make_slowly, &result, &err);
@@ -465,5 +478,35 @@ TEST(pairs_of_threads_are_those_of_freed_matches)
 		check_pairs(2); /* threads from the third on are left out */
 		fixture_end();
 	}
+	fixture_close();
+}
+
+/* In a server, turns are few: who waits for another query must not keep one. */
+TEST(a_query_that_waits_gives_its_turn_back)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	const struct world_row row = {.size = 64};
+	struct shared_results *shared;
+	struct asker a[2];
+
+	fixture_rows(&row, 1, false);
+	shared = shared_results_create(store, (size_t)1 << 20);
+	n_made = n_cancelled = 0;
+	gate = false;
+	start(&a[0], shared);
+	wait_until_made(1);
+	start(&a[1], shared);
+	while (!atomic_load(&a[1].n_given))
+		nanosleep(&pause, NULL);
+	CHECK_EQ(atomic_load(&a[1].n_taken), 0);
+	gate = true;
+	for (unsigned i = 0; i < ARRAY_LEN(a); i++) {
+		pthread_join(a[i].thread, NULL);
+		CHECK_EQ(a[i].value, 7);
+		CHECK_EQ(atomic_load(&a[i].n_given), (int)i);
+		CHECK_EQ(atomic_load(&a[i].n_taken), (int)i);
+	}
+	shared_results_destroy(shared);
+	fixture_end();
 	fixture_close();
 }

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "serve/compute_slots.h"
 #include "serve/route.h"
+#include "serve/route_costs.h"
 #include "serve/schema.h"
 
 static const struct route *find(const char *target, const char *value[ROUTE_MAX_VALUES],
@@ -141,4 +143,47 @@ TEST(every_route_is_described)
 		for (size_t k = 0; k < i; k++)
 			CHECK(strcmp(r[i].path, r[k].path) != 0);
 	}
+}
+
+static bool is_long(const struct route_costs *c, const char *target)
+{
+	const char *value[ROUTE_MAX_VALUES];
+	struct url u = URL_NONE;
+	const struct route *r = find(target, value, &u);
+	bool is = route_costs_is_long(c, route_costs_kind(r, &u, "last"), r, &u);
+
+	url_fini(&u);
+	return is;
+}
+
+static void learn(struct route_costs *c, const char *target, uint64_t cpu_ns)
+{
+	const char *value[ROUTE_MAX_VALUES];
+	struct url u = URL_NONE;
+	const struct route *r = find(target, value, &u);
+
+	route_costs_learn(c, route_costs_kind(r, &u, "last"), cpu_ns);
+	url_fini(&u);
+}
+
+TEST(a_question_without_conditions_is_short_until_one_was_long)
+{
+	struct route_costs *c = NULL;
+	struct err err = {0};
+
+	CHECK_OK(route_costs_create(&c, &err));
+	CHECK(!is_long(c, "/api/v1/last/summary"));
+	CHECK(!is_long(c, "/api/v1/last/groups?by=thread&skip=3&token=x"));
+	CHECK(!is_long(c, "/api/v1/last/timeline?from=1s&to=2s")); /* a window, not a condition */
+	CHECK(is_long(c, "/api/v1/last/groups?by=thread&size_min=3"));
+	CHECK(is_long(c, "/data/last/timeline?from=1"));
+	CHECK(is_long(c, "/data/last/export/collapsed"));
+	learn(c, "/api/v1/last/groups?by=thread&skip=3", COMPUTE_SHORT_NS + 1);
+	CHECK(is_long(c, "/api/v1/last/groups?by=thread&skip=70"));
+	CHECK(!is_long(c, "/api/v1/last/groups?by=stack&skip=70"));
+	learn(c, "/api/v1/last/groups?by=thread&skip=4", 1000);
+	CHECK(!is_long(c, "/api/v1/last/groups?by=thread&skip=3"));
+	learn(c, "/api/v1/last/peak?size_min=4", 1000);
+	CHECK(!is_long(c, "/api/v1/last/peak?size_min=5"));
+	route_costs_destroy(c);
 }
