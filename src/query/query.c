@@ -115,6 +115,7 @@ void query_destroy(struct query *q)
 		return;
 	query_forget_sums(q);
 	estimate_destroy(q->estimate);
+	tree_filter_destroy(q->tree);
 	owners_destroy(q->owners);
 	query_names_destroy(q->names);
 	free(q->made_name);

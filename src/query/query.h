@@ -133,6 +133,9 @@ struct query_page {
 	bool is_descending;
 	uint64_t skip;
 	uint64_t count; /* UINT64_MAX: all */
+	/* By time ascending: rows with a smaller number are left out, and not counted. The next page
+	 * of a long list is found without a look at the pages before. */
+	uint64_t first_row;
 };
 
 /* Calls fn for the rows of the page, in order, until fn returns false.

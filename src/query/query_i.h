@@ -54,6 +54,7 @@ enum plan_kind {
 	PLAN_LIFETIME, /* lifetime within [min, max]; never released: until end_ns */
 	PLAN_USABLE, /* size + extra within [min, max] */
 	PLAN_CHAIN, /* struct plan_chain */
+	PLAN_TREE, /* query.tree */
 };
 
 struct plan_step {
@@ -128,6 +129,7 @@ struct query {
 	struct shared_result *sums; /* query_stack_sums(); NULL: not computed yet */
 	struct estimate *estimate; /* estimate.h; NULL: passes read all blocks */
 	const struct query_audience *audience; /* while it computes a shared result; or NULL */
+	struct query_tree_filter *tree; /* query_create_tree(); or NULL */
 	char *made_name; /* owned: the text that query_group_name() composed last */
 };
 
@@ -207,6 +209,8 @@ uint64_t sites_key(const struct query *q, enum query_group_by by, uint32_t stack
 
 /* ---- scan ---- */
 
+struct query_tree_filter; /* opaque: defined in filter_tree.c */
+
 struct scanner {
 	const struct query *q;
 	const struct plan *plan;
@@ -226,6 +230,30 @@ void scanner_select(struct scanner *s, uint64_t block);
 
 /* May the block have matching rows, as far as the minima and maxima of its columns tell? */
 bool scanner_can_match(struct scanner *s, uint64_t block);
+
+/* What the minima and maxima of a block tell about a condition. */
+enum verdict {
+	VERDICT_NONE, /* no row fulfils it */
+	VERDICT_SOME,
+	VERDICT_ALL
+};
+
+/* The same for all rows of the scanner's block and another plan of the same store. */
+enum verdict scanner_judge_plan(struct scanner *s, const struct plan *p);
+
+/* Selects the rows of the scanner's block that match another plan of the same store. Columns that
+ * are unpacked stay so. */
+void scanner_select_plan(struct scanner *s, const struct plan *p);
+
+/* ---- filters joined to a tree: filter_tree.c ---- */
+
+enum verdict tree_filter_judge(struct scanner *s, const struct query_tree_filter *t);
+
+/* The set of the rows of the scanner's block that match. Overwrites the selection. */
+#define TREE_FILTER_WORDS (STORE_BLOCK_ROWS / 64)
+void tree_filter_rows(struct scanner *s, const struct query_tree_filter *t,
+		      uint64_t rows[TREE_FILTER_WORDS]);
+void tree_filter_destroy(struct query_tree_filter *t); /* NULL does nothing */
 
 /* The number of matching rows of a block. Unpacks columns only where minima and maxima do not
  * do. */

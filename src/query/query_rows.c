@@ -17,6 +17,7 @@
 struct page {
 	struct query *q;
 	const struct query_page *page;
+	struct plan plan; /* the query's, from page->first_row on */
 	bool (*fn)(void *user, const struct query_row *row);
 	void *user;
 	uint64_t first_block, end_block;
@@ -42,7 +43,7 @@ static int count_thread(void *user, unsigned i, struct err *err)
 	if (!s)
 		return err_set_memory(err, sizeof(*s));
 	s->q = p->q;
-	s->plan = &p->q->plan;
+	s->plan = &p->plan;
 	while (r >= 0) {
 		uint64_t number = atomic_fetch_add(&p->next, 8), end = number + 8;
 
@@ -122,7 +123,7 @@ static bool count_by_table(const struct query *q, uint64_t *ret)
 static int rows_by_time(struct page *p, uint64_t *n_matching, struct err *err)
 {
 	uint64_t n_blocks = p->end_block - p->first_block, known = 0, wave = FIRST_WAVE;
-	bool is_known = !n_matching || count_by_table(p->q, &known);
+	bool is_known = !n_matching || (!p->page->first_row && count_by_table(p->q, &known));
 	int r = 0;
 
 	if (is_known && page_end(p->page) > wave * STORE_BLOCK_ROWS)
@@ -152,21 +153,23 @@ int query_rows(struct query *q, const struct query_page *page,
 	       uint64_t *n_matching, struct err *err)
 {
 	struct scan scan;
-	struct page p = {.q = q, .page = page, .fn = fn, .user = user};
+	struct page p = {.q = q, .page = page, .plan = q->plan, .fn = fn, .user = user};
 	int r = plan_need_rows(q, err);
 
 	if (r < 0)
 		return r;
 	if (page->sort != QUERY_BY_TIME)
 		return query_rows_sorted(q, page, fn, user, n_matching, err);
-	scan_init(&scan, q, &q->plan);
+	if (!page->is_descending && page->first_row > p.plan.first_row)
+		p.plan.first_row = page->first_row;
+	scan_init(&scan, q, &p.plan);
 	p.first_block = scan.first_block;
 	p.end_block = scan.end_block;
 	p.scanner = malloc(sizeof(*p.scanner));
 	p.count = malloc(LAST_WAVE * sizeof(*p.count));
 	if (p.scanner && p.count) {
 		p.scanner->q = q;
-		p.scanner->plan = &q->plan;
+		p.scanner->plan = &p.plan;
 		r = rows_by_time(&p, n_matching, err);
 	} else {
 		r = err_set_memory(err, sizeof(*p.scanner));

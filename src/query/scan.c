@@ -24,11 +24,9 @@ const uint64_t *scanner_column(struct scanner *s, enum store_column c)
 
 /* ---- what the minimum and maximum of a block tell ---- */
 
-enum verdict {
-	NONE,
-	SOME,
-	ALL
-};
+#define NONE VERDICT_NONE
+#define SOME VERDICT_SOME
+#define ALL VERDICT_ALL
 
 static enum verdict judge_range(uint64_t low, uint64_t high, uint64_t min, uint64_t max)
 {
@@ -88,7 +86,7 @@ static enum verdict judge_death(const struct store *st, uint64_t block, uint64_t
 	return high < min || low > max ? NONE : SOME;
 }
 
-static enum verdict judge_block(const struct scanner *s, const struct plan_step *step)
+static enum verdict judge_block(struct scanner *s, const struct plan_step *step)
 {
 	const struct store *st = s->q->c.store;
 	uint64_t low = store_block_min(st, step->column, s->block);
@@ -111,6 +109,8 @@ static enum verdict judge_block(const struct scanner *s, const struct plan_step 
 		return opposite(judge_death(st, s->block, step->min, step->max));
 	case PLAN_LIFETIME:
 		return low > 0 ? judge_range(low - 1, high - 1, step->min, step->max) : SOME;
+	case PLAN_TREE:
+		return tree_filter_judge(s, s->q->tree);
 	case PLAN_USABLE:
 	case PLAN_CHAIN:
 		break;
@@ -238,6 +238,19 @@ static void select_chain(struct scanner *s)
 	SELECT(s, chain_fits(s, i));
 }
 
+static void select_tree(struct scanner *s)
+{
+	uint64_t rows[TREE_FILTER_WORDS];
+	uint16_t selected[STORE_BLOCK_ROWS];
+	uint32_t n = s->n_selected;
+
+	memcpy(selected, s->selected, n * sizeof(*selected));
+	tree_filter_rows(s, s->q->tree, rows);
+	memcpy(s->selected, selected, n * sizeof(*selected));
+	s->n_selected = n;
+	SELECT(s, set_has(rows, i));
+}
+
 static void select_step(struct scanner *s, const struct plan_step *step)
 {
 	switch (step->kind) {
@@ -264,6 +277,9 @@ static void select_step(struct scanner *s, const struct plan_step *step)
 	case PLAN_CHAIN:
 		select_chain(s);
 		break;
+	case PLAN_TREE:
+		select_tree(s);
+		break;
 	}
 }
 
@@ -278,19 +294,13 @@ static bool clip(const struct plan *p, uint64_t block, uint32_t n_rows, uint32_t
 	return p->first_row < first + n_rows && p->end_row > first && *low < *high;
 }
 
-/* NONE: no row. ALL: every row from low to high; else the steps that have to be taken are set in
- * *open. */
-static enum verdict open_block(struct scanner *s, uint64_t block, uint32_t *low, uint32_t *high,
-			       uint32_t *open)
+/* NONE: no row of the scanner's block. ALL: every row from low to high; else the steps that have to be
+ * taken are set in *open. */
+static enum verdict judge_plan(struct scanner *s, const struct plan *p, uint32_t *low,
+			       uint32_t *high, uint32_t *open)
 {
-	const struct plan *p = s->plan;
-
-	s->block = block;
-	s->n_rows = store_block_rows(s->q->c.store, block);
-	s->loaded = 0;
-	s->n_selected = 0;
 	*open = 0;
-	if (!clip(p, block, s->n_rows, low, high))
+	if (!clip(p, s->block, s->n_rows, low, high))
 		return NONE;
 	for (unsigned i = 0; i < p->n_steps; i++) {
 		enum verdict v = judge_block(s, &p->step[i]);
@@ -303,6 +313,16 @@ static enum verdict open_block(struct scanner *s, uint64_t block, uint32_t *low,
 	return *open ? SOME : ALL;
 }
 
+static enum verdict open_block(struct scanner *s, uint64_t block, uint32_t *low, uint32_t *high,
+			       uint32_t *open)
+{
+	s->block = block;
+	s->n_rows = store_block_rows(s->q->c.store, block);
+	s->loaded = 0;
+	s->n_selected = 0;
+	return judge_plan(s, s->plan, low, high, open);
+}
+
 static void select_open(struct scanner *s, uint32_t low, uint32_t high, uint32_t open)
 {
 	for (uint32_t i = low; i < high; i++)
@@ -310,6 +330,26 @@ static void select_open(struct scanner *s, uint32_t low, uint32_t high, uint32_t
 	s->n_selected = high - low;
 	for (; open && s->n_selected; open &= open - 1)
 		select_step(s, &s->plan->step[__builtin_ctz(open)]);
+}
+
+enum verdict scanner_judge_plan(struct scanner *s, const struct plan *p)
+{
+	uint32_t low, high, open;
+	enum verdict v = judge_plan(s, p, &low, &high, &open);
+
+	return v == ALL && high - low < s->n_rows ? SOME : v;
+}
+
+void scanner_select_plan(struct scanner *s, const struct plan *p)
+{
+	const struct plan *own = s->plan;
+	uint32_t low, high, open;
+
+	s->n_selected = 0;
+	s->plan = p;
+	if (judge_plan(s, p, &low, &high, &open) != NONE)
+		select_open(s, low, high, open);
+	s->plan = own;
 }
 
 void scanner_select(struct scanner *s, uint64_t block)
