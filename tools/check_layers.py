@@ -17,9 +17,10 @@ MAY = {  # folder of src/: folders it may include besides itself
     "rewrite": "base util format symbol recording ingest open",
     "query": "base util store",
     "gui": "base util", "report": "base util store query",
-    "export": "base util store query gui", "serve": "base util store query report export gui",
+    "export": "base util store query gui", "serve": "base util store query report export gui script",
+    "script": "base util store query report export",
     "gather": "base util format", "release": "base",
-    "cli": "base util format gather recording ingest open rewrite store query report export serve",
+    "cli": "base util format gather recording ingest open rewrite store query report export script serve",
 }
 # folder outside src/: what it may include. "" = no folder of src/: these programs know the
 # recorder only from outside.
@@ -45,6 +46,7 @@ PUBLIC = "memory_profiler.h"  # the only header in include/
 # where they do different things with the library: compress a file, compress an answer, unpack a page.
 USERS = {
     "lz4": ("src/format/compress.c",), "pcre2": ("src/query/query_regex.c",),
+    "lua": ("src/script/lua_api.h",), "lauxlib": ("src/script/lua_api.h",), "lualib": ("src/script/lua_api.h",),
     "microhttpd": ("src/serve/serve.c", "src/serve/serve_i.h"), "libiberty": ("src/symbol/demangle.c",),
     "gelf": ("src/symbol/elf_file_i.h",), "libelf": ("src/symbol/elf_file_i.h",),
     "lzma": ("src/symbol/elf_file.c",), "zstd": ("src/serve/encoder.c", "src/symbol/elf_file.c"),

@@ -26,6 +26,7 @@ packages() {
 	build zlib1g-dev lib:libz.so
 	build libmicrohttpd-dev lib:libmicrohttpd.so
 	build libzstd-dev lib:libzstd.so
+	build liblua5.4-dev lib:liblua5.4.so
 	test clang clang
 	test libclang-rt-14-dev rt:libclang_rt.fuzzer-$(uname -m).a
 	test clang-format-14 clang-format-14

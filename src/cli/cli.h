@@ -15,6 +15,7 @@ int cmd_postprocess(int argc, char **argv);
 int cmd_repack(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_script(int argc, char **argv);
 int cmd_server(int argc, char **argv);
 int cmd_squeeze(int argc, char **argv);
 int cmd_strip(int argc, char **argv);

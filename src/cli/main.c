@@ -22,6 +22,7 @@ static const struct {
 	{"report", cmd_report, "show where the memory went"},
 	{"server", cmd_server, "serve recordings over HTTP: web GUI and REST API"},
 	{"top", cmd_top, "show who holds memory and who allocates now"},
+	{"script", cmd_script, "run a Lua script that asks questions"},
 	{"gather", cmd_gather, "receive recordings over the network"},
 	{"export", cmd_export, "convert a recording for other tools"},
 	{"export-heaptrack", cmd_export_heaptrack, "short for 'export --format heaptrack'"},

@@ -2,7 +2,8 @@
 """Runs the examples of the documents: they work as written, or the document is wrong.
 
 A block marked sh runs as a whole, and so does a console block without its sample output: only the
-lines that start with "$ " are commands. In a man page the lines between .EX and .EE run where the
+lines that start with "$ " are commands. A lua block is a script that runs on app.dat, which a block
+before it recorded. In a man page the lines between .EX and .EE run where the
 line above is `.\\" run`. All other blocks are only shown. Each document has a folder of its own, with
 the two binaries and ./your_application, where its blocks run in order.
 
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-FENCE = re.compile(r"^```(sh|console)\n(.*?)^```$", re.S | re.M)
+FENCE = re.compile(r"^```(sh|console|lua)\n(.*?)^```$", re.S | re.M)
 MAN = re.compile(r'^\.\\" run\n\.EX\n(.*?)^\.EE$', re.S | re.M)
 SERVER = re.compile(r"(?:\./)?memory-profiler-cli server .*\n")
 TIMEOUT_S = 60
@@ -31,6 +32,8 @@ def blocks(path):
             if m[1] == "console":
                 script = "".join(line[2:] for line in script.splitlines(True)
                                  if line.startswith("$ "))
+            elif m[1] == "lua":
+                script = f"memory-profiler-cli script -d app.dat - <<'LUA'\n{script}LUA\n"
             yield text.count("\n", 0, m.start()) + 1, script
     else:
         for m in MAN.finditer(text):
