@@ -8,6 +8,7 @@
 #include "record/allocator_numbers.h"
 #include "record/allocator_references.h"
 #include "record/allocator_stats.h"
+#include "record/debug_files.h"
 #include "record/hooks_allocator.h"
 #include "record/module_symbols.h"
 #include "record/real.h"
@@ -264,7 +265,7 @@ static bool gather_all(struct module *m)
 	gather(m, &m->file, SHT_DYNSYM);
 	if (module_file_symbols(&m->file, SHT_SYMTAB, &symbols))
 		gather(m, &m->file, SHT_SYMTAB);
-	else if (!m->is_left_alone && module_file_open_debug(&m->file, m->path, &m->debug))
+	else if (!m->is_left_alone && debug_files_open(&m->file, m->path, &m->debug))
 		gather(m, &m->debug, SHT_SYMTAB);
 	return m->n_found && !m->is_left_alone;
 }

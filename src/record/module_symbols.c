@@ -5,11 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/text.h"
 #include "record/sys.h"
-
-#define PATH_BYTES 768u
-#define DEBUG_DIRECTORY "/usr/lib/debug"
 
 /* The n_bytes at offset, or NULL where the file does not have them or they are not aligned. */
 static const void *bytes_at(const struct module_file *f, uint64_t offset, uint64_t n_bytes,
@@ -105,8 +101,7 @@ const char *module_symbols_name(const struct module_symbols *s, const ElfW(Sym) 
 	return s->names + (symbol->st_name < s->names_bytes ? symbol->st_name : s->names_bytes - 1);
 }
 
-/* The section of this name, or NULL. Its bytes are in the file. */
-static const ElfW(Shdr) * find_section(const struct module_file *f, const char *name)
+const uint8_t *module_file_section(const struct module_file *f, const char *name, size_t *ret_n)
 {
 	size_t n, len = strlen(name) + 1;
 	const ElfW(Shdr) *section = sections_of(f, &n), *names;
@@ -117,92 +112,10 @@ static const ElfW(Shdr) * find_section(const struct module_file *f, const char *
 	for (size_t i = 0; i < n; i++) {
 		const char *here = bytes_at(f, names->sh_offset + section[i].sh_name, len, 1);
 
-		if (here && !memcmp(here, name, len) &&
-		    bytes_at(f, section[i].sh_offset, section[i].sh_size, 1))
-			return &section[i];
+		if (!here || memcmp(here, name, len) || section[i].sh_type == SHT_NOBITS)
+			continue;
+		*ret_n = section[i].sh_size;
+		return bytes_at(f, section[i].sh_offset, section[i].sh_size, 1);
 	}
 	return NULL;
-}
-
-/* The build id: behind a note header of 12 bytes and the name "GNU". NULL: none. */
-static const uint8_t *find_build_id(const struct module_file *f, size_t *ret_n)
-{
-	const ElfW(Shdr) *section = find_section(f, ".note.gnu.build-id");
-
-	if (!section || section->sh_type == SHT_NOBITS || section->sh_size < 20)
-		return NULL;
-	*ret_n = section->sh_size - 16;
-	return f->data + section->sh_offset + 16;
-}
-
-/* Opens path if that is a file with symbols and with the same build id. */
-static bool open_matching(const struct module_file *stripped, const char *path,
-			  struct module_file *ret)
-{
-	struct module_symbols symbols;
-	const uint8_t *id, *other;
-	size_t n = 0, n_other = 0;
-
-	if (!module_file_open(path, ret))
-		return false;
-	id = find_build_id(stripped, &n);
-	other = find_build_id(ret, &n_other);
-	if (id && other && n == n_other && !memcmp(id, other, n) &&
-	    module_file_symbols(ret, SHT_SYMTAB, &symbols))
-		return true;
-	module_file_close(ret);
-	return false;
-}
-
-static bool open_by_build_id(const struct module_file *stripped, struct module_file *ret)
-{
-	char path[PATH_BYTES];
-	struct text text = text_make(path, sizeof(path));
-	const uint8_t *id;
-	size_t n = 0;
-
-	id = find_build_id(stripped, &n);
-	if (!id || n > 64)
-		return false;
-	text_put(&text, DEBUG_DIRECTORY "/.build-id/");
-	for (size_t i = 0; i < n; i++) {
-		if (i == 1)
-			text_put_char(&text, '/');
-		text_put_hex(&text, id[i], 2);
-	}
-	text_put(&text, ".debug");
-	return open_matching(stripped, path, ret);
-}
-
-static bool open_by_link(const struct module_file *stripped, const char *path,
-			 struct module_file *ret)
-{
-	static const char *const form[][2] = {{"", "/"}, {"", "/.debug/"}, {DEBUG_DIRECTORY, "/"}};
-	const ElfW(Shdr) *link = find_section(stripped, ".gnu_debuglink");
-	size_t n_directory = (size_t)(text_basename(path) - path);
-	char candidate[PATH_BYTES];
-	const char *name;
-
-	if (!link || !n_directory)
-		return false;
-	name = (const char *)stripped->data + link->sh_offset;
-	if (!memchr(name, 0, link->sh_size))
-		return false;
-	for (size_t i = 0; i < ARRAY_LEN(form); i++) {
-		struct text text = text_make(candidate, sizeof(candidate));
-
-		text_put(&text, form[i][0]);
-		text_put_bytes(&text, path, n_directory - 1);
-		text_put(&text, form[i][1]);
-		text_put(&text, name);
-		if (!text.was_cut && open_matching(stripped, candidate, ret))
-			return true;
-	}
-	return false;
-}
-
-bool module_file_open_debug(const struct module_file *stripped, const char *path,
-			    struct module_file *ret)
-{
-	return open_by_build_id(stripped, ret) || open_by_link(stripped, path, ret);
 }

@@ -37,10 +37,8 @@ bool module_file_symbols(const struct module_file *f, unsigned type, struct modu
 /* The name of a symbol; "" if it has none. Borrowed from the file. */
 const char *module_symbols_name(const struct module_symbols *s, const ElfW(Sym) * symbol);
 
-/* Finds the file with the symbols of a stripped file: by build id below /usr/lib/debug, or by the
- * name in .gnu_debuglink, beside the file at path or below /usr/lib/debug. The build ids of both
- * files are the same. False: there is none. */
-bool module_file_open_debug(const struct module_file *stripped, const char *path,
-			    struct module_file *ret);
+/* The bytes of the first section of this name; *ret_n is their number. NULL: the file has none.
+ * Borrowed from the file. */
+const uint8_t *module_file_section(const struct module_file *f, const char *name, size_t *ret_n);
 
 #endif

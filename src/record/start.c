@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "record/clock.h"
+#include "record/debug_files.h"
 #include "record/log.h"
 #include "record/own_memory.h"
 #include "record/real.h"
@@ -88,6 +89,7 @@ static void read_environment(void)
 		return;
 	len = sys_read_file("/proc/self/environ", env, capacity - 1);
 	options_parse(&options_active, env, len > 0 ? (size_t)len : 0, complain);
+	debug_files_init(env, len > 0 ? (size_t)len : 0);
 	options_find_unknown(env, len > 0 ? (size_t)len : 0, complain_unknown);
 	if (n_complaints && is_parent_recorded(env, capacity))
 		n_complaints = 0;

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import detours
@@ -163,9 +164,29 @@ class Allocators(LinkedTestCase):
         subprocess.run(["strip", program], check=True)
         subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", program], check=True)
         self.assert_counts_equal(program, "recorded: jemalloc")
-        debug.unlink()
+        debug.rename(self.here / "elsewhere")
         seen = self.record([program, "100"])
         self.assertLess(mp.info(seen.recording)["allocations"], 100)
+
+    def test_stripped_program_with_a_debug_file_of_debuginfod(self):
+        """What gdb has downloaded is found where debuginfod clients keep it."""
+        program = self.c_program("c_cached", "-O2", "-DPREFIX=_rjem_", self.prefixed_jemalloc())
+        debug = self.here / "cached.debug"
+        subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
+        subprocess.run(["strip", program], check=True)
+        notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout
+        build_id = re.search(r"Build ID: (\w+)", notes)[1]
+        for name, folder in (("DEBUGINFOD_CACHE_PATH", ""), ("XDG_CACHE_HOME", "debuginfod_client"),
+                              ("HOME", ".cache/debuginfod_client"), ("HOME", ".debuginfod_client_cache")):
+            with self.subTest(name=name, folder=folder):
+                base = self.here / "caches" / (name + folder.replace("/", ""))
+                cached = base / folder / build_id / "debuginfo"
+                cached.parent.mkdir(parents=True)
+                shutil.copy(debug, cached)
+                counts = [mp.info(self.record([program, "300"], env={name: value}).recording)["allocations"]
+                          for value in (str(base), str(self.here))]
+                self.assertGreater(counts[0], 300)
+                self.assertLess(counts[1], 100)
 
     def test_switched_off(self):
         program = self.c_program("c_off", "-O2", "-DPREFIX=_rjem_", self.prefixed_jemalloc())
