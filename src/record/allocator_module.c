@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "record/allocator_numbers.h"
 #include "record/allocator_references.h"
+#include "record/allocator_rust.h"
 #include "record/allocator_stats.h"
 #include "record/debug_files.h"
 #include "record/hooks_allocator.h"
@@ -52,6 +53,7 @@ struct module {
 	unsigned group_of[ALLOCATOR_MAX_FAMILIES]; /* families that are one have the same number */
 	uint32_t has_any, has_malloc, has_free; /* bit for each family */
 	bool has_mallocx; /* without a prefix */
+	bool has_rust_system; /* the global allocator is Rust's default: malloc */
 	const void *
 		stats[ALLOCATOR_MAX_FAMILIES]; /* the function that tells about the allocator ... */
 	enum allocator_stats_kind stats_kind[ALLOCATOR_MAX_FAMILIES]; /* ... and which one it is */
@@ -82,6 +84,14 @@ static bool is_same_in_file(const struct module *m, const ElfW(Phdr) * s, uintpt
 	       s->p_filesz <= m->file.n_bytes - s->p_offset &&
 	       !memcmp((const void *)(m->base + addr), m->file.data + s->p_offset + offset,
 		       n_bytes);
+}
+
+/* The functions by which Rust code reaches its global allocator, whatever that is. */
+static bool is_rust(unsigned family)
+{
+	const struct allocator_family *f = allocator_table_family(family);
+
+	return f && !strcmp(f->prefix, ALLOCATOR_PREFIX_RUST);
 }
 
 static struct found *find_at(struct module *m, const uint8_t *code)
@@ -157,6 +167,14 @@ static void add_function(struct module *m, const ElfW(Sym) * symbol, const char 
 	m->has_malloc |= (uint32_t)!strcmp(function->name, "malloc") << family;
 	m->has_free |= (uint32_t)!strcmp(function->name, "free") << family;
 	f = find_at(m, code);
+	if (f && is_rust(f->group) != is_rust(family)) {
+		if (is_rust(f->group)) { /* the other allocator's function serves as Rust's */
+			f->name = name;
+			f->function = function;
+			f->group = family;
+		}
+		return;
+	}
 	if (f) {
 		f->is_exported |= is_exported;
 		join(m, f->group, family);
@@ -238,6 +256,7 @@ static void gather(struct module *m, const struct module_file *file, unsigned ty
 		    !symbol->st_size)
 			continue;
 		m->is_left_alone = is_name_of_others(name);
+		m->has_rust_system |= !strncmp(allocator_table_plain_name(name), "__rdl_alloc", 11);
 		function = allocator_table_find(name, &family);
 		if (function)
 			add_function(m, symbol, name, function, family, type == SHT_DYNSYM);
@@ -279,8 +298,8 @@ static void relate(struct module *m)
 						  : arch_detour_jump_target(f->redirect.function,
 									    f->redirect.n_bytes);
 
-		target = to ? find_at(m, to) : NULL;
-		if (target && target != f) {
+		target = to && !is_rust(f->group) ? find_at(m, to) : NULL;
+		if (target && target != f && !is_rust(target->group)) {
 			f->is_jump = true;
 			join(m, f->group, target->group);
 		}
@@ -300,6 +319,8 @@ static bool is_allocator(const struct module *m, unsigned group)
 	const uint32_t plain = 1u << ALLOCATOR_FAMILY_PLAIN;
 	bool gives = false, takes = false;
 
+	if (is_rust(group) && m->has_rust_system)
+		return false;
 	if (group == ALLOCATOR_FAMILY_PLAIN)
 		return (m->has_malloc & plain) && (m->has_free & plain);
 	for (unsigned i = 0; i < m->n_found; i++) {
@@ -337,19 +358,21 @@ static size_t (*usable_of(const struct module *m, unsigned group))(const void *,
 	return NULL;
 }
 
-static bool prepare(struct module *m, struct found *f, struct redirect_area *area, uint32_t number)
+static bool prepare(struct module *m, struct found *f, struct redirect_area *area,
+		    const struct allocator_verdict *v)
 {
 	struct allocator_hook *hook = redirect_area_take(area, sizeof(*hook));
+	const void *entry = allocator_hook_entry(f->function->event, v->layer != NULL);
 
-	if (!hook || !redirect_prepare(&f->redirect, area, allocator_hook_entry(f->function->event),
-				       ALLOCATOR_HOOK_ARGUMENTS, hook))
+	if (!hook || !redirect_prepare(&f->redirect, area, entry, ALLOCATOR_HOOK_ARGUMENTS, hook))
 		return false;
 	*hook = (struct allocator_hook){
 		.original = f->redirect.original,
 		.usable = usable_of(m, f->group),
 		.library_start = m->is_library ? m->start : 0,
 		.library_bytes = m->is_library ? m->end - m->start : 0,
-		.allocator = number,
+		.allocator = v->number,
+		.layer = v->layer,
 		.may_throw =
 			!strncmp(f->function->name, "_Zn", 3) || strstr(f->function->name, "new"),
 		.function = *f->function,
@@ -426,7 +449,7 @@ static bool prepare_group(struct module *m, unsigned group, struct redirect_area
 		f->is_unused = why && is_unused(m, f);
 		if (f->is_unused)
 			continue;
-		if (!why && !prepare(m, f, area, v->number))
+		if (!why && !prepare(m, f, area, v))
 			why = "no memory near the code";
 		if (why) {
 			refuse(v, f->name, why);
@@ -458,6 +481,10 @@ static void apply_group(struct module *m, unsigned group, struct allocator_verdi
 	}
 	if (v->why)
 		return;
+	if (v->layer) {
+		v->layer->n_functions = v->n_functions;
+		return;
+	}
 	allocator_numbers_publish(v->number, v->n_functions);
 	for (unsigned i = 0; i < ALLOCATOR_MAX_FAMILIES; i++) {
 		if (m->group_of[i] == group && m->stats[i])
@@ -528,6 +555,40 @@ static void number_group(const struct module *m, struct allocator_verdict *v)
 		v->number = allocator_numbers_reserve(v->name, v->prefix, path);
 }
 
+static bool is_any_recorded(const struct allocator_verdict *verdict, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (!verdict[i].why)
+			return true;
+	}
+	return false;
+}
+
+/* Rule 5 of allocators.h. NULL: the functions can be redirected. */
+static const char *check_rust(const struct module *m, struct allocator_verdict *v)
+{
+	struct allocator_rust r = {
+		.base = m->base,
+		.segment = m->segment,
+		.n_segments = m->n_segments,
+		.is_relocated = !m->is_library,
+	};
+
+	module_file_symbols(m->debug.data ? &m->debug : &m->file, SHT_SYMTAB, &r.symbols);
+	for (unsigned i = 0; i < m->n_found && r.n < ALLOCATOR_RUST_FUNCTIONS; i++) {
+		const struct found *f = &m->found[i];
+
+		if (f->group == v->family && !f->is_changed)
+			r.function[r.n++] = (struct allocator_rust_function){
+				.code = f->redirect.function,
+				.n_bytes = f->redirect.n_bytes,
+				.event = f->function->event,
+			};
+	}
+	v->layer = allocator_layer_create(v->number);
+	return v->layer ? allocator_rust_check(&r) : "there are too many such allocators";
+}
+
 /* Hooks every group that is an allocator. */
 static unsigned hook_groups(struct module *m, struct redirect_area *area,
 			    struct allocator_verdict *verdict)
@@ -536,14 +597,18 @@ static unsigned hook_groups(struct module *m, struct redirect_area *area,
 
 	for (unsigned group = 0; group < ALLOCATOR_MAX_FAMILIES; group++) {
 		struct allocator_verdict *v = &verdict[n];
+		const char *why;
 
-		if (!is_allocator(m, group))
+		if (!is_allocator(m, group) || (is_rust(group) && is_any_recorded(verdict, n)))
 			continue;
 		*v = (struct allocator_verdict){.family = group};
 		name_group(m, v);
 		number_group(m, v);
 		n++;
-		if (!area->memory && !open_area(m, area))
+		why = is_rust(group) ? check_rust(m, v) : NULL;
+		if (why)
+			refuse(v, "", why);
+		else if (!area->memory && !open_area(m, area))
 			refuse(v, "", "no memory near the code");
 		else
 			prepare_group(m, group, area, v);

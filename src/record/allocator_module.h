@@ -22,6 +22,7 @@ struct allocator_verdict {
 	const char *name; /* of the allocator, for people */
 	const char *prefix; /* of its functions */
 	unsigned n_functions; /* that were redirected */
+	struct allocator_layer *layer; /* may pass its calls on to another allocator; or NULL */
 	uint32_t number; /* of the allocator in events: allocator_numbers.h */
 	const char *why; /* NULL: its calls are recorded; otherwise why not */
 	char function[64]; /* the function that could not be redirected, or "" */

@@ -12,6 +12,7 @@ enum {
 	SET_SN = 32,
 	SET_RP = 64,
 	SET_MOZ = 128, /* Firefox's */
+	SET_RUST = 256, /* the global allocator of a Rust program */
 };
 
 #define ALLOCATOR(...)
@@ -39,6 +40,8 @@ static struct own_name {
 } own_names[MAX_OWN_NAMES];
 static unsigned n_own_names;
 static unsigned own_family;
+
+#define RUST_BEGIN "_RNvCs" /* of names in the crate __rustc, since Rust 1.89 */
 
 /* May a name that begins with these three bytes be one of ours? A bit for each hash: nearly all
  * names of a program end here. */
@@ -139,6 +142,7 @@ const char *allocator_table_init(const char *list)
 #include "record/allocators.def"
 #undef ALLOCATOR
 #undef FUNCTION
+	allow(RUST_BEGIN);
 	own_family = n_families;
 	families[n_families++] =
 		(struct allocator_family){.name = "the user's allocator", .prefix = ""};
@@ -163,12 +167,29 @@ static const struct allocator_function *find_own(const char *name)
 	return NULL;
 }
 
+/* Behind the crate __rustc comes the length of the name, which begins with an underscore. */
+const char *allocator_table_plain_name(const char *name)
+{
+	static const char crate[] = "_7___rustc";
+	const char *at;
+
+	if (strncmp(name, RUST_BEGIN, strlen(RUST_BEGIN)))
+		return name;
+	at = strchr(name + strlen(RUST_BEGIN), '_');
+	if (!at || strncmp(at, crate, strlen(crate)))
+		return name;
+	at += strlen(crate);
+	at += strspn(at, "0123456789");
+	return *at == '_' ? at + 1 : name;
+}
+
 const struct allocator_function *allocator_table_find(const char *name, unsigned *ret_family)
 {
 	const struct allocator_function *function;
 
 	if (likely(!allocator_table_may_begin(name)))
 		return NULL;
+	name = allocator_table_plain_name(name);
 	function = find_own(name);
 	if (function) {
 		*ret_family = own_family;

@@ -35,6 +35,9 @@ struct allocator_function {
 #define ALLOCATOR_MAX_FAMILIES 32u
 #define ALLOCATOR_FAMILY_PLAIN 0u /* the one without a prefix: malloc, free, operator new */
 
+/* The prefix of the functions by which Rust code reaches the program's global allocator. */
+#define ALLOCATOR_PREFIX_RUST "__rust_"
+
 /* A family: an allocator under one prefix. */
 struct allocator_family {
 	const char *name;
@@ -47,6 +50,10 @@ struct allocator_family {
  * like FUNCTION of the C library or of jemalloc, such as engine_alloc=malloc. list must live on.
  * Returns the first entry that makes no sense (a pointer into list), or NULL. */
 const char *allocator_table_init(const char *list);
+
+/* The name that people know: of "_RNvCs41nHCOSNPpD_7___rustc12___rust_alloc" the end, "__rust_alloc".
+ * Other names stay. */
+const char *allocator_table_plain_name(const char *name);
 
 /* Is this the name of a function of an allocator? Sets the family and returns the function; NULL:
  * it is none. */

@@ -58,6 +58,8 @@ static void report(const struct allocator_verdict *v, const char *path)
 
 	if (!v->why)
 		allocator_findings_add_families(v->families);
+	if (v->layer && !v->why)
+		return; /* whether it is an allocator its first calls tell */
 	if (!allocator_findings_begin(&text))
 		return;
 	if (v->why) {
@@ -67,6 +69,8 @@ static void report(const struct allocator_verdict *v, const char *path)
 		text_put(&text, v->function);
 		text_put(&text, v->function[0] ? ": " : "");
 		text_put(&text, v->why);
+		if (v->layer)
+			text_put(&text, "; blocks that it takes from malloc are recorded");
 		allocator_findings_end(LOG_WARN);
 		return;
 	}

@@ -15,7 +15,11 @@
  *	   other way round, would be a wrong recording. A function that is a mere jump to another
  *	   function of the family needs no hook; nor does a function that cannot be redirected and that
  *	   nobody calls but the others of the family (allocator_references.h).
- *	5. The bytes of each function in memory must be those in the file.
+ *	5. A Rust program reaches its global allocator by functions of its own (__rust_alloc). If that
+ *	   allocator is not Rust's default, the module has no other allocator that can be recorded, and
+ *	   all calls pass these functions (allocator_rust.h), they are redirected; their first calls
+ *	   tell whether another allocator that is recorded gives the blocks (allocator_layer.h).
+ *	6. The bytes of each function in memory must be those in the file.
  *
  * When: at the start of the recorder, before the program has threads; and whenever the dynamic
  * linker has mapped modules, before anybody can call them (the linker calls _dl_debug_state() then,

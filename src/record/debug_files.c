@@ -85,8 +85,8 @@ static bool open_matching(const struct module_file *stripped, const char *path,
 }
 
 /* The file at before, the build id, after. slash_at: a slash comes before this byte of the id. */
-static bool open_by_build_id(const struct module_file *stripped, const char *before, size_t slash_at,
-			     const char *after, struct module_file *ret)
+static bool open_by_build_id(const struct module_file *stripped, const char *before,
+			     size_t slash_at, const char *after, struct module_file *ret)
 {
 	char path[PATH_BYTES + 2 * MAX_ID_BYTES + 16];
 	struct text text = text_make(path, sizeof(path));

@@ -5,6 +5,8 @@
  */
 #include "record/hooks_allocator.h"
 
+#include <stddef.h>
+
 #include "base/units.h"
 #include "record/allocator_stats.h"
 #include "record/capture_fast.h"
@@ -95,6 +97,7 @@ static ALWAYS_INLINE void leave(struct lane *lane)
 	capture_leave(lane);
 }
 
+/* Rust gives an alignment with each call: one that every block has anyway is none. */
 static size_t wanted_alignment(const struct call *c)
 {
 	const struct allocator_function *f = &c->hook->function;
@@ -102,6 +105,8 @@ static size_t wanted_alignment(const struct call *c)
 
 	if (f->event == ALLOCATOR_PAGES)
 		return 4096;
+	if (c->hook->layer && argument(c, f->alignment) <= _Alignof(max_align_t))
+		return 0;
 	return f->flags ? (size_t)(log2 != 0) << log2 : argument(c, f->alignment);
 }
 
@@ -169,8 +174,10 @@ static ALWAYS_INLINE uintptr_t allocate(const struct call *c)
 	struct walk_memo *memo;
 	uintptr_t result;
 
-	if (!lane)
+	if (!lane) {
+		allocator_layer_note(c->hook->allocator);
 		return call_directly(c);
+	}
 	memo = is_fast(lane, c) ? capture_prepare_fast(lane, &c->at) : NULL;
 	result = call_original(c);
 	if (result && (!memo || !record_alloc_fast(lane, c, memo, result)))
@@ -257,8 +264,10 @@ static NOINLINE uintptr_t hook_memalign(HOOK_PARAMETERS)
 	struct lane *lane = enter(&call);
 	uintptr_t error, block;
 
-	if (!lane)
+	if (!lane) {
+		allocator_layer_note(hook->allocator);
 		return call_directly(&call);
+	}
 	error = call_original(&call);
 	if ((int)error == 0) {
 		block = *(const uintptr_t *)argument(&call, hook->function.block);
@@ -292,8 +301,126 @@ static NOINLINE uintptr_t hook_resize(HOOK_PARAMETERS)
 	return usable;
 }
 
-const void *allocator_hook_entry(enum allocator_event event)
+/* ---- layers (allocator_layer.h) ----
+ *
+ * A hook of a layer that has stepped aside leaves by a jump: the allocator below must not find the
+ * recorder on the stack. */
+
+static ALWAYS_INLINE uintptr_t call_aside(const struct allocator_hook *hook, uintptr_t a,
+					  uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e)
 {
+	return ((original_fn)(uintptr_t)hook->original)(a, b, c, d, e);
+}
+
+/* Records what the layer has allocated. Of a block of the C library's a reader knows how many bytes
+ * are usable. */
+static void record_layer_alloc(struct lane *lane, const struct call *c, uintptr_t result)
+{
+	struct capture_block b;
+
+	describe(c, result, &b);
+	lane_set_allocator(lane, allocator_layer_on_alloc(c->hook->layer));
+	if (!lane->allocator)
+		b.usable_bytes = 0;
+	capture_put_block(lane, &c->at, kind_of(c, &b), &b, 0);
+}
+
+static uintptr_t layer_alloc(const struct call *c)
+{
+	struct lane *lane = enter(c);
+	uintptr_t result;
+
+	if (!lane)
+		return call_directly(c);
+	allocator_layer_begin();
+	result = call_original(c);
+	if (result)
+		record_layer_alloc(lane, c, result);
+	leave(lane);
+	return result;
+}
+
+static NOINLINE uintptr_t hook_layer_alloc(HOOK_PARAMETERS)
+{
+	struct call call;
+
+	if (allocator_layer_is_aside(hook->layer))
+		return call_aside(hook, a, b, c, d, e);
+	call = HOOK_CALL();
+	return layer_alloc(&call);
+}
+
+static uintptr_t layer_free(const struct call *c)
+{
+	const void *block = (const void *)argument(c, c->hook->function.block);
+	struct lane *lane = block ? enter(c) : NULL;
+	uintptr_t result;
+
+	if (!lane)
+		return call_directly(c);
+	lane_set_allocator(lane, allocator_layer_number(c->hook->layer));
+	capture_free(lane, &c->at, block, 0, capture_publish_release(lane, block));
+	result = call_original(c);
+	leave(lane);
+	return result;
+}
+
+static NOINLINE uintptr_t hook_layer_free(HOOK_PARAMETERS)
+{
+	struct call call;
+
+	if (allocator_layer_is_aside(hook->layer))
+		return call_aside(hook, a, b, c, d, e);
+	call = HOOK_CALL();
+	return layer_free(&call);
+}
+
+static uintptr_t layer_realloc(const struct call *c)
+{
+	struct capture_realloc r = {.block = (const void *)argument(c, c->hook->function.block)};
+	struct lane *lane = r.block ? enter(c) : NULL;
+	uintptr_t result;
+
+	if (!lane)
+		return call_directly(c);
+	lane_set_allocator(lane, allocator_layer_number(c->hook->layer));
+	capture_realloc_begin(lane, &c->at, &r, argument(c, c->hook->function.size),
+			      capture_publish_release(lane, r.block));
+	result = call_original(c);
+	end_realloc(lane, c, &r, result);
+	leave(lane);
+	return result;
+}
+
+static NOINLINE uintptr_t hook_layer_realloc(HOOK_PARAMETERS)
+{
+	struct call call;
+
+	if (allocator_layer_is_aside(hook->layer))
+		return call_aside(hook, a, b, c, d, e);
+	call = HOOK_CALL();
+	return layer_realloc(&call);
+}
+
+static const void *layer_entry(enum allocator_event event)
+{
+	switch (event) {
+	case ALLOCATOR_ALLOC:
+	case ALLOCATOR_ZERO:
+		return (const void *)hook_layer_alloc;
+	case ALLOCATOR_FREE:
+		return (const void *)hook_layer_free;
+	case ALLOCATOR_REALLOC:
+		return (const void *)hook_layer_realloc;
+	default:
+		return NULL;
+	}
+}
+
+const void *allocator_hook_entry(enum allocator_event event, bool is_layer)
+{
+	if (is_layer)
+		return layer_entry(event);
 	switch (event) {
 	case ALLOCATOR_ALLOC:
 	case ALLOCATOR_ZERO:

@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "record/allocator_layer.h"
 #include "record/allocator_stats.h"
 #include "record/capture_fast.h"
 #include "record/real.h"
@@ -53,6 +54,8 @@ static NOINLINE void *malloc_at(const struct unwind_start *at, size_t size)
 	struct lane *lane = enter_slow(at);
 	void *block = options_active.ZERO_MEMORY ? real.calloc(1, size) : real.malloc(size);
 
+	if (!lane)
+		allocator_layer_note(0);
 	return lane ? end_slow(lane, at, EVENT_MALLOC, block, size, 0) : block;
 }
 
@@ -82,6 +85,8 @@ static NOINLINE void *calloc_at(const struct unwind_start *at, size_t n, size_t 
 	struct lane *lane = enter_slow(at);
 	void *block = real.calloc(n, size);
 
+	if (!lane)
+		allocator_layer_note(0);
 	return lane ? end_slow(lane, at, EVENT_CALLOC, block, n * size, 0) : block;
 }
 
@@ -270,8 +275,10 @@ EXPORT void *reallocarray(void *block, size_t n, size_t size)
 static ALWAYS_INLINE void *aligned_result(struct lane *lane, const struct unwind_start *at,
 					  void *block, size_t alignment, size_t size)
 {
-	if (!lane)
+	if (!lane) {
+		allocator_layer_note(0);
 		return block;
+	}
 	if (block)
 		capture_aligned(lane, at, block, size, alignment);
 	capture_leave(lane);

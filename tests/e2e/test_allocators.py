@@ -5,6 +5,7 @@ Every program runs twice, with no rounds and with many: the difference is what t
 that allocations of the C library and of the language's run time cancel out.
 """
 import collections
+import itertools
 import json
 import os
 import pathlib
@@ -99,6 +100,37 @@ class Allocators(LinkedTestCase):
                              "-C", f"link-arg={self.prefixed_jemalloc()}", "-C", "link-arg=-lstdc++")
         seen = self.assert_counts_equal(program, r"recorded: jemalloc \(_rjem_\*\) in the program")
         self.assertIn("linked_allocator_rs::work", self.report(seen))
+
+    def rust_compilers(self):
+        """Debian's, and a newer one if there is one."""
+        return sorted({str(pathlib.Path(found).resolve() if "cargo" not in found else found)
+                       for found in (shutil.which("rustc"), shutil.which("rustc", path="/usr/bin")) if found})
+
+    @mp.needs_tool("rustc")
+    def test_rust_allocator_that_no_table_knows(self):
+        """It is recorded where all calls pass its functions, unless each call goes on to malloc."""
+        source = SOURCES / "global_allocator_rs.rs"
+        for rustc, (kind, *options) in itertools.product(self.rust_compilers(), (
+                ("own",), ("own", "-O"), ("hybrid",), ("passes_on", "-O"))):
+            with self.subTest(rustc=rustc, kind=kind, options=options):
+                program = self.build("rust", rustc, "--cfg", kind, *options, source)
+                none, none_counts, _ = self.recorded(program, 0, None)
+                many, counts, seen = self.recorded(program, 2000, None)
+                notes = "\n".join(many["notes"])
+                if "not recorded: rust" in notes:
+                    self.assertEqual(["-O"], options)
+                    self.assertIn("has put its functions into their callers; blocks that it takes from malloc"
+                                  " are recorded", notes)
+                    if kind != "passes_on":
+                        continue
+                self.assertEqual([0] * 4, [many[k] for k in ("crossed_blocks", "unknown_frees",
+                                                             "duplicate_allocations", "lost_events")])
+                self.assertEqual({k: counts[k] - none_counts[k] for k in COUNTS},
+                                 {k: many[k] - none[k] for k in COUNTS})
+                self.assertEqual(["rust"] if kind == "own" else [], [a["name"] for a in many["allocators"]])
+                stacks = [e["stack"] for e in mp.events(seen.recording, "alloc", "realloc", "stack")]
+                self.assertFalse([f for stack in stacks for f in stack if "libmemory_profiler" in
+                                  str(f["module"])])
 
     def stacks_of_gdb(self, program, names, *argv):
         """The stacks of all calls of these functions that no other of them makes: how often each."""

@@ -29,6 +29,17 @@ TEST(names_of_known_allocators_are_found)
 	CHECK_STR_EQ(family, "malloc");
 	CHECK_EQ(find("moz_arena_realloc", &family)->size, 3);
 	CHECK_STR_EQ(family, "malloc");
+	CHECK_EQ(find("__rust_realloc", &family)->size, 4);
+	CHECK_STR_EQ(family, "rust");
+	CHECK_EQ(find("_RNvCs41nHCOSNPpD_7___rustc14___rust_dealloc", &family)->event,
+		 ALLOCATOR_FREE);
+	CHECK_EQ(find("_RNvCsfLfy6EI15iL_7___rustc19___rust_alloc_zeroed", &family)->event,
+		 ALLOCATOR_ZERO);
+	CHECK_NULL(
+		find("_RNvCs41nHCOSNPpD_7___rustc35___rust_no_alloc_shim_is_unstable_v2", &family));
+	CHECK_NULL(find("_RNvCs41nHCOSNPpD_7___rustc14", &family));
+	CHECK_NULL(find("_RNvCs41nHCOSNPpD_7___core14___rust_dealloc", &family));
+	CHECK_NULL(find("_RNvCs", &family));
 	CHECK_NULL(find("_rjem_nallocx", &family));
 	CHECK_NULL(find("_rjem_mallocxy", &family));
 	CHECK_NULL(find("_rjem__Znwm", &family));
