@@ -31,6 +31,9 @@ static size_t find_own_frame(const struct unwind_frames *f)
 /* This thread is inside a hook already. The stack shows why:
  * - A signal handler interrupted the hook: the event is one of its own and goes to the next lane.
  * - The real function called the hook: the call is part of the call that is being recorded. NULL.
+ * - The same, but it is the C library that calls, for memory of its own: an allocator inside the
+ *   program has called pthread_setspecific(), or something else that allocates. The C library gives
+ *   the block back later, as a call of its own. The event goes to the next lane.
  * - The earlier hook was left by longjmp and its frame is gone: depth becomes 0 again.
  * - The stack is cut off before it shows any of these: the event is counted as lost. NULL. */
 static struct lane *enter_nested(struct thread *t, const struct unwind_start *at)
@@ -45,7 +48,8 @@ static struct lane *enter_nested(struct thread *t, const struct unwind_start *at
 	unwind_walk(lane_unwinder(lane), at, &lane->frames);
 	own = find_own_frame(&lane->frames);
 	if (own < lane->frames.n) {
-		if (!lane->frames.crossed_signal || lane->frames.signal_index > own)
+		if ((!lane->frames.crossed_signal || lane->frames.signal_index > own) &&
+		    !real_is_libc_code(at->pc))
 			return NULL;
 		/* before the first event of the lane, which may be a release */
 		atomic_store(&clock_many_lanes, 1);

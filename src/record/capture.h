@@ -16,7 +16,8 @@
  * Between enter and leave the thread's depth is above 0. A hook that finds depth above 0 walks its
  * stack (capture_enter_slow()):
  *   - The real function called the hook (an allocator that calls mmap, a calloc made of malloc):
- *     the call is part of a call that is being recorded already, and is not recorded.
+ *     the call is part of a call that is being recorded already, and is not recorded. Unless the C
+ *     library makes it, for memory of its own: the next lane gets the event.
  *   - A signal handler interrupted a hook, and called this one: the handler's lane gets the event.
  *
  * Order at one address. An allocation is recorded after the real function returned the block. A

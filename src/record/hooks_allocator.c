@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "record/allocator_stats.h"
 #include "record/capture_fast.h"
+#include "record/real.h"
 
 typedef uintptr_t (*original_fn)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
 
@@ -51,6 +52,8 @@ static ALWAYS_INLINE bool is_nested(const struct call *c)
 
 	if (likely(!t || !atomic_load_explicit(&t->depth, memory_order_relaxed)))
 		return false;
+	if (real_is_libc_code(c->at.pc))
+		return false; /* for memory of its own: capture_enter_slow() */
 	if (inside.sp && inside.sp - c->at.sp - 1 < BELIEVED_STACK_BYTES &&
 	    ((const uintptr_t *)inside.sp)[-1] == inside.pc &&
 	    inside.n_nested++ < BELIEVED_NESTED_CALLS)

@@ -12,6 +12,12 @@ struct real_front real_front;
 uint8_t real_is_glibc;
 uint8_t real_has_chunks;
 
+/* The C library, the dynamic linker, and in old versions of glibc the library of threads. */
+static struct {
+	uintptr_t start;
+	size_t n_bytes;
+} libc_code[3];
+
 /* What a lookup needs of one library. Addresses are absolute. */
 struct symbols {
 	const ElfW(Sym) * table;
@@ -158,6 +164,46 @@ void real_replace(const void *function, const void *original)
 #undef HOOK
 }
 
+static bool is_of_libc(const struct link_map *m)
+{
+	const char *slash = strrchr(m->l_name, '/'), *name = slash ? slash + 1 : m->l_name;
+
+	return m->l_addr && (m->l_addr == _r_debug.r_ldbase || !strcmp(name, "libc.so.6") ||
+			     !strcmp(name, "libpthread.so.0"));
+}
+
+/* A library's ELF header is the first that is mapped of it. */
+static void find_libc_code(void)
+{
+	size_t n = 0;
+
+	for (const struct link_map *m = _r_debug.r_map; m && n < ARRAY_LEN(libc_code);
+	     m = m->l_next) {
+		const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)m->l_addr;
+		const ElfW(Phdr) * p;
+		size_t end = 0;
+
+		if (!is_of_libc(m) || memcmp(header->e_ident, ELFMAG, SELFMAG))
+			continue;
+		p = (const ElfW(Phdr) *)(m->l_addr + header->e_phoff);
+		for (size_t i = 0; i < header->e_phnum; i++) {
+			if (p[i].p_type == PT_LOAD && p[i].p_vaddr + p[i].p_memsz > end)
+				end = p[i].p_vaddr + p[i].p_memsz;
+		}
+		libc_code[n].start = m->l_addr;
+		libc_code[n++].n_bytes = end;
+	}
+}
+
+bool real_is_libc_code(uintptr_t addr)
+{
+	for (size_t i = 0; i < ARRAY_LEN(libc_code); i++) {
+		if (addr - libc_code[i].start < libc_code[i].n_bytes)
+			return true;
+	}
+	return false;
+}
+
 void real_init(void)
 {
 	const struct link_map *own = own_map();
@@ -183,6 +229,7 @@ void real_init(void)
 	};
 	__atomic_store_n(&real_is_glibc, is_glibc, __ATOMIC_RELAXED);
 	__atomic_store_n(&real_has_chunks, has_chunks, __ATOMIC_RELAXED);
+	find_libc_code();
 	/* real_is_ready() looks at malloc, so malloc comes last. */
 	found.malloc = NULL;
 	real = found;

@@ -55,6 +55,9 @@ extern struct real_front {
 	void (*free)(void *block);
 } real_front;
 
+/* Is the address in the code of the C library or of the dynamic linker? After real_init(). */
+bool real_is_libc_code(uintptr_t addr);
+
 /* Is the real malloc glibc's own? Its usable sizes then follow event_usual_usable(). */
 extern uint8_t real_is_glibc;
 

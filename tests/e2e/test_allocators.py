@@ -504,6 +504,38 @@ class Allocators(LinkedTestCase):
         self.assertEqual(12, self.rows(seen.recording, "--crossed=yes")[0])
         self.assertIn("12 blocks freed by another allocator", self.report(seen))
 
+    def test_memory_of_the_c_library_inside_a_call_of_an_allocator(self):
+        """It is recorded: the C library gives it back when the thread ends, which would be a free of an
+        unknown block otherwise."""
+        source = self.here / "inner.c"
+        source.write_text(r"""
+            #include <pthread.h>
+            #include <stdlib.h>
+            extern int __cxa_thread_atexit_impl(void (*)(void *), void *, void *);
+            extern void *__dso_handle;
+            static _Thread_local int is_known;
+            static void at_end(void *x) { is_known = x != 0; }
+            __attribute__((noinline)) void *_rjem_malloc(size_t n) {
+                if (!is_known++) __cxa_thread_atexit_impl(at_end, 0, &__dso_handle);
+                return malloc(n);
+            }
+            __attribute__((noinline)) void _rjem_free(void *p) { free(p); __asm__ volatile(""); }
+            static void *use(void *x) { for (int i = 0; i < 20; i++) _rjem_free(_rjem_malloc(100)); return x; }
+            int main(void) {
+                for (int i = 0; i < 10; i++) {
+                    pthread_t t;
+                    pthread_create(&t, 0, use, 0);
+                    pthread_join(t, 0);
+                }
+                return 9;
+            }
+        """)
+        program = self.build("inner", "gcc", "-O1", "-g", "-fno-builtin", source, "-lpthread")
+        facts = mp.info(self.record([program]).recording)
+        self.assertEqual([0, 0, 0], [facts[k] for k in ("unknown_frees", "crossed_blocks", "lost_events")])
+        inner = [e for e in mp.allocations(self.record([program]).recording) if e["size"] not in (100,)]
+        self.assertGreaterEqual(len(inner), 10)
+
     def test_libraries_that_come_and_go(self):
         """A library with an allocator is loaded and unloaded while eight threads allocate from another
         allocator that is hooked."""
