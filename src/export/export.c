@@ -68,7 +68,9 @@ static const struct filter_parameter parameters[] = {
 	 "what a flame graph, a tree or collapsed stacks add up"},
 	{"inverted", "choice", "true|false", "trees and flame graphs: innermost function first"},
 	{"min_share", "share", NULL,
-	 "trees and flame graphs: leave out frames with less than this part, in percent"},
+	 "trees and flame graphs: leave out frames with less than this part, in percent; default: "
+	 "of "
+	 "more than 131072 frames the smallest are added up; 0: all frames, however many"},
 };
 
 const struct export_format *export_formats(size_t *n)
@@ -165,8 +167,12 @@ int export_set(struct export_options *o, const char *name, const char *value, st
 		o->is_inverted = yes;
 		return 1;
 	}
-	if (strcmp(name, "min_share") == 0)
-		return set_share(&o->min_share, name, value, err);
+	if (strcmp(name, "min_share") == 0) {
+		int r = set_share(&o->min_share, name, value, err);
+
+		o->is_whole = r == 1 && o->min_share <= 0;
+		return r;
+	}
 	return 0;
 }
 

@@ -44,6 +44,7 @@ struct export_options {
 	const char
 		*temp_folder; /* for data that does not fit into memory; NULL: temp_file_folder() */
 	double min_share; /* trees: leave out smaller frames (0.0005: 0.05 %); 0: default */
+	bool is_whole; /* trees: every frame, however many; else QUERY_TREE_READABLE at most */
 	/* For html, which contains answers of the API: writes the answer to a question such as
 	 * "summary", with the filter of the query, as JSON. serve/offline.h has such a function.
 	 * NULL: html is refused. 0 or -ERR_x. */

@@ -127,12 +127,10 @@ int export_ascii(struct query *q, const struct export_options *o, FILE *out, str
 	struct query_tree tree = {0};
 	struct tree_order order = {0};
 	struct ascii a = {.out = out, .tree = &tree, .cost = o->cost};
+	char note[TREE_ORDER_NOTE_BYTES];
 	uint32_t at = 0;
-	int r = query_tree(q, o->is_inverted ? QUERY_BOTTOM_UP : QUERY_TOP_DOWN, &tree, err);
+	int r = tree_order_query(q, o, SIZE_MAX, &tree, &order, err);
 
-	if (r < 0)
-		return r;
-	r = tree_order(&tree, o->cost, o->min_share, SIZE_MAX, &order, err);
 	if (r == 0)
 		fprintf(out, "%12s %12s %12s %12s  %s\n", "SIZE", "COUNT", "FIRST", "LAST",
 			"SOURCE");
@@ -146,6 +144,8 @@ int export_ascii(struct query *q, const struct export_options *o, FILE *out, str
 	}
 	if (r == 0 && order.n_cut > 0)
 		fprintf(out, "%zu more frames are left out\n", order.n_cut);
+	if (r == 0 && *tree_order_note(&tree, note))
+		fprintf(out, "%s\n", note);
 	free(a.has_more);
 	query_tree_fini(&tree);
 	return r;

@@ -272,7 +272,7 @@ static void put_data(struct svg *s)
 static void put_heading(struct svg *s, const struct export_options *o)
 {
 	uint64_t root = s->tree->n ? cost(s, 0) : 0;
-	char buf[HUMAN_BYTES], cut[HUMAN_BYTES];
+	char buf[HUMAN_BYTES], cut[HUMAN_BYTES], note[TREE_ORDER_NOTE_BYTES];
 
 	fputs("<text x=\"8\" y=\"20\" class=\"mpf-title\">", s->out);
 	put_cut(s->out, export_title(o), strlen(export_title(o)), 60);
@@ -284,6 +284,8 @@ static void put_heading(struct svg *s, const struct export_options *o)
 			s->order.n_cut, amount(s, s->order.min_cost, buf),
 			amount(s, s->order.cut_cost, cut),
 			root ? 100.0 * (double)s->order.cut_cost / (double)root : 0);
+	if (*tree_order_note(s->tree, note))
+		fprintf(s->out, "; %s", note);
 	fputs("</text>\n", s->out);
 }
 
@@ -322,10 +324,8 @@ int export_svg(struct query *q, const struct export_options *o, FILE *out, struc
 {
 	struct query_tree tree = {0};
 	struct svg s = {.out = out, .err = err, .tree = &tree, .cost = o->cost};
-	int r = query_tree(q, o->is_inverted ? QUERY_BOTTOM_UP : QUERY_TOP_DOWN, &tree, err);
+	int r = tree_order_query(q, o, MAX_NODES, &tree, &s.order, err);
 
-	if (r == 0)
-		r = tree_order(&tree, o->cost, o->min_share, MAX_NODES, &s.order, err);
 	if (r == 0)
 		r = text_set_create(true, &s.labels, err);
 	if (r == 0 && tree.n > 0)

@@ -2,6 +2,7 @@
 #include "export/tree_order.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "util/vec.h"
@@ -9,6 +10,7 @@
 struct child {
 	uint64_t cost;
 	uint32_t node;
+	bool is_rest;
 };
 
 struct order {
@@ -23,6 +25,8 @@ static int compare_child(const void *pa, const void *pb)
 {
 	const struct child *a = pa, *b = pb;
 
+	if (a->is_rest != b->is_rest)
+		return a->is_rest ? 1 : -1;
 	if (a->cost != b->cost)
 		return a->cost > b->cost ? -1 : 1;
 	return a->node < b->node ? -1 : a->node > b->node;
@@ -73,7 +77,7 @@ static int order_children(struct order *o, uint32_t parent, struct err *err)
 		r = vec_reserve(&o->child, &o->cap, n + 1, sizeof(*o->child), err);
 		if (r < 0)
 			return r;
-		o->child[n++] = (struct child){cost, c};
+		o->child[n++] = (struct child){cost, c, query_is_rest(&node[c])};
 	}
 	if (n > 1)
 		qsort(o->child, n, sizeof(*o->child), compare_child);
@@ -123,4 +127,27 @@ int tree_order(struct query_tree *t, enum export_cost cost, double min_share, si
 	ret->n_cut = n_all > ret->n_kept ? n_all - ret->n_kept : 0;
 	free(o.child);
 	return r;
+}
+
+int tree_order_query(struct query *q, const struct export_options *o, size_t max_nodes,
+		     struct query_tree *tree, struct tree_order *ret, struct err *err)
+{
+	struct query_tree_options options = QUERY_TREE_ALL;
+	int r;
+
+	options.kind = o->is_inverted ? QUERY_BOTTOM_UP : QUERY_TOP_DOWN;
+	options.most_nodes = o->is_whole ? 0 : QUERY_TREE_READABLE;
+	r = query_tree_with(q, &options, tree, err);
+	return r < 0 ? r : tree_order(tree, o->cost, o->min_share, max_nodes, ret, err);
+}
+
+const char *tree_order_note(const struct query_tree *t, char buf[TREE_ORDER_NOTE_BYTES])
+{
+	buf[0] = 0;
+	if (t->min_share_ppm)
+		snprintf(buf, TREE_ORDER_NOTE_BYTES,
+			 "frames with less than %.4f %% of every cost are added up; min_share=0 "
+			 "shows all",
+			 t->min_share_ppm / 1e4);
+	return buf;
 }

@@ -314,9 +314,16 @@ struct query_tree_options {
 	uint32_t max_depth; /* levels below node 0; UINT32_MAX: all */
 	uint32_t min_share_ppm; /* a node needs this share of some cost of node 0 */
 	size_t max_nodes; /* more nodes: ERR_LIMIT; 0: no limit */
+	/* Not 0: if the tree has more nodes, min_share_ppm is raised until it has not, and what then
+	 * is left out of a node is one child together, query_is_rest(). */
+	size_t most_nodes;
 };
 
 #define QUERY_TREE_ALL ((struct query_tree_options){.max_depth = UINT32_MAX})
+
+/* most_nodes of what is drawn or read as a whole: more is of no use to a reader, and so many lie in
+ * memory. */
+#define QUERY_TREE_READABLE ((size_t)1 << 17)
 
 /* The text of a node. Frames with equal function, source and module have one name. Code without a
  * function name has one name per address. A folded run of frames has a title. */
@@ -341,7 +348,8 @@ struct query_tree_node {
 	uint32_t name; /* index in query_tree.name; QUERY_NO_NAME for the root */
 	uint32_t n_folded; /* 0: not a run. Else at least the frames of the longest run; exactly
 			   * that many if TOP_DOWN and recursion does not collapse */
-	uint32_t n_children; /* includes children that the tree leaves out */
+	uint32_t
+		n_children; /* includes children that the tree leaves out; of a rest: for so many it stands */
 	struct query_group cost; /* inclusive; key: unused */
 	uint64_t self[QUERY_N_MAIN_COSTS]; /* of the stacks that end here */
 	uint64_t n_stacks; /* stacks that pass through the node */
@@ -357,7 +365,12 @@ struct query_tree {
 	size_t n_names;
 	struct query_group total; /* all matching rows */
 	uint64_t n_stacks; /* stacks below node 0 */
+	uint32_t min_share_ppm; /* that of the options, or what most_nodes made of it */
 };
+
+/* Does the node stand for the children that most_nodes leaves out? Its frame has a text in brackets as
+ * its function, so who only shows frames need not ask. */
+bool query_is_rest(const struct query_tree_node *n);
 
 /* Makes the tree that the options describe. QUERY_TREE_ALL: the whole tree, top down. query_want()
  * applies to the costs. ERR_USAGE: a regex is not valid, or no name of the recording has a key of

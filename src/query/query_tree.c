@@ -14,6 +14,7 @@
 #include "util/vec.h"
 
 #define NONE UINT32_MAX
+#define SHARE_STEP 4u /* how fast min_share_ppm is raised for most_nodes */
 
 /* ---- nodes ---- */
 
@@ -40,13 +41,18 @@ static int use_name(struct query_tree_builder *b, uint32_t name, const struct fr
 	return 0;
 }
 
-int query_tree_add_node(struct query_tree_builder *b, uint32_t parent, uint32_t path, uint32_t *ret,
-			struct err *err)
+static size_t max_nodes_of(const struct query_tree_options *o)
 {
-	const struct query_path_node *p = &b->paths.node[path];
+	if (o->most_nodes)
+		return o->most_nodes;
+	return o->max_nodes ? o->max_nodes : UINT32_MAX - 1;
+}
+
+static int put_node(struct query_tree_builder *b, struct query_tree_node node, uint32_t *ret,
+		    struct err *err)
+{
+	size_t max_nodes = max_nodes_of(b->o);
 	struct query_tree *t = &b->tree;
-	struct query_tree_node node = {.parent = parent, .name = QUERY_NO_NAME};
-	size_t max_nodes = b->o->max_nodes ? b->o->max_nodes : UINT32_MAX - 1;
 	int r = 0;
 
 	if (t->n >= max_nodes)
@@ -54,20 +60,60 @@ int query_tree_add_node(struct query_tree_builder *b, uint32_t parent, uint32_t 
 			       "the tree has more than %zu nodes: ask for fewer with min_share or "
 			       "depth, or narrow the filter",
 			       max_nodes);
+	r = spill_vec_reserve(&t->nodes, &t->node, t->n + 1, sizeof(*t->node), err);
+	if (r >= 0 && b->has_rests)
+		r = vec_reserve(&b->rest, &b->cap_rest, t->n + 1, sizeof(*b->rest), err);
+	if (r < 0)
+		return r;
+	if (t->n)
+		node.depth = t->node[node.parent].depth + 1;
+	if (b->has_rests)
+		b->rest[t->n] = 0;
+	*ret = (uint32_t)t->n;
+	t->node[t->n++] = node;
+	return 0;
+}
+
+int query_tree_add_node(struct query_tree_builder *b, uint32_t parent, uint32_t path, uint32_t *ret,
+			struct err *err)
+{
+	const struct query_path_node *p = &b->paths.node[path];
+	struct query_tree_node node = {.parent = parent, .name = QUERY_NO_NAME};
+	int r = 0;
+
 	if (p->name) {
 		node.frame = b->q->names->frame[p->frame].frame;
 		node.n_folded = p->n_folded;
 		r = use_name(b, p->name, node.frame, &node.name, err);
 	}
+	return r < 0 ? r : put_node(b, node, ret, err);
+}
+
+static const struct frame rest_frame = {.function = "[smaller ones]"};
+
+bool query_is_rest(const struct query_tree_node *n)
+{
+	return n->frame == &rest_frame;
+}
+
+int query_tree_use_rest(struct query_tree_builder *b, uint32_t node, uint32_t *ret, struct err *err)
+{
+	const struct query_tree_node rest = {
+		.parent = node, .name = QUERY_NO_NAME, .frame = &rest_frame};
+	int r = 0;
+
+	*ret = node;
+	if (!b->has_rests)
+		return 0;
+	if (!b->rest[node]) {
+		r = put_node(b, rest, ret, err);
+		if (r >= 0)
+			b->rest[node] = *ret;
+	}
+	*ret = b->rest[node];
 	if (r >= 0)
-		r = spill_vec_reserve(&t->nodes, &t->node, t->n + 1, sizeof(*t->node), err);
-	if (r < 0)
-		return r;
-	if (t->n)
-		node.depth = t->node[parent].depth + 1;
-	*ret = (uint32_t)t->n;
-	t->node[t->n++] = node;
-	return 0;
+		b->tree.node[*ret].n_children++;
+	return r;
 }
 
 void query_tree_add_cost(struct query_tree_builder *b, uint32_t node, const struct query_group *g,
@@ -93,7 +139,10 @@ bool query_tree_is_kept(const struct query_tree_builder *b, const uint64_t sum[Q
 void query_tree_set_least(struct query_tree_builder *b, const uint64_t all[QUERY_N_MAIN_COSTS])
 {
 	for (unsigned c = 0; c < QUERY_N_MAIN_COSTS; c++)
-		b->least[c] = (uint64_t)((unsigned __int128)all[c] * b->o->min_share_ppm / 1000000);
+		b->least[c] =
+			b->share_ppm > 1000000
+				? UINT64_MAX /* nothing has more than all */
+				: (uint64_t)((unsigned __int128)all[c] * b->share_ppm / 1000000);
 }
 
 /* ---- top-down ---- */
@@ -156,8 +205,10 @@ static int keep_paths(struct query_tree_builder *b, uint32_t top, uint32_t *of_p
 		if (node == NONE || !set_has(is_end, parent) || !sum[i][QUERY_MAIN_ALLOCS])
 			continue;
 		b->tree.node[node].n_children++;
-		if (b->tree.node[node].depth >= b->o->max_depth || !query_tree_is_kept(b, sum[i]))
+		if (b->tree.node[node].depth >= b->o->max_depth || !query_tree_is_kept(b, sum[i])) {
+			r = query_tree_use_rest(b, node, &of_path[i], err);
 			continue;
+		}
 		r = query_tree_add_node(b, node, (uint32_t)i, &of_path[i], err);
 		set_add(is_end, i);
 		if (r >= 0 && i % QUERY_TREE_CANCEL_STEPS == 0)
@@ -194,12 +245,14 @@ static int build_top_down(struct query_tree_builder *b, struct err *err)
 
 /* ---- order ---- */
 
-/* Largest bytes first; those that came first, first. */
+/* Largest bytes first; those that came first, first. A rest is the last one. */
 static int compare_siblings(const void *a, const void *b, void *user)
 {
 	const struct query_tree_node *node = user;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
+	if (query_is_rest(&node[x]) != query_is_rest(&node[y]))
+		return query_is_rest(&node[x]) ? 1 : -1;
 	if (node[x].cost.n_bytes != node[y].cost.n_bytes)
 		return node[x].cost.n_bytes > node[y].cost.n_bytes ? -1 : 1;
 	return x < y ? -1 : x > y;
@@ -279,6 +332,39 @@ static int add_empty_top(struct query_tree_builder *b, struct err *err)
 	return use_name(b, name, b->tree.node[0].frame, &b->tree.node[0].name, err);
 }
 
+static void forget_nodes(struct query_tree_builder *b)
+{
+	size_t budget_bytes = b->tree.nodes.budget_bytes;
+
+	query_tree_fini(&b->tree);
+	b->tree.nodes.budget_bytes = budget_bytes;
+	b->tree.total = b->groups.total;
+	b->cap_names = 0;
+	memset(b->number_of_name, 0,
+	       (b->q->names->n_identities + QUERY_FOLD_MAX_TITLES) * sizeof(*b->number_of_name));
+}
+
+/* Makes the nodes. If they are more than most_nodes, once more with those of a larger share. */
+static int build_nodes(struct query_tree_builder *b, struct err *err)
+{
+	int r;
+
+	b->share_ppm = b->o->min_share_ppm;
+	b->has_rests = false;
+	for (;;) {
+		forget_nodes(b);
+		r = b->o->kind == QUERY_TOP_DOWN ? build_top_down(b, err)
+						 : query_tree_build_up(b, err);
+		if (r != -ERR_LIMIT || !b->o->most_nodes || b->share_ppm > 1000000)
+			break;
+		b->has_rests = true;
+		b->share_ppm = b->share_ppm ? b->share_ppm * SHARE_STEP
+					    : (uint32_t)(1000000 / b->o->most_nodes + 1);
+	}
+	b->tree.min_share_ppm = b->share_ppm;
+	return r;
+}
+
 int query_tree_with(struct query *q, const struct query_tree_options *o, struct query_tree *ret,
 		    struct err *err)
 {
@@ -301,8 +387,7 @@ int query_tree_with(struct query *q, const struct query_tree_options *o, struct 
 		r = err_set_memory(err, q->names->n_identities * sizeof(*b.number_of_name));
 		goto out;
 	}
-	b.tree.total = b.groups.total;
-	r = o->kind == QUERY_TOP_DOWN ? build_top_down(&b, err) : query_tree_build_up(&b, err);
+	r = build_nodes(&b, err);
 	if (r >= 0 && !b.tree.n)
 		r = add_empty_top(&b, err);
 	if (r >= 0)
@@ -315,6 +400,7 @@ out:
 	query_tree_fini(&b.tree);
 	query_paths_fini(&b.paths);
 	free(b.number_of_name);
+	free(b.rest);
 	free(b.under);
 	return r;
 }

@@ -16,11 +16,19 @@ struct query_tree_builder {
 	uint32_t *number_of_name; /* name number -> 1 + index in tree.name; 0: not used yet */
 	size_t cap_names;
 	uint64_t least[QUERY_N_MAIN_COSTS]; /* a node is kept if some cost reaches this */
+	uint32_t share_ppm; /* which is this share of node 0 */
+	bool has_rests; /* what is left out of a node is a child */
+	uint32_t *rest; /* by node, where has_rests: that child; 0: none yet */
+	size_t cap_rest;
 };
 
 /* Makes a node for a node of the paths. The first call makes node 0; parents come before their
  * children. ERR_LIMIT: more nodes than the options allow. */
 int query_tree_add_node(struct query_tree_builder *b, uint32_t parent, uint32_t path, uint32_t *ret,
+			struct err *err);
+
+/* The child of `node` for what is left out of it; `node` itself where there are no such children. */
+int query_tree_use_rest(struct query_tree_builder *b, uint32_t node, uint32_t *ret,
 			struct err *err);
 
 /* Adds the cost of a stack to the innermost kept node of the stack. is_self: the stack ends there.

@@ -53,7 +53,7 @@ static int put_walkers(struct divider *d, uint32_t node, size_t first, size_t n,
 static int find_parts(struct divider *d, const struct walker *w, size_t n, struct err *err)
 {
 	const struct query_path_node *path = d->b->paths.node;
-	bool needs_sums = d->b->o->min_share_ppm > 0;
+	bool needs_sums = d->b->share_ppm > 0;
 
 	d->n_parts = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -104,14 +104,18 @@ static int take_part(struct divider *d, uint32_t node, const struct part *part, 
 	struct query_tree_builder *b = d->b;
 	struct walker *w = d->walker + first + part->first;
 	bool keeps = part->name && b->tree.node[node].depth < b->o->max_depth &&
-		     (!b->o->min_share_ppm || query_tree_is_kept(b, part->sum));
-	uint32_t child;
-	int r;
+		     (!b->share_ppm || query_tree_is_kept(b, part->sum));
+	uint32_t child = node;
+	int r = 0;
 
 	if (!keeps) {
-		for (size_t i = 0; i < part->n; i++)
-			query_tree_add_cost(b, node, &b->groups.group[w[i].group], !part->name);
-		return 0;
+		if (part->name)
+			r = query_tree_use_rest(b, node, &child, err);
+		if (r >= 0 && child != node)
+			r = put_walkers(d, child, 0, 0, err);
+		for (size_t i = 0; i < part->n && r >= 0; i++)
+			query_tree_add_cost(b, child, &b->groups.group[w[i].group], !part->name);
+		return r;
 	}
 	r = query_tree_add_node(b, node, w[0].at, &child, err);
 	if (r >= 0)

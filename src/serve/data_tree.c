@@ -2,6 +2,9 @@
  *
  * A tree can be thousands of calls deep, deeper than struct json counts: each node is begun with a
  * writer of its own and the brackets around children are put by hand.
+ *
+ * A tree of millions of calls would be an answer of gigabytes: of more than QUERY_TREE_READABLE nodes,
+ * the smallest children of a node are one. Clients show it as a function with a name in brackets.
  */
 #include "serve/data_json.h"
 #include "serve/handlers.h"
@@ -48,12 +51,17 @@ static void put_tree(struct request *rq, const struct query_tree *t)
 
 int data_tree(struct request *rq, struct err *err)
 {
+	struct query_tree_options o = QUERY_TREE_ALL;
 	struct query_tree t = {0};
-	int r = request_query(rq, err);
+	bool is_whole;
+	int r = request_flag(rq, "whole", false, &is_whole, err);
 
+	if (r == 0)
+		r = request_query(rq, err);
 	if (r == 0) {
+		o.most_nodes = is_whole ? 0 : QUERY_TREE_READABLE;
 		query_want(rq->query, QUERY_WANT_SPAN);
-		r = query_tree(rq->query, QUERY_TOP_DOWN, &t, err);
+		r = query_tree_with(rq->query, &o, &t, err);
 	}
 	if (r == 0 && t.n)
 		put_tree(rq, &t);

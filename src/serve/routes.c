@@ -25,6 +25,11 @@ static const struct filter_parameter groups[] = {
 	DATA_JSON_STRIP_PARAMETER,
 };
 static const struct filter_parameter frames[] = {DATA_JSON_STRIP_PARAMETER};
+static const struct filter_parameter tree[] = {
+	{"whole", "choice", "false|true",
+	 "true: all calls; default: of more than 131072 the smallest children of a call are one"},
+	DATA_JSON_STRIP_PARAMETER,
+};
 static const struct filter_parameter maps[] = {
 	{"sort_by", "choice", REST_MAPS_SORT, "what to sort by; timestamp and peak_rss: address"},
 	{"with_regions", "choice", "false|true", "add regions"},
@@ -180,7 +185,7 @@ static const struct route table[] = {
 	{"/data/{id}/raw_allocations", data_raw_allocations, OLD | ROUTE_FILTER | ROUTE_LARGE, JSON,
 	 "[RawAllocation]", "addresses of the backtrace of every allocation", NULL, 0},
 	{"/data/{id}/tree", data_tree, OLD | ROUTE_FILTER, JSON, "TreeNode",
-	 "tree of calls, outermost first", PARAMETERS(frames)},
+	 "tree of calls, outermost first", PARAMETERS(tree)},
 	{"/data/{id}/mmaps", data_mmaps, OLD | ROUTE_FILTER, JSON, "MapOperations",
 	 "calls of mmap, munmap, mremap, brk; of the filter only size_min and size_max count",
 	 PARAMETERS(frames)},

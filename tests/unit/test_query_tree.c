@@ -421,6 +421,46 @@ static size_t check_order(const struct query_tree *t, uint32_t at)
 	return n;
 }
 
+/* With most_nodes every node that is there has the figures that it has without, and a rest has those
+ * of the children that are missing. The root has at least two nodes. */
+static void check_most_nodes(struct query_tree_options o, size_t n_all)
+{
+	struct query_tree t;
+	struct err err = {0};
+	size_t n_rests = 0;
+
+	o.most_nodes = 2 + world_below(&world, 40);
+	CHECK_OK(query_tree_with(q, &o, &t, &err));
+	CHECK(t.n <= o.most_nodes);
+	for (uint32_t i = 0; i < t.n; i++) {
+		const struct query_tree_node *have = &t.node[i];
+		uint64_t below[QUERY_N_MAIN_COSTS] = {0}, n_children = 0;
+		const struct naive_node *want;
+
+		n_rests += query_is_rest(have);
+		if (query_is_rest(have))
+			continue;
+		want = find(path_of(&t, i));
+		CHECK_NOT_NULL(want);
+		for (uint32_t k = have->first_child; k; k = t.node[k].next_sibling) {
+			bool is_rest = query_is_rest(&t.node[k]);
+
+			n_children += is_rest ? t.node[k].n_children : 1;
+			CHECK(!is_rest || !t.node[k].next_sibling); /* the last one */
+			for (unsigned c = 0; c < QUERY_N_MAIN_COSTS; c++)
+				below[c] += query_main_cost_of(&t.node[k].cost, c);
+		}
+		CHECK(n_all <= o.most_nodes || n_children == want->n_children);
+		for (unsigned c = 0; c < QUERY_N_MAIN_COSTS && n_all > o.most_nodes; c++) {
+			CHECK_EQ(query_main_cost_of(&have->cost, c), want->cost[c]);
+			CHECK_EQ(have->self[c], want->self[c]);
+			CHECK_EQ(below[c] + have->self[c], want->cost[c]);
+		}
+	}
+	CHECK_EQ(n_rests > 0, n_all > o.most_nodes);
+	query_tree_fini(&t);
+}
+
 /* The way to a random node, as keys and as labels. */
 static unsigned choose_under(const struct query_tree_options *o, uint64_t *key, uint64_t *label)
 {
@@ -495,6 +535,7 @@ static void check_random_tree(void)
 	CHECK_EQ(t.n_stacks, n_stacks);
 	compare_tree(&t, &o);
 	CHECK_EQ(check_order(&t, 0), t.n);
+	check_most_nodes(o, t.n);
 	for (uint32_t s = 0; s < world.n_stacks; s++)
 		n_bytes += world.figures[s].n_bytes;
 	CHECK_EQ(t.total.n_bytes, n_bytes);
