@@ -36,6 +36,7 @@ JOINED = {
     "tests/fuzz/fuzz_recording.c": "harness base format util recording ingest rewrite",
     "tests/unit/test_recording.c": "harness base format util recording ingest",
     "tests/unit/test_recorder.c": "harness base arch format unwind record util recording ingest open",
+    "tests/unit/test_suppressions.c": "harness base util store open query",
     "tests/truth/pairs_check.c": "base format util recording ingest open",
     "tests/truth/make_store.c": "base format util store recording ingest open",
     "tests/truth/store_check.c": "base format util store recording ingest open",

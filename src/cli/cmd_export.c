@@ -181,7 +181,7 @@ static void init_command(struct export_command *c)
 	 .value = "FILE",                                                                          \
 	 .help = "the output; compressed if the name ends with .gz",                               \
 	 .text = &(c).output},                                                                     \
-		OPEN_ARGS((c).open)
+		OPEN_ARGS((c).open), SUPPRESSION_ARGS((c).open)
 
 int cmd_export(int argc, char **argv)
 {
@@ -210,6 +210,7 @@ int cmd_export(int argc, char **argv)
 	init_command(&c);
 	status = run_command(&c, &command, argc, argv);
 	filter_args_fini(&c.filter);
+	open_args_fini(&c.open);
 	return status;
 }
 
@@ -234,6 +235,7 @@ static int export_as(const char *name, const char *format, int argc, char **argv
 	c.format = format;
 	status = run_command(&c, &command, argc, argv);
 	filter_args_fini(&c.filter);
+	open_args_fini(&c.open);
 	return status;
 }
 

@@ -132,8 +132,8 @@ static int run(struct report_command *c, char **path, int n_paths, struct err *e
 	if (r < 0)
 		return r;
 	/* JSON has realloc chains; sizes are counted row by row */
-	how->without_rows =
-		c->filter.n == 0 && !c->options.is_json && c->chart != REPORT_CHART_SIZES;
+	how->without_rows = c->filter.n == 0 && !c->options.is_json && !how->suppressions &&
+			    c->chart != REPORT_CHART_SIZES;
 	how->small_bytes = SMALL_BYTES;
 	how->piece = (const char *const *)path + 1;
 	how->n_pieces = (size_t)n_paths - 1;
@@ -183,6 +183,7 @@ static int parse(struct report_command *c, int argc, char **argv, int *first, in
 		 .help = "no FILE, but a program that runs there with a server",
 		 .text = &c->target},
 		OPEN_ARGS(c->open),
+		SUPPRESSION_ARGS(c->open),
 		{.name = "full",
 		 .help = "show all frames, names and paths in full",
 		 .flag = &c->options.is_full},
@@ -225,5 +226,6 @@ int cmd_report(int argc, char **argv)
 			args_complain("%s%s", r == -ERR_USAGE ? "report: " : "", err.text);
 	}
 	filter_args_fini(&c.filter);
+	open_args_fini(&c.open);
 	return status;
 }

@@ -310,6 +310,7 @@ static int parse(struct server_command *c, int argc, char **argv, int *first, in
 		 .help = "no FILE, but a program that runs there with a server",
 		 .text = &c->target},
 		OPEN_ARGS(c->open),
+		SUPPRESSION_ARGS(c->open),
 		{.letter = 'i',
 		 .name = "interface",
 		 .value = "ADDRESS",
@@ -403,6 +404,7 @@ int cmd_server(int argc, char **argv)
 		return CLI_USAGE;
 	if (open_args_finish(&c.open, &err) < 0) {
 		args_complain("server: %s", err.text);
+		open_args_fini(&c.open);
 		return CLI_USAGE;
 	}
 	o.interface = c.interface;
@@ -413,8 +415,12 @@ int cmd_server(int argc, char **argv)
 	o.source_rule = c.source.item;
 	o.n_source_rules = c.source.n;
 	if (c.target)
-		return run_remote(&c, &o, end - first);
-	if (!can_be_read(&argv[first], (size_t)(end - first)))
-		return CLI_FAILED;
-	return run_groups(&c, &o, (const char *const *)&argv[first], (size_t)(end - first));
+		status = run_remote(&c, &o, end - first);
+	else if (!can_be_read(&argv[first], (size_t)(end - first)))
+		status = CLI_FAILED;
+	else
+		status = run_groups(&c, &o, (const char *const *)&argv[first],
+				    (size_t)(end - first));
+	open_args_fini(&c.open);
+	return status;
 }

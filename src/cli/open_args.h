@@ -7,6 +7,9 @@
 
 struct open_args {
 	struct open_options options;
+	struct suppressions suppressions; /* of the next two */
+	struct args_list suppression_files;
+	bool no_built_in; /* suppressions */
 	const char *memory; /* value of --memory; NULL: not given */
 	struct args_list
 		debug; /* values of --debug-symbols; must live as long as options is used */
@@ -36,9 +39,24 @@ struct open_args {
 		.flag = &(a).options.no_cache                                                      \
 	}
 
-/* Puts the list of debug files into options, and sets the budget of memory; call it after
- * args_parse(). ERR_USAGE: --memory has no size. */
+/* The same for leaks that do not count. */
+#define SUPPRESSION_ARGS(a)                                                                        \
+	{.letter = 's',                                                                            \
+	 .name = "suppressions",                                                                   \
+	 .value = "FILE",                                                                          \
+	 .help = "leaks not to count: lines leak:PATTERN, and the built-in rules; or the word "    \
+		 "built-in for these alone; may be repeated",                                      \
+	 .list = &(a).suppression_files},                                                          \
+	{                                                                                          \
+		.name = "no-built-in-suppressions",                                                \
+		.help = "with --suppressions: without the built-in rules",                         \
+		.flag = &(a).no_built_in                                                           \
+	}
+
+/* Puts the lists of debug files and of suppressions into options, and sets the budget of memory; call
+ * it after args_parse(). ERR_USAGE: --memory has no size, or a file of suppressions is not right. */
 int open_args_finish(struct open_args *a, struct err *err);
+void open_args_fini(struct open_args *a); /* after the last recording is closed */
 
 /* Sets the budget (util/memory_budget.h) from the value of --memory; NULL: nothing. ERR_USAGE. */
 int open_args_set_memory(const char *size, struct err *err);

@@ -309,6 +309,8 @@ static int open_all(struct opening *op, struct open_recording *ret, struct err *
 	n = get_store(op, ret, err);
 	if (n == 0)
 		n = get_frames(op, ret, err);
+	if (n == 0 && op->options->suppressions)
+		n = suppressions_apply(op->options->suppressions, ret->store, ret->frames, err);
 	store_paths_fini(&op->paths);
 	free(op->kept_as);
 	return n;

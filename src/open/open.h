@@ -9,6 +9,7 @@
 #ifndef OPEN_OPEN_H
 #define OPEN_OPEN_H
 
+#include "open/suppressions.h"
 #include "store/frames.h"
 #include "store/store.h"
 
@@ -25,6 +26,9 @@ struct open_options {
 	bool use_debuginfod;
 	const char *const *debug_path; /* option -d; borrowed until open_recording_close() */
 	size_t n_debug_paths;
+	/* Leaks that do not count, borrowed until open_recording_close(); NULL: all leaks count. Not
+	 * together with without_rows. */
+	const struct suppressions *suppressions;
 	unsigned n_threads; /* for symbols; 0: as many as there are CPUs */
 	/* Called now and then while a store is made, instead of the progress line. A result below 0
 	 * ends the opening with -ERR_CANCELLED. May be NULL. */

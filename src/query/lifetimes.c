@@ -85,7 +85,7 @@ static int lifetimes_sink(void *state, struct scanner *s, struct err *err)
 		uint32_t i = s->selected[k];
 		unsigned bucket;
 
-		if (life[i] == 0) {
+		if (!store_is_released(life[i])) {
 			st->never_count++;
 			st->never_bytes += size[i];
 			continue;

@@ -294,7 +294,7 @@ static inline void group_add_row(struct query_group *g, const struct group_colum
 	}
 	g->n_temporary += is_temporary;
 	g->temporary_bytes += is_temporary ? n_bytes : 0;
-	g->lifetime_sum_ns += c->life[i] - !is_leaked;
+	g->lifetime_sum_ns += store_is_released(c->life[i]) ? c->life[i] - 1 : 0;
 	g->first_ns = at_ns < g->first_ns ? at_ns : g->first_ns;
 	g->last_ns = at_ns > g->last_ns ? at_ns : g->last_ns;
 	g->min_size_bytes = n_bytes < g->min_size_bytes ? n_bytes : g->min_size_bytes;

@@ -184,7 +184,8 @@ static void select_lifetime(struct scanner *s, const struct plan_step *step)
 	if (step->min > step->max)
 		s->n_selected = 0;
 	else
-		SELECT(s, (life[i] ? life[i] - 1 : end - alloc[i]) - min <= width);
+		SELECT(s,
+		       (store_is_released(life[i]) ? life[i] - 1 : end - alloc[i]) - min <= width);
 }
 
 static void select_usable(struct scanner *s, const struct plan_step *step)
@@ -223,7 +224,8 @@ static bool chain_fits(struct scanner *s, uint32_t i)
 			.lifetime_ns = s->column[STORE_LIFETIME_NS][i],
 			.length = 1,
 		};
-	lifetime_ns = c->lifetime_ns ? c->lifetime_ns - 1 : s->q->end_ns - c->alloc_ns;
+	lifetime_ns =
+		store_is_released(c->lifetime_ns) ? c->lifetime_ns - 1 : s->q->end_ns - c->alloc_ns;
 	return fits(&want->first_size, c->first_size_bytes) &&
 	       fits(&want->last_size, c->last_size_bytes) && fits(&want->length, c->length) &&
 	       fits(&want->lifetime_ns, lifetime_ns) && !(want->is_leaked && c->lifetime_ns);
@@ -396,7 +398,9 @@ void scanner_row(struct scanner *s, uint32_t i, struct query_row *ret)
 	*ret = (struct query_row){
 		.row = s->block * STORE_BLOCK_ROWS + i,
 		.alloc_ns = v[STORE_ALLOC_NS][i],
-		.free_ns = row_free_ns(v[STORE_ALLOC_NS][i], v[STORE_LIFETIME_NS][i]),
+		.free_ns = store_is_released(v[STORE_LIFETIME_NS][i])
+				   ? row_free_ns(v[STORE_ALLOC_NS][i], v[STORE_LIFETIME_NS][i])
+				   : UINT64_MAX, /* the single row says so, suppressed or not */
 		.size_bytes = v[STORE_SIZE_BYTES][i],
 		.extra_bytes = v[STORE_EXTRA_BYTES][i],
 		.addr = v[STORE_ADDR][i],

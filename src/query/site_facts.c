@@ -50,7 +50,7 @@ static int facts_sink(void *state, struct scanner *s, struct err *err)
 		m = &st->marker[slot];
 		if (thread[i] < c->n_threads)
 			st->allocs[slot * c->n_threads + thread[i]]++;
-		if (life[i]) /* 1 + lifetime */
+		if (store_is_released(life[i])) /* 1 + lifetime */
 			st->lives[slot * N_LIVES + log_class(life[i] - 1, LIFE_BITS)]++;
 		m->min = marker[i] < m->min ? marker[i] : m->min;
 		m->max = marker[i] > m->max ? marker[i] : m->max;

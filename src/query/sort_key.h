@@ -62,11 +62,11 @@ static inline uint64_t sort_key(const struct key_columns *c, uint32_t i)
 
 	switch (c->sort) {
 	case QUERY_BY_LIFETIME:
-		return value ? value - 1 : c->q->end_ns - c->second[i];
+		return store_is_released(value) ? value - 1 : c->q->end_ns - c->second[i];
 	case QUERY_BY_USABLE_SIZE:
 		return value + c->second[i];
 	case QUERY_BY_FREE_TIME:
-		return row_free_ns(c->second[i], value);
+		return store_is_released(value) ? row_free_ns(c->second[i], value) : UINT64_MAX;
 	case QUERY_BY_KIND:
 		return value & STORE_KIND_MASK;
 	case QUERY_BY_CHAIN_LENGTH:

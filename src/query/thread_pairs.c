@@ -35,7 +35,7 @@ static int pairs_sink(void *state, struct scanner *s, struct err *err)
 		uint64_t freed_by = known_thread(free_thread[i], n_threads);
 		struct thread_pair *p;
 
-		if (life[i] == 0 || by >= st->n || freed_by >= st->n)
+		if (!store_is_released(life[i]) || by >= st->n || freed_by >= st->n)
 			continue;
 		p = &st->cell[by * st->n + freed_by];
 		p->count++;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/health_i.h"
+#include "store/suppressed.h"
 #include "util/human.h"
 
 /* How notes begin: notes that the recorder wrote, and notes on pauses and a late start. */
@@ -203,6 +204,38 @@ static void add_frees(struct health *h, const struct store_facts *f)
 	}
 }
 
+/* What does not count as leaked, if the reader gave suppressions. */
+static void add_suppressed(struct health *h, const struct store *s)
+{
+	uint64_t n_bytes = 0, n_stacks = 0;
+	struct health_line *l;
+	char a[HUMAN_BYTES];
+	size_t n;
+	const struct store_suppression *by = store_suppressions(s, &n);
+
+	if (n == 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		n_bytes += by[i].leaked_bytes;
+		n_stacks += by[i].n_stacks;
+	}
+	if (n_stacks == 0) {
+		l = health_add(h, HEALTH_SUPPRESSED, HEALTH_OK, "No leak suppressed");
+		health_detail(l, "none of %zu suppressions names a leak", n);
+		return;
+	}
+	l = health_add(h, HEALTH_SUPPRESSED, HEALTH_WARN, "%s of leaks suppressed",
+		       human_size(n_bytes, a));
+	health_detail(l, "they count as not leaked");
+	for (size_t i = 0; i < n; i++) {
+		if (by[i].n_stacks)
+			health_detail(l, "leak:%s %s in %llu call site%s", by[i].pattern,
+				      human_size(by[i].leaked_bytes, a),
+				      (unsigned long long)by[i].n_stacks,
+				      by[i].n_stacks == 1 ? "" : "s");
+	}
+}
+
 /* The CPU time of the program is that of the last sample. */
 static void add_recorder(struct health *h, const struct store *s)
 {
@@ -264,6 +297,7 @@ int health_make(const struct store *store, struct frames *frames, const atomic_b
 	if (r == 0)
 		r = health_add_names(&h, store, frames, err);
 	if (r == 0) {
+		add_suppressed(&h, store);
 		add_recorder(&h, store);
 		add_notes(&h, store);
 		r = health_add_facts(&h, store, err);

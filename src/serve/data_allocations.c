@@ -35,7 +35,7 @@ static int put_chain_deallocation(struct request *rq, const struct store_chain *
 {
 	uint64_t lifetime;
 
-	if (c->lifetime_ns == 0 || c->last_row >= store_n_rows(rq->store))
+	if (!store_is_released(c->lifetime_ns) || c->last_row >= store_n_rows(rq->store))
 		return 0;
 	lifetime = store_value(rq->store, STORE_LIFETIME_NS, c->last_row);
 	if (lifetime == 0)
@@ -58,7 +58,7 @@ static int put_chain(struct request *rq, const struct query_row *row, struct err
 	if (has_chain) {
 		c += row->chain;
 		r = put_chain_deallocation(rq, c, err);
-		if (c->lifetime_ns)
+		if (store_is_released(c->lifetime_ns))
 			data_json_timeval(j, "chain_lifetime", c->lifetime_ns - 1);
 	} else if (row->free_ns != UINT64_MAX) {
 		r = put_deallocation(rq, "chain_deallocation", row->free_ns, row->free_thread,

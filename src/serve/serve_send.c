@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "serve/serve_i.h"
+#include "store/suppressed.h"
 
 /* ---- responses ---- */
 
@@ -199,6 +200,16 @@ enum MHD_Result serve_send_cached(struct exchange *x, bool *is_sent)
 	return serve_send_and_drop(x, 200, r);
 }
 
+/* Which leaks count is said at the start of the server. */
+static void put_suppressions(FILE *out, const struct store *s)
+{
+	size_t n;
+	const struct store_suppression *by = store_suppressions(s, &n);
+
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "\nleak:%s", by[i].pattern);
+}
+
 /* Everything that the answer depends on, but for the encoding. */
 char *serve_make_key(const struct request *rq)
 {
@@ -215,6 +226,8 @@ char *serve_make_key(const struct request *rq)
 	if (id)
 		fprintf(out, "\n%s %llx %llx", registry_id(rq->item),
 			(unsigned long long)id->size_bytes, (unsigned long long)id->changed_ns);
+	if (id)
+		put_suppressions(out, rq->store);
 	if (base)
 		fprintf(out, "\n%s %llx %llx", rq->base.id, (unsigned long long)base->size_bytes,
 			(unsigned long long)base->changed_ns);

@@ -35,7 +35,7 @@ static void put_chain(struct request *rq, const struct query_row *row)
 		lifetime = c[row->chain].lifetime_ns;
 	json_u64(&rq->json, "position_in_chain", has_chain ? row->chain_position : 0);
 	json_u64(&rq->json, "chain_length", has_chain ? c[row->chain].length : 1);
-	if (lifetime)
+	if (store_is_released(lifetime))
 		json_u64(&rq->json, "chain_lifetime_ns", lifetime - 1);
 	else
 		json_null(&rq->json, "chain_lifetime_ns"); /* never freed */

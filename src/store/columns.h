@@ -46,6 +46,15 @@ enum store_column {
 	STORE_N_COLUMNS,
 };
 
+/* When a suppressed leak counts as released (store/suppressed.h): after the end of any recording. */
+#define STORE_SUPPRESSED_NS (1ull << 62)
+
+/* A value of STORE_LIFETIME_NS: was the row released, neither leaked nor suppressed? */
+static inline bool store_is_released(uint64_t lifetime)
+{
+	return lifetime - 1 < STORE_SUPPRESSED_NS / 2;
+}
+
 /* STORE_FLAGS */
 #define STORE_KIND_MASK 7u
 enum store_kind {

@@ -46,6 +46,7 @@ struct store {
 	uint64_t n_blocks;
 	atomic_uint_fast64_t
 		*n_read; /* bytes of blocks unpacked; apart, because stores are const */
+	struct store_suppressed *suppressed; /* suppressed.h; NULL: nothing is */
 };
 
 /* ---- opening ---- */
@@ -291,6 +292,7 @@ void store_close(struct store *s)
 			munmap(s->part[i].map, s->part[i].map_bytes);
 	}
 	file_close(&s->file);
+	store_suppressed_destroy(s->suppressed);
 	free(s->n_read);
 	free(s);
 }
@@ -326,6 +328,21 @@ const void *store_table(const struct store *s, enum store_table table, size_t *n
 	ASSERT((unsigned)table < STORE_N_TABLES);
 	*n_items = s->table.n[table];
 	return s->table.item[table];
+}
+
+void store_replace_table(struct store *s, enum store_table table, const void *items)
+{
+	s->table.item[table] = items;
+}
+
+void store_set_suppressed(struct store *s, struct store_suppressed *x)
+{
+	s->suppressed = x;
+}
+
+const struct store_suppressed *store_get_suppressed(const struct store *s)
+{
+	return s->suppressed;
 }
 
 const struct store_facts *store_facts(const struct store *s)
@@ -488,6 +505,12 @@ static const struct store_entry *entry_of(const struct store *s, enum store_colu
 	return &s->directory[block * STORE_N_COLUMNS + c];
 }
 
+/* May values of the block differ from those in the file, because leaks are suppressed? */
+static bool is_suppressible(const struct store *s, enum store_column c, const struct store_entry *e)
+{
+	return s->suppressed && c == STORE_LIFETIME_NS && e->head.min == 0;
+}
+
 uint64_t store_block_min(const struct store *s, enum store_column c, uint64_t block)
 {
 	return entry_of(s, c, block)->head.min;
@@ -495,7 +518,11 @@ uint64_t store_block_min(const struct store *s, enum store_column c, uint64_t bl
 
 uint64_t store_block_max(const struct store *s, enum store_column c, uint64_t block)
 {
-	return entry_of(s, c, block)->head.max;
+	const struct store_entry *e = entry_of(s, c, block);
+
+	if (is_suppressible(s, c, e))
+		return STORE_SUPPRESSED_NS + 1;
+	return e->head.max;
 }
 
 /* Counts what was unpacked, and gives the pages of a large file back from time to time. */
@@ -537,6 +564,8 @@ void store_read_block(const struct store *s, enum store_column c, uint64_t block
 	else
 		read_unmapped(s, e, size_bytes, out);
 	count_read(s, size_bytes);
+	if (is_suppressible(s, c, e))
+		store_suppressed_apply(s->suppressed, s, block, out);
 }
 
 uint64_t store_value(const struct store *s, enum store_column c, uint64_t row)
@@ -548,7 +577,7 @@ uint64_t store_value(const struct store *s, enum store_column c, uint64_t row)
 	if (row >= s->header.n_rows)
 		return 0;
 	e = entry_of(s, c, block);
-	if (e->head.min == e->head.max)
+	if (e->head.min == e->head.max && !is_suppressible(s, c, e))
 		return e->head.min;
 	store_read_block(s, c, block, out);
 	return out[row % STORE_BLOCK_ROWS];

@@ -73,4 +73,20 @@ struct store_tables {
  * the header's. 0, or -ERR_FORMAT with the item that is wrong. store_tables.c */
 int store_tables_check(const struct store_tables *t, uint64_t n_rows, struct err *err);
 
+/* ---- suppressed.c, and what it needs ---- */
+
+struct store_suppressed; /* opaque: defined in suppressed.c */
+
+/* Puts the items that were never released and are suppressed right in a block of STORE_LIFETIME_NS. */
+void store_suppressed_apply(const struct store_suppressed *x, const struct store *s, uint64_t block,
+			    uint64_t *lifetime);
+void store_suppressed_destroy(struct store_suppressed *x); /* NULL does nothing */
+
+/* Puts as many other items in the place of a table's. They are borrowed until store_close(). */
+void store_replace_table(struct store *s, enum store_table table, const void *items);
+
+/* The store owns x from now on. */
+void store_set_suppressed(struct store *s, struct store_suppressed *x);
+const struct store_suppressed *store_get_suppressed(const struct store *s); /* NULL: none */
+
 #endif

@@ -89,6 +89,24 @@ class Figures(mp.TestCase):
             self.assertEqual(totals[key] + (totals["reallocations"] if key == "allocations" else 0),
                              found["matching"][key])
 
+    def test_suppressions_take_leaks_out_of_leaked_only(self):
+        plain = report(self.recording)
+        lines = self.dir / "known.supp"
+        lines.write_text("# by intention\nleak:^leaks_on_purpose$\nleak:known_figures*.c\n")
+        found = report(self.recording, "--suppressions", lines)
+        self.assertEqual({"count": 0, "bytes": 0}, found["totals"]["leaked"])
+        for key in ("peak", "temporary", "bytes", "allocations"):
+            self.assertEqual(plain["totals"][key], found["totals"][key])
+        self.assertRegex(found["notices"][0],
+                         r"^218 B of leaks suppressed: .*leak:known_figures\*\.c 218 B")
+        built_in = report(self.recording, "-s", "built-in")
+        self.assertEqual(plain["totals"], built_in["totals"])
+        self.assertEqual([], built_in["notices"])
+        lines.write_text("leak\n")
+        done = run_report(self.recording, "--suppressions", lines)
+        self.assertEqual(2, done.returncode)
+        self.assertIn("line 1: 'leak' is no rule", done.stderr)
+
     def test_peak_is_its_first_moment(self):
         tops = [e for e in mp.allocations(self.recording) if e["size"] == 100000]
         self.assertEqual(2, len(tops))
