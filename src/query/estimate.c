@@ -178,6 +178,12 @@ void estimate_bound_groups(const struct query *q, bool is_by_stack, struct query
 	bound_sum(g, offsetof(struct query_group, peak_count), all.count);
 }
 
+void query_used_others(struct query *q)
+{
+	if (q->estimate)
+		atomic_store(&q->estimate->was_used, true);
+}
+
 double query_read_share(const struct query *q)
 {
 	const struct estimate *e = q->estimate;

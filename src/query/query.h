@@ -82,6 +82,10 @@ struct frame_rules *query_rules(struct query *q);
  * estimates. 1: they are exact. */
 double query_read_share(const struct query *q);
 
+/* The caller has used figures of other queries with the same context: they are estimates where those of
+ * q would be. */
+void query_used_others(struct query *q);
+
 /* Says which figures of a struct query_group the caller needs. Without this call: all of them. A
  * figure that is not wanted may be 0. Each figure less can save a pass over the rows: with neither
  * of the two, the table of stacks alone answers a query with conditions on stacks or on leaks. */

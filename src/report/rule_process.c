@@ -124,7 +124,9 @@ int rules_find_copying(struct rules *rules, struct err *err)
 	int n;
 
 	store_table(r->context.store, STORE_CHAINS, &n_chains);
-	if (!rules->has_rows || n_chains == 0 || r->groups.total.n_bytes < COPIED_MIN)
+	/* An estimate goes without: a chain needs all of its rows. */
+	if (!rules->has_rows || n_chains == 0 || r->groups.total.n_bytes < COPIED_MIN ||
+	    r->context.sample_blocks)
 		return 0;
 	n = chains_by_site(r->query, CHAINS_WINDOW_ROWS, &chains, err);
 	if (n == 0 && chains.total.copied_bytes >= COPIED_MIN && chains.n_sites > 0 &&

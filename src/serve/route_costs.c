@@ -9,6 +9,7 @@
 #include "serve/compute_slots.h"
 
 #define N_KINDS 1024u
+#define QUICK_NS 20000000u
 
 /* cpu_ns of the last answer of a kind, and 1 more; 0: none yet. */
 struct route_costs {
@@ -64,6 +65,13 @@ static bool has_condition(const struct route *r, const struct url *u)
 			return true;
 	}
 	return false;
+}
+
+bool route_costs_is_quick(const struct route_costs *c, uint64_t kind)
+{
+	uint64_t cpu_ns = atomic_load_explicit(&c->cpu_ns[kind % N_KINDS], memory_order_relaxed);
+
+	return cpu_ns && cpu_ns <= QUICK_NS;
 }
 
 bool route_costs_is_long(const struct route_costs *c, uint64_t kind, const struct route *r,

@@ -22,6 +22,9 @@ uint64_t route_costs_kind(const struct route *r, const struct url *u, const char
 bool route_costs_is_long(const struct route_costs *c, uint64_t kind, const struct route *r,
 			 const struct url *u);
 
+/* Did the last answer of this kind take hardly any time? Without one: no. */
+bool route_costs_is_quick(const struct route_costs *c, uint64_t kind);
+
 /* cpu_ns: processor time of the thread that computed the answer. Not the time that passed: on a busy
  * machine, or behind another answer that computes the same, every answer takes long. */
 void route_costs_learn(struct route_costs *c, uint64_t kind, uint64_t cpu_ns);

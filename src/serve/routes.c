@@ -226,7 +226,7 @@ static const struct route table[] = {
 	{"/api/v1/{id}/summary", v1_summary, ROUTE_FILTER | ROUTE_FIRST | ROUTE_BASE, JSON,
 	 "Summary", "the process and all totals; with a filter also those of what matches", NULL,
 	 0},
-	{"/api/v1/{id}/findings", v1_findings, ROUTE_FILTER, JSON, "Findings",
+	{"/api/v1/{id}/findings", v1_findings, ROUTE_FILTER | ROUTE_FIRST, JSON, "Findings",
 	 "what deserves to be looked at first: leaks, what makes the peak, churn ...; none is good",
 	 NULL, 0},
 	{"/api/v1/{id}/health", v1_health, ROUTE_FILTER, JSON, "Health",

@@ -92,7 +92,7 @@ static const struct schema table[] = {
 	{"Finding",
 	 "kind:str title:str name:str~ text:str cost:str value:u64 share:num blame:FrameText~ "
 	 "filter:{str} page:str timeline:[u64] leaked_timeline:[u64]"},
-	{"Findings", "findings:[Finding]"},
+	{"Findings", "findings:[Finding] estimate?:Estimate"},
 	{"HealthLine", "state:str title:str detail:str"},
 	{"HealthFact", "name:str value:str"},
 	{"Health", "lines:[HealthLine] facts:[HealthFact]"},

@@ -82,6 +82,16 @@ static void describe(struct job *job)
 	fclose(out);
 }
 
+/* Must others come before this answer? An exact answer without a sender has an estimate instead: that one
+ * needs the processor now. */
+static bool is_behind_others(const struct server *s, const struct job *job, bool is_sent)
+{
+	if (job->running.is_estimate)
+		return false;
+	return route_costs_is_long(s->costs, job->kind, job->request.route, &job->request.url) ||
+	       (!is_sent && !route_costs_is_quick(s->costs, job->kind));
+}
+
 /* Makes the answer and the thread that computes it; takes job over. is_sent: x sends the answer.
  * False: err says why not. */
 static bool start_job(struct exchange *x, struct job *job, enum encoding encoding, bool is_sent,
@@ -101,10 +111,8 @@ static bool start_job(struct exchange *x, struct job *job, enum encoding encodin
 		return false;
 	}
 	job->kind = route_costs_kind(rq->route, &rq->url, rq->id);
-	answer_set_turn(
-		a, connection_address(x->client), route_is_instant(rq->route),
-		!job->running.is_estimate &&
-			route_costs_is_long(x->server->costs, job->kind, rq->route, &rq->url));
+	answer_set_turn(a, connection_address(x->client), route_is_instant(rq->route),
+			is_behind_others(x->server, job, is_sent));
 	if (!is_sent)
 		answer_set_unsent(a);
 	rq->answer = a;

@@ -53,6 +53,8 @@ int v1_findings(struct request *rq, struct err *err)
 		r = report_make(&report, err);
 	if (r == 0)
 		r = findings_make(&report, N_POINTS, &findings, err);
+	if (r == 0)
+		query_used_others(rq->query); /* rules narrow the filter */
 	if (r == 0) {
 		json_object(j, NULL);
 		json_array(j, "findings");

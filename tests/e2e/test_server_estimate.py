@@ -16,7 +16,7 @@ QUESTIONS = [
     "groups?by=size&size_min=8", "functions?size_min=8", "search?q=a&size_min=8",
     "tree?size_min=8", "flamegraph?size_min=8", "timeline?size_min=8&buckets=300",
     "timeline?size_min=8&buckets=100&by=function", "growth?from=10%25&to=90%25&size_min=8",
-    "peak?size_min=8", "sizes?size_min=8", "lifetimes?size_min=8",
+    "peak?size_min=8", "sizes?size_min=8", "lifetimes?size_min=8", "findings?size_min=8",
 ]
 
 

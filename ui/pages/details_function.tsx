@@ -1,8 +1,8 @@
 /* The details panel of a function: its costs, its memory over time, its lines, its heaviest stacks.
  *
  * `value` is the function's full name. Figures are of what the filters of the address let through; the
- * graph and the stacks add a condition on the function's name. The API has one such condition, so a
- * filter on functions, files or modules that is active gives way there, and the panel says so.
+ * graph adds a condition on the function's name. The API has one such condition, so a filter on functions,
+ * files or modules that is active gives way there, and the panel says so.
  */
 import { useState } from 'preact/hooks';
 import { isExported } from '../api/client';
@@ -11,7 +11,6 @@ import type { Params } from '../model/address';
 import { largestFirst } from '../model/calls';
 import { costKind, costOf, type CostId } from '../model/costs';
 import { apiFilter, askedSpanNs, rangeOf } from '../model/filters';
-import { momentKey } from '../model/flame_query';
 import { change, bytes, exact, figure, group, join } from '../model/format';
 import {
   baseName,
@@ -103,8 +102,8 @@ function AskedDetails({ name }: { name: string }) {
           <HeaviestStack name={name} key={name} />
           {isReplaced(params, name) && (
             <p class="dim where">
-              Graph and stacks are of all stacks with this function: other conditions on functions,
-              files and modules are left out there.
+              The graph is of all stacks with this function: other conditions on functions, files
+              and modules are left out there.
             </p>
           )}
         </>
@@ -230,7 +229,8 @@ function SourceBlock({ frame, lines }: { frame: FrameText; lines: readonly LineC
   const a = useAddress();
   const cost = useCost();
   const file = frame.source ?? '';
-  const { data } = useQuery<Source>('source', { file });
+  /* only its text: what lines cost is known, and the text stays whatever the filters */
+  const { data } = useQuery<Source>('source', { file }, { isFiltered: false });
   const kind = costKind(cost);
   const values = new Map(
     lines.filter((l) => (l.source ?? file) === file).map((l) => [l.line, costOf(l.cost, cost)]),
@@ -294,28 +294,19 @@ function SourceBlock({ frame, lines }: { frame: FrameText; lines: readonly LineC
 
 /* ---- heaviest stack ---- */
 
-/* What stacks are sorted by. At the peak it is what was alive at the moment of the peak of everything
- * that matches, not at the peak of this function. */
+/* The stacks with this function, of those that the page adds up: a search in figures that the server has
+ * already. At the peak they go by what was alive at the moment of the peak of everything that matches, not
+ * at the peak of this function. */
 function useStacks(name: string, cost: CostId, skip: number): Asked<GroupRows> {
-  const { params } = useAddress();
-  const key = momentKey(params);
-  const isPeak = cost === 'peak' && key !== null;
-  const peak = useQuery<{ at_ns: number }>('peak', {}, { isReady: isPeak });
-  const moment = isPeak && peak.data ? { [key]: `+${peak.data.at_ns}ns` } : {};
-  return useQuery<GroupRows>(
-    'groups',
-    {
-      by: 'stack',
-      ...onlyIt(params, name),
-      ...moment,
-      sort_by: isPeak ? 'bytes' : costKind(cost).field,
-      order: 'dsc',
-      skip,
-      count: 1,
-      base: null,
-    },
-    { isReady: !isPeak || peak.data !== null },
-  );
+  return useQuery<GroupRows>('groups', {
+    by: 'stack',
+    find_regex: exactRegex(name),
+    sort_by: costKind(cost).field,
+    order: 'dsc',
+    skip,
+    count: 1,
+    base: null,
+  });
 }
 
 function HeaviestStack({ name }: { name: string }) {

@@ -8,7 +8,9 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { apiUrl, ApiError, ask, type Query } from '../api/client';
 import { isCompared } from '../model/compare';
+import { firstUrl, readPercent } from '../model/estimates';
 import { apiFilter } from '../model/filters';
+import { useShownEstimate } from './estimates';
 import { usePageRequest } from './page_request';
 import { connection, dataVersion, findRecording, recordings, reportAway } from './recordings';
 import { address } from './router';
@@ -30,6 +32,7 @@ export interface Paged<T> {
   show: (first: number, last: number) => void;
   again: () => void;
   cancel: () => void;
+  estimate: number | null; // rows are an estimate, from so many percent of the rows of the recording
 }
 
 export interface PagesOptions {
@@ -44,6 +47,7 @@ interface Loaded<T> {
   count: number | null;
   first: unknown;
   pages: Map<number, T[]>;
+  estimates: Map<number, number>; // pages that the exact answer is still to replace: percent read
   error: ApiError | null;
 }
 
@@ -58,6 +62,7 @@ const empty = <T>(key: string, base = ''): Loaded<T> => ({
   count: null,
   first: null,
   pages: new Map(),
+  estimates: new Map(),
   error: null,
 });
 
@@ -103,7 +108,8 @@ export function usePages<T, A>(
     if (!base || away || cancelledKey === key) return;
     const wanted = new Set<number>();
     const have = loaded.key === key ? loaded.pages : new Map<number, T[]>();
-    for (let p = range[0]; p <= range[1]; p++) if (!have.has(p)) wanted.add(p);
+    for (let p = range[0]; p <= range[1]; p++)
+      if (!have.has(p) || loaded.estimates.has(p)) wanted.add(p);
     for (const [name, controller] of pending.current) {
       const [itsKey, itsPage] = [name.slice(name.indexOf(' ') + 1), Number(name.split(' ')[0])];
       if (itsKey !== key || !wanted.has(itsPage)) {
@@ -116,25 +122,17 @@ export function usePages<T, A>(
       if (pending.current.has(name)) continue;
       const abort = new AbortController();
       pending.current.set(name, abort);
-      void load(pageUrl(base, page), abort.signal).then((got) => {
+      const take = (got: Got<T>) => {
+        if (got.error || readPercent(got.answer) === null) pending.current.delete(name);
+        setLoaded((old) => merge(old, { key, base }, page, got));
+      };
+      const rows = recording?.allocations ?? 0;
+      void loadPage(pageUrl(base, page), rows, abort.signal, shapeRef, take).then(() => {
         if (pending.current.get(name) === abort) pending.current.delete(name);
-        if (got) setLoaded((old) => merge(old, { key, base }, page, got));
       });
     }
+    setLoaded((old) => withoutLeft(old, range));
     setSince((old) => (pending.current.size ? old || Date.now() : 0));
-
-    async function load(url: string, signal: AbortSignal) {
-      try {
-        const answer = await ask<never>(url, signal);
-        return { answer, shape: shapeRef.current, error: null };
-      } catch (error) {
-        if (signal.aborted) return null;
-        if (!(error instanceof ApiError)) throw error;
-        /* asked again when the server is back */
-        if (error.isAway && (await reportAway()).isAway) return null;
-        return { answer: null, shape: shapeRef.current, error };
-      }
-    }
   }, [base, key, range, turn, loaded, away, cancelledKey]);
 
   useEffect(() => {
@@ -150,7 +148,11 @@ export function usePages<T, A>(
     setRange((old) => (old[0] === next[0] && old[1] === next[1] ? old : next));
   }, []);
 
+  const estimate = loaded.estimates.size ? Math.min(...loaded.estimates.values()) : null;
+  const isCancelled = cancelledKey === key && (loaded.key !== key || loaded.estimates.size > 0);
+  useShownEstimate(base && !isCancelled ? estimate : null);
   return {
+    estimate,
     row: (i) => loaded.pages.get(Math.floor(i / PAGE_ROWS))?.[i % PAGE_ROWS],
     find: (test) => {
       for (const [page, rows] of loaded.pages) {
@@ -165,7 +167,7 @@ export function usePages<T, A>(
     isStale: loaded.base !== base, // more data of a growing recording is no other question
     show,
     since,
-    isCancelled: cancelledKey === key && loaded.key !== key,
+    isCancelled,
     again: () => {
       if (cancelledKey !== key) setLoaded(empty(''));
       setCancelledKey('');
@@ -186,6 +188,53 @@ interface Got<T> {
   error: ApiError | null;
 }
 
+/* What a page's question leads to, in the order in which it comes: an estimate, where the question has one,
+ * and the exact answer. */
+async function loadPage<T>(
+  url: string,
+  rows: number,
+  signal: AbortSignal,
+  shape: { current: Shape<T> },
+  take: (got: Got<T>) => void,
+): Promise<void> {
+  const first = firstUrl(url, rows);
+  for (const one of first === null ? [url] : [first, url]) {
+    const got = await load<T>(one, signal, shape);
+    if (!got || signal.aborted) return;
+    take(got);
+    if (readPercent(got.answer) === null) return;
+  }
+}
+
+async function load<T>(
+  url: string,
+  signal: AbortSignal,
+  shape: { current: Shape<T> },
+): Promise<Got<T> | null> {
+  try {
+    const answer = await ask<never>(url, signal);
+    return { answer, shape: shape.current, error: null };
+  } catch (error) {
+    if (signal.aborted) return null;
+    if (!(error instanceof ApiError)) throw error;
+    /* asked again when the server is back */
+    if (error.isAway && (await reportAway()).isAway) return null;
+    return { answer: null, shape: shape.current, error };
+  }
+}
+
+/* Estimates that the exact answer will not replace, because nobody looks at them any more, go. */
+function withoutLeft<T>(old: Loaded<T>, range: readonly [number, number]): Loaded<T> {
+  const left = [...old.estimates.keys()].filter((p) => p < range[0] || p > range[1]);
+  if (left.length === 0) return old;
+  const isKept = ([p]: [number, unknown]) => !left.includes(p);
+  return {
+    ...old,
+    pages: new Map([...old.pages].filter(isKept)),
+    estimates: new Map([...old.estimates].filter(isKept)),
+  };
+}
+
 /* A page joins its list; pages farthest from the newest one go when there are too many. */
 function merge<T>(
   old: Loaded<T>,
@@ -195,14 +244,18 @@ function merge<T>(
 ): Loaded<T> {
   const next: Loaded<T> =
     old.key === key ? { ...old, pages: new Map(old.pages), error: null } : empty<T>(key, base);
+  next.estimates = new Map([...next.estimates].filter(([p]) => p !== page));
   if (got.answer === null) return { ...next, error: got.error, pages: next.pages.set(page, []) };
   next.count = got.shape.count(got.answer);
   next.pages.set(page, got.shape.rows(got.answer));
-  next.first ??= got.answer;
+  if (next.first === null || readPercent(next.first) !== null) next.first = got.answer;
+  const percent = readPercent(got.answer);
+  if (percent !== null) next.estimates.set(page, percent);
   while (next.pages.size > KEEP_PAGES) {
     const far = [...next.pages.keys()].sort((a, b) => Math.abs(b - page) - Math.abs(a - page))[0];
     if (far === undefined) break;
     next.pages.delete(far);
+    next.estimates.delete(far);
   }
   return next;
 }

@@ -7,6 +7,7 @@ import { apiUrl, ApiError, ask, isExported, type Query } from '../api/client';
 import { isCompared } from '../model/compare';
 import { firstUrl, readPercent } from '../model/estimates';
 import { apiFilter } from '../model/filters';
+import { useShownEstimate } from './estimates';
 import { usePageRequest } from './page_request';
 import { dataVersion, recordings, findRecording, reportAway, connection } from './recordings';
 import { address } from './router';
@@ -155,13 +156,15 @@ export function useUrl<T>(url: string | null, dataKey = '', isLarge = false): As
     return () => abort.abort();
   }, [url, key, turn, away]);
 
+  const estimate = readPercent(slot.data);
+  useShownEstimate(url === null || slot.isCancelled ? null : estimate);
   return {
     data: slot.data,
     error: slot.key === key ? slot.error : null,
     isStale: url !== null && slot.key !== key,
     since: slot.since,
     isCancelled: slot.isCancelled,
-    estimate: readPercent(slot.data),
+    estimate,
     again: () => setTurn((n) => n + 1),
     cancel: () => {
       controller.current?.abort();

@@ -8,8 +8,10 @@ import { fieldOf } from '../model/filter_draft';
 import { refusalText } from '../model/filter_input';
 import { estimateText } from '../model/estimates';
 import { namesText } from '../model/recording';
+import { coarsest, marks, useMark } from '../state/estimates';
 import { copyText, overlay } from '../state/overlay';
 import { useRecording } from '../state/recordings';
+import { useSignal } from '../state/signal';
 
 /* In place of what cannot be shown: a title, a sentence, what to do. */
 export function Note(p: {
@@ -162,6 +164,7 @@ export function Waiting({ asked, what }: { asked: Waited; what: string }) {
   const step = useWaiting(asked.since);
   const names = namesText(useRecording());
   const isEstimate = typeof asked.estimate === 'number';
+  useMark(isEstimate && asked.since > 0 && !asked.isCancelled);
   if (asked.isCancelled)
     return (
       <div class="waiting words" role="status">
@@ -195,6 +198,19 @@ export function Waiting({ asked, what }: { asked: Waited; what: string }) {
           </button>
         </>
       )}
+    </div>
+  );
+}
+
+/* The mark of estimates in parts of the page that have none of their own. */
+export function OtherEstimates() {
+  const percent = useSignal(coarsest);
+  const isMarked = useSignal(marks) > 0;
+  if (percent === null || isMarked) return null;
+  return (
+    <div class="waiting words estimate" role="status">
+      <i />
+      <b>{estimateText(percent)}</b>
     </div>
   );
 }

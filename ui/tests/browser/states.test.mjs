@@ -386,10 +386,10 @@ test('no leak: everything was freed, and the peak is one click away', async (t) 
   assert.ok(!page.url().includes('lifetime'));
 });
 
-test('estimate: shown with its mark until the exact answer is here', async (t) => {
-  const { server, r } = await serve(s.record('estimate.dat', [program('demo_node'), '1']));
+/* A large recording, whose exact answers to questions like `pattern` take until the test lets them go. */
+async function holdExact(t, name, pattern) {
+  const { server, r } = await serve(s.record(name, [program('demo_node'), '1']));
   const page = await s.open(t, 'about:blank');
-  /* a large recording, whose exact sizes take until the test lets them go */
   await page.route('**/api/v1/recordings', async (route) => {
     const response = await route.fetch();
     const answer = await response.json();
@@ -399,7 +399,7 @@ test('estimate: shown with its mark until the exact answer is here', async (t) =
   let letGo = () => {};
   const gone = new Promise((resolve) => (letGo = resolve));
   const asked = [];
-  await page.route(/\/sizes\?/, async (route) => {
+  await page.route(pattern, async (route) => {
     const url = new URL(route.request().url());
     const isFirst = url.searchParams.has('first');
     asked.push(isFirst);
@@ -409,7 +409,12 @@ test('estimate: shown with its mark until the exact answer is here', async (t) =
     if (isFirst) answer.estimate = { read_percent: 3.1 };
     await route.fulfill({ response, json: answer });
   });
-  await page.goto(`${server.url}#/${r.id}/sizes`);
+  return { page, asked, letGo, url: (path) => `${server.url}#/${r.id}/${path}` };
+}
+
+test('estimate: shown with its mark until the exact answer is here', async (t) => {
+  const { page, asked, letGo, url } = await holdExact(t, 'estimate.dat', /\/sizes\?/);
+  await page.goto(url('sizes'));
   await waitForText(
     page,
     '.waiting.estimate',
@@ -420,4 +425,28 @@ test('estimate: shown with its mark until the exact answer is here', async (t) =
   letGo();
   await page.waitForSelector('.waiting.estimate', { state: 'detached' });
   assert.deepEqual(asked.slice(0, 2), [true, false]);
+});
+
+test('estimate: the rows of a table come first as an estimate, too', async (t) => {
+  const { page, asked, letGo, url } = await holdExact(t, 'rows.dat', /\/functions\?/);
+  await page.goto(url('callers'));
+  await waitForText(page, '.waiting.estimate', /^Estimate from 3\.1 % .* ?Cancel$/);
+  await page.waitForSelector('.grid.functions .tr .sym'); /* its figures are there */
+  letGo();
+  await page.waitForSelector('.waiting.estimate', { state: 'detached' });
+  await page.waitForSelector('.grid.functions .tr .sym');
+  assert.deepEqual(asked, [true, false]);
+});
+
+test('estimate: the frame marks parts of a page that have no mark of their own', async (t) => {
+  const { page, letGo, url } = await holdExact(t, 'part.dat', /\/groups\?.*by=blame/);
+  await page.goto(url('overview'));
+  await page.waitForSelector('.ov-top .sym');
+  await waitForText(
+    page,
+    '.waiting.estimate',
+    /^Estimate from 3\.1 % of the rows; exact in a moment\.$/,
+  );
+  letGo();
+  await page.waitForSelector('.waiting.estimate', { state: 'detached' });
 });

@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import { estimateText, firstUrl, MIN_ROWS, readPercent } from '../../model/estimates';
 
 test('large recordings are asked for an estimate first', () => {
-  assert.equal(firstUrl('/api/v1/x/summary', MIN_ROWS), '/api/v1/x/summary?first=200');
-  assert.equal(firstUrl('/api/v1/x/tree?depth=1', MIN_ROWS), '/api/v1/x/tree?depth=1&first=200');
+  assert.equal(firstUrl('/api/v1/x/summary', MIN_ROWS), '/api/v1/x/summary?first=60');
+  assert.equal(firstUrl('/api/v1/x/tree?depth=1', MIN_ROWS), '/api/v1/x/tree?depth=1&first=60');
+  assert.equal(firstUrl('/api/v1/x/findings', MIN_ROWS), '/api/v1/x/findings?first=60');
 });
 
 test('small ones, comparisons and questions without an estimate are not', () => {
