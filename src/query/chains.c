@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "query/query_i.h"
+#include "query/shared_results.h"
 #include "util/map.h"
 #include "util/vec.h"
 
@@ -474,7 +475,7 @@ static void take_sites(struct tally *t, struct chains *ret)
 		qsort(ret->site, ret->n_sites, sizeof(*ret->site), compare_sites);
 }
 
-int chains_by_site(struct query *q, uint64_t window_rows, struct chains *ret, struct err *err)
+static int count_chains(struct query *q, uint64_t window_rows, struct chains *ret, struct err *err)
 {
 	struct tally tally[SCAN_MAX_THREADS];
 	uint64_t n_rows = store_n_rows(q->c.store);
@@ -500,6 +501,50 @@ int chains_by_site(struct query *q, uint64_t window_rows, struct chains *ret, st
 	free(w.stack);
 	free(w.first);
 	free(w.slot);
+	return r;
+}
+
+static void destroy_chains(void *data)
+{
+	chains_fini(data);
+	free(data);
+}
+
+static int make_chains(struct query *q, unsigned kind, struct shared_result *ret, struct err *err)
+{
+	struct chains *c = calloc(1, sizeof(*c));
+	int r = c ? count_chains(q, CHAINS_WINDOW_ROWS, c, err) : err_set_memory(err, sizeof(*c));
+
+	(void)kind;
+	if (r < 0) {
+		free(c);
+		return r;
+	}
+	ret->data = c;
+	ret->n_bytes = sizeof(*c) + c->n_sites * sizeof(*c->site);
+	ret->destroy = destroy_chains;
+	return 0;
+}
+
+int chains_by_site(struct query *q, uint64_t window_rows, struct chains *ret, struct err *err)
+{
+	struct shared_result *shared;
+	const struct chains *c;
+	int r;
+
+	if (!q->c.shared)
+		return count_chains(q, window_rows, ret, err);
+	r = shared_results_get(q->c.shared, q, SHARED_CHAINS, make_chains, &shared, err);
+	if (r < 0)
+		return r;
+	c = shared->data;
+	*ret = *c;
+	ret->site = malloc((c->n_sites + 1) * sizeof(*ret->site));
+	if (!ret->site)
+		r = err_set_memory(err, c->n_sites * sizeof(*ret->site));
+	else if (c->n_sites)
+		memcpy(ret->site, c->site, c->n_sites * sizeof(*ret->site));
+	shared_result_release(shared);
 	return r;
 }
 

@@ -50,7 +50,8 @@ struct chains {
 
 /* window_rows: how many rows of chains are held at a time, from 1 to UINT32_MAX - 1;
  * CHAINS_WINDOW_ROWS is a good number. The result does not depend on window_rows. ERR_FORMAT: the
- * table of chains contradicts the rows (a damaged store). */
+ * table of chains contradicts the rows (a damaged store). Queries with equal conditions share the result
+ * (shared_results.h). */
 int chains_by_site(struct query *q, uint64_t window_rows, struct chains *ret, struct err *err);
 void chains_fini(struct chains *c);
 

@@ -175,6 +175,8 @@ void estimate_destroy(struct estimate *e); /* NULL does nothing */
 /* What queries share. A kind of groups is SHARED_GROUPS + 2 * query_group_by + wants the peak. */
 enum shared_kind {
 	SHARED_PEAK,
+	SHARED_SIZES, /* only where no own_regex says whose code a frame is */
+	SHARED_CHAINS,
 	SHARED_GROUPS,
 };
 

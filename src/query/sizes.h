@@ -33,7 +33,8 @@ struct sizes {
 	size_t n_parts;
 };
 
-/* max_parts: at most SIZES_MAX_PARTS. Groups by BLAME first, then makes one pass over the rows.
+/* max_parts: at most SIZES_MAX_PARTS. Groups by BLAME first, then makes one pass over the rows; later
+ * calls with the same conditions, whatever their cost, share both (shared_results.h).
  * query_want() can leave out the peak figures. */
 int sizes_count(struct query *q, enum query_cost cost, unsigned max_parts, struct sizes *ret,
 		struct err *err);

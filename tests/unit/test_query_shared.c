@@ -7,8 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "query/chains.h"
 #include "query/query_i.h"
 #include "query/shared_results.h"
+#include "query/sizes.h"
 #include "query/thread_pairs.h"
 #include "query_fixture.h"
 
@@ -434,6 +436,71 @@ TEST(queries_in_many_threads_share_right_results)
 	for (unsigned i = 0; i < N_CLIENT_FILTERS; i++) {
 		query_groups_fini(&right[i]);
 		filter_fini(&own[i]);
+	}
+	shared_results_destroy(shared);
+	fixture_end();
+	fixture_close();
+}
+
+/* Asks by a cost, and for the chains: *n_passes is how many passes over the rows that took. */
+static void ask_blocks(struct shared_results *shared, enum query_cost cost, struct sizes *sizes,
+		       struct chains *chains, unsigned *n_passes)
+{
+	struct query_context c = context_with(shared);
+	struct query_progress progress = {0};
+	struct query *one = NULL;
+	struct err err = {0};
+
+	c.progress = &progress;
+	CHECK_OK(query_create(&c, &filter, &one, &err));
+	CHECK_OK(sizes_count(one, cost, 5, sizes, &err));
+	CHECK_OK(chains_by_site(one, CHAINS_WINDOW_ROWS, chains, &err));
+	*n_passes = atomic_load(&progress.n_passes);
+	query_destroy(one);
+}
+
+static void check_blocks(struct shared_results *shared, enum query_cost cost, unsigned *n_passes)
+{
+	static struct sizes got, right;
+	struct chains got_chains = {0}, right_chains = {0};
+	unsigned n;
+
+	ask_blocks(NULL, cost, &right, &right_chains, &n);
+	CHECK(n > 0);
+	ask_blocks(shared, cost, &got, &got_chains, n_passes);
+	CHECK_EQ(got.n_buckets, right.n_buckets);
+	CHECK_EQ(got.n_parts, right.n_parts);
+	for (size_t i = 0; i < got.n_buckets; i++) {
+		CHECK_EQ(got.bucket[i].cost.n_bytes, right.bucket[i].cost.n_bytes);
+		CHECK_EQ(got.bucket[i].cost.peak_bytes, right.bucket[i].cost.peak_bytes);
+		for (size_t k = 0; k < got.n_parts; k++)
+			CHECK_EQ(got.bucket[i].part[k], right.bucket[i].part[k]);
+	}
+	CHECK_EQ(got_chains.n_sites, right_chains.n_sites);
+	for (size_t i = 0; i < got_chains.n_sites; i++) {
+		CHECK_EQ(got_chains.site[i].stack, right_chains.site[i].stack);
+		CHECK_EQ(got_chains.site[i].copied_bytes, right_chains.site[i].copied_bytes);
+	}
+	chains_fini(&got_chains);
+	chains_fini(&right_chains);
+}
+
+TEST(sizes_by_another_cost_and_chains_in_another_order_need_no_pass)
+{
+	static const struct naive any;
+	struct shared_results *shared;
+	unsigned n_passes;
+
+	world_make(&world, 7, 4 * STORE_BLOCK_ROWS);
+	fixture_open();
+	fixture_ask(&any);
+	shared = shared_results_create(store, (size_t)32 << 20);
+	CHECK(shared != NULL);
+	check_blocks(shared, QUERY_COST_BYTES, &n_passes);
+	CHECK(n_passes > 0);
+	for (unsigned cost = 0; cost <= QUERY_COST_EXTRA_BYTES; cost++) {
+		check_blocks(shared, (enum query_cost)cost, &n_passes);
+		CHECK_EQ(n_passes, 0u);
 	}
 	shared_results_destroy(shared);
 	fixture_end();
