@@ -21,6 +21,7 @@
 #define ENOUGH_DIFFERENCES 3
 #define SYS_ECHILD (-10)
 #define KCMP_VM 1
+#define FIRST_PID_NAMESPACE "pid:[4026531836]" /* PROC_PID_INIT_INO of the kernel */
 
 _Static_assert(STACK_BYTES + 2 * SMALL_STACK_BYTES + 3 * TLS_BYTES == WRITER_PROCESS_STACKS_BYTES,
 	       "layout of the stacks");
@@ -90,8 +91,7 @@ static int run_between(void *arg)
 /* Shares descriptors and folders with the target: the writer gets its copies from here. */
 static long clone_between(struct writer_process *p)
 {
-	unsigned long flags =
-		CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_FS | CLONE_SETTLS | CLONE_UNTRACED;
+	unsigned long flags = CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_SETTLS | CLONE_UNTRACED;
 	long pid = arch_clone(flags, top_of_small_stack(p, 0), thread_pointer(p), run_between, p);
 
 	if (pid < 0)
@@ -104,11 +104,13 @@ static long clone_between(struct writer_process *p)
 static bool would_be_in_another_namespace(void)
 {
 	char here[64] = {0}, children[64] = {0};
-	long n = arch_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", here,
-			       sizeof(here) - 1);
 	long m = arch_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid_for_children", children,
 			       sizeof(children) - 1);
+	long n;
 
+	if (!strcmp(children, FIRST_PID_NAMESPACE)) /* has no parent: this process is there, too */
+		return false;
+	n = arch_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", here, sizeof(here) - 1);
 	return n > 0 && m != SYS_EINVAL && (m <= 0 || strcmp(here, children));
 }
 
@@ -194,8 +196,6 @@ void writer_process_settle(struct writer_process *p, bool keep_stderr)
 	if (fd >= 0)
 		arch_clone(flags, top_of_small_stack(p, 1), thread_pointer(p), watch, p);
 }
-
-#define FIRST_PID_NAMESPACE "pid:[4026531836]" /* PROC_PID_INIT_INO of the kernel */
 
 bool writer_process_is_safe(void)
 {

@@ -11,7 +11,7 @@
  * and ends at once, and the writer is an orphan:
  *
  *	target                       in between                   writer
- *	clone(CLONE_VFORK)    ---->  clone()               ---->  its parent is init or a subreaper
+ *	clone()               ---->  clone()               ---->  its parent is init or a subreaper
  *	wait4() for its pid   <----  ends
  *
  * If orphans come back to the target itself (it is process 1 of a container, or has called
