@@ -37,7 +37,7 @@ class Verdict:
 def difference(name, bare, recorded):
     lines = list(difflib.unified_diff(bare.splitlines(), recorded.splitlines(),
                                       f"{name} bare", f"{name} recorded", n=0, lineterm=""))
-    return [f"    {line}" for line in lines[:60]]
+    return [f"    {line}" for line in lines[:400]]
 
 
 def compare(bare, recorded):

@@ -14,7 +14,7 @@ run() {
 	mkdir -p "$WORK/tmp.$1" && cd "$WORK/tmp.$1" || exit
 	# shellcheck disable=SC2086 # no word or one
 	TMPDIR="$WORK/tmp.$1" timeout -k 5 "$3" $2 /usr/bin/python3.11 -u -m test -v "$1" >"$WORK/out/$1" 2>&1 </dev/null
-	echo "exit $?" >>"$WORK/out/$1"
+	printf '\nexit %s\n' $? >>"$WORK/out/$1" # the last line may have no end
 	rm -rf "$WORK/tmp.$1"
 	grep -aoE '^test\w* \([^)]*\)|\.\.\. (ok|skipped|FAIL|ERROR|expected failure|unexpected success)|^exit .*|^(FAIL|ERROR): .*|^Ran [0-9]+ tests?' \
 		"$WORK/out/$1" | paste -sd' ' | sed 's/ \(test\w* (\|FAIL: \|ERROR: \|exit \|Ran \)/\n\1/g' | sort | sed "s/^/$1 /"
