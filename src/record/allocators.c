@@ -10,6 +10,7 @@
 #include "record/allocator_stats.h"
 #include "record/allocator_table.h"
 #include "record/options.h"
+#include "record/program_path.h"
 #include "record/real.h"
 #include "record/record.h"
 #include "record/redirect.h"
@@ -82,11 +83,17 @@ static void report(const struct allocator_verdict *v, const char *path)
 	allocator_findings_end(LOG_INFO);
 }
 
-/* The directory has a link for each thread. */
+/* Since glibc 2.32 a variable tells whether the process has made a thread. /proc tells it always: the
+ * directory has a link for each thread. */
 static bool has_other_threads(void)
 {
+	const char *is_single_threaded = real_find_variable("__libc_single_threaded");
 	struct stat st;
-	long ret = arch_syscall4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0);
+	long ret;
+
+	if (is_single_threaded && *is_single_threaded)
+		return false;
+	ret = arch_syscall4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0);
 
 	return sys_failed(ret) || st.st_nlink > 2 + 1;
 }
@@ -99,7 +106,9 @@ static const char *path_of(const struct link_map *m, char *buffer, size_t n_byte
 	if (m->l_name[0])
 		return m->l_name;
 	n = arch_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buffer, n_bytes - 1);
-	if (n <= 0 || (size_t)n >= n_bytes - 1)
+	if (n <= 0)
+		return program_file();
+	if ((size_t)n >= n_bytes - 1)
 		return "/proc/self/exe"; /* opens the file, only its folder is not known */
 	buffer[n] = 0;
 	return strstr(buffer, " (deleted)") ? "/proc/self/exe" : buffer;

@@ -8,6 +8,7 @@
 #include "format/field.h"
 #include "record/allocator_stats.h"
 #include "record/clock.h"
+#include "record/initial_stack.h"
 #include "record/lane.h"
 #include "record/program_path.h"
 #include "record/sys.h"
@@ -52,14 +53,50 @@ static void hide_token(char *env, size_t len)
 	}
 }
 
+/* Reads a file of /proc into f->scratch, 64 KiB at most; where there is no /proc, the strings that the
+ * file would show. Returns the number of bytes. */
+static size_t read_strings(struct describer *f, const char *path, struct initial_strings instead)
+{
+	long n = sys_read_file(path, f->scratch, 64 * KIB);
+
+	if (n > 0)
+		return (size_t)n;
+	if (!instead.bytes)
+		return 0;
+	n = instead.n_bytes < 64 * KIB ? (long)instead.n_bytes : (long)(64 * KIB);
+	memcpy(f->scratch, instead.bytes, (size_t)n);
+	return (size_t)n;
+}
+
+static void put_command(struct describer *f, struct field_writer *w)
+{
+	size_t n = read_strings(f, "/proc/self/cmdline", initial_stack_arguments());
+
+	if (n > 0)
+		field_put_bytes(w, PROCESS_CMDLINE, f->scratch, n);
+}
+
+/* What is read from /proc is missing in the recording, and says so. */
+static void note_missing_proc(struct describer *f, struct session *s)
+{
+	struct stat st;
+
+	if (sys_failed(arch_syscall4(SYS_newfstatat, AT_FDCWD, "/proc/self/statm", &st, 0)))
+		session_put_note(
+			s, f->buffers, LOG_WARN,
+			"there is no /proc: memory as the kernel counts it (RSS), mappings "
+			"and thread names are not known, and allocators inside the program "
+			"are not recorded");
+}
+
 static void put_environment(struct describer *f, struct field_writer *w)
 {
-	long n = sys_read_file("/proc/self/environ", f->scratch, 64 * KIB);
+	size_t n = read_strings(f, "/proc/self/environ", initial_stack_environment());
 
-	if (n <= 0)
+	if (n == 0)
 		return;
-	hide_token((char *)f->scratch, (size_t)n);
-	field_put_bytes(w, PROCESS_ENVIRONMENT, f->scratch, (size_t)n);
+	hide_token((char *)f->scratch, n);
+	field_put_bytes(w, PROCESS_ENVIRONMENT, f->scratch, n);
 }
 
 static void put_link(struct field_writer *w, unsigned tag, const char *path)
@@ -84,7 +121,7 @@ void describe_process(struct describer *f, struct session *s)
 	field_put_u64(&w, PROCESS_GID, (uint64_t)arch_syscall0(SYS_getgid));
 	field_put_bytes(&w, PROCESS_EXECUTABLE, exe, program_path(exe, sizeof(exe)));
 	put_link(&w, PROCESS_CWD, "/proc/self/cwd");
-	put_file(f, &w, PROCESS_CMDLINE, "/proc/self/cmdline");
+	put_command(f, &w);
 	put_environment(f, &w);
 	put_file(f, &w, PROCESS_CGROUP, "/proc/self/cgroup");
 	put_file(f, &w, PROCESS_LIMITS, "/proc/self/limits");
@@ -101,6 +138,7 @@ void describe_process(struct describer *f, struct session *s)
 	if (arch_syscall1(SYS_sysinfo, &info) == 0)
 		field_put_u64(&w, PROCESS_MEMORY_BYTES, info.totalram * info.mem_unit);
 	append_fields(f, s, CHUNK_PROCESS, &w);
+	note_missing_proc(f, s);
 }
 
 static const char *parse_pages(const char *p, uint64_t *ret)

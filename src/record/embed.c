@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "format/field.h"
+#include "record/program_path.h"
 #include "record/rotation.h"
 #include "record/sys.h"
 
@@ -149,7 +150,7 @@ static bool begin_file(struct embed *e, struct describer *f, const char *path, u
 
 static const char *path_of(const struct module_entry *entry)
 {
-	return entry->path[0] ? entry->path : "/proc/self/exe";
+	return entry->path[0] ? entry->path : program_file();
 }
 
 /* The binary of a module is written beside the recording, which refers to it from now on. */

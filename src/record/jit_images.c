@@ -10,6 +10,7 @@
 #include "format/field.h"
 #include "record/embed.h"
 #include "record/module_symbols.h"
+#include "record/program_path.h"
 #include "record/sys.h"
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
@@ -79,7 +80,7 @@ static void find_descriptors(struct jit_images *j, const struct module_list *lis
 
 		if (!atomic_load(&e->is_ready))
 			return;
-		found = find_descriptor(e->path[0] ? e->path : "/proc/self/exe", e->base);
+		found = find_descriptor(e->path[0] ? e->path : program_file(), e->base);
 		if (found && j->n_descriptors < JIT_IMAGES_DESCRIPTORS)
 			j->descriptor[j->n_descriptors++] = found;
 	}

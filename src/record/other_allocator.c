@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "record/allocator_findings.h"
+#include "record/program_path.h"
 #include "record/real.h"
 #include "record/sys.h"
 
 #define PIECE_BYTES SESSION_MAX_DATA
 #define NAME_BYTES                                                                                 \
 	32 /* more than the longest known one with its two zeros: pieces overlap so far */
-#define PROGRAM_PATH "/proc/self/exe"
 
 const char *other_allocator_find(const char *data, size_t len)
 {
@@ -83,7 +83,7 @@ static void put_note(const struct other_allocator *a, struct describer *f, struc
 /* Looks through the next piece of names. The program's file is open only meanwhile. */
 static void look_on(struct other_allocator *a, struct describer *f)
 {
-	long fd = sys_open(PROGRAM_PATH, O_RDONLY | O_NOCTTY, 0);
+	long fd = sys_open(program_file(), O_RDONLY | O_NOCTTY, 0);
 	uint64_t n_wanted;
 	long n = 0;
 

@@ -12,4 +12,8 @@
  * not known. Threads: any. */
 size_t program_path(char *path, size_t capacity);
 
+/* A path that opens the program's file: the link of /proc, also after the file was replaced; where there
+ * is no /proc, the path that was executed. Threads: any. */
+const char *program_file(void);
+
 #endif

@@ -100,8 +100,8 @@ static const struct link_map *own_map(void)
 	return NULL;
 }
 
-/* The function of this name that a file defines, or NULL. */
-static void *find_in(const struct link_map *m, const char *name, uint32_t hash)
+/* What a file defines under this name, if that is of this type (STT_FUNC, STT_OBJECT), or NULL. */
+static void *find_typed(const struct link_map *m, const char *name, uint32_t hash, unsigned type)
 {
 	const ElfW(Sym) * sym;
 	struct symbols s;
@@ -109,9 +109,15 @@ static void *find_in(const struct link_map *m, const char *name, uint32_t hash)
 	if (!read_dynamic(m, &s))
 		return NULL;
 	sym = find_symbol(&s, name, hash);
-	if (!sym || ELF64_ST_TYPE(sym->st_info) != STT_FUNC)
+	if (!sym || ELF64_ST_TYPE(sym->st_info) != type)
 		return NULL;
 	return (void *)(m->l_addr + sym->st_value);
+}
+
+/* The function of this name that a file defines, or NULL. */
+static void *find_in(const struct link_map *m, const char *name, uint32_t hash)
+{
+	return find_typed(m, name, hash, STT_FUNC);
 }
 
 /* The first definition of name in a library after ours, or NULL. */
@@ -153,6 +159,16 @@ const char *real_hidden_by(const char *name)
 void *real_find(const char *name)
 {
 	return find_next(own_map(), name);
+}
+
+void *real_find_variable(const char *name)
+{
+	uint32_t hash = gnu_hash(name);
+	void *found = NULL;
+
+	for (const struct link_map *m = _r_debug.r_map; m && !found; m = m->l_next)
+		found = find_typed(m, name, hash, STT_OBJECT);
+	return found;
 }
 
 void real_replace(const void *function, const void *original)

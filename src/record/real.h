@@ -38,6 +38,10 @@ static inline int real_is_ready(void)
  * NULL. */
 void *real_find(const char *name);
 
+/* The variable of this name that the program and its libraries use: the first one in the search order, or
+ * NULL. Its address, not what is in it. */
+void *real_find_variable(const char *name);
+
 /* Makes the recorder call original where it would call function: function is redirected to a hook,
  * and a call that a hook makes must not reach a hook again. Only before the program has threads. */
 void real_replace(const void *function, const void *original);

@@ -6,6 +6,7 @@
 
 #include "record/clock.h"
 #include "record/debug_files.h"
+#include "record/initial_stack.h"
 #include "record/log.h"
 #include "record/own_memory.h"
 #include "record/real.h"
@@ -16,6 +17,7 @@
 #include "unwind/unwind.h"
 
 #define MIN_FREE_ADDRESS_BYTES (24 * MIB)
+#define BUFFER_BYTES (4 * MIB) /* for a file of /proc */
 
 /* What a fork does not wipe. */
 static bool options_are_parsed;
@@ -61,19 +63,52 @@ static void complain_unknown(const char *name, size_t name_len, const char *simi
 	}
 }
 
-/* Is the parent recorded, too? Then it has reported the same. */
-static bool is_parent_recorded(char *buffer, size_t capacity)
+static void complain_unread(void)
 {
-	char path[64];
+	struct text text = next_complaint();
+
+	text_put(&text, "the settings (MEMORY_PROFILER_*) cannot be read, there is no /proc: the "
+			"defaults are used");
+}
+
+/* Is the parent recorded, too? Then it has reported the same. */
+static bool is_parent_recorded(void)
+{
+	char *buffer = sys_map_anonymous(BUFFER_BYTES), path[64];
 	struct text text = text_make(path, sizeof(path));
+	bool is_recorded;
 	long n;
 
+	if (!buffer)
+		return false;
 	text_put(&text, "/proc/");
 	text_put_u64(&text, (uint64_t)arch_syscall0(SYS_getppid));
 	text_put(&text, "/maps");
-	n = sys_read_file(path, buffer, capacity - 1);
+	n = sys_read_file(path, buffer, BUFFER_BYTES - 1);
 	buffer[n > 0 ? n : 0] = 0;
-	return strstr(buffer, "libmemory_profiler.so") != NULL;
+	is_recorded = strstr(buffer, "libmemory_profiler.so") != NULL;
+	sys_unmap(buffer, BUFFER_BYTES);
+	return is_recorded;
+}
+
+static void parse_environment(const char *env, size_t n_bytes)
+{
+	options_parse(&options_active, env, n_bytes, complain);
+	debug_files_init(env, n_bytes);
+	options_find_unknown(env, n_bytes, complain_unknown);
+}
+
+/* A program that loads the recorder late may have changed its list of strings: /proc still has them. */
+static void parse_environment_of_proc(void)
+{
+	char *env = sys_map_anonymous(BUFFER_BYTES);
+	long len = env ? sys_read_file("/proc/self/environ", env, BUFFER_BYTES - 1) : 0;
+
+	parse_environment(len > 0 ? env : "", len > 0 ? (size_t)len : 0);
+	if (len <= 0)
+		complain_unread();
+	if (env)
+		sys_unmap(env, BUFFER_BYTES);
 }
 
 /* Parses the environment as the kernel gave it: libc's environ is not set up yet at the first
@@ -81,19 +116,14 @@ static bool is_parent_recorded(char *buffer, size_t capacity)
  * environment (many do, to show a title). */
 static void read_environment(void)
 {
-	size_t capacity = 4 * MIB;
-	char *env = sys_map_anonymous(capacity);
-	long len;
+	struct initial_strings env = initial_stack_environment();
 
-	if (!env)
-		return;
-	len = sys_read_file("/proc/self/environ", env, capacity - 1);
-	options_parse(&options_active, env, len > 0 ? (size_t)len : 0, complain);
-	debug_files_init(env, len > 0 ? (size_t)len : 0);
-	options_find_unknown(env, len > 0 ? (size_t)len : 0, complain_unknown);
-	if (n_complaints && is_parent_recorded(env, capacity))
+	if (env.bytes)
+		parse_environment(env.bytes, env.n_bytes);
+	else
+		parse_environment_of_proc();
+	if (n_complaints && is_parent_recorded())
 		n_complaints = 0;
-	sys_unmap(env, capacity);
 }
 
 /* Hands the complaints to the recorder: the writer makes notes of them. */

@@ -5,6 +5,7 @@
 
 #include "record/log.h"
 #include "record/own_memory.h"
+#include "record/program_path.h"
 #include "record/stream_client.h"
 #include "record/sys.h"
 
@@ -165,11 +166,10 @@ void stream_server_keep(struct stream_server *server, const struct session *sess
 static void name_process(struct stream_server *server)
 {
 	char path[512];
-	long n = arch_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path) - 1);
+	size_t n = program_path(path, sizeof(path));
 	struct text text =
 		text_make(server->offer.process.name, sizeof(server->offer.process.name));
 
-	path[n > 0 ? n : 0] = 0;
 	text_put(&text, n > 0 ? text_basename(path) : "unknown");
 }
 

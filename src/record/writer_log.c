@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "record/log.h"
+#include "record/program_path.h"
 #include "record/sys.h"
 
 #pragma GCC diagnostic ignored "-Wframe-larger-than=" /* the writer's own stack, not the target's */
@@ -35,7 +36,6 @@ static void open_file(struct writer_log *l)
 void writer_log_open(struct writer_log *l, struct recorder *rec)
 {
 	char executable[512], name[256];
-	long n;
 	struct options_names names = {
 		.pid = rec->pid,
 		.unix_seconds = sys_clock_ns(CLOCK_REALTIME) / NS_PER_S,
@@ -53,10 +53,9 @@ void writer_log_open(struct writer_log *l, struct recorder *rec)
 		l->fd = 2; /* a copy: the program may close or replace its own */
 		return;
 	}
-	n = arch_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", executable,
-			  sizeof(executable) - 1);
-	executable[n > 0 ? n : 0] = 0;
-	text_put(&name_text, text_basename(executable));
+	text_put(&name_text, program_path(executable, sizeof(executable)) > 0
+				     ? text_basename(executable)
+				     : "unknown");
 	options_expand(options_active.LOGFILE, &names, &text);
 	open_file(l);
 }

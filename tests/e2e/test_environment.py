@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Every MEMORY_PROFILER_* variable: meaning, default, placeholders, and what a bad value does."""
+import ctypes
 import os
 import pathlib
 import re
@@ -8,6 +9,8 @@ import subprocess
 import time
 
 import mp
+
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 1 << 14, 1 << 18
 
 KNOWN = [mp.program("known_blocks"), "300"]
 
@@ -47,6 +50,14 @@ class EnvironmentCase(mp.TestCase):
 
     def size_counts(self, path, size=1234):
         return sum(1 for e in mp.allocations(path) if e["size"] == size)
+
+
+def hide_proc():
+    """An empty /proc for this process and its children."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if (libc.unshare(CLONE_NEWNS) or libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None)
+            or libc.mount(b"none", b"/proc", b"tmpfs", 0, None)):
+        raise OSError(ctypes.get_errno(), "mount")
 
 
 class Output(EnvironmentCase):
@@ -221,6 +232,28 @@ class Log(EnvironmentCase):
         self.assertEqual(2, len(seen.recordings))
         for path in seen.recordings:
             self.assertEqual(0, mp.info(path)["embedded_files"])
+
+
+    @mp.needs_root("mount")
+    def test_settings_and_names_are_known_without_proc(self):
+        program = mp.program("overwrites_title")
+        seen = self.record([program], setup=hide_proc, options={
+            "TRACK_CHILD_PROCESSES": 1, "WRITE_BINARIES_TO_OUTPUT": 0})
+        self.assertEqual((0, b""), (seen.code, seen.stderr))
+        self.assertEqual(2, len(seen.recordings))
+        for path in seen.recordings:
+            facts = mp.info(path)
+            self.assert_nothing_lost(facts)
+            self.assertTrue(facts["complete"], facts)
+            self.assertEqual(0, facts["embedded_files"])
+            self.assertEqual(str(program), facts["executable"])
+            self.assertIn("there is no /proc", str(facts["notes"]))
+
+    @mp.needs_root("mount")
+    def test_binaries_are_found_without_proc(self):
+        seen = self.record(KNOWN, setup=hide_proc)
+        self.assertEqual(300, self.size_counts(seen.recording))
+        self.assertGreater(mp.info(seen.recording)["embedded_files"], 1)
 
 
 class Values(EnvironmentCase):
