@@ -27,6 +27,8 @@ static struct known_module {
 	bool is_loaded; /* while the list is being compared */
 } known[MAX_MODULES];
 
+static _Atomic bool may_open_no_files;
+
 static void put_name(struct text *text, const struct allocator_verdict *v, const char *path)
 {
 	text_put(text, v->name);
@@ -118,10 +120,13 @@ static COLD NOINLINE void look_at(const struct link_map *m, struct known_module 
 {
 	static struct allocator_verdict verdict[ALLOCATOR_MODULE_VERDICTS]; /* guarded as known */
 	char buffer[384];
-	const char *path = path_of(m, buffer, sizeof(buffer));
+	const char *path = path_of(m, buffer, sizeof(buffer)); /* of a library: opens nothing */
 	const char *name = m->l_name[0] ? path : "the program";
-	unsigned n;
-	const char *why = allocator_module_hook(path, m, &slot->area, &n, verdict);
+	unsigned n = 0;
+	const char *why = "the program forbade itself to open files (seccomp)";
+
+	if (!atomic_load(&may_open_no_files))
+		why = allocator_module_hook(path, m, &slot->area, &n, verdict);
 
 	if (why)
 		warn("allocators are not looked for in ", name, why);
@@ -225,6 +230,11 @@ static void hook_all(void)
 	}
 	look_at_all();
 	watch_loading();
+}
+
+void allocators_use_no_files(void)
+{
+	atomic_store(&may_open_no_files, true);
 }
 
 void allocators_init(void)

@@ -34,4 +34,7 @@
  * the recorder is loaded. */
 void allocators_init(void);
 
+/* Opens no file from now on: allocators in what is loaded later are not found, and the findings say so. */
+void allocators_use_no_files(void);
+
 #endif

@@ -9,11 +9,14 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "record/allocators.h"
 #include "record/ending.h"
+#include "record/own_memory.h"
 #include "record/real.h"
 #include "record/sandbox.h"
 #include "record/start.h"
 #include "record/writer.h"
+#include "unwind/unwind.h"
 
 extern long (*hook_real_syscall)(long, ...);
 long hook_syscall(long number, ...);
@@ -41,13 +44,37 @@ static void before_strict_mode(long number, const unsigned long arg[5])
 		give_up("the program permitted itself no system calls (seccomp)");
 }
 
+/* The recorder of this process does without some system calls from now on. */
+static void do_without(unsigned effects, struct recorder *rec)
+{
+	if (effects & SANDBOX_NO_COPIES)
+		unwind_use_no_copies();
+	if (effects & SANDBOX_NO_FILES) {
+		unwind_use_no_files();
+		allocators_use_no_files();
+	}
+	if (effects & SANDBOX_NO_WIPING)
+		own_memory_stay_in_children();
+	start_never_in_children();
+	atomic_store(&rec->is_confined, 1);
+}
+
 static void before_filter(const struct sock_fprog *filter, long number, const unsigned long arg[5])
 {
-	if (filter && filter->filter && !sandbox_is_harmless(filter) &&
-	    sandbox_would_begin(number, arg))
+	unsigned effects = filter && filter->filter ? sandbox_effects(filter) : SANDBOX_HARMLESS;
+	struct recorder *rec;
+
+	if (effects && !sandbox_would_begin(number, arg))
+		effects = SANDBOX_HARMLESS;
+	rec = record_find_own();
+	if (effects & SANDBOX_FATAL || (effects && !rec)) {
 		give_up("the program forbade itself system calls that recording needs (seccomp)");
-	else if (record_find_own())
-		writer_stay(record_find_own());
+		return;
+	}
+	if (effects)
+		do_without(effects, rec);
+	if (rec)
+		writer_stay(rec);
 }
 
 /* A new writer would have the filter. This must make no system call. */

@@ -5,6 +5,12 @@
 #include "record/sys.h"
 
 _Atomic uint64_t own_memory_bytes;
+static _Atomic bool stays_in_children;
+
+void own_memory_stay_in_children(void)
+{
+	atomic_store(&stays_in_children, true);
+}
 
 void *own_memory_map(size_t bytes)
 {
@@ -12,7 +18,8 @@ void *own_memory_map(size_t bytes)
 
 	bytes = align_up(bytes, PAGE_BYTES);
 	memory = sys_map_anonymous(bytes);
-	if (memory && sys_failed(sys_madvise(memory, bytes, MADV_WIPEONFORK))) {
+	if (memory && !atomic_load(&stays_in_children) &&
+	    sys_failed(sys_madvise(memory, bytes, MADV_WIPEONFORK))) {
 		sys_unmap(memory, bytes);
 		return NULL;
 	}

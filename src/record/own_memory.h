@@ -19,6 +19,10 @@ extern _Atomic uint64_t own_memory_bytes;
  * wipe: there a child would write into its parent's recording, so recording is refused. */
 void *own_memory_map(size_t bytes);
 
+/* What is mapped from now on is not wiped. For a process whose forked children are not recorded and that
+ * forbids itself to ask for it. */
+void own_memory_stay_in_children(void);
+
 /* Unmaps what own_memory_map() gave for the same number of bytes. */
 void own_memory_unmap(void *memory, size_t bytes);
 

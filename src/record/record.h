@@ -136,6 +136,7 @@ struct recorder {
 	_Atomic uint32_t is_writer_unwanted; /* the writer shall end and not come back */
 	_Atomic uint32_t is_writer_starting; /* a thread starts another writer */
 	_Atomic uint32_t is_sandboxed; /* a process that starts now has the program's filter */
+	_Atomic uint32_t is_confined; /* a filter forbids calls that the recorder does without */
 	_Atomic uint32_t is_writer_brief; /* it ends when it has nothing to do: see writer.h */
 	uint32_t n_writer_starts;
 	bool is_writer_safe; /* nobody ends it together with the target */

@@ -13,6 +13,7 @@
  * but must not kill. */
 struct call {
 	int number;
+	enum sandbox_effect effect; /* if the call would kill */
 	bool is_essential;
 	uint64_t arg[4]; /* what filters look at */
 };
@@ -20,21 +21,25 @@ struct call {
 #define RW (PROT_READ | PROT_WRITE)
 
 static const struct call in_threads[] = {
-	{SYS_futex, true, {0, FUTEX_WAIT_PRIVATE}},
-	{SYS_futex, true, {0, FUTEX_WAKE_PRIVATE}},
-	{SYS_clock_gettime, true, {0}},
-	{SYS_getpid, true, {0}},
-	{SYS_gettid, true, {0}},
-	{SYS_rt_sigprocmask, true, {0}},
-	{SYS_mmap, true, {0, 4096, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE}},
-	{SYS_madvise, true, {0, 4096, MADV_WIPEONFORK}},
-	{SYS_munmap, false, {0}},
-	{SYS_process_vm_readv, false, {0}},
-	{SYS_openat, false, {0}},
-	{SYS_pread64, false, {0}},
-	{SYS_statx, false, {0}},
-	{SYS_close, false, {0}},
+	{SYS_futex, SANDBOX_FATAL, true, {0, FUTEX_WAIT_PRIVATE}},
+	{SYS_futex, SANDBOX_FATAL, true, {0, FUTEX_WAKE_PRIVATE}},
+	{SYS_clock_gettime, SANDBOX_FATAL, true, {0}},
+	{SYS_getpid, SANDBOX_FATAL, true, {0}},
+	{SYS_gettid, SANDBOX_FATAL, true, {0}},
+	{SYS_rt_sigprocmask, SANDBOX_FATAL, true, {SIG_SETMASK}},
+	{SYS_mmap, SANDBOX_FATAL, true, {0, 4096, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE}},
+	{SYS_madvise, SANDBOX_NO_WIPING, true, {0, 4096, MADV_WIPEONFORK}},
+	{SYS_munmap, SANDBOX_FATAL, false, {0}},
+	{SYS_process_vm_readv, SANDBOX_NO_COPIES, false, {0}},
+	{SYS_openat, SANDBOX_NO_FILES, false, {0}},
+	{SYS_pread64, SANDBOX_NO_FILES, false, {0}},
+	{SYS_statx, SANDBOX_NO_FILES, false, {0}},
+	{SYS_close, SANDBOX_NO_FILES, false, {0}},
 };
+
+/* How memory is read without process_vm_readv(): unwind/memory.c. */
+static const struct call instead_of_copies = {
+	SYS_rt_sigprocmask, SANDBOX_FATAL, true, {(uint64_t)-1}};
 
 /* State of the filter machine. */
 struct machine {
@@ -179,19 +184,23 @@ static bool allows(const struct sock_fprog *filter, const struct call *call)
 	uint32_t action;
 
 	memcpy(data.args, call->arg, sizeof(call->arg));
-	data.instruction_pointer = (uintptr_t)&sandbox_is_harmless;
+	data.instruction_pointer = (uintptr_t)&sandbox_effects;
 	action = run(filter, &data) & SECCOMP_RET_ACTION_FULL;
 	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG ||
 	       (action == SECCOMP_RET_ERRNO && !call->is_essential);
 }
 
-bool sandbox_is_harmless(const struct sock_fprog *filter)
+unsigned sandbox_effects(const struct sock_fprog *filter)
 {
+	unsigned effects = SANDBOX_HARMLESS;
+
 	for (size_t i = 0; i < ARRAY_LEN(in_threads); i++) {
 		if (!allows(filter, &in_threads[i]))
-			return false;
+			effects |= in_threads[i].effect;
 	}
-	return true;
+	if ((effects & SANDBOX_NO_COPIES) && !allows(filter, &instead_of_copies))
+		effects |= SANDBOX_FATAL;
+	return effects;
 }
 
 #define TRIAL_STACK_BYTES (16 * KIB)

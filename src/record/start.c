@@ -22,6 +22,7 @@
 /* What a fork does not wipe. */
 static bool options_are_parsed;
 static uint32_t recorded_pid;
+static bool are_children_left_out;
 
 /* Lines about settings that cannot be used, until there is a recorder that takes them. */
 static char complaint[RECORD_N_COMPLAINTS][RECORD_COMPLAINT_BYTES];
@@ -238,11 +239,17 @@ void start_check_fork(void)
 
 	if (!rec || atomic_load(&rec->is_alive) || atomic_load(&record_mode) <= RECORD_OFF)
 		return;
-	on = options_active.TRACK_CHILD_PROCESSES && atomic_load(&record_mode) == RECORD_ON;
+	on = options_active.TRACK_CHILD_PROCESSES && atomic_load(&record_mode) == RECORD_ON &&
+	     !are_children_left_out;
 	thread_self = NULL;
 	atomic_store(&own_memory_bytes, 0);
 	atomic_fetch_add(&record_epoch, 1);
 	atomic_store(&record_mode, on ? RECORD_UNSET : RECORD_OFF);
+}
+
+void start_never_in_children(void)
+{
+	are_children_left_out = true;
 }
 
 void start_never(void)

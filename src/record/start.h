@@ -23,6 +23,10 @@ void start_check_fork(void);
  * hook start the recorder. False: there is nothing to start. Safe in signal handlers. */
 bool start_enable(void);
 
+/* Forked children are not recorded from now on: a filter of system calls, which they inherit, may kill
+ * for what the start of a recording needs. */
+void start_never_in_children(void);
+
 /* No hook that begins from now on records anything or makes a system call, and nothing switches
  * recording on again. */
 void start_never(void);

@@ -37,6 +37,7 @@ struct writer {
 	uint64_t exit_began_ns;
 	struct writer_effort effort;
 	struct rotation rotation;
+	bool has_noted_sandbox;
 	unsigned n_full; /* full blocks left to write in this round */
 	bool is_completing; /* the target is gone: nobody needs another block */
 };
@@ -52,7 +53,7 @@ void writer_write_culled(void *user, struct session *s, struct area *area, uint3
 /* Writes the full blocks of one session. Returns how many there were. */
 unsigned writer_drain_session(struct writer *w, struct session *s);
 
-/* Appends a NOTE chunk about the events that were lost since the last such note. */
+/* Appends NOTE chunks about the events that were lost since the last such note, and about a sandbox. */
 void writer_report_losses(struct writer *w);
 
 /* The status of a recording that has ended. */

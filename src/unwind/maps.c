@@ -7,6 +7,7 @@
 #include "unwind/maps_i.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -74,17 +75,53 @@ static uint64_t inode_of(int fd)
 	return st.stx_ino;
 }
 
+#define MAX_KEPT 4096u
+
+static struct maps_line kept[MAX_KEPT];
+static unsigned n_kept;
+static _Atomic bool is_kept;
+
+static bool keep_line(const struct maps_line *line, void *arg)
+{
+	(void)arg;
+	if (n_kept < MAX_KEPT)
+		kept[n_kept++] = *line;
+	return n_kept < MAX_KEPT;
+}
+
+void maps_keep(void)
+{
+	static uint8_t buffer[MAPS_BUFFER_BYTES];
+
+	if (atomic_load(&is_kept))
+		return;
+	n_kept = 0;
+	maps_each(buffer, keep_line, NULL);
+	atomic_store(&is_kept, true);
+}
+
+static void each_kept(maps_visitor fn, void *arg)
+{
+	for (unsigned i = 0; i < n_kept && fn(&kept[i], arg); i++)
+		;
+}
+
 /* Reads by pread(): should the program have replaced our descriptor by another file, the offset of
  * that file stays as it is. */
 NOINLINE void maps_each(uint8_t buffer[MAPS_BUFFER_BYTES], maps_visitor fn, void *arg)
 {
-	int fd = (int)arch_syscall4(SYS_openat, AT_FDCWD, "/proc/thread-self/maps",
-				    O_RDONLY | O_CLOEXEC, 0);
 	struct reader r = {.field = START};
 	uint64_t offset = 0;
 	uint64_t inode;
+	int fd;
 	long n;
 
+	if (atomic_load_explicit(&is_kept, memory_order_acquire)) {
+		each_kept(fn, arg);
+		return;
+	}
+	fd = (int)arch_syscall4(SYS_openat, AT_FDCWD, "/proc/thread-self/maps",
+				O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return;
 	inode = inode_of(fd);

@@ -18,4 +18,7 @@ struct maps_line {
 typedef bool (*maps_visitor)(const struct maps_line *line, void *arg);
 void maps_each(uint8_t buffer[MAPS_BUFFER_BYTES], maps_visitor fn, void *arg);
 
+/* From now on maps_each() opens no file: it gives the mappings of this moment, the lowest 4096. Once. */
+void maps_keep(void);
+
 #endif

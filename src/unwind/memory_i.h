@@ -49,7 +49,7 @@ struct memory {
 /* Once per process, and again in a forked child. */
 void memory_init(void);
 
-/* For tests: as if the kernel refused process_vm_readv(). */
+/* As if the kernel refused process_vm_readv(). */
 void memory_refuse_copies(bool on);
 
 /* The process's first stack pointer, above which no frame can be; 0 when unknown. */

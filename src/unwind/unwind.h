@@ -92,6 +92,13 @@ void unwind_use_find_object(void *function);
  * (words are read by process_vm_readv()), or end earlier with a reason. */
 void unwind_init(void);
 
+/* From now on no process_vm_readv() is made; memory is read in a slower way that needs only
+ * rt_sigprocmask(). */
+void unwind_use_no_copies(void);
+
+/* From now on no file is opened: of code that belongs to no file, what is mapped now is known. */
+void unwind_use_no_files(void);
+
 /* Makes a zeroed area of unwind_thread_bytes usable, or hands the unwinder of a thread that has
  * ended to another thread (cached rules and counters stay). use_cache false: every walk is the slow
  * walk, and the stack cache is not used. The option MEMORY_PROFILER_USE_SHADOW_STACK=0 asks for

@@ -5,6 +5,7 @@
  */
 #include "unwind/generation.h"
 #include "unwind/learned_i.h"
+#include "unwind/maps_i.h"
 #include "unwind/unwind_thread_i.h"
 #include "unwind/walk_i.h"
 
@@ -23,6 +24,16 @@ void unwind_init(void)
 	registered_init();
 	code_areas_init();
 	lookup_init();
+}
+
+void unwind_use_no_copies(void)
+{
+	memory_refuse_copies(true);
+}
+
+void unwind_use_no_files(void)
+{
+	maps_keep();
 }
 
 void unwind_thread_init(struct unwind_thread *ut, bool use_cache)

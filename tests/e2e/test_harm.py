@@ -417,6 +417,19 @@ class Sandbox(mp.TestCase):
                     self.assertRegex(text.split("\n")[0] + text.split("\n")[1],
                                      "ended before the program.*system calls")
 
+    def test_calls_that_the_recorder_can_do_without(self):
+        """Firefox's content processes and sshd's child before the login."""
+        for track in (0, 1):
+            with self.subTest(track=track):
+                seen = self.enter("files", TRACK_CHILD_PROCESSES=track)
+                self.assertEqual(1, len(seen.recordings), "a child under the filter is not recorded")
+                facts = mp.info(seen.recording)
+                self.assertTrue(facts["complete"], facts)
+                self.assert_nothing_lost(facts)
+                self.assertEqual({}, facts["truncated_stacks"])
+                self.assertGreaterEqual(facts["allocations"], 9 * 60000)
+                self.assertRegex(" ".join(facts["notes"]), "forbade itself system calls.*seccomp")
+
     def test_what_does_no_harm_changes_nothing(self):
         for how in ("harmless", "asks"):
             with self.subTest(how=how):

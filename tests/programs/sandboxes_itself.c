@@ -2,8 +2,10 @@
  *
  * HOW: strict (prctl, nothing but read, write and exit is left); kill, kill_all (all threads), errno:
  * a filter that permits what a small program needs and kills or refuses otherwise; prctl: the same as
- * kill, the old way; harmless: forbids something that nobody does; threads: as kill_all, while threads
- * allocate; asks: libseccomp's question whether there is seccomp, and calls that fail. The allocations afterwards fit into what the heap has. Then it asks to be recorded.
+ * kill, the old way; files: kills for openat, process_vm_readv and MADV_WIPEONFORK; harmless: forbids
+ * something that nobody does; threads: as kill_all, while threads allocate; asks: libseccomp's
+ * question whether there is seccomp, and calls that fail. The allocations afterwards fit into what the
+ * heap has. Then it asks to be recorded.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,8 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define N_BLOCKS 60000
@@ -84,6 +89,67 @@ static int install(uint32_t otherwise, unsigned flags, int by_prctl)
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter);
 }
 
+static void *work_once(void *arg)
+{
+	work();
+	return arg;
+}
+
+static int work_in_thread(void)
+{
+	pthread_t t;
+
+	return pthread_create(&t, NULL, work_once, NULL) || pthread_join(t, NULL) ? -1 : 0;
+}
+
+static int forbid_files(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 5, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_WIPEONFORK, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+
+	if (work_in_thread() || /* the first one: libc opens files */
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
+			    &program);
+}
+
+/* The kernel is to be asked about what lies on this stack: it is not the thread's own. */
+static ucontext_t back, fiber;
+
+static void work_on_fiber(void)
+{
+	work();
+	swapcontext(&fiber, &back);
+}
+
+static int work_elsewhere(void)
+{
+	static char stack[128 * 1024];
+
+	getcontext(&fiber);
+	fiber.uc_stack.ss_sp = stack;
+	fiber.uc_stack.ss_size = sizeof(stack);
+	makecontext(&fiber, work_on_fiber, 0);
+	swapcontext(&back, &fiber);
+	if (work_in_thread())
+		return -1;
+	if (fork() == 0) {
+		free(malloc(4321));
+		_exit(0);
+	}
+	return wait(NULL) > 0 ? 0 : -1;
+}
+
 static int forbid(const char *how)
 {
 	const unsigned all = SECCOMP_FILTER_FLAG_TSYNC;
@@ -107,6 +173,8 @@ static int forbid(const char *how)
 		return install(SECCOMP_RET_ERRNO | EPERM, all, 0);
 	if (!strcmp(how, "prctl"))
 		return install(SECCOMP_RET_KILL_PROCESS, 0, 1);
+	if (!strcmp(how, "files"))
+		return forbid_files();
 	return install(0, all, 0);
 }
 
@@ -132,6 +200,8 @@ int main(int argc, char **argv)
 		perror("forbid");
 		return 2;
 	}
+	if (!strcmp(how, "files") && work_elsewhere())
+		return 3;
 	say("in the sandbox\n");
 	if (memory_profiler_start)
 		memory_profiler_start();

@@ -1,5 +1,6 @@
 /* Which seccomp filters let the recorder live. */
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 
@@ -10,11 +11,13 @@
 #define IS(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1)
 #define RETURN(action) BPF_STMT(BPF_RET | BPF_K, action)
 
-#define JUDGE(...)                                                                                 \
-	sandbox_is_harmless(&(struct sock_fprog){                                                  \
+#define EFFECTS(...)                                                                               \
+	sandbox_effects(&(struct sock_fprog){                                                      \
 		.len = sizeof((struct sock_filter[]){__VA_ARGS__}) / sizeof(struct sock_filter),   \
 		.filter = (struct sock_filter[]){__VA_ARGS__},                                     \
 	})
+
+#define JUDGE(...) (EFFECTS(__VA_ARGS__) == SANDBOX_HARMLESS)
 
 TEST(sandbox_that_permits_all_is_harmless)
 {
@@ -29,6 +32,8 @@ TEST(sandbox_that_kills_always_is_not)
 	CHECK(!JUDGE(RETURN(SECCOMP_RET_TRAP)));
 	CHECK(!JUDGE(RETURN(SECCOMP_RET_TRACE)));
 	CHECK(!JUDGE(RETURN(SECCOMP_RET_ERRNO | 1)));
+	CHECK(EFFECTS(RETURN(SECCOMP_RET_KILL_PROCESS)) & SANDBOX_FATAL);
+	CHECK(EFFECTS(RETURN(SECCOMP_RET_ERRNO | 1)) & SANDBOX_FATAL);
 }
 
 TEST(sandbox_without_a_call_of_the_writer_is_harmless)
@@ -37,12 +42,28 @@ TEST(sandbox_without_a_call_of_the_writer_is_harmless)
 		    RETURN(SECCOMP_RET_ALLOW)));
 }
 
-TEST(sandbox_may_refuse_what_may_fail_but_not_kill_for_it)
+#define KILLS_FOR(name)                                                                            \
+	EFFECTS(NUMBER, IS(name), RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW))
+
+TEST(sandbox_that_kills_for_what_the_recorder_can_do_without)
 {
 	CHECK(JUDGE(NUMBER, IS(process_vm_readv), RETURN(SECCOMP_RET_ERRNO),
 		    RETURN(SECCOMP_RET_ALLOW)));
-	CHECK(!JUDGE(NUMBER, IS(process_vm_readv), RETURN(SECCOMP_RET_KILL_PROCESS),
-		     RETURN(SECCOMP_RET_ALLOW)));
+	CHECK_EQ(KILLS_FOR(process_vm_readv), SANDBOX_NO_COPIES);
+	CHECK_EQ(KILLS_FOR(openat), SANDBOX_NO_FILES);
+	CHECK_EQ(KILLS_FOR(madvise), SANDBOX_NO_WIPING);
+	CHECK_EQ(KILLS_FOR(futex), SANDBOX_FATAL);
+}
+
+TEST(sandbox_without_any_way_to_ask_for_memory_is_fatal)
+{
+	/* process_vm_readv, and rt_sigprocmask unless the first argument is SIG_SETMASK */
+	CHECK(EFFECTS(NUMBER, IS(process_vm_readv), RETURN(SECCOMP_RET_KILL_PROCESS),
+		      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigprocmask, 0, 3),
+		      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SIG_SETMASK, 1, 0),
+		      RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW)) &
+	      SANDBOX_FATAL);
 }
 
 TEST(sandbox_that_looks_at_arguments)
@@ -84,5 +105,5 @@ TEST(sandbox_that_the_kernel_would_refuse_is_not_run_past_its_end)
 	CHECK(!JUDGE(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 64), RETURN(SECCOMP_RET_ALLOW)));
 	CHECK(!JUDGE(BPF_STMT(BPF_ST, 16), RETURN(SECCOMP_RET_ALLOW)));
 	CHECK(!JUDGE(BPF_STMT(BPF_ALU | BPF_DIV | BPF_K, 0), RETURN(SECCOMP_RET_ALLOW)));
-	CHECK(!sandbox_is_harmless(&(struct sock_fprog){0}));
+	CHECK(sandbox_effects(&(struct sock_fprog){0}) & SANDBOX_FATAL);
 }
