@@ -15,8 +15,7 @@
 
 const char *other_allocator_find(const char *data, size_t len)
 {
-	static const char *const names[] = {"_rjem_malloc", "je_malloc", "mi_malloc", "tc_malloc",
-					    "runtime.mallocgc"};
+	static const char *const names[] = {"_rjem_malloc", "je_malloc", "mi_malloc", "tc_malloc"};
 	const char *end = data + len;
 
 	for (const char *at = data; (at = memchr(at, 0, (size_t)(end - at)));) {

@@ -309,6 +309,7 @@ static bool finish(struct writer *w, bool embedding)
 		cull_flush(w->session->cull, false);
 	describe_modules(&w->describer, w->session); /* what these blocks refer to */
 	writer_report_losses(w);
+	managed_runtime_end(&w->managed_runtime, &w->describer, w->session);
 	describe_sample(&w->describer, w->session);
 	describe_maps(&w->describer, w->session);
 	jit_images_step(&w->jit_images, &w->describer, w->session, true);
@@ -372,6 +373,7 @@ static bool turn(struct writer *w)
 	} else {
 		keep_house(w);
 		jit_images_step(&w->jit_images, &w->describer, w->session, false);
+		managed_runtime_step(&w->managed_runtime, &w->describer, w->session);
 		embedding = !is_brief(w) &&
 			    (other_allocator_step(&w->other_allocator, &w->describer, w->session) ||
 			     embed_step(&w->embed, &w->describer, w->session));

@@ -90,6 +90,7 @@ void writer_complete(struct writer *w)
 	clock_heartbeat_stop();
 	w->is_completing = true;
 	if (!s->is_ended) {
+		managed_runtime_end(&w->managed_runtime, &w->describer, s);
 		describe_sample(&w->describer, s);
 		describe_maps(&w->describer, s);
 	}

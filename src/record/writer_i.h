@@ -13,6 +13,7 @@
 #include "record/describe.h"
 #include "record/embed.h"
 #include "record/jit_images.h"
+#include "record/managed_runtime.h"
 #include "record/other_allocator.h"
 #include "record/rotation.h"
 #include "record/session.h"
@@ -30,6 +31,7 @@ struct writer {
 	struct embed embed;
 	struct jit_images jit_images;
 	struct other_allocator other_allocator;
+	struct managed_runtime managed_runtime;
 	struct writer_log log;
 	struct stream_server *server; /* NULL: none */
 	uint64_t next_sample_ns;

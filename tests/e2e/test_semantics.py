@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """libc's semantics to the letter: programs that print what the allocator does at its edges."""
+import shutil
 import subprocess
 
 import mp
@@ -43,6 +44,21 @@ class Semantics(mp.TestCase):
                         {**mp.clean_environment(), "MEMORY_PROFILER_HOOK_STATIC": "0"})
         self.assertEqual((7, expected.stdout), (result.code, result.stdout))
         self.assertRegex(result.stderr.decode(), "0 allocations.*\n.*the program has a malloc")
+
+    def test_heaps_of_other_runtimes_are_named(self):
+        """Go marks its programs by sections, stripped ones too; Java's machine is a library."""
+        go = self.dir / "go"
+        (self.dir / "table").write_bytes(b"x")
+        subprocess.run(["objcopy", "--strip-all", f"--add-section=.gopclntab={self.dir}/table",
+                        mp.program("known_blocks"), go], check=True)
+        java = self.dir / "libjvm.so"
+        shutil.copy(mp.program("libconstructors.so"), java)
+        for argv, language in (([go, "10"], "Go"),
+                               ([mp.program("loads_libraries"), java, "plain"], "Java")):
+            with self.subTest(language=language):
+                notes = "\n".join(mp.info(self.record(argv).recording)["notes"])
+                self.assertRegex(notes, f"this is a {language} program.*not recorded")
+                self.assertRegex(notes, f"{language}'s heap among it: [0-9]+ KiB")
 
     def test_allocator_of_the_program_under_another_name(self):
         expected = self.bare([mp.program("own_allocator_named")])

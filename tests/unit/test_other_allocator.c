@@ -1,5 +1,6 @@
 /* Names of allocators in a table of strings. */
 #include "harness/test.h"
+#include "record/managed_runtime.h"
 #include "record/other_allocator.h"
 
 #define FIND(text) other_allocator_find(text, sizeof(text) - 1)
@@ -8,7 +9,18 @@ TEST(names_are_found_whole)
 {
 	CHECK_STR_EQ(FIND("\0main\0_rjem_malloc\0exit\0"), "_rjem_malloc");
 	CHECK_STR_EQ(FIND("\0mi_malloc\0"), "mi_malloc");
-	CHECK_STR_EQ(FIND("\0\0runtime.mallocgc\0"), "runtime.mallocgc");
+	CHECK_STR_EQ(FIND("\0\0tc_malloc\0"), "tc_malloc");
+}
+
+#define IS_GO(text) managed_runtime_is_go(text, sizeof(text) - 1)
+
+TEST(programs_of_go_have_sections_of_their_own)
+{
+	CHECK(IS_GO("\0.text\0.go.buildinfo\0"));
+	CHECK(IS_GO("\0.text\0.gopclntab\0.data\0"));
+	CHECK(!IS_GO("\0.text\0.gopclntabs\0.data\0"));
+	CHECK(!IS_GO("\0.text\0.gopclntab"));
+	CHECK(!IS_GO(""));
 }
 
 TEST(other_names_are_not)
