@@ -93,7 +93,13 @@ const CHARTS: readonly ChartKind[] = [
 
 const POINTS = 400;
 const RATE_POINTS = 100; // a rate over too short a time is a needle
-const TOP = 7; // and "other"
+/* How many series are stacked below "other". More than seven repeat the colours: multiples of seven, so that
+ * two neighbours differ. */
+const STACKED = ['3', '7', '14', '28'] as const;
+type Stacked = (typeof STACKED)[number];
+const STACKED_WORDS = STACKED.map((id) => ({ id, name: id }));
+
+const stackedOf = (text: string | undefined): Stacked => STACKED.find((n) => n === text) ?? '7';
 
 export function Timeline() {
   const { params } = useAddress();
@@ -111,6 +117,17 @@ export function Timeline() {
           value={by}
           onChange={(id) => set({ by: id === 'none' ? null : id })}
         />
+        {by !== 'none' && (
+          <>
+            <span class="dim">Stacked</span>
+            <Segments
+              label={`${by[0]?.toUpperCase()}${by.slice(1)}s stacked in each chart`}
+              options={STACKED_WORDS}
+              value={stackedOf(params['top'])}
+              onChange={(n) => set({ top: n === '7' ? null : n })}
+            />
+          </>
+        )}
         <Moment runNs={s.duration_ns} />
         <span class="push dim hint wide">Drag over a chart to choose a range for all pages</span>
       </div>
@@ -142,7 +159,7 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
       ...chartWindow(params, summary.duration_ns),
       buckets: kind.isRate ? RATE_POINTS : POINTS,
       round: params['base'] ? null : true, // a base is drawn with the same points
-      ...(by === 'none' ? {} : { by, series: kind.id, top: TOP }),
+      ...(by === 'none' ? {} : { by, series: kind.id, top: stackedOf(params['top']) }),
     },
     { isFiltered: false, isMain: kind.id === 'bytes' },
   );
@@ -240,7 +257,7 @@ function seriesOf(kind: ChartKind, b: Buckets, by: By): ChartSeries[] {
   return b.series.map((s, i, all) => ({
     name: s.blame ? frameTitle(s.blame) : s.name,
     values: rate(s.values),
-    fill: i === all.length - 1 && s.name === 'other' ? '--a8' : `--a${Math.min(7, i + 1)}`,
+    fill: i === all.length - 1 && s.name === 'other' ? '--a8' : `--a${(i % 7) + 1}`,
   }));
 }
 

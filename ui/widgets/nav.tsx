@@ -59,8 +59,6 @@ function shownGroups(): typeof NAV_GROUPS {
 
 export const NAV_ENTRIES: readonly Entry[] = NAV_GROUPS.flatMap(([, entries]) => entries);
 
-const shortCount = (n: number): string => join(count(n)).replace(/\.\d+/, (d) => d.slice(0, 2));
-
 /* What the entries lead to: of what matches the filters. Threads that match would cost a question of
  * their own: under a filter the entry has no number. */
 function useCounts(recording: Recording | null): Partial<Record<PageId, number>> {
@@ -88,7 +86,7 @@ export function Nav({ recording }: { recording: Recording | null }) {
     >
       <Icon name={icon} />
       <span>{name}</span>
-      {n !== undefined && <span class="n">{shortCount(n)}</span>}
+      {n !== undefined && <span class="n">{join(count(n))}</span>}
     </a>
   );
   return (

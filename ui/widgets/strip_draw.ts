@@ -138,7 +138,9 @@ function drawPeak(
   const text = 'peak ' + join(bytes(d.peakBytes));
   const isLeft = px > s.width / 2;
   s.g.textAlign = isLeft ? 'right' : 'left';
-  haloText(s, text, px + (isLeft ? -8 : 8), Math.max(py - 7, 9));
+  /* above the line; where the room is short, below it, and below the RSS */
+  const isBelow = py < 22;
+  haloText(s, text, px + (isLeft ? -8 : 8), isBelow ? py + 13 : py - 7);
 }
 
 function vertical(s: Surface, at: number, base: number, colour: string, dash: number[]): void {

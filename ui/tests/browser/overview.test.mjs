@@ -134,6 +134,22 @@ test('charts of the Timeline say what their points are', async (t) => {
   assert.doesNotMatch(plain(head), /::/);
 });
 
+test('the Timeline stacks as many functions as the reader chooses, and the address keeps the number', async (t) => {
+  const page = await s.open(t, at('timeline', 'by=function'));
+  const asked = (n) =>
+    page.waitForResponse((r) => {
+      const query = new URL(r.url()).searchParams;
+      return query.get('series') === 'bytes' && query.get('top') === String(n);
+    });
+  const [response] = await Promise.all([asked(3), page.click('.seg button:text-is("3")')]);
+  const { series } = await response.json();
+  assert.equal(series.length, 4, 'three functions and all others');
+  assert.equal((await addressOf(page)).top, '3');
+  await Promise.all([asked(28), page.goto(at('timeline', 'by=function&top=28'))]);
+  await page.waitForSelector('.seg button[aria-pressed=true]:text-is("28")');
+  await checkAccessible(page, 'Timeline with many functions');
+});
+
 test('the panel of a function follows the time range', async (t) => {
   const { findings } = await server.json('/api/v1/last/findings');
   const name = encodeURIComponent(findings.find((f) => f.kind === 'leak').blame.function);
