@@ -28,7 +28,9 @@ class Row:
         self.extra = event["usable"] - event["size"]
         self.at, self.freed = event["t"], FOREVER
         self.thread, self.stack = event["thread"], event["stack"]
+        self.end = self.address + event["usable"]
         self.number = number  # of the allocations of its thread
+        self.follows = self.is_followed = False  # in a chain of reallocations
         self.is_temporary = False
 
     @property
@@ -59,9 +61,13 @@ def rows_of(path):
         elif kind == "realloc_untracked":
             end(int(event["addr"], 16), event)
         elif kind in ("alloc", "realloc") and int(event["addr"], 16):
+            old = live.get(int(event["old"], 16)) if kind == "realloc" else None
             if kind == "realloc":
                 end(int(event["old"], 16), event)
             row = Row(event, n_allocations[event["thread"]])
+            row.follows = bool(old)
+            if old:
+                old.is_followed = True
             end(row.address, event, is_replaced=True)
             n_allocations[row.thread] += 1
             live[row.address] = row
@@ -144,6 +150,21 @@ def levels(rows):
         yield at, n_bytes, n
 
 
+def alive(rows, at):
+    return [x for x in rows if x.at <= at < x.freed]
+
+
+def merged(rows):
+    """Ranges of addresses that rows ever took, joined where at most 16 bytes lie between two."""
+    ranges = []
+    for start, end in sorted((x.address, x.end) for x in rows):
+        if ranges and start <= ranges[-1][1] + 16:
+            ranges[-1][1] = max(ranges[-1][1], end)
+        else:
+            ranges.append([start, end])
+    return ranges
+
+
 def timeline(rows, width):
     """Columns of the timeline, from 0 on."""
     end = [(i + 1) * width for i in range(N_BUCKETS)]
@@ -159,7 +180,8 @@ def timeline(rows, width):
         last[i] = before
     made = collections.Counter(x.at // width for x in rows)
     freed = collections.Counter(x.freed // width for x in rows if not x.is_leaked)
-    return {"max_bytes": most, "last_bytes": last,
+    temporary = collections.Counter(x.at // width for x in rows if x.is_temporary)
+    return {"temporary": [temporary[i] for i in range(N_BUCKETS)], "max_bytes": most, "last_bytes": last,
             "allocations": [made[i] for i in range(N_BUCKETS)],
             "releases": [freed[i] for i in range(N_BUCKETS)]}
 
@@ -273,18 +295,81 @@ class Views(mp.TestCase):
             where)
         if not {"from", "to"} & set(parameters):  # there they are the time shown
             self.compare_time(ask, rows, where)
+        self.compare_functions(ask, rows, sites, where)
+        self.compare_memory(server, recording, ask, rows, parameters)
+        self.compare_data(server, recording, rows, parameters, sites)
+        if not parameters and not culled["allocations"]:
+            chains = ask("chains")
+            self.assertEqual((sum(x.is_followed and not x.follows for x in rows),
+                              sum(x.follows for x in rows)),
+                             (chains["total_chains"], chains["total_reallocations"]), where)
         self.compare_exports(server, recording, rows, parameters, sites)
+
+    def compare_functions(self, ask, rows, sites, where):
+        for kind in ("function", "blame", "package", "module", "line", "code"):
+            answer = ask("groups", by=kind, count=1000000)
+            self.assertEqual(sites, cost_of(answer["total"]), (where, kind))
+            for column, value in sites.items():
+                self.assertEqual(value, sum(g["cost"][column] for g in answer["groups"]),
+                                 (where, kind, column))
+        answer = ask("groups", by="free_stack", count=1000000)
+        self.assertEqual(cost(rows)["bytes"], sum(g["cost"]["bytes"] for g in answer["groups"]), where)
+        known = [g["cost"] for g in ask("groups", by="code", count=1000000)["groups"] if g["key"]]
+        answer = ask("functions", count=1000000)
+        self.assertEqual(sites, cost_of(answer["total"]), where)
+        for column in ("bytes", "allocations", "leaked_bytes", "temporary_count"):
+            self.assertEqual(sum(g[column] for g in known),
+                             sum(f[f"self_{column}"] for f in answer["functions"]), (where, column))
+        outermost = ask("tree", direction="bottom_up", depth=1, min_share=0)
+        self.assertEqual(sites, cost_of(outermost["total"]), where)
+        self.assertEqual(sites["bytes"], outermost["self_bytes"][0] + sum(outermost["bytes"][1:]), where)
+
+    def compare_memory(self, server, recording, ask, rows, parameters):
+        """What is alive at a moment, and where blocks ever were."""
+        where = f"{recording} {parameters}"
+        held = ask("fragmentation", at="50%")
+        now = alive(rows, held["at_ns"])
+        self.assertEqual((len(now), sum(x.size for x in now), sum(x.size + x.extra for x in now)),
+                         (held["blocks"], held["requested_bytes"], held["usable_bytes"]), where)
+        parts = ask("occupancy", at="50%")["regions"]
+        self.assertEqual((len(now), sum(x.size + x.extra for x in now)),
+                         (sum(p["blocks"] for p in parts), sum(p["used_bytes"] for p in parts)), where)
+        self.assertEqual(merged(rows), server.json(f"/data/{recording}/regions", **parameters)["regions"],
+                         where)
+
+    def compare_data(self, server, recording, rows, parameters, sites):
+        """The API of the older server."""
+        def ask(path, **more):
+            return server.json(f"/data/{recording}/{path}", **{**parameters, **more})
+
+        where = f"{recording} {parameters}"
+        top = ask("tree")
+        self.assertEqual((sites["bytes"], sites["allocations"]), (top["size"], top["count"]), where)
+        page = ask("allocations", count=1)
+        self.assertEqual(len(rows), page["total_count"], where)
+        self.assertEqual(len(rows), len(ask("raw_allocations")), where)
+        groups = ask("allocation_groups", count=1000000)["allocations"]
+        self.assertEqual(
+            (sites["bytes"], sites["allocations"]),
+            (sum(g["only_matched"]["size"] for g in groups),
+             sum(g["only_matched"]["allocated_count"] for g in groups)), where)
+        shown = ask("timeline")
+        self.assertEqual((max((n for _, n, _ in levels(rows)), default=0), len(rows)),
+                         (max(shown["allocated_size"]), sum(shown["allocations"])), where)
 
     def compare_time(self, ask, rows, where):
         answer = ask("timeline", buckets=N_BUCKETS)
         expected = timeline(rows, answer["bucket_ns"])
         for column, values in expected.items():
             self.assertEqual(values, answer[column][:N_BUCKETS], (where, column))
+        answer = ask("timeline", buckets=N_BUCKETS, by="thread", top=2)
+        self.assertEqual(expected["last_bytes"], [sum(column) for column in zip(
+            *(s["values"][:N_BUCKETS] for s in answer["series"]))], where)
         growth = ask("growth", **{"from": "25%", "to": "75%", "by": "stack"})
         for key in ("from", "to"):
             at = growth[f"{key}_ns"]
-            alive = [x for x in rows if x.at <= at < x.freed]
-            self.assertEqual((sum(x.size for x in alive), len(alive)),
+            now = alive(rows, at)
+            self.assertEqual((sum(x.size for x in now), len(now)),
                              (growth[f"{key}_bytes"], growth[f"{key}_count"]), where)
 
     def compare_exports(self, server, recording, rows, parameters, of_sites):
@@ -301,6 +386,11 @@ class Views(mp.TestCase):
         collapsed = export("collapsed").splitlines()
         self.assertEqual(of_sites["bytes"],
                          sum(int(line.rsplit(" ", 1)[1]) for line in collapsed), where)
+        self.assertEqual(len(rows), len(json.loads(export("json"))["allocations"]), where)
+        profile = json.loads(export("speedscope"))["profiles"][0]
+        self.assertEqual(of_sites["bytes"], sum(profile["weights"]), where)
+        root = export("ascii-tree").splitlines()[1].replace(",", "").split()
+        self.assertEqual(str(of_sites["allocations"]), root[root.index("[all]") - 3], where)
         sites = json.loads(export("dhat"))["pps"]
         self.assertEqual((of_sites["bytes"], of_sites["allocations"]),
                          (sum(p["tb"] for p in sites), sum(p["tbk"] for p in sites)), where)
