@@ -17,28 +17,6 @@ void query_take_turn(const struct query *q)
 		q->c.turn->take(q->c.turn->user);
 }
 
-/* Names are looked up by one thread at a time: the others would only wait with their turns. */
-static int need_frames(const struct query *q, struct err *err)
-{
-	int r;
-
-	if (frames_has_all(q->c.frames))
-		return 0;
-	query_give_turn(q);
-	r = frames_need_all(q->c.frames, err);
-	query_take_turn(q);
-	return r;
-}
-
-int query_need_names(struct query *q, struct err *err)
-{
-	int r = q->names ? 0 : need_frames(q, err);
-
-	if (r < 0 || q->names)
-		return r;
-	return query_names_create(q->c.store, q->c.frames, &q->names, err);
-}
-
 struct frame_rules *query_rules(struct query *q)
 {
 	return q->c.rules;
@@ -117,7 +95,8 @@ void query_destroy(struct query *q)
 	estimate_destroy(q->estimate);
 	tree_filter_destroy(q->tree);
 	owners_destroy(q->owners);
-	query_names_destroy(q->names);
+	if (!q->has_shared_names)
+		query_names_destroy(q->names);
 	free(q->made_name);
 	free(q->stack_set);
 	free(q->thread_set);

@@ -123,6 +123,8 @@ struct query {
 	unsigned wants; /* QUERY_WANT_* */
 	enum query_cost site_cost; /* query_represent_by() */
 	struct query_names *names; /* NULL until query_need_names() */
+	bool has_shared_names; /* they belong to c.shared */
+	const struct query_tree_options *tree_options; /* during shared_paths_get() */
 	struct owners *owners; /* NULL until sites_need() by BLAME or PACKAGE */
 	struct query_peak peak;
 	bool has_peak;
@@ -172,12 +174,14 @@ void query_forget_sums(struct query *q);
 int estimate_create(struct query *q, struct err *err);
 void estimate_destroy(struct estimate *e); /* NULL does nothing */
 
-/* What queries share. A kind of groups is SHARED_GROUPS + 2 * query_group_by + wants the peak. */
+/* What queries share. A kind of groups is SHARED_GROUPS + 2 * query_group_by + wants the peak; of paths,
+ * see shared_paths.c. */
 enum shared_kind {
 	SHARED_PEAK,
 	SHARED_SIZES, /* only where no own_regex says whose code a frame is */
 	SHARED_CHAINS,
 	SHARED_GROUPS,
+	SHARED_PATHS = 64,
 };
 
 /* Adds the figures of a group to a sum. The key of the sum stays. */

@@ -252,6 +252,16 @@ static int add_unknown(struct query_names *n, struct err *err)
 	return 0;
 }
 
+/* What only the creation needs. */
+static void forget_maps(struct query_names *n)
+{
+	map_fini(&n->text_of_pointer);
+	map_fini(&n->identity_of);
+	map_fini(&n->line_of);
+	free(n->identity_next);
+	n->identity_next = NULL;
+}
+
 int query_names_create(const struct store *store, struct frames *frames, struct query_names **ret,
 		       struct err *err)
 {
@@ -274,6 +284,7 @@ int query_names_create(const struct store *store, struct frames *frames, struct 
 		r = add_codes(n, frames, err);
 	if (r < 0)
 		goto out;
+	forget_maps(n);
 	*ret = n;
 	n = NULL;
 out:
@@ -295,17 +306,14 @@ void query_names_destroy(struct query_names *n)
 {
 	if (!n)
 		return;
-	map_fini(&n->text_of_pointer);
+	forget_maps(n);
 	map_fini(&n->text_of_hash);
-	map_fini(&n->identity_of);
-	map_fini(&n->line_of);
 	free(n->text);
 	free(n->text_next);
 	for (size_t i = 0; i < n->n_made; i++)
 		free(n->made[i]);
 	free(n->made);
 	free(n->identity);
-	free(n->identity_next);
 	free(n->line);
 	free(n->frame);
 	free(n->first);

@@ -47,12 +47,12 @@ struct query_names {
 	size_t n_made, cap_made;
 	size_t n_codes, n_frames, n_identities, n_lines, n_texts;
 	size_t cap_frames, cap_identities, cap_lines, cap_texts;
-	struct map text_of_pointer; /* used during creation only: frames often share texts */
+	struct map text_of_pointer; /* frames often share texts; during creation only */
 	struct map text_of_hash;
 	uint32_t *text_next; /* next text with the same hash */
 	size_t cap_text_next;
 	struct map identity_of; /* hash of (function, source, module) -> first identity with this
-				 * hash */
+				 * hash; during creation only, as line_of */
 	uint32_t *identity_next;
 	size_t cap_identity_next;
 	struct map line_of;

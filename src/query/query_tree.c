@@ -160,40 +160,15 @@ static uint32_t find_under(const struct query_tree_builder *b)
 	return at;
 }
 
-/* The costs of all paths through each node, in memory that the caller gives back. */
-static int sum_paths(const struct query_tree_builder *b, uint64_t (**ret)[QUERY_N_MAIN_COSTS],
-		     struct spill_vec *memory, struct err *err)
-{
-	const struct query_paths *p = &b->paths;
-	uint64_t(*sum)[QUERY_N_MAIN_COSTS] = NULL;
-	int r = spill_vec_reserve(memory, &sum, p->n, sizeof(*sum), err);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < b->groups.n; i++)
-		query_main_add(sum[p->end[i]], &b->groups.group[i]);
-	for (size_t i = p->n - 1; i > 0; i--) { /* children have greater numbers */
-		for (unsigned c = 0; c < QUERY_N_MAIN_COSTS; c++)
-			sum[p->node[i].parent][c] += sum[i][c];
-	}
-	*ret = sum;
-	return 0;
-}
-
 /* Makes the nodes that are kept. of_path[i]: the node that has the cost of path i, NONE: none; is_end:
  * the node stands for just this path. */
 static int keep_paths(struct query_tree_builder *b, uint32_t top, uint32_t *of_path,
 		      uint64_t *is_end, struct err *err)
 {
 	const struct query_paths *p = &b->paths;
-	struct spill_vec memory = {.budget_bytes = memory_budget_share(QUERY_PATHS_SIXTEENTHS)};
-	uint64_t(*sum)[QUERY_N_MAIN_COSTS] = NULL;
-	int r = sum_paths(b, &sum, &memory, err);
+	const uint64_t(*sum)[QUERY_N_MAIN_COSTS] = b->sum;
+	int r;
 
-	if (r < 0) {
-		spill_vec_fini(&memory);
-		return r;
-	}
 	query_tree_set_least(b, sum[top]);
 	memset(of_path, 0xff, top * sizeof(*of_path));
 	r = query_tree_add_node(b, 0, top, &of_path[top], err);
@@ -214,7 +189,6 @@ static int keep_paths(struct query_tree_builder *b, uint32_t top, uint32_t *of_p
 		if (r >= 0 && i % QUERY_TREE_CANCEL_STEPS == 0)
 			r = query_check_cancel(b->q, err);
 	}
-	spill_vec_fini(&memory);
 	return r;
 }
 
@@ -300,12 +274,55 @@ out:
 
 /* ---- all together ---- */
 
+/* Groups that the caller changed have paths of their own. */
+static bool are_sums(const struct query_groups *g, const struct query_groups *sums)
+{
+	if (g->n != sums->n)
+		return false;
+	for (size_t i = 0; i < g->n; i++) {
+		if (g->group[i].key != sums->group[i].key)
+			return false;
+	}
+	return true;
+}
+
+static int make_own_paths(struct query_tree_builder *b, struct err *err)
+{
+	struct query_fold fold = {0};
+	int r = query_fold_init(&fold, b->q, b->o, err);
+
+	if (r >= 0)
+		r = query_paths_init(&b->paths, b->q, &fold, &b->groups, err);
+	query_fold_fini(&fold);
+	return r;
+}
+
+static int take_shared_paths(struct query_tree_builder *b, struct err *err)
+{
+	const struct shared_paths *s;
+	int r = shared_paths_get(b->q, b->o, &b->shared, err);
+
+	if (r < 0)
+		return r;
+	s = b->shared->data;
+	b->paths = s->paths;
+	b->sum = (const uint64_t(*)[QUERY_N_MAIN_COSTS])s->sum;
+	return 0;
+}
+
+static void give_paths(struct query_tree_builder *b)
+{
+	if (!b->shared)
+		query_paths_fini(&b->paths);
+	shared_result_release(b->shared);
+}
+
 /* Paths, and the names of `under`. */
 static int prepare(struct query_tree_builder *b, struct err *err)
 {
 	const struct query_tree_options *o = b->o;
-	struct query_fold fold = {0};
-	int r = query_fold_init(&fold, b->q, o, err);
+	const struct query_groups *sums;
+	int r = query_need_names(b->q, err);
 
 	if (r >= 0 && o->n_under) {
 		b->under = calloc(o->n_under, sizeof(*b->under));
@@ -314,9 +331,10 @@ static int prepare(struct query_tree_builder *b, struct err *err)
 			    : err_set_memory(err, o->n_under * sizeof(*b->under));
 	}
 	if (r >= 0)
-		r = query_paths_init(&b->paths, b->q, &fold, &b->groups, err);
-	query_fold_fini(&fold);
-	return r;
+		r = query_stack_sums(b->q, &sums, err);
+	if (r < 0)
+		return r;
+	return are_sums(&b->groups, sums) ? take_shared_paths(b, err) : make_own_paths(b, err);
 }
 
 /* Node 0 where `under` leads nowhere: the last name, and nothing in it. */
@@ -398,7 +416,7 @@ int query_tree_with(struct query *q, const struct query_tree_options *o, struct 
 	}
 out:
 	query_tree_fini(&b.tree);
-	query_paths_fini(&b.paths);
+	give_paths(&b);
 	free(b.number_of_name);
 	free(b.rest);
 	free(b.under);
@@ -465,7 +483,7 @@ int query_tree_keep_under(struct query *q, const struct query_tree_options *o,
 	}
 	g->n = n;
 out:
-	query_paths_fini(&b.paths);
+	give_paths(&b);
 	free(b.under);
 	free(is_inside);
 	return r;

@@ -2,7 +2,7 @@
 #ifndef QUERY_QUERY_TREE_I_H
 #define QUERY_QUERY_TREE_I_H
 
-#include "query/query_paths.h"
+#include "query/shared_paths.h"
 
 #define QUERY_TREE_CANCEL_STEPS 4096u
 
@@ -10,7 +10,10 @@ struct query_tree_builder {
 	struct query *q;
 	const struct query_tree_options *o;
 	struct query_groups groups; /* by stack; borrowed */
+	struct shared_result *shared; /* whose paths these are; NULL: the builder's own */
 	struct query_paths paths;
+	const uint64_t (
+		*sum)[QUERY_N_MAIN_COSTS]; /* borrowed; top-down only: by node of the paths */
 	uint32_t *under; /* name numbers from the root to node 0 */
 	struct query_tree tree;
 	uint32_t *number_of_name; /* name number -> 1 + index in tree.name; 0: not used yet */

@@ -30,6 +30,8 @@ struct shared_results {
 	struct entry entry[SHARED_RESULTS_MAX_ENTRIES];
 	size_t n_bytes; /* of all ready results with their keys */
 	uint64_t n_uses;
+	pthread_mutex_t names_lock; /* guards names until they are made */
+	struct query_names *names;
 };
 
 struct shared_results *shared_results_create(const struct store *store, size_t max_bytes)
@@ -41,6 +43,7 @@ struct shared_results *shared_results_create(const struct store *store, size_t m
 		c->max_bytes = max_bytes;
 		pthread_mutex_init(&c->lock, NULL);
 		pthread_cond_init(&c->changed, NULL);
+		pthread_mutex_init(&c->names_lock, NULL);
 	}
 	return c;
 }
@@ -215,6 +218,8 @@ void shared_results_destroy(struct shared_results *c)
 		entry_drop(c, &c->entry[i]);
 	pthread_cond_destroy(&c->changed);
 	pthread_mutex_destroy(&c->lock);
+	query_names_destroy(c->names);
+	pthread_mutex_destroy(&c->names_lock);
 	free(c);
 }
 
@@ -341,4 +346,23 @@ int shared_results_get(struct shared_results *c, struct query *q, unsigned kind,
 		atomic_store(&q->estimate->was_used, true);
 	*ret = found;
 	return 0;
+}
+
+int shared_results_names(struct shared_results *c, const struct query *q, struct query_names **ret,
+			 struct err *err)
+{
+	int r = 0;
+
+	*ret = NULL;
+	if (q->c.store != c->store)
+		return 0;
+	pthread_mutex_lock(&c->names_lock);
+	if (!c->names) {
+		r = query_names_create(q->c.store, q->c.frames, &c->names, err);
+		if (r >= 0)
+			r = query_names_classify(c->names, q->c.rules, err);
+	}
+	*ret = r < 0 ? NULL : c->names;
+	pthread_mutex_unlock(&c->names_lock);
+	return r;
 }

@@ -51,6 +51,12 @@ void shared_results_destroy(struct shared_results *c); /* NULL does nothing; no 
 int shared_results_get(struct shared_results *c, struct query *q, unsigned kind,
 		       shared_results_make make, struct shared_result **ret, struct err *err);
 
+/* The names of the store, with classes by the store's own rules; made once, and kept as long as c. Every
+ * frame of the query must be known. *ret stays NULL for a query of another store. */
+struct query_names;
+int shared_results_names(struct shared_results *c, const struct query *q, struct query_names **ret,
+			 struct err *err);
+
 void shared_result_release(struct shared_result *r); /* NULL does nothing */
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/units.h"
 #include "query/shared_results.h"
+#include "util/memory_budget.h"
 #include "util/monotonic.h"
 
 #define MAX_LOADING 2u /* at the same time: each uses all CPUs by itself */
@@ -18,7 +19,8 @@
 #define FOLLOW_SHARE                                                                               \
 	4u /* ... and this part of what the last one took. What a look reads grows with */
 /* the time since the look before: a longer pause makes looks longer, until they never catch up. */
-#define SHARED_BYTES ((size_t)48 << 20) /* of results that the queries of a snapshot share */
+#define SHARED_SIXTEENTHS 4u /* of the budget: results that the queries of all recordings share */
+#define MIN_SHARED_BYTES ((size_t)16 << 20) /* of a recording, however many there are */
 #define N_CODES_AT_ONCE 128u
 #define ETA_PERCENT 2.0 /* so much must be read before the rest can be estimated */
 
@@ -128,6 +130,7 @@ static void id_choose(struct registry *s, size_t index)
 static struct registry_snapshot *make_snapshot(struct registry *s,
 					       const struct registry_opened *opened)
 {
+	size_t shared_bytes = memory_budget_share(SHARED_SIXTEENTHS) / s->n;
 	struct registry_snapshot *p = calloc(1, sizeof(*p));
 
 	if (!p)
@@ -136,7 +139,8 @@ static struct registry_snapshot *make_snapshot(struct registry *s,
 	p->opened = *opened;
 	p->n_users = 1;
 	pthread_mutex_init(&p->counts_lock, NULL);
-	p->shared = shared_results_create(p->opened.store, SHARED_BYTES);
+	p->shared = shared_results_create(
+		p->opened.store, shared_bytes > MIN_SHARED_BYTES ? shared_bytes : MIN_SHARED_BYTES);
 	return p;
 }
 
