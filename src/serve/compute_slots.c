@@ -14,6 +14,8 @@
 #define LOOK_NS 50000000 /* so often those that wait look whether something has become long */
 #define LONG_NICE 10
 #define PASSED_SHARE 4u /* a fourth of the passed time: others use the machine, too */
+#define WAITED_SHARE 4u
+#define STEP_NS 100000000u
 #define MAX_SLOTS 128u
 
 struct compute_slots {
@@ -26,7 +28,8 @@ struct compute_slots {
 /* What the answers that compute or wait amount to. */
 struct load {
 	unsigned n_short, n_long; /* that compute */
-	bool has_waiting_long;
+	unsigned n_huge; /* of the long ones */
+	bool has_waiting_long, has_waiting_huge;
 	const char *client[2 * MAX_SLOTS]; /* of those that compute */
 };
 
@@ -89,12 +92,19 @@ static void become_long(struct compute_turn *turn)
 	setpriority(PRIO_PROCESS, (id_t)turn->thread, LONG_NICE);
 }
 
+/* What is not known is taken for huge when it has computed for so long. */
+static bool is_huge(const struct compute_turn *turn)
+{
+	return turn->guess_ns > COMPUTE_HUGE_NS ||
+	       (turn->has_slot && turn->spent_ns + used_ns(turn) > COMPUTE_HUGE_NS);
+}
+
 static struct load measure(struct compute_slots *t)
 {
 	struct load l;
 
-	l.n_short = l.n_long = 0;
-	l.has_waiting_long = false;
+	l.n_short = l.n_long = l.n_huge = 0;
+	l.has_waiting_long = l.has_waiting_huge = false;
 
 	for (struct compute_turn *i = t->list.next; i != &t->list; i = i->next) {
 		if (i->has_slot && !i->is_long && i->spent_ns + used_ns(i) > COMPUTE_SHORT_NS)
@@ -103,22 +113,31 @@ static struct load measure(struct compute_slots *t)
 			l.client[l.n_short + l.n_long] = i->client;
 		l.n_short += i->has_slot && !i->is_long;
 		l.n_long += i->has_slot && i->is_long;
+		l.n_huge += i->has_slot && i->is_long && is_huge(i);
 		l.has_waiting_long |= !i->has_slot && i->is_long;
+		l.has_waiting_huge |= !i->has_slot && i->is_long && is_huge(i);
 	}
 	return l;
 }
 
 /* Is a slot free for a short or a long answer? An answer that became long takes no slot from short
  * ones. But at most one and a half times n answers compute at once: each needs memory. */
-static bool is_free_for(const struct compute_slots *t, const struct load *l, bool is_long)
+static bool is_free_for(const struct compute_slots *t, const struct load *l,
+			const struct compute_turn *turn)
 {
 	unsigned n_kept = l->has_waiting_long && l->n_long == 0 ? 1 : 0;
+	unsigned n_max_long = (t->n + 1) / 2, n_max;
 
 	if (l->n_short + l->n_long >= t->n + (t->n + 1) / 2)
 		return false;
-	if (is_long)
-		return l->n_long < (t->n + 1) / 2 && l->n_short + l->n_long < t->n;
-	return l->n_short + n_kept < t->n;
+	if (!turn->is_long)
+		return l->n_short + n_kept < t->n;
+	if (l->n_long >= n_max_long || l->n_short + l->n_long >= t->n)
+		return false;
+	if (n_max_long == 1)
+		return true;
+	n_max = is_huge(turn) || l->has_waiting_huge ? n_max_long - 1 : n_max_long;
+	return (is_huge(turn) ? l->n_huge : l->n_long - l->n_huge) < n_max;
 }
 
 static unsigned count_of_client(const struct load *l, const char *client)
@@ -130,22 +149,37 @@ static unsigned count_of_client(const struct load *l, const char *client)
 	return n;
 }
 
+/* The order of long answers: what one costs, less a share of the time since it began to wait. Steps of
+ * 100 ms: guesses are no better. */
+static uint64_t cost_left(const struct compute_turn *turn, uint64_t now_ns)
+{
+	uint64_t guess_ns = turn->guess_ns ? turn->guess_ns : COMPUTE_HUGE_NS;
+	uint64_t waited_ns = (now_ns - turn->since_ns) / WAITED_SHARE;
+
+	return !turn->is_long || waited_ns > guess_ns ? 0 : (guess_ns - waited_ns) / STEP_NS;
+}
+
 /* Of those that wait and for which a slot is free: the one whose turn it is. NULL: none. */
 static const struct compute_turn *choose(struct compute_slots *t)
 {
 	const struct compute_turn *found = NULL;
 	struct load l = measure(t);
+	uint64_t now_ns = monotonic_ns(), found_cost = 0;
 	unsigned n_found = 0;
 
 	for (const struct compute_turn *i = t->list.next; i != &t->list; i = i->next) {
+		uint64_t cost;
 		unsigned n;
 
-		if (i->has_slot || !is_free_for(t, &l, i->is_long))
+		if (i->has_slot || !is_free_for(t, &l, i))
 			continue;
 		n = count_of_client(&l, i->client);
+		cost = cost_left(i, now_ns);
 		if (!found || i->is_long < found->is_long ||
-		    (i->is_long == found->is_long && n < n_found)) {
+		    (i->is_long == found->is_long &&
+		     (cost < found_cost || (cost == found_cost && n < n_found)))) {
 			found = i;
+			found_cost = cost;
 			n_found = n;
 		}
 	}
@@ -181,6 +215,8 @@ bool compute_turn_take(struct compute_slots *t, struct compute_turn *turn,
 	turn->thread = (int)gettid();
 	if (pthread_getcpuclockid(pthread_self(), &turn->clock) != 0)
 		turn->clock = CLOCK_MONOTONIC;
+	if (!turn->since_ns)
+		turn->since_ns = monotonic_ns();
 	pthread_mutex_lock(&t->lock);
 	turn->next = &t->list;
 	turn->previous = t->list.previous;

@@ -3,9 +3,12 @@
  * An answer holds one slot while it is computed. Answers are short or long. Of n slots:
  *   - Short answers come first. But one slot is kept for a long answer while a long one waits and
  *     none computes.
- *   - Long answers take a half of the slots at most (rounded up).
- *   - Of several short ones, or several long ones, that of the client with the fewest slots comes
- *     first, then the one that has waited longest.
+ *   - Long answers take a half of the slots at most (rounded up). If that is more than one, answers of
+ *     more than COMPUTE_HUGE_NS do not take all of these, and one is kept for them while they wait.
+ *   - Of several long ones the cheapest comes first. A share of the time since it began is taken off
+ *     what an answer costs, so it does not wait for ever while cheaper ones come.
+ *   - Of several short ones, or several long ones of equal cost, that of the client with the fewest
+ *     slots comes first, then the one that has waited longest.
  * So neither an export nor a client that asks a hundred questions keeps others waiting.
  *
  * Nobody knows beforehand how long an answer takes. The caller guesses (route_costs.h). A short
@@ -26,6 +29,7 @@
 #include "util/err.h"
 
 #define COMPUTE_SHORT_NS 300000000u
+#define COMPUTE_HUGE_NS 3000000000u
 #define COMPUTE_CLIENT_BYTES 48
 
 struct compute_slots; /* opaque: defined in compute_slots.c */
@@ -36,13 +40,16 @@ int compute_slots_create(unsigned n, struct compute_slots **ret, struct err *err
 /* When no turn waits or computes. NULL does nothing. */
 void compute_slots_destroy(struct compute_slots *t);
 
-/* A zeroed turn with client, is_long and is_instant set; the other fields belong to compute_slots.c. */
+/* A zeroed turn with client, is_long, is_instant and guess_ns set; the other fields belong to
+ * compute_slots.c. */
 struct compute_turn {
 	char client[COMPUTE_CLIENT_BYTES]; /* turns with the same text are of one client */
 	bool is_long;
 	bool is_instant; /* needs no slot: the answer takes milliseconds whatever the recording */
 	struct compute_turn *previous, *next; /* of those that wait or compute */
 	bool has_slot;
+	uint64_t guess_ns; /* processor time that it will take; 0: nobody knows */
+	uint64_t since_ns; /* when it began to wait for its first slot */
 	int thread; /* the kernel's id, while it computes */
 	clockid_t clock; /* of the thread's processor time */
 	uint64_t start_ns; /* when it got the slot */

@@ -85,6 +85,11 @@ bool route_costs_is_long(const struct route_costs *c, uint64_t kind, const struc
 	return cpu_ns > COMPUTE_SHORT_NS;
 }
 
+uint64_t route_costs_guess(const struct route_costs *c, uint64_t kind)
+{
+	return atomic_load_explicit(&c->cpu_ns[kind % N_KINDS], memory_order_relaxed);
+}
+
 void route_costs_learn(struct route_costs *c, uint64_t kind, uint64_t cpu_ns)
 {
 	atomic_store_explicit(&c->cpu_ns[kind % N_KINDS], cpu_ns + 1, memory_order_relaxed);

@@ -24,6 +24,7 @@ bool route_costs_is_long(const struct route_costs *c, uint64_t kind, const struc
 
 /* Did the last answer of this kind take hardly any time? Without one: no. */
 bool route_costs_is_quick(const struct route_costs *c, uint64_t kind);
+uint64_t route_costs_guess(const struct route_costs *c, uint64_t kind); /* 0: none yet */
 
 /* cpu_ns: processor time of the thread that computed the answer. Not the time that passed: on a busy
  * machine, or behind another answer that computes the same, every answer takes long. */

@@ -113,6 +113,7 @@ static bool start_job(struct exchange *x, struct job *job, enum encoding encodin
 	job->kind = route_costs_kind(rq->route, &rq->url, rq->id);
 	answer_set_turn(a, connection_address(x->client), route_is_instant(rq->route),
 			is_behind_others(x->server, job, is_sent));
+	answer_set_guess(a, route_costs_guess(x->server->costs, job->kind));
 	if (!is_sent)
 		answer_set_unsent(a);
 	rq->answer = a;

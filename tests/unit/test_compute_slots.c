@@ -155,3 +155,41 @@ TEST(a_cancelled_turn_does_not_wait)
 	end(&a[0]);
 	compute_slots_destroy(t);
 }
+
+static void begin_with_guess(struct asker *a, struct compute_slots *t, uint64_t guess_ns)
+{
+	memset(a, 0, sizeof(*a));
+	a->slots = t;
+	a->turn.is_long = true;
+	a->turn.guess_ns = guess_ns;
+	CHECK_EQ(pthread_create(&a->thread, NULL, wait_for_slot, a), 0);
+	usleep(30000);
+}
+
+/* Of two slots for long answers, one is for what takes seconds, and one for what takes less. */
+TEST(cheap_long_answers_come_before_exports)
+{
+	struct compute_slots *t = make(4);
+	struct asker a[5];
+
+	begin_with_guess(&a[0], t, 20 * (uint64_t)COMPUTE_HUGE_NS);
+	begin_with_guess(&a[1], t, 20 * (uint64_t)COMPUTE_HUGE_NS);
+	CHECK(gets_slot(&a[0]));
+	CHECK(waits(&a[1]));
+	begin_with_guess(&a[2], t, COMPUTE_HUGE_NS / 2);
+	CHECK(gets_slot(&a[2]));
+	begin_with_guess(&a[3], t, COMPUTE_HUGE_NS - 1);
+	begin_with_guess(&a[4], t, COMPUTE_HUGE_NS / 4);
+	CHECK(waits(&a[3]) && waits(&a[4]));
+	end(&a[2]);
+	CHECK(gets_slot(&a[4])); /* the cheaper one of the two */
+	CHECK(waits(&a[3]) && waits(&a[1]));
+	end(&a[0]);
+	CHECK(gets_slot(&a[1])); /* and not the other cheap one */
+	CHECK(waits(&a[3]));
+	end(&a[4]);
+	CHECK(gets_slot(&a[3]));
+	end(&a[1]);
+	end(&a[3]);
+	compute_slots_destroy(t);
+}
