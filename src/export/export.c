@@ -70,7 +70,7 @@ static const struct filter_parameter parameters[] = {
 	{"min_share", "share", NULL,
 	 "trees and flame graphs: leave out frames with less than this part, in percent; default: "
 	 "of "
-	 "more than 131072 frames the smallest are added up; 0: all frames, however many"},
+	 "more than 65536 frames the smallest are added up; 0: all frames, however many"},
 };
 
 const struct export_format *export_formats(size_t *n)

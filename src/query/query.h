@@ -327,7 +327,7 @@ struct query_tree_options {
 
 /* most_nodes of what is drawn or read as a whole: more is of no use to a reader, and so many lie in
  * memory. */
-#define QUERY_TREE_READABLE ((size_t)1 << 17)
+#define QUERY_TREE_READABLE ((size_t)1 << 16)
 
 /* The text of a node. Frames with equal function, source and module have one name. Code without a
  * function name has one name per address. A folded run of frames has a title. */

@@ -367,7 +367,7 @@ void answer_finish(struct answer *a, unsigned status)
 	a->is_broken |= !ok;
 	pthread_cond_broadcast(&a->changed);
 	pthread_mutex_unlock(&a->lock);
-	turn_give(a);
+	compute_turn_end(a->slots, &a->turn);
 	answer_unref(a);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "util/monotonic.h"
+#include "util/rss.h"
 
 #define LOOK_NS 50000000 /* so often those that wait look whether something has become long */
 #define LONG_NICE 10
@@ -22,6 +23,8 @@ struct compute_slots {
 	pthread_mutex_t lock; /* guards what follows, and the turns in the list */
 	pthread_cond_t changed;
 	unsigned n;
+	unsigned n_begun;
+	uint64_t limit_bytes;
 	struct compute_turn list; /* the ring's head; in the order of arrival */
 };
 
@@ -33,7 +36,8 @@ struct load {
 	const char *client[2 * MAX_SLOTS]; /* of those that compute */
 };
 
-int compute_slots_create(unsigned n, struct compute_slots **ret, struct err *err)
+int compute_slots_create(unsigned n, uint64_t limit_bytes, struct compute_slots **ret,
+			 struct err *err)
 {
 	struct compute_slots *t = calloc(1, sizeof(*t));
 
@@ -42,6 +46,7 @@ int compute_slots_create(unsigned n, struct compute_slots **ret, struct err *err
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->changed, NULL);
 	t->n = n < MAX_SLOTS ? n : MAX_SLOTS;
+	t->limit_bytes = limit_bytes;
 	t->list.next = t->list.previous = &t->list;
 	*ret = t;
 	return 0;
@@ -163,6 +168,7 @@ static uint64_t cost_left(const struct compute_turn *turn, uint64_t now_ns)
 static const struct compute_turn *choose(struct compute_slots *t)
 {
 	const struct compute_turn *found = NULL;
+	bool is_full = t->n_begun && t->limit_bytes && rss_own_bytes() > t->limit_bytes;
 	struct load l = measure(t);
 	uint64_t now_ns = monotonic_ns(), found_cost = 0;
 	unsigned n_found = 0;
@@ -171,7 +177,7 @@ static const struct compute_turn *choose(struct compute_slots *t)
 		uint64_t cost;
 		unsigned n;
 
-		if (i->has_slot || !is_free_for(t, &l, i))
+		if (i->has_slot || (is_full && !i->is_begun) || !is_free_for(t, &l, i))
 			continue;
 		n = count_of_client(&l, i->client);
 		cost = cost_left(i, now_ns);
@@ -224,6 +230,8 @@ bool compute_turn_take(struct compute_slots *t, struct compute_turn *turn,
 	while (!atomic_load(cancel) && choose(t) != turn)
 		wait_a_little(t);
 	turn->has_slot = !atomic_load(cancel);
+	t->n_begun += turn->has_slot && !turn->is_begun;
+	turn->is_begun |= turn->has_slot;
 	if (!turn->has_slot)
 		unlink_turn(turn);
 	start_clocks(turn);
@@ -244,5 +252,17 @@ void compute_turn_give(struct compute_slots *t, struct compute_turn *turn)
 		turn->cpu_ns += used_cpu_ns(turn);
 		pthread_cond_broadcast(&t->changed);
 	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+void compute_turn_end(struct compute_slots *t, struct compute_turn *turn)
+{
+	compute_turn_give(t, turn);
+	if (!turn->is_begun)
+		return;
+	pthread_mutex_lock(&t->lock);
+	turn->is_begun = false;
+	t->n_begun--;
+	pthread_cond_broadcast(&t->changed);
 	pthread_mutex_unlock(&t->lock);
 }

@@ -11,6 +11,10 @@
  *     slots comes first, then the one that has waited longest.
  * So neither an export nor a client that asks a hundred questions keeps others waiting.
  *
+ * An answer may hold memory until it ends, also while it has no slot: a client that reads an export
+ * slowly. While the process has more memory of its own than the limit, nothing begins but instant
+ * answers, unless all that began has ended; what has begun goes on.
+ *
  * Nobody knows beforehand how long an answer takes. The caller guesses (route_costs.h). A short
  * answer that has used COMPUTE_SHORT_NS of processor time becomes a long one; its slot is then no
  * longer counted among those of short answers, and another short answer may begin. So up to one and
@@ -34,8 +38,9 @@
 
 struct compute_slots; /* opaque: defined in compute_slots.c */
 
-/* n: at least 1. ERR_MEMORY. */
-int compute_slots_create(unsigned n, struct compute_slots **ret, struct err *err);
+/* n: at least 1. limit_bytes: 0: none. ERR_MEMORY. */
+int compute_slots_create(unsigned n, uint64_t limit_bytes, struct compute_slots **ret,
+			 struct err *err);
 
 /* When no turn waits or computes. NULL does nothing. */
 void compute_slots_destroy(struct compute_slots *t);
@@ -48,6 +53,7 @@ struct compute_turn {
 	bool is_instant; /* needs no slot: the answer takes milliseconds whatever the recording */
 	struct compute_turn *previous, *next; /* of those that wait or compute */
 	bool has_slot;
+	bool is_begun; /* had a slot, and has not ended */
 	uint64_t guess_ns; /* processor time that it will take; 0: nobody knows */
 	uint64_t since_ns; /* when it began to wait for its first slot */
 	int thread; /* the kernel's id, while it computes */
@@ -63,7 +69,8 @@ struct compute_turn {
 bool compute_turn_take(struct compute_slots *t, struct compute_turn *turn,
 		       const atomic_bool *cancel);
 
-/* Gives the slot back, if the turn has one. */
+/* Gives the slot back, if the turn has one. compute_turn_end(): and will take none again. */
 void compute_turn_give(struct compute_slots *t, struct compute_turn *turn);
+void compute_turn_end(struct compute_slots *t, struct compute_turn *turn);
 
 #endif

@@ -27,7 +27,7 @@ static const struct filter_parameter groups[] = {
 static const struct filter_parameter frames[] = {DATA_JSON_STRIP_PARAMETER};
 static const struct filter_parameter tree[] = {
 	{"whole", "choice", "false|true",
-	 "true: all calls; default: of more than 131072 the smallest children of a call are one"},
+	 "true: all calls; default: of more than 65536 the smallest children of a call are one"},
 	DATA_JSON_STRIP_PARAMETER,
 };
 static const struct filter_parameter maps[] = {

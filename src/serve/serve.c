@@ -15,12 +15,14 @@
 #include "base/text.h"
 #include "serve/comparison.h"
 #include "serve/serve_i.h"
+#include "util/memory_budget.h"
 
 #define MAX_CONNECTIONS 256u
 #define MAX_CONNECTIONS_PER_ADDRESS 192u
 #define MAX_MHD_CONNECTIONS 1024u /* more than ours: connections.h decides which one must go */
 #define REQUEST_S 20u /* a request must arrive within so long */
 #define MAX_HEADER_BYTES (32u << 10) /* of a request, and MHD's buffer for a connection */
+#define OWN_MEMORY_SIXTEENTHS 8u /* of the budget: with more, no answer begins beside others */
 #define CACHE_BYTES (48u << 20)
 #define LOADING_WAIT_MS 60000u /* ROUTE_WAITS */
 #define FRESH_WAIT_MS                                                                              \
@@ -453,7 +455,9 @@ int serve_start(const struct serve_options *o, struct server **ret, struct err *
 	s->listening.fd = -1;
 	r = listen_open(o->interface ? o->interface : "127.0.0.1", o->port, &s->listening, err);
 	if (r == 0)
-		r = compute_slots_create(n_compute_slots(), &s->slots, err);
+		r = compute_slots_create(n_compute_slots(),
+					 memory_budget_share(OWN_MEMORY_SIXTEENTHS), &s->slots,
+					 err);
 	if (r == 0)
 		r = route_costs_create(&s->costs, err);
 	if (r == 0)

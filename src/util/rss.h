@@ -6,5 +6,6 @@
 
 /* Resident bytes, shared ones included; 0 when /proc is not readable. Costs a microsecond. */
 uint64_t rss_bytes(void);
+uint64_t rss_own_bytes(void); /* without those of files: what the system cannot simply drop */
 
 #endif

@@ -47,7 +47,7 @@ static struct compute_slots *slots(unsigned n)
 	struct compute_slots *t = NULL;
 	struct err err = {0};
 
-	CHECK_OK(compute_slots_create(n, &t, &err));
+	CHECK_OK(compute_slots_create(n, 0, &t, &err));
 	return t;
 }
 

@@ -27,7 +27,7 @@ static void *wait_for_slot(void *user)
 		if (!atomic_load(&a->spins))
 			usleep(2000);
 	}
-	compute_turn_give(a->slots, &a->turn);
+	compute_turn_end(a->slots, &a->turn);
 	return NULL;
 }
 
@@ -65,7 +65,7 @@ static struct compute_slots *make(unsigned n)
 	struct compute_slots *t = NULL;
 	struct err err = {0};
 
-	CHECK_OK(compute_slots_create(n, &t, &err));
+	CHECK_OK(compute_slots_create(n, 0, &t, &err));
 	return t;
 }
 
@@ -191,5 +191,29 @@ TEST(cheap_long_answers_come_before_exports)
 	CHECK(gets_slot(&a[3]));
 	end(&a[1]);
 	end(&a[3]);
+	compute_slots_destroy(t);
+}
+
+/* The limit is a byte: there is always more. */
+TEST(nothing_begins_beside_others_when_memory_is_short)
+{
+	struct compute_slots *t = NULL;
+	struct err err = {0};
+	struct asker a[3];
+
+	CHECK_OK(compute_slots_create(4, 1, &t, &err));
+	begin(&a[0], t, "x", true);
+	CHECK(gets_slot(&a[0])); /* it is the only one */
+	begin(&a[1], t, "x", false);
+	CHECK(waits(&a[1]));
+	compute_turn_give(t, &a[0].turn); /* its client is slow: the memory is still there */
+	CHECK(waits(&a[1]));
+	end(&a[0]);
+	CHECK(gets_slot(&a[1]));
+	begin(&a[2], t, "x", false);
+	CHECK(waits(&a[2]));
+	end(&a[1]);
+	CHECK(gets_slot(&a[2]));
+	end(&a[2]);
 	compute_slots_destroy(t);
 }
