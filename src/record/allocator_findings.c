@@ -80,6 +80,18 @@ const char *allocator_findings_get(unsigned i, enum log_level *ret_level)
 	return findings[i].text;
 }
 
+bool allocator_findings_has(const char *name)
+{
+	const struct allocator_family *family;
+	uint32_t recorded = atomic_load(&recorded_families);
+
+	for (unsigned i = 0; (family = allocator_table_family(i)); i++) {
+		if ((recorded >> i & 1) && !strcmp(family->name, name))
+			return true;
+	}
+	return false;
+}
+
 bool allocator_findings_has_prefix(const char *prefix)
 {
 	const struct allocator_family *family;

@@ -33,4 +33,7 @@ const char *allocator_findings_get(unsigned i, enum log_level *ret_level);
 /* Is an allocator recorded whose functions have this prefix? "" stands for malloc itself. */
 bool allocator_findings_has_prefix(const char *prefix);
 
+/* Is an allocator of this name recorded? */
+bool allocator_findings_has(const char *name);
+
 #endif

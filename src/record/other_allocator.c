@@ -30,13 +30,63 @@ const char *other_allocator_find(const char *data, size_t len)
 	return NULL;
 }
 
+const char *other_allocator_find_message(const char *data, size_t len)
+{
+	static const struct {
+		const char *text, *allocator;
+	} messages[] = {{"<jemalloc>: ", "jemalloc"},
+			{"mimalloc: error: ", "mimalloc"},
+			{"TCMALLOC_", "tcmalloc"}};
+	const char *end = data + len;
+
+	for (const char *at = data; (at = memchr(at, 0, (size_t)(end - at)));) {
+		at++;
+		for (size_t i = 0; i < ARRAY_LEN(messages); i++) {
+			size_t n = strlen(messages[i].text);
+
+			if ((size_t)(end - at) >= n && !memcmp(at, messages[i].text, n))
+				return messages[i].allocator;
+		}
+	}
+	return NULL;
+}
+
 static bool read_at(int fd, uint64_t offset, void *ret, size_t len)
 {
 	return sys_pread(fd, ret, len, offset) == (long)len;
 }
 
-/* Where the names of the program's symbols are in its file. False: it has none. */
-static bool find_names(int fd, uint64_t *ret_from, uint64_t *ret_end)
+static bool read_section(int fd, const Elf64_Ehdr *head, unsigned i, Elf64_Shdr *ret)
+{
+	return i < head->e_shnum &&
+	       read_at(fd, head->e_shoff + i * sizeof(*ret), ret, sizeof(*ret));
+}
+
+/* The data that never changes: texts are there. */
+static bool find_data(int fd, const Elf64_Ehdr *head, struct other_allocator *a)
+{
+	static const char wanted[] = ".rodata";
+	Elf64_Shdr names, section;
+	char name[sizeof(wanted)];
+
+	if (!read_section(fd, head, head->e_shstrndx, &names))
+		return false;
+	for (unsigned i = 0; i < head->e_shnum; i++) {
+		if (!read_section(fd, head, i, &section) ||
+		    !read_at(fd, names.sh_offset + section.sh_name, name, sizeof(name)))
+			return false;
+		if (memcmp(name, wanted, sizeof(wanted)) != 0)
+			continue;
+		a->at = section.sh_offset;
+		a->end = section.sh_offset + section.sh_size;
+		return a->at < a->end;
+	}
+	return false;
+}
+
+/* Where what is to be looked through is in the program's file: the names of its symbols, or, if it has
+ * none, its data. False: there is nothing. */
+static bool find_texts(int fd, struct other_allocator *a)
 {
 	Elf64_Ehdr head;
 	Elf64_Shdr section, names;
@@ -44,18 +94,18 @@ static bool find_names(int fd, uint64_t *ret_from, uint64_t *ret_end)
 	if (!read_at(fd, 0, &head, sizeof(head)) || head.e_shentsize != sizeof(section))
 		return false;
 	for (unsigned i = 0; i < head.e_shnum; i++) {
-		if (!read_at(fd, head.e_shoff + i * sizeof(section), &section, sizeof(section)))
+		if (!read_section(fd, &head, i, &section))
 			return false;
 		if (section.sh_type != SHT_SYMTAB || section.sh_link >= head.e_shnum)
 			continue;
-		if (!read_at(fd, head.e_shoff + section.sh_link * sizeof(names), &names,
-			     sizeof(names)))
+		if (!read_section(fd, &head, section.sh_link, &names))
 			return false;
-		*ret_from = names.sh_offset;
-		*ret_end = names.sh_offset + names.sh_size;
-		return *ret_from < *ret_end;
+		a->at = names.sh_offset;
+		a->end = names.sh_offset + names.sh_size;
+		return a->at < a->end;
 	}
-	return false;
+	a->is_stripped = true;
+	return find_data(fd, &head, a);
 }
 
 static void put_note(const struct other_allocator *a, struct describer *f, struct session *s)
@@ -70,6 +120,16 @@ static void put_note(const struct other_allocator *a, struct describer *f, struc
 		text_put(&text, a->front[0]
 					? "name the recorder first in LD_PRELOAD"
 					: "to see the rest, build it with the system's allocator");
+	} else if (a->is_stripped) {
+		text_put(
+			&text,
+			"the program has no symbols, so that the functions of the allocator inside "
+			"it cannot be found (");
+		text_put(&text, a->name);
+		text_put(&text,
+			 "): its blocks are not recorded; to see them, keep the symbols (strip "
+			 "--strip-debug; for Rust strip = \"debuginfo\"), or install the "
+			 "program's debug file");
 	} else {
 		text_put(&text, "the program has an allocator of its own (");
 		text_put(&text, a->name);
@@ -89,26 +149,30 @@ static void look_on(struct other_allocator *a, struct describer *f)
 	a->is_looking = false;
 	if (fd < 0)
 		return;
-	if (a->end || find_names((int)fd, &a->at, &a->end)) {
+	if (a->end || find_texts((int)fd, a)) {
 		n_wanted = a->end - a->at < PIECE_BYTES ? a->end - a->at : PIECE_BYTES;
 		n = sys_pread((int)fd, f->scratch, n_wanted, a->at);
 	}
 	sys_close((int)fd);
 	if (n > 0)
-		a->name = other_allocator_find((const char *)f->scratch, (size_t)n);
+		a->name = (a->is_stripped ? other_allocator_find_message : other_allocator_find)(
+			(const char *)f->scratch, (size_t)n);
 	if (a->name || n < NAME_BYTES)
 		return;
 	a->is_looking = a->at + (uint64_t)n < a->end;
 	a->at += (uint64_t)n - NAME_BYTES;
 }
 
-/* Is the allocator with this malloc function recorded? */
-static bool is_hooked(const char *malloc_name)
+/* Is the allocator that was found recorded? Its name is that of its malloc, or its own. */
+static bool is_hooked(const struct other_allocator *a)
 {
+	const char *malloc_name = a->name;
 	char prefix[NAME_BYTES];
 	struct text text = text_make(prefix, sizeof(prefix));
 	size_t n = strlen(malloc_name);
 
+	if (a->is_stripped)
+		return allocator_findings_has(a->name) || allocator_findings_has_prefix("");
 	text_put_bytes(&text, malloc_name, n < 6 ? n : n - 6);
 	return allocator_findings_has_prefix(prefix);
 }
@@ -141,7 +205,7 @@ bool other_allocator_step(struct other_allocator *a, struct describer *f, struct
 	}
 	if (a->is_looking) {
 		look_on(a, f);
-		if (a->name && is_hooked(a->name))
+		if (a->name && is_hooked(a))
 			a->name = NULL;
 		return true;
 	}

@@ -195,10 +195,13 @@ class Allocators(LinkedTestCase):
         subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
         subprocess.run(["strip", program], check=True)
         subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", program], check=True)
-        self.assert_counts_equal(program, "recorded: jemalloc")
+        seen = self.assert_counts_equal(program, "recorded: jemalloc")
+        self.assertNotIn("no symbols", "\n".join(mp.info(seen.recording)["notes"]))
         debug.rename(self.here / "elsewhere")
-        seen = self.record([program, "100"])
-        self.assertLess(mp.info(seen.recording)["allocations"], 100)
+        facts = mp.info(self.record([program, "100"]).recording)
+        self.assertLess(facts["allocations"], 100)
+        self.assertRegex("\n".join(facts["notes"]), r"the program has no symbols, .* \(jemalloc\): its blocks are "
+                         r"not recorded; to see them, keep the symbols \(strip --strip-debug;")
 
     def test_stripped_program_with_a_debug_file_of_debuginfod(self):
         """What gdb has downloaded is found where debuginfod clients keep it."""

@@ -3,6 +3,7 @@
 #include "record/managed_runtime.h"
 #include "record/other_allocator.h"
 
+#define FIND_MESSAGE(text) other_allocator_find_message(text, sizeof(text) - 1)
 #define FIND(text) other_allocator_find(text, sizeof(text) - 1)
 
 TEST(names_are_found_whole)
@@ -21,6 +22,17 @@ TEST(programs_of_go_have_sections_of_their_own)
 	CHECK(!IS_GO("\0.text\0.gopclntabs\0.data\0"));
 	CHECK(!IS_GO("\0.text\0.gopclntab"));
 	CHECK(!IS_GO(""));
+}
+
+TEST(messages_are_found_where_they_begin)
+{
+	CHECK_STR_EQ(FIND_MESSAGE("text\0<jemalloc>: Error\0"), "jemalloc");
+	CHECK_STR_EQ(FIND_MESSAGE("\0mimalloc: error: \0"), "mimalloc");
+	CHECK_STR_EQ(FIND_MESSAGE("\0TCMALLOC_"), "tcmalloc");
+	CHECK(!FIND_MESSAGE("\0see <jemalloc>: Error\0"));
+	CHECK(!FIND_MESSAGE("<jemalloc>: Error\0"));
+	CHECK(!FIND_MESSAGE("\0<jemalloc>:"));
+	CHECK(!FIND_MESSAGE("\0"));
 }
 
 TEST(other_names_are_not)
