@@ -21,7 +21,7 @@ import mp  # noqa: E402  (after the path to it)
 
 TARGET = pathlib.Path(os.environ.get("MP_BUILD", HERE.parents[1] / "build/release")) / "rust"
 # features of the crate: name of the allocator in recordings
-ALLOCATORS = {"jemalloc": "jemalloc", "jemalloc_plain": "jemalloc", "mimalloc": "mimalloc",
+ALLOCATORS = {"dlmalloc": "rust", "jemalloc": "jemalloc", "jemalloc_plain": "jemalloc", "mimalloc": "mimalloc",
               "mimalloc_v2": "mimalloc", "snmalloc": "snmalloc"}
 
 
