@@ -93,7 +93,7 @@ static void print_wrapped(const struct report_view *v, const char *text, int ind
 	putchar('\n');
 }
 
-/* Prints the lines of health.h that report a problem. The recorder's notes follow with the figures. */
+/* Prints the lines of health.h that report a problem, the recorder's warnings among them. */
 static void print_notices(const struct report_view *v, const struct paint *paint)
 {
 	bool has_any = false;
@@ -102,7 +102,7 @@ static void print_notices(const struct report_view *v, const struct paint *paint
 		const struct health_line *l = &v->health.line[i];
 		char text[HEALTH_TITLE_BYTES + HEALTH_DETAIL_BYTES + 4];
 
-		if (l->state == HEALTH_OK || l->about == HEALTH_NOTE)
+		if (l->state == HEALTH_OK)
 			continue;
 		snprintf(text, sizeof(text), "%s: %s.", l->title, l->detail);
 		paint_text(paint, PAINT_LOUD, "Note: ");
@@ -328,15 +328,21 @@ static int print_findings(const struct report_view *v, const struct paint *paint
 	return 0;
 }
 
+/* Notes that are no warnings, or too many warnings. */
 static void print_notes(const struct report_view *v)
 {
-	size_t n;
+	size_t n, n_warnings = 0;
+	bool is_first = true;
 	const struct store_note *note = store_table(v->store, STORE_NOTES, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		print_label(i ? "" : "Recorder");
-		print_string(v, note[i].text);
-		putchar('\n');
+		const char *text = store_string(v->store, note[i].text, NULL);
+
+		if (health_is_warning(text) && n_warnings++ < HEALTH_MAX_NOTES)
+			continue; /* print_notices() */
+		print_label(is_first ? "Recorder" : "");
+		print_wrapped(v, text, 14 /* behind the label */);
+		is_first = false;
 	}
 }
 

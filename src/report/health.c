@@ -259,6 +259,12 @@ static void add_recorder(struct health *h, const struct store *s)
 	health_detail(l, "time of the hooks in the program's threads is not measured");
 }
 
+bool health_is_warning(const char *note)
+{
+	return strncmp(note, RECORDER_NOTE, strlen(RECORDER_NOTE)) == 0 ||
+	       strncmp(note, PART_NOTE, strlen(PART_NOTE)) == 0;
+}
+
 static void add_notes(struct health *h, const struct store *s)
 {
 	size_t n, n_added = 0;

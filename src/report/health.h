@@ -70,4 +70,7 @@ const char *health_state_name(enum health_state s); /* "ok", "warn", "bad" */
  * information". */
 const char *health_end_words(unsigned end);
 
+/* Is a note one of those that get a line of HEALTH_NOTE, of which there are HEALTH_MAX_NOTES at most? */
+bool health_is_warning(const char *note);
+
 #endif

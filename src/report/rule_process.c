@@ -6,6 +6,7 @@
 
 #define OUTSIDE_SHARE 0.25 /* of the heap */
 #define OUTSIDE_MIN (16 * MIB) /* every process has code, libraries and stacks */
+#define HELD_SHARE 0.10 /* of it: as much that an allocator holds is worth naming */
 #define RSS_AT_PEAK 0.95 /* of the greatest sample: so much is taken for the peak */
 #define COPIED_SHARE 0.10 /* of all bytes allocated */
 #define COPIED_MIN MIB
@@ -47,13 +48,85 @@ static const struct store_sample *sample_at_peak(const struct report *r, uint64_
 	return best;
 }
 
+/* Bytes that an allocator has in memory, or at least has taken from the system. 0: it does not say. */
+static uint64_t held_bytes(const struct store_allocator_sample *s)
+{
+	if (s->resident_bytes != UINT64_MAX)
+		return s->resident_bytes;
+	return s->mapped_bytes != UINT64_MAX ? s->mapped_bytes : 0;
+}
+
+/* What all allocators held around a moment, and which one held most: each by what it said last before
+ * (or first, if it said nothing before). NULL: none says. */
+static const struct store_allocator_sample *find_held(const struct store *store, uint64_t at_ns,
+						      uint64_t *ret_bytes)
+{
+	const struct store_allocator_sample *last[STORE_N_ALLOCATORS] = {NULL}, *most = NULL;
+	size_t n;
+	const struct store_allocator_sample *s = store_table(store, STORE_ALLOCATOR_SAMPLES, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t k = s[i].number;
+
+		if (k < STORE_N_ALLOCATORS && (!last[k] || s[i].at_ns <= at_ns))
+			last[k] = &s[i];
+	}
+	*ret_bytes = 0;
+	for (unsigned k = 0; k < STORE_N_ALLOCATORS; k++) {
+		if (!last[k])
+			continue;
+		*ret_bytes += held_bytes(last[k]);
+		if (held_bytes(last[k]) > (most ? held_bytes(most) : 0))
+			most = last[k];
+	}
+	return most;
+}
+
+static const char *allocator_name(const struct store *store, uint32_t number)
+{
+	size_t n;
+	const struct store_allocator *a = store_table(store, STORE_ALLOCATORS, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (a[i].number == number)
+			return store_string(store, a[i].name, NULL);
+	}
+	return "libc";
+}
+
+/* What the memory outside of the heap consists of. */
+static int set_outside_text(struct rules *rules, struct finding *f, const struct store_sample *s,
+			    uint64_t heap, struct err *err)
+{
+	const struct store *store = rules->r->context.store;
+	uint64_t held;
+	const struct store_allocator_sample *most = find_held(store, s->at_ns, &held);
+	uint64_t extra = held > heap ? held - heap : 0;
+	char a[HUMAN_BYTES], b[HUMAN_BYTES], c[HUMAN_BYTES], d[HUMAN_BYTES];
+
+	human_size(s->rss_bytes, a);
+	human_size(heap, b);
+	rules_moment(rules, s->at_ns, c);
+	if (!most || (double)extra < HELD_SHARE * (double)f->value || extra > f->value)
+		return finding_set_text(
+			f, err,
+			"RSS %s and heap %s at %s; the rest are mappings, code, stacks, "
+			"and memory that the allocator does not give back",
+			a, b, c);
+	return finding_set_text(f, err,
+				"RSS %s and heap %s at %s; the allocator (%s) held %s of it: "
+				"rounding, its own tables, pages without blocks; the rest are "
+				"mappings, code and stacks",
+				a, b, c, allocator_name(store, most->number), human_size(extra, d));
+}
+
 /* Only without conditions: samples are about the whole process. */
 int rules_find_outside(struct rules *rules, struct err *err)
 {
 	const struct report *r = rules->r;
 	uint64_t heap = 0;
 	const struct store_sample *s = sample_at_peak(r, &heap);
-	char a[HUMAN_BYTES], b[HUMAN_BYTES], c[HUMAN_BYTES];
+	char a[HUMAN_BYTES];
 	struct finding f = {.kind = FINDING_OUTSIDE, .cost = REPORT_PEAK, .page = "map"};
 	int n;
 
@@ -66,12 +139,7 @@ int rules_find_outside(struct rules *rules, struct err *err)
 	n = finding_set_title(&f, err, "%s of resident memory are not in the heap",
 			      human_size(f.value, a));
 	if (n == 0)
-		n = finding_set_text(
-			&f, err,
-			"RSS %s and heap %s at %s; the rest are mappings, code, stacks, "
-			"and memory that the allocator does not give back",
-			human_size(s->rss_bytes, a), human_size(heap, b),
-			rules_moment(rules, s->at_ns, c));
+		n = set_outside_text(rules, &f, s, heap, err);
 	if (n == 0)
 		rules_take(rules, &f, 0);
 	else

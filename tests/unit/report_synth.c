@@ -345,6 +345,7 @@ static void put_rest(struct synth *s, struct store_writer *w, struct strings *t)
 	put(w, STORE_NOTES, note, s->n_notes);
 	put(w, STORE_THREADS, thread, ARRAY_LEN(thread));
 	put(w, STORE_SAMPLES, s->sample, s->n_samples);
+	put(w, STORE_ALLOCATOR_SAMPLES, s->allocator_sample, s->n_allocator_samples);
 	put(w, STORE_FACTS, &s->facts, 1);
 	put(w, STORE_STRING_BYTES, t->bytes, t->n_bytes);
 	put(w, STORE_STRING_ENDS, t->end, t->n);

@@ -45,6 +45,8 @@ struct synth {
 	size_t n_notes;
 	const struct store_sample *sample;
 	size_t n_samples;
+	const struct store_allocator_sample *allocator_sample;
+	size_t n_allocator_samples;
 	uint8_t stack_end[SYNTH_MAX_STACKS]; /* why it was cut; 0: it was not */
 	uint64_t n_frees[SYNTH_MAX_STACKS];
 	bool is_growing;

@@ -627,6 +627,45 @@ TEST(memory_outside_the_heap_is_found)
 	CHECK(!is_outside(126 * MIB, 100 * MIB, "size_min")); /* of what is it outside? */
 }
 
+/* The text names what the allocators held at that moment beyond the blocks. */
+static void check_held(const struct store_allocator_sample *said, size_t n, const char *expected)
+{
+	const struct store_sample sample = {.at_ns = RUN_NS / 2, .rss_bytes = 200 * MIB};
+
+	begin();
+	synth.sample = &sample;
+	synth.n_samples = 1;
+	synth.allocator_sample = said;
+	synth.n_allocator_samples = n;
+	add_base(100 * MIB);
+	ask(0);
+	CHECK_NOT_NULL(find(FINDING_OUTSIDE, 0));
+	CHECK_NOT_NULL(strstr(find(FINDING_OUTSIDE, 0)->text, expected));
+	end();
+}
+
+TEST(memory_outside_the_heap_that_an_allocator_holds_is_named)
+{
+	const struct store_allocator_sample said[] = {
+		{.at_ns = 1, .resident_bytes = 900 * MIB},
+		{.at_ns = RUN_NS / 4, .resident_bytes = 130 * MIB, .mapped_bytes = 900 * MIB},
+		{.at_ns = RUN_NS / 4,
+		 .resident_bytes = UINT64_MAX,
+		 .mapped_bytes = 2 * MIB,
+		 .number = 1},
+		{.at_ns = RUN_NS / 4,
+		 .resident_bytes = UINT64_MAX,
+		 .mapped_bytes = UINT64_MAX,
+		 .number = 2},
+		{.at_ns = RUN_NS / 4 * 3, .resident_bytes = 900 * MIB},
+	};
+
+	check_held(said, ARRAY_LEN(said), "; the allocator (libc) held 32.0 MiB of it: rounding");
+	check_held(NULL, 0, "and memory that the allocator does not give back");
+	check_held(&said[0], 1, "does not give back"); /* more than there is: swapped out */
+	check_held(&said[2], 2, "does not give back");
+}
+
 /* Memory that the allocator keeps after the heap has shrunk is no finding. */
 TEST(memory_that_was_heap_is_not_outside)
 {
