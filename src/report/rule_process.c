@@ -48,9 +48,12 @@ static const struct store_sample *sample_at_peak(const struct report *r, uint64_
 	return best;
 }
 
-/* Bytes that an allocator has in memory, or at least has taken from the system. 0: it does not say. */
+/* Bytes that an allocator has in memory, or at least has taken from the system. 0: it does not say.
+ * What mimalloc says is about the whole process; it does not say what is allocated. */
 static uint64_t held_bytes(const struct store_allocator_sample *s)
 {
+	if (s->allocated_bytes == UINT64_MAX)
+		return 0;
 	if (s->resident_bytes != UINT64_MAX)
 		return s->resident_bytes;
 	return s->mapped_bytes != UINT64_MAX ? s->mapped_bytes : 0;

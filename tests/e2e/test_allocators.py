@@ -5,6 +5,7 @@ Every program runs twice, with no rounds and with many: the difference is what t
 that allocations of the C library and of the language's run time cancel out.
 """
 import collections
+import ctypes
 import itertools
 import json
 import os
@@ -307,6 +308,24 @@ class Allocators(LinkedTestCase):
                 self.assertGreater(n_functions, 20)
         program = self.build("odd", "gcc", "-O2", self.odd_program())
         self.assertEqual((2, 2, []), detours.compare(program))
+
+    def test_program_that_must_not_get_new_code(self):
+        """W^X, as systemd's MemoryDenyWriteExecute= wants it: the family is refused, and a note says so."""
+        PR_SET_MDWE, REFUSE_EXEC_GAIN = 65, 1
+        libc = ctypes.CDLL(None)
+        program = self.c_program("c_hardened", "-O2", "-DPREFIX=_rjem_", self.prefixed_jemalloc())
+        folder = self.dir / "hardened"
+        folder.mkdir()
+        expected = self.bare([program, "10"])
+        done = mp.run([program, "10"], setup=lambda: libc.prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0), env={
+            "LD_PRELOAD": str(self.library), "MEMORY_PROFILER_OUTPUT": str(folder / "%p.dat")})
+        self.assertEqual(expected.behaviour(), done.behaviour())
+        recording, = folder.glob("*.dat")
+        notes = " ".join(mp.info(recording)["notes"])
+        if libc.prctl(PR_SET_MDWE + 1, 0, 0, 0, 0) < 0:  # a kernel before 6.3
+            self.assertRegex(notes, r"(?<!not )recorded: jemalloc")
+        else:
+            self.assertRegex(notes, r"not recorded: jemalloc .*: the kernel allows no new code in this process")
 
     def test_changed_code_is_left_alone(self):
         """Somebody else has patched one function already: the family is refused, and a note says so."""

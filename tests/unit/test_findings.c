@@ -658,6 +658,10 @@ TEST(memory_outside_the_heap_that_an_allocator_holds_is_named)
 		 .mapped_bytes = UINT64_MAX,
 		 .number = 2},
 		{.at_ns = RUN_NS / 4 * 3, .resident_bytes = 900 * MIB},
+		{.at_ns = 1,
+		 .allocated_bytes = UINT64_MAX,
+		 .resident_bytes = 50 * MIB,
+		 .number = 3},
 	};
 
 	check_held(said, ARRAY_LEN(said), "; the allocator (libc) held 32.0 MiB of it: rounding");
