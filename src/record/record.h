@@ -44,6 +44,7 @@
 #include "record/module_list.h"
 
 #define RECORD_AREA_BLOCKS 16
+#define WRITER_PROCESS_NAME "mem-prof"
 #define RECORD_MAX_AREAS 1024
 #define RECORD_PATH_BYTES 1280
 #define RECORD_N_COMPLAINTS 6

@@ -66,7 +66,7 @@ static int run_writer(void *arg)
 	arch_syscall1(SYS_set_tid_address, &p->rec->writer_tid);
 	/* A signal to the program's group is none for the writer, least of all SIGKILL and SIGSTOP. */
 	arch_syscall2(SYS_setpgid, 0, 0);
-	arch_syscall5(SYS_prctl, PR_SET_NAME, "mem-prof", 0, 0, 0);
+	arch_syscall5(SYS_prctl, PR_SET_NAME, WRITER_PROCESS_NAME, 0, 0, 0);
 	p->main(p->arg);
 	arch_syscall1(SYS_exit_group, 0); /* with the thread that watches */
 	return 0;
