@@ -235,7 +235,9 @@ static bool sort_event(struct cull *c, struct cull_lane *l, size_t start)
 }
 
 /* Decodes one event. 1: it is in l->event. 0: nothing to be judged, go on. -1: no more. The last
- * event of a block that a thread is filling may still change if it is the begin of a realloc. */
+ * event of a block that a thread is filling may still change if it is the begin of a realloc. Once
+ * the realloc has left the block in place nothing changes any more, and the event must be taken: the
+ * block may have gone to another thread, whose free is later. */
 static int take_one(struct cull *c, struct cull_lane *l)
 {
 	struct event_decoder *d = &l->decoder;
@@ -246,7 +248,8 @@ static int take_one(struct cull *c, struct cull_lane *l)
 
 	if (event_decode(d, &l->event) <= 0)
 		return -1;
-	if (l->event.kind == EVENT_REALLOC_BEGIN && d->in.pos == d->in.len && !l->raw->is_full) {
+	if (l->event.kind == EVENT_REALLOC_BEGIN && !d->is_in_place && d->in.pos == d->in.len &&
+	    !l->raw->is_full) {
 		d->in.pos = start;
 		d->ticks = ticks;
 		d->addr[1] = addr;

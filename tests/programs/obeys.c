@@ -4,6 +4,8 @@
  *	-NAME          frees the block
  *	=NAME SIZE     changes its size with realloc
  *	~NAME COUNT    allocates and frees a block of size NAME, COUNT times
+ *	*NAME SIZE     allocates a block and at once changes its size with realloc, in place, 100
+ *	               times; keeps the last block
  * With a t in front another thread does it. The program itself allocates nothing else.
  */
 #define _GNU_SOURCE
@@ -37,6 +39,13 @@ static void obey(const char *command)
 		for (unsigned long i = 0; i < number; i++) {
 			made = malloc(name);
 			free(made);
+		}
+		break;
+	case '*':
+		for (int i = 0; i < 100; i++) {
+			free(held[name % 64]);
+			made = malloc(number);
+			held[name % 64] = realloc(made, number + 1);
 		}
 		break;
 	default:
