@@ -42,7 +42,7 @@ _Static_assert(sizeof(struct pending_slot) == 104, "the layout of files");
 /* The payload of a PENDING chunk. */
 struct pending_area {
 	_Atomic uint64_t committed; /* the last step that counts */
-	uint64_t n_slots;
+	uint64_t n_slots; /* that were in use so far; slot 0 stays free */
 	/* [step & 1] says which events of blocks were taken up to a step: sequence of the block <<
 	 * PENDING_COUNT_BITS | number of events. A 0 ends the list. */
 	uint64_t taken[2][PENDING_MAX_BLOCKS];

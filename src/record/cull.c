@@ -40,9 +40,16 @@ static void free_slot(struct cull *c, uint32_t i)
 uint32_t cull_slot_new(struct cull *c, struct cull_lane *l, unsigned kind, uint64_t ticks,
 		       uint32_t stack)
 {
-	uint32_t i = c->first_free || c->n_touched == c->n_slots ? c->first_free : c->n_touched++;
-	struct pending_slot *s = &c->slot[i];
-	struct cull_link *k = &c->link[i];
+	uint32_t i = c->first_free;
+	struct pending_slot *s;
+	struct cull_link *k;
+
+	if (!i && c->n_touched < c->n_slots) {
+		i = c->n_touched++;
+		c->area->n_slots = c->n_touched;
+	}
+	s = &c->slot[i];
+	k = &c->link[i];
 
 	if (!i) {
 		session_count_lost(c->session, 1, 0, -12);
@@ -69,6 +76,14 @@ uint32_t cull_slot_new(struct cull *c, struct cull_lane *l, unsigned kind, uint6
 	return i;
 }
 
+/* The slot becomes free with the next commit. */
+static void leave_slot(struct cull *c, uint32_t i)
+{
+	c->link[i].next = c->first_gone;
+	c->first_gone = i;
+	c->n_gone++;
+}
+
 static void unlink_slot(struct cull *c, uint32_t i)
 {
 	struct cull_link *k = &c->link[i];
@@ -92,15 +107,15 @@ void cull_slot_drop(struct cull *c, uint32_t i)
 		return;
 	}
 	c->slot[i].gone_step = c->step;
-	c->link[i].next = c->first_gone;
-	c->first_gone = i;
+	leave_slot(c, i);
 }
 
-/* The event was written. */
+/* The event was written. A reader may have copied the output block before, so the slot keeps the event
+ * until the next commit shows the reader that things have changed. */
 static void cull_slot_written(struct cull *c, uint32_t i)
 {
 	unlink_slot(c, i);
-	free_slot(c, i);
+	leave_slot(c, i);
 }
 
 /* ---- sums ---- */
@@ -174,6 +189,7 @@ static void commit(struct cull *c)
 		next = c->link[c->first_gone].next;
 		free_slot(c, c->first_gone);
 	}
+	c->n_gone = 0;
 }
 
 /* Writes the first event of the lane's list if it is decided. is_forced: decides that it stays.
@@ -237,11 +253,13 @@ static void make_room(struct cull *c)
 
 	commit(c);
 	write_decided(c);
-	while ((c->n_undecided > max || c->n_free < EXTRA_SLOTS / 4) && (l = find_oldest(c))) {
+	while ((c->n_undecided > max || c->n_free + c->n_gone < EXTRA_SLOTS / 4) &&
+	       (l = find_oldest(c))) {
 		write_first(c, l, true);
 		while (!c->is_ordered && write_first(c, l, false))
 			;
 	}
+	commit(c); /* the slots become free */
 }
 
 /* The ready lane whose next event is the earliest, and the time up to which it goes on alone. */
@@ -428,6 +446,7 @@ void cull_flush(struct cull *c, bool is_final)
 	c->is_closing = true;
 	commit(c);
 	write_decided(c);
+	commit(c); /* the slots become free */
 	c->is_closing = was_closing;
 	for (uint32_t i = 0; i < c->n_lanes; i++) {
 		if (is_final || (!c->lane[i]->raw && !c->lane[i]->first))
@@ -492,9 +511,8 @@ struct cull *cull_create(struct recorder *rec, struct session *s, struct session
 		cull_destroy(c);
 		return NULL;
 	}
-	c->area->n_slots = c->n_slots;
 	c->slot = c->area->slot;
-	c->n_touched = 1;
+	c->n_touched = c->area->n_slots = 1;
 	c->n_free = c->n_slots - 1;
 	return c;
 }

@@ -10,8 +10,10 @@
  * the step: it stores the number of the step in the file. Readers ignore the slots of a step without
  * commit, and take these events from the threads' blocks. Therefore three things wait for the commit:
  *   - a block of a thread whose events are all taken is given back (cull.finished),
- *   - a slot whose event is left out becomes free (cull.first_gone),
+ *   - a slot whose event is left out or written becomes free (cull.first_gone),
  *   - a slot that this step filled may be written to an output block.
+ * A reader that finds the same number before and after it has copied the blocks and the slots has the
+ * state of one moment: of an event that was written meanwhile it has the slot or the copy.
  *
  * A slot is an element of slot[] (in the file) and of link[] (not in the file) and is in these
  * lists. The list of a lane has all its events in order. A chain has the events of one allocation
@@ -142,7 +144,7 @@ struct cull {
 	struct cull_link *link;
 	uint32_t n_slots, n_free, first_free;
 	uint32_t n_touched; /* slots below it were in use: no page is touched before it is needed */
-	uint32_t first_gone; /* slots that become free with the commit of this step */
+	uint32_t first_gone, n_gone; /* slots that become free with the commit of this step */
 	uint32_t n_undecided, max_undecided; /* beyond the maximum the oldest events stay */
 	uint64_t threshold_ns, threshold_ticks; /* a chain that gets this old stays */
 	uint64_t margin_ticks; /* by which the clocks of two CPUs may differ */

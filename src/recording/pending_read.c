@@ -11,14 +11,23 @@
 
 #include "format/event_encode.h"
 #include "format/pending.h"
+#include "util/vec.h"
 
 #define PENDING_LANE_INDEX 0x40000000u /* behind what was written, before what threads fill */
+
+/* A block that slots name: how many of its bytes the index has. */
+struct out_block {
+	uint64_t sequence;
+	uint32_t raw_bytes;
+};
 
 struct reading {
 	struct recording *r;
 	const struct pending_area *area;
 	const struct pending_slot **slot; /* that hold events, by lane and number */
 	size_t n_slots;
+	struct out_block *out; /* by sequence */
+	size_t n_out;
 	size_t first_block; /* in r->block: of this piece */
 	uint64_t committed;
 	uint32_t n_blocks; /* made */
@@ -37,34 +46,70 @@ static int read_committed(struct recording *r, uint64_t *ret, struct err *err)
 int pending_read_begin(struct recording *r, struct err *err)
 {
 	r->pending_step = 0;
+	r->is_torn = false;
 	return r->pending_bytes ? read_committed(r, &r->pending_step, err) : 0;
 }
 
-/* The block of an area with a sequence, or NULL. */
-static struct block_ref *find_block(const struct reading *p, uint64_t sequence)
+static int compare_out(const void *x, const void *y)
+{
+	const struct out_block *a = x, *b = y;
+
+	if (a->sequence != b->sequence)
+		return a->sequence < b->sequence ? -1 : 1;
+	return a->raw_bytes < b->raw_bytes ? -1 : a->raw_bytes > b->raw_bytes;
+}
+
+/* Lists the blocks of the piece from a sequence on, in the order of their sequence. */
+static int list_out_blocks(struct reading *p, uint64_t from, struct err *err)
 {
 	struct recording *r = p->r;
+	size_t cap = 0;
 
 	for (size_t i = p->first_block; i < r->n_blocks; i++) {
-		if (r->block[i].copy && r->block[i].sequence == sequence)
-			return &r->block[i];
+		const struct block_ref *b = &r->block[i];
+		int n;
+
+		if (b->sequence < from)
+			continue;
+		n = vec_reserve(&p->out, &cap, p->n_out + 1, sizeof(*p->out), err);
+		if (n < 0)
+			return n;
+		p->out[p->n_out++] =
+			(struct out_block){.sequence = b->sequence, .raw_bytes = b->raw_bytes};
 	}
-	return NULL;
+	if (p->n_out)
+		qsort(p->out, p->n_out, sizeof(*p->out), compare_out);
+	return 0;
+}
+
+/* How many bytes the index has of a block; 0: it does not have the block. */
+static uint32_t out_bytes_of(const struct reading *p, uint64_t sequence)
+{
+	size_t low = 0, high = p->n_out;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (p->out[middle].sequence <= sequence)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && p->out[low - 1].sequence == sequence ? p->out[low - 1].raw_bytes : 0;
 }
 
 /* Was the event in the slot when the last step ended? */
-static bool is_live(const struct reading *p, const struct pending_slot *s)
+static bool is_pending(const struct reading *p, const struct pending_slot *s)
 {
-	const struct block_ref *out;
+	return s->from_step != 0 && s->from_step <= p->committed &&
+	       !(s->gone_step && s->gone_step <= p->committed) && s->thread != 0 &&
+	       s->lane < BLOCK_N_LANES && s->n_bytes <= PENDING_MAX_RARE_BYTES;
+}
 
-	if (s->from_step == 0 || s->from_step > p->committed ||
-	    (s->gone_step && s->gone_step <= p->committed) || s->thread == 0 ||
-	    s->lane >= BLOCK_N_LANES || s->n_bytes > PENDING_MAX_RARE_BYTES)
-		return false;
-	if (!s->out_block)
-		return true;
-	out = find_block(p, s->out_block);
-	return out && out->raw_bytes < s->out_bytes;
+/* Is its event in no block that the index has? */
+static bool is_unwritten(const struct reading *p, const struct pending_slot *s)
+{
+	return !s->out_block || out_bytes_of(p, s->out_block) < s->out_bytes;
 }
 
 static int compare_slots(const void *x, const void *y)
@@ -163,27 +208,53 @@ static void set_taken(struct reading *p)
 {
 	const uint64_t *taken = p->area->taken[p->committed & 1];
 	const uint64_t mask = (1u << PENDING_COUNT_BITS) - 1;
+	struct recording *r = p->r;
 
-	for (size_t i = 0; i < PENDING_MAX_BLOCKS && taken[i]; i++) {
-		struct block_ref *b = find_block(p, taken[i] >> PENDING_COUNT_BITS);
+	for (size_t i = p->first_block; i < r->n_blocks; i++) {
+		struct block_ref *b = &r->block[i];
 
-		if (b)
-			b->n_taken = (uint32_t)(taken[i] & mask);
+		for (size_t k = 0; b->copy && k < PENDING_MAX_BLOCKS && taken[k]; k++) {
+			if (taken[k] >> PENDING_COUNT_BITS == b->sequence)
+				b->n_taken = (uint32_t)(taken[k] & mask);
+		}
 	}
 }
 
-static int read_slots(struct reading *p, struct err *err)
+/* Finds the slots that hold events. */
+static int find_slots(struct reading *p, struct err *err)
 {
 	uint64_t room = (p->r->pending_bytes - sizeof(*p->area)) / sizeof(struct pending_slot);
-	uint64_t n = p->area->n_slots < room ? p->area->n_slots : room;
+	uint64_t n = p->area->n_slots < room ? p->area->n_slots : room, first_out = UINT64_MAX;
+	size_t n_kept = 0;
+	int ret;
 
 	p->slot = malloc((n + 1) * sizeof(struct pending_slot *));
 	if (!p->slot)
 		return err_set_memory(err, n * sizeof(struct pending_slot *));
 	for (size_t i = 0; i < n; i++) {
-		if (is_live(p, &p->area->slot[i]))
-			p->slot[p->n_slots++] = &p->area->slot[i];
+		const struct pending_slot *s = &p->area->slot[i];
+
+		if (!is_pending(p, s))
+			continue;
+		p->slot[p->n_slots++] = s;
+		if (s->out_block && s->out_block < first_out)
+			first_out = s->out_block;
 	}
+	ret = list_out_blocks(p, first_out, err);
+	for (size_t i = 0; ret == 0 && i < p->n_slots; i++) {
+		if (is_unwritten(p, p->slot[i]))
+			p->slot[n_kept++] = p->slot[i];
+	}
+	p->n_slots = n_kept;
+	return ret;
+}
+
+static int read_slots(struct reading *p, struct err *err)
+{
+	int n = find_slots(p, err);
+
+	if (n < 0)
+		return n;
 	set_taken(p);
 	if (p->n_slots)
 		qsort(p->slot, p->n_slots, sizeof(struct pending_slot *), compare_slots);
@@ -197,30 +268,47 @@ static int read_slots(struct reading *p, struct err *err)
 	return 0;
 }
 
+/* Reads the slots that were ever in use. *ret is to be freed. */
+static int read_area(struct recording *r, struct pending_area **ret, struct err *err)
+{
+	uint64_t head[2]; /* committed, n_slots */
+	size_t n_bytes = r->pending_bytes, n_read = 0;
+	int n = file_read_all(file_of(r), r->pending_offset, head, sizeof(head), err);
+
+	if (n < 0)
+		return n;
+	if (head[1] < (n_bytes - sizeof(**ret)) / sizeof(struct pending_slot))
+		n_bytes = pending_area_bytes(head[1]);
+	*ret = calloc(1, n_bytes);
+	if (!*ret)
+		return err_set_memory(err, n_bytes);
+	n = file_read(file_of(r), r->pending_offset, *ret, n_bytes, &n_read, err);
+	(*ret)->n_slots = head[1];
+	return n;
+}
+
 int pending_read(struct recording *r, struct err *err)
 {
 	struct reading p = {.r = r};
-	struct pending_area *area;
+	struct pending_area *area = NULL;
 	uint64_t after = 0;
-	size_t n_read = 0;
 	int n;
 
 	if (r->pending_bytes < sizeof(*area))
 		return 0;
-	area = calloc(1, r->pending_bytes);
-	if (!area)
-		return err_set_memory(err, r->pending_bytes);
-	n = file_read(file_of(r), r->pending_offset, area, r->pending_bytes, &n_read, err);
+	n = read_area(r, &area, err);
 	if (n == 0)
 		n = read_committed(r, &after, err);
-	p.area = area;
-	p.committed = atomic_load(&area->committed);
+	if (n == 0) {
+		p.area = area;
+		p.committed = atomic_load(&area->committed);
+		r->is_torn = after != r->pending_step || p.committed != after;
+	}
 	while (p.first_block < r->n_blocks && r->block[p.first_block].piece != r->at_piece)
 		p.first_block++;
-	if (n == 0)
+	if (n == 0 && !r->is_torn)
 		n = read_slots(&p, err);
-	if (after != r->pending_step || p.committed != after)
-		r->is_torn = true;
+	free(p.out);
 	free(p.slot);
 	free(area);
 	return n;

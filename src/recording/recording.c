@@ -20,8 +20,8 @@
 #include "recording/writer_wait.h"
 #include "util/vec.h"
 
-#define TORN_TRIES 10u
-#define TORN_PAUSE_NS 7000000
+#define TORN_TRIES 100u
+#define TORN_PAUSE_NS 3000000
 
 int recording_read_scratch(struct recording *r, size_t piece, uint64_t offset, size_t len,
 			   struct err *err)
@@ -170,14 +170,67 @@ static int walk_to_end(struct recording *r, struct chunk_reader *walk, struct er
 	return n;
 }
 
+/* Forgets what was read of the areas of the piece. */
+static void forget_areas(struct recording *r)
+{
+	size_t n_kept = 0;
+
+	for (size_t i = 0; i < r->n_blocks; i++) {
+		if (r->block[i].copy && r->block[i].piece == r->at_piece)
+			free(r->block[i].copy);
+		else
+			r->block[n_kept++] = r->block[i];
+	}
+	r->n_blocks = n_kept;
+	r->n_areas_read = 0;
+	r->horizon_ticks = UINT64_MAX; /* only the last piece can have one */
+}
+
 /* A block may leave its area before we look at the area; then it is in a chunk, which was appended
  * before that. So the order is: all chunks, then the areas, then the chunks that were appended
  * meanwhile (and new areas among them). */
+static int read_snapshot(struct recording *r, struct chunk_reader *walk, struct err *err)
+{
+	bool is_begun = false;
+	int n;
+
+	do {
+		n = chunk_reader_extend(walk, err);
+		if (n == 0)
+			n = walk_to_end(r, walk, err);
+		if (n == 0 && !is_begun)
+			n = pending_read_begin(r, err);
+		is_begun = true;
+		if (n == 0)
+			n = area_read(r, err);
+	} while (n > 0);
+	return n < 0 ? n : pending_read(r, err);
+}
+
+/* A recorder that culls moves events with each step, of which it makes some thousand per second at
+ * most: tries until there was none meanwhile. */
+static int read_untorn(struct recording *r, struct chunk_reader *walk, struct err *err)
+{
+	const struct timespec pause = {.tv_nsec = TORN_PAUSE_NS};
+	int n = 0;
+
+	for (unsigned i = 0; n == 0 && i < TORN_TRIES; i++) {
+		forget_areas(r);
+		n = read_snapshot(r, walk, err);
+		if (n < 0 || !r->is_torn)
+			return n;
+		if (i % 4 == 3)
+			nanosleep(&pause, NULL);
+	}
+	damage_add(&r->damage, r->pending_offset, r->pending_bytes,
+		   "the recorder moved events while they were read: some are missing");
+	return 0;
+}
+
 static int walk_chunks(struct recording *r, struct err *err)
 {
 	struct recording_piece *p = &r->piece[r->at_piece];
 	struct chunk_reader walk;
-	bool is_begun = false;
 	int n = chunk_reader_init(&walk, &p->file, &r->damage,
 				  align_up(p->header.header_bytes, FORMAT_CHUNK_ALIGN), err);
 
@@ -187,21 +240,9 @@ static int walk_chunks(struct recording *r, struct err *err)
 	walk.user = r;
 	if (p->has_status)
 		walk.complete_to = p->status.field[STATUS_END_OF_CHUNKS];
-	r->n_areas = r->n_areas_read = 0;
+	r->n_areas = 0;
 	r->pending_bytes = 0;
-	r->horizon_ticks = UINT64_MAX; /* only the last piece can have one */
-	do {
-		n = chunk_reader_extend(&walk, err);
-		if (n == 0)
-			n = walk_to_end(r, &walk, err);
-		if (n == 0 && !is_begun)
-			n = pending_read_begin(r, err);
-		is_begun = true;
-		if (n == 0)
-			n = area_read(r, err);
-	} while (n > 0);
-	if (n == 0)
-		n = pending_read(r, err);
+	n = read_untorn(r, &walk, err);
 	r->unfinished_bytes += walk.unfinished_bytes;
 	if (n == 0 && p->has_status && walk.complete_to > p->file.size_bytes)
 		damage_add(&r->damage, p->file.size_bytes, walk.complete_to - p->file.size_bytes,
@@ -372,8 +413,8 @@ static int open_pieces(struct recording *r, const char **path, size_t n_paths, s
 	return block_index_finish(r, err);
 }
 
-static int open_once(const char *const *path, size_t n_paths, struct recording **ret,
-		     struct err *err)
+int recording_open_pieces(const char *const *path, size_t n_paths, struct recording **ret,
+			  struct err *err)
 {
 	struct recording *r = calloc(1, sizeof(*r));
 	const char **sorted = calloc(n_paths, sizeof(*sorted));
@@ -393,21 +434,6 @@ static int open_once(const char *const *path, size_t n_paths, struct recording *
 	}
 	*ret = r;
 	return 0;
-}
-
-int recording_open_pieces(const char *const *path, size_t n_paths, struct recording **ret,
-			  struct err *err)
-{
-	const struct timespec pause = {.tv_nsec = TORN_PAUSE_NS};
-	int n = open_once(path, n_paths, ret, err);
-
-	/* a recorder that culls moves events ten times a second, or more often */
-	for (unsigned i = 0; n == 0 && (*ret)->is_torn && i < TORN_TRIES; i++) {
-		recording_close(*ret);
-		nanosleep(&pause, NULL);
-		n = open_once(path, n_paths, ret, err);
-	}
-	return n;
 }
 
 int recording_open(const char *path, struct recording **ret, struct err *err)
