@@ -8,7 +8,6 @@
 #include "record/sys.h"
 
 #define EXTRA_SLOTS 32768u /* beyond undecided events: frees, sums, events of the current step */
-#define FEW_SLOTS (64u + CULL_BATCH)
 #define MAX_PENDING 1000000u
 #define SUMS_NS NS_PER_S
 #define MANY_SUMS_NS (10 * NS_PER_S)
@@ -293,17 +292,16 @@ static uint32_t take_events(struct cull *c, struct cull_lane *l, uint64_t until)
 	uint32_t n = 0;
 
 	do {
-		l->raw->n_done++;
-		n++;
-		if (l->at < l->n) {
-			cull_judge_call(c, l, l->at, until);
-			l->at++;
-		} else {
+		uint32_t taken = 1;
+
+		if (l->at < l->n)
+			taken = cull_judge_calls(c, l, until);
+		else
 			cull_judge_event(c, l);
-		}
+		l->raw->n_done += taken;
+		n += taken;
 		/* A step must not count while one half of a pair is taken. */
-		if ((c->n_free < FEW_SLOTS || c->n_undecided >= c->max_undecided) &&
-		    l->at >= l->pairs_end)
+		if (cull_is_short_of_slots(c) && l->at >= l->pairs_end)
 			make_room(c);
 		if (l->at == l->n && !l->has_event)
 			l->has_more = cull_lane_refill(c, l);

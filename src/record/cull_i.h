@@ -40,6 +40,7 @@
 #include "record/cull.h"
 
 #define CULL_BATCH 1024u
+#define CULL_FEW_SLOTS (64u + CULL_BATCH)
 #define CULL_MAX_LANES 65536u
 #define CULL_MAX_OPEN 8u
 #define CULL_MAX_GROUPS 8192u /* a power of two */
@@ -175,6 +176,12 @@ struct cull {
 	uint64_t next_sums_ns;
 };
 
+/* Too much is undecided, or slots run out. */
+static inline bool cull_is_short_of_slots(const struct cull *c)
+{
+	return c->n_free < CULL_FEW_SLOTS || c->n_undecided >= c->max_undecided;
+}
+
 /* ---- cull.c ---- */
 
 /* A slot for an event, at the end of the lane's list; its state is CULL_KEPT. 0: none is free, and
@@ -194,10 +201,11 @@ void cull_put_sums(struct cull *c);
 /* Finds the allocations in the lane's batch of calls that the same batch frees. */
 void cull_find_mates(struct cull *c, struct cull_lane *l);
 
-/* Takes call[at] of the lane: puts it into a slot, or leaves out its chain. The calls of the lane up to
- * the time `until` are taken next, with none of other lanes in between: an allocation that is freed by
- * then is left out at once with its free, which costs a third of what the two cost otherwise. */
-void cull_judge_call(struct cull *c, struct cull_lane *l, uint32_t at, uint64_t until);
+/* Takes calls of the lane from call[at] on, up to the time `until`: puts each into a slot, or leaves
+ * out its chain. The first one is not later than `until`, and up to that time no call of another lane
+ * comes in between: an allocation that is freed by then is left out at once with its free, which costs
+ * a third of what the two cost otherwise. Returns how many: fewer when slots get short. */
+uint32_t cull_judge_calls(struct cull *c, struct cull_lane *l, uint64_t until);
 
 /* Takes l->event of the lane in the same way. */
 void cull_judge_event(struct cull *c, struct cull_lane *l);

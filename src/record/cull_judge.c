@@ -334,24 +334,42 @@ static bool leave_out_pair(struct cull *c, struct cull_lane *l, uint32_t at, uin
 	return true;
 }
 
-void cull_judge_call(struct cull *c, struct cull_lane *l, uint32_t at, uint64_t until)
+static void judge_compact(struct cull *c, struct cull_lane *l, const struct event_compact *call)
 {
-	const struct event_compact *call = &l->call[at];
-	struct cull_call compact;
+	const struct cull_call compact = {
+		.kind = call->kind,
+		.allocator = event_compact_allocator(call),
+		.stack = call->stack_id,
+		.ticks = call->ticks,
+		.addr = call->addr,
+		.size_bytes = call->size_bytes,
+		.usable_extra_bytes = call->extra_bytes,
+	};
 
-	if (call->ticks > l->now)
-		l->now = call->ticks;
-	if (l->mate[at] == CULL_MATE_LEFT_OUT || (l->mate[at] && leave_out_pair(c, l, at, until)))
-		return;
-	compact.kind = call->kind;
-	compact.allocator = event_compact_allocator(call);
-	compact.stack = call->stack_id;
-	compact.ticks = call->ticks;
-	compact.addr = call->addr;
-	compact.size_bytes = call->size_bytes;
-	compact.usable_extra_bytes = call->extra_bytes;
-	compact.alignment = 0;
 	judge(c, l, &compact);
+}
+
+uint32_t cull_judge_calls(struct cull *c, struct cull_lane *l, uint64_t until)
+{
+	uint32_t first = l->at, n = l->n, i = first;
+
+	do {
+		const struct event_compact *call = &l->call[i];
+		uint16_t mate = l->mate[i];
+
+		if (call->ticks > l->now)
+			l->now = call->ticks;
+		if (mate == CULL_MATE_LEFT_OUT || (mate && leave_out_pair(c, l, i, until))) {
+			i++;
+			continue;
+		}
+		judge_compact(c, l, call);
+		i++;
+		if (unlikely(cull_is_short_of_slots(c)))
+			break;
+	} while (i < n && l->call[i].ticks <= until && l->now <= until);
+	l->at = i;
+	return i - first;
 }
 
 void cull_judge_event(struct cull *c, struct cull_lane *l)
