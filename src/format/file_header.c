@@ -88,6 +88,12 @@ void file_status_encode(const struct file_status *s, uint8_t *page)
 	store_le64(slot + FILE_STATUS_BYTES - 8, checksum_bytes(slot, FILE_STATUS_BYTES - 8));
 }
 
+static bool is_valid_slot(const uint8_t *slot)
+{
+	return load_le64(slot + FILE_STATUS_BYTES - 8) ==
+	       checksum_bytes(slot, FILE_STATUS_BYTES - 8);
+}
+
 bool file_status_decode(const uint8_t *data, size_t len, struct file_status *ret)
 {
 	bool found = false;
@@ -101,8 +107,7 @@ bool file_status_decode(const uint8_t *data, size_t len, struct file_status *ret
 		sequence = load_le64(slot + STATUS_N_FIELDS * 8);
 		if (sequence == 0 || (found && sequence < ret->sequence))
 			continue;
-		if (load_le64(slot + FILE_STATUS_BYTES - 8) !=
-		    checksum_bytes(slot, FILE_STATUS_BYTES - 8))
+		if (!is_valid_slot(slot))
 			continue;
 		for (size_t i = 0; i < STATUS_N_FIELDS; i++)
 			ret->field[i] = load_le64(slot + i * 8);
@@ -110,4 +115,17 @@ bool file_status_decode(const uint8_t *data, size_t len, struct file_status *ret
 		found = true;
 	}
 	return found;
+}
+
+void file_status_set_field(uint8_t *slots, unsigned field, uint64_t value)
+{
+	for (size_t n = 0; n < 2; n++) {
+		uint8_t *slot = slots + n * FILE_STATUS_BYTES;
+
+		if (!is_valid_slot(slot))
+			continue;
+		store_le64(slot + field * 8, value);
+		store_le64(slot + FILE_STATUS_BYTES - 8,
+			   checksum_bytes(slot, FILE_STATUS_BYTES - 8));
+	}
 }

@@ -68,4 +68,8 @@ void file_status_encode(const struct file_status *s, uint8_t *page);
 /* Reads the newest valid slot. False when no slot is valid. */
 bool file_status_decode(const uint8_t *data, size_t len, struct file_status *ret);
 
+/* Sets a field in both slots of a status, where they are valid. slots: the bytes of a file from
+ * FILE_STATUS_OFFSET on, 2 * FILE_STATUS_BYTES of them. */
+void file_status_set_field(uint8_t *slots, unsigned field, uint64_t value);
+
 #endif

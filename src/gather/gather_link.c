@@ -261,6 +261,19 @@ static int take_gone(struct gather_link *l, const struct stream_frame *f, struct
 	return 0;
 }
 
+static int take_data(struct gather_link *l, const struct stream_frame *f, struct err *err)
+{
+	struct file_status status;
+	int r = received_file_data(&l->file, f->payload, f->n_bytes, err);
+
+	/* The program announced an exec, which failed: it goes on, and so does its recording. */
+	if (r == 0 && l->has_ended && load_le64(f->payload) == FILE_STATUS_OFFSET &&
+	    file_status_decode(l->file.page, sizeof(l->file.page), &status) &&
+	    status.field[STATUS_STATE] == FORMAT_STATE_RECORDING)
+		l->has_ended = false;
+	return r;
+}
+
 int gather_link_take_frame(struct gather_link *l, const struct stream_frame *f, struct err *err)
 {
 	if (l->state == GATHER_LINK_GREETED)
@@ -279,7 +292,7 @@ int gather_link_take_frame(struct gather_link *l, const struct stream_frame *f, 
 		return err_set(err, ERR_FORMAT, "frame %u at the wrong time", f->type);
 	switch (f->type) {
 	case STREAM_DATA:
-		return received_file_data(&l->file, f->payload, f->n_bytes, err);
+		return take_data(l, f, err);
 	case STREAM_BLOCK:
 		return received_file_block(&l->file, f->payload, f->n_bytes, err);
 	case STREAM_END:

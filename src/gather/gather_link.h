@@ -79,7 +79,7 @@ struct gather_link {
 	struct stream_process process; /* from PROCESS on; before, pid is 0 */
 	struct stream_piece piece; /* the one that is received, or asked for */
 	struct received_file file; /* of the piece; stays open when the link is over */
-	bool has_ended; /* the recorder has sent END */
+	bool has_ended; /* the recorder has sent END, and does not record again since (a failed exec) */
 	uint64_t n_received; /* bytes, over all connections */
 	uint64_t n_shown; /* private to gather_text.c: n_received when shown last */
 	enum gather_link_event event;

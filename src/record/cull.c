@@ -292,14 +292,12 @@ static uint32_t take_events(struct cull *c, struct cull_lane *l, uint64_t until)
 	uint32_t n = 0;
 
 	do {
-		uint32_t taken = 1;
-
-		if (l->at < l->n)
-			taken = cull_judge_calls(c, l, until);
-		else
+		if (l->at < l->n) {
+			n += cull_judge_calls(c, l, until);
+		} else {
 			cull_judge_event(c, l);
-		l->raw->n_done += taken;
-		n += taken;
+			n++;
+		}
 		/* A step must not count while one half of a pair is taken. */
 		if (cull_is_short_of_slots(c) && l->at >= l->pairs_end)
 			make_room(c);
@@ -419,12 +417,39 @@ static bool step(struct cull *c)
 	return n > 0;
 }
 
+/* Tells clients of the server up to which time all events that stay are in blocks of the writer. */
+static void note_complete(struct cull *c)
+{
+	uint64_t ticks = c->judged_until;
+
+	for (uint32_t i = 0; i < c->n_lanes; i++) {
+		const struct cull_lane *l = c->lane[i];
+
+		if (l->first && c->slot[l->first].ticks < ticks)
+			ticks = c->slot[l->first].ticks;
+		if (l->held_ticks && l->held_ticks < ticks)
+			ticks = l->held_ticks;
+	}
+	c->session->complete_ticks = ticks ? ticks : 1;
+}
+
 bool cull_step(struct cull *c, bool *is_lively)
 {
 	bool has_taken = step(c);
 
+	if (c->is_ordered)
+		note_complete(c);
+
 	*is_lively = c->is_lively;
 	return has_taken;
+}
+
+void cull_resume(struct cull *c)
+{
+	if (c->finishing)
+		cull_lane_resume_out(c, c->finishing);
+	for (uint32_t i = 0; i < c->n_lanes; i++)
+		cull_lane_resume(c->lane[i]);
 }
 
 void cull_close(struct cull *c)

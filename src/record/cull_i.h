@@ -93,6 +93,7 @@ struct cull_lane {
 	struct cull_raw *raw; /* the lane's blocks, in order; the first one is being decoded */
 	struct event_decoder decoder;
 	bool is_decoding;
+	bool is_refilling; /* the decoder is ahead of what is to be taken: cull_lane_resume() */
 	bool has_begun; /* a block was decoded */
 	struct event_compact call[CULL_BATCH]; /* [at, n) are to be taken */
 	uint16_t mate[CULL_BATCH]; /* of each call: cull_find_mates() */
@@ -103,6 +104,8 @@ struct cull_lane {
 	uint8_t fields[PENDING_MAX_RARE_BYTES]; /* of a rare event */
 	uint8_t n_fields;
 	uint64_t now; /* greatest time so far */
+	uint64_t
+		held_ticks; /* of a realloc's begin that is published, and that may change; 0: none */
 	uint32_t last_group; /* index of the group that was used last */
 
 	uint32_t first, last; /* slots, in order */
@@ -118,6 +121,7 @@ struct cull_lane {
 
 	struct block *out; /* the output block; NULL: none */
 	uint32_t out_area, out_slot; /* where it is */
+	uint64_t out_sequence;
 	struct event_encoder enc; /* of the output block */
 	uint64_t out_ticks; /* time of the last event that was written */
 	uint32_t out_generation; /* of loaded code, at that event */
@@ -170,6 +174,7 @@ struct cull {
 	struct cull_raw *raw[RECORD_MAX_AREAS]; /* RECORD_AREA_BLOCKS each */
 	uint16_t recent[CULL_N_RECENT]; /* by address: 1 + index of an allocation in a batch */
 	uint16_t n_made[CULL_BATCH]; /* of the batch: allocations so far, with this one */
+	struct cull_lane *finishing; /* its output block is being written; NULL: none is */
 	struct cull_raw *finished; /* blocks to give back with the commit of this step */
 	struct cull_group *group; /* CULL_MAX_GROUPS */
 	uint32_t n_groups;
@@ -198,8 +203,8 @@ void cull_put_sums(struct cull *c);
 
 /* ---- cull_judge.c ---- */
 
-/* Finds the allocations in the lane's batch of calls that the same batch frees. */
-void cull_find_mates(struct cull *c, struct cull_lane *l);
+/* Finds the allocations in the lane's batch of n calls that the same batch frees. */
+void cull_find_mates(struct cull *c, struct cull_lane *l, uint32_t n);
 
 /* Takes calls of the lane from call[at] on, up to the time `until`: puts each into a slot, or leaves
  * out its chain. The first one is not later than `until`, and up to that time no call of another lane
@@ -220,6 +225,12 @@ void cull_find_blocks(struct cull *c);
 
 /* Decodes the next events of the lane into l->call or l->event. False: there are none (yet). */
 bool cull_lane_refill(struct cull *c, struct cull_lane *l);
+
+/* Another writer was killed: if it was decoding, begins the block again behind what was taken. */
+void cull_lane_resume(struct cull_lane *l);
+
+/* The same of cull.finishing: writes its output block if that has not happened. */
+void cull_lane_resume_out(struct cull *c, struct cull_lane *l);
 
 /* The time of the next event that cull_lane_refill() decoded. */
 uint64_t cull_lane_next_ticks(const struct cull_lane *l);

@@ -288,14 +288,14 @@ static void judge(struct cull *c, struct cull_lane *l, const struct cull_call *e
 	}
 }
 
-void cull_find_mates(struct cull *c, struct cull_lane *l)
+void cull_find_mates(struct cull *c, struct cull_lane *l, uint32_t n)
 {
 	uint16_t n_made = 0;
 
 	memset(c->recent, 0, sizeof(c->recent));
-	memset(l->mate, 0, l->n * sizeof(l->mate[0]));
+	memset(l->mate, 0, n * sizeof(l->mate[0]));
 	l->pairs_end = 0;
-	for (uint32_t i = 0; i < l->n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		const struct event_compact *call = &l->call[i];
 		uint16_t *recent = &c->recent[call->addr / 16 % CULL_N_RECENT];
 		uint32_t made = *recent;
@@ -352,6 +352,7 @@ static void judge_compact(struct cull *c, struct cull_lane *l, const struct even
 uint32_t cull_judge_calls(struct cull *c, struct cull_lane *l, uint64_t until)
 {
 	uint32_t first = l->at, n = l->n, i = first;
+	bool is_left_out;
 
 	do {
 		const struct event_compact *call = &l->call[i];
@@ -359,16 +360,14 @@ uint32_t cull_judge_calls(struct cull *c, struct cull_lane *l, uint64_t until)
 
 		if (call->ticks > l->now)
 			l->now = call->ticks;
-		if (mate == CULL_MATE_LEFT_OUT || (mate && leave_out_pair(c, l, i, until))) {
-			i++;
-			continue;
-		}
-		judge_compact(c, l, call);
-		i++;
-		if (unlikely(cull_is_short_of_slots(c)))
-			break;
-	} while (i < n && l->call[i].ticks <= until && l->now <= until);
-	l->at = i;
+		is_left_out =
+			mate == CULL_MATE_LEFT_OUT || (mate && leave_out_pair(c, l, i, until));
+		if (!is_left_out)
+			judge_compact(c, l, call);
+		l->raw->n_done++;
+		l->at = ++i;
+	} while (i < n && l->call[i].ticks <= until && l->now <= until &&
+		 (is_left_out || !cull_is_short_of_slots(c)));
 	return i - first;
 }
 
@@ -378,6 +377,7 @@ void cull_judge_event(struct cull *c, struct cull_lane *l)
 	uint32_t i;
 
 	l->has_event = false;
+	l->raw->n_done++;
 	if (!(ev->kind & EVENT_RARE)) {
 		const struct cull_call call = {
 			.kind = ev->kind,

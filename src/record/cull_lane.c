@@ -77,6 +77,7 @@ static void find_in_area(struct cull *c, uint32_t n, struct area *area)
 		c->raw[n] = own_memory_map(RECORD_AREA_BLOCKS * sizeof(**c->raw));
 		if (!c->raw[n]) {
 			atomic_fetch_or(&area->full_bits, full);
+			atomic_fetch_and(&area->busy_bits, ~full);
 			return;
 		}
 	}
@@ -100,6 +101,7 @@ static void find_in_area(struct cull *c, uint32_t n, struct area *area)
 		else
 			atomic_fetch_or(&area->full_bits, bit);
 	}
+	atomic_fetch_and(&area->busy_bits, ~full); /* cull_raw.is_full says it: not to be retaken */
 }
 
 void cull_find_blocks(struct cull *c)
@@ -120,6 +122,9 @@ static void start_decoding(struct cull *c, struct cull_lane *l)
 	block_decode((const uint8_t *)block, &h);
 	event_decoder_init(&l->decoder, &h, block->data, 0);
 	l->decoder.lane = l->index;
+	l->decoder.in.len = atomic_load_explicit(&block->used_bytes, memory_order_acquire);
+	for (uint32_t i = 0; i < l->raw->n_done && event_decode(&l->decoder, &l->event) > 0; i++)
+		; /* cull_lane_resume(): these were taken */
 	l->is_decoding = true;
 	l->lost_before = block->lost_before;
 	if (!l->has_begun) { /* blocks are found in any order, but decoded in theirs */
@@ -128,9 +133,9 @@ static void start_decoding(struct cull *c, struct cull_lane *l)
 		l->out_generation = h.generation;
 		l->enc.next_stack = h.first_stack;
 	}
-	if (l->enc.next_stack != h.first_stack) { /* a block was lost */
+	if (l->enc.next_stack != l->decoder.next_stack) { /* a block was lost */
 		cull_lane_finish_out(c, l);
-		l->enc.next_stack = h.first_stack;
+		l->enc.next_stack = l->decoder.next_stack;
 	}
 	if (h.start_ticks > l->now)
 		l->now = h.start_ticks;
@@ -250,6 +255,7 @@ static int take_one(struct cull *c, struct cull_lane *l)
 		return -1;
 	if (l->event.kind == EVENT_REALLOC_BEGIN && !d->is_in_place && d->in.pos == d->in.len &&
 	    !l->raw->is_full) {
+		l->held_ticks = l->event.ticks;
 		d->in.pos = start;
 		d->ticks = ticks;
 		d->addr[1] = addr;
@@ -260,39 +266,55 @@ static int take_one(struct cull *c, struct cull_lane *l)
 	return sort_event(c, l, start);
 }
 
-bool cull_lane_refill(struct cull *c, struct cull_lane *l)
+/* Decodes on in the lane's first block. 1: there are events. 0: none (yet). -1: the block has ended. */
+static int refill_from_block(struct cull *c, struct cull_lane *l)
 {
-	while (l->raw) {
-		struct event_decoder *d = &l->decoder;
-		int n;
+	struct event_decoder *d = &l->decoder;
+	uint32_t n_calls;
+	int n = 0;
 
-		if (!c->is_peeking && !l->raw->is_full)
-			return false;
-		if (!l->is_decoding)
-			start_decoding(c, l);
+	while (n == 0) {
 		d->in.len = atomic_load_explicit(&l->raw->block->used_bytes, memory_order_acquire);
-		l->at = l->pairs_end = 0;
-		l->n = (uint32_t)event_decode_calls(d, l->call, CULL_BATCH);
-		if (l->n) {
-			cull_find_mates(c, l);
-			return true;
+		n_calls = (uint32_t)event_decode_calls(d, l->call, CULL_BATCH);
+		if (n_calls) {
+			cull_find_mates(c, l, n_calls);
+			l->n = n_calls;
+			return 1;
 		}
 		if (take_definitions(c, l))
 			continue;
 		n = take_one(c, l);
-		if (n > 0) {
-			l->has_event = true;
-			return true;
-		}
-		if (n == 0)
-			continue;
-		if (!l->raw->is_full)
-			return false;
-		if (d->in.failed)
-			session_count_lost(c->session, 1, 0, -22);
-		end_raw(c, l);
+		l->has_event = n > 0;
 	}
-	return false;
+	if (n < 0 && d->in.failed && l->raw->is_full)
+		session_count_lost(c->session, 1, 0, -22);
+	return n > 0 ? 1 : l->raw->is_full ? -1 : 0;
+}
+
+bool cull_lane_refill(struct cull *c, struct cull_lane *l)
+{
+	int n = -1;
+
+	l->held_ticks = 0;
+	while (n < 0 && l->raw && (c->is_peeking || l->raw->is_full)) {
+		l->n = l->at = l->pairs_end = 0;
+		l->is_refilling = true;
+		if (!l->is_decoding)
+			start_decoding(c, l);
+		n = refill_from_block(c, l);
+		if (n < 0)
+			end_raw(c, l);
+		l->is_refilling = false;
+	}
+	return n > 0;
+}
+
+void cull_lane_resume(struct cull_lane *l)
+{
+	if (!l->is_refilling)
+		return;
+	l->is_refilling = l->is_decoding = l->has_event = false;
+	l->n = l->at = l->pairs_end = 0;
 }
 
 uint64_t cull_lane_next_ticks(const struct cull_lane *l)
@@ -304,15 +326,36 @@ uint64_t cull_lane_next_ticks(const struct cull_lane *l)
 
 /* ---- writing events ---- */
 
+static void finish_out(struct cull *c, struct cull_lane *l)
+{
+	struct area *area = &c->session->area[l->out_area];
+
+	atomic_store_explicit(&area->blocks[l->out_slot].state, BLOCK_FULL, memory_order_release);
+	l->out = NULL;
+	event_encoder_begin(&l->enc, NULL, NULL, l->out_ticks);
+	c->write_block(c->user, c->session, area, l->out_slot);
+	c->session->writer_blocks[l->out_area] &= ~(1ull << l->out_slot);
+	c->finishing = NULL;
+}
+
 void cull_lane_finish_out(struct cull *c, struct cull_lane *l)
 {
 	if (!l->out)
 		return;
-	atomic_store_explicit(&l->out->state, BLOCK_FULL, memory_order_release);
+	c->finishing = l;
+	finish_out(c, l);
+}
+
+void cull_lane_resume_out(struct cull *c, struct cull_lane *l)
+{
+	const struct block *block = &c->session->area[l->out_area].blocks[l->out_slot];
+
+	if (block->sequence == l->out_sequence && atomic_load(&block->state) != BLOCK_FREE) {
+		finish_out(c, l); /* a reader that finds the block twice takes one */
+		return;
+	}
 	c->session->writer_blocks[l->out_area] &= ~(1ull << l->out_slot);
-	l->out = NULL;
-	event_encoder_begin(&l->enc, NULL, NULL, l->out_ticks);
-	c->write_block(c->user, c->session, &c->session->area[l->out_area], l->out_slot);
+	c->finishing = NULL;
 }
 
 /* Takes a free block, if need be of a new area. */
@@ -349,6 +392,7 @@ static bool begin_out(struct cull *c, struct cull_lane *l)
 	l->out = block;
 	l->out_area = (uint32_t)(area - c->session->area);
 	l->out_slot = slot;
+	l->out_sequence = block->sequence;
 	c->session->writer_blocks[l->out_area] |= 1ull << slot;
 	return true;
 }

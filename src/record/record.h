@@ -96,6 +96,9 @@ struct session {
 	struct cull *cull; /* NULL: everything is recorded */
 	uint64_t writer_blocks[RECORD_MAX_AREAS]; /* bits: blocks that cull fills, not a thread */
 	uint64_t pending_offset, pending_bytes; /* of the PENDING chunk of cull */
+	/* Not 0: events are culled for clients of the server, and all that stay and are earlier are in
+	 * blocks that clients get. */
+	uint64_t complete_ticks;
 	uint32_t piece; /* number of the file in this run of the recorder, from 1 */
 	int fd; /* in the writer's own descriptor table; less than 0: closed, see rotation.h */
 	bool is_ended;

@@ -205,11 +205,14 @@ static long next_status(struct stream_source *s, uint8_t *out, size_t *n_bytes)
 	uint64_t sequence = session ? session->status.sequence : UINT64_MAX;
 	long ret;
 
-	if (sequence == s->status_sequence)
+	if (sequence == s->status_sequence && s->complete_ticks == s->complete_sent)
 		return 0;
 	s->status_sequence = sequence;
+	s->complete_sent = s->complete_ticks;
 	store_le64(out, FILE_STATUS_OFFSET);
 	ret = read_exactly(s, FILE_STATUS_OFFSET, out + DATA_HEAD, STATUS_BYTES);
+	if (s->complete_ticks)
+		file_status_set_field(out + DATA_HEAD, STATUS_COMPLETE_TICKS, s->complete_ticks);
 	*n_bytes = DATA_HEAD + STATUS_BYTES;
 	return ret < 0 ? ret : STREAM_DATA;
 }
@@ -219,6 +222,7 @@ static void begin_pass(struct stream_source *s, uint64_t now_ns)
 	s->phase = STREAM_SOURCE_BLOCKS;
 	s->area = s->slot = 0;
 	s->pass_due_ns = now_ns + STREAM_SOURCE_PASS_NS;
+	s->complete_ticks = s->file->session ? s->file->session->complete_ticks : 0;
 	s->ended_before_pass = stream_source_has_ended(s->file);
 	s->is_end_sent = s->is_end_sent && s->ended_before_pass; /* an exec may fail */
 }

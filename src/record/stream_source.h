@@ -13,7 +13,9 @@
  *
  * Where short-lived allocations are left out (cull.h), the blocks that threads fill and the PENDING
  * chunk are not sent: what is in them may turn out to be left out. The client gets the blocks that
- * the writer fills with what stays.
+ * the writer fills with what stays. While a pass goes on, the copy has newer events of one thread than
+ * of another. So the status that ends a pass says up to which time the copy has everything
+ * (STATUS_COMPLETE_TICKS); readers of the copy leave out what is later.
  *
  * Everything is read with pread() from the file: the page cache has it, unless the client is far
  * behind. Threads: the writer, which is also the one that appends chunks and frees blocks.
@@ -74,6 +76,8 @@ struct stream_source {
 	uint64_t pass_due_ns;
 	struct stream_sent *sent; /* by block: STREAM_SOURCE_MAX_BLOCKS */
 	uint64_t status_sequence; /* of the status that was sent last */
+	uint64_t complete_ticks; /* session.complete_ticks when this pass began */
+	uint64_t complete_sent; /* in the status that was sent last */
 	uint32_t n_last_passes; /* passes since a newer piece began: after two PIECE_END is sent */
 	bool ended_before_pass; /* the recording had ended when this pass began */
 	bool is_end_sent; /* END: once after the end of the recording, once more if an exec failed */

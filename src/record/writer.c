@@ -494,6 +494,8 @@ static int writer_main_again(void *arg)
 			return 0;
 		for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++)
 			pool_retake(&s->area[i]);
+		if (s->cull)
+			cull_resume(s->cull);
 	}
 	if (!atomic_load(&w->rec->is_writer_brief))
 		session_put_note(

@@ -207,6 +207,19 @@ static int read_snapshot(struct recording *r, struct chunk_reader *walk, struct 
 	return n < 0 ? n : pending_read(r, err);
 }
 
+/* A copy that a stream makes of a culled recording has no PENDING chunk, and newer events of some
+ * threads than of others. What is later than the time up to which it is complete is left out. */
+static void limit_horizon(struct recording *r)
+{
+	const struct recording_piece *p = &r->piece[r->at_piece];
+	uint64_t complete = p->has_status ? p->status.field[STATUS_COMPLETE_TICKS] : 0;
+
+	if (r->pending_bytes && !r->pending_step && complete &&
+	    p->status.field[STATUS_STATE] == FORMAT_STATE_RECORDING &&
+	    complete - 1 < r->horizon_ticks)
+		r->horizon_ticks = complete - 1;
+}
+
 /* A recorder that culls moves events with each step, of which it makes some thousand per second at
  * most: tries until there was none meanwhile. */
 static int read_untorn(struct recording *r, struct chunk_reader *walk, struct err *err)
@@ -217,6 +230,7 @@ static int read_untorn(struct recording *r, struct chunk_reader *walk, struct er
 	for (unsigned i = 0; n == 0 && i < TORN_TRIES; i++) {
 		forget_areas(r);
 		n = read_snapshot(r, walk, err);
+		limit_horizon(r);
 		if (n < 0 || !r->is_torn)
 			return n;
 		if (i % 4 == 3)

@@ -132,10 +132,28 @@ class Death(CullCase):
                 with self.subTest(ms=ms, limit_ms=limit_ms):
                     path, program = self.start_storm(limit_ms)
                     time.sleep(ms / 1000)
-                    os.kill(mp.find_writer(path), signal.SIGKILL)
+                    writer = mp.find_writer(path)
+                    os.kill(writer, signal.SIGSTOP)  # a program starts another one for a dead one
                     program.kill()
                     program.wait()
+                    os.kill(writer, signal.SIGKILL)
                     self.assert_sound(mp.info(path))
+
+    def test_another_writer_goes_on(self):
+        """A writer that is killed may misjudge the one event that it had in hand."""
+        path, program = self.start_storm(100, "1500")
+        killed = set()
+        while len(killed) < 3:
+            writer = mp.wait_for(lambda: mp.find_writer(path))
+            time.sleep(0.2)
+            if writer not in killed:
+                os.kill(writer, signal.SIGKILL)
+            killed.add(writer)
+        self.assertEqual(0, program.wait())
+        facts = mp.info(path)
+        self.assertEqual(0, facts["lost_events"] + facts["damaged_bytes"])
+        self.assertLessEqual(facts["unknown_frees"] + facts["duplicate_allocations"], 3)
+        self.assertGreater(facts["culled_allocations"], 10000)
 
     def test_a_look_while_it_runs(self):
         path, program = self.start_storm(100)
@@ -146,10 +164,10 @@ class Death(CullCase):
             self.assert_sound(facts)
         program.kill()
 
-    def start_storm(self, limit_ms):
+    def start_storm(self, limit_ms, run_ms="60000"):
         folder = self.new_folder()
         env = self.recorder_environment(folder, WRITE_BINARIES_TO_OUTPUT=0, **cull_below(limit_ms))
-        program = subprocess.Popen([mp.program("toggle_storm"), "0", "60000"], env=env,
+        program = subprocess.Popen([mp.program("toggle_storm"), "0", run_ms], env=env,
                                    cwd=self.dir, stdout=subprocess.DEVNULL)
         self.addCleanup(program.wait)
         self.addCleanup(program.kill)
