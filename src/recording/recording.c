@@ -104,6 +104,12 @@ static int take_chunk(struct recording *r, const struct chunk_ref *p, struct err
 								 CHUNK_UNPACK_FILE_DATA_HEAD);
 		return 0;
 	}
+	if (r->at_piece == 0 && h->type == CHUNK_PROCESS && r->metadata.process.is_known) {
+		/* its facts would take the place of the first one's */
+		damage_add(&r->damage, p->offset, chunk_total_bytes(h),
+			   "PROCESS chunk of a second recording in this file");
+		return 0;
+	}
 	if (r->at_piece > 0)
 		n = metadata_add_again(&r->metadata, h->type, r->scratch, h->stored_bytes, err);
 	else

@@ -280,6 +280,27 @@ TEST(unknown_chunks_are_skipped)
 	synth_fini(&s);
 }
 
+/* Two recordings in one file, the second without its header. */
+TEST(a_second_process_is_damage)
+{
+	struct recording *r;
+	struct overview o;
+	size_t at;
+
+	make_sample();
+	at = s.len;
+	synth_process(&s, 77);
+	r = open_ok();
+	CHECK_EQ(r->damage.n_ranges, 1);
+	CHECK_EQ(r->damage.range[0].offset, at);
+	CHECK_EQ(r->metadata.process.parent_pid, 0);
+	o = sum_up(r);
+	CHECK(!o.is_complete);
+	overview_fini(&o);
+	recording_close(r);
+	synth_fini(&s);
+}
+
 TEST(the_walk_goes_on_behind_a_damaged_header)
 {
 	struct recording *r;
