@@ -337,9 +337,28 @@ static uint64_t n_events_of(const struct exact_peak *sw, size_t slice)
 	return (uint64_t)sw->slice[slice].n_allocated + sw->slice[slice].n_freed;
 }
 
-/* The slices that can hold a maximum, and of these as many as fit into one pass. */
+/* As many candidates as fit into one pass, the first ones. */
+static void take_candidates(struct exact_peak *sw, size_t n)
+{
+	uint64_t n_events = 0;
+
+	sw->n_candidates = 0;
+	while (sw->n_candidates < n) {
+		n_events += n_events_of(sw, sw->candidate[sw->n_candidates].slice);
+		if (n_events > EVENTS_AT_ONCE)
+			break;
+		sw->n_candidates++;
+	}
+	if (n && sw->n_candidates == 0)
+		sw->n_candidates = SIZE_MAX; /* not even the first one fits */
+}
+
+/* The slices that can hold a maximum, and of these as many as fit into one pass. Of one bucket those
+ * with the highest bounds, which rule out most others. Of many buckets those next in time, so that
+ * each pass reads a part of the rows, and all passes together read them about once. */
 static void choose(struct exact_peak *sw)
 {
+	bool is_by_time = sw->span->n_buckets > 1;
 	struct level level = sw->base;
 	size_t n = 0;
 
@@ -356,21 +375,22 @@ static void choose(struct exact_peak *sw)
 		}
 		level = level_after(level, &sw->slice[i]);
 	}
-	if (n)
+	if (n && !is_by_time)
 		qsort(sw->candidate, n, sizeof(*sw->candidate), compare_excess);
-	for (sw->n_candidates = 0; sw->n_candidates < n; sw->n_candidates++) {
-		struct candidate *c = &sw->candidate[sw->n_candidates];
+	take_candidates(sw, n);
+	if (sw->n_candidates == SIZE_MAX)
+		return;
+	if (n && is_by_time)
+		qsort(sw->candidate, sw->n_candidates, sizeof(*sw->candidate), compare_excess);
+	for (size_t i = 0; i < sw->n_candidates; i++) {
+		struct candidate *c = &sw->candidate[i];
 
-		if (sw->n_events + n_events_of(sw, c->slice) > EVENTS_AT_ONCE)
-			break;
 		c->first_event = sw->n_events;
 		atomic_init(&c->n_events, 0);
 		set_add(sw->is_candidate, c->slice);
-		sw->candidate_of[c->slice] = (uint32_t)sw->n_candidates;
+		sw->candidate_of[c->slice] = (uint32_t)i;
 		sw->n_events += n_events_of(sw, c->slice);
 	}
-	if (n && sw->n_candidates == 0)
-		sw->n_candidates = SIZE_MAX; /* not even the first one fits */
 }
 
 static void put_event(struct exact_peak *sw, uint64_t since_ns, bool is_release, uint64_t n_bytes)

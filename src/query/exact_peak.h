@@ -8,7 +8,7 @@
  *  2. A second pass collects the single events of the slices that can hold a maximum. The events
  *     are sorted and summed up.
  *  3. If there are too many events for one pass, the slices with the highest upper bounds come
- *     first. Their maxima usually rule out the rest. A slice with more events than fit is cut into
+ *     first (of many buckets: those next in time). Their maxima usually rule out the rest. A slice with more events than fit is cut into
  *     slices itself.
  *
  * All events of one nanosecond count together: the level of a moment is the level after them all.
