@@ -34,6 +34,12 @@ static void destroy(void *data)
 	free(s);
 }
 
+/* What lies in a file takes no memory that could not be taken back. */
+static size_t in_memory(const struct spill_vec *v, size_t n_bytes)
+{
+	return v->memory && !spill_is_file(v->memory) ? n_bytes : 0;
+}
+
 static int make(struct query *q, unsigned kind, struct shared_result *ret, struct err *err)
 {
 	struct shared_paths *s = calloc(1, sizeof(*s));
@@ -58,7 +64,8 @@ static int make(struct query *q, unsigned kind, struct shared_result *ret, struc
 	ret->data = s;
 	ret->n_bytes = sizeof(*s) + s->paths.child_of.n_slots * sizeof(struct map_slot) +
 		       g->n * sizeof(*s->paths.end) +
-		       s->paths.n * (sizeof(*s->paths.node) + (s->sum ? sizeof(*s->sum) : 0));
+		       in_memory(&s->paths.nodes, s->paths.n * sizeof(*s->paths.node)) +
+		       in_memory(&s->sum_memory, s->paths.n * sizeof(*s->sum));
 	ret->destroy = destroy;
 	return 0;
 }
