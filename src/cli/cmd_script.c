@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "cli/args.h"
 #include "cli/cli.h"
+#include "cli/export_file.h"
 #include "cli/open_args.h"
 #include "query/filter_value.h"
 #include "query/shared_results.h"
@@ -39,7 +40,7 @@ struct script_command {
 	const char *timeout;
 	uint64_t max_ns;
 	struct opened *opened;
-	char *made_path; /* of the file that the script writes now */
+	struct export_file *file; /* that the script writes now; NULL: none */
 };
 
 static atomic_bool was_interrupted;
@@ -60,23 +61,23 @@ static void print_text(void *user, const char *text, size_t len)
 
 static int create_file(void *user, const char *path, FILE **ret, struct err *err)
 {
+	/* for export_file_open(): never compressed a second time */
+	static const struct export_format any = {.name = "file", .flags = EXPORT_COMPRESSED};
 	struct script_command *c = user;
+	int r = export_file_open(path, &any, &c->file, err);
 
-	free(c->made_path);
-	c->made_path = strdup(path);
-	*ret = fopen(path, "we");
-	return *ret ? 0 : err_set_errno(err, errno, "cannot write '%s'", path);
+	if (r < 0)
+		return r;
+	*ret = export_file_stream(c->file);
+	return 0;
 }
 
 static int close_file(void *user, FILE *file, bool is_whole, struct err *err)
 {
 	struct script_command *c = user;
 
-	if (fclose(file) != 0 && is_whole)
-		return err_set_errno(err, errno, "cannot write '%s'", c->made_path);
-	if (!is_whole && c->made_path)
-		unlink(c->made_path);
-	return 0;
+	(void)file;
+	return export_file_close(c->file, is_whole ? 0 : -ERR_IO, err);
 }
 
 static int ask(void *user, const char *question, const atomic_bool *cancel, FILE *out,
@@ -128,7 +129,6 @@ static void close_all(struct script_command *c)
 		open_recording_close(&o->recording);
 		free(o);
 	}
-	free(c->made_path);
 }
 
 /* ---- where the script comes from ---- */

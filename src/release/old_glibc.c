@@ -140,6 +140,14 @@ HIDDEN double exp(double x)
 	return old_exp(x);
 }
 
+double old_log2(double);
+OLD(old_log2, log2, "GLIBC_2.2.5");
+
+HIDDEN double log2(double x)
+{
+	return old_log2(x);
+}
+
 HIDDEN double log(double x)
 {
 	return old_log(x);

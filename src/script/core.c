@@ -75,6 +75,8 @@ static int core_open_recording(lua_State *l)
 
 /* ---- output ---- */
 
+#define PRINT_BYTES 16 /* that a text counts as besides its own: empty lines are not free */
+
 /* print(text): as it is */
 static int core_print(lua_State *l)
 {
@@ -83,10 +85,11 @@ static int core_print(lua_State *l)
 	const char *text = luaL_checklstring(l, 1, &len);
 
 	script_check(l);
+	len += PRINT_BYTES;
 	if (max && len > max - s->output_bytes)
 		return luaL_error(l, "the script printed more than %d KiB", (int)(max >> 10));
 	s->output_bytes += len;
-	s->options.host->print(s->options.host->user, text, len);
+	s->options.host->print(s->options.host->user, text, len - PRINT_BYTES);
 	return 0;
 }
 
@@ -100,8 +103,10 @@ static void output_fini(void *memory)
 {
 	struct output *o = memory;
 
+	struct err err;
+
 	if (o->file)
-		o->host->close(o->host->user, o->file, false, NULL);
+		o->host->close(o->host->user, o->file, false, &err);
 	o->file = NULL;
 }
 
@@ -134,8 +139,12 @@ static int core_save(lua_State *l)
 	const char *path = luaL_checkstring(l, 1), *text = luaL_checklstring(l, 2, &len);
 	struct output *o = output_open(l, path);
 
-	if (fwrite(text, 1, len, o->file) != len)
-		return luaL_error(l, "cannot write '%s': %s", path, strerror(errno));
+	if (fwrite(text, 1, len, o->file) != len) {
+		int e = errno;
+
+		output_fini(o);
+		return luaL_error(l, "cannot write '%s': %s", path, strerror(e));
+	}
 	output_close(l, o);
 	return 0;
 }
@@ -168,8 +177,10 @@ static int core_export(lua_State *l)
 		lua_pop(l, 1);
 	}
 	out = output_open(l, path);
-	if (export_write(f, q->query, &o, out->file, &err) < 0)
+	if (export_write(f, q->query, &o, out->file, &err) < 0) {
+		output_fini(out); /* now: the host has one file at a time */
 		return script_raise(l, &err);
+	}
 	output_close(l, out);
 	return 0;
 }

@@ -1175,8 +1175,9 @@ local function draw(g)
 	end
 	local first, last = trim_range(g, lines)
 	local legend = g._legend and #lines or 0
-	local width, height, left, top = 1024, 480 + 18 * legend, g._axes and 84 or 8, g._title and 34 or 16
-	local bottom, right = top + 400, width - 16
+	local left, top = g._axes and 84 or 8, g._title and 38 or 16
+	local width, bottom = 800, top + 320
+	local height, right = bottom + (g._axes and 30 or 8) + 20 * legend, width - 16
 	local sums, most = {}, 0
 	for i = first, last do
 		sums[i] = 0
@@ -1190,11 +1191,11 @@ local function draw(g)
 	local function x_of(i) return left + (right - left) * (i - first) / math.max(last - first, 1) end
 	local function y_of(v) return bottom - (bottom - top) * v / most end
 	local out = {format('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" '
-		.. 'font-family="sans-serif" font-size="12"><rect width="100%%" height="100%%" fill="#fff"/>',
+		.. 'font-family="sans-serif" font-size="14"><rect width="100%%" height="100%%" fill="#fff"/>',
 		width, height, width, height)}
 	local function put(...) out[#out + 1] = format(...) end
 	if g._title then
-		put('<text x="%d" y="20" font-size="15" fill="#111">%s</text>', left, xml(g._title))
+		put('<text x="%d" y="24" font-size="17" fill="#111">%s</text>', left, xml(g._title))
 	end
 	local step = grid_step(most, 6, is_bytes[g._what] and 2 or 10)
 	for k = 0, floor(most / step) do
@@ -1236,7 +1237,7 @@ local function draw(g)
 		end
 		put('<path d="%s" fill="none" stroke="%s" stroke-width="1.5"/>', path_of(points), color)
 		if g._legend then
-			local y = bottom + 40 + 18 * (n - 1)
+			local y = bottom + (g._axes and 44 or 22) + 20 * (n - 1)
 			put('<rect x="%d" y="%d" width="12" height="12" fill="%s"/>', left, y - 10, color)
 			put('<text x="%d" y="%d" fill="#111">%s</text>', left + 18, y, xml(line.label))
 		end

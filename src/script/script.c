@@ -37,17 +37,13 @@ static int open_all(lua_State *l)
 int script_create(const struct script_options *o, struct script **ret, struct err *err)
 {
 	struct script *s = calloc(1, sizeof(*s));
-	pthread_condattr_t attr;
 	int r = 0;
 
 	if (!s)
 		return err_set_memory(err, sizeof(*s));
 	s->options = *o;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&s->changed, NULL);
 	s->lua = sandbox_open(s);
 	if (!s->lua) {
 		r = err_set_memory(err, 0);

@@ -37,7 +37,8 @@ struct script_data {
 struct script_host {
 	void *user;
 	void (*print)(void *user, const char *text, size_t len);
-	/* A new file for the script, and its end. is_whole false: the file is to be dropped. */
+	/* A new file for the script, and its end. One file at a time. is_whole false: the file is to be
+	 * dropped, and err counts for nothing. */
 	int (*create)(void *user, const char *path, FILE **ret, struct err *err);
 	int (*close)(void *user, FILE *file, bool is_whole, struct err *err);
 	/* Opens a further recording. NULL: scripts cannot. */

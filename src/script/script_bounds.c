@@ -137,7 +137,7 @@ static void *watch(void *user)
 			script_stop(s, STOP_TIME);
 		if (s->options.cancel && atomic_load(s->options.cancel))
 			script_stop(s, STOP_CANCEL);
-		next = now;
+		clock_gettime(CLOCK_REALTIME, &next); /* the clock of the condition */
 		add_ns(&next, POLL_NS);
 		pthread_cond_timedwait(&s->changed, &s->lock, &next);
 	}

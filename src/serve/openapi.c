@@ -145,13 +145,29 @@ static void put_responses(struct json *j, const struct route *r)
 	json_end_object(j);
 }
 
+static void put_body(struct json *j)
+{
+	json_object(j, "requestBody");
+	json_object(j, "content");
+	json_object(j, "text/plain");
+	json_object(j, "schema");
+	json_text(j, "type", "string");
+	json_u64(j, "maxLength", ROUTE_MAX_BODY_BYTES);
+	json_end_object(j);
+	json_end_object(j);
+	json_end_object(j);
+	json_end_object(j);
+}
+
 static void put_path(struct json *j, const struct route *r, const char *path)
 {
 	putc('\n', j->out); /* a path a line: the document lies in the repository, too */
 	json_object(j, path);
-	json_object(j, "get");
+	json_object(j, r->flags & ROUTE_POST ? "post" : "get");
 	json_text(j, "summary", r->summary);
 	put_parameters(j, r, path);
+	if (r->flags & ROUTE_POST)
+		put_body(j);
 	put_responses(j, r);
 	json_end_object(j);
 	json_end_object(j);

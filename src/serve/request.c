@@ -27,6 +27,7 @@ void request_fini(struct request *rq)
 	query_regex_destroy(rq->rules.own);
 	filter_fini(&rq->filter);
 	url_fini(&rq->url);
+	free(rq->body);
 	registry_give(rq->snapshot);
 	registry_give(rq->base.snapshot);
 }

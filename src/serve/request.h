@@ -65,6 +65,9 @@ struct request {
 	struct filter filter;
 	struct query *query; /* made by request_query() */
 	struct request_base base;
+	struct script_files *script_files; /* of the server; NULL: no server */
+	char *body; /* of a POST, with a zero byte behind it; owned; NULL: none */
+	size_t body_len;
 	struct answer *answer;
 	FILE *out;
 	struct json json;

@@ -27,6 +27,11 @@ typedef int (*route_handler)(struct request *rq, struct err *err);
 
 #define ROUTE_BASE 512u /* compares two recordings: takes base */
 
+#define ROUTE_POST 2048u /* answers POST, not GET, and takes a body */
+#define ROUTE_MAX_BODY_BYTES ((size_t)256 << 10)
+
+#define ROUTE_SANDBOX 4096u /* a user's file: browsers keep it apart from the server's origin */
+
 /* Adds up rows into one JSON object: takes first, and then may answer with an estimate. */
 #define ROUTE_FIRST 1024u
 
@@ -53,7 +58,8 @@ const struct route *route_find(const struct url *u, const char *value[ROUTE_MAX_
  * GUI; what takes filters or rows may have to look at every allocation. */
 static inline bool route_is_instant(const struct route *r)
 {
-	return !(r->flags & (ROUTE_FILTER | ROUTE_EXPORT | ROUTE_LARGE | ROUTE_PAGE | ROUTE_BASE));
+	return !(r->flags & (ROUTE_FILTER | ROUTE_EXPORT | ROUTE_LARGE | ROUTE_PAGE | ROUTE_BASE |
+			     ROUTE_POST));
 }
 
 /* own_regex: taken where frames are shown, and where a filter may use frame classes. */

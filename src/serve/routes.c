@@ -214,6 +214,15 @@ static const struct route table[] = {
 	 OLD | ROUTE_FILTER | ROUTE_EXPORT | ROUTE_LARGE, NULL, NULL,
 	 "matches in a format of another tool; {file} only suggests a name", NULL, 0},
 
+	{"/data/{id}/execute_script", data_execute_script, OLD | ROUTE_VOLATILE | ROUTE_POST, JSON,
+	 "ScriptResult", "runs the Lua script in the body: docs/SCRIPTING.md", NULL, 0},
+	{"/data/{id}/script_files/{hash}/{file}", data_script_file,
+	 OLD | ROUTE_VOLATILE | ROUTE_SANDBOX, NULL, NULL, "a file that a script wrote", NULL, 0},
+	{"/data/{id}/allocation_filter_to_script", data_allocation_filter_to_script,
+	 OLD | ROUTE_FILTER, JSON, "FilterScript", "the filter as a script", NULL, 0},
+	{"/data/{id}/map_filter_to_script", data_map_filter_to_script, OLD | ROUTE_FILTER, JSON,
+	 "FilterScript", "the same for memory maps", NULL, 0},
+
 	{"/api/v1/openapi.json", openapi_answer, ROUTE_OPEN, JSON, NULL, "this document", NULL, 0},
 	{"/api/v1/filters", v1_filters, ROUTE_OPEN, JSON, "FilterParameters",
 	 "the conditions that a filter can have", NULL, 0},

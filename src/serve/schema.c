@@ -41,6 +41,11 @@ static const struct schema table[] = {
 	 "max_total_usage_first_seen_at_relative_p:num~"},
 	{"Group", "all:GroupData only_matched:GroupData backtrace_id:u64 backtrace:[Frame]"},
 	{"Groups", "allocations:[Group] total_count:u64"},
+	{"ScriptOutput", "kind:str value?:str url?:str basename?:str path?:str checksum?:str"},
+	{"ScriptResult",
+	 "status:str elapsed:num exit_status?:u64 message?:str line?:u64~ column?:u64~ "
+	 "output:[ScriptOutput]"},
+	{"FilterScript", "prologue:str code:str"},
 	{"RawAllocation", "backtrace:[str]"},
 	{"TreeNode",
 	 "size:u64 count:u64 first:Timeval last:Timeval value?:Frame children:[TreeNode]"},

@@ -85,8 +85,9 @@ static enum MHD_Result send_preflight(struct exchange *x)
 	if (!r)
 		return MHD_NO;
 	serve_add_headers(x, r, NULL);
-	serve_add_header(r, "Access-Control-Allow-Methods", "GET, HEAD");
-	serve_add_header(r, "Access-Control-Allow-Headers", "Authorization, If-None-Match");
+	serve_add_header(r, "Access-Control-Allow-Methods", "GET, HEAD, POST");
+	serve_add_header(r, "Access-Control-Allow-Headers",
+			 "Authorization, Content-Type, If-None-Match");
 	serve_add_header(r, "Access-Control-Max-Age", "600");
 	return serve_send_and_drop(x, 204, r);
 }
@@ -124,6 +125,7 @@ static enum MHD_Result find_item(struct exchange *x, struct request *rq, bool *i
 	rq->registry = x->server->registry;
 	rq->running = x->server->running;
 	rq->sources = &x->server->sources;
+	rq->script_files = x->server->script_files;
 	if (strstr(rq->route->path, "{id}") == NULL) {
 		*is_over = false;
 		return MHD_YES;
@@ -224,6 +226,11 @@ out:
 	return ok;
 }
 
+static bool is_get(const char *method)
+{
+	return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
 /* The method, the path and who asks are right: u is moved into the job. */
 static enum MHD_Result answer_url(struct exchange *x, const char *method, struct url *u)
 {
@@ -238,7 +245,9 @@ static enum MHD_Result answer_url(struct exchange *x, const char *method, struct
 		return ok;
 	if (x->origin && strcmp(method, "OPTIONS") == 0)
 		return send_preflight(x);
-	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+	if (route && route->flags & ROUTE_POST && strcmp(method, "POST") != 0)
+		return serve_send_error(x, 405, "only POST is answered here", "Allow", "POST");
+	if (!(route && route->flags & ROUTE_POST) && !is_get(method))
 		return serve_send_error(x, 405, "only GET and HEAD are answered", "Allow",
 					"GET, HEAD");
 	if (!route)
@@ -250,10 +259,14 @@ static enum MHD_Result answer_url(struct exchange *x, const char *method, struct
 	if (!job)
 		return serve_send_error(x, 503, "out of memory", "Retry-After", "1");
 	x->is_gui = route->flags & ROUTE_GUI;
+	x->is_sandbox = route->flags & ROUTE_SANDBOX;
 	job->server = x->server;
 	request_init(&job->request, route, u);
 	memcpy(job->request.value, value, sizeof(value));
 	job->request.is_trusted = x->is_trusted;
+	job->request.body = x->body;
+	job->request.body_len = x->body_len;
+	x->body = NULL;
 	return answer_route(x, job);
 }
 
@@ -275,6 +288,53 @@ static bool has_body(const struct exchange *x)
 	const char *length = header(x, "Content-Length");
 
 	return header(x, "Transfer-Encoding") || (length && length[strspn(length, "0")]);
+}
+
+/* Does a route take the body of this request? */
+static bool takes_body(const struct exchange *x, const char *method)
+{
+	const char *value[ROUTE_MAX_VALUES];
+	const struct route *route = NULL;
+	struct url u = URL_NONE;
+
+	if (strcmp(method, "POST") != 0 || url_parse(x->target, &u, NULL) < 0)
+		return false;
+	route = route_find(&u, value);
+	url_fini(&u);
+	return route && route->flags & ROUTE_POST;
+}
+
+/* Makes room for the body, whose length the client has to say. MHD_YES and *is_over: answered. */
+static enum MHD_Result expect_body(struct exchange *x, bool *is_over)
+{
+	const char *length = header(x, "Content-Length");
+	unsigned long long n = length ? strtoull(length, NULL, 10) : 0;
+
+	*is_over = true;
+	if (!length || header(x, "Transfer-Encoding"))
+		return serve_send_error(x, 411, "the length of the body is missing", NULL, NULL);
+	if (n > ROUTE_MAX_BODY_BYTES)
+		return serve_send_error(x, 413, "the body has more than 256 KiB", NULL, NULL);
+	x->body = malloc(ROUTE_MAX_BODY_BYTES + 1);
+	if (!x->body)
+		return serve_send_error(x, 503, "out of memory", "Retry-After", "1");
+	x->body[0] = '\0';
+	*is_over = false;
+	return MHD_YES;
+}
+
+/* A part of the body; one that nobody asked for is dropped. */
+static enum MHD_Result take_body(struct exchange *x, const char *upload, size_t *upload_len)
+{
+	if (x->body) {
+		if (*upload_len > ROUTE_MAX_BODY_BYTES - x->body_len)
+			return MHD_NO; /* longer than its client said */
+		memcpy(x->body + x->body_len, upload, *upload_len);
+		x->body_len += *upload_len;
+		x->body[x->body_len] = '\0';
+	}
+	*upload_len = 0;
+	return MHD_YES;
 }
 
 /* What the headers alone decide. is_answered: requests with this method are answered. MHD_YES and
@@ -311,21 +371,21 @@ static enum MHD_Result handle(HANDLE_PARAMETERS)
 	bool is_over;
 	int r;
 
-	(void)user, (void)path, (void)version, (void)upload, (void)upload_len;
+	(void)user, (void)path, (void)version;
 	if (!x || !x->target)
 		return MHD_NO;
 	if (!x->was_seen) {
-		bool is_answered = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+		bool has_wanted_body = takes_body(x, method);
 
 		x->was_seen = true;
-		ok = judge_headers(x, is_answered, &is_over);
-		if (is_over || is_answered)
+		ok = judge_headers(x, is_get(method), &is_over);
+		if (!is_over && has_wanted_body)
+			ok = expect_body(x, &is_over);
+		if (is_over || is_get(method) || has_wanted_body)
 			return ok;
 	}
-	if (*upload_len) { /* a body, which nobody asked for */
-		*upload_len = 0;
-		return MHD_YES;
-	}
+	if (*upload_len)
+		return take_body(x, upload, upload_len);
 	connections_set_busy(x->server->connections, x->client, true);
 	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	x->fd = info ? info->connect_fd : -1;
@@ -370,6 +430,7 @@ static void end_exchange(void *user, struct MHD_Connection *connection, void **c
 	}
 	connections_set_busy(x->server->connections, x->client, false);
 	free(x->target);
+	free(x->body);
 	free(x->key);
 	free(x);
 	*context = NULL;
@@ -461,6 +522,8 @@ int serve_start(const struct serve_options *o, struct server **ret, struct err *
 	if (r == 0)
 		r = route_costs_create(&s->costs, err);
 	if (r == 0)
+		r = script_files_create(&s->script_files, err);
+	if (r == 0)
 		r = running_create(&s->running, err);
 	if (r == 0)
 		r = answer_cache_create(CACHE_BYTES, &s->cache, err);
@@ -511,6 +574,7 @@ void serve_stop(struct server *s)
 	connections_destroy(s->connections);
 	route_costs_destroy(s->costs);
 	running_destroy(s->running);
+	script_files_destroy(s->script_files);
 	compute_slots_destroy(s->slots);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);

@@ -18,6 +18,7 @@
 #include "serve/request.h"
 #include "serve/route_costs.h"
 #include "serve/running.h"
+#include "serve/script_files.h"
 #include "serve/serve.h"
 
 #define SERVE_URL_BYTES 128
@@ -32,6 +33,7 @@ struct server {
 	struct connections *connections;
 	struct route_costs *costs;
 	struct running *running;
+	struct script_files *script_files;
 	pthread_mutex_t start_lock; /* held from looking for a job with a key until it runs */
 	struct access_rules rules;
 	struct source_rules sources;
@@ -50,9 +52,12 @@ struct exchange {
 	char *target; /* path and query as sent; NULL: no memory */
 	bool was_seen; /* MHD calls twice: headers, then end of the body */
 	int fd;
+	char *body; /* of a POST, as far as it has come; NULL: none */
+	size_t body_len;
 	char *key; /* of the cache; NULL: not kept */
 	char etag[40]; /* "": none */
 	bool is_gui; /* the answer is a file of the GUI */
+	bool is_sandbox; /* ROUTE_SANDBOX */
 	bool is_trusted; /* has the token where one is needed */
 	const char *origin; /* CORS: the foreign origin that is allowed; NULL: none */
 	struct answer *answer; /* the sender's reference */

@@ -23,6 +23,7 @@ void serve_add_header(struct MHD_Response *r, const char *name, const char *valu
 	"default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "            \
 	"img-src 'self' data:; worker-src 'self'; base-uri 'none'; form-action 'none'; "           \
 	"frame-ancestors 'none'"
+#define SANDBOX "; sandbox allow-scripts" /* its scripts have no origin */
 
 /* What every answer carries. */
 void serve_add_headers(const struct exchange *x, struct MHD_Response *r, const char *type)
@@ -33,7 +34,10 @@ void serve_add_headers(const struct exchange *x, struct MHD_Response *r, const c
 	serve_add_header(r, "X-Frame-Options", "DENY");
 	serve_add_header(r, "Cross-Origin-Resource-Policy",
 			 x->origin ? "cross-origin" : "same-origin");
-	serve_add_header(r, "Content-Security-Policy", x->is_gui ? GUI_POLICY : EXPORT_POLICY);
+	serve_add_header(r, "Content-Security-Policy",
+			 x->is_gui       ? GUI_POLICY
+			 : x->is_sandbox ? EXPORT_POLICY SANDBOX
+					 : EXPORT_POLICY);
 	serve_add_header(r, "Vary", "Accept-Encoding, Origin");
 	if (x->origin) {
 		serve_add_header(r, "Access-Control-Allow-Origin", x->origin);

@@ -2,6 +2,7 @@
 """`memory-profiler-cli script`: figures of scripts are those of `report`, the exports and the events;
 arguments, files, errors and exit status are what docs/SCRIPTING.md says."""
 import csv
+import gzip
 import json
 import os
 import pathlib
@@ -127,6 +128,21 @@ class Figures(mp.TestCase):
                               capture_output=True, check=True, timeout=120, env=mp.clean_environment())
         self.assertEqual(done.stdout, (folder / "a").read_bytes())
         self.assertTrue(done.stdout)
+
+    def test_a_file_appears_whole_or_not_at_all(self):
+        folder = self.new_folder()
+        (folder / "kept").write_text("old")
+        evaluate(self.recording, f'''
+            local cut = allocations{{function_regex = "x"}}
+            pcall(cut.export, cut, "csv", "{folder}/kept", {{no_such = 1}})
+            print(pcall(save, "{folder}/no/such/folder", "x"))
+            save("{folder}/whole", "text")
+            save("{folder}/null", "") allocations():export("csv", "/dev/null") allocations():export("pprof", "{folder}/a.pb.gz")''')
+        self.assertEqual("old", (folder / "kept").read_text())
+        self.assertEqual("text", (folder / "whole").read_text())
+        self.assertTrue(pathlib.Path("/dev/null").is_char_device())
+        self.assertFalse(gzip.decompress((folder / "a.pb.gz").read_bytes()).startswith(b"\x1f\x8b"))
+        self.assertEqual({"kept", "whole", "null", "a.pb.gz"}, set(os.listdir(folder)))
 
     def test_graphs_are_svg(self):
         folder = self.new_folder()

@@ -124,8 +124,9 @@ class Documented(ServerCase):
         for reference in re.findall(r'"#/components/parameters/(\w+)"', json.dumps(document)):
             self.assertIn(reference, document["components"]["parameters"])
         for path, item in document["paths"].items():
-            self.assertEqual(["get"], list(item), path)
-            operation = item["get"]
+            method = "post" if path.endswith("/execute_script") else "get"
+            self.assertEqual([method], list(item), path)
+            operation = item[method]
             self.assertTrue(operation["summary"], path)
             self.assertIn("200", operation["responses"], path)
             in_path = [p["name"] for p in operation["parameters"] if p.get("in") == "path"]
@@ -138,7 +139,7 @@ class Documented(ServerCase):
         for path, item in self.schemas.document["paths"].items():
             for file in self.ids:
                 values = {"id": self.ids[file], "n": "1", "row": "0", "format": "collapsed",
-                          "file": "x.txt"}
+                          "file": "x.txt", "hash": "0" * 32}
                 target = re.sub(r"\{(\w+)\}", lambda m: values[m[1]], path)
                 if path.endswith("/callers"):
                     target += "?function=main"
@@ -146,6 +147,8 @@ class Documented(ServerCase):
                     target += "?q=ma"
                 elif path.endswith("/source"):
                     continue  # see Sources
+                elif "script" in path and "to_script" not in path:
+                    continue  # see test_server_script
                 elif path.endswith("/events"):
                     continue  # never ends: see test_server_connections
                 answer = self.server.get(target)
