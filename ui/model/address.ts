@@ -22,6 +22,7 @@ export const PAGES = [
   'chains',
   'map',
   'source',
+  'console',
 ] as const;
 export type PageId = (typeof PAGES)[number];
 

@@ -11,7 +11,7 @@ import { isPaused, isGrowing } from '../state/recordings';
 import { go, goPage, set } from '../state/router';
 import { change, type Settings } from '../state/settings';
 import { download } from '../state/table_csv';
-import { copyCommands, exportFiles } from '../widgets/export_menu';
+import { copyCommands, scriptCommand, exportFiles } from '../widgets/export_menu';
 import type { IconName } from '../widgets/icons';
 import { NAV_ENTRIES } from '../widgets/nav';
 
@@ -150,6 +150,7 @@ function readerCommands(s: Settings): Command[] {
 function outputCommands(recording: Recording, a: Address): Command[] {
   return [
     { label: 'Copy link', icon: 'link', act: () => void copyText(location.href, 'Link') },
+    { ...scriptCommand(recording, a), icon: 'prompt' },
     ...copyCommands(recording, a).map((c) => ({ ...c, icon: 'copy' as const })),
     ...exportFiles(recording, a).map((f) => ({
       label: `Export: ${f.label}`,

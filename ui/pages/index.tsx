@@ -4,6 +4,7 @@ import type { PageId } from '../model/address';
 import type { SelectionKind } from '../state/details';
 import { AllocationsPage } from './allocations';
 import { Chains } from './chains';
+import { ConsolePage } from './console';
 import { AllocationDetails } from './details_allocation';
 import { MapDetails } from './details_map';
 import { SiteDetails } from './details_site';
@@ -39,6 +40,7 @@ export const PAGE_COMPONENTS: Record<PageId, ComponentType> = {
   chains: Chains,
   map: MemoryMap,
   source: SourcePage,
+  console: ConsolePage,
 };
 
 export interface DetailsKind {

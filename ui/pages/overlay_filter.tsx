@@ -19,6 +19,7 @@ import type { InputContext } from '../model/filter_input';
 import { apiFilter, FILTER_GROUPS, FILTER_KEYS } from '../model/filters';
 import { count, join } from '../model/format';
 import { useClock, useMomentParser } from '../state/clock';
+import { openInConsole } from '../state/console';
 import { useFilterCheck, type FilterCheck } from '../state/filter_check';
 import { closeOverlay, copyText } from '../state/overlay';
 import { holdStill } from '../state/recordings';
@@ -76,6 +77,10 @@ export function FilterPanel({ recording, field }: { recording: Recording; field?
   });
   const copy = () =>
     void copyText(curlOf(`/data/${recording.id}/allocation_groups`, filter), 'curl command');
+  const script = () => {
+    closeOverlay();
+    void openInConsole(recording.id, filter);
+  };
   return (
     <Dialog
       label="Filter"
@@ -116,6 +121,14 @@ export function FilterPanel({ recording, field }: { recording: Recording; field?
           <span class="push buttons">
             <button type="button" class="btn quiet" onClick={copy}>
               Copy as curl
+            </button>
+            <button
+              type="button"
+              class="btn quiet"
+              onClick={script}
+              title="This filter as a script"
+            >
+              Console
             </button>
             <button type="button" class="btn quiet" onClick={() => setDraft(EMPTY_DRAFT)}>
               Reset

@@ -6,6 +6,7 @@ import { costOfAddress, type Address, type PageId } from '../model/address';
 import { commandLine, SORT_WORDS } from '../model/command_line';
 import { apiFilter, hasFilter } from '../model/filters';
 import { copyText } from '../state/overlay';
+import { openInConsole } from '../state/console';
 import { pageRequest } from '../state/page_request';
 import { downloadTable, tableCsv } from '../state/table_csv';
 import type { MenuItem } from './floating';
@@ -86,6 +87,12 @@ export function copyCommands(recording: Recording, a: Address): CopyCommand[] {
   ];
 }
 
+/* The current filter as a script. */
+export const scriptCommand = (recording: Recording, a: Address): CopyCommand => ({
+  label: 'Open in console',
+  act: () => void openInConsole(recording.id, apiFilter(a.params)),
+});
+
 export function exportItems(recording: Recording, a: Address): MenuItem[] {
   return [
     {
@@ -96,6 +103,8 @@ export function exportItems(recording: Recording, a: Address): MenuItem[] {
     ...exportFiles(recording, a).map((f) => ({ label: f.label, href: f.href, download: f.file })),
     { label: 'Static initialisers', isHeading: true },
     ...staticItems(recording, a),
+    { label: 'Script', isHeading: true },
+    scriptCommand(recording, a),
     { label: 'Copy', isHeading: true },
     ...copyCommands(recording, a),
   ];

@@ -48,7 +48,13 @@ export const NAV_GROUPS: readonly (readonly [title: string, entries: readonly En
       { page: 'map', name: 'Memory map', icon: 'map', key: 'm' },
     ],
   ],
-  ['', [{ page: 'source', name: 'Source', icon: 'code', key: 'x' }]],
+  [
+    '',
+    [
+      { page: 'source', name: 'Source', icon: 'code', key: 'x' },
+      { page: 'console', name: 'Console', icon: 'prompt', key: 'k' },
+    ],
+  ],
 ];
 
 /* An exported file has two pages. */
