@@ -32,6 +32,7 @@ OUTSIDE = {
 JOINED = {
     "tests/harness/store_synth.h": "base util store",
     "tests/harness/recording_fuzz.h": "base format",
+    "tests/fuzz/fuzz_script.c": "harness base util store query script",
     "tests/fuzz/fuzz_texts.c": "harness base util store query symbol",
     "tests/fuzz/fuzz_recording.c": "harness base format util recording ingest rewrite",
     "tests/unit/test_recording.c": "harness base format util recording ingest",

@@ -204,6 +204,9 @@ TEST(hostile_scripts_end_with_an_error_within_their_bounds)
 		bool has_failed = r.status == SCRIPT_FAILED;
 
 		/* what has no expected text may fail or not: it must only end */
+		/* a machine that is fast enough uses up the memory before the time is over */
+		if (is_endless && has_failed && strstr(r.message, TOO_MUCH))
+			continue;
 		if (hostile[i].expected[0] &&
 		    (!has_failed || !strstr(r.message, hostile[i].expected)))
 			fprintf(stderr, "%s\n  gave '%s', not '%s'\n", hostile[i].code, r.message,
