@@ -294,7 +294,9 @@ out:
 
 int query_names_classify(struct query_names *n, struct frame_rules *rules, struct err *err)
 {
-	for (size_t i = 1; i < n->n_identities && !n->is_classified; i++)
+	if (n->is_classified)
+		return 0; /* several queries may share the names: nothing is written any more */
+	for (size_t i = 1; i < n->n_identities; i++)
 		n->identity[i].class = (uint8_t)frame_class_by(rules, n->identity[i].frame);
 	if (rules->failure.code)
 		return err_set(err, rules->failure.code, "%s", rules->failure.text);

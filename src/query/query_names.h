@@ -63,7 +63,7 @@ int query_names_create(const struct store *store, struct frames *frames, struct 
 void query_names_destroy(struct query_names *n); /* NULL does nothing */
 
 /* Sets the class of every identity (frame_class.h). Later calls do nothing. Fails only if a regex
- * of the rules costs too much. */
+ * of the rules costs too much. Names that queries share are classified already. */
 struct frame_rules;
 int query_names_classify(struct query_names *n, struct frame_rules *rules, struct err *err);
 
