@@ -71,6 +71,7 @@ static int find(siginfo_t *si, int options)
 
 static pid_t wait_for_any(int *status, int options, struct rusage *usage)
 {
+	int error = errno;
 	siginfo_t si;
 	pid_t pid;
 
@@ -81,7 +82,8 @@ static pid_t wait_for_any(int *status, int options, struct rusage *usage)
 			return 0;
 		pid = real.wait4(si.si_pid, status, options | WNOHANG, usage);
 		if (pid > 0 || (pid < 0 && errno != ECHILD))
-			return pid; /* else another thread took the process */
+			return pid;
+		errno = error; /* another thread took the process */
 	}
 }
 
@@ -112,6 +114,7 @@ EXPORT pid_t wait(int *status)
 
 EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
+	int error = errno;
 	siginfo_t si;
 
 	if (type != P_ALL || !gets_writers()) {
@@ -129,6 +132,7 @@ EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 			if (real.waitid(P_PID, (id_t)pid, &si, options | WNOHANG) < 0 &&
 			    errno != ECHILD)
 				return -1;
+			errno = error;
 			if (!si.si_pid)
 				continue; /* another thread took the process */
 		}

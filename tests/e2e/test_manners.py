@@ -41,6 +41,11 @@ class Notices(mp.TestCase):
                         self.assertTrue(facts["complete"], facts)
 
 
+    def test_a_subreaper_waits_for_its_own_children_only(self):
+        seen = self.record([mp.program("counts_children")], options={"TRACK_CHILD_PROCESSES": 1})
+        self.assertEqual((0, b"200 children, 0 strange\n"), seen.behaviour())
+
+
 class Signals(mp.TestCase):
     SCRIPT = """
 import ctypes, os, signal, sys
