@@ -169,8 +169,20 @@ class StreamCase(mp.TestCase):
         return mp.wait_for(look)
 
     def assert_same_events(self, local, received):
-        if dump(local) != dump(received):
-            self.fail(f"the events of {received} differ from those of {local}")
+        dumps = [subprocess.Popen([mp.CLI, "dump", str(path)], stdout=subprocess.PIPE)
+                 for path in (local, received)]
+        try:
+            while True:
+                texts = [p.stdout.read(1 << 20) for p in dumps]
+                if texts[0] != texts[1]:
+                    self.fail(f"the events of {received} differ from those of {local}")
+                if not texts[0]:
+                    break
+        finally:
+            for p in dumps:
+                p.stdout.close()
+            codes = [p.wait() for p in dumps]
+        self.assertEqual([0, 0], codes)
 
 
 class Hosts:

@@ -36,14 +36,14 @@ class Network(StreamCase):
 class Discovery(Network):
     def test_another_host_is_found_by_broadcast(self):
         g = self.gather(token=TOKEN, where=self.hosts.b)
-        p = self.start_on_a(mp.program("runs_on"), "2", "50", SERVER_TOKEN=TOKEN,
+        p = self.start_on_a(mp.program("runs_on"), "2", "1000", SERVER_TOKEN=TOKEN,
                             ENABLE_BROADCAST=1)
         self.wait_for_bytes(1 << 20)
         self.finish_and_compare(p, g)
 
     def test_the_same_host_is_found_without_a_token(self):
         g = self.gather(where=self.hosts.a)
-        p = self.start_on_a(mp.program("runs_on"), "2", "50", ENABLE_BROADCAST=1)
+        p = self.start_on_a(mp.program("runs_on"), "2", "1000", ENABLE_BROADCAST=1)
         self.wait_for_bytes(1 << 20)
         self.finish_and_compare(p, g)
 
@@ -79,7 +79,7 @@ class Discovery(Network):
 
 class Cable(Network):
     def test_a_cut_of_ten_seconds_loses_nothing(self):
-        p = self.start_on_a(mp.program("runs_on"), "2", "50", SERVER_TOKEN=TOKEN)
+        p = self.start_on_a(mp.program("runs_on"), "2", "1000", SERVER_TOKEN=TOKEN)
         g = self.gather(f"{self.hosts.A}:{BASE_PORT}", token=TOKEN, where=self.hosts.b)
         received = self.wait_for_bytes(1 << 20)
         self.hosts.cut()
@@ -175,7 +175,7 @@ class Strangers(Network):
 
     def from_both(self, what, expected):
         """Runs a stranger from each host while a client of ours receives."""
-        p = self.start_on_a(mp.program("runs_on"), "2", "200", SERVER_TOKEN=TOKEN)
+        p = self.start_on_a(mp.program("runs_on"), "2", "1000", SERVER_TOKEN=TOKEN)
         g = self.gather(f"{self.hosts.A}:{BASE_PORT}", token=TOKEN, where=self.hosts.b)
         received = self.wait_for_bytes(100000)
         for where, host in ((self.hosts.a, "127.0.0.1"), (self.hosts.b, self.hosts.A)):
@@ -203,7 +203,7 @@ class Strangers(Network):
         self.from_both("many", "was refused")
 
     def test_half_open_connections_keep_nobody_out(self):
-        p = self.start_on_a(mp.program("runs_on"), "2", "200", SERVER_TOKEN=TOKEN)
+        p = self.start_on_a(mp.program("runs_on"), "2", "1000", SERVER_TOKEN=TOKEN)
         for where, host in ((self.hosts.a, "127.0.0.1"), (self.hosts.b, self.hosts.A)):
             self.assertEqual(b"holds\n", self.stranger("half_open", where, host).stdout.readline())
         g = self.gather(f"{self.hosts.A}:{BASE_PORT}", token=TOKEN, where=self.hosts.b)
