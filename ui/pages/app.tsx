@@ -79,7 +79,8 @@ function Details() {
   const kind = selection && DETAILS[selection.kind];
   const own = PAGE_DETAILS[page];
   const added = own && params[own.parameter] ? own : null;
-  if ((!kind && !added) || page === 'overview') return null;
+  /* what the panel would tell is not part of an exported page */
+  if ((!kind && !added) || page === 'overview' || isExported) return null;
   const content = kind && <kind.component value={selection.key} key={params['sel']} />;
   const Added = added?.component;
   return (

@@ -5,7 +5,6 @@
  * files or modules that is active gives way there, and the panel says so.
  */
 import { useState } from 'preact/hooks';
-import { isExported } from '../api/client';
 import type { Buckets, Calls, FrameText, GroupRows, LineCost, Source, Stack } from '../api/types';
 import type { Params } from '../model/address';
 import { largestFirst } from '../model/calls';
@@ -56,21 +55,6 @@ function isReplaced(params: Params, name: string): boolean {
 }
 
 export function FunctionDetails({ value: name }: { value: string }) {
-  if (isExported)
-    return (
-      <>
-        <Title name={name} frame={null} />
-        <Block>
-          <Note title="Details are not part of the exported file.">
-            Open the recording itself: <span class="code">memory-profiler-cli server FILE</span>
-          </Note>
-        </Block>
-      </>
-    );
-  return <AskedDetails name={name} />;
-}
-
-function AskedDetails({ name }: { name: string }) {
   const { params } = useAddress();
   const calls = useQuery<Calls>('callers', { function: name });
   const all = useQuery<GroupRows>('groups', { by: 'stack', count: 0 });

@@ -30,7 +30,7 @@ import { useClock } from '../state/clock';
 import { useQuery, type Asked } from '../state/query';
 import { useRecording } from '../state/recordings';
 import { isDetailsOpen } from '../state/details';
-import { hrefPage, set, useAddress } from '../state/router';
+import { hasPage, hrefPage, set, useAddress } from '../state/router';
 import { CostCell, Num } from '../widgets/figures';
 import { ErrorNote, Note, Waiting } from '../widgets/notes';
 import { Sparkline } from '../widgets/sparkline';
@@ -150,7 +150,8 @@ function FindingsToCome({ asked }: { asked: Asked<Findings> }) {
 function FindingCard({ finding: f, n }: { finding: Finding; n: number }) {
   const a = useAddress();
   const selection = f.blame ? `fn:${codeName(f.blame)}` : null;
-  const href = hrefPage(a, f.page as PageId, {
+  const page = f.page as PageId;
+  const href = hrefPage(a, hasPage(page) ? page : 'flame', {
     ...(f.filter as Record<string, string>),
     cost: f.cost,
     sel: selection,
@@ -167,7 +168,7 @@ function FindingCard({ finding: f, n }: { finding: Finding; n: number }) {
       </a>
       <span class="dim">
         {unbroken(f.text)}
-        {['leak', 'owner', 'growth'].includes(f.kind) && (
+        {['leak', 'owner', 'growth'].includes(f.kind) && hasPage('timeline') && (
           <>
             {'. '}
             <GrewLink text="What grew" />
@@ -243,7 +244,8 @@ interface TileProps {
 
 function Tile(p: TileProps) {
   const a = useAddress();
-  const href = hrefPage(a, p.page, p.cost === 'rss' ? {} : { cost: p.cost });
+  const page = hasPage(p.page) ? p.page : 'flame';
+  const href = hrefPage(a, page, p.cost === 'rss' ? {} : { cost: p.cost });
   return (
     <a class={`tile c-${p.cost}${p.isOff ? ' off' : ''}`} href={href}>
       <span class="lab">
@@ -421,12 +423,14 @@ function MemoryCard({ summary: s }: { summary: Summary | null }) {
             <span class="dim">all that is alive, also from before the range</span>
           )}
         </h2>
-        <span class="links">
-          <GrewLink text="What grew between two moments" />
-          <a class="link" href={hrefPage(a, 'timeline')}>
-            Timeline
-          </a>
-        </span>
+        {hasPage('timeline') && (
+          <span class="links">
+            <GrewLink text="What grew between two moments" />
+            <a class="link" href={hrefPage(a, 'timeline')}>
+              Timeline
+            </a>
+          </span>
+        )}
       </header>
       <div class={'chartbox' + (asked.isStale ? ' stale' : '')}>
         {data && s && (
@@ -504,7 +508,7 @@ function TopList({ title, cost, right }: ListProps) {
       <header>
         <h2>{isChange ? `${title}: what grew` : title}</h2>
         {right ?? (
-          <a class="link" href={hrefPage(a, 'sites', { cost })}>
+          <a class="link" href={hrefPage(a, hasPage('sites') ? 'sites' : 'flame', { cost })}>
             All
           </a>
         )}

@@ -11,12 +11,18 @@ import {
   type PageId,
 } from '../model/address';
 import type { CostId } from '../model/costs';
+import { EXPORTED_PAGES } from '../model/exported_questions';
+import { NO_FILTER } from '../model/filters';
 
-/* An exported page has one recording: there is no base. */
-function read(hash: string): Address {
-  const a = parseAddress(hash);
-  return isExported ? { ...a, params: withParams(a.params, { base: null }) } : a;
-}
+/* An exported page has the answers for one whole recording: there is no base, no filter, no moment. */
+const NOT_EXPORTED = { ...NO_FILTER, base: null, at: null, moment: null };
+const answered = (a: Address): Address =>
+  isExported ? { ...a, params: withParams(a.params, NOT_EXPORTED) } : a;
+
+const read = (hash: string): Address => answered(parseAddress(hash));
+
+/* Can a link lead to the page? */
+export const hasPage = (page: PageId): boolean => !isExported || EXPORTED_PAGES.includes(page);
 
 export const address = new Signal<Address>(read(location.hash));
 
@@ -68,6 +74,6 @@ export const goPage = (page: PageId, changes: Changes = {}): void =>
 
 /* For the href of a link: the state it leads to. */
 export const hrefPage = (a: Address, page: PageId, changes: Changes = {}): string =>
-  formatAddress(onPage(a, page, changes));
+  formatAddress(answered(onPage(a, page, changes)));
 export const hrefWith = (a: Address, changes: Changes): string =>
   formatAddress({ ...a, params: withParams(a.params, changes) });

@@ -555,6 +555,28 @@ test('an exported page has the graph in both directions, and nobody to ask', asy
   assert.equal(await page.locator('.details, .note, [aria-label^="Fold or hide"]').count(), 0);
 });
 
+test('every link of an exported Overview leads to a graph that the file holds', async (t) => {
+  const path = join(s.folder, 'links.html');
+  const result = cli('export', '-f', 'html', '-o', path, file);
+  assert.equal(result.status, 0, result.stderr);
+  const page = await s.open(t, `file://${path}`);
+  await page.waitForSelector('.list .tr');
+  await page.waitForSelector('.finding .whole');
+  const links = await page.$$eval('.ov a', (list) => list.map((a) => a.getAttribute('href')));
+  assert.ok(links.length > 10, String(links));
+  for (const href of new Set(links)) {
+    await page.evaluate((hash) => (location.hash = hash), href);
+    await page.waitForSelector('canvas.flame');
+    await page.waitForFunction(() => !document.querySelector('.flame-body.stale'));
+    assert.equal(await page.locator('.note, .details, .chip').count(), 0, href);
+  }
+  /* also an address of the server's page, with a filter that the file cannot answer */
+  await page.evaluate(() => (location.hash = '#/exported/flame?lifetime=only_leaked&t0=1&t1=2'));
+  await page.waitForSelector('canvas.flame');
+  assert.equal(await page.locator('.note').count(), 0);
+  assert.match(links[0], /sel=fn/, 'the first card names a function');
+});
+
 test('400 pixels: one menu has the controls, nothing is wider than the window', async (t) => {
   const page = await open(t, '', { width: 400, height: 800, theme: 'dark' });
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
