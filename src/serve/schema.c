@@ -115,10 +115,13 @@ static const struct schema table[] = {
 	 "peak_bytes:u64 peak_count:u64 peak_ns:u64 rss_peak_bytes:u64 call_sites:u64 "
 	 "stacks:u64 deepest_stack:u64 threads:u64 modules:u64 lost_events:u64 lost_blocks:u64 "
 	 "damaged_bytes:u64 unknown_frees:u64 untracked_frees:u64 duplicate_allocations:u64 "
-	 "crossed_blocks:u64 allocators:[Allocator] "
+	 "crossed_blocks:u64 allocators:[Allocator] markers:[Marker] marker_count:u64 "
+	 "suppressions:[Suppression] "
 	 "truncated_stacks:u64 file_bytes:u64 matched?:Change before?:Cost after?:Cost "
 	 "base_id?:str base_file?:str base_duration_ns?:u64 base_rss_peak_bytes?:u64 "
 	 "estimate?:Estimate"},
+	{"Marker", "at_ns:u64 value:u64"},
+	{"Suppression", "pattern:str call_sites:u64 leaked_count:u64 leaked_bytes:u64"},
 	{"Allocator", "number:u64 name:str prefix:str module:str functions:u64"},
 	{"AllocationRow",
 	 "id:u64 at_ns:u64 released_ns?:u64 free_thread?:u64 free_stack?:u64 size:u64 usable:u64 "

@@ -7,9 +7,11 @@
 #include "serve/comparison.h"
 #include "serve/handlers.h"
 #include "serve/v1_json.h"
+#include "store/suppressed.h"
 #include "util/human.h"
 
 #define N_TIMELINE 120u
+#define MAX_MARKERS 200u
 
 static void put_string(struct json *j, const char *name, const struct store *s, uint32_t string)
 {
@@ -157,6 +159,44 @@ static void put_process(struct json *j, const struct store *s)
 	json_u64(j, "end_status", f->end_status);
 }
 
+/* The markers that the program set, in order of time: the first MAX_MARKERS, and how many there are. */
+static void put_markers(struct json *j, const struct store *s)
+{
+	uint64_t n_markers = 0;
+	size_t n;
+	const struct store_call *c = store_table(s, STORE_CALLS, &n);
+
+	json_array(j, "markers");
+	for (size_t i = 0; i < n; i++) {
+		if (c[i].kind != STORE_CALL_MARKER || n_markers++ >= MAX_MARKERS)
+			continue;
+		json_object(j, NULL);
+		json_u64(j, "at_ns", c[i].at_ns);
+		json_u64(j, "value", c[i].field[0]);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_u64(j, "marker_count", n_markers);
+}
+
+/* The leaks that do not count, by which rule. */
+static void put_suppressions(struct json *j, const struct store *s)
+{
+	size_t n;
+	const struct store_suppression *by = store_suppressions(s, &n);
+
+	json_array(j, "suppressions");
+	for (size_t i = 0; i < n; i++) {
+		json_object(j, NULL);
+		json_text(j, "pattern", by[i].pattern);
+		json_u64(j, "call_sites", by[i].n_stacks);
+		json_u64(j, "leaked_count", by[i].n_leaked);
+		json_u64(j, "leaked_bytes", by[i].leaked_bytes);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
 /* The allocators inside the program, as an array of the object that is open. */
 static void put_allocators(struct json *j, const struct store *s)
 {
@@ -212,6 +252,8 @@ static void put_counts(struct json *j, const struct store *s)
 	json_u64(j, "duplicate_allocations", f->duplicate_allocations);
 	json_u64(j, "crossed_blocks", f->crossed);
 	put_allocators(j, s);
+	put_markers(j, s);
+	put_suppressions(j, s);
 	json_u64(j, "truncated_stacks", f->truncated_stacks);
 	json_u64(j, "file_bytes", f->recording_bytes);
 }

@@ -304,6 +304,9 @@ function OwnTiles({ s }: { s: Summary }) {
   const what = useWhat();
   const seconds = askedSpanNs(a.params, s.duration_ns) / 1e9 || 1;
   const digits = clockDigits(s.duration_ns);
+  const suppressedBytes = isFiltered
+    ? 0
+    : s.suppressions.reduce((sum, rule) => sum + rule.leaked_bytes, 0);
   const temporary = cost.allocations ? (100 * cost.temporary_count) / cost.allocations : 0;
   return (
     <section class="tiles" aria-label="Key figures">
@@ -321,7 +324,7 @@ function OwnTiles({ s }: { s: Summary }) {
         label="Leaked"
         value={bytes(cost.leaked_bytes)}
         sub={(share(cost.leaked_bytes, cost.peak_bytes) || 'nothing') + ' of the peak'}
-        hint="Never freed"
+        hint={suppressedBytes ? `${join(bytes(suppressedBytes))} suppressed` : 'Never freed'}
       />
       <Tile
         page="map"

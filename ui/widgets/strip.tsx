@@ -1,7 +1,7 @@
 /* The timeline strip: the time filter of every page. Drag selects a range, a click pins a moment, the
  * wheel zooms the strip's own axis, double click clears. */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Buckets, Recording, Samples } from '../api/types';
+import type { Buckets, Recording, Samples, Summary } from '../api/types';
 import { bytes, clockDigits, duration } from '../model/format';
 import { momentOf, rangeOf } from '../model/filters';
 import {
@@ -52,7 +52,7 @@ function useStripData(r: Recording, view: Span, isZoomed: boolean): StripData | 
   const whole = useQuery<Buckets>('timeline', POINTS_ASKED, { isFiltered: false });
   const zoomed = useQuery<Buckets>('timeline', window, { isFiltered: false, isReady: isZoomed });
   const samples = useQuery<Samples>('samples', {}, { isFiltered: false });
-  const peak = useQuery<{ peak_ns: number }>('summary', {}, { isFiltered: false });
+  const summary = useQuery<Summary>('summary', {}, { isFiltered: false });
   const baseId = useAddress().params['base'];
   const base = useUrl<Buckets>(baseId ? apiUrl(`${baseId}/timeline`, { buckets: POINTS }) : null);
   const shown = isZoomed && zoomed.data ? zoomed.data : whole.data;
@@ -68,12 +68,13 @@ function useStripData(r: Recording, view: Span, isZoomed: boolean): StripData | 
       neverFreed: runningSum(shown.leaked_bytes, before),
       rssAt: samples.data?.at_ns ?? [],
       rss: samples.data?.rss_bytes ?? [],
-      peakNs: peak.data?.peak_ns ?? 0,
+      peakNs: summary.data?.peak_ns ?? 0,
       peakBytes: r.peak_bytes ?? 0,
       runNs: r.duration_ns ?? 1,
+      markers: summary.data?.markers ?? [],
       baseline: base.data ? { bucketNs: base.data.bucket_ns, heap: base.data.max_bytes } : null,
     };
-  }, [shown, whole.data, samples.data, peak.data, r.peak_bytes, r.duration_ns, base.data]);
+  }, [shown, whole.data, samples.data, summary.data, r.peak_bytes, r.duration_ns, base.data]);
 }
 
 export function Strip({ recording }: { recording: Recording }) {
@@ -109,9 +110,22 @@ export function Strip({ recording }: { recording: Recording }) {
         onKeyDown={(e) => onStripKey(e, rangeOf(params), runNs)}
       >
         <canvas ref={canvas} aria-hidden="true" />
+        {data && data.markers.length > 0 && <Markers data={data} />}
         {range && <RangeMark range={range} view={view} runNs={runNs} />}
       </div>
     </section>
+  );
+}
+
+/* The ticks of the drawing in words. */
+function Markers({ data }: { data: StripData }) {
+  const clock = useClock();
+  const digits = clockDigits(data.runNs);
+  return (
+    <span class="sr-only markers">
+      Markers of the program:{' '}
+      {data.markers.map((m) => `${m.value} at ${clock(m.at_ns, digits)}`).join(', ')}
+    </span>
   );
 }
 

@@ -15,6 +15,7 @@ export interface StripData {
   peakNs: number;
   peakBytes: number;
   runNs: number;
+  markers: readonly { at_ns: number; value: number }[]; // that the program set
   baseline?: { bucketNs: number; heap: readonly number[] } | null; // the recording it is compared with
 }
 
@@ -36,6 +37,7 @@ export function drawStrip(s: Surface, d: StripData, m: StripMarks): void {
   const y = (v: number) => base - (v / max) * (base - 6);
   drawAxis(s, m, d.runNs, base);
   drawCurves(s, d, x, y, base);
+  drawMarkers(s, d, x, base);
   if (m.range) shadeOutside(s, x(m.range.fromNs), x(m.range.toNs), base);
   drawPeak(s, d, x, y, m.range !== null);
   if (m.pinNs !== null) vertical(s, x(m.pinNs), base, s.token('--text'), [3, 2]);
@@ -109,6 +111,29 @@ function drawCurves(
   g.moveTo(0, base);
   g.lineTo(width, base);
   g.stroke();
+}
+
+/* Ticks with the number of each marker, where there is room. */
+function drawMarkers(s: Surface, d: StripData, x: (ns: number) => number, base: number): void {
+  let free = 0; // where the next number may begin
+  s.g.font = font(10);
+  s.g.textAlign = 'left';
+  for (const { at_ns, value } of d.markers) {
+    const px = Math.round(x(at_ns)) + 0.5;
+    if (px < 0 || px > s.width) continue;
+    s.g.strokeStyle = s.token('--text-2');
+    s.g.lineWidth = 1;
+    s.g.beginPath();
+    s.g.moveTo(px, base);
+    s.g.lineTo(px, base - 9);
+    s.g.stroke();
+    const text = String(value);
+    const end = px + 3 + s.g.measureText(text).width;
+    if (px + 3 < free || end > s.width) continue;
+    s.g.fillStyle = s.token('--text-2');
+    haloText(s, text, px + 3, base - 7);
+    free = end + 6;
+  }
 }
 
 function shadeOutside(s: Surface, from: number, to: number, base: number): void {

@@ -1,7 +1,9 @@
 /* The frame: navigation, strip, chips, keys, theme, narrow windows. */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { checkAccessible, plain, program, suite } from './harness.mjs';
+import { checkAccessible, plain, program, suite, waitForText } from './harness.mjs';
 
 const s = suite();
 let server;
@@ -51,6 +53,27 @@ test('keys lead to pages', async (t) => {
   await page.keyboard.press('g');
   await page.keyboard.press('s');
   await page.waitForSelector('.nav a[aria-current=page]:has-text("Call sites")');
+});
+
+test('markers of the program are in the strip; suppressed leaks are named', async (t) => {
+  const file = s.record('markers.dat', [program('uses_c_api'), 'markers']);
+  const rules = join(s.folder, 'known.supp');
+  writeFileSync(rules, '# by intention\nleak:^markers$\n');
+  const own = await s.serve([file], ['--suppressions', rules, '--no-built-in-suppressions']);
+  await own.ready();
+  const summary = await own.json('/api/v1/last/summary');
+  assert.deepEqual(
+    summary.markers.map((m) => m.value),
+    [1000003, 2000006, 3000009, 4294967295],
+  );
+  const [rule] = summary.suppressions;
+  assert.deepEqual([rule.pattern, rule.leaked_bytes], ['^markers$', 40001 + 40002 + 40003]);
+  const page = await s.open(t, own.url);
+  await waitForText(page, '.strip .markers', /1000003 at .*, 4294967295 at /);
+  await waitForText(page, '.tile.c-leaked', /117 KiB suppressed/);
+  await waitForText(page, '.health', /117 KiB of leaks suppressed/);
+  await waitForText(page, '.health', /leak:\^markers\$ 117 KiB in 1 call site/);
+  await checkAccessible(page, 'an Overview with suppressed leaks');
 });
 
 test('400 pixels: navigation at the bottom, nothing wider than the window', async (t) => {
