@@ -347,7 +347,7 @@ function OwnTiles({ s }: { s: Summary }) {
         page="bottomup"
         cost="temp"
         label="Temporary"
-        value={[temporary.toFixed(1), '%']}
+        value={[temporary ? temporary.toFixed(1) : '0', '%']}
         sub={join(count(cost.temporary_count)) + ' allocations'}
         hint="Freed before the next one"
       />

@@ -133,6 +133,8 @@ function BaseChip() {
   );
 }
 
+const siteWord = (n: number): string => (n === 1 ? 'call site' : 'call sites');
+
 /* "55.6 M of 124 M allocations, 20 158 of 21 034 call sites" */
 function Sum() {
   const { params } = useAddress();
@@ -145,14 +147,14 @@ function Sum() {
   if (!isFiltered)
     return (
       <span class="sum">
-        Whole recording: {join(count(rows))} allocations, {group(sites)} call sites
+        Whole recording: {join(count(rows))} allocations, {group(sites)} {siteWord(sites)}
       </span>
     );
   if (!some.data) return <span class="sum" />;
   return (
     <span class={'sum' + (some.isStale ? ' stale' : '')} aria-live="polite">
       <b>{join(count(some.data.total.allocations))}</b> of {join(count(rows))} allocations,{' '}
-      <b>{group(some.data.total_count)}</b> of {group(sites)} call sites
+      <b>{group(some.data.total_count)}</b> of {group(sites)} {siteWord(sites)}
     </span>
   );
 }
