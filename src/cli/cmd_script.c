@@ -292,6 +292,7 @@ int cmd_script(int argc, char **argv)
 		{.name = "debuginfod",
 		 .help = "ask the servers in $DEBUGINFOD_URLS for symbols",
 		 .flag = &c.open.options.use_debuginfod},
+		SUPPRESSION_ARGS(c.open),
 		MEMORY_ARG(c.open.memory),
 		{.name = "no-cache",
 		 .help = "read the recording again and keep nothing",
@@ -324,6 +325,7 @@ int cmd_script(int argc, char **argv)
 	if (r == 0)
 		r = run_script(&c, argv + first, (size_t)(end - first), &status, &err);
 	close_all(&c);
+	open_args_fini(&c.open);
 	if (r == 0)
 		return status;
 	args_complain("%s%s", r == -ERR_USAGE ? "script: " : "", err.text);

@@ -53,6 +53,15 @@ class Figures(mp.TestCase):
                         found["peak"]["bytes"], found["peak"]["at_ns"]]
             self.assertEqual("\t".join(map(str, expected)), line, script)
 
+    def test_known_leaks_do_not_count(self):
+        file = self.new_folder() / "known"
+        file.write_text("leak:main\n")
+        args = ("-s", str(file))
+        found = report(self.recording, *args)["matching"]["leaked"]
+        done = run_script(*args, "-d", self.recording, "-e", "print(allocations():leaked_bytes(), allocations():leaked_count())")
+        self.assertEqual(f"{found['bytes']}\t{found['count']}\n", done.stdout, done.stderr)
+        self.assertLess(found["bytes"], report(self.recording)["matching"]["leaked"]["bytes"])
+
     def test_groups_by_backtrace_are_the_lists_of_report(self):
         sites = report(self.recording, "--limit", "all")["lists"]["bytes"]["sites"]
         lines = evaluate(self.recording, "for _, g in ipairs(allocations():group_by_backtrace():sort_by('bytes')) do "
