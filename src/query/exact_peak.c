@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "query/estimate.h"
+#include "query/kept_rows.h"
 #include "util/vec.h"
 
 /* The thinner, the fewer events have to be looked at, but the more often memory is waited for. One
@@ -57,6 +58,9 @@ struct exact_peak {
 	uint64_t *
 		is_candidate; /* set of slices that are under way: small, so it stays in the cache */
 	uint32_t *candidate_of; /* slice -> candidate, for these */
+	bool keeps_rows; /* the second pass needs no scan */
+	unsigned n_threads; /* of the first pass */
+	struct kept_rows kept[SCAN_MAX_THREADS]; /* by thread */
 	struct event *event; /* of all candidates */
 	size_t n_events, cap_events;
 };
@@ -64,6 +68,7 @@ struct exact_peak {
 /* One thread's part of the first pass. */
 struct sum_state {
 	const struct exact_peak *sw;
+	struct kept_rows kept;
 	struct slice *slice;
 	struct level base;
 	struct level *leaked; /* by bucket */
@@ -142,10 +147,11 @@ static void sum_deaths(struct sum_state *st, struct scanner *s)
 
 static int sum_sink(void *state, struct scanner *s, struct err *err)
 {
-	(void)err;
-	sum_allocated(state, s);
-	sum_deaths(state, s);
-	return 0;
+	struct sum_state *st = state;
+
+	sum_allocated(st, s);
+	sum_deaths(st, s);
+	return st->sw->keeps_rows ? kept_rows_add(&st->kept, s, err) : 0;
 }
 
 static void add_sums(struct exact_peak *sw, const struct sum_state *st)
@@ -172,6 +178,7 @@ static int make_sum_state(struct exact_peak *sw, void **ret, struct err *err)
 	if (!st)
 		return err_set_memory(err, sizeof(*st));
 	st->sw = sw;
+	st->kept = (struct kept_rows){0};
 	st->base = (struct level){0};
 	st->slice = calloc(sw->n_slices, sizeof(struct slice));
 	st->leaked = calloc(sw->span->n_buckets, sizeof(struct level));
@@ -195,12 +202,14 @@ static int sum_up(struct exact_peak *sw, struct err *err)
 		r = make_sum_state(sw, &states[i], err);
 	if (r >= 0)
 		r = scan_run(&scan, err);
+	sw->n_threads = scan.n_states;
 	for (unsigned i = 0; i < scan.n_states; i++) {
 		struct sum_state *st = states[i];
 
 		if (r >= 0)
 			add_sums(sw, st);
 		if (st) {
+			sw->kept[i] = st->kept;
 			free(st->slice);
 			free(st->leaked);
 		}
@@ -408,25 +417,39 @@ static void put_event(struct exact_peak *sw, uint64_t since_ns, bool is_release,
 			(struct event){since_ns << 1 | is_release, n_bytes};
 }
 
+static void put_events(struct exact_peak *sw, uint64_t alloc_ns, uint64_t free_ns, uint64_t n_bytes)
+{
+	uint64_t from = sw->span->from_ns, span_ns = sw->span_ns;
+
+	if (alloc_ns >= from && alloc_ns - from < span_ns)
+		put_event(sw, alloc_ns - from, false, n_bytes);
+	if (free_ns >= from && free_ns - from < span_ns)
+		put_event(sw, free_ns - from, true, n_bytes);
+}
+
 static int event_sink(void *state, struct scanner *s, struct err *err)
 {
-	struct exact_peak *sw = state;
 	const uint64_t *alloc = scanner_column(s, STORE_ALLOC_NS);
 	const uint64_t *life = scanner_column(s, STORE_LIFETIME_NS);
 	const uint64_t *size = scanner_column(s, STORE_SIZE_BYTES);
-	uint64_t from = sw->span->from_ns, span_ns = sw->span_ns;
 
 	(void)err;
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
-		uint64_t freed = row_free_ns(alloc[i], life[i]);
 
-		if (alloc[i] >= from && alloc[i] - from < span_ns)
-			put_event(sw, alloc[i] - from, false, size[i]);
-		if (freed >= from && freed - from < span_ns)
-			put_event(sw, freed - from, true, size[i]);
+		put_events(state, alloc[i], row_free_ns(alloc[i], life[i]), size[i]);
 	}
 	return 0;
+}
+
+static int put_kept(void *user, unsigned i, struct err *err)
+{
+	struct exact_peak *sw = user;
+	const struct kept_rows *k = &sw->kept[i];
+
+	for (size_t n = 0; n < k->n; n++)
+		put_events(sw, k->row[n].alloc_ns, k->row[n].free_ns, k->row[n].size_bytes);
+	return query_check_cancel(sw->q, err);
 }
 
 /* Where candidates begin and end, so that blocks which can not matter are passed over. */
@@ -458,6 +481,8 @@ static int collect(struct exact_peak *sw, struct err *err)
 
 	if (r < 0)
 		return r;
+	if (sw->keeps_rows)
+		return scan_in_threads(sw->n_threads, put_kept, sw, err);
 	narrow(sw, &plan);
 	scan_init(&scan, sw->q, &plan);
 	scan.sink = event_sink;
@@ -619,6 +644,8 @@ int exact_peak_run(struct query *q, const struct exact_peak_span *span,
 	plan_narrow(q, span->from_ns, span->from_ns + sw.span_ns, &sw.plan);
 	cut_slices(&sw);
 	memset(ret, 0, span->n_buckets * sizeof(*ret));
+	sw.keeps_rows =
+		!q->estimate && kept_rows_fit(count_rows(&sw), sw.plan.end_row - sw.plan.first_row);
 	sw.slice = calloc(sw.n_slices, sizeof(*sw.slice));
 	sw.is_done = set_create(sw.n_slices);
 	sw.is_candidate = set_create(sw.n_slices);
@@ -642,5 +669,7 @@ out:
 	free(sw.candidate);
 	free(sw.candidate_of);
 	free(sw.event);
+	for (unsigned i = 0; i < SCAN_MAX_THREADS; i++)
+		kept_rows_fini(&sw.kept[i]);
 	return r;
 }

@@ -365,13 +365,33 @@ static int make_groups(struct query *q, unsigned kind, struct shared_result *ret
 	return 0;
 }
 
+static bool is_table_of(const struct query *q, enum query_group_by by)
+{
+	return by == QUERY_BY_STACK && table_knows(q);
+}
+
+/* Groups are the same whether they were made with the peak for somebody else or not. */
+static void forget_peaks(struct query_groups *g)
+{
+	g->total.peak_bytes = g->total.peak_count = 0;
+	for (size_t i = 0; i < g->n; i++)
+		g->group[i].peak_bytes = g->group[i].peak_count = 0;
+}
+
 /* By STACK to SIZE_CLASS. Figures from the table are made faster than they are compared. */
 static int share_groups(struct query *q, enum query_group_by by, struct shared_result **ret,
 			struct err *err)
 {
-	bool is_table = by == QUERY_BY_STACK && table_knows(q);
-	unsigned kind = SHARED_GROUPS + 2 * by + !!(q->wants & QUERY_WANT_PEAK);
+	bool is_table = is_table_of(q, by), has_peak = q->wants & QUERY_WANT_PEAK;
+	unsigned kind = SHARED_GROUPS + 2 * by;
+	int r;
 
+	/* Groups with the peak will do where nobody wants the peak, too. */
+	*ret = NULL;
+	r = is_table || has_peak ? 0 : shared_results_find(q->c.shared, q, kind + 1, ret, err);
+	if (r < 0 || *ret)
+		return r;
+	kind += has_peak;
 	return shared_results_get(is_table ? NULL : q->c.shared, q, kind, make_groups, ret, err);
 }
 
@@ -519,6 +539,9 @@ int query_groups(struct query *q, enum query_group_by by, struct query_groups *r
 	}
 	if (shared)
 		r = own_groups(shared, &g, err);
+	if (r >= 0 && !(q->wants & QUERY_WANT_PEAK) &&
+	    !is_table_of(q, sites_are_by_frame(by) ? QUERY_BY_STACK : by))
+		forget_peaks(&g);
 	if (r < 0) {
 		query_groups_fini(&g);
 		return r;

@@ -316,6 +316,36 @@ static int compute_entry(struct shared_results *c, struct entry *e, const struct
 	return r;
 }
 
+/* An estimate that q uses makes the figures of q estimates. */
+static struct shared_result *note_use(const struct query *q, struct shared_result *found)
+{
+	if (found->is_estimate && q->estimate)
+		atomic_store(&q->estimate->was_used, true);
+	return found;
+}
+
+int shared_results_find(struct shared_results *c, struct query *q, unsigned kind,
+			struct shared_result **ret, struct err *err)
+{
+	struct shared_result *found = NULL;
+	bool has_waited;
+	struct key k;
+	int r;
+
+	*ret = NULL;
+	if (!c || q->c.store != c->store || !key_make(q, kind, &k))
+		return 0;
+	pthread_mutex_lock(&c->lock);
+	r = entry_wait(c, q, &k, &found, &has_waited, err);
+	pthread_mutex_unlock(&c->lock);
+	free(k.bytes);
+	if (has_waited)
+		query_take_turn(q);
+	if (r == 0 && found)
+		*ret = note_use(q, found);
+	return r;
+}
+
 int shared_results_get(struct shared_results *c, struct query *q, unsigned kind,
 		       shared_results_make make, struct shared_result **ret, struct err *err)
 {
@@ -342,9 +372,7 @@ int shared_results_get(struct shared_results *c, struct query *q, unsigned kind,
 		return compute_entry(c, mine, &req, ret, err);
 	if (!found)
 		return compute(&req, ret, err);
-	if (found->is_estimate && q->estimate)
-		atomic_store(&q->estimate->was_used, true);
-	*ret = found;
+	*ret = note_use(q, found);
 	return 0;
 }
 

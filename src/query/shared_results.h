@@ -57,6 +57,10 @@ struct query_names;
 int shared_results_names(struct shared_results *c, const struct query *q, struct query_names **ret,
 			 struct err *err);
 
+/* The result, if it is kept, or once another query has computed it. *ret NULL: there is none. */
+int shared_results_find(struct shared_results *c, struct query *q, unsigned kind,
+			struct shared_result **ret, struct err *err);
+
 void shared_result_release(struct shared_result *r); /* NULL does nothing */
 
 #endif

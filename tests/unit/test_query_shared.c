@@ -507,6 +507,73 @@ TEST(sizes_by_another_cost_and_chains_in_another_order_need_no_pass)
 	fixture_close();
 }
 
+static unsigned passes_of_groups(struct shared_results *shared, unsigned wants)
+{
+	struct query_context c = context_with(shared);
+	struct query_progress progress = {0};
+	struct query_groups g = {0};
+	struct query *one = NULL;
+	struct err err = {0};
+
+	c.progress = &progress;
+	CHECK_OK(query_create(&c, &filter, &one, &err));
+	query_want(one, wants);
+	CHECK_OK(query_groups(one, QUERY_BY_STACK, &g, &err));
+	CHECK_EQ(g.total.peak_bytes > 0, wants == QUERY_WANT_PEAK);
+	query_groups_fini(&g);
+	query_destroy(one);
+	return atomic_load(&progress.n_passes);
+}
+
+TEST(groups_with_the_peak_do_for_those_who_do_not_want_it)
+{
+	struct shared_results *shared;
+	struct err err = {0};
+
+	world_make(&world, 11, 4 * STORE_BLOCK_ROWS);
+	fixture_open();
+	filter_init(&filter);
+	CHECK_EQ(filter_set(&filter, "size_min", "20", &err), 1);
+	shared = shared_results_create(store, (size_t)32 << 20);
+	CHECK(shared != NULL);
+	CHECK(passes_of_groups(shared, QUERY_WANT_PEAK) > 0);
+	CHECK_EQ(passes_of_groups(shared, 0), 0u);
+	shared_results_destroy(shared);
+	filter_fini(&filter);
+	fixture_close();
+}
+
+/* Passes over the rows for a timeline of these stacks. */
+static unsigned passes_of_timeline(const char *stacks)
+{
+	struct query_context c = context_with(NULL);
+	struct query_progress progress = {0};
+	static struct store_bucket bucket[50];
+	struct query *one = NULL;
+	struct err err = {0};
+
+	filter_init(&filter);
+	if (stacks)
+		CHECK_EQ(filter_set(&filter, "backtraces", stacks, &err), 1);
+	else
+		CHECK_EQ(filter_set(&filter, "size_min", "1", &err), 1);
+	c.progress = &progress;
+	CHECK_OK(query_create(&c, &filter, &one, &err));
+	CHECK_OK(query_timeline(one, 0, query_span(one).span_ns, ARRAY_LEN(bucket), bucket, &err));
+	query_destroy(one);
+	filter_fini(&filter);
+	return atomic_load(&progress.n_passes);
+}
+
+TEST(a_timeline_of_few_stacks_takes_one_pass)
+{
+	world_make(&world, 12, 8 * STORE_BLOCK_ROWS);
+	fixture_open();
+	CHECK(passes_of_timeline(NULL) > 1);
+	CHECK_EQ(passes_of_timeline("3"), 1u);
+	fixture_close();
+}
+
 static void check_pairs(size_t n)
 {
 	struct thread_pair *got = calloc(n * n + 1, sizeof(*got));
