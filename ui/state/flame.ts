@@ -38,7 +38,7 @@ export function useFlameTree(params: Params): AskedTree {
   const second = useQuery<TreeAnswer>(
     'tree',
     { ...query, min_share: (answer?.stacks ?? 0) <= MAX_STACKS ? '0' : FINE_SHARE },
-    { isReady: isCoarse, isLarge: true },
+    { isReady: isCoarse && first.estimate === null, isLarge: true, isExact: true },
   );
   const isFine = isCoarse && second.data !== null && !second.isStale && !second.error;
   const now = isFine ? second.data : answer;

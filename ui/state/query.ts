@@ -53,7 +53,7 @@ interface Shared {
 }
 const underWay = new Map<string, Shared>();
 
-function begin(key: string, url: string): Shared {
+function begin(key: string, url: string, isExact: boolean): Shared {
   const controller = new AbortController();
   const shared: Shared = {
     promise: Promise.resolve(),
@@ -62,10 +62,12 @@ function begin(key: string, url: string): Shared {
     estimate: undefined,
     onEstimate: new Set(),
   };
-  const promise = askTwice(url, controller.signal, (data) => {
-    shared.estimate = data;
-    shared.onEstimate.forEach((tell) => tell(data));
-  });
+  const promise = isExact
+    ? ask(url, controller.signal)
+    : askTwice(url, controller.signal, (data) => {
+        shared.estimate = data;
+        shared.onEstimate.forEach((tell) => tell(data));
+      });
   shared.promise = promise;
   const end = () => underWay.get(key) === shared && underWay.delete(key);
   promise.then(end, end);
@@ -91,10 +93,11 @@ async function askTwice(
 function askShared<T>(
   key: string,
   url: string,
+  isExact: boolean,
   signal: AbortSignal,
   onEstimate: (data: T) => void,
 ): Promise<T> {
-  const shared = underWay.get(key) ?? begin(key, url);
+  const shared = underWay.get(key) ?? begin(key, url, isExact);
   shared.waiters++;
   shared.onEstimate.add(onEstimate as (data: unknown) => void);
   if (shared.estimate !== undefined) onEstimate(shared.estimate as T);
@@ -116,7 +119,12 @@ interface Slot<T> {
 }
 
 /* url null: nothing to ask (yet); the slot stays empty. */
-export function useUrl<T>(url: string | null, dataKey = '', isLarge = false): Asked<T> {
+export function useUrl<T>(
+  url: string | null,
+  dataKey = '',
+  isLarge = false,
+  isExact = false,
+): Asked<T> {
   const key = url === null ? '' : `${dataKey} ${url}`;
   const [slot, setSlot] = useState<Slot<T>>(() => initial<T>(key));
   const [turn, setTurn] = useState(0);
@@ -137,7 +145,7 @@ export function useUrl<T>(url: string | null, dataKey = '', isLarge = false): As
     const show = (data: T) => {
       if (!abort.signal.aborted) setSlot((s) => ({ ...s, key, data, error: null }));
     };
-    askShared<T>(key, url, abort.signal, show).then(
+    askShared<T>(key, url, isExact, abort.signal, show).then(
       (data) => {
         remember(key, data, isLarge);
         if (!abort.signal.aborted)
@@ -183,6 +191,7 @@ export interface QueryOptions {
   isReady?: boolean; // false: do not ask (yet)
   isLarge?: boolean; // megabytes: few such answers are kept
   isMain?: boolean; // what the page is about: "Copy as curl" copies it
+  isExact?: boolean; // no estimate first: something coarser is on screen already
 }
 
 /* Makes the address of questions about the recording of the address; null: nothing can be asked yet. */
@@ -219,5 +228,5 @@ export function useQuery<T>(path: string, query: Query = {}, options: QueryOptio
   const { urlOf, dataKey } = useApiUrl(options);
   const url = urlOf(path, query);
   usePageRequest(options.isMain ? url : null);
-  return useUrl<T>(url, dataKey, options.isLarge);
+  return useUrl<T>(url, dataKey, options.isLarge, options.isExact);
 }
