@@ -46,6 +46,7 @@ export function CallersPage() {
       order: isAscending ? 'asc' : 'dsc',
     },
     { rows: (a) => a.functions, count: (a) => a.total_count },
+    { hasEstimate: true },
   );
   const selection = selectionOf(params);
   const name = selection?.kind === 'fn' ? selection.key : (firstToShow(pages)?.function ?? null);

@@ -39,6 +39,9 @@ export interface PagesOptions {
   firstRow?: number; // the row to begin with; default 0
   isReady?: boolean; // false: do not ask (yet)
   isMain?: boolean; // default true: what the page is about, as in QueryOptions
+  /* rows may come as an estimate first; not for call sites: a part of the rows has a few of each, which
+   * tells neither their order nor their costs */
+  hasEstimate?: boolean;
 }
 
 interface Loaded<T> {
@@ -126,7 +129,7 @@ export function usePages<T, A>(
         if (got.error || readPercent(got.answer) === null) pending.current.delete(name);
         setLoaded((old) => merge(old, { key, base }, page, got));
       };
-      const rows = recording?.allocations ?? 0;
+      const rows = options.hasEstimate ? (recording?.allocations ?? 0) : 0;
       void loadPage(pageUrl(base, page), rows, abort.signal, shapeRef, take).then(() => {
         if (pending.current.get(name) === abort) pending.current.delete(name);
       });
