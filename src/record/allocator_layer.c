@@ -58,17 +58,17 @@ static struct state after_alloc(const struct allocator_layer *layer, struct stat
 uint32_t allocator_layer_on_alloc(struct allocator_layer *layer)
 {
 	uint32_t old = atomic_load(&layer->state);
-	struct state new;
+	struct state next;
 
 	do {
-		new = unpack(old);
-		if (new.kind != ALLOCATOR_LAYER_TRYING)
-			return new.number;
-		new = after_alloc(layer, new, allocator_layer_entered);
-	} while (!atomic_compare_exchange_weak(&layer->state, &old, pack(new)));
-	if (new.kind == ALLOCATOR_LAYER_OWN &&new.number == layer->number)
+		next = unpack(old);
+		if (next.kind != ALLOCATOR_LAYER_TRYING)
+			return next.number;
+		next = after_alloc(layer, next, allocator_layer_entered);
+	} while (!atomic_compare_exchange_weak(&layer->state, &old, pack(next)));
+	if (next.kind == ALLOCATOR_LAYER_OWN && next.number == layer->number)
 		allocator_numbers_publish(layer->number, layer->n_functions);
-	return new.number;
+	return next.number;
 }
 
 uint32_t allocator_layer_number(const struct allocator_layer *layer)

@@ -175,11 +175,13 @@ const char *allocator_table_plain_name(const char *name)
 
 	if (strncmp(name, RUST_BEGIN, strlen(RUST_BEGIN)))
 		return name;
-	at = strchr(name + strlen(RUST_BEGIN), '_');
-	if (!at || strncmp(at, crate, strlen(crate)))
+	at = name + strlen(RUST_BEGIN);
+	at += strcspn(at, "_");
+	if (strncmp(at, crate, strlen(crate)))
 		return name;
 	at += strlen(crate);
-	at += strspn(at, "0123456789");
+	while (*at >= '0' && *at <= '9')
+		at++;
 	return *at == '_' ? at + 1 : name;
 }
 
