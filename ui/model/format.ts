@@ -214,3 +214,7 @@ export function wallClockShort(startNs: number): string {
 
 export const plural = (n: number, one: string, many = one + 's'): string =>
   `${join(count(n))} ${n === 1 ? one : many}`;
+
+/* "20 158 call sites", exact. */
+export const callSites = (n: number): string =>
+  `${group(n)} ${n === 1 ? 'call site' : 'call sites'}`;

@@ -10,7 +10,7 @@ import type { GroupRow, GroupRows, Peak } from '../api/types';
 import { columnWidths, columnClass, shownColumns } from '../model/columns';
 import { findRegex } from '../model/find';
 import { hasFilter, rangeOf } from '../model/filters';
-import { clockDigits, count, group, join, share } from '../model/format';
+import { callSites, clockDigits, count, join, share } from '../model/format';
 import { frameFull } from '../model/names';
 import { costKind, costOf } from '../model/costs';
 import {
@@ -217,9 +217,7 @@ function SitesFoot({ s }: { s: Sites }) {
     ? 'Upper line: what matches the filter. Lower line: the whole recording.'
     : 'Lower line: share of the total.';
   const alone = params['base'] ? 'Figures of this recording alone: stacks are not compared.' : hint;
-  return (
-    <Foot left={s.rows.count === null ? '' : `${group(s.rows.count)} call sites`} right={alone} />
-  );
+  return <Foot left={s.rows.count === null ? '' : callSites(s.rows.count)} right={alone} />;
 }
 
 /* ---- the table ---- */

@@ -2,7 +2,7 @@
 import { isExported } from '../api/client';
 import type { GroupRows, Recording, Summary } from '../api/types';
 import { chipsOf, hasFilter, rangeOf, RANGE_MEANINGS, type Chip } from '../model/filters';
-import { count, group, join } from '../model/format';
+import { callSites, count, group, join } from '../model/format';
 import { frameFull, frameLocation, frameTitle } from '../model/names';
 import { useClock } from '../state/clock';
 import { overlay } from '../state/overlay';
@@ -133,8 +133,6 @@ function BaseChip() {
   );
 }
 
-const siteWord = (n: number): string => (n === 1 ? 'call site' : 'call sites');
-
 /* "55.6 M of 124 M allocations, 20 158 of 21 034 call sites" */
 function Sum() {
   const { params } = useAddress();
@@ -147,14 +145,14 @@ function Sum() {
   if (!isFiltered)
     return (
       <span class="sum">
-        Whole recording: {join(count(rows))} allocations, {group(sites)} {siteWord(sites)}
+        Whole recording: {join(count(rows))} allocations, {callSites(sites)}
       </span>
     );
   if (!some.data) return <span class="sum" />;
   return (
     <span class={'sum' + (some.isStale ? ' stale' : '')} aria-live="polite">
       <b>{join(count(some.data.total.allocations))}</b> of {join(count(rows))} allocations,{' '}
-      <b>{group(some.data.total_count)}</b> of {group(sites)} {siteWord(sites)}
+      <b>{group(some.data.total_count)}</b> of {callSites(sites)}
     </span>
   );
 }

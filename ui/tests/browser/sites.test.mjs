@@ -37,6 +37,7 @@ const cell = async (page, row, title) => {
     await page.textContent(`.sites .tr[aria-rowindex="${row + 2}"] > :nth-child(${at + 1})`),
   );
 };
+const sites = (n) => `${n} ${n === 1 ? 'call site' : 'call sites'}`;
 const settled = (page) => page.waitForSelector('.sites[aria-busy=false]', { state: 'attached' });
 
 /* the same rule as model/format.ts, written once more: figures on the page must not be its own */
@@ -236,12 +237,12 @@ test('the menu: only this, not this, copy stack', async (t) => {
   const { frames } = await api(`stack/${first.key}`);
   assert.equal(copied.split('\n').length, frames.length);
   await menu('Not this');
-  await page.waitForSelector(`.foot:has-text("${all - 1} call sites")`);
+  await page.waitForSelector(`.foot:has-text("${sites(all - 1)}")`);
   assert.equal((await params(page)).negative_backtraces, String(first.key));
   await page.click('.chip .x');
-  await page.waitForSelector(`.foot:has-text("${all} call sites")`);
+  await page.waitForSelector(`.foot:has-text("${sites(all)}")`);
   await menu('Only this');
-  await page.waitForSelector('.foot:has-text("1 call sites")');
+  await page.waitForSelector('.foot :text-is("1 call site")');
   await page.waitForSelector('.chip:has-text("SeenCache::remember")');
   assert.equal((await params(page)).backtraces, String(first.key));
 });
@@ -265,11 +266,11 @@ test('find: function, file, expression; what is found and what is not', async (t
   await page.keyboard.type('seencache');
   const want = (await api('groups?by=stack&count=0&find_regex=(?i)seencache')).total_count;
   assert.ok(want > 0);
-  await page.waitForSelector(`.foot:has-text("${want} call sites")`);
+  await page.waitForSelector(`.foot:has-text("${sites(want)}")`);
   assert.match(plain(await page.textContent('.field .hit')), new RegExp(`^${want}, `));
   await page.fill('.toolbar input', '/append\\(/');
   const appended = (await api('groups?by=stack&count=0&find_regex=append%5C(')).total_count;
-  await page.waitForSelector(`.foot:has-text("${appended} call sites")`);
+  await page.waitForSelector(`.foot:has-text("${sites(appended)}")`);
   await page.fill('.toolbar input', 'no such thing');
   await page.waitForSelector('.note:has-text("No call site has “no such thing”.")');
   await page.click('.note button');
@@ -307,7 +308,7 @@ test('keys: rows, open, close, only this', async (t) => {
   await page.keyboard.press('Home');
   await page.waitForSelector('.tr[aria-rowindex="2"][aria-selected=true]');
   await page.keyboard.press('o');
-  await page.waitForSelector('.foot:has-text("1 call sites")');
+  await page.waitForSelector('.foot :text-is("1 call site")');
 });
 
 test('the panel of a call site: costs, facts, stack', async (t) => {
