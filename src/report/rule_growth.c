@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "query/group_series.h"
 #include "report/findings_i.h"
+#include "store/suppressed.h"
 
 #define GROWTH_MIN_BYTES MIB
 #define GROWTH_UNTIL 0.80 /* of the run: the peak is not before */
@@ -108,7 +109,20 @@ int rules_count_alive(const struct rules *rules, const struct filter *narrow, ui
 
 /* ---- grows to the end ---- */
 
-/* Could the heap have grown until the program ended and freed it? Sums tell. */
+/* What was never freed but does not count as leaked. */
+static uint64_t suppressed_bytes(const struct report *r)
+{
+	size_t n;
+	const struct store_suppression *by = store_suppressions(r->context.store, &n);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += by[i].leaked_bytes;
+	return sum;
+}
+
+/* Could the heap have grown until the program ended and freed it? Sums tell. If more is suppressed
+ * than a function of a finding needs, that function's blocks may be the suppressed ones: no finding. */
 static bool may_grow(const struct rules *rules)
 {
 	const struct report *r = rules->r;
@@ -116,7 +130,8 @@ static bool may_grow(const struct rules *rules)
 
 	return rules->has_rows && !rules->is_range && r->peak.n_bytes >= GROWTH_MIN_BYTES &&
 	       (double)r->peak.at_ns >= GROWTH_UNTIL * (double)rules->span.span_ns &&
-	       (double)r->groups.total.leaked_bytes < GROWTH_LEAKED * peak;
+	       (double)r->groups.total.leaked_bytes < GROWTH_LEAKED * peak &&
+	       (double)suppressed_bytes(r) < GROWTH_SHARE * peak;
 }
 
 static int add_growth(struct rules *rules, const struct query_group *g, const uint64_t *value,

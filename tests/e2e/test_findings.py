@@ -99,6 +99,14 @@ class Findings(Case):
         self.assertEqual(f["value"], f["timeline"][-1])
         self.assertEqual(sorted(f["timeline"]), f["timeline"])
 
+    def test_suppressed_leak_was_not_freed_at_the_end(self):
+        rules = self.dir / "known.supp"
+        rules.write_text("leak:remember_seen\n")
+        text = report(self.path["leak"], "--suppressions", rules)
+        self.assertIn("6.25 MiB of leaks suppressed", text)
+        self.assertNotIn("remember_seen grew", text)
+        self.assertNotIn("Likely leak", text)
+
     def test_what_is_allocated_at_the_start_is_no_leak(self):
         self.assertEqual([], [f for f in self.findings("startup") if f["kind"] in ("leak", "owner")])
 
