@@ -23,12 +23,14 @@ const PAGE_WORDS: Partial<Record<PageId, (cost: string) => string[]>> = {
   allocations: () => ['export', '-f', 'csv'],
 };
 
-/* `filter`: parameters of the API, which are the options of the command line, too. */
+/* `filter`: parameters of the API, which are the options of the command line, too. `suppressions`: the
+ * patterns that the server was started with. */
 export function commandLine(
   file: string,
   filter: Readonly<Record<string, string>>,
   cost: CostId,
   page: PageId,
+  suppressions: readonly string[] = [],
 ): string {
   const options = Object.entries(filter).map(
     ([key, value]) => `--${key.replace(/_/g, '-')}=${quote(value)}`,
@@ -36,5 +38,10 @@ export function commandLine(
   const words = PAGE_WORDS[page]?.(SORT_WORDS[cost]) ?? ['report', '--sort', SORT_WORDS[cost]];
   /* a name that begins with - would be taken for an option */
   const name = file.startsWith('-') ? './' + file : file;
-  return ['memory-profiler-cli', ...words, ...options, quote(name)].join(' ');
+  const line = (more: string[]) =>
+    ['memory-profiler-cli', ...words, ...options, ...more, quote(name)].join(' ');
+  if (suppressions.length === 0) return line([]);
+  const rules = suppressions.map((pattern) => quote('leak:' + pattern)).join(' ');
+  const given = line(['--no-built-in-suppressions', '--suppressions=/dev/stdin']);
+  return `printf '%s\\n' ${rules} | ${given}`;
 }

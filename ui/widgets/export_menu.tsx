@@ -1,11 +1,11 @@
 /* What the Export menu offers for the current filter: files, a curl command, a command line. The commands
  * of the search box are made from the same lists. */
-import { curlOf, downloadUrl } from '../api/client';
-import type { Recording } from '../api/types';
+import { apiUrl, ask, curlOf, downloadUrl } from '../api/client';
+import type { Recording, Summary } from '../api/types';
 import { costOfAddress, type Address, type PageId } from '../model/address';
 import { commandLine, SORT_WORDS } from '../model/command_line';
 import { apiFilter, hasFilter } from '../model/filters';
-import { copyText } from '../state/overlay';
+import { copyText, say } from '../state/overlay';
 import { openInConsole } from '../state/console';
 import { pageRequest } from '../state/page_request';
 import { downloadTable, tableCsv } from '../state/table_csv';
@@ -80,10 +80,16 @@ export function copyCommands(recording: Recording, a: Address): CopyCommand[] {
   const filter = apiFilter(a.params);
   const groups = () => curlOf(`/data/${recording.id}/allocation_groups`, filter);
   const curl = () => (pageRequest.value === null ? groups() : curlOf(pageRequest.value));
-  const words = () => commandLine(recording.file, filter, costOfAddress(a), a.page);
+  const copyLine = async () => {
+    const { suppressions } = await ask<Summary>(apiUrl(`${recording.id}/summary`));
+    const patterns = suppressions.map((s) => s.pattern);
+    const line = commandLine(recording.file, filter, costOfAddress(a), a.page, patterns);
+    await copyText(line, 'Command line');
+  };
+  const fail = () => say('The server did not say which leaks it leaves out: nothing was copied.');
   return [
     { label: 'Copy as curl', act: () => void copyText(curl(), 'curl command') },
-    { label: 'Copy as command line', act: () => void copyText(words(), 'Command line') },
+    { label: 'Copy as command line', act: () => void copyLine().catch(fail) },
   ];
 }
 

@@ -1,6 +1,6 @@
 /* The Export menu: every format of `export -f`, and commands that really run. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { before, test } from 'node:test';
 import { cli, clipboardOf, plain, program, shell, suite } from './harness.mjs';
 
@@ -87,6 +87,22 @@ for (const [path, words, output] of COMMANDS)
     if (output) assert.match(got.stdout, output, line);
     else assert.match(readFileSync(`${s.folder}/flamegraph.svg`, 'utf8'), /<svg/);
   });
+
+test('Copy as command line leaves out the leaks that the server leaves out', async (t) => {
+  const rules = `${s.folder}/known.supp`;
+  writeFileSync(rules, "leak:remember\nleak:it's mine\n");
+  const other = await s.serve([`${s.folder}/it's.dat`], ['--suppressions', rules]);
+  const [entry] = await other.ready();
+  const page = await s.open(t, `${other.url}#/${entry.id}/sites`);
+  await openMenu(page);
+  const line = await copy(page, 'Copy as command line');
+  const got = shell(line.replace(' report ', ' report --json '), s.folder);
+  assert.equal(got.status, 0, `${line}\n${got.stderr}`);
+  const { leaked_bytes } = await other.json(`/api/v1/${entry.id}/summary`);
+  const { totals } = JSON.parse(got.stdout);
+  assert.equal(totals.leaked.bytes, leaked_bytes);
+  assert.ok(leaked_bytes < totals.peak.bytes / 10, 'the leak of the demo does not count');
+});
 
 /* "Copy as curl" is the request that the page itself made: how many rows it brings, and how many the API
  * has for the same filter. */
