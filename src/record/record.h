@@ -142,6 +142,7 @@ struct recorder {
 	_Atomic uint32_t is_sandboxed; /* a process that starts now has the program's filter */
 	_Atomic uint32_t is_confined; /* a filter forbids calls that the recorder does without */
 	_Atomic uint32_t is_writer_brief; /* it ends when it has nothing to do: see writer.h */
+	_Atomic uint32_t start_error; /* errno value: why there is no first session; 0: unknown */
 	uint32_t n_writer_starts;
 	bool is_writer_safe; /* nobody ends it together with the target */
 	void (*ensure_writer)(struct recorder *); /* writer_ensure(), for those below it */

@@ -168,7 +168,7 @@ static void destroy(struct session *s)
 }
 
 /* No file could be made. */
-static void complain(const struct session *s, long error)
+static void complain(struct recorder *rec, const struct session *s, long error)
 {
 	const char *what = "nothing is recorded; set MEMORY_PROFILER_OUTPUT to a file in a folder "
 			   "that exists and may be written; cannot write";
@@ -177,6 +177,7 @@ static void complain(const struct session *s, long error)
 		log_put_error(LOG_ERROR, "the earlier file goes on, cannot write", s->path, error);
 		return;
 	}
+	atomic_store(&rec->start_error, (uint32_t)error);
 	/* Files and folders never give this error. The filter was there before the program. */
 	if (-error == SYS_ENOSYS)
 		what = "nothing is recorded: the program was started under a filter of system "
@@ -207,7 +208,7 @@ struct session *session_create(struct recorder *rec, struct session_buffers *b)
 			ret = -(long)s->status.field[STATUS_FIRST_ERROR];
 	}
 	if (ret < 0) {
-		complain(s, -ret);
+		complain(rec, s, -ret);
 		if (s->fd >= 0) { /* made a moment ago, and without a single event */
 			arch_syscall3(SYS_unlinkat, AT_FDCWD, s->path, 0);
 			sys_close(s->fd);

@@ -13,6 +13,7 @@
 #include "record/record.h"
 #include "record/sys.h"
 #include "record/thread.h"
+#include "record/unrecorded.h"
 #include "record/writer.h"
 #include "unwind/unwind.h"
 
@@ -204,6 +205,20 @@ static enum record_mode start_recording(bool is_late)
 	return RECORD_ON;
 }
 
+/* The same. A forked child that cannot be recorded tells its parent. */
+static enum record_mode start_recording_in_family(bool is_late)
+{
+	struct unrecorded *of_parent = unrecorded_take();
+	enum record_mode mode = start_recording(is_late);
+	struct recorder *rec = record_get_memory();
+
+	if (mode != RECORD_ON)
+		unrecorded_count(of_parent, rec ? atomic_load(&rec->start_error) : 0);
+	else if (options_active.TRACK_CHILD_PROCESSES)
+		unrecorded_share(of_parent);
+	return mode;
+}
+
 /* MEMORY_PROFILER_DISABLE_BY_DEFAULT: start_enable() may start a recording later, which is then a
  * late one. */
 static bool was_disabled;
@@ -223,9 +238,9 @@ void start_recorder(void)
 		read_environment();
 		options_are_parsed = true;
 		was_disabled = options_active.DISABLE_BY_DEFAULT;
-		mode = was_disabled ? RECORD_OFF : start_recording(false);
+		mode = was_disabled ? RECORD_OFF : start_recording_in_family(false);
 	} else {
-		mode = start_recording(was_disabled);
+		mode = start_recording_in_family(was_disabled);
 	}
 	atomic_fetch_add(&record_epoch, 1);
 	atomic_store(&record_mode, mode);

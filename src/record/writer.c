@@ -219,41 +219,6 @@ static void help_waiting(struct writer *w)
 	sys_futex_wake_all(&w->rec->free_word);
 }
 
-/* The program has put itself into a sandbox in which the recorder goes on. */
-static void note_sandbox(struct writer *w)
-{
-	char line[256];
-	struct text text = text_make(line, sizeof(line));
-
-	if (w->has_noted_sandbox || !atomic_load(&w->rec->is_confined))
-		return;
-	w->has_noted_sandbox = true;
-	text_put(&text,
-		 "the program forbade itself system calls (seccomp): from then on code that is "
-		 "made at run time may cut stacks");
-	if (options_active.TRACK_CHILD_PROCESSES)
-		text_put(&text, ", and forked children are not recorded");
-	session_put_note(w->session, &w->buffers, LOG_WARN, line);
-}
-
-/* Appends NOTE chunks about events that were lost since the last one (the disk may have room again)
- * and about a sandbox. */
-void writer_report_losses(struct writer *w)
-{
-	struct session *s = w->session;
-	char line[256];
-	struct text text = text_make(line, sizeof(line));
-
-	note_sandbox(w);
-	if (s->lost_in_blocks == s->lost_reported)
-		return;
-	text_put_u64(&text, s->lost_in_blocks - s->lost_reported);
-	text_put(&text, " events could not be written: ");
-	text_put(&text, log_errno_name((long)s->status.field[STATUS_FIRST_ERROR]));
-	s->lost_reported = s->lost_in_blocks;
-	session_put_note(s, &w->buffers, LOG_ERROR, line);
-}
-
 /* What is due by time: samples, threads, losses, credentials; and new modules. */
 static void keep_house(struct writer *w)
 {
@@ -506,6 +471,7 @@ static int writer_main_again(void *arg)
 
 static bool fail_without_writer(struct recorder *rec, long error)
 {
+	atomic_store(&rec->start_error, (uint32_t)error);
 	log_put_error(LOG_MUST, "nothing is recorded, no process can be started", "clone", error);
 	writer_log_without_writer(rec);
 	return false;

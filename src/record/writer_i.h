@@ -1,6 +1,7 @@
 /* record/writer_i.h - what the files of the writer share. See writer.h.
  *
  *	writer.c		the main loop: drains blocks, keeps house, ends the recording in order
+ *	writer_notes.c		notes about losses, a sandbox, children that are not recorded
  *	writer_pieces.c		the recording goes on in a new file
  *	writer_complete.c	the target is gone: completes the file
  *
@@ -40,6 +41,7 @@ struct writer {
 	struct writer_effort effort;
 	struct rotation rotation;
 	bool has_noted_sandbox;
+	uint32_t n_children_reported; /* of unrecorded.h */
 	unsigned n_full; /* full blocks left to write in this round */
 	bool is_completing; /* the target is gone: nobody needs another block */
 };
@@ -55,11 +57,14 @@ void writer_write_culled(void *user, struct session *s, struct area *area, uint3
 /* Writes the full blocks of one session. Returns how many there were. */
 unsigned writer_drain_session(struct writer *w, struct session *s);
 
-/* Appends NOTE chunks about the events that were lost since the last such note, and about a sandbox. */
-void writer_report_losses(struct writer *w);
-
 /* The status of a recording that has ended. */
 void writer_put_last_status(struct writer *w);
+
+/* ---- writer_notes.c ---- */
+
+/* Appends NOTE chunks about the events that were lost since the last such note, about a sandbox, and
+ * about children that are not recorded. */
+void writer_report_losses(struct writer *w);
 
 /* ---- writer_pieces.c ---- */
 

@@ -430,6 +430,23 @@ class Sandbox(mp.TestCase):
                 self.assertGreaterEqual(facts["allocations"], 9 * 60000)
                 self.assertRegex(" ".join(facts["notes"]), "forbade itself system calls.*seccomp")
 
+    def test_children_that_can_create_no_file(self):
+        """Their parent's recording says so: they are silent themselves."""
+        seen = self.enter("refuses", TRACK_CHILD_PROCESSES=1)
+        facts = mp.info(seen.recording)
+        self.assertTrue(facts["complete"], facts)
+        self.assert_nothing_lost(facts)
+        self.assertEqual(1, len(seen.recordings))
+        note = [n for n in facts["notes"] if "not recorded" in n]
+        self.assertTrue(note, facts["notes"])
+        self.assertRegex(note[-1], r"^recorder: 3 forked children are not recorded.*"
+                                   r"EACCES: permission denied \(errno 13\)$")
+        text = subprocess.run([mp.CLI, "report", seen.recording], capture_output=True,
+                              text=True, check=True, timeout=60).stdout
+        self.assertIn("3 forked children are not recorded", " ".join(text.split()))
+        facts = mp.info(self.enter("refuses", TRACK_CHILD_PROCESSES=0).recording)
+        self.assertEqual([], [n for n in facts["notes"] if "not recorded" in n])
+
     def test_what_does_no_harm_changes_nothing(self):
         for how in ("harmless", "asks"):
             with self.subTest(how=how):

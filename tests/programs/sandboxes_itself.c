@@ -2,8 +2,8 @@
  *
  * HOW: strict (prctl, nothing but read, write and exit is left); kill, kill_all (all threads), errno:
  * a filter that permits what a small program needs and kills or refuses otherwise; prctl: the same as
- * kill, the old way; files: kills for openat, process_vm_readv and MADV_WIPEONFORK; harmless: forbids
- * something that nobody does; threads: as kill_all, while threads allocate; asks: libseccomp's
+ * kill, the old way; files: kills for openat, process_vm_readv and MADV_WIPEONFORK; refuses: lets
+ * no file be opened, and forks three times; harmless: forbids something that nobody does; threads: as kill_all, while threads allocate; asks: libseccomp's
  * question whether there is seccomp, and calls that fail. The allocations afterwards fit into what the
  * heap has. Then it asks to be recorded.
  */
@@ -123,6 +123,33 @@ static int forbid_files(void)
 			    &program);
 }
 
+static int refuse_files(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int work_in_child(void)
+{
+	if (fork() == 0) {
+		errno = EXDEV; /* which the recorder must not change */
+		free(malloc(4321));
+		_exit(errno == EXDEV ? 0 : 1);
+	}
+	int status = 0;
+
+	return wait(&status) > 0 && !status ? 0 : -1;
+}
+
 /* The kernel is to be asked about what lies on this stack: it is not the thread's own. */
 static ucontext_t back, fiber;
 
@@ -143,11 +170,7 @@ static int work_elsewhere(void)
 	swapcontext(&back, &fiber);
 	if (work_in_thread())
 		return -1;
-	if (fork() == 0) {
-		free(malloc(4321));
-		_exit(0);
-	}
-	return wait(NULL) > 0 ? 0 : -1;
+	return work_in_child();
 }
 
 static int forbid(const char *how)
@@ -175,6 +198,8 @@ static int forbid(const char *how)
 		return install(SECCOMP_RET_KILL_PROCESS, 0, 1);
 	if (!strcmp(how, "files"))
 		return forbid_files();
+	if (!strcmp(how, "refuses"))
+		return refuse_files();
 	return install(0, all, 0);
 }
 
@@ -202,6 +227,9 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(how, "files") && work_elsewhere())
 		return 3;
+	for (int i = 0; i < 3 && !strcmp(how, "refuses"); i++)
+		if (work_in_child())
+			return 3;
 	say("in the sandbox\n");
 	if (memory_profiler_start)
 		memory_profiler_start();
