@@ -108,13 +108,14 @@ static void print_process(const struct recording *r, const struct overview *o)
 	putchar('\n');
 }
 
-static void print_loss(uint64_t n, const char *what, const char **separator)
+static void print_loss(uint64_t n, const char *thing, const char *what, const char **separator)
 {
 	char text[128], a[HUMAN_BYTES];
 
 	if (n == 0)
 		return;
-	snprintf(text, sizeof(text), "%s%s %s", *separator, human_count(n, a), what);
+	snprintf(text, sizeof(text), "%s%s %s%s%s", *separator, human_count(n, a), thing,
+		 n == 1 ? "" : "s", what);
 	print_loud(text);
 	*separator = ", ";
 }
@@ -137,9 +138,9 @@ static void print_completeness(const struct recording *r, const struct overview 
 		puts("yes");
 		return;
 	}
-	print_loss(o->lost_events, "events lost", &separator);
-	print_loss(o->lost_blocks, "blocks of events lost", &separator);
-	print_loss(r->damage.n_bytes, "bytes damaged or missing", &separator);
+	print_loss(o->lost_events, "event", " lost", &separator);
+	print_loss(o->lost_blocks, "block", " of events lost", &separator);
+	print_loss(r->damage.n_bytes, "byte", " damaged or missing", &separator);
 	if (strcmp(separator, ", ") != 0)
 		print_loud(has_given_up(r) ? "no: what the program did afterwards is not recorded"
 					   : "no: the program was killed or is still running; "
@@ -180,7 +181,7 @@ static void print_allocations(const struct overview *o)
 	printf(" in all\n");
 	print_label("Live at the end");
 	print_size(t->live_bytes);
-	printf(" in %s blocks\n", human_count(t->live_count, a));
+	printf(" in %s block%s\n", human_count(t->live_count, a), t->live_count == 1 ? "" : "s");
 	print_label("Peak");
 	print_size(t->peak_bytes);
 	if (o->has_duration)
@@ -211,8 +212,8 @@ static void print_stacks(const struct overview *o)
 			continue;
 		if (!*separator)
 			print_label("Cut off");
-		printf("%s%s events: %s", separator, human_count(t->truncated[i], a),
-		       stacks_end_name(i));
+		printf("%s%s event%s: %s", separator, human_count(t->truncated[i], a),
+		       t->truncated[i] == 1 ? "" : "s", stacks_end_name(i));
 		separator = ", ";
 	}
 	if (*separator)

@@ -152,8 +152,8 @@ static void print_figures(const struct report_view *v)
 	putchar('\n');
 	print_label("Peak heap");
 	print_size(f->peak_bytes);
-	printf(" in %s blocks, %s after the start\n", human_count(f->peak_count, a),
-	       human_duration(f->peak_ns, b));
+	printf(" in %s block%s, %s after the start\n", human_count(f->peak_count, a),
+	       f->peak_count == 1 ? "" : "s", human_duration(f->peak_ns, b));
 	print_label("Peak RSS");
 	if (f->rss_peak_bytes >= f->peak_bytes && f->rss_peak_bytes)
 		printf("%s\n", human_size(f->rss_peak_bytes, a));
@@ -164,7 +164,8 @@ static void print_figures(const struct report_view *v)
 		puts("not known");
 	print_label("Leaked");
 	print_size(f->live_bytes);
-	printf(" in %s blocks: not freed at the end\n", human_count(f->live_count, a));
+	printf(" in %s block%s: not freed at the end\n", human_count(f->live_count, a),
+	       f->live_count == 1 ? "" : "s");
 	print_label("Temporary");
 	printf("%s (%.1f%% of all allocations): freed before their thread allocated again\n",
 	       human_count(f->n_temporary, a), percent(f->n_temporary, f->n_rows));

@@ -64,12 +64,13 @@ void report_view_print_heading(const struct report_view *v, enum report_kind kin
 	putchar('\n');
 	paint_text(paint, PAINT_HEADING, "%s", title[kind]);
 	if (kind == REPORT_PEAK) {
-		printf(": %s in %s blocks, ", human_size(v->report.peak.n_bytes, a),
-		       human_count(v->report.peak.n_alive, b));
+		printf(": %s in %s block%s, ", human_size(v->report.peak.n_bytes, a),
+		       human_count(v->report.peak.n_alive, b),
+		       v->report.peak.n_alive == 1 ? "" : "s");
 		printf("%s after the start\n", human_duration(v->report.peak.at_ns, a));
 	} else if (kind == REPORT_LEAKED) {
-		printf(": %s in %s blocks\n", human_size(t->leaked_bytes, a),
-		       human_count(t->n_leaked, b));
+		printf(": %s in %s block%s\n", human_size(t->leaked_bytes, a),
+		       human_count(t->n_leaked, b), t->n_leaked == 1 ? "" : "s");
 	} else {
 		printf(": %s, %s in all\n", human_count(report_count(kind, t), b),
 		       human_size(report_bytes(kind, t), a));

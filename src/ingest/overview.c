@@ -200,6 +200,11 @@ static int count_modules(struct overview *o, const struct recording *r, struct e
 	return 0;
 }
 
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static int add_status_notes(struct overview *o, const struct recording *r, struct err *err)
 {
 	const uint64_t *f = r->status.field;
@@ -214,9 +219,10 @@ static int add_status_notes(struct overview *o, const struct recording *r, struc
 			     strerror((int)(f[STATUS_FIRST_ERROR] & 0xffff)));
 	if (n == 0 && (f[STATUS_LOST_BLOCKS] || f[STATUS_LOST_CHUNKS]))
 		n = add_note(o, err,
-			     "the recorder lost %" PRIu64 " blocks of events and %" PRIu64
-			     " other chunks",
-			     f[STATUS_LOST_BLOCKS], f[STATUS_LOST_CHUNKS]);
+			     "the recorder lost %" PRIu64 " block%s of events and %" PRIu64
+			     " other chunk%s",
+			     f[STATUS_LOST_BLOCKS], plural(f[STATUS_LOST_BLOCKS]),
+			     f[STATUS_LOST_CHUNKS], plural(f[STATUS_LOST_CHUNKS]));
 	return n;
 }
 
@@ -248,8 +254,8 @@ static int add_piece_notes(struct overview *o, const struct recording *r, struct
 			     "here; open all pieces together to see them",
 			     first);
 	if (n == 0 && r->n_missing_pieces)
-		n = add_note(o, err, "%" PRIu64 " pieces between these are missing",
-			     r->n_missing_pieces);
+		n = add_note(o, err, "%" PRIu64 " piece%s missing between these",
+			     r->n_missing_pieces, r->n_missing_pieces == 1 ? " is" : "s are");
 	return n;
 }
 
@@ -260,8 +266,8 @@ static int add_loss_notes(struct overview *o, const struct recording *r, struct 
 
 	if (n == 0 && r->n_missing_blocks)
 		n = add_note(o, err,
-			     "%" PRIu64 " blocks are missing: an unknown number of events was lost",
-			     r->n_missing_blocks);
+			     "%" PRIu64 " block%s missing: an unknown number of events was lost",
+			     r->n_missing_blocks, r->n_missing_blocks == 1 ? " is" : "s are");
 	if (n == 0)
 		n = add_piece_notes(o, r, err);
 	if (n == 0)
@@ -274,15 +280,15 @@ static int add_loss_notes(struct overview *o, const struct recording *r, struct 
 			     t->culled_allocations, t->culled_bytes);
 	if (n == 0 && t->pauses)
 		n = add_note(o, err, "recording was paused %" PRIu64 " time%s", t->pauses,
-			     t->pauses == 1 ? "" : "s");
+			     plural(t->pauses));
 	if (n == 0 && r->header.flags & FORMAT_LATE_START && r->piece[0].header.piece <= 1)
 		n = add_note(o, err, "recording began after the program had already allocated");
 	if (n == 0 && r->metadata.process.parent_pid)
 		n = add_note(o, err, "forked child of process %" PRIu64 ", which was recorded, too",
 			     r->metadata.process.parent_pid);
 	if (n == 0 && t->untracked_reallocations)
-		n = add_note(o, err, "%" PRIu64 " reallocations of blocks that were not recorded",
-			     t->untracked_reallocations);
+		n = add_note(o, err, "%" PRIu64 " reallocation%s of blocks that were not recorded",
+			     t->untracked_reallocations, plural(t->untracked_reallocations));
 	if (n == 0 && !o->has_duration)
 		n = add_note(
 			o, err,
@@ -290,8 +296,8 @@ static int add_loss_notes(struct overview *o, const struct recording *r, struct 
 			"ticks");
 	if (n == 0 && r->metadata.n_unknown_chunks)
 		n = add_note(o, err,
-			     "%" PRIu64 " chunks are of kinds that this version does not know",
-			     r->metadata.n_unknown_chunks);
+			     "%" PRIu64 " chunk%s of a kind that this version does not know",
+			     r->metadata.n_unknown_chunks, plural(r->metadata.n_unknown_chunks));
 	return n;
 }
 
@@ -304,7 +310,8 @@ static int add_damage_notes(struct overview *o, const struct recording *r, struc
 		n = add_note(o, err, "offset %" PRIu64 ", %" PRIu64 " bytes: %s",
 			     d->range[i].offset, d->range[i].n_bytes, d->range[i].text);
 	if (n == 0 && d->n_ranges > d->n_kept)
-		n = add_note(o, err, "%" PRIu64 " more damaged places", d->n_ranges - d->n_kept);
+		n = add_note(o, err, "%" PRIu64 " more damaged place%s", d->n_ranges - d->n_kept,
+			     plural(d->n_ranges - d->n_kept));
 	return n;
 }
 

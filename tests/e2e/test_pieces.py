@@ -291,7 +291,7 @@ class Rotation(mp.TestCase):
             program.do("-1")
         pieces = program.pieces()
         facts = together([pieces[3], pieces[0], pieces[2]])
-        self.assertTrue(any("1 pieces between these are missing" in n for n in facts["notes"]),
+        self.assertTrue(any("1 piece is missing between these" in n for n in facts["notes"]),
                         facts["notes"])
         self.assertEqual(0, facts["unknown_frees"])
         self.assertEqual(1, facts["untracked_frees"])
