@@ -205,8 +205,12 @@ static void report_files(struct run *run, struct run_files *f, struct answer *re
 	exec_pid = print_files(f, first, run->target.is_wrapper);
 	if (exec_pid && !is_exec_of(f, exec_pid))
 		fprintf(stderr,
-			"Process %u went on as another program (exec), which was not recorded; add "
-			"--children to record that, too.\n",
+			run->has_children
+				? "Process %u went on as another program (exec), which has no "
+				  "recording: it could create no file (lines above say so), or the "
+				  "recorder was not loaded into it.\n"
+				: "Process %u went on as another program (exec), which was not "
+				  "recorded; add --children to record that, too.\n",
 			exec_pid);
 	print_next(ret);
 }

@@ -434,6 +434,9 @@ class Run(mp.TestCase):
         done = self.run_cli("-o", "e_%p_%n.dat", "env", "ls", env=env)
         self.assertNotIn(b"went on as", done.stderr)
         self.assertEqual(2, done.stderr.count(b"process "), done.stderr)
+        done = self.run_cli("-o", "u.dat", "env", "-u", "LD_PRELOAD", "ls")
+        self.assertIn(b"which has no recording", done.stderr, "children are recorded already")
+        self.assertNotIn(b"--children", done.stderr)
 
     def test_death_by_a_signal_is_passed_on(self):
         for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGABRT):
