@@ -71,6 +71,10 @@ const char *log_errno_name(long error)
 		return "EPERM: operation not permitted";
 	case EINVAL:
 		return "EINVAL: not a regular file, or too long a name";
+	case ENOSYS:
+		return "ENOSYS: a filter of system calls (seccomp) refuses this";
+	case ESRCH:
+		return "ESRCH: the folder is one in /proc, of a process that has ended";
 	case ENOTDIR:
 		return "ENOTDIR: not a directory";
 	default:
