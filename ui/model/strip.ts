@@ -74,12 +74,8 @@ export function runningSum(values: readonly number[], start = 0): number[] {
   return values.map((v) => (sum += v));
 }
 
-/* The last value at or before a moment; samples are ascending in time. */
-export function valueAt(
-  times: readonly number[],
-  values: readonly number[],
-  ns: number,
-): number | null {
+/* The last sample at or before a moment, or the first one; samples are ascending in time. */
+function sampleAt(times: readonly number[], ns: number): number {
   let low = 0;
   let high = times.length;
   while (low < high) {
@@ -87,5 +83,21 @@ export function valueAt(
     if ((times[middle] ?? 0) <= ns) low = middle + 1;
     else high = middle;
   }
-  return low > 0 ? (values[low - 1] ?? null) : (values[0] ?? null);
+  return Math.max(0, low - 1);
+}
+
+/* The value of that sample. */
+export function valueAt(
+  times: readonly number[],
+  values: readonly number[],
+  ns: number,
+): number | null {
+  return values[sampleAt(times, ns)] ?? null;
+}
+
+/* How long before a moment the value there was sampled (less than 0: afterwards), if that is far on a chart
+ * of viewNs; else 0. A figure of another moment must not look like one of this. */
+export function sampleAge(times: readonly number[], ns: number, viewNs: number): number {
+  const age = ns - (times[sampleAt(times, ns)] ?? ns);
+  return Math.abs(age) > viewNs / 100 ? age : 0;
 }

@@ -12,6 +12,7 @@ import {
   moved,
   nsOf,
   runningSum,
+  sampleAge,
   valueAt,
   widened,
   xOf,
@@ -177,6 +178,7 @@ function Legend(p: { data: StripData | null; hoverNs: number | null; range: Span
   const isPeak = hoverNs === null && !range;
   const heap = isPeak ? data.peakBytes : (data.heap[i] ?? 0);
   const rss = valueAt(data.rssAt, data.rss, at);
+  const age = sampleAge(data.rssAt, at, data.bucketNs * data.heap.length);
   const when = hoverNs !== null ? '' : range ? 'Range peak, ' : 'At the peak, ';
   return (
     <div class="strip-legend" aria-live="off">
@@ -190,7 +192,15 @@ function Legend(p: { data: StripData | null; hoverNs: number | null; range: Span
       <span>Leaked</span>
       <Num value={bytes(data.neverFreed[i] ?? 0)} />
       <span class="tick c-rss" />
-      <span>RSS</span>
+      <span>
+        RSS
+        {age !== 0 && (
+          <span class="far" title="RSS is sampled every 100 ms: this is how far off the sample is">
+            {age > 0 ? ' −' : ' +'}
+            {duration(Math.abs(age))}
+          </span>
+        )}
+      </span>
       {rss === null ? <span class="dim">none</span> : <Num value={bytes(rss)} />}
     </div>
   );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LABEL_PX, placeLabels, stack, standsAbove } from '../../model/chart';
-import { dragged, gripAt, runningSum, valueAt, zoomView } from '../../model/strip';
+import { dragged, gripAt, runningSum, sampleAge, valueAt, zoomView } from '../../model/strip';
 import { timeLabel, timeTicks, valueLabel, valueTicks } from '../../model/ticks';
 
 test('layers are sums from the lowest up', () => {
@@ -67,7 +67,15 @@ test('sums and samples', () => {
   assert.deepEqual(runningSum([1, 2, 3], 10), [11, 13, 16]);
   assert.equal(valueAt([10, 20], [1, 2], 15), 1);
   assert.equal(valueAt([10, 20], [1, 2], 25), 2);
+  assert.equal(valueAt([10, 20], [1, 2], 5), 1);
   assert.equal(valueAt([], [], 5), null);
+});
+
+test('a sample of another moment says how far away it is', () => {
+  assert.equal(sampleAge([100, 200], 269, 300), 69);
+  assert.equal(sampleAge([100, 200], 60, 300), -40);
+  assert.equal(sampleAge([100, 200], 203, 300), 0);
+  assert.equal(sampleAge([], 203, 300), 0);
 });
 
 test('a peak between two points stands above the areas, a rounding does not', () => {
