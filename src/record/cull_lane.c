@@ -50,14 +50,14 @@ static struct cull_lane *find_lane(struct cull *c, const struct block *block)
 	return l;
 }
 
-/* Puts a block into the list of its lane, in the order of lane_index. */
-static void add_raw(struct cull *c, struct cull_raw *raw)
+/* Puts a block into the list of its lane, in the order of lane_index. False: no memory. */
+static bool add_raw(struct cull *c, struct cull_raw *raw)
 {
 	struct cull_lane *l = find_lane(c, raw->block);
 	struct cull_raw **at;
 
 	if (!l)
-		return; /* no memory: found again in the next step */
+		return false; /* found again in the next step */
 	raw->sequence = raw->block->sequence;
 	raw->n_done = 0;
 	raw->is_known = true;
@@ -67,18 +67,21 @@ static void add_raw(struct cull *c, struct cull_raw *raw)
 		at = &(*at)->next;
 	raw->next = *at;
 	*at = raw;
+	return true;
 }
 
-static void find_in_area(struct cull *c, uint32_t n, struct area *area)
+/* Returns how many blocks were added to lists. */
+static unsigned find_in_area(struct cull *c, uint32_t n, struct area *area)
 {
 	uint64_t full = pool_take_full(area);
+	unsigned n_found = 0;
 
 	if (!c->raw[n]) {
 		c->raw[n] = own_memory_map(RECORD_AREA_BLOCKS * sizeof(**c->raw));
 		if (!c->raw[n]) {
 			atomic_fetch_or(&area->full_bits, full);
 			atomic_fetch_and(&area->busy_bits, ~full);
-			return;
+			return 0;
 		}
 	}
 	for (uint32_t slot = 0; slot < area->n_blocks; slot++) {
@@ -92,7 +95,7 @@ static void find_in_area(struct cull *c, uint32_t n, struct area *area)
 		raw->slot = slot;
 		if (!raw->is_known &&
 		    atomic_load_explicit(&raw->block->state, memory_order_acquire) != BLOCK_FREE)
-			add_raw(c, raw);
+			n_found += add_raw(c, raw);
 		if (!(full & bit))
 			continue;
 		c->is_lively = true;
@@ -102,14 +105,21 @@ static void find_in_area(struct cull *c, uint32_t n, struct area *area)
 			atomic_fetch_or(&area->full_bits, bit);
 	}
 	atomic_fetch_and(&area->busy_bits, ~full); /* cull_raw.is_full says it: not to be retaken */
+	return n_found;
 }
 
+/* A thread takes blocks anywhere. Where the search has seen one, but was past the one before it when
+ * the thread took that, the next search sees it. */
 void cull_find_blocks(struct cull *c)
 {
 	uint32_t n_areas = atomic_load(&c->session->n_areas);
+	unsigned n_found;
 
-	for (uint32_t i = 0; i < n_areas; i++)
-		find_in_area(c, i, &c->session->area[i]);
+	do {
+		n_found = 0;
+		for (uint32_t i = 0; i < n_areas; i++)
+			n_found += find_in_area(c, i, &c->session->area[i]);
+	} while (n_found); /* ends: no block that was found is given back meanwhile */
 }
 
 /* ---- taking events ---- */
