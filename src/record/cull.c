@@ -28,7 +28,7 @@ bool cull_is_wanted(void)
 
 /* ---- slots ---- */
 
-static void free_slot(struct cull *c, uint32_t i)
+void cull_slot_free(struct cull *c, uint32_t i)
 {
 	c->slot[i].from_step = 0;
 	c->link[i].next = c->first_free;
@@ -41,21 +41,18 @@ uint32_t cull_slot_new(struct cull *c, struct cull_lane *l, unsigned kind, uint6
 {
 	uint32_t i = c->first_free;
 	struct pending_slot *s;
-	struct cull_link *k;
 
 	if (!i && c->n_touched < c->n_slots) {
 		i = c->n_touched++;
 		c->area->n_slots = c->n_touched;
 	}
 	s = &c->slot[i];
-	k = &c->link[i];
-
 	if (!i) {
 		session_count_lost(c->session, 1, 0, -12);
 		return 0;
 	}
 	if (i == c->first_free)
-		c->first_free = k->next;
+		c->first_free = c->link[i].next;
 	c->n_free--;
 	s->from_step = c->step;
 	s->gone_step = s->out_block = 0;
@@ -66,7 +63,7 @@ uint32_t cull_slot_new(struct cull *c, struct cull_lane *l, unsigned kind, uint6
 	s->kind = (uint8_t)kind;
 	s->lane = (uint8_t)l->lane;
 	s->allocator = s->n_bytes = 0;
-	*k = (struct cull_link){.prev = l->last, .lane = l->index, .state = CULL_KEPT};
+	c->link[i] = (struct cull_link){.prev = l->last, .lane = l->index, .state = CULL_KEPT};
 	if (l->last)
 		c->link[l->last].next = i;
 	else
@@ -75,8 +72,7 @@ uint32_t cull_slot_new(struct cull *c, struct cull_lane *l, unsigned kind, uint6
 	return i;
 }
 
-/* The slot becomes free with the next commit. */
-static void leave_slot(struct cull *c, uint32_t i)
+void cull_slot_leave(struct cull *c, uint32_t i)
 {
 	c->link[i].next = c->first_gone;
 	c->first_gone = i;
@@ -102,11 +98,11 @@ void cull_slot_drop(struct cull *c, uint32_t i)
 {
 	unlink_slot(c, i);
 	if (c->slot[i].from_step == c->step) {
-		free_slot(c, i); /* the file still has the event where the thread put it */
+		cull_slot_free(c, i); /* the file still has the event where the thread put it */
 		return;
 	}
 	c->slot[i].gone_step = c->step;
-	leave_slot(c, i);
+	cull_slot_leave(c, i);
 }
 
 /* The event was written. A reader may have copied the output block before, so the slot keeps the event
@@ -114,12 +110,12 @@ void cull_slot_drop(struct cull *c, uint32_t i)
 static void cull_slot_written(struct cull *c, uint32_t i)
 {
 	unlink_slot(c, i);
-	leave_slot(c, i);
+	cull_slot_leave(c, i);
 }
 
 /* ---- sums ---- */
 
-static void put_group(struct cull *c, struct cull_group *g)
+static void put_group(struct cull *c, const struct cull_sums *g)
 {
 	struct cull_lane *l = c->lane[g->lane];
 	uint32_t i = cull_slot_new(c, l, g->kind, l->now, g->stack);
@@ -138,10 +134,13 @@ static void put_group(struct cull *c, struct cull_group *g)
 void cull_put_sums(struct cull *c)
 {
 	for (uint32_t i = 0; c->n_groups && i < CULL_MAX_GROUPS; i++) {
-		if (!c->group[i].kind)
+		struct cull_group *g = &c->group[i];
+
+		if (!g->sums.kind)
 			continue;
-		put_group(c, &c->group[i]);
-		c->group[i] = (struct cull_group){0};
+		put_group(c, &g->sums);
+		cull_group_touch(g, c->step);
+		g->sums = (struct cull_sums){0};
 		c->n_groups--;
 	}
 }
@@ -162,6 +161,18 @@ static void put_taken(uint64_t *taken, uint32_t *n, const struct cull_raw *raw)
 		taken[(*n)++] = raw->sequence << PENDING_COUNT_BITS | raw->n_done;
 }
 
+/* What another writer needs, should this one be killed after the commit. */
+static void save_lane(struct cull_lane *l, uint64_t step)
+{
+	l->saved[step & 1] = (struct cull_saved){
+		.now = l->now,
+		.held_ticks = l->held_ticks,
+		.ordinal = l->ordinal,
+		.culled_ordinal = l->culled_ordinal,
+		.marked_ordinal = l->marked_ordinal,
+	};
+}
+
 /* From here on the step counts. */
 static void commit(struct cull *c)
 {
@@ -171,10 +182,12 @@ static void commit(struct cull *c)
 	for (struct cull_raw *raw = c->finished; raw; raw = raw->next)
 		put_taken(taken, &n, raw);
 	for (uint32_t i = 0; i < c->n_lanes; i++) {
-		if (c->lane[i]->raw)
-			put_taken(taken, &n, c->lane[i]->raw);
+		save_lane(c->lane[i], c->step);
+		for (struct cull_raw *raw = c->lane[i]->raw; raw && raw->n_done; raw = raw->next)
+			put_taken(taken, &n, raw);
 	}
 	taken[n] = 0;
+	c->saved_judged_until[c->step & 1] = c->judged_until;
 	atomic_store_explicit(&c->area->committed, c->step, memory_order_release);
 	c->step++;
 	while (c->finished) {
@@ -186,7 +199,7 @@ static void commit(struct cull *c)
 	}
 	for (; c->first_gone; c->first_gone = next) {
 		next = c->link[c->first_gone].next;
-		free_slot(c, c->first_gone);
+		cull_slot_free(c, c->first_gone);
 	}
 	c->n_gone = 0;
 }
@@ -442,14 +455,6 @@ bool cull_step(struct cull *c, bool *is_lively)
 
 	*is_lively = c->is_lively;
 	return has_taken;
-}
-
-void cull_resume(struct cull *c)
-{
-	if (c->finishing)
-		cull_lane_resume_out(c, c->finishing);
-	for (uint32_t i = 0; i < c->n_lanes; i++)
-		cull_lane_resume(c->lane[i]);
 }
 
 void cull_close(struct cull *c)

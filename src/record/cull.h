@@ -46,8 +46,8 @@ void cull_destroy(struct cull *c);
 /* Takes what threads have published. False: there was nothing. *is_lively: events come fast. */
 bool cull_step(struct cull *c, bool *is_lively);
 
-/* The writer that culled so far was killed, at any moment: another one goes on. What it had in hand, one
- * event at most, may be misjudged. */
+/* The writer that culled so far was killed, at any moment, also in here: another one goes on, and each
+ * event is in the recording or in a sum exactly once. Allocations that were undecided stay. */
 void cull_resume(struct cull *c);
 
 /* The session ends: from now on nothing is left out, and cull_flush() writes what is pending. */

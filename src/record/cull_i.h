@@ -3,6 +3,7 @@
  *	cull_lane.c	takes events out of the blocks of threads, puts events into output blocks
  *	cull_judge.c	decides which events stay
  *	cull.c		has the slots and the steps
+ *	cull_resume.c	goes back to the last step, when a writer was killed
  *
  * Steps. The process may be killed at any moment, and then each event must be in the recording
  * exactly once: in the block of its thread, in a slot, or in an output block. So events move in
@@ -26,6 +27,12 @@
  *	                |      root of all three    |       |     |   head[hash of q]
  *	                +--------chain_next---------+       +-----+
  *	                                                 chain_next
+ *
+ * Only the writer may be killed, too, and another one goes on in the same memory. It does what a reader
+ * of the file does: it takes the state of the last step that counts, and takes all later events again
+ * (cull_resume.c). What that state has beside the file is kept per step: struct cull_saved, and
+ * cull_group.before. Everything else is made anew. Where another writer relies on the order of two
+ * stores, cull_in_order() stands between them.
  *
  * Slot 0 stands for none: cull_slot_new() returns 0 when no slot is free, the event is then counted
  * as lost, and what its caller writes to slot[0] has no meaning.
@@ -77,7 +84,13 @@ struct cull_raw {
 	uint32_t area, slot;
 	uint32_t n_done; /* events that were taken */
 	bool is_known; /* in the list of a lane, or in cull.finished */
-	bool is_full; /* the thread has handed it over */
+	bool is_full; /* the thread has handed it over: true of block `sequence` only */
+};
+
+/* What a lane has beside the file when a step is committed. */
+struct cull_saved {
+	uint64_t now, held_ticks;
+	uint32_t ordinal, culled_ordinal, marked_ordinal;
 };
 
 /* A realloc whose END has not come yet. */
@@ -93,7 +106,6 @@ struct cull_lane {
 	struct cull_raw *raw; /* the lane's blocks, in order; the first one is being decoded */
 	struct event_decoder decoder;
 	bool is_decoding;
-	bool is_refilling; /* the decoder is ahead of what is to be taken: cull_lane_resume() */
 	bool has_begun; /* a block was decoded */
 	struct event_compact call[CULL_BATCH]; /* [at, n) are to be taken */
 	uint16_t mate[CULL_BATCH]; /* of each call: cull_find_mates() */
@@ -118,11 +130,13 @@ struct cull_lane {
 	uint32_t ordinal; /* number of allocations */
 	uint32_t culled_ordinal; /* of the latest allocation that was left out */
 	uint32_t marked_ordinal; /* culled_ordinal when such an event was last put */
+	struct cull_saved saved[2]; /* [step & 1] */
 
 	struct block *out; /* the output block; NULL: none */
 	uint32_t out_area, out_slot; /* where it is */
 	uint64_t out_sequence;
 	struct event_encoder enc; /* of the output block */
+	uint32_t next_stack; /* enc.next_stack of what is published */
 	uint64_t out_ticks; /* time of the last event that was written */
 	uint32_t out_generation; /* of loaded code, at that event */
 	uint64_t lost_before; /* events that the thread had lost before the block being decoded */
@@ -130,11 +144,17 @@ struct cull_lane {
 };
 
 /* Sums of what was left out of one lane with one stack. */
-struct cull_group {
+struct cull_sums {
 	uint64_t n, bytes, n_temporary, temporary_bytes;
 	uint64_t min_bytes, max_bytes;
 	uint32_t lane, stack;
 	uint8_t kind; /* EVENT_CULLED or EVENT_CULLED_REALLOCS; 0: free */
+};
+
+struct cull_group {
+	struct cull_sums sums;
+	uint64_t step; /* the last one that changed the sums */
+	struct cull_sums before; /* that step */
 };
 
 struct cull {
@@ -164,6 +184,7 @@ struct cull {
 	bool is_over; /* no thread makes events any more: all that was published is taken */
 	uint64_t horizon; /* events up to this time are taken in this step */
 	uint64_t judged_until; /* all events before this time were taken */
+	uint64_t saved_judged_until[2]; /* [step & 1] */
 	bool is_closing; /* the session ends: what is undecided stays */
 	bool is_ordered; /* events are written in the order of time, whatever the lane */
 
@@ -174,12 +195,36 @@ struct cull {
 	struct cull_raw *raw[RECORD_MAX_AREAS]; /* RECORD_AREA_BLOCKS each */
 	uint16_t recent[CULL_N_RECENT]; /* by address: 1 + index of an allocation in a batch */
 	uint16_t n_made[CULL_BATCH]; /* of the batch: allocations so far, with this one */
-	struct cull_lane *finishing; /* its output block is being written; NULL: none is */
+	uint32_t finishing; /* 1 + cull_block_number() of what is being written; 0: nothing is */
+	uint64_t finishing_sequence; /* of that block */
 	struct cull_raw *finished; /* blocks to give back with the commit of this step */
 	struct cull_group *group; /* CULL_MAX_GROUPS */
 	uint32_t n_groups;
 	uint64_t next_sums_ns;
 };
+
+/* Should the writer be killed, the stores before it have happened if one behind it has. Other
+ * processes see them in this order, because the kernel ends the writer in between. */
+static inline void cull_in_order(void)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline uint32_t cull_block_number(uint32_t area, uint32_t slot)
+{
+	return area * RECORD_AREA_BLOCKS + slot;
+}
+
+/* The sums are about to change. */
+static inline void cull_group_touch(struct cull_group *g, uint64_t step)
+{
+	if (g->step == step)
+		return;
+	g->before = g->sums;
+	cull_in_order();
+	g->step = step;
+	cull_in_order();
+}
 
 /* Too much is undecided, or slots run out. */
 static inline bool cull_is_short_of_slots(const struct cull *c)
@@ -197,6 +242,12 @@ uint32_t cull_slot_new(struct cull *c, struct cull_lane *l, unsigned kind, uint6
 /* Leaves the event out: takes the slot out of the lane's list. The slot becomes free, at once or
  * with the commit of this step. */
 void cull_slot_drop(struct cull *c, uint32_t i);
+
+/* The slot holds nothing. */
+void cull_slot_free(struct cull *c, uint32_t i);
+
+/* The slot, which is in no list, becomes free with the next commit. */
+void cull_slot_leave(struct cull *c, uint32_t i);
 
 /* Puts the sums of all groups into slots, and empties the groups. */
 void cull_put_sums(struct cull *c);
@@ -226,11 +277,11 @@ void cull_find_blocks(struct cull *c);
 /* Decodes the next events of the lane into l->call or l->event. False: there are none (yet). */
 bool cull_lane_refill(struct cull *c, struct cull_lane *l);
 
-/* Another writer was killed: if it was decoding, begins the block again behind what was taken. */
+/* A writer was killed: the lane is to decode, and to write, from blocks that are found anew. */
 void cull_lane_resume(struct cull_lane *l);
 
-/* The same of cull.finishing: writes its output block if that has not happened. */
-void cull_lane_resume_out(struct cull *c, struct cull_lane *l);
+/* A writer was killed: hands all output blocks to write_block() as they are. */
+void cull_lanes_resume_out(struct cull *c);
 
 /* The time of the next event that cull_lane_refill() decoded. */
 uint64_t cull_lane_next_ticks(const struct cull_lane *l);

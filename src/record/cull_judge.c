@@ -72,31 +72,36 @@ static void join_chain(struct cull *c, uint32_t i, uint32_t with)
 
 /* ---- sums ---- */
 
-static struct cull_group *find_group(struct cull *c, uint32_t lane, uint32_t stack, uint8_t kind)
+static bool is_group(const struct cull_group *g, uint32_t lane, uint32_t stack, uint8_t kind)
+{
+	return g->sums.lane == lane && g->sums.stack == stack && g->sums.kind == kind;
+}
+
+static struct cull_sums *find_group(struct cull *c, uint32_t lane, uint32_t stack, uint8_t kind)
 {
 	uint32_t *last = &c->lane[lane]->last_group;
 	uint64_t hash = ((uint64_t)lane << 32 | stack) * 0x9e3779b97f4a7c15ull + kind;
 	uint32_t i = (uint32_t)(hash >> 40) % CULL_MAX_GROUPS;
 	struct cull_group *g = &c->group[*last];
 
-	if (g->lane == lane && g->stack == stack && g->kind == kind)
-		return g;
-	g = &c->group[i];
-
-	while (g->kind && (g->lane != lane || g->stack != stack || g->kind != kind)) {
-		i = (i + 1) % CULL_MAX_GROUPS;
+	if (!is_group(g, lane, stack, kind)) {
 		g = &c->group[i];
+		while (g->sums.kind && !is_group(g, lane, stack, kind)) {
+			i = (i + 1) % CULL_MAX_GROUPS;
+			g = &c->group[i];
+		}
+		*last = i;
 	}
-	if (!g->kind) {
-		*g = (struct cull_group){
+	cull_group_touch(g, c->step);
+	if (!g->sums.kind) {
+		g->sums = (struct cull_sums){
 			.lane = lane, .stack = stack, .kind = kind, .min_bytes = UINT64_MAX};
 		c->n_groups++;
 	}
-	*last = i;
-	return g;
+	return &g->sums;
 }
 
-static void add_to_group(struct cull_group *g, uint64_t size_bytes, bool is_temporary)
+static void add_to_group(struct cull_sums *g, uint64_t size_bytes, bool is_temporary)
 {
 	g->n++;
 	g->bytes += size_bytes;

@@ -46,7 +46,9 @@ static struct cull_lane *find_lane(struct cull *c, const struct block *block)
 		return NULL;
 	l->index = c->n_lanes;
 	reset_lane(l, block);
-	c->lane[c->n_lanes++] = l;
+	c->lane[c->n_lanes] = l;
+	cull_in_order();
+	c->n_lanes++;
 	return l;
 }
 
@@ -58,10 +60,13 @@ static bool add_raw(struct cull *c, struct cull_raw *raw)
 
 	if (!l)
 		return false; /* found again in the next step */
-	raw->sequence = raw->block->sequence;
-	raw->n_done = 0;
+	if (raw->sequence != raw->block->sequence) { /* else cull_resume() has found it again */
+		raw->is_full = false;
+		raw->n_done = 0;
+		cull_in_order();
+		raw->sequence = raw->block->sequence;
+	}
 	raw->is_known = true;
-	raw->is_full = false;
 	at = &l->raw;
 	while (*at && (*at)->block->lane_index < raw->block->lane_index)
 		at = &(*at)->next;
@@ -134,18 +139,19 @@ static void start_decoding(struct cull *c, struct cull_lane *l)
 	l->decoder.lane = l->index;
 	l->decoder.in.len = atomic_load_explicit(&block->used_bytes, memory_order_acquire);
 	for (uint32_t i = 0; i < l->raw->n_done && event_decode(&l->decoder, &l->event) > 0; i++)
-		; /* cull_lane_resume(): these were taken */
+		; /* cull_resume(): these were taken */
 	l->is_decoding = true;
 	l->lost_before = block->lost_before;
 	if (!l->has_begun) { /* blocks are found in any order, but decoded in theirs */
-		l->has_begun = true;
 		l->now = l->out_ticks = h.start_ticks;
 		l->out_generation = h.generation;
-		l->enc.next_stack = h.first_stack;
+		l->next_stack = l->enc.next_stack = h.first_stack;
+		cull_in_order();
+		l->has_begun = true;
 	}
-	if (l->enc.next_stack != l->decoder.next_stack) { /* a block was lost */
+	if (l->enc.next_stack < l->decoder.next_stack) { /* a block was lost */
 		cull_lane_finish_out(c, l);
-		l->enc.next_stack = l->decoder.next_stack;
+		l->next_stack = l->enc.next_stack = l->decoder.next_stack;
 	}
 	if (h.start_ticks > l->now)
 		l->now = h.start_ticks;
@@ -168,8 +174,10 @@ static bool reserve_out(struct cull *c, struct cull_lane *l);
 static void define(struct cull *c, struct cull_lane *l, const struct event *ev)
 {
 	l->raw->n_done++;
+	if (ev->kind != EVENT_GENERATION && ev->stack < l->enc.next_stack)
+		return; /* a writer that was killed put it */
 	if (!reserve_out(c, l)) {
-		l->enc.next_stack++; /* readers see a gap in the ids */
+		l->next_stack = ++l->enc.next_stack; /* readers see a gap in the ids */
 		session_count_lost(c->session, 1, 0, -28);
 		return;
 	}
@@ -190,6 +198,8 @@ static void define(struct cull *c, struct cull_lane *l, const struct event *ev)
 	}
 	atomic_store_explicit(&l->out->used_bytes, (uint32_t)(l->enc.pos - l->out->data),
 			      memory_order_release);
+	cull_in_order();
+	l->next_stack = l->enc.next_stack;
 }
 
 /* Definitions are put into the output at once: no event that names them comes earlier. */
@@ -200,7 +210,11 @@ static bool take_definitions(struct cull *c, struct cull_lane *l)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct event ev = {
-			.kind = EVENT_STACK, .addr = def[i].addr, .parent = def[i].parent};
+			.kind = EVENT_STACK,
+			.addr = def[i].addr,
+			.stack = def[i].stack,
+			.parent = def[i].parent,
+		};
 
 		define(c, l, &ev);
 	}
@@ -308,23 +322,23 @@ bool cull_lane_refill(struct cull *c, struct cull_lane *l)
 	l->held_ticks = 0;
 	while (n < 0 && l->raw && (c->is_peeking || l->raw->is_full)) {
 		l->n = l->at = l->pairs_end = 0;
-		l->is_refilling = true;
 		if (!l->is_decoding)
 			start_decoding(c, l);
 		n = refill_from_block(c, l);
 		if (n < 0)
 			end_raw(c, l);
-		l->is_refilling = false;
 	}
 	return n > 0;
 }
 
 void cull_lane_resume(struct cull_lane *l)
 {
-	if (!l->is_refilling)
-		return;
-	l->is_refilling = l->is_decoding = l->has_event = false;
+	l->raw = NULL;
+	l->is_decoding = l->has_event = false;
 	l->n = l->at = l->pairs_end = 0;
+	l->out = NULL;
+	event_encoder_begin(&l->enc, NULL, NULL, l->out_ticks);
+	l->enc.next_stack = l->next_stack;
 }
 
 uint64_t cull_lane_next_ticks(const struct cull_lane *l)
@@ -336,36 +350,57 @@ uint64_t cull_lane_next_ticks(const struct cull_lane *l)
 
 /* ---- writing events ---- */
 
-static void finish_out(struct cull *c, struct cull_lane *l)
+/* Hands an output block to write_block(). Should this writer be killed meanwhile, the next one sees
+ * in cull.finishing that the block may have been given back. */
+static void hand_over(struct cull *c, uint32_t n_area, uint32_t slot)
 {
-	struct area *area = &c->session->area[l->out_area];
+	struct area *area = &c->session->area[n_area];
 
-	atomic_store_explicit(&area->blocks[l->out_slot].state, BLOCK_FULL, memory_order_release);
-	l->out = NULL;
-	event_encoder_begin(&l->enc, NULL, NULL, l->out_ticks);
-	c->write_block(c->user, c->session, area, l->out_slot);
-	c->session->writer_blocks[l->out_area] &= ~(1ull << l->out_slot);
-	c->finishing = NULL;
+	c->finishing_sequence = area->blocks[slot].sequence;
+	cull_in_order();
+	c->finishing = 1 + cull_block_number(n_area, slot);
+	cull_in_order();
+	atomic_store_explicit(&area->blocks[slot].state, BLOCK_FULL, memory_order_release);
+	c->write_block(c->user, c->session, area, slot);
+	c->session->writer_blocks[n_area] &= ~(1ull << slot);
+	cull_in_order();
+	c->finishing = 0;
 }
 
 void cull_lane_finish_out(struct cull *c, struct cull_lane *l)
 {
 	if (!l->out)
 		return;
-	c->finishing = l;
-	finish_out(c, l);
+	l->out = NULL;
+	event_encoder_begin(&l->enc, NULL, NULL, l->out_ticks);
+	hand_over(c, l->out_area, l->out_slot);
 }
 
-void cull_lane_resume_out(struct cull *c, struct cull_lane *l)
+static void resume_out(struct cull *c, uint32_t n_area, uint32_t slot)
 {
-	const struct block *block = &c->session->area[l->out_area].blocks[l->out_slot];
+	struct area *area = &c->session->area[n_area];
+	uint32_t state = atomic_load(&area->blocks[slot].state);
 
-	if (block->sequence == l->out_sequence && atomic_load(&block->state) != BLOCK_FREE) {
-		finish_out(c, l); /* a reader that finds the block twice takes one */
-		return;
+	if (c->finishing == 1 + cull_block_number(n_area, slot) &&
+	    (state == BLOCK_FREE || area->blocks[slot].sequence != c->finishing_sequence)) {
+		c->session->writer_blocks[n_area] &= ~(1ull << slot); /* was written */
+	} else if (state == BLOCK_FREE) { /* begin_out() had just taken it */
+		c->session->writer_blocks[n_area] &= ~(1ull << slot);
+		pool_give_free(c->rec, area, slot);
+	} else {
+		hand_over(c, n_area, slot); /* a reader that finds the block twice takes one */
 	}
-	c->session->writer_blocks[l->out_area] &= ~(1ull << l->out_slot);
-	c->finishing = NULL;
+}
+
+void cull_lanes_resume_out(struct cull *c)
+{
+	uint32_t n_areas = atomic_load(&c->session->n_areas);
+
+	for (uint32_t i = 0; i < n_areas; i++) {
+		for (uint64_t bits = c->session->writer_blocks[i]; bits; bits &= bits - 1)
+			resume_out(c, i, (uint32_t)__builtin_ctzll(bits));
+	}
+	c->finishing = 0;
 }
 
 /* Takes a free block, if need be of a new area. */
@@ -384,10 +419,13 @@ static bool begin_out(struct cull *c, struct cull_lane *l)
 
 	if (!take_block(c, &area, &slot))
 		return false;
+	l->out_area = (uint32_t)(area - c->session->area);
+	l->out_slot = slot;
+	c->session->writer_blocks[l->out_area] |= 1ull << slot; /* before the block is open */
 	block = &area->blocks[slot];
 	atomic_store_explicit(&block->used_bytes, 0, memory_order_release);
 	block->magic = BLOCK_MAGIC;
-	block->sequence = 1 + atomic_fetch_add(&c->session->next_block, 1);
+	l->out_sequence = block->sequence = 1 + atomic_fetch_add(&c->session->next_block, 1);
 	block->thread = l->thread;
 	block->lane = l->lane;
 	block->tid = l->tid;
@@ -400,10 +438,6 @@ static bool begin_out(struct cull *c, struct cull_lane *l)
 	atomic_store_explicit(&block->state, BLOCK_OPEN, memory_order_release);
 	event_encoder_begin(&l->enc, block->data, block->data + BLOCK_DATA_BYTES, l->out_ticks);
 	l->out = block;
-	l->out_area = (uint32_t)(area - c->session->area);
-	l->out_slot = slot;
-	l->out_sequence = block->sequence;
-	c->session->writer_blocks[l->out_area] |= 1ull << slot;
 	return true;
 }
 

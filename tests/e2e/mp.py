@@ -116,7 +116,7 @@ def run(argv, env=None, cwd=None, stdin=None, timeout=TIMEOUT_S, setup=None, pas
         return Result(code, out.read(), err.read())
 
 
-def wait_for(look, timeout=TIMEOUT_S):
+def wait_for(look, timeout=TIMEOUT_S, pause_s=0.05):
     """What look() gives as soon as that is something; it is asked again and again."""
     end = time.monotonic() + timeout
     while True:
@@ -125,7 +125,7 @@ def wait_for(look, timeout=TIMEOUT_S):
             return found
         if time.monotonic() > end:
             raise AssertionError(f"nothing came within {timeout} s")
-        time.sleep(0.05)
+        time.sleep(pause_s)
 
 
 def is_written(f):

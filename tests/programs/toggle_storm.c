@@ -1,7 +1,8 @@
 /* toggle_storm TOGGLES [MS] - recording is switched all the time while threads pass blocks around.
  *
  * Blocks are made, often changed by realloc, and handed over at once to another of four threads,
- * which frees them; made on one side of a switch and freed on the other. With 0 toggles: for MS.
+ * which frees them; made on one side of a switch and freed on the other. With 0 toggles: for MS, or
+ * until the standard input ends if MS is 0.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -38,7 +39,9 @@ static void *pass_around(void *arg)
 int main(int argc, char **argv)
 {
 	unsigned n_toggles = argc > 1 ? (unsigned)atoi(argv[1]) : 100;
+	unsigned ms = argc > 2 ? (unsigned)atoi(argv[2]) : 500;
 	pthread_t threads[4];
+	char c;
 
 	for (size_t i = 0; i < 4; i++)
 		if (pthread_create(&threads[i], NULL, pass_around, (void *)(i + 1)))
@@ -47,8 +50,10 @@ int main(int argc, char **argv)
 		kill(getpid(), i % 2 ? SIGUSR1 : SIGUSR2);
 		usleep(i % 7 * 100);
 	}
-	if (n_toggles == 0)
-		usleep(1000u * (argc > 2 ? (unsigned)atoi(argv[2]) : 500));
+	if (n_toggles == 0 && ms)
+		usleep(1000u * ms);
+	else if (n_toggles == 0 && read(0, &c, 1))
+		return 1;
 	atomic_store(&stop, 1);
 	for (unsigned i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
