@@ -466,18 +466,23 @@ void session_close_file(struct session *s)
 	s->fd = -1;
 }
 
+/* Gives the space of what is written elsewhere by now back to the file system: blocks, and events that
+ * waited for a decision. The file has zeros there. */
+static void punch_areas(struct session *s)
+{
+	const long mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+
+	if (s->pending_bytes)
+		arch_syscall4(SYS_fallocate, s->fd, mode, s->pending_offset, s->pending_bytes);
+	for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++)
+		arch_syscall4(SYS_fallocate, s->fd, mode, s->area[i].file_offset,
+			      (uint64_t)s->area[i].n_blocks * FORMAT_BLOCK_BYTES);
+}
+
 void session_retire(struct session *s)
 {
 	if (s->fd >= 0) {
-		if (s->pending_bytes)
-			arch_syscall4(SYS_fallocate, s->fd,
-				      FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, s->pending_offset,
-				      s->pending_bytes);
-		for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++)
-			arch_syscall4(SYS_fallocate, s->fd,
-				      FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-				      s->area[i].file_offset,
-				      (uint64_t)s->area[i].n_blocks * FORMAT_BLOCK_BYTES);
+		punch_areas(s);
 		session_close_file(s);
 	}
 	destroy(s);
@@ -497,15 +502,6 @@ void session_put_note(struct session *s, struct session_buffers *b, enum log_lev
 	if (session_append(s, b, &c) < 0)
 		session_count_lost(s, 0, 0, -28);
 	log_put(level, text);
-}
-
-/* Gives the space of the blocks back to the file system; the file has zeros there. */
-static void punch_areas(struct session *s)
-{
-	for (uint32_t i = 0; i < atomic_load(&s->n_areas); i++)
-		arch_syscall4(SYS_fallocate, s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-			      s->area[i].file_offset,
-			      (uint64_t)s->area[i].n_blocks * FORMAT_BLOCK_BYTES);
 }
 
 /* Makes a PAD chunk up to the old end of the file. */

@@ -260,6 +260,13 @@ class Load(CullCase):
                 _, facts = self.assert_equals_counter(seen, 10000)
                 self.assertGreater(facts["culled_allocations"], 1000)
 
+    def test_a_finished_file_takes_no_room_for_what_was_pending(self):
+        seen = self.record([mp.program("demo")], options={**CULL, "WRITE_BINARIES_TO_OUTPUT": 0})
+        facts = mp.info(seen.recording)
+        self.assertTrue(facts["complete"])
+        self.assertGreater(facts["allocations"], 0)
+        self.assertLess(os.stat(seen.recording).st_blocks * 512, 1 << 20)
+
     def test_the_file_hardly_grows(self):
         folder = self.new_folder()
         env = self.recorder_environment(folder, WRITE_BINARIES_TO_OUTPUT=0, **cull_below(1000))
