@@ -26,7 +26,7 @@ static bool is_same(const struct event_compact *a, const struct event_compact *b
 static void check_runs(const struct block_header *h, const uint8_t *data, size_t len)
 {
 	struct event_decoder one, runs;
-	struct event_compact call[RUN_CALLS], expected;
+	struct event_compact call[RUN_CALLS], expected = {0};
 	struct event_stack stack[RUN_CALLS];
 	struct event ev, same;
 	int r;

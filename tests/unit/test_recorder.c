@@ -60,7 +60,8 @@ long arch_clone(unsigned long flags, void *stack_top, void *tls, int (*fn)(void 
 	*start = (struct start){fn, arg};
 	if (pthread_create(&thread, NULL, run_writer, start))
 		return -11;
-	if (flags & CLONE_VFORK) /* returns when the process has ended */
+	/* the process in between, until whose end the caller waits */
+	if ((flags & (CLONE_FILES | CLONE_THREAD)) == CLONE_FILES)
 		pthread_join(thread, NULL);
 	else
 		pthread_detach(thread);
