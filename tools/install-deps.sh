@@ -73,7 +73,7 @@ packages() {
 	compat firefox-esr firefox-esr
 	compat firejail firejail
 	compat gperf gperf
-	compat imagemagick convert
+	compat imagemagick mogrify
 	compat libpython3.11-testsuite /usr/lib/python3.11/test/test_os.py
 	compat libreoffice-calc-nogui soffice /usr/lib/libreoffice/program/libsclo.so
 	compat libreoffice-writer-nogui soffice /usr/lib/libreoffice/program/libswlo.so
