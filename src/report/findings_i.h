@@ -75,12 +75,13 @@ struct rules_top rules_find_top(const struct query_groups *groups, enum report_k
 /* Is the memory of the group a likely leak (docs/REPORT.md), as far as its sums tell? */
 bool rules_is_leak(const struct rules *rules, const struct query_group *g);
 
-/* Memory over time, in RULES_POINTS equal parts: a multiple of four. */
+/* Memory over time, in RULES_POINTS equal parts: a multiple of eight. */
 #define RULES_POINTS 48u
 
 /* Does memory still grow at the end? What is alive in the last quarter must be, in the mean, at
- * least `least` bytes more than in the quarter before. A cache that is full does not pass: what it
- * holds is new, but it holds no more than before. value: n points, n >= 4. */
+ * least `least` bytes more than in the quarter before, and in its second half a fourth of that more
+ * than in its first. A cache that is full does not pass, also if it was filled in the third
+ * quarter: what it holds is new, but it holds no more than before. value: n points, n >= 8. */
 bool rules_grows(const uint64_t *value, size_t n, double least);
 
 /* Does memory rise all the time, and by a tenth of `bytes` in the last quarter? */

@@ -35,10 +35,11 @@ static double mean_of(const uint64_t *value, size_t n)
 
 bool rules_grows(const uint64_t *value, size_t n, double least)
 {
-	size_t quarter = n / 4;
+	size_t quarter = n / 4, half = quarter / 2;
+	const uint64_t *last = value + 3 * quarter;
 
-	return mean_of(value + 3 * quarter, quarter) - mean_of(value + 2 * quarter, quarter) >=
-	       least;
+	return mean_of(last, quarter) - mean_of(last - quarter, quarter) >= least &&
+	       mean_of(last + quarter - half, half) - mean_of(last, half) >= least / 4;
 }
 
 bool rules_rises(const uint64_t *value, size_t n, double bytes)
