@@ -274,7 +274,7 @@ TEST(unknown_chunks_are_skipped)
 	o = sum_up(r);
 	CHECK(o.is_complete);
 	CHECK_EQ(o.totals.allocations, 1);
-	CHECK(has_note(&o, "kinds that this version does not know"));
+	CHECK(has_note(&o, "1 chunk of a kind that this version does not know"));
 	overview_fini(&o);
 	recording_close(r);
 	synth_fini(&s);

@@ -198,7 +198,7 @@ test('damaged: how much of the file, and what that means', async (t) => {
   assert.ok(damaged_bytes > 0);
   const page = await s.open(t, `${server.url}#/${r.id}/sites`);
   const text = await waitForText(page, '.banner.warn', /MiB are damaged\./);
-  assert.ok(text.startsWith(`${Number((damaged_bytes / 1024).toPrecision(3))} KiB of `), text);
+  assert.ok(text.startsWith(`${(damaged_bytes / 1024).toPrecision(3)} KiB of `), text);
   await checkAccessible(page, 'a damaged recording');
 });
 
