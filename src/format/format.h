@@ -118,6 +118,10 @@ enum format_note_tag {
 	NOTE_TEXT,
 };
 
+/* Begins the text of a note about memory that the recording lacks: "not recorded: WHAT: WHY". The
+ * finding about it has WHAT in its title. */
+#define NOTE_NOT_RECORDED "not recorded: "
+
 enum format_allocator_tag {
 	ALLOCATOR_NUMBER = 1,
 	ALLOCATOR_NAME,

@@ -66,7 +66,7 @@ static void report(const struct allocator_verdict *v, const char *path)
 	if (!allocator_findings_begin(&text))
 		return;
 	if (v->why) {
-		text_put(&text, "not recorded: ");
+		text_put(&text, NOTE_NOT_RECORDED);
 		put_name(&text, v, path);
 		text_put(&text, ": ");
 		text_put(&text, v->function);

@@ -12,14 +12,13 @@
 
 #define NAMES_BYTES 4096u /* of sections; there are less than a hundred */
 
-static const char go_note[] =
-	"this is a Go program: its runtime manages Go's heap, which is not recorded (what C code "
-	"allocates is); Go's own profiler shows it: import net/http/pprof, then "
+static const char go_note[] = NOTE_NOT_RECORDED
+	"Go's heap: this is a Go program, whose runtime manages it (what C code allocates is "
+	"recorded); Go's own profiler shows it: import net/http/pprof, then "
 	"'go tool pprof http://HOST:PORT/debug/pprof/heap'";
-static const char java_note[] =
-	"this is a Java program: the virtual machine manages Java's heap, which is not recorded "
-	"(what "
-	"the machine and native code allocate is); 'jcmd PID GC.class_histogram' shows it";
+static const char java_note[] = NOTE_NOT_RECORDED
+	"Java's heap: this is a Java program, whose virtual machine manages it (what the machine "
+	"and native code allocate is recorded); 'jcmd PID GC.class_histogram' shows it";
 
 bool managed_runtime_is_go(const char *names, size_t len)
 {

@@ -108,33 +108,37 @@ static bool find_texts(int fd, struct other_allocator *a)
 	return find_data(fd, &head, a);
 }
 
+static void put_front(struct text *text, const char *front)
+{
+	text_put(text, "malloc() of ");
+	text_put(text, front[0] ? front : "the program");
+	text_put(text, ": it is called instead of the recorder's, so that only what it passes on "
+		       "is recorded; ");
+	text_put(text, front[0] ? "name the recorder first in LD_PRELOAD"
+				: "to see the rest, build it with the system's allocator");
+}
+
 static void put_note(const struct other_allocator *a, struct describer *f, struct session *s)
 {
 	char line[512];
 	struct text text = text_make(line, sizeof(line));
 
+	text_put(&text, NOTE_NOT_RECORDED);
 	if (a->front) {
-		text_put(&text, a->front[0] ? a->front : "the program");
-		text_put(&text, " has a malloc() of its own, which is called instead of the "
-				"recorder's: only what it passes on is recorded; ");
-		text_put(&text, a->front[0]
-					? "name the recorder first in LD_PRELOAD"
-					: "to see the rest, build it with the system's allocator");
+		put_front(&text, a->front);
 	} else if (a->is_stripped) {
-		text_put(
-			&text,
-			"the program has no symbols, so that the functions of the allocator inside "
-			"it cannot be found (");
 		text_put(&text, a->name);
-		text_put(&text,
-			 "): its blocks are not recorded; to see them, keep the symbols (strip "
-			 "--strip-debug; for Rust strip = \"debuginfo\"), or install the "
-			 "program's debug file");
+		text_put(&text, " in the program: the program has no symbols, so that the "
+				"functions of the allocator cannot be found; keep them (strip "
+				"--strip-debug; for Rust strip = \"debuginfo\"), or install the "
+				"program's debug file");
 	} else {
-		text_put(&text, "the program has an allocator of its own (");
+		text_put(&text, "the program's own allocator (");
 		text_put(&text, a->name);
-		text_put(&text, "), whose blocks are not recorded; to see them, build it with the "
-				"system's allocator");
+		text_put(&text, options_active.HOOK_STATIC
+					? "): to see its blocks, build the program with the "
+					  "system's allocator"
+					: "): MEMORY_PROFILER_HOOK_STATIC=0 switched that off");
 	}
 	session_put_note(s, f->buffers, LOG_WARN, line);
 }

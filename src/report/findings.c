@@ -15,8 +15,9 @@
 
 const char *finding_kind_name(enum finding_kind k)
 {
-	static const char *const name[FINDING_N_KINDS] = {"leak",  "owner",   "growth",  "peak",
-							  "churn", "outside", "copying", "remark"};
+	static const char *const name[FINDING_N_KINDS] = {"unrecorded", "leak",    "owner",
+							  "growth",     "peak",    "churn",
+							  "outside",    "copying", "remark"};
 
 	return name[k];
 }
@@ -24,8 +25,9 @@ const char *finding_kind_name(enum finding_kind k)
 const char *finding_kind_title(enum finding_kind k)
 {
 	static const char *const title[FINDING_N_KINDS] = {
-		"Likely leak", "Kept by",          "Grows to the end", "Makes the peak",
-		"Churn",       "Outside the heap", "Copying",          ""};
+		"Not recorded",     "Likely leak",    "Kept by",
+		"Grows to the end", "Makes the peak", "Churn",
+		"Outside the heap", "Copying",        ""};
 
 	return title[k];
 }
@@ -397,8 +399,8 @@ static void put_in_order(struct rules *rules)
 static int apply_rules(struct rules *rules, struct err *err)
 {
 	static int (*const rule[])(struct rules * rules, struct err * err) = {
-		rules_find_leaks, rules_find_owner,   rules_find_growth,  rules_find_peaks,
-		rules_find_churn, rules_find_outside, rules_find_copying,
+		rules_find_unrecorded, rules_find_leaks, rules_find_owner,   rules_find_growth,
+		rules_find_peaks,      rules_find_churn, rules_find_outside, rules_find_copying,
 	};
 	int n;
 

@@ -121,7 +121,8 @@ int rules_find_peaks(struct rules *rules, struct err *err);
 int rules_find_churn(struct rules *rules, struct err *err);
 int rules_find_owner(struct rules *rules, struct err *err); /* rule_owner.c */
 int rules_find_growth(struct rules *rules, struct err *err); /* rule_growth.c */
-int rules_find_outside(struct rules *rules, struct err *err); /* rule_process.c */
+int rules_find_unrecorded(struct rules *rules, struct err *err); /* rule_process.c */
+int rules_find_outside(struct rules *rules, struct err *err); /* nothing if the former does */
 int rules_find_copying(struct rules *rules, struct err *err);
 
 /* Adds the remarks on costs that have no finding. remarks.c */

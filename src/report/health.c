@@ -12,6 +12,7 @@
 
 /* How notes begin: notes that the recorder wrote, and notes on pauses and a late start. */
 #define RECORDER_NOTE "recorder: "
+#define NOT_RECORDED_NOTE RECORDER_NOTE "not recorded: " /* as format/format.h has it */
 #define PART_NOTE "recording "
 
 const char *health_state_name(enum health_state s)
@@ -257,6 +258,20 @@ static void add_recorder(struct health *h, const struct store *s)
 		health_detail(l, "%s reserved, counted in RSS only",
 			      human_size(f->recorder_bytes, a));
 	health_detail(l, "time of the hooks in the program's threads is not measured");
+}
+
+const char *health_not_recorded(const struct store *s)
+{
+	size_t n;
+	const struct store_note *note = store_table(s, STORE_NOTES, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *text = store_string(s, note[i].text, NULL);
+
+		if (strncmp(text, NOT_RECORDED_NOTE, strlen(NOT_RECORDED_NOTE)) == 0)
+			return text + strlen(NOT_RECORDED_NOTE);
+	}
+	return NULL;
 }
 
 bool health_is_warning(const char *note)

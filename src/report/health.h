@@ -70,6 +70,10 @@ const char *health_state_name(enum health_state s); /* "ok", "warn", "bad" */
  * information". */
 const char *health_end_words(unsigned end);
 
+/* "WHAT: WHY" of the first note about memory that the recorder could not record: an allocator inside
+ * the program, the heap of another runtime. NULL: there is none. Borrowed from the store. */
+const char *health_not_recorded(const struct store *store);
+
 /* Is a note one of those that get a line of HEALTH_NOTE, of which there are HEALTH_MAX_NOTES at most? */
 bool health_is_warning(const char *note);
 

@@ -123,7 +123,8 @@ static int remark_temporary(struct report *r, const struct rules_top *f, struct 
 static bool has_finding(const struct findings *f, enum report_kind cost)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		if (f->finding[i].cost == cost && f->finding[i].kind != FINDING_OUTSIDE)
+		if (f->finding[i].cost == cost && f->finding[i].kind != FINDING_OUTSIDE &&
+		    f->finding[i].kind != FINDING_UNRECORDED)
 			return true;
 	}
 	return false;

@@ -1,8 +1,11 @@
 /* report/rule_process.c - findings about the process as a whole: memory outside the heap,
  * copying. */
+#include <string.h>
+
 #include "base/units.h"
 #include "query/chains.h"
 #include "report/findings_i.h"
+#include "report/health.h"
 
 #define OUTSIDE_SHARE 0.25 /* of the heap */
 #define OUTSIDE_MIN (16 * MIB) /* every process has code, libraries and stacks */
@@ -123,30 +126,72 @@ static int set_outside_text(struct rules *rules, struct finding *f, const struct
 				a, b, c, allocator_name(store, most->number), human_size(extra, d));
 }
 
-/* Only without conditions: samples are about the whole process. */
-int rules_find_outside(struct rules *rules, struct err *err)
+/* How much resident memory was not in the heap, and when. False: not much, or the report has
+ * conditions, and samples are about the whole process. */
+static bool measure_outside(const struct rules *rules, struct finding *ret,
+			    const struct store_sample **ret_s, uint64_t *ret_heap)
 {
 	const struct report *r = rules->r;
+	const struct store_sample *s = sample_at_peak(r, ret_heap);
+	uint64_t heap = *ret_heap;
+
+	*ret = (struct finding){.kind = FINDING_OUTSIDE, .cost = REPORT_PEAK, .page = "map"};
+	*ret_s = s;
+	if (!s || r->groups.total.n_allocs != r->facts->n_rows)
+		return false;
+	ret->value = s->rss_bytes > heap ? s->rss_bytes - heap : 0;
+	if (ret->value < OUTSIDE_MIN || (double)ret->value <= OUTSIDE_SHARE * (double)heap)
+		return false;
+	ret->share = (double)ret->value / (double)s->rss_bytes;
+	return true;
+}
+
+static void take_or_free(struct rules *rules, struct finding *f, int n)
+{
+	if (n == 0)
+		rules_take(rules, f, 0);
+	else
+		finding_fini(f);
+}
+
+int rules_find_unrecorded(struct rules *rules, struct err *err)
+{
+	const char *why = health_not_recorded(rules->r->context.store), *colon;
+	const struct store_sample *s;
 	uint64_t heap = 0;
-	const struct store_sample *s = sample_at_peak(r, &heap);
-	char a[HUMAN_BYTES];
-	struct finding f = {.kind = FINDING_OUTSIDE, .cost = REPORT_PEAK, .page = "map"};
+	char a[HUMAN_BYTES], b[HUMAN_BYTES], c[HUMAN_BYTES];
+	struct finding f;
 	int n;
 
-	if (!s || r->groups.total.n_allocs != r->facts->n_rows)
+	if (!why || !measure_outside(rules, &f, &s, &heap))
 		return 0;
-	f.value = s->rss_bytes > heap ? s->rss_bytes - heap : 0;
-	if (f.value < OUTSIDE_MIN || (double)f.value <= OUTSIDE_SHARE * (double)heap)
+	f.kind = FINDING_UNRECORDED;
+	colon = strchrnul(why, ':');
+	n = finding_set_title(&f, err, "%.*s", (int)(colon - why), why);
+	human_size(s->rss_bytes, a);
+	human_size(heap, b);
+	rules_moment(rules, s->at_ns, c);
+	if (n == 0)
+		n = finding_set_text(&f, err, "RSS %s and heap %s at %s%s", a, b, c, colon);
+	take_or_free(rules, &f, n);
+	return n;
+}
+
+int rules_find_outside(struct rules *rules, struct err *err)
+{
+	const struct store_sample *s;
+	uint64_t heap = 0;
+	char a[HUMAN_BYTES];
+	struct finding f;
+	int n;
+
+	if (health_not_recorded(rules->r->context.store) || !measure_outside(rules, &f, &s, &heap))
 		return 0;
-	f.share = (double)f.value / (double)s->rss_bytes;
 	n = finding_set_title(&f, err, "%s of resident memory are not in the heap",
 			      human_size(f.value, a));
 	if (n == 0)
 		n = set_outside_text(rules, &f, s, heap, err);
-	if (n == 0)
-		rules_take(rules, &f, 0);
-	else
-		finding_fini(&f);
+	take_or_free(rules, &f, n);
 	return n;
 }
 

@@ -695,6 +695,43 @@ TEST(memory_that_was_heap_is_not_outside)
 	end();
 }
 
+/* What a note says is missing comes before everything else, if there is memory that it can be about. */
+static void check_unrecorded(const char *note, uint64_t rss_bytes, const char *title,
+			     const char *text)
+{
+	const struct store_sample sample = {.at_ns = RUN_NS / 2, .rss_bytes = rss_bytes};
+	const struct finding *f;
+
+	begin();
+	synth.sample = &sample;
+	synth.n_samples = 1;
+	synth.note[synth.n_notes++] = "recorder: something else: why";
+	synth.note[synth.n_notes++] = note;
+	add_base(MIB);
+	keep_evenly(STACK(&synth, "keep", "main"), 128, 64 * KIB, RUN_NS / 2, RUN_NS);
+	ask(0);
+	f = find(FINDING_UNRECORDED, 0);
+	CHECK_EQ(f != NULL, title != NULL);
+	CHECK_NOT_NULL(find(FINDING_LEAK, 0));
+	if (f) {
+		CHECK(f == &found.finding[0]);
+		CHECK_STR_EQ(f->title, title);
+		CHECK_NOT_NULL(strstr(f->text, text));
+		CHECK_NULL(find(FINDING_OUTSIDE, 0));
+	}
+	end();
+}
+
+TEST(what_could_not_be_recorded_is_found_first)
+{
+	check_unrecorded("recorder: not recorded: jemalloc in the program: no symbols; keep them",
+			 100 * MIB, "jemalloc in the program", ": no symbols; keep them");
+	check_unrecorded("recorder: not recorded: something", 100 * MIB, "something",
+			 "RSS 100 MiB");
+	check_unrecorded("recorder: not recorded: a small library: why", 16 * MIB, NULL, NULL);
+	check_unrecorded("recorder: recorded: jemalloc in the program", 100 * MIB, NULL, NULL);
+}
+
 /* A block that grows n times; every realloc moves it, or none does. */
 static bool copies(unsigned n, bool is_moved, uint64_t other_bytes)
 {

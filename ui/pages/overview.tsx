@@ -73,6 +73,7 @@ export function Overview() {
 /* ---- findings ---- */
 
 const KIND_WORDS: Record<string, string> = {
+  unrecorded: 'Not recorded',
   leak: 'Likely leak',
   owner: 'Kept by',
   growth: 'Grows to the end',
