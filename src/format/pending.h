@@ -19,8 +19,9 @@
 #define PENDING_MAX_RARE_BYTES (PENDING_N_VALUES * 8)
 
 /* An event. Calls: value[0] is the address, [1] the size, [2] usable bytes beyond it, [3] the
- * alignment (0: not known). Sums (EVENT_CULLED): the first six fields of the event. Other kinds:
- * n_bytes bytes of fields as they are in a recording. */
+ * alignment (0: not known), and n_bytes is 1 if a mark follows (EVENT_CULLED of 0 allocations). Sums
+ * (EVENT_CULLED): the first six fields of the event. Other kinds: n_bytes bytes of fields as they are in
+ * a recording. */
 struct pending_slot {
 	uint64_t from_step; /* that put the event here; 0: the slot is free */
 	uint64_t gone_step; /* that found that the event is left out; 0: none */

@@ -201,8 +201,8 @@ static void on_culled(struct replay *p, const struct event_compact *c, const str
 	struct replay_totals *t = &p->totals;
 	uint64_t n = ev->field[CULLED_N];
 
-	/* the next free is not directly behind the allocation of its block */
-	p->lane[c->lane].thread->n_allocs += n ? n : 1;
+	/* a mark: the next free is not directly behind the allocation of its block */
+	p->lane[c->lane].thread->n_allocs += n == 0;
 	t->bytes_allocated += ev->field[CULLED_BYTES];
 	t->culled_bytes += ev->field[CULLED_BYTES];
 	if (ev->kind == EVENT_CULLED) {

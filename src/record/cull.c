@@ -72,13 +72,6 @@ uint32_t cull_slot_new(struct cull *c, struct cull_lane *l, unsigned kind, uint6
 	return i;
 }
 
-void cull_slot_leave(struct cull *c, uint32_t i)
-{
-	c->link[i].next = c->first_gone;
-	c->first_gone = i;
-	c->n_gone++;
-}
-
 static void unlink_slot(struct cull *c, uint32_t i)
 {
 	struct cull_link *k = &c->link[i];
@@ -94,9 +87,39 @@ static void unlink_slot(struct cull *c, uint32_t i)
 		l->last = k->prev;
 }
 
+/* The number is that of the other event, which no reader has together with this one: one is there from
+ * the step on, the other up to it. */
+uint32_t cull_slot_new_before(struct cull *c, uint32_t at, unsigned kind)
+{
+	struct cull_lane *l = c->lane[c->link[at].lane];
+	uint32_t i = cull_slot_new(c, l, kind, c->slot[at].ticks, 0);
+	uint32_t prev = c->link[at].prev;
+
+	if (!i)
+		return 0;
+	c->slot[i].number = c->slot[at].number;
+	unlink_slot(c, i);
+	c->link[i].prev = prev;
+	c->link[i].next = at;
+	c->link[at].prev = i;
+	if (prev)
+		c->link[prev].next = i;
+	else
+		l->first = i;
+	return i;
+}
+
+void cull_slot_leave(struct cull *c, uint32_t i)
+{
+	c->link[i].next = c->first_gone;
+	c->first_gone = i;
+	c->n_gone++;
+}
+
 void cull_slot_drop(struct cull *c, uint32_t i)
 {
 	unlink_slot(c, i);
+	c->link[i].state = CULL_LEFT_OUT;
 	if (c->slot[i].from_step == c->step) {
 		cull_slot_free(c, i); /* the file still has the event where the thread put it */
 		return;

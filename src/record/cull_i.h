@@ -61,6 +61,7 @@
 enum cull_state {
 	CULL_UNDECIDED,
 	CULL_KEPT,
+	CULL_LEFT_OUT,
 };
 
 /* What belongs to a slot and need not be in the file. A slot of a free list has only next. */
@@ -74,6 +75,7 @@ struct cull_link {
 	uint8_t state; /* enum cull_state */
 	bool is_in_table; /* its block lives, and its chain is undecided */
 	bool is_temporary; /* its block was released before its thread allocated again */
+	bool is_to_mark; /* leaves a mark in its place if it is left out: cull_lane.marked_ordinal */
 };
 
 /* A block that a thread fills or filled. */
@@ -93,10 +95,10 @@ struct cull_saved {
 	uint32_t ordinal, culled_ordinal, marked_ordinal;
 };
 
-/* A realloc whose END has not come yet. */
+/* An event of an undecided chain. */
 struct cull_open {
-	uint32_t slot; /* of its BEGIN, in an undecided chain; 0: none */
-	uint64_t number; /* of the BEGIN: when the slot has another number, another event uses it */
+	uint32_t slot; /* 0: none */
+	uint64_t number; /* when the slot has another number, another event uses it */
 };
 
 /* A lane of a thread: the events that come in, and the output block. */
@@ -121,15 +123,19 @@ struct cull_lane {
 	uint32_t last_group; /* index of the group that was used last */
 
 	uint32_t first, last; /* slots, in order */
-	struct cull_open open[CULL_MAX_OPEN]; /* reallocs inside reallocs (signal handlers) */
+	/* The BEGINs of reallocs whose END has not come yet: reallocs inside reallocs (signal handlers) */
+	struct cull_open open[CULL_MAX_OPEN];
 	uint32_t n_open;
 
 	/* Readers call an allocation temporary when its thread allocated nothing before the free.
-	 * So an event EVENT_CULLED must come before a free that stays, if the lane's latest
-	 * allocation was left out and no such event was put since (mark_culled()). */
+	 * So a mark (EVENT_CULLED of 0 allocations) must come before a free that stays, if the lane's
+	 * latest allocation was left out and no mark was put since (mark_culled()). No mark may come
+	 * between an allocation that stays and its free if nothing was allocated in between. So where
+	 * the latest allocation is left out later, the mark takes its place. */
 	uint32_t ordinal; /* number of allocations */
 	uint32_t culled_ordinal; /* of the latest allocation that was left out */
-	uint32_t marked_ordinal; /* culled_ordinal when such an event was last put */
+	uint32_t marked_ordinal; /* culled_ordinal when a mark was last put */
+	struct cull_open latest; /* allocation that has a slot */
 	struct cull_saved saved[2]; /* [step & 1] */
 
 	struct block *out; /* the output block; NULL: none */
@@ -238,6 +244,9 @@ static inline bool cull_is_short_of_slots(const struct cull *c)
  * the event is counted as lost. */
 uint32_t cull_slot_new(struct cull *c, struct cull_lane *l, unsigned kind, uint64_t ticks,
 		       uint32_t stack);
+
+/* The same in front of the event of another slot, and with its time. */
+uint32_t cull_slot_new_before(struct cull *c, uint32_t at, unsigned kind);
 
 /* Leaves the event out: takes the slot out of the lane's list. The slot becomes free, at once or
  * with the commit of this step. */

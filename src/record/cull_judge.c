@@ -125,6 +125,33 @@ static void count_culled(struct cull *c, uint32_t i)
 		l->culled_ordinal = k->ordinal;
 }
 
+/* Is the slot still that of the event with this number, and its chain undecided? */
+static bool is_undecided(const struct cull *c, const struct cull_open *o)
+{
+	return o->slot && c->slot[o->slot].number == o->number && c->slot[o->slot].from_step &&
+	       c->link[o->slot].state == CULL_UNDECIDED;
+}
+
+static void put_mark(struct cull *c, uint32_t i)
+{
+	memset(c->slot[i].value, 0, sizeof(c->slot[i].value));
+}
+
+/* A release stays. If the lane's latest allocation was left out, a reader must not think that none was
+ * made between the allocation of this block and its release. If the latest one is undecided, that
+ * depends on what happens to it. */
+static void mark_culled(struct cull *c, struct cull_lane *l)
+{
+	if (is_undecided(c, &l->latest) && c->link[l->latest.slot].ordinal == l->ordinal) {
+		c->link[l->latest.slot].is_to_mark = true;
+		return;
+	}
+	if (l->culled_ordinal != l->ordinal || l->marked_ordinal == l->ordinal)
+		return;
+	l->marked_ordinal = l->ordinal;
+	put_mark(c, cull_slot_new(c, l, EVENT_CULLED, l->now, 0));
+}
+
 /* Leaves the chain out. */
 static void drop_chain(struct cull *c, uint32_t i)
 {
@@ -136,6 +163,8 @@ static void drop_chain(struct cull *c, uint32_t i)
 		if (c->link[i].is_in_table)
 			remove_block(c, i);
 		count_culled(c, i);
+		if (c->link[i].is_to_mark)
+			put_mark(c, cull_slot_new_before(c, i, EVENT_CULLED));
 		cull_slot_drop(c, i);
 	}
 	if (c->n_groups > CULL_MAX_GROUPS / 4 * 3)
@@ -180,6 +209,7 @@ static void on_block(struct cull *c, struct cull_lane *l, const struct cull_call
 	if (!i)
 		return;
 	c->link[i].ordinal = l->ordinal;
+	l->latest = (struct cull_open){.slot = i, .number = c->slot[i].number};
 	if (ev->kind == EVENT_REALLOC_END && !begin)
 		return;
 	if (!is_certain) {
@@ -213,19 +243,6 @@ static uint32_t find_released(struct cull *c, struct cull_lane *l, const struct 
 	return i;
 }
 
-/* The lane's latest allocation was left out: a reader must not think that none was made between the
- * allocation of a block that stays and its free. */
-static void mark_culled(struct cull *c, struct cull_lane *l)
-{
-	uint32_t i;
-
-	if (l->culled_ordinal != l->ordinal || l->marked_ordinal == l->ordinal)
-		return;
-	l->marked_ordinal = l->ordinal;
-	i = cull_slot_new(c, l, EVENT_CULLED, l->now, 0);
-	memset(c->slot[i].value, 0, sizeof(c->slot[i].value));
-}
-
 static void on_free(struct cull *c, struct cull_lane *l, const struct cull_call *ev)
 {
 	uint32_t i = find_released(c, l, ev);
@@ -249,6 +266,8 @@ static void on_realloc_begin(struct cull *c, struct cull_lane *l, const struct c
 		mark_culled(c, l);
 	i = put_call(c, l, ev);
 	if (block && i) {
+		/* should the chain stay: what was left out in between must count */
+		c->slot[block].n_bytes = !c->link[block].is_temporary;
 		remove_block(c, block);
 		join_chain(c, i, block);
 	} else if (block) {
@@ -267,10 +286,7 @@ static uint32_t take_open(struct cull *c, struct cull_lane *l)
 	if (!l->n_open)
 		return 0;
 	o = &l->open[--l->n_open];
-	return o->slot && c->slot[o->slot].number == o->number && c->slot[o->slot].from_step &&
-			       c->link[o->slot].state == CULL_UNDECIDED
-		       ? o->slot
-		       : 0;
+	return is_undecided(c, o) ? o->slot : 0;
 }
 
 static void judge(struct cull *c, struct cull_lane *l, const struct cull_call *ev)

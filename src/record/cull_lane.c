@@ -441,10 +441,10 @@ static bool begin_out(struct cull *c, struct cull_lane *l)
 	return true;
 }
 
-/* Makes room for three events. */
+/* Makes room for four events. */
 static bool reserve_out(struct cull *c, struct cull_lane *l)
 {
-	if (l->out && event_encoder_has_room(&l->enc, 3))
+	if (l->out && event_encoder_has_room(&l->enc, 4))
 		return true;
 	cull_lane_finish_out(c, l);
 	return begin_out(c, l);
@@ -482,6 +482,9 @@ static void write_call(struct event_encoder *e, const struct pending_slot *s, ui
 	    call.size_bytes + call.usable_extra_bytes != event_usual_usable(call.size_bytes))
 		call.extras |= EVENT_EXTRA_USABLE;
 	event_put_call(e, s->kind, &call);
+	if (s->n_bytes) /* a mark */
+		event_put_rare(e, EVENT_CULLED, ticks, (uint64_t[PENDING_N_VALUES + 1]){0},
+			       PENDING_N_VALUES + 1);
 }
 
 bool cull_lane_write(struct cull *c, struct cull_lane *l, uint32_t i)

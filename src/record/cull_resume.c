@@ -18,7 +18,7 @@ static void restore_lane(struct cull *c, uint32_t i)
 
 	cull_lane_resume(l);
 	l->index = i;
-	l->first = l->last = l->n_open = 0;
+	l->first = l->last = l->n_open = l->latest.slot = 0;
 	l->now = saved->now;
 	l->held_ticks = saved->held_ticks;
 	l->ordinal = saved->ordinal;

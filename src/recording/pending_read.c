@@ -164,6 +164,9 @@ static void put_event(struct event_encoder *e, const struct pending_slot *s)
 	if (!event_is_release(s->kind))
 		call.extras |= EVENT_EXTRA_USABLE;
 	event_put_call(e, s->kind, &call);
+	if (s->n_bytes) /* a mark */
+		event_put_rare(e, EVENT_CULLED, ticks, (uint64_t[PENDING_N_VALUES + 1]){0},
+			       PENDING_N_VALUES + 1);
 }
 
 /* Makes a block of slots of one lane, from the first one on. Returns how many, or an error. */
@@ -189,7 +192,7 @@ static long make_block(struct reading *p, size_t first, struct err *err)
 		return err_set_memory(err, BLOCK_DATA_BYTES);
 	event_encoder_begin(&e, data, data + BLOCK_DATA_BYTES, s->ticks);
 	for (; i < p->n_slots && p->slot[i]->thread == s->thread && p->slot[i]->lane == s->lane &&
-	       event_encoder_has_room(&e, 3);
+	       event_encoder_has_room(&e, 4);
 	     i++)
 		put_event(&e, p->slot[i]);
 	n = block_index_add(p->r, &h, &ref, err);
