@@ -91,7 +91,8 @@ def main(argv):
     if len(argv) < 3:
         print(__doc__, file=sys.stderr)
         return 2
-    archive, folder = pathlib.Path(argv[1]), pathlib.Path(argv[2])
+    archive, folder = pathlib.Path(argv[1]), pathlib.Path(argv[2]).absolute()
+    folder.mkdir(parents=True, exist_ok=True)  # debootstrap wants to enter it
     n_good = 0
     for suite in argv[3:] or SUITES:
         path = folder / suite

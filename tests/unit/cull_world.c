@@ -309,13 +309,24 @@ void cull_world_act(void)
 		cull_world_end_block(thread);
 }
 
-void cull_world_step(void)
+static void step(uint64_t next_sums_ns)
 {
 	bool is_lively;
 
 	cull_world->now += CULL_WORLD_TICK; /* more than clocks may differ by */
-	cull_world->cull->next_peek_ns = cull_world->cull->next_sums_ns = 0;
+	cull_world->cull->next_peek_ns = 0;
+	cull_world->cull->next_sums_ns = next_sums_ns;
 	cull_step(cull_world->cull, &is_lively);
+}
+
+void cull_world_step(void)
+{
+	step(0);
+}
+
+void cull_world_step_soon(void)
+{
+	step(UINT64_MAX);
 }
 
 void cull_world_resume(void)
@@ -475,10 +486,12 @@ static const struct block *next_block(uint64_t thread, uint64_t after)
 	return best;
 }
 
-/* Stacks keep the ids that they have in the blocks of threads, and each is defined once. */
+/* Stacks keep the ids that they have in the blocks of threads. One may be defined twice. */
 static void check_definition(struct lane_reader *l, unsigned thread)
 {
-	CHECK_EQ(l->ev.stack, ++l->n_stacks);
+	CHECK(l->ev.stack <= l->n_stacks + 1);
+	if (l->ev.stack > l->n_stacks)
+		l->n_stacks++;
 	CHECK_EQ(l->ev.addr, 0x1000 * thread + l->ev.stack);
 	CHECK_EQ(l->ev.parent, l->ev.stack - 1);
 }

@@ -80,8 +80,9 @@ void cull_world_act(void);
 /* The thread hands its block over, although it has room. */
 void cull_world_end_block(unsigned thread);
 
-/* The writer takes all that was published; the sums are due. */
+/* The writer takes all that was published; the sums are due, or not yet. */
 void cull_world_step(void);
+void cull_world_step_soon(void);
 
 /* Another writer goes on. */
 void cull_world_resume(void);
