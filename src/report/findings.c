@@ -15,19 +15,25 @@
 
 const char *finding_kind_name(enum finding_kind k)
 {
-	static const char *const name[FINDING_N_KINDS] = {"unrecorded", "leak",    "owner",
-							  "growth",     "peak",    "churn",
-							  "outside",    "copying", "remark"};
+	static const char *const name[FINDING_N_KINDS] = {"unrecorded", "held",  "leak",  "owner",
+							  "growth",     "peak",  "churn", "outside",
+							  "copying",    "remark"};
 
 	return name[k];
 }
 
 const char *finding_kind_title(enum finding_kind k)
 {
-	static const char *const title[FINDING_N_KINDS] = {
-		"Not recorded",     "Likely leak",    "Kept by",
-		"Grows to the end", "Makes the peak", "Churn",
-		"Outside the heap", "Copying",        ""};
+	static const char *const title[FINDING_N_KINDS] = {"Not recorded",
+							   "Held at the end",
+							   "Likely leak",
+							   "Kept by",
+							   "Grows to the end",
+							   "Makes the peak",
+							   "Churn",
+							   "Outside the heap",
+							   "Copying",
+							   ""};
 
 	return title[k];
 }
@@ -398,12 +404,14 @@ static void put_in_order(struct rules *rules)
 
 static int apply_rules(struct rules *rules, struct err *err)
 {
-	static int (*const rule[])(struct rules * rules, struct err * err) = {
+	int (*rule[])(struct rules * rules, struct err * err) = {
 		rules_find_unrecorded, rules_find_leaks, rules_find_owner,   rules_find_growth,
 		rules_find_peaks,      rules_find_churn, rules_find_outside, rules_find_copying,
 	};
 	int n;
 
+	if (rules->is_killed)
+		rule[1] = rules_find_held; /* not: leaks */
 	if (rules->span.span_ns == 0)
 		return 0; /* without a duration there is no early, late or often */
 	n = query_groups(rules->r->query, QUERY_BY_BLAME, &rules->blame, err);
@@ -428,10 +436,13 @@ int findings_make(struct report *r, size_t n_points, struct findings *ret, struc
 	int n;
 
 	rules.is_range = rules.span.span_ns < r->facts->duration_ns;
+	rules.is_killed = !rules.is_range && rules_was_killed(r);
 	n = apply_rules(&rules, err);
 
 	if (n == 0)
 		put_in_order(&rules);
+	if (n == 0 && rules.is_killed)
+		rules_rank_by_bytes(&rules);
 	if (n == 0 && n_points > 0 && rules.has_rows)
 		n = add_timelines(&rules, n_points, err);
 	if (n == 0)

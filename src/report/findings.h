@@ -21,6 +21,7 @@
 /* In the order in which they are shown. */
 enum finding_kind {
 	FINDING_UNRECORDED, /* much memory, and a note says what the recorder could not record */
+	FINDING_HELD, /* a function had much when the program was killed */
 	FINDING_LEAK, /* a function keeps more and more */
 	FINDING_OWNER, /* many functions allocated what leaked; nearly all pass through this one */
 	FINDING_GROWTH, /* memory grew until the program ended, and was freed then */

@@ -31,6 +31,7 @@ struct rules {
 	bool has_rows; /* memory over time can be looked at */
 	struct query_span span; /* the time that the report is about */
 	bool is_range; /* ... which is not the whole recording */
+	bool is_killed; /* what was alive at the end is no leak: see rule_killed.c */
 	struct findings *to;
 	uint64_t key[FINDINGS_MAX]; /* of each finding: QUERY_BY_BLAME; 0: of no such function */
 };
@@ -75,6 +76,20 @@ struct rules_top rules_find_top(const struct query_groups *groups, enum report_k
 /* Is the memory of the group a likely leak (docs/REPORT.md), as far as its sums tell? */
 bool rules_is_leak(const struct rules *rules, const struct query_group *g);
 
+/* Did something end the program that it could do nothing about? */
+bool rules_was_killed(const struct report *r);
+
+/* Of a killed program: is so much of a group alive at the end that it is worth a finding? */
+bool rules_is_held(const struct rules *rules, const struct query_group *g);
+
+/* "+426 MiB per hour in the last quarter", or that there is no growth. late_bytes: grown in the last
+ * quarter, of bytes. */
+char *rules_held_growth(const struct rules *rules, uint64_t bytes, uint64_t late_bytes,
+			char buf[RULES_RATE_BYTES + 32]);
+
+/* Of a killed program: puts the findings about what was held at the end first, the greatest first. */
+void rules_rank_by_bytes(struct rules *rules);
+
 /* Memory over time, in RULES_POINTS equal parts: a multiple of eight. */
 #define RULES_POINTS 48u
 
@@ -116,6 +131,7 @@ int rules_count_alive(const struct rules *rules, const struct filter *narrow, ui
 int rules_take_owner(struct rules *rules, enum report_kind cost, struct err *err);
 
 /* Each adds the findings of one kind, the greatest first. 0, or the error of a query. */
+int rules_find_held(struct rules *rules, struct err *err); /* rule_killed.c */
 int rules_find_leaks(struct rules *rules, struct err *err); /* rule_function.c */
 int rules_find_peaks(struct rules *rules, struct err *err);
 int rules_find_churn(struct rules *rules, struct err *err);

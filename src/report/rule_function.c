@@ -188,7 +188,8 @@ static bool is_known_already(const struct rules *rules, const struct query_group
 	for (size_t i = 0; i < rules->to->n; i++) {
 		enum finding_kind kind = rules->to->finding[i].kind;
 
-		if (rules->key[i] == g->key && (kind == FINDING_LEAK || kind == FINDING_GROWTH))
+		if (rules->key[i] == g->key &&
+		    (kind == FINDING_LEAK || kind == FINDING_HELD || kind == FINDING_GROWTH))
 			return true;
 		if (kind == FINDING_OWNER && rules_is_leak(rules, g))
 			return true;

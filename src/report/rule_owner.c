@@ -142,6 +142,11 @@ static int walk_stacks(struct owner_search *s, struct err *err)
 	return n;
 }
 
+static bool is_kept(const struct rules *rules, const struct query_group *g)
+{
+	return rules->is_killed ? rules_is_held(rules, g) : rules_is_leak(rules, g);
+}
+
 /* Finds the functions that most bytes pass through, but not most allocations. */
 static int find_candidates(struct owner_search *s, struct err *err)
 {
@@ -156,7 +161,7 @@ static int find_candidates(struct owner_search *s, struct err *err)
 		    (double)report_weight(s->cost, g) >=
 			    OWNER_SHARE * (double)report_weight(s->cost, total) &&
 		    (double)g->n_allocs <= OWNER_ALLOCATIONS * (double)total->n_allocs &&
-		    (s->cost == REPORT_LEAKED ? rules_is_leak(s->rules, g) : rules_is_freed(g)))
+		    (s->cost == REPORT_PEAK ? rules_is_freed(g) : is_kept(s->rules, g)))
 			s->candidate[s->n++] = (struct candidate){.function = f.function[i]};
 	}
 	query_functions_fini(&f);
@@ -239,7 +244,7 @@ static int look_at_passing(const struct owner_search *s, const struct candidate 
 				      value, err);
 		if (n < 0)
 			return n;
-		ret->grows = is_leak ? rules_leak_grows(g, value)
+		ret->grows = is_leak ? rules->is_killed || rules_leak_grows(g, value)
 				     : rules_rises(value, RULES_POINTS, (double)g->peak_bytes);
 		ret->late_bytes = is_leak ? rules_late_bytes(g, value) : rules_late_growth(value);
 	}
@@ -265,12 +270,18 @@ static int describe_leak(const struct rules *rules, struct finding *f, const str
 			 struct err *err)
 {
 	char name[RULES_NAME_BYTES], a[HUMAN_BYTES], rate[RULES_RATE_BYTES];
-	int n = finding_set_title(f, err, "%s of what leaked passes through %s",
+	char growth[RULES_RATE_BYTES + 32];
+	int n = finding_set_title(f, err, "%s of what %s passes through %s",
 				  human_share(f->value, rules->r->groups.total.leaked_bytes, a),
+				  rules->is_killed ? "was alive at the end" : "leaked",
 				  rules_name(f->blame, name));
 
 	if (n < 0)
 		return n;
+	if (rules->is_killed)
+		return finding_set_text(f, err, "%s, allocated in %zu functions, %s",
+					human_size(f->value, a), p->n_functions,
+					rules_held_growth(rules, f->value, p->late_bytes, growth));
 	return finding_set_text(f, err, "%s, allocated in %zu functions, +%s in the last quarter%s",
 				human_size(f->value, a), p->n_functions,
 				rules_rate(rules, p->late_bytes, rules->span.span_ns / 4, rate),

@@ -10,6 +10,7 @@
 #define OUTSIDE_SHARE 0.25 /* of the heap */
 #define OUTSIDE_MIN (16 * MIB) /* every process has code, libraries and stacks */
 #define HELD_SHARE 0.10 /* of it: as much that an allocator holds is worth naming */
+#define MAPPED_SHARE 0.50 /* of it: as much of one file is worth naming */
 #define RSS_AT_PEAK 0.95 /* of the greatest sample: so much is taken for the peak */
 #define COPIED_SHARE 0.10 /* of all bytes allocated */
 #define COPIED_MIN MIB
@@ -49,6 +50,51 @@ static const struct store_sample *sample_at_peak(const struct report *r, uint64_
 		}
 	}
 	return best;
+}
+
+/* Of a program that was killed: what it had then. */
+static const struct store_sample *sample_at_end(const struct report *r, uint64_t *heap)
+{
+	size_t n;
+	const struct store_sample *s = store_table(r->context.store, STORE_SAMPLES, &n);
+
+	if (n == 0)
+		return NULL;
+	*heap = heap_around(r, s[n - 1].at_ns);
+	return &s[n - 1];
+}
+
+/* A file, or memory with a name, and how much of all its mappings was resident. */
+struct named_memory {
+	uint32_t name; /* string */
+	uint64_t n_bytes;
+};
+
+/* Of files and named memory, the one with most in memory when the recorder looked. The heap, stacks and
+ * anonymous memory count not: others of them hold blocks, or are many. */
+static struct named_memory largest_mapped(const struct rules *rules)
+{
+	const struct store *store = rules->r->context.store;
+	struct named_memory most = {0};
+	size_t n;
+	const struct store_region *m = store_table(store, STORE_REGIONS, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *name = store_string(store, m[i].name, NULL);
+		struct named_memory now = {.name = m[i].name};
+
+		if (name[0] != '/' || m[i].rss_bytes == UINT64_MAX)
+			continue;
+		/* mappings of one file lie side by side, nearly always */
+		for (; i < n && m[i].name == now.name; i++)
+			now.n_bytes += m[i].rss_bytes == UINT64_MAX ? 0
+				       : rules->is_killed           ? m[i].rss_bytes
+								    : m[i].peak_rss_bytes;
+		i--;
+		if (now.n_bytes > most.n_bytes)
+			most = now;
+	}
+	return most;
 }
 
 /* Bytes that an allocator has in memory, or at least has taken from the system. 0: it does not say.
@@ -108,11 +154,16 @@ static int set_outside_text(struct rules *rules, struct finding *f, const struct
 	uint64_t held;
 	const struct store_allocator_sample *most = find_held(store, s->at_ns, &held);
 	uint64_t extra = held > heap ? held - heap : 0;
+	struct named_memory mapped = largest_mapped(rules);
 	char a[HUMAN_BYTES], b[HUMAN_BYTES], c[HUMAN_BYTES], d[HUMAN_BYTES];
 
 	human_size(s->rss_bytes, a);
 	human_size(heap, b);
 	rules_moment(rules, s->at_ns, c);
+	if ((double)mapped.n_bytes >= MAPPED_SHARE * (double)f->value)
+		return finding_set_text(f, err, "RSS %s and heap %s at %s; %s of it are %s, mapped",
+					a, b, c, human_size(mapped.n_bytes, d),
+					store_string(store, mapped.name, NULL));
 	if (!most || (double)extra < HELD_SHARE * (double)f->value || extra > f->value)
 		return finding_set_text(
 			f, err,
@@ -132,7 +183,8 @@ static bool measure_outside(const struct rules *rules, struct finding *ret,
 			    const struct store_sample **ret_s, uint64_t *ret_heap)
 {
 	const struct report *r = rules->r;
-	const struct store_sample *s = sample_at_peak(r, ret_heap);
+	const struct store_sample *s =
+		rules->is_killed ? sample_at_end(r, ret_heap) : sample_at_peak(r, ret_heap);
 	uint64_t heap = *ret_heap;
 
 	*ret = (struct finding){.kind = FINDING_OUTSIDE, .cost = REPORT_PEAK, .page = "map"};

@@ -15,7 +15,8 @@ import unittest
 import mp
 from mp_server import Server
 
-KINDS = ("leak", "owner", "growth", "full", "peak", "churn", "outside", "copying", "wrapper", "startup", "quiet")
+KINDS = ("leak", "owner", "growth", "full", "peak", "churn", "outside", "copying", "wrapper", "startup", "quiet",
+         "killed")
 COSTS = {"peak": "peak_bytes", "leaked": "leaked_bytes", "allocs": "allocations",
          "temp": "temporary_count", "bytes": "bytes"}
 STEPS = 100
@@ -43,7 +44,7 @@ class Case(unittest.TestCase):
                    "MEMORY_PROFILER_OUTPUT": str(cls.path[kind])}
             running.append(subprocess.Popen([mp.program("stands_out"), kind], env=env, cwd=cls.dir))
         for child in running:
-            assert child.wait(60) == 0
+            assert child.wait(60) == (-signal.SIGKILL if "killed" in child.args else 0)
         cls.server = Server(*cls.path.values())
         cls.server.__enter__()
         cls.addClassCleanup(cls.server.end)
@@ -82,6 +83,17 @@ class Findings(Case):
                     total = self.v1(kind, "groups", by="stack")["total"]
                     self.assertAlmostEqual(f["share"], f["value"] / total[COSTS[f["cost"]]], 5)
         self.assertGreaterEqual(n, 6)
+
+    def test_killed(self):
+        """What held the memory comes first, whether it grew or not."""
+        tables, seen, *rest = self.findings("killed")
+        self.assertEqual(["held", "held"], [tables["kind"], seen["kind"]])
+        self.assertEqual("load_tables held 8.00 MiB at the end", tables["title"])
+        self.assertEqual(("leaked", STEPS * 64 << 10), (seen["cost"], seen["value"]))
+        self.assertRegex(seen["text"], r"43\.9 % of what was alive when the program was killed, "
+                                       r"\+[\d.]+ MiB per second in the last quarter")
+        self.assertNotIn("leak", [f["kind"] for f in rest])
+        self.assertRegex(report(self.path["killed"]), r"Held at the end: load_tables held 8\.00 MiB")
 
     def test_leak(self):
         f = self.one("leak", "leak")

@@ -1,8 +1,9 @@
 /* Does one thing with memory that a report must find, and little else.
  *
- * usage: stands_out leak|owner|growth|full|peak|churn|outside|copying|wrapper|startup|quiet
+ * usage: stands_out leak|owner|growth|full|peak|churn|outside|copying|wrapper|startup|quiet|killed
  * tests/e2e/test_findings.py knows the sums.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -191,7 +192,7 @@ static NOINLINE void load_settings(void)
 
 static void do_step(const char *what, int step)
 {
-	if (strcmp(what, "leak") == 0)
+	if (strcmp(what, "leak") == 0 || strcmp(what, "killed") == 0)
 		remember_seen();
 	else if (strcmp(what, "owner") == 0)
 		serve();
@@ -226,6 +227,8 @@ int main(int argc, char **argv)
 		do_step(what, step);
 		usleep(STEP_US);
 	}
+	if (strcmp(what, "killed") == 0)
+		raise(SIGKILL);
 	free_kept();
 	free(tables);
 	if (mapped)

@@ -601,6 +601,87 @@ TEST(few_temporary_allocations_are_no_churn)
 	end();
 }
 
+/* ---- killed ---- */
+
+/* Tables of 60 MiB from the start, a cache that grows to 30 MiB, and little else. */
+static void add_held(void)
+{
+	synth_keep(&synth, STACK(&synth, "load_tables", "main"), 1, 60 * MIB);
+	keep_evenly(STACK(&synth, "remember", "serve", "main"), 100, 300 * KIB, 0, RUN_NS);
+	keep_evenly(STACK(&synth, "other", "serve", "main"), 10, KIB, 0, RUN_NS);
+}
+
+TEST(what_a_killed_program_held_comes_first_and_is_no_leak)
+{
+	const struct finding *f;
+
+	begin();
+	synth.ended = "killed by SIGKILL";
+	add_held();
+	ask(10);
+	CHECK_NULL(find(FINDING_LEAK, 0));
+	f = &found.finding[0];
+	CHECK_EQ(f->kind, FINDING_HELD);
+	CHECK_EQ(f->value, 60 * MIB);
+	CHECK_EQ(f->value, value_by_conditions(f));
+	CHECK_STR_EQ(f->title, "load_tables held 60.0 MiB at the end");
+	CHECK_NOT_NULL(strstr(f->text, "no growth in the last quarter"));
+	f = &found.finding[1];
+	CHECK_EQ(f->kind, FINDING_HELD);
+	CHECK_STR_EQ(f->blame->function, "remember");
+	CHECK_NOT_NULL(strstr(f->text, "per minute in the last quarter"));
+	CHECK_NULL(find(FINDING_HELD, 2)); /* less than a tenth */
+	CHECK_NULL(find(FINDING_PEAK, 0)); /* the same again */
+	end();
+}
+
+/* Out of memory the writer dies, too: nobody writes how it ended. */
+TEST(a_recording_without_an_end_is_of_a_killed_program_unless_it_grows)
+{
+	begin();
+	synth.ended = "killed or still running";
+	add_held();
+	ask(0);
+	CHECK_NOT_NULL(find(FINDING_HELD, 0));
+	end();
+	begin();
+	synth.ended = "killed or still running";
+	synth.is_growing = true;
+	add_held();
+	ask(0);
+	CHECK_NULL(find(FINDING_HELD, 0));
+	CHECK_NOT_NULL(find(FINDING_LEAK, 0));
+	end();
+}
+
+TEST(memory_outside_the_heap_comes_first_where_it_is_most)
+{
+	const struct store_sample sample[] = {
+		{.at_ns = RUN_NS / 2, .rss_bytes = 900 * MIB}, /* and was given back */
+		{.at_ns = RUN_NS - 1, .rss_bytes = 400 * MIB},
+	};
+	struct err err = {0};
+
+	for (unsigned is_range = 0; is_range < 2; is_range++) {
+		begin();
+		synth.ended = "killed by SIGKILL";
+		synth.sample = sample;
+		synth.n_samples = ARRAY_LEN(sample);
+		add_held();
+		if (is_range)
+			CHECK_EQ(filter_set(&filter, "to", "900s", &err), 1);
+		ask(0);
+		if (is_range) {
+			CHECK_NULL(find(FINDING_HELD, 0)); /* nobody killed it in the range */
+		} else {
+			CHECK_EQ(found.finding[0].kind, FINDING_OUTSIDE);
+			CHECK(found.finding[0].value < 320 * MIB);
+			CHECK_EQ(found.finding[1].kind, FINDING_HELD);
+		}
+		end();
+	}
+}
+
 /* ---- the process ---- */
 
 static bool is_outside(uint64_t rss_bytes, uint64_t heap_bytes, const char *condition)
