@@ -5,7 +5,7 @@
 #include "base/units.h"
 
 #define FORMAT_VERSION_MAJOR 4
-#define FORMAT_VERSION_MINOR 1
+#define FORMAT_VERSION_MINOR 2
 #define FORMAT_FEATURES_KNOWN 0ull /* features_required bits this code understands */
 
 #define FORMAT_HEADER_BYTES 4096

@@ -317,6 +317,8 @@ static enum store_call_kind call_kind(unsigned event_kind)
 		return STORE_CALL_MARKER;
 	case EVENT_FORK:
 		return STORE_CALL_FORK;
+	case EVENT_SWITCH:
+		return STORE_CALL_SWITCH;
 	default:
 		return 0;
 	}

@@ -435,6 +435,9 @@ static void put_notes(struct tables *t, const struct overview *o)
 
 static struct store_region make_region(struct tables *t, const struct proc_map *m)
 {
+	uint64_t rss_bytes, peak_bytes;
+
+	map_residency_find(&t->b->rec->metadata.residency, m, &rss_bytes, &peak_bytes);
 	return (struct store_region){
 		.start = m->start,
 		.end = m->end,
@@ -446,6 +449,8 @@ static struct store_region make_region(struct tables *t, const struct proc_map *
 			(m->is_executable ? PROT_EXEC : 0u),
 		.is_shared = m->is_shared,
 		.name = put_string(t, m->name, m->name_len),
+		.rss_bytes = rss_bytes,
+		.peak_rss_bytes = peak_bytes,
 	};
 }
 
@@ -464,6 +469,58 @@ static void put_regions(struct tables *t)
 	}
 	put_table(t, STORE_REGIONS, region, n);
 	free(region);
+}
+
+/* ---- times without data ---- */
+
+static int compare_gaps(const void *a, const void *b)
+{
+	const struct store_gap *x = a, *y = b;
+
+	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+}
+
+/* Makes gaps one that are less than min_ns apart. Returns how many are left. */
+static size_t join_gaps(struct store_gap *g, size_t n, uint64_t min_ns)
+{
+	size_t n_kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct store_gap *last = n_kept ? &g[n_kept - 1] : NULL;
+
+		if (!last || g[i].from_ns > last->to_ns + min_ns)
+			g[n_kept++] = g[i];
+		else if (g[i].to_ns > last->to_ns)
+			last->to_ns = g[i].to_ns;
+	}
+	return n_kept;
+}
+
+/* Those of this reading, and those that the store had when this reading began behind them. */
+static void put_gaps(struct tables *t, uint64_t duration_ns)
+{
+	const struct recording *r = t->b->rec;
+	size_t n_old = 0, n;
+	const struct store_gap *old = t->b->old ? store_table(t->b->old, STORE_GAPS, &n_old) : NULL;
+	struct store_gap *g = make_items(t, n_old + r->n_gaps, sizeof(*g));
+
+	if (t->result < 0)
+		return;
+	for (size_t i = 0; i < n_old; i++)
+		g[i] = old[i];
+	for (size_t i = 0; i < r->n_gaps; i++)
+		g[n_old + i] = (struct store_gap){
+			ns_of(t, r->gap[i].from_ticks),
+			r->gap[i].to_ticks == UINT64_MAX ? duration_ns
+							 : ns_of(t, r->gap[i].to_ticks),
+		};
+	n = n_old + r->n_gaps;
+	qsort(g, n, sizeof(*g), compare_gaps);
+	n = join_gaps(g, n, 0);
+	for (uint64_t min_ns = 1000; n > STORE_MAX_GAPS; min_ns *= 2)
+		n = join_gaps(g, n, min_ns);
+	put_table(t, STORE_GAPS, g, n);
+	free(g);
 }
 
 /* ---- the recording as a whole ---- */
@@ -516,6 +573,8 @@ static void set_process(struct tables *t, struct store_facts *f, const struct ov
 
 	f->start_realtime_ns = r->header.start_realtime_ns;
 	f->maps_ns = r->metadata.maps.bytes ? ns_of(t, r->metadata.maps_ticks) : UINT64_MAX;
+	f->resident_ns =
+		r->metadata.residency.n ? ns_of(t, r->metadata.residency_ticks) : UINT64_MAX;
 	f->pid = p->is_known ? p->pid : r->header.pid;
 	f->parent_pid = p->parent_pid;
 	f->page_bytes = p->page_bytes ? p->page_bytes : 4096;
@@ -550,6 +609,7 @@ int build_tables_put(struct build *b, const struct stacks *stacks, const struct 
 	put_allocators(&t);
 	put_allocator_samples(&t);
 	put_regions(&t);
+	put_gaps(&t, o->duration_ns);
 	put_spilled(&t, STORE_CHAINS, b->chains, b->n_chains);
 	put_spilled(&t, STORE_CALLS, b->calls, b->n_calls);
 	put_spilled(&t, STORE_UNDO, b->undo, b->n_undo);

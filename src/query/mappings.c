@@ -40,6 +40,19 @@ struct mapping_replay {
 	struct err *err;
 };
 
+/* The part of a line's resident bytes that lies in a piece of the line. */
+static uint64_t resident_part(const struct store_region *line, const struct range *piece,
+			      uint64_t resident_bytes)
+{
+	uint64_t piece_bytes = piece->end - piece->start;
+
+	if (resident_bytes == 0 || resident_bytes == MAPPINGS_UNKNOWN)
+		return resident_bytes;
+	if (resident_bytes >= line->end - line->start)
+		return piece_bytes;
+	return piece_bytes == line->end - line->start ? resident_bytes : MAPPINGS_UNKNOWN;
+}
+
 static void describe(const struct mapping_replay *p, const struct range *piece, struct mapping *m)
 {
 	uint64_t call = piece->value >> CALL_SHIFT;
@@ -55,6 +68,8 @@ static void describe(const struct mapping_replay *p, const struct range *piece, 
 		.has_rights = rights & RIGHTS_KNOWN,
 		.prot = rights & RIGHTS_PROT,
 		.is_shared = rights & RIGHTS_SHARED,
+		.rss_bytes = MAPPINGS_UNKNOWN,
+		.peak_rss_bytes = MAPPINGS_UNKNOWN,
 	};
 	if (region) {
 		const struct store_region *from = &p->region[region - 1];
@@ -64,6 +79,8 @@ static void describe(const struct mapping_replay *p, const struct range *piece, 
 		m->prot = from->prot;
 		m->is_shared = from->is_shared;
 		m->name = from->name;
+		m->rss_bytes = resident_part(from, piece, from->rss_bytes);
+		m->peak_rss_bytes = resident_part(from, piece, from->peak_rss_bytes);
 	}
 }
 

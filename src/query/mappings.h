@@ -4,16 +4,19 @@
  * There are two sources:
  *  - The memory map. The recorder reads /proc/self/maps at the start, when code is loaded, and at
  *    the end. The store keeps the last reading (STORE_REGIONS, store_facts.maps_ns). A reading has
- *    names and rights, but not the time at which a mapping was made.
+ *    names and rights, but not the time at which a mapping was made. Some readings say what is
+ *    resident (store_facts.resident_ns).
  *  - The calls of mmap, munmap, mremap and brk (calls.h), where they were recorded. A call has the
  *    time and the stack. Calls that libc makes inside itself are never recorded.
  *
  * The calls are replayed in the order of time, and the reading is merged in at its time. A mapping
  * is a range of whole pages with one origin: the last call that mapped this range, or the reading.
  * So one line of the memory map that several calls made is several mappings (the kernel joins
- * neighbours with equal rights). A mapping that was removed in part is several mappings, too.
+ * neighbours with equal rights). A mapping that was removed in part is several mappings, too. What is
+ * resident is known of a line as a whole: of a mapping that is a part of a line only if nothing of the
+ * line is resident, or everything.
  *
- * Not recorded, so not known: how much of a mapping is resident; changes of rights (mprotect)
+ * Not recorded, so not known: what was resident of a mapping that is gone; changes of rights (mprotect)
  * between the calls and the reading; when a mapping disappeared if no recorded call removed it.
  */
 #ifndef QUERY_MAPPINGS_H
@@ -36,6 +39,8 @@ struct mapping {
 	uint32_t prot; /* PROT_* */
 	uint32_t name; /* string; 0: no name, or not in the memory map */
 	uint32_t stack; /* stack of the call; MAPPINGS_NO_STACK: no call */
+	uint64_t rss_bytes; /* resident at the last reading that says it; MAPPINGS_UNKNOWN */
+	uint64_t peak_rss_bytes; /* the most at any such reading; MAPPINGS_UNKNOWN */
 };
 
 /* Calls fn for all mappings: first the removed ones in the order of removal, then the others by

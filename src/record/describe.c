@@ -179,7 +179,7 @@ static int cpu_clock_of(uint32_t pid)
 	return (int)(~pid << 3 | 2);
 }
 
-void describe_sample(struct describer *f, struct session *s)
+uint64_t describe_sample(struct describer *f, struct session *s)
 {
 	uint8_t fields[128];
 	struct field_writer w = field_writer_make(fields, sizeof(fields));
@@ -188,7 +188,7 @@ void describe_sample(struct describer *f, struct session *s)
 	const char *p = text;
 
 	if (sys_read_file("/proc/self/statm", text, sizeof(text) - 1) <= 0)
-		return;
+		return 0;
 	p = parse_pages(p, &virtual_bytes);
 	p = parse_pages(p, &rss_bytes);
 	parse_pages(p, &shared_bytes);
@@ -201,9 +201,10 @@ void describe_sample(struct describer *f, struct session *s)
 	field_put_u64(&w, SAMPLE_PEAK_RSS_BYTES,
 		      read_peak_rss((char *)f->scratch, SESSION_MAX_DATA));
 	append_fields(f, s, CHUNK_SAMPLE, &w);
+	return rss_bytes;
 }
 
-void describe_maps(struct describer *f, struct session *s)
+void describe_maps_text(struct describer *f, struct session *s, size_t len)
 {
 	uint8_t head[8];
 	struct session_chunk c = {
@@ -211,20 +212,26 @@ void describe_maps(struct describer *f, struct session *s)
 		.head = head,
 		.head_bytes = sizeof(head),
 		.data = f->scratch,
+		.data_bytes = len,
 		.effort = COMPRESS_WELL,
 	};
+	long n;
+
+	store_le64(head, clock_ticks());
+	n = session_append(s, f->buffers, &c);
+	if (n < 0)
+		session_count_lost(s, 0, 0, n);
+}
+
+void describe_maps(struct describer *f, struct session *s)
+{
 	long n;
 
 	if (!options_active.GATHER_MAPS)
 		return;
 	n = sys_read_file("/proc/self/maps", f->scratch, SESSION_MAX_DATA);
-	if (n <= 0)
-		return;
-	store_le64(head, clock_ticks());
-	c.data_bytes = (size_t)n;
-	n = session_append(s, f->buffers, &c);
-	if (n < 0)
-		session_count_lost(s, 0, 0, n);
+	if (n > 0)
+		describe_maps_text(f, s, (size_t)n);
 }
 
 void describe_end(struct describer *f, struct session *s, enum format_end_how how, int status)

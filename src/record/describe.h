@@ -20,11 +20,15 @@ struct describer {
 /* PROCESS chunk: ids, command line, environment, limits, machine. */
 void describe_process(struct describer *f, struct session *s);
 
-/* SAMPLE chunk: memory and CPU time used now, with a pair of clock readings. */
-void describe_sample(struct describer *f, struct session *s);
+/* SAMPLE chunk: memory and CPU time used now, with a pair of clock readings. Returns how many bytes are
+ * resident; 0: not known. */
+uint64_t describe_sample(struct describer *f, struct session *s);
 
 /* MAPS chunk: /proc/self/maps, unless MEMORY_PROFILER_GATHER_MAPS=0. */
 void describe_maps(struct describer *f, struct session *s);
+
+/* MAPS chunk of the text in f->scratch (resident_maps.h). */
+void describe_maps_text(struct describer *f, struct session *s, size_t len);
 
 /* END chunk. status: less than 0: not known. */
 void describe_end(struct describer *f, struct session *s, enum format_end_how how, int status);

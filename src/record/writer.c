@@ -222,13 +222,16 @@ static void help_waiting(struct writer *w)
 /* What is due by time: samples, threads, losses, credentials; and new modules. */
 static void keep_house(struct writer *w)
 {
-	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC), rss_bytes;
 
 	if (now_ns >= w->next_sample_ns && writer_process_target_is_stopped(&w->process))
 		w->next_sample_ns = w->next_housekeeping_ns = now_ns + SAMPLE_NS;
 	if (now_ns >= w->next_sample_ns) {
 		w->next_sample_ns = now_ns + SAMPLE_NS;
-		describe_sample(&w->describer, w->session);
+		rss_bytes = describe_sample(&w->describer, w->session);
+		if (resident_maps_is_due(&w->resident_maps, rss_bytes, now_ns))
+			resident_maps_put(&w->resident_maps, &w->describer, w->session, rss_bytes,
+					  RESIDENT_MAPS_RUNNING_NS);
 		describe_allocator_stats(&w->describer, w->session, now_ns);
 		if (options_active.ALLOCATOR_STATISTICS && !w->rec->parent_pid &&
 		    allocator_stats_want(now_ns))
@@ -275,8 +278,8 @@ static bool finish(struct writer *w, bool embedding)
 	describe_modules(&w->describer, w->session); /* what these blocks refer to */
 	writer_report_losses(w);
 	managed_runtime_end(&w->managed_runtime, &w->describer, w->session);
-	describe_sample(&w->describer, w->session);
-	describe_maps(&w->describer, w->session);
+	resident_maps_put(&w->resident_maps, &w->describer, w->session,
+			  describe_sample(&w->describer, w->session), RESIDENT_MAPS_ENDING_NS);
 	jit_images_step(&w->jit_images, &w->describer, w->session, true);
 	embed_jit_files(&w->describer, w->session);
 	if (atomic_load(&w->rec->why_given_up))

@@ -91,8 +91,8 @@ void writer_complete(struct writer *w)
 	w->is_completing = true;
 	if (!s->is_ended) {
 		managed_runtime_end(&w->managed_runtime, &w->describer, s);
-		describe_sample(&w->describer, s);
-		describe_maps(&w->describer, s);
+		resident_maps_put(&w->resident_maps, &w->describer, s,
+				  describe_sample(&w->describer, s), RESIDENT_MAPS_GONE_NS);
 	}
 	drain_what_is_left(w);
 	describe_modules(&w->describer, s);

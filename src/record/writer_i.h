@@ -16,6 +16,7 @@
 #include "record/jit_images.h"
 #include "record/managed_runtime.h"
 #include "record/other_allocator.h"
+#include "record/resident_maps.h"
 #include "record/rotation.h"
 #include "record/session.h"
 #include "record/stream_server.h"
@@ -33,6 +34,7 @@ struct writer {
 	struct jit_images jit_images;
 	struct other_allocator other_allocator;
 	struct managed_runtime managed_runtime;
+	struct resident_maps resident_maps;
 	struct writer_log log;
 	struct stream_server *server; /* NULL: none */
 	uint64_t next_sample_ns;

@@ -106,11 +106,33 @@ static void report_impossible(struct lane_blocks *b, struct lane_cursor *l)
 	l->n_impossible = 0;
 }
 
+/* Notes that events are missing after the last one of a lane that was decoded. */
+static int add_gap(struct lane_blocks *b, const struct lane_cursor *l, uint64_t to_ticks,
+		   struct err *err)
+{
+	struct recording *r = b->rec;
+	const struct lane_ref *lane = &r->lane[l - b->lane];
+	const struct metadata_thread *thread = metadata_find_thread(&r->metadata, lane->thread);
+	uint64_t from_ticks = l->decoder.ticks;
+	int n = vec_reserve(&r->gap, &r->cap_gaps, r->n_gaps + 1, sizeof(*r->gap), err);
+
+	if (n < 0)
+		return n;
+	if (from_ticks == 0)
+		from_ticks =
+			thread && thread->start_ticks ? thread->start_ticks : r->header.start_ticks;
+	if (from_ticks < to_ticks)
+		r->gap[r->n_gaps++] = (struct recording_gap){from_ticks, to_ticks};
+	return 0;
+}
+
 int lane_blocks_end(struct lane_blocks *b, struct lane_cursor *l, bool is_malformed,
 		    struct err *err)
 {
 	int n = vec_reserve(&b->spare, &b->cap_spare, b->n_spare + 1, sizeof(*b->spare), err);
 
+	if (n == 0 && (is_malformed || l->n_impossible) && l->block + 1 == l->end_block)
+		n = add_gap(b, l, UINT64_MAX, err);
 	if (n < 0)
 		return n;
 	if (is_malformed)
@@ -162,7 +184,13 @@ int lane_blocks_load(struct lane_blocks *b, struct lane_cursor *l, struct err *e
 		len = l->last_bytes;
 	if (n == 0) {
 		l->is_after_gap = true;
-		return lane_blocks_end(b, l, false, err);
+		n = l->block + 1 == l->end_block ? add_gap(b, l, UINT64_MAX, err) : 0;
+		return n < 0 ? n : lane_blocks_end(b, l, false, err);
+	}
+	if (l->is_after_gap) {
+		n = add_gap(b, l, ref->start_ticks, err);
+		if (n < 0)
+			return n;
 	}
 	l->is_loaded = true;
 	event_decoder_init(&l->decoder, &h, l->buf, len);

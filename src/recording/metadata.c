@@ -385,6 +385,7 @@ static void free_process(struct metadata_process *p)
 
 void metadata_fini(struct metadata *f)
 {
+	map_residency_fini(&f->residency);
 	free_process(&f->process);
 	for (size_t i = 0; i < f->n_modules; i++) {
 		free(f->module[i].path.bytes);

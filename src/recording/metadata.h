@@ -8,6 +8,7 @@
 #define RECORDING_METADATA_H
 
 #include "format/chunk.h"
+#include "recording/map_residency.h"
 #include "util/map.h"
 
 struct metadata_text {
@@ -146,6 +147,8 @@ struct metadata {
 	uint64_t n_symbols; /* SYMBOLS chunks */
 	struct metadata_text maps; /* the text of the last one: see proc_maps.h */
 	uint64_t maps_ticks; /* when the process read it */
+	struct map_residency residency;
+	uint64_t residency_ticks; /* of the last MAPS chunk that says what is resident */
 	uint64_t n_unknown_chunks; /* of types this version does not know */
 };
 

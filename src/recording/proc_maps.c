@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/units.h"
+
 /* A number up to the character that must follow it; NULL when it is not there. */
 static const char *number(const char *at, const char *end, unsigned base, char stop, uint64_t *ret)
 {
@@ -71,17 +73,47 @@ static bool parse_line(const char *p, const char *end, struct proc_map *m)
 	return m->start < m->end;
 }
 
+/* The line at text, without its end; *text moves past it. */
+static const char *take_line(const char **text, const char *end, const char **ret_stop)
+{
+	const char *line = *text;
+	const char *stop = memchr(line, '\n', (size_t)(end - line));
+
+	*ret_stop = stop ? stop : end;
+	*text = stop ? stop + 1 : end;
+	return line;
+}
+
+/* "Rss:        12 kB" */
+static void parse_rss(const char *p, const char *end, struct proc_map *m)
+{
+	static const char name[] = "Rss:";
+	size_t len = sizeof(name) - 1;
+	uint64_t kib;
+
+	if ((size_t)(end - p) < len || memcmp(p, name, len) != 0)
+		return;
+	for (p += len; p < end && *p == ' '; p++)
+		;
+	if (number(p, end, 10, ' ', &kib) && kib <= UINT64_MAX / 2 / KIB)
+		m->rss_bytes = kib * KIB;
+}
+
 bool proc_maps_next(const char **text, const char *end, struct proc_map *ret)
 {
-	while (*text < end) {
-		const char *line = *text;
-		const char *stop = memchr(line, '\n', (size_t)(end - line));
+	const char *line, *stop;
 
-		if (!stop)
-			stop = end;
-		*text = stop < end ? stop + 1 : end;
-		if (parse_line(line, stop, ret))
-			return true;
+	while (*text < end) {
+		line = take_line(text, end, &stop);
+		if (!parse_line(line, stop, ret))
+			continue;
+		ret->rss_bytes = PROC_MAP_UNKNOWN;
+		while (*text < end && **text >= 'A' &&
+		       **text <= 'Z') { /* addresses have small letters */
+			line = take_line(text, end, &stop);
+			parse_rss(line, stop, ret);
+		}
+		return true;
 	}
 	return false;
 }

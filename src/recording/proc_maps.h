@@ -1,5 +1,5 @@
-/* recording/proc_maps.h - reads the text of /proc/PID/maps that a recording holds. Any bytes are
- * safe. */
+/* recording/proc_maps.h - reads the text of /proc/PID/maps that a recording holds, or what
+ * it keeps of /proc/PID/smaps. Any bytes are safe. */
 #ifndef RECORDING_PROC_MAPS_H
 #define RECORDING_PROC_MAPS_H
 
@@ -16,10 +16,13 @@ struct proc_map {
 	bool is_readable, is_writable, is_executable, is_shared;
 	const char *name;
 	size_t name_len;
+	uint64_t rss_bytes; /* from a line Rss after it; PROC_MAP_UNKNOWN: there is none */
 };
 
-/* Reads the next well-formed line and moves *text past it; skips lines that are not. False: there
- * are no more. */
+#define PROC_MAP_UNKNOWN UINT64_MAX
+
+/* Reads the next well-formed line, with the lines of /proc/PID/smaps that follow it, and moves *text past
+ * them; skips lines that are not well-formed. False: there are no more. */
 bool proc_maps_next(const char **text, const char *end, struct proc_map *ret);
 
 #endif

@@ -51,7 +51,7 @@ static int take_dropped(struct recording *r, const struct chunk_ref *p, struct e
 	return 0;
 }
 
-/* Takes a MAPS chunk: keeps the newest one. */
+/* Takes a MAPS chunk: keeps the newest one, and what is resident. */
 static int take_maps(struct recording *r, const struct chunk_header *h, struct err *err)
 {
 	struct chunk_unpacked u = {0};
@@ -68,9 +68,14 @@ static int take_maps(struct recording *r, const struct chunk_header *h, struct e
 		free(r->metadata.maps.bytes);
 		r->metadata.maps = (struct metadata_text){text, u.len};
 		r->metadata.maps_ticks = load_le64(r->scratch);
+		n = map_residency_add(&r->metadata.residency, text, u.len, err);
+		if (n > 0)
+			r->metadata.residency_ticks = r->metadata.maps_ticks;
+	} else {
+		n = err_set_memory(err, u.len + 1);
 	}
 	free(u.buf);
-	return text ? 0 : err_set_memory(err, u.len + 1);
+	return n < 0 ? n : 0;
 }
 
 /* Takes a chunk that is read when the recording is opened: all but AREA and EVENTS. */
@@ -467,6 +472,7 @@ void recording_close(struct recording *r)
 		return;
 	for (size_t i = 0; i < r->n_blocks; i++)
 		free(r->block[i].copy);
+	free(r->gap);
 	free(r->block);
 	free(r->lane);
 	free(r->area);

@@ -65,6 +65,13 @@ struct lane_ref {
 	size_t n_blocks;
 };
 
+/* A time for which events of a lane are missing. */
+struct recording_gap {
+	uint64_t from_ticks; /* the last event before it */
+	uint64_t
+		to_ticks; /* the first one after it, or a little earlier; UINT64_MAX: there is none */
+};
+
 /* A file of the recording. */
 struct recording_piece {
 	struct file file;
@@ -98,6 +105,10 @@ struct recording {
 	size_t cap_lanes;
 	uint64_t n_missing_blocks; /* gaps in lane_index */
 	uint64_t n_bad_blocks; /* not decoded to their end; counted each time a block is tried */
+	struct recording_gap
+		*gap; /* found while lanes are read, each time; in no order, may overlap */
+	size_t n_gaps;
+	size_t cap_gaps;
 	uint64_t n_duplicate_blocks; /* seen in an AREA and again as a chunk */
 	uint64_t event_bytes; /* stored bytes of EVENTS chunks plus used bytes of AREA blocks */
 	uint64_t unfinished_bytes; /* of a chunk that was being written */

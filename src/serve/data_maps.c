@@ -1,7 +1,7 @@
 /* serve/data_maps.c - the address space: /maps (2023) and /regions.
  *
  * The recorder looks at the memory map now and then and keeps the last look, so /maps has what was
- * mapped then; when it was mapped and how much of it was resident is not recorded (null).
+ * mapped then, and how much of it was resident; when it was mapped is not recorded (null).
  */
 #include "serve/handlers.h"
 
@@ -64,7 +64,10 @@ static void put_map(struct request *rq, const struct maps_choice *c, bool has_re
 	json_u64(j, "size", c->region->end - c->region->start);
 	put_rights(j, c->region);
 	json_text(j, "name", store_string(rq->store, c->region->name, NULL));
-	json_null(j, "peak_rss");
+	if (c->region->peak_rss_bytes == UINT64_MAX)
+		json_null(j, "peak_rss");
+	else
+		json_u64(j, "peak_rss", c->region->peak_rss_bytes);
 	json_null(j, "graph_preview_url");
 	json_null(j, "graph_url");
 	if (has_regions) {
@@ -90,6 +93,15 @@ static int compare_by_size(const void *a, const void *b)
 {
 	const struct maps_choice *x = a, *y = b;
 	uint64_t n = x->region->end - x->region->start, m = y->region->end - y->region->start;
+
+	return n != m ? (n < m ? -1 : 1) : compare_by_address(a, b);
+}
+
+/* What is not known comes first, so last in descending order. */
+static int compare_by_peak(const void *a, const void *b)
+{
+	const struct maps_choice *x = a, *y = b;
+	uint64_t n = x->region->peak_rss_bytes + 1, m = y->region->peak_rss_bytes + 1;
 
 	return n != m ? (n < m ? -1 : 1) : compare_by_address(a, b);
 }
@@ -142,6 +154,8 @@ static void put_page(struct request *rq, struct maps_choice *c, size_t n,
 
 int data_maps(struct request *rq, struct err *err)
 {
+	static int (*const compare[])(const void *, const void *) = {
+		compare_by_address, compare_by_address, compare_by_size, compare_by_peak};
 	struct map_conditions conditions;
 	struct maps_choice *choice;
 	struct query_page page = {0};
@@ -168,7 +182,7 @@ int data_maps(struct request *rq, struct err *err)
 		if (map_fits(rq, &conditions, &m[i], i))
 			choice[n_chosen++] = (struct maps_choice){&m[i], i};
 	}
-	qsort(choice, n_chosen, sizeof(*choice), by == 2 ? compare_by_size : compare_by_address);
+	qsort(choice, n_chosen, sizeof(*choice), compare[by]);
 	put_page(rq, choice, n_chosen, &page, with);
 	free(choice);
 	return 0;

@@ -98,7 +98,7 @@ int v1_functions_refuse(struct request *rq, int r, const struct err *err);
 	"self_allocations|self_leaked_bytes|self_peak_bytes|self_temporary_count"
 #define V1_COSTS "peak|leaked|allocs|temp|bytes"
 #define V1_CHAINS_SORT "copied_bytes|chains|longest|reallocations|moved|max_last_bytes"
-#define V1_MAPS_SORT "address|size|made|removed|name|perms"
+#define V1_MAPS_SORT "address|size|made|removed|name|perms|rss|peak_rss"
 #define V1_MAPS_STATE "all|present|removed"
 #define V1_CALL_KINDS "all|mmap|munmap|mremap|brk|mallopt|malloc_trim"
 

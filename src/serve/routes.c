@@ -31,7 +31,7 @@ static const struct filter_parameter tree[] = {
 	DATA_JSON_STRIP_PARAMETER,
 };
 static const struct filter_parameter maps[] = {
-	{"sort_by", "choice", REST_MAPS_SORT, "what to sort by; timestamp and peak_rss: address"},
+	{"sort_by", "choice", REST_MAPS_SORT, "what to sort by; timestamp: address"},
 	{"with_regions", "choice", "false|true", "add regions"},
 	{"with_usage_history", "choice", "false|true", "add usage_history (always empty)"},
 	{"id", "count", NULL, "this map only"},

@@ -115,12 +115,13 @@ static const struct schema table[] = {
 	 "peak_bytes:u64 peak_count:u64 peak_ns:u64 rss_peak_bytes:u64 call_sites:u64 "
 	 "stacks:u64 deepest_stack:u64 threads:u64 modules:u64 lost_events:u64 lost_blocks:u64 "
 	 "damaged_bytes:u64 unknown_frees:u64 untracked_frees:u64 duplicate_allocations:u64 "
-	 "crossed_blocks:u64 allocators:[Allocator] markers:[Marker] marker_count:u64 "
+	 "crossed_blocks:u64 allocators:[Allocator] markers:[Marker] marker_count:u64 gaps:[Gap] "
 	 "suppressions:[Suppression] "
 	 "truncated_stacks:u64 file_bytes:u64 matched?:Change before?:Cost after?:Cost "
 	 "base_id?:str base_file?:str base_duration_ns?:u64 base_rss_peak_bytes?:u64 "
 	 "estimate?:Estimate"},
 	{"Marker", "at_ns:u64 value:u64"},
+	{"Gap", "kind:str from_ns:u64 to_ns:u64"},
 	{"Suppression", "pattern:str call_sites:u64 leaked_count:u64 leaked_bytes:u64"},
 	{"Allocator", "number:u64 name:str prefix:str module:str functions:u64"},
 	{"AllocationRow",
@@ -228,7 +229,7 @@ static const struct schema table[] = {
 	{"Mapping",
 	 "address:str size:u64 perms:str~ name:str made_ns:u64~ removed_ns:u64~ removed:bool "
 	 "seen:bool rss_bytes:u64~ peak_rss_bytes:u64~ stack:u64~ blame:FrameText~"},
-	{"Mappings", "maps:[Mapping] total_count:u64 source:str looked_ns:u64~"},
+	{"Mappings", "maps:[Mapping] total_count:u64 source:str looked_ns:u64~ resident_ns:u64~"},
 	{"MapCall", "at_ns:u64 kind:str address:str~ bytes:u64~ thread:u64 stack:u64 "
 		    "blame:FrameText~ detail:str"},
 	{"MapCalls", "calls:[MapCall] total_count:u64 gathered:bool~"},

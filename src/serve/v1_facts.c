@@ -12,6 +12,7 @@
 
 #define N_TIMELINE 120u
 #define MAX_MARKERS 200u
+#define MAX_PAUSES 1000u
 
 static void put_string(struct json *j, const char *name, const struct store *s, uint32_t string)
 {
@@ -179,6 +180,42 @@ static void put_markers(struct json *j, const struct store *s)
 	json_u64(j, "marker_count", n_markers);
 }
 
+static void put_gap(struct json *j, const char *kind, uint64_t from_ns, uint64_t to_ns)
+{
+	json_object(j, NULL);
+	json_text(j, "kind", kind);
+	json_u64(j, "from_ns", from_ns);
+	json_u64(j, "to_ns", to_ns);
+	json_end_object(j);
+}
+
+/* The times for which there is no data: recording was switched off, events are missing. */
+static void put_gaps(struct json *j, const struct store *s)
+{
+	uint64_t off_ns = UINT64_MAX, n_off = 0;
+	size_t n_calls, n_gaps;
+	const struct store_call *c = store_table(s, STORE_CALLS, &n_calls);
+	const struct store_gap *g = store_table(s, STORE_GAPS, &n_gaps);
+
+	json_array(j, "gaps");
+	for (size_t i = 0; i < n_calls && n_off < MAX_PAUSES; i++) {
+		if (c[i].kind != STORE_CALL_SWITCH)
+			continue;
+		if (c[i].field[0] && off_ns != UINT64_MAX) {
+			put_gap(j, "off", off_ns, c[i].at_ns);
+			off_ns = UINT64_MAX;
+			n_off++;
+		} else if (!c[i].field[0] && off_ns == UINT64_MAX) {
+			off_ns = c[i].at_ns;
+		}
+	}
+	if (off_ns != UINT64_MAX && n_off < MAX_PAUSES)
+		put_gap(j, "off", off_ns, store_facts(s)->duration_ns);
+	for (size_t i = 0; i < n_gaps; i++)
+		put_gap(j, "missing", g[i].from_ns, g[i].to_ns);
+	json_end_array(j);
+}
+
 /* The leaks that do not count, by which rule. */
 static void put_suppressions(struct json *j, const struct store *s)
 {
@@ -253,6 +290,7 @@ static void put_counts(struct json *j, const struct store *s)
 	json_u64(j, "crossed_blocks", f->crossed);
 	put_allocators(j, s);
 	put_markers(j, s);
+	put_gaps(j, s);
 	put_suppressions(j, s);
 	json_u64(j, "truncated_stacks", f->truncated_stacks);
 	json_u64(j, "file_bytes", f->recording_bytes);

@@ -1,7 +1,4 @@
-/* serve/v1_maps.c - /api/v1: the mappings of the process (query/mappings.h says where they come from).
- *
- * How much of a mapping was resident is not recorded: rss_bytes and peak_rss_bytes are always null.
- */
+/* serve/v1_maps.c - /api/v1: the mappings of the process (query/mappings.h says where they come from). */
 #include "serve/handlers.h"
 #include "serve/v1_json.h"
 
@@ -21,7 +18,9 @@ enum maps_sort { /* in the order of V1_MAPS_SORT */
 	BY_MADE,
 	BY_REMOVED,
 	BY_NAME,
-	BY_PERMS
+	BY_PERMS,
+	BY_RSS,
+	BY_PEAK_RSS
 };
 
 struct map_table {
@@ -62,6 +61,10 @@ static uint64_t rank_of(const struct mapping *m, unsigned sort)
 		return m->removed_ns;
 	case BY_PERMS:
 		return perms_rank(m);
+	case BY_RSS:
+		return m->rss_bytes;
+	case BY_PEAK_RSS:
+		return m->peak_rss_bytes;
 	default:
 		return m->start;
 	}
@@ -150,8 +153,8 @@ static void put_mapping(struct request *rq, const struct mapping *m, struct err 
 	put_known(j, "removed_ns", m->removed_ns);
 	json_bool(j, "removed", m->is_removed);
 	json_bool(j, "seen", m->is_seen);
-	json_null(j, "rss_bytes");
-	json_null(j, "peak_rss_bytes");
+	put_known(j, "rss_bytes", m->rss_bytes);
+	put_known(j, "peak_rss_bytes", m->peak_rss_bytes);
 	put_known(j, "stack", has_stack ? m->stack : MAPPINGS_UNKNOWN);
 	if (blame)
 		v1_json_frame_text(rq, "blame", blame);
@@ -183,6 +186,7 @@ static void put_table(struct map_table *t, struct err *err)
 	json_u64(j, "total_count", t->n_matching);
 	json_text(j, "source", source_of(t));
 	put_known(j, "looked_ns", store_facts(t->rq->store)->maps_ns);
+	put_known(j, "resident_ns", store_facts(t->rq->store)->resident_ns);
 	json_end_object(j);
 }
 

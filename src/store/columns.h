@@ -26,7 +26,7 @@
 
 #include "base/compiler.h"
 
-#define STORE_VERSION 6
+#define STORE_VERSION 7
 #define STORE_BLOCK_ROWS 4096u
 
 enum store_column {
@@ -224,6 +224,7 @@ enum store_call_kind {
 	STORE_CALL_MALLOC_TRIM,
 	STORE_CALL_MARKER,
 	STORE_CALL_FORK,
+	STORE_CALL_SWITCH, /* field[0]: 1 recording goes on, 0 it is switched off */
 };
 
 struct store_call {
@@ -250,6 +251,13 @@ struct store_bucket {
 };
 #define STORE_MAX_BUCKETS 4096u
 
+/* A time for which events of some thread are missing: lost, or damaged. Ascending, without overlaps. */
+struct store_gap {
+	uint64_t from_ns;
+	uint64_t to_ns;
+};
+#define STORE_MAX_GAPS 1000u /* with more the nearest ones are one */
+
 /* A line of the process's memory map, as the recorder read it last. */
 struct store_region {
 	uint64_t start;
@@ -262,6 +270,8 @@ struct store_region {
 	uint32_t is_shared;
 	uint32_t name; /* string */
 	uint32_t unused;
+	uint64_t rss_bytes; /* resident at store_facts.resident_ns; UINT64_MAX: not known */
+	uint64_t peak_rss_bytes; /* the most at any reading, so at least; UINT64_MAX: not known */
 };
 
 /* The one item of its table: the recording as a whole. */
@@ -282,6 +292,8 @@ struct store_facts {
 	uint64_t duration_ns;
 	uint64_t start_realtime_ns; /* wall clock of time 0, since 1970 */
 	uint64_t maps_ns; /* when STORE_REGIONS was read; UINT64_MAX: never */
+	uint64_t
+		resident_ns; /* when what is resident of STORE_REGIONS was read; UINT64_MAX: never */
 	uint64_t bucket_ns; /* width of a store_bucket */
 	uint64_t pid;
 	uint64_t parent_pid;
@@ -341,6 +353,7 @@ enum store_table {
 	STORE_CALLS,
 	STORE_BUCKETS,
 	STORE_REGIONS,
+	STORE_GAPS,
 	STORE_ALLOCATORS,
 	STORE_ALLOCATOR_SAMPLES,
 	STORE_UNDO, /* belongs to STORE_STATE */

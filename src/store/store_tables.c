@@ -22,6 +22,7 @@ const uint32_t store_item_bytes[STORE_HEADER_TABLES] = {
 	[STORE_CALLS] = sizeof(struct store_call),
 	[STORE_BUCKETS] = sizeof(struct store_bucket),
 	[STORE_REGIONS] = sizeof(struct store_region),
+	[STORE_GAPS] = sizeof(struct store_gap),
 	[STORE_ALLOCATORS] = sizeof(struct store_allocator),
 	[STORE_ALLOCATOR_SAMPLES] = sizeof(struct store_allocator_sample),
 	[STORE_UNDO] = sizeof(struct store_undo),

@@ -1,12 +1,13 @@
 /* uses_c_api HOW - uses memory_profiler.h, and runs without the library as well.
  *
- * HOW: start_stop, markers, timestamp, toggle_files, idle_thread, sync. Sizes of the blocks tell them apart.
+ * HOW: start_stop, markers, timestamp, toggle_files, pause, idle_thread, sync. Sizes of the blocks tell them apart.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "memory_profiler.h"
 
@@ -65,6 +66,23 @@ static void toggle_files(void)
 	blocks[3] = malloc(46004);
 }
 
+/* Recording is off for a fifth of a second, between two markers. */
+static void pause_recording(void)
+{
+	for (unsigned i = 0; i < 15; i++) {
+		if (i == 5 && memory_profiler_set_marker)
+			memory_profiler_set_marker(1);
+		if (i == 5 && memory_profiler_stop)
+			memory_profiler_stop();
+		blocks[i] = malloc(100000 + i);
+		usleep(20000);
+		if (i == 10 && memory_profiler_start)
+			memory_profiler_start();
+		if (i == 10 && memory_profiler_set_marker)
+			memory_profiler_set_marker(2);
+	}
+}
+
 static pthread_barrier_t barrier;
 
 static void *wait_between(void *arg)
@@ -121,6 +139,8 @@ int main(int argc, char **argv)
 		timestamp();
 	else if (!strcmp(how, "toggle_files"))
 		toggle_files();
+	else if (!strcmp(how, "pause"))
+		pause_recording();
 	else if (!strcmp(how, "idle_thread"))
 		idle_thread();
 	else if (!strcmp(how, "sync"))

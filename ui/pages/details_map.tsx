@@ -66,9 +66,9 @@ function MappingBlocks({ m }: { m: Mapping }) {
                 : 'still there at the end'}
           </dd>
           <dt>RSS</dt>
-          <dd>
-            {m.rss_bytes === null ? 'not recorded for single mappings' : join(bytes(m.rss_bytes))}
-          </dd>
+          <dd>{resident(m.rss_bytes)}</dd>
+          <dt>Peak RSS</dt>
+          <dd>{resident(m.peak_rss_bytes)}</dd>
         </dl>
       </Block>
       <section class="block actions">
@@ -85,6 +85,9 @@ function MappingBlocks({ m }: { m: Mapping }) {
     </>
   );
 }
+
+const resident = (value: number | null): string =>
+  value === null ? 'not known' : join(bytes(value));
 
 function MadeBy({ m }: { m: Mapping }) {
   const stack = useStack(m.stack);

@@ -1,6 +1,6 @@
 /* The table of mappings. */
 import type { Mapping, Mappings } from '../api/types';
-import { clockDigits, group } from '../model/format';
+import { clockDigits, exact, group } from '../model/format';
 import { baseName } from '../model/names';
 import { useClock } from '../state/clock';
 import { select, selectionOf } from '../state/details';
@@ -15,8 +15,10 @@ import { mappingKey } from './details_map';
 import type { MapTableProps } from './map';
 
 const ROW_PX = 26;
-export const RSS_HINT =
-  'Not recorded: how much of one mapping was resident. RSS of the process is above';
+const RSS_HINT = 'Resident memory, at the last look of the recorder that says it';
+const PEAK_HINT =
+  'The most that was resident at any look of the recorder that says it: at least so much';
+const NO_RSS_HINT = 'Not known: no look of the recorder says it of this mapping alone';
 const CALLS_HINT = 'Known where the call was recorded: MEMORY_PROFILER_GATHER_MMAP_CALLS=1';
 
 const COLUMNS: readonly Column[] = [
@@ -28,13 +30,20 @@ const COLUMNS: readonly Column[] = [
     sort: 'perms',
     hint: 'Read, write, execute; private or shared',
   },
-  { id: 'size', title: 'Size', class: 'r', sort: 'size' },
-  { id: 'rss', title: 'RSS', class: 'r m1', hint: RSS_HINT },
-  { id: 'peak', title: 'Peak RSS', class: 'r m1', hint: RSS_HINT },
+  { id: 'size', title: 'Size', sort: 'size' },
+  { id: 'rss', title: 'RSS', sort: 'rss', hint: RSS_HINT },
+  { id: 'peak', title: 'Peak RSS', sort: 'peak_rss', hint: PEAK_HINT },
   { id: 'made', title: 'Made at', class: 'r m2', sort: 'made', hint: CALLS_HINT },
   { id: 'removed', title: 'Removed at', class: 'r m2', sort: 'removed', hint: CALLS_HINT },
   { id: 'name', title: 'Name', class: 'gap', sort: 'name' },
 ];
+/* Of the three sizes, the one that the table is sorted by stays where it is narrow. */
+const sizeClass = (id: string, by: string): string => {
+  if (by === 'peak_rss') return { size: 'r m3', rss: 'r m1', peak: 'r' }[id] ?? '';
+  if (by === 'rss') return { size: 'r m3', rss: 'r', peak: 'r m1' }[id] ?? '';
+  return { size: 'r', rss: 'r m3', peak: 'r m1' }[id] ?? '';
+};
+
 /* Which columns the recording can fill; the head says why others are missing. */
 interface Known {
   hasRss: boolean;
@@ -42,7 +51,7 @@ interface Known {
 }
 
 const knownOf = (m: Mappings | null): Known => ({
-  hasRss: !!m?.maps.some((x) => x.rss_bytes !== null || x.peak_rss_bytes !== null),
+  hasRss: typeof m?.resident_ns === 'number',
   hasTimes: hasCalls(m) || !!m?.maps.some((x) => x.removed),
 });
 
@@ -98,9 +107,7 @@ export function MappingsTable({ part }: MapTableProps) {
 }
 
 function sourceWords(m: Mappings): string {
-  const rss = m.maps.some((x) => x.rss_bytes !== null)
-    ? ''
-    : 'The RSS of single mappings is not recorded. ';
+  const rss = m.resident_ns === null ? 'The RSS of single mappings is not recorded. ' : '';
   return hasCalls(m)
     ? rss
     : `${rss}When they were made and removed is not recorded: set MEMORY_PROFILER_GATHER_MMAP_CALLS=1`;
@@ -120,6 +127,10 @@ function Table({ rows, sort, known }: TableProps) {
   const at = (ns: number) => clock(ns, digits);
   const chosen = selectionOf(params);
   const n = rows.count ?? 12;
+  const columns = COLUMNS.filter((c) => isShown(c.id, known)).map((c) => ({
+    ...c,
+    class: c.class ?? sizeClass(c.id, sort.by),
+  }));
   let selected = -1;
   for (let i = 0; chosen?.kind === 'map' && selected < 0 && i < n; i++) {
     const m = rows.row(i);
@@ -130,7 +141,7 @@ function Table({ rows, sort, known }: TableProps) {
       <Grid
         label="Mappings"
         class={`maps${known.hasRss ? '' : ' no-rss'}${known.hasTimes ? '' : ' no-times'}`}
-        columns={COLUMNS.filter((c) => isShown(c.id, known))}
+        columns={columns}
         rows={n}
         rowHeight={ROW_PX}
         isStale={rows.isStale}
@@ -144,7 +155,7 @@ function Table({ rows, sort, known }: TableProps) {
         }}
         cells={(i) => {
           const m = rows.row(i);
-          return m ? mappingCells(m, at, known, recording?.file ?? '') : null;
+          return m ? mappingCells(m, at, known, sort.by, recording?.file ?? '') : null;
         }}
       />
       <Foot
@@ -159,14 +170,24 @@ function Table({ rows, sort, known }: TableProps) {
 const isRecorders = (m: Mapping, file: string): boolean =>
   (file !== '' && baseName(m.name) === file) || baseName(m.name).startsWith('libmemory_profiler');
 
-function mappingCells(m: Mapping, at: (ns: number) => string, known: Known, file: string) {
+function mappingCells(
+  m: Mapping,
+  at: (ns: number) => string,
+  known: Known,
+  by: string,
+  file: string,
+) {
   const moment = (ns: number | null, other: string, hint: string) => (
     <span role="gridcell" class="r m2" title={ns === null ? hint : undefined}>
       {ns === null ? <span class="dim">{other}</span> : at(ns)}
     </span>
   );
-  const rss = (value: number | null) => (
-    <span role="gridcell" class="r m1" title={value === null ? RSS_HINT : undefined}>
+  const rss = (value: number | null, id: string) => (
+    <span
+      role="gridcell"
+      class={sizeClass(id, by)}
+      title={value === null ? NO_RSS_HINT : exact(value, 'bytes')}
+    >
       {value !== null && <Value value={value} unit="bytes" />}
     </span>
   );
@@ -178,11 +199,11 @@ function mappingCells(m: Mapping, at: (ns: number) => string, known: Known, file
       <span role="gridcell" class="code m3">
         {m.perms}
       </span>
-      <span role="gridcell" class="r">
+      <span role="gridcell" class={sizeClass('size', by)}>
         <Value value={m.size} unit="bytes" />
       </span>
-      {known.hasRss && rss(m.rss_bytes)}
-      {known.hasRss && rss(m.peak_rss_bytes)}
+      {known.hasRss && rss(m.rss_bytes, 'rss')}
+      {known.hasRss && rss(m.peak_rss_bytes, 'peak')}
       {known.hasTimes && moment(m.made_ns, '', CALLS_HINT)}
       {known.hasTimes &&
         moment(

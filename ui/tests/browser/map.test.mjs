@@ -7,13 +7,20 @@ import { eventually, pageUrl, parametersOf, rowsOf } from './tables.mjs';
 const s = suite();
 let node; // a program with a heap, calls not gathered
 let maps; // a program that maps memory, calls gathered
+let bare; // without snapshots of the memory map, calls gathered
 
 before(async () => {
   const a = s.record('node.dat', [program('demo_node'), '1']);
   const b = s.record('maps.dat', [program('maps_memory')], {
     MEMORY_PROFILER_GATHER_MMAP_CALLS: '1',
   });
+  const c = s.record('bare.dat', [program('maps_memory')], {
+    MEMORY_PROFILER_GATHER_MMAP_CALLS: '1',
+    MEMORY_PROFILER_GATHER_MAPS: '0',
+  });
   node = await s.serve([a]);
+  bare = await s.serve([c]);
+  await bare.ready();
   maps = await s.serve([b]);
   await node.ready();
   await maps.ready();
@@ -40,14 +47,41 @@ test('mappings are those of the API; what is not recorded has no column, and the
     plain(await page.textContent('.foot')).split(' mappings')[0],
     `${answer.total_count}`,
   );
-  assert.ok(answer.maps.every((m) => m.rss_bytes === null && m.made_ns === null));
+  assert.ok(answer.maps.every((m) => m.made_ns === null));
   const heads = await page.$$eval('.grid.maps [role=columnheader]', (all) =>
     all.map((e) => e.textContent),
   );
-  assert.deepEqual(heads, ['Mapping', 'Perms', 'Size', 'Name']);
-  await page.waitForSelector('.range-head:has-text("RSS of single mappings is not recorded")');
+  assert.deepEqual(heads, ['Mapping', 'Perms', 'Size', 'RSS', 'Peak RSS', 'Name']);
+  assert.ok(!(await page.textContent('.range-head')).includes('RSS of single mappings'));
   await page.waitForSelector('.range-head:has-text("MEMORY_PROFILER_GATHER_MMAP_CALLS=1")');
   await checkAccessible(page, 'memory map');
+});
+
+test('resident memory of mappings: sorted by it, in the panel, and its column goes where it is narrow', async (t) => {
+  const answer = await node.json('/api/v1/last/maps?count=200&sort_by=peak_rss&order=dsc');
+  const page = await s.open(t, pageUrl(node, 'map'));
+  await page.waitForSelector('.grid.maps .grid-room .code');
+  await page.click('.grid.maps [role=columnheader]:has-text("Peak RSS")');
+  await eventually(async () => (await cells(page, '.grid.maps', 0))[0], answer.maps[0].address);
+  assert.equal((await parametersOf(page)).sort, 'peak_rss');
+  const title = await page.getAttribute(
+    '.grid.maps .grid-room .tr [role=gridcell]:nth-child(5)',
+    'title',
+  );
+  assert.equal(plain(title).replace(/\D/g, ''), String(answer.maps[0].peak_rss_bytes));
+  await page.click(`.grid.maps .tr:has-text("${answer.maps[0].address}")`);
+  await page.waitForSelector('.details dt:has-text("Peak RSS") + dd:has-text("iB")');
+  await page.setViewportSize({ width: 400, height: 800 });
+  await eventually(
+    async () =>
+      (await page.locator('.grid.maps [role=columnheader]:visible').allTextContents()).join(),
+    'Mapping,Peak RSS,Name',
+  );
+});
+
+test('a recording without resident memory says so', async (t) => {
+  const page = await s.open(t, pageUrl(bare, 'map'));
+  await page.waitForSelector('.range-head:has-text("RSS of single mappings is not recorded")');
 });
 
 test('a mapping in the panel, with the call that made it', async (t) => {
