@@ -5,7 +5,9 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Notes, Recording, Summary } from '../api/types';
 import { stateOf } from '../model/recording';
-import { bytes, duration, join, plural } from '../model/format';
+import { missingSentence } from '../model/gaps';
+import { bytes, clockDigits, duration, join, plural } from '../model/format';
+import { useClock } from '../state/clock';
 import { connection, isPaused, refresh } from '../state/recordings';
 import { useQuery } from '../state/query';
 import { goPage } from '../state/router';
@@ -109,6 +111,9 @@ function useReason(isAsked: boolean): string {
 function LossBanner(p: { summary: Summary; kind: Loss; close: () => void }) {
   const s = p.summary;
   const reason = useReason(p.kind === 'lost');
+  const clock = useClock();
+  const digits = clockDigits(s.duration_ns);
+  const where = missingSentence(s.gaps, (ns) => clock(ns, digits));
   const why = reason ? `The recorder could not write: ${reason}. ` : '';
   return (
     <Banner
@@ -123,9 +128,9 @@ function LossBanner(p: { summary: Summary; kind: Loss; close: () => void }) {
         </Actions>
       }
     >
-      {p.kind === 'lost'
-        ? `${why}Totals are too low, and what was freed may be shown as leaked.`
-        : 'Events in that part are missing: totals are too low, and what was freed there may be shown as leaked.'}
+      {why}
+      {where || (p.kind === 'damaged' && 'Events in that part are missing.')} Totals are too low,
+      and what was freed then may be shown as leaked.
     </Banner>
   );
 }

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Buckets, Recording, Samples, Summary } from '../api/types';
 import { bytes, clockDigits, duration } from '../model/format';
 import { momentOf, rangeOf } from '../model/filters';
+import { gapAt, gapList, gapWord } from '../model/gaps';
 import {
   CLICK_PX,
   clampView,
@@ -73,6 +74,7 @@ function useStripData(r: Recording, view: Span, isZoomed: boolean): StripData | 
       peakBytes: r.peak_bytes ?? 0,
       runNs: r.duration_ns ?? 1,
       markers: summary.data?.markers ?? [],
+      gaps: summary.data?.gaps ?? [],
       baseline: base.data ? { bucketNs: base.data.bucket_ns, heap: base.data.max_bytes } : null,
     };
   }, [shown, whole.data, samples.data, summary.data, r.peak_bytes, r.duration_ns, base.data]);
@@ -112,6 +114,7 @@ export function Strip({ recording }: { recording: Recording }) {
       >
         <canvas ref={canvas} aria-hidden="true" />
         {data && data.markers.length > 0 && <Markers data={data} />}
+        {data && data.gaps.length > 0 && <Gaps data={data} />}
         {range && <RangeMark range={range} view={view} runNs={runNs} />}
       </div>
     </section>
@@ -128,6 +131,13 @@ function Markers({ data }: { data: StripData }) {
       {data.markers.map((m) => `${m.value} at ${clock(m.at_ns, digits)}`).join(', ')}
     </span>
   );
+}
+
+/* The hatching in words. */
+function Gaps({ data }: { data: StripData }) {
+  const clock = useClock();
+  const digits = clockDigits(data.runNs);
+  return <span class="sr-only gaps">{gapList(data.gaps, (ns) => clock(ns, digits))}</span>;
 }
 
 function RangeMark({ range, view, runNs }: { range: Span; view: Span; runNs: number }) {
@@ -179,6 +189,7 @@ function Legend(p: { data: StripData | null; hoverNs: number | null; range: Span
   const heap = isPeak ? data.peakBytes : (data.heap[i] ?? 0);
   const rss = valueAt(data.rssAt, data.rss, at);
   const age = sampleAge(data.rssAt, at, data.bucketNs * data.heap.length);
+  const gap = hoverNs === null ? null : gapAt(data.gaps, hoverNs);
   const when = hoverNs !== null ? '' : range ? 'Range peak, ' : 'At the peak, ';
   return (
     <div class="strip-legend" aria-live="off">
@@ -202,6 +213,7 @@ function Legend(p: { data: StripData | null; hoverNs: number | null; range: Span
         )}
       </span>
       {rss === null ? <span class="dim">none</span> : <Num value={bytes(rss)} />}
+      {gap && <span class="no-data">{gapWord(gap)}</span>}
     </div>
   );
 }

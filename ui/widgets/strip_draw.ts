@@ -2,8 +2,10 @@
 import type { Surface } from './canvas';
 import { area, font, haloText, line } from './canvas';
 import { bytes, join } from '../model/format';
+import type { Gap } from '../model/gaps';
 import { xOf, type Span } from '../model/strip';
 import { timeLabel, timeTicks } from '../model/ticks';
+import { drawGaps } from './gaps_draw';
 
 export interface StripData {
   fromNs: number;
@@ -16,6 +18,7 @@ export interface StripData {
   peakBytes: number;
   runNs: number;
   markers: readonly { at_ns: number; value: number }[]; // that the program set
+  gaps: readonly Gap[];
   baseline?: { bucketNs: number; heap: readonly number[] } | null; // the recording it is compared with
 }
 
@@ -37,6 +40,7 @@ export function drawStrip(s: Surface, d: StripData, m: StripMarks): void {
   const y = (v: number) => base - (v / max) * (base - 6);
   drawAxis(s, m, d.runNs, base);
   drawCurves(s, d, x, y, base);
+  drawGaps(g, d.gaps, x, { left: 0, right: width, top: 0, base }, d.runNs);
   drawMarkers(s, d, x, base);
   if (m.range) shadeOutside(s, x(m.range.fromNs), x(m.range.toNs), base);
   drawPeak(s, d, x, y, m.range !== null);

@@ -6,12 +6,15 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { bytes, count, join, type Unit } from '../model/format';
 import { LABEL_PX, placeLabels, stack, standsAbove } from '../model/chart';
+import type { Gap } from '../model/gaps';
 import { timeLabel, timeTicks, valueLabel, valueTicks } from '../model/ticks';
 import { useClockOrigin } from '../state/clock';
+import { useGaps } from '../state/gaps';
 import { set } from '../state/router';
 import { Signal, useSignal } from '../state/signal';
 import { theme } from '../state/settings';
 import { font, token } from './canvas';
+import { drawGaps } from './gaps_draw';
 
 export interface ChartSeries {
   name: string;
@@ -50,7 +53,8 @@ export function TimeChart(props: TimeChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const originNs = useClockOrigin();
-  const p = { ...props, originNs };
+  const gaps = useGaps();
+  const p = { ...props, originNs, gaps };
   const latest = useRef(p);
   latest.current = p;
   const dark = useSignal(theme);
@@ -74,7 +78,10 @@ export function TimeChart(props: TimeChartProps) {
   }, [p.series.length, !!p.line, p.unit, originNs]);
   useEffect(() => plot.current?.setData(data), [data]);
   /* false: the paths stay; a redraw with new paths before the first one would lose the x scale */
-  useEffect(() => plot.current?.redraw(false), [dark, p.peak?.ns, p.peak?.value, p.top, hover]);
+  useEffect(
+    () => plot.current?.redraw(false),
+    [dark, p.peak?.ns, p.peak?.value, p.top, hover, gaps],
+  );
 
   return <div class="timechart" ref={box} role="img" aria-label={p.label} />;
 }
@@ -88,7 +95,8 @@ function chartData(p: TimeChartProps): uPlot.AlignedData {
 }
 
 /* originNs: what a wall clock showed at the start; null: time since the start. */
-type Latest = { current: TimeChartProps & { originNs: number | null } };
+type Drawn = TimeChartProps & { originNs: number | null; gaps: readonly Gap[] };
+type Latest = { current: Drawn };
 
 function options(latest: Latest, size: { width: number; height: number }): uPlot.Options {
   const p = latest.current;
@@ -171,7 +179,7 @@ function yAxis(latest: Latest): uPlot.Axis {
 }
 
 /* Drawn over uPlot's own drawing, in device pixels. */
-function drawMarks(u: uPlot, p: TimeChartProps): void {
+function drawMarks(u: uPlot, p: Drawn): void {
   const ratio = devicePixelRatio;
   const g = u.ctx;
   g.save();
@@ -185,6 +193,7 @@ function drawMarks(u: uPlot, p: TimeChartProps): void {
     top: u.bbox.top / ratio,
     base: (u.bbox.top + u.bbox.height) / ratio,
   };
+  drawGaps(g, p.gaps, x, area, p.runNs);
   if (p.line) drawLine(g, p.line, x, y, area);
   if (p.peak) drawPeak(g, p, x, y, area);
   if (p.hasLabels && area.right < u.width - 40) drawLabels(g, p, y, area);

@@ -76,6 +76,23 @@ test('markers of the program are in the strip; suppressed leaks are named', asyn
   await checkAccessible(page, 'an Overview with suppressed leaks');
 });
 
+test('times without data: in words in the strip, under the pointer, and in the charts', async (t) => {
+  const file = s.record('pause.dat', [program('uses_c_api'), 'pause']);
+  const own = await s.serve([file]);
+  const [{ id }] = await own.ready();
+  const { gaps, duration_ns } = await own.json('/api/v1/last/summary');
+  assert.equal(gaps.length, 1);
+  const page = await s.open(t, `${own.url}#/${id}/timeline`);
+  await waitForText(page, '.strip .gaps', /^Recording was switched off from .* to /);
+  const box = await page.locator('.strip-chart').boundingBox();
+  const middle = (gaps[0].from_ns + gaps[0].to_ns) / 2 / duration_ns;
+  await page.mouse.move(box.x + box.width * middle, box.y + 20);
+  await waitForText(page, '.strip-legend .no-data', /recording switched off/);
+  await page.mouse.move(box.x + 2, box.y + 20);
+  await page.waitForSelector('.strip-legend .no-data', { state: 'detached' });
+  await checkAccessible(page, 'a recording that was switched off');
+});
+
 test('400 pixels: navigation at the bottom, nothing wider than the window', async (t) => {
   const page = await s.open(t, server.url, { width: 400, height: 800 });
   await page.waitForSelector('.bottom-nav a[aria-current=page]');

@@ -199,6 +199,11 @@ test('damaged: how much of the file, and what that means', async (t) => {
   const page = await s.open(t, `${server.url}#/${r.id}/sites`);
   const text = await waitForText(page, '.banner.warn', /MiB are damaged\./);
   assert.ok(text.startsWith(`${(damaged_bytes / 1024).toPrecision(3)} KiB of `), text);
+  assert.match(
+    text,
+    /Events .*between .* and .*shown hatched on the timeline\. Totals are too low/,
+  );
+  await waitForText(page, '.strip .gaps', /^Events are missing from /);
   await checkAccessible(page, 'a damaged recording');
 });
 
