@@ -7,11 +7,10 @@
 
 #include "base/hash.h"
 #include "recording/proc_maps.h"
-#include "util/memory_budget.h"
 #include "util/vec.h"
 
-#define TABLE_SIXTEENTHS 1u /* of the budget: a table while it is made */
 #define ITEMS_PER_TRIM 65536u
+#define ITEMS_PER_PIECE 64u /* of a table that is written in pieces */
 #define MAX_REGIONS 1000000u
 
 /* The strings of the store. Equal strings are kept once, unless another string with the same hash
@@ -194,67 +193,74 @@ static void number_nodes(const struct stacks *stacks, uint32_t node, struct node
 	}
 }
 
-/* An array of items for a table: in a temporary file when it is large. */
-static void *make_spilled(struct tables *t, struct spill_vec *ret, size_t n, size_t item_bytes)
+static void begin_table(struct tables *t, enum store_table table)
 {
-	void *items = NULL;
-
-	*ret = (struct spill_vec){.folder = t->b->site_stats.memory.folder,
-				  .budget_bytes = memory_budget_share(TABLE_SIXTEENTHS)};
 	if (t->result == 0)
-		t->result = spill_vec_reserve(ret, &items, n, item_bytes, t->err);
-	return items;
+		t->result = store_writer_begin_table(t->b->writer, table, t->err);
 }
 
-static int make_nodes(const struct stacks *stacks, const struct node_numbers *m,
-		      struct code_numbers *codes, const struct spill_vec *memory,
-		      struct store_node *node, struct err *err)
+static void add_items(struct tables *t, enum store_table table, const void *item, size_t n)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		const struct stack_node *from = stacks_get(stacks, m->node[i]);
-		uint32_t code = 0;
+	if (t->result == 0)
+		t->result = store_writer_add_items(t->b->writer, table, item, n, t->err);
+}
 
-		if (i % ITEMS_PER_TRIM == 0) {
-			spill_vec_trim(memory);
+static struct store_node make_node(struct tables *t, const struct stacks *stacks, uint32_t node,
+				   const struct node_numbers *m, struct code_numbers *codes)
+{
+	const struct stack_node *from = stacks_get(stacks, node);
+	uint32_t code = 0;
+
+	if (t->result == 0 && from->kind == STACK_NODE_FRAME)
+		t->result = find_code(codes, from, &code, t->err);
+	return (struct store_node){
+		.parent = m->of[from->parent] - 1,
+		.code = code,
+		.n_frames = from->n_frames,
+		.kind = from->kind,
+		.end = from->end,
+		.has_guess = from->has_guess,
+	};
+}
+
+static void put_nodes(struct tables *t, const struct stacks *stacks, const struct node_numbers *m,
+		      struct code_numbers *codes)
+{
+	struct store_node piece[ITEMS_PER_PIECE];
+	size_t n = 0;
+
+	begin_table(t, STORE_NODES);
+	for (size_t i = 0; t->result == 0 && i < m->n; i++) {
+		if (i % ITEMS_PER_TRIM == 0)
 			stacks_trim(stacks);
-		}
-		if (from->kind == STACK_NODE_FRAME) {
-			int r = find_code(codes, from, &code, err);
-
-			if (r < 0)
-				return r;
-		}
-		node[i] = (struct store_node){
-			.parent = m->of[from->parent] - 1,
-			.code = code,
-			.n_frames = from->n_frames,
-			.kind = from->kind,
-			.end = from->end,
-			.has_guess = from->has_guess,
-		};
+		piece[n++] = make_node(t, stacks, m->node[i], m, codes);
+		if (n < ITEMS_PER_PIECE && i + 1 < m->n)
+			continue;
+		add_items(t, STORE_NODES, piece, n);
+		n = 0;
 	}
-	return 0;
 }
 
 /* Writes the table of stacks. node_of: by node, its number in the store + 1. */
 static void put_sites(struct tables *t, const struct stacks *stacks, const uint32_t *node_of)
 {
 	const struct build *b = t->b;
-	size_t n = b->site_stats.n;
-	struct spill_vec memory = {0};
-	struct store_stack *stack = make_spilled(t, &memory, n, sizeof(*stack));
+	size_t n_sites = b->site_stats.n, n = 0;
+	struct store_stack piece[ITEMS_PER_PIECE];
 
-	for (size_t i = 0; t->result == 0 && i < n; i++) {
+	begin_table(t, STORE_STACKS);
+	for (size_t i = 0; t->result == 0 && i < n_sites; i++) {
 		if (i % ITEMS_PER_TRIM == 0) {
-			spill_vec_trim(&memory);
 			spill_vec_trim(&b->site_stats.memory);
 			spill_vec_trim(&b->alloc_sums.memory);
 		}
-		stack[i] = site_stats_row(&b->site_stats.site[i], &b->alloc_sums.of[i],
-					  node_of[stacks_node(stacks, (uint32_t)i)] - 1);
+		piece[n++] = site_stats_row(&b->site_stats.site[i], &b->alloc_sums.of[i],
+					    node_of[stacks_node(stacks, (uint32_t)i)] - 1);
+		if (n < ITEMS_PER_PIECE && i + 1 < n_sites)
+			continue;
+		add_items(t, STORE_STACKS, piece, n);
+		n = 0;
 	}
-	put_spilled(t, STORE_STACKS, memory.memory, n);
-	spill_vec_fini(&memory);
 }
 
 static void put_stacks(struct tables *t, const struct stacks *stacks)
@@ -263,22 +269,16 @@ static void put_stacks(struct tables *t, const struct stacks *stacks)
 	size_t n_nodes = stacks_count(stacks);
 	struct node_numbers m = {.of = make_items(t, n_nodes, sizeof(*m.of)),
 				 .node = make_items(t, n_nodes, sizeof(*m.node))};
-	struct spill_vec node_memory = {0};
-	struct store_node *node = NULL;
 	struct code_numbers codes = {.n = 1};
 
 	for (size_t i = 0; t->result == 0 && i < sites->n; i++)
 		number_nodes(stacks, stacks_node(stacks, (uint32_t)i), &m);
-	node = make_spilled(t, &node_memory, m.n, sizeof(*node));
 	if (t->result == 0)
 		t->result = vec_reserve(&codes.code, &codes.cap, 1, sizeof(*codes.code), t->err);
-	if (t->result == 0) {
+	if (t->result == 0)
 		codes.code[0] = (struct store_code){.module = STORE_NO_MODULE};
-		t->result = make_nodes(stacks, &m, &codes, &node_memory, node, t->err);
-	}
+	put_nodes(t, stacks, &m, &codes);
 	put_table(t, STORE_CODES, codes.code, codes.n);
-	put_spilled(t, STORE_NODES, node_memory.memory, m.n);
-	spill_vec_fini(&node_memory);
 	free(m.node);
 	put_sites(t, stacks, m.of);
 	free(m.of);

@@ -14,7 +14,7 @@ void checkpoint_io_out_init(struct checkpoint_io_out *s, struct store_writer *wr
 	*s = (struct checkpoint_io_out){
 		.writer = writer, .err = err, .buffer = malloc(CHECKPOINT_IO_BUFFER_BYTES)};
 	checksum64_init(&s->sum);
-	s->result = s->buffer ? store_writer_begin_state(writer, err)
+	s->result = s->buffer ? store_writer_begin_table(writer, STORE_STATE, err)
 			      : err_set_memory(err, CHECKPOINT_IO_BUFFER_BYTES);
 }
 
@@ -23,7 +23,8 @@ static void flush(struct checkpoint_io_out *s)
 	if (s->result < 0)
 		return;
 	checksum64_add(&s->sum, s->buffer, s->n_buffered);
-	s->result = store_writer_add_state(s->writer, s->buffer, s->n_buffered, s->err);
+	s->result =
+		store_writer_add_items(s->writer, STORE_STATE, s->buffer, s->n_buffered, s->err);
 	s->n_buffered = 0;
 }
 
@@ -56,7 +57,8 @@ int checkpoint_io_out_finish(struct checkpoint_io_out *s)
 	flush(s);
 	sum = checksum64_sum(&s->sum);
 	if (s->result == 0)
-		s->result = store_writer_add_state(s->writer, &sum, sizeof(sum), s->err);
+		s->result =
+			store_writer_add_items(s->writer, STORE_STATE, &sum, sizeof(sum), s->err);
 	free(s->buffer);
 	s->buffer = NULL;
 	return s->result;

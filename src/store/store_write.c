@@ -331,6 +331,33 @@ int store_writer_put_spilled(struct store_writer *w, enum store_table table,
 	return put_table(w, table, spill_data(items), n_items, items, err);
 }
 
+int store_writer_begin_table(struct store_writer *w, enum store_table table, struct err *err)
+{
+	int r = check_failed(w, err);
+
+	ASSERT((unsigned)table < STORE_N_TABLES);
+	if (r == 0)
+		r = keep_failure(w, align_file(w, err), err);
+	if (r == 0)
+		w->header.table[table] = (struct store_extent){.offset = atomic_file_size(w->file)};
+	return r;
+}
+
+int store_writer_add_items(struct store_writer *w, enum store_table table, const void *item,
+			   size_t n_items, struct err *err)
+{
+	int r = check_failed(w, err);
+
+	if (r == 0)
+		r = keep_failure(
+			w,
+			atomic_file_append(w->file, item, n_items * store_item_bytes[table], err),
+			err);
+	if (r == 0)
+		w->header.table[table].n_items += n_items;
+	return r;
+}
+
 /* ---- stores that grow ---- */
 
 int store_writer_sync(struct store_writer *w, struct err *err)
@@ -381,29 +408,6 @@ int store_writer_read_block(struct store_writer *w, enum store_column c, uint64_
 	pack_decode(&e->head, packed, value);
 	*n_rows = e->head.last + 1u;
 	return 0;
-}
-
-int store_writer_begin_state(struct store_writer *w, struct err *err)
-{
-	int r = check_failed(w, err);
-
-	if (r == 0)
-		r = keep_failure(w, align_file(w, err), err);
-	if (r == 0)
-		w->header.table[STORE_STATE] =
-			(struct store_extent){.offset = atomic_file_size(w->file)};
-	return r;
-}
-
-int store_writer_add_state(struct store_writer *w, const void *bytes, size_t len, struct err *err)
-{
-	int r = check_failed(w, err);
-
-	if (r == 0)
-		r = keep_failure(w, atomic_file_append(w->file, bytes, len, err), err);
-	if (r == 0)
-		w->header.table[STORE_STATE].n_items += len;
-	return r;
 }
 
 uint64_t store_writer_size(const struct store_writer *w)

@@ -40,13 +40,18 @@ int store_writer_put_table(struct store_writer *w, enum store_table table, const
 int store_writer_put_spilled(struct store_writer *w, enum store_table table,
 			     const struct spill *items, size_t n_items, struct err *err);
 
+/* Writes a table in pieces. Nothing else may be put between the pieces. */
+int store_writer_begin_table(struct store_writer *w, enum store_table table, struct err *err);
+int store_writer_add_items(struct store_writer *w, enum store_table table, const void *item,
+			   size_t n_items, struct err *err);
+
 /* ---- stores that grow ---- */
 
 /* Continues the store at path. *old becomes that store, for the caller to close.
  *	- One process at a time: waits ten seconds for another one, then -ERR_REFUSED.
  *	- The blocks of the store stay where they are. The caller fills store_writer_directory()
  *	  with the entries of those that are still valid.
- *	- All tables must be put again, except STORE_STATE: without store_writer_begin_state() the
+ *	- All tables must be put again, except STORE_STATE: without store_writer_begin_table() the
  *	  old one stays.
  *	- Readers see the old store until store_writer_commit(). */
 int store_writer_resume(const char *path, const struct store_identity *identity, struct store **old,
@@ -65,10 +70,6 @@ void *store_writer_directory(struct store_writer *w, uint64_t n_blocks, size_t *
  * has room for STORE_BLOCK_ROWS. */
 int store_writer_read_block(struct store_writer *w, enum store_column c, uint64_t block,
 			    uint64_t *value, uint32_t *n_rows, struct err *err);
-
-/* Writes the table STORE_STATE in pieces. Nothing else may be put between the pieces. */
-int store_writer_begin_state(struct store_writer *w, struct err *err);
-int store_writer_add_state(struct store_writer *w, const void *bytes, size_t len, struct err *err);
 
 /* Bytes of the file so far, and bytes of blocks that were replaced since this writer began. */
 uint64_t store_writer_size(const struct store_writer *w);
