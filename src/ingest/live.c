@@ -149,6 +149,9 @@ static size_t take_old(struct live *l, struct live_slot *slot)
 	size_t n = 0, n_kept = l->n_hot;
 
 	for (size_t i = 0; i < l->n_slots; i++) {
+		size_t ahead = (i + PREFETCH_DISTANCE) & (l->n_slots - 1);
+
+		__builtin_prefetch(live_at(l, ahead)); /* of an empty slot: some block */
 		if (!l->slot[i].addr)
 			continue;
 		if (live_at(l, i)->at_ns <= old_ns)

@@ -10,9 +10,9 @@
 #include "util/temp_file.h"
 #include "util/vec.h"
 
-#define FAN_IN 4u /* runs of a level that become one of the next */
-#define MAX_LEVEL 31u
-#define MAX_BLOCK_BYTES 96u /* of a packed block: 9 numbers of at most 10 bytes, and 2 bytes */
+#define BLOCKS_PER_MISS 4u /* see is_merge_due() */
+#define MAX_BLOCK_BYTES 96u /* of a packed block: 9 numbers of at most 10 bytes, and 3 bytes */
+#define OUT_BYTES ((size_t)64 << 10) /* of a run are written at a time */
 #define STEP_BYTES ((size_t)1 << 20) /* by which a run grows while it is written */
 /* A fault brings in up to so many bytes of a file. After TRIM_BYTES the files are dropped from
  * memory. */
@@ -32,8 +32,9 @@ struct page_ref {
 struct run {
 	struct spill *bytes, *index, *gone; /* pages, struct page_ref per page, bit per block */
 	size_t n_bytes, n_pages;
+	uint8_t *out; /* OUT_BYTES and a page: the last n_out bytes; NULL: the run is complete */
+	size_t n_out;
 	uint64_t n, n_left; /* blocks; those that are not gone */
-	unsigned level;
 	uint64_t first_addr, last_addr;
 	size_t page_number; /* of the page that is unpacked; NO_PAGE: none */
 	size_t fault; /* where it was read, in units of FAULT_BYTES */
@@ -50,6 +51,8 @@ struct live_cold {
 	size_t max_lines;
 	struct run **run; /* in order of age */
 	size_t n_runs, cap_runs;
+	uint64_t n_misses; /* looks at a run that does not hold the address, since the last merge */
+	bool cannot_merge; /* there was no room */
 	uint64_t n; /* blocks in all runs that are not gone */
 	struct filter_line *filter; /* one line per address, four bits of it */
 	size_t n_lines, cap_lines; /* a power of two */
@@ -79,6 +82,7 @@ static void destroy_run(struct run *r)
 	spill_destroy(r->bytes);
 	spill_destroy(r->index);
 	spill_destroy(r->gone);
+	free(r->out);
 	free(r);
 }
 
@@ -97,6 +101,8 @@ uint64_t live_cold_count(const struct live_cold *c)
 {
 	return c->n;
 }
+
+static void each_addr(struct live_cold *c, void (*visit)(struct live_cold *c, uint64_t addr));
 
 /* ---- the filter ---- */
 
@@ -142,12 +148,6 @@ static void add_to_filter(struct live_cold *c, uint64_t addr)
 	c->n_in_filter++;
 }
 
-static bool add_one_to_filter(void *user, const struct live_block *block)
-{
-	add_to_filter(user, block->addr);
-	return true;
-}
-
 /* Makes room in the filter for n addresses that will be added. It is made anew, from the addresses
  * that are not gone, when it is full. */
 static int reserve_filter(struct live_cold *c, uint64_t n, struct err *err)
@@ -167,27 +167,53 @@ static int reserve_filter(struct live_cold *c, uint64_t n, struct err *err)
 	memset(c->filter, 0, n_lines * sizeof(*c->filter));
 	c->n_lines = n_lines;
 	c->n_in_filter = 0;
-	live_cold_each(c, add_one_to_filter, c);
+	each_addr(c, add_to_filter);
 	return 0;
 }
 
 /* ---- pages ---- */
+
+/* What a block has, besides the fields that are always there. Most blocks have none of these. */
+enum {
+	HAS_TAG = 1,
+	HAS_CHAIN = 2,
+	HAS_THREAD = 4,
+	HAS_STACK = 8,
+	HAS_EXTRA = 16,
+	HAS_KIND = 32,
+	HAS_ALLOCATOR = 64,
+};
 
 /* A page: the differences of the addresses, each to the one before (the index has the first); then
  * the other fields of each block, most of them as differences, too. A search unpacks the addresses
  * only. get_fields() reads what put_fields() writes. */
 static uint8_t *put_fields(uint8_t *p, const struct live_block *b, const struct live_block *before)
 {
+	uint8_t *has = p++;
+
 	p = uleb_put(p, b->size_bytes);
 	p = uleb_put(p, zigzag((int64_t)(b->at_ns - before->at_ns)));
 	p = uleb_put(p, zigzag((int64_t)(b->ordinal - before->ordinal)));
-	p = uleb_put(p, zigzag((int64_t)(b->tag - before->tag)));
-	p = uleb_put(p, b->chain);
-	p = uleb_put(p, zigzag((int64_t)b->thread - (int64_t)before->thread));
-	p = uleb_put(p, zigzag((int64_t)b->stack - (int64_t)before->stack));
-	p = uleb_put(p, b->extra_bytes);
-	*p++ = b->kind;
-	*p++ = b->allocator;
+	*has = (uint8_t)((b->tag != before->tag ? HAS_TAG : 0) | (b->chain ? HAS_CHAIN : 0) |
+			 (b->thread != before->thread ? HAS_THREAD : 0) |
+			 (b->stack != before->stack ? HAS_STACK : 0) |
+			 (b->extra_bytes != before->extra_bytes ? HAS_EXTRA : 0) |
+			 (b->kind != before->kind ? HAS_KIND : 0) |
+			 (b->allocator != before->allocator ? HAS_ALLOCATOR : 0));
+	if (*has & HAS_TAG)
+		p = uleb_put(p, zigzag((int64_t)(b->tag - before->tag)));
+	if (*has & HAS_CHAIN)
+		p = uleb_put(p, b->chain);
+	if (*has & HAS_THREAD)
+		p = uleb_put(p, b->thread);
+	if (*has & HAS_STACK)
+		p = uleb_put(p, zigzag((int64_t)b->stack - (int64_t)before->stack));
+	if (*has & HAS_EXTRA)
+		p = uleb_put(p, b->extra_bytes);
+	if (*has & HAS_KIND)
+		*p++ = b->kind;
+	if (*has & HAS_ALLOCATOR)
+		*p++ = b->allocator;
 	return p;
 }
 
@@ -211,16 +237,18 @@ static inline uint64_t get_difference(const uint8_t **at)
 static const uint8_t *get_fields(const uint8_t *p, const struct live_block *before,
 				 struct live_block *ret)
 {
+	unsigned has = *p++;
+
 	ret->size_bytes = get_number(&p);
 	ret->at_ns = before->at_ns + get_difference(&p);
 	ret->ordinal = before->ordinal + get_difference(&p);
-	ret->tag = before->tag + get_difference(&p);
-	ret->chain = get_number(&p);
-	ret->thread = (uint32_t)(before->thread + get_difference(&p));
-	ret->stack = (uint32_t)(before->stack + get_difference(&p));
-	ret->extra_bytes = (uint32_t)get_number(&p);
-	ret->kind = *p++;
-	ret->allocator = *p++;
+	ret->tag = before->tag + (has & HAS_TAG ? get_difference(&p) : 0);
+	ret->chain = has & HAS_CHAIN ? get_number(&p) : 0;
+	ret->thread = has & HAS_THREAD ? (uint32_t)get_number(&p) : before->thread;
+	ret->stack = before->stack + (has & HAS_STACK ? (uint32_t)get_difference(&p) : 0);
+	ret->extra_bytes = has & HAS_EXTRA ? (uint32_t)get_number(&p) : before->extra_bytes;
+	ret->kind = has & HAS_KIND ? *p++ : before->kind;
+	ret->allocator = has & HAS_ALLOCATOR ? *p++ : before->allocator;
 	return p;
 }
 
@@ -313,14 +341,10 @@ static bool is_gone(const struct run *r, uint64_t block)
 
 static int grow(struct spill *s, size_t n_bytes, struct err *err)
 {
-	if (n_bytes <= spill_size(s))
-		return 0;
-	if (spill_is_file(s) && n_bytes % TRIM_BYTES < STEP_BYTES)
-		spill_trim(s);
-	return spill_resize(s, n_bytes + STEP_BYTES, err);
+	return n_bytes <= spill_size(s) ? 0 : spill_resize(s, n_bytes + STEP_BYTES, err);
 }
 
-static int make_run(struct live_cold *c, unsigned level, struct run **ret, struct err *err)
+static int make_run(struct live_cold *c, struct run **ret, struct err *err)
 {
 	size_t left = c->run_budget_bytes;
 	struct run *r = calloc(1, sizeof(*r));
@@ -333,8 +357,11 @@ static int make_run(struct live_cold *c, unsigned level, struct run **ret, struc
 		left -= used < left ? used : left;
 	}
 	if (n == 0) {
-		r->level = level;
 		r->page_number = NO_PAGE;
+		r->out = malloc(OUT_BYTES + LIVE_COLD_PAGE_BLOCKS * MAX_BLOCK_BYTES);
+		n = r->out ? 0 : err_set_memory(err, OUT_BYTES);
+	}
+	if (n == 0) {
 		n = spill_create(c->folder, left, &r->bytes, err);
 	}
 	if (n == 0) /* small beside the pages: a 24th */
@@ -348,21 +375,28 @@ static int make_run(struct live_cold *c, unsigned level, struct run **ret, struc
 	return n;
 }
 
+static int write_out(struct run *r, struct err *err)
+{
+	int n = grow(r->bytes, r->n_bytes, err);
+
+	if (n == 0)
+		n = spill_write(r->bytes, r->n_bytes - r->n_out, r->out, r->n_out, err);
+	r->n_out = 0;
+	return n;
+}
+
 /* Writes the blocks in r->page, the last ones of the run, as a page. */
 static int put_page(struct run *r, struct err *err)
 {
 	const struct live_block zero = {0}, *before = &zero;
 	size_t n = (size_t)(r->n - (uint64_t)r->n_pages * LIVE_COLD_PAGE_BLOCKS);
-	uint8_t *start, *p;
-	int result = grow(r->bytes, r->n_bytes + n * MAX_BLOCK_BYTES, err);
+	uint8_t *start = r->out + r->n_out, *p = start;
+	int result = grow(r->index, (r->n_pages + 1) * sizeof(struct page_ref), err);
 
-	if (result == 0)
-		result = grow(r->index, (r->n_pages + 1) * sizeof(struct page_ref), err);
 	if (result < 0 || n == 0)
 		return result;
 	((struct page_ref *)spill_data(r->index))[r->n_pages++] =
 		(struct page_ref){.first_addr = r->page[0].addr, .offset = r->n_bytes};
-	start = p = (uint8_t *)spill_data(r->bytes) + r->n_bytes;
 	for (size_t i = 1; i < n; i++)
 		p = uleb_put(p, r->page[i].addr - r->page[i - 1].addr);
 	for (size_t i = 0; i < n; i++) {
@@ -370,7 +404,8 @@ static int put_page(struct run *r, struct err *err)
 		before = &r->page[i];
 	}
 	r->n_bytes += (size_t)(p - start);
-	return 0;
+	r->n_out += (size_t)(p - start);
+	return r->n_out < OUT_BYTES ? 0 : write_out(r, err);
 }
 
 /* Adds a block, whose address is behind that of the last one. */
@@ -383,26 +418,23 @@ static int append(struct run *r, const struct live_block *b, struct err *err)
 	return r->n % LIVE_COLD_PAGE_BLOCKS ? 0 : put_page(r, err);
 }
 
-/* The run is complete: gives back what is not used, and adds the run to the others. */
-static int finish_run(struct live_cold *c, struct run *r, struct err *err)
+/* The run is complete: gives back what is not used. */
+static int finish_run(struct run *r, struct err *err)
 {
 	int n = r->n % LIVE_COLD_PAGE_BLOCKS ? put_page(r, err) : 0;
 
+	if (n == 0)
+		n = write_out(r, err);
 	if (n == 0)
 		n = spill_resize(r->bytes, r->n_bytes, err);
 	if (n == 0)
 		n = spill_resize(r->index, r->n_pages * sizeof(struct page_ref), err);
 	if (n == 0)
 		n = spill_resize(r->gone, (size_t)(r->n / 64 + 1) * sizeof(uint64_t), err);
-	if (n == 0)
-		n = vec_reserve(&c->run, &c->cap_runs, c->n_runs + 1, sizeof(struct run *), err);
-	if (n < 0)
-		return n;
-	spill_trim(r->bytes);
+	free(r->out);
+	r->out = NULL;
 	r->n_left = r->n;
-	c->n_all_bytes += r->n_bytes;
-	c->run[c->n_runs++] = r;
-	return 0;
+	return n;
 }
 
 /* ---- merging ---- */
@@ -423,97 +455,122 @@ static const struct live_block *walk_block(struct live_cold *c, struct walk *w)
 	return &w->r->page[w->at % LIVE_COLD_PAGE_BLOCKS];
 }
 
-static int merge_into(struct live_cold *c, struct walk *walk, size_t n, struct run *to,
-		      struct err *err)
+/* A binary heap of walks: the one with the lowest address first. */
+struct heap {
+	struct walk *walk;
+	const struct live_block **block; /* by walk: where it is */
+	size_t n;
+};
+
+static void sift_down(struct heap *h, size_t at)
 {
-	int r = 0;
+	for (size_t child; (child = 2 * at + 1) < h->n; at = child) {
+		struct walk walk = h->walk[at];
+		const struct live_block *block = h->block[at];
 
-	while (r == 0) {
-		const struct live_block *first = NULL;
-		size_t which = 0;
-
-		for (size_t i = 0; i < n; i++) {
-			const struct live_block *b = walk_block(c, &walk[i]);
-
-			if (b && (!first || b->addr < first->addr)) {
-				first = b;
-				which = i;
-			}
-		}
-		if (!first)
+		if (child + 1 < h->n && h->block[child + 1]->addr < h->block[child]->addr)
+			child++;
+		if (block->addr <= h->block[child]->addr)
 			break;
-		r = append(to, first, err);
-		walk[which].at++;
+		h->walk[at] = h->walk[child];
+		h->block[at] = h->block[child];
+		h->walk[child] = walk;
+		h->block[child] = block;
 	}
+}
+
+static int heap_init(struct heap *h, struct live_cold *c, struct err *err)
+{
+	*h = (struct heap){.walk = malloc(c->n_runs * sizeof(*h->walk)),
+			   .block = malloc(c->n_runs * sizeof(struct live_block *))};
+	if (!h->walk || !h->block)
+		return err_set_memory(err, c->n_runs * sizeof(*h->walk));
+	for (size_t i = 0; i < c->n_runs; i++) {
+		h->walk[h->n] = (struct walk){.r = c->run[i]};
+		h->block[h->n] = walk_block(c, &h->walk[h->n]);
+		h->n += h->block[h->n] != NULL;
+	}
+	for (size_t i = h->n; i-- > 0;)
+		sift_down(h, i);
+	return 0;
+}
+
+static int merge_into(struct live_cold *c, struct run *to, struct err *err)
+{
+	struct heap h;
+	int r = heap_init(&h, c, err);
+
+	while (r == 0 && h.n > 0) {
+		r = append(to, h.block[0], err);
+		h.walk[0].at++;
+		h.block[0] = walk_block(c, &h.walk[0]);
+		if (!h.block[0]) {
+			h.walk[0] = h.walk[--h.n];
+			h.block[0] = h.block[h.n];
+		}
+		sift_down(&h, 0);
+	}
+	free(h.walk);
+	free(h.block);
 	return r;
 }
 
-/* Merges the last FAN_IN runs, which are of the same level, to one of the next level. */
-static int merge_last(struct live_cold *c, struct err *err)
+/* Makes one run of all. After an error the runs are as before. */
+static int merge_all(struct live_cold *c, struct err *err)
 {
-	struct run **last = &c->run[c->n_runs - FAN_IN], *to = NULL;
-	struct walk walk[FAN_IN];
-	int r = make_run(c, last[0]->level + 1, &to, err);
+	struct run *to = NULL;
+	int r = make_run(c, &to, err);
 
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < FAN_IN; i++)
-		walk[i] = (struct walk){.r = last[i]};
-	r = merge_into(c, walk, FAN_IN, to, err);
+	if (r == 0)
+		r = merge_into(c, to, err);
+	if (r == 0)
+		r = finish_run(to, err);
 	if (r < 0) {
 		destroy_run(to);
 		return r;
 	}
-	for (size_t i = 0; i < FAN_IN; i++) {
-		c->n_all_bytes -= last[i]->n_bytes;
-		destroy_run(last[i]);
-	}
-	c->n_runs -= FAN_IN;
-	if (to->n == 0) {
-		destroy_run(to);
-		return 0;
-	}
-	r = finish_run(c, to, err);
-	if (r < 0)
-		destroy_run(to);
-	return r;
+	for (size_t i = 0; i < c->n_runs; i++)
+		destroy_run(c->run[i]);
+	c->run[0] = to;
+	c->n_runs = 1;
+	c->n_all_bytes = to->n_bytes;
+	return 0;
 }
 
-static bool must_merge(const struct live_cold *c)
+/* A look at a run costs about as much as merging BLOCKS_PER_MISS blocks. */
+static bool is_merge_due(const struct live_cold *c)
 {
-	unsigned level;
-
-	if (c->n_runs < FAN_IN)
-		return false;
-	level = c->run[c->n_runs - 1]->level;
-	return level < MAX_LEVEL && c->run[c->n_runs - FAN_IN]->level == level;
+	return c->n_runs > 1 && c->n_misses >= c->n / BLOCKS_PER_MISS && !c->cannot_merge;
 }
 
 int live_cold_add(struct live_cold *c, size_t n,
 		  const struct live_block *(*block_at)(void *user, size_t i), void *user,
 		  struct err *err)
 {
-	const struct live_block *b;
 	struct run *r = NULL;
 	int result = reserve_filter(c, n, err);
 
 	if (result == 0)
-		result = make_run(c, 0, &r, err);
+		result = vec_reserve(&c->run, &c->cap_runs, c->n_runs + 1, sizeof(struct run *),
+				     err);
+	if (result == 0)
+		result = make_run(c, &r, err);
 	for (size_t i = 0; i < n && result == 0; i++) {
-		b = block_at(user, i);
+		const struct live_block *b = block_at(user, i);
+
 		result = append(r, b, err);
 		add_to_filter(c, b->addr);
 	}
 	if (result == 0)
-		result = finish_run(c, r, err);
+		result = finish_run(r, err);
 	if (result < 0) {
 		destroy_run(r);
 		return result;
 	}
+	c->run[c->n_runs++] = r;
+	c->n_all_bytes += r->n_bytes;
 	c->n += n;
-	while (result == 0 && must_merge(c))
-		result = merge_last(c, err);
-	return result;
+	return 0;
 }
 
 /* ---- searching ---- */
@@ -539,15 +596,11 @@ static size_t find_page(const struct run *r, uint64_t addr)
 	return lo;
 }
 
-/* Finds the block at addr in a run; false: it is not there, or gone. */
+/* Finds the block at addr in a run, whose range it is in; false: it is not there, or gone. */
 static bool find_in_run(struct live_cold *c, struct run *r, uint64_t addr, uint64_t *ret)
 {
-	size_t page, at;
+	size_t page = find_page(r, addr), at = find_in_page(c, r, page, addr);
 
-	if (r->n_left == 0 || addr < r->first_addr || addr > r->last_addr)
-		return false;
-	page = find_page(r, addr);
-	at = find_in_page(c, r, page, addr);
 	if (at == SIZE_MAX)
 		return false;
 	*ret = (uint64_t)page * LIVE_COLD_PAGE_BLOCKS + at;
@@ -561,9 +614,18 @@ static struct run *find_run(struct live_cold *c, uint64_t addr, uint64_t *ret)
 {
 	if (!live_cold_may_hold(c, addr))
 		return NULL;
+	if (unlikely(is_merge_due(c))) { /* without room the search takes longer, no more */
+		c->cannot_merge = merge_all(c, NULL) < 0;
+		c->n_misses = 0;
+	}
 	for (size_t i = c->n_runs; i-- > 0;) {
-		if (find_in_run(c, c->run[i], addr, ret))
-			return c->run[i];
+		struct run *r = c->run[i];
+
+		if (r->n_left == 0 || addr < r->first_addr || addr > r->last_addr)
+			continue;
+		if (find_in_run(c, r, addr, ret))
+			return r;
+		c->n_misses++;
 	}
 	return NULL;
 }
@@ -602,5 +664,28 @@ void live_cold_each(struct live_cold *c, bool (*visit)(void *user, const struct 
 				return;
 		}
 		spill_trim(c->run[i]->bytes);
+	}
+}
+
+/* Visits the addresses of all blocks. */
+static void each_addr(struct live_cold *c, void (*visit)(struct live_cold *c, uint64_t addr))
+{
+	for (size_t i = 0; i < c->n_runs; i++) {
+		struct run *r = c->run[i];
+
+		for (size_t page = 0; page < r->n_pages; page++) {
+			uint64_t first = (uint64_t)page * LIVE_COLD_PAGE_BLOCKS;
+			uint64_t addr = page_ref(r, page)->first_addr;
+			const uint8_t *p = page_bytes(c, r, page);
+			size_t n = page_blocks(r, page);
+
+			for (size_t k = 0; k < n; k++) {
+				if (!is_gone(r, first + k))
+					visit(c, addr);
+				if (k + 1 < n)
+					addr += get_number(&p);
+			}
+		}
+		spill_trim(r->bytes);
 	}
 }

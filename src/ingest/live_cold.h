@@ -4,10 +4,11 @@
  * its blocks, the oldest ones, are moved here. Most old blocks are never asked for again.
  *
  *   run   Blocks that came together, sorted by address. Each page of a run holds
- *         LIVE_COLD_PAGE_BLOCKS blocks, about 12 bytes each: differences to the block before. An
+ *         LIVE_COLD_PAGE_BLOCKS blocks, about 8 bytes each: differences to the block before. An
  *         index holds the first address of each page, one bit per block says that the block is gone.
- *         Four runs of one level are merged into one run of the next level: so there are few runs,
- *         and each block is copied a few times at most.
+ *         A search may have to look at each run. All runs are merged into one when searches have
+ *         looked in vain at a quarter as many runs as there are blocks: so merging costs no more
+ *         than the searches that it follows, and nothing where blocks stay to the end.
  *   filter  A Bloom filter of all addresses. It answers "is not here" for nearly all new addresses
  *         without a look at the runs.
  *

@@ -168,6 +168,22 @@ int spill_resize(struct spill *s, size_t size_bytes, struct err *err)
 	return r;
 }
 
+int spill_write(struct spill *s, size_t offset, const void *bytes, size_t len, struct err *err)
+{
+	int r;
+
+	ASSERT(offset <= s->size_bytes && len <= s->size_bytes - offset);
+	if (s->fd < 0) {
+		if (len)
+			memcpy(s->data + offset, bytes, len);
+		return 0;
+	}
+	r = temp_file_write(s->fd, offset, bytes, len, err);
+	if (r < 0)
+		err_prefix(err, "%s", s->folder);
+	return r;
+}
+
 void *spill_data(const struct spill *s)
 {
 	return s->data;

@@ -28,6 +28,10 @@ void spill_destroy(struct spill *s); /* NULL does nothing */
  * -ERR_MEMORY, -ERR_LIMIT: nothing has changed. */
 int spill_resize(struct spill *s, size_t size_bytes, struct err *err);
 
+/* Copies bytes into the array, which reaches beyond offset + len. Other than stores through
+ * spill_data() it does not map the pages of a file: appending costs less. -ERR_IO. */
+int spill_write(struct spill *s, size_t offset, const void *bytes, size_t len, struct err *err);
+
 /* The array, valid until the next spill_resize() and aligned to a page. NULL while it is empty. */
 void *spill_data(const struct spill *s);
 size_t spill_size(const struct spill *s);

@@ -39,7 +39,7 @@ static void agree_with_an_array(size_t budget_bytes)
 			.tag = i * i,
 			.chain = i % 50 ? 0 : i,
 			.thread = (uint32_t)(i % 7),
-			.stack = (uint32_t)random_next(&random_state),
+			.stack = (uint32_t)(i / 5 * 2654435761u),
 			.extra_bytes = i % 2 ? 0 : UINT32_MAX,
 			.kind = (uint8_t)(i % 200),
 			.allocator = (uint8_t)(i % 150),
@@ -58,6 +58,9 @@ static void agree_with_an_array(size_t budget_bytes)
 			      (out.addr == addr && out.tag == out.ordinal * out.ordinal &&
 			       out.at_ns == out.ordinal / 3 && out.thread == out.ordinal % 7 &&
 			       out.kind == out.ordinal % 200 &&
+			       out.chain == (out.ordinal % 50 ? 0 : out.ordinal) &&
+			       out.stack == (uint32_t)(out.ordinal / 5 * 2654435761u) &&
+			       out.extra_bytes == (out.ordinal % 2 ? 0 : UINT32_MAX) &&
 			       out.allocator == out.ordinal % 150));
 			expected[k] = 0;
 			CHECK_NULL(live_find(&l, addr));

@@ -80,6 +80,27 @@ TEST(bytes_survive_growing_and_the_move_to_the_file)
 	spill_destroy(s);
 }
 
+TEST(bytes_that_are_written_are_there_in_memory_and_in_a_file)
+{
+	static const size_t budget[] = {0, 10 * MIB};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct err err = {0};
+		struct spill *s = NULL;
+
+		CHECK_OK(spill_create(folder(), budget[i], &s, &err));
+		CHECK_OK(spill_resize(s, MIB, &err));
+		CHECK_OK(spill_write(s, 4095, "abcd", 4, &err));
+		CHECK_EQ(memcmp((char *)spill_data(s) + 4095, "abcd", 4), 0);
+		memcpy((char *)spill_data(s) + 5000, "efgh", 4);
+		CHECK_OK(spill_write(s, MIB - 2, "yz", 2, &err));
+		CHECK_EQ(memcmp((char *)spill_data(s) + 4095, "abcd", 5), 0);
+		CHECK_EQ(memcmp((char *)spill_data(s) + 5000, "efgh", 4), 0);
+		CHECK_EQ(memcmp((char *)spill_data(s) + MIB - 2, "yz", 2), 0);
+		spill_destroy(s);
+	}
+}
+
 TEST(bytes_that_were_cut_off_come_back_as_zero)
 {
 	static const size_t budget[] = {0, 10 * MIB};
