@@ -13,9 +13,9 @@
 #include "cli/report_text.h"
 #include "gather/remote_copy.h"
 
-/* Bytes of events up to which all rows of the store are made: some ten million events, which take a
- * second or two. Rows let the findings see memory over time. */
-#define SMALL_BYTES (64 * MIB)
+/* Bytes of events, decompressed, up to which all rows of the store are made: some ten million events,
+ * which take a second or two. Rows let the findings see memory over time. */
+#define SMALL_BYTES (128 * MIB)
 
 /* Values as given on the command line; NULL: not given. */
 struct words {

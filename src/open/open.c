@@ -139,7 +139,7 @@ static int build_at(struct opening *op, enum build_how how, const char *store_pa
 		recording_close(r);
 		return err_set(err, ERR_REFUSED, "there is nothing to go on from");
 	}
-	if (how != BUILD_RESUME && r->event_bytes <= op->options->small_bytes)
+	if (how != BUILD_RESUME && r->raw_event_bytes <= op->options->small_bytes)
 		o.without_rows = false;
 	op->size_bytes = r->file_bytes;
 	snprintf(label, sizeof(label), "reading %s", text_basename(op->path[0]));

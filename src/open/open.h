@@ -20,8 +20,8 @@ struct open_options {
 	const char *const *piece;
 	size_t n_pieces;
 	bool without_rows; /* only figures of the whole recording will be asked for: faster */
-	/* With without_rows: a recording whose events take at most so many bytes gets rows all the
-	 * same. */
+	/* With without_rows: a recording whose events take at most so many bytes, decompressed, gets
+	 * rows all the same. */
 	uint64_t small_bytes;
 	bool use_debuginfod;
 	const char *const *debug_path; /* option -d; borrowed until open_recording_close() */

@@ -186,6 +186,7 @@ static int add_lane(struct recording *r, size_t first, size_t end, struct err *e
 		at->is_after_gap = n_missing > 0;
 		r->n_missing_blocks += n_missing;
 		r->event_bytes += at->stored_bytes;
+		r->raw_event_bytes += at->raw_bytes;
 	}
 	if (i == first)
 		return 0;

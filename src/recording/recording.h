@@ -111,6 +111,7 @@ struct recording {
 	size_t cap_gaps;
 	uint64_t n_duplicate_blocks; /* seen in an AREA and again as a chunk */
 	uint64_t event_bytes; /* stored bytes of EVENTS chunks plus used bytes of AREA blocks */
+	uint64_t raw_event_bytes; /* of these blocks, decompressed */
 	uint64_t unfinished_bytes; /* of a chunk that was being written */
 	uint64_t horizon_ticks; /* later events are left out: see area_read.c; UINT64_MAX: none */
 	uint64_t pending_offset,

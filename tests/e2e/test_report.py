@@ -712,8 +712,8 @@ class Caches(mp.TestCase):
     def test_text_of_a_large_recording_needs_no_rows(self):
         """Without conditions the text of a large recording makes no rows, and says what it could not look for;
         JSON and conditions do make them. Of a small recording there are always rows."""
-        large = self.record([mp.program("workload"), "1300000", "4"]).recording
-        self.assertGreater(mp.info(large)["event_bytes"], 64 << 20)
+        large = self.record([mp.program("workload"), "2600000", "4"]).recording
+        self.assertGreater(mp.info(large)["recorder"]["n_blocks"] << 16, 128 << 20)
         for recording, is_large in ((self.recording, False), (large, True)):
             store = pathlib.Path(f"{recording}.store")
             first = run_report(recording).stdout
