@@ -270,6 +270,11 @@ void answer_set_turn(struct answer *a, const char *client, bool is_instant, bool
 	a->turn.is_long = is_long;
 }
 
+void answer_set_last(struct answer *a)
+{
+	a->turn.is_last = true;
+}
+
 void answer_set_guess(struct answer *a, uint64_t cpu_ns)
 {
 	a->turn.guess_ns = cpu_ns;

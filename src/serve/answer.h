@@ -50,6 +50,9 @@ void answer_set_unsent(struct answer *a);
 /* Says whose answer it is and how long it may take (compute_slots.h). Before answer_begin(). */
 void answer_set_turn(struct answer *a, const char *client, bool is_instant, bool is_long);
 
+/* Its client gets an estimate: others come first. Before answer_begin(). */
+void answer_set_last(struct answer *a);
+
 void answer_set_guess(struct answer *a, uint64_t cpu_ns); /* 0: nobody knows */
 
 /* ---- for the maker ---- */

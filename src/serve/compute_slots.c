@@ -14,6 +14,8 @@
 
 #define LOOK_NS 50000000 /* so often those that wait look whether something has become long */
 #define LONG_NICE 10
+#define LAST_NICE 15
+#define LAST_WAIT_NS 5000000000u
 #define PASSED_SHARE 4u /* a fourth of the passed time: others use the machine, too */
 #define WAITED_SHARE 4u
 #define STEP_NS 100000000u
@@ -32,7 +34,8 @@ struct compute_slots {
 struct load {
 	unsigned n_short, n_long; /* that compute */
 	unsigned n_huge; /* of the long ones */
-	bool has_waiting_long, has_waiting_huge;
+	unsigned n_last;
+	bool has_waiting, has_waiting_long, has_waiting_huge; /* of those that are not last */
 	const char *client[2 * MAX_SLOTS]; /* of those that compute */
 };
 
@@ -94,7 +97,7 @@ static void start_clocks(struct compute_turn *turn)
 static void become_long(struct compute_turn *turn)
 {
 	turn->is_long = true;
-	setpriority(PRIO_PROCESS, (id_t)turn->thread, LONG_NICE);
+	setpriority(PRIO_PROCESS, (id_t)turn->thread, turn->is_last ? LAST_NICE : LONG_NICE);
 }
 
 /* What is not known is taken for huge when it has computed for so long. */
@@ -106,38 +109,51 @@ static bool is_huge(const struct compute_turn *turn)
 
 static struct load measure(struct compute_slots *t)
 {
+	uint64_t now_ns = monotonic_ns();
 	struct load l;
 
-	l.n_short = l.n_long = l.n_huge = 0;
-	l.has_waiting_long = l.has_waiting_huge = false;
+	l.n_short = l.n_long = l.n_huge = l.n_last = 0;
+	l.has_waiting = l.has_waiting_long = l.has_waiting_huge = false;
 
 	for (struct compute_turn *i = t->list.next; i != &t->list; i = i->next) {
+		if (i->has_slot)
+			l.client[l.n_short + l.n_long + l.n_last] = i->client;
+		if (i->is_last && !i->has_slot && now_ns - i->since_ns > LAST_WAIT_NS) {
+			i->is_last = false;
+			i->is_long = true;
+		}
+		if (i->is_last) {
+			l.n_last += i->has_slot;
+			continue;
+		}
 		if (i->has_slot && !i->is_long && i->spent_ns + used_ns(i) > COMPUTE_SHORT_NS)
 			become_long(i);
-		if (i->has_slot)
-			l.client[l.n_short + l.n_long] = i->client;
 		l.n_short += i->has_slot && !i->is_long;
 		l.n_long += i->has_slot && i->is_long;
 		l.n_huge += i->has_slot && i->is_long && is_huge(i);
+		l.has_waiting |= !i->has_slot;
 		l.has_waiting_long |= !i->has_slot && i->is_long;
 		l.has_waiting_huge |= !i->has_slot && i->is_long && is_huge(i);
 	}
 	return l;
 }
 
-/* Is a slot free for a short or a long answer? An answer that became long takes no slot from short
- * ones. But at most one and a half times n answers compute at once: each needs memory. */
+/* Is a slot free for an answer? One that became long takes no slot from short ones, and the last ones
+ * take none from others. But at most one and a half times n answers compute at once, besides the last
+ * ones: each needs memory. */
 static bool is_free_for(const struct compute_slots *t, const struct load *l,
 			const struct compute_turn *turn)
 {
 	unsigned n_kept = l->has_waiting_long && l->n_long == 0 ? 1 : 0;
-	unsigned n_max_long = (t->n + 1) / 2, n_max;
+	unsigned n_max_long = (t->n + 1) / 2, n_max, n_all = l->n_short + l->n_long;
 
-	if (l->n_short + l->n_long >= t->n + (t->n + 1) / 2)
+	if (turn->is_last)
+		return !l->has_waiting && l->n_last < n_max_long && n_all + l->n_last < t->n;
+	if (n_all >= t->n + n_max_long)
 		return false;
 	if (!turn->is_long)
 		return l->n_short + n_kept < t->n;
-	if (l->n_long >= n_max_long || l->n_short + l->n_long >= t->n)
+	if (l->n_long >= n_max_long || n_all >= t->n)
 		return false;
 	if (n_max_long == 1)
 		return true;
@@ -149,7 +165,7 @@ static unsigned count_of_client(const struct load *l, const char *client)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < l->n_short + l->n_long; i++)
+	for (unsigned i = 0; i < l->n_short + l->n_long + l->n_last; i++)
 		n += strcmp(l->client[i], client) == 0;
 	return n;
 }
@@ -162,6 +178,12 @@ static uint64_t cost_left(const struct compute_turn *turn, uint64_t now_ns)
 	uint64_t waited_ns = (now_ns - turn->since_ns) / WAITED_SHARE;
 
 	return !turn->is_long || waited_ns > guess_ns ? 0 : (guess_ns - waited_ns) / STEP_NS;
+}
+
+/* Short ones before long ones before the last ones. */
+static unsigned rank_of(const struct compute_turn *turn)
+{
+	return turn->is_last ? 2 : turn->is_long;
 }
 
 /* Of those that wait and for which a slot is free: the one whose turn it is. NULL: none. */
@@ -181,8 +203,8 @@ static const struct compute_turn *choose(struct compute_slots *t)
 			continue;
 		n = count_of_client(&l, i->client);
 		cost = cost_left(i, now_ns);
-		if (!found || i->is_long < found->is_long ||
-		    (i->is_long == found->is_long &&
+		if (!found || rank_of(i) < rank_of(found) ||
+		    (rank_of(i) == rank_of(found) &&
 		     (cost < found_cost || (cost == found_cost && n < n_found)))) {
 			found = i;
 			found_cost = cost;
@@ -235,7 +257,7 @@ bool compute_turn_take(struct compute_slots *t, struct compute_turn *turn,
 	if (!turn->has_slot)
 		unlink_turn(turn);
 	start_clocks(turn);
-	if (turn->has_slot && turn->is_long)
+	if (turn->has_slot && (turn->is_long || turn->is_last))
 		become_long(turn);
 	pthread_cond_broadcast(&t->changed); /* the next one may have a slot, too */
 	pthread_mutex_unlock(&t->lock);

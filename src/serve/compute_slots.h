@@ -7,6 +7,9 @@
  *     more than COMPUTE_HUGE_NS do not take all of these, and one is kept for them while they wait.
  *   - Of several long ones the cheapest comes first. A share of the time since it began is taken off
  *     what an answer costs, so it does not wait for ever while cheaper ones come.
+ *   - An answer that its client has an estimate of comes last: it begins only where no other one waits
+ *     and a slot is free, one of them for each two slots. It takes no slot from others. When it has
+ *     waited for five seconds it is a long one.
  *   - Of several short ones, or several long ones of equal cost, that of the client with the fewest
  *     slots comes first, then the one that has waited longest.
  * So neither an export nor a client that asks a hundred questions keeps others waiting.
@@ -17,9 +20,10 @@
  *
  * Nobody knows beforehand how long an answer takes. The caller guesses (route_costs.h). A short
  * answer that has used COMPUTE_SHORT_NS of processor time becomes a long one; its slot is then no
- * longer counted among those of short answers, and another short answer may begin. So up to one and
- * a half times n answers may compute at once. The threads of long answers get a lower priority
- * (nice), and so do the threads that they start: a short answer gets most of the processor.
+ * longer counted among those of short answers, and another short answer may begin. So up to twice n
+ * answers may compute at once. The threads of long answers get a lower priority
+ * (nice), those of the last ones a still lower one, and so do the threads that they start: a short
+ * answer gets most of the processor.
  *
  * Threads: any. A turn belongs to the thread that computes.
  */
@@ -45,11 +49,12 @@ int compute_slots_create(unsigned n, uint64_t limit_bytes, struct compute_slots 
 /* When no turn waits or computes. NULL does nothing. */
 void compute_slots_destroy(struct compute_slots *t);
 
-/* A zeroed turn with client, is_long, is_instant and guess_ns set; the other fields belong to
+/* A zeroed turn with client, is_long, is_last, is_instant and guess_ns set; the other fields belong to
  * compute_slots.c. */
 struct compute_turn {
 	char client[COMPUTE_CLIENT_BYTES]; /* turns with the same text are of one client */
 	bool is_long;
+	bool is_last; /* nobody waits for it, or who does has an estimate: changes as is_long does */
 	bool is_instant; /* needs no slot: the answer takes milliseconds whatever the recording */
 	struct compute_turn *previous, *next; /* of those that wait or compute */
 	bool has_slot;

@@ -82,14 +82,11 @@ static void describe(struct job *job)
 	fclose(out);
 }
 
-/* Must others come before this answer? An exact answer without a sender has an estimate instead: that one
- * needs the processor now. */
-static bool is_behind_others(const struct server *s, const struct job *job, bool is_sent)
+/* Is this answer one that takes long? An estimate is none whatever the rows of its kind cost. */
+static bool is_long(const struct server *s, const struct job *job)
 {
-	if (job->running.is_estimate)
-		return false;
-	return route_costs_is_long(s->costs, job->kind, job->request.route, &job->request.url) ||
-	       (!is_sent && !route_costs_is_quick(s->costs, job->kind));
+	return !job->running.is_estimate &&
+	       route_costs_is_long(s->costs, job->kind, job->request.route, &job->request.url);
 }
 
 /* Makes the answer and the thread that computes it; takes job over. is_sent: x sends the answer.
@@ -112,10 +109,13 @@ static bool start_job(struct exchange *x, struct job *job, enum encoding encodin
 	}
 	job->kind = route_costs_kind(rq->route, &rq->url, rq->id);
 	answer_set_turn(a, connection_address(x->client), route_is_instant(rq->route),
-			is_behind_others(x->server, job, is_sent));
+			is_long(x->server, job));
 	answer_set_guess(a, route_costs_guess(x->server->costs, job->kind));
-	if (!is_sent)
+	if (!is_sent) {
 		answer_set_unsent(a);
+		if (!route_costs_is_quick(x->server->costs, job->kind))
+			answer_set_last(a);
+	}
 	rq->answer = a;
 	rq->context.cancel = answer_cancel_flag(a);
 	rq->context.progress = &job->running.progress;

@@ -194,6 +194,41 @@ TEST(cheap_long_answers_come_before_exports)
 	compute_slots_destroy(t);
 }
 
+static void begin_last(struct asker *a, struct compute_slots *t)
+{
+	memset(a, 0, sizeof(*a));
+	a->slots = t;
+	a->turn.is_last = true;
+	CHECK_EQ(pthread_create(&a->thread, NULL, wait_for_slot, a), 0);
+	usleep(30000);
+}
+
+TEST(what_there_is_an_estimate_of_keeps_no_other_answer_waiting)
+{
+	struct compute_slots *t = make(2);
+	struct asker last[2], a[4];
+
+	begin_last(&last[0], t);
+	CHECK(gets_slot(&last[0]));
+	begin_last(&last[1], t); /* one at a time, of two slots */
+	begin(&a[0], t, "x", true);
+	CHECK(gets_slot(&a[0]));
+	begin(&a[1], t, "x", false);
+	CHECK(gets_slot(&a[1]));
+	begin(&a[2], t, "x", true);
+	CHECK(waits(&a[2]));
+	end(&last[0]);
+	CHECK(waits(&last[1])); /* a long one waits */
+	end(&a[1]);
+	usleep(5200000);
+	end(&a[0]);
+	CHECK(gets_slot(&last[1])); /* it has become a long one, which has waited longest */
+	CHECK(waits(&a[2]));
+	end(&a[2]);
+	end(&last[1]);
+	compute_slots_destroy(t);
+}
+
 /* The limit is a byte: there is always more. */
 TEST(nothing_begins_beside_others_when_memory_is_short)
 {
