@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "serve/serve_i.h"
 
 #define SAMPLE_BLOCKS_PER_MS 1u /* of an estimate: 4 million rows a second */
@@ -270,6 +271,17 @@ static enum MHD_Result run_alone(struct exchange *x, struct job *job, enum encod
 	return serve_send_answer(x);
 }
 
+/* How long the exact answer may take before an estimate begins. Where the last one of its kind took
+ * longer than the client waits, an estimate begins at once. */
+static unsigned wait_for_exact_ms(const struct exchange *x, const struct job *job)
+{
+	const struct request *rq = &job->request;
+	uint64_t kind = route_costs_kind(rq->route, &rq->url, rq->id);
+	uint64_t guess_ms = route_costs_guess(x->server->costs, kind) / NS_PER_MS;
+
+	return guess_ms > job->first_ms ? 1 : job->first_ms / (guess_ms ? 2 : 4) + 1;
+}
+
 /* The answer to a request that takes an estimate. *is_over false: the exact answer is for the
  * caller to compute. */
 static enum MHD_Result answer_first(struct exchange *x, struct job *job, enum encoding encoding,
@@ -286,7 +298,7 @@ static enum MHD_Result answer_first(struct exchange *x, struct job *job, enum en
 	if (copy)
 		serve_discard_job(copy);
 	if (exact) {
-		ok = send_shared(x, exact, job->first_ms / 2 + 1, &end, is_over);
+		ok = send_shared(x, exact, wait_for_exact_ms(x, job), &end, is_over);
 		if (!*is_over && end == ANSWER_LATE) {
 			*is_over = true;
 			ok = send_estimate(x, job, exact, encoding);
