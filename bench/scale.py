@@ -22,6 +22,9 @@ import time
 import urllib.error
 import urllib.request
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/e2e"))
+from mp_cgroup import Cgroup  # noqa: E402  (after the path to it)
+
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 SAMPLE_S = 0.05
 LIMIT_S = 3600
@@ -63,48 +66,6 @@ EXPORTS = ["/data/last/export/dhat", "/data/last/export/collapsed?size_min=64"]
 
 
 # ---- memory ----
-
-class Cgroup:
-    """A memory cgroup below that of this process. create() gives None where none can be made."""
-
-    def __init__(self, path, limit_file, procs):
-        self.path, self.limit_file, self.procs = path, limit_file, procs
-
-    @staticmethod
-    def create(budget_bytes):
-        for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
-            _, controllers, name = line.split(":", 2)
-            is_v1 = "memory" in controllers.split(",")
-            if not is_v1 and controllers:
-                continue
-            root = "/sys/fs/cgroup/memory" if is_v1 else "/sys/fs/cgroup"
-            path = pathlib.Path(root + name) / f"scale-{os.getpid()}"
-            limit = "memory.limit_in_bytes" if is_v1 else "memory.max"
-            try:
-                path.mkdir()
-            except OSError:
-                continue
-            try:
-                (path / limit).write_text(str(budget_bytes))
-                return Cgroup(path, limit, path / "cgroup.procs")
-            except OSError:
-                path.rmdir()
-        return None
-
-    def used_mib(self):
-        """Anonymous and mapped bytes of its processes."""
-        stat = dict(line.split() for line in (self.path / "memory.stat").read_text().splitlines())
-        names = ("anon", "file_mapped") if "anon" in stat else ("rss", "mapped_file")
-        return sum(int(stat[n]) for n in names) / 2 ** 20
-
-    def remove(self):
-        for _ in range(50):
-            try:
-                return self.path.rmdir()
-            except OSError:
-                time.sleep(0.1)
-        return None
-
 
 def resident_mib(pid):
     try:

@@ -71,6 +71,7 @@ enum format_process_tag {
 	PROCESS_RECORDER,
 	PROCESS_PARENT,
 	PROCESS_MEMORY_BYTES,
+	PROCESS_MEMORY_LIMIT_BYTES, /* of the control group; absent: none */
 };
 
 enum format_module_tag {

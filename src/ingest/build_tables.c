@@ -579,6 +579,7 @@ static void set_process(struct tables *t, struct store_facts *f, const struct ov
 	f->parent_pid = p->parent_pid;
 	f->page_bytes = p->page_bytes ? p->page_bytes : 4096;
 	f->memory_bytes = p->memory_bytes;
+	f->memory_limit_bytes = p->memory_limit_bytes;
 	f->n_cpus = p->n_cpus;
 	f->ended = put_string(t, o->ended, strlen(o->ended));
 	f->executable = put_text(t, &p->executable);

@@ -10,6 +10,7 @@
 #include "record/clock.h"
 #include "record/initial_stack.h"
 #include "record/lane.h"
+#include "record/memory_limit.h"
 #include "record/program_path.h"
 #include "record/sys.h"
 
@@ -27,6 +28,21 @@ static void append_fields(struct describer *f, struct session *s, unsigned type,
 
 	if (ret < 0)
 		session_count_lost(s, 0, 0, ret);
+}
+
+/* The control group, and how much memory it may use. */
+static void put_cgroup(struct describer *f, struct field_writer *w)
+{
+	long n = sys_read_file("/proc/self/cgroup", f->scratch, 64 * KIB - 1);
+	uint64_t limit;
+
+	if (n <= 0)
+		return;
+	f->scratch[n] = 0;
+	field_put_bytes(w, PROCESS_CGROUP, f->scratch, (size_t)n);
+	limit = memory_limit_read((const char *)f->scratch, "/sys/fs/cgroup");
+	if (limit)
+		field_put_u64(w, PROCESS_MEMORY_LIMIT_BYTES, limit);
 }
 
 /* A file of /proc as one field, cut after 64 KiB (an environment may be megabytes). */
@@ -123,7 +139,7 @@ void describe_process(struct describer *f, struct session *s)
 	put_link(&w, PROCESS_CWD, "/proc/self/cwd");
 	put_command(f, &w);
 	put_environment(f, &w);
-	put_file(f, &w, PROCESS_CGROUP, "/proc/self/cgroup");
+	put_cgroup(f, &w);
 	put_file(f, &w, PROCESS_LIMITS, "/proc/self/limits");
 	if (arch_syscall1(SYS_uname, &uts) == 0) {
 		field_put_text(&w, PROCESS_HOST, uts.nodename);

@@ -47,6 +47,7 @@ static const struct tag_field process_tags[] = {
 	TEXT(PROCESS_RECORDER, metadata_process, recorder),
 	NUMBER(PROCESS_PARENT, metadata_process, parent_pid),
 	NUMBER(PROCESS_MEMORY_BYTES, metadata_process, memory_bytes),
+	NUMBER(PROCESS_MEMORY_LIMIT_BYTES, metadata_process, memory_limit_bytes),
 };
 
 static const struct tag_field module_tags[] = {

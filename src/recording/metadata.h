@@ -24,7 +24,8 @@ struct metadata_process {
 	uint64_t gid;
 	uint64_t page_bytes;
 	uint64_t n_cpus;
-	uint64_t memory_bytes;
+	uint64_t memory_bytes; /* of the machine */
+	uint64_t memory_limit_bytes; /* of the control group; 0: none, or not known */
 	uint64_t parent_pid; /* a forked child whose parent was recorded too; else 0 */
 	struct metadata_text executable;
 	struct metadata_text cmdline; /* list */

@@ -84,6 +84,33 @@ static const char *last_note(const struct store *s)
 	return "";
 }
 
+#define OUT_OF_MEMORY_SHARE 0.90 /* of the limit: the rest may be files and other processes */
+
+/* Had the process used up the memory that it may use when its recording broke off? Then says so. */
+static bool add_out_of_memory(struct health *h, const struct store *s)
+{
+	const struct store_facts *f = store_facts(s);
+	uint64_t limit = f->memory_limit_bytes ? f->memory_limit_bytes : f->memory_bytes;
+	uint64_t used = f->live_bytes;
+	size_t n;
+	const struct store_sample *sample = store_table(s, STORE_SAMPLES, &n);
+	struct health_line *l;
+	char a[HUMAN_BYTES], b[HUMAN_BYTES];
+
+	if (n > 0 && sample[n - 1].rss_bytes > used)
+		used = sample[n - 1].rss_bytes;
+	if (limit == 0 || (double)used < OUT_OF_MEMORY_SHARE * (double)limit)
+		return false;
+	l = health_add(h, HEALTH_END, HEALTH_WARN, "Killed, most likely out of memory");
+	health_detail(l,
+		      "%s of the %s that %s were in use when the recording broke off, as it does "
+		      "when the kernel kills for want of memory; every event up to then is here, "
+		      "and \"leaked\" is what was allocated at that moment",
+		      human_size(used, a), human_size(limit, b),
+		      f->memory_limit_bytes ? "its control group may use" : "the machine has");
+	return true;
+}
+
 static void add_no_end(struct health *h, const struct store *s)
 {
 	struct health_line *l;
@@ -94,6 +121,8 @@ static void add_no_end(struct health *h, const struct store *s)
 				 "last event, and \"leaked\" is what is allocated at that moment");
 		return;
 	}
+	if (add_out_of_memory(h, s))
+		return;
 	l = health_add(h, HEALTH_END, HEALTH_WARN, "The recording has no end");
 	health_detail(l,
 		      "the program was killed or crashed, or it still ran when the recording was "

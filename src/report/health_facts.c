@@ -137,8 +137,12 @@ static void put_limits(const struct store *s, FILE *out)
 	};
 	const char *text = store_string(s, store_facts(s)->limits, NULL), *separator = "";
 	char a[HUMAN_BYTES];
-	uint64_t n_bytes;
+	uint64_t n_bytes = store_facts(s)->memory_limit_bytes;
 
+	if (n_bytes) {
+		fprintf(out, "%s of memory (control group)", human_size(n_bytes, a));
+		separator = ", ";
+	}
 	for (size_t i = 0; i < ARRAY_LEN(limit); i++) {
 		if (find_limit(text, limit[i].name, &n_bytes)) {
 			fprintf(out, "%s%s %s", separator, human_size(n_bytes, a), limit[i].words);

@@ -187,7 +187,7 @@ static int put_process_field(struct anonymize *a, struct field_writer *w, const 
 	case PROCESS_CMDLINE: /* only the first part stays: the name of the program */
 		return put_module_name(a, w, f, err);
 	default:
-		if (f->tag > PROCESS_MEMORY_BYTES)
+		if (f->tag > PROCESS_MEMORY_LIMIT_BYTES)
 			return 0; /* of a newer version: nobody knows what it says */
 		break;
 	}

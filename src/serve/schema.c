@@ -109,6 +109,7 @@ static const struct schema table[] = {
 	{"Summary",
 	 "id:str file:str executable:str cmdline:[str] cwd:str host:str kernel:str "
 	 "architecture:str recorder:str pid:u64 parent_pid:u64 page_bytes:u64 memory_bytes:u64 "
+	 "memory_limit_bytes:u64 "
 	 "cpus:u64 started_at:str start_ns:u64 duration_ns:u64 complete:bool ended:str "
 	 "end_status:u64 events:u64 allocations:u64 reallocations:u64 frees:u64 rows:u64 "
 	 "bytes:u64 temporary_count:u64 temporary_bytes:u64 leaked_count:u64 leaked_bytes:u64 "

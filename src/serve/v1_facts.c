@@ -151,6 +151,7 @@ static void put_process(struct json *j, const struct store *s)
 	json_u64(j, "parent_pid", f->parent_pid);
 	json_u64(j, "page_bytes", f->page_bytes);
 	json_u64(j, "memory_bytes", f->memory_bytes);
+	json_u64(j, "memory_limit_bytes", f->memory_limit_bytes);
 	json_u64(j, "cpus", f->n_cpus);
 	json_text(j, "started_at", human_time(f->start_realtime_ns, buf));
 	json_u64(j, "start_ns", f->start_realtime_ns);

@@ -26,7 +26,7 @@
 
 #include "base/compiler.h"
 
-#define STORE_VERSION 7
+#define STORE_VERSION 8
 #define STORE_BLOCK_ROWS 4096u
 
 enum store_column {
@@ -298,7 +298,8 @@ struct store_facts {
 	uint64_t pid;
 	uint64_t parent_pid;
 	uint64_t page_bytes;
-	uint64_t memory_bytes;
+	uint64_t memory_bytes; /* of the machine */
+	uint64_t memory_limit_bytes; /* of the control group; 0: none, or not known */
 	uint64_t n_cpus;
 	uint64_t unknown_frees;
 	uint64_t untracked_frees;

@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import mp
+from mp_cgroup import Cgroup
 
 N_KILLS = int(os.environ.get("MP_KILLS", 200))
 KEYS = ("allocations", "reallocations", "frees")
@@ -131,6 +132,23 @@ class Death(mp.TestCase):
                 child = self.start(folder, threads, how, 10_000, **options)
                 self.assertEqual(expected_code, self.wait(child))
                 self.assertGreater(self.check(folder, per_thread=True), 100)
+
+    def test_killed_for_want_of_memory(self):
+        """The kernel kills the writer as well, which shares the program's memory."""
+        group = Cgroup.create(100 << 20)
+        if not group:
+            self.skipTest("no memory cgroup can be made here")
+        self.addCleanup(group.remove)
+        path = self.dir / "out.dat"
+        child = subprocess.run(
+            ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', group.procs,
+             mp.CLI, "run", "-o", path, "python3", "-c", "x = []\nwhile True: x.append(b'x' * 50000)"],
+            env=mp.clean_environment(), cwd=self.dir, capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(-signal.SIGKILL, child.returncode, child.stderr)
+        self.assertGreater(mp.info(path)["live_bytes"], 80 << 20)
+        text = subprocess.run([mp.CLI, "report", path], capture_output=True, text=True, check=True).stdout
+        self.assertRegex(" ".join(text.split()), r"Killed, most likely out of memory: [\d.]+ MiB of the 100 MiB that "
+                                                 r"its control group may use")
 
     def test_abort(self):
         self.check_end("abort", -signal.SIGABRT)

@@ -94,6 +94,36 @@ static void check_end(const char *ended, bool is_growing, enum health_state stat
 	end();
 }
 
+/* The limit of the control group and the machine's memory, and what was in use at the end. */
+static void check_broken_off(uint64_t limit, uint64_t rss, const char *title, const char *words)
+{
+	const struct store_sample sample[] = {{.at_ns = 1, .rss_bytes = 2 * limit},
+					      {.at_ns = 2, .rss_bytes = rss}};
+
+	begin();
+	synth.ended = "killed or still running";
+	synth.sample = sample;
+	synth.n_samples = ARRAY_LEN(sample);
+	synth.facts.memory_limit_bytes = limit;
+	synth.facts.memory_bytes = 1024 * MIB;
+	synth.facts.live_bytes = 200 * MIB;
+	ask();
+	CHECK_STR_EQ(line(HEALTH_END, 0)->title, title);
+	CHECK(says(line(HEALTH_END, 0), words));
+	end();
+}
+
+TEST(recording_that_broke_off_when_memory_was_used_up_says_so)
+{
+	static const char title[] = "Killed, most likely out of memory";
+
+	check_broken_off(300 * MIB, 290 * MIB, title,
+			 "290 MiB of the 300 MiB that its control group may use");
+	check_broken_off(210 * MIB, MIB, title, "200 MiB of the 210 MiB"); /* the heap tells */
+	check_broken_off(0, 1000 * MIB, title, "1000 MiB of the 1.00 GiB that the machine has");
+	check_broken_off(300 * MIB, 260 * MIB, "The recording has no end", "killed or crashed");
+}
+
 TEST(line_says_how_the_program_ended)
 {
 	check_end("exit", false, HEALTH_OK, "Complete", "ended by exit()");
