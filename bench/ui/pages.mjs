@@ -110,7 +110,7 @@ function instrument() {
   const FINE = /\/tree\?.*direction=.*min_share=0(&|$)/;
   const foot = () => document.querySelector(".foot span")?.textContent ?? "";
   const isMarked = () =>
-    document.querySelector(".waiting.estimate") || /on their way$/.test(foot());
+    document.querySelector(".chips .estimate") || /on their way$/.test(foot());
   /* questions that an estimate has answered: the exact answer is still to come */
   const estimated = new Set();
   const plainUrl = (url) => String(url).replace(/[?&]first=\d+/, "");

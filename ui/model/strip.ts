@@ -101,3 +101,46 @@ export function sampleAge(times: readonly number[], ns: number, viewNs: number):
   const age = ns - (times[sampleAt(times, ns)] ?? ns);
   return Math.abs(age) > viewNs / 100 ? age : 0;
 }
+
+/* The value at a moment, on the line between two samples; outside of them that of the nearest one. */
+export function interpolated(
+  times: readonly number[],
+  values: readonly number[],
+  ns: number,
+): number | null {
+  const i = sampleAt(times, ns);
+  const [t, next] = [times[i], times[i + 1]];
+  const [v, nextValue] = [values[i], values[i + 1]];
+  if (t === undefined || v === undefined) return null;
+  if (next === undefined || nextValue === undefined || ns <= t || next <= t) return v;
+  return v + ((nextValue - v) * (ns - t)) / (next - t);
+}
+
+export interface Box {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+const CURVE_STEP_PX = 4;
+
+/* Of boxes for a label the first that no curve passes through, or the one that fewest do. A curve gives y at
+ * x, or null where it is not. */
+export function freeBox(
+  boxes: readonly Box[],
+  curves: readonly ((x: number) => number | null)[],
+): Box | null {
+  let best: Box | null = null;
+  let fewest = Infinity;
+  for (const b of boxes) {
+    let crossed = 0;
+    for (const y of curves)
+      for (let x = b.left; x <= b.left + b.width; x += CURVE_STEP_PX) {
+        const at = y(x);
+        if (at !== null && at >= b.top && at <= b.top + b.height) crossed++;
+      }
+    if (crossed < fewest) [best, fewest] = [b, crossed];
+  }
+  return best;
+}

@@ -8,7 +8,6 @@ import { Chips } from '../widgets/chips';
 import { DetailsFrame } from '../widgets/details';
 import { Strip, crosshairNs } from '../widgets/strip';
 import { MenuLayer, TipLayer } from '../widgets/floating';
-import { OtherEstimates } from '../widgets/notes';
 import { TopBar } from '../widgets/topbar';
 import { basename } from '../model/recording';
 import { NO_RANGE, rangeOf } from '../model/filters';
@@ -54,7 +53,6 @@ export function App() {
           <div class="banner-slot">
             <Banners recording={a.page === 'recordings' ? null : recording} />
           </div>
-          <OtherEstimates />
           {canShow(a.page, recording) ? <Page key={a.page} /> : <NotReady recording={recording} />}
         </main>
         <Details />

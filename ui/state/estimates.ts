@@ -1,14 +1,15 @@
-/* Which estimates are on screen, so that none is without a mark. A widget shows the mark of its own question
- * (<Waiting>); the frame shows one for all that have none. */
-import { useLayoutEffect } from 'preact/hooks';
+/* Which estimates are on screen, so that none is without a mark. The mark is one for the page, beside the
+ * filters (widgets/chips.tsx), where it covers nothing. */
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Signal } from './signal';
 
 /* The least share of the rows that a shown estimate was made of, in percent; null: all is exact. */
 export const coarsest = new Signal<number | null>(null);
-/* How many widgets show a mark. */
-export const marks = new Signal(0);
+/* How many of the exact answers that are under way can be cancelled. */
+export const cancellable = new Signal(0);
 
 const shown = new Map<object, number>();
+const cancels = new Set<() => void>();
 
 function tell(): void {
   coarsest.set(shown.size ? Math.min(...shown.values()) : null);
@@ -28,11 +29,20 @@ export function useShownEstimate(percent: number | null): void {
   }, [percent]);
 }
 
-/* The caller shows a mark. */
-export function useMark(isShown: boolean): void {
+/* The mark offers to cancel what the caller waits for. */
+export function useCancel(isShown: boolean, cancel: () => void): void {
+  const latest = useRef(cancel);
+  latest.current = cancel;
   useLayoutEffect(() => {
     if (!isShown) return undefined;
-    marks.set(marks.value + 1);
-    return () => marks.set(marks.value - 1);
+    const act = () => latest.current();
+    cancels.add(act);
+    cancellable.set(cancels.size);
+    return () => {
+      cancels.delete(act);
+      cancellable.set(cancels.size);
+    };
   }, [isShown]);
 }
+
+export const cancelEstimates = (): void => [...cancels].forEach((act) => act());

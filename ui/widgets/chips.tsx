@@ -2,9 +2,11 @@
 import { isExported } from '../api/client';
 import type { GroupRows, Recording, Summary } from '../api/types';
 import { chipsOf, hasFilter, rangeOf, RANGE_MEANINGS, type Chip } from '../model/filters';
+import { estimateText } from '../model/estimates';
 import { callSites, count, group, join } from '../model/format';
 import { frameFull, frameLocation, frameTitle } from '../model/names';
 import { useClock } from '../state/clock';
+import { cancelEstimates, cancellable, coarsest } from '../state/estimates';
 import { overlay } from '../state/overlay';
 import { useQuery } from '../state/query';
 import { goPage, set, useAddress } from '../state/router';
@@ -43,7 +45,7 @@ export function Chips({ recording }: { recording: Recording }) {
           </button>
         </span>
       )}
-      <Sum />
+      <EstimateOrSum />
     </div>
   );
 }
@@ -133,8 +135,29 @@ function BaseChip() {
   );
 }
 
+/* While figures on the page are an estimate, that takes the place of the sums. */
+function EstimateOrSum() {
+  const percent = useSignal(coarsest);
+  const canCancel = useSignal(cancellable) > 0;
+  return (
+    <>
+      <Sum isHidden={percent !== null} />
+      {percent !== null && (
+        <span class="estimate" role="status">
+          <b>{estimateText(percent)}</b>
+          {canCancel && (
+            <button type="button" class="link" onClick={cancelEstimates}>
+              Cancel
+            </button>
+          )}
+        </span>
+      )}
+    </>
+  );
+}
+
 /* "55.6 M of 124 M allocations, 20 158 of 21 034 call sites" */
-function Sum() {
+function Sum({ isHidden }: { isHidden: boolean }) {
   const { params } = useAddress();
   const isFiltered = hasFilter(params);
   const all = useQuery<Summary>('summary', {}, { isFiltered: false });
@@ -144,13 +167,13 @@ function Sum() {
   const rows = all.data.rows;
   if (!isFiltered)
     return (
-      <span class="sum">
+      <span class="sum" hidden={isHidden}>
         Whole recording: {join(count(rows))} allocations, {callSites(sites)}
       </span>
     );
   if (!some.data) return <span class="sum" />;
   return (
-    <span class={'sum' + (some.isStale ? ' stale' : '')} aria-live="polite">
+    <span class={'sum' + (some.isStale ? ' stale' : '')} aria-live="polite" hidden={isHidden}>
       <b>{join(count(some.data.total.allocations))}</b> of {join(count(rows))} allocations,{' '}
       <b>{group(some.data.total_count)}</b> of {callSites(sites)}
     </span>

@@ -6,12 +6,10 @@ import type { Asked } from '../state/query';
 import type { ApiError } from '../api/client';
 import { fieldOf } from '../model/filter_draft';
 import { refusalText } from '../model/filter_input';
-import { estimateText } from '../model/estimates';
 import { namesText } from '../model/recording';
-import { coarsest, marks, useMark } from '../state/estimates';
+import { useCancel } from '../state/estimates';
 import { copyText, overlay } from '../state/overlay';
 import { useRecording } from '../state/recordings';
-import { useSignal } from '../state/signal';
 
 /* In place of what cannot be shown: a title, a sentence, what to do. */
 export function Note(p: {
@@ -155,7 +153,7 @@ function useWaiting(since: number): 0 | 1 | 2 {
   return waited < WORDS_AFTER_MS ? 1 : 2;
 }
 
-/* Under a toolbar: the mark of an estimate until the exact answer is here; else a thin line after 300 ms, words and Cancel after a second; "Stopped." when
+/* Under a toolbar: a thin line while figures are an estimate (the words are beside the filters); else after 300 ms, words and Cancel after a second; "Stopped." when
  * somebody cancelled. Takes no room. */
 type Waited = Pick<Asked<unknown>, 'since' | 'isCancelled' | 'again' | 'cancel'> &
   Partial<Pick<Asked<unknown>, 'estimate'>>;
@@ -164,7 +162,8 @@ export function Waiting({ asked, what }: { asked: Waited; what: string }) {
   const step = useWaiting(asked.since);
   const names = namesText(useRecording());
   const isEstimate = typeof asked.estimate === 'number';
-  useMark(isEstimate && asked.since > 0 && !asked.isCancelled);
+  const isMarked = isEstimate && asked.since > 0 && !asked.isCancelled;
+  useCancel(isMarked, asked.cancel);
   if (asked.isCancelled)
     return (
       <div class="waiting words" role="status">
@@ -175,14 +174,10 @@ export function Waiting({ asked, what }: { asked: Waited; what: string }) {
         </button>
       </div>
     );
-  if (isEstimate && asked.since)
+  if (isMarked)
     return (
-      <div class="waiting words estimate" role="status">
+      <div class="waiting">
         <i />
-        <b>{estimateText(asked.estimate ?? 0)}</b>
-        <button type="button" class="link" onClick={asked.cancel}>
-          Cancel
-        </button>
       </div>
     );
   if (step === 0) return null;
@@ -198,19 +193,6 @@ export function Waiting({ asked, what }: { asked: Waited; what: string }) {
           </button>
         </>
       )}
-    </div>
-  );
-}
-
-/* The mark of estimates in parts of the page that have none of their own. */
-export function OtherEstimates() {
-  const percent = useSignal(coarsest);
-  const isMarked = useSignal(marks) > 0;
-  if (percent === null || isMarked) return null;
-  return (
-    <div class="waiting words estimate" role="status">
-      <i />
-      <b>{estimateText(percent)}</b>
     </div>
   );
 }

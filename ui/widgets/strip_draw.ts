@@ -3,7 +3,7 @@ import type { Surface } from './canvas';
 import { area, font, haloText, line } from './canvas';
 import { bytes, join } from '../model/format';
 import type { Gap } from '../model/gaps';
-import { xOf, type Span } from '../model/strip';
+import { freeBox, interpolated, nsOf, xOf, type Box, type Span } from '../model/strip';
 import { timeLabel, timeTicks } from '../model/ticks';
 import { drawGaps } from './gaps_draw';
 
@@ -43,7 +43,7 @@ export function drawStrip(s: Surface, d: StripData, m: StripMarks): void {
   drawGaps(g, d.gaps, x, { left: 0, right: width, top: 0, base }, d.runNs);
   drawMarkers(s, d, x, base);
   if (m.range) shadeOutside(s, x(m.range.fromNs), x(m.range.toNs), base);
-  drawPeak(s, d, x, y, m.range !== null);
+  drawPeak(s, d, x, y, base, m.view, m.range !== null);
   if (m.pinNs !== null) vertical(s, x(m.pinNs), base, s.token('--text'), [3, 2]);
   if (m.hoverNs !== null) vertical(s, x(m.hoverNs), base, s.token('--accent'), []);
   if (m.view.toNs - m.view.fromNs < d.runNs * 0.999) drawPosition(s, m.view, d.runNs);
@@ -153,6 +153,8 @@ function drawPeak(
   d: StripData,
   x: (ns: number) => number,
   y: (v: number) => number,
+  base: number,
+  view: Span,
   isQuiet: boolean,
 ): void {
   const px = Math.round(x(d.peakNs)) + 0.5;
@@ -165,12 +167,36 @@ function drawPeak(
   if (isQuiet) return;
   s.g.font = font(11, 500);
   const text = 'peak ' + join(bytes(d.peakBytes));
-  const isLeft = px > s.width / 2;
-  s.g.textAlign = isLeft ? 'right' : 'left';
-  /* above the line; where the room is short, below it, and below the RSS */
-  const isBelow = py < 22;
-  haloText(s, text, px + (isLeft ? -8 : 8), isBelow ? py + 13 : py - 7);
+  const place = freeBox(
+    labelBoxes(s, px, py, s.g.measureText(text).width, base),
+    [heapAt(d), rssAt(d)].map((value) => (at: number) => {
+      const v = value(nsOf(view, at, s.width - 1));
+      return v === null ? null : y(v);
+    }),
+  );
+  s.g.textAlign = 'left';
+  if (place) haloText(s, text, place.left + LABEL_PAD, place.top + place.height / 2 + 0.5);
 }
+
+const LABEL_PX = 13;
+const LABEL_PAD = 2;
+
+/* Where the word at the peak may be: beside it, above or below the line, or at the upper edge. */
+function labelBoxes(s: Surface, px: number, py: number, text: number, base: number): Box[] {
+  const width = text + 2 * LABEL_PAD;
+  const sides = [px + 6, px - 6 - width];
+  if (px > s.width / 2) sides.reverse();
+  const tops = [py - 6 - LABEL_PX, py - LABEL_PX / 2, py + 6, 2];
+  return tops
+    .flatMap((top) => sides.map((left) => ({ left, top, width, height: LABEL_PX })))
+    .filter(
+      (b) => b.top >= 0 && b.top + LABEL_PX < base && b.left >= 0 && b.left + width < s.width,
+    );
+}
+
+const heapAt = (d: StripData) => (ns: number) =>
+  d.heap[Math.floor((ns - d.fromNs) / d.bucketNs)] ?? null;
+const rssAt = (d: StripData) => (ns: number) => interpolated(d.rssAt, d.rss, ns);
 
 function vertical(s: Surface, at: number, base: number, colour: string, dash: number[]): void {
   const px = Math.round(at) + 0.5;

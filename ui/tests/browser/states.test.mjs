@@ -422,23 +422,23 @@ test('estimate: shown with its mark until the exact answer is here', async (t) =
   await page.goto(url('sizes'));
   await waitForText(
     page,
-    '.waiting.estimate',
+    '.chips .estimate',
     /^Estimate from 3\.1 % of the rows; exact in a moment\. ?Cancel$/,
   );
   await page.waitForSelector('.hist canvas'); /* its figures are there */
   await checkAccessible(page, 'an estimate');
   letGo();
-  await page.waitForSelector('.waiting.estimate', { state: 'detached' });
+  await page.waitForSelector('.chips .estimate', { state: 'detached' });
   assert.deepEqual(asked.slice(0, 2), [true, false]);
 });
 
 test('estimate: the rows of a table come first as an estimate, too', async (t) => {
   const { page, asked, letGo, url } = await holdExact(t, 'rows.dat', /\/functions\?/);
   await page.goto(url('callers'));
-  await waitForText(page, '.waiting.estimate', /^Estimate from 3\.1 % .* ?Cancel$/);
+  await waitForText(page, '.chips .estimate', /^Estimate from 3\.1 % .* ?Cancel$/);
   await page.waitForSelector('.grid.functions .tr .sym'); /* its figures are there */
   letGo();
-  await page.waitForSelector('.waiting.estimate', { state: 'detached' });
+  await page.waitForSelector('.chips .estimate', { state: 'detached' });
   await page.waitForSelector('.grid.functions .tr .sym');
   assert.deepEqual(asked, [true, false]);
 });
@@ -449,9 +449,9 @@ test('estimate: the frame marks parts of a page that have no mark of their own',
   await page.waitForSelector('.ov-top .sym');
   await waitForText(
     page,
-    '.waiting.estimate',
+    '.chips .estimate',
     /^Estimate from 3\.1 % of the rows; exact in a moment\.$/,
   );
   letGo();
-  await page.waitForSelector('.waiting.estimate', { state: 'detached' });
+  await page.waitForSelector('.chips .estimate', { state: 'detached' });
 });

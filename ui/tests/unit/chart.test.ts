@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LABEL_PX, placeLabels, stack, standsAbove } from '../../model/chart';
-import { dragged, gripAt, runningSum, sampleAge, valueAt, zoomView } from '../../model/strip';
+import {
+  dragged,
+  freeBox,
+  gripAt,
+  interpolated,
+  runningSum,
+  sampleAge,
+  valueAt,
+  zoomView,
+} from '../../model/strip';
 import { timeLabel, timeTicks, valueLabel, valueTicks } from '../../model/ticks';
 
 test('layers are sums from the lowest up', () => {
@@ -83,4 +92,22 @@ test('a peak between two points stands above the areas, a rounding does not', ()
   assert.equal(standsAbove([11, 22, 34], series), false);
   assert.equal(standsAbove([11, 90, 33], series), true);
   assert.equal(standsAbove([], []), false);
+});
+
+test('the word at the peak goes where no curve passes', () => {
+  const box = (left: number, top: number) => ({ left, top, width: 40, height: 12 });
+  const [above, below] = [box(0, 10), box(0, 40)];
+  assert.equal(freeBox([above, below], [() => 16]), below);
+  assert.equal(freeBox([above, below], [() => 46]), above);
+  /* a curve that is not there does not matter; of two bad places the better one is taken */
+  assert.equal(freeBox([above, below], [() => null]), above);
+  assert.equal(freeBox([above, below], [() => 16, (x) => (x > 30 ? 46 : 100)]), below);
+  assert.equal(freeBox([], []), null);
+});
+
+test('a value between two samples lies on the line between them', () => {
+  assert.equal(interpolated([10, 20], [100, 200], 15), 150);
+  assert.equal(interpolated([10, 20], [100, 200], 5), 100);
+  assert.equal(interpolated([10, 20], [100, 200], 99), 200);
+  assert.equal(interpolated([], [], 5), null);
 });
