@@ -86,7 +86,7 @@ export function SiteDetails({ value }: { value: string }) {
         </Block>
       )}
       <Block title="Facts">
-        <SiteFacts stack={stack} row={row} />
+        <SiteFacts stack={stack} row={row} graphRow={row} />
       </Block>
       <Block
         title="Stack"

@@ -1,7 +1,8 @@
 /* Overview: what a person needs in ten seconds. Every figure is a link to the view that explains it. */
 import type { ComponentChildren } from 'preact';
 import type { Buckets, GroupRow, GroupRows, Health, Samples, Summary } from '../api/types';
-import { COSTS, costKind, costOf, type CostId } from '../model/costs';
+import { isExported } from '../api/client';
+import { COSTS, costKind, costOf, type CostId, type CostValues } from '../model/costs';
 import {
   bytes,
   change,
@@ -18,7 +19,8 @@ import { stateOf } from '../model/recording';
 import type { PageId } from '../model/address';
 import { useBaseBuckets } from '../state/base_line';
 import { useClock } from '../state/clock';
-import { useQuery } from '../state/query';
+import { usePageRequest } from '../state/page_request';
+import { useApiUrl, useQuery, type Asked } from '../state/query';
 import { useRecording } from '../state/recordings';
 import { isDetailsOpen } from '../state/details';
 import { hasPage, hrefPage, set, useAddress } from '../state/router';
@@ -35,21 +37,30 @@ import { FindingCards, GrewLink, useWhat } from './overview_findings';
 export function Overview() {
   const recording = useRecording();
   const isKilled = !!recording && stateOf(recording).word === 'Killed';
-  const summary = useQuery<Summary>('summary', {}, { isMain: true });
-  if (summary.error)
+  const { params } = useAddress();
+  /* what matches are the totals of the lists: the summary need not count it once more */
+  const isCounted = !!params['base'] || !hasFilter(params);
+  const summary = useQuery<Summary>('summary', {}, { isFiltered: isCounted });
+  const lists = useFunctions();
+  const main = isCounted ? summary : lists;
+  usePageRequest(useApiUrl().urlOf('summary'));
+  if (main.error)
     return (
       <div class="pad-note">
-        <ErrorNote error={summary.error} again={summary.again} />
+        <ErrorNote error={main.error} again={main.again} />
       </div>
     );
-  const matched = summary.data?.after ?? summary.data?.matched;
-  if (matched?.allocations === 0 && !summary.data?.before?.allocations && !summary.isStale)
+  const matched = isCounted ? summary.data?.after : lists.data?.total;
+  if (matched?.allocations === 0 && !summary.data?.before?.allocations && !main.isStale)
     return <NoMatch />;
   return (
-    <div class={'ov page-bg' + (summary.isStale ? ' stale' : '')}>
-      <Waiting asked={summary} what="Counting allocations" />
+    <div class={'ov page-bg' + (main.isStale ? ' stale' : '')}>
+      <Waiting asked={main} what="Counting allocations" />
       <FindingCards />
-      <Tiles summary={summary.data} />
+      <Tiles
+        summary={isCounted || lists.data ? summary.data : null}
+        matched={isCounted ? null : (lists.data?.total ?? null)}
+      />
       <section class="ov-mid">
         <MemoryCard summary={summary.data} />
         <HealthCard />
@@ -98,9 +109,14 @@ function Tile(p: TileProps) {
   );
 }
 
-function Tiles({ summary: s }: { summary: Summary | null }) {
+interface TilesProps {
+  summary: Summary | null;
+  matched: CostValues | null; // of what the filters let through; null: there are none
+}
+
+function Tiles({ summary: s, matched }: TilesProps) {
   if (!s) return <section class="tiles empty" aria-label="Key figures" aria-busy="true" />;
-  return s.before && s.after ? <ChangeTiles s={s} /> : <OwnTiles s={s} />;
+  return s.before && s.after ? <ChangeTiles s={s} /> : <OwnTiles s={s} matched={matched} />;
 }
 
 /* What changed since the base: "12.0 MiB before, 16.9 MiB now". */
@@ -133,11 +149,11 @@ function ChangeTiles({ s }: { s: Summary }) {
   );
 }
 
-function OwnTiles({ s }: { s: Summary }) {
+function OwnTiles({ s, matched }: { s: Summary; matched: CostValues | null }) {
   const a = useAddress();
   const clock = useClock();
-  const isFiltered = hasFilter(a.params) && s.matched !== undefined;
-  const cost = isFiltered && s.matched ? s.matched : summaryCost(s);
+  const isFiltered = matched !== null;
+  const cost = matched ?? summaryCost(s);
   const what = useWhat();
   const seconds = askedSpanNs(a.params, s.duration_ns) / 1e9 || 1;
   const digits = clockDigits(s.duration_ns);
@@ -322,6 +338,7 @@ function HealthCard() {
 /* ---- lists ---- */
 
 const N_ROWS = 7;
+const N_FUNCTIONS = 200;
 
 interface ListProps {
   title: string;
@@ -330,15 +347,31 @@ interface ListProps {
   right?: ComponentChildren;
 }
 
+/* The functions with most leaked: of most programs all functions. An exported page has the lists alone. */
+const useFunctions = () =>
+  useQuery<GroupRows>(
+    'groups',
+    { by: 'blame', sort_by: 'leaked_bytes', order: 'dsc', count: N_FUNCTIONS },
+    { isReady: !isExported },
+  );
+
+/* The first rows by a cost: of all functions where these are here, else the server's. */
+function useTop(cost: CostId): Asked<GroupRows> {
+  const all = useFunctions();
+  const isEnough = all.data !== null && all.data.total_count <= all.data.groups.length;
+  const own = useQuery<GroupRows>(
+    'groups',
+    { by: 'blame', sort_by: costKind(cost).field, order: 'dsc', count: N_ROWS },
+    { isReady: isExported || (all.data !== null && !all.isStale && !isEnough) },
+  );
+  if (!isEnough || !all.data) return own;
+  const groups = [...all.data.groups].sort((g, h) => costOf(h.cost, cost) - costOf(g.cost, cost));
+  return { ...all, data: { ...all.data, groups: groups.slice(0, N_ROWS) } };
+}
+
 function TopList({ title, cost, right }: ListProps) {
   const a = useAddress();
-  const kind = costKind(cost);
-  const asked = useQuery<GroupRows>('groups', {
-    by: 'blame',
-    sort_by: kind.field,
-    order: 'dsc',
-    count: N_ROWS,
-  });
+  const asked = useTop(cost);
   const isChange = !!asked.data?.total_before;
   /* of a comparison: what grew */
   const rows = (asked.data?.groups ?? []).filter((g) => costOf(g.cost, cost) > 0);

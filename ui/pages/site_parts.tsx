@@ -160,29 +160,40 @@ const StackSkeleton = () => (
 export const GRAPH_POINTS = 120;
 
 /* The row of a call site with its graph; with the filters of the address, over their time range. */
-export function useSite(stack: number) {
+export function useSite(stack: number, isReady = true) {
   const range = rangeOf(useAddress().params);
-  const asked = useQuery<GroupRows>('groups', {
-    by: 'stack',
-    backtraces: stack,
-    base: null,
-    graph: GRAPH_POINTS,
-    graph_from: range ? `+${range.fromNs}ns` : null,
-    graph_to: range ? `+${range.toNs}ns` : null,
-    count: 1,
-  });
+  const asked = useQuery<GroupRows>(
+    'groups',
+    {
+      by: 'stack',
+      backtraces: stack,
+      base: null,
+      graph: GRAPH_POINTS,
+      graph_from: range ? `+${range.fromNs}ns` : null,
+      graph_to: range ? `+${range.toNs}ns` : null,
+      count: 1,
+    },
+    { isReady },
+  );
   return { ...asked, row: asked.data?.groups.find((g) => g.key === stack) ?? null };
+}
+
+interface SiteFactsProps {
+  stack: number;
+  row: GroupRow;
+  graphRow?: GroupRow | null; // the row with its graph, which the table has or waits for; null: waits
 }
 
 /* Freed, interval, sizes, lifetimes, threads, who frees, growth. `row` is what the table has of the
  * site already; the rest is asked for. */
-export function SiteFacts({ stack, row }: { stack: number; row: GroupRow }) {
+export function SiteFacts({ stack, row, graphRow }: SiteFactsProps) {
   const a = useAddress();
   const clock = useClock();
   const title = useClockTitle();
   const run = useRecording()?.duration_ns ?? 1;
-  const site = useSite(stack);
   const { cost } = row;
+  const site = useSite(stack, graphRow === undefined && cost.leaked_bytes > 0);
+  const grown = graphRow ?? site.row;
   const span = row.last_ns - row.first_ns;
   const freed = cost.allocations - cost.leaked_count;
   const digits = clockDigits(run);
@@ -217,16 +228,19 @@ export function SiteFacts({ stack, row }: { stack: number; row: GroupRow }) {
       )}
       <dt>Growth</dt>
       <dd>
-        {!cost.leaked_bytes || site.row
-          ? growthText(cost.leaked_bytes, span, site.row?.leaked_timeline ?? [])
+        {!cost.leaked_bytes || grown
+          ? growthText(cost.leaked_bytes, span, grown?.leaked_timeline ?? [])
           : '…'}
       </dd>
     </dl>
   );
 }
 
+/* One call site has few of the rows: the exact answer takes no longer than an estimate. */
+const OF_ONE = { isExact: true };
+
 function LifetimeFact({ stack, row }: { stack: number; row: GroupRow }) {
-  const median = useQuery<Lifetimes>('lifetimes', { backtraces: stack, base: null }).data
+  const median = useQuery<Lifetimes>('lifetimes', { backtraces: stack, base: null }, OF_ONE).data
     ?.median_ns;
   const { temporary_count: temporary, allocations } = row.cost;
   const parts = [
@@ -244,12 +258,11 @@ function LifetimeFact({ stack, row }: { stack: number; row: GroupRow }) {
 
 function ThreadsFact({ stack }: { stack: number }) {
   const threads = useThreads();
-  const asked = useQuery<GroupRows>('groups', {
-    by: 'thread',
-    backtraces: stack,
-    base: null,
-    sort_by: 'allocations',
-  });
+  const asked = useQuery<GroupRows>(
+    'groups',
+    { by: 'thread', backtraces: stack, base: null, sort_by: 'allocations' },
+    OF_ONE,
+  );
   const names = asked.data?.groups.map((g) => threads.name(g.key)) ?? [];
   return (
     <>
@@ -261,13 +274,11 @@ function ThreadsFact({ stack }: { stack: number }) {
 
 /* The stack that frees most of the site's blocks; leads to what that stack frees. */
 function FreedAtFact({ stack, freed }: { stack: number; freed: number }) {
-  const asked = useQuery<GroupRows>('groups', {
-    by: 'free_stack',
-    backtraces: stack,
-    base: null,
-    sort_by: 'allocations',
-    count: 3,
-  });
+  const asked = useQuery<GroupRows>(
+    'groups',
+    { by: 'free_stack', backtraces: stack, base: null, sort_by: 'allocations', count: 3 },
+    OF_ONE,
+  );
   const rows = asked.data?.groups.filter((g) => g.key !== 0) ?? [];
   const [most] = rows;
   const others = (asked.data?.total_count ?? 0) - (asked.data?.groups.some((g) => !g.key) ? 1 : 0);

@@ -89,7 +89,7 @@ function useSites() {
     SHAPE,
     {
       firstRow,
-      isReady: (hasGraphs || hasFacts) && rows.count !== null && !rows.isStale,
+      isReady: hasGraphs || hasFacts,
       isMain: false,
     },
   );
@@ -322,7 +322,17 @@ function Table({ s, openRow, isPanelOpen }: TableProps) {
       onShow={onShow}
       goTo={goTo}
       openRow={openRow}
-      openContent={openKey && <OpenSite key={openKey.key} row={openKey} />}
+      openContent={
+        openKey && (
+          <OpenSite
+            key={openKey.key}
+            row={openKey}
+            graphRow={
+              s.hasGraphs && !s.late.error ? (context.late(openKey, openRow) ?? null) : undefined
+            }
+          />
+        )
+      }
       isStale={s.rows.isStale}
     />
   );
@@ -384,7 +394,7 @@ function siteLine(row: GroupRow): string {
 }
 
 /* The open row: its stack at the left, facts at the right. */
-function OpenSite({ row }: { row: GroupRow }) {
+function OpenSite({ row, graphRow }: { row: GroupRow; graphRow: GroupRow | null | undefined }) {
   const cost = useCost();
   return (
     <div class="site-open">
@@ -393,7 +403,7 @@ function OpenSite({ row }: { row: GroupRow }) {
       </div>
       <div class="side">
         <SiteActions stack={row.key} />
-        <SiteFacts stack={row.key} row={row} />
+        <SiteFacts stack={row.key} row={row} graphRow={graphRow} />
       </div>
     </div>
   );
