@@ -327,8 +327,9 @@ static enum verdict open_block(struct scanner *s, uint64_t block, uint32_t *low,
 
 static void select_open(struct scanner *s, uint32_t low, uint32_t high, uint32_t open)
 {
-	for (uint32_t i = low; i < high; i++)
-		s->selected[i - low] = (uint16_t)i;
+	/* more than there are: a loop of known length becomes vector code */
+	for (uint32_t i = 0; i < STORE_BLOCK_ROWS; i++)
+		s->selected[i] = (uint16_t)(low + i);
 	s->n_selected = high - low;
 	for (; open && s->n_selected; open &= open - 1)
 		select_step(s, &s->plan->step[__builtin_ctz(open)]);
