@@ -16,6 +16,9 @@
 #define ROWS_PER_SLICE 4u
 #define EVENTS_AT_ONCE ((size_t)4 << 20)
 #define MAX_SPAN_NS (1ull << 62)
+#define FEW_EVENTS 48u /* sorted by insertion */
+#define MAX_SORTED 65536u /* sorted by digits */
+#define DIGIT_BITS 8u
 
 struct slice {
 	uint64_t allocated_bytes, freed_bytes;
@@ -63,6 +66,7 @@ struct exact_peak {
 	struct kept_rows kept[SCAN_MAX_THREADS]; /* by thread */
 	struct event *event; /* of all candidates */
 	size_t n_events, cap_events;
+	struct event *sorted; /* MAX_SORTED, for sorting */
 };
 
 /* One thread's part of the first pass. */
@@ -500,11 +504,44 @@ static int compare_events(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* Most slices have few events: too few for qsort() to be worth its while. */
-static void sort_events(struct event *e, size_t n)
+/* Radix sort, with room for as many others. The keys are base or more, by less than 2^n_bits. */
+static void sort_by_digits(struct event *e, struct event *other, size_t n, uint64_t base,
+			   unsigned n_bits)
 {
-	if (n > 64) {
+	struct event *from = e, *to = other;
+
+	for (unsigned shift = 0; shift < n_bits; shift += DIGIT_BITS) {
+		uint32_t start[1u << DIGIT_BITS] = {0}, sum = 0;
+		struct event *swap = from;
+
+		for (size_t i = 0; i < n; i++)
+			start[(from[i].key - base) >> shift & ((1u << DIGIT_BITS) - 1)]++;
+		for (unsigned d = 0; d < 1u << DIGIT_BITS; d++) {
+			uint32_t here = start[d];
+
+			start[d] = sum;
+			sum += here;
+		}
+		for (size_t i = 0; i < n; i++)
+			to[start[(from[i].key - base) >> shift & ((1u << DIGIT_BITS) - 1)]++] =
+				from[i];
+		from = to;
+		to = swap;
+	}
+	if (from != e)
+		memcpy(e, from, n * sizeof(*e));
+}
+
+/* Sorts the events of a slice by time. */
+static void sort_events(struct exact_peak *sw, size_t slice, struct event *e, size_t n)
+{
+	if (n > MAX_SORTED) {
 		qsort(e, n, sizeof(*e), compare_events);
+		return;
+	}
+	if (n > FEW_EVENTS) {
+		sort_by_digits(e, sw->sorted, n, (slice_start(sw, slice) - sw->span->from_ns) << 1,
+			       sw->shift + 1);
 		return;
 	}
 	for (size_t i = 1; i < n; i++) {
@@ -531,7 +568,7 @@ static void run_slice(struct exact_peak *sw, struct candidate *c)
 	set_add(sw->is_done, c->slice);
 	if (n > n_events_of(sw, c->slice))
 		n = n_events_of(sw, c->slice);
-	sort_events(e, n);
+	sort_events(sw, c->slice, e, n);
 	for (size_t i = 0; i < n; i++) {
 		bool is_release = e[i].key & 1;
 
@@ -651,7 +688,9 @@ int exact_peak_run(struct query *q, const struct exact_peak_span *span,
 	sw.is_candidate = set_create(sw.n_slices);
 	sw.candidate = malloc(sw.n_slices * sizeof(*sw.candidate));
 	sw.candidate_of = malloc(sw.n_slices * sizeof(*sw.candidate_of));
-	if (!sw.slice || !sw.is_done || !sw.is_candidate || !sw.candidate || !sw.candidate_of) {
+	sw.sorted = malloc(MAX_SORTED * sizeof(*sw.sorted));
+	if (!sw.slice || !sw.is_done || !sw.is_candidate || !sw.candidate || !sw.candidate_of ||
+	    !sw.sorted) {
 		r = err_set_memory(err, sw.n_slices * sizeof(*sw.slice));
 		goto out;
 	}
@@ -669,6 +708,7 @@ out:
 	free(sw.candidate);
 	free(sw.candidate_of);
 	free(sw.event);
+	free(sw.sorted);
 	for (unsigned i = 0; i < SCAN_MAX_THREADS; i++)
 		kept_rows_fini(&sw.kept[i]);
 	return r;
