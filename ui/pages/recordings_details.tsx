@@ -25,7 +25,7 @@ function useOf<T>(r: Recording | null, path: string): Asked<T> {
 export function RecordingDetails({ value }: { value: string }) {
   const r = findRecording(useSignal(recordings), value);
   const summary = useOf<Summary>(r, 'summary').data;
-  const timeline = useOf<Buckets>(r, `timeline?buckets=${POINTS}`).data;
+  const timeline = useOf<Buckets>(r, `timeline?buckets=${POINTS}&round=true`).data;
   const health = useOf<Health>(r, 'health').data;
   if (!r) return <p class="dim">This recording is not on the server any more.</p>;
   return (
