@@ -73,9 +73,10 @@ def rows_of(path):
             live[row.address] = row
             rows.append(row)
         elif kind in ("culled", "culled_reallocs"):
-            # allocations of this thread that were left out: its last one was not the newest
-            n_allocations[event["thread"]] += 1
-            culled["allocations"] += event.get("allocations", event.get("reallocations", 0))
+            n = event.get("allocations", event.get("reallocations", 0))
+            # a mark: allocations were left out here, so the last one of the thread was not the newest
+            n_allocations[event["thread"]] += n == 0
+            culled["allocations"] += n
             for ours, theirs in (("bytes", "bytes"), ("temporary_count", "temporary"),
                                  ("temporary_bytes", "temporary_bytes")):
                 culled[ours] += event[theirs]
