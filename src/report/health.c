@@ -86,29 +86,45 @@ static const char *last_note(const struct store *s)
 
 #define OUT_OF_MEMORY_SHARE 0.90 /* of the limit: the rest may be files and other processes */
 
-/* Had the process used up the memory that it may use when its recording broke off? Then says so. */
-static bool add_out_of_memory(struct health *h, const struct store *s)
+#define NO_END "killed or still running" /* store_facts.ended: the recording has no end */
+
+/* What the process may use, and what it used at the end. False: that is not nearly all of it. */
+static bool is_memory_used_up(const struct store *s, uint64_t *used, uint64_t *limit)
 {
 	const struct store_facts *f = store_facts(s);
-	uint64_t limit = f->memory_limit_bytes ? f->memory_limit_bytes : f->memory_bytes;
-	uint64_t used = f->live_bytes;
 	size_t n;
 	const struct store_sample *sample = store_table(s, STORE_SAMPLES, &n);
-	struct health_line *l;
+
+	*limit = f->memory_limit_bytes ? f->memory_limit_bytes : f->memory_bytes;
+	*used = f->live_bytes;
+	if (n > 0 && sample[n - 1].rss_bytes > *used)
+		*used = sample[n - 1].rss_bytes;
+	return *limit > 0 && (double)*used >= OUT_OF_MEMORY_SHARE * (double)*limit;
+}
+
+bool health_is_out_of_memory(const struct store *s)
+{
+	uint64_t used, limit;
+
+	return strcmp(store_string(s, store_facts(s)->ended, NULL), NO_END) == 0 &&
+	       !store_identity_grows(store_identity(s)) && is_memory_used_up(s, &used, &limit);
+}
+
+static void add_out_of_memory(struct health *h, const struct store *s)
+{
+	struct health_line *l =
+		health_add(h, HEALTH_END, HEALTH_WARN, "Killed, most likely out of memory");
+	uint64_t used, limit;
 	char a[HUMAN_BYTES], b[HUMAN_BYTES];
 
-	if (n > 0 && sample[n - 1].rss_bytes > used)
-		used = sample[n - 1].rss_bytes;
-	if (limit == 0 || (double)used < OUT_OF_MEMORY_SHARE * (double)limit)
-		return false;
-	l = health_add(h, HEALTH_END, HEALTH_WARN, "Killed, most likely out of memory");
+	is_memory_used_up(s, &used, &limit);
 	health_detail(l,
 		      "%s of the %s that %s were in use when the recording broke off, as it does "
 		      "when the kernel kills for want of memory; every event up to then is here, "
 		      "and \"leaked\" is what was allocated at that moment",
 		      human_size(used, a), human_size(limit, b),
-		      f->memory_limit_bytes ? "its control group may use" : "the machine has");
-	return true;
+		      store_facts(s)->memory_limit_bytes ? "its control group may use"
+							 : "the machine has");
 }
 
 static void add_no_end(struct health *h, const struct store *s)
@@ -121,8 +137,10 @@ static void add_no_end(struct health *h, const struct store *s)
 				 "last event, and \"leaked\" is what is allocated at that moment");
 		return;
 	}
-	if (add_out_of_memory(h, s))
+	if (health_is_out_of_memory(s)) {
+		add_out_of_memory(h, s);
 		return;
+	}
 	l = health_add(h, HEALTH_END, HEALTH_WARN, "The recording has no end");
 	health_detail(l,
 		      "the program was killed or crashed, or it still ran when the recording was "
@@ -136,7 +154,7 @@ static void add_end(struct health *h, const struct store *s)
 	const char *ended = store_string(s, f->ended, NULL);
 	struct health_line *l;
 
-	if (strcmp(ended, "killed or still running") == 0) {
+	if (strcmp(ended, NO_END) == 0) {
 		add_no_end(h, s);
 	} else if (strncmp(ended, "recording ended", 15) == 0) {
 		l = health_add(h, HEALTH_END, HEALTH_BAD, "The recording ended too early");

@@ -70,6 +70,10 @@ const char *health_state_name(enum health_state s); /* "ok", "warn", "bad" */
  * information". */
 const char *health_end_words(unsigned end);
 
+/* Did the recording break off when (nearly) all memory that the program may use was in use? The
+ * kernel ends the recorder's writer together with the program then. */
+bool health_is_out_of_memory(const struct store *store);
+
 /* "WHAT: WHY" of the first note about memory that the recorder could not record: an allocator inside
  * the program, the heap of another runtime. NULL: there is none. Borrowed from the store. */
 const char *health_not_recorded(const struct store *store);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/health.h"
 #include "serve/buckets.h"
 #include "serve/comparison.h"
 #include "serve/handlers.h"
@@ -158,6 +159,7 @@ static void put_process(struct json *j, const struct store *s)
 	json_u64(j, "duration_ns", f->duration_ns);
 	json_bool(j, "complete", f->is_complete);
 	put_string(j, "ended", s, f->ended);
+	json_bool(j, "out_of_memory", health_is_out_of_memory(s));
 	json_u64(j, "end_status", f->end_status);
 }
 

@@ -110,6 +110,7 @@ static void check_broken_off(uint64_t limit, uint64_t rss, const char *title, co
 	ask();
 	CHECK_STR_EQ(line(HEALTH_END, 0)->title, title);
 	CHECK(says(line(HEALTH_END, 0), words));
+	CHECK_EQ(health_is_out_of_memory(synth.store), strncmp(title, "Killed", 6) == 0);
 	end();
 }
 

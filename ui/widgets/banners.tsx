@@ -149,12 +149,13 @@ const damagedTitle = (s: Summary): string =>
 function KilledBanner(p: { recording: Recording; summary: Summary; close: () => void }) {
   const { recording, summary, close } = p;
   const by = /^killed (by \S+)$/.exec(recording.ended ?? '')?.[1];
+  const why = summary.out_of_memory ? ', most likely out of memory,' : by ? ` ${by}` : '';
   const grew = { tm: 'grew', t0: '0', t1: String(summary.duration_ns) };
   return (
     <Banner
       kind="bad"
       mark="bad"
-      title={`Killed ${by ? `${by} ` : ''}after ${duration(summary.duration_ns)}.`}
+      title={`Killed${why} after ${duration(summary.duration_ns)}.`}
       actions={
         <Actions close={close}>
           <button type="button" class="btn" onClick={() => goPage('timeline', grew)}>
