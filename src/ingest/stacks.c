@@ -31,18 +31,29 @@ static bool is_same(const struct stack_node *a, const struct stack_node *b)
 	return a->kind != STACK_NODE_END || a->end == b->end;
 }
 
-/* Finds the slot of a node that equals n, or the empty slot where it belongs. The tag in the slot
- * saves a look at most nodes that differ. */
-static uint64_t *find_slot(const struct stacks *s, const struct stack_node *n, uint64_t hash)
+/* From slot i on: the first one with the tag of this hash, or an empty one. */
+static inline size_t find_tag(const struct stacks *s, size_t i, uint64_t hash)
 {
-	size_t i = hash & (s->n_slots - 1);
+	while (s->slot[i] && s->slot[i] >> 32 != hash >> 32)
+		i = (i + 1) & (s->n_slots - 1);
+	return i;
+}
 
-	for (; s->slot[i]; i = (i + 1) & (s->n_slots - 1)) {
-		if (s->slot[i] >> 32 == hash >> 32 &&
-		    is_same(&s->node[(uint32_t)s->slot[i] - 1], n))
+/* Finds the slot of a node that equals n, or the empty slot where it belongs, from slot i on. The tag
+ * in the slot saves a look at most nodes that differ. */
+static uint64_t *find_slot(const struct stacks *s, const struct stack_node *n, size_t i,
+			   uint64_t hash)
+{
+	for (; s->slot[i = find_tag(s, i, hash)]; i = (i + 1) & (s->n_slots - 1)) {
+		if (is_same(&s->node[(uint32_t)s->slot[i] - 1], n))
 			break;
 	}
 	return &s->slot[i];
+}
+
+static size_t first_slot(const struct stacks *s, uint64_t hash)
+{
+	return hash & (s->n_slots - 1);
 }
 
 /* Clears the fields that do not make a node a different one: the address of an END, and the end of
@@ -75,7 +86,7 @@ void stacks_fill_slots(struct stacks *s)
 
 		make_comparable(&n, &addr);
 		hash = hash_node(&n, i ? s->node[n.parent].tag : 0);
-		*find_slot(s, &n, hash) = slot_value(hash, i);
+		*find_slot(s, &n, first_slot(s, hash), hash) = slot_value(hash, i);
 	}
 }
 
@@ -111,16 +122,16 @@ int stacks_reserve_nodes(struct stacks *s, size_t n, struct err *err)
 	return r;
 }
 
-/* Finds or adds a node, and fills in the fields that depend on the parent. There is room.
- * ERR_LIMIT. */
-static int intern(struct stacks *s, struct stack_node n, uint64_t hash, uint32_t *ret,
+/* Finds or adds a node, and fills in the fields that depend on the parent. The search begins at slot
+ * start: the node is in no slot before it. There is room. ERR_LIMIT. */
+static int intern(struct stacks *s, struct stack_node n, uint64_t hash, size_t start, uint32_t *ret,
 		  struct err *err)
 {
 	const struct stack_node *parent;
 	uint64_t *slot, addr;
 
 	make_comparable(&n, &addr);
-	slot = find_slot(s, &n, hash);
+	slot = find_slot(s, &n, start, hash);
 	if (*slot) {
 		*ret = (uint32_t)*slot - 1;
 		return 0;
@@ -147,14 +158,14 @@ static int intern(struct stacks *s, struct stack_node n, uint64_t hash, uint32_t
 static int intern_one(struct stacks *s, const struct stack_node *n, uint32_t *ret, struct err *err)
 {
 	struct stack_node comparable = *n;
-	uint64_t addr;
+	uint64_t addr, hash;
 	int r = stacks_reserve_nodes(s, 1, err);
 
 	if (r < 0)
 		return r;
 	make_comparable(&comparable, &addr);
-	return intern(s, *n, hash_node(&comparable, s->n_nodes ? s->node[n->parent].tag : 0), ret,
-		      err);
+	hash = hash_node(&comparable, s->n_nodes ? s->node[n->parent].tag : 0);
+	return intern(s, *n, hash, first_slot(s, hash), ret, err);
 }
 
 int stacks_create(const struct metadata *metadata, size_t n_lanes, struct stacks **ret,
@@ -386,11 +397,14 @@ static void prefetch_pending(struct stacks *s)
 			module_map_find(s->modules, pending->def.addr, s->pending_generation);
 		n = pending_node(s, pending);
 		pending->hash = hash_node(&n, tag_of_id(s, s->pending_lane, pending->def.parent));
-		__builtin_prefetch(&s->slot[pending->hash & (s->n_slots - 1)]);
+		__builtin_prefetch(&s->slot[first_slot(s, pending->hash)]);
 	}
 	for (size_t i = 0; i < s->n_pending; i++) {
-		uint32_t candidate = (uint32_t)s->slot[s->pending[i].hash & (s->n_slots - 1)];
+		struct stacks_pending_def *pending = &s->pending[i];
+		uint32_t candidate;
 
+		pending->slot = find_tag(s, first_slot(s, pending->hash), pending->hash);
+		candidate = (uint32_t)s->slot[pending->slot];
 		if (candidate) {
 			__builtin_prefetch(&s->node[candidate - 1]);
 			__builtin_prefetch(&s->number[candidate - 1]);
@@ -411,7 +425,7 @@ int stacks_settle(struct stacks *s, struct err *err)
 
 		n.parent = parent ? parent->node
 				  : stacks_find(s, s->pending_lane, pending->def.parent);
-		r = intern(s, n, pending->hash, &pending->node, err);
+		r = intern(s, n, pending->hash, pending->slot, &pending->node, err);
 		if (r == 0)
 			r = set_id(&s->lane[s->pending_lane], pending->def.stack, pending->node,
 				   tag_of(pending->hash), err);

@@ -41,6 +41,7 @@ struct stacks_lane {
 struct stacks_pending_def {
 	struct event_stack def;
 	uint64_t hash;
+	size_t slot; /* it is in none before this one */
 	uint32_t module;
 	uint32_t node; /* once it is settled */
 };
