@@ -12,6 +12,7 @@
 #include "serve/serve_i.h"
 
 #define SAMPLE_BLOCKS_PER_MS 1u /* of an estimate: 4 million rows a second */
+#define ESTIMATE_ROWS_PER_STACK 8u
 #define ESTIMATE_LOOK_MS 20u /* how often an estimate looks whether the exact answer is there */
 
 /* ---- making ---- */
@@ -337,9 +338,23 @@ static enum MHD_Result answer_shared(struct exchange *x, struct job *job, enum e
 	return run_alone(x, job, encoding);
 }
 
+/* An estimate reads a part of the rows, but has a sum for each stack, as the exact answer has. With few
+ * rows for each stack it would take as long, and the memory twice. */
+static bool is_estimate_cheaper(const struct request *rq)
+{
+	size_t n_stacks = 0;
+
+	if (!rq->store)
+		return false;
+	store_table(rq->store, STORE_STACKS, &n_stacks);
+	return store_n_rows(rq->store) / ESTIMATE_ROWS_PER_STACK >= n_stacks;
+}
+
 enum MHD_Result serve_run(struct exchange *x, struct job *job, enum encoding encoding)
 {
-	bool takes_estimate = job->first_ms && !request_is_comparison(&job->request), is_over;
+	bool takes_estimate = job->first_ms && !request_is_comparison(&job->request) &&
+			      is_estimate_cheaper(&job->request);
+	bool is_over;
 	enum MHD_Result ok;
 
 	if (!x->key)
