@@ -7,8 +7,7 @@
 #include "record/pool.h"
 #include "record/sys.h"
 
-#define EXTRA_SLOTS 32768u /* beyond undecided events: frees, sums, events of the current step */
-#define MAX_PENDING 1000000u
+#define ROOMY_SLOTS (CULL_EXTRA_SLOTS / 4 * 3) /* more than CULL_FEW_SLOTS */
 #define SUMS_NS NS_PER_S
 #define MANY_SUMS_NS (10 * NS_PER_S)
 #define MANY_GROUPS 512u
@@ -288,7 +287,7 @@ static void make_room(struct cull *c)
 
 	commit(c);
 	write_decided(c);
-	while ((c->n_undecided > max || c->n_free + c->n_gone < EXTRA_SLOTS / 4) &&
+	while ((c->n_undecided > max || c->n_free + c->n_gone < ROOMY_SLOTS) &&
 	       (l = find_oldest(c))) {
 		write_first(c, l, true);
 		while (!c->is_ordered && write_first(c, l, false))
@@ -303,12 +302,16 @@ static struct cull_lane *find_next(struct cull *c, uint64_t *until)
 	struct cull_lane *next = NULL;
 	uint64_t best = UINT64_MAX, second = c->horizon;
 
+	c->decoded_until = c->horizon;
+
 	for (uint32_t i = 0; i < c->n_lanes; i++) {
 		struct cull_lane *l = c->lane[i];
 		uint64_t ticks;
 
 		if (!l->has_more)
 			continue;
+		if (l->decoded_ticks < c->decoded_until)
+			c->decoded_until = l->decoded_ticks;
 		ticks = cull_lane_next_ticks(l);
 		if (ticks < best) {
 			second = best < second ? best : second;
@@ -328,16 +331,15 @@ static uint32_t take_events(struct cull *c, struct cull_lane *l, uint64_t until)
 	uint32_t n = 0;
 
 	do {
-		if (l->at < l->n) {
+		if (l->at < l->end) {
 			n += cull_judge_calls(c, l, until);
 		} else {
 			cull_judge_event(c, l);
 			n++;
 		}
-		/* A step must not count while one half of a pair is taken. */
-		if (cull_is_short_of_slots(c) && l->at >= l->pairs_end)
+		if (cull_is_short_of_slots(c) && !cull_is_in_pair(c))
 			make_room(c);
-		if (l->at == l->n && !l->has_event)
+		if (l->at == l->end && !l->has_event)
 			l->has_more = cull_lane_refill(c, l);
 	} while (l->has_more && cull_lane_next_ticks(l) <= until);
 	return n;
@@ -346,14 +348,16 @@ static uint32_t take_events(struct cull *c, struct cull_lane *l, uint64_t until)
 static uint32_t take_all(struct cull *c)
 {
 	struct cull_lane *l;
-	uint32_t n = 0, next_heartbeat = 0;
+	uint32_t n = 0, n_ready = 0, next_heartbeat = 0;
 	uint64_t until;
 
 	for (uint32_t i = 0; i < c->n_lanes; i++) {
 		l = c->lane[i];
-		l->has_more = l->at < l->n || l->has_event || cull_lane_refill(c, l);
+		l->has_more = l->at < l->end || l->has_event || cull_lane_refill(c, l);
+		n_ready += l->has_more;
 	}
-	while ((l = find_next(c, &until)) && n < STEP_EVENTS) {
+	while ((l = find_next(c, &until)) && (n < STEP_EVENTS || cull_is_in_pair(c))) {
+		c->may_run_ahead = n < STEP_EVENTS && n_ready <= CULL_MAX_AHEAD_LANES;
 		if (c->is_lively && n >= next_heartbeat) {
 			next_heartbeat = n + HEARTBEAT_EVENTS;
 			clock_heartbeat_start();
@@ -382,12 +386,12 @@ static bool read_clocks(uint64_t *ticks, uint64_t *ns)
 
 /* Limits in ticks, as soon as the length of a tick is known; the margin, which is short, when it is
  * known roughly. */
-static void measure_ticks(struct cull *c)
+static void measure_ticks(struct cull *c, uint64_t step_ns)
 {
 	uint64_t now, now_ns, elapsed_ns;
 	double rate = 1;
 
-	if (!read_clocks(&now, &now_ns))
+	if (step_ns < c->next_measure_ns || !read_clocks(&now, &now_ns))
 		return;
 	elapsed_ns = now_ns - c->start_ns;
 	if (clock_is_cpu && elapsed_ns < MEASURE_ROUGHLY_NS)
@@ -399,6 +403,7 @@ static void measure_ticks(struct cull *c)
 		return;
 	c->threshold_ticks = (uint64_t)((double)c->threshold_ns * rate);
 	c->idle_ticks = (uint64_t)((double)IDLE_NS * rate);
+	c->next_measure_ns = now_ns + (elapsed_ns < NS_PER_S ? MEASURE_NS : NS_PER_S);
 }
 
 enum step_kind {
@@ -434,7 +439,7 @@ static bool step(struct cull *c)
 	enum step_kind kind;
 	uint32_t n;
 
-	measure_ticks(c);
+	measure_ticks(c, now_ns);
 	c->horizon = now - (now > c->margin_ticks ? c->margin_ticks : now);
 	if (c->is_over)
 		c->horizon = UINT64_MAX;
@@ -520,7 +525,8 @@ static bool map_tables(struct cull *c)
 	c->head = own_memory_map(n_heads * sizeof(*c->head));
 	c->lane = own_memory_map(CULL_MAX_LANES * sizeof(struct cull_lane *));
 	c->group = own_memory_map(CULL_MAX_GROUPS * sizeof(*c->group));
-	return c->link && c->head && c->lane && c->group;
+	c->touch = own_memory_map(sizeof(*c->touch) << CULL_TOUCH_BITS);
+	return c->link && c->head && c->lane && c->group && c->touch;
 }
 
 struct cull *cull_create(struct recorder *rec, struct session *s, struct session_buffers *b,
@@ -532,8 +538,8 @@ struct cull *cull_create(struct recorder *rec, struct session *s, struct session
 
 	if (!c)
 		return NULL;
-	if (max > MAX_PENDING)
-		max = MAX_PENDING;
+	if (max > CULL_MAX_PENDING)
+		max = CULL_MAX_PENDING;
 	if (threshold_ms > UINT64_MAX / NS_PER_MS)
 		threshold_ms = UINT64_MAX / NS_PER_MS;
 	*c = (struct cull){
@@ -543,7 +549,7 @@ struct cull *cull_create(struct recorder *rec, struct session *s, struct session
 		.write_block = write_block,
 		.user = user,
 		.max_undecided = (uint32_t)max + 1,
-		.n_slots = (uint32_t)max + EXTRA_SLOTS,
+		.n_slots = (uint32_t)max + CULL_EXTRA_SLOTS,
 		.threshold_ns = threshold_ms * NS_PER_MS,
 		.threshold_ticks = UINT64_MAX,
 		.margin_ticks = MARGIN_NS, /* long enough, until the length of a tick is known */
@@ -584,6 +590,8 @@ void cull_destroy(struct cull *c)
 		own_memory_unmap(c->lane, CULL_MAX_LANES * sizeof(struct cull_lane *));
 	if (c->group)
 		own_memory_unmap(c->group, CULL_MAX_GROUPS * sizeof(*c->group));
+	if (c->touch)
+		own_memory_unmap(c->touch, sizeof(*c->touch) << CULL_TOUCH_BITS);
 	if (c->area) {
 		sys_unmap(c->area, c->area_bytes);
 		atomic_fetch_sub(&own_memory_bytes, c->area_bytes);

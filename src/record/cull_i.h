@@ -47,13 +47,22 @@
 #include "record/cull.h"
 
 #define CULL_BATCH 1024u
-#define CULL_FEW_SLOTS (64u + CULL_BATCH)
+#define CULL_AHEAD 512u /* decoded calls that wait until their frees may be decoded, too */
+#define CULL_MAX_AHEAD_LANES 8u /* more lanes do not run ahead: cull_judge_calls() */
+#define CULL_MAX_PENDING 1000000u
+#define CULL_EXTRA_SLOTS                                                                           \
+	32768u /* beyond undecided events: frees, sums, events of the current step */
+#define CULL_MAX_SLOTS (CULL_MAX_PENDING + CULL_EXTRA_SLOTS)
 #define CULL_MAX_LANES 65536u
 #define CULL_MAX_OPEN 8u
 #define CULL_MAX_GROUPS 8192u /* a power of two */
-#define CULL_N_RECENT 2048u /* a power of two */
+#define CULL_MANY_GROUPS (CULL_MAX_GROUPS / 4 * 3) /* then they are put into slots */
+#define CULL_TOUCH_BITS 13
 
-/* struct cull_lane.mate: index of the free of this allocation in the same batch; 0: none seen. */
+/* Slots for what is taken until the next commit: events between the halves of pairs, and sums. */
+#define CULL_FEW_SLOTS (64u + CULL_MAX_AHEAD_LANES * CULL_BATCH + CULL_MANY_GROUPS)
+
+/* struct cull_lane.mate: how far behind the allocation its free is; 0: none seen. */
 #define CULL_MATE_MASK 0x3fffu
 #define CULL_MATE_TEMPORARY 0x4000u /* no allocation of the lane in between */
 #define CULL_MATE_LEFT_OUT 0x8000u /* a free that was left out with its allocation */
@@ -109,9 +118,12 @@ struct cull_lane {
 	struct event_decoder decoder;
 	bool is_decoding;
 	bool has_begun; /* a block was decoded */
-	struct event_compact call[CULL_BATCH]; /* [at, n) are to be taken */
+	struct event_compact call[CULL_BATCH]; /* [at, n) are to be taken, those up to `end` now */
 	uint16_t mate[CULL_BATCH]; /* of each call: cull_find_mates() */
-	uint32_t at, n;
+	uint32_t at, end, n;
+	uint32_t base; /* number of call[0]: calls of the lane that were moved out */
+	uint32_t last_made; /* number of the latest allocation that was decoded, from 1 */
+	uint64_t decoded_ticks; /* greatest time that was decoded */
 	uint32_t pairs_end; /* calls before it may be frees whose allocations were left out */
 	bool has_event; /* `event` is to be taken, after call[] */
 	struct event event;
@@ -153,7 +165,8 @@ struct cull_lane {
 struct cull_sums {
 	uint64_t n, bytes, n_temporary, temporary_bytes;
 	uint64_t min_bytes, max_bytes;
-	uint32_t lane, stack;
+	uint32_t stack;
+	uint16_t lane;
 	uint8_t kind; /* EVENT_CULLED or EVENT_CULLED_REALLOCS; 0: free */
 };
 
@@ -161,6 +174,17 @@ struct cull_group {
 	struct cull_sums sums;
 	uint64_t step; /* the last one that changed the sums */
 	struct cull_sums before; /* that step */
+	uint64_t unused;
+};
+
+_Static_assert(sizeof(struct cull_group) == 128, "sums and step in one cache line");
+_Static_assert(CULL_MAX_LANES <= 1u << 16, "struct cull_sums.lane");
+
+/* Who made the latest event about addresses with this hash, as far as calls are decoded. */
+struct cull_touch {
+	uint64_t foreign_ticks; /* no event of another lane is later */
+	uint32_t lane; /* 1 + index in cull.lane[]; 0: none */
+	uint32_t made; /* if the event is an allocation: its number in the lane, from 1; else 0 */
 };
 
 struct cull {
@@ -181,6 +205,7 @@ struct cull {
 	uint64_t margin_ticks; /* by which the clocks of two CPUs may differ */
 	uint64_t idle_ticks; /* after them another thread may use the lane's memory */
 	uint64_t start_ticks, start_ns; /* both clocks when culling began: ticks per ns */
+	uint64_t next_measure_ns; /* then the length of a tick is measured again */
 	uint64_t next_peek_ns; /* then blocks that threads still fill are read at the latest */
 	bool is_peeking; /* this step reads blocks that threads still fill */
 	bool has_more; /* the last step did not take all that it could */
@@ -194,13 +219,14 @@ struct cull {
 	bool is_closing; /* the session ends: what is undecided stays */
 	bool is_ordered; /* events are written in the order of time, whatever the lane */
 
-	uint32_t *head; /* of the table by address */
+	uint32_t *head; /* of the table by address: cull_judge.c */
 	uint32_t table_shift;
 	struct cull_lane **lane; /* CULL_MAX_LANES */
 	uint32_t n_lanes;
 	struct cull_raw *raw[RECORD_MAX_AREAS]; /* RECORD_AREA_BLOCKS each */
-	uint16_t recent[CULL_N_RECENT]; /* by address: 1 + index of an allocation in a batch */
-	uint16_t n_made[CULL_BATCH]; /* of the batch: allocations so far, with this one */
+	struct cull_touch *touch; /* by address */
+	uint64_t decoded_until; /* of all lanes all events up to this time are decoded */
+	bool may_run_ahead; /* pairs may be left out of this step ahead of other lanes */
 	uint32_t finishing; /* 1 + cull_block_number() of what is being written; 0: nothing is */
 	uint64_t finishing_sequence; /* of that block */
 	struct cull_raw *finished; /* blocks to give back with the commit of this step */
@@ -230,6 +256,16 @@ static inline void cull_group_touch(struct cull_group *g, uint64_t step)
 	cull_in_order();
 	g->step = step;
 	cull_in_order();
+}
+
+/* The allocation of a pair is taken, and its free is not. */
+static inline bool cull_is_in_pair(const struct cull *c)
+{
+	for (uint32_t i = 0; i < c->n_lanes; i++) {
+		if (c->lane[i]->at < c->lane[i]->pairs_end)
+			return true;
+	}
+	return false;
 }
 
 /* Too much is undecided, or slots run out. */
@@ -263,13 +299,18 @@ void cull_put_sums(struct cull *c);
 
 /* ---- cull_judge.c ---- */
 
-/* Finds the allocations in the lane's batch of n calls that the same batch frees. */
+/* n more calls of the lane are decoded. Finds the allocations that it frees itself. */
 void cull_find_mates(struct cull *c, struct cull_lane *l, uint32_t n);
 
 /* Takes calls of the lane from call[at] on, up to the time `until`: puts each into a slot, or leaves
  * out its chain. The first one is not later than `until`, and up to that time no call of another lane
- * comes in between: an allocation that is freed by then is left out at once with its free, which costs
- * a third of what the two cost otherwise. Returns how many: fewer when slots get short. */
+ * comes in between. Returns how many: fewer when slots get short.
+ *
+ * A pair, which is an allocation and its free by the same lane, is left out at once, which costs a
+ * third of what the two cost otherwise. Nobody else has had the block if no other lane has an event about
+ * the address in between. This is certain up to `until`, and for most addresses (struct cull_touch) up
+ * to decoded_until. So pairs, and only pairs, are taken ahead of other lanes' calls. No step may be
+ * committed before both halves are taken: cull_is_in_pair(). */
 uint32_t cull_judge_calls(struct cull *c, struct cull_lane *l, uint64_t until);
 
 /* Takes l->event of the lane in the same way. */

@@ -12,15 +12,40 @@ struct cull_call {
 	uint8_t kind, allocator;
 };
 
-static uint32_t *head_of(struct cull *c, uint64_t addr)
+static uint64_t hash_of(uint64_t addr)
 {
-	return &c->head[addr * 0x9e3779b97f4a7c15ull >> c->table_shift];
+	return addr * 0x9e3779b97f4a7c15ull;
 }
 
-static uint32_t find_block(struct cull *c, uint64_t addr)
-{
-	uint32_t i = *head_of(c, addr);
+/* What cull.head[] has of the first slot of a list: mostly enough to see that an address is not there,
+ * without a look at the slot, which is in no CPU's cache. */
+#define HEAD_SLOT ((1u << 21) - 1)
+#define HEAD_HAS_MORE (1u << 21)
+#define HEAD_TAG_SHIFT 22
 
+_Static_assert(CULL_MAX_SLOTS <= HEAD_SLOT, "the number of a slot");
+
+static uint32_t tag_of(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32) << HEAD_TAG_SHIFT;
+}
+
+static void set_head(struct cull *c, uint32_t *head, uint32_t i)
+{
+	if (!i)
+		*head = 0;
+	else
+		*head = tag_of(hash_of(c->slot[i].value[0])) |
+			(c->link[i].hash_next ? HEAD_HAS_MORE : 0) | i;
+}
+
+static uint32_t find_block(const struct cull *c, uint64_t addr)
+{
+	uint64_t hash = hash_of(addr);
+	uint32_t head = c->head[hash >> c->table_shift], i = head & HEAD_SLOT;
+
+	if (!head || (!(head & HEAD_HAS_MORE) && (head ^ tag_of(hash)) >> HEAD_TAG_SHIFT != 0))
+		return 0;
 	while (i && c->slot[i].value[0] != addr)
 		i = c->link[i].hash_next;
 	return i;
@@ -28,21 +53,23 @@ static uint32_t find_block(struct cull *c, uint64_t addr)
 
 static void add_block(struct cull *c, uint32_t i)
 {
-	uint32_t *head = head_of(c, c->slot[i].value[0]);
+	uint32_t *head = &c->head[hash_of(c->slot[i].value[0]) >> c->table_shift];
 
-	c->link[i].hash_next = *head;
+	c->link[i].hash_next = *head & HEAD_SLOT;
 	c->link[i].is_in_table = true;
-	*head = i;
+	set_head(c, head, i);
 }
 
 static void remove_block(struct cull *c, uint32_t i)
 {
-	uint32_t *at = head_of(c, c->slot[i].value[0]);
+	uint32_t *head = &c->head[hash_of(c->slot[i].value[0]) >> c->table_shift];
+	uint32_t first = *head & HEAD_SLOT, *at = &first;
 
 	while (*at != i)
 		at = &c->link[*at].hash_next;
 	*at = c->link[i].hash_next;
 	c->link[i].is_in_table = false;
+	set_head(c, head, first);
 }
 
 void cull_keep_chain(struct cull *c, uint32_t i)
@@ -94,8 +121,10 @@ static struct cull_sums *find_group(struct cull *c, uint32_t lane, uint32_t stac
 	}
 	cull_group_touch(g, c->step);
 	if (!g->sums.kind) {
-		g->sums = (struct cull_sums){
-			.lane = lane, .stack = stack, .kind = kind, .min_bytes = UINT64_MAX};
+		g->sums = (struct cull_sums){.lane = (uint16_t)lane,
+					     .stack = stack,
+					     .kind = kind,
+					     .min_bytes = UINT64_MAX};
 		c->n_groups++;
 	}
 	return &g->sums;
@@ -167,7 +196,7 @@ static void drop_chain(struct cull *c, uint32_t i)
 			put_mark(c, cull_slot_new_before(c, i, EVENT_CULLED));
 		cull_slot_drop(c, i);
 	}
-	if (c->n_groups > CULL_MAX_GROUPS / 4 * 3)
+	if (c->n_groups > CULL_MANY_GROUPS)
 		cull_put_sums(c);
 }
 
@@ -309,40 +338,72 @@ static void judge(struct cull *c, struct cull_lane *l, const struct cull_call *e
 	}
 }
 
+static struct cull_touch *touch_of(struct cull *c, uint64_t addr)
+{
+	return &c->touch[hash_of(addr) >> (64 - CULL_TOUCH_BITS)];
+}
+
+/* The lane has an event there, and the latest one was another's. */
+static void take_touch(struct cull *c, struct cull_touch *t, const struct cull_lane *l)
+{
+	uint64_t ticks = t->lane ? c->lane[t->lane - 1]->decoded_ticks : 0;
+
+	if (ticks > t->foreign_ticks)
+		t->foreign_ticks = ticks;
+	t->lane = l->index + 1;
+	t->made = 0;
+}
+
 void cull_find_mates(struct cull *c, struct cull_lane *l, uint32_t n)
 {
-	uint16_t n_made = 0;
+	uint32_t i = l->n, made;
 
-	memset(c->recent, 0, sizeof(c->recent));
-	memset(l->mate, 0, n * sizeof(l->mate[0]));
-	l->pairs_end = 0;
-	for (uint32_t i = 0; i < n; i++) {
+	memset(&l->mate[i], 0, n * sizeof(l->mate[0]));
+	for (l->n += n; i < l->n; i++) {
 		const struct event_compact *call = &l->call[i];
-		uint16_t *recent = &c->recent[call->addr / 16 % CULL_N_RECENT];
-		uint32_t made = *recent;
+		struct cull_touch *t = touch_of(c, call->addr);
 
-		if (call->kind == EVENT_FREE && made && l->call[made - 1].addr == call->addr) {
-			l->mate[made - 1] =
-				(uint16_t)(i | (c->n_made[made - 1] == n_made ? CULL_MATE_TEMPORARY
-									      : 0));
-			*recent = 0;
+		if (call->ticks > l->decoded_ticks)
+			l->decoded_ticks = call->ticks;
+		if (t->lane != l->index + 1)
+			take_touch(c, t, l);
+		made = t->made - l->base - 1;
+		if (call->kind == EVENT_FREE && t->made && made < i &&
+		    l->call[made].addr == call->addr) {
+			l->mate[made] =
+				(uint16_t)((i - made) |
+					   (t->made == l->last_made ? CULL_MATE_TEMPORARY : 0));
+			t->made = 0;
 			continue;
 		}
-		n_made += !event_is_release(call->kind);
-		c->n_made[i] = n_made;
-		*recent = call->kind < EVENT_REALLOC_BEGIN && call->addr ? (uint16_t)(i + 1) : 0;
+		if (!event_is_release(call->kind))
+			l->last_made = l->base + i + 1;
+		t->made = call->kind < EVENT_REALLOC_BEGIN && call->addr ? l->base + i + 1 : 0;
 	}
+}
+
+/* Does no other lane have an event about the block of a pair while it lives? */
+static bool is_own(struct cull *c, const struct cull_lane *l, const struct event_compact *made,
+		   uint64_t freed_ticks)
+{
+	const struct cull_touch *t = touch_of(c, made->addr);
+
+	return c->may_run_ahead && freed_ticks <= c->decoded_until && l->now <= c->decoded_until &&
+	       t->lane == l->index + 1 && t->foreign_ticks < made->ticks &&
+	       !cull_is_short_of_slots(c);
 }
 
 /* Leaves out an allocation and its free. False: nothing has changed. */
 static bool leave_out_pair(struct cull *c, struct cull_lane *l, uint32_t at, uint64_t until)
 {
 	uint16_t mate = l->mate[at];
-	uint32_t end = mate & CULL_MATE_MASK;
+	uint32_t end = at + (mate & CULL_MATE_MASK);
 	const struct event_compact *call = &l->call[at];
+	uint64_t freed_ticks = l->call[end].ticks;
 
-	if (l->call[end].ticks > until || l->now > until || c->is_closing ||
-	    l->call[end].ticks - call->ticks >= c->threshold_ticks || find_block(c, call->addr))
+	if (((freed_ticks > until || l->now > until) && !is_own(c, l, call, freed_ticks)) ||
+	    c->is_closing || freed_ticks - call->ticks >= c->threshold_ticks ||
+	    find_block(c, call->addr))
 		return false;
 	l->mate[end] = CULL_MATE_LEFT_OUT;
 	if (end >= l->pairs_end)
@@ -350,7 +411,7 @@ static bool leave_out_pair(struct cull *c, struct cull_lane *l, uint32_t at, uin
 	l->culled_ordinal = ++l->ordinal;
 	add_to_group(find_group(c, l->index, call->stack_id, EVENT_CULLED), call->size_bytes,
 		     mate & CULL_MATE_TEMPORARY);
-	if (c->n_groups > CULL_MAX_GROUPS / 4 * 3)
+	if (c->n_groups > CULL_MANY_GROUPS)
 		cull_put_sums(c);
 	return true;
 }
@@ -372,23 +433,30 @@ static void judge_compact(struct cull *c, struct cull_lane *l, const struct even
 
 uint32_t cull_judge_calls(struct cull *c, struct cull_lane *l, uint64_t until)
 {
-	uint32_t first = l->at, n = l->n, i = first;
-	bool is_left_out;
+	uint32_t first = l->at, i = first;
 
-	do {
+	while (i < l->end) {
 		const struct event_compact *call = &l->call[i];
 		uint16_t mate = l->mate[i];
+		uint64_t now = l->now;
 
-		if (call->ticks > l->now)
+		if (call->ticks > now)
 			l->now = call->ticks;
-		is_left_out =
-			mate == CULL_MATE_LEFT_OUT || (mate && leave_out_pair(c, l, i, until));
-		if (!is_left_out)
-			judge_compact(c, l, call);
-		l->raw->n_done++;
-		l->at = ++i;
-	} while (i < n && l->call[i].ticks <= until && l->now <= until &&
-		 (is_left_out || !cull_is_short_of_slots(c)));
+		if (mate == CULL_MATE_LEFT_OUT || (mate && leave_out_pair(c, l, i, until))) {
+			i++;
+			continue;
+		}
+		if (l->now > until && i > first) {
+			l->now = now;
+			break;
+		}
+		judge_compact(c, l, call);
+		i++;
+		if (cull_is_short_of_slots(c))
+			break;
+	}
+	l->raw->n_done += i - first;
+	l->at = i;
 	return i - first;
 }
 

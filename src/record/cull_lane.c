@@ -263,53 +263,102 @@ static bool sort_event(struct cull *c, struct cull_lane *l, size_t start)
 	}
 }
 
-/* Decodes one event. 1: it is in l->event. 0: nothing to be judged, go on. -1: no more. The last
- * event of a block that a thread is filling may still change if it is the begin of a realloc. Once
- * the realloc has left the block in place nothing changes any more, and the event must be taken: the
- * block may have gone to another thread, whose free is later. */
-static int take_one(struct cull *c, struct cull_lane *l)
+/* Decodes the next event into l->event, unless it may still change: the last event of a block that a
+ * thread is filling may do so if it is the begin of a realloc. Once the realloc has left the block in place
+ * nothing changes any more, and the event must be taken: the block may have gone to another thread, whose
+ * free is later. wants_call: calls that fit into struct event_compact only. */
+static bool decode_one(struct cull_lane *l, bool wants_call, struct event_compact *call)
 {
 	struct event_decoder *d = &l->decoder;
 	size_t start = d->in.pos;
-	uint64_t ticks = d->ticks, addr = d->addr[1];
-	uint32_t stack = d->stack[1];
-	bool was_in_place = d->is_in_place;
+	uint64_t ticks = d->ticks, addr[2] = {d->addr[0], d->addr[1]};
+	uint32_t stack[2] = {d->stack[0], d->stack[1]};
+	bool was_in_place = d->is_in_place, is_held;
 
 	if (event_decode(d, &l->event) <= 0)
-		return -1;
-	if (l->event.kind == EVENT_REALLOC_BEGIN && !d->is_in_place && d->in.pos == d->in.len &&
-	    !l->raw->is_full) {
+		return false;
+	is_held = l->event.kind == EVENT_REALLOC_BEGIN && !d->is_in_place &&
+		  d->in.pos == d->in.len && !l->raw->is_full;
+	if (is_held)
 		l->held_ticks = l->event.ticks;
-		d->in.pos = start;
-		d->ticks = ticks;
-		d->addr[1] = addr;
-		d->stack[1] = stack;
-		d->is_in_place = was_in_place;
-		return -1;
+	if (!is_held &&
+	    (!wants_call || (!l->event.alignment && event_to_compact(&l->event, l->index, call))))
+		return true;
+	d->in.pos = start;
+	d->ticks = ticks;
+	memcpy(d->addr, addr, sizeof(addr));
+	memcpy(d->stack, stack, sizeof(stack));
+	d->is_in_place = was_in_place;
+	return false;
+}
+
+/* Decodes the calls in the last bytes, which event_decode_calls() leaves. Returns how many. */
+static uint32_t decode_last_calls(struct cull_lane *l, uint32_t at)
+{
+	const struct cursor *in = &l->decoder.in;
+	uint32_t n = 0;
+
+	while (at + n < CULL_BATCH && in->pos < in->len && !l->decoder.in.failed) {
+		unsigned first = in->data[in->pos];
+
+		if (!l->decoder.is_in_place &&
+		    ((first & EVENT_RARE && first & 7) || (first & 7) == EVENT_STACK))
+			break;
+		if (!decode_one(l, true, &l->call[at + n]))
+			break;
+		n++;
 	}
-	return sort_event(c, l, start);
+	return n;
+}
+
+/* Decodes calls behind those that are left. The last ones wait until more are decoded, if there may be
+ * more: their frees come behind them. */
+static void decode_calls(struct cull *c, struct cull_lane *l)
+{
+	uint32_t n_left = l->n - l->at, n;
+
+	memmove(l->call, l->call + l->at, n_left * sizeof(l->call[0]));
+	memmove(l->mate, l->mate + l->at, n_left * sizeof(l->mate[0]));
+	l->base += l->at;
+	l->pairs_end = l->pairs_end > l->at ? l->pairs_end - l->at : 0;
+	l->at = 0;
+	l->n = n_left;
+	n = (uint32_t)event_decode_calls(&l->decoder, &l->call[n_left], CULL_BATCH - n_left);
+	n += decode_last_calls(l, n_left + n);
+	cull_find_mates(c, l, n);
+	l->end = l->n < CULL_BATCH - 1 ? l->n : l->n - CULL_AHEAD;
+	if (l->decoder.in.pos == l->decoder.in.len && !l->raw->next &&
+	    c->horizon > l->decoded_ticks)
+		l->decoded_ticks = c->horizon; /* the lane has no more */
+}
+
+/* Decodes one event that is no simple call. 1: it is in l->event. 0: nothing to be judged, go on. -1: no
+ * more. */
+static int take_one(struct cull *c, struct cull_lane *l)
+{
+	size_t start = l->decoder.in.pos;
+
+	return decode_one(l, false, NULL) ? sort_event(c, l, start) : -1;
 }
 
 /* Decodes on in the lane's first block. 1: there are events. 0: none (yet). -1: the block has ended. */
 static int refill_from_block(struct cull *c, struct cull_lane *l)
 {
 	struct event_decoder *d = &l->decoder;
-	uint32_t n_calls;
 	int n = 0;
 
 	while (n == 0) {
 		d->in.len = atomic_load_explicit(&l->raw->block->used_bytes, memory_order_acquire);
-		n_calls = (uint32_t)event_decode_calls(d, l->call, CULL_BATCH);
-		if (n_calls) {
-			cull_find_mates(c, l, n_calls);
-			l->n = n_calls;
+		decode_calls(c, l);
+		if (l->n)
 			return 1;
-		}
 		if (take_definitions(c, l))
 			continue;
 		n = take_one(c, l);
 		l->has_event = n > 0;
 	}
+	if (n > 0 && l->event.ticks > l->decoded_ticks)
+		l->decoded_ticks = l->event.ticks;
 	if (n < 0 && d->in.failed && l->raw->is_full)
 		session_count_lost(c->session, 1, 0, -22);
 	return n > 0 ? 1 : l->raw->is_full ? -1 : 0;
@@ -321,12 +370,15 @@ bool cull_lane_refill(struct cull *c, struct cull_lane *l)
 
 	l->held_ticks = 0;
 	while (n < 0 && l->raw && (c->is_peeking || l->raw->is_full)) {
-		l->n = l->at = l->pairs_end = 0;
 		if (!l->is_decoding)
 			start_decoding(c, l);
 		n = refill_from_block(c, l);
 		if (n < 0)
 			end_raw(c, l);
+	}
+	if (n < 0 && l->at < l->n) { /* calls that waited in the last step */
+		l->end = l->n;
+		return true;
 	}
 	return n > 0;
 }
@@ -335,7 +387,8 @@ void cull_lane_resume(struct cull_lane *l)
 {
 	l->raw = NULL;
 	l->is_decoding = l->has_event = false;
-	l->n = l->at = l->pairs_end = 0;
+	l->n = l->end = l->at = l->pairs_end = 0;
+	l->decoded_ticks = 0;
 	l->out = NULL;
 	event_encoder_begin(&l->enc, NULL, NULL, l->out_ticks);
 	l->enc.next_stack = l->next_stack;

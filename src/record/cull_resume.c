@@ -178,11 +178,15 @@ static void restore_slots(struct cull *c)
 		append(c, *element(c, i));
 }
 
-static void clear_table(struct cull *c)
+static void clear_tables(struct cull *c)
 {
 	for (uint64_t i = 0; i < 1ull << (64 - c->table_shift); i++) {
 		if (c->head[i]) /* untouched pages stay so */
 			c->head[i] = 0;
+	}
+	for (uint32_t i = 0; i < 1u << CULL_TOUCH_BITS; i++) {
+		if (c->touch[i].lane)
+			c->touch[i] = (struct cull_touch){0};
 	}
 }
 
@@ -195,7 +199,7 @@ void cull_resume(struct cull *c)
 		restore_lane(c, i);
 	restore_sums(c);
 	restore_slots(c);
-	clear_table(c);
+	clear_tables(c);
 	forget_blocks(c);
 	cull_lanes_resume_out(c);
 }

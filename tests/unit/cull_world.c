@@ -138,6 +138,7 @@ int cull_world_begin(uint64_t max_pending, uint64_t threshold_ms)
 	options_active.TEMPORARY_ALLOCATION_LIFETIME_THRESHOLD = threshold_ms;
 	options_active.CULL_TEMPORARY_ALLOCATIONS = true;
 	cull_world->now = NS_PER_S;
+	cull_world->n_acting = CULL_WORLD_THREADS;
 	cull_world->rec.ensure_writer = nothing_to_ensure;
 	for (unsigned i = 1; i <= CULL_WORLD_THREADS; i++)
 		cull_world->thread[i].enc.next_stack = 1;
@@ -283,7 +284,8 @@ static uint32_t any(uint32_t n)
 /* Half of the blocks are freed at once, the others when their place is needed. */
 void cull_world_act(void)
 {
-	unsigned thread = 1 + any(CULL_WORLD_THREADS), other = any(4) ? thread : 1 + any(3);
+	unsigned n = cull_world->n_acting, thread = 1 + any(n),
+		 other = any(4) ? thread : 1 + any(n);
 	uint32_t i = any(CULL_WORLD_HELD), stack = 1 + any(CULL_WORLD_STACKS);
 	uint64_t *held = &cull_world->held[i], addr = 0x10000 + 64 * i, size_bytes = any(900);
 

@@ -45,7 +45,7 @@ extern struct cull_world {
 	uint64_t now; /* ticks */
 	uint64_t n_lost;
 	struct cull_world_thread thread[CULL_WORLD_THREADS + 1];
-	uint32_t seed; /* of cull_world_act() */
+	uint32_t seed, n_acting; /* of cull_world_act(): which threads */
 	uint64_t held[CULL_WORLD_HELD]; /* addresses of blocks that live; 0: none */
 	size_t heap_used;
 	uint32_t n_events;

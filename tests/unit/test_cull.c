@@ -118,3 +118,25 @@ TEST(figures_are_exact_when_too_much_is_pending)
 	for (uint32_t seed = 1; seed < 20; seed++)
 		act_at_random(seed, seed);
 }
+
+/* Many calls are decoded at once, and the last ones wait for their frees. */
+TEST(figures_are_exact_when_much_is_taken_at_once)
+{
+	for (uint32_t seed = 1; seed < 20; seed++) {
+		int fd = cull_world_begin(10000, 1000);
+
+		cull_world->seed = seed;
+		for (unsigned i = 0; i < 15000; i++) {
+			cull_world->n_acting = i / 5000 + 1;
+			cull_world->now -= CULL_WORLD_TICK / 2; /* closely */
+			if (i % 50 == 0) { /* all other stacks are defined */
+				cull_world_malloc(1, 0x800000, 1, CULL_WORLD_STACKS);
+				cull_world_free(1, 0x800000);
+			}
+			cull_world_act();
+		}
+		cull_world_finish();
+		CHECK(cull_world_n_culled() > 5000);
+		cull_world_end(fd);
+	}
+}

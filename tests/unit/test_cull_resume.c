@@ -170,9 +170,9 @@ static void act(unsigned n)
 
 static void go_on(void)
 {
-	act(40);
+	act(20);
 	cull_world_step();
-	act(40);
+	act(20);
 }
 
 static int begin(uint32_t seed, uint64_t max_pending)
@@ -189,7 +189,7 @@ static int begin(uint32_t seed, uint64_t max_pending)
 
 TEST(each_event_counts_once_whenever_the_writer_is_killed)
 {
-	int fd = begin(1, 10000);
+	int fd = begin(1, 500);
 
 	cull_world_malloc(1, 0x800000, 1, 1);
 	cull_world_sleep(25);
@@ -197,9 +197,9 @@ TEST(each_event_counts_once_whenever_the_writer_is_killed)
 	cull_world_malloc(1, 0x900000, 1, 1);
 	cull_world_free(1, 0x900000); /* left out, which must be seen ... */
 	cull_world_free(1, 0x800000); /* ... here */
-	act(30);
+	act(12);
 	check_kills(fd, cull_world_step, go_on);
-	CHECK(n_checked > 500);
+	CHECK(n_checked > 300);
 	cull_world_end(fd);
 }
 
@@ -207,26 +207,27 @@ TEST(a_kill_while_too_much_is_pending_costs_nothing)
 {
 	int fd = begin(2, 8);
 
-	act(30);
+	act(12);
 	check_kills(fd, cull_world_step_soon, go_on);
-	CHECK(n_checked > 500);
+	CHECK(n_checked > 300);
 	cull_world_end(fd);
 }
 
 /* The step writes the last events that fit into an output block, and begins another one. */
 TEST(a_kill_while_an_output_block_is_handed_over_costs_nothing)
 {
-	int fd = begin(3, 10000);
+	int fd = begin(3, 500);
 	uint32_t n_written = cull_world->n_written;
 
-	while (atomic_load(&cull_world->cull->lane[0]->out->used_bytes) < BLOCK_DATA_BYTES - 600) {
+	while (atomic_load(&cull_world->cull->lane[0]->out->used_bytes) < BLOCK_DATA_BYTES - 800) {
 		for (unsigned i = 0; i < 8; i++)
-			cull_world_rare(cull_world->cull->lane[0]->thread, EVENT_MARKER, i);
+			cull_world_rare(cull_world->cull->lane[0]->thread, EVENT_MARKER,
+					~(uint64_t)i);
 		cull_world_step_soon();
 	}
 	CHECK_EQ(cull_world->n_written, n_written);
-	for (unsigned i = 0; i < 90; i++)
-		cull_world_rare(cull_world->cull->lane[0]->thread, EVENT_MARKER, i);
+	for (unsigned i = 0; i < 60; i++)
+		cull_world_rare(cull_world->cull->lane[0]->thread, EVENT_MARKER, ~(uint64_t)i);
 	/* a thread takes the block as soon as it is free */
 	atomic_store(&cull_world->session.area[0].next_slot, cull_world->cull->lane[0]->out_slot);
 	check_kills(fd, cull_world_step_soon, go_on);
@@ -240,8 +241,8 @@ TEST(a_writer_may_be_killed_while_it_goes_on_where_another_one_was_killed)
 	int fd;
 
 	for (unsigned n = 100; n < 1000; n += 500) {
-		fd = begin(4, 10000);
-		act(30);
+		fd = begin(4, 500);
+		act(12);
 		CHECK(kill_after(fd, cull_world_step, n));
 		check_kills(fd, cull_world_resume, go_on);
 		CHECK(n_checked > 100);
