@@ -4,7 +4,7 @@ compared with the allocations that the server lists and with the events of the r
 import collections
 
 import mp
-from test_server import ServerCase
+from mp_server_case import ServerCase
 
 FILES = ("demo.dat", "work.dat", "maps.dat")
 COSTS = {"peak": "peak_bytes", "leaked": "leaked_bytes", "allocs": "allocations",

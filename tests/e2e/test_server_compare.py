@@ -7,7 +7,7 @@ import tempfile
 
 import mp
 from mp_server import Server
-from test_server import Schemas, ServerCase
+from mp_server_case import Schemas, ServerCase
 
 OLD = (100, 1000)  # blocks, bytes of each; known_blocks frees every second block at once
 NEW = (300, 2000)

@@ -5,7 +5,7 @@ import os
 import re
 
 import mp
-from test_server import ServerCase
+from mp_server_case import ServerCase
 
 MANY = 100_000  # more rows than the recordings have
 SERIES = ("bytes", "count", "allocations", "temporary")
