@@ -7,6 +7,7 @@
 #include "util/big_vec.h"
 #include "util/huge_pages.h"
 #include "util/memory_budget.h"
+#include "util/radix_sort.h"
 #include "util/temp_file.h"
 
 #define FIRST_SLOTS 4096
@@ -97,38 +98,9 @@ static uint64_t find_old_ns(const struct live *l)
 	return n ? at_ns[n / 4 * 3] : 0;
 }
 
-#define DIGIT_BITS 11u
-#define N_DIGITS (1u << DIGIT_BITS)
-
-/* Sorts slots by address, with room for as many others. Returns where the result is. Radix sort:
- * digits that all addresses share are left out, mostly the upper half. */
-static struct live_slot *sort_slots(struct live_slot *slot, struct live_slot *other, size_t n)
-{
-	for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
-		size_t start[N_DIGITS] = {0}, sum = 0;
-		struct live_slot *swap = slot;
-
-		for (size_t i = 0; i < n; i++)
-			start[slot[i].addr >> shift & (N_DIGITS - 1)]++;
-		if (n && start[slot[0].addr >> shift & (N_DIGITS - 1)] == n)
-			continue;
-		for (unsigned d = 0; d < N_DIGITS; d++) {
-			size_t here = start[d];
-
-			start[d] = sum;
-			sum += here;
-		}
-		for (size_t i = 0; i < n; i++)
-			other[start[slot[i].addr >> shift & (N_DIGITS - 1)]++] = slot[i];
-		slot = other;
-		other = swap;
-	}
-	return slot;
-}
-
 struct old_blocks {
 	const struct live *l;
-	const struct live_slot *slot; /* by address */
+	const struct radix_item *item; /* address and index, by address */
 	size_t n;
 };
 
@@ -137,13 +109,13 @@ static const struct live_block *old_block_at(void *user, size_t i)
 	const struct old_blocks *o = user;
 
 	if (i + PREFETCH_DISTANCE < o->n)
-		__builtin_prefetch(&o->l->block[o->slot[i + PREFETCH_DISTANCE].index]);
-	return &o->l->block[o->slot[i].index];
+		__builtin_prefetch(&o->l->block[o->item[i + PREFETCH_DISTANCE].value]);
+	return &o->l->block[o->item[i].value];
 }
 
-/* Takes the old blocks out of the table; returns how many. slot has room for all blocks: gets the
- * slots of the old ones. */
-static size_t take_old(struct live *l, struct live_slot *slot)
+/* Takes the old blocks out of the table; returns how many. item has room for all blocks: gets address
+ * and index of the old ones. */
+static size_t take_old(struct live *l, struct radix_item *item)
 {
 	uint64_t old_ns = find_old_ns(l);
 	size_t n = 0, n_kept = l->n_hot;
@@ -154,14 +126,13 @@ static size_t take_old(struct live *l, struct live_slot *slot)
 		__builtin_prefetch(live_at(l, ahead)); /* of an empty slot: some block */
 		if (!l->slot[i].addr)
 			continue;
-		if (live_at(l, i)->at_ns <= old_ns)
-			slot[n++] = l->slot[i];
-		else
-			slot[--n_kept] = l->slot[i];
+		item[live_at(l, i)->at_ns <= old_ns ? n++ : --n_kept] =
+			(struct radix_item){l->slot[i].addr, l->slot[i].index};
 	}
 	memset(l->slot, 0, l->n_slots * sizeof(*l->slot));
 	for (size_t i = n; i < l->n_hot; i++)
-		l->slot[live_find_slot(l, slot[i].addr)] = slot[i];
+		l->slot[live_find_slot(l, item[i].key)] =
+			(struct live_slot){.addr = item[i].key, .index = (uint32_t)item[i].value};
 	l->n_hot -= n;
 	return n;
 }
@@ -170,20 +141,20 @@ static size_t take_old(struct live *l, struct live_slot *slot)
 static int move_out(struct live *l, struct err *err)
 {
 	size_t n_all = l->n_hot;
-	struct live_slot *slot = malloc(2 * n_all * sizeof(*slot));
+	struct radix_item *item = malloc(2 * n_all * sizeof(*item));
 	struct old_blocks old = {.l = l};
-	int r = slot ? 0 : err_set_memory(err, 2 * n_all * sizeof(*slot));
+	int r = item ? 0 : err_set_memory(err, 2 * n_all * sizeof(*item));
 
 	if (r == 0 && !l->cold)
 		r = live_cold_create(l->folder, budget(l) / 4, &l->cold, err);
 	if (r == 0) {
-		old.n = take_old(l, slot);
-		old.slot = sort_slots(slot, slot + n_all, old.n);
+		old.n = take_old(l, item);
+		old.item = radix_sort(item, item + n_all, old.n);
 		r = live_cold_add(l->cold, old.n, old_block_at, &old, err);
 	}
 	for (size_t i = 0; i < old.n; i++)
-		l->free_index[l->n_free++] = old.slot[i].index;
-	free(slot);
+		l->free_index[l->n_free++] = (uint32_t)old.item[i].value;
+	free(item);
 	return r;
 }
 

@@ -7,6 +7,7 @@
 
 #include "query/estimate.h"
 #include "query/kept_rows.h"
+#include "util/radix_sort.h"
 #include "util/vec.h"
 
 /* The thinner, the fewer events have to be looked at, but the more often memory is waited for. One
@@ -18,7 +19,6 @@
 #define MAX_SPAN_NS (1ull << 62)
 #define FEW_EVENTS 48u /* sorted by insertion */
 #define MAX_SORTED 65536u /* sorted by digits */
-#define DIGIT_BITS 8u
 
 struct slice {
 	uint64_t allocated_bytes, freed_bytes;
@@ -28,12 +28,6 @@ struct slice {
 /* What is alive. */
 struct level {
 	uint64_t n_bytes, count;
-};
-
-/* Time since the start of the span, shifted by one; lowest bit: a release. */
-struct event {
-	uint64_t key;
-	uint64_t n_bytes;
 };
 
 struct candidate {
@@ -64,9 +58,9 @@ struct exact_peak {
 	bool keeps_rows; /* the second pass needs no scan */
 	unsigned n_threads; /* of the first pass */
 	struct kept_rows kept[SCAN_MAX_THREADS]; /* by thread */
-	struct event *event; /* of all candidates */
+	struct radix_item *event; /* of all candidates: see put_event() */
 	size_t n_events, cap_events;
-	struct event *sorted; /* MAX_SORTED, for sorting */
+	struct radix_item *sorted; /* MAX_SORTED, for sorting */
 };
 
 /* One thread's part of the first pass. */
@@ -406,6 +400,8 @@ static void choose(struct exact_peak *sw)
 	}
 }
 
+/* The key of an event is the time since the start of the span, shifted by one; lowest bit: a release.
+ * The value is the number of bytes. */
 static void put_event(struct exact_peak *sw, uint64_t since_ns, bool is_release, uint64_t n_bytes)
 {
 	size_t slice = slice_of(sw, since_ns);
@@ -418,7 +414,7 @@ static void put_event(struct exact_peak *sw, uint64_t since_ns, bool is_release,
 	at = atomic_fetch_add_explicit(&c->n_events, 1, memory_order_relaxed);
 	if (at < n_events_of(sw, slice))
 		sw->event[c->first_event + at] =
-			(struct event){since_ns << 1 | is_release, n_bytes};
+			(struct radix_item){since_ns << 1 | is_release, n_bytes};
 }
 
 static void put_events(struct exact_peak *sw, uint64_t alloc_ns, uint64_t free_ns, uint64_t n_bytes)
@@ -499,53 +495,27 @@ static int collect(struct exact_peak *sw, struct err *err)
 
 static int compare_events(const void *a, const void *b)
 {
-	const struct event *x = a, *y = b;
+	const struct radix_item *x = a, *y = b;
 
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* Radix sort, with room for as many others. The keys are base or more, by less than 2^n_bits. */
-static void sort_by_digits(struct event *e, struct event *other, size_t n, uint64_t base,
-			   unsigned n_bits)
-{
-	struct event *from = e, *to = other;
-
-	for (unsigned shift = 0; shift < n_bits; shift += DIGIT_BITS) {
-		uint32_t start[1u << DIGIT_BITS] = {0}, sum = 0;
-		struct event *swap = from;
-
-		for (size_t i = 0; i < n; i++)
-			start[(from[i].key - base) >> shift & ((1u << DIGIT_BITS) - 1)]++;
-		for (unsigned d = 0; d < 1u << DIGIT_BITS; d++) {
-			uint32_t here = start[d];
-
-			start[d] = sum;
-			sum += here;
-		}
-		for (size_t i = 0; i < n; i++)
-			to[start[(from[i].key - base) >> shift & ((1u << DIGIT_BITS) - 1)]++] =
-				from[i];
-		from = to;
-		to = swap;
-	}
-	if (from != e)
-		memcpy(e, from, n * sizeof(*e));
-}
-
 /* Sorts the events of a slice by time. */
-static void sort_events(struct exact_peak *sw, size_t slice, struct event *e, size_t n)
+static void sort_events(struct exact_peak *sw, struct radix_item *e, size_t n)
 {
 	if (n > MAX_SORTED) {
 		qsort(e, n, sizeof(*e), compare_events);
 		return;
 	}
 	if (n > FEW_EVENTS) {
-		sort_by_digits(e, sw->sorted, n, (slice_start(sw, slice) - sw->span->from_ns) << 1,
-			       sw->shift + 1);
+		const struct radix_item *sorted = radix_sort(e, sw->sorted, n);
+
+		if (sorted != e)
+			memcpy(e, sorted, n * sizeof(*e));
 		return;
 	}
 	for (size_t i = 1; i < n; i++) {
-		struct event x = e[i];
+		struct radix_item x = e[i];
 		size_t k = i;
 
 		for (; k > 0 && e[k - 1].key > x.key; k--)
@@ -558,7 +528,7 @@ static void sort_events(struct exact_peak *sw, size_t slice, struct event *e, si
 static void run_slice(struct exact_peak *sw, struct candidate *c)
 {
 	struct exact_peak_bucket *b = &sw->bucket[c->slice / sw->slices_per_bucket];
-	struct event *e = &sw->event[c->first_event];
+	struct radix_item *e = &sw->event[c->first_event];
 	size_t n = (size_t)atomic_load(&c->n_events);
 	struct level level = c->start;
 
@@ -568,11 +538,11 @@ static void run_slice(struct exact_peak *sw, struct candidate *c)
 	set_add(sw->is_done, c->slice);
 	if (n > n_events_of(sw, c->slice))
 		n = n_events_of(sw, c->slice);
-	sort_events(sw, c->slice, e, n);
+	sort_events(sw, e, n);
 	for (size_t i = 0; i < n; i++) {
 		bool is_release = e[i].key & 1;
 
-		level.n_bytes += is_release ? -e[i].n_bytes : e[i].n_bytes;
+		level.n_bytes += is_release ? -e[i].value : e[i].value;
 		level.count += is_release ? UINT64_MAX : 1;
 		if (i + 1 == n || e[i + 1].key >> 1 != e[i].key >> 1)
 			raise_max(b, level, sw->span->from_ns + (e[i].key >> 1));

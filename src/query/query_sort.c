@@ -11,7 +11,10 @@
 
 #include "query/sort_key.h"
 #include "query/sort_skip.h"
+#include "util/radix_sort.h"
 #include "util/vec.h"
+
+#define FEW_ROWS 4096u /* sorted with qsort() */
 
 struct sort_state {
 	const struct sort_order *order;
@@ -115,12 +118,34 @@ static int add_item(struct sort_state *st, const struct sorted_row *item, struct
 	return 0;
 }
 
+/* The columns of the payload; not unpacked before a row of the block is kept. */
+struct payload_columns {
+	const uint64_t *size, *extra, *flags, *stack;
+};
+
+static void set_payload(struct sorted_row *item, struct scanner *s, struct payload_columns *c,
+			uint32_t i)
+{
+	if (!c->size)
+		*c = (struct payload_columns){
+			.size = scanner_column(s, STORE_SIZE_BYTES),
+			.extra = scanner_column(s, STORE_EXTRA_BYTES),
+			.flags = scanner_column(s, STORE_FLAGS),
+			.stack = scanner_column(s, STORE_STACK),
+		};
+	item->requested_bytes = c->size[i];
+	item->usable_bytes = c->size[i] + c->extra[i];
+	item->flags = (uint32_t)c->flags[i];
+	item->stack = c->stack[i] < s->q->n_stacks ? (uint32_t)c->stack[i] : 0;
+}
+
 static int sort_sink(void *state, struct scanner *s, struct err *err)
 {
 	struct sort_state *st = state;
 	const struct sort_order *order = st->order;
 	const struct key_columns columns = key_columns(s, order->sort);
 	uint64_t flip = order->is_descending ? UINT64_MAX : 0;
+	struct payload_columns payload = {0};
 
 	for (uint32_t k = 0; k < s->n_selected; k++) {
 		uint32_t i = s->selected[k];
@@ -134,19 +159,53 @@ static int sort_sink(void *state, struct scanner *s, struct err *err)
 		st->n_matching++;
 		if (!st->max || (st->has_limit && !is_less(&item, &st->limit)))
 			continue;
-		if (order->has_payload) {
-			uint64_t stack = scanner_column(s, STORE_STACK)[i];
-
-			item.requested_bytes = scanner_column(s, STORE_SIZE_BYTES)[i];
-			item.usable_bytes =
-				item.requested_bytes + scanner_column(s, STORE_EXTRA_BYTES)[i];
-			item.flags = (uint32_t)scanner_column(s, STORE_FLAGS)[i];
-			item.stack = stack < s->q->n_stacks ? (uint32_t)stack : 0;
-		}
+		if (order->has_payload)
+			set_payload(&item, s, &payload, i);
 		r = add_item(st, &item, err);
 		if (r < 0)
 			return r;
 	}
+	return 0;
+}
+
+/* Rows with equal keys lie together: puts each such group in the order of rows. */
+static void sort_equal_keys(struct sorted_row *v, size_t n)
+{
+	for (size_t first = 0, end; first < n; first = end) {
+		for (end = first + 1; end < n && v[end].key == v[first].key;)
+			end++;
+		if (end - first > 1)
+			qsort(&v[first], end - first, sizeof(*v), compare);
+	}
+}
+
+/* Sorts *v, n rows on the heap, which may move. */
+static int sort_all(struct sorted_row **v, size_t n, struct err *err)
+{
+	struct radix_item *item, *sorted;
+	struct sorted_row *moved;
+
+	if (n <= FEW_ROWS) {
+		if (n)
+			qsort(*v, n, sizeof(**v), compare);
+		return 0;
+	}
+	item = malloc(2 * n * sizeof(*item));
+	moved = malloc(n * sizeof(*moved));
+	if (!item || !moved) {
+		free(item);
+		free(moved);
+		return err_set_memory(err, n * (2 * sizeof(*item) + sizeof(*moved)));
+	}
+	for (size_t i = 0; i < n; i++)
+		item[i] = (struct radix_item){(*v)[i].key, i};
+	sorted = radix_sort(item, item + n, n);
+	for (size_t i = 0; i < n; i++)
+		moved[i] = (*v)[sorted[i].value];
+	free(item);
+	free(*v);
+	*v = moved;
+	sort_equal_keys(moved, n);
 	return 0;
 }
 
@@ -167,10 +226,12 @@ static int merge(struct sort_state *st, unsigned n_states, struct sorted_rows *r
 		if (st[i].n)
 			memcpy(all->item + all->n, st[i].item, st[i].n * sizeof(*all->item));
 		all->n += st[i].n;
+		free(st[i].item);
+		st[i].item = NULL;
 		shrink(all);
 	}
-	if (all->n)
-		qsort(all->item, all->n, sizeof(*all->item), compare);
+	if (sort_all(&all->item, all->n, err) < 0)
+		return -ERR_MEMORY;
 	ret->item = all->item;
 	ret->n = all->n;
 	all->item = NULL;
