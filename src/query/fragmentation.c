@@ -12,13 +12,23 @@
 
 /* ---- blocks in the order of addresses ---- */
 
+/* The plan without rows below an address, so that whole blocks of rows are skipped. */
+static void skip_below(const struct plan *plan, uint64_t addr, struct plan *ret)
+{
+	*ret = *plan;
+	if (ret->n_steps < PLAN_MAX_STEPS)
+		ret->step[ret->n_steps++] = (struct plan_step){
+			.kind = PLAN_RANGE, .column = STORE_ADDR, .min = addr, .max = UINT64_MAX};
+}
+
 /* Calls fn for each row of the plan until it returns 0; -ERR_x ends with it. */
 static int each_by_address(struct query *q, const struct plan *plan,
 			   int (*fn)(void *user, const struct sorted_row *row, struct err *err),
 			   void *user, struct err *err)
 {
+	struct plan rest = *plan;
 	const struct sort_order order = {
-		.plan = plan, .sort = QUERY_BY_ADDRESS, .has_payload = true};
+		.plan = &rest, .sort = QUERY_BY_ADDRESS, .has_payload = true};
 	struct sorted_row last;
 	struct sorted_rows rows;
 	bool is_first = true;
@@ -34,8 +44,10 @@ static int each_by_address(struct query *q, const struct plan *plan,
 		n = rows.n;
 		for (size_t i = 0; i < n && r == 1; i++)
 			r = fn(user, &rows.item[i], err);
-		if (n)
+		if (n) {
 			last = rows.item[n - 1];
+			skip_below(plan, last.key, &rest);
+		}
 		is_first = false;
 		free(rows.item);
 	} while (r == 1 && n == QUERY_SORT_ROWS);
