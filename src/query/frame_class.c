@@ -449,22 +449,41 @@ const char *frame_class_name(enum frame_class c)
 
 /* ---- blame ---- */
 
+/* main, x::main, cc1_main(llvm::ArrayRef<char const*>, ...) */
+static bool is_main(const char *function)
+{
+	size_t len = strcspn(function, "(");
+
+	if (len < 4 || memcmp(function + len - 4, "main", 4) != 0)
+		return false;
+	return len == 4 || function[len - 5] == '_' || function[len - 5] == ':';
+}
+
+bool frame_class_is_thin(const struct frame_rules *r, const struct frame *f)
+{
+	if (r->own || (f->source && *f->source) || !f->module)
+		return false;
+	return !f->function || is_main(f->function);
+}
+
+/* Of the frames seen so far, innermost first. */
 struct blame {
 	struct frame_rules *rules;
-	const struct frame *frame;
-	unsigned rank;
+	const struct frame *frame; /* to blame */
+	enum frame_class class;
 };
 
 static bool look_for_blame(void *user, const struct frame *frame)
 {
 	struct blame *b = user;
-	unsigned rank = frame_class_rank(frame_class_by(b->rules, frame));
+	enum frame_class class = frame_class_by(b->rules, frame);
+	bool is_thin = class == FRAME_CLASS_OWN && frame_class_is_thin(b->rules, frame);
 
-	if (!b->frame || rank < b->rank) {
+	if (!b->frame || !frame_class_takes_blame(b->class, class, is_thin)) {
 		b->frame = frame;
-		b->rank = rank;
+		b->class = class;
 	}
-	return b->rank != FRAME_CLASS_OWN;
+	return class != FRAME_CLASS_OWN;
 }
 
 const struct frame *frame_class_blame(struct frame_rules *r, struct frames *f, uint32_t stack,

@@ -42,8 +42,9 @@ struct frame_rules {
 enum frame_class frame_class_by(struct frame_rules *r, const struct frame *f);
 enum frame_class frame_class_of(const struct frame *f, const char *executable); /* no own_regex */
 
-/* The frame to blame for a stack: the innermost frame of the program's own code. If there is none,
- * the innermost frame of a library, then of a run-time, then of all. NULL: the stack is empty, or
+/* The frame to blame for a stack: the innermost frame of the program's own code. If there is none, or
+ * if it is thin and called a library, the innermost frame of a library, then of a run-time, then of
+ * all. NULL: the stack is empty, or
  * the names cannot be read (err has the reason). */
 const struct frame *frame_class_blame(struct frame_rules *r, struct frames *f, uint32_t stack,
 				      struct err *err);
@@ -62,6 +63,20 @@ static inline bool frame_class_is_folded(enum frame_class c)
 static inline unsigned frame_class_rank(enum frame_class c)
 {
 	return c == FRAME_CLASS_NATIVE ? FRAME_CLASS_LIBRARY : c;
+}
+
+/* Is a frame of own code thin? Its source is not known, and it is main(), a function named x_main(),
+ * or has no name. In a program without debug information that only calls libraries (clang's
+ * cc1_main() calls libLLVM) such a frame is in all stacks and says nothing. With own_regex none is. */
+bool frame_class_is_thin(const struct frame_rules *r, const struct frame *f);
+
+/* Is the inner one of two frames of a stack to blame rather than the outer one? */
+static inline bool frame_class_takes_blame(enum frame_class inner, enum frame_class outer,
+					   bool is_outer_thin)
+{
+	unsigned rank = frame_class_rank(inner);
+
+	return rank <= frame_class_rank(outer) || (is_outer_thin && rank == FRAME_CLASS_LIBRARY);
 }
 
 /* Is the code Rust? The form of the raw name or the source decides. */

@@ -6,10 +6,18 @@
 #include "query/frame_class.h"
 #include "query/frame_package.h"
 
-static unsigned rank_of(const struct query_names *names, uint32_t frame)
+static const struct query_name_identity *identity_of(const struct query_names *names,
+						     uint32_t frame)
 {
-	return frame_class_rank(
-		(enum frame_class)names->identity[names->frame[frame].identity].class);
+	return &names->identity[names->frame[frame].identity];
+}
+
+static bool takes_blame(const struct query_names *names, uint32_t inner, uint32_t outer)
+{
+	const struct query_name_identity *of = identity_of(names, outer);
+
+	return frame_class_takes_blame((enum frame_class)identity_of(names, inner)->class,
+				       (enum frame_class)of->class, of->is_thin);
 }
 
 /* The frame to blame at a node, given that of its caller. */
@@ -17,19 +25,12 @@ static uint32_t blame_of_node(const struct query_names *names, const struct stor
 			      uint32_t outer)
 {
 	uint32_t first = node->code ? names->first[node->code] : 0;
-	uint32_t end = node->code ? names->first[node->code + 1] : 0, best = OWNERS_NONE;
-	unsigned best_rank = 0;
+	uint32_t end = node->code ? names->first[node->code + 1] : 0, best = outer;
 
-	for (uint32_t i = first; i < end; i++) {
-		unsigned rank = rank_of(names, i);
-
-		if (best == OWNERS_NONE || rank < best_rank) {
+	for (uint32_t i = end; i-- > first;) { /* from the outermost inwards */
+		if (best == OWNERS_NONE || takes_blame(names, i, best))
 			best = i;
-			best_rank = rank;
-		}
 	}
-	if (best == OWNERS_NONE || (outer != OWNERS_NONE && rank_of(names, outer) < best_rank))
-		return outer;
 	return best;
 }
 

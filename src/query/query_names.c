@@ -296,8 +296,12 @@ int query_names_classify(struct query_names *n, struct frame_rules *rules, struc
 {
 	if (n->is_classified)
 		return 0; /* several queries may share the names: nothing is written any more */
-	for (size_t i = 1; i < n->n_identities; i++)
-		n->identity[i].class = (uint8_t)frame_class_by(rules, n->identity[i].frame);
+	for (size_t i = 1; i < n->n_identities; i++) {
+		struct query_name_identity *of = &n->identity[i];
+
+		of->class = (uint8_t)frame_class_by(rules, of->frame);
+		of->is_thin = of->class == FRAME_CLASS_OWN && frame_class_is_thin(rules, of->frame);
+	}
 	if (rules->failure.code)
 		return err_set(err, rules->failure.code, "%s", rules->failure.text);
 	n->is_classified = true;

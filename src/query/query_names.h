@@ -26,6 +26,7 @@ struct query_name_identity {
 	uint32_t name; /* the function; of code without a function name a text such as
 			* "libx.so.1+0x1234", or "0x7f0012345678" outside of all images */
 	uint8_t class; /* enum frame_class; set by query_names_classify() */
+	bool is_thin; /* frame_class_is_thin(), of own code; so, too */
 	const struct frame *frame; /* the first frame with this identity */
 };
 

@@ -64,7 +64,21 @@ static const struct world_frame *blame_of(const struct world *w, const char *exe
 	uint32_t code[1000];
 	unsigned n = naive_frames(w, stack, frame, code);
 
-	for (unsigned class = 0; class < FRAME_N_CLASSES; class ++) {
+	const struct frame_rules rules = {.executable = executable};
+	bool has_library = false, is_thin = false;
+
+	/* thin own code that called a library is passed over, with all own code outside of it */
+	for (unsigned i = 0; i < n; i++) {
+		const struct frame f = as_frame(frame[i]);
+		enum frame_class of = frame_class_of(&f, executable);
+
+		has_library |= of == FRAME_CLASS_LIBRARY || of == FRAME_CLASS_NATIVE;
+		if (of == FRAME_CLASS_OWN) {
+			is_thin = has_library && frame_class_is_thin(&rules, &f);
+			break;
+		}
+	}
+	for (unsigned class = is_thin; class < FRAME_N_CLASSES; class ++) {
 		for (unsigned i = 0; i < n; i++) {
 			const struct frame f = as_frame(frame[i]);
 

@@ -32,6 +32,38 @@ TEST(code_of_the_executable_is_own)
 	CHECK_STR_EQ(class_of("alloc::Pool::get()", NULL, EXE), "own");
 }
 
+static bool is_thin(const char *function, const char *source, const char *module)
+{
+	const struct frame_rules rules = {.executable = EXE};
+	struct frame f = {.function = function, .source = source, .module = module};
+
+	return frame_class_is_thin(&rules, &f);
+}
+
+TEST(a_main_and_code_without_name_are_thin_if_their_source_is_not_known)
+{
+	CHECK(is_thin("main", NULL, EXE));
+	CHECK(is_thin("cc1_main(llvm::ArrayRef<char const*>, char const*, void*)", NULL, EXE));
+	CHECK(is_thin("app::main", NULL, EXE));
+	CHECK(is_thin(NULL, NULL, EXE));
+	CHECK(!is_thin("main", "/src/main.c", EXE));
+	CHECK(!is_thin("load", NULL, EXE));
+	CHECK(!is_thin("domain", NULL, EXE));
+	CHECK(!is_thin("main_loop", NULL, EXE));
+	CHECK(!is_thin("load(struct main)", NULL, EXE));
+	CHECK(!is_thin(NULL, NULL, NULL)); /* made at run time */
+}
+
+TEST(a_library_that_thin_code_called_is_to_blame)
+{
+	CHECK(frame_class_takes_blame(FRAME_CLASS_LIBRARY, FRAME_CLASS_OWN, true));
+	CHECK(frame_class_takes_blame(FRAME_CLASS_NATIVE, FRAME_CLASS_OWN, true));
+	CHECK(!frame_class_takes_blame(FRAME_CLASS_LIBRARY, FRAME_CLASS_OWN, false));
+	CHECK(!frame_class_takes_blame(FRAME_CLASS_RUNTIME, FRAME_CLASS_OWN, true));
+	CHECK(frame_class_takes_blame(FRAME_CLASS_OWN, FRAME_CLASS_OWN, false));
+	CHECK(frame_class_takes_blame(FRAME_CLASS_NATIVE, FRAME_CLASS_LIBRARY, false));
+}
+
 TEST(code_made_at_run_time_and_libraries_beside_the_program_are_own)
 {
 	CHECK_STR_EQ(class_of("LazyCompile:~f", NULL, NULL), "own");
