@@ -3,7 +3,8 @@ import { MIN_PX, type Layout, type View } from './flame_layout';
 import { frameOf, type FlameTree } from './flame_tree';
 import { frameTitle } from './names';
 
-/* Right is the heaviest child, left the parent, down and up the neighbours in the row. Frames that are
+/* Right is the heaviest child, left the parent, down and up the neighbours in the row; down from the
+ * outermost frame, which has none, is its heaviest child. Frames that are
  * too narrow to be seen are passed over. -1: there is none. */
 export function stepFrom(
   t: FlameTree,
@@ -31,6 +32,7 @@ export function stepFrom(
     case 'ArrowRight':
       return first(l.firstKid[p] ?? 0, l.firstKid[p + 1] ?? 0, 1);
     case 'ArrowDown':
+      if (p === 0) return first(l.firstKid[0] ?? 0, l.firstKid[1] ?? 0, 1);
       return first(p + 1, l.rowStart[row + 1] ?? 0, 1);
     case 'ArrowUp':
       return first(p - 1, (l.rowStart[row] ?? 0) - 1, -1);

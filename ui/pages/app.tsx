@@ -9,6 +9,7 @@ import { DetailsFrame } from '../widgets/details';
 import { Strip, crosshairNs } from '../widgets/strip';
 import { MenuLayer, TipLayer } from '../widgets/floating';
 import { TopBar } from '../widgets/topbar';
+import type { PageId } from '../model/address';
 import { basename } from '../model/recording';
 import { NO_RANGE, rangeOf } from '../model/filters';
 import { isDetailsOpen, selectionOf } from '../state/details';
@@ -23,6 +24,21 @@ import { DETAILS, PAGE_COMPONENTS, PAGE_DETAILS } from './index';
 import { canShow, NotReady } from './not_ready';
 import { Overlays } from './overlays';
 
+/* Pages whose first line is a toolbar: the heading is for readers of the screen. */
+const HAS_NO_HEADING: readonly PageId[] = [
+  'overview',
+  'flame',
+  'bottomup',
+  'topdown',
+  'callers',
+  'sites',
+  'allocations',
+  'map',
+  'console',
+];
+const pageName = (page: PageId): string =>
+  NAV_ENTRIES.find((e) => e.page === page)?.name ?? 'Recordings';
+
 export function App() {
   const a = useAddress();
   const list = useSignal(recordings);
@@ -30,11 +46,8 @@ export function App() {
   const isBare = a.page === 'recordings' || !canShow(a.page, recording);
   useEffect(() => void refresh(), []);
   useEffect(() => {
-    const entry = NAV_ENTRIES.find((e) => e.page === a.page);
     const name = recording ? basename(recording) : '';
-    document.title = [entry?.name ?? 'Recordings', name, 'memory-profiler']
-      .filter(Boolean)
-      .join(', ');
+    document.title = [pageName(a.page), name, 'memory-profiler'].filter(Boolean).join(', ');
   }, [a.page, recording]);
   useGlobalKeys(recording);
 
@@ -50,6 +63,7 @@ export function App() {
         {!isBare && recording && <Chips recording={recording} />}
         <Nav recording={recording} />
         <main class="view" tabIndex={-1} id="main">
+          {HAS_NO_HEADING.includes(a.page) && <h1 class="sr-only">{pageName(a.page)}</h1>}
           <div class="banner-slot">
             <Banners recording={a.page === 'recordings' ? null : recording} />
           </div>

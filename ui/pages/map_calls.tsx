@@ -117,6 +117,7 @@ function Table({
     <>
       <Grid
         label="Calls of mmap and the like"
+        isMain
         class="mapcalls"
         isTree
         columns={COLUMNS}

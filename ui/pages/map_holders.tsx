@@ -104,6 +104,7 @@ function Table({ f, isStale }: { f: Fragmentation; isStale: boolean }) {
     <>
       <Grid
         label="Call sites that hold nearly empty pages"
+        isMain
         class="holders"
         columns={COLUMNS}
         rows={rows.length}

@@ -140,6 +140,7 @@ function Table({ rows, sort, known }: TableProps) {
     <>
       <Grid
         label="Mappings"
+        isMain
         class={`maps${known.hasRss ? '' : ' no-rss'}${known.hasTimes ? '' : ' no-times'}`}
         columns={columns}
         rows={n}

@@ -219,7 +219,9 @@ function After(p: { isEmpty: boolean; isNone: boolean; text: string }) {
       <section class="howto" id="how-to-record" aria-label="Record another program">
         <h3>Record another program</h3>
         <div class="command">
-          <pre class="code">{RECORD}</pre>
+          <pre class="code" tabIndex={0}>
+            {RECORD}
+          </pre>
           <button type="button" class="btn quiet" onClick={() => void copyText(RECORD, 'Command')}>
             Copy
           </button>

@@ -325,7 +325,7 @@ function Head(p: { columns: readonly Column[]; sort: Sort | null; onSort?: (s: S
                 {c.title}
               </button>
             ) : (
-              c.title
+              c.title || <span class="sr-only">Menu</span>
             )}
           </span>
         );

@@ -169,7 +169,7 @@ function drawPeak(
   const text = 'peak ' + join(bytes(d.peakBytes));
   const place = freeBox(
     labelBoxes(s, px, py, s.g.measureText(text).width, base),
-    [heapAt(d), rssAt(d)].map((value) => (at: number) => {
+    [columnAt(d, d.heap), columnAt(d, d.neverFreed), rssAt(d)].map((value) => (at: number) => {
       const v = value(nsOf(view, at, s.width - 1));
       return v === null ? null : y(v);
     }),
@@ -194,8 +194,8 @@ function labelBoxes(s: Surface, px: number, py: number, text: number, base: numb
     );
 }
 
-const heapAt = (d: StripData) => (ns: number) =>
-  d.heap[Math.floor((ns - d.fromNs) / d.bucketNs)] ?? null;
+const columnAt = (d: StripData, values: readonly number[]) => (ns: number) =>
+  values[Math.floor((ns - d.fromNs) / d.bucketNs)] ?? null;
 const rssAt = (d: StripData) => (ns: number) => interpolated(d.rssAt, d.rss, ns);
 
 function vertical(s: Surface, at: number, base: number, colour: string, dash: number[]): void {

@@ -32,7 +32,7 @@ const open = async (t, query = '', options = {}) => {
 };
 
 const label = async (page) => plain(await page.getAttribute('canvas.flame', 'aria-label'));
-const announced = async (page) => plain(await page.textContent('.view .sr-only'));
+const announced = async (page) => plain(await page.textContent('.view [role=status].sr-only'));
 const parameters = (page) =>
   page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.split('?')[1])));
 
@@ -199,7 +199,9 @@ test('search counts every stack once', async (t) => {
   /* Enter goes to the heaviest match */
   await page.keyboard.press('Enter');
   await page.waitForFunction(() =>
-    /^node::handle_messages, /.test(document.querySelector('.view .sr-only').textContent),
+    /^node::handle_messages, /.test(
+      document.querySelector('.view [role=status].sr-only').textContent,
+    ),
   );
   await page.waitForFunction(() => document.activeElement?.matches('canvas.flame'));
   await page.fill('input[aria-label="Find function"]', 'nowhere to be found');
@@ -339,13 +341,15 @@ test('arrow keys walk, Enter zooms, Escape goes back step by step', async (t) =>
   await page.keyboard.press('ArrowRight');
   const [first] = kids(0);
   await page.waitForFunction(
-    (name) => document.querySelector('.view .sr-only').textContent.startsWith(name + ','),
+    (name) =>
+      document.querySelector('.view [role=status].sr-only').textContent.startsWith(name + ','),
     title(first),
   );
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowLeft');
   await page.waitForFunction(
-    (name) => document.querySelector('.view .sr-only').textContent.startsWith(name + ','),
+    (name) =>
+      document.querySelector('.view [role=status].sr-only').textContent.startsWith(name + ','),
     title(first),
   );
   await page.waitForFunction(() => location.hash.includes('sel=fn:')); // the panel follows
@@ -365,7 +369,9 @@ test('arrow keys walk, Enter zooms, Escape goes back step by step', async (t) =>
 test('letters: my code, direction, colours, next frame, only and not this, copy', async (t) => {
   const page = await open(t, `sel=${encodeURIComponent('fn:' + REMEMBER)}`);
   const has = (text) => page.waitForFunction((want) => location.hash.includes(want), text);
-  await page.waitForFunction(() => document.querySelector('.view .sr-only').textContent);
+  await page.waitForFunction(
+    () => document.querySelector('.view [role=status].sr-only').textContent,
+  );
   await page.keyboard.press('y');
   await page.waitForSelector('.message:has-text("copied")');
   const copied = await page.evaluate(() => navigator.clipboard.readText());
@@ -395,7 +401,7 @@ test('J and K go to the next and the previous frame, wherever the focus is', asy
   const page = await open(t, `sel=${encodeURIComponent('fn:' + HANDLE)}`);
   const says = (name) =>
     page.waitForFunction(
-      (want) => document.querySelector('.view .sr-only').textContent.startsWith(want),
+      (want) => document.querySelector('.view [role=status].sr-only').textContent.startsWith(want),
       `${name}, `,
     );
   await says('node::handle_messages');
@@ -406,7 +412,20 @@ test('J and K go to the next and the previous frame, wherever the focus is', asy
   await says('node::handle_messages');
   await page.keyboard.press('e'); // the end of the heaviest path
   await page.waitForFunction(
-    () => !/^node::handle_messages/.test(document.querySelector('.view .sr-only').textContent),
+    () =>
+      !/^node::handle_messages/.test(
+        document.querySelector('.view [role=status].sr-only').textContent,
+      ),
+  );
+});
+
+test('from the outermost frame J leads to its first frame', async (t) => {
+  const page = await open(t);
+  await page.keyboard.press('j');
+  await page.waitForFunction(() =>
+    /1 of \d+ children|1 of 1 child/.test(
+      document.querySelector('.view [role=status].sr-only').textContent,
+    ),
   );
 });
 
@@ -543,7 +562,9 @@ test('an exported page has the graph in both directions, and nobody to ask', asy
   assert.ok((await label(page)).includes(`Peak: ${bytes(total.peak_bytes)} in`));
   await page.focus('canvas.flame');
   await page.keyboard.press('ArrowRight');
-  await page.waitForFunction(() => document.querySelector('.view .sr-only').textContent);
+  await page.waitForFunction(
+    () => document.querySelector('.view [role=status].sr-only').textContent,
+  );
   for (const key of ['m', 'b', 'm']) {
     await page.keyboard.press(key);
     await page.waitForFunction(() => !document.querySelector('.flame-body.stale'));

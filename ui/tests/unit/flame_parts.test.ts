@@ -136,6 +136,7 @@ test('arrow keys', () => {
   assert.equal(step(0, 'ArrowRight'), 1);
   assert.equal(step(1, 'ArrowRight'), 4);
   assert.equal(step(4, 'ArrowDown'), 2);
+  assert.equal(step(0, 'ArrowDown'), step(0, 'ArrowRight')); // the outermost has no neighbour
   assert.equal(step(2, 'ArrowUp'), 4);
   assert.equal(step(5, 'ArrowDown'), 3); // across parents
   assert.equal(step(3, 'ArrowDown'), -1);
