@@ -3,6 +3,7 @@
 
 #include "record/own_memory.h"
 #include "record/pool.h"
+#include "record/thread.h"
 
 #define LANE_STACKS 32u
 
@@ -456,12 +457,36 @@ void cull_lanes_resume_out(struct cull *c)
 	c->finishing = 0;
 }
 
-/* Takes a free block, if need be of a new area. */
+/* Hands over the fullest output block. False: there is none. */
+static bool give_up_out(struct cull *c)
+{
+	struct cull_lane *fullest = NULL;
+
+	for (uint32_t i = 0; i < c->n_lanes; i++) {
+		struct cull_lane *l = c->lane[i];
+
+		if (l->out && (!fullest || atomic_load(&l->out->used_bytes) >
+						   atomic_load(&fullest->out->used_bytes)))
+			fullest = l;
+	}
+	if (fullest)
+		cull_lane_finish_out(c, fullest);
+	return fullest != NULL;
+}
+
+/* Takes a free block, if need be of a new area. Threads that outrun the writer take all blocks there are.
+ * Beyond those that may exist for them, and one for each lane, another lane gives its block up. */
 static bool take_block(struct cull *c, struct area **area, uint32_t *slot)
 {
-	return pool_try_take(c->session, area, slot) ||
-	       (session_add_area(c->session, c->buffers, RECORD_AREA_BLOCKS) &&
-		pool_try_take(c->session, area, slot));
+	uint32_t n = (atomic_load(&c->session->n_areas) + 1) * RECORD_AREA_BLOCKS;
+
+	if (pool_try_take(c->session, area, slot))
+		return true;
+	if (n > thread_max_blocks(c->rec) + c->n_lanes && give_up_out(c) &&
+	    pool_try_take(c->session, area, slot))
+		return true;
+	return session_add_area(c->session, c->buffers, RECORD_AREA_BLOCKS) &&
+	       pool_try_take(c->session, area, slot);
 }
 
 static bool begin_out(struct cull *c, struct cull_lane *l)

@@ -9,6 +9,8 @@
 #include "record/stack.h"
 #include "record/sys.h"
 
+#define SPARE_BLOCKS 128 /* blocks that may exist beyond two per thread */
+
 _Thread_local struct thread *thread_self;
 
 struct lane *thread_get_lane(struct thread *t, unsigned depth)
@@ -169,4 +171,13 @@ void thread_refresh(struct thread *t)
 	t->has_free_stacks = options_active.GRAB_BACKTRACES_ON_FREE;
 	t->usual_fast_epoch = t->mode == RECORD_ON && has_fast_path() ? epoch : 0;
 	lane_update_fast_path(&t->first);
+}
+
+uint32_t thread_max_blocks(const struct recorder *rec)
+{
+	uint32_t n = SPARE_BLOCKS;
+
+	for (const struct thread *t = atomic_load(&rec->threads); t; t = t->next)
+		n += 2;
+	return n;
 }

@@ -58,4 +58,8 @@ void thread_finish_blocks(struct thread *t);
  * memory. */
 struct lane *thread_get_lane(struct thread *t, unsigned depth);
 
+/* Blocks that may exist. The list has a slot for each thread that runs, or that ran at the same time as
+ * others. */
+uint32_t thread_max_blocks(const struct recorder *rec);
+
 #endif

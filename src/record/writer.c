@@ -24,7 +24,6 @@
 #define HOUSEKEEPING_NS NS_PER_S
 #define START_PATIENCE_NS (5 * NS_PER_S)
 #define MAX_STARTS 100 /* of a writer that somebody kills again and again */
-#define SPARE_BLOCKS 128 /* blocks that may exist beyond two per thread */
 #define EXIT_EMBED_NS (30 * NS_PER_MS) /* an exiting program waits this long for its binaries */
 #define EXEC_LOOK_NS NS_PER_MS /* how often to see whether an exec has succeeded ... */
 #define EXEC_SOON_NS (100 * NS_PER_MS) /* ... for so long, then at every sample */
@@ -185,17 +184,6 @@ static void look_at_threads(struct writer *w)
 	}
 }
 
-/* Blocks that may exist. The list has a slot for each thread that runs, or that ran at the same
- * time as others. */
-static uint32_t max_blocks(const struct writer *w)
-{
-	uint32_t n = SPARE_BLOCKS;
-
-	for (struct thread *t = atomic_load(&w->rec->threads); t; t = t->next)
-		n += 2;
-	return n;
-}
-
 /* Helps threads that wait for a free block: adds an area if no block can become free soon, as long
  * as the number of blocks stays bounded. No more than needed: where threads outrun the writer they
  * fill any number of blocks, and then wait all the same (measured with 8 threads on 2 CPUs: 128
@@ -213,7 +201,8 @@ static void help_waiting(struct writer *w)
 		return;
 	}
 	look_at_threads(w); /* threads that are gone may hold blocks */
-	if (drain(w) == 0 && (atomic_load(&s->n_areas) + 1) * RECORD_AREA_BLOCKS <= max_blocks(w))
+	if (drain(w) == 0 &&
+	    (atomic_load(&s->n_areas) + 1) * RECORD_AREA_BLOCKS <= thread_max_blocks(w->rec))
 		session_add_area(s, &w->buffers, RECORD_AREA_BLOCKS);
 	atomic_fetch_add(&w->rec->free_word, 1);
 	sys_futex_wake_all(&w->rec->free_word);

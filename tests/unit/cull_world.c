@@ -10,6 +10,7 @@
 #include "record/log.h"
 #include "record/own_memory.h"
 #include "record/pool.h"
+#include "record/thread.h"
 
 #define WORLD_BYTES align_up(sizeof(struct cull_world), 4096)
 
@@ -39,6 +40,12 @@ void log_put(enum log_level level, const char *line)
 {
 	(void)level;
 	(void)line;
+}
+
+uint32_t thread_max_blocks(const struct recorder *rec)
+{
+	(void)rec;
+	return RECORD_AREA_BLOCKS;
 }
 
 void record_wake_writer(struct recorder *rec)

@@ -1,6 +1,8 @@
 /* What culling leaves out, what stays, and that the sums are exact. */
 #include "cull_world.h"
 
+#include "record/pool.h"
+
 #define BLOCK(n) (0x10000 + 64 * (uint64_t)(n))
 
 TEST(short_lived_allocations_are_sums)
@@ -139,4 +141,23 @@ TEST(figures_are_exact_when_much_is_taken_at_once)
 		CHECK(cull_world_n_culled() > 5000);
 		cull_world_end(fd);
 	}
+}
+
+TEST(no_area_is_added_for_output_when_there_are_enough_for_threads)
+{
+	int fd = cull_world_begin(10000, 20);
+	struct area *area;
+	uint32_t slot;
+
+	for (unsigned i = 1; i < CULL_WORLD_THREADS; i++)
+		cull_world_rare(i, EVENT_MARKER, i);
+	cull_world_malloc(CULL_WORLD_THREADS, BLOCK(9), 10, 0);
+	cull_world_step_soon(); /* the others have output blocks */
+	while (pool_try_take(&cull_world->session, &area, &slot))
+		; /* other threads */
+	cull_world_sleep(30);
+	cull_world_step_soon();
+	CHECK_EQ(atomic_load(&cull_world->session.n_areas), 1);
+	cull_world_finish();
+	cull_world_end(fd);
 }
