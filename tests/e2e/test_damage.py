@@ -8,7 +8,7 @@ import random
 import struct
 
 import mp
-from test_report import report
+from mp_report import report
 
 DRIVER = pathlib.Path(os.environ.get("MP_OPEN_MANY", mp.BUILD / "tests/open_many"))
 SMALL = {"WRITE_BINARIES_TO_OUTPUT": 0, "GATHER_MAPS": 0}  # recordings of a few kilobytes
