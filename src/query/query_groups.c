@@ -10,6 +10,7 @@
 #include "query/estimate.h"
 #include "query/query_i.h"
 #include "query/shared_results.h"
+#include "util/huge_pages.h"
 #include "util/map.h"
 #include "util/vec.h"
 
@@ -322,6 +323,7 @@ static int groups_by_table(struct query *q, struct query_groups *ret, struct err
 	group = malloc((q->n_stacks + 1) * sizeof(*group));
 	if (!group)
 		return err_set_memory(err, q->n_stacks * sizeof(*group));
+	huge_pages_advise(group, q->n_stacks * sizeof(*group));
 	for (size_t i = 0; i < q->n_stacks; i++) {
 		if (q->stack_set && !set_has(q->stack_set, i))
 			continue;
