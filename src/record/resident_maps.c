@@ -10,8 +10,10 @@
 
 #define INTERVAL_NS (10 * NS_PER_S)
 #define COST_FACTOR 200 /* half a percent of the time at most */
+#define CHEAP_NS (2 * NS_PER_MS) /* after such a reading a smaller change leads to the next */
+#define CHANGE_DIVISOR_CHEAP 32
 #define CHANGE_DIVISOR 8
-#define CHANGE_MIN_BYTES MIB
+#define CHANGE_MIN_BYTES (MIB / 4)
 #define FIRST_PAGE_NS 160 /* while none was measured */
 
 static uint64_t estimate_ns(const struct resident_maps *m, uint64_t rss_bytes)
@@ -22,9 +24,9 @@ static uint64_t estimate_ns(const struct resident_maps *m, uint64_t rss_bytes)
 	return rss_bytes / MIB * m->took_ns / (m->last_bytes / MIB);
 }
 
-static bool has_changed(uint64_t before, uint64_t now)
+static bool has_changed(const struct resident_maps *m, uint64_t before, uint64_t now)
 {
-	uint64_t least = before / CHANGE_DIVISOR;
+	uint64_t least = before / (m->took_ns < CHEAP_NS ? CHANGE_DIVISOR_CHEAP : CHANGE_DIVISOR);
 	uint64_t change = now > before ? now - before : before - now;
 
 	return change >= (least < CHANGE_MIN_BYTES ? CHANGE_MIN_BYTES : least);
@@ -40,8 +42,8 @@ bool resident_maps_is_due(const struct resident_maps *m, uint64_t rss_bytes, uin
 		return false;
 	if (estimate_ns(m, rss_bytes) > RESIDENT_MAPS_RUNNING_NS)
 		return false;
-	return (rss_bytes > m->most_bytes && has_changed(m->most_bytes, rss_bytes)) ||
-	       (since_ns >= INTERVAL_NS && has_changed(m->last_bytes, rss_bytes));
+	return (rss_bytes > m->most_bytes && has_changed(m, m->most_bytes, rss_bytes)) ||
+	       (since_ns >= INTERVAL_NS && has_changed(m, m->last_bytes, rss_bytes));
 }
 
 /* A mapping's line begins with an address in lower-case digits, the others with a capital letter. */

@@ -6,7 +6,8 @@
  * map wait. So readings are rare and bounded:
  *
  *   - one is due when more memory is resident than at any reading before, by an eighth; and every ten
- *     seconds, if what is resident changed by an eighth;
+ *     seconds, if what is resident changed by an eighth. After a reading of less than 2 ms a
+ *     thirty-second is enough;
  *   - the time between two readings is 200 times what the last one took, at least;
  *   - no reading begins that would take more than 100 ms, going by the last one;
  *   - at the end of the recording there is one more, if it takes no more than a second: the program
