@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The stream between two hosts, which are network namespaces: discovery, a cut cable, strangers."""
+import concurrent.futures
 import subprocess
 import sys
 import time
@@ -58,14 +59,18 @@ class Discovery(Network):
         self.finish(p)
 
     def test_twenty_processes_at_once(self):
-        g = self.gather(token=TOKEN, where=self.hosts.b)
-        running = []
-        for i in range(N_PROCESSES):
-            running.append(self.start_on_a(
+        def start(i):
+            return self.start_on_a(
                 mp.program("runs_on"), "1", "1000", SERVER_TOKEN=TOKEN, ENABLE_BROADCAST=1,
-                OUTPUT=self.dir / f"local_{i}.dat", LOGFILE=self.dir / f"log_{i}.txt"))
+                OUTPUT=self.dir / f"local_{i}.dat", LOGFILE=self.dir / f"log_{i}.txt")
+
+        g = self.gather(token=TOKEN, where=self.hosts.b)
+        with concurrent.futures.ThreadPoolExecutor(N_PROCESSES) as pool:
+            running = list(pool.map(start, range(N_PROCESSES)))
         mp.wait_for(lambda: len(self.files()) == N_PROCESSES and
                     all(f.stat().st_size > 100000 for f in self.files()))
+        for p in running:
+            p.stdin.close()
         for p in running:
             self.finish(p)
         mp.wait_for(lambda: self.has_ended(g))
@@ -101,7 +106,8 @@ class Cable(Network):
 # What a stranger does, in a process of its own on one of the hosts: stranger.py WHAT HOST PORT
 STRANGERS = {
     "garbage": """
-for i in range(50):
+import concurrent.futures
+def send(i):
     s = socket.create_connection((host, port))
     s.settimeout(30)
     try:
@@ -110,6 +116,8 @@ for i in range(50):
             pass
     except OSError:
         pass
+with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    list(pool.map(send, range(50)))
 """,
     "half_open": """
 held = [socket.create_connection((host, port)) for _ in range(60)]
@@ -174,12 +182,13 @@ class Strangers(Network):
         return p
 
     def from_both(self, what, expected):
-        """Runs a stranger from each host while a client of ours receives."""
+        """Runs a stranger from each host, at the same time, while a client of ours receives."""
         p = self.start_on_a(mp.program("runs_on"), "2", "1000", SERVER_TOKEN=TOKEN)
         g = self.gather(f"{self.hosts.A}:{BASE_PORT}", token=TOKEN, where=self.hosts.b)
         received = self.wait_for_bytes(100000)
-        for where, host in ((self.hosts.a, "127.0.0.1"), (self.hosts.b, self.hosts.A)):
-            q = self.stranger(what, where, host)
+        strangers = [self.stranger(what, where, host) for where, host in
+                     ((self.hosts.a, "127.0.0.1"), (self.hosts.b, self.hosts.A))]
+        for q in strangers:
             self.assertEqual(0, q.wait(mp.TIMEOUT_S * 2), what)
         if expected:
             mp.wait_for(lambda: expected in self.log.read_text())
