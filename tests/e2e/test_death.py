@@ -147,8 +147,12 @@ class Death(mp.TestCase):
         self.assertEqual(-signal.SIGKILL, child.returncode, child.stderr)
         self.assertGreater(mp.info(path)["live_bytes"], 80 << 20)
         text = subprocess.run([mp.CLI, "report", path], capture_output=True, text=True, check=True).stdout
-        self.assertRegex(" ".join(text.split()), r"Killed, most likely out of memory: [\d.]+ MiB of the 100 MiB that "
-                                                 r"its control group may use")
+        text = " ".join(text.split())
+        self.assertRegex(text, r"Killed, most likely out of memory: [\d.]+ MiB of the 100 MiB that "
+                               r"its control group may use")
+        # what ate the memory is the first thing that stands out
+        self.assertRegex(text, r"What stands out - Held at the end: .* held [\d.]+ MiB at the end: [\d.]+ % of "
+                               r"what was alive when the program was killed")
 
     def test_abort(self):
         self.check_end("abort", -signal.SIGABRT)

@@ -168,6 +168,14 @@ test('killed: nothing is lost, and growth is one click away', async (t) => {
   await waitForText(page, '.recs', /Killed/);
 });
 
+test('killed: what held the memory is the first card, whether it grew or not', async (t) => {
+  const { server, r } = await serve(s.record('held.dat', [program('stands_out'), 'killed']));
+  const page = await s.open(t, `${server.url}#/${r.id}/overview`);
+  await waitForText(page, '.banner.bad', /^Killed by SIGKILL after /);
+  await waitForText(page, '.finding', /^Held at the end.*load_tables held 8\.00 MiB at the end/);
+  await waitForText(page, '.ov-top .card', /^Alive when it was killed/);
+});
+
 test('empty: the program allocated nothing', async (t) => {
   const path = join(s.folder, 'empty.dat');
   const running = await startRecorded(path, [program('grows_on_command')]);
