@@ -25,7 +25,8 @@ class Cgroup:
             except OSError:
                 continue
             try:
-                (path / limit).write_text(str(budget_bytes))
+                with open(path / limit, "r+", encoding="ascii") as file:  # not there in a common folder
+                    file.write(str(budget_bytes))
                 return Cgroup(path, limit, path / "cgroup.procs")
             except OSError:
                 path.rmdir()

@@ -142,7 +142,7 @@ class Death(mp.TestCase):
         path = self.dir / "out.dat"
         child = subprocess.run(
             ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', group.procs,
-             mp.CLI, "run", "-o", path, "python3", "-c", "x = []\nwhile True: x.append(b'x' * 50000)"],
+             mp.CLI, "run", "-o", path, "python3", "-c", "x = [b'x' * 50000 for i in range(10000)]"],
             env=mp.clean_environment(), cwd=self.dir, capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(-signal.SIGKILL, child.returncode, child.stderr)
         self.assertGreater(mp.info(path)["live_bytes"], 80 << 20)
