@@ -20,8 +20,8 @@
 #define PER_SET 4
 #define BLOCK_SHIFT 16
 #define N_BLOCKS 4096u
-#define FIRST_WAIT_TICKS (1ull << 31) /* about a second */
-#define MAX_WAITS 12
+#define FIRST_WAIT_TICKS (1ull << 21) /* about a millisecond */
+#define MAX_WAITS 22
 
 /* bits 0-1 enum learned, 2-7 examinations, 8-23 number of the block, 24-31 round, 32 WAS_BAD, 40-63 generation
  * / 2 of the image, 0 = it is never unloaded. A state of 0 is no entry. */

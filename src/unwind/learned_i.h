@@ -45,8 +45,10 @@ enum learned learned_find(uintptr_t key, uint32_t generation);
 enum learned learned_add(struct code_area *area, uintptr_t key, bool has_pair,
 			 enum learned_sight sight);
 
-/* Gives places at which stacks are cut another chance: after one second, then after 2, 4, 8 and so
- * on. To be called now and then. */
+/* Gives places at which stacks are cut another chance: after a millisecond, then after 2, 4, 8 and
+ * so on, for about an hour. Soon, because the examinations in vain may all have been of one stack
+ * with an old return address in it, and a place through which most stacks pass hides the places
+ * behind it. To be called now and then. */
 void learned_reconsider(void);
 
 /* The code from lo to hi goes away, or is replaced, or gets unwind tables. True if something had

@@ -19,6 +19,7 @@ import mp
 from mp_linked import SOURCES, LinkedTestCase, library
 
 ROUNDS = 5000
+C_LIBRARIES = ("-C", "link-arg=-lm", "-C", "link-arg=-lc")  # behind jemalloc; older rustc names them before
 COUNTS = ("allocations", "reallocations", "frees", "bytes_allocated")
 
 
@@ -98,7 +99,8 @@ class Allocators(LinkedTestCase):
     @mp.needs_tool("rustc")
     def test_rust_with_prefixed_jemalloc(self):
         program = self.build("rs", "rustc", "-O", "-g", SOURCES / "linked_allocator_rs.rs",
-                             "-C", f"link-arg={self.prefixed_jemalloc()}", "-C", "link-arg=-lstdc++")
+                             "-C", f"link-arg={self.prefixed_jemalloc()}", "-C", "link-arg=-lstdc++",
+                             *C_LIBRARIES)
         seen = self.assert_counts_equal(program, r"recorded: jemalloc \(_rjem_\*\) in the program")
         self.assertIn("linked_allocator_rs::work", self.report(seen))
 
@@ -176,7 +178,7 @@ class Allocators(LinkedTestCase):
     def test_stacks_are_those_of_gdb(self):
         functions = "(malloc|calloc|realloc|free|posix_memalign|memalign|valloc|[mrds]{1,2}allocx)"
         rust = self.build("rs_gdb", "rustc", "-O", "-g", SOURCES / "linked_allocator_rs.rs", "-C",
-                          f"link-arg={self.prefixed_jemalloc()}", "-C", "link-arg=-lstdc++")
+                          f"link-arg={self.prefixed_jemalloc()}", "-C", "link-arg=-lstdc++", *C_LIBRARIES)
         self.assert_stacks_are_those_of_gdb(rust, "_rjem_" + functions)
         program = self.c_program("c_gdb", "-O2", "-DPREFIX=tc_", library("libtcmalloc_minimal.a"))
         self.assert_stacks_are_those_of_gdb(program, "tc_" + functions)

@@ -38,9 +38,13 @@ class PerfMap:
         return self.known[addr]
 
 
+# What V8 puts before the name of a function in its map: "JS" since version 10.4.
+KINDS = "(?:JS|Function|LazyCompile|Eval|Script)"
+
+
 def function_in_map(name):
     """JS:*fun3 file.js:1:2 -> fun3"""
-    found = re.match(r"JS:[~*^+']?(\S+)", name)
+    found = re.match(KINDS + r":[~*^+']?(\S+)", name)
     return found.group(1) if found else ""
 
 
@@ -68,7 +72,7 @@ class Node(mp.TestCase):
         n_equal = n_cut = 0
         for size, stack in self.allocations(seen.recording):
             names = [perf_map.get(int(f["addr"], 16)) for f in stack["frames"]]
-            if size not in wanted or not any(name.startswith("JS:") for name in names):
+            if size not in wanted or not any(re.match(KINDS + ":", name) for name in names):
                 continue  # V8 itself happened to allocate as much
             found = [n for n in map(function_in_map, names) if OURS.fullmatch(n)]
             if stack["end"] != "complete":
