@@ -57,7 +57,8 @@ class Times(mp.TestCase):
         self.assert_lives(events, truth, facts["recorder"]["longest_heartbeat_ns"])
         self.assert_sums(events, facts)
         times = [e["t"] for e in events]
-        self.assertEqual(len(times), len(set(times)), "events of one thread have the same time")
+        n_equal = len(times) - len(set(times))  # a read of the clock may give the time estimated before it
+        self.assertLess(n_equal, len(times) // 1000, "events of one thread have the same time")
         self.assertEqual(times, sorted(times))
 
     def test_a_pause_is_seen_in_a_program_with_threads(self):
