@@ -20,6 +20,7 @@
 #define WAITED_SHARE 4u
 #define STEP_NS 100000000u
 #define MAX_SLOTS 128u
+#define SMALL_NS 50000000u /* an answer that takes no longer needs little memory */
 
 struct compute_slots {
 	pthread_mutex_t lock; /* guards what follows, and the turns in the list */
@@ -186,6 +187,14 @@ static unsigned rank_of(const struct compute_turn *turn)
 	return turn->is_last ? 2 : turn->is_long;
 }
 
+/* May it begin although memory is short? Small answers may, one by one: a long one may hold memory until
+ * its client has read it, and that can take a minute. */
+static bool may_begin_full(const struct load *l, const struct compute_turn *turn)
+{
+	return turn->is_begun || (!turn->is_long && !turn->is_last && turn->guess_ns &&
+				  turn->guess_ns <= SMALL_NS && l->n_short == 0);
+}
+
 /* Of those that wait and for which a slot is free: the one whose turn it is. NULL: none. */
 static const struct compute_turn *choose(struct compute_slots *t)
 {
@@ -199,7 +208,7 @@ static const struct compute_turn *choose(struct compute_slots *t)
 		uint64_t cost;
 		unsigned n;
 
-		if (i->has_slot || (is_full && !i->is_begun) || !is_free_for(t, &l, i))
+		if (i->has_slot || (is_full && !may_begin_full(&l, i)) || !is_free_for(t, &l, i))
 			continue;
 		n = count_of_client(&l, i->client);
 		cost = cost_left(i, now_ns);

@@ -16,7 +16,8 @@
  *
  * An answer may hold memory until it ends, also while it has no slot: a client that reads an export
  * slowly. While the process has more memory of its own than the limit, nothing begins but instant
- * answers, unless all that began has ended; what has begun goes on.
+ * answers and, one at a time, those that are known to take milliseconds, unless all that began has
+ * ended; what has begun goes on.
  *
  * Nobody knows beforehand how long an answer takes. The caller guesses (route_costs.h). A short
  * answer that has used COMPUTE_SHORT_NS of processor time becomes a long one; its slot is then no

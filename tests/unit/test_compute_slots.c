@@ -252,3 +252,28 @@ TEST(nothing_begins_beside_others_when_memory_is_short)
 	end(&a[2]);
 	compute_slots_destroy(t);
 }
+
+TEST(small_answers_begin_one_by_one_when_memory_is_short)
+{
+	struct compute_slots *t = NULL;
+	struct err err = {0};
+	struct asker a[3];
+
+	CHECK_OK(compute_slots_create(4, 1, &t, &err));
+	begin(&a[0], t, "x", true);
+	CHECK(gets_slot(&a[0]));
+	for (int i = 1; i < 3; i++) {
+		memset(&a[i], 0, sizeof(a[i]));
+		a[i].slots = t;
+		a[i].turn.guess_ns = 5000000;
+		CHECK_EQ(pthread_create(&a[i].thread, NULL, wait_for_slot, &a[i]), 0);
+		usleep(30000);
+	}
+	CHECK(gets_slot(&a[1]));
+	CHECK(waits(&a[2]));
+	end(&a[1]);
+	CHECK(gets_slot(&a[2]));
+	end(&a[0]);
+	end(&a[2]);
+	compute_slots_destroy(t);
+}
