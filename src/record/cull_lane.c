@@ -132,10 +132,14 @@ void cull_find_blocks(struct cull *c)
 
 static void start_decoding(struct cull *c, struct cull_lane *l)
 {
-	struct block_header h;
 	struct block *block = l->raw->block;
+	const struct block_header h = {
+		/* what does not change any more: the block may be open */
+		.start_ticks = block->start_ticks,
+		.first_stack = block->first_stack,
+		.generation = block->generation,
+	};
 
-	block_decode((const uint8_t *)block, &h);
 	event_decoder_init(&l->decoder, &h, block->data, 0);
 	l->decoder.lane = l->index;
 	l->decoder.in.len = atomic_load_explicit(&block->used_bytes, memory_order_acquire);
