@@ -196,7 +196,7 @@ class Info(mp.TestCase):
         self.assertGreater(facts["duration_ns"], 0)
         self.assertLessEqual(facts["peak_at_ns"], facts["duration_ns"])
         self.assertEqual(seen.recording.stat().st_size, facts["file_bytes"])
-        self.assertEqual("4.1", facts["version"])
+        self.assertEqual("4.2", facts["version"])
 
     def test_binaries_that_could_not_be_written_are_missed(self):
         limit = 560 << 10  # the few events have room (half a MiB), the names of libc have not
