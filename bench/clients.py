@@ -77,6 +77,7 @@ def main():
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--seconds", type=int, default=120)
     args = parser.parse_args()
+    args.url = args.url.rstrip("/") + "/"
     wait_until_loaded(args.url)
     until = time.monotonic() + args.seconds
     clients = [Client(args.url, seed, until) for seed in range(args.clients)]
