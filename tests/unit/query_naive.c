@@ -130,10 +130,12 @@ static bool naive_frames_fit(const struct world *w, const struct naive *f, uint3
 	return found && found_any;
 }
 
-/* The innermost frame of the best class, and what it is called. */
+/* The innermost frame of the best class, and what it is called. Thin own code that called a library is
+ * passed over, with all own code outside of it. */
 static bool naive_blame_fits(const struct world *w, const struct naive *f, uint32_t stack)
 {
 	const struct naive_condition *c = naive_find(f, "blame_regex");
+	const struct frame_rules rules = {.executable = w->executable};
 	const struct world_frame *frame[1000], *best = NULL;
 	enum frame_class best_class = FRAME_N_CLASSES;
 	uint32_t code[1000], best_code = 0;
@@ -146,6 +148,9 @@ static bool naive_blame_fits(const struct world *w, const struct naive *f, uint3
 					   .module = w->code_module[code[i]]};
 		enum frame_class class = frame_class_of(&real, w->executable);
 
+		if (class == FRAME_CLASS_OWN && best_class == FRAME_CLASS_LIBRARY &&
+		    frame_class_is_thin(&rules, &real))
+			break;
 		if (class == FRAME_CLASS_NATIVE) /* all libraries are alike */
 			class = FRAME_CLASS_LIBRARY;
 		if (class < best_class) {
