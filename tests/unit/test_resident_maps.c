@@ -30,7 +30,7 @@ TEST(mappings_and_their_resident_bytes_are_kept)
 		for (size_t at = 0; at < strlen(SMAPS); at += piece) {
 			size_t n = strlen(SMAPS) - at < piece ? strlen(SMAPS) - at : piece, used;
 
-			memcpy(in + held, SMAPS + at, n);
+			memcpy(in + held, &SMAPS[at], n);
 			held += n;
 			used = resident_maps_copy(in, held, out, sizeof(out), &len);
 			held -= used;
