@@ -270,6 +270,11 @@ void answer_set_turn(struct answer *a, const char *client, bool is_instant, bool
 	a->turn.is_long = is_long;
 }
 
+void answer_set_needs(struct answer *a, uint64_t n_bytes)
+{
+	a->turn.needs_bytes = n_bytes;
+}
+
 void answer_set_last(struct answer *a)
 {
 	a->turn.is_last = true;

@@ -50,6 +50,9 @@ void answer_set_unsent(struct answer *a);
 /* Says whose answer it is and how long it may take (compute_slots.h). Before answer_begin(). */
 void answer_set_turn(struct answer *a, const char *client, bool is_instant, bool is_long);
 
+/* How much memory it may come to hold while it computes. Before answer_begin(). */
+void answer_set_needs(struct answer *a, uint64_t n_bytes);
+
 /* Its client gets an estimate: others come first. Before answer_begin(). */
 void answer_set_last(struct answer *a);
 

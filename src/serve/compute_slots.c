@@ -36,6 +36,7 @@ struct load {
 	unsigned n_short, n_long; /* that compute */
 	unsigned n_huge; /* of the long ones */
 	unsigned n_last;
+	uint64_t needs_bytes; /* of those that compute */
 	bool has_waiting, has_waiting_long, has_waiting_huge; /* of those that are not last */
 	const char *client[2 * MAX_SLOTS]; /* of those that compute */
 };
@@ -114,9 +115,11 @@ static struct load measure(struct compute_slots *t)
 	struct load l;
 
 	l.n_short = l.n_long = l.n_huge = l.n_last = 0;
+	l.needs_bytes = 0;
 	l.has_waiting = l.has_waiting_long = l.has_waiting_huge = false;
 
 	for (struct compute_turn *i = t->list.next; i != &t->list; i = i->next) {
+		l.needs_bytes += i->has_slot ? i->needs_bytes : 0;
 		if (i->has_slot)
 			l.client[l.n_short + l.n_long + l.n_last] = i->client;
 		if (i->is_last && !i->has_slot && now_ns - i->since_ns > LAST_WAIT_NS) {
@@ -199,8 +202,9 @@ static bool may_begin_full(const struct load *l, const struct compute_turn *turn
 static const struct compute_turn *choose(struct compute_slots *t)
 {
 	const struct compute_turn *found = NULL;
-	bool is_full = t->n_begun && t->limit_bytes && rss_own_bytes() > t->limit_bytes;
 	struct load l = measure(t);
+	bool is_full =
+		t->n_begun && t->limit_bytes && rss_own_bytes() + l.needs_bytes > t->limit_bytes;
 	uint64_t now_ns = monotonic_ns(), found_cost = 0;
 	unsigned n_found = 0;
 

@@ -15,7 +15,8 @@
  * So neither an export nor a client that asks a hundred questions keeps others waiting.
  *
  * An answer may hold memory until it ends, also while it has no slot: a client that reads an export
- * slowly. While the process has more memory of its own than the limit, nothing begins but instant
+ * slowly. While the process has more memory of its own than the limit, counting what the computing
+ * answers may still take (needs_bytes), nothing begins but instant
  * answers and, one at a time, those that are known to take milliseconds, unless all that began has
  * ended; what has begun goes on.
  *
@@ -50,7 +51,7 @@ int compute_slots_create(unsigned n, uint64_t limit_bytes, struct compute_slots 
 /* When no turn waits or computes. NULL does nothing. */
 void compute_slots_destroy(struct compute_slots *t);
 
-/* A zeroed turn with client, is_long, is_last, is_instant and guess_ns set; the other fields belong to
+/* A zeroed turn with client, is_long, is_last, is_instant, guess_ns and needs_bytes set; the other fields belong to
  * compute_slots.c. */
 struct compute_turn {
 	char client[COMPUTE_CLIENT_BYTES]; /* turns with the same text are of one client */
@@ -61,6 +62,7 @@ struct compute_turn {
 	bool has_slot;
 	bool is_begun; /* had a slot, and has not ended */
 	uint64_t guess_ns; /* processor time that it will take; 0: nobody knows */
+	uint64_t needs_bytes; /* memory that it may come to hold while it computes; 0: little */
 	uint64_t since_ns; /* when it began to wait for its first slot */
 	int thread; /* the kernel's id, while it computes */
 	clockid_t clock; /* of the thread's processor time */

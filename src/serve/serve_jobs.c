@@ -13,6 +13,7 @@
 
 #define SAMPLE_BLOCKS_PER_MS 1u /* of an estimate: 4 million rows a second */
 #define ESTIMATE_ROWS_PER_STACK 8u
+#define STACK_BYTES 160u /* that an answer may hold for each stack of the recording */
 #define ESTIMATE_LOOK_MS 20u /* how often an estimate looks whether the exact answer is there */
 
 /* ---- making ---- */
@@ -91,6 +92,16 @@ static bool is_long(const struct server *s, const struct job *job)
 	       route_costs_is_long(s->costs, job->kind, job->request.route, &job->request.url);
 }
 
+/* Sums by stack are the largest that an answer makes. */
+static uint64_t needs_bytes(const struct request *rq)
+{
+	size_t n_stacks = 0;
+
+	if (rq->store)
+		store_table(rq->store, STORE_STACKS, &n_stacks);
+	return (uint64_t)n_stacks * STACK_BYTES;
+}
+
 /* Makes the answer and the thread that computes it; takes job over. is_sent: x sends the answer.
  * False: err says why not. */
 static bool start_job(struct exchange *x, struct job *job, enum encoding encoding, bool is_sent,
@@ -113,6 +124,7 @@ static bool start_job(struct exchange *x, struct job *job, enum encoding encodin
 	answer_set_turn(a, connection_address(x->client), route_is_instant(rq->route),
 			is_long(x->server, job));
 	answer_set_guess(a, route_costs_guess(x->server->costs, job->kind));
+	answer_set_needs(a, needs_bytes(rq));
 	if (!is_sent) {
 		answer_set_unsent(a);
 		if (!route_costs_is_quick(x->server->costs, job->kind))

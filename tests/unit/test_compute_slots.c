@@ -253,6 +253,25 @@ TEST(nothing_begins_beside_others_when_memory_is_short)
 	compute_slots_destroy(t);
 }
 
+/* What the computing answers may still take counts as well. */
+TEST(nothing_begins_beside_an_answer_that_may_need_all_memory)
+{
+	struct compute_slots *t = NULL;
+	struct err err = {0};
+	struct asker a[2];
+
+	CHECK_OK(compute_slots_create(4, 1ull << 40, &t, &err));
+	begin(&a[0], t, "x", true);
+	CHECK(gets_slot(&a[0]));
+	a[0].turn.needs_bytes = 1ull << 40; /* it has the slot: nobody else looks at the turn now */
+	begin(&a[1], t, "x", false);
+	CHECK(waits(&a[1]));
+	end(&a[0]);
+	CHECK(gets_slot(&a[1]));
+	end(&a[1]);
+	compute_slots_destroy(t);
+}
+
 TEST(small_answers_begin_one_by_one_when_memory_is_short)
 {
 	struct compute_slots *t = NULL;
