@@ -349,6 +349,45 @@ TEST(a_cut_store_is_refused)
 	remove_folder();
 }
 
+/* What the kernel does when somebody cuts the file: the rest of the page reads as zeroes. The cut may be in
+ * the middle of an entry of the directory. */
+TEST(a_store_that_is_cut_while_it_is_open_gives_values)
+{
+	struct store *s = NULL;
+	struct err err = {0};
+	uint64_t out[STORE_BLOCK_ROWS], sum = 0;
+	const struct store_header *h;
+	uint8_t *data, *zeroes;
+	size_t len = 0;
+	int fd;
+
+	make_folder();
+	CHECK_OK(synth_store_write(path, 5000, &err));
+	data = read_whole(&len);
+	zeroes = calloc(1, len);
+	h = (const struct store_header *)(const void *)data;
+	fd = open(path, O_WRONLY);
+	CHECK(fd >= 0);
+	CHECK_OK(store_open(path, &s, &err));
+	for (size_t cut = len; cut-- > h->directory_offset;) {
+		CHECK_EQ(pwrite(fd, zeroes, len - cut, (off_t)cut), (ssize_t)(len - cut));
+		if ((cut - h->directory_offset) % 4 != 0)
+			continue;
+		for (unsigned c = 0; c < STORE_N_COLUMNS; c++) {
+			for (uint64_t block = 0; block < store_n_blocks(s); block++) {
+				store_read_block(s, c, block, out);
+				sum += out[0];
+			}
+		}
+	}
+	CHECK(sum > 0);
+	store_close(s);
+	close(fd);
+	free(zeroes);
+	free(data);
+	remove_folder();
+}
+
 TEST(flipped_bytes_never_harm)
 {
 	unsigned n_opened = 0, n_refused = 0;
