@@ -6,12 +6,13 @@
  *
  * 1. Before the first copy, take a glimpse: read all headers. All events that the headers covered
  *    then had happened before any copy was made, and so had everything that led to them.
- * 2. Copy the blocks.
+ * 2. Copy the blocks, as fast as possible: no event is decoded.
  * 3. If the copies hold more than the glimpse, or anything is appended to the file afterwards, the
  *    recording is being written. The newest time among the glimpsed events is the horizon, and
  *    events after it are left out.
  *
- * Where nothing has changed (the program ended or was killed) there is no horizon.
+ * Where nothing has changed (the program ended or was killed) there is no horizon. area_read() does
+ * 1 and 2, area_read_finish() does 3 and puts the copies into the index.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,21 +26,6 @@
 #define AREA_TRIES 16 /* a block that changes while we read it is read again */
 #define CLOCK_MARGIN_TICKS 64 /* the clocks of different CPUs differ by less */
 
-/* The header of a block in use, in the glimpse. */
-struct glimpse {
-	uint64_t offset;
-	uint64_t sequence;
-	uint32_t used_bytes;
-};
-
-struct glimpses {
-	struct glimpse *at; /* in the order of the areas */
-	size_t n, cap;
-	size_t n_matched; /* glimpses that have been compared with their copies */
-	bool has_changed;
-	uint64_t newest_ticks;
-};
-
 int area_read_add(struct recording *r, uint64_t offset, uint64_t n_bytes, struct err *err)
 {
 	int n = vec_reserve(&r->area, &r->cap_areas, r->n_areas + 1, sizeof(*r->area), err);
@@ -50,74 +36,134 @@ int area_read_add(struct recording *r, uint64_t offset, uint64_t n_bytes, struct
 	return 0;
 }
 
-enum area_result {
-	AREA_EMPTY,
-	AREA_TAKEN, /* *ret and r->scratch hold the block */
-	AREA_CHANGED, /* the block changed meanwhile */
-	AREA_DAMAGED,
-};
-
-/* Reads the header of the block at offset into head and, if the block is in use, decodes it into
- * h. */
+/* Reads the header of the block at offset and decodes it, if the block is in use. AREA_GONE: the file
+ * ends inside the header. */
 static int read_head(struct recording *r, uint64_t offset, struct block_header *h,
-		     enum area_result *result, struct err *err)
+		     enum area_state *ret, struct err *err)
 {
 	static const uint8_t zeros[BLOCK_HEADER_BYTES];
-	int n = recording_read_scratch(r, r->at_piece, offset, BLOCK_HEADER_BYTES, err);
-
-	*result = AREA_EMPTY;
-	if (n <= 0 || memcmp(r->scratch, zeros, sizeof(zeros)) == 0)
-		return n;
-	if (load_le32(r->scratch) == BLOCK_MAGIC && load_le32(r->scratch + 4) == BLOCK_FREE)
-		return 1;
-	*result = block_decode(r->scratch, h) ? AREA_TAKEN : AREA_DAMAGED;
-	return 1;
-}
-
-/* One attempt to copy a block that a thread may be writing. A thread stores used_bytes after the
- * bytes it covers. The sequence, read again after the bytes, shows whether it is still the same
- * block. */
-static int try_block(struct recording *r, uint64_t offset, struct block_header *ret,
-		     enum area_result *result, struct err *err)
-{
 	uint8_t head[BLOCK_HEADER_BYTES];
-	struct block_header h, again;
-	int n = read_head(r, offset, &h, result, err);
+	size_t n_read = 0;
+	int n = file_read(&r->piece[r->at_piece].file, offset, head, sizeof(head), &n_read, err);
 
-	if (n <= 0 || *result != AREA_TAKEN)
-		return n;
-	n = recording_read_scratch(r, r->at_piece, offset, BLOCK_HEADER_BYTES + h.used_bytes, err);
-	if (n <= 0)
-		return n;
-	n = file_read_all(&r->piece[r->at_piece].file, offset, head, sizeof(head), err);
+	*ret = AREA_EMPTY;
 	if (n < 0)
 		return n;
-	if (!block_decode(head, &again) || again.sequence != h.sequence ||
-	    again.state == BLOCK_FREE)
-		*result = AREA_CHANGED;
-	*ret = h;
-	return 1;
+	if (n_read < sizeof(head))
+		*ret = AREA_GONE;
+	else if (memcmp(head, zeros, sizeof(zeros)) != 0 &&
+		 (load_le32(head) != BLOCK_MAGIC || load_le32(head + 4) != BLOCK_FREE))
+		*ret = block_decode(head, h) ? AREA_TAKEN : AREA_DAMAGED;
+	return 0;
 }
 
-static int glimpse_block(struct recording *r, uint64_t offset, struct glimpses *g, struct err *err)
+/* One attempt to copy the events of a block that a thread may be writing. A thread stores used_bytes
+ * after the bytes it covers. The sequence, read again after the bytes, shows whether it is still the
+ * same block. */
+static int try_block(struct recording *r, struct snapshot *s, struct area_copy *copy,
+		     struct err *err)
 {
-	enum area_result result;
-	struct block_header h;
-	int n = read_head(r, offset, &h, &result, err);
+	struct block_header again;
+	enum area_state state;
+	size_t n_read = 0;
+	int n = read_head(r, copy->block.offset, &copy->header, &copy->state, err);
 
-	if (n <= 0 || result != AREA_TAKEN)
+	if (n < 0 || copy->state != AREA_TAKEN)
 		return n;
-	n = vec_reserve(&g->at, &g->cap, g->n + 1, sizeof(*g->at), err);
+	n = vec_reserve(&s->bytes, &s->cap_bytes, s->n_bytes + copy->header.used_bytes, 1, err);
+	if (n == 0)
+		n = file_read(&r->piece[r->at_piece].file, copy->block.offset + BLOCK_HEADER_BYTES,
+			      s->bytes + s->n_bytes, copy->header.used_bytes, &n_read, err);
+	if (n == 0)
+		n = read_head(r, copy->block.offset, &again, &state, err);
 	if (n < 0)
 		return n;
-	if (h.start_ticks > g->newest_ticks)
-		g->newest_ticks = h.start_ticks;
-	g->at[g->n++] = (struct glimpse){
-		.offset = offset, .sequence = h.sequence, .used_bytes = h.used_bytes};
-	return 1;
+	if (n_read < copy->header.used_bytes)
+		copy->state = AREA_GONE;
+	else if (state != AREA_TAKEN || again.sequence != copy->header.sequence)
+		copy->state = AREA_CHANGED;
+	return 0;
 }
 
-/* The newest time of the events in the first used_bytes of a block. */
+static int copy_block(struct recording *r, struct snapshot *s, const struct area_range *block,
+		      enum area_state *ret, struct err *err)
+{
+	struct area_copy copy = {.block = *block, .at = s->n_bytes, .state = AREA_CHANGED};
+	int n = vec_reserve(&s->copy, &s->cap_copies, s->n_copies + 1, sizeof(*s->copy), err);
+
+	for (int i = 0; n == 0 && i < AREA_TRIES && copy.state >= AREA_CHANGED; i++)
+		n = try_block(r, s, &copy, err);
+	*ret = copy.state;
+	if (n < 0)
+		return n;
+	if (copy.state == AREA_TAKEN)
+		s->n_bytes += copy.header.used_bytes;
+	s->copy[s->n_copies++] = copy;
+	return 0;
+}
+
+static int glimpse_block(struct recording *r, struct snapshot *s, const struct area_range *block,
+			 enum area_state *ret, struct err *err)
+{
+	struct block_header h;
+	int n = read_head(r, block->offset, &h, ret, err);
+
+	if (n < 0 || *ret != AREA_TAKEN)
+		return n;
+	n = vec_reserve(&s->glimpse, &s->cap_glimpses, s->n_glimpses + 1, sizeof(*s->glimpse), err);
+	if (n < 0)
+		return n;
+	s->glimpse[s->n_glimpses++] = (struct area_glimpse){.offset = block->offset,
+							    .sequence = h.sequence,
+							    .used_bytes = h.used_bytes,
+							    .start_ticks = h.start_ticks};
+	return 0;
+}
+
+/* What is done with a block, which is given as the rest of its area from the block on. */
+typedef int (*area_block_fn)(struct recording *r, struct snapshot *s,
+			     const struct area_range *block, enum area_state *ret, struct err *err);
+
+/* Calls `what` for each block of the areas that were not read yet, up to the end of the file. */
+static int each_block(struct recording *r, struct snapshot *s, area_block_fn what, struct err *err)
+{
+	for (size_t i = r->n_areas_read; i < r->n_areas; i++) {
+		struct area_range rest = r->area[i];
+		enum area_state state = AREA_EMPTY;
+
+		while (rest.n_bytes >= BLOCK_HEADER_BYTES && state != AREA_GONE) {
+			uint64_t step = rest.n_bytes < FORMAT_BLOCK_BYTES ? rest.n_bytes
+									  : FORMAT_BLOCK_BYTES;
+			int n = what(r, s, &rest, &state, err);
+
+			if (n < 0)
+				return n;
+			rest.offset += step;
+			rest.n_bytes -= step;
+		}
+	}
+	return 0;
+}
+
+int area_read(struct recording *r, struct snapshot *s, struct err *err)
+{
+	int n = 0;
+
+	if (r->n_areas_read == r->n_areas)
+		return 0;
+	if (r->n_areas_read > 0)
+		r->is_growing = true; /* what these areas hold is newer than the first copies */
+	else
+		n = each_block(r, s, glimpse_block, err);
+	if (n == 0)
+		n = each_block(r, s, copy_block, err);
+	r->n_areas_read = r->n_areas;
+	return n < 0 ? n : 1;
+}
+
+/* ---- after the copies ---- */
+
+/* The newest time of the events in the first used_bytes of a copy. */
 static uint64_t newest_ticks(const struct block_header *h, const uint8_t *data, uint32_t used_bytes)
 {
 	uint64_t newest = h->start_ticks;
@@ -132,118 +178,94 @@ static uint64_t newest_ticks(const struct block_header *h, const uint8_t *data, 
 	return newest;
 }
 
-/* Compares a copy, in r->scratch, with its glimpse. NULL h: the block is not in use any more. */
-static void compare(struct recording *r, struct glimpses *g, uint64_t offset,
-		    const struct block_header *h)
+/* Compares the copies of the first areas with their glimpses. Returns the newest time among the events
+ * that were glimpsed. */
+static uint64_t compare(struct recording *r, const struct snapshot *s)
 {
-	const struct glimpse *first = NULL;
-	uint64_t ticks;
+	uint64_t newest = 0;
+	size_t at = 0;
 
-	if (g->n_matched < g->n && g->at[g->n_matched].offset == offset)
-		first = &g->at[g->n_matched++];
-	if (!first || !h || first->sequence != h->sequence) {
-		if (first || h)
-			g->has_changed = true;
-		return;
+	for (size_t i = 0; i < s->n_glimpses; i++)
+		newest = s->glimpse[i].start_ticks > newest ? s->glimpse[i].start_ticks : newest;
+	for (size_t i = 0; i < s->n_copies; i++) {
+		const struct area_copy *copy = &s->copy[i];
+		const struct block_header *h = copy->state == AREA_TAKEN ? &copy->header : NULL;
+		const struct area_glimpse *first = NULL;
+		uint64_t ticks;
+
+		if (at < s->n_glimpses && s->glimpse[at].offset == copy->block.offset)
+			first = &s->glimpse[at++];
+		if (!first || !h || first->sequence != h->sequence) {
+			if (first || h)
+				r->is_growing = true;
+			continue;
+		}
+		if (first->used_bytes != h->used_bytes)
+			r->is_growing = true;
+		ticks = newest_ticks(h, s->bytes + copy->at, first->used_bytes);
+		newest = ticks > newest ? ticks : newest;
 	}
-	if (first->used_bytes != h->used_bytes)
-		g->has_changed = true;
-	ticks = newest_ticks(h, r->scratch + BLOCK_HEADER_BYTES, first->used_bytes);
-	if (ticks > g->newest_ticks)
-		g->newest_ticks = ticks;
+	return newest;
 }
 
-/* Adds the block in r->scratch to the index, with a copy of its bytes. */
-static int take_copy(struct recording *r, uint64_t offset, const struct block_header *h,
+/* Adds a copy to the index. */
+static int take_copy(struct recording *r, const struct snapshot *s, const struct area_copy *copy,
 		     struct err *err)
 {
+	const struct block_header *h = &copy->header;
 	struct block_ref *ref = NULL;
-	uint8_t *copy;
+	uint8_t *data;
 	int n;
 
 	if (h->used_bytes == 0)
-		return 1;
-	copy = malloc(h->used_bytes);
-	if (!copy)
+		return 0;
+	data = malloc(h->used_bytes);
+	if (!data)
 		return err_set_memory(err, h->used_bytes);
 	n = block_index_add(r, h, &ref, err);
 	if (n < 0) {
-		free(copy);
+		free(data);
 		return n;
 	}
-	memcpy(copy, r->scratch + BLOCK_HEADER_BYTES, h->used_bytes);
-	ref->copy = copy;
-	ref->offset = offset;
+	memcpy(data, s->bytes + copy->at, h->used_bytes);
+	ref->copy = data;
+	ref->offset = copy->block.offset;
 	ref->stored_bytes = h->used_bytes;
 	ref->raw_bytes = h->used_bytes;
-	return 1;
-}
-
-static int copy_block(struct recording *r, uint64_t offset, struct glimpses *g, struct err *err)
-{
-	enum area_result result = AREA_CHANGED;
-	struct block_header h = {0};
-	int n = 1;
-
-	for (int i = 0; i < AREA_TRIES && result != AREA_TAKEN && result != AREA_EMPTY; i++) {
-		n = try_block(r, offset, &h, &result, err);
-		if (n <= 0)
-			return n;
-	}
-	compare(r, g, offset, result == AREA_TAKEN ? &h : NULL);
-	if (result == AREA_DAMAGED)
-		damage_add(&r->damage, offset, FORMAT_BLOCK_BYTES, "damaged block in an AREA");
-	/* a block that changes each time was moved to a chunk each time: nothing is lost */
-	return result == AREA_TAKEN ? take_copy(r, offset, &h, err) : 1;
-}
-
-/* Calls `what` for each block of an area. `what` returns 0 when the file ends inside the block. */
-static int each_block(struct recording *r, const struct area_range *area, struct glimpses *g,
-		      int (*what)(struct recording *, uint64_t, struct glimpses *, struct err *),
-		      struct err *err)
-{
-	for (uint64_t at = 0; at + BLOCK_HEADER_BYTES <= area->n_bytes; at += FORMAT_BLOCK_BYTES) {
-		int n = what(r, area->offset + at, g, err);
-
-		if (n < 0)
-			return n;
-		if (n > 0)
-			continue;
-		if (what == copy_block)
-			damage_add(&r->damage, area->offset + at, area->n_bytes - at,
-				   "block in an AREA cut off by the end of the file");
-		break;
-	}
 	return 0;
 }
 
-int area_read(struct recording *r, struct err *err)
+/* Says why a block could not be copied. Of a block that changed each time it was read nothing is lost:
+ * the recorder has moved it to a chunk. */
+static void add_damage(struct recording *r, const struct area_copy *copy)
 {
-	struct glimpses g = {.has_changed = r->n_areas_read > 0};
-	const struct recording_piece *p = &r->piece[r->at_piece];
-	size_t first = r->n_areas_read;
-	int n = 0;
-
-	if (first == r->n_areas)
-		return 0;
-	for (size_t i = first; n == 0 && i < r->n_areas; i++)
-		n = each_block(r, &r->area[i], &g, glimpse_block, err);
-	for (size_t i = first; n == 0 && i < r->n_areas; i++)
-		n = each_block(r, &r->area[i], &g, copy_block, err);
-	r->n_areas_read = r->n_areas;
-	if (p->has_status && p->status.field[STATUS_TICKS] > g.newest_ticks)
-		g.newest_ticks = p->status.field[STATUS_TICKS];
-	g.newest_ticks -= g.newest_ticks < CLOCK_MARGIN_TICKS ? 0 : CLOCK_MARGIN_TICKS;
-	if (first == 0)
-		r->glimpsed_ticks = g.newest_ticks; /* later areas are newer than the copies */
-	if (g.has_changed)
-		area_read_set_horizon(r);
-	free(g.at);
-	return n < 0 ? n : 1;
+	if (copy->state == AREA_DAMAGED)
+		damage_add(&r->damage, copy->block.offset, FORMAT_BLOCK_BYTES,
+			   "damaged block in an AREA");
+	if (copy->state == AREA_GONE)
+		damage_add(&r->damage, copy->block.offset, copy->block.n_bytes,
+			   "block in an AREA cut off by the end of the file");
 }
 
-void area_read_set_horizon(struct recording *r)
+int area_read_finish(struct recording *r, struct snapshot *s, struct err *err)
 {
-	if (r->n_areas_read > 0)
-		r->horizon_ticks = r->glimpsed_ticks;
+	const struct recording_piece *p = &r->piece[r->at_piece];
+	uint64_t newest = compare(r, s);
+
+	if (p->has_status && p->status.field[STATUS_TICKS] > newest)
+		newest = p->status.field[STATUS_TICKS];
+	newest -= newest < CLOCK_MARGIN_TICKS ? 0 : CLOCK_MARGIN_TICKS;
+	if (r->is_growing)
+		r->horizon_ticks = newest;
+	for (size_t i = 0; i < s->n_copies; i++) {
+		int n = 0;
+
+		if (s->copy[i].state == AREA_TAKEN)
+			n = take_copy(r, s, &s->copy[i], err);
+		else
+			add_damage(r, &s->copy[i]);
+		if (n < 0)
+			return n;
+	}
+	return 0;
 }

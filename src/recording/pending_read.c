@@ -24,6 +24,7 @@ struct out_block {
 struct reading {
 	struct recording *r;
 	const struct pending_area *area;
+	size_t n_area_slots;
 	const struct pending_slot **slot; /* that hold events, by lane and number */
 	size_t n_slots;
 	struct out_block *out; /* by sequence */
@@ -32,23 +33,6 @@ struct reading {
 	uint64_t committed;
 	uint32_t n_blocks; /* made */
 };
-
-static const struct file *file_of(const struct recording *r)
-{
-	return &r->piece[r->at_piece].file;
-}
-
-static int read_committed(struct recording *r, uint64_t *ret, struct err *err)
-{
-	return file_read_all(file_of(r), r->pending_offset, ret, sizeof(*ret), err);
-}
-
-int pending_read_begin(struct recording *r, struct err *err)
-{
-	r->pending_step = 0;
-	r->is_torn = false;
-	return r->pending_bytes ? read_committed(r, &r->pending_step, err) : 0;
-}
 
 static int compare_out(const void *x, const void *y)
 {
@@ -226,9 +210,8 @@ static void set_taken(struct reading *p)
 /* Finds the slots that hold events. */
 static int find_slots(struct reading *p, struct err *err)
 {
-	uint64_t room = (p->r->pending_bytes - sizeof(*p->area)) / sizeof(struct pending_slot);
-	uint64_t n = p->area->n_slots < room ? p->area->n_slots : room, first_out = UINT64_MAX;
-	size_t n_kept = 0;
+	uint64_t first_out = UINT64_MAX;
+	size_t n = p->n_area_slots, n_kept = 0;
 	int ret;
 
 	p->slot = malloc((n + 1) * sizeof(struct pending_slot *));
@@ -271,48 +254,70 @@ static int read_slots(struct reading *p, struct err *err)
 	return 0;
 }
 
-/* Reads the slots that were ever in use. *ret is to be freed. */
-static int read_area(struct recording *r, struct pending_area **ret, struct err *err)
+static int read_committed(struct recording *r, uint64_t *ret, struct err *err)
 {
+	return file_read_all(&r->piece[r->at_piece].file, r->pending_offset, ret, sizeof(*ret),
+			     err);
+}
+
+int pending_read_begin(struct recording *r, struct snapshot *s, struct err *err)
+{
+	s->first_step = 0;
+	s->n_pending_bytes = 0;
+	s->is_torn = false;
+	return r->pending_bytes ? read_committed(r, &s->first_step, err) : 0;
+}
+
+/* Copies the slots that were ever in use. */
+static int copy_area(struct recording *r, struct snapshot *s, struct err *err)
+{
+	const struct file *file = &r->piece[r->at_piece].file;
 	uint64_t head[2]; /* committed, n_slots */
 	size_t n_bytes = r->pending_bytes, n_read = 0;
-	int n = file_read_all(file_of(r), r->pending_offset, head, sizeof(head), err);
+	int n = file_read_all(file, r->pending_offset, head, sizeof(head), err);
 
 	if (n < 0)
 		return n;
-	if (head[1] < (n_bytes - sizeof(**ret)) / sizeof(struct pending_slot))
+	if (head[1] < (n_bytes - sizeof(struct pending_area)) / sizeof(struct pending_slot))
 		n_bytes = pending_area_bytes(head[1]);
-	*ret = calloc(1, n_bytes);
-	if (!*ret)
-		return err_set_memory(err, n_bytes);
-	n = file_read(file_of(r), r->pending_offset, *ret, n_bytes, &n_read, err);
-	(*ret)->n_slots = head[1];
+	n = vec_reserve(&s->pending, &s->cap_pending, n_bytes, 1, err);
+	if (n == 0)
+		n = file_read(file, r->pending_offset, s->pending, n_bytes, &n_read, err);
+	if (n < 0)
+		return n;
+	memset(s->pending + n_read, 0, n_bytes - n_read);
+	s->n_pending_bytes = n_bytes;
+	return 0;
+}
+
+int pending_read(struct recording *r, struct snapshot *s, struct err *err)
+{
+	uint64_t last_step = 0;
+	int n;
+
+	if (r->pending_bytes < sizeof(struct pending_area))
+		return 0;
+	n = copy_area(r, s, err);
+	if (n == 0)
+		n = read_committed(r, &last_step, err);
+	s->is_torn = last_step != s->first_step;
 	return n;
 }
 
-int pending_read(struct recording *r, struct err *err)
+int pending_read_finish(struct recording *r, struct snapshot *s, struct err *err)
 {
-	struct reading p = {.r = r};
-	struct pending_area *area = NULL;
-	uint64_t after = 0;
+	const struct pending_area *area = (const struct pending_area *)s->pending;
+	struct reading p = {.r = r, .area = area};
 	int n;
 
-	if (r->pending_bytes < sizeof(*area))
+	if (s->n_pending_bytes == 0)
 		return 0;
-	n = read_area(r, &area, err);
-	if (n == 0)
-		n = read_committed(r, &after, err);
-	if (n == 0) {
-		p.area = area;
-		p.committed = atomic_load(&area->committed);
-		r->is_torn = after != r->pending_step || p.committed != after;
-	}
+	p.committed = s->first_step;
+	p.n_area_slots = (s->n_pending_bytes - sizeof(*area)) / sizeof(struct pending_slot);
 	while (p.first_block < r->n_blocks && r->block[p.first_block].piece != r->at_piece)
 		p.first_block++;
-	if (n == 0 && !r->is_torn)
-		n = read_slots(&p, err);
+	n = read_slots(&p, err);
 	free(p.out);
 	free(p.slot);
-	free(area);
 	return n;
 }

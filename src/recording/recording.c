@@ -20,7 +20,7 @@
 #include "recording/writer_wait.h"
 #include "util/vec.h"
 
-#define TORN_TRIES 100u
+#define TORN_TRIES 1000u /* 3 s */
 #define TORN_PAUSE_NS 3000000
 
 int recording_read_scratch(struct recording *r, size_t piece, uint64_t offset, size_t len,
@@ -150,7 +150,7 @@ static int handle_chunk(struct recording *r, const struct chunk_ref *p, struct e
 		r->pending_bytes = p->present_bytes;
 		return 0;
 	case CHUNK_EVENTS:
-		area_read_set_horizon(r); /* appended after areas were read, if they were */
+		r->is_growing |= r->n_areas_read > 0; /* appended after areas were read */
 		return block_index_add_events(r, p, err);
 	default:
 		if (p->header.type > CHUNK_PENDING) {
@@ -181,75 +181,78 @@ static int walk_to_end(struct recording *r, struct chunk_reader *walk, struct er
 	return n;
 }
 
-/* Forgets what was read of the areas of the piece. */
-static void forget_areas(struct recording *r)
-{
-	size_t n_kept = 0;
-
-	for (size_t i = 0; i < r->n_blocks; i++) {
-		if (r->block[i].copy && r->block[i].piece == r->at_piece)
-			free(r->block[i].copy);
-		else
-			r->block[n_kept++] = r->block[i];
-	}
-	r->n_blocks = n_kept;
-	r->n_areas_read = 0;
-	r->horizon_ticks = UINT64_MAX; /* only the last piece can have one */
-}
-
 /* A block may leave its area before we look at the area; then it is in a chunk, which was appended
  * before that. So the order is: all chunks, then the areas, then the chunks that were appended
  * meanwhile (and new areas among them). */
-static int read_snapshot(struct recording *r, struct chunk_reader *walk, struct err *err)
+static int read_snapshot(struct recording *r, struct chunk_reader *walk, struct snapshot *s,
+			 struct err *err)
 {
 	bool is_begun = false;
 	int n;
 
+	s->n_glimpses = s->n_copies = s->n_bytes = 0;
+	r->n_areas_read = 0;
+	r->is_growing = false;
 	do {
 		n = chunk_reader_extend(walk, err);
 		if (n == 0)
 			n = walk_to_end(r, walk, err);
 		if (n == 0 && !is_begun)
-			n = pending_read_begin(r, err);
+			n = pending_read_begin(r, s, err);
 		is_begun = true;
 		if (n == 0)
-			n = area_read(r, err);
+			n = area_read(r, s, err);
 	} while (n > 0);
-	return n < 0 ? n : pending_read(r, err);
+	return n < 0 ? n : pending_read(r, s, err);
 }
 
 /* A copy that a stream makes of a culled recording has no PENDING chunk, and newer events of some
  * threads than of others. What is later than the time up to which it is complete is left out. */
-static void limit_horizon(struct recording *r)
+static void limit_horizon(struct recording *r, const struct snapshot *s)
 {
 	const struct recording_piece *p = &r->piece[r->at_piece];
 	uint64_t complete = p->has_status ? p->status.field[STATUS_COMPLETE_TICKS] : 0;
 
-	if (r->pending_bytes && !r->pending_step && complete &&
+	if (r->pending_bytes && !s->first_step && complete &&
 	    p->status.field[STATUS_STATE] == FORMAT_STATE_RECORDING &&
 	    complete - 1 < r->horizon_ticks)
 		r->horizon_ticks = complete - 1;
 }
 
-/* A recorder that culls moves events with each step, of which it makes some thousand per second at
- * most: tries until there was none meanwhile. */
-static int read_untorn(struct recording *r, struct chunk_reader *walk, struct err *err)
+/* A recorder that culls moves events with each step. Makes copies until there was no step meanwhile. */
+static int read_untorn(struct recording *r, struct chunk_reader *walk, struct snapshot *s,
+		       struct err *err)
 {
 	const struct timespec pause = {.tv_nsec = TORN_PAUSE_NS};
-	int n = 0;
+	int n = read_snapshot(r, walk, s, err);
 
-	for (unsigned i = 0; n == 0 && i < TORN_TRIES; i++) {
-		forget_areas(r);
-		n = read_snapshot(r, walk, err);
-		limit_horizon(r);
-		if (n < 0 || !r->is_torn)
-			return n;
-		if (i % 4 == 3)
-			nanosleep(&pause, NULL);
+	for (unsigned i = 1; n == 0 && s->is_torn && i < TORN_TRIES; i++) {
+		nanosleep(&pause, NULL); /* who has slept is less likely to be interrupted */
+		n = read_snapshot(r, walk, s, err);
 	}
-	damage_add(&r->damage, r->pending_offset, r->pending_bytes,
-		   "the recorder moved events while they were read: some are missing");
-	return 0;
+	return n;
+}
+
+/* Reads the chunks of a piece, and what the recorder may still be changing. */
+static int read_piece(struct recording *r, struct chunk_reader *walk, struct err *err)
+{
+	struct snapshot s = {0};
+	int n = read_untorn(r, walk, &s, err);
+
+	r->horizon_ticks = UINT64_MAX; /* only the last piece can have one */
+	if (n == 0 && s.is_torn)
+		damage_add(&r->damage, r->pending_offset, r->pending_bytes,
+			   "the recorder moved events while they were read: some are missing");
+	else if (n == 0)
+		n = area_read_finish(r, &s, err);
+	if (n == 0 && !s.is_torn)
+		n = pending_read_finish(r, &s, err);
+	limit_horizon(r, &s);
+	free(s.glimpse);
+	free(s.copy);
+	free(s.bytes);
+	free(s.pending);
+	return n;
 }
 
 static int walk_chunks(struct recording *r, struct err *err)
@@ -267,7 +270,7 @@ static int walk_chunks(struct recording *r, struct err *err)
 		walk.complete_to = p->status.field[STATUS_END_OF_CHUNKS];
 	r->n_areas = 0;
 	r->pending_bytes = 0;
-	n = read_untorn(r, &walk, err);
+	n = read_piece(r, &walk, err);
 	r->unfinished_bytes += walk.unfinished_bytes;
 	if (n == 0 && p->has_status && walk.complete_to > p->file.size_bytes)
 		damage_add(&r->damage, p->file.size_bytes, walk.complete_to - p->file.size_bytes,

@@ -116,9 +116,7 @@ struct recording {
 	uint64_t horizon_ticks; /* later events are left out: see area_read.c; UINT64_MAX: none */
 	uint64_t pending_offset,
 		pending_bytes; /* while opening: of the payload of a PENDING chunk */
-	uint64_t pending_step;
-	bool is_torn; /* the recorder moved events while they were read */
-	uint64_t glimpsed_ticks; /* the horizon, also if the recording is not being written */
+	bool is_growing; /* while opening: the piece changed after its areas were first read */
 
 	/* Borrowed, or NULL: gets the bytes of each block that is read; one run through all events
 	 * has event_bytes. */
