@@ -120,14 +120,15 @@ void finding_fini(struct finding *f)
 
 /* ---- what the rules share ---- */
 
-void rules_take(struct rules *rules, struct finding *f, uint64_t key)
+int rules_take(struct rules *rules, struct finding *f, uint64_t key, int n)
 {
-	if (rules->to->n == FINDINGS_MAX) {
+	if (n < 0 || rules->to->n == FINDINGS_MAX) {
 		finding_fini(f);
-		return;
+		return n;
 	}
 	rules->key[rules->to->n] = key;
 	rules->to->finding[rules->to->n++] = *f;
+	return n;
 }
 
 const char *rules_name(const struct frame *f, char buf[RULES_NAME_BYTES])

@@ -36,8 +36,9 @@ struct rules {
 	uint64_t key[FINDINGS_MAX]; /* of each finding: QUERY_BY_BLAME; 0: of no such function */
 };
 
-/* Moves a finding into the result. Frees the finding when there is no room. */
-void rules_take(struct rules *rules, struct finding *f, uint64_t key);
+/* Moves a finding into the result. Frees the finding instead when there is no room, or when making it
+ * failed (n is an error). Returns n. */
+int rules_take(struct rules *rules, struct finding *f, uint64_t key, int n);
 
 /* Begins a finding about one function to blame, an item of rules->blame: sets the value, its share,
  * the frame of the call site with most of the cost, and the condition that lets only this function

@@ -156,7 +156,7 @@ int remarks_add(struct rules *rules, struct err *err)
 		if (n == 0 && f.title)
 			n = finding_set_text(&f, err, "%s", "");
 		if (n == 0 && f.title)
-			rules_take(rules, &f, 0);
+			rules_take(rules, &f, 0, 0);
 		else
 			finding_fini(&f);
 	}

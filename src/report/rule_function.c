@@ -67,11 +67,7 @@ static int add_leak(struct rules *rules, const struct query_group *g, const uint
 				     rules_rate(rules, rules_late_bytes(g, value),
 						rules->span.span_ns / 4, rate),
 				     rules_of_range(rules));
-	if (n == 0)
-		rules_take(rules, &f, g->key);
-	else
-		finding_fini(&f);
-	return n;
+	return rules_take(rules, &f, g->key, n);
 }
 
 int rules_find_leaks(struct rules *rules, struct err *err)
@@ -174,11 +170,7 @@ static int add_peak(struct rules *rules, const struct query_group *g, const uint
 			rise_text(rules, value, median + more / 2, rise),
 			r->facts->duration_ns >= 100 * NS_PER_S ? "at " : "after ",
 			rules_moment(rules, r->peak.at_ns, c));
-	if (n == 0)
-		rules_take(rules, &f, g->key);
-	else
-		finding_fini(&f);
-	return n;
+	return rules_take(rules, &f, g->key, n);
 }
 
 /* Is the function a leak, or does it grow up to the end? Both are greatest at the end: a finding
@@ -302,11 +294,7 @@ static int add_churn(struct rules *rules, const struct query_group *g, struct er
 				     a, b, human_duration(median_ns, c));
 	else if (n == 0)
 		n = finding_set_text(&f, err, "%s of all temporary, %s per second", a, b);
-	if (n == 0)
-		rules_take(rules, &f, g->key);
-	else
-		finding_fini(&f);
-	return n;
+	return rules_take(rules, &f, g->key, n);
 }
 
 int rules_find_churn(struct rules *rules, struct err *err)

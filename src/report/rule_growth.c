@@ -156,11 +156,7 @@ static int add_growth(struct rules *rules, const struct query_group *g, const ui
 			human_share(g->peak_bytes, r->peak.n_bytes, a),
 			rules_rate(rules, rules_late_growth(value),
 				   (r->peak.at_ns - rules->span.from_ns) / 4, rate));
-	if (n == 0)
-		rules_take(rules, &f, g->key);
-	else
-		finding_fini(&f);
-	return n;
+	return rules_take(rules, &f, g->key, n);
 }
 
 bool rules_is_freed(const struct query_group *g)

@@ -63,11 +63,7 @@ static int add_held(struct rules *rules, const struct query_group *g, const uint
 			&f, err, "%s of what was alive when the program was killed, %s",
 			human_share(g->leaked_bytes, rules->r->groups.total.leaked_bytes, a),
 			rules_held_growth(rules, g->leaked_bytes, late_bytes, growth));
-	if (n == 0)
-		rules_take(rules, &f, g->key);
-	else
-		finding_fini(&f);
-	return n;
+	return rules_take(rules, &f, g->key, n);
 }
 
 int rules_find_held(struct rules *rules, struct err *err)

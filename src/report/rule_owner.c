@@ -333,14 +333,10 @@ static int try_candidate(struct owner_search *s, const struct candidate *c, stru
 	}
 	n = is_leak ? describe_leak(s->rules, &f, &passing, err)
 		    : describe_growth(s->rules, &f, &passing, err);
-	if (n < 0) {
-		finding_fini(&f);
-		return n;
-	}
-	if (is_leak)
+	if (n == 0 && is_leak)
 		keep_first_leak(s->rules, c->frame);
-	rules_take(s->rules, &f, 0);
-	return 1;
+	n = rules_take(s->rules, &f, 0, n);
+	return n < 0 ? n : 1;
 }
 
 /* Is one function to blame for most of the bytes? Then another rule has the finding. */

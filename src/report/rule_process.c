@@ -198,14 +198,6 @@ static bool measure_outside(const struct rules *rules, struct finding *ret,
 	return true;
 }
 
-static void take_or_free(struct rules *rules, struct finding *f, int n)
-{
-	if (n == 0)
-		rules_take(rules, f, 0);
-	else
-		finding_fini(f);
-}
-
 int rules_find_unrecorded(struct rules *rules, struct err *err)
 {
 	const char *why = health_not_recorded(rules->r->context.store), *colon;
@@ -225,8 +217,7 @@ int rules_find_unrecorded(struct rules *rules, struct err *err)
 	rules_moment(rules, s->at_ns, c);
 	if (n == 0)
 		n = finding_set_text(&f, err, "RSS %s and heap %s at %s%s", a, b, c, colon);
-	take_or_free(rules, &f, n);
-	return n;
+	return rules_take(rules, &f, 0, n);
 }
 
 int rules_find_outside(struct rules *rules, struct err *err)
@@ -243,8 +234,7 @@ int rules_find_outside(struct rules *rules, struct err *err)
 			      human_size(f.value, a));
 	if (n == 0)
 		n = set_outside_text(rules, &f, s, heap, err);
-	take_or_free(rules, &f, n);
-	return n;
+	return rules_take(rules, &f, 0, n);
 }
 
 /* ---- copying ---- */
@@ -277,11 +267,7 @@ static int add_copying(struct rules *rules, const struct chains *chains, struct 
 				     rules_name(f.blame, name));
 	else if (n == 0)
 		n = finding_set_text(&f, err, "%s of all bytes allocated", a);
-	if (n == 0)
-		rules_take(rules, &f, 0);
-	else
-		finding_fini(&f);
-	return n;
+	return rules_take(rules, &f, 0, n);
 }
 
 int rules_find_copying(struct rules *rules, struct err *err)
