@@ -187,6 +187,14 @@ static int begin(uint32_t seed, uint64_t max_pending)
 	return fd;
 }
 
+/* Kills the writer at each store of a step, and ends the test. */
+static void end(int fd, action *run)
+{
+	check_kills(fd, run, go_on);
+	CHECK(n_checked > 300);
+	cull_world_end(fd);
+}
+
 TEST(each_event_counts_once_whenever_the_writer_is_killed)
 {
 	int fd = begin(1, 500);
@@ -198,9 +206,7 @@ TEST(each_event_counts_once_whenever_the_writer_is_killed)
 	cull_world_free(1, 0x900000); /* left out, which must be seen ... */
 	cull_world_free(1, 0x800000); /* ... here */
 	act(12);
-	check_kills(fd, cull_world_step, go_on);
-	CHECK(n_checked > 300);
-	cull_world_end(fd);
+	end(fd, cull_world_step);
 }
 
 TEST(a_kill_while_too_much_is_pending_costs_nothing)
@@ -208,9 +214,7 @@ TEST(a_kill_while_too_much_is_pending_costs_nothing)
 	int fd = begin(2, 8);
 
 	act(12);
-	check_kills(fd, cull_world_step_soon, go_on);
-	CHECK(n_checked > 300);
-	cull_world_end(fd);
+	end(fd, cull_world_step_soon);
 }
 
 /* The step writes the last events that fit into an output block, and begins another one. */

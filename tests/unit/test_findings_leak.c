@@ -298,17 +298,22 @@ TEST(leaks_are_found_without_rows)
 
 /* ---- owner ---- */
 
+static const char *const maker[] = {"make_key", "make_value", "make_node"};
+
+/* Allocations that are freed at once, evenly over the run. */
+static void add_freed(uint32_t stack, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+		synth_add(&synth, stack, RUN_NS / n * i, RUN_NS / n * i + 1, 100);
+}
+
 /* What a cache keeps is allocated by three functions; so many other allocations are freed. */
 static void add_cache(const char *outer, uint64_t n_others)
 {
-	static const char *const maker[] = {"make_key", "make_value", "make_node"};
-	uint32_t other = STACK(&synth, "answer", outer, "main");
-
 	for (size_t i = 0; i < ARRAY_LEN(maker); i++)
 		keep_evenly(STACK(&synth, maker[i], "cache_add", outer, "main"), 100, 64 * KIB, 0,
 			    RUN_NS);
-	for (uint64_t i = 0; i < n_others; i++)
-		synth_add(&synth, other, RUN_NS / n_others * i, RUN_NS / n_others * i + 1, 100);
+	add_freed(STACK(&synth, "answer", outer, "main"), n_others);
 }
 
 TEST(function_that_leaks_pass_through_is_the_owner)
@@ -348,15 +353,12 @@ TEST(function_that_everything_passes_through_owns_nothing)
 
 TEST(start_of_a_thread_owns_nothing)
 {
-	static const char *const maker[] = {"make_key", "make_value", "make_node"};
-
 	begin();
 	add_base(MIB);
 	for (size_t i = 0; i < ARRAY_LEN(maker); i++)
 		keep_evenly(STACK(&synth, maker[i], "run_worker", "lib:start_thread"), 100,
 			    64 * KIB, 0, RUN_NS);
-	for (uint64_t i = 0; i < 300; i++)
-		synth_add(&synth, 1, RUN_NS / 300 * i, RUN_NS / 300 * i + 1, 100);
+	add_freed(1, 300);
 	ask(0);
 	CHECK_NULL(find(FINDING_OWNER, 0));
 	CHECK_NOT_NULL(find(FINDING_LEAK, 2));
@@ -371,8 +373,7 @@ TEST(owner_is_not_named_when_one_function_allocates_it)
 		    RUN_NS);
 	keep_evenly(STACK(&synth, "make_key", "cache_add", "serve", "main"), 100, KIB, 0, RUN_NS);
 	keep_evenly(STACK(&synth, "make_node", "cache_add", "serve", "main"), 100, KIB, 0, RUN_NS);
-	for (uint64_t i = 0; i < 300; i++)
-		synth_add(&synth, 1, RUN_NS / 300 * i, RUN_NS / 300 * i + 1, 100);
+	add_freed(1, 300);
 	ask(0);
 	CHECK_NOT_NULL(find(FINDING_LEAK, 0));
 	CHECK_NULL(find(FINDING_OWNER, 0));
