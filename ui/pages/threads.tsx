@@ -200,7 +200,9 @@ function threadCells(
   only: () => void,
 ) {
   const tid = names.tid(r.index);
-  const name = names.name(r.index) || (tid === null ? '' : String(tid));
+  const label = names.name(r.index) || String(tid ?? '');
+  // threads of one name are called by number and name; here the number has a place of its own
+  const name = label.startsWith(`${tid} `) ? label.slice(`${tid} `.length) : label;
   const values: Record<CostId, number> = {
     allocs: r.cost?.allocations ?? 0,
     bytes: r.cost?.bytes ?? 0,
@@ -222,7 +224,7 @@ function threadCells(
         >
           {name}
         </button>
-        {tid !== null && !name.startsWith(String(tid)) && <span class="dim tid">{tid}</span>}
+        {tid !== null && name !== String(tid) && <span class="dim tid">{tid}</span>}
       </span>
       {COLUMN_COSTS.map((id) => (
         <FigureLink
