@@ -7,6 +7,7 @@
 
 #include "query/estimate.h"
 #include "query/kept_rows.h"
+#include "util/huge_pages.h"
 #include "util/radix_sort.h"
 #include "util/vec.h"
 
@@ -152,9 +153,14 @@ static int sum_sink(void *state, struct scanner *s, struct err *err)
 	return st->sw->keeps_rows ? kept_rows_add(&st->kept, s, err) : 0;
 }
 
-static void add_sums(struct exact_peak *sw, const struct sum_state *st)
+/* The slices of the first thread are those of all: nothing is added to an array of zeroes. */
+static void add_sums(struct exact_peak *sw, struct sum_state *st)
 {
-	for (size_t i = 0; i < sw->n_slices; i++) {
+	if (!sw->slice) {
+		sw->slice = st->slice;
+		st->slice = NULL;
+	}
+	for (size_t i = 0; st->slice && i < sw->n_slices; i++) {
 		sw->slice[i].allocated_bytes += st->slice[i].allocated_bytes;
 		sw->slice[i].freed_bytes += st->slice[i].freed_bytes;
 		sw->slice[i].n_allocated += st->slice[i].n_allocated;
@@ -182,6 +188,7 @@ static int make_sum_state(struct exact_peak *sw, void **ret, struct err *err)
 	st->leaked = calloc(sw->span->n_buckets, sizeof(struct level));
 	if (!st->slice || !st->leaked)
 		return err_set_memory(err, sw->n_slices * sizeof(struct slice));
+	huge_pages_advise(st->slice, sw->n_slices * sizeof(struct slice));
 	return 0;
 }
 
@@ -653,14 +660,12 @@ int exact_peak_run(struct query *q, const struct exact_peak_span *span,
 	memset(ret, 0, span->n_buckets * sizeof(*ret));
 	sw.keeps_rows =
 		!q->estimate && kept_rows_fit(count_rows(&sw), sw.plan.end_row - sw.plan.first_row);
-	sw.slice = calloc(sw.n_slices, sizeof(*sw.slice));
 	sw.is_done = set_create(sw.n_slices);
 	sw.is_candidate = set_create(sw.n_slices);
 	sw.candidate = malloc(sw.n_slices * sizeof(*sw.candidate));
 	sw.candidate_of = malloc(sw.n_slices * sizeof(*sw.candidate_of));
 	sw.sorted = malloc(MAX_SORTED * sizeof(*sw.sorted));
-	if (!sw.slice || !sw.is_done || !sw.is_candidate || !sw.candidate || !sw.candidate_of ||
-	    !sw.sorted) {
+	if (!sw.is_done || !sw.is_candidate || !sw.candidate || !sw.candidate_of || !sw.sorted) {
 		r = err_set_memory(err, sw.n_slices * sizeof(*sw.slice));
 		goto out;
 	}

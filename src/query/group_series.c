@@ -17,6 +17,7 @@ struct pass {
 	double inverse_width;
 	enum store_column column; /* whose value tells the group; not used without groups */
 	uint32_t *index; /* value of the column -> group; n_groups: none of those wanted */
+	uint64_t *only; /* set of the values that count; NULL: all */
 	size_t n_values, n_groups;
 	size_t stride; /* n_groups + 1: one more for rows of no wanted group */
 };
@@ -172,7 +173,9 @@ static int pass_init(struct pass *p, struct query *q, const struct group_series 
 static void pass_fini(struct pass *p)
 {
 	free(p->index);
+	free(p->only);
 	p->index = NULL;
+	p->only = NULL;
 }
 
 static int index_by_frame(struct pass *p, const uint64_t *key, struct err *err)
@@ -220,12 +223,32 @@ static int pass_choose(struct pass *p, const uint64_t *key, size_t n_keys, struc
 	return 0;
 }
 
+/* Nobody asks for the rows of other groups. */
+static int pass_drop_others(struct pass *p, struct err *err)
+{
+	p->only = set_create(p->n_values);
+	if (!p->only)
+		return err_set_memory(err, p->n_values / 8);
+	for (size_t i = 0; i < p->n_values; i++) {
+		if (p->index[i] < p->n_groups)
+			set_add(p->only, i);
+	}
+	return 0;
+}
+
 /* Rows that can not matter are left out. */
 static void pass_plan(const struct pass *p, struct plan *ret)
 {
 	uint64_t from = p->span.from_ns, row;
 
 	plan_narrow(p->q, is_level(p->s->kind) ? from : 0, from + p->span_ns, ret);
+	if (p->only) {
+		ASSERT(ret->n_steps < PLAN_MAX_STEPS);
+		ret->step[ret->n_steps++] = (struct plan_step){.kind = PLAN_SET,
+							       .column = p->column,
+							       .set = p->only,
+							       .n_set = p->n_values};
+	}
 	if (p->s->kind == GROUP_SERIES_LEAKED_BYTES) {
 		ASSERT(ret->n_steps < PLAN_MAX_STEPS);
 		ret->step[ret->n_steps++] = (struct plan_step){
@@ -325,6 +348,8 @@ int group_series_of(struct query *q, const struct group_series *s, const uint64_
 		r = sites_need(q, s->by, err);
 	if (r >= 0)
 		r = pass_choose(&p, key, n_keys, err);
+	if (r >= 0)
+		r = pass_drop_others(&p, err);
 	if (r >= 0) {
 		value = make_values(s, n_keys, err);
 		r = value ? pass_run(&p, value, err) : err ? -(int)err->code : -ERR_MEMORY;

@@ -17,14 +17,27 @@ static uint64_t at_most(uint64_t value, uint64_t most)
 	return value < most ? value : most;
 }
 
+/* An allocation makes the peak: it lies between the first and the last one that can match. */
+static void span_of_rows(const struct query *q, struct exact_peak_span *ret)
+{
+	uint64_t last_ns = store_value(q->c.store, STORE_ALLOC_NS, q->plan.end_row - 1);
+
+	ret->from_ns = store_value(q->c.store, STORE_ALLOC_NS, q->plan.first_row);
+	ret->width_ns = last_ns - ret->from_ns + 1;
+}
+
 static int peak_by_rows(struct query *q, struct query_peak *ret, struct err *err)
 {
-	const struct exact_peak_span span = {
-		.width_ns = q->end_ns + 1, .n_buckets = 1, .wants_first = true};
+	struct exact_peak_span span = {.n_buckets = 1, .wants_first = true};
 	struct exact_peak_bucket b;
-	int r = exact_peak_run(q, &span, &b, err);
+	int r = plan_need_rows(q, err);
 
-	if (r < 0)
+	*ret = (struct query_peak){0};
+	if (r < 0 || q->plan.first_row >= q->plan.end_row)
+		return r;
+	span_of_rows(q, &span);
+	r = exact_peak_run(q, &span, &b, err);
+	if (r < 0 || b.figures.max_bytes == 0)
 		return r;
 	*ret = (struct query_peak){b.max_at_ns, b.figures.max_bytes, b.max_at_count};
 	if (q->estimate) {
