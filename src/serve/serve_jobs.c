@@ -58,7 +58,8 @@ static void *run_job(void *user)
 
 	uint64_t cpu_ns = request_run(&job->request);
 
-	if (!job->running.is_estimate)
+	/* what a cancelled one took tells nothing */
+	if (!job->running.is_estimate && !atomic_load(job->request.context.cancel))
 		route_costs_learn(job->server->costs, job->kind, cpu_ns);
 	running_end(job->server->running, &job->running);
 	answer_unref(job->running.answer);
