@@ -3,7 +3,7 @@
  *   --file FILE    measure this recording; default: records bench/programs/service
  *   --runs N       best of N runs (3); each has a server and a browser of its own
  *   --only PAGES   pages of the table below, by commas
- *   --requests     also print the requests of each page, slowest first
+ *   --requests     also print the requests of what misses its target, and when they were under way
  *
  * Opens the GUI once, clicks each page in the navigation, and takes the time from the click to the first
  * frame in which the page is usable: its main content is there, with figures (PAGES below). Then what a
@@ -223,7 +223,8 @@ async function timed(bench, condition, act) {
       timeout: PATIENCE_MS,
     })
     .catch(() => undefined);
-  const { requests, long } = await page.evaluate(() => window.bench);
+  const { requests, long, begun } = await page.evaluate(() => window.bench);
+  for (const q of requests) q.at = q.start - begun;
   return {
     ms,
     exact,
@@ -459,11 +460,13 @@ function printSteps(steps) {
     .join(", ");
 }
 
+/* From when to when each request was under way. */
 function printRequests(what, r) {
-  const sorted = [...(r?.requests ?? [])].sort((a, b) => b.ms - a.ms);
-  for (const q of sorted.slice(0, 6))
+  const sorted = [...(r?.requests ?? [])].sort((a, b) => a.at - b.at);
+  const ms = (t) => t.toFixed(0).padStart(5);
+  for (const q of sorted)
     console.log(
-      `    ${what.padEnd(8)} ${q.ms.toFixed(0).padStart(6)} ms  ${q.url}`,
+      `    ${what.padEnd(8)} ${ms(q.at)} to ${ms(q.at + q.ms)} ms  ${q.url}`,
     );
 }
 

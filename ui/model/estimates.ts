@@ -19,7 +19,9 @@ export function readPercent(answer: unknown): number | null {
   return mark ? mark.read_percent : null;
 }
 
+/* Where no rows were read at all, other figures on the screen may be made of some. */
 export function estimateText(read: number): string {
+  if (read === 0) return 'Estimate; exact in a moment.';
   const digits = read < 1 ? 2 : read < 10 ? 1 : 0;
   return `Estimate from ${read.toFixed(digits)}\u00a0% of the rows; exact in a moment.`;
 }

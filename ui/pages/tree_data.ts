@@ -1,5 +1,5 @@
 /* The tree of a page: a cut tree first, more of it as rows are opened. */
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Query } from '../api/client';
 import type { FrameText, Tree } from '../api/types';
 import type { CostId } from '../model/costs';
@@ -88,7 +88,7 @@ export function useTreeData(direction: Direction, params: Params, cost: CostId):
     [base, open, many.answers, group],
   );
   const urls = [...used, ...missing].map(shownUrl);
-  useEffect(() => many.want(urls), [group, urls.join(' '), many.errors]);
+  useLayoutEffect(() => many.want(urls), [group, urls.join(' '), many.errors]);
 
   const waiting = new Map(missing.map((w) => [w.path, shownUrl(w)]));
   return {

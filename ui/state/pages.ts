@@ -5,7 +5,7 @@
  * (filter, sort), old rows stay until the first new page is here. `since`, `cancel` and
  * `isCancelled` are those of useQuery, so that a page shows <Waiting> for them.
  */
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { apiUrl, ApiError, ask, type Query } from '../api/client';
 import { isCompared } from '../model/compare';
 import { firstUrl, readPercent } from '../model/estimates';
@@ -17,8 +17,8 @@ import { address } from './router';
 import { settings } from './settings';
 import { useSignal } from './signal';
 
-export const PAGE_ROWS = 200;
-const KEEP_PAGES = 6;
+export const PAGE_ROWS = 100;
+const KEEP_PAGES = 12;
 
 export interface Paged<T> {
   row: (index: number) => T | undefined;
@@ -107,7 +107,7 @@ export function usePages<T, A>(
   const shapeRef = useRef<Shape<T>>(shape as Shape<T>);
   shapeRef.current = shape as Shape<T>;
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!base || away || cancelledKey === key) return;
     const wanted = new Set<number>();
     const have = loaded.key === key ? loaded.pages : new Map<number, T[]>();

@@ -2,7 +2,7 @@
  * and cancels what nobody waits for any more, here and on the server. Of a large recording it asks
  * for an estimate first (model/estimates.ts), which the exact answer replaces.
  */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { apiUrl, ApiError, ask, isExported, type Query } from '../api/client';
 import { isCompared } from '../model/compare';
 import { firstUrl, readPercent } from '../model/estimates';
@@ -118,7 +118,8 @@ interface Slot<T> {
   isCancelled: boolean;
 }
 
-/* url null: nothing to ask (yet); the slot stays empty. */
+/* url null: nothing to ask (yet); the slot stays empty. Asked in a layout effect: an effect would wait for the
+ * frame to be painted, and the server for the effect. */
 export function useUrl<T>(
   url: string | null,
   dataKey = '',
@@ -131,7 +132,7 @@ export function useUrl<T>(
   const controller = useRef<AbortController | null>(null);
   const away = useSignal(connection).isAway;
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (url === null) return undefined;
     const known = turn === 0 ? (recall(key) as T | undefined) : undefined;
     if (known !== undefined) {

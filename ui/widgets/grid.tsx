@@ -86,7 +86,7 @@ export function Grid(props: GridProps) {
   const selected = p.selected ?? -1;
 
   const { onShow, onView } = p;
-  useEffect(() => onShow?.(first, Math.max(first, last)), [onShow, first, last]);
+  useLayoutEffect(() => onShow?.(first, Math.max(first, last)), [onShow, first, last]);
   const [seenFirst, seenLast] = rowsOnScreen(table, shownTop);
   useEffect(() => onView?.(seenFirst, seenLast), [onView, seenFirst, seenLast]);
 

@@ -20,5 +20,6 @@ test('an answer says whether it is an estimate', () => {
   assert.equal(readPercent({ total: {} }), null);
   assert.equal(readPercent(null), null);
   assert.match(estimateText(0.819), /^Estimate from 0\.82.% of the rows/);
+  assert.equal(estimateText(0), 'Estimate; exact in a moment.');
   assert.match(estimateText(42.3), /^Estimate from 42.% of the rows/);
 });
