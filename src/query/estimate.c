@@ -178,6 +178,24 @@ void estimate_bound_groups(const struct query *q, bool is_by_stack, struct query
 	bound_sum(g, offsetof(struct query_group, peak_count), all.count);
 }
 
+bool estimate_is_near_peak(struct query *q, const struct query_groups *g)
+{
+	uint64_t sum = 0, most = 0;
+
+	if (!q->estimate)
+		return false;
+	for (size_t i = 0; i < g->n; i++) {
+		const struct store_stack *s = &q->stack[g->group[i].key];
+
+		sum += s->peak_bytes;
+		most = s->max_bytes > most ? s->max_bytes : most;
+	}
+	if (sum < most / 2)
+		return false;
+	atomic_store(&q->estimate->is_of_table, true);
+	return true;
+}
+
 void query_used_others(struct query *q)
 {
 	if (q->estimate)
@@ -188,5 +206,7 @@ double query_read_share(const struct query *q)
 {
 	const struct estimate *e = q->estimate;
 
-	return e && atomic_load(&e->was_used) ? (double)e->n_read / (double)e->n_matching : 1;
+	if (e && atomic_load(&e->was_used))
+		return (double)e->n_read / (double)e->n_matching;
+	return e && atomic_load(&e->is_of_table) ? 0 : 1;
 }

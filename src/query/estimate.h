@@ -23,6 +23,8 @@ struct estimate {
 	uint64_t n_matching; /* blocks that can hold matching rows */
 	uint64_t n_read; /* of these; at least 1 */
 	atomic_bool was_used; /* a pass has read the chosen blocks only */
+	atomic_bool
+		is_of_table; /* without a pass: the table of stacks gave figures that are near */
 };
 
 /* Does a pass read this block? */
@@ -43,6 +45,11 @@ struct estimate_bound {
 	uint64_t n_bytes, count;
 };
 struct estimate_bound estimate_bound(const struct query *q, uint64_t from_ns, uint64_t end_ns);
+
+/* Where conditions on stacks only choose the rows, their sums are known, and only the peak is not. Says
+ * whether what the stacks had at the peak of the recording will do: not if it is far below what one of
+ * them had at its own. The groups, by stack, are those of the table. */
+bool estimate_is_near_peak(struct query *q, const struct query_groups *g);
 
 /* Sums by stack are at most those of the call sites; peaks together at most that of all rows. */
 void estimate_bound_groups(const struct query *q, bool is_by_stack, struct query_groups *g);

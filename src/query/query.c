@@ -94,9 +94,10 @@ void query_destroy(struct query *q)
 	query_forget_sums(q);
 	estimate_destroy(q->estimate);
 	tree_filter_destroy(q->tree);
-	owners_destroy(q->owners);
-	if (!q->has_shared_names)
+	if (!q->has_shared_names) {
+		owners_destroy(q->owners);
 		query_names_destroy(q->names);
+	}
 	free(q->made_name);
 	free(q->stack_set);
 	free(q->thread_set);

@@ -79,7 +79,7 @@ void query_destroy(struct query *q); /* NULL does nothing */
 struct frame_rules *query_rules(struct query *q);
 
 /* The share of the blocks with matching rows that the answers so far were made of. Below 1: they are
- * estimates. 1: they are exact. */
+ * estimates. 0: estimates from the table of stacks alone. 1: they are exact. */
 double query_read_share(const struct query *q);
 
 /* The caller has used figures of other queries with the same context: they are estimates where those of

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/alive_by_stack.h"
 #include "query/estimate.h"
 #include "query/query_i.h"
 #include "query/shared_results.h"
@@ -54,10 +55,12 @@ void group_add(struct query_group *sum, const struct query_group *g)
 
 /* ---- from the table ---- */
 
-static bool table_knows(const struct query *q)
+/* All figures that are wanted, but those of the peak if has_peak is false. */
+static bool table_knows_sums(const struct query *q, bool *has_peak)
 {
 	const struct plan *p = &q->plan;
 
+	*has_peak = !q->stack_set || !(q->wants & QUERY_WANT_PEAK);
 	if (!p->is_table)
 		return false;
 	/* A range can hold all rows and be shorter than the run: early and late are other rows. */
@@ -65,7 +68,14 @@ static bool table_knows(const struct query *q)
 		return false;
 	if (p->is_leaked || p->is_released)
 		return !(q->wants & (QUERY_WANT_PEAK | QUERY_WANT_SPAN));
-	return !q->stack_set || !(q->wants & QUERY_WANT_PEAK);
+	return true;
+}
+
+static bool table_knows(const struct query *q)
+{
+	bool has_peak;
+
+	return table_knows_sums(q, &has_peak) && has_peak;
 }
 
 struct query_group query_whole_site(const struct store_stack *s)
@@ -180,6 +190,21 @@ static struct query_group *find_group(struct group_state *st, uint64_t key, stru
 	return g;
 }
 
+/* Groups by stack lie anywhere in more memory than the caches hold: they are asked for some rows ahead. */
+#define PREFETCH_ROWS 16u
+#define CACHE_LINE_BYTES 64u
+
+static inline void prefetch_group(const struct group_state *st, uint64_t key)
+{
+	const char *g = (const char *)&st->group[key < st->n_groups ? key : 0];
+
+	if (st->is_sparse)
+		return;
+	__builtin_prefetch(g, 1);
+	__builtin_prefetch(g + CACHE_LINE_BYTES, 1);
+	__builtin_prefetch(g + sizeof(struct query_group) - 1, 1);
+}
+
 static int group_sink(void *state, struct scanner *s, struct err *err)
 {
 	struct group_state *st = state;
@@ -190,6 +215,8 @@ static int group_sink(void *state, struct scanner *s, struct err *err)
 		uint32_t i = s->selected[k];
 		struct query_group *g = find_group(st, key[i], err);
 
+		if (k + PREFETCH_ROWS < s->n_selected)
+			prefetch_group(st, key[s->selected[k + PREFETCH_ROWS]]);
 		if (!g)
 			return err ? -(int)err->code : -ERR_MEMORY;
 		group_add_row(g, &columns, i);
@@ -270,6 +297,7 @@ static int make_state(struct query *q, enum query_group_by by, struct group_stat
 	st->group = calloc(n_keys(q, by), sizeof(*st->group));
 	if (!st->group)
 		return err_set_memory(err, n_keys(q, by) * sizeof(*st->group));
+	huge_pages_advise(st->group, n_keys(q, by) * sizeof(*st->group));
 	st->n_groups = n_keys(q, by);
 	return 0;
 }
@@ -335,6 +363,30 @@ static int groups_by_table(struct query *q, struct query_groups *ret, struct err
 	return 0;
 }
 
+/* The peak of the stacks that match is another moment than that of all rows, which the table has. */
+static int set_peaks(struct query *q, struct query_groups *g, struct err *err)
+{
+	struct alive_of_stack *alive = NULL;
+	struct query_peak peak;
+	int r;
+
+	if (estimate_is_near_peak(q, g))
+		return 0;
+	r = query_peak(q, &peak, err);
+	if (r >= 0)
+		r = alive_by_stack(q, peak.at_ns, &alive, err);
+	for (size_t i = 0; r >= 0 && i < g->n; i++) {
+		struct query_group *to = &g->group[i];
+
+		to->peak_bytes = estimate_scale(q, alive[to->key].n_bytes);
+		to->peak_count = estimate_scale(q, alive[to->key].count);
+	}
+	if (r >= 0 && q->estimate)
+		estimate_bound_groups(q, true, g);
+	free(alive);
+	return r;
+}
+
 /* ---- shared with other queries ---- */
 
 static void destroy_groups(void *data)
@@ -347,15 +399,19 @@ static int make_groups(struct query *q, unsigned kind, struct shared_result *ret
 {
 	enum query_group_by by = (kind - SHARED_GROUPS) / 2;
 	struct query_groups *g = calloc(1, sizeof(*g));
+	bool has_peak = true;
 	int r;
 
 	if (!g)
 		return err_set_memory(err, sizeof(*g));
-	if (by == QUERY_BY_STACK && table_knows(q))
+	if (by == QUERY_BY_STACK && table_knows_sums(q, &has_peak))
 		r = groups_by_table(q, g, err);
 	else
 		r = groups_by_rows(q, by, g, err);
+	if (r >= 0 && !has_peak)
+		r = set_peaks(q, g, err);
 	if (r < 0) {
+		query_groups_fini(g);
 		free(g);
 		return r;
 	}

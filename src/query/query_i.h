@@ -123,7 +123,7 @@ struct query {
 	unsigned wants; /* QUERY_WANT_* */
 	enum query_cost site_cost; /* query_represent_by() */
 	struct query_names *names; /* NULL until query_need_names() */
-	bool has_shared_names; /* they belong to c.shared */
+	bool has_shared_names; /* they and the owners belong to c.shared */
 	const struct query_tree_options *tree_options; /* during shared_paths_get() */
 	struct owners *owners; /* NULL until sites_need() by BLAME or PACKAGE */
 	struct query_peak peak;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "query/query_i.h"
+#include "query/shared_results.h"
 
 int sites_need(struct query *q, enum query_group_by by, struct err *err)
 {
@@ -18,7 +19,8 @@ int sites_need(struct query *q, enum query_group_by by, struct err *err)
 	if (r < 0)
 		return r;
 	if ((by == QUERY_BY_BLAME || by == QUERY_BY_PACKAGE) && !q->owners)
-		r = owners_create(q->c.store, q->names, &q->owners, err);
+		r = q->has_shared_names ? shared_results_owners(q->c.shared, q, &q->owners, err)
+					: owners_create(q->c.store, q->names, &q->owners, err);
 	return r;
 }
 

@@ -30,8 +30,9 @@ struct shared_results {
 	struct entry entry[SHARED_RESULTS_MAX_ENTRIES];
 	size_t n_bytes; /* of all ready results with their keys */
 	uint64_t n_uses;
-	pthread_mutex_t names_lock; /* guards names until they are made */
+	pthread_mutex_t names_lock; /* guards names and owners until they are made */
 	struct query_names *names;
+	struct owners *owners;
 };
 
 struct shared_results *shared_results_create(const struct store *store, size_t max_bytes)
@@ -219,6 +220,7 @@ void shared_results_destroy(struct shared_results *c)
 	pthread_cond_destroy(&c->changed);
 	pthread_mutex_destroy(&c->lock);
 	query_names_destroy(c->names);
+	owners_destroy(c->owners);
 	pthread_mutex_destroy(&c->names_lock);
 	free(c);
 }
@@ -285,7 +287,7 @@ static int compute(const struct request *req, struct shared_result **ret, struct
 		return r;
 	}
 	atomic_init(&result->n_refs, 1);
-	result->is_estimate = query_read_share(req->q) < 1;
+	result->read_share = query_read_share(req->q);
 	*ret = result;
 	return 0;
 }
@@ -319,8 +321,10 @@ static int compute_entry(struct shared_results *c, struct entry *e, const struct
 /* An estimate that q uses makes the figures of q estimates. */
 static struct shared_result *note_use(const struct query *q, struct shared_result *found)
 {
-	if (found->is_estimate && q->estimate)
-		atomic_store(&q->estimate->was_used, true);
+	if (found->read_share < 1 && q->estimate)
+		atomic_store(found->read_share > 0 ? &q->estimate->was_used
+						   : &q->estimate->is_of_table,
+			     true);
 	return found;
 }
 
@@ -391,6 +395,21 @@ int shared_results_names(struct shared_results *c, const struct query *q, struct
 			r = query_names_classify(c->names, q->c.rules, err);
 	}
 	*ret = r < 0 ? NULL : c->names;
+	pthread_mutex_unlock(&c->names_lock);
+	return r;
+}
+
+int shared_results_owners(struct shared_results *c, const struct query *q, struct owners **ret,
+			  struct err *err)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&c->names_lock);
+	ASSERT(q->names == c->names);
+	if (!c->owners)
+		r = owners_create(q->c.store, c->names, &c->owners, err);
+	if (r >= 0)
+		*ret = c->owners;
 	pthread_mutex_unlock(&c->names_lock);
 	return r;
 }

@@ -32,7 +32,7 @@ struct shared_result {
 	void *data;
 	size_t n_bytes; /* memory that data takes */
 	void (*destroy)(void *data);
-	bool is_estimate; /* set by shared_results_get(): made of a part of the rows */
+	double read_share; /* set by shared_results_get(): query_read_share() of who made it */
 	_Atomic unsigned n_refs;
 };
 
@@ -56,6 +56,11 @@ int shared_results_get(struct shared_results *c, struct query *q, unsigned kind,
 struct query_names;
 int shared_results_names(struct shared_results *c, const struct query *q, struct query_names **ret,
 			 struct err *err);
+
+/* The owners for these names: the same. The caller has the names. */
+struct owners;
+int shared_results_owners(struct shared_results *c, const struct query *q, struct owners **ret,
+			  struct err *err);
 
 /* The result, if it is kept, or once another query has computed it. *ret NULL: there is none. */
 int shared_results_find(struct shared_results *c, struct query *q, unsigned kind,

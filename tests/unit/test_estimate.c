@@ -214,3 +214,58 @@ TEST(equal_questions_get_equal_estimates)
 	fixture_end();
 	fixture_close();
 }
+
+/* Stacks choose the rows: the store's sums of stacks are exact, and only the peak is another moment. */
+TEST(sums_of_chosen_stacks_need_no_pass)
+{
+	struct query_progress progress = {0};
+	struct query_group exact, got;
+	uint64_t at_peak = 0;
+	struct query *one;
+
+	open_large();
+	ask_for("group_allocations_min", "2");
+	one = sampled(SAMPLE, &progress);
+	exact = total_of(q);
+	got = total_of(one);
+	for (size_t i = 0; i < q->n_stacks; i++) {
+		if (set_has(q->stack_set, i))
+			at_peak += q->stack[i].peak_bytes;
+	}
+	CHECK(query_read_share(one) < 1); /* an estimate ... */
+	CHECK_EQ(query_read_share(one), 0.0); /* ... for which nothing was read */
+	CHECK_EQ(atomic_load(&progress.n_passes), 0);
+	CHECK_EQ(got.n_bytes, exact.n_bytes);
+	CHECK_EQ(got.leaked_bytes, exact.leaked_bytes);
+	CHECK_EQ(got.n_temporary, exact.n_temporary);
+	CHECK_EQ(got.peak_bytes, at_peak);
+	CHECK(got.peak_bytes <= exact.peak_bytes);
+	query_destroy(one);
+	fixture_end();
+	fixture_close();
+}
+
+/* A stack that had little alive at the peak of the recording: that moment tells nothing of its own. */
+TEST(a_peak_far_from_that_of_the_recording_is_looked_for)
+{
+	struct query_progress progress = {0};
+	char number[16];
+	struct query *one;
+	size_t far = 0;
+
+	open_large();
+	ask_for("size_min", "0");
+	while (far < q->n_stacks && q->stack[far].peak_bytes >= q->stack[far].max_bytes / 2)
+		far++;
+	CHECK(far < q->n_stacks);
+	fixture_end();
+	snprintf(number, sizeof(number), "%zu", far);
+	ask_for("backtraces", number);
+	one = sampled(SAMPLE, &progress);
+	total_of(one);
+	CHECK(query_read_share(one) > 0);
+	CHECK(atomic_load(&progress.n_passes) > 0);
+	query_destroy(one);
+	fixture_end();
+	fixture_close();
+}
