@@ -355,9 +355,14 @@ export function untimedFilter(params: Params): Record<string, string> {
 }
 
 /* The time that charts show: the chosen range, or the whole run. */
+export function chartSpan(params: Params, runNs: number): { fromNs: number; toNs: number } {
+  return rangeOf(params) ?? { fromNs: 0, toNs: runNs };
+}
+
+/* The same for the API. */
 export function chartWindow(params: Params, runNs: number): Record<string, string> {
-  const r = rangeOf(params);
-  return { from: ns(r?.fromNs ?? 0), to: ns(r?.toNs ?? runNs) };
+  const { fromNs, toNs } = chartSpan(params, runNs);
+  return { from: ns(fromNs), to: ns(toNs) };
 }
 
 /* The length of the time in which what is asked for was allocated: for rates. What is alive at the end of a

@@ -19,13 +19,14 @@ import { useQuery } from '../state/query';
 import { address, set, setQuietly, useAddress, useCost } from '../state/router';
 import { costLines } from '../model/copy_text';
 import { notFunction, onlyFunction } from '../model/only_this';
-import { FindField, Foot, Segments } from '../widgets/controls';
+import { FindField, Foot, NarrowCostSwitch, Segments } from '../widgets/controls';
 import { CostCell } from '../widgets/figures';
 import { Grid, type Column } from '../widgets/grid';
 import { Icon } from '../widgets/icons';
 import { NoMatch } from '../widgets/no_match';
 import { ErrorNote, Note, Waiting } from '../widgets/notes';
 import { CallsOf, FunctionName } from './callers_tables';
+import { openFunctionMenu } from './function_menu';
 import { MineButton, NoneOfMine, toggleMine } from './mine';
 import { isMine } from './tree_data';
 
@@ -100,6 +101,7 @@ const BOXES = [
 function CallersBar({ params, isAlone }: { params: Params; isAlone: boolean }) {
   return (
     <div class="toolbar">
+      <NarrowCostSwitch />
       <Icon name="filter" />
       {BOXES.map(([key, label], i) => (
         <FindField
@@ -205,6 +207,7 @@ function FunctionsTable(p: TableProps) {
           isDetailsOpen.set(true);
           choose(i, set);
         },
+        onContextMenu: (e) => openFunctionMenu(e, pages.row(i)?.frame ?? null),
       })}
       cells={(i) => {
         const r = pages.row(i);

@@ -6,7 +6,7 @@ import type { Calls, FunctionRow, LineCost } from '../api/types';
 import { largestFirst } from '../model/calls';
 import { costKind, costOf, type CostId, type CostValues } from '../model/costs';
 import { count, join } from '../model/format';
-import { baseName } from '../model/names';
+import { baseName, type FrameName } from '../model/names';
 import type { Params } from '../model/address';
 import { selectionText } from '../state/details';
 import { useQuery } from '../state/query';
@@ -16,6 +16,7 @@ import { CostCell } from '../widgets/figures';
 import { Grid } from '../widgets/grid';
 import { Sym } from '../widgets/names';
 import { ErrorNote, Note, Waiting } from '../widgets/notes';
+import { openFunctionMenu } from './function_menu';
 
 export function FunctionName({ row }: { row: FunctionRow }) {
   return <Sym frame={row.frame} />;
@@ -115,6 +116,7 @@ interface RowsProps<T> extends PaneProps {
   rows: readonly T[] | null; // null: not here yet
   first: (row: T) => ComponentChildren;
   act: (row: T) => void; // click, Enter
+  frame?: (row: T) => FrameName | null; // that the menu is about
 }
 
 /* One of the three tables: a name and the chosen cost. */
@@ -146,7 +148,13 @@ function PaneTable<T extends { cost: CostValues }>(p: RowsProps<T>) {
         ]}
         rows={rows?.length ?? 3}
         rowHeight={ROW_PX}
-        rowProps={(i) => ({ onClick: () => open(i) })}
+        rowProps={(i) => ({
+          onClick: () => open(i),
+          onContextMenu: (e) => {
+            const row = rows?.[i];
+            openFunctionMenu(e, (row && p.frame?.(row)) ?? null);
+          },
+        })}
         cells={(i) => {
           const row = rows?.[i];
           if (!row || !p.whole) return null;
@@ -179,6 +187,7 @@ function FunctionsPane(p: FunctionsPaneProps) {
     <PaneTable
       {...p}
       first={(row) => <FunctionName row={row} />}
+      frame={(row) => row.frame}
       act={(row) => {
         if (row.function !== null) set({ sel: selectionText({ kind: 'fn', key: row.function }) });
       }}

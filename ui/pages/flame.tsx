@@ -26,9 +26,10 @@ import { NoMatch } from '../widgets/no_match';
 import { ErrorNote, Note, Waiting } from '../widgets/notes';
 import { FlameBar, nextColours, tableHref, toggleMine, turnAround } from './flame_bar';
 import { FlameCanvas } from './flame_canvas';
-import { copyFrame, frameActions, FrameTip, notThis, onlyThis, unfold } from './flame_menu';
+import { copyFrame, frameActions, FrameTip, unfold } from './flame_menu';
 import { saveSvg } from './flame_export';
 import { useShown, zoomChanges, type Shown } from './flame_scene';
+import { notThis, onlyThis } from './function_menu';
 
 const isNarrow = matchMedia('(max-width: 720px)');
 const SELECT_MS = 200; // after the last arrow key, the details panel follows

@@ -4,27 +4,17 @@ import { costKind } from '../model/costs';
 import { costLines } from '../model/copy_text';
 import { exact, join } from '../model/format';
 import { costsOf, frameOf, pathOf, type FlameTree } from '../model/flame_tree';
-import {
-  codeName,
-  exactRegex,
-  frameFull,
-  frameLocation,
-  baseName,
-  type FrameName,
-} from '../model/names';
-import { notFunction, onlyFunction } from '../model/only_this';
+import { codeName, exactRegex, frameFull, frameLocation, type FrameName } from '../model/names';
 import { copyText } from '../state/overlay';
-import { address, goPage, hrefPage, set } from '../state/router';
+import { address, set } from '../state/router';
 import { CostBars } from '../widgets/figures';
 import type { MenuItem } from '../widgets/floating';
 import { zoomChanges, type Shown } from './flame_scene';
+import { functionItems } from './function_menu';
 
 /* One more alternative of a regular expression. */
 const orElse = (before: string | undefined, name: string): string =>
   [before, exactRegex(name)].filter(Boolean).join('|');
-
-export const onlyThis = (name: string): void => set(onlyFunction(name));
-export const notThis = (name: string): void => set(notFunction(address.value.params, name));
 
 export function copyFrame(shown: Shown, node: number): void {
   const { tree } = shown.scene;
@@ -43,38 +33,18 @@ const stackText = (t: FlameTree, node: number): string =>
     .map((f) => (f ? `${codeName(f)}  ${frameLocation(f)}` : ''))
     .join('\n');
 
-function codeActions(frame: FrameName): MenuItem[] {
-  const a = address.value;
+function foldActions(frame: FrameName): MenuItem[] {
+  const { params } = address.value;
   const name = codeName(frame);
   return [
-    { label: 'Only this', hint: 'O', act: () => onlyThis(name) },
-    { label: 'Not this', hint: 'X', act: () => notThis(name) },
-    { label: 'Call sites', href: hrefPage(a, 'sites', onlyFunction(name)) },
-    { label: 'Allocations', href: hrefPage(a, 'allocations', onlyFunction(name)) },
     {
-      label: 'Callers and callees',
-      act: () => goPage('callers', { sel: `fn:${name}` }),
+      label: 'Fold frames of this function',
+      act: () => set({ fold: orElse(params['fold'], name) }),
     },
-    ...(frame.function
-      ? [
-          {
-            label: 'Fold frames of this function',
-            act: () => set({ fold: orElse(a.params['fold'], name) }),
-          },
-          {
-            label: 'Hide frames of this function',
-            act: () => set({ hide: orElse(a.params['hide'], name) }),
-          },
-        ]
-      : []),
-    ...(frame.module
-      ? [
-          {
-            label: `Only stacks in ${baseName(frame.module)}`,
-            act: () => set({ module_regex: exactRegex(frame.module ?? '') }),
-          },
-        ]
-      : []),
+    {
+      label: 'Hide frames of this function',
+      act: () => set({ hide: orElse(params['hide'], name) }),
+    },
   ];
 }
 
@@ -86,7 +56,8 @@ export function frameActions(shown: Shown, node: number): MenuItem[] {
   return [
     { label: 'Zoom', hint: 'Enter', act: () => set(zoomChanges(tree, node)) },
     ...(isRun ? [{ label: 'Show the folded frames', hint: 'M', act: unfold }] : []),
-    ...(!isRun && !isExported ? codeActions(frame) : []),
+    ...(!isRun && !isExported ? functionItems(frame) : []),
+    ...(!isRun && !isExported && frame.function ? foldActions(frame) : []),
     { label: 'Copy', isHeading: true },
     { label: 'Name, location and costs', hint: 'Y', act: () => copyFrame(shown, node) },
     { label: 'Path to this frame', act: () => void copyText(stackText(tree, node), 'Path') },

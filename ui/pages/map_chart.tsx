@@ -3,7 +3,7 @@
 import { useMemo } from 'preact/hooks';
 import type { AllocatorSamples, Buckets, Samples } from '../api/types';
 import { mainAllocator } from '../model/allocator_samples';
-import { chartWindow, untimedFilter } from '../model/filters';
+import { chartSpan, chartWindow, untimedFilter } from '../model/filters';
 import { bytes, join, share } from '../model/format';
 import { resample } from '../model/heap_cells';
 import { useQuery } from '../state/query';
@@ -116,7 +116,8 @@ function drawAllocator(heap: Buckets, reported: AllocatorSamples): Drawn {
 }
 
 export function MemoryChart() {
-  const mem = useAddress().params['mem'];
+  const { params } = useAddress();
+  const mem = params['mem'];
   const kind = KINDS.find((k) => k.id === mem)?.id ?? 'rss';
   const { drawn, heap, run, asked } = useDrawn(kind);
   return (
@@ -143,6 +144,7 @@ export function MemoryChart() {
             key={kind}
             label={drawn.label}
             fromNs={heap.data.from_ns}
+            span={chartSpan(params, run)}
             bucketNs={heap.data.bucket_ns}
             runNs={run}
             series={drawn.series}

@@ -13,7 +13,14 @@ import {
   share,
   type Figure,
 } from '../model/format';
-import { askedSpanNs, chartWindow, hasFilter, rangeOf, untimedFilter } from '../model/filters';
+import {
+  askedSpanNs,
+  chartSpan,
+  chartWindow,
+  hasFilter,
+  rangeOf,
+  untimedFilter,
+} from '../model/filters';
 import { codeName } from '../model/names';
 import { stateOf } from '../model/recording';
 import type { PageId } from '../model/address';
@@ -293,6 +300,7 @@ function MemoryCard({ summary: s }: { summary: Summary | null }) {
           <TimeChart
             label={`Heap over time by package, ${base ? 'heap of the base' : 'RSS'} as a dashed line, the peak marked`}
             fromNs={data.from_ns}
+            span={chartSpan(a.params, s.duration_ns)}
             bucketNs={data.bucket_ns}
             runNs={s.duration_ns}
             series={layers}

@@ -9,7 +9,7 @@ import { useKeys } from '../state/keys';
 import { useQuery } from '../state/query';
 import { address, go, hrefWith, set, setQuietly, useAddress, useCost } from '../state/router';
 import { parseAddress } from '../model/address';
-import { FindField, Foot } from '../widgets/controls';
+import { FindField, Foot, NarrowCostSwitch } from '../widgets/controls';
 import { CostCell } from '../widgets/figures';
 import { Grid, type Column } from '../widgets/grid';
 import { NoMatch } from '../widgets/no_match';
@@ -57,6 +57,7 @@ export function FileList() {
         <h1>Source</h1>
         <FindField label="Find a file" value={q} onChange={(text) => setQuietly({ q: text })} />
         <MineButton params={a.params} title="Only files of your code (M)" />
+        <NarrowCostSwitch />
         <span class="push dim m2 hint">Cost of all stacks with a line of the file</span>
       </div>
       <Waiting asked={asked} what="Adding up files" />

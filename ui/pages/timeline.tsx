@@ -3,7 +3,7 @@
 import { useMemo } from 'preact/hooks';
 import type { Buckets, Growth, GrowthRow, Samples, Summary } from '../api/types';
 import { standsAbove } from '../model/chart';
-import { chartWindow, rangeOf, untimedFilter } from '../model/filters';
+import { chartSpan, chartWindow, rangeOf, untimedFilter } from '../model/filters';
 import {
   bytes,
   change,
@@ -23,6 +23,7 @@ import { select } from '../state/details';
 import { useQuery } from '../state/query';
 import { hrefPage, set, useAddress } from '../state/router';
 import { useSignal } from '../state/signal';
+import { useThreads } from '../state/threads';
 import { Foot, Segments } from '../widgets/controls';
 import { Num, Value } from '../widgets/figures';
 import { Grid, type Column } from '../widgets/grid';
@@ -32,6 +33,7 @@ import { Sym } from '../widgets/names';
 import { crosshairNs } from '../widgets/strip';
 import { SaveChart } from '../widgets/save_chart';
 import { TimeChart, type ChartLine, type ChartSeries } from '../widgets/time_chart';
+import { openFunctionMenu } from './function_menu';
 
 type By = 'none' | 'function' | 'package' | 'thread';
 
@@ -169,7 +171,11 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
     { isFiltered: false, isReady: kind.id === 'bytes' },
   );
   const { data } = asked;
-  const series = useMemo(() => (data ? seriesOf(kind, data, by) : []), [data, kind, by]);
+  const { name: nameOf } = useThreads(by === 'thread');
+  const series = useMemo(
+    () => (data ? seriesOf(kind, data, by, nameOf) : []),
+    [data, kind, by, nameOf],
+  );
   const base = useBaseBuckets({
     ...untimedFilter(params),
     ...chartWindow(params, summary.duration_ns),
@@ -180,9 +186,9 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
       base && {
         name: 'Base',
         at: base.at,
-        values: seriesOf(kind, base.buckets, 'none')[0]?.values ?? [],
+        values: seriesOf(kind, base.buckets, 'none', nameOf)[0]?.values ?? [],
       },
-    [base, kind],
+    [base, kind, nameOf],
   );
   const rss = kind.id === 'bytes' &&
     samples.data && { name: 'RSS', at: samples.data.at_ns, values: samples.data.rss_bytes };
@@ -215,6 +221,7 @@ function Chart({ kind, by, summary }: { kind: ChartKind; by: By; summary: Summar
           <TimeChart
             label={`${kind.title} over time${by === 'none' ? '' : `, by ${by}`}`}
             fromNs={data.from_ns}
+            span={chartSpan(params, summary.duration_ns)}
             bucketNs={data.bucket_ns}
             runNs={summary.duration_ns}
             series={series}
@@ -249,13 +256,25 @@ function peakOf(b: Buckets): { ns: number; value: number } {
   return { ns: b.from_ns + (best + 0.5) * b.bucket_ns, value: b.max_bytes[best] ?? 0 };
 }
 
-function seriesOf(kind: ChartKind, b: Buckets, by: By): ChartSeries[] {
+/* What a row or an area without a function is called; of threads several may have the name it comes with. */
+const labelOf = (
+  of: { key: number | null; name: string | null },
+  by: By,
+  nameOf: (index: number) => string,
+): string => (by === 'thread' && of.key !== null && nameOf(of.key)) || (of.name ?? 'not known');
+
+function seriesOf(
+  kind: ChartKind,
+  b: Buckets,
+  by: By,
+  nameOf: (index: number) => string,
+): ChartSeries[] {
   const perSecond = kind.isRate ? 1e9 / b.bucket_ns : 1;
   const rate = (values: readonly number[]) => values.map((v) => v * perSecond);
   if (by === 'none' || !b.series)
     return [{ name: kind.title, values: rate(kind.total(b)), fill: kind.fill, line: kind.line }];
   return b.series.map((s, i, all) => ({
-    name: s.blame ? frameTitle(s.blame) : s.name,
+    name: s.blame ? frameTitle(s.blame) : labelOf(s, by, nameOf),
     values: rate(s.values),
     fill: i === all.length - 1 && s.name === 'other' ? '--a8' : `--a${(i % 7) + 1}`,
   }));
@@ -326,7 +345,8 @@ function RssAt({ at }: { at: number }) {
   return <span class="dim">RSS {join(bytes(rss))}</span>;
 }
 
-const nameOf = (r: GrowthRow | undefined): string | null => (r?.blame ? codeName(r.blame) : null);
+const functionOf = (r: GrowthRow | undefined): string | null =>
+  r?.blame ? codeName(r.blame) : null;
 
 /* ---- what grew ---- */
 
@@ -357,6 +377,7 @@ type GrowthBy = Exclude<By, 'none'>;
 function GrowthTable({ runNs, by }: { runNs: number; by: GrowthBy }) {
   const a = useAddress();
   const range = rangeOf(a.params);
+  const threads = useThreads(by === 'thread');
   const isAscending = a.params['order'] === 'asc';
   const asked = useQuery<Growth>(
     'growth',
@@ -376,7 +397,7 @@ function GrowthTable({ runNs, by }: { runNs: number; by: GrowthBy }) {
   return (
     <section class="tl-table" aria-label="What grew">
       <div class="toolbar">
-        <h1>What grew</h1>
+        <h2>What grew</h2>
         <span class="dim hint">
           {join(bytes(data.from_bytes))} to {join(bytes(data.to_bytes))},{' '}
           {join(change(data.to_bytes - data.from_bytes, 'bytes'))} in {plural(data.total_count, by)}
@@ -397,15 +418,16 @@ function GrowthTable({ runNs, by }: { runNs: number; by: GrowthBy }) {
           sort={{ by: 'change', isAscending }}
           onSort={(s) => set({ order: s.isAscending ? 'asc' : null })}
           onOpen={(i) => {
-            const name = nameOf(row(i));
+            const name = functionOf(row(i));
             if (name) location.hash = hrefPage(a, 'flame', { sel: `fn:${name}` });
           }}
           onSelect={(i) => {
-            const name = nameOf(row(i));
+            const name = functionOf(row(i));
             if (name) select({ kind: 'fn', key: name });
           }}
-          selected={data.rows.findIndex((r) => a.params['sel'] === `fn:${nameOf(r)}`)}
-          cells={(i) => growthCells(row(i))}
+          selected={data.rows.findIndex((r) => a.params['sel'] === `fn:${functionOf(r)}`)}
+          rowProps={(i) => ({ onContextMenu: (e) => openFunctionMenu(e, row(i)?.blame ?? null) })}
+          cells={(i) => growthCells(row(i), (r) => labelOf(r, by, threads.name))}
         />
       )}
       <Foot
@@ -416,12 +438,12 @@ function GrowthTable({ runNs, by }: { runNs: number; by: GrowthBy }) {
   );
 }
 
-function growthCells(r: GrowthRow | undefined) {
+function growthCells(r: GrowthRow | undefined, label: (r: GrowthRow) => string) {
   if (!r) return null;
   return (
     <>
       <span role="gridcell">
-        {r.blame ? <Sym frame={r.blame} /> : <span class="dim">{r.name ?? 'not known'}</span>}
+        {r.blame ? <Sym frame={r.blame} /> : <span class="dim">{label(r)}</span>}
       </span>
       <span role="gridcell" class="r m3">
         <Value value={r.from_bytes} unit="bytes" />

@@ -31,7 +31,7 @@ import { isDetailsOpen, selectionOf, selectionText } from '../state/details';
 import { useKeys } from '../state/keys';
 import { copyText, overlay, say } from '../state/overlay';
 import { address, goPage, set, setQuietly, useAddress, useCost } from '../state/router';
-import { Foot } from '../widgets/controls';
+import { Foot, NarrowCostSwitch } from '../widgets/controls';
 import { CostCell } from '../widgets/figures';
 import { FilterBoxes } from '../widgets/filter_boxes';
 import { Grid, type Column } from '../widgets/grid';
@@ -39,6 +39,7 @@ import { Icon } from '../widgets/icons';
 import { Sym } from '../widgets/names';
 import { NoMatch } from '../widgets/no_match';
 import { ErrorNote, Waiting } from '../widgets/notes';
+import { openFunctionMenu } from './function_menu';
 import { isMine, momentShown, useTreeData, type Node, type TreeData } from './tree_data';
 
 export const BottomUpPage = () => <TreePage direction="bottom_up" />;
@@ -104,6 +105,7 @@ function TreeBar(p: { direction: Direction; params: Params; badKey: string | und
       : 'Thread start first, callees below';
   return (
     <div class="toolbar">
+      <NarrowCostSwitch />
       <FilterBoxes badKey={p.badKey} />
       <span class="sep" />
       <button
@@ -335,6 +337,8 @@ function rowProps(
     'aria-setsize': row.siblings,
     ...(isParent ? { 'aria-expanded': row.isOpen } : {}),
     onClick: () => onClick(row),
+    onContextMenu: (e) =>
+      openFunctionMenu(e, row.kind === 'node' && !row.node.folded ? row.node.frame : null),
   };
 }
 

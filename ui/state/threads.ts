@@ -1,4 +1,5 @@
 /* Names of the recording's threads, by the index that rows carry. */
+import { useMemo } from 'preact/hooks';
 import type { Threads } from '../api/types';
 import { useQuery } from './query';
 
@@ -8,9 +9,14 @@ export interface ThreadNames {
   count: number; // threads that did something
 }
 
-/* A name that several threads have comes behind the thread's id: the id must not be cut off. */
-export function useThreads(): ThreadNames {
-  const { data } = useQuery<Threads>('threads', {}, { isFiltered: false });
+/* A name that several threads have comes behind the thread's id: the id must not be cut off. isAsked
+ * false: nobody needs the names (yet). */
+export function useThreads(isAsked = true): ThreadNames {
+  const { data } = useQuery<Threads>('threads', {}, { isFiltered: false, isReady: isAsked });
+  return useMemo(() => namesOf(data), [data]);
+}
+
+function namesOf(data: Threads | null): ThreadNames {
   const threads = data?.threads ?? [];
   const uses = new Map<string, number>();
   for (const t of threads) uses.set(t.name, (uses.get(t.name) ?? 0) + 1);

@@ -89,6 +89,13 @@ export function CostSwitch({
   );
 }
 
+/* Where a table has no room for more than one cost: the choice that its heads are elsewhere. */
+export const NarrowCostSwitch = () => (
+  <span class="only-narrow">
+    <CostSwitch clears={['order']} />
+  </span>
+);
+
 interface FindFieldProps {
   label: string;
   value: string;

@@ -2,7 +2,7 @@
  * wheel zooms the strip's own axis, double click clears. */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Buckets, Recording, Samples, Summary } from '../api/types';
-import { bytes, clockDigits, duration } from '../model/format';
+import { bytes, clockDigits, duration, type ClockText } from '../model/format';
 import { momentOf, rangeOf } from '../model/filters';
 import { gapAt, gapList, gapWord } from '../model/gaps';
 import {
@@ -30,6 +30,7 @@ import { apiUrl, isExported } from '../api/client';
 import { useCanvas, type Surface } from './canvas';
 import { Num } from './figures';
 import { drawStrip, type StripData } from './strip_draw';
+import { openTimeMenu } from './time_menu';
 
 /* The moment under the pointer, shared with the charts of the Timeline page. */
 export const crosshairNs = new Signal<number | null>(null);
@@ -91,6 +92,7 @@ export function Strip({ recording }: { recording: Recording }) {
   const pinNs = momentOf(params);
   const hoverNs = useSignal(crosshairNs);
   const originNs = useClockOrigin();
+  const clock = useClock();
   const draw = useCallback(
     (s: Surface) => {
       if (data) drawStrip(s, data, { view, range, pinNs, hoverNs, originNs });
@@ -100,7 +102,7 @@ export function Strip({ recording }: { recording: Recording }) {
   const canvas = useCanvas(draw);
   useEffect(() => setZoom(null), [recording.id]);
 
-  const chart = useStripPointer({ view, range: rangeOf(params), runNs, setLive, setZoom });
+  const chart = useStripPointer({ view, range: rangeOf(params), runNs, setLive, setZoom, clock });
   return (
     <section class="strip" aria-label="Timeline. Drag to select a time range for all pages.">
       <Legend data={data} hoverNs={hoverNs} range={range} />
@@ -236,6 +238,7 @@ interface PointerTask {
   runNs: number;
   setLive: (r: Span | null) => void;
   setZoom: (v: Span | null) => void;
+  clock: ClockText;
 }
 
 /* Pointer and wheel on the chart. */
@@ -302,6 +305,12 @@ function useStripPointer(task: PointerTask) {
       const next = zoomView(view, position(e).ns, Math.exp(e.deltaY * 0.002), runNs);
       setZoom(next.toNs - next.fromNs >= runNs * 0.999 ? null : next);
     };
+    const menu = (e: MouseEvent) => {
+      const { ns } = position(e);
+      const { runNs, clock } = latest.current;
+      openTimeMenu(e, ns, clock(ns, clockDigits(runNs)), runNs);
+    };
+    el.addEventListener('contextmenu', menu);
     el.addEventListener('pointerdown', down);
     el.addEventListener('pointermove', move);
     el.addEventListener('pointerup', up);
@@ -310,6 +319,7 @@ function useStripPointer(task: PointerTask) {
     el.addEventListener('wheel', wheel, { passive: false });
     return () => {
       release();
+      el.removeEventListener('contextmenu', menu);
       el.removeEventListener('pointerdown', down);
       el.removeEventListener('pointermove', move);
       el.removeEventListener('pointerup', up);

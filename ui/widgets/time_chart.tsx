@@ -4,17 +4,19 @@
  */
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { bytes, count, join, type Unit } from '../model/format';
+import { bytes, clockDigits, count, join, type Unit } from '../model/format';
 import { LABEL_PX, placeLabels, stack, standsAbove } from '../model/chart';
 import type { Gap } from '../model/gaps';
+import type { Span } from '../model/strip';
 import { timeLabel, timeTicks, valueLabel, valueTicks } from '../model/ticks';
-import { useClockOrigin } from '../state/clock';
+import { useClock, useClockOrigin } from '../state/clock';
 import { useGaps } from '../state/gaps';
 import { set } from '../state/router';
 import { Signal, useSignal } from '../state/signal';
 import { theme } from '../state/settings';
 import { font, token } from './canvas';
 import { drawGaps } from './gaps_draw';
+import { openTimeMenu } from './time_menu';
 
 export interface ChartSeries {
   name: string;
@@ -31,7 +33,8 @@ export interface ChartLine {
 
 export interface TimeChartProps {
   label: string; // one sentence, for readers of the screen
-  fromNs: number;
+  span: Span; // of the axis: charts with other buckets have the same one, and the crosshair one place
+  fromNs: number; // of the first bucket
   bucketNs: number;
   runNs: number;
   series: readonly ChartSeries[]; // lowest first
@@ -54,12 +57,16 @@ export function TimeChart(props: TimeChartProps) {
   const plot = useRef<uPlot | null>(null);
   const originNs = useClockOrigin();
   const gaps = useGaps();
+  const clock = useClock();
   const p = { ...props, originNs, gaps };
   const latest = useRef(p);
   latest.current = p;
   const dark = useSignal(theme);
   const hover = useSignal(p.crosshair);
-  const data = useMemo(() => chartData(p), [p.fromNs, p.bucketNs, p.series, p.line]);
+  const data = useMemo(
+    () => chartData(p),
+    [p.span.fromNs, p.span.toNs, p.fromNs, p.bucketNs, p.series, p.line],
+  );
 
   useEffect(() => {
     const el = box.current;
@@ -83,13 +90,30 @@ export function TimeChart(props: TimeChartProps) {
     [dark, p.peak?.ns, p.peak?.value, p.top, hover, gaps],
   );
 
-  return <div class="timechart" ref={box} role="img" aria-label={p.label} />;
+  const onContextMenu = (e: MouseEvent) => {
+    const at = p.crosshair.value;
+    if (at !== null) openTimeMenu(e, at, clock(at, clockDigits(p.runNs)), p.runNs);
+  };
+  return (
+    <div
+      class="timechart"
+      ref={box}
+      role="img"
+      aria-label={p.label}
+      onContextMenu={onContextMenu}
+    />
+  );
 }
 
-/* x, then one column per series from the top of the stack down, then the line. */
+/* x, then one column per series from the top of the stack down, then the line. A point is in the middle of its
+ * bucket, the first and the last one are at the edges. */
 function chartData(p: TimeChartProps): uPlot.AlignedData {
   const n = p.series[0]?.values.length ?? 0;
   const xs = Float64Array.from({ length: n }, (_, i) => p.fromNs + (i + 0.5) * p.bucketNs);
+  if (n > 1) {
+    xs[0] = p.fromNs;
+    xs[n - 1] = p.fromNs + n * p.bucketNs;
+  }
   const layers = stack(p.series.map((s) => s.values)).reverse();
   return [xs, ...layers] as unknown as uPlot.AlignedData;
 }
@@ -111,7 +135,13 @@ function options(latest: Latest, size: { width: number; height: number }): uPlot
       points: { show: false },
       drag: { x: true, y: false, setScale: false },
     },
-    scales: { x: { time: false }, y: { range: (_u, _min, max) => yRange(latest.current, max) } },
+    scales: {
+      x: {
+        time: false,
+        range: () => [latest.current.span.fromNs, latest.current.span.toNs],
+      },
+      y: { range: (_u, _min, max) => yRange(latest.current, max) },
+    },
     axes: [xAxis(latest), yAxis(latest)],
     series: [
       {},
@@ -144,7 +174,7 @@ const axisText = () => token('--text-3');
 function xAxis(latest: Latest): uPlot.Axis {
   const ticks = (u: uPlot) => {
     const { min = 0, max = 1 } = u.scales['x'] ?? {};
-    const want = Math.max(3, u.bbox.width / devicePixelRatio / 80);
+    const want = Math.max(3, u.bbox.width / devicePixelRatio / 64);
     return timeTicks(min, max, want, latest.current.originNs ?? 0);
   };
   return {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { checkAccessible, plain, program, suite, waitForText } from './harness.mjs';
+import { addressOf, checkAccessible, plain, program, suite, waitForText } from './harness.mjs';
 
 const s = suite();
 let server;
@@ -45,6 +45,37 @@ test('a drag over the strip filters, Backspace clears', async (t) => {
   assert.ok(Math.abs(t1 / duration_ns - 0.5) < 0.01, `${t1} of ${duration_ns}`);
   await page.keyboard.press('Backspace');
   await page.waitForSelector('.chip:has-text("Allocated in")', { state: 'detached' });
+});
+
+test('a right click on a moment offers what can be done with it', async (t) => {
+  const page = await s.open(t, server.url);
+  const { duration_ns } = await server.json('/api/v1/last/summary');
+  const box = await (await page.waitForSelector('.strip-chart')).boundingBox();
+  const at = async (part, item) => {
+    await page.mouse.click(box.x + box.width * part, box.y + 30, { button: 'right' });
+    await page.click(`.menu [role^=menuitem]:has-text("${item}")`);
+  };
+  const near = (ns, part) => Math.abs(Number(ns) / duration_ns - part) < 0.01;
+  await at(0.25, 'Begin the range here');
+  await page.waitForSelector('.chip:has-text("Allocated in")');
+  await at(0.75, 'End the range here');
+  await page.waitForFunction(() => location.hash.includes('t1='));
+  let a = await addressOf(page);
+  assert.ok(near(a.t0, 0.25) && near(a.t1, 0.75), `${a.t0} to ${a.t1}`);
+  await at(0.5, 'Alive in the whole range');
+  await page.waitForSelector('.chip:has-text("Also alive at")');
+  a = await addressOf(page);
+  assert.equal(a.t0, undefined);
+  assert.ok(near(a.alive_at.replace(/[+ns]/g, ''), 0.25), a.alive_at);
+  await at(0.5, 'Pin this moment');
+  await page.waitForFunction(() => location.hash.includes('at='));
+  assert.ok(near((await addressOf(page)).at, 0.5));
+  /* of a chart, too */
+  await page.goto(`${server.url}#/last/timeline`);
+  await page.waitForSelector('.timechart canvas');
+  await page.click('.timechart >> nth=1', { button: 'right', position: { x: 400, y: 40 } });
+  await page.click('.menu [role^=menuitem]:has-text("Memory map of this moment")');
+  await page.waitForFunction(() => /\/map\?.*at=\d/.test(location.hash));
 });
 
 test('keys lead to pages', async (t) => {

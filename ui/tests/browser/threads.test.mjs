@@ -131,3 +131,24 @@ test('400 pixels, dark: the name and the sorted column stay', async (t) => {
   assert.deepEqual(columns.map(plain), ['Thread', 'Freed by others']);
   await checkAccessible(page, 'threads, narrow and dark');
 });
+
+test('threads of one name have different labels in the Timeline', async (t) => {
+  const { threads } = await api('threads');
+  const page = await s.open(t, pageUrl(server, 'timeline', { by: 'thread', t0: 1, t1: 900e6 }));
+  const names = async () => {
+    await page.waitForSelector('.grid.growth .tr [role=gridcell]:first-child .dim');
+    return page.$$eval('.grid.growth .grid-room [role=gridcell]:first-child', (all) =>
+      all.map((e) => e.textContent.trim()),
+    );
+  };
+  /* one name for all: names of short runs are not always known */
+  await page.route(/\/(threads|growth)\b/, async (route) => {
+    const response = await route.fetch();
+    const text = await response.text();
+    await route.fulfill({ response, body: text.replace(/"name":"[^"]*"/g, '"name":"work"') });
+  });
+  await page.reload();
+  const tids = threads.map((x) => `${x.tid} work`);
+  const others = async () => (await names()).filter((name) => !tids.includes(name));
+  await eventually(others, [], 'names of rows');
+});

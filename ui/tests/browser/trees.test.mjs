@@ -333,6 +333,23 @@ test('a link restores row, order, boxes and what is open', async (t) => {
   assert.equal((await rows(view)).find((r) => r.selected).expanded, 'true');
 });
 
+test('a right click on a row offers the pages about its function', async (t) => {
+  const [first] = children(await tree(`${UP}&min_share=0.05`), 0, 'leaked_bytes');
+  for (const page of ['bottomup', 'callers']) {
+    const view = await open(t, page, { cost: 'leaked' });
+    const row = view.locator(`.trees .tr:has(.sym[title^="${first.name}"])`).first();
+    await row.click({ button: 'right' });
+    await view.waitForSelector('.menu [role=menuitem]:has-text("Not this")');
+    await view.click('.menu [role=menuitem]:has-text("Callers and callees")');
+    await eventually(
+      async () => (await parametersOf(view)).sel,
+      `fn:${first.name}`,
+      'the function',
+    );
+    await view.waitForSelector('.calls-head');
+  }
+});
+
 test('widths and themes: usable at 400 pixels, accessible', async (t) => {
   const first = children(await tree(`${UP}&min_share=0.05`), 0, 'leaked_bytes')[0];
   for (const theme of ['light', 'dark']) {
@@ -348,5 +365,8 @@ test('widths and themes: usable at 400 pixels, accessible', async (t) => {
   );
   assert.deepEqual(visible.length, 1, 'only the cost that the table is sorted by');
   assert.match(visible[0], /c-leaked/);
+  await narrow.click('.only-narrow button:has-text("Peak")');
+  await narrow.waitForSelector('.trees .grid-room .tr:first-child .cost.c-peak:visible');
+  assert.equal((await parametersOf(narrow)).cost, 'peak');
   await checkAccessible(narrow, 'bottom-up at 400 pixels');
 });
