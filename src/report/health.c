@@ -209,7 +209,8 @@ static void add_events(struct health *h, const struct store_facts *f)
 	}
 	if (f->lost_events == 0 && f->lost_blocks == 0) {
 		l = health_add(h, HEALTH_EVENTS, HEALTH_OK, "No event lost");
-		health_detail(l, "%s events read", human_count(f->n_events, a));
+		health_detail(l, "%s event%s read", human_count(f->n_events, a),
+			      f->n_events == 1 ? "" : "s");
 	}
 	if (f->damaged_bytes) {
 		l = health_add(h, HEALTH_DAMAGE, HEALTH_BAD,

@@ -151,8 +151,8 @@ export function parseWallTime(text: string, startNs: number): number | null {
 /* How many decimals a clock needs so that a span of this length shows different moments. */
 export function clockDigits(spanNs: number): number {
   if (spanNs >= 120e9) return 0;
-  if (spanNs >= 1e9) return 3;
-  return spanNs >= 1e6 ? 6 : 9;
+  if (spanNs >= 1e8) return 3;
+  return spanNs >= 1e5 ? 6 : 9;
 }
 
 /* "04:52:17.5", "52:17", "17.5s", "80%", "250ms", "4h3m2s" -> nanoseconds since the start, or null */

@@ -188,10 +188,11 @@ export const frameTitle = (f: FrameName): string =>
 export const framePath = (f: FrameName): string =>
   f.function ? splitName(f.function)[0].replace(/::$/, '') : '';
 
-/* "seen.rs:214"; the module when the source is not known. */
+/* "seen.rs:214"; the module when the source is not known and the name does not say it. */
 export function frameLocation(f: FrameName): string {
   if (f.source) return baseName(f.source) + (f.line ? ':' + f.line : '');
-  return f.module ? baseName(f.module) : '';
+  const module = f.module ? baseName(f.module) : '';
+  return !f.function && codeName(f).startsWith(module) ? '' : module;
 }
 
 /* The same for all frames of one function. */

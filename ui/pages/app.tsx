@@ -24,18 +24,8 @@ import { DETAILS, PAGE_COMPONENTS, PAGE_DETAILS } from './index';
 import { canShow, NotReady } from './not_ready';
 import { Overlays } from './overlays';
 
-/* Pages whose first line is a toolbar: the heading is for readers of the screen. */
-const HAS_NO_HEADING: readonly PageId[] = [
-  'overview',
-  'flame',
-  'bottomup',
-  'topdown',
-  'callers',
-  'sites',
-  'allocations',
-  'map',
-  'console',
-];
+/* Pages that begin with a heading; of the others it is for readers of the screen. */
+const HAS_HEADING: readonly PageId[] = ['recordings', 'sizes', 'threads', 'chains', 'source'];
 const pageName = (page: PageId): string =>
   NAV_ENTRIES.find((e) => e.page === page)?.name ?? 'Recordings';
 
@@ -63,7 +53,7 @@ export function App() {
         {!isBare && recording && <Chips recording={recording} />}
         <Nav recording={recording} />
         <main class="view" tabIndex={-1} id="main">
-          {HAS_NO_HEADING.includes(a.page) && <h1 class="sr-only">{pageName(a.page)}</h1>}
+          {!HAS_HEADING.includes(a.page) && <h1 class="sr-only">{pageName(a.page)}</h1>}
           <div class="banner-slot">
             <Banners recording={a.page === 'recordings' ? null : recording} />
           </div>

@@ -167,7 +167,11 @@ function ChainTable({ rows, total, sort }: TableProps) {
           else return false;
           return true;
         }}
-        rowProps={(i) => ({ 'aria-expanded': rows.row(i)?.stack === open })}
+        rowProps={(i) => ({
+          'aria-expanded': rows.row(i)?.stack === open,
+          onClick: () => toggle(i),
+          onDblClick: () => {}, // the clicks did it
+        })}
         openRow={openRow}
         openContent={opened && <ChainOpen site={opened} />}
         cells={(i) => chainCells(rows.row(i), total, open, () => toggle(i))}

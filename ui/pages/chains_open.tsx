@@ -18,7 +18,7 @@ export function ChainOpen({ site }: { site: ChainSite }) {
   return (
     <div class="site-open">
       <div>
-        <h3 class="dim">First allocated at</h3>
+        <h2 class="dim">First allocated at</h2>
         <StackList frames={stack.data?.frames ?? known} blame={site.blame} cost="bytes" />
       </div>
       <div class="side">

@@ -170,8 +170,7 @@ function HeapFoot(p: {
       <p class="heap-foot dim">
         <span class="free cellmark" /> free <span class="full cellmark" /> in use
         <span class="wide">
-          A gap lies between address ranges. Sizes are usable bytes: what the program asked for,
-          rounded up by the allocator.
+          A gap lies between address ranges. Sizes are as the allocator rounds them up.
         </span>
       </p>
     );

@@ -216,7 +216,8 @@ function Matches(p: {
         <span class="dim">Counting allocations</span>
       ) : (
         <>
-          <b>{join(count(check.count))}</b> <span class="dim">allocations match</span>
+          <b>{join(count(check.count))}</b>{' '}
+          <span class="dim">{check.count === 1 ? 'allocation matches' : 'allocations match'}</span>
         </>
       )}
     </span>

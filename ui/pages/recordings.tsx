@@ -38,7 +38,7 @@ const COLUMNS: readonly Column[] = [
   {
     id: 'leaked',
     title: 'Leaked',
-    class: 'r',
+    class: 'r leaked',
     sort: 'leaked',
     hint: 'Not freed when the recording ended; not proof of a mistake',
   },
@@ -158,7 +158,7 @@ function Figures({ r }: { r: Recording }) {
       <span class="r" role="gridcell">
         <Num value={bytes(r.peak_bytes ?? 0)} />
       </span>
-      <span class="r" role="gridcell">
+      <span class="r leaked" role="gridcell">
         {r.growing ? (
           <span class="dim" title="Known when the program has ended">
             not yet
@@ -217,7 +217,7 @@ function After(p: { isEmpty: boolean; isNone: boolean; text: string }) {
         </div>
       )}
       <section class="howto" id="how-to-record" aria-label="Record another program">
-        <h3>Record another program</h3>
+        <h2>Record another program</h2>
         <div class="command">
           <pre class="code" tabIndex={0}>
             {RECORD}

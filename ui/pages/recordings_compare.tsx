@@ -27,6 +27,13 @@ export function togglePick(r: Recording, picked: readonly string[]): true {
 const nameOf = (r: Recording): string =>
   [basename(r), r.start_ns ? wallClockShort(r.start_ns) : ''].filter(Boolean).join(', ');
 
+/* Runs of one program within a minute have the same name: their files tell them apart. */
+function namesOf(base: Recording, fresh: Recording | undefined): [base: string, fresh: string] {
+  if (!fresh) return [nameOf(base), 'pick another one'];
+  const names: [string, string] = [nameOf(base), nameOf(fresh)];
+  return names[0] === names[1] ? [base.file, fresh.file] : names;
+}
+
 /* The key figures of the new one minus those of the base. */
 function Changes({ base, fresh }: { base: Recording; fresh: Recording }) {
   const figures: readonly (readonly [string, Unit, number])[] = [
@@ -48,14 +55,15 @@ function Changes({ base, fresh }: { base: Recording; fresh: Recording }) {
 export function CompareBar({ picked, list }: { picked: string[]; list: readonly Recording[] }) {
   const [base, fresh] = picked.map((id) => list.find((r) => r.id === id));
   if (!base) return null;
+  const [baseName, freshName] = namesOf(base, fresh);
   return (
     <div class="comparebar" role="region" aria-label="Comparison">
       <b>Compare</b>
       <span class="badge">base</span>
-      <span class="name">{nameOf(base)}</span>
+      <span class="name">{baseName}</span>
       <Icon name="right" />
       <span class="badge">new</span>
-      <span class={fresh ? 'name' : 'name dim'}>{fresh ? nameOf(fresh) : 'pick another one'}</span>
+      <span class={fresh ? 'name' : 'name dim'}>{freshName}</span>
       {fresh && <Changes base={base} fresh={fresh} />}
       <span class="push buttons">
         <button type="button" class="btn quiet" onClick={() => set({ pick: null })}>

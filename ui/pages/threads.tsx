@@ -99,7 +99,7 @@ export function Threads() {
           <ThreadTable rows={rows} data={groups.data} names={names} isStale={groups.isStale} />
           <section class="matrix-part" aria-label="Who frees whose">
             <div class="toolbar">
-              <h1>Who frees whose</h1>
+              <h2>Who frees whose</h2>
               <Segments
                 label="Figures of the matrix"
                 options={[

@@ -3,7 +3,7 @@ import { isExported } from '../api/client';
 import type { GroupRows, Recording, Summary } from '../api/types';
 import { chipsOf, hasFilter, rangeOf, RANGE_MEANINGS, type Chip } from '../model/filters';
 import { estimateText } from '../model/estimates';
-import { callSites, count, group, join } from '../model/format';
+import { callSites, count, group, join, plural } from '../model/format';
 import { frameFull, frameLocation, frameTitle } from '../model/names';
 import { useClock } from '../state/clock';
 import { cancelEstimates, cancellable, coarsest } from '../state/estimates';
@@ -168,13 +168,13 @@ function Sum({ isHidden }: { isHidden: boolean }) {
   if (!isFiltered)
     return (
       <span class="sum" hidden={isHidden}>
-        Whole recording: {join(count(rows))} allocations, {callSites(sites)}
+        Whole recording: {plural(rows, 'allocation')}, {callSites(sites)}
       </span>
     );
   if (!some.data) return <span class="sum" />;
   return (
     <span class={'sum' + (some.isStale ? ' stale' : '')} aria-live="polite" hidden={isHidden}>
-      <b>{join(count(some.data.total.allocations))}</b> of {join(count(rows))} allocations,{' '}
+      <b>{join(count(some.data.total.allocations))}</b> of {plural(rows, 'allocation')},{' '}
       <b>{group(some.data.total_count)}</b> of {callSites(sites)}
     </span>
   );

@@ -39,7 +39,7 @@ export function DetailsFrame({ title, children }: { title: string; children: Com
     >
       <div class="details-grip" onPointerDown={resize} title="Drag to resize" />
       <div class="details-head">
-        {title}
+        <h2>{title}</h2>
         <button
           type="button"
           class="btn quiet icon"

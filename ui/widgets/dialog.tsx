@@ -82,7 +82,7 @@ export function Dialog({ isModal = true, ...p }: DialogProps) {
 /* The head of a dialog: title, a few words, close. */
 export function DialogHead(p: { title: string; hint?: string; close: () => void }) {
   return (
-    <header>
+    <header role="presentation">
       <h2>{p.title}</h2>
       {p.hint && <span class="dim">{p.hint}</span>}
       <button

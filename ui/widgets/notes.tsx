@@ -19,7 +19,7 @@ export function Note(p: {
 }) {
   return (
     <div class="note" role="status">
-      <h3>{p.title}</h3>
+      <h2>{p.title}</h2>
       {p.children && <p>{p.children}</p>}
       {p.actions && <div class="actions">{p.actions}</div>}
     </div>

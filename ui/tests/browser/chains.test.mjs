@@ -62,6 +62,8 @@ test('a row opens in place, by keys and by its address', async (t) => {
   await checkAccessible(page, 'an open chain');
   await page.keyboard.press('ArrowLeft');
   await page.waitForSelector('.site-open', { state: 'detached' });
+  await page.click('.grid.chains .grid-room .tr .sym');
+  await page.waitForSelector('.site-open .chain li');
   await page.goto(pageUrl(server, 'chains', { open: stack }));
   await page.waitForSelector('.site-open .chain li');
 });

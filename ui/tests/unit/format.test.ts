@@ -4,6 +4,7 @@ import {
   bytes,
   change,
   clock,
+  clockDigits,
   count,
   duration,
   group,
@@ -83,6 +84,10 @@ test('moments', () => {
   assert.equal(clock(17537e9), '04:52:17');
   assert.equal(clock(1.196_4e9, 3), '00:00:01.196');
   assert.equal(group(-0.2), '0');
+});
+
+test('a clock has the decimals that tell the moments of a span apart, and no more', () => {
+  assert.deepEqual([600e9, 9e9, 700e6, 20e6, 300e3, 500].map(clockDigits), [0, 3, 3, 6, 6, 9]);
 });
 
 test('what people type is understood', () => {

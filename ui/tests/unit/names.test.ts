@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cleanName, exactRegex, splitName } from '../../model/names';
+import { cleanName, exactRegex, frameLocation, splitName } from '../../model/names';
 
 test('the last two parts of a name are its title', () => {
   const cases: [string, string, string][] = [
@@ -50,4 +50,21 @@ test('an exact expression matches its own text only', () => {
   const re = new RegExp(exactRegex('f(a, b)[c]*'));
   assert.ok(re.test('f(a, b)[c]*'));
   assert.ok(!re.test('xf(a, b)[c]*'));
+});
+
+test('a location says what the name does not', () => {
+  const of = (more: object) =>
+    frameLocation({
+      function: null,
+      source: null,
+      line: null,
+      module: '/lib/libx.so.1',
+      address: '0x1234',
+      class: 'library',
+      ...more,
+    });
+  assert.equal(of({ function: 'f', source: '/src/seen.rs', line: 214 }), 'seen.rs:214');
+  assert.equal(of({ function: 'f' }), 'libx.so.1');
+  assert.equal(of({ module_offset: '0x34' }), ''); // called libx.so.1+0x34
+  assert.equal(of({}), 'libx.so.1'); // called 0x1234
 });
