@@ -216,6 +216,9 @@ static const char *const system_folder[] = {
 	"/bin/", "/sbin/", "/snap/",  "/nix/store/", "/gnu/store/",
 };
 
+/* The folder of Python's own extension modules. */
+#define PYTHON_MODULES "/lib-dynload/"
+
 static bool has_prefix(const char *text, size_t len, const char *prefix)
 {
 	size_t n = strlen(prefix);
@@ -343,10 +346,23 @@ static bool is_beside(const char *module, const char *executable)
 	return len > 0 && strncmp(module, executable, len) == 0;
 }
 
+/* python3, python3.12, libpython3.12.so.1.0 */
+bool frame_class_is_python(const char *module)
+{
+	const char *name = text_basename(module);
+	size_t len = strlen(name);
+
+	if (has_prefix(name, len, "libpython"))
+		return true;
+	return has_prefix(name, len, "python") && strspn(name + 6, "0123456789.") == len - 6;
+}
+
 static enum frame_class find_by_image(const struct frame *f, const char *executable)
 {
 	const char *name;
 
+	if (f->module && (frame_class_is_python(f->module) || strstr(f->module, PYTHON_MODULES)))
+		return FRAME_CLASS_LIBRARY;
 	if (!f->module || (executable && strcmp(f->module, executable) == 0))
 		return FRAME_CLASS_OWN;
 	name = text_basename(f->module);

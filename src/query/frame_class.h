@@ -10,7 +10,8 @@
  *  2. The name of the function: allocators, run-times.
  *  3. The source file: code from /rustc/, a cargo registry, /usr (but not /usr/src, where
  *     containers keep the program's sources) or a package store is not own.
- *  4. The image: the executable is own. An image in a system folder is not. Any other image is own
+ *  4. The image: Python's interpreter is a library, its scripts are people's code. Any other
+ *     executable is own. An image in a system folder is not. Any other image is own
  *     if its sources are known, or if it lies below the folder of the executable.
  * Code without an image (made at run time) is own.
  */
@@ -78,6 +79,9 @@ static inline bool frame_class_takes_blame(enum frame_class inner, enum frame_cl
 
 	return rank <= frame_class_rank(outer) || (is_outer_thin && rank == FRAME_CLASS_LIBRARY);
 }
+
+/* Is the image Python's interpreter, as an executable or a library? */
+bool frame_class_is_python(const char *module);
 
 /* Is the code Rust? The form of the raw name or the source decides. */
 bool frame_class_is_rust(const struct frame *f);

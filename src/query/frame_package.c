@@ -47,6 +47,17 @@ static size_t library_length(const char *name)
 	return strlen(name);
 }
 
+/* What Python calls a function of a script, "py::handle:/srv/app.py": app.py. Else NULL. */
+static const char *python_script(const struct frame *f)
+{
+	const char *colon;
+
+	if (f->module || !f->function || strncmp(f->function, "py::", 4) != 0)
+		return NULL;
+	colon = strrchr(f->function + 4, ':');
+	return colon ? text_basename(colon + 1) : NULL;
+}
+
 void frame_package(const struct frame *f, char ret[FRAME_PACKAGE_BYTES])
 {
 	const char *name;
@@ -59,8 +70,8 @@ void frame_package(const struct frame *f, char ret[FRAME_PACKAGE_BYTES])
 	}
 	if (ret[0])
 		return;
-	name = f->module ? text_basename(f->module) : "";
-	if (!*name)
+	name = f->module ? text_basename(f->module) : python_script(f);
+	if (!name || !*name)
 		name = "[no image]";
 	copy(name, library_length(name), ret);
 }

@@ -3,6 +3,7 @@
  * The package answers "which library allocates". A package is a unit that somebody maintains,
  * larger than a function, and has the same name wherever the program is installed.
  *	Rust	the crate: the first part of the function's path; "<demo::T as core::X>::f": demo
+ *	Python	the script's file name: app.py
  *	others	the module's file name without ".so" and what follows: "libc", "librocksdb", "demo"
  * A Rust function without a crate in its name (main, __rust_alloc) uses its module. Code without a
  * module (made at run time) has the package "[no image]". The text is never empty.

@@ -144,6 +144,7 @@ struct module_names {
 	uint64_t n_named;
 	uint64_t n_with_lines;
 	bool is_own;
+	bool has_python; /* functions of scripts, which Python itself named */
 };
 
 /* A set of the codes in stacks that allocate: a bit per code, to free(). NULL: no memory. */
@@ -187,6 +188,7 @@ static void count_code(const struct store *s, struct frames *frames, uint32_t co
 	m->n_codes++;
 	m->n_named += n > 0 && f[0].function;
 	m->n_with_lines += n > 0 && f[0].source;
+	m->has_python |= n > 0 && f[0].function && strncmp(f[0].function, "py::", 4) == 0;
 	m->is_own |= n > 0 && frame_class_of(&f[0], executable) == FRAME_CLASS_OWN;
 }
 
@@ -227,6 +229,7 @@ static size_t join_modules(struct module_names *m, size_t n)
 		last->n_named += m[i].n_named;
 		last->n_with_lines += m[i].n_with_lines;
 		last->is_own |= m[i].is_own;
+		last->has_python |= m[i].has_python;
 	}
 	return n_left;
 }
@@ -261,6 +264,20 @@ static bool lacks_something(const struct module_names *m)
 	return m->n_named < m->n_codes || (m->is_own && m->n_with_lines == 0);
 }
 
+/* Without Python's help the functions of its scripts are in no stack. */
+static bool lacks_python(const struct store *s, const struct module_names *m, size_t n)
+{
+	bool is_python = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (m[i].has_python)
+			return false;
+		is_python |= m[i].module != STORE_NO_MODULE &&
+			     frame_class_is_python(module_name(s, m[i].module));
+	}
+	return is_python;
+}
+
 static void add_names(struct health *h, const struct store *s, struct module_names *m, size_t n)
 {
 	uint64_t n_codes = 0, n_named = 0, n_own = 0, n_own_named = 0;
@@ -281,6 +298,9 @@ static void add_names(struct health *h, const struct store *s, struct module_nam
 	l = health_add(h, HEALTH_NAMES, is_well ? HEALTH_OK : HEALTH_WARN,
 		       n_named == n_codes ? "All frames have names" : "%s of frames have names",
 		       human_share(n_named, n_codes, a));
+	if (lacks_python(s, m, n))
+		health_detail(l, "Python functions are not in stacks: record it with -X perf, "
+				 "Python 3.12 or newer");
 	qsort(m, n, sizeof(*m), compare_nameless);
 	for (size_t i = 0, n_described = 0; i < n && n_described < MAX_CAUSES; i++) {
 		if (lacks_something(&m[i])) {

@@ -217,7 +217,8 @@ static void put_code(struct synth *s, struct store_writer *w, struct strings *t)
 		{.base = MODULE_BASE,
 		 .path = add_string(t, SYNTH_PROGRAM),
 		 .build_id = add_string(t, "0123456789abcdef")},
-		{.base = 2 * MODULE_BASE, .path = add_string(t, SYNTH_LIBRARY)},
+		{.base = 2 * MODULE_BASE,
+		 .path = add_string(t, s->library ? s->library : SYNTH_LIBRARY)},
 	};
 	size_t n_nodes = 1;
 

@@ -41,6 +41,7 @@ struct synth {
 	/* What the test may set before synth_open(). */
 	struct store_facts facts; /* figures besides those that follow from the rows */
 	const char *ended, *limits, *cgroup; /* NULL: not known */
+	const char *library; /* NULL: SYNTH_LIBRARY */
 	const char *note[SYNTH_MAX_NOTES];
 	size_t n_notes;
 	const struct store_sample *sample;

@@ -77,6 +77,20 @@ TEST(a_library_elsewhere_without_sources_is_not_own)
 	CHECK_STR_EQ(class_of("array_new", NULL, "/opt/venv/numpy/core.cpython-311.so"), "native");
 }
 
+TEST(the_interpreter_of_python_is_not_own)
+{
+	const char *lib = "/opt/py/lib/libpython3.12.so.1.0", *exe = "/usr/bin/python3.11";
+	struct frame in_exe = {.function = "list_resize", .module = exe};
+
+	CHECK_STR_EQ(class_of("PyUnicode_New", "/tmp/Python-3.12.1/Objects/u.c", lib), "native");
+	CHECK_STR_EQ(class_of("dumps", "/tmp/_json.c", "/opt/py/lib-dynload/_json.so"), "native");
+	CHECK_STR_EQ(frame_class_name(frame_class_of(&in_exe, exe)), "library");
+	CHECK_STR_EQ(class_of("py::handle:/srv/app.py", NULL, NULL), "own");
+	CHECK_STR_EQ(class_of("f", "/home/u/pythonic.c", "/home/u/pythonic"), "own");
+	CHECK(frame_class_is_python("/usr/bin/python3"));
+	CHECK(!frame_class_is_python("/usr/bin/python3-config"));
+}
+
 TEST(sources_tell_what_is_not_own)
 {
 	static const char *const foreign[] = {

@@ -119,6 +119,17 @@ TEST(code_without_a_module_has_a_package_as_well)
 	CHECK_STR_EQ(text, "[no image]");
 }
 
+TEST(python_code_belongs_to_its_script)
+{
+	const struct frame f = {.function = "py::Store.add:/srv/app/store.py"};
+	const struct frame without = {.function = "py::"};
+
+	frame_package(&f, text);
+	CHECK_STR_EQ(text, "store.py");
+	frame_package(&without, text);
+	CHECK_STR_EQ(text, "[no image]");
+}
+
 TEST(a_name_that_does_not_fit_says_so)
 {
 	char name[2 * FRAME_PACKAGE_BYTES];

@@ -235,6 +235,24 @@ TEST(frames_without_names_are_counted_in_stacks_that_allocate)
 	end();
 }
 
+TEST(python_without_its_help_names_no_functions_of_scripts)
+{
+	begin();
+	synth.library = "/opt/py/lib/libpython3.12.so.1.0";
+	synth_keep(&synth, STACK(&synth, "lib:list_resize", "lib:Py_RunMain", "main"), 1, 1);
+	ask();
+	CHECK_EQ(line(HEALTH_NAMES, 0)->state, HEALTH_OK);
+	CHECK(says(line(HEALTH_NAMES, 0), "Python functions are not in stacks"));
+	end();
+	begin();
+	synth.library = "/opt/py/lib/libpython3.12.so.1.0";
+	synth_keep(&synth, STACK(&synth, "lib:list_resize", "py::handle:/srv/app.py", "main"), 1,
+		   1);
+	ask();
+	CHECK(!says(line(HEALTH_NAMES, 0), "Python functions"));
+	end();
+}
+
 TEST(program_without_symbols_is_named)
 {
 	begin();

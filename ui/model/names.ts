@@ -34,10 +34,11 @@ export function ownerOf(frameClass: string): Owner {
 
 const MAX_ARGUMENTS = 24; // characters of template arguments that are shown as they are
 
-/* Removes Rust's hash, shortens closures. */
+/* Removes Rust's hash and the tag of C++'s library, shortens closures. */
 const withoutHash = (name: string): string =>
   name
     .replace(/::h[0-9a-f]{16}$/, '')
+    .replace(/\[abi:cxx11\]/g, '')
     .replace(/\{\{closure\}\}|\{closure#\d+\}|\{async_fn#\d+\}|\{async_block#\d+\}/g, '{closure}');
 
 /* Removes Rust's hash, shortens closures and long template arguments. */
@@ -156,8 +157,13 @@ function wordOutside(text: string, word: string): number {
  * functions, and what they spawn is one more. */
 const CLOSURES = /(?:::\{closure\})+$/;
 
+/* What Python calls a function of a script: "py::handle:/srv/app.py" -> handle, /srv/app.py */
+const PYTHON = /^py::(.+):([^:]*)$/;
+
 /* "a::b::Type::method" -> ["a::b::", "Type::method"] */
 export function splitName(name: string): [path: string, last: string] {
+  const python = PYTHON.exec(name);
+  if (python) return ['', python[1] ?? name];
   const clean = foldArguments(withoutTrait(withoutHash(name)));
   const bare = withoutParameters(clean);
   const plain = bare === clean ? bare : withoutResult(bare);
@@ -188,9 +194,11 @@ export const frameTitle = (f: FrameName): string =>
 export const framePath = (f: FrameName): string =>
   f.function ? splitName(f.function)[0].replace(/::$/, '') : '';
 
-/* "seen.rs:214"; the module when the source is not known and the name does not say it. */
+/* "seen.rs:214"; the script of a Python function; else the module, where the name does not say it. */
 export function frameLocation(f: FrameName): string {
   if (f.source) return baseName(f.source) + (f.line ? ':' + f.line : '');
+  const script = PYTHON.exec(f.function ?? '')?.[2];
+  if (script) return baseName(script);
   const module = f.module ? baseName(f.module) : '';
   return !f.function && codeName(f).startsWith(module) ? '' : module;
 }

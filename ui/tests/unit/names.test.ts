@@ -10,6 +10,9 @@ test('the last two parts of a name are its title', () => {
       'SeenCache::remember',
     ],
     ['main', '', 'main'],
+    ['Server::render[abi:cxx11](Session const&)', '', 'Server::render'],
+    ['py::Store.add:/srv/app/store.py', '', 'Store.add'],
+    ['py::<module>:/srv/app/main.py', '', '<module>'],
     ['std::vector<int>::push_back(int const&)', 'std::', 'vector<int>::push_back'],
     ['a::b::c::{{closure}}', 'a::', 'b::c::{closure}'],
     ['a::net::serve::{{closure}}::{{closure}}::{{closure}}', 'a::', 'net::serve::{closure ×3}'],
@@ -67,4 +70,5 @@ test('a location says what the name does not', () => {
   assert.equal(of({ function: 'f' }), 'libx.so.1');
   assert.equal(of({ module_offset: '0x34' }), ''); // called libx.so.1+0x34
   assert.equal(of({}), 'libx.so.1'); // called 0x1234
+  assert.equal(of({ function: 'py::add:/srv/store.py', module: null }), 'store.py');
 });
