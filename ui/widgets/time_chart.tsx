@@ -183,8 +183,12 @@ function xAxis(latest: Latest): uPlot.Axis {
     stroke: axisText,
     grid: { show: false },
     ticks: { show: false },
-    /* a label at the very edge would be cut off */
-    splits: (u) => ticks(u).at.filter((t) => t < (u.scales['x']?.max ?? t) * 0.985),
+    /* a label at the very edge would be cut off, or stand below that of the other axis */
+    splits: (u) => {
+      const { min = 0, max = 1 } = u.scales['x'] ?? {};
+      const edge = (max - min) * 0.015;
+      return ticks(u).at.filter((t) => t > min + edge && t < max - edge);
+    },
     values: (u, splits) => {
       const { stepNs } = ticks(u);
       const { runNs, originNs } = latest.current;
