@@ -142,13 +142,14 @@ static void print_figures(const struct report_view *v)
 {
 	const struct store_facts *f = v->report.facts;
 	double seconds = (double)f->duration_ns / (double)NS_PER_S;
+	uint64_t n_allocs = f->n_rows + f->n_culled;
 	char a[HUMAN_BYTES], b[HUMAN_BYTES];
 
 	print_label("Allocated");
 	print_size(f->n_bytes);
-	printf(" by %s allocation%s", human_count(f->n_rows, a), f->n_rows == 1 ? "" : "s");
+	printf(" by %s allocation%s", human_count(n_allocs, a), n_allocs == 1 ? "" : "s");
 	if (seconds > 0)
-		printf(", %s per second", human_count((uint64_t)((double)f->n_rows / seconds), a));
+		printf(", %s per second", human_count((uint64_t)((double)n_allocs / seconds), a));
 	putchar('\n');
 	print_label("Peak heap");
 	print_size(f->peak_bytes);
@@ -168,7 +169,7 @@ static void print_figures(const struct report_view *v)
 	       f->live_count == 1 ? "" : "s");
 	print_label("Temporary");
 	printf("%s (%.1f%% of all allocations): freed before their thread allocated again\n",
-	       human_count(f->n_temporary, a), percent(f->n_temporary, f->n_rows));
+	       human_count(f->n_temporary, a), percent(f->n_temporary, n_allocs));
 	print_label("Recording");
 	printf("%s events, %s\n", human_count(f->n_events, a), human_size(f->recording_bytes, b));
 }
@@ -188,7 +189,7 @@ static void print_filter(const struct report_view *v, const struct paint *paint)
 		human_print_text(stdout, a->value[i], strlen(a->value[i]));
 	}
 	printf(":\n  %s allocations (%.1f%% of all), ", human_count(t->n_allocs, text),
-	       percent(t->n_allocs, v->report.facts->n_rows));
+	       percent(t->n_allocs, v->report.facts->n_rows + v->report.facts->n_culled));
 	printf("%s; at their peak ", human_size(t->n_bytes, text));
 	printf("%s, ", human_size(v->report.peak.n_bytes, text));
 	printf("%s after the start\n", human_duration(v->report.peak.at_ns, text));

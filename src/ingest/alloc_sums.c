@@ -54,6 +54,7 @@ void alloc_sums_add_culled(struct alloc_sums *s, uint32_t stack, uint64_t at_ns,
 		return;
 	alloc_sums_add(s, stack, at_ns, ev->field[CULLED_MIN_BYTES], 0);
 	sum->n_allocs += n - 1;
+	sum->n_culled += n;
 	sum->n_bytes += ev->field[CULLED_BYTES] - ev->field[CULLED_MIN_BYTES];
 	if (ev->field[CULLED_MAX_BYTES] > sum->max_size_bytes)
 		sum->max_size_bytes = ev->field[CULLED_MAX_BYTES];

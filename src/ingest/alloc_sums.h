@@ -16,7 +16,7 @@ struct alloc_sum {
 	uint64_t extra_bytes;
 	uint64_t first_ns, last_ns;
 	uint64_t min_size_bytes, max_size_bytes;
-	uint64_t unused;
+	uint64_t n_culled; /* of n_allocs: alloc_sums_add_culled() */
 };
 
 _Static_assert(sizeof(struct alloc_sum) == 64, "a cache line");

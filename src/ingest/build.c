@@ -259,6 +259,7 @@ static ALWAYS_INLINE void count_release(struct build *b, struct store_thread *re
 	releaser->n_frees++;
 	if (unlikely(step->flags & REPLAY_STEP_TEMPORARY)) {
 		releaser->n_temporary++; /* it is the maker as well */
+		releaser->temporary_bytes += step->size_bytes;
 		b->n_temporary++;
 		b->temporary_bytes += step->size_bytes;
 	}
@@ -324,22 +325,26 @@ static enum store_call_kind call_kind(unsigned event_kind)
 	}
 }
 
-/* Allocations that the recorder left out count where they are summed up. */
+/* Allocations that the recorder left out. It sums them up at times: of a thread all sums of such a moment
+ * are about the time since the moment before. */
 static void count_culled(struct build *b, const struct event *ev, uint32_t thread, uint32_t stack)
 {
 	uint64_t n = ev->field[CULLED_N], n_bytes = ev->field[CULLED_BYTES];
 	struct store_thread *maker = &b->threads.thread[thread_index(b, thread)];
-	struct store_bucket *bucket =
-		usage_buckets_at(&b->usage, timebase_ns(&b->rec->time, ev->ticks));
+	uint64_t at_ns = timebase_ns(&b->rec->time, ev->ticks);
 
-	bucket->n_allocs += n;
-	bucket->n_releases += n;
-	bucket->alloc_bytes += n_bytes;
-	bucket->release_bytes += n_bytes;
+	if (at_ns > maker->culled_to_ns) {
+		maker->culled_from_ns = maker->culled_to_ns > maker->start_ns ? maker->culled_to_ns
+									      : maker->start_ns;
+		maker->culled_to_ns = at_ns;
+	}
+	usage_buckets_culled(&b->usage, maker->culled_from_ns, maker->culled_to_ns, n, n_bytes,
+			     ev->field[CULLED_N_TEMPORARY]);
 	maker->n_allocs += n;
 	maker->n_bytes += n_bytes;
 	maker->n_frees += n;
 	maker->n_temporary += ev->field[CULLED_N_TEMPORARY];
+	maker->temporary_bytes += ev->field[CULLED_TEMPORARY_BYTES];
 	b->n_temporary += ev->field[CULLED_N_TEMPORARY];
 	b->temporary_bytes += ev->field[CULLED_TEMPORARY_BYTES];
 	if (stack >= b->site_stats.n)

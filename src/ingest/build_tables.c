@@ -535,6 +535,8 @@ static void set_totals(struct store_facts *f, const struct build *b, const struc
 	f->n_reallocations = from->reallocations;
 	f->n_frees = from->frees;
 	f->n_bytes = from->bytes_allocated;
+	f->n_culled = from->culled_allocations + from->culled_reallocations;
+	f->culled_bytes = from->culled_bytes;
 	f->n_temporary = b->n_temporary;
 	f->temporary_bytes = b->temporary_bytes;
 	f->live_count = from->live_count;

@@ -60,7 +60,7 @@
 	X(S, free_thread) X(S, flags)
 #define ALLOC_SUM(X, S) \
 	X(S, n_allocs) X(S, n_bytes) X(S, extra_bytes) X(S, first_ns) X(S, last_ns) \
-	X(S, min_size_bytes) X(S, max_size_bytes) X(S, unused)
+	X(S, min_size_bytes) X(S, max_size_bytes) X(S, n_culled)
 #define SITE_STAT(X, S) \
 	X(S, live_bytes) X(S, live_count) X(S, max_bytes) X(S, max_at_ns) \
 	X(S, lifetime_sum_ns) X(S, n_releases) X(S, n_temporary) X(S, changed_since) \
@@ -70,10 +70,11 @@
 #define STORE_BUCKET(X, S) \
 	X(S, max_bytes) X(S, max_count) X(S, last_bytes) X(S, last_count) X(S, n_allocs) \
 	X(S, n_releases) X(S, alloc_bytes) X(S, release_bytes) X(S, leaked_bytes) \
-	X(S, n_leaked)
+	X(S, n_leaked) X(S, n_culled) X(S, culled_bytes) X(S, n_culled_temporary)
 #define STORE_THREAD(X, S) \
 	X(S, tid) X(S, number) X(S, start_ns) X(S, end_ns) X(S, n_allocs) X(S, n_bytes) \
-	X(S, n_frees) X(S, n_temporary) X(S, name) X(S, unused)
+	X(S, n_frees) X(S, n_temporary) X(S, temporary_bytes) X(S, culled_from_ns) \
+	X(S, culled_to_ns) X(S, name) X(S, unused)
 #define STORE_CHAIN_ITEM(X, S) \
 	X(S, first_row) X(S, last_row) X(S, first_size_bytes) X(S, last_size_bytes) \
 	X(S, alloc_ns) X(S, lifetime_ns) X(S, length)

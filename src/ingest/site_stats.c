@@ -87,5 +87,6 @@ struct store_stack site_stats_row(const struct site_stat *site, const struct all
 		.max_size_bytes = sums->max_size_bytes,
 		.n_releases = site->n_releases,
 		.lifetime_sum_ns = site->lifetime_sum_ns,
+		.n_culled = sums->n_culled,
 	};
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "store/store.h"
+
 #define FIRST_WIDTH_NS (1u << 14)
 
 void usage_buckets_init(struct usage_buckets *u)
@@ -12,25 +14,15 @@ void usage_buckets_init(struct usage_buckets *u)
 	u->end_ns = FIRST_WIDTH_NS;
 }
 
-static struct store_bucket join(const struct store_bucket *a, const struct store_bucket *b)
-{
-	return (struct store_bucket){
-		.max_bytes = a->max_bytes > b->max_bytes ? a->max_bytes : b->max_bytes,
-		.max_count = a->max_count > b->max_count ? a->max_count : b->max_count,
-		.last_bytes = b->last_bytes,
-		.last_count = b->last_count,
-		.n_allocs = a->n_allocs + b->n_allocs,
-		.n_releases = a->n_releases + b->n_releases,
-		.alloc_bytes = a->alloc_bytes + b->alloc_bytes,
-		.release_bytes = a->release_bytes + b->release_bytes,
-	};
-}
-
 /* Makes room when all buckets are used: each two become one. */
 static void widen(struct usage_buckets *u)
 {
-	for (uint32_t i = 0; i < STORE_MAX_BUCKETS / 2; i++)
-		u->bucket[i] = join(&u->bucket[2 * i], &u->bucket[2 * i + 1]);
+	for (uint32_t i = 0; i < STORE_MAX_BUCKETS / 2; i++) {
+		struct store_bucket both = u->bucket[2 * i];
+
+		store_bucket_append(&both, &u->bucket[2 * i + 1]);
+		u->bucket[i] = both;
+	}
 	u->width_ns *= 2;
 	u->current = STORE_MAX_BUCKETS / 2 - 1;
 	u->end_ns = (uint64_t)(u->current + 1) * u->width_ns;
@@ -55,6 +47,35 @@ void usage_buckets_advance(struct usage_buckets *u, uint64_t at_ns)
 {
 	while (at_ns >= u->end_ns && u->end_ns != UINT64_MAX)
 		begin_bucket(u);
+}
+
+void usage_buckets_culled(struct usage_buckets *u, uint64_t from_ns, uint64_t to_ns, uint64_t n,
+			  uint64_t n_bytes, uint64_t n_temporary)
+{
+	const uint64_t all[] = {n, n_bytes, n_temporary};
+	uint64_t done[] = {0, 0, 0}, last;
+	double span_ns = to_ns > from_ns ? (double)(to_ns - from_ns) : 1;
+
+	usage_buckets_at(u, to_ns);
+	last = to_ns / u->width_ns < u->current ? to_ns / u->width_ns : u->current;
+	for (uint64_t i = from_ns / u->width_ns < last ? from_ns / u->width_ns : last; i <= last;
+	     i++) {
+		double share = (double)((i + 1) * u->width_ns - from_ns) / span_ns;
+		uint64_t part[3];
+
+		for (unsigned k = 0; k < 3; k++) {
+			part[k] =
+				(i == last ? all[k] : (uint64_t)((double)all[k] * share)) - done[k];
+			done[k] += part[k];
+		}
+		u->bucket[i].n_culled += part[0];
+		u->bucket[i].n_allocs += part[0];
+		u->bucket[i].n_releases += part[0];
+		u->bucket[i].culled_bytes += part[1];
+		u->bucket[i].alloc_bytes += part[1];
+		u->bucket[i].release_bytes += part[1];
+		u->bucket[i].n_culled_temporary += part[2];
+	}
 }
 
 void usage_buckets_finish(struct usage_buckets *u, uint64_t duration_ns)

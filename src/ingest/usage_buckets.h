@@ -58,6 +58,10 @@ static inline void usage_buckets_free(struct usage_buckets *u, uint64_t at_ns, u
 	b->release_bytes += size_bytes;
 }
 
+/* Counts calls that were culled, each with its free, evenly over the time from_ns to to_ns. */
+void usage_buckets_culled(struct usage_buckets *u, uint64_t from_ns, uint64_t to_ns, uint64_t n,
+			  uint64_t n_bytes, uint64_t n_temporary);
+
 /* After the last step: adds empty buckets up to the end of the recording. */
 void usage_buckets_finish(struct usage_buckets *u, uint64_t duration_ns);
 

@@ -199,7 +199,9 @@ struct query_group {
 	uint64_t last_ns;
 	uint64_t min_size_bytes;
 	uint64_t max_size_bytes;
-	uint64_t lifetime_sum_ns; /* of the released allocations */
+	uint64_t lifetime_sum_ns; /* of the released allocations, without culled ones */
+	uint64_t
+		n_culled; /* of n_allocs: there are no rows of them, so conditions on rows leave them out */
 	/* Parts of leaked_bytes: allocated early and late in query_span(), as store_is_early() and
 	 * store_is_late() count. */
 	uint64_t leaked_early_bytes;

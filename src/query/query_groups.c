@@ -49,6 +49,7 @@ void group_add(struct query_group *sum, const struct query_group *g)
 	sum->peak_bytes += g->peak_bytes;
 	sum->peak_count += g->peak_count;
 	sum->lifetime_sum_ns += g->lifetime_sum_ns;
+	sum->n_culled += g->n_culled;
 	sum->leaked_early_bytes += g->leaked_early_bytes;
 	sum->leaked_late_bytes += g->leaked_late_bytes;
 }
@@ -95,6 +96,7 @@ struct query_group query_whole_site(const struct store_stack *s)
 		.min_size_bytes = s->min_size_bytes,
 		.max_size_bytes = s->max_size_bytes,
 		.lifetime_sum_ns = s->lifetime_sum_ns,
+		.n_culled = s->n_culled,
 		.leaked_early_bytes = s->leaked_early_bytes,
 		.leaked_late_bytes = s->leaked_late_bytes,
 	};
@@ -114,7 +116,7 @@ static struct query_group group_of_stack(const struct query *q, uint32_t stack)
 		g.n_allocs = s->n_leaked;
 		g.n_bytes = s->leaked_bytes;
 		g.extra_bytes = s->leaked_extra_bytes;
-		g.n_temporary = g.temporary_bytes = g.lifetime_sum_ns = 0;
+		g.n_temporary = g.temporary_bytes = g.lifetime_sum_ns = g.n_culled = 0;
 	} else if (q->plan.is_released) {
 		g.n_allocs -= s->n_leaked;
 		g.n_bytes -= s->leaked_bytes;
@@ -387,6 +389,38 @@ static int set_peaks(struct query *q, struct query_groups *g, struct err *err)
 	return r;
 }
 
+/* Groups of all rows by THREAD: makes them groups of all allocations, also of culled ones, which the
+ * table of threads has counted. */
+static int add_culled_threads(const struct query *q, struct query_groups *ret, struct err *err)
+{
+	size_t n_threads, n = 0, from = 0;
+	const struct store_thread *t = store_table(q->c.store, STORE_THREADS, &n_threads);
+	struct query_group *group = calloc(n_threads + 1, sizeof(*group));
+
+	if (!group)
+		return err_set_memory(err, n_threads * sizeof(*group));
+	for (size_t i = 0; i < n_threads; i++) {
+		struct query_group *g = &group[n];
+
+		g->key = i;
+		if (from < ret->n && ret->group[from].key == i)
+			*g = ret->group[from++];
+		if (t[i].n_allocs > g->n_allocs && !q->estimate)
+			g->n_culled = t[i].n_allocs - g->n_allocs;
+		g->n_allocs = t[i].n_allocs;
+		g->n_bytes = t[i].n_bytes;
+		g->n_temporary = t[i].n_temporary;
+		g->temporary_bytes = t[i].temporary_bytes;
+		n += g->n_allocs > 0;
+		if (g->n_allocs == 0)
+			*g = (struct query_group){0};
+	}
+	free(ret->group);
+	ret->group = group;
+	ret->n = n;
+	return 0;
+}
+
 /* ---- shared with other queries ---- */
 
 static void destroy_groups(void *data)
@@ -410,6 +444,9 @@ static int make_groups(struct query *q, unsigned kind, struct shared_result *ret
 		r = groups_by_rows(q, by, g, err);
 	if (r >= 0 && !has_peak)
 		r = set_peaks(q, g, err);
+	if (r >= 0 && by == QUERY_BY_THREAD && query_is_everything(q) &&
+	    store_facts(q->c.store)->n_culled)
+		r = add_culled_threads(q, g, err);
 	if (r < 0) {
 		query_groups_fini(g);
 		free(g);

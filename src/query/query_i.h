@@ -277,6 +277,12 @@ struct group_columns {
 };
 struct group_columns group_columns(struct scanner *s);
 
+/* Every row matches: the store itself has figures. */
+static inline bool query_is_everything(const struct query *q)
+{
+	return q->plan.is_table && !q->stack_set && !q->plan.is_leaked && !q->plan.is_released;
+}
+
 static inline void group_add_row(struct query_group *g, const struct group_columns *c, uint32_t i)
 {
 	uint64_t is_leaked = c->life[i] == 0, n_bytes = c->size[i], at_ns = c->allocated_ns[i];

@@ -6,12 +6,6 @@
 #include "query/query_i.h"
 #include "query/shared_results.h"
 
-/* Every row matches: the store itself has figures. */
-static bool is_everything(const struct query *q)
-{
-	return q->plan.is_table && !q->stack_set && !q->plan.is_leaked && !q->plan.is_released;
-}
-
 static uint64_t at_most(uint64_t value, uint64_t most)
 {
 	return value < most ? value : most;
@@ -71,7 +65,7 @@ int query_peak(struct query *q, struct query_peak *ret, struct err *err)
 	struct shared_result *shared;
 	int r;
 
-	if (!q->has_peak && is_everything(q)) {
+	if (!q->has_peak && query_is_everything(q)) {
 		q->peak = (struct query_peak){facts->peak_ns, facts->peak_bytes, facts->peak_count};
 	} else if (!q->has_peak) {
 		r = shared_results_get(q->c.shared, q, SHARED_PEAK, make_peak, &shared, err);
@@ -117,7 +111,7 @@ static bool timeline_by_table(const struct query *q, const struct exact_peak_spa
 	const struct store_bucket *bucket = store_table(q->c.store, STORE_BUCKETS, &n);
 	struct store_bucket quiet = {0};
 
-	if (!is_everything(q) || n == 0 || unit_ns == 0 || span->from_ns % unit_ns ||
+	if (!query_is_everything(q) || n == 0 || unit_ns == 0 || span->from_ns % unit_ns ||
 	    span->width_ns % unit_ns || n < (q->end_ns / unit_ns))
 		return false;
 	per_bucket = span->width_ns / unit_ns;
@@ -156,6 +150,64 @@ static struct store_bucket scaled_bucket(const struct query *q, const struct sto
 	};
 }
 
+/* What was culled up to a time that only moves on. */
+struct culled {
+	const struct store_bucket *unit; /* [at, n) of the store's table are left */
+	size_t at, n;
+	uint64_t unit_ns;
+	uint64_t n_calls, n_bytes, n_temporary; /* of the units before */
+};
+
+static uint64_t part_of(uint64_t value, double share)
+{
+	return (uint64_t)((double)value * share);
+}
+
+/* Adds what was culled up to to_ns to b, or takes it away (sign UINT64_MAX, which is -1). A unit across to_ns
+ * is divided evenly. */
+static void append_culled(struct culled *c, uint64_t to_ns, uint64_t sign, struct store_bucket *b)
+{
+	uint64_t n_calls, n_bytes, n_temporary;
+
+	for (; c->at < c->n && (c->at + 1) * c->unit_ns <= to_ns; c->at++) {
+		c->n_calls += c->unit[c->at].n_culled;
+		c->n_bytes += c->unit[c->at].culled_bytes;
+		c->n_temporary += c->unit[c->at].n_culled_temporary;
+	}
+	n_calls = c->n_calls, n_bytes = c->n_bytes, n_temporary = c->n_temporary;
+	if (c->at < c->n && to_ns > c->at * c->unit_ns) {
+		double share = (double)(to_ns - c->at * c->unit_ns) / (double)c->unit_ns;
+
+		n_calls += part_of(c->unit[c->at].n_culled, share);
+		n_bytes += part_of(c->unit[c->at].culled_bytes, share);
+		n_temporary += part_of(c->unit[c->at].n_culled_temporary, share);
+	}
+	b->n_culled += sign * n_calls;
+	b->n_allocs += sign * n_calls;
+	b->n_releases += sign * n_calls;
+	b->culled_bytes += sign * n_bytes;
+	b->alloc_bytes += sign * n_bytes;
+	b->release_bytes += sign * n_bytes;
+	b->n_culled_temporary += sign * n_temporary;
+}
+
+/* Adds what was culled to buckets that were counted from rows. */
+static void add_culled(const struct query *q, const struct exact_peak_span *span,
+		       struct store_bucket *ret)
+{
+	struct culled c = {.unit_ns = store_facts(q->c.store)->bucket_ns};
+
+	c.unit = store_table(q->c.store, STORE_BUCKETS, &c.n);
+	if (!c.unit_ns || !store_facts(q->c.store)->n_culled || !query_is_everything(q))
+		return;
+	for (size_t i = 0; i < span->n_buckets; i++) {
+		uint64_t from_ns = span->from_ns + i * span->width_ns;
+
+		append_culled(&c, from_ns, UINT64_MAX, &ret[i]);
+		append_culled(&c, from_ns + span->width_ns, 1, &ret[i]);
+	}
+}
+
 int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_buckets,
 		   struct store_bucket *ret, struct err *err)
 {
@@ -165,7 +217,7 @@ int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_b
 		.n_buckets = n_buckets,
 		.wants_count = true,
 		/* exact maxima and estimates do not mix */
-		.is_everything = is_everything(q) && !q->estimate,
+		.is_everything = query_is_everything(q) && !q->estimate,
 	};
 	struct exact_peak_bucket *b;
 	int r = exact_peak_check(&span, err);
@@ -179,6 +231,8 @@ int query_timeline(struct query *q, uint64_t from_ns, uint64_t to_ns, size_t n_b
 	for (size_t i = 0; i < n_buckets && r >= 0; i++)
 		ret[i] =
 			scaled_bucket(q, &b[i].figures, from_ns + i * span.width_ns, span.width_ns);
+	if (r >= 0)
+		add_culled(q, &span, ret);
 	free(b);
 	return r;
 }

@@ -253,6 +253,23 @@ static void add_frees(struct health *h, const struct store_facts *f)
 	}
 }
 
+/* Allocations that have no rows, because the recorder left short-lived ones out. */
+static void add_culled(struct health *h, const struct store_facts *f)
+{
+	struct health_line *l;
+	char a[HUMAN_BYTES];
+
+	if (f->n_culled == 0)
+		return;
+	l = health_add(h, HEALTH_CULLED, HEALTH_OK, "%s short-lived allocations left out (culled)",
+		       human_rough(f->n_culled, a));
+	health_detail(l, "%s in all; they count in totals, call sites, threads and rates",
+		      human_size(f->culled_bytes, a));
+	health_detail(l,
+		      "they are not in what is alive, sizes, lifetimes and single allocations, and "
+		      "match no filter about these or a time");
+}
+
 /* What does not count as leaked, if the reader gave suppressions. */
 static void add_suppressed(struct health *h, const struct store *s)
 {
@@ -359,6 +376,7 @@ int health_make(const struct store *store, struct frames *frames, const atomic_b
 
 	add_end(&h, store);
 	add_events(&h, store_facts(store));
+	add_culled(&h, store_facts(store));
 	add_frees(&h, store_facts(store));
 	r = health_add_stacks(&h, store, err);
 	if (r == 0 && cancel && atomic_load(cancel))

@@ -28,6 +28,7 @@ enum health_about {
 	HEALTH_FREES, /* frees and allocations that do not fit together */
 	HEALTH_STACKS,
 	HEALTH_NAMES,
+	HEALTH_CULLED, /* short-lived allocations that the recorder left out */
 	HEALTH_SUPPRESSED, /* leaks that do not count: store/suppressed.h */
 	HEALTH_RECORDER,
 	HEALTH_NOTE, /* a note that the recorder wrote */

@@ -276,19 +276,20 @@ static int add_churn(struct rules *rules, const struct query_group *g, struct er
 	const struct report *r = rules->r;
 	char name[RULES_NAME_BYTES], a[HUMAN_BYTES], b[HUMAN_BYTES], c[HUMAN_BYTES];
 	double per_s = (double)g->n_temporary * (double)NS_PER_S / (double)rules->span.span_ns;
+	bool has_lifetimes = rules->has_rows && g->n_culled == 0;
 	uint64_t median_ns = 0;
 	struct finding f;
 	int n = rules_begin(rules, FINDING_CHURN, REPORT_TEMPORARY, g, &f, err);
 
 	f.page = "bottomup";
-	if (n == 0 && rules->has_rows)
+	if (n == 0 && has_lifetimes)
 		n = median_lifetime(rules, &f, &median_ns, err);
 	if (n == 0)
 		n = finding_set_title(&f, err, "%s: %s temporary allocations",
 				      rules_name(f.blame, name), human_rough(f.value, a));
 	human_share(g->n_temporary, r->groups.total.n_temporary, a);
 	human_rough((uint64_t)per_s, b);
-	if (n == 0 && rules->has_rows)
+	if (n == 0 && has_lifetimes)
 		n = finding_set_text(&f, err,
 				     "%s of all temporary, %s per second, each lives %s (median)",
 				     a, b, human_duration(median_ns, c));

@@ -189,7 +189,7 @@ static bool measure_outside(const struct rules *rules, struct finding *ret,
 
 	*ret = (struct finding){.kind = FINDING_OUTSIDE, .cost = REPORT_PEAK, .page = "map"};
 	*ret_s = s;
-	if (!s || r->groups.total.n_allocs != r->facts->n_rows)
+	if (!s || r->groups.total.n_allocs != r->facts->n_rows + r->facts->n_culled)
 		return false;
 	ret->value = s->rss_bytes > heap ? s->rss_bytes - heap : 0;
 	if (ret->value < OUTSIDE_MIN || (double)ret->value <= OUTSIDE_SHARE * (double)heap)

@@ -112,7 +112,7 @@ static const struct schema table[] = {
 	 "memory_limit_bytes:u64 "
 	 "cpus:u64 started_at:str start_ns:u64 duration_ns:u64 complete:bool ended:str "
 	 "out_of_memory:bool end_status:u64 events:u64 allocations:u64 reallocations:u64 frees:u64 "
-	 "rows:u64 "
+	 "rows:u64 culled_count:u64 culled_bytes:u64 "
 	 "bytes:u64 temporary_count:u64 temporary_bytes:u64 leaked_count:u64 leaked_bytes:u64 "
 	 "peak_bytes:u64 peak_count:u64 peak_ns:u64 rss_peak_bytes:u64 call_sites:u64 "
 	 "stacks:u64 deepest_stack:u64 threads:u64 modules:u64 lost_events:u64 lost_blocks:u64 "
@@ -141,7 +141,8 @@ static const struct schema table[] = {
 	{"GroupRow",
 	 "key:u64 name:str~ cost:Change before?:Cost after?:Cost first_ns:u64 last_ns:u64 "
 	 "min_size:u64 max_size:u64 "
-	 "mean_lifetime_ns:u64~ all?:Cost max_bytes?:u64 max_at_ns?:u64 blame?:FrameText "
+	 "culled_count:u64 mean_lifetime_ns:u64~ all?:Cost max_bytes?:u64 max_at_ns?:u64 "
+	 "blame?:FrameText "
 	 "callers?:[FrameText] called?:FrameText timeline?:[u64] leaked_timeline?:[u64] "
 	 "facts?:SiteFacts"},
 	{"SiteFacts", "threads:u64 busiest_thread:u64 min_marker:u64 max_marker:u64 "
@@ -180,12 +181,12 @@ static const struct schema table[] = {
 	 "from_ns:u64 to_ns:u64 bucket_ns:num max_bytes:[int] max_count:[int] "
 	 "last_bytes:[int] last_count:[int] allocations:[int] releases:[int] "
 	 "allocated_bytes:[int] released_bytes:[int] leaked_bytes:[int] leaked_count:[int] "
-	 "temporary:[int] series?:[Series] before?:BucketColumns after?:BucketColumns "
+	 "culled:[int] temporary:[int] series?:[Series] before?:BucketColumns after?:BucketColumns "
 	 "estimate?:Estimate"},
 	{"BucketColumns",
 	 "duration_ns:u64 max_bytes:[u64] max_count:[u64] last_bytes:[u64] last_count:[u64] "
 	 "allocations:[u64] releases:[u64] allocated_bytes:[u64] released_bytes:[u64] "
-	 "leaked_bytes:[u64] leaked_count:[u64] temporary:[u64]"},
+	 "leaked_bytes:[u64] leaked_count:[u64] culled:[u64] temporary:[u64]"},
 	{"Series", "name:str key:u64~ blame:FrameText~ values:[u64]"},
 	{"GrowthRow", "key:u64 name:str~ blame:FrameText~ callers:[FrameText] called?:FrameText "
 		      "from_bytes:u64 to_bytes:u64 "

@@ -2,6 +2,7 @@
 #include "query/by_function.h"
 #include "serve/comparison.h"
 #include "serve/handlers.h"
+#include "serve/v1_json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,16 +111,11 @@ static int put_page(struct table *t, const char *name,
 /* When, how large and how long: of this recording, or of the base where only that has the row. */
 static void put_spans(struct json *j, const struct query_group *g)
 {
-	uint64_t n_freed = g->n_allocs - g->n_leaked;
-
 	json_u64(j, "first_ns", g->first_ns);
 	json_u64(j, "last_ns", g->last_ns);
 	json_u64(j, "min_size", g->min_size_bytes);
 	json_u64(j, "max_size", g->max_size_bytes);
-	if (n_freed)
-		json_u64(j, "mean_lifetime_ns", g->lifetime_sum_ns / n_freed);
-	else
-		json_null(j, "mean_lifetime_ns");
+	v1_json_lifetime(j, g);
 }
 
 static void put_group(struct request *rq, const char *name, const struct compare_row *row)

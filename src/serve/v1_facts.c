@@ -59,7 +59,7 @@ static void put_ready(struct json *j, const struct store *s)
 	json_text(j, "started_at", human_time(f->start_realtime_ns, buf));
 	json_u64(j, "start_ns", f->start_realtime_ns);
 	json_u64(j, "duration_ns", f->duration_ns);
-	json_u64(j, "allocations", f->n_rows);
+	json_u64(j, "allocations", f->n_rows + f->n_culled);
 	json_u64(j, "peak_bytes", f->peak_bytes);
 	json_u64(j, "leaked_bytes", f->live_bytes);
 	json_u64(j, "file_bytes", f->recording_bytes);
@@ -270,6 +270,8 @@ static void put_counts(struct json *j, const struct store *s)
 	json_u64(j, "reallocations", f->n_reallocations);
 	json_u64(j, "frees", f->n_frees);
 	json_u64(j, "rows", f->n_rows);
+	json_u64(j, "culled_count", f->n_culled);
+	json_u64(j, "culled_bytes", f->culled_bytes);
 	json_u64(j, "bytes", f->n_bytes);
 	json_u64(j, "temporary_count", f->n_temporary);
 	json_u64(j, "temporary_bytes", f->temporary_bytes);

@@ -59,16 +59,10 @@ enum {
 	SORT_MAX_AT,
 };
 
-/* 0: nothing of it was freed */
-static uint64_t mean_lifetime(const struct query_group *g)
-{
-	uint64_t n_freed = g->n_allocs - g->n_leaked;
-
-	return n_freed ? g->lifetime_sum_ns / n_freed : 0;
-}
-
 static uint64_t rank_of(const struct table *t, const struct query_group *g, unsigned sort)
 {
+	uint64_t lifetime_ns;
+
 	switch (sort) {
 	case SORT_FIRST_NS:
 		return g->first_ns;
@@ -81,7 +75,8 @@ static uint64_t rank_of(const struct table *t, const struct query_group *g, unsi
 	case SORT_FREED_COUNT:
 		return g->n_allocs - g->n_leaked;
 	case SORT_MEAN_LIFETIME:
-		return mean_lifetime(g);
+		v1_mean_lifetime(g, &lifetime_ns);
+		return lifetime_ns;
 	case SORT_INTERVAL:
 		return g->last_ns - g->first_ns;
 	case SORT_MAX_AT:
@@ -157,14 +152,14 @@ static int find_facts(struct table *t, struct err *err)
 	return r;
 }
 
-static void put_facts(struct json *j, const struct site_facts *f)
+static void put_facts(struct json *j, const struct site_facts *f, uint64_t n_culled)
 {
 	json_object(j, "facts");
 	json_u64(j, "threads", f->n_threads);
 	json_u64(j, "busiest_thread", f->busiest);
 	json_u64(j, "min_marker", f->min_marker);
 	json_u64(j, "max_marker", f->max_marker);
-	if (f->n_freed) {
+	if (f->n_freed && !n_culled) {
 		json_u64(j, "median_lifetime_min_ns", f->median_min_ns);
 		json_u64(j, "median_lifetime_max_ns", f->median_max_ns);
 	} else {
@@ -191,7 +186,6 @@ static int put_site(struct table *t, uint32_t stack, struct err *err)
 static int put_row(struct table *t, uint64_t i, struct err *err)
 {
 	const struct query_group *g = t->row[t->first + i].group;
-	uint64_t n_released = g->n_allocs - g->n_leaked;
 	const struct frame *blame = NULL;
 	struct json *j = &t->rq->json;
 	int r = 0;
@@ -204,10 +198,7 @@ static int put_row(struct table *t, uint64_t i, struct err *err)
 	json_u64(j, "last_ns", g->last_ns);
 	json_u64(j, "min_size", g->min_size_bytes);
 	json_u64(j, "max_size", g->max_size_bytes);
-	if (n_released)
-		json_u64(j, "mean_lifetime_ns", mean_lifetime(g));
-	else
-		json_null(j, "mean_lifetime_ns");
+	v1_json_lifetime(j, g);
 	if (by_kind[t->by] == QUERY_BY_STACK ||
 	    (by_kind[t->by] == QUERY_BY_FREE_STACK && g->key && request_has_stack(t->rq, g->key)))
 		r = put_site(t, (uint32_t)g->key, err);
@@ -221,7 +212,7 @@ static int put_row(struct table *t, uint64_t i, struct err *err)
 				t->n_points);
 	}
 	if (t->has_facts)
-		put_facts(j, &t->facts[i]);
+		put_facts(j, &t->facts[i], g->n_culled);
 	json_end_object(j);
 	return r;
 }

@@ -89,6 +89,25 @@ void v1_json_cost(struct json *j, const char *name, const struct query_group *g)
 	json_end_object(j);
 }
 
+bool v1_mean_lifetime(const struct query_group *g, uint64_t *ret)
+{
+	uint64_t n_freed = g->n_allocs - g->n_leaked;
+
+	*ret = n_freed && !g->n_culled ? g->lifetime_sum_ns / n_freed : 0;
+	return n_freed && !g->n_culled;
+}
+
+void v1_json_lifetime(struct json *j, const struct query_group *g)
+{
+	uint64_t lifetime_ns;
+
+	json_u64(j, "culled_count", g->n_culled);
+	if (v1_mean_lifetime(g, &lifetime_ns))
+		json_u64(j, "mean_lifetime_ns", lifetime_ns);
+	else
+		json_null(j, "mean_lifetime_ns");
+}
+
 void v1_json_self(struct json *j, const uint64_t self[QUERY_N_MAIN_COSTS])
 {
 	json_u64(j, "self_bytes", self[QUERY_MAIN_BYTES]);

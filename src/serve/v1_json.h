@@ -34,6 +34,13 @@ void v1_json_numbers(struct json *j, const char *name, const uint64_t *value, si
 /* An object of type "Cost" (schema.c). */
 void v1_json_cost(struct json *j, const char *name, const struct query_group *g);
 
+/* How long an allocation of the group lived on average. False: that is not known, because none was freed,
+ * or because some were culled. */
+bool v1_mean_lifetime(const struct query_group *g, uint64_t *ret);
+
+/* How many allocations of the group were culled, and how long one lived. */
+void v1_json_lifetime(struct json *j, const struct query_group *g);
+
 /* The costs without callees, as fields of the open object: self_bytes and so on. */
 void v1_json_self(struct json *j, const uint64_t self[QUERY_N_MAIN_COSTS]);
 

@@ -39,6 +39,7 @@ static void put_buckets(struct json *j, const struct store_bucket *b,
 		{"released_bytes", offsetof(struct store_bucket, release_bytes)},
 		{"leaked_bytes", offsetof(struct store_bucket, leaked_bytes)},
 		{"leaked_count", offsetof(struct store_bucket, n_leaked)},
+		{"culled", offsetof(struct store_bucket, n_culled)},
 	};
 
 	for (size_t c = 0; c < ARRAY_LEN(column); c++) {
@@ -86,6 +87,27 @@ static void put_name(struct timeline *t, uint64_t key)
 	json_text(&rq->json, "name", name ? name : "[no stack]");
 }
 
+/* A series of the figure at an offset of each bucket, if there is any. */
+static void put_culled(struct timeline *t, size_t offset)
+{
+	struct json *j = &t->rq->json;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		sum += field_of(&t->bucket[i], offset);
+	if (sum == 0)
+		return;
+	json_object(j, NULL);
+	json_text(j, "name", "culled");
+	json_null(j, "key");
+	json_null(j, "blame");
+	json_array(j, "values");
+	for (size_t i = 0; i < t->n; i++)
+		json_u64(j, NULL, field_of(&t->bucket[i], offset));
+	json_end_array(j);
+	json_end_object(j);
+}
+
 static void put_series(struct timeline *t)
 {
 	struct json *j = &t->rq->json;
@@ -113,6 +135,10 @@ static void put_series(struct timeline *t)
 	json_null(j, "blame");
 	v1_json_numbers(j, "values", t->top.other, t->n);
 	json_end_object(j);
+	if (t->kind == GROUP_SERIES_ALLOCATIONS)
+		put_culled(t, offsetof(struct store_bucket, n_culled));
+	if (t->kind == GROUP_SERIES_TEMPORARY)
+		put_culled(t, offsetof(struct store_bucket, n_culled_temporary));
 	json_end_array(j);
 }
 
@@ -172,6 +198,17 @@ static int find_buckets(struct timeline *t, struct err *err)
 	return query_timeline(t->rq->query, t->from_ns, t->to_ns, t->n, t->bucket, err);
 }
 
+/* Temporary allocations over time: those that have rows, and those that were culled. */
+static int count_temporary(struct query *q, const struct group_series *s,
+			   const struct store_bucket *bucket, uint64_t *ret, struct err *err)
+{
+	int r = group_series_total(q, s, ret, err);
+
+	for (size_t i = 0; i < s->n_buckets; i++)
+		ret[i] += bucket[i].n_culled_temporary;
+	return r;
+}
+
 static int find_series(struct timeline *t, struct err *err)
 {
 	struct group_series s = {.by = by_kind[t->by],
@@ -184,7 +221,7 @@ static int find_series(struct timeline *t, struct err *err)
 	t->temporary = calloc(t->n, sizeof(*t->temporary));
 	if (!t->temporary)
 		return err_set_memory(err, t->n * sizeof(*t->temporary));
-	r = group_series_total(t->rq->query, &s, t->temporary, err);
+	r = count_temporary(t->rq->query, &s, t->bucket, t->temporary, err);
 	s.kind = t->kind;
 	if (r == 0 && t->by)
 		r = group_series_top(t->rq->query, &s, t->n_top, &t->top, err);
@@ -245,7 +282,7 @@ static int find_side(const struct timeline *t, struct query *q, struct timeline_
 	if (!ret->bucket || !ret->temporary)
 		return err_set_memory(err, t->n * sizeof(*ret->bucket));
 	r = query_timeline(q, t->from_ns, t->to_ns, t->n, ret->bucket, err);
-	return r < 0 ? r : group_series_total(q, &s, ret->temporary, err);
+	return r < 0 ? r : count_temporary(q, &s, ret->bucket, ret->temporary, err);
 }
 
 static void put_side(const struct timeline *t, const char *name, const struct store *store,

@@ -26,7 +26,7 @@
 
 #include "base/compiler.h"
 
-#define STORE_VERSION 8
+#define STORE_VERSION 9
 #define STORE_BLOCK_ROWS 4096u
 
 enum store_column {
@@ -139,6 +139,7 @@ struct store_stack {
 	uint64_t max_size_bytes;
 	uint64_t n_releases; /* calls that released something from this stack */
 	uint64_t lifetime_sum_ns; /* of the released rows; wraps beyond 584 years */
+	uint64_t n_culled; /* of n_allocs: culled while recording, so there are no rows of them */
 };
 
 /* The first twentieth and the last quarter of a run. Memory that is allocated once at the start and
@@ -172,6 +173,9 @@ struct store_thread {
 	uint64_t n_bytes;
 	uint64_t n_frees;
 	uint64_t n_temporary;
+	uint64_t temporary_bytes;
+	uint64_t culled_from_ns; /* the newest sums of culled allocations are about this time */
+	uint64_t culled_to_ns;
 	uint32_t name; /* string */
 	uint32_t unused;
 };
@@ -248,6 +252,11 @@ struct store_bucket {
 	uint64_t release_bytes;
 	uint64_t leaked_bytes; /* allocated here and never released */
 	uint64_t n_leaked;
+	/* Of these figures, what was culled. The recorder says when it was for a time of seconds, over
+	 * which it is spread evenly. */
+	uint64_t n_culled; /* of n_allocs and of n_releases */
+	uint64_t culled_bytes; /* of alloc_bytes and of release_bytes */
+	uint64_t n_culled_temporary; /* of n_culled */
 };
 #define STORE_MAX_BUCKETS 4096u
 
@@ -281,7 +290,10 @@ struct store_facts {
 	uint64_t n_allocations; /* malloc, calloc, aligned, realloc(NULL, n) */
 	uint64_t n_reallocations;
 	uint64_t n_frees; /* free and realloc(p, 0) */
-	uint64_t n_bytes; /* requested, all rows */
+	uint64_t n_bytes; /* requested: all rows, and what was culled */
+	uint64_t
+		n_culled; /* allocations and reallocations that are no rows: the recorder left them out */
+	uint64_t culled_bytes;
 	uint64_t n_temporary;
 	uint64_t temporary_bytes;
 	uint64_t live_count; /* at the end: leaked */

@@ -198,4 +198,7 @@ void store_bucket_append(struct store_bucket *sum, const struct store_bucket *b)
 	sum->release_bytes += b->release_bytes;
 	sum->leaked_bytes += b->leaked_bytes;
 	sum->n_leaked += b->n_leaked;
+	sum->n_culled += b->n_culled;
+	sum->culled_bytes += b->culled_bytes;
+	sum->n_culled_temporary += b->n_culled_temporary;
 }

@@ -29,6 +29,7 @@ import { Signal, useSignal } from '../state/signal';
 import { useThreads } from '../state/threads';
 import { ColumnMenu, useChosenColumns } from '../widgets/column_menu';
 import { FindField, Foot, Segments } from '../widgets/controls';
+import { CulledNote } from '../widgets/culled_note';
 import { openMenu, pointerBox } from '../widgets/floating';
 import { Grid } from '../widgets/grid';
 import { NoMatch } from '../widgets/no_match';
@@ -110,6 +111,7 @@ function Toolbar({ s }: { s: Allocations }) {
     <div class="toolbar">
       <Segments label="Which allocations" options={FATES} value={fate} onChange={chooseFate} />
       <AddressField />
+      <CulledNote />
       <span class="push dim wide hint">Group by</span>
       <div class="seg wide" role="group" aria-label="Group by">
         <button type="button" aria-pressed="true">

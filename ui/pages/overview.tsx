@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import type { Buckets, GroupRow, GroupRows, Health, Samples, Summary } from '../api/types';
 import { isExported } from '../api/client';
 import { COSTS, costKind, costOf, type CostId, type CostValues } from '../model/costs';
+import { allAllocations } from '../model/culled';
 import {
   bytes,
   change,
@@ -231,7 +232,7 @@ function rssText(s: Summary): string {
 const summaryCost = (s: Summary) => ({
   peak_bytes: s.peak_bytes,
   leaked_bytes: s.leaked_bytes,
-  allocations: s.rows,
+  allocations: allAllocations(s),
   temporary_count: s.temporary_count,
   bytes: s.bytes,
 });

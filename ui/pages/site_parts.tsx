@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { FrameText, GroupRow, GroupRows, Lifetimes } from '../api/types';
 import type { Address } from '../model/address';
 import type { CostId } from '../model/costs';
+import { culledShare } from '../model/culled';
 import { hasFilter, rangeOf } from '../model/filters';
 import { clockDigits, duration, join, plural, share, bytes } from '../model/format';
 import { codeName, frameTitle } from '../model/names';
@@ -196,6 +197,7 @@ export function SiteFacts({ stack, row, graphRow }: SiteFactsProps) {
   const grown = graphRow ?? site.row;
   const span = row.last_ns - row.first_ns;
   const freed = cost.allocations - cost.leaked_count;
+  const recorded = freed - row.culled_count;
   const digits = clockDigits(run);
   return (
     <dl class="kv">
@@ -209,8 +211,8 @@ export function SiteFacts({ stack, row, graphRow }: SiteFactsProps) {
       <dd>{sizesText(row.min_size, row.max_size, cost.bytes, cost.allocations)}</dd>
       {freed > 0 && <LifetimeFact stack={stack} row={row} />}
       <ThreadsFact stack={stack} />
-      {freed > 0 && <FreedAtFact stack={stack} freed={freed} />}
-      {row.max_at_ns !== undefined && row.max_bytes !== undefined && (
+      {recorded > 0 && <FreedAtFact stack={stack} freed={recorded} />}
+      {row.max_at_ns !== undefined && !!row.max_bytes && (
         <>
           <dt>Largest</dt>
           <dd>
@@ -244,7 +246,10 @@ function LifetimeFact({ stack, row }: { stack: number; row: GroupRow }) {
     ?.median_ns;
   const { temporary_count: temporary, allocations } = row.cost;
   const parts = [
-    typeof median === 'number' ? `${duration(median)} median` : '',
+    culledShare(row.culled_count, allocations),
+    typeof median === 'number'
+      ? `${duration(median)} median${row.culled_count ? ' of the others' : ''}`
+      : '',
     row.mean_lifetime_ns === null ? '' : `${duration(row.mean_lifetime_ns)} mean`,
     temporary ? `${share(temporary, allocations)} temporary` : '',
   ];
@@ -267,7 +272,9 @@ function ThreadsFact({ stack }: { stack: number }) {
   return (
     <>
       <dt>Threads</dt>
-      <dd title={names.join('\n')}>{asked.data ? threadsText(names, threads.count) : '…'}</dd>
+      <dd title={names.join('\n')}>
+        {asked.data ? threadsText(names, threads.count) || 'not known' : '…'}
+      </dd>
     </>
   );
 }

@@ -242,7 +242,8 @@ const markerText = (f: SiteFacts) => ({
 
 function medianText(f: SiteFacts) {
   const [min, max] = [f.median_lifetime_min_ns, f.median_lifetime_max_ns];
-  if (min === null || max === null) return { text: '', title: 'Nothing of it was freed' };
+  if (min === null || max === null)
+    return { text: '', title: 'Nothing of it was freed, or some was culled' };
   if (min === max) return { text: duration(min), title: '' };
   return {
     text: '≈' + SPACE + duration((min + max) / 2),

@@ -24,6 +24,7 @@ import { PAGE_ROWS, usePages } from '../state/pages';
 import { useQuery } from '../state/query';
 import { goPage, hrefPage, set, setQuietly, useAddress, useCost } from '../state/router';
 import { CostSwitch, Foot, Segments } from '../widgets/controls';
+import { CulledNote } from '../widgets/culled_note';
 import { Value } from '../widgets/figures';
 import { Grid, type Column } from '../widgets/grid';
 import { Histogram, type HistogramBar } from '../widgets/histogram';
@@ -61,6 +62,7 @@ export function Sizes() {
           onChange={(id) => set({ log: id === 'log' ? '1' : null })}
         />
         <span class="push dim m3 hint">Requested bytes, powers of two</span>
+        <CulledNote />
       </div>
       <Waiting asked={asked} what="Counting sizes" />
       {asked.error && (

@@ -1,6 +1,7 @@
 /* A row of the table of Sizes. */
 import type { Cost, GroupRow } from '../api/types';
 import { costKind, costOf, type CostId, type CostKind } from '../model/costs';
+import { culledShare } from '../model/culled';
 import { duration } from '../model/format';
 import { CostCell, Value } from '../widgets/figures';
 import { Sym } from '../widgets/names';
@@ -40,7 +41,9 @@ export function sizeCells(r: GroupRow, graph: GroupRow | undefined, c: Context) 
         <Value value={costOf(r.cost, second.id)} unit={second.unit} />
       </span>
       <span role="gridcell" class="r">
-        {r.mean_lifetime_ns === null ? 'never freed' : duration(r.mean_lifetime_ns)}
+        {r.mean_lifetime_ns !== null
+          ? duration(r.mean_lifetime_ns)
+          : culledShare(r.culled_count, r.cost.allocations) || 'never freed'}
       </span>
       <span role="gridcell" class="m2 gap graph">
         {graph?.timeline && <Sparkline alive={graph.timeline} leaked={graph.leaked_timeline} />}

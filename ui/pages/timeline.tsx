@@ -256,12 +256,18 @@ function peakOf(b: Buckets): { ns: number; value: number } {
   return { ns: b.from_ns + (best + 0.5) * b.bucket_ns, value: b.max_bytes[best] ?? 0 };
 }
 
+/* Series that stand for no group. */
+const OTHERS: Readonly<Record<string, string>> = { culled: 'left out (culled)' };
+
 /* What a row or an area without a function is called; of threads several may have the name it comes with. */
 const labelOf = (
   of: { key: number | null; name: string | null },
   by: By,
   nameOf: (index: number) => string,
-): string => (by === 'thread' && of.key !== null && nameOf(of.key)) || (of.name ?? 'not known');
+): string => {
+  if (of.key === null) return OTHERS[of.name ?? ''] ?? of.name ?? 'not known';
+  return (by === 'thread' && nameOf(of.key)) || (of.name ?? 'not known');
+};
 
 function seriesOf(
   kind: ChartKind,
@@ -273,10 +279,10 @@ function seriesOf(
   const rate = (values: readonly number[]) => values.map((v) => v * perSecond);
   if (by === 'none' || !b.series)
     return [{ name: kind.title, values: rate(kind.total(b)), fill: kind.fill, line: kind.line }];
-  return b.series.map((s, i, all) => ({
+  return b.series.map((s, i) => ({
     name: s.blame ? frameTitle(s.blame) : labelOf(s, by, nameOf),
     values: rate(s.values),
-    fill: i === all.length - 1 && s.name === 'other' ? '--a8' : `--a${(i % 7) + 1}`,
+    fill: s.key === null ? (s.name === 'culled' ? '--f-temp' : '--a8') : `--a${(i % 7) + 1}`,
   }));
 }
 

@@ -2,6 +2,7 @@
 import { isExported } from '../api/client';
 import type { GroupRows, Recording, Summary } from '../api/types';
 import { chipsOf, hasFilter, rangeOf, RANGE_MEANINGS, type Chip } from '../model/filters';
+import { allAllocations, filterMisses } from '../model/culled';
 import { estimateText } from '../model/estimates';
 import { callSites, count, group, join, plural } from '../model/format';
 import { frameFull, frameLocation, frameTitle } from '../model/names';
@@ -164,17 +165,22 @@ function Sum({ isHidden }: { isHidden: boolean }) {
   const some = useQuery<GroupRows>('groups', { by: 'stack', count: 0 }, { isReady: isFiltered });
   if (!all.data) return <span class="sum" />;
   const sites = all.data.call_sites;
-  const rows = all.data.rows;
+  const total = plural(allAllocations(all.data), 'allocation');
   if (!isFiltered)
     return (
       <span class="sum" hidden={isHidden}>
-        Whole recording: {plural(rows, 'allocation')}, {callSites(sites)}
+        Whole recording: {total}, {callSites(sites)}
       </span>
     );
   if (!some.data) return <span class="sum" />;
   return (
-    <span class={'sum' + (some.isStale ? ' stale' : '')} aria-live="polite" hidden={isHidden}>
-      <b>{join(count(some.data.total.allocations))}</b> of {plural(rows, 'allocation')},{' '}
+    <span
+      class={'sum' + (some.isStale ? ' stale' : '')}
+      aria-live="polite"
+      hidden={isHidden}
+      title={filterMisses(all.data) || undefined}
+    >
+      <b>{join(count(some.data.total.allocations))}</b> of {total},{' '}
       <b>{group(some.data.total_count)}</b> of {callSites(sites)}
     </span>
   );

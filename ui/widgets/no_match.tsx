@@ -8,6 +8,7 @@ import type { ComponentChildren } from 'preact';
 import { apiUrl } from '../api/client';
 import type { Recording, Summary } from '../api/types';
 import type { Params } from '../model/address';
+import { allAllocations } from '../model/culled';
 import { apiFilter, chipsOf, NO_FILTER, rangeOf, type Chip } from '../model/filters';
 import { bytes, count, join } from '../model/format';
 import { withParams } from '../model/address';
@@ -35,7 +36,7 @@ function useMatches(r: Recording | null, params: Params | null): number | null {
   const url = r && params ? apiUrl(`${r.id}/summary`, filter) : null;
   const { data, isStale } = useUrl<Summary>(url, dataVersion(r));
   if (!data || isStale) return null;
-  return isWhole ? data.rows : (data.matched?.allocations ?? null);
+  return isWhole ? allAllocations(data) : (data.matched?.allocations ?? null);
 }
 
 const removed = (chip: Chip): Record<string, null> =>
@@ -109,7 +110,7 @@ export function NoLeak() {
         }
       >
         {data &&
-          `${join(count(data.rows))} allocations, ${join(bytes(data.leaked_bytes))} left at the end.`}
+          `${join(count(allAllocations(data)))} allocations, ${join(bytes(data.leaked_bytes))} left at the end.`}
       </Note>
     </div>
   );
