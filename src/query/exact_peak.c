@@ -7,13 +7,13 @@
 
 #include "query/estimate.h"
 #include "query/kept_rows.h"
-#include "util/huge_pages.h"
 #include "util/radix_sort.h"
+#include "util/scratch.h"
 #include "util/vec.h"
 
 /* The thinner, the fewer events have to be looked at, but the more often memory is waited for. One
  * maximum leaves few slices that could hold it; many do not. */
-#define MAX_SLICES_OF_ONE ((size_t)1 << 19)
+#define MAX_SLICES_OF_ONE ((size_t)1 << 17)
 #define MAX_SLICES ((size_t)1 << 21)
 #define ROWS_PER_SLICE 4u
 #define EVENTS_AT_ONCE ((size_t)4 << 20)
@@ -184,11 +184,10 @@ static int make_sum_state(struct exact_peak *sw, void **ret, struct err *err)
 	st->sw = sw;
 	st->kept = (struct kept_rows){0};
 	st->base = (struct level){0};
-	st->slice = calloc(sw->n_slices, sizeof(struct slice));
+	st->slice = scratch_take(sw->n_slices * sizeof(struct slice));
 	st->leaked = calloc(sw->span->n_buckets, sizeof(struct level));
 	if (!st->slice || !st->leaked)
 		return err_set_memory(err, sw->n_slices * sizeof(struct slice));
-	huge_pages_advise(st->slice, sw->n_slices * sizeof(struct slice));
 	return 0;
 }
 
@@ -215,7 +214,7 @@ static int sum_up(struct exact_peak *sw, struct err *err)
 			add_sums(sw, st);
 		if (st) {
 			sw->kept[i] = st->kept;
-			free(st->slice);
+			scratch_give(st->slice);
 			free(st->leaked);
 		}
 		free(st);
@@ -677,7 +676,7 @@ int exact_peak_run(struct query *q, const struct exact_peak_span *span,
 		use_table(&sw);
 	r = refine(&sw, err);
 out:
-	free(sw.slice);
+	scratch_give(sw.slice);
 	free(sw.is_done);
 	free(sw.is_candidate);
 	free(sw.candidate);

@@ -13,6 +13,7 @@
 #include "query/shared_results.h"
 #include "util/huge_pages.h"
 #include "util/map.h"
+#include "util/scratch.h"
 #include "util/vec.h"
 
 static void group_min_max(struct query_group *sum, const struct query_group *g)
@@ -248,25 +249,38 @@ int query_compare_keys(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Keys, no empty groups, ascending; the groups go to ret. */
-static void finish(struct group_state *st, struct query_groups *ret)
+/* Keys, no empty groups, ascending: copied, because most of the capacity is unused, and a shared result keeps
+ * the array for long. */
+static int finish(struct group_state *st, struct query_groups *ret, struct err *err)
 {
 	size_t n = 0;
 
+	for (size_t i = 0; i < st->n_groups; i++)
+		n += st->group[i].n_allocs > 0;
+	ret->group = malloc((n + 1) * sizeof(*ret->group));
+	if (!ret->group)
+		return err_set_memory(err, n * sizeof(*ret->group));
 	for (size_t i = 0; i < st->n_groups; i++) {
+		if (st->group[i].n_allocs == 0)
+			continue;
+		ret->group[ret->n] = st->group[i];
 		if (!st->is_sparse)
-			st->group[i].key = i;
-		if (st->group[i].n_allocs)
-			st->group[n++] = st->group[i];
+			ret->group[ret->n].key = i;
+		ret->n++;
 	}
 	if (st->is_sparse && n)
-		qsort(st->group, n, sizeof(*st->group), query_compare_keys);
-	ret->n = n;
-	/* Most of the capacity is unused, and a shared result keeps the array for long. */
-	ret->group = realloc(st->group, (n + 1) * sizeof(*st->group));
-	if (!ret->group)
-		ret->group = st->group;
-	st->group = NULL;
+		qsort(ret->group, n, sizeof(*ret->group), query_compare_keys);
+	return 0;
+}
+
+static void state_fini(struct group_state *st)
+{
+	if (st->is_sparse)
+		free(st->group);
+	else
+		scratch_give(st->group);
+	free(st->small);
+	map_fini(&st->number_of);
 }
 
 static size_t n_keys(const struct query *q, enum query_group_by by)
@@ -296,10 +310,9 @@ static int make_state(struct query *q, enum query_group_by by, struct group_stat
 		st->small = calloc(N_SMALL, sizeof(*st->small));
 		return st->small ? 0 : err_set_memory(err, N_SMALL * sizeof(*st->small));
 	}
-	st->group = calloc(n_keys(q, by), sizeof(*st->group));
+	st->group = scratch_take(n_keys(q, by) * sizeof(*st->group));
 	if (!st->group)
 		return err_set_memory(err, n_keys(q, by) * sizeof(*st->group));
-	huge_pages_advise(st->group, n_keys(q, by) * sizeof(*st->group));
 	st->n_groups = n_keys(q, by);
 	return 0;
 }
@@ -332,16 +345,13 @@ static int groups_by_rows(struct query *q, enum query_group_by by, struct query_
 	for (unsigned i = 1; i < n && r >= 0; i++)
 		r = merge_groups(&st[0], &st[i], err);
 	if (r >= 0)
-		finish(&st[0], ret);
+		r = finish(&st[0], ret, err);
 	for (size_t i = 0; r >= 0 && q->estimate && i < ret->n; i++)
 		estimate_scale_group(q, &ret->group[i]);
 	if (r >= 0 && q->estimate)
 		estimate_bound_groups(q, by == QUERY_BY_STACK, ret);
-	for (unsigned i = 0; i < n; i++) {
-		free(st[i].group);
-		free(st[i].small);
-		map_fini(&st[i].number_of);
-	}
+	for (unsigned i = 0; i < n; i++)
+		state_fini(&st[i]);
 	return r;
 }
 
@@ -606,13 +616,13 @@ static int groups_by_site(struct query *q, enum query_group_by by, struct query_
 		else
 			r = err ? -(int)err->code : -ERR_MEMORY;
 	}
+	if (r >= 0)
+		r = finish(&sites, ret, err);
 	if (r >= 0) {
-		finish(&sites, ret);
 		ret->total = stacks->total;
 		r = choose_stacks(q, by, stacks, ret, err);
 	}
-	free(sites.group);
-	map_fini(&sites.number_of);
+	state_fini(&sites);
 	return r;
 }
 

@@ -421,6 +421,7 @@ void scanner_row(struct scanner *s, uint32_t i, struct query_row *ret)
 
 #define BLOCKS_AT_ONCE 8u /* that a thread takes from the heap of work */
 #define STATE_SIXTEENTHS 8u /* of the budget: the states of all threads together */
+#define STATE_BYTES_PER_BLOCK 65536u /* more cost as much to clear and to add up as the rows do */
 
 int query_check_cancel(const struct query *q, struct err *err)
 {
@@ -445,7 +446,10 @@ unsigned scan_n_threads(const struct query *q, uint64_t n_blocks, size_t state_b
 		n = SCAN_MAX_THREADS;
 	if ((uint64_t)n > n_blocks / BLOCKS_AT_ONCE + 1)
 		n = (long)(n_blocks / BLOCKS_AT_ONCE + 1);
-	while (n > 1 && (size_t)n * state_bytes > memory_budget_share(STATE_SIXTEENTHS))
+	if (q->estimate && n_blocks > q->estimate->n_read)
+		n_blocks = q->estimate->n_read;
+	while (n > 1 && ((size_t)n * state_bytes > memory_budget_share(STATE_SIXTEENTHS) ||
+			 (size_t)n * state_bytes > n_blocks * STATE_BYTES_PER_BLOCK))
 		n--;
 	return (unsigned)n;
 }
