@@ -19,7 +19,8 @@ struct pass {
 	uint32_t *index; /* value of the column -> group; n_groups: none of those wanted */
 	uint64_t *only; /* set of the values that count; NULL: all */
 	size_t n_values, n_groups;
-	size_t stride; /* n_groups + 1: one more for rows of no wanted group */
+	size_t stride; /* n_groups + 1: one more for rows of no wanted group; has_leaked: and n_groups */
+	bool has_leaked; /* behind all others: what each group has leaked */
 };
 
 /* One thread's part. Changes, which may be negative: numbers that wrap around. */
@@ -92,6 +93,15 @@ static void drop_short_lived(const struct pass *p, struct scanner *s)
 	s->n_selected = n;
 }
 
+static void add_leaked(struct pass_state *st, uint64_t at_ns, size_t group, uint64_t weight)
+{
+	const struct pass *p = st->pass;
+	size_t bucket = at_ns < p->span.from_ns ? 0 : bucket_of(p, at_ns);
+
+	if (group < p->n_groups)
+		st->cell[bucket * p->stride + p->n_groups + 1 + group] += weight;
+}
+
 /* What is alive: up with the allocation, down with the free. What is older than the span belongs to
  * its first bucket. */
 static int level_sink(void *state, struct scanner *s, struct err *err)
@@ -122,6 +132,8 @@ static int level_sink(void *state, struct scanner *s, struct err *err)
 			weight;
 		if (is_in_span(p, free_ns))
 			st->cell[bucket_of(p, free_ns) * p->stride + g] -= weight;
+		if (p->has_leaked && lifetime[i] == 0)
+			add_leaked(st, alloc_ns[i], g, weight);
 	}
 	return 0;
 }
@@ -337,28 +349,50 @@ static uint64_t *make_values(const struct group_series *s, size_t n, struct err 
 	return v;
 }
 
+/* The values of some groups; finishes the pass. */
+static int series_of(struct pass *p, const uint64_t *key, size_t n_keys, uint64_t *ret,
+		     struct err *err)
+{
+	size_t n_buckets = p->s->n_buckets, n_values = n_keys * n_buckets;
+	uint64_t *value = NULL;
+	int r = sites_need(p->q, p->s->by, err);
+
+	if (r >= 0)
+		r = pass_choose(p, key, n_keys, err);
+	if (r >= 0)
+		r = pass_drop_others(p, err);
+	if (r >= 0) {
+		p->stride += p->has_leaked ? n_keys : 0;
+		value = make_values(p->s, p->stride - 1, err);
+		r = value ? pass_run(p, value, err) : err ? -(int)err->code : -ERR_MEMORY;
+	}
+	if (r >= 0)
+		memcpy(ret, value, n_values * sizeof(*ret));
+	if (r >= 0 && p->has_leaked)
+		memcpy(ret + n_values, value + n_values + n_buckets, n_values * sizeof(*ret));
+	free(value);
+	pass_fini(p);
+	return r;
+}
+
 int group_series_of(struct query *q, const struct group_series *s, const uint64_t *key,
 		    size_t n_keys, uint64_t *ret, struct err *err)
 {
 	struct pass p;
-	uint64_t *value = NULL;
 	int r = pass_init(&p, q, s, err);
 
-	if (r >= 0)
-		r = sites_need(q, s->by, err);
-	if (r >= 0)
-		r = pass_choose(&p, key, n_keys, err);
-	if (r >= 0)
-		r = pass_drop_others(&p, err);
-	if (r >= 0) {
-		value = make_values(s, n_keys, err);
-		r = value ? pass_run(&p, value, err) : err ? -(int)err->code : -ERR_MEMORY;
-	}
-	if (r >= 0)
-		memcpy(ret, value, n_keys * s->n_buckets * sizeof(*ret));
-	free(value);
-	pass_fini(&p);
-	return r;
+	return r < 0 ? r : series_of(&p, key, n_keys, ret, err);
+}
+
+int group_series_with_leaked(struct query *q, const struct group_series *s, const uint64_t *key,
+			     size_t n_keys, uint64_t *ret, struct err *err)
+{
+	struct pass p;
+	int r = pass_init(&p, q, s, err);
+
+	ASSERT(s->kind == GROUP_SERIES_BYTES);
+	p.has_leaked = true;
+	return r < 0 ? r : series_of(&p, key, n_keys, ret, err);
 }
 
 /* ---- the greatest ones ---- */

@@ -41,6 +41,11 @@ int group_series_total(struct query *q, const struct group_series *s, uint64_t *
 int group_series_of(struct query *q, const struct group_series *s, const uint64_t *key,
 		    size_t n_keys, uint64_t *ret, struct err *err);
 
+/* The same for BYTES, and in the same pass LEAKED_BYTES, whose values are behind all others: ret has room
+ * for twice as many, and so has GROUP_SERIES_CELLS. */
+int group_series_with_leaked(struct query *q, const struct group_series *s, const uint64_t *key,
+			     size_t n_keys, uint64_t *ret, struct err *err);
+
 /* The groups with the greatest values. */
 struct group_series_top {
 	struct group_series_group {

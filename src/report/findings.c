@@ -301,10 +301,7 @@ static int add_functions_timelines(struct rules *rules, size_t n_points, struct 
 	value = calloc(2 * n * n_points, sizeof(*value));
 	if (!value)
 		return err_set_memory(err, 2 * n * n_points * sizeof(*value));
-	r = group_series_of(rules->r->query, &s, key, n, value, err);
-	s.kind = GROUP_SERIES_LEAKED_BYTES;
-	if (r == 0)
-		r = group_series_of(rules->r->query, &s, key, n, value + n * n_points, err);
+	r = group_series_with_leaked(rules->r->query, &s, key, n, value, err);
 	for (size_t i = 0; i < rules->to->n && r == 0; i++) {
 		struct finding *f = &rules->to->finding[i];
 

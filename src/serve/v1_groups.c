@@ -9,6 +9,7 @@
 
 #include "query/group_series.h"
 #include "query/site_facts.h"
+#include "util/top.h"
 
 #define N_ROWS 200u /* of a page, when the client does not say */
 #define MAX_GRAPH_POINTS 500u
@@ -40,7 +41,7 @@ struct table {
 	uint64_t first, n_rows; /* of the page */
 	uint64_t n_points; /* of each row's graph; 0: none */
 	uint64_t graph_from_ns, graph_to_ns;
-	uint64_t *graph; /* n_rows * n_points: bytes alive */
+	uint64_t *graph; /* owned; n_rows * n_points: bytes alive; behind them leaked_graph */
 	uint64_t *leaked_graph;
 	bool has_facts;
 	struct site_facts *facts; /* n_rows */
@@ -86,50 +87,45 @@ static uint64_t rank_of(const struct table *t, const struct query_group *g, unsi
 	}
 }
 
-static int compare(const void *a, const void *b)
+static int compare(const void *a, const void *b, void *user)
 {
 	const struct sorted *x = a, *y = b;
+
+	(void)user;
 
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
 	return x->group->key < y->group->key ? -1 : x->group->key > y->group->key;
 }
 
-static int compare_descending(const void *a, const void *b)
+static int compare_descending(const void *a, const void *b, void *user)
 {
-	return compare(b, a);
+	return compare(b, a, user);
 }
 
 /* ---- graphs of the rows of a page ---- */
 
-static int make_graph(struct table *t, enum group_series_kind kind, const uint64_t *key,
-		      uint64_t **ret, struct err *err)
+static int make_graphs(struct table *t, struct err *err)
 {
 	const struct group_series series = {
 		.by = by_kind[t->by],
-		.kind = kind,
+		.kind = GROUP_SERIES_BYTES,
 		.from_ns = t->graph_from_ns,
 		.to_ns = t->graph_to_ns,
 		.n_buckets = t->n_points,
 	};
-
-	*ret = calloc(t->n_rows * t->n_points + 1, sizeof(**ret));
-	if (!*ret)
-		return err_set_memory(err, t->n_rows * t->n_points * sizeof(**ret));
-	return group_series_of(t->rq->query, &series, key, t->n_rows, *ret, err);
-}
-
-static int make_graphs(struct table *t, struct err *err)
-{
+	size_t n_values = t->n_rows * t->n_points;
 	uint64_t *key = calloc(t->n_rows + 1, sizeof(*key));
-	int r = key ? 0 : err_set_memory(err, t->n_rows * sizeof(*key));
+	int r = 0;
 
+	t->graph = calloc(2 * n_values + 1, sizeof(*t->graph));
+	if (!key || !t->graph)
+		r = err_set_memory(err, 2 * n_values * sizeof(*t->graph));
 	for (uint64_t i = 0; r == 0 && i < t->n_rows; i++)
 		key[i] = t->row[t->first + i].group->key;
 	if (r == 0)
-		r = make_graph(t, GROUP_SERIES_BYTES, key, &t->graph, err);
-	if (r == 0)
-		r = make_graph(t, GROUP_SERIES_LEAKED_BYTES, key, &t->leaked_graph, err);
+		r = group_series_with_leaked(t->rq->query, &series, key, t->n_rows, t->graph, err);
+	t->leaked_graph = t->graph + n_values;
 	free(key);
 	return r;
 }
@@ -244,23 +240,26 @@ static int put_table(struct table *t, struct err *err)
 	return r;
 }
 
-/* Orders the groups and cuts the page out. */
+/* Cuts the page out of the groups in order. */
 static int sort_rows(struct table *t, unsigned sort, struct err *err)
 {
+	struct top top = {.item_bytes = sizeof(*t->row),
+			  .compare = t->page.is_descending ? compare_descending : compare};
 	uint64_t left;
+	int r = 0;
 
-	t->row = calloc(t->groups.n + 1, sizeof(*t->row));
-	if (!t->row)
-		return err_set_memory(err, t->groups.n * sizeof(*t->row));
-	for (size_t i = 0; i < t->groups.n; i++)
-		t->row[i] =
-			(struct sorted){rank_of(t, &t->groups.group[i], sort), &t->groups.group[i]};
-	qsort(t->row, t->groups.n, sizeof(*t->row),
-	      t->page.is_descending ? compare_descending : compare);
 	t->first = t->page.skip < t->groups.n ? t->page.skip : t->groups.n;
 	left = t->groups.n - t->first;
 	t->n_rows = t->page.count < left ? t->page.count : left;
-	return 0;
+	top.max = t->first + t->n_rows;
+	for (size_t i = 0; i < t->groups.n && t->n_rows && r >= 0; i++) {
+		const struct query_group *g = &t->groups.group[i];
+
+		r = top_add(&top, &(struct sorted){rank_of(t, g, sort), g}, err);
+	}
+	top_finish(&top);
+	t->row = top.item;
+	return r;
 }
 
 static int check_rows(struct table *t, const char *with, struct err *err)
@@ -419,7 +418,6 @@ int v1_groups(struct request *rq, struct err *err)
 	query_groups_fini(&t.groups);
 	free(t.row);
 	free(t.graph);
-	free(t.leaked_graph);
 	free(t.facts);
 	return r;
 }

@@ -302,6 +302,26 @@ static void check_top(const struct naive_series *n, struct query *q, size_t n_wa
 	free(most);
 }
 
+/* What leaked beside what is alive: as two questions say. */
+static void check_leaked_beside(const struct naive_series *n, struct query *q, const uint64_t *key,
+				size_t n_keys)
+{
+	struct group_series s = n->s;
+	size_t n_values = n_keys * s.n_buckets;
+	uint64_t *both = calloc(2 * n_values + 1, sizeof(*both));
+	uint64_t *each = calloc(2 * n_values + 1, sizeof(*each));
+	struct err err = {0};
+
+	s.kind = GROUP_SERIES_BYTES;
+	CHECK_OK(group_series_with_leaked(q, &s, key, n_keys, both, &err));
+	CHECK_OK(group_series_of(q, &s, key, n_keys, each, &err));
+	s.kind = GROUP_SERIES_LEAKED_BYTES;
+	CHECK_OK(group_series_of(q, &s, key, n_keys, each + n_values, &err));
+	CHECK_MEM_EQ(both, each, 2 * n_values * sizeof(*both));
+	free(both);
+	free(each);
+}
+
 /* Two groups that are there and a key that no group has. */
 static void check_some(const struct naive_series *n, struct world *w, struct query *q)
 {
@@ -326,6 +346,7 @@ static void check_some(const struct naive_series *n, struct world *w, struct que
 			     value);
 		CHECK_MEM_EQ(got, value, n_buckets * sizeof(*value));
 		CHECK_EQ(greatest(got + n_buckets, n_buckets), 0);
+		check_leaked_beside(n, q, key, at[0] == at[1] ? 2 : 3);
 		if (at[0] != at[1]) {
 			naive_values(
 				n, false,

@@ -244,11 +244,12 @@ function useRows(range: SizeRange, kind: CostKind) {
     },
     [show],
   );
-  /* graphs cost the server a pass over all allocations: rows come first */
+  /* Graphs cost the server a pass over all allocations, so rows are asked for without them, too. A part of the
+   * allocations tells nothing about the graph of a single call site. */
   const graphs = useQuery<GroupRows>(
     'groups',
     { ...query, skip: page * PAGE_ROWS, count: PAGE_ROWS, graph: GRAPH_POINTS },
-    { isReady: rows.count !== null && !rows.isStale },
+    { isExact: true },
   );
   const byStack = useMemo(() => new Map(graphs.data?.groups.map((g) => [g.key, g])), [graphs.data]);
   return { rows, onShow, byStack, bounds, sort: { by, isAscending } };
