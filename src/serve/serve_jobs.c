@@ -285,15 +285,18 @@ static enum MHD_Result run_alone(struct exchange *x, struct job *job, enum encod
 	return serve_send_answer(x);
 }
 
-/* How long the exact answer may take before an estimate begins. Where the last one of its kind took
- * longer than the client waits, an estimate begins at once. */
+/* How long the exact answer may take before an estimate begins: at once, where the last one of its kind
+ * took longer than a half of what the client waits, or where there was none and it is taken for long. */
 static unsigned wait_for_exact_ms(const struct exchange *x, const struct job *job)
 {
 	const struct request *rq = &job->request;
 	uint64_t kind = route_costs_kind(rq->route, &rq->url, rq->id);
 	uint64_t guess_ms = route_costs_guess(x->server->costs, kind) / NS_PER_MS;
+	bool is_long = route_costs_is_long(x->server->costs, kind, rq->route, &rq->url);
 
-	return guess_ms > job->first_ms ? 1 : job->first_ms / (guess_ms ? 2 : 4) + 1;
+	if (is_long || guess_ms > job->first_ms / 2)
+		return 1;
+	return job->first_ms / (guess_ms ? 2 : 4) + 1;
 }
 
 /* The answer to a request that takes an estimate. *is_over false: the exact answer is for the
