@@ -53,7 +53,7 @@ export function SettingsDialog({ recording }: { recording: Recording | null }) {
           />
           <span class="label">Sources</span>
           <span class="dim text">
-            The server reads them: start it with <span class="code">--source FOLDER</span>
+            The server reads them: start it with <span class="code unbroken">--source FOLDER</span>
           </span>
         </div>
       </div>

@@ -16,12 +16,14 @@ import { hrefPage, set, setQuietly, useAddress } from '../state/router';
 import { useThreads, type ThreadNames } from '../state/threads';
 import { Foot, Segments } from '../widgets/controls';
 import { CostCell, Value } from '../widgets/figures';
+import { Menu } from '../widgets/floating';
 import { Grid, type Column } from '../widgets/grid';
+import { Icon } from '../widgets/icons';
 import { NoMatch } from '../widgets/no_match';
 import { ErrorNote, Waiting } from '../widgets/notes';
 import { Matrix } from './threads_matrix';
 import type { Measure } from '../model/thread_matrix';
-import type { Address } from '../model/address';
+import type { Address, Params } from '../model/address';
 
 const ROW_PX = 26;
 const HEAD_PX = 30;
@@ -49,6 +51,38 @@ const COLUMNS: readonly Column[] = [
 ];
 
 const SORTS: readonly string[] = ['name', 'others', ...COLUMN_COSTS];
+const sortOf = (params: Params): ThreadSort =>
+  (SORTS.includes(params['sort'] ?? '') ? params['sort'] : 'others') as ThreadSort;
+
+/* The class of a column: narrow tables keep the one that they are sorted by, and "Freed by others" goes
+ * where that one would. */
+function classOf(c: Column, by: ThreadSort): string {
+  if (c.id === by) return 'r';
+  const sorted = c.id === 'others' ? COLUMNS.find((x) => x.id === by)?.class : undefined;
+  return sorted ?? c.class ?? '';
+}
+
+/* Where the heads of the other columns are out of sight. */
+const NarrowSort = ({ by }: { by: ThreadSort }) => (
+  <span class="only-narrow push">
+    <Menu
+      label="Sort by"
+      class="btn"
+      button={
+        <>
+          Sort by <Icon name="caret" />
+        </>
+      }
+      items={() =>
+        COLUMNS.map((c) => ({
+          label: c.title,
+          isChecked: c.sort === by,
+          act: () => set({ sort: c.sort === 'others' ? null : (c.sort ?? null), order: null }),
+        }))
+      }
+    />
+  </span>
+);
 
 export function Threads() {
   const a = useAddress();
@@ -81,6 +115,7 @@ export function Threads() {
         <h1>Threads</h1>
         {rows && <span class="dim hint">{plural(rows.length, 'thread')}</span>}
         <span class="push dim hint wide">A click on a name shows that thread alone</span>
+        <NarrowSort by={sortOf(a.params)} />
       </div>
       <Waiting asked={groups.since ? groups : matrix} what="Counting threads" />
       {error && (
@@ -128,7 +163,7 @@ interface TableProps {
 
 function ThreadTable({ rows, data, names, isStale }: TableProps) {
   const a = useAddress();
-  const by = (SORTS.includes(a.params['sort'] ?? '') ? a.params['sort'] : 'others') as ThreadSort;
+  const by = sortOf(a.params);
   const isAscending = a.params['order'] === 'asc';
   const sorted = useMemo(
     () => sortRows(rows, by, isAscending, names.name),
@@ -146,7 +181,7 @@ function ThreadTable({ rows, data, names, isStale }: TableProps) {
       label="Threads"
       class="threads"
       style={{ 'max-height': `${HEAD_PX + sorted.length * rowPx + 12}px` }}
-      columns={COLUMNS}
+      columns={COLUMNS.map((c) => ({ ...c, class: classOf(c, by) }))}
       rows={sorted.length}
       rowHeight={ROW_PX}
       isStale={isStale}
@@ -164,7 +199,7 @@ function ThreadTable({ rows, data, names, isStale }: TableProps) {
       }}
       cells={(i) => {
         const r = sorted[i];
-        return r ? threadCells(r, data, names, a, () => only(r)) : null;
+        return r ? threadCells(r, data, names, a, () => only(r), by) : null;
       }}
     />
   );
@@ -198,7 +233,9 @@ function threadCells(
   names: ThreadNames,
   a: Address,
   only: () => void,
+  by: ThreadSort,
 ) {
+  const classes = Object.fromEntries(COLUMNS.map((c) => [c.id, classOf(c, by)]));
   const tid = names.tid(r.index);
   const label = names.name(r.index) || String(tid ?? '');
   // threads of one name are called by number and name; here the number has a place of its own
@@ -229,13 +266,13 @@ function threadCells(
       {COLUMN_COSTS.map((id) => (
         <FigureLink
           key={id}
-          class={COLUMNS.find((c) => c.id === id)?.class ?? 'r'}
+          class={classes[id] ?? 'r'}
           href={values[id] && tid ? linkTo(a, id, tid) : null}
         >
           <CostCell value={values[id]} total={costOf(data.total, id)} cost={id} isBare class="in" />
         </FigureLink>
       ))}
-      <span role="gridcell" class="r">
+      <span role="gridcell" class={classes['others'] ?? 'r'}>
         <span class={`cost c-allocs in${r.others.count ? '' : ' zero'}`} style={{ '--p': r.share }}>
           <Value value={r.others.count} unit="count" />
           <span class="pc">{share(r.share, 100)}</span>

@@ -129,6 +129,11 @@ test('400 pixels, dark: the name and the sorted column stay', async (t) => {
     all.filter((c) => c.offsetWidth > 0).map((c) => c.textContent),
   );
   assert.deepEqual(columns.map(plain), ['Thread', 'Freed by others']);
+  await page.click('.only-narrow button');
+  await page.click('.menu [role^=menuitem]:has-text("Leaked")');
+  await page.waitForSelector('.grid.threads .head [aria-sort]:visible:has-text("Leaked")');
+  await page.waitForSelector('.grid.threads .grid-room .tr:first-child .c-leaked:visible');
+  assert.ok(!(await page.isVisible('.grid.threads .head > :has-text("Freed by others")')));
   await checkAccessible(page, 'threads, narrow and dark');
 });
 
