@@ -3,6 +3,7 @@
 import { apiUrl, ask, curlOf, downloadUrl } from '../api/client';
 import type { Recording, Summary } from '../api/types';
 import { costOfAddress, type Address, type PageId } from '../model/address';
+import { answerRows } from '../model/answer_csv';
 import { commandLine, SORT_WORDS } from '../model/command_line';
 import { apiFilter, hasFilter } from '../model/filters';
 import { copyText, say } from '../state/overlay';
@@ -48,11 +49,43 @@ export function exportFiles(recording: Recording, a: Address): ExportFile[] {
   }));
 }
 
-/* The table of the page: made by the server, or by the page itself. */
+/* Pages whose table is made of the answer that they show: the member that is the list, if there is one. */
+const ANSWERS: Partial<Record<PageId, string | null>> = {
+  timeline: null,
+  bottomup: null,
+  topdown: null,
+  callers: 'functions',
+  sizes: 'buckets',
+  threads: 'groups',
+  chains: 'rows',
+  map: 'maps',
+  source: 'files',
+};
+const ALL_ROWS = '100000'; // instead of the rows on screen
+
+async function downloadAnswer(url: string, list: string | null, file: string): Promise<void> {
+  const all = new URL(url, location.href);
+  if (all.searchParams.has('skip')) {
+    all.searchParams.set('skip', '0');
+    all.searchParams.set('count', ALL_ROWS);
+  }
+  try {
+    const rows = answerRows(await ask<Record<string, unknown>>(all.pathname + all.search), list);
+    downloadTable({ file, rows: () => rows });
+  } catch {
+    say('The table could not be read.');
+  }
+}
+
+/* The table of the page: made by the server, by the page itself, or of what it asked for. */
 function tableItem(recording: Recording, a: Address): MenuItem[] {
-  const label = 'This table (CSV)';
+  const label = a.page === 'timeline' ? 'These charts (CSV)' : 'This table (CSV)';
   const own = tableCsv.value;
   if (own) return [{ label, act: () => downloadTable(own) }];
+  const list = a.page === 'source' && a.params['file'] ? 'lines' : ANSWERS[a.page];
+  const url = pageRequest.value;
+  if (list !== undefined && url !== null)
+    return [{ label, act: () => void downloadAnswer(url, list, `${a.page}.csv`) }];
   const at = EXPORT_FORMATS.findIndex(([format]) => format === PAGE_TABLES[a.page]);
   const file = exportFiles(recording, a)[at];
   return file ? [{ label, href: file.href, download: file.file }] : [];

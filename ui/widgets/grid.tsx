@@ -25,6 +25,7 @@ import { useRowHeight } from '../state/density';
 import { useKeys } from '../state/keys';
 import { connection } from '../state/recordings';
 import { useSignal } from '../state/signal';
+import { showTip } from './floating';
 
 export interface Column {
   id: string;
@@ -298,6 +299,13 @@ function Row(p: GridProps & { row: number; y: number; isSelected: boolean }) {
   );
 }
 
+/* What a title says to the pointer, for those who come by keys. */
+function showHint(head: HTMLElement, hint: string | undefined): void {
+  if (!hint || !head.matches(':focus-visible')) return;
+  const { left, bottom } = head.getBoundingClientRect();
+  showTip(hint, { clientX: left - 14, clientY: bottom - 12 });
+}
+
 function Head(p: { columns: readonly Column[]; sort: Sort | null; onSort?: (s: Sort) => void }) {
   return (
     <div class="tr head" role="row">
@@ -315,6 +323,8 @@ function Head(p: { columns: readonly Column[]; sort: Sort | null; onSort?: (s: S
             {c.sort && p.onSort ? (
               <button
                 type="button"
+                onFocus={(e) => showHint(e.currentTarget, c.hint)}
+                onBlur={() => showTip(null)}
                 onClick={() =>
                   p.onSort?.({
                     by: c.sort ?? '',

@@ -54,6 +54,33 @@ test('the menu has every format of the command line, and each of them answers', 
   assert.equal(plain(await page.textContent('.menu-head')), 'With the current filter');
 });
 
+test('the table of each page comes as CSV, with all rows', async (t) => {
+  const api = (path) => server.json(`/api/v1/last/${path}`);
+  const { total_count: functions } = await api('functions?count=1&own=true');
+  const { total_count: maps } = await api('maps?count=1');
+  const { threads } = await api('threads');
+  for (const [name, column, rows] of [
+    ['callers', 'frame_function', functions],
+    ['map', 'address', maps],
+    ['threads', 'name', threads.length],
+    ['bottomup', 'function', 5],
+    ['timeline', 'max_bytes', 100],
+    ['chains', 'copied_bytes', 1],
+    ['sizes', 'min', 5],
+  ]) {
+    const page = await s.open(t, `${server.url}#/${id}/${name}`);
+    await page.waitForSelector(name === 'timeline' ? '.timechart canvas' : '.grid .grid-room .tr');
+    await openMenu(page);
+    const wait = page.waitForEvent('download');
+    await page.click('.menu button:has-text("(CSV)") >> nth=0');
+    const text = readFileSync(await (await wait).path(), 'utf8');
+    const [head, ...lines] = text.trim().split('\r\n');
+    assert.ok(head.split(',').includes(column), `${name}: ${head}`);
+    const isAtLeast = ['bottomup', 'timeline', 'chains', 'sizes'].includes(name);
+    assert.ok(isAtLeast ? lines.length >= rows : lines.length === rows, `${name}: ${lines.length}`);
+  }
+});
+
 test('without a filter the menu says that it is the whole recording', async (t) => {
   const page = await open(t, 'flame');
   assert.equal(plain(await page.textContent('.menu-head')), 'The whole recording');

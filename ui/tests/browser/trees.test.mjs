@@ -350,6 +350,25 @@ test('a right click on a row offers the pages about its function', async (t) => 
   }
 });
 
+test('heads are explained to the keyboard; bars have borders where colours are forced', async (t) => {
+  const view = await open(t, 'bottomup');
+  await view.keyboard.press('Tab');
+  await view.focus('.trees .head button:has-text("Temporary")');
+  await view.waitForSelector(
+    '.tip:visible:has-text("Freed before the same thread allocated again")',
+  );
+  await view.keyboard.press('Tab');
+  await view.waitForSelector('.tip:has-text("Sum of all requests")');
+  const border = () =>
+    view.$eval(
+      '.trees .cost.c-leaked:not(.zero)',
+      (e) => getComputedStyle(e, '::before').borderTopWidth,
+    );
+  assert.equal(await border(), '0px');
+  await view.emulateMedia({ forcedColors: 'active' });
+  assert.equal(await border(), '1px');
+});
+
 test('widths and themes: usable at 400 pixels, accessible', async (t) => {
   const first = children(await tree(`${UP}&min_share=0.05`), 0, 'leaked_bytes')[0];
   for (const theme of ['light', 'dark']) {
