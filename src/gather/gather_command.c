@@ -97,7 +97,10 @@ static int run(const char *program, const struct gather_options *o)
 
 	catch_signals();
 	if (!o->target && o->out) {
-		fprintf(o->out, "waiting for recorders that announce themselves; Ctrl-C ends\n");
+		fprintf(o->out,
+			"waiting for recorders that announce themselves "
+			"(MEMORY_PROFILER_ENABLE_BROADCAST=1); HOST as argument needs none; Ctrl-C "
+			"ends\n");
 		fflush(o->out);
 	}
 	n = gather_run(o, &n_cut, &err);

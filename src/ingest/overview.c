@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "format/shared_name.h"
+#include "util/human.h"
 #include "util/vec.h"
 
 #define NOTES_MAX 200 /* of the recorder; a broken recorder must not flood us */
@@ -262,6 +263,7 @@ static int add_piece_notes(struct overview *o, const struct recording *r, struct
 static int add_loss_notes(struct overview *o, const struct recording *r, struct err *err)
 {
 	const struct replay_totals *t = &o->totals;
+	char count[HUMAN_BYTES], size[HUMAN_BYTES];
 	int n = add_status_notes(o, r, err);
 
 	if (n == 0 && r->n_missing_blocks)
@@ -273,11 +275,13 @@ static int add_loss_notes(struct overview *o, const struct recording *r, struct 
 	if (n == 0)
 		n = add_beside_notes(o, r, err);
 	if (n == 0 && t->culled_allocations)
-		n = add_note(o, err,
-			     "%" PRIu64 " short-lived allocations of %" PRIu64
-			     " bytes were left out while recording (culled): they count in totals "
-			     "and call sites, but not in live memory, times and filters",
-			     t->culled_allocations, t->culled_bytes);
+		n = add_note(
+			o, err,
+			"%s short-lived allocations of %s were left out while recording "
+			"(culled): they count in totals, call sites, threads and rates, and not "
+			"in what is alive, sizes, lifetimes and filters about these or a time",
+			human_count(t->culled_allocations, count),
+			human_size(t->culled_bytes, size));
 	if (n == 0 && t->pauses)
 		n = add_note(o, err, "recording was paused %" PRIu64 " time%s", t->pauses,
 			     plural(t->pauses));
