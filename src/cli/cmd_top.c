@@ -30,6 +30,7 @@ struct top {
 	uint64_t interval_s, n_rounds; /* n_rounds 0: until the user ends it */
 	enum top_sort sort;
 	bool is_terminal;
+	struct top_history history;
 	struct termios before; /* of the terminal */
 };
 
@@ -91,12 +92,12 @@ static void print_head(const struct top *t, const struct open_recording *o)
 	       t->sort == TOP_RATE ? "ALLOCATES*" : "ALLOCATES", "CALLS", "FUNCTION");
 }
 
-static int show(const struct top *t, struct open_recording *o, struct err *err)
+static int show(struct top *t, struct open_recording *o, struct err *err)
 {
 	char name[FRAME_NAME_BYTES];
 	struct top_table table;
 	unsigned columns, n_lines = lines_of_screen(t, &columns);
-	int n = top_table_make(o, t->interval_s * NS_PER_S, t->sort, &table, err);
+	int n = top_table_make(o, t->interval_s * NS_PER_S, t->sort, &t->history, &table, err);
 
 	if (n == 0) {
 		if (t->is_terminal)
@@ -257,5 +258,7 @@ int cmd_top(int argc, char **argv)
 		args_complain("top: %s", err.text);
 		return CLI_USAGE;
 	}
-	return run(&t);
+	status = run(&t);
+	top_history_fini(&t.history);
+	return status;
 }

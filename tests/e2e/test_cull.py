@@ -40,6 +40,17 @@ class CullCase(mp.TestCase):
                     time.sleep(step)
         return program.pieces()[0]
 
+    def start_storm(self, limit_ms, run_ms="60000", folder=None, env=None):
+        folder = folder or self.new_folder()
+        env = {**self.recorder_environment(folder, WRITE_BINARIES_TO_OUTPUT=0,
+                                           **cull_below(limit_ms)), **(env or {})}
+        program = subprocess.Popen([mp.program("toggle_storm"), "0", run_ms], env=env,
+                                   cwd=self.dir, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        self.addCleanup(program.stdin.close)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        return mp.wait_for(lambda: next(folder.glob("*.dat"), None)), program
+
 
 class KnownLifetimes(CullCase):
     STEPS = (
@@ -189,17 +200,6 @@ class Death(CullCase):
             self.assertEqual(0, facts["damaged_bytes"])
             self.assert_sound(facts)
         program.kill()
-
-    def start_storm(self, limit_ms, run_ms="60000", folder=None, env=None):
-        folder = folder or self.new_folder()
-        env = {**self.recorder_environment(folder, WRITE_BINARIES_TO_OUTPUT=0,
-                                           **cull_below(limit_ms)), **(env or {})}
-        program = subprocess.Popen([mp.program("toggle_storm"), "0", run_ms], env=env,
-                                   cwd=self.dir, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-        self.addCleanup(program.stdin.close)
-        self.addCleanup(program.wait)
-        self.addCleanup(program.kill)
-        return mp.wait_for(lambda: next(folder.glob("*.dat"), None)), program
 
     def assert_sound(self, facts):
         """What is live is what the program holds: 64 boxes and what four threads carry."""

@@ -5,6 +5,7 @@ import contextlib
 import json
 import re
 import subprocess
+import time
 
 import mp
 from mp_server import Server
@@ -109,6 +110,25 @@ class CullFigures(CullCase):
         with served(self.path) as server:
             first = server.json("/api/v1/recordings")["recordings"][0]
         self.assertEqual(self.culled["summary"]["rows"] + n, first["allocations"], json.dumps(first))
+
+
+class Top(CullCase):
+    def test_top_counts_what_is_culled(self):
+        path, program = self.start_storm(20)
+        time.sleep(2)
+        before = mp.info(path)
+        done = subprocess.run([mp.CLI, "top", "-n", "3", "-s", "2", path], capture_output=True, text=True,
+                              check=True)
+        after = mp.info(path)
+        program.kill()
+        rate = ((after["allocations"] - before["allocations"]) * 1e9
+                / (after["duration_ns"] - before["duration_ns"]))
+        shown = [float(n.replace(" ", "")) * {"": 1, "k": 1e3, "M": 1e6}[unit] for n, unit in
+                 re.findall(r"([0-9][0-9. ]*?) ?([kM]?)/s  \(all\)", done.stdout)]
+        self.assertEqual(3, len(shown), done.stdout)
+        for n in shown:
+            self.assertGreater(n, rate / 3, done.stdout)
+            self.assertLess(n, rate * 3, done.stdout)
 
 
 if __name__ == "__main__":
