@@ -39,6 +39,7 @@ struct shared_results;
 struct query_progress {
 	_Atomic uint64_t n_done, n_all; /* blocks of rows */
 	_Atomic unsigned n_passes; /* that the query has begun; 0: none */
+	_Atomic uint64_t others_cpu_ns; /* processor time of others for results it waited for */
 };
 
 /* The right to compute, of which a server gives only so many at once. A query gives its own back while

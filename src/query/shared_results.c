@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/units.h"
 #include "query/estimate.h"
 #include "query/query_i.h"
 
@@ -276,9 +277,18 @@ struct request {
 	shared_results_make make;
 };
 
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec t = {0};
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
 static int compute(const struct request *req, struct shared_result **ret, struct err *err)
 {
 	struct shared_result *result = calloc(1, sizeof(*result));
+	uint64_t start_ns = thread_cpu_ns();
 	int r = result ? req->make(req->q, req->kind, result, err)
 		       : err_set_memory(err, sizeof(*result));
 
@@ -288,6 +298,7 @@ static int compute(const struct request *req, struct shared_result **ret, struct
 	}
 	atomic_init(&result->n_refs, 1);
 	result->read_share = query_read_share(req->q);
+	result->cpu_ns = thread_cpu_ns() - start_ns;
 	*ret = result;
 	return 0;
 }
@@ -319,8 +330,11 @@ static int compute_entry(struct shared_results *c, struct entry *e, const struct
 }
 
 /* An estimate that q uses makes the figures of q estimates. */
-static struct shared_result *note_use(const struct query *q, struct shared_result *found)
+static struct shared_result *note_use(const struct query *q, struct shared_result *found,
+				      bool has_waited)
 {
+	if (has_waited && q->c.progress)
+		atomic_fetch_add(&q->c.progress->others_cpu_ns, found->cpu_ns);
 	if (found->read_share < 1 && q->estimate)
 		atomic_store(found->read_share > 0 ? &q->estimate->was_used
 						   : &q->estimate->is_of_table,
@@ -346,7 +360,7 @@ int shared_results_find(struct shared_results *c, struct query *q, unsigned kind
 	if (has_waited)
 		query_take_turn(q);
 	if (r == 0 && found)
-		*ret = note_use(q, found);
+		*ret = note_use(q, found, has_waited);
 	return r;
 }
 
@@ -376,7 +390,7 @@ int shared_results_get(struct shared_results *c, struct query *q, unsigned kind,
 		return compute_entry(c, mine, &req, ret, err);
 	if (!found)
 		return compute(&req, ret, err);
-	*ret = note_use(q, found);
+	*ret = note_use(q, found, has_waited);
 	return 0;
 }
 

@@ -32,7 +32,8 @@ struct shared_result {
 	void *data;
 	size_t n_bytes; /* memory that data takes */
 	void (*destroy)(void *data);
-	double read_share; /* set by shared_results_get(): query_read_share() of who made it */
+	double read_share; /* set by shared_results_get(): query_read_share() of who made it ... */
+	uint64_t cpu_ns; /* ... and the processor time of its thread */
 	_Atomic unsigned n_refs;
 };
 

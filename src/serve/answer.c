@@ -280,6 +280,11 @@ void answer_set_last(struct answer *a)
 	a->turn.is_last = true;
 }
 
+void answer_set_quick(struct answer *a)
+{
+	a->turn.is_quick = true;
+}
+
 void answer_set_guess(struct answer *a, uint64_t cpu_ns)
 {
 	a->turn.guess_ns = cpu_ns;

@@ -57,6 +57,7 @@ void answer_set_needs(struct answer *a, uint64_t n_bytes);
 void answer_set_last(struct answer *a);
 
 void answer_set_guess(struct answer *a, uint64_t cpu_ns); /* 0: nobody knows */
+void answer_set_quick(struct answer *a); /* it takes milliseconds */
 
 /* ---- for the maker ---- */
 

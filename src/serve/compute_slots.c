@@ -13,6 +13,7 @@
 #include "util/rss.h"
 
 #define LOOK_NS 50000000 /* so often those that wait look whether something has become long */
+#define SHORT_NICE 4 /* of a pass over rows: less than half of the processor beside what is quick */
 #define LONG_NICE 10
 #define LAST_NICE 15
 #define LAST_WAIT_NS 5000000000u
@@ -272,6 +273,9 @@ bool compute_turn_take(struct compute_slots *t, struct compute_turn *turn,
 	start_clocks(turn);
 	if (turn->has_slot && (turn->is_long || turn->is_last))
 		become_long(turn);
+	else if (turn->has_slot && !turn->is_quick &&
+		 getpriority(PRIO_PROCESS, (id_t)turn->thread) < SHORT_NICE)
+		setpriority(PRIO_PROCESS, (id_t)turn->thread, SHORT_NICE);
 	pthread_cond_broadcast(&t->changed); /* the next one may have a slot, too */
 	pthread_mutex_unlock(&t->lock);
 	return turn->has_slot;

@@ -23,9 +23,9 @@
  * Nobody knows beforehand how long an answer takes. The caller guesses (route_costs.h). A short
  * answer that has used COMPUTE_SHORT_NS of processor time becomes a long one; its slot is then no
  * longer counted among those of short answers, and another short answer may begin. So up to twice n
- * answers may compute at once. The threads of long answers get a lower priority
- * (nice), those of the last ones a still lower one, and so do the threads that they start: a short
- * answer gets most of the processor.
+ * answers may compute at once. The threads of answers that are not quick get a lower priority (nice),
+ * those of long ones a lower one, those of the last ones the lowest, and so do the threads that they start:
+ * a short answer gets most of the processor, and so does the browser that shows it.
  *
  * Threads: any. A turn belongs to the thread that computes.
  */
@@ -51,12 +51,13 @@ int compute_slots_create(unsigned n, uint64_t limit_bytes, struct compute_slots 
 /* When no turn waits or computes. NULL does nothing. */
 void compute_slots_destroy(struct compute_slots *t);
 
-/* A zeroed turn with client, is_long, is_last, is_instant, guess_ns and needs_bytes set; the other fields belong to
+/* A zeroed turn with client, is_long, is_last, is_quick, is_instant, guess_ns and needs_bytes set; the other fields belong to
  * compute_slots.c. */
 struct compute_turn {
 	char client[COMPUTE_CLIENT_BYTES]; /* turns with the same text are of one client */
 	bool is_long;
 	bool is_last; /* nobody waits for it, or who does has an estimate: changes as is_long does */
+	bool is_quick; /* takes milliseconds, or must: keeps the priority of the process */
 	bool is_instant; /* needs no slot: the answer takes milliseconds whatever the recording */
 	struct compute_turn *previous, *next; /* of those that wait or compute */
 	bool has_slot;

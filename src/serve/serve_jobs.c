@@ -58,7 +58,8 @@ static void *run_job(void *user)
 
 	uint64_t cpu_ns = request_run(&job->request);
 
-	/* what a cancelled one took tells nothing */
+	/* alone it would have computed what it took from others; what a cancelled one took tells nothing */
+	cpu_ns += atomic_load(&job->running.progress.others_cpu_ns);
 	if (!job->running.is_estimate && !atomic_load(job->request.context.cancel))
 		route_costs_learn(job->server->costs, job->kind, cpu_ns);
 	running_end(job->server->running, &job->running);
@@ -126,6 +127,8 @@ static bool start_job(struct exchange *x, struct job *job, enum encoding encodin
 			is_long(x->server, job));
 	answer_set_guess(a, route_costs_guess(x->server->costs, job->kind));
 	answer_set_needs(a, needs_bytes(rq));
+	if (job->running.is_estimate || route_costs_is_quick(x->server->costs, job->kind))
+		answer_set_quick(a);
 	if (!is_sent) {
 		answer_set_unsent(a);
 		if (!route_costs_is_quick(x->server->costs, job->kind))

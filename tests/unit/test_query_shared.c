@@ -243,6 +243,7 @@ struct asker {
 	atomic_bool cancel;
 	int result, value;
 	atomic_int n_given, n_taken; /* the turn */
+	struct query_progress progress;
 };
 static atomic_bool gate;
 static atomic_int n_cancelled;
@@ -284,6 +285,7 @@ static void *ask(void *user)
 
 	c.cancel = &a->cancel;
 	c.turn = &turn;
+	c.progress = &a->progress;
 	a->result = query_create(&c, &filter, &one, &err);
 	if (a->result == 0)
 		a->result = shared_results_get(a->shared, one, 0, make_slowly, &result, &err);
@@ -639,6 +641,8 @@ TEST(a_query_that_waits_gives_its_turn_back)
 		CHECK_EQ(a[i].value, 7);
 		CHECK_EQ(atomic_load(&a[i].n_given), (int)i);
 		CHECK_EQ(atomic_load(&a[i].n_taken), (int)i);
+		/* what it would have taken to compute the result counts for who waited for it */
+		CHECK_EQ(atomic_load(&a[i].progress.others_cpu_ns) > 0, i > 0);
 	}
 	shared_results_destroy(shared);
 	fixture_end();
