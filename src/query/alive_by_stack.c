@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "util/huge_pages.h"
+#include "util/scratch.h"
 
 struct alive_state {
 	struct alive_of_stack *of_stack;
@@ -56,11 +56,9 @@ int alive_by_stack(struct query *q, uint64_t at_ns, struct alive_of_stack **ret,
 	scan.states = states;
 	scan.n_states = scan_n_threads(q, scan.end_block - scan.first_block, n_bytes);
 	for (; n < scan.n_states && r >= 0; n++) {
-		st[n] = (struct alive_state){calloc(1, n_bytes), q->n_stacks};
+		st[n] = (struct alive_state){scratch_take(n_bytes), q->n_stacks};
 		states[n] = &st[n];
-		if (st[n].of_stack)
-			huge_pages_advise(st[n].of_stack, n_bytes);
-		else
+		if (!st[n].of_stack)
 			r = err_set_memory(err, n_bytes);
 	}
 	if (r >= 0)
@@ -72,7 +70,7 @@ int alive_by_stack(struct query *q, uint64_t at_ns, struct alive_of_stack **ret,
 		}
 	}
 	for (unsigned i = r >= 0 ? 1 : 0; i < n; i++)
-		free(st[i].of_stack);
+		scratch_give(st[i].of_stack);
 	if (r >= 0)
 		*ret = st[0].of_stack;
 	return r;

@@ -12,7 +12,7 @@ struct alive_of_stack {
 	uint64_t n_bytes, count;
 };
 
-/* Of the matching rows, by number of the stack: *ret has n_stacks items. Owned: free(). Of an estimate:
+/* Of the matching rows, by number of the stack: *ret has n_stacks items. Owned: scratch_give(). Of an estimate:
  * what the rows have that are read. */
 int alive_by_stack(struct query *q, uint64_t at_ns, struct alive_of_stack **ret, struct err *err);
 

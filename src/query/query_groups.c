@@ -395,7 +395,7 @@ static int set_peaks(struct query *q, struct query_groups *g, struct err *err)
 	}
 	if (r >= 0 && q->estimate)
 		estimate_bound_groups(q, true, g);
-	free(alive);
+	scratch_give(alive);
 	return r;
 }
 

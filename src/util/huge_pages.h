@@ -25,4 +25,14 @@ static inline void huge_pages_advise(void *data, size_t n_bytes)
 		madvise((void *)start, end - start, MADV_HUGEPAGE);
 }
 
+/* Writes to each page of zeroes that are still the system's. Memory that is read before it is written gets each
+ * page twice, and the second time the other CPUs are interrupted. For what will be written all over. */
+static inline void pages_touch(void *data, size_t n_bytes)
+{
+	volatile char *at = (volatile char *)data;
+
+	for (size_t i = 0; i < n_bytes; i += SMALL_PAGE_BYTES)
+		at[i] = 0;
+}
+
 #endif

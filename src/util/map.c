@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "util/huge_pages.h"
 
 #define MAP_FIRST_SLOTS 64
 
@@ -39,6 +40,7 @@ static int grow(struct map *m, struct err *err)
 
 	if (!slot)
 		return err_set_memory(err, n_slots * sizeof(*slot));
+	pages_touch(slot, n_slots * sizeof(*slot));
 	for (size_t i = 0; i < m->n_slots; i++) {
 		if (m->slot[i].used)
 			*find_slot(slot, n_slots, m->slot[i].key) = m->slot[i];
