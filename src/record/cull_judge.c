@@ -374,6 +374,8 @@ void cull_find_mates(struct cull *c, struct cull_lane *l, uint32_t n)
 				(uint16_t)((i - made) |
 					   (t->made == l->last_made ? CULL_MATE_TEMPORARY : 0));
 			t->made = 0;
+			/* leave_out_pair() will look there; the table is larger than the near caches */
+			__builtin_prefetch(&c->head[hash_of(call->addr) >> c->table_shift]);
 			continue;
 		}
 		if (!event_is_release(call->kind))
