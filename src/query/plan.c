@@ -403,17 +403,37 @@ static int add_free_stacks(struct query *q, struct err *err)
 	return 0;
 }
 
+/* Is there just one number in the set? */
+static bool is_single(const uint64_t *set, uint64_t n, uint64_t *ret)
+{
+	uint64_t n_found = 0;
+
+	for (uint64_t i = 0; i < n / 64 + 1 && n_found < 2; i++) {
+		n_found += (uint64_t)__builtin_popcountll(set[i]);
+		if (set[i])
+			*ret = i * 64 + (uint64_t)__builtin_ctzll(set[i]);
+	}
+	return n_found == 1;
+}
+
 static int add_stacks(struct query *q, struct err *err)
 {
 	bool is_table = q->plan.is_table;
+	uint64_t stack = 0;
 	int r = plan_stacks(q, &q->stack_set, err);
 
 	if (r < 0 || !q->stack_set)
 		return r;
-	add_step(&q->plan, &(struct plan_step){.kind = PLAN_SET,
-					       .column = STORE_STACK,
-					       .set = q->stack_set,
-					       .n_set = q->n_stacks});
+	if (is_single(q->stack_set, q->n_stacks, &stack)) /* faster, for blocks and for rows */
+		add_step(&q->plan, &(struct plan_step){.kind = PLAN_RANGE,
+						       .column = STORE_STACK,
+						       .min = stack,
+						       .max = stack});
+	else
+		add_step(&q->plan, &(struct plan_step){.kind = PLAN_SET,
+						       .column = STORE_STACK,
+						       .set = q->stack_set,
+						       .n_set = q->n_stacks});
 	q->plan.is_table = is_table;
 	return 0;
 }

@@ -134,6 +134,27 @@ static enum verdict judge_block(struct scanner *s, const struct plan_step *step)
 		(s)->n_selected = n_;                                                              \
 	} while (0)
 
+/* All rows of a block are selected, and few fit: most groups of rows are passed over by a loop that stores
+ * nothing. */
+#define ROWS_AT_ONCE 32u
+
+static void select_few(struct scanner *s, const uint64_t *v, uint64_t value)
+{
+	uint32_t n = 0;
+
+	for (uint32_t first = 0; first < s->n_rows; first += ROWS_AT_ONCE) {
+		uint64_t has = 0;
+
+		for (uint32_t i = first; i < first + ROWS_AT_ONCE; i++)
+			has |= v[i] == value;
+		for (uint32_t i = first; has && i < first + ROWS_AT_ONCE && i < s->n_rows; i++) {
+			s->selected[n] = (uint16_t)i;
+			n += v[i] == value;
+		}
+	}
+	s->n_selected = n;
+}
+
 /* One comparison for both ends: max - min of unsigned numbers. */
 static void select_range(struct scanner *s, const struct plan_step *step, bool want)
 {
@@ -142,6 +163,8 @@ static void select_range(struct scanner *s, const struct plan_step *step, bool w
 
 	if (step->min > step->max)
 		SELECT(s, !want);
+	else if (width == 0 && want && s->n_selected == STORE_BLOCK_ROWS)
+		select_few(s, v, min);
 	else
 		SELECT(s, (v[i] - min <= width) == want);
 }
