@@ -46,7 +46,7 @@ test('every filter of the API has a field', async (t) => {
     wanted.filter((name) => !keys.includes(name) && !ASKED_ELSEWHERE.includes(name)),
     [],
   );
-  await waitForText(page, '.sheet .matches', /allocation matches$/);
+  await waitForText(page, '.sheet .matches', /allocation(s match| matches)$/);
   await checkAccessible(page, 'the filter panel');
 });
 
