@@ -72,6 +72,13 @@ static struct gap get_gap(const struct stream_file *file, uint32_t i)
 	return (struct gap){first, first + bytes};
 }
 
+static bool is_culled(const struct stream_file *file)
+{
+	struct gap pending = get_gap(file, count_areas(file));
+
+	return pending.behind > pending.first;
+}
+
 void stream_source_keep(struct stream_file *file)
 {
 	file->end_offset = stream_source_end(file);
@@ -126,6 +133,10 @@ static long next_chunks(struct stream_source *s, uint8_t *out, size_t *n_bytes)
 	ret = read_exactly(s, s->next, out + DATA_HEAD, len);
 	if (ret < 0)
 		return ret;
+	/* until the first pass has ended, nothing that is sent of a culled file is complete */
+	if (s->next == 0 && is_culled(s->file) && len >= FILE_STATUS_OFFSET + STATUS_BYTES)
+		file_status_set_field(out + DATA_HEAD + FILE_STATUS_OFFSET, STATUS_COMPLETE_TICKS,
+				      1);
 	s->next += len;
 	*n_bytes = DATA_HEAD + len;
 	return STREAM_DATA;

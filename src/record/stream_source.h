@@ -15,7 +15,8 @@
  * chunk are not sent: what is in them may turn out to be left out. The client gets the blocks that
  * the writer fills with what stays. While a pass goes on, the copy has newer events of one thread than
  * of another. So the status that ends a pass says up to which time the copy has everything
- * (STATUS_COMPLETE_TICKS); readers of the copy leave out what is later.
+ * (STATUS_COMPLETE_TICKS); readers of the copy leave out what is later. Before the first one the status in
+ * the first page says 1: nothing.
  *
  * Everything is read with pread() from the file: the page cache has it, unless the client is far
  * behind. Threads: the writer, which is also the one that appends chunks and frees blocks.

@@ -280,7 +280,7 @@ class Culled(StreamCase):
         p = self.start([mp.program("toggle_storm"), "0", "6000"], **self.CULL,
                        TEMPORARY_ALLOCATION_PENDING_THRESHOLD=1000)
         g = self.gather(self.here())
-        received = self.wait_for_bytes(1 << 16)
+        received = self.wait_for_bytes(8192)
         n_looked, wrong = 0, []
         while p.poll() is None:
             facts = mp.info(received)
